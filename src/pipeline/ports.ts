@@ -1,0 +1,120 @@
+/**
+ * The one type that runs through the core, and the ports that the core needs, in its own words.
+ * `app.ts` makes the concrete things and hands them in.
+ */
+import type { Readable } from 'node:stream'
+import type { Endpoint } from '../catalogue/endpoint.ts'
+
+/** Who asks. `credentials` are there only in mode `passthrough`. */
+export interface Caller {
+  readonly name: string
+  readonly permissions: readonly string[]
+  readonly credentials?: { readonly username: string; readonly password: string }
+  /** The token that was shown, for revocation. */
+  readonly token?: { readonly jti: string; readonly issuer: string; readonly expiresAt: number }
+}
+
+/** A request after authentication, authorisation and validation: typed, canonical, nothing of the raw URL left. */
+export interface Ask {
+  readonly endpoint: Endpoint
+  /** Canonical path values, not percent-encoded (agent ids have three digits). */
+  readonly params: Readonly<Record<string, string>>
+  /** Canonical query values that the client sent and the record knows; defaults are not filled in. */
+  readonly query: Readonly<Record<string, string>>
+  readonly body?: AskBody
+  readonly caller: Caller
+  /** The client asked for no time limit: its own call has none. */
+  readonly waitForComplete: boolean
+  readonly requestId: string
+  /** Aborted when the client leaves. */
+  readonly signal: AbortSignal
+}
+
+export type AskBody =
+  | { readonly kind: 'fields'; readonly fields: Readonly<Record<string, unknown>> }
+  | { readonly kind: 'upload'; readonly type: 'application/xml' | 'application/octet-stream'; readonly bytes: Buffer }
+
+/** `json`: bytes of a checked `{error, data}` or `{error, message}` envelope. `raw`: a file passed through. */
+export type Answer =
+  | { readonly kind: 'json'; readonly status: number; readonly bytes: Buffer; readonly headers?: Headers }
+  | {
+      readonly kind: 'raw'
+      readonly status: number
+      readonly type: string
+      readonly length?: number
+      readonly stream: Readable
+    }
+
+type Headers = Readonly<Record<string, string>>
+
+/** The shape of every stage, and of the whole. */
+export type Handle = (ask: Ask) => Promise<Answer>
+
+/** One call to one node. Paths are already encoded; the node is named, never addressed. */
+export interface NodeCall {
+  readonly node: string
+  readonly method: string
+  /** Encoded path and query, beginning with `/`. */
+  readonly path: string
+  readonly body?: { readonly type: string; readonly bytes: Buffer }
+  /** May be sent again when it is sure that the node did not act on it, or when it is a GET that was cut before an answer. */
+  readonly repeatable: boolean
+  /** A raw file is expected (`stream`), or an envelope read whole (`bytes`). */
+  readonly expect: 'bytes' | 'stream'
+  /** Milliseconds; absent: no limit (`wait_for_complete`). */
+  readonly timeout?: number
+  readonly signal: AbortSignal
+  readonly requestId: string
+  readonly credentials?: { readonly username: string; readonly password: string }
+}
+
+export interface NodeReply {
+  readonly node: string
+  readonly status: number
+  /** Media type without parameters, in lower case. */
+  readonly type: string
+  readonly length?: number
+  readonly body: Buffer | Readable
+}
+
+/** Why a call to a node failed. `sent: false` – the node has certainly seen nothing of it. */
+export type NodeFault =
+  | 'unreachable'
+  | 'timeout'
+  | 'overloaded'
+  | 'ejected'
+  | 'unreadable'
+  | 'tooLarge'
+  | 'refusedCredentials'
+  | 'cancelled'
+
+export type NodeResult =
+  | { readonly ok: true; readonly reply: NodeReply }
+  | {
+      readonly ok: false
+      readonly node: string
+      readonly fault: NodeFault
+      readonly sent: boolean
+      readonly detail: string
+      readonly retryAfter?: number
+    }
+
+/** A part that fails is a value, never a throw. */
+export type CallNode = (call: NodeCall) => Promise<NodeResult>
+
+export interface NodeInfo {
+  readonly name: string
+  readonly type: 'master' | 'worker'
+  /** The edge has its address; without it, it is reached through the master only. */
+  readonly addressed: boolean
+  readonly version?: string
+}
+
+/** What is known of the cluster at this moment. */
+export interface ClusterView {
+  nodes(): readonly NodeInfo[]
+  find(name: string): NodeInfo | undefined
+  master(): NodeInfo
+  /** May a call be sent to it now (not ejected, room in its queue)? */
+  available(name: string): boolean
+}
