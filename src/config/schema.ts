@@ -1,0 +1,130 @@
+/**
+ * Every setting of the edge, with its default. The one source: validation, environment names, the type
+ * `Config` and the test that holds config/default.yaml equal to it all read this schema.
+ */
+import Type, { type TSchema } from 'typebox'
+
+/** The roles that exist without being written; `access.ownRoles` adds to them. */
+export const readyMadeRoles = ['reader', 'operator', 'administrator'] as const
+
+/** Written `750ms`, `5s`, `2m` or `1h`; read as milliseconds. */
+const duration = (value: string) => Type.Unsafe<number>({ type: 'string', format: 'duration', default: value })
+/** Written `512B`, `16KiB` or `64MiB`; read as bytes. */
+const size = (value: string) => Type.Unsafe<number>({ type: 'string', format: 'size', default: value })
+const count = (value: number, maximum = 1_000_000) => Type.Integer({ minimum: 1, maximum, default: value })
+const port = (value: number) => Type.Integer({ minimum: 0, maximum: 65_535, default: value })
+const flag = (value: boolean) => Type.Boolean({ default: value })
+const path = () => Type.String({ format: 'path', minLength: 1 })
+const text = (options: { default?: string; format?: string; secret?: true } = {}) =>
+  Type.String({ minLength: 1, maxLength: 4096, ...options })
+const list = <T extends TSchema>(items: T, value: string[] = []) =>
+  Type.Array(items, { maxItems: 1000, default: value })
+const oneOf = <const T extends string>(values: readonly [T, ...T[]]) =>
+  Type.Unsafe<T>({ type: 'string', enum: values, default: values[0] })
+/** A closed object. Its default makes the defaults of its members hold when it is not written at all. */
+const group = <T extends Record<string, TSchema>>(members: T) =>
+  Type.Object(members, { additionalProperties: false, default: {} })
+const row = <T extends Record<string, TSchema>>(members: T) => Type.Object(members, { additionalProperties: false })
+/** Names that the operator chooses. */
+const table = <T extends TSchema>(values: T) => Type.Record(Type.String(), values, { default: {} })
+
+const listen = group({
+  host: text({ default: '127.0.0.1', format: 'host' }),
+  port: port(55_000),
+  hosts: list(text({ format: 'host' })),
+  /** `off` instead of the pair says that plain HTTP is meant (rules.ts). */
+  tls: Type.Optional(row({ cert: path(), key: path() })),
+  trustedProxies: list(text({ format: 'cidr' })),
+  limits: group({
+    headers: size('16KiB'),
+    headerCount: count(100),
+    url: size('8KiB'),
+    query: count(64),
+    fields: size('100KiB'),
+    upload: size('10MiB'),
+    pipelined: count(100),
+  }),
+  timeouts: group({
+    headers: duration('5s'),
+    body: duration('30s'),
+    write: duration('30s'),
+    expect: duration('10s'),
+    idle: duration('72s'),
+  }),
+  drain: group({ notice: duration('5s'), limit: duration('30s') }),
+  cors: group({ origins: list(text({ format: 'origin' })) }),
+})
+
+const node = row({
+  name: Type.String({ pattern: '^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,254}$' }),
+  type: Type.Unsafe<'master' | 'worker'>({ type: 'string', enum: ['master', 'worker'] }),
+  url: text({ format: 'nodeUrl' }),
+})
+
+const cluster = group({
+  distribution: oneOf(['manager', 'edge']),
+  layout: oneOf(['classic']),
+  experimental: flag(true),
+  discover: flag(true),
+  nodes: list(node),
+  credentials: group({
+    mode: oneOf(['service', 'passthrough']),
+    username: Type.Optional(text()),
+    password: Type.Optional(text({ secret: true })),
+    passwordFile: Type.Optional(path()),
+  }),
+  tls: group({
+    ca: Type.Optional(path()),
+    cert: Type.Optional(path()),
+    key: Type.Optional(path()),
+    required: flag(true),
+  }),
+  limits: group({
+    inFlight: count(4, 1000),
+    queue: count(256),
+    timeout: duration('20s'),
+    slowTimeout: duration('120s'),
+    response: size('64MiB'),
+  }),
+  upgradeRepositories: list(text(), ['packages.wazuh.com/wpk/']),
+  packageFolders: list(text({ format: 'folder' }), ['/var/ossec/']),
+  addresses: list(text({ format: 'cidr' })),
+})
+
+const issuer = row({
+  issuer: text({ format: 'url' }),
+  jwks: text({ format: 'url' }),
+  audience: text(),
+  lifetime: duration('1h'),
+})
+
+const access = group({
+  users: Type.Optional(path()),
+  roles: table(list(text())),
+  ownRoles: table(list(Type.String({ pattern: '^(?:[a-z][a-z-]*|\\*):(?:[a-z][a-z-]*|\\*)$' }))),
+  tokens: group({
+    lifetime: duration('900s'),
+    keys: Type.Optional(path()),
+    issuers: list(issuer),
+  }),
+  limits: group({ requests: count(50), failedLogins: count(10) }),
+  passthroughRole: text({ default: 'administrator' }),
+})
+
+const log = group({
+  level: Type.Unsafe<'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent'>({
+    type: 'string',
+    enum: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
+    default: 'info',
+  }),
+  format: oneOf(['json', 'text']),
+})
+
+/** The whole file. Closed: an unknown key is a fault. */
+export const settings = group({
+  listen,
+  operations: group({ host: text({ default: '127.0.0.1', format: 'host' }), port: port(55_001) }),
+  cluster,
+  access,
+  log,
+})
