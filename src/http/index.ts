@@ -1,0 +1,164 @@
+/**
+ * All that knows Fastify, put together: each record of the catalogue becomes a route, and each request runs
+ * authenticate → authorise → validate → handle → reply.
+ */
+
+import { randomUUID } from 'node:crypto'
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyRequest,
+  type FastifyServerFactory,
+} from 'fastify'
+import type { Endpoint } from '../catalogue/endpoint.ts'
+import { parseQuery } from '../collection/query.ts'
+import { EdgeError } from '../errors.ts'
+import type { Caller, Handle } from '../pipeline/ports.ts'
+import { checkAppVersion } from './app-version.ts'
+import { toAsk } from './ask.ts'
+import { authorise } from './authorise.ts'
+import { checkBodyType, registerBodyParsers } from './bodies.ts'
+import { furtherChecks, type Prefixes } from './further-checks.ts'
+import { type Flags, noFlags, parseParameters, takeFlags } from './parameters.ts'
+import { sendAnswer, sendError, toEdgeError } from './reply.ts'
+import { RequestLog } from './request-log.ts'
+import { routeSchema } from './schema.ts'
+import { validationError } from './validation-error.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller: Caller
+    flags: Flags
+    /** The client behind trusted proxies, normalised. */
+    clientAddress: string
+  }
+  interface FastifyContextConfig {
+    endpoint?: Endpoint
+  }
+}
+
+export interface HttpOptions {
+  readonly catalogue: readonly Endpoint[]
+  readonly handle: Handle
+  readonly serverFactory: FastifyServerFactory
+  readonly log: FastifyBaseLogger
+  /** Greatest number of query parameters; greatest bytes of a JSON or form body, and of an upload. */
+  readonly limits: { readonly query: number; readonly fields: number; readonly upload: number }
+  readonly prefixes: Prefixes
+  readonly experimental: boolean
+  readonly corsOrigins: readonly string[]
+  clientAddress(request: FastifyRequest): string
+  managerVersion(): string | undefined
+  /** Registers what it needs on the app, once; gives the function that runs for each request. */
+  authentication(app: FastifyInstance): Promise<(request: FastifyRequest) => Promise<Caller>>
+}
+
+export async function createHttp(options: HttpOptions): Promise<FastifyInstance> {
+  const app: FastifyInstance = Fastify({
+    serverFactory: options.serverFactory,
+    loggerInstance: options.log,
+    logController: new RequestLog(),
+    genReqId: () => randomUUID(),
+    requestIdHeader: false,
+    exposeHeadRoutes: false,
+    return503OnClosing: false,
+    bodyLimit: options.limits.fields,
+    ajv: {
+      customOptions: {
+        removeAdditional: false,
+        coerceTypes: false,
+        useDefaults: false,
+        allErrors: false,
+        formats: { query: { type: 'string', validate: (text: string) => parseQuery(text).ok } },
+      },
+    },
+    routerOptions: {
+      caseSensitive: false,
+      ignoreTrailingSlash: true,
+      ignoreDuplicateSlashes: true,
+      // Longer values are refused by their own pattern, with their own code, not as an unknown path.
+      maxParamLength: 16_384,
+      querystringParser: () => ({}),
+    },
+    frameworkErrors: (error, request, reply) => {
+      request.flags = noFlags
+      sendError(request, reply, toEdgeError(error))
+    },
+  })
+  if (options.corsOrigins.length > 0) {
+    const { default: cors } = await import('@fastify/cors')
+    await app.register(cors, { origin: [...options.corsOrigins], methods: ['GET', 'HEAD', 'PUT', 'POST', 'DELETE'] })
+  }
+  handleErrors(app)
+  await enter(app, options)
+  registerBodyParsers(app)
+  registerRoutes(app, options)
+  return app
+}
+
+/** Who asks, and for what: no byte of an answer before both are known (security rule 1). */
+async function enter(app: FastifyInstance, options: HttpOptions): Promise<void> {
+  app.decorateRequest('caller')
+  app.decorateRequest('flags')
+  app.decorateRequest('clientAddress', '')
+  app.addHook('onRequest', async (request, reply) => {
+    request.flags = noFlags
+    request.clientAddress = options.clientAddress(request)
+    reply.headers({ 'x-request-id': request.id, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
+  })
+  const authenticate = await options.authentication(app)
+  app.addHook('onRequest', async (request) => {
+    request.caller = await authenticate(request)
+    const endpoint = request.routeOptions.config.endpoint
+    const query = parseParameters(queryText(request), { count: options.limits.query, tooMany: 604 })
+    request.flags = takeFlags(query)
+    request.query = query
+    if (endpoint === undefined || (endpoint.experimental && !options.experimental)) throw new EdgeError(603)
+    checkAppVersion(request.headers['wazuh-app-version'], options.managerVersion())
+    authorise(request.caller, endpoint)
+    checkBodyType(request, endpoint)
+  })
+}
+
+function queryText(request: FastifyRequest): string {
+  const url = request.raw.url ?? ''
+  const mark = url.indexOf('?')
+  return mark < 0 ? '' : url.slice(mark + 1)
+}
+
+function registerRoutes(app: FastifyInstance, options: HttpOptions): void {
+  const check = furtherChecks(options.prefixes)
+  for (const endpoint of options.catalogue) {
+    const upload = 'body' in endpoint && endpoint.body?.kind === 'upload'
+    app.route({
+      method: endpoint.method === 'GET' ? ['GET', 'HEAD'] : endpoint.method,
+      url: endpoint.path,
+      schema: routeSchema(endpoint),
+      bodyLimit: upload ? options.limits.upload : options.limits.fields,
+      config: { endpoint },
+      preHandler: async (request) => check(endpoint, request.query as Record<string, string>),
+      handler: async (request, reply) => {
+        const answer = await options.handle(toAsk(endpoint, request, reply, request.clientAddress))
+        return sendAnswer(request, reply, answer)
+      },
+    })
+  }
+}
+
+function handleErrors(app: FastifyInstance): void {
+  app.setNotFoundHandler((request, reply) => sendError(request, reply, new EdgeError(603)))
+  app.setErrorHandler((error: Error & { validation?: unknown }, request, reply) => {
+    const answer = wireError(error, request)
+    if (answer.status >= 500) request.log.warn({ code: answer.code, cause: answer.cause }, answer.message)
+    return sendError(request, reply, answer)
+  })
+}
+
+function wireError(error: unknown, request: FastifyRequest): EdgeError {
+  const endpoint = request.routeOptions.config.endpoint
+  const found = error as { validation?: Parameters<typeof validationError>[2][]; validationContext?: string }
+  const first = found.validation?.[0]
+  if (first !== undefined && endpoint !== undefined)
+    return validationError(endpoint, found.validationContext ?? '', first)
+  return toEdgeError(error)
+}

@@ -1,0 +1,83 @@
+/**
+ * A record's parameters and body as JSON Schema, for Fastify's own Ajv. Values are text and stay text, so
+ * nothing is coerced and nothing removed. Equal schemas are one object: each distinct one is compiled.
+ */
+import type { Body, Endpoint, Field, Param } from '../catalogue/endpoint.ts'
+import { type Kind, kinds, type ValueKind } from '../catalogue/schemas/kinds.ts'
+
+export type JsonSchema = Readonly<Record<string, unknown>>
+
+export interface RouteSchema {
+  readonly params?: JsonSchema
+  readonly querystring?: JsonSchema
+  readonly body?: JsonSchema
+}
+
+const known = new Map<string, JsonSchema>()
+
+function shared(schema: JsonSchema): JsonSchema {
+  const text = JSON.stringify(schema)
+  const before = known.get(text)
+  if (before !== undefined) return before
+  known.set(text, schema)
+  return schema
+}
+
+export function routeSchema(endpoint: Endpoint): RouteSchema {
+  const params = Object.entries(endpoint.params)
+  return {
+    ...(params.length > 0 && { params: objectOf(params.map(([name, param]) => [name, valueSchema(param.kind)])) }),
+    querystring: shared({ ...querySchema(endpoint), additionalProperties: !endpoint.strictQuery }),
+    ...('body' in endpoint && endpoint.body?.kind === 'fields' && { body: fieldsSchema(endpoint.body) }),
+  }
+}
+
+function querySchema(endpoint: Endpoint): JsonSchema {
+  const query: [string, Param][] = Object.entries(endpoint.query)
+  return {
+    type: 'object',
+    required: query.filter(([, param]) => param.required !== undefined).map(([name]) => name),
+    properties: Object.fromEntries(query.map(([name, param]) => [name, valueSchema(param.kind)])),
+  }
+}
+
+function fieldsSchema(body: Extract<Body, { kind: 'fields' }>): JsonSchema {
+  const fields = Object.entries(body.fields)
+  return shared({
+    type: 'object',
+    required: fields.filter(([, field]) => field.required !== undefined).map(([name]) => name),
+    properties: Object.fromEntries(fields.map(([name, field]) => [name, fieldSchema(field)])),
+    additionalProperties: false,
+  })
+}
+
+function objectOf(properties: [string, JsonSchema][]): JsonSchema {
+  return shared({ type: 'object', properties: Object.fromEntries(properties) })
+}
+
+function valueSchema(kind: Kind): JsonSchema {
+  const { pattern, maxLength, grammar }: ValueKind = kinds[kind]
+  return shared({ type: 'string', maxLength, ...(pattern && { pattern }), ...(grammar && { format: grammar }) })
+}
+
+function fieldSchema(field: Field): JsonSchema {
+  switch (field.type) {
+    case 'integer':
+      return shared({ type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
+    case 'boolean':
+      return shared({ type: 'boolean' })
+    case 'strings':
+      return shared({ type: 'array', maxItems: field.maxItems ?? 1000, items: textSchema(field) })
+    case 'string':
+      return textSchema(field)
+  }
+}
+
+/** The kind of each element of a list of the given kind. */
+const elementOf: Partial<Record<Kind, Kind>> = { array_numbers: 'numbers', array_names: 'names' }
+
+function textSchema(field: Field): JsonSchema {
+  const kind = field.kind && ((field.type === 'strings' && elementOf[field.kind]) || field.kind)
+  const schema = kind === undefined ? { type: 'string', maxLength: 1024 } : valueSchema(kind)
+  return shared(field.maxLength === undefined ? schema : { ...schema, maxLength: field.maxLength })
+}
