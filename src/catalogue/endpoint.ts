@@ -10,11 +10,13 @@ export type WriteMethod = 'POST' | 'PUT' | 'DELETE'
 export type Method = ReadMethod | WriteMethod
 
 /** The names behind `:` in a path: `/cluster/:node_id/config/:component` gives `node_id | component`. */
-export type ParamsOf<Path extends string> = Path extends `${infer Head}/${infer Tail}`
-  ? ParamsOf<Head> | ParamsOf<Tail>
-  : Path extends `:${infer Name}`
-    ? Name
-    : never
+export type ParamsOf<Path extends string> = string extends Path
+  ? string
+  : Path extends `${infer Head}/${infer Tail}`
+    ? ParamsOf<Head> | ParamsOf<Tail>
+    : Path extends `:${infer Name}`
+      ? Name
+      : never
 
 /** How a value is written in its one canonical form (cache key, upstream path). */
 export type Canonical = 'agentId' | 'agentIds' | 'lowerCase'

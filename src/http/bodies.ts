@@ -29,11 +29,9 @@ const parsers: Readonly<Record<string, Parse>> = {
 
 export function registerBodyParsers(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, async (request, bytes) => {
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, async (request: FastifyRequest, bytes: Buffer) => {
     const endpoint = request.routeOptions.config.endpoint
-    return endpoint !== undefined && hasBody(endpoint)
-      ? parsers[plainType(request)]?.(endpoint, bytes as Buffer)
-      : undefined
+    return endpoint !== undefined && hasBody(endpoint) ? parsers[plainType(request)]?.(endpoint, bytes) : undefined
   })
   // A request without any body has no parser run; an upload needs its refusal all the same.
   app.addHook('preValidation', async (request) => {
