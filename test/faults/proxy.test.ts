@@ -1,0 +1,91 @@
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import net from 'node:net'
+import t from 'tap'
+import { type Fault, faultProxy } from './proxy.ts'
+
+const TEXT = 'a body of thirty bytes, exactly'
+
+async function between(test: typeof t, fault: Fault) {
+  const server = http.createServer((_, response) => response.end(TEXT))
+  await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done))
+  const proxy = await faultProxy((server.address() as AddressInfo).port)
+  test.teardown(async () => {
+    await proxy.close()
+    server.closeAllConnections()
+    server.close()
+  })
+  await proxy.set(fault)
+  return proxy
+}
+
+/** All bytes that come back on a plain socket, and how it ended. */
+function exchange(port: number, patience = 2_000): Promise<{ bytes: string; end: string; ms: number }> {
+  const began = performance.now()
+  return new Promise((resolve) => {
+    let bytes = ''
+    const socket = net.connect(port, '127.0.0.1')
+    const over = (end: string) => {
+      socket.destroy()
+      resolve({ bytes, end, ms: performance.now() - began })
+    }
+    socket.setTimeout(patience, () => over('silence'))
+    socket.on('connect', () => socket.write('GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'))
+    socket.on('data', (data) => {
+      bytes += data
+    })
+    socket.on('end', () => over('fin'))
+    socket.on('error', (error) => over((error as NodeJS.ErrnoException).code ?? 'error'))
+  })
+}
+
+t.test('pass: every byte', async (t) => {
+  const proxy = await between(t, { kind: 'pass' })
+  const { bytes, end } = await exchange(proxy.port)
+  t.ok(bytes.endsWith(TEXT))
+  t.equal(end, 'fin')
+  t.equal(proxy.accepted(), 1)
+})
+
+t.test('latency: every byte, later', async (t) => {
+  const proxy = await between(t, { kind: 'latency', ms: 100 })
+  const { bytes, ms } = await exchange(proxy.port)
+  t.ok(bytes.endsWith(TEXT))
+  t.ok(ms >= 195, 'once in each direction')
+})
+
+t.test('drip: every byte, one by one', async (t) => {
+  const proxy = await between(t, { kind: 'drip', ms: 1 })
+  const { bytes, ms } = await exchange(proxy.port)
+  t.ok(bytes.endsWith(TEXT))
+  t.ok(ms >= 100)
+})
+
+t.test('stall: a connection and then nothing', async (t) => {
+  const proxy = await between(t, { kind: 'stall' })
+  t.match(await exchange(proxy.port, 150), { bytes: '', end: 'silence' })
+})
+
+t.test('reset: RST upon the request', async (t) => {
+  const proxy = await between(t, { kind: 'reset' })
+  t.match(await exchange(proxy.port), { bytes: '', end: 'ECONNRESET' })
+})
+
+t.test('refuse: nobody listens, and later somebody does again', async (t) => {
+  const proxy = await between(t, { kind: 'refuse' })
+  t.equal((await exchange(proxy.port)).end, 'ECONNREFUSED')
+  await proxy.set({ kind: 'pass' })
+  t.ok((await exchange(proxy.port)).bytes.endsWith(TEXT))
+})
+
+t.test('cut: so many bytes and not one more', async (t) => {
+  const proxy = await between(t, { kind: 'cut', after: 20 })
+  const { bytes, end } = await exchange(proxy.port)
+  t.equal(bytes.length, 20)
+  t.equal(end, 'fin')
+})
+
+t.test('halfClose: FIN instead of an answer', async (t) => {
+  const proxy = await between(t, { kind: 'halfClose' })
+  t.match(await exchange(proxy.port), { bytes: '', end: 'fin' })
+})
