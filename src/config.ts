@@ -1,13 +1,64 @@
 /**
  * File + environment → one frozen, validated `Config`. The only reader of the environment.
  */
+import { dirname, resolve } from 'node:path'
 import type { Static } from 'typebox'
-import type { settings } from './config/schema.ts'
+import { type Environment, readEnvironment } from './config/environment.ts'
+import { FaultList } from './config/faults.ts'
+import { noFile, readSource } from './config/file.ts'
+import { interpret } from './config/interpret.ts'
+import { checkFiles, withPassword } from './config/named-files.ts'
+import { rules } from './config/rules.ts'
+import { schema, type settings } from './config/schema.ts'
+import { freeze, isObject, type Path, setIn, withoutNulls } from './config/tree.ts'
+import { validate } from './config/validate.ts'
 
 export { readyMadeRoles } from './config/schema.ts'
 
 type Frozen<T> = T extends object ? { readonly [K in keyof T]: Frozen<T[K]> } : T
-type Settings = Frozen<Static<typeof settings>>
+export type Settings = Frozen<Static<typeof settings>>
 
 /** Every setting, defaults filled in: durations in milliseconds, sizes in bytes, paths absolute, secrets read. */
 export type Config = Settings
+
+export type Loaded = { readonly ok: true; readonly config: Config } | { readonly ok: false; readonly faults: string[] }
+
+/**
+ * Reads the settings: `file` (else `EDGE_CONFIG`, else none), and the environment over it. All faults come
+ * at once, each one line with its place and what to do; nothing is thrown. A relative path starts from the
+ * folder of the file that names it, or from the working directory.
+ */
+export async function loadConfig(options: { file?: string | undefined; env: Environment }): Promise<Loaded> {
+  const file = options.file ?? options.env.EDGE_CONFIG
+  const source = file === undefined || file === '' ? noFile : await readSource(file)
+  const { overrides, faults } = await readEnvironment(options.env, schema)
+  const list = new FaultList(source, overrides)
+  list.add(...source.faults, ...faults)
+  if (source.faults.length > 0) return { ok: false, faults: list.lines() }
+
+  const tree = withoutNulls(source.tree)
+  for (const { path, value } of overrides) setIn(tree, path, value)
+  const plain = takeOff(tree)
+  for (const { path, says, of } of validate(schema, tree)) list.report(path, says, of)
+
+  const folder = resolve(file === undefined ? '.' : dirname(file))
+  const base = (path: Path) => (list.variableOf(path) === undefined ? folder : resolve('.'))
+  const config = await judge(interpret(schema, tree, base) as Settings, list, plain)
+  return list.empty ? { ok: true, config: freeze(config) } : { ok: false, faults: list.lines() }
+}
+
+/** The rules over several settings, and the files that they name. */
+async function judge(read: Settings, list: FaultList, plain: boolean): Promise<Settings> {
+  const due = rules.filter((rule) => rule.about.every((path) => list.sound(path)))
+  for (const { check } of due) check(read, list.report, { plain })
+  await checkFiles(read, list.report)
+  return list.sound(['cluster', 'credentials']) ? withPassword(read, list.report) : read
+}
+
+/** `listen.tls: off` says that plain HTTP is meant. It is taken out: without the pair there is no TLS. */
+function takeOff(tree: Record<string, unknown>): boolean {
+  const { listen } = tree
+  if (!isObject(listen) || listen.tls !== 'off') return false
+  delete listen.tls
+  return true
+}

@@ -3,6 +3,7 @@
  * `Config` and the test that holds config/default.yaml equal to it all read this schema.
  */
 import Type, { type TSchema } from 'typebox'
+import type { SchemaNode } from './tree.ts'
 
 /** The roles that exist without being written; `access.ownRoles` adds to them. */
 export const readyMadeRoles = ['reader', 'operator', 'administrator'] as const
@@ -11,6 +12,8 @@ export const readyMadeRoles = ['reader', 'operator', 'administrator'] as const
 const duration = (value: string) => Type.Unsafe<number>({ type: 'string', format: 'duration', default: value })
 /** Written `512B`, `16KiB` or `64MiB`; read as bytes. */
 const size = (value: string) => Type.Unsafe<number>({ type: 'string', format: 'size', default: value })
+/** A duration that may be nothing. */
+const delay = (value: string) => Type.Unsafe<number>({ type: 'string', format: 'delay', default: value })
 const count = (value: number, maximum = 1_000_000) => Type.Integer({ minimum: 1, maximum, default: value })
 const port = (value: number) => Type.Integer({ minimum: 0, maximum: 65_535, default: value })
 const flag = (value: boolean) => Type.Boolean({ default: value })
@@ -24,16 +27,21 @@ const oneOf = <const T extends string>(values: readonly [T, ...T[]]) =>
 /** A closed object. Its default makes the defaults of its members hold when it is not written at all. */
 const group = <T extends Record<string, TSchema>>(members: T) =>
   Type.Object(members, { additionalProperties: false, default: {} })
-const row = <T extends Record<string, TSchema>>(members: T) => Type.Object(members, { additionalProperties: false })
+const row = <T extends Record<string, TSchema>>(members: T, description?: string) =>
+  Type.Object(members, { additionalProperties: false, ...(description === undefined ? {} : { description }) })
 /** Names that the operator chooses. */
-const table = <T extends TSchema>(values: T) => Type.Record(Type.String(), values, { default: {} })
+const table = <T extends TSchema>(values: T) =>
+  Type.Record(Type.String({ pattern: '^[^\\x00-\\x20:]{1,128}$' }), values, {
+    additionalProperties: false,
+    default: {},
+  })
 
 const listen = group({
   host: text({ default: '127.0.0.1', format: 'host' }),
   port: port(55_000),
   hosts: list(text({ format: 'host' })),
   /** `off` instead of the pair says that plain HTTP is meant (rules.ts). */
-  tls: Type.Optional(row({ cert: path(), key: path() })),
+  tls: Type.Optional(row({ cert: path(), key: path() }, 'off, or a group of cert and key')),
   trustedProxies: list(text({ format: 'cidr' })),
   limits: group({
     headers: size('16KiB'),
@@ -51,12 +59,15 @@ const listen = group({
     expect: duration('10s'),
     idle: duration('72s'),
   }),
-  drain: group({ notice: duration('5s'), limit: duration('30s') }),
+  drain: group({ notice: delay('5s'), limit: duration('30s') }),
   cors: group({ origins: list(text({ format: 'origin' })) }),
 })
 
 const node = row({
-  name: Type.String({ pattern: '^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,254}$' }),
+  name: Type.String({
+    pattern: '^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,254}$',
+    description: 'a name of letters, digits, dot, underscore and hyphen',
+  }),
   type: Type.Unsafe<'master' | 'worker'>({ type: 'string', enum: ['master', 'worker'] }),
   url: text({ format: 'nodeUrl' }),
 })
@@ -98,10 +109,15 @@ const issuer = row({
   lifetime: duration('1h'),
 })
 
+const permission = Type.String({
+  pattern: '^(?:[a-z][a-z-]*|\\*):(?:[a-z][a-z-]*|\\*)$',
+  description: 'a permission such as agents:read, agents:* or *:*',
+})
+
 const access = group({
   users: Type.Optional(path()),
   roles: table(list(text())),
-  ownRoles: table(list(Type.String({ pattern: '^(?:[a-z][a-z-]*|\\*):(?:[a-z][a-z-]*|\\*)$' }))),
+  ownRoles: table(list(permission)),
   tokens: group({
     lifetime: duration('900s'),
     keys: Type.Optional(path()),
@@ -121,10 +137,13 @@ const log = group({
 })
 
 /** The whole file. Closed: an unknown key is a fault. */
-export const settings = group({
+export const settings = row({
   listen,
   operations: group({ host: text({ default: '127.0.0.1', format: 'host' }), port: port(55_001) }),
   cluster,
   access,
   log,
 })
+
+/** The same as plain JSON Schema. */
+export const schema = settings as SchemaNode

@@ -1,0 +1,106 @@
+/**
+ * How values are written that are more than text: each format says which text is legal, in words that
+ * follow "must be", and what the edge reads from it.
+ */
+import { isIP, isIPv4 } from 'node:net'
+import { resolve } from 'node:path'
+
+export interface Format {
+  readonly says: string
+  readonly legal: (text: string) => boolean
+  /** Absent: the text itself. `base` is the folder that relative paths start from. */
+  readonly read?: (text: string, base: string) => number | string
+}
+
+const MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
+const BYTES = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 }
+/** A timer above 2^31-1 ms fires at once in Node. */
+const LONGEST = 2 ** 31 - 1
+const LARGEST = 4 * BYTES.GiB
+
+export const formats: Readonly<Record<string, Format>> = {
+  duration: {
+    says: 'a duration such as 750ms, 30s or 2m',
+    legal: (text) => between(milliseconds(text), 1, LONGEST),
+    read: milliseconds,
+  },
+  delay: {
+    says: 'a duration such as 0s, 750ms or 5s',
+    legal: (text) => between(milliseconds(text), 0, LONGEST),
+    read: milliseconds,
+  },
+  size: {
+    says: 'a size such as 512B, 16KiB or 64MiB',
+    legal: (text) => between(bytes(text), 1, LARGEST),
+    read: bytes,
+  },
+  path: {
+    says: 'the name of a file',
+    legal: (text) => !text.includes('\0'),
+    read: (text, base) => resolve(base, text),
+  },
+  host: { says: 'a host name or an address, without a port', legal: isHost },
+  cidr: {
+    says: 'an address or a range such as 10.0.0.0/8 or fd00::/8 (an IPv4 range in IPv4 form, never ::ffff:…)',
+    legal: isCidr,
+  },
+  origin: { says: 'an origin such as https://console.example', legal: isOrigin },
+  nodeUrl: { says: 'an address such as https://10.0.0.10:55000, without path or password', legal: isOrigin },
+  url: {
+    says: 'an https:// address (http:// on a loopback address only)',
+    legal: (text) => URL.canParse(text) && (text.startsWith('https://') || isLoopbackUrl(text)),
+  },
+  folder: {
+    says: 'an absolute folder that ends with /, such as /var/ossec/',
+    legal: (text) => /^\/(?:.*\/)?$/.test(text) && !text.split('/').includes('..'),
+  },
+}
+
+function milliseconds(text: string): number {
+  const [, digits, unit] = /^(\d{1,12})(ms|s|m|h)$/.exec(text) ?? []
+  return digits === undefined ? Number.NaN : Number(digits) * MS[unit as keyof typeof MS]
+}
+
+function bytes(text: string): number {
+  const [, digits, unit] = /^(\d{1,12})(B|KiB|MiB|GiB)$/.exec(text) ?? []
+  return digits === undefined ? Number.NaN : Number(digits) * BYTES[unit as keyof typeof BYTES]
+}
+
+function between(value: number, least: number, most: number): boolean {
+  return value >= least && value <= most
+}
+
+function isHost(text: string): boolean {
+  return isIP(text) !== 0 || /^(?!-)[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})*\.?$/.test(text)
+}
+
+/**
+ * CVE-2026-92395: `::ffff:10.0.0.0/8`, read as IPv6, covers every IPv4 address there is. Mapped forms are
+ * therefore not a way to write a range here.
+ */
+function isCidr(text: string): boolean {
+  const [address = '', prefix, ...rest] = text.split('/')
+  const family = isIP(address)
+  if (family === 0 || rest.length > 0 || address.includes('%')) return false
+  if (family === 6 && isMapped(address)) return false
+  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128))
+}
+
+function isMapped(address: string): boolean {
+  return /^\[::ffff:/.test(new URL(`http://[${address}]`).host)
+}
+
+function isOrigin(text: string): boolean {
+  if (!/^https?:\/\/[^/?#@\\]+\/?$/i.test(text) || !URL.canParse(text)) return false
+  return isHost(new URL(text).hostname.replace(/^\[|\]$/g, ''))
+}
+
+/** Does this host stay inside the machine? Names other than `localhost` may resolve to anything. */
+export function isLoopback(host: string): boolean {
+  const bare = host.replace(/^\[|\]$/g, '')
+  return bare === 'localhost' || bare === '::1' || (isIPv4(bare) && bare.startsWith('127.'))
+}
+
+export function isLoopbackUrl(text: string): boolean {
+  return URL.canParse(text) && isLoopback(new URL(text).hostname)
+}
