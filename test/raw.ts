@@ -1,0 +1,80 @@
+import { connect } from 'node:net'
+
+export interface RawAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  /** Everything that came, for connections that carry more than one answer. */
+  readonly text: string
+  /** The edge ended the connection by itself. */
+  readonly closed: boolean
+}
+
+export interface RawOptions {
+  /** Milliseconds to wait for the connection to end, or for a whole answer. */
+  readonly patience?: number
+  /** Answers that are whole before the connection is given up. */
+  readonly answers?: number
+}
+
+/** Sends bytes as they are over a socket of their own and reads what comes back. */
+export function sendRaw(url: string, bytes: string | Buffer, options: RawOptions = {}): Promise<RawAnswer> {
+  const { hostname, port } = new URL(url)
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: hostname, port: Number(port) })
+    let text = ''
+    let closed = false
+    const patience = setTimeout(done, options.patience ?? 3000)
+    function done(): void {
+      clearTimeout(patience)
+      socket.destroy()
+      resolve({ ...parse(text), text, closed })
+    }
+    socket.setEncoding('utf8')
+    socket.on('connect', () => socket.write(bytes))
+    socket.on('data', (chunk: string) => {
+      text += chunk
+      // An answer without `Connection: close` leaves the socket open: no need to wait for its end.
+      if (whole(text) >= (options.answers ?? 1) && !/connection: close/i.test(text)) done()
+    })
+    socket.on('end', () => {
+      closed = true
+      done()
+    })
+    socket.on('error', (fault: NodeJS.ErrnoException) => {
+      clearTimeout(patience)
+      if (fault.code === 'ECONNRESET' || fault.code === 'EPIPE') {
+        closed = true
+        return done()
+      }
+      reject(fault)
+    })
+  })
+}
+
+/** How many answers with a Content-Length are whole in the text. */
+function whole(text: string): number {
+  let count = 0
+  let at = 0
+  for (;;) {
+    const end = text.indexOf('\r\n\r\n', at)
+    if (end < 0) return count
+    const length = /content-length: *(\d+)/i.exec(text.slice(at, end))?.[1]
+    if (length === undefined) return count
+    at = end + 4 + Number(length)
+    if (Buffer.byteLength(text) < at) return count
+    count += 1
+  }
+}
+
+function parse(text: string): Omit<RawAnswer, 'text' | 'closed'> {
+  const [head = '', ...rest] = text.split('\r\n\r\n')
+  const [line = '', ...lines] = head.split('\r\n')
+  const headers = Object.fromEntries(
+    lines.map((header) => {
+      const colon = header.indexOf(':')
+      return [header.slice(0, colon).toLowerCase(), header.slice(colon + 1).trim()]
+    }),
+  )
+  return { status: Number(line.split(' ')[1] ?? 0), headers, body: rest.join('\r\n\r\n') }
+}

@@ -1,0 +1,106 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Exchange } from './exchanges.ts'
+
+/** What reached the node, in one form: flags out, ids padded, names in order. */
+export interface SeenCall {
+  readonly method: string
+  readonly path: string
+  readonly query: Readonly<Record<string, string>>
+  readonly headers: IncomingMessage['headers']
+  readonly body: string
+}
+
+/**
+ * A node that answers with one recorded exchange at a time. A call that is not the one expected is answered
+ * with 599, so that it can never pass for the recorded answer.
+ */
+export class ReplayNode {
+  readonly #server: Server
+  readonly calls: SeenCall[] = []
+  expected: Exchange | undefined
+  /** Answers discovery, whatever is expected. */
+  readonly #nodes: string
+
+  constructor(nodes: string) {
+    this.#nodes = nodes
+    this.#server = createServer((request, response) => {
+      const chunks: Buffer[] = []
+      request.on('data', (chunk: Buffer) => chunks.push(chunk))
+      request.on('end', () => {
+        const call = seen(request, Buffer.concat(chunks).toString())
+        if (call.path === '/cluster/nodes' && !this.#expects(call)) return void response.end(this.#nodes)
+        this.calls.push(call)
+        const answer = this.#expects(call) ? this.expected?.response : undefined
+        const headers = { 'content-type': answer?.headers['content-type'] ?? 'text/plain' }
+        response
+          .writeHead(answer?.status ?? 599, headers)
+          .end(answer?.body ?? `not expected: ${call.method} ${call.path}`)
+      })
+    })
+  }
+
+  #expects(call: SeenCall): boolean {
+    if (this.expected === undefined) return false
+    const { method, path } = this.expected.request
+    const wanted = canonical(method === 'HEAD' ? 'GET' : method, path)
+    const got = canonical(call.method, `${call.path}?${new URLSearchParams(call.query)}`)
+    return wanted === got || twin(wanted) === got
+  }
+
+  async listen(): Promise<string> {
+    this.#server.listen(0, '127.0.0.1')
+    await once(this.#server, 'listening')
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections()
+    this.#server.close()
+    await once(this.#server, 'close')
+  }
+}
+
+function seen(request: IncomingMessage, body: string): SeenCall {
+  const url = new URL(request.url ?? '/', 'http://node')
+  const query = Object.fromEntries(url.searchParams)
+  return { method: request.method ?? '', path: url.pathname, query, headers: request.headers, body }
+}
+
+/** The master is asked by its own address, so for `/cluster/master/x` as `/manager/x` (design.md section 4). */
+function twin(request: string): string {
+  return request.replace(' /cluster/master/', ' /manager/')
+}
+
+/** Method, path and query of a request as the manager understands them. */
+function canonical(method: string, raw: string): string {
+  const [path = '', text = ''] = raw.split(/\?(.*)/s)
+  const segments = path
+    .replaceAll(/\/{2,}/g, '/')
+    .replace(/(.)\/$/, '$1')
+    .split('/')
+    .map((segment) => pad(safeDecode(segment)))
+  const names = new Map<string, string>()
+  for (const [key, value] of new URLSearchParams(text)) {
+    if (key === 'pretty' || key === 'wait_for_complete') continue
+    const before = names.get(key)
+    names.set(key, before === undefined ? value : `${before},${value}`)
+  }
+  // `sort=+x`, `sort= x` and `sort=x` are one order; ids mean the same with and without zeros.
+  const query = [...names].map(([key, value]) => `${key}=${key === 'sort' ? value.replace(/^[ +]/, '') : value}`).sort()
+  const firstLower = segments[1]?.toLowerCase() ?? ''
+  return `${method} /${[firstLower, ...segments.slice(2)].join('/')}?${query.join('&')}`
+}
+
+function pad(segment: string): string {
+  return /^\d+$/.test(segment) ? segment.replace(/^0+(?=\d)/, '').padStart(3, '0') : segment
+}
+
+function safeDecode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,110 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import t from 'tap'
+
+/** Who may know whom: design.md section 3. `src` files outside any room stand under their own name. */
+interface Room {
+  readonly rooms: readonly string[]
+  readonly packages: readonly string[]
+  /** Built-in modules that this room must never touch. */
+  readonly never?: readonly string[]
+}
+
+const NETWORK = ['node:http', 'node:https', 'node:net', 'node:tls', 'node:dns', 'node:http2']
+
+const table: Readonly<Record<string, Room>> = {
+  catalogue: { rooms: [], packages: [], never: [...NETWORK, 'node:fs'] },
+  collection: { rooms: [], packages: [], never: [...NETWORK, 'node:fs'] },
+  layout: { rooms: ['collection'], packages: [], never: [...NETWORK, 'node:fs'] },
+  auth: {
+    rooms: ['errors', 'pipeline/ports', 'catalogue'],
+    packages: ['@node-rs/bcrypt', 'lru-cache', 'undici'],
+    never: ['node:http', 'node:https', 'node:net'],
+  },
+  pipeline: { rooms: ['catalogue', 'collection', 'layout', 'errors'], packages: [], never: NETWORK },
+  cluster: { rooms: ['pipeline/ports', 'errors'], packages: ['undici'] },
+  http: {
+    rooms: ['catalogue', 'collection', 'layout', 'auth', 'pipeline/ports', 'errors'],
+    packages: ['fastify', '@fastify/basic-auth', '@fastify/jwt', '@fastify/rate-limit', '@fastify/cors', 'saxes'],
+  },
+  operations: { rooms: ['catalogue', 'layout', 'errors'], packages: ['fastify'] },
+  config: { rooms: [], packages: ['yaml', 'typebox', 'ajv'] },
+  simulator: { rooms: ['catalogue', 'collection', 'layout'], packages: ['saxes'] },
+  errors: { rooms: [], packages: [] },
+}
+
+/** The composition root, the process and the commands may know everybody. */
+const FREE = ['app', 'server', 'cli']
+const IMPORT =
+  /^\s*(?:import|export)\s[^'"`]*?from\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)|^\s*import\s*['"]([^'"]+)['"]/gm
+
+function sources(folder: string): string[] {
+  return readdirSync(folder).flatMap((name) => {
+    const path = join(folder, name)
+    if (statSync(path).isDirectory()) return sources(path)
+    return /\.tsx?$/.test(name) ? [path] : []
+  })
+}
+
+/** `src/pipeline/ports.ts` → `pipeline/ports`; its room is the first segment. */
+function place(path: string): string {
+  return relative('src', path).replace(/\.tsx?$/, '')
+}
+
+function roomOf(path: string): string {
+  return place(path).split('/')[0] ?? ''
+}
+
+function importsOf(path: string): string[] {
+  return [...readFileSync(path, 'utf8').matchAll(IMPORT)].map((match) => match[1] ?? match[2] ?? match[3] ?? '')
+}
+
+function packageOf(specifier: string): string {
+  return specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/')
+}
+
+function fault(path: string, specifier: string): string | undefined {
+  const room = table[roomOf(path)]
+  if (room === undefined) return `${path}: the table of rooms has no row for it`
+  if (specifier.startsWith('node:')) {
+    return room.never?.includes(specifier) ? `${path} must never know ${specifier}` : undefined
+  }
+  if (!specifier.startsWith('.')) {
+    return room.packages.includes(packageOf(specifier)) ? undefined : `${path} must not know the package ${specifier}`
+  }
+  const target = place(join(dirname(path), specifier))
+  const own = target.split('/')[0] === roomOf(path)
+  const allowed = room.rooms.some((known) => target === known || target.startsWith(`${known}/`))
+  return own || allowed ? undefined : `${path} must not know ${target}`
+}
+
+t.test('every import is one that the table of rooms allows', async (t) => {
+  const files = sources('src').filter((path) => !FREE.includes(roomOf(path)))
+  t.ok(files.length > 30, `${files.length} files read`)
+  for (const path of files) {
+    for (const specifier of importsOf(path)) t.equal(fault(path, specifier), undefined, `${path} → ${specifier}`)
+  }
+})
+
+t.test('the table has no row for a room that does not exist', async (t) => {
+  const rooms = new Set(sources('src').map(roomOf))
+  for (const room of Object.keys(table)) t.ok(rooms.has(room), room)
+})
+
+t.test('only the settings read the environment, only the process and the commands touch process', async (t) => {
+  for (const path of sources('src')) {
+    const code = readFileSync(path, 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')
+    const room = roomOf(path)
+    if (room !== 'config' && !FREE.includes(room)) t.notMatch(code, /\bprocess\.(?!hrtime|cwd)/, path)
+    if (room !== 'config' && room !== 'cli' && room !== 'server') t.notMatch(code, /process\.env/, path)
+  }
+})
+
+t.test('an import that the table forbids is found', async (t) => {
+  t.match(fault('src/pipeline/build.ts', 'fastify'), /must not know the package/)
+  t.match(fault('src/catalogue/endpoint.ts', '../pipeline/ports.ts'), /must not know pipeline/)
+  t.match(fault('src/collection/query.ts', 'node:http'), /must never know/)
+})
