@@ -1,14 +1,47 @@
 /**
- * Answers a collection request over the rows of a source, as the manager does and rightly where it does
+ * Answers a collection request over the rows of a source, as the manager does, and rightly where it does
  * not (docs/collection-choices.md): filters, search and `q` narrow, the order is total and stable,
  * `select` picks, the page is cut last.
  *
- * `rows` are in the source's own order and are left untouched; items are new objects only where `select`
- * or nesting changes them. Throws CollectionError with the code that the manager answers. Sources of the
- * real system stand ready in sources.ts; `readRequest` makes a request out of query texts.
+ * `rows` are in the source's own order and are left untouched; items are new objects only where `select`,
+ * hidden fields or nesting change them. Throws CollectionError with the code that the manager answers.
+ * The sources of the real system stand ready in sources.ts; `readRequest` makes a request of query texts.
  *
- * @example collect(agents, readRequest({ limit: '10', sort: '-id' }, now), sources.agents)
+ * @example collect(agents, readRequest({ limit: '10', sort: '-id', status: 'active' }, now), sources.agents)
  */
-import type { Collected, CollectionRequest, Element, Source } from './source.ts'
+import { readConditions, type Test } from './condition.ts'
+import { readFilter } from './filter.ts'
+import { readOrder } from './order.ts'
+import { cut, readPage } from './page.ts'
+import { readSearch } from './search.ts'
+import { readShape } from './select.ts'
+import type { Collected, CollectionRequest, Element, Row, Source } from './source.ts'
 
-export type Collect = (rows: readonly Element[], request: CollectionRequest, source: Source) => Collected
+export function collect(rows: readonly Row[], request: CollectionRequest, source: Source): Collected<Row>
+export function collect(rows: readonly string[], request: CollectionRequest, source: Source): Collected<string>
+export function collect(rows: readonly Element[], request: CollectionRequest, source: Source): Collected
+export function collect(rows: readonly Element[], request: CollectionRequest, source: Source): Collected {
+  const cutFirst = source.engine === 'array' && source.cutFirst
+  const page = readPage(request, cutFirst ? Number.POSITIVE_INFINITY : undefined)
+  const shape = readShape(request.select, source)
+  const found = matching(cutFirst ? cut(rows, page) : rows, request, source)
+  const items = cutFirst ? found : cut(found, page)
+  return { items: items.map(shape), totalItems: found.length }
+}
+
+/** All rows that fit the request, in its order; not cut, not shaped. */
+export function matching(rows: readonly Element[], request: CollectionRequest, source: Source): readonly Element[] {
+  const tests = testsOf(request, source)
+  const order = readOrder(request.sort, source, rows)
+  const fitting = rows.filter((row) => tests.every((test) => test(row)))
+  return order ? fitting.sort(order) : fitting
+}
+
+function testsOf(request: CollectionRequest, source: Source): Test[] {
+  const tests = Object.entries(request.filters ?? {}).map(([name, value]) =>
+    readFilter(name, value, source, request.now),
+  )
+  if (request.search !== undefined) tests.push(readSearch(request.search, source))
+  if (request.q !== undefined) tests.push(readConditions(request.q, source, request.now))
+  return tests
+}

@@ -32,11 +32,12 @@ export interface Collected<T = Element> {
 }
 
 /**
- * How a field is compared. `number`: texts of digits count as numbers too (`id>2` over "003");
- * `date`: text, and time frames in `q`; `status`: the state of an agent, blanks and case do not count;
- * `label`: text in which the blank before a version's `v` may be missing; `list`: any of its members.
+ * How a field of a database is compared. `text`: without case; `number`: texts of digits are numbers too
+ * (`id>2` over "003"); `date`: as text, and in `q` by time frames; `day`: as text, in `q` by days only;
+ * `status`: the state of an agent, blanks and case do not count; `label`: text in which the blank before a
+ * version's `v` may be missing; `list`: by any of its members.
  */
-export type FieldKind = 'text' | 'number' | 'date' | 'status' | 'label' | 'list'
+export type FieldKind = 'text' | 'number' | 'date' | 'day' | 'status' | 'label' | 'list'
 
 /** A key to sort by in the place of a field. `as: 'number'`: texts of digits are read as numbers. */
 export interface SortBy {
@@ -44,22 +45,30 @@ export interface SortBy {
   readonly as?: 'number'
 }
 
-/** How a named parameter narrows. Default: it equals the field of its own name. */
-export interface Filter {
-  /** `equal`: comma means any of; `range`: `N` or `N-M`, inclusive; `olderThan`: a time frame. */
-  readonly by: 'equal' | 'range' | 'olderThan'
-  /** The field, if it is not the one of the parameter's name. */
-  readonly field?: string
-  /** `olderThan`: judged by this field where the first has no value. */
-  readonly orElse?: string
-  /** Only these, compared without case and blanks; anything else answers `code`. */
-  readonly allowed?: { readonly values: readonly string[]; readonly code: 1202 | 1603 | 1728 | 1729 }
-  /** This value asks for everything. */
-  readonly everything?: string
-}
+/**
+ * How a named parameter narrows. Without a rule it equals the field of its own name: in a database without
+ * case and with a comma for any of several, in an array exactly; a field that is a list by any of its members.
+ */
+export type Filter =
+  | {
+      readonly by: 'equal'
+      /** The fields of which one must fit, if it is not the field of the parameter's name. */
+      readonly fields?: readonly string[]
+      /** Anything but these values and `everything` answers this code. */
+      readonly allowed?: { readonly values: readonly string[]; readonly code: 1202 | 1603 | 1728 }
+      /** The value that asks for everything. */
+      readonly everything?: string
+    }
+  /** `N` or `N-M`, both included (1203). */
+  | { readonly by: 'range'; readonly field: string }
+  /** A time frame (1411): its field lies longer ago, or, where that has no value, `orElse` does. */
+  | { readonly by: 'olderThan'; readonly field: string; readonly orElse: string }
 
 interface Common {
-  /** Sort text of the order where none is asked (`+id`, `-timestamp`); absent: the order of the rows. */
+  /**
+   * Sort text of the order where none is asked (`+id`, `-timestamp`); catalogues take any name for their texts.
+   * Absent: the order of the rows, and a sort without a field is refused (1404).
+   */
   readonly order?: string
   /** Other keys to sort by than the field itself, by field. */
   readonly sortBy?: Readonly<Record<string, readonly SortBy[]>>
@@ -84,12 +93,14 @@ export interface DatabaseSource extends Common {
 /** Values in memory: fields are those of the first row, text is compared with case, `~` means "begins with". */
 export interface ArraySource extends Common {
   readonly engine: 'array'
+  /** The source's own order tells capitals from small letters, though a sort that is asked for does not. */
+  readonly caseCounts?: true
+  /** The fields that `select` takes (1724 for others); absent: any `select` fails with 1000, as it does there. */
+  readonly selectable?: readonly string[]
   /** The fields that may be sorted by; absent: those of the first row. */
   readonly sortable?: readonly string[]
   /** The fields that are searched; absent: every value, nested ones too. */
   readonly searched?: readonly string[]
-  /** `sort=-`, a sign alone, is refused (1404) because the elements have no order of their own. */
-  readonly signNeedsField?: true
   /** The page is cut before search and sort, there is no greatest limit, and totalItems counts the page (lists). */
   readonly cutFirst?: true
 }
