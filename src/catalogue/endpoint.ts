@@ -118,10 +118,24 @@ export type CacheGroup =
   | 'validation'
 
 /**
- * A tag names data: `collection:agents`, `agent:{agent_id}`, `group:{group_id}`, `node:{node_id}`.
- * `{x}` is filled from the path; `{query.x}`, `{body.x}`, `{answer.x}` from there (lists give one tag each).
+ * A tag names data. `rules`, `decoders`, `lists`, `cluster`, `validation`: one thing. `agent:{agent_id}`: one of many,
+ * and `agent:*` beside it on each of their reads, since a write to all of them touches `agent:*` alone.
+ * `collection:agents`: what is read over all of them at once, touched by a write to any.
+ *
+ * `{x}` is filled from the path; `{query.x}`, `{body.x}`, `{answer.x}` from there (lists give one tag each, a
+ * missing value none); `{master}` is the name of the master, so that `/manager/…` and `/cluster/<master>/…` agree.
+ * Where no successful answer comes, `{answer.x}` stands for `*`: a write whose outcome is not known may have
+ * touched any of them.
  */
 export type Tag = string
+
+/** Tags that a write touches only when a value of its request matches: the folder of a file, a flag. */
+export interface StaleWhen {
+  readonly value: `query.${string}` | `body.${string}`
+  /** Linear and anchored at its beginning. */
+  readonly matches: string
+  readonly tags: readonly Tag[]
+}
 
 /** May the answer be kept, under which group of `/cache`, and which data does it show? */
 export type Keep =
@@ -168,8 +182,8 @@ export interface Read<Path extends string = string> extends Common<Path> {
 export interface Write<Path extends string = string> extends Common<Path> {
   readonly method: WriteMethod
   readonly body?: Body
-  /** The tags that this write makes stale; `[]` needs a reason in `staleNothing`. */
-  readonly makesStale: readonly Tag[]
+  /** What this write makes stale; `[]` needs a reason in `staleNothing`. */
+  readonly makesStale: readonly (Tag | StaleWhen)[]
   readonly staleNothing?: string
 }
 
@@ -190,5 +204,13 @@ export function write<const Path extends string>(method: WriteMethod, record: Sp
 }
 
 function complete(method: Method, record: object): object {
-  return Object.freeze({ query: {}, strictQuery: false, secret: 'none', params: {}, ...record, method })
+  return frozen({ query: {}, strictQuery: false, secret: 'none', params: {}, ...record, method })
+}
+
+/** Frozen to the last leaf: records share their parts, so whoever wrote into one would write into many. */
+function frozen<T extends object>(value: T): T {
+  for (const part of Object.values(value)) {
+    if (typeof part === 'object' && part !== null && !Object.isFrozen(part)) frozen(part)
+  }
+  return Object.freeze(value)
 }

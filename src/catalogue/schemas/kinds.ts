@@ -161,6 +161,16 @@ export const kinds = {
     wider: '^(xml|json)$',
     because: 'equal; written without a capturing group',
   },
+  command: {
+    // Every dot is the last character or followed by another one: no `..` on the way to a script of the agent.
+    pattern: '^(?:!?(?:\\.?[A-Za-z0-9_:/-])*\\.?)?$',
+    maxLength: 1024,
+    code: 608,
+    says: 'Valid characters: a-z, A-Z, 0-9, ., _, -, :, /, and ! in front.',
+    wider:
+      'mandatory; a leading ! means script name instead of configured command; 3.13+: ^!?[A-Za-z0-9_.\\/:-]+$ and no ../',
+    because: 'a later release of the manager closed the way out of the folder of scripts; nothing is left to 1650',
+  },
   flag: { maxLength: 1024, code: 623, says: 'Valid values: none, presence alone counts.' },
 } as const satisfies Record<string, ValueKind>
 

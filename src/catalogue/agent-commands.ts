@@ -1,0 +1,98 @@
+/** What agents are told to do by the nodes that they report to: restart, upgrade. */
+import { type Endpoint, write } from './endpoint.ts'
+import { affected, message } from './schemas/answers.ts'
+import { agentIdList, fieldTypes } from './schemas/bodies.ts'
+import { agentId, filter, groupId } from './schemas/params.ts'
+import { liveAgents } from './schemas/tags.ts'
+import { agentOwner, everyNode } from './schemas/targets.ts'
+
+const section = 'Agents'
+const restarting = { section, permission: 'agents:restart', slow: true } as const
+const restarts: readonly Endpoint[] = [
+  write('POST', {
+    path: '/agents/restart',
+    summary: 'Restart a list of agents',
+    ...restarting,
+    target: { kind: 'agentOwners', merge: 'affected', ids: 'body' },
+    body: {
+      kind: 'fields',
+      types: fieldTypes,
+      fields: { ids: agentIdList },
+    },
+    answer: affected,
+    makesStale: ['agent:{body.ids}', ...liveAgents],
+  }),
+  write('PUT', {
+    path: '/agents/restart',
+    summary: 'Restart all agents',
+    ...restarting,
+    target: everyNode('message', 'fail'),
+    answer: message,
+    makesStale: ['agent:*', ...liveAgents],
+  }),
+  write('PUT', {
+    path: '/agents/:agent_id/restart',
+    summary: 'Restart an agent',
+    ...restarting,
+    params: { agent_id: agentId },
+    target: agentOwner,
+    answer: affected,
+    makesStale: ['agent:{agent_id}', ...liveAgents],
+  }),
+  write('PUT', {
+    path: '/agents/groups/:group_id/restart',
+    summary: 'Restart the agents of a group',
+    ...restarting,
+    section: 'Agent groups',
+    params: { group_id: groupId },
+    target: { kind: 'agentOwners', merge: 'affected', ids: 'group' },
+    answer: affected,
+    makesStale: ['agent:{answer.affected_agents}', ...liveAgents],
+    beyondSeed: true,
+  }),
+]
+
+const upgrading = {
+  section,
+  permission: 'agents:upgrade',
+  target: agentOwner,
+  strictQuery: true,
+  answer: message,
+  slow: true,
+} as const
+const upgrades: readonly Endpoint[] = [
+  write('PUT', {
+    path: '/agents/:agent_id/upgrade',
+    summary: 'Upgrade an agent from a repository',
+    ...upgrading,
+    params: { agent_id: agentId },
+    query: {
+      wpk_repo: {
+        ...filter('paths', 'repository'),
+        default: 'packages.wazuh.com/wpk/',
+        startsWith: 'upgradeRepositories',
+      },
+      version: filter('alphanumeric', 'version'),
+      use_http: { ...filter('boolean', 'HTTP instead of HTTPS'), default: false },
+      force: { ...filter('numbers', 'force'), default: 0, allowed: ['0', '1'], note: 'only 1 counts as true' },
+    },
+    makesStale: ['agent:{agent_id}', 'collection:agents', 'syscollector:{agent_id}', 'collection:syscollector'],
+  }),
+  write('PUT', {
+    path: '/agents/:agent_id/upgrade_custom',
+    summary: 'Upgrade an agent from a package on its node',
+    ...upgrading,
+    params: { agent_id: agentId },
+    query: {
+      file_path: {
+        ...filter('paths', 'path of the package file'),
+        startsWith: 'packageFolders',
+        note: 'absent answers 1307',
+      },
+      installer: { ...filter('alphanumeric', 'installation script'), note: 'absent answers 1307' },
+    },
+    makesStale: ['agent:{agent_id}', 'collection:agents', 'syscollector:{agent_id}', 'collection:syscollector'],
+  }),
+]
+
+export const agentCommands: readonly Endpoint[] = [...restarts, ...upgrades]

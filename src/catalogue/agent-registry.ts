@@ -1,0 +1,115 @@
+/** How agents come and go: the registry on the master. */
+import { type Endpoint, type Field, type StaleWhen, write } from './endpoint.ts'
+import { affected, objectOf } from './schemas/answers.ts'
+import { fieldTypes } from './schemas/bodies.ts'
+import { agentId, agentIds, agentName, agentStatus, filter, olderThan } from './schemas/params.ts'
+import { memberships, overAllAgents, wholeAgent } from './schemas/tags.ts'
+import { master } from './schemas/targets.ts'
+
+const section = 'Agents'
+
+const name: Field = { type: 'string', kind: 'names', role: 'agent name', required: 604 }
+const ip: Field = {
+  type: 'string',
+  kind: 'ips',
+  role: 'address of the agent',
+  canonical: 'lowerCase',
+  fill: 'clientAddress',
+}
+const force: Field = {
+  type: 'integer',
+  kind: 'numbers',
+  role: 'remove an old agent with the same IP that was last seen at least so many seconds ago',
+  default: -1,
+}
+/** Which agent gives way is not said in the answer, so nothing that is kept of any agent can be trusted. */
+const displacing: StaleWhen = {
+  value: 'body.force',
+  matches: '^[0-9]+$',
+  tags: [...wholeAgent('*'), 'collection:syscollector', 'collection:ciscat', 'cluster'],
+}
+
+const adding: readonly Endpoint[] = [
+  write('POST', {
+    path: '/agents',
+    summary: 'Add an agent',
+    section,
+    permission: 'agents:write',
+    target: master,
+    body: { kind: 'fields', types: fieldTypes, fields: { name, ip, force } },
+    secret: 'always',
+    answer: objectOf('{id, key}'),
+    makesStale: ['agent:{answer.id}', ...memberships, displacing],
+  }),
+  write('PUT', {
+    path: '/agents/:agent_name',
+    summary: 'Add an agent, quick method',
+    section,
+    params: { agent_name: agentName },
+    permission: 'agents:write',
+    target: master,
+    secret: 'always',
+    answer: objectOf('{id, key}; ip is any'),
+    makesStale: ['agent:{answer.id}', ...memberships],
+  }),
+  write('POST', {
+    path: '/agents/insert',
+    summary: 'Insert an agent with its id and key',
+    section,
+    permission: 'agents:write',
+    target: master,
+    body: {
+      kind: 'fields',
+      types: fieldTypes,
+      fields: {
+        name,
+        ip,
+        id: { type: 'string', kind: 'numbers', role: 'agent id', required: 604, canonical: 'agentId' },
+        key: {
+          type: 'string',
+          kind: 'key',
+          role: 'agent key',
+          required: 604,
+          note: 'under 64 characters answers 1709',
+        },
+        force,
+      },
+    },
+    secret: 'always',
+    answer: objectOf('{id, key}'),
+    makesStale: [...wholeAgent('{body.id}'), ...memberships, displacing],
+  }),
+]
+
+const removing: readonly Endpoint[] = [
+  write('DELETE', {
+    path: '/agents',
+    summary: 'Remove agents',
+    section,
+    query: {
+      ids: agentIds,
+      purge: { ...filter('empty_boolean', 'delete from the key store'), default: false },
+      status: { ...agentStatus, default: 'all' },
+      older_than: { ...olderThan, default: '7d', note: 'holds for listed ids too' },
+    },
+    strictQuery: true,
+    oneOf: ['ids', 'status'],
+    permission: 'agents:delete',
+    target: master,
+    answer: { ...affected, of: 'removed agents, older_than and totals' },
+    makesStale: [...wholeAgent('{query.ids}'), ...wholeAgent('{answer.affected_agents}'), ...overAllAgents],
+  }),
+  write('DELETE', {
+    path: '/agents/:agent_id',
+    summary: 'Remove an agent',
+    section,
+    params: { agent_id: agentId },
+    query: { purge: { ...filter('flag', 'delete from the key store'), default: false } },
+    permission: 'agents:delete',
+    target: master,
+    answer: affected,
+    makesStale: [...wholeAgent('{agent_id}'), ...overAllAgents],
+  }),
+]
+
+export const agentRegistry: readonly Endpoint[] = [...adding, ...removing]

@@ -1,0 +1,90 @@
+/** The cluster as a whole: who is in it, how it fares, and calls to all of its nodes. */
+import { type Endpoint, read, write } from './endpoint.ts'
+import { collectionOf, message, objectOf } from './schemas/answers.ts'
+import { filter, hiddenQ, hiddenSelect, list, select } from './schemas/params.ts'
+import { keepIn } from './schemas/tags.ts'
+import { everyNode, master, masterItself } from './schemas/targets.ts'
+
+const section = 'Cluster-only endpoints'
+const reading = { section, permission: 'cluster:read', target: master, keep: keepIn('cluster', 'cluster') } as const
+
+export const cluster: readonly Endpoint[] = [
+  read({
+    path: '/cluster/config',
+    summary: 'Cluster configuration',
+    ...reading,
+    target: masterItself,
+    secret: 'always',
+    answer: objectOf('cluster configuration'),
+    keep: { never: 'holds the cluster key' },
+  }),
+  read({
+    path: '/cluster/status',
+    summary: 'Is the cluster enabled and running?',
+    ...reading,
+    answer: objectOf('cluster status'),
+  }),
+  read({
+    path: '/cluster/healthcheck',
+    summary: 'Health of the nodes',
+    ...reading,
+    query: { node: { ...filter('names', 'node-name filter'), note: 'an unknown name gives no nodes' } },
+    strictQuery: true,
+    answer: objectOf('health object'),
+  }),
+  read({
+    path: '/cluster/node',
+    summary: 'The node that answers: the master',
+    ...reading,
+    target: masterItself,
+    answer: objectOf('local node'),
+  }),
+  read({
+    path: '/cluster/nodes',
+    summary: 'Connected nodes',
+    ...reading,
+    query: {
+      ...list,
+      q: hiddenQ,
+      type: {
+        ...filter('alphanumeric', 'node type filter'),
+        default: 'all',
+        allowed: ['master', 'worker', 'all'],
+        note: 'other values answer 1728',
+      },
+      select,
+    },
+    strictQuery: true,
+    answer: collectionOf('node'),
+  }),
+  read({
+    path: '/cluster/nodes/:node_name',
+    summary: 'One node',
+    ...reading,
+    params: { node_name: filter('names', 'node name') },
+    query: { select: { ...hiddenSelect, note: 'no effect' } },
+    strictQuery: true,
+    answer: objectOf('node'),
+  }),
+  read({
+    path: '/cluster/configuration/validation',
+    summary: 'Is the configuration of all nodes valid?',
+    ...reading,
+    section: 'Manager and cluster nodes',
+    // OK for the rest of the cluster would be taken for OK: clients restart all nodes on it.
+    target: everyNode('verdict', 'fail'),
+    answer: objectOf('validation result for all nodes'),
+    keep: keepIn('validation', 'validation'),
+    slow: true,
+  }),
+  write('PUT', {
+    path: '/cluster/restart',
+    summary: 'Restart all nodes',
+    section,
+    permission: 'cluster:restart',
+    target: everyNode('message', 'fail'),
+    answer: message,
+    makesStale: ['node:*', 'cluster', 'validation', 'agent:*', 'collection:agents'],
+    slow: true,
+  }),
+]

@@ -1,0 +1,162 @@
+/** What each node says of itself and what can be done to it: `/manager/…` and its twin `/cluster/:node_id/…`. */
+import type { Endpoint, StaleWhen, Tag } from './endpoint.ts'
+import { collectionOf, message, objectOf, textOf } from './schemas/answers.ts'
+import { deletePath, readPath, writePath } from './schemas/folders.ts'
+import { component, configuration, failingSelect, filter, hiddenQ, list } from './schemas/params.ts'
+import { keepIn } from './schemas/tags.ts'
+import { readTwins, writeTwins } from './schemas/twins.ts'
+
+const permission = 'manager:read'
+/** Settings hold the cluster key, keys of third parties, credentials of modules. */
+const settings = { secret: 'possible', keep: { never: 'settings may hold keys and credentials' } } as const
+
+/** Takes effect nowhere; real clients may send it. */
+const ignoredNumber = { ...filter('numbers', 'no effect'), beyondSeed: true } as const
+
+const facts = [
+  { part: 'info', summary: 'Basic information', answer: objectOf('info object') },
+  { part: 'status', summary: 'Status of the daemons', answer: objectOf('daemon status') },
+  { part: 'logs/summary', summary: 'Log entries counted by tag', answer: objectOf('log summary') },
+  { part: 'stats/hourly', summary: 'Averages of each hour', answer: objectOf('hourly averages') },
+  { part: 'stats/weekly', summary: 'Averages of each hour of the week', answer: objectOf('weekly stats') },
+  { part: 'stats/analysisd', summary: 'Counters of analysisd', answer: objectOf('analysisd counters') },
+  { part: 'stats/remoted', summary: 'Counters of remoted', answer: objectOf('remoted counters') },
+].flatMap((fact) => readTwins({ permission, ...fact }))
+
+const reads: readonly Endpoint[] = [
+  ...readTwins({
+    part: 'configuration',
+    summary: 'Configuration file, by section',
+    query: {
+      section: {
+        ...filter('names', 'section'),
+        allowed: sections(),
+        note: 'unknown answers 1102, absent from the file 1106; without it the whole file',
+      },
+      field: { ...filter('names', 'child field of the section'), needs: 'section', note: 'unknown answers 1103' },
+    },
+    permission,
+    ...settings,
+    answer: objectOf('that section'),
+  }),
+  ...readTwins({
+    part: 'config/:component/:configuration',
+    summary: 'Active configuration of a component',
+    params: { component, configuration },
+    permission,
+    ...settings,
+    answer: objectOf('that configuration'),
+  }),
+  ...readTwins({
+    part: 'configuration/validation',
+    summary: 'Is the configuration valid?',
+    permission,
+    answer: objectOf('validation result'),
+    keep: keepIn('validation', 'validation'),
+    slow: true,
+  }),
+  ...readTwins({
+    part: 'logs',
+    summary: 'Log entries',
+    query: {
+      ...list,
+      q: hiddenQ,
+      type_log: {
+        ...filter('names', 'log type'),
+        default: 'all',
+        allowed: ['all', 'error', 'warning', 'info', 'critical', 'debug'],
+      },
+      category: { ...filter('search', 'log category'), default: 'all', note: 'exact tag of a daemon' },
+      select: failingSelect,
+    },
+    permission,
+    answer: collectionOf('log entry'),
+  }),
+  ...readTwins({
+    part: 'stats',
+    summary: 'Statistics of each hour of a day',
+    query: { date: { ...filter('dates', 'date String YYYYMMDD'), note: 'absent: today, on the clock of the node' } },
+    permission,
+    answer: { data: 'array', of: 'per-hour stats' },
+  }),
+  ...readTwins({
+    part: 'files',
+    summary: 'Contents of a file',
+    query: {
+      offset: ignoredNumber,
+      limit: ignoredNumber,
+      path: readPath,
+      validation: {
+        ...filter('boolean', 'validation flag'),
+        default: false,
+        note: 'true: a bad list answers 1800, bad XML 1113',
+      },
+    },
+    permission: 'files:read',
+    secret: 'possible',
+    answer: textOf('file content'),
+    keep: { never: 'the contents of a file' },
+  }),
+]
+
+function sections(): readonly string[] {
+  return (
+    'active-response agentless alerts auth cis-cat client cluster command database_output email_alerts global ' +
+    'integration labels localfile open-scap osquery remote reports rootcheck ruleset sca syscheck syscollector ' +
+    'syslog_output vulnerability-detector'
+  ).split(' ')
+}
+
+/** Which data a file is, its folder says. The contents of files are never kept themselves. */
+function staleByFile(node: Tag): readonly (Tag | StaleWhen)[] {
+  const within = (folder: string, ...tags: readonly Tag[]): StaleWhen => ({
+    value: 'query.path',
+    matches: `^${folder}`,
+    tags,
+  })
+  return [
+    'validation',
+    within('etc/rules/', 'rules'),
+    within('etc/decoders/', 'decoders'),
+    within('etc/lists/', 'lists'),
+    within('etc/ossec\\.conf$', node, 'cluster', 'rules', 'decoders'),
+  ]
+}
+
+const writes: readonly Endpoint[] = [
+  ...writeTwins('POST', {
+    part: 'files',
+    summary: 'Put a file',
+    query: {
+      path: writePath,
+      overwrite: {
+        ...filter('boolean', 'overwrite flag'),
+        default: false,
+        note: 'a file that exists answers 1905 without it',
+      },
+    },
+    body: { kind: 'upload', types: ['application/xml', 'application/octet-stream'], wrongType: 804 },
+    permission: 'files:write',
+    answer: message,
+    makesStale: staleByFile,
+  }),
+  ...writeTwins('DELETE', {
+    part: 'files',
+    summary: 'Delete a file',
+    query: { path: deletePath },
+    permission: 'files:delete',
+    answer: message,
+    makesStale: staleByFile,
+  }),
+  ...writeTwins('PUT', {
+    part: 'restart',
+    summary: 'Restart',
+    permission: 'manager:restart',
+    answer: message,
+    // Agents reconnect, perhaps elsewhere (contract, semantics.md section 7).
+    makesStale: (node) => [node, 'cluster', 'validation', 'agent:*', 'collection:agents'],
+    slow: true,
+  }),
+]
+
+export const manager: readonly Endpoint[] = [...facts, ...reads, ...writes]

@@ -1,0 +1,89 @@
+/** Rootkit detection: findings of an agent, and scans. A scan of either kind runs both (contract, semantics.md section 7). */
+import { type Endpoint, read, write } from './endpoint.ts'
+import { collectionOf, message, scanTimes } from './schemas/answers.ts'
+import { agentId, failingQ, filter, hiddenQ, hiddenSelect, list } from './schemas/params.ts'
+import { keepIn, ofAgent } from './schemas/tags.ts'
+import { agentOwner, everyNode } from './schemas/targets.ts'
+
+const section = 'Rootcheck, syscheck, SCA'
+const ofOne = { section, params: { agent_id: agentId }, target: agentOwner } as const
+const reading = { ...ofOne, permission: 'rootcheck:read', keep: keepIn('rootcheck', ...ofAgent('rootcheck')) } as const
+
+export const rootcheck: readonly Endpoint[] = [
+  read({
+    path: '/rootcheck/:agent_id',
+    summary: 'Rootcheck events of an agent',
+    ...reading,
+    query: {
+      ...list,
+      q: hiddenQ,
+      pci: filter('alphanumeric', 'pci requirement'),
+      cis: filter('alphanumeric', 'CIS'),
+      status: {
+        ...filter('names', 'status'),
+        default: 'all',
+        allowed: ['all', 'outstanding', 'solved'],
+        note: 'other values answer 1603',
+      },
+      select: hiddenSelect,
+    },
+    strictQuery: true,
+    answer: collectionOf('rootcheck event'),
+  }),
+  read({
+    path: '/rootcheck/:agent_id/cis',
+    summary: 'CIS requirements in the rootcheck events of an agent',
+    ...reading,
+    query: { ...list, q: failingQ },
+    strictQuery: true,
+    answer: collectionOf('String'),
+  }),
+  read({
+    path: '/rootcheck/:agent_id/pci',
+    summary: 'PCI requirements in the rootcheck events of an agent',
+    ...reading,
+    query: { ...list, q: failingQ },
+    strictQuery: true,
+    answer: collectionOf('String'),
+  }),
+  read({
+    path: '/rootcheck/:agent_id/last_scan',
+    summary: 'Times of the last rootcheck scan of an agent',
+    ...reading,
+    answer: scanTimes,
+  }),
+  write('DELETE', {
+    path: '/rootcheck',
+    summary: 'Clear the rootcheck data of all agents',
+    section,
+    permission: 'rootcheck:clear',
+    target: everyNode('message', 'fail'),
+    answer: message,
+    makesStale: ['rootcheck:*'],
+  }),
+  write('DELETE', {
+    path: '/rootcheck/:agent_id',
+    summary: 'Clear the rootcheck data of an agent',
+    ...ofOne,
+    permission: 'rootcheck:clear',
+    answer: message,
+    makesStale: ['rootcheck:{agent_id}'],
+  }),
+  write('PUT', {
+    path: '/rootcheck',
+    summary: 'Scan all agents',
+    section,
+    permission: 'rootcheck:run',
+    target: everyNode('message', 'fail'),
+    answer: message,
+    makesStale: ['rootcheck:*', 'syscheck:*'],
+  }),
+  write('PUT', {
+    path: '/rootcheck/:agent_id',
+    summary: 'Scan an agent',
+    ...ofOne,
+    permission: 'rootcheck:run',
+    answer: message,
+    makesStale: ['rootcheck:{agent_id}', 'syscheck:{agent_id}'],
+  }),
+]

@@ -1,0 +1,26 @@
+/**
+ * Folders of files that may be read and written (704 else). A segment neither is nor ends with a dot, so `./` and `../`
+ * cannot stand anywhere; a backslash and an empty segment cannot either. Each repetition ends at a character that it
+ * cannot hold itself, which keeps the match linear.
+ */
+import type { Param } from '../endpoint.ts'
+
+const SAFE = '[A-Za-z0-9_:-]'
+const SUBFOLDERS = `(?:\\.*${SAFE}+(?:\\.+${SAFE}+)*/)*`
+const XML_FILE = '[A-Za-z0-9_.:-]+\\.xml'
+const ANY_FILE = `\\.*${SAFE}[A-Za-z0-9_.:-]*`
+
+const CONFIGURATION = 'etc/ossec\\.conf'
+const OWN_RULESET = `etc/(?:rules|decoders)/${SUBFOLDERS}${XML_FILE}`
+const SHIPPED_RULESET = `ruleset/(?:rules|decoders)/${SUBFOLDERS}${XML_FILE}`
+const LISTS = `etc/lists/${SUBFOLDERS}${ANY_FILE}`
+
+function path(role: string, ...allowed: readonly string[]): Param {
+  const within = { pattern: `^(?:${allowed.join('|')})$`, code: 704 } as const
+  return { kind: 'paths', role, required: 706, within }
+}
+
+export const readPath = path('relative path', CONFIGURATION, OWN_RULESET, SHIPPED_RULESET, LISTS)
+export const writePath = path('relative destination', CONFIGURATION, OWN_RULESET, LISTS)
+/** Without the main configuration, a node does not start again. The real API deletes it on request. */
+export const deletePath = path('relative path', OWN_RULESET, LISTS)

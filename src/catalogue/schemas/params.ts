@@ -1,0 +1,97 @@
+/** Parameters that recur. Each is one object, used by every record that takes it. */
+import type { Param } from '../endpoint.ts'
+import type { Kind } from './kinds.ts'
+
+/** A filter that needs no more than its kind and the seed's words for it. */
+export function filter<K extends Kind>(kind: K, role: string): Param & { readonly kind: K } {
+  return { kind, role }
+}
+
+export const agentId: Param = { kind: 'numbers', role: 'agent identifier', canonical: 'agentId' }
+export const agentName: Param = { kind: 'names', role: 'agent name' }
+export const groupId: Param = { kind: 'names', role: 'group name' }
+export const nodeId: Param = { kind: 'names', role: 'node name' }
+export const component: Param = { kind: 'names', role: 'component' }
+export const configuration: Param = { kind: 'names', role: 'configuration of the component' }
+
+export const offset: Param = { kind: 'numbers', role: 'first element to return', default: 0 }
+export const limit: Param = {
+  kind: 'numbers',
+  role: 'maximum number of elements to return',
+  default: 500,
+  pageLimit: { max: 1000 },
+}
+/** The lists refuse 0 and know no greatest page (contract, semantics.md section 2). */
+export const unboundedLimit: Param = {
+  kind: 'numbers',
+  role: 'maximum number of elements to return',
+  default: 500,
+  pageLimit: {},
+}
+export const sort: Param = { kind: 'sort', role: 'fields separated by commas; + in front ascends, - descends' }
+export const search: Param = { kind: 'search', role: 'search string' }
+export const select: Param = { kind: 'select', role: 'field selector' }
+export const q: Param = { kind: 'query', role: 'query filter' }
+
+export const hiddenSearch: Param = { ...search, beyondSeed: true }
+export const hiddenSelect: Param = { ...select, beyondSeed: true }
+export const hiddenQ: Param = { ...q, beyondSeed: true }
+/** Passes the filters of the real API and fails behind them. */
+const FAILS = 'the manager answers 1000'
+export const failingSelect: Param = { ...hiddenSelect, note: FAILS }
+export const failingQ: Param = { ...hiddenQ, note: FAILS }
+
+/** OL and OLSS of the seed. Their order, and that of every record's query, is the one in which 604 lists the names. */
+export const page = { offset, limit }
+export const list = { offset, limit, sort, search }
+export const unboundedList = { offset, limit: unboundedLimit, sort, search }
+
+export const agentStatus: Param = {
+  kind: 'alphanumeric',
+  role: 'status (comma-separable)',
+  allowed: ['active', 'pending', 'neverconnected', 'disconnected', 'all'],
+  note: 'in any case; other values answer 1729',
+}
+export const olderThan: Param = {
+  kind: 'timeframe',
+  role: 'disconnected-longer-than time',
+  note: 'never-connected agents are judged by their registration',
+}
+export const agentIds: Param = { kind: 'array_numbers', role: 'agent ids, separated by commas', canonical: 'agentIds' }
+
+export const hashAlgorithm: Param = {
+  kind: 'names',
+  role: 'hash algorithm',
+  default: 'md5',
+  allowed: [
+    'md5',
+    'sha1',
+    'sha224',
+    'sha256',
+    'sha384',
+    'sha512',
+    'blake2b',
+    'blake2s',
+    'sha3_224',
+    'sha3_256',
+    'sha3_384',
+    'sha3_512',
+  ],
+  note: 'others that the manager’s Python knows work too; the rest answers 1723',
+}
+
+/** Of rules and decoders and of their files. */
+export const rulesetStatus: Param = {
+  kind: 'alphanumeric',
+  role: 'status',
+  default: 'all',
+  allowed: ['enabled', 'disabled', 'all'],
+  note: 'other values answer 1202',
+}
+export const rulesetFile = filter('alphanumeric', 'file name')
+export const rulesetPath = filter('paths', 'path')
+export const download: Param = {
+  kind: 'alphanumeric',
+  role: 'name of a file to download',
+  note: 'the answer is the file itself; a name that is not there answers 700',
+}

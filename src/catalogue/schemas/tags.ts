@@ -1,0 +1,28 @@
+/** Which data a read shows and a write touches. What tags mean is said at `Tag`. */
+import type { CacheGroup, Keep, Tag } from '../endpoint.ts'
+
+/** What the manager keeps about each agent, under its id. */
+const agentData = ['agent', 'syscheck', 'rootcheck', 'sca', 'syscollector', 'ciscat'] as const
+type AgentData = (typeof agentData)[number]
+
+/** No answer of the classic interface depends on the rights of its reader. */
+export function keepIn(group: CacheGroup, ...tags: readonly Tag[]): Keep {
+  return { group, tags, scope: 'everyone' }
+}
+
+/** The tags of a read of one agent's data. */
+export function ofAgent(data: AgentData): readonly Tag[] {
+  return [`${data}:{agent_id}`, `${data}:*`]
+}
+
+/** Reads over all agents and their groups, and the health of nodes, which counts active agents. */
+export const memberships: readonly Tag[] = ['collection:agents', 'collection:groups']
+export const liveAgents: readonly Tag[] = ['collection:agents', 'cluster']
+
+/** All that is kept about the agents that `ids` names, when they come or go: `{agent_id}`, `{query.ids}`, `*`. */
+export function wholeAgent(ids: string): readonly Tag[] {
+  return agentData.map((data) => `${data}:${ids}`)
+}
+
+/** What is read over all agents at once and loses rows when one goes. */
+export const overAllAgents: readonly Tag[] = [...memberships, 'collection:syscollector', 'collection:ciscat', 'cluster']

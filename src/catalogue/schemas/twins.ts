@@ -1,0 +1,95 @@
+/**
+ * Twins: one description of something that a node says of itself or that can be done to it gives two records,
+ * `/manager/…` (the master) and `/cluster/:node_id/…` (that node). What twins differ in is said here, once.
+ */
+import {
+  type AnswerShape,
+  type CacheGroup,
+  type Endpoint,
+  type Keep,
+  type Param,
+  type Permission,
+  read,
+  type Secret,
+  type StaleWhen,
+  type Tag,
+  type Target,
+  type Write,
+  write,
+} from '../endpoint.ts'
+import { nodeId } from './params.ts'
+import { keepIn } from './tags.ts'
+import { masterByTwin } from './targets.ts'
+
+interface Described {
+  /** The path behind `/manager/` and `/cluster/:node_id/`. */
+  readonly part: string
+  readonly summary: string
+  readonly params?: Readonly<Record<string, Param>>
+  /** Where there is a query, unknown names are refused. */
+  readonly query?: Readonly<Record<string, Param>>
+  readonly permission: Permission
+  readonly secret?: Secret
+  readonly answer: AnswerShape
+  readonly slow?: true
+}
+
+interface DescribedRead extends Described {
+  /** Absent: kept as facts of the node. */
+  readonly keep?: Keep
+}
+
+interface DescribedWrite extends Described {
+  readonly body?: NonNullable<Write['body']>
+  /** `node` is the tag of the node that is written to. */
+  readonly makesStale: (node: Tag) => readonly (Tag | StaleWhen)[]
+}
+
+interface Side {
+  readonly root: '/manager' | '/cluster/:node_id'
+  readonly group: CacheGroup
+  readonly nodeTag: Tag
+  readonly params: Readonly<Record<string, Param>>
+  readonly target: (part: string) => Target
+}
+
+const sides: readonly Side[] = [
+  { root: '/manager', group: 'manager', nodeTag: 'node:{master}', params: {}, target: () => masterByTwin },
+  {
+    root: '/cluster/:node_id',
+    group: 'cluster',
+    nodeTag: 'node:{node_id}',
+    params: { node_id: nodeId },
+    target: (part) => ({ kind: 'node', twin: `/manager/${part}` }),
+  },
+]
+
+export function readTwins({ keep, ...described }: DescribedRead): readonly Endpoint[] {
+  return sides.map((side) =>
+    read<string>({ ...recordOf(side, described), keep: keep ?? keepIn(side.group, side.nodeTag, 'node:*') }),
+  )
+}
+
+export function writeTwins(
+  method: Write['method'],
+  { makesStale, body, ...described }: DescribedWrite,
+): readonly Endpoint[] {
+  return sides.map((side) =>
+    write<string>(method, {
+      ...recordOf(side, described),
+      ...(body && { body }),
+      makesStale: makesStale(side.nodeTag),
+    }),
+  )
+}
+
+function recordOf(side: Side, { part, params, ...described }: Described) {
+  return {
+    ...described,
+    path: `${side.root}/${part}`,
+    section: 'Manager and cluster nodes',
+    params: { ...side.params, ...params },
+    strictQuery: described.query !== undefined,
+    target: side.target(part),
+  }
+}

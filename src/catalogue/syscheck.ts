@@ -1,0 +1,78 @@
+/** File integrity: files of an agent, and scans. A scan of either kind runs both (contract, semantics.md section 7). */
+import { type Endpoint, read, write } from './endpoint.ts'
+import { collectionOf, message, scanTimes } from './schemas/answers.ts'
+import { agentId, filter, hiddenQ, list, select } from './schemas/params.ts'
+import { keepIn, ofAgent } from './schemas/tags.ts'
+import { agentOwner, everyNode } from './schemas/targets.ts'
+
+const section = 'Rootcheck, syscheck, SCA'
+const ofOne = { section, params: { agent_id: agentId }, target: agentOwner } as const
+const reading = { ...ofOne, permission: 'syscheck:read', keep: keepIn('syscheck', ...ofAgent('syscheck')) } as const
+
+export const syscheck: readonly Endpoint[] = [
+  read({
+    path: '/syscheck/:agent_id',
+    summary: 'Syscheck files of an agent',
+    ...reading,
+    query: {
+      ...list,
+      q: hiddenQ,
+      file: filter('paths', 'file name'),
+      type: { ...filter('names', 'type of file'), allowed: ['file', 'registry'] },
+      summary: {
+        ...filter('yes_no', 'summary grouping by file name'),
+        default: 'no',
+        allowed: ['yes', 'no'],
+        note: 'yes: date, mtime and file alone',
+      },
+      md5: filter('hashes', 'md5'),
+      sha1: filter('hashes', 'sha1'),
+      sha256: filter('hashes', 'sha256'),
+      hash: filter('hashes', 'any-of hash'),
+      select,
+    },
+    strictQuery: true,
+    answer: collectionOf('syscheck file'),
+  }),
+  read({
+    path: '/syscheck/:agent_id/last_scan',
+    summary: 'Times of the last syscheck scan of an agent',
+    ...reading,
+    answer: scanTimes,
+  }),
+  write('DELETE', {
+    path: '/syscheck/:agent_id',
+    summary: 'Clear the syscheck data of an agent',
+    ...ofOne,
+    permission: 'syscheck:clear',
+    answer: message,
+    makesStale: ['syscheck:{agent_id}'],
+  }),
+  write('DELETE', {
+    path: '/experimental/syscheck',
+    summary: 'Clear the syscheck data of all agents',
+    section,
+    permission: 'syscheck:clear',
+    target: everyNode('message', 'fail'),
+    answer: message,
+    makesStale: ['syscheck:*'],
+    experimental: true,
+  }),
+  write('PUT', {
+    path: '/syscheck',
+    summary: 'Scan all agents',
+    section,
+    permission: 'syscheck:run',
+    target: everyNode('message', 'fail'),
+    answer: message,
+    makesStale: ['syscheck:*', 'rootcheck:*'],
+  }),
+  write('PUT', {
+    path: '/syscheck/:agent_id',
+    summary: 'Scan an agent',
+    ...ofOne,
+    permission: 'syscheck:run',
+    answer: message,
+    makesStale: ['syscheck:{agent_id}', 'rootcheck:{agent_id}'],
+  }),
+]

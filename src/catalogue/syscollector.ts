@@ -1,0 +1,129 @@
+/**
+ * Inventory. One table of kinds: each is read of one agent, and of all agents at once (experimental). The seed's
+ * agent id filter over all agents is not listed: the real API refuses it (604), and so does the edge for now.
+ */
+import { type Endpoint, type Param, read } from './endpoint.ts'
+import { collectionOf, objectOf } from './schemas/answers.ts'
+import type { Kind } from './schemas/kinds.ts'
+import { agentId, filter, hiddenQ, list, select } from './schemas/params.ts'
+import { keepIn, ofAgent } from './schemas/tags.ts'
+import { agentOwner, everyNode } from './schemas/targets.ts'
+
+interface Inventory {
+  readonly kind: string
+  readonly filters: Readonly<Record<string, Param>>
+  /** One object for each agent: of one agent it has neither pages nor filters. */
+  readonly single?: true
+  /** Filters that the seed names for one of the twins only. */
+  readonly beyondSeed?: { readonly name: string; readonly of: 'one' | 'all' }
+  /** The seed does not know the kind at all. */
+  readonly hidden?: true
+}
+
+const words = (...names: readonly string[]) => filters('alphanumeric', names)
+const numbers = (...names: readonly string[]) => filters('numbers', names)
+
+function filters(kind: Kind, names: readonly string[]): Record<string, Param> {
+  return Object.fromEntries(names.map((name) => [name, filter(kind, name)]))
+}
+
+const inventories: readonly Inventory[] = [
+  {
+    kind: 'hardware',
+    single: true,
+    filters: { ...numbers('ram_free', 'ram_total', 'cpu_cores'), ...words('cpu_mhz', 'cpu_name', 'board_serial') },
+  },
+  {
+    kind: 'os',
+    single: true,
+    filters: words('os_name', 'architecture', 'os_version', 'version', 'release'),
+  },
+  {
+    kind: 'netaddr',
+    filters: {
+      iface: filter('alphanumeric', 'interface name'),
+      ...words('proto', 'address', 'broadcast', 'netmask'),
+    },
+    beyondSeed: { name: 'iface', of: 'all' },
+  },
+  {
+    kind: 'netiface',
+    filters: {
+      ...words('name', 'adapter', 'type', 'state'),
+      ...numbers('mtu', 'tx_packets', 'rx_packets', 'tx_bytes', 'rx_bytes'),
+      ...numbers('tx_errors', 'rx_errors', 'tx_dropped', 'rx_dropped'),
+    },
+  },
+  { kind: 'netproto', filters: words('iface', 'type', 'gateway', 'dhcp') },
+  { kind: 'packages', filters: words('vendor', 'name', 'architecture', 'format', 'version') },
+  {
+    kind: 'ports',
+    filters: {
+      ...numbers('pid'),
+      ...words('protocol', 'local_ip'),
+      ...numbers('local_port'),
+      ...words('remote_ip'),
+      ...numbers('tx_queue'),
+      ...words('state', 'process'),
+    },
+    beyondSeed: { name: 'process', of: 'one' },
+  },
+  {
+    kind: 'processes',
+    filters: {
+      ...numbers('pid', 'ppid', 'nlwp', 'pgrp', 'priority'),
+      ...words('state', 'egroup', 'euser', 'fgroup', 'name', 'rgroup', 'ruser', 'sgroup', 'suser'),
+    },
+  },
+  { kind: 'hotfixes', filters: words('hotfix'), hidden: true },
+]
+
+const common = {
+  section: 'Inventory (syscollector)',
+  strictQuery: true,
+  permission: 'syscollector:read',
+} as const
+
+function queryOf(inventory: Inventory, of: 'one' | 'all'): Readonly<Record<string, Param>> {
+  if (inventory.single && of === 'one') return { select }
+  const query = { ...list, q: hiddenQ, ...inventory.filters, select }
+  const hidden = inventory.beyondSeed?.of === of ? inventory.beyondSeed.name : undefined
+  const param = hidden === undefined ? undefined : inventory.filters[hidden]
+  return hidden === undefined || param === undefined ? query : { ...query, [hidden]: { ...param, beyondSeed: true } }
+}
+
+function ofOneAgent(inventory: Inventory): Endpoint {
+  const { kind, single, hidden } = inventory
+  return read<`/syscollector/:agent_id/${string}`>({
+    path: `/syscollector/:agent_id/${kind}`,
+    summary: `${kind} of an agent`,
+    ...common,
+    params: { agent_id: agentId },
+    query: queryOf(inventory, 'one'),
+    target: agentOwner,
+    answer: single ? objectOf(`${kind} item`) : collectionOf(`${kind} item`),
+    keep: keepIn('syscollector', ...ofAgent('syscollector')),
+    ...(hidden && { beyondSeed: true }),
+  })
+}
+
+function ofAllAgents(inventory: Inventory): Endpoint {
+  const { kind, hidden } = inventory
+  return read<string>({
+    path: `/experimental/syscollector/${kind}`,
+    summary: `${kind} of all agents`,
+    ...common,
+    params: {},
+    query: queryOf(inventory, 'all'),
+    target: everyNode('collection', 'label'),
+    answer: collectionOf(`${kind} item with agent_id`),
+    keep: keepIn('syscollector', 'collection:syscollector'),
+    experimental: true,
+    ...(hidden && { beyondSeed: true }),
+  })
+}
+
+export const syscollector: readonly Endpoint[] = inventories.flatMap((inventory) => [
+  ofOneAgent(inventory),
+  ofAllAgents(inventory),
+])
