@@ -1,12 +1,12 @@
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import net from 'node:net'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { type Fault, faultProxy } from './proxy.ts'
 
 const TEXT = 'a body of thirty bytes, exactly'
 
-async function between(test: typeof t, fault: Fault) {
+async function between(test: Test, fault: Fault) {
   const server = http.createServer((_, response) => response.end(TEXT))
   await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done))
   const proxy = await faultProxy((server.address() as AddressInfo).port)

@@ -1,0 +1,83 @@
+/**
+ * May a node be asked? After consecutive failures it is left alone for a while that grows each time; then one
+ * call goes ahead (half-open), and its outcome decides for the others.
+ */
+import type { EjectionSettings } from './options.ts'
+
+export type Admission =
+  | { readonly ok: true; readonly probe: boolean }
+  /** Whole seconds. */
+  | { readonly ok: false; readonly retryAfter: number }
+
+export class Health {
+  readonly #settings: EjectionSettings
+  readonly #clock: () => number
+  #failures = 0
+  #refusals = 0
+  #ejections = 0
+  #ejectedUntil: number | undefined
+  #probedAt: number | undefined
+
+  constructor(settings: EjectionSettings, clock: () => number) {
+    this.#settings = settings
+    this.#clock = clock
+  }
+
+  /** Milliseconds until the next probe may go; absent while the node is trusted. */
+  get ejectedFor(): number | undefined {
+    return this.#ejectedUntil === undefined ? undefined : Math.max(0, this.#ejectedUntil - this.#clock())
+  }
+
+  /** Would `admit` say yes? */
+  get admits(): boolean {
+    if (this.#ejectedUntil === undefined) return true
+    // A probe may be a call without a time limit on a node that hangs: it does not bar the door for ever.
+    const probing = this.#probedAt !== undefined && this.#clock() - this.#probedAt < this.#settings.longest
+    return !probing && this.ejectedFor === 0
+  }
+
+  /** Who is admitted as the probe must report by `succeeded`, `failed` or `abandoned`. */
+  admit(): Admission {
+    if (this.#ejectedUntil === undefined) return { ok: true, probe: false }
+    if (!this.admits) return { ok: false, retryAfter: Math.max(1, Math.ceil((this.ejectedFor ?? 0) / 1000)) }
+    this.#probedAt = this.#clock()
+    return { ok: true, probe: true }
+  }
+
+  /** Gives true when this ended an ejection. */
+  succeeded(): boolean {
+    const wasEjected = this.#ejectedUntil !== undefined
+    this.#failures = 0
+    this.#refusals = 0
+    this.#ejections = 0
+    this.#ejectedUntil = undefined
+    this.#probedAt = undefined
+    return wasEjected
+  }
+
+  /** Gives true when this began an ejection (or prolonged it, for a probe). */
+  failed(kind: 'refused' | 'failed', probe: boolean): boolean {
+    if (probe) return this.#eject()
+    // Calls that were under way when the ejection began bring old news.
+    if (this.#ejectedUntil !== undefined) return false
+    this.#failures += 1
+    this.#refusals = kind === 'refused' ? this.#refusals + 1 : 0
+    const enough = this.#failures >= this.#settings.failures || this.#refusals >= this.#settings.refusals
+    return enough && this.#eject()
+  }
+
+  /** The probe ended without a verdict (its client left): the next call is the probe. */
+  abandoned(): void {
+    this.#probedAt = undefined
+  }
+
+  /** Jitter keeps replicas from knocking all at once. */
+  #eject(): true {
+    const { shortest, longest } = this.#settings
+    const back = Math.min(longest, shortest * 2 ** this.#ejections)
+    this.#ejections += 1
+    this.#probedAt = undefined
+    this.#ejectedUntil = this.#clock() + back * (0.75 + Math.random() / 4)
+    return true
+  }
+}

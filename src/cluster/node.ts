@@ -1,0 +1,170 @@
+/** One node that the edge has the address of: health, then the gate, then the wire; and what each call teaches. */
+import { Readable } from 'node:stream'
+import type { NodeCall, NodeFault, NodeResult } from '../pipeline/ports.ts'
+import { type Deadline, startDeadline } from './deadline.ts'
+import type { Outcome } from './exchange.ts'
+import type { Failure } from './failure.ts'
+import { Gate, type Lesson, type Refusal } from './gate.ts'
+import { Health } from './health.ts'
+import type { ClusterLog, EjectionSettings, NodeLimits, NodeSetting, NodeStatus } from './options.ts'
+import { RetryBudget } from './retry-budget.ts'
+import type { Transport } from './transport.ts'
+
+export interface NodeParts {
+  readonly setting: NodeSetting
+  readonly transport: Transport
+  readonly limits: NodeLimits
+  readonly ejection: EjectionSettings
+  readonly log: ClusterLog
+  readonly clock: () => number
+}
+
+/** Calls in line of a node that was taken away may still go, for so long. */
+const GRACE = 800
+
+export class ClusterNode {
+  readonly setting: NodeSetting
+  readonly transport: Transport
+  readonly #parts: NodeParts
+  readonly #gate: Gate
+  readonly #health: Health
+  readonly #budget: RetryBudget
+  #retired = false
+  #lastFailure: NodeStatus['lastFailure']
+
+  constructor(parts: NodeParts) {
+    this.setting = parts.setting
+    this.transport = parts.transport
+    this.#parts = parts
+    this.#gate = new Gate(parts.limits, parts.clock)
+    this.#health = new Health(parts.ejection, parts.clock)
+    this.#budget = new RetryBudget(Math.max(10, parts.limits.inFlight))
+  }
+
+  get available(): boolean {
+    return !this.#retired && this.#health.admits && this.#gate.hasRoom
+  }
+
+  async call(call: NodeCall): Promise<NodeResult> {
+    const admission = this.#retired ? ({ ok: false, retryAfter: 1 } as const) : this.#health.admit()
+    if (!admission.ok) return refused(call.node, this.#away(admission.retryAfter))
+    const deadline = startDeadline(call.timeout, call.signal, this.#parts.clock)
+    const entry = await this.#gate.enter(deadline)
+    if (!entry.ok) {
+      deadline.end()
+      if (admission.probe) this.#health.abandoned()
+      return refused(call.node, entry)
+    }
+    const began = this.#parts.clock()
+    const outcome = await this.#attempts(call, deadline)
+    const over = (failure: Failure | undefined) => {
+      deadline.end()
+      this.#learn(call, began, failure, admission.probe)
+    }
+    if (!outcome.ok) {
+      over(outcome.failure)
+      const { fault, detail } = outcome.failure
+      return { ok: false, node: call.node, fault, sent: outcome.sent, detail }
+    }
+    const { body } = outcome.reply
+    if (body instanceof Readable) body.once('close', () => over(streamFailure(body, deadline)))
+    else over(undefined)
+    return { ok: true, reply: outcome.reply }
+  }
+
+  status(): Pick<NodeStatus, 'inFlight' | 'limit' | 'queue' | 'ejectedUntil' | 'lastFailure'> {
+    const { inFlight, limit, queue } = this.#gate
+    const ejectedFor = this.#health.ejectedFor
+    return {
+      inFlight,
+      limit,
+      queue,
+      ...(ejectedFor !== undefined && { ejectedUntil: Date.now() + ejectedFor }),
+      ...(this.#lastFailure && { lastFailure: this.#lastFailure }),
+    }
+  }
+
+  /** No new calls. Those in line have a moment to go, those under way end in their own time. */
+  async retire(): Promise<void> {
+    this.#retired = true
+    await new Promise((done) => setTimeout(done, GRACE).unref())
+    this.#gate.dismiss(this.#away(1))
+    await this.transport.close()
+  }
+
+  async destroy(): Promise<void> {
+    this.#retired = true
+    this.#gate.dismiss(this.#away(1))
+    await this.transport.destroy()
+  }
+
+  async #attempts(call: NodeCall, deadline: Deadline): Promise<Outcome> {
+    this.#budget.called()
+    const first = await this.transport.attempt(call, deadline, !call.repeatable)
+    if (first.ok || !call.repeatable || first.failure.again === undefined || !this.#budget.take()) return first
+    return this.transport.attempt(call, deadline, true)
+  }
+
+  #learn(call: NodeCall, began: number, failure: Failure | undefined, probe: boolean): void {
+    const verdict = judge(failure, call.timeout, this.#parts.clock() - began)
+    if (failure !== undefined && failure.fault !== 'cancelled') this.#remember(failure.fault, failure.detail)
+    if (verdict === 'alive' && this.#health.succeeded()) {
+      this.#parts.log('info', 'node answers again', { node: call.node })
+    } else if ((verdict === 'failed' || verdict === 'refused') && this.#health.failed(verdict, probe)) {
+      const seconds = Math.ceil((this.#health.ejectedFor ?? 0) / 1000)
+      this.#parts.log('warn', 'node ejected', { node: call.node, ...this.#lastFailure, seconds })
+      this.#gate.dismiss(this.#away(seconds))
+    } else if (verdict === 'nothing' && probe) this.#health.abandoned()
+    this.#gate.leave(began, lesson(verdict, failure))
+  }
+
+  #remember(fault: NodeFault, detail: string): void {
+    this.#lastFailure = { fault, detail, at: Date.now() }
+  }
+
+  #away(retryAfter: number): Refusal {
+    const last = this.#lastFailure
+    const why = this.#retired
+      ? 'taken out of the settings'
+      : `left alone after failures${last ? `: ${last.detail}` : ''}`
+    return { ok: false, fault: 'ejected', detail: why, retryAfter: Math.max(1, retryAfter) }
+  }
+}
+
+type Verdict = 'alive' | 'failed' | 'refused' | 'nothing'
+
+/**
+ * What a call says about its node. A bad password or a huge answer is the request's affair: the node is alive.
+ * A time-out, or a client
+ * that waited no longer, counts only when the call spent half of its time on the node and not in our own line.
+ */
+function judge(failure: Failure | undefined, timeout: number | undefined, spent: number): Verdict {
+  switch (failure?.fault) {
+    case undefined:
+    case 'tooLarge':
+    case 'refusedCredentials':
+      return 'alive'
+    case 'timeout':
+    case 'cancelled':
+      return spent >= (timeout ?? Number.POSITIVE_INFINITY) / 2 ? 'failed' : 'nothing'
+    default:
+      return failure?.refused ? 'refused' : 'failed'
+  }
+}
+
+/** An unreadable answer is bad health, but no sign of too much load. */
+function lesson(verdict: Verdict, failure: Failure | undefined): Lesson {
+  if (verdict === 'alive') return 'answered'
+  return verdict === 'failed' && failure?.fault !== 'unreadable' ? 'strained' : 'nothing'
+}
+
+function streamFailure(body: Readable, deadline: Deadline): Failure | undefined {
+  if (body.readableEnded) return undefined
+  if (deadline.signal.aborted) return { fault: deadline.fault(), detail: 'raw file not over in time' }
+  if (body.errored === null) return { fault: 'cancelled', detail: 'client left' }
+  return { fault: 'unreadable', detail: body.errored.message }
+}
+
+function refused(node: string, { fault, detail, retryAfter }: Refusal): NodeResult {
+  return { ok: false, node, fault, sent: false, detail, retryAfter }
+}
