@@ -56,7 +56,7 @@ export function isSection(name: string): boolean {
 export function readSettings(text: string): Settings {
   const settings: Record<string, Record<string, Setting> | Setting[]> = {}
   for (const block of elements(elements(parseXml(text), 'ossec_config').flatMap(({ children }) => children))) {
-    const name = block.name === 'wodle' ? (block.attributes['name'] ?? '') : block.name
+    const name = block.name === 'wodle' ? (block.attributes.name ?? '') : block.name
     const section = sections[name]
     if (section === undefined || !isSection(name)) continue
     const before = settings[name]

@@ -1,0 +1,53 @@
+/** Inventory as the database of an agent holds it: a table for each kind, flat column names. */
+import { LRUCache } from 'lru-cache'
+import type { Row } from '../../model.ts'
+import type { Machine } from '../machine.ts'
+import { inventoryStamp } from '../times.ts'
+import { hardware, system } from './host.ts'
+import { addresses, interfaces, protocols } from './network.ts'
+import { hotfixes, packages } from './packages.ts'
+import { ports, processes } from './processes.ts'
+
+export type InventoryKind =
+  | 'hardware'
+  | 'os'
+  | 'netaddr'
+  | 'netiface'
+  | 'netproto'
+  | 'packages'
+  | 'ports'
+  | 'processes'
+  | 'hotfixes'
+
+const tables: Readonly<Record<InventoryKind, (machine: Machine) => Row[]>> = {
+  hardware: (machine) => [hardware(machine)],
+  os: (machine) => [system(machine)],
+  netaddr: addresses,
+  netiface: interfaces,
+  netproto: protocols,
+  packages,
+  ports,
+  processes,
+  hotfixes,
+}
+
+/** The scan of the network is one, whichever of its three tables is read; addresses and protocols hold no time. */
+const withoutTime: ReadonlySet<InventoryKind> = new Set(['netaddr', 'netproto'])
+
+// Rows are pure functions of their key, and walking all agents makes the same ones again and again.
+const made = new LRUCache<string, readonly Row[]>({ max: 4000 })
+
+/** The rows of one kind in the order of the scan; the same array until the next scan. */
+export function inventoryRows(seed: number, machine: Machine, kind: InventoryKind): readonly Row[] {
+  const { host, address, os, scanned } = machine
+  const key = [seed, machine.key, kind, scanned.getTime(), host, address, os.name, os.version].join('\u0000')
+  const known = made.get(key)
+  if (known !== undefined) return known
+  const scan = {
+    scan_id: machine.passing(kind.startsWith('net') ? 'net scan' : `${kind} scan`).int(1, 2147483647),
+    ...(withoutTime.has(kind) ? {} : { scan_time: inventoryStamp(scanned) }),
+  }
+  const rows = tables[kind](machine).map((row) => ({ ...scan, ...row }))
+  made.set(key, rows)
+  return rows
+}

@@ -1,0 +1,182 @@
+/** Rules and decoders as they stand in the XML files of a node: an uploaded file is read like a shipped one. */
+import { LRUCache } from 'lru-cache'
+import { FrameworkError } from '../model.ts'
+import { elements, parseXml, textOf, type XmlElement } from './xml.ts'
+
+/** What conditions and options of a rule or decoder say; a name that occurs twice holds a list. */
+export type Details = Readonly<Record<string, unknown>>
+
+interface FromFile {
+  readonly file: string
+  readonly path: string
+  readonly status: 'enabled' | 'disabled'
+}
+
+export type RulesetFile = FromFile & Readonly<Record<string, unknown>>
+export type Rule = FromFile & RuleBody & Readonly<Record<string, unknown>>
+export type Decoder = FromFile & DecoderBody & Readonly<Record<string, unknown>>
+
+const standards = {
+  pci: 'pci_dss_',
+  gdpr: 'gdpr_',
+  hipaa: 'hipaa_',
+  'nist-800-53': 'nist_800_53_',
+  gpg13: 'gpg13_',
+} as const
+
+export type Standard = keyof typeof standards
+
+interface RuleBody extends Readonly<Record<Standard, readonly string[]>> {
+  readonly id: number
+  readonly description: string
+  readonly level: number
+  readonly groups: readonly string[]
+  readonly details: Details
+}
+
+interface DecoderBody {
+  readonly name: string
+  /** Its place in the file. */
+  readonly position: number
+  readonly details: Details
+}
+
+type Files = ReadonlyMap<string, string>
+
+/** All rules by id. Throws 1201 where a file cannot be read, whichever it is: one bad file fails them all. */
+export function rulesOf(files: Files): Rule[] {
+  const rules = ruleFilesOf(files).flatMap((from) =>
+    readFile(files, from, readRules, 1201, 'Error reading rule files').map(
+      ({ id, description, level, groups, details, ...requirements }): Rule => ({
+        file: from.file,
+        path: from.path,
+        id,
+        description,
+        level,
+        status: from.status,
+        groups,
+        ...requirements,
+        details,
+      }),
+    ),
+  )
+  return rules.sort((a, b) => a.id - b.id)
+}
+
+/** All decoders by file and position. Throws 1501 where a file cannot be read. */
+export function decodersOf(files: Files): Decoder[] {
+  return decoderFilesOf(files).flatMap((from) =>
+    readFile(files, from, readDecoders, 1501, 'Error reading decoder files').map(
+      ({ name, position, details }): Decoder => ({
+        file: from.file,
+        path: from.path,
+        name,
+        position,
+        status: from.status,
+        details,
+      }),
+    ),
+  )
+}
+
+export function ruleFilesOf(files: Files): RulesetFile[] {
+  return filesIn(files, ['ruleset/rules', 'etc/rules'], 'rule_exclude')
+}
+
+export function decoderFilesOf(files: Files): RulesetFile[] {
+  return filesIn(files, ['ruleset/decoders', 'etc/decoders'], 'decoder_exclude')
+}
+
+/** By file name. Files that the main configuration excludes are disabled. */
+function filesIn(files: Files, folders: readonly string[], excluding: string): RulesetFile[] {
+  const configuration = files.get('etc/ossec.conf') ?? ''
+  const found: RulesetFile[] = []
+  for (const name of files.keys()) {
+    const slash = name.lastIndexOf('/')
+    const [path, file] = [name.slice(0, slash), name.slice(slash + 1)]
+    if (!folders.includes(path) || !file.endsWith('.xml')) continue
+    const excluded = configuration.includes(`<${excluding}>${file}</${excluding}>`)
+    found.push({ file, path, status: excluded ? 'disabled' : 'enabled' })
+  }
+  return found.sort((a, b) => (a.file < b.file ? -1 : 1))
+}
+
+// By text: nodes share most of their files, and a text that was uploaded is a new key.
+const read = new LRUCache<string, readonly (RuleBody | DecoderBody)[]>({ max: 1000 })
+
+function readFile<T extends RuleBody | DecoderBody>(
+  files: Files,
+  { path, file }: FromFile,
+  reader: (text: string) => readonly T[],
+  code: number,
+  message: string,
+): readonly T[] {
+  const text = files.get(`${path}/${file}`) ?? ''
+  const known = read.get(reader.name + text)
+  if (known !== undefined) return known as readonly T[]
+  try {
+    const bodies = reader(text)
+    read.set(reader.name + text, bodies)
+    return bodies
+  } catch (fault) {
+    throw new FrameworkError(code, `${message}: ${path}/${file}. ${fault instanceof Error ? fault.message : fault}`)
+  }
+}
+
+function readRules(text: string): readonly RuleBody[] {
+  return elements(parseXml(text), 'group').flatMap((group) =>
+    elements(group.children, 'rule').map((rule) => readRule(rule, split(group.attributes.name ?? ''))),
+  )
+}
+
+function readRule(rule: XmlElement, outer: readonly string[]): RuleBody {
+  const { id, level, ...attributes } = rule.attributes
+  if (id === undefined || level === undefined || !/^\d+$/.test(id + level)) throw new Error('A rule has no id or level')
+  const descriptions = elements(rule.children, 'description').map(textOf)
+  const own = elements(rule.children, 'group').flatMap((group) => split(textOf(group)))
+  const all = [...new Set([...own, ...outer])]
+  return {
+    id: Number(id),
+    description: descriptions.join(''),
+    level: Number(level),
+    groups: all.filter((group) => !Object.values(standards).some((prefix) => group.startsWith(prefix))),
+    pci: requirements(all, 'pci'),
+    gdpr: requirements(all, 'gdpr'),
+    hipaa: requirements(all, 'hipaa'),
+    'nist-800-53': requirements(all, 'nist-800-53'),
+    gpg13: requirements(all, 'gpg13'),
+    details: { ...attributes, ...readDetails(rule, ['description', 'group']) },
+  }
+}
+
+function requirements(groups: readonly string[], standard: Standard): string[] {
+  const prefix = standards[standard]
+  return groups.filter((group) => group.startsWith(prefix)).map((group) => group.slice(prefix.length))
+}
+
+function readDecoders(text: string): readonly DecoderBody[] {
+  return elements(parseXml(text), 'decoder').map((decoder, position) => {
+    const { name, ...attributes } = decoder.attributes
+    if (name === undefined) throw new Error('A decoder has no name')
+    return { name, position, details: { ...attributes, ...readDetails(decoder, []) } }
+  })
+}
+
+function readDetails(element: XmlElement, without: readonly string[]): Details {
+  const details: Record<string, unknown> = {}
+  for (const child of elements(element.children)) {
+    if (without.includes(child.name)) continue
+    const { type } = child.attributes
+    const value = child.name === 'info' ? { name: textOf(child), ...(type ? { type } : {}) } : textOf(child)
+    const before = details[child.name]
+    details[child.name] = before === undefined ? value : [...(Array.isArray(before) ? before : [before]), value]
+  }
+  return details
+}
+
+function split(names: string): string[] {
+  return names
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
+}
