@@ -1,0 +1,32 @@
+/**
+ * What start-up refuses: mistakes of a catalogue that the types of its vocabulary cannot refuse. Each fault is one
+ * sentence that names the record, the mistake and the remedy.
+ */
+import { type Check, idOf, shapeOf } from './checks/check.ts'
+import { bodies, names, paths, values } from './checks/parameters.ts'
+import { kept, stale } from './checks/staleness.ts'
+import { access, merges, owners, twins } from './checks/targets.ts'
+import type { Endpoint } from './endpoint.ts'
+
+const checks: readonly Check[] = [paths, names, values, bodies, access, owners, twins, merges, kept, stale]
+
+/** The faults of a catalogue; empty when it can be served. */
+export function checkCatalogue(records: readonly Endpoint[]): readonly string[] {
+  const ofEach = records.flatMap((record) =>
+    checks.flatMap((check) => check(record, records).map((fault) => `${idOf(record)}: ${fault}`)),
+  )
+  return [...duplicates(records), ...ofEach]
+}
+
+/** Paths are matched without case, and a parameter by its place: `/a/:b` and `/A/:c` are one route. */
+function duplicates(records: readonly Endpoint[]): readonly string[] {
+  const seen = new Map<string, string>()
+  return records.flatMap((record) => {
+    const shape = shapeOf(record)
+    const before = seen.get(shape)
+    seen.set(shape, idOf(record))
+    return before === undefined
+      ? []
+      : [`${idOf(record)}: the route is ${before} already; remove one of the two records`]
+  })
+}

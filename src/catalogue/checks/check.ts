@@ -1,0 +1,39 @@
+/** What all checks of the catalogue share: their one type, and what they ask of a record. */
+import type { Endpoint, Param, Read, Write } from '../endpoint.ts'
+
+/** The faults of one record; the whole catalogue beside it, since some records are right only together. */
+export type Check = (record: Endpoint, all: readonly Endpoint[]) => readonly string[]
+
+export function idOf({ method, path }: Endpoint): string {
+  return `${method} ${path}`
+}
+
+/** Method and path as the router tells them apart. */
+export function shapeOf({ method, path }: Endpoint): string {
+  return `${method} ${path.toLowerCase().replaceAll(/:[^/]+/g, ':')}`
+}
+
+export function isWrite(record: Endpoint): record is Write {
+  return record.method !== 'GET'
+}
+
+export function isRead(record: Endpoint): record is Read {
+  return record.method === 'GET'
+}
+
+export function pathNames({ path }: Endpoint): readonly string[] {
+  return [...path.matchAll(/:([^/]+)/g)].map((match) => match[1] ?? '')
+}
+
+export function fieldsOf(record: Endpoint): readonly string[] {
+  return isWrite(record) && record.body?.kind === 'fields' ? Object.keys(record.body.fields) : []
+}
+
+export function paramsOf(record: Endpoint): readonly (readonly [string, Param])[] {
+  return [...Object.entries(record.params), ...Object.entries(record.query)]
+}
+
+/** A list of possible faults with the condition of each; what holds is reported. */
+export function faults(...found: readonly (readonly [boolean, string])[]): readonly string[] {
+  return found.filter(([holds]) => holds).map(([, fault]) => fault)
+}

@@ -1,0 +1,99 @@
+/** What may be kept, and which writes make it stale. */
+import type { Endpoint, Tag, Write } from '../endpoint.ts'
+import { type Check, faults, fieldsOf, isRead, isWrite, pathNames } from './check.ts'
+
+export const kept: Check = (record, all) => {
+  if (!isRead(record) || 'never' in record.keep) return []
+  const { tags } = record.keep
+  const wild = tags.filter((tag) => touchedAsWhole(tag, all) && !tags.includes(wholeOf(tag)))
+  return faults(
+    [record.secret !== 'none', 'it may hold a secret and is kept; set keep to {never: why}'],
+    [record.target.kind === 'edge', 'the edge answers it itself; set keep to {never: why}'],
+    [tags.length === 0, 'it is kept under no tag, so no write reaches it; name the data that it shows'],
+    ...tags.map((tag) => [!fills(tag, record), unfilled(tag)] as const),
+    ...wild.map((tag) => [true, `writes touch ${wholeOf(tag)}; name that tag beside ${tag}`] as const),
+  )
+}
+
+export const stale: Check = (record, all) => {
+  if (!isWrite(record)) return []
+  const { makesStale, staleNothing } = record
+  const tags = tagsOf(record)
+  const wrong = tags.filter((tag) => fills(tag, record) && !all.some((other) => bears(other, tag)))
+  return faults(
+    [
+      makesStale.length === 0 && staleNothing === undefined,
+      'it makes nothing stale; name tags, or say why in staleNothing',
+    ],
+    [
+      makesStale.length > 0 && staleNothing !== undefined,
+      'it makes data stale and says it does not; remove staleNothing',
+    ],
+    ...tags.map((tag) => [!fills(tag, record), unfilled(tag)] as const),
+    ...wrong.map((tag) => [true, `no read that is kept bears ${tag}; mend its name or remove it`] as const),
+    ...conditions(record),
+  )
+}
+
+function conditions(record: Write): readonly (readonly [boolean, string])[] {
+  return record.makesStale.flatMap((entry) => {
+    if (typeof entry === 'string') return []
+    return [
+      [!known(entry.value, record), `${entry.value} names nothing; name a parameter of the query or a field`] as const,
+      [!entry.matches.startsWith('^'), `the pattern ${entry.matches} is not anchored; begin it with ^`] as const,
+    ]
+  })
+}
+
+function tagsOf(record: Write): readonly Tag[] {
+  return record.makesStale.flatMap((entry) => (typeof entry === 'string' ? [entry] : entry.tags))
+}
+
+function placeholders(tag: Tag): readonly string[] {
+  return [...tag.matchAll(/\{([^}]*)\}/g)].map((match) => match[1] ?? '')
+}
+
+/** Does everything in braces name a value that is there when the tag is filled? A read has its tags before its answer. */
+function fills(tag: Tag, record: Endpoint): boolean {
+  return placeholders(tag).every((name) => name === 'master' || known(name, record))
+}
+
+function known(name: string, record: Endpoint): boolean {
+  const [from, value] = name.includes('.')
+    ? [name.slice(0, name.indexOf('.')), name.slice(name.indexOf('.') + 1)]
+    : ['path', name]
+  if (from === 'answer') return isWrite(record) && value !== ''
+  const sources: Readonly<Record<string, readonly string[]>> = {
+    path: pathNames(record),
+    query: Object.keys(record.query),
+    body: fieldsOf(record),
+  }
+  return sources[from]?.includes(value) ?? false
+}
+
+function unfilled(tag: Tag): string {
+  return `${tag} is filled from nothing; name a value of the path, {query.…}, {body.…} or, in a write, {answer.…}`
+}
+
+/** `agent:{agent_id}` and `agent:{answer.id}` speak of the same data. */
+function familyOf(tag: Tag): string {
+  return tag.replaceAll(/\{[^}]*\}/g, '{}')
+}
+
+function wholeOf(tag: Tag): Tag {
+  return tag.replaceAll(/\{[^}]*\}/g, '*')
+}
+
+function bears(record: Endpoint, tag: Tag): boolean {
+  if (!isRead(record) || 'never' in record.keep) return false
+  return record.keep.tags.some((own) => familyOf(own) === familyOf(tag))
+}
+
+/** Some write touches all of the family at once, by `*` or because its answer may not come. */
+function touchedAsWhole(tag: Tag, all: readonly Endpoint[]): boolean {
+  if (placeholders(tag).length === 0) return false
+  return all
+    .filter(isWrite)
+    .flatMap(tagsOf)
+    .some((touched) => touched === wholeOf(tag) || (touched.includes('{answer.') && wholeOf(touched) === wholeOf(tag)))
+}
