@@ -21,12 +21,12 @@ export function collect(rows: readonly Row[], request: CollectionRequest, source
 export function collect(rows: readonly string[], request: CollectionRequest, source: Source): Collected<string>
 export function collect(rows: readonly Element[], request: CollectionRequest, source: Source): Collected
 export function collect(rows: readonly Element[], request: CollectionRequest, source: Source): Collected {
-  const cutFirst = source.engine === 'array' && source.cutFirst
-  const page = readPage(request, cutFirst ? Number.POSITIVE_INFINITY : undefined)
+  const offsetFirst = source.engine === 'array' && source.offsetFirst === true
+  const page = readPage(request, offsetFirst ? Number.POSITIVE_INFINITY : undefined)
   const shape = readShape(request.select, source)
-  const found = matching(cutFirst ? cut(rows, page) : rows, request, source)
-  const items = cutFirst ? found : cut(found, page)
-  return { items: items.map(shape), totalItems: found.length }
+  const found = matching(offsetFirst ? rows.slice(page.offset) : rows, request, source)
+  const items = cut(found, offsetFirst ? { ...page, offset: 0 } : page).map(shape)
+  return { items, totalItems: offsetFirst ? items.length : found.length }
 }
 
 /** All rows that fit the request, in its order; not cut, not shaped. */

@@ -101,8 +101,8 @@ export interface ArraySource extends Common {
   readonly sortable?: readonly string[]
   /** The fields that are searched; absent: every value, nested ones too. */
   readonly searched?: readonly string[]
-  /** The page is cut before search and sort, there is no greatest limit, and totalItems counts the page (lists). */
-  readonly cutFirst?: true
+  /** The offset is cut before search and sort, there is no greatest limit, and totalItems counts the page (lists). */
+  readonly offsetFirst?: true
 }
 
 export type Source = DatabaseSource | ArraySource

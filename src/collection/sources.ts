@@ -89,8 +89,8 @@ export const sources = {
   decoderFiles: { engine: 'array', order: '+file', filters: { status: STATUS } },
   /** Requirements, groups of rules, platforms: elements are texts. */
   catalogue: { engine: 'array', order: '+text', caseCounts: true },
-  lists: { engine: 'array', sortable: ['path'], searched: ['path'], cutFirst: true },
-  listFiles: { engine: 'array', sortable: ['path', 'name'], searched: ['path', 'name'], cutFirst: true },
+  lists: { engine: 'array', sortable: ['path'], searched: ['path'], offsetFirst: true },
+  listFiles: { engine: 'array', sortable: ['path', 'name'], searched: ['path', 'name'], offsetFirst: true },
   logs: log,
   nodes: {
     engine: 'array',
