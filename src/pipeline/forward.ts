@@ -1,0 +1,63 @@
+/** The innermost stage: one node answers. Its bytes go out as they came, after a look at their envelope. */
+import { Readable } from 'node:stream'
+import { EdgeError } from '../errors.ts'
+import { readEnvelope } from '../layout/envelope.ts'
+import { nodeCall } from './node-call.ts'
+import { type Failed, mayMoveOn, nodeFault } from './node-fault.ts'
+import type { Answer, Ask, CallNode, ClusterView, Handle, NodeReply } from './ports.ts'
+import type { Router } from './route.ts'
+
+export interface ForwardPorts {
+  readonly call: CallNode
+  readonly view: ClusterView
+  readonly route: Router
+  /** Milliseconds for all candidates together; `slowTimeout` for records that are slow by nature. */
+  readonly timeout: number
+  readonly slowTimeout: number
+}
+
+/** When one of a caller's calls without a time limit is under way, the next may be tried after so many seconds. */
+const PATIENCE = '10'
+
+/** Throws EdgeErrors that name the node: 903, 901, 920–928, 3022. */
+export function forward(ports: ForwardPorts): Handle {
+  const unlimited = new Set<string>()
+  return async (ask) => {
+    if (!ask.waitForComplete) return answer(await askNodes(ports, ask))
+    // A call without a limit may hold a place on a node for minutes, and there are few.
+    const { name } = ask.caller
+    if (unlimited.has(name)) {
+      throw new EdgeError(903, ' (one wait_for_complete at a time)', { headers: { 'retry-after': PATIENCE } })
+    }
+    unlimited.add(name)
+    try {
+      return answer(await askNodes(ports, ask))
+    } finally {
+      unlimited.delete(name)
+    }
+  }
+}
+
+/** Walks the candidates until one answers. When none does, the error is that of the preferred one. */
+async function askNodes({ call, view, route, timeout, slowTimeout }: ForwardPorts, ask: Ask): Promise<NodeReply> {
+  const until = performance.now() + (ask.endpoint.slow === true ? slowTimeout : timeout)
+  let first: Failed | undefined
+  for (const candidate of route(ask, view)) {
+    const left = until - performance.now()
+    if (first !== undefined && left <= 0 && !ask.waitForComplete) break
+    const result = await call(nodeCall(ask, candidate, ask.waitForComplete ? undefined : left))
+    if (result.ok) return result.reply
+    if (!mayMoveOn(result, ask)) throw nodeFault(result, ask)
+    first ??= result
+  }
+  throw first === undefined ? new EdgeError(920) : nodeFault(first, ask)
+}
+
+function answer({ node, status, type, length, body }: NodeReply): Answer {
+  if (body instanceof Readable) {
+    return { kind: 'raw', status, type, ...(length !== undefined && { length }), stream: body }
+  }
+  const envelope = readEnvelope(body)
+  if (!envelope.ok) throw new EdgeError(925, ` (${node}: ${envelope.reason})`)
+  return { kind: 'json', status, bytes: body }
+}
