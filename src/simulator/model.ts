@@ -38,7 +38,10 @@ export interface SimNode {
   /** `path` relative to the installation directory → text. Masters copy theirs to the workers. */
   readonly files: Map<string, string>
   restarts: number
+  /** In the future while its daemons restart: it answers 1017 till then. */
   startedAt: Date
+  /** Its cluster daemon is gone: it has vanished from the cluster, and its own API answers 3012. */
+  away?: boolean
 }
 
 export interface SimGroup {
@@ -57,6 +60,8 @@ export interface World {
   readonly clusterKey: string
   /** false: each node answers only for its own agents (the manager's distribution is off). */
   readonly distributed: boolean
+  /** Milliseconds that a node is not ready (1017) after its restart; absent: none. */
+  readonly restartTakes?: number
   now(): Date
 }
 
@@ -70,6 +75,19 @@ export interface SimRequest {
   readonly fields: Readonly<Record<string, unknown>>
   readonly text: string
   readonly client: string
+  /** The client lifted the limit of time. */
+  readonly waitForComplete?: boolean
+}
+
+/** A request as it reached a node, whatever became of it. */
+export interface SeenRequest {
+  readonly node: string
+  readonly method: string
+  /** As it stood in the request line. */
+  readonly url: string
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  /** Empty until the body has come. */
+  body: string
 }
 
 /** Gives `data`; a `FrameworkError` becomes HTTP 200 with `{error, message}`. */

@@ -1,0 +1,64 @@
+/** What the manager says about an agent at a moment: its status, its row, the times as text. */
+import { stamp } from './data/times.ts'
+import type { SimAgent, World } from './model.ts'
+
+const SECOND = 1000
+/** An agent that was silent for longer is disconnected (contract, semantics.md section 2). */
+export const SILENCE = 1800 * SECOND
+/** Agents report every ten seconds (seed, limits). */
+const BEAT = 10 * SECOND
+
+export type AgentStatus = 'Active' | 'Disconnected' | 'Pending' | 'Never connected'
+
+export function statusOf(agent: SimAgent, now: Date): AgentStatus {
+  if (agent.id === '000') return 'Active'
+  if (agent.lastKeepAlive === undefined) return 'Never connected'
+  if (agent.version === undefined) return 'Pending'
+  return now.getTime() - agent.lastKeepAlive.getTime() <= SILENCE ? 'Active' : 'Disconnected'
+}
+
+/** The last second that is over: what happens now is older than `0s` for whoever asks next. */
+export function justNow(now: Date): Date {
+  return new Date(Math.floor(now.getTime() / SECOND) * SECOND - SECOND)
+}
+
+/** The latest keepalive of a living agent: each has its own second within the ten. */
+export function lastBeat(id: string, now: Date): Date {
+  const phase = ((Number(id) * 7) % 10) * SECOND
+  return new Date(Math.floor((justNow(now).getTime() - phase) / BEAT) * BEAT + phase)
+}
+
+/** The secret part of an agent's key. */
+export function secretOf(agent: SimAgent): string | undefined {
+  return Buffer.from(agent.key, 'base64').toString('utf8').split(' ')[3]
+}
+
+/** The key that the agent gets: base64 of "id name ip secret". */
+export function makeKey(id: string, name: string, ip: string, secret: string): string {
+  return Buffer.from(`${id} ${name} ${ip} ${secret}`).toString('base64')
+}
+
+/** An agent as the agents endpoints answer it; `internal_key` is a hidden field of the same table. */
+export function rowOf(agent: SimAgent, world: World): Readonly<Record<string, unknown>> {
+  return withoutAbsent({
+    os: agent.os,
+    lastKeepAlive: agent.lastKeepAlive && stamp(agent.lastKeepAlive),
+    registerIP: agent.registerIP,
+    name: agent.name,
+    group: agent.groups.length > 0 ? [...agent.groups] : undefined,
+    status: statusOf(agent, world.now()),
+    manager: agent.node,
+    mergedSum: agent.mergedSum,
+    dateAdd: stamp(agent.dateAdd),
+    id: agent.id,
+    node_name: agent.node ?? 'unknown',
+    configSum: agent.configSum,
+    version: agent.version,
+    ip: agent.ip,
+    internal_key: secretOf(agent),
+  })
+}
+
+function withoutAbsent(row: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined))
+}

@@ -1,0 +1,196 @@
+/**
+ * Which node carries a request out (contract, semantics.md section 3): the receiving one, the master, the
+ * node that an agent reports to, or several whose answers are joined. With the manager's distribution
+ * switched off, always the receiving one, whatever it knows (contract, wire.md, last section).
+ */
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Endpoint } from '../catalogue/endpoint.ts'
+import type { FaultTable } from './faults.ts'
+import type { Asked } from './filters.ts'
+import { joinNodes, type PartAnswer } from './join.ts'
+import { FrameworkError, type SimHandlers, type SimNode, type SimRequest, type World } from './model.ts'
+import { refusal, texts } from './texts.ts'
+import { type Sight, seenFrom } from './view.ts'
+
+export interface Cluster {
+  readonly world: World
+  readonly handlers: SimHandlers
+  readonly faults: FaultTable
+}
+
+export interface Call extends Asked {
+  readonly endpoint: Endpoint
+  /** The node whose API was asked. */
+  readonly entry: SimNode
+  readonly client: string
+  readonly waitForComplete: boolean
+}
+
+/** `data` of the answer, or the FrameworkError that takes its place. */
+export async function answer(cluster: Cluster, call: Call): Promise<unknown> {
+  const { world } = cluster
+  if (!world.distributed) return alone(cluster, call)
+  const { target } = call.endpoint
+  if (target.kind === 'anyNode' || (target.kind === 'master' && target.through !== 'any')) {
+    return carryOut(cluster, call, call.entry, 'whole')
+  }
+  const master = throughMaster(call.entry, world)
+  switch (target.kind) {
+    case 'node':
+      return carryOut(cluster, call, connected(call.params.node_id, world), 'whole')
+    case 'agentOwner':
+      return carryOut(cluster, call, ownerOf(call.params.agent_id, world), 'whole')
+    case 'agentOwners':
+      return joined(cluster, call, byOwner(call, target.ids, world))
+    case 'everyNode':
+      return everyNode(cluster, call)
+    default:
+      return carryOut(cluster, call, master, 'whole')
+  }
+}
+
+/** Nodes with distribution off: silently empty reads, and writes that claim success (tried on a real cluster). */
+async function alone(cluster: Cluster, call: Call): Promise<unknown> {
+  const { target, method } = call.endpoint
+  if (target.kind === 'node') throw new FrameworkError(1000, 'Internal error')
+  const perAgent = target.kind === 'agentOwner' || target.kind === 'agentOwners'
+  const known = call.entry.type === 'master' && !perAgent
+  const owned = perAgent && cluster.world.agents.get(call.params.agent_id ?? '')?.node === call.entry.name
+  if (target.kind === 'everyNode') return carryOut(cluster, call, call.entry, 'local')
+  if (known || (owned && target.kind === 'agentOwner')) return carryOut(cluster, call, call.entry, 'whole')
+  return carryOut(cluster, call, call.entry, method === 'GET' ? 'own' : 'deluded')
+}
+
+/** A worker hands everything that is not its own to the master first. */
+function throughMaster(entry: SimNode, world: World): SimNode {
+  const master = masterOf(world)
+  if (entry.away === true || master.away === true) throw refusal(3012)
+  return master
+}
+
+function masterOf(world: World): SimNode {
+  const master = world.nodes.find((node) => node.type === 'master')
+  if (master === undefined) throw refusal(3012)
+  return master
+}
+
+function connected(name: string | undefined, world: World): SimNode {
+  const node = world.nodes.find((known) => known.name === name)
+  if (node === undefined || node.away === true) throw refusal(3022)
+  return node
+}
+
+/** Agents that nobody knows, or that never connected, are the master's. */
+function ownerOf(id: string | undefined, world: World): SimNode {
+  const owner = world.agents.get(id ?? '')?.node
+  return owner === undefined ? masterOf(world) : connected(owner, world)
+}
+
+interface Part {
+  readonly node: SimNode
+  readonly fields: Asked['fields']
+}
+
+function byOwner(call: Call, by: 'body' | 'group', world: World): Part[] {
+  if (by === 'group') {
+    const group = call.params.group_id ?? ''
+    const members = [...world.agents.values()].filter((agent) => agent.groups.includes(group))
+    const nodes = new Set([masterOf(world), ...members.map((agent) => ownerOf(agent.id, world))])
+    return joinOrder([...nodes]).map((node) => ({ node, fields: call.fields }))
+  }
+  const ids = idsOf(call.fields.ids)
+  const nodes = ids.length === 0 ? [masterOf(world)] : [...new Set(ids.map((id) => ownerOf(id, world)))]
+  return joinOrder(nodes).map((node) => {
+    return { node, fields: { ...call.fields, ids: ids.filter((id) => ownerOf(id, world) === node) } }
+  })
+}
+
+/** A list, or text with commas; each id with three digits. */
+export function idsOf(value: unknown): string[] {
+  const ids = Array.isArray(value) ? value.map(String) : String(value ?? '').split(',')
+  return ids.filter((id) => id !== '').map((id) => id.padStart(3, '0'))
+}
+
+function joinOrder(nodes: readonly SimNode[]): SimNode[] {
+  return nodes.toSorted((a, b) => (a.name < b.name ? 1 : -1))
+}
+
+/** Every node with agents; for calls to the cluster as such, every node. */
+async function everyNode(cluster: Cluster, call: Call): Promise<unknown> {
+  const { world } = cluster
+  if (call.endpoint.path.startsWith('/cluster/')) return clusterWide(cluster, call)
+  const busy = new Set([...world.agents.values()].map((agent) => agent.node))
+  const nodes = world.nodes.filter((node) => busy.has(node.name)).map((node) => connected(node.name, world))
+  return joined(
+    cluster,
+    call,
+    joinOrder(nodes).map((node) => ({ node, fields: call.fields })),
+  )
+}
+
+/** All act, but of the workers only the first that answers is heard. */
+async function clusterWide(cluster: Cluster, call: Call): Promise<unknown> {
+  const workers = cluster.world.nodes.filter((node) => node.type === 'worker' && node.away !== true)
+  const asked = workers.map((node) => part(cluster, call, { node, fields: call.fields }))
+  const master = part(cluster, call, { node: masterOf(cluster.world), fields: call.fields })
+  const heard = asked.length === 0 ? [] : [await Promise.race(asked)]
+  return joinNodes([...heard, await master], call.query, cluster.world.now())
+}
+
+async function joined(cluster: Cluster, call: Call, parts: readonly Part[]): Promise<unknown> {
+  const answers = await Promise.all(parts.map((each) => part(cluster, call, each)))
+  return joinNodes(answers, call.query, cluster.world.now())
+}
+
+async function part(cluster: Cluster, call: Call, { node, fields }: Part): Promise<PartAnswer> {
+  try {
+    return { data: await carryOut(cluster, { ...call, fields }, node, 'local') }
+  } catch (failure) {
+    if (failure instanceof FrameworkError) return { failure }
+    throw failure
+  }
+}
+
+/** The table's key of an endpoint; a node's own path is the one of its twin. */
+export function handlerKey({ method, path, target }: Endpoint): string {
+  return `${method} ${target.kind === 'node' ? target.twin : path}`
+}
+
+async function carryOut(cluster: Cluster, call: Call, node: SimNode, sight: Sight): Promise<unknown> {
+  const { world, handlers, faults } = cluster
+  const key = handlerKey(call.endpoint)
+  if (node !== call.entry) await sufferInside(faults.inside(node.name), key)
+  if (node.startedAt > world.now() && !isStatus(key)) throw refusal(1017)
+  const handler = handlers[key]
+  if (handler === undefined) throw new Error(`No handler for ${key}`)
+  const { params, query, fields, text, client, waitForComplete } = call
+  const request: SimRequest = {
+    world: seenFrom(node, world, sight),
+    node,
+    params,
+    query,
+    fields,
+    text,
+    client,
+    waitForComplete,
+  }
+  return handler(request)
+}
+
+async function sufferInside(fault: ReturnType<FaultTable['of']>, key: string): Promise<void> {
+  if (fault.delay !== undefined) await wait(fault.delay)
+  if (fault.error !== undefined) throwFault(fault.error, key)
+}
+
+/** Not ready (1017) is said by every call but the two that tell the status. */
+export function throwFault(code: number, key: string): void {
+  if (code === 1017 && isStatus(key)) return
+  throw new FrameworkError(
+    code,
+    Object.entries(texts).find(([known]) => known === String(code))?.[1] ?? 'Simulated fault',
+  )
+}
+
+function isStatus(key: string): boolean {
+  return key === 'GET /manager/status' || key === 'GET /cluster/status'
+}

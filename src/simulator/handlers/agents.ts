@@ -1,0 +1,97 @@
+/** What the manager tells of its agents. */
+import { collect, matching } from '../../collection/collect.ts'
+import { pick } from '../../collection/select.ts'
+import type { Row } from '../../collection/source.ts'
+import { readRequest, sources } from '../../collection/sources.ts'
+import { rowOf } from '../agent-state.ts'
+import { agentSums } from '../group-files.ts'
+import type { SimAgent, SimHandlers, SimRequest, World } from '../model.ts'
+import { refusal } from '../texts.ts'
+
+export function agentRows(world: World): Row[] {
+  return [...world.agents.values()].map((agent) => rowOf(agent, world))
+}
+
+/** The agent of this id (1701); `000` only where it may be (1703). */
+export function findAgent(world: World, id: string | undefined, manager: 'allowed' | 'refused' = 'allowed'): SimAgent {
+  const agent = world.agents.get(id ?? '')
+  if (agent === undefined) throw refusal(1701, id)
+  if (agent.id === '000' && manager === 'refused') throw refusal(1703)
+  return agent
+}
+
+/** Agents as a collection, over the rows that are given. */
+export function collectAgents(rows: readonly Row[], { world, query }: SimRequest) {
+  return collect(rows, readRequest(query, world.now()), sources.agents)
+}
+
+/** A single agent shows exactly what was asked, and never its key. */
+function single(agent: SimAgent, { world, query }: SimRequest): Row {
+  const fields = query.select?.split(',') ?? Object.keys(sources.agents.fields)
+  if (fields.some((field) => sources.agents.fields[field] === undefined)) throw refusal(1724)
+  return pick(rowOf(agent, world), fields)
+}
+
+/** The page is cut first; what is not outdated is then left out of it, and of the total (unlike the seed). */
+function outdated(request: SimRequest) {
+  const { select, ...query } = request.query
+  const page = collectAgents(agentRows(request.world), { ...request, query }).items
+  const items = page
+    .filter((agent) => agent.version !== undefined && agent.version !== `Wazuh v${request.world.version}`)
+    .map((agent) => pick(agent, ['name', 'id', 'version']))
+  return { items, totalItems: items.length }
+}
+
+/** Without `fields` every field counts, the hidden key among them, which so comes to light (recorded). */
+function distinct({ world, query }: SimRequest) {
+  const { fields, select, offset, limit, ...rest } = query
+  const known = [...Object.keys(sources.agents.fields), 'internal_key']
+  const names = (fields ?? select)?.split(',') ?? known
+  if (names.some((name) => !known.includes(name))) throw refusal(1724)
+  const found = matching(agentRows(world), readRequest(rest, world.now()), sources.agents)
+  const page = { ...(offset === undefined ? {} : { offset }), ...(limit === undefined ? {} : { limit }) }
+  const groups = countBy(found as readonly Row[], names)
+  const { items } = collect(groups, readRequest(page, world.now()), { engine: 'array' })
+  return { items, totalItems: found.length }
+}
+
+/** One row for each different choice of fields, with its `count`, in the order of first appearance. */
+export function countBy(rows: readonly Row[], fields: readonly string[]): Row[] {
+  const groups = new Map<string, { row: Row; count: number }>()
+  for (const row of rows) {
+    const picked = pick(row, fields)
+    const key = JSON.stringify(picked)
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, { row: picked, count: 1 })
+    else group.count += 1
+  }
+  return [...groups.values()].map(({ row, count }) => ({ ...row, count }))
+}
+
+/** An agent is in step when it reports the sum of what its groups hold now. */
+function isSync({ world, params }: SimRequest) {
+  const agent = world.agents.get(params.agent_id ?? '')
+  if (agent?.id === '000') throw refusal(1703)
+  // Whatever fails inside is told as 1739, an agent that does not exist too.
+  if (agent === undefined) throw refusal(1739, 'Agent does not exist')
+  return { synced: agent.mergedSum === agentSums(agent, world.groups).mergedSum }
+}
+
+export const agentHandlers: SimHandlers = {
+  'GET /agents': (request) => collectAgents(agentRows(request.world), request),
+  'GET /agents/:agent_id': (request) => single(findAgent(request.world, request.params.agent_id), request),
+  'GET /agents/name/:agent_name': (request) => {
+    const name = request.params.agent_name
+    const agent = [...request.world.agents.values()].find((known) => known.name === name)
+    if (agent === undefined) throw refusal(1701, name)
+    return single(agent, request)
+  },
+  'GET /agents/no_group': (request) => {
+    const alone = agentRows(request.world).filter((row) => row.group === undefined && row.id !== '000')
+    return collectAgents(alone, request)
+  },
+  'GET /agents/outdated': outdated,
+  'GET /agents/stats/distinct': distinct,
+  'GET /agents/:agent_id/key': ({ world, params }) => findAgent(world, params.agent_id, 'refused').key,
+  'GET /agents/:agent_id/group/is_sync': isSync,
+}

@@ -1,0 +1,102 @@
+/** Facts of the cluster, and who the node is. */
+import { collect } from '../../collection/collect.ts'
+import { readRequest, sources } from '../../collection/sources.ts'
+import { statusOf } from '../agent-state.ts'
+import { after, stamp } from '../data/times.ts'
+import type { SimHandlers, SimNode, SimRequest, World } from '../model.ts'
+import { refusal } from '../texts.ts'
+
+const CLUSTER = 'cluster'
+
+/** Master first, only nodes that are connected; 3012 where there is no cluster to ask. */
+function connectedNodes({ world, node }: SimRequest): SimNode[] {
+  const nodes = world.nodes.filter((known) => known.away !== true)
+  if (node.away === true || !nodes.some((known) => known.type === 'master')) throw refusal(3012)
+  return nodes
+}
+
+function factsOf({ name, type, ip }: SimNode, { version }: World) {
+  return { name, type, version, ip }
+}
+
+function nodes(request: SimRequest) {
+  const rows = connectedNodes(request).map((node) => factsOf(node, request.world))
+  const { items, totalItems } = collect(rows, readRequest(request.query, request.world.now()), sources.nodes)
+  return { totalItems, items }
+}
+
+/** `select` is accepted and has no effect (recorded). */
+function oneNode(request: SimRequest) {
+  const node = connectedNodes(request).find((known) => known.name === request.params.node_name)
+  if (node === undefined) throw refusal(1730)
+  return factsOf(node, request.world)
+}
+
+/** Workers first; the filter asks whether the name of a node occurs in the given text (a quirk of the master). */
+function health(request: SimRequest) {
+  const { world, query } = request
+  const named = query.node
+  const found = connectedNodes(request).filter((node) => named === undefined || named.includes(node.name))
+  const workers = found.filter((node) => node.type === 'worker')
+  const masters = found.filter((node) => node.type === 'master')
+  const entries = [
+    ...workers.map((node) => [node.name, { info: infoOf(node, world), status: syncOf(world) }]),
+    ...masters.map((node) => [node.name, { info: infoOf(node, world) }]),
+  ]
+  return { n_connected_nodes: workers.length, nodes: Object.fromEntries(entries) }
+}
+
+function infoOf(node: SimNode, world: World) {
+  const agents = [...world.agents.values()]
+  const active = agents.filter((agent) => agent.node === node.name && statusOf(agent, world.now()) === 'Active')
+  return { ...factsOf(node, world), n_active_agents: active.length }
+}
+
+/** The last rounds of the synchronisation that runs every few seconds. */
+function syncOf(world: World) {
+  const at = (secondsAgo: number) => `${stamp(after(world.now(), -secondsAgo))}.000000`
+  const round = (secondsAgo: number) => ({ date_start_master: at(secondsAgo), date_end_master: at(secondsAgo) })
+  return {
+    sync_integrity_free: true,
+    last_sync_integrity: { ...round(8), total_files: { missing: 0, extra: 0, extra_valid: 0, shared: 0 } },
+    sync_agentinfo_free: true,
+    last_sync_agentinfo: { ...round(6), total_agentinfo: 0, total_agent_info: world.agents.size },
+    sync_extravalid_free: true,
+    last_sync_agentgroups: { date_start_master: 'n/a', date_end_master: 'n/a', total_agentgroups: 0 },
+    last_keep_alive: at(30),
+  }
+}
+
+function configuration({ world, node }: SimRequest) {
+  return {
+    name: CLUSTER,
+    node_name: node.name,
+    node_type: node.type,
+    key: world.clusterKey,
+    port: 1516,
+    bind_addr: '0.0.0.0',
+    nodes: world.nodes.filter((known) => known.type === 'master').map((known) => known.ip),
+    hidden: 'no',
+    disabled: false,
+  }
+}
+
+function welcome({ world, node }: SimRequest) {
+  return {
+    msg: 'Welcome to the manager API',
+    api_version: `v${world.version}`,
+    hostname: node.name,
+    timestamp: world.now().toString(),
+  }
+}
+
+export const clusterHandlers: SimHandlers = {
+  'GET /cluster/nodes': nodes,
+  'GET /cluster/nodes/:node_name': oneNode,
+  'GET /cluster/healthcheck': health,
+  'GET /cluster/config': configuration,
+  'GET /cluster/node': ({ node }) => ({ node: node.name, cluster: CLUSTER, type: node.type }),
+  'GET /cluster/status': ({ node }) => ({ enabled: 'yes', running: node.away === true ? 'no' : 'yes' }),
+  'GET /': welcome,
+  'GET /version': ({ world }) => `v${world.version}`,
+}

@@ -1,0 +1,62 @@
+/** Agents counted. */
+import { collect, matching } from '../../collection/collect.ts'
+import { pick } from '../../collection/select.ts'
+import type { Row } from '../../collection/source.ts'
+import { readRequest, sources } from '../../collection/sources.ts'
+import { rowOf, statusOf } from '../agent-state.ts'
+import type { SimAgent, SimHandlers, SimRequest, World } from '../model.ts'
+import { agentRows, countBy } from './agents.ts'
+import { groupRows } from './groups.ts'
+
+/** How many agents have which status; `000` is one of the active ones. */
+function countStatus(world: World) {
+  const count = { Total: 0, Active: 0, Disconnected: 0, 'Never connected': 0, Pending: 0 }
+  for (const agent of world.agents.values()) {
+    count.Total += 1
+    count[statusOf(agent, world.now())] += 1
+  }
+  return count
+}
+
+/** Platforms of the agents that match; the sign of `sort` alone counts. */
+function platforms({ world, query }: SimRequest) {
+  const { offset, limit, sort, ...rest } = query
+  const found = matching(agentRows(world), readRequest(rest, world.now()), sources.agents) as readonly Row[]
+  const names = new Set(found.flatMap((row) => Object.values(pick(row, ['os.platform']))).map(platformOf))
+  const page = { offset, limit, sort: sort?.startsWith('-') === true ? '-' : undefined }
+  const asked = Object.entries(page).filter((entry): entry is [string, string] => entry[1] !== undefined)
+  return collect([...names], readRequest(Object.fromEntries(asked), world.now()), sources.catalogue)
+}
+
+function platformOf(os: unknown): string {
+  return typeof os === 'object' && os !== null && 'platform' in os ? String(os.platform) : ''
+}
+
+/** Totals of the parts count agents, not rows (unlike the seed). */
+function summary({ world }: SimRequest) {
+  const rows = agentRows(world)
+  const counted = (fields: readonly string[]) => ({ items: countBy(rows, fields), totalItems: rows.length })
+  const groups = groupRows(world)
+  return {
+    nodes: counted(['node_name']),
+    groups: { items: groups, totalItems: groups.length },
+    agent_os: counted(['os.name', 'os.platform', 'os.version']),
+    agent_status: countStatus(world),
+    agent_version: counted(['version']),
+    last_registered_agent: lastRegistered(world),
+  }
+}
+
+function lastRegistered(world: World): Row {
+  let last: SimAgent | undefined
+  for (const agent of world.agents.values()) {
+    if (agent.id !== '000' && (last === undefined || agent.dateAdd >= last.dateAdd)) last = agent
+  }
+  return last === undefined ? {} : pick(rowOf(last, world), Object.keys(sources.agents.fields))
+}
+
+export const summaryHandlers: SimHandlers = {
+  'GET /agents/summary': ({ world }) => countStatus(world),
+  'GET /agents/summary/os': platforms,
+  'GET /summary/agents': summary,
+}

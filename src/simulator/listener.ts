@@ -1,0 +1,45 @@
+/** A server on 127.0.0.1 that can be closed and opened again on the same port. */
+import { createServer as createHttp, type RequestListener } from 'node:http'
+import { createServer as createHttps } from 'node:https'
+
+export interface Listener {
+  readonly url: string
+  /** No effect when it is open. */
+  open(): Promise<void>
+  /** Cuts all connections; new ones are refused. No effect when it is closed. */
+  shut(): Promise<void>
+}
+
+export interface Tls {
+  readonly cert: string | Buffer
+  readonly key: string | Buffer
+}
+
+/** Listens on a free port. Idle connections live five seconds, as on a real node. */
+export async function listen(serve: RequestListener, tls?: Tls): Promise<Listener> {
+  const server = tls === undefined ? createHttp(serve) : createHttps({ ...tls }, serve)
+  server.keepAliveTimeout = 5000
+  // A client that vanishes in the middle of a request is no event worth an exception.
+  server.on('clientError', (_, socket) => socket.destroy())
+  const start = (port: number) =>
+    new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(port, '127.0.0.1', () => {
+        server.off('error', reject)
+        resolve()
+      })
+    })
+  await start(0)
+  const address = server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  return {
+    url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
+    open: () => (server.listening ? Promise.resolve() : start(port)),
+    shut: () =>
+      new Promise((resolve) => {
+        if (!server.listening) return resolve()
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}

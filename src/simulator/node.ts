@@ -1,0 +1,131 @@
+/** The API of one node: a plain server that behaves on the wire as a real node does, faults included. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { setTimeout as wait } from 'node:timers/promises'
+import { CollectionError } from '../collection/error.ts'
+import { errors } from '../errors.ts'
+import { ProcessEnd, parseBody, readBytes } from './bodies.ts'
+import { answer, type Cluster, handlerKey, throwFault } from './distribute.ts'
+import type { Fault } from './faults.ts'
+import { filter, parseQuery } from './filters.ts'
+import { FrameworkError, type SeenRequest, type SimNode } from './model.ts'
+import type { FindRoute } from './routes.ts'
+import { failure, json, type Outgoing, preflight, success, unauthorized, unlessKnown } from './wire.ts'
+import { letTimePass } from './world.ts'
+
+export interface NodeParts {
+  readonly node: SimNode
+  readonly cluster: Cluster
+  readonly findRoute: FindRoute
+  /** `Basic …`, exactly. */
+  readonly authorization: string
+  /** Told of each request as soon as its head is there. */
+  see(request: SeenRequest): void
+  /** Told of exceptions that are no refusals: they are answered as error 1000, as the real one does. */
+  thrown(fault: unknown): void
+}
+
+/** The listener of a node's requests; never rejects. */
+export function nodeApi(parts: NodeParts): (request: IncomingMessage, response: ServerResponse) => void {
+  return (request, response) => {
+    serve(parts, request, response).catch((fault: unknown) => {
+      // The client left before the end of its request: nobody waits for an answer.
+      if (request.destroyed && !request.complete) return
+      parts.thrown(fault)
+      request.socket.destroy()
+    })
+  }
+}
+
+async function serve(parts: NodeParts, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { method = 'GET', url = '/', headers } = request
+  const seen: SeenRequest = { node: parts.node.name, method, url, headers, body: '' }
+  parts.see(seen)
+  const bytes = await readBytes(request)
+  seen.body = bytes.toString('utf8')
+  const fault = parts.cluster.faults.strike(seen)
+  if (fault.delay !== undefined) await wait(fault.delay)
+  if (fault.stall === true) return
+  if (fault.reset === true) {
+    request.socket.resetAndDestroy()
+    return
+  }
+  try {
+    const outgoing = disfigured(fault) ?? (await respond(parts, request, bytes, fault))
+    send(response, unlessKnown(outgoing, /^(?:GET|HEAD)$/.test(method) ? headers['if-none-match'] : undefined), fault)
+  } catch (end) {
+    if (!(end instanceof ProcessEnd)) throw end
+    await parts.cluster.faults.set(parts.node.name, { apiDown: true })
+  }
+}
+
+function disfigured({ html, status }: Fault): Outgoing | undefined {
+  if (html === undefined && status === undefined) return undefined
+  const body = Buffer.from(html === true ? '<html><body><h1>Bad Gateway</h1></body></html>' : '')
+  const headers = { 'Content-Type': html === true ? 'text/html' : 'text/plain', 'Content-Length': `${body.length}` }
+  return { status: status ?? 200, headers, body }
+}
+
+/** Checks come in the real one's order (contract, errors.yaml, order_of_checks). */
+async function respond(parts: NodeParts, request: IncomingMessage, bytes: Buffer, fault: Fault): Promise<Outgoing> {
+  const { headers } = request
+  const requested = headers['access-control-request-headers']
+  if (request.method === 'OPTIONS') return preflight(requested === undefined ? undefined : String(requested))
+  if (headers.authorization !== parts.authorization) return unauthorized
+  const [path = '/', ...search] = (request.url ?? '/').split('?')
+  const { query, pretty, waitForComplete } = parseQuery(search.join('?'))
+  try {
+    const body = parseBody(request, bytes)
+    checkHead(request, parts.cluster.world.version)
+    const method = request.method === 'HEAD' ? 'GET' : (request.method ?? 'GET')
+    const match = parts.findRoute(method, path)
+    if (match === undefined) throw new FrameworkError(603, errors[603].message, 404)
+    const asked = filter(match, query, body)
+    if (fault.error !== undefined) throwFault(fault.error, handlerKey(match.endpoint))
+    letTimePass(parts.cluster.world)
+    const client = (request.socket.remoteAddress ?? '').replace(/^::ffff:/, '')
+    const call = { ...asked, endpoint: match.endpoint, entry: parts.node, client, waitForComplete }
+    return success(await answer(parts.cluster, call), pretty)
+  } catch (refused) {
+    return refusedWith(refused, pretty, parts)
+  }
+}
+
+function refusedWith(refused: unknown, pretty: boolean, parts: NodeParts): Outgoing {
+  if (refused instanceof ProcessEnd) throw refused
+  if (refused instanceof FrameworkError) return failure(refused, pretty)
+  if (refused instanceof CollectionError) return failure(new FrameworkError(refused.code, refused.message), pretty)
+  parts.thrown(refused)
+  return json(200, { error: 1000, message: 'Internal error' }, pretty)
+}
+
+const postTypes = [
+  'application/json',
+  'application/x-www-form-urlencoded',
+  'application/xml',
+  'application/octet-stream',
+]
+
+function checkHead({ method, headers }: IncomingMessage, version: string): void {
+  const app = headers['wazuh-app-version']
+  if (app !== undefined) {
+    if (!/^\d+\.\d+\.\d+$/.test(String(app))) throw new FrameworkError(801, errors[801].message, 400)
+    const minor = (text: string) => text.split('.').slice(0, 2).join('.')
+    if (minor(String(app)) !== minor(version)) throw new FrameworkError(802, errors[802].message, 400)
+  }
+  // Exactly one of the four: a charset behind it is refused too.
+  if (method === 'POST' && !postTypes.includes(headers['content-type'] ?? '')) {
+    throw new FrameworkError(607, errors[607].message, 400)
+  }
+}
+
+function send(response: ServerResponse, outgoing: Outgoing, { truncate }: Fault): void {
+  response.writeHead(outgoing.status, { ...outgoing.headers })
+  if (truncate === undefined || truncate >= outgoing.body.length) {
+    response.end(outgoing.body)
+    return
+  }
+  // The head has to be out before the cut, also when no byte of the body may follow.
+  response.flushHeaders()
+  response.write(outgoing.body.subarray(0, truncate), () => response.socket?.destroy())
+  if (truncate === 0) response.socket?.end()
+}

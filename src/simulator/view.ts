@@ -1,0 +1,39 @@
+/** The world as one node sees it: every node knows its own agents best, and `000` is the node itself. */
+import type { SimAgent, SimNode, World } from './model.ts'
+import { managerAgent } from './world.ts'
+
+export type Sight =
+  /** As the cluster knows it, agents of other nodes included. */
+  | 'whole'
+  /** The same, but `000` is this node. */
+  | 'local'
+  /** Without the others' reports: agents of other nodes look as if they never connected. */
+  | 'own'
+  /** A copy: what is written into it is lost, and agents of other nodes look like this node's own. */
+  | 'deluded'
+
+/** The world for a request that `node` carries out; the same object where nothing differs. */
+export function seenFrom(node: SimNode, world: World, sight: Sight): World {
+  if (sight === 'whole' || (sight === 'local' && node.type === 'master')) return world
+  const see = sights[sight]
+  const agents = new Map([...world.agents].map(([id, agent]) => [id, see(agent, node)]))
+  agents.set('000', managerAgent(node, world))
+  return { ...world, agents, groups: sight === 'deluded' ? new Map(world.groups) : world.groups }
+}
+
+const sights: Readonly<Record<Exclude<Sight, 'whole'>, (agent: SimAgent, node: SimNode) => SimAgent>> = {
+  local: (agent) => agent,
+  own: (agent, node) => (agent.node === node.name ? agent : unreported(agent)),
+  deluded: (agent, node) => copy(agent, agent.lastKeepAlive === undefined ? agent.node : node.name),
+}
+
+/** A worker without the cluster's distribution shows the agents of other nodes like this (recorded). */
+function unreported({ id, name, ip, registerIP, key, groups, cleared }: SimAgent): SimAgent {
+  return { id, name, ip, registerIP, key, groups: [...groups], cleared, dateAdd: new Date(0), restarts: 0 }
+}
+
+function copy(agent: SimAgent, node: string | undefined): SimAgent {
+  const { node: _, ...rest } = agent
+  const changed = { groups: [...agent.groups], cleared: new Set(agent.cleared) }
+  return { ...rest, ...changed, ...(node === undefined ? {} : { node }) }
+}

@@ -1,0 +1,103 @@
+/** Makes the simulated cluster, and lets its time pass. */
+import { lastBeat, SILENCE } from './agent-state.ts'
+import { randomFor } from './data/random.ts'
+import { agentSums, defaultFiles, emptyFiles } from './group-files.ts'
+import type { SimAgent, SimGroup, SimNode, World } from './model.ts'
+import { groupNames, makeAgent } from './population.ts'
+import { managerSystem, osOf } from './systems.ts'
+
+export interface WorldOptions {
+  readonly workers?: number
+  readonly agents?: number
+  readonly seed?: number
+  readonly version?: string
+  readonly distributed?: boolean
+  readonly restartTakes?: number
+  readonly now?: () => Date
+}
+
+/** The same options, and the same `now`, give the same world. Nodes have no address and no files yet. */
+export function createWorld(options: WorldOptions = {}): World {
+  const { workers = 2, agents = 100, seed = 1, version = '3.11.5', distributed = true, restartTakes = 0 } = options
+  const now = options.now ?? (() => new Date())
+  const start = now()
+  const nodes = Array.from({ length: workers + 1 }, (_, at) => makeNode(at, start))
+  const world: World = {
+    seed,
+    version,
+    agents: new Map(),
+    groups: new Map(groupNames.map((name) => [name, makeGroup(name)])),
+    nodes,
+    clusterKey: randomFor(seed, 'cluster key').hex(32),
+    distributed,
+    restartTakes,
+    now,
+  }
+  const [master] = nodes
+  if (master !== undefined) world.agents.set('000', managerAgent(master, world))
+  for (let n = 1; n <= agents; n++) {
+    const agent = makeAgent(n, { seed, version, nodes, now: start })
+    if (agent.lastKeepAlive !== undefined) Object.assign(agent, agentSums(agent, world.groups))
+    world.agents.set(agent.id, agent)
+  }
+  letTimePass(world, start)
+  return world
+}
+
+function makeNode(at: number, start: Date): SimNode {
+  return {
+    name: at === 0 ? 'master' : `worker-${at}`,
+    type: at === 0 ? 'master' : 'worker',
+    ip: `10.0.0.${10 + at}`,
+    url: '',
+    files: new Map(),
+    restarts: 0,
+    startedAt: start,
+  }
+}
+
+function makeGroup(name: string): SimGroup {
+  return { name, files: name === 'default' ? defaultFiles() : emptyFiles() }
+}
+
+/** Agent `000` of a node is that node itself. */
+export function managerAgent(node: SimNode, world: World): SimAgent {
+  return {
+    id: '000',
+    name: node.name,
+    ip: '127.0.0.1',
+    registerIP: '127.0.0.1',
+    key: '',
+    lastKeepAlive: new Date(Date.UTC(9999, 11, 31, 23, 59, 59)),
+    dateAdd: node.startedAt,
+    version: `Wazuh v${world.version}`,
+    node: node.name,
+    groups: [],
+    os: osOf(managerSystem, node.name),
+    cleared: new Set(),
+    restarts: 0,
+  }
+}
+
+const seenLast = new WeakMap<World, Date>()
+
+/**
+ * Agents that were alive when time was last looked at have gone on reporting since; with a keepalive they
+ * also fetch what changed in their groups. An agent whose keepalive a test moved far back stays silent.
+ */
+export function letTimePass(world: World, now: Date = world.now()): void {
+  const before = (seenLast.get(world) ?? now).getTime()
+  seenLast.set(world, now)
+  const sums = new Map<string, Pick<SimAgent, 'configSum' | 'mergedSum'>>()
+  for (const agent of world.agents.values()) {
+    const { lastKeepAlive } = agent
+    if (agent.id === '000' || lastKeepAlive === undefined || before - lastKeepAlive.getTime() > SILENCE) continue
+    const beat = lastBeat(agent.id, now)
+    if (beat <= lastKeepAlive) continue
+    agent.lastKeepAlive = beat
+    const groups = agent.groups.join()
+    const current = sums.get(groups) ?? agentSums(agent, world.groups)
+    sums.set(groups, current)
+    Object.assign(agent, current)
+  }
+}
