@@ -1,4 +1,5 @@
 import { connect } from 'node:net'
+import type { Test } from 'tap'
 import { startSimulator } from '../../src/simulator/index.ts'
 import { type RunningEdge, startEdge } from '../edge.ts'
 import { type RawAnswer, sendRaw } from '../raw.ts'
@@ -61,7 +62,7 @@ function bytes(row: Row, authorization: string): Buffer {
 }
 
 /** Answers with one of the expected statuses, in the contract's form, in time, and nothing reaches a node. */
-export async function holds(t: Tap.Test, at: Stage, row: Row): Promise<RawAnswer> {
+export async function holds(t: Test, at: Stage, row: Row): Promise<RawAnswer> {
   const before = at.reached()
   const start = process.hrtime.bigint()
   const answer = await at.send(row)

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { request } from 'undici'
 import { startEdge } from '../edge.ts'
 import { differenceOf, differences } from './differences.ts'
@@ -58,7 +58,7 @@ async function replay(exchange: Exchange): Promise<Outcome> {
   }
 }
 
-function check(t: Tap.Test, exchange: Exchange, outcome: Outcome): void {
+function check(t: Test, exchange: Exchange, outcome: Outcome): void {
   const difference = differenceOf(exchange)
   const { response } = exchange
   const expected = difference?.expect?.(exchange)

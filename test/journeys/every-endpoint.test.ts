@@ -1,0 +1,161 @@
+import t from 'tap'
+import type { Endpoint, Param } from '../../src/catalogue/endpoint.ts'
+import { catalogue } from '../../src/catalogue/index.ts'
+import type { Kind } from '../../src/catalogue/schemas/kinds.ts'
+import { startSimulator } from '../../src/simulator/index.ts'
+import { startEdge } from '../edge.ts'
+
+/** A legal value for each name in a path; agents and groups that the simulated cluster has. */
+const pathValues: Readonly<Record<string, string>> = {
+  agent_id: '1',
+  agent_name: 'newcomer',
+  group_id: 'default',
+  filename: 'agent.conf',
+  file_name: 'agent.conf',
+  node_id: 'worker-1',
+  node_name: 'worker-1',
+  component: 'analysis',
+  configuration: 'global',
+  rule_id: '5710',
+  decoder_name: 'sshd',
+  policy_id: 'cis_debian',
+  group: 'agents',
+}
+
+const byKind: Partial<Record<Kind, string>> = {
+  numbers: '1',
+  array_numbers: '1,002',
+  names: 'default',
+  array_names: 'web',
+  paths: 'etc/rules',
+  dates: '20200101',
+  ips: 'any',
+  alphanumeric: 'a b',
+  sort: '-id',
+  search: 'a',
+  select: 'id',
+  ranges: '2-5',
+  hashes: 'd41d8cd98f00b204e9800998ecf8427e',
+  timeframe: '7d',
+  empty_boolean: 'true',
+  yes_no: 'no',
+  boolean: 'true',
+  query: 'id>1;id<9',
+  format: 'json',
+  flag: '',
+}
+
+const byName: Readonly<Record<string, string>> = {
+  path: 'etc/rules/local_rules.xml',
+  wpk_repo: 'packages.wazuh.com/wpk/',
+  file_path: '/var/ossec/var/upgrade/x.wpk',
+  section: 'global',
+}
+
+const bodies: Readonly<Record<string, unknown>> = {
+  'PUT /active-response/:agent_id': { command: '!restart.sh', custom: true, arguments: ['a'] },
+  'POST /agents': { name: 'by-journey', ip: '10.9.9.9', force: 1 },
+  'POST /agents/insert': { name: 'inserted', ip: '10.9.9.8', id: '77', key: 'a'.repeat(64) },
+  'POST /agents/restart': { ids: ['1', '002'] },
+  'POST /agents/group/:group_id': { ids: ['2'] },
+}
+
+function idOf(endpoint: Endpoint): string {
+  return `${endpoint.method} ${endpoint.path}`
+}
+
+function sampleOf(name: string, param: Param): string {
+  return byName[name] ?? byKind[param.kind] ?? 'a'
+}
+
+/** Path as the client writes it, and as the node must see it (padded, or its twin). */
+function paths(endpoint: Endpoint): { sent: string; seen: string } {
+  const fill = (template: string, pad: boolean) =>
+    template.replaceAll(/:([a-z_]+)/g, (_all, name: string) => {
+      const value = pathValues[name] ?? 'x'
+      return pad && name === 'agent_id' ? value.padStart(3, '0') : value
+    })
+  const { target } = endpoint
+  return { sent: fill(endpoint.path, false), seen: fill(target.kind === 'node' ? target.twin : endpoint.path, true) }
+}
+
+function nodeOf(endpoint: Endpoint): string {
+  return endpoint.target.kind === 'node' ? 'worker-1' : 'master'
+}
+
+/** All parameters at once, as the record knows them; what the node must see of each. */
+function parameters(endpoint: Endpoint): { sent: URLSearchParams; seen: Record<string, string> } {
+  const sent = new URLSearchParams()
+  const seen: Record<string, string> = {}
+  for (const [name, param] of Object.entries(endpoint.query)) {
+    const value = sampleOf(name, param)
+    sent.set(name, value)
+    seen[name] = param.canonical === 'agentIds' ? '001,002' : value
+  }
+  return { sent, seen }
+}
+
+t.test('every endpoint goes to its node, under its path, with its parameters', async (t) => {
+  const simulator = await startSimulator({ workers: 2, agents: 20, username: 'edge', password: 'only-for-tests' })
+  const edge = await startEdge({
+    nodes: simulator.nodes,
+    password: 'only-for-tests',
+    settings: { access: { limits: { requests: 100_000 } } },
+  })
+  t.teardown(async () => {
+    await edge.close()
+    await simulator.close()
+  })
+
+  const last = () => simulator.seen.filter((call) => !call.url.startsWith('/cluster/nodes?')).at(-1)
+
+  async function ask(endpoint: Endpoint, query: URLSearchParams): Promise<{ status: number; text: string }> {
+    const fields = bodies[idOf(endpoint)]
+    const upload = 'body' in endpoint && endpoint.body?.kind === 'upload'
+    const answer = await fetch(`${edge.url}${paths(endpoint).sent}?${query}`, {
+      method: endpoint.method,
+      headers: {
+        authorization: edge.authorization('admin'),
+        ...(fields !== undefined && { 'content-type': 'application/json' }),
+        ...(upload && { 'content-type': 'application/xml' }),
+      },
+      ...(fields !== undefined && { body: JSON.stringify(fields) }),
+      ...(upload && { body: '<agent_config></agent_config>' }),
+    })
+    return { status: answer.status, text: await answer.text() }
+  }
+
+  const remote = catalogue.filter((endpoint) => endpoint.target.kind !== 'edge')
+  // Reads first: writes take the agents and groups away that they read.
+  const ordered = [
+    ...remote.filter(({ method }) => method === 'GET'),
+    ...remote.filter(({ method }) => method !== 'GET'),
+  ]
+  for (const endpoint of ordered) {
+    await t.test(idOf(endpoint), async (t) => {
+      const { sent, seen } = parameters(endpoint)
+      const answer = await ask(endpoint, sent)
+      const call = last()
+      const url = new URL(call?.url ?? '/', 'http://node')
+      t.equal(call?.node, nodeOf(endpoint), 'the right node')
+      t.equal(`${call?.method} ${url.pathname}`, `${endpoint.method} ${paths(endpoint).seen}`, 'the right path')
+      t.strictSame(Object.fromEntries(url.searchParams), seen, 'the right parameters')
+      if (endpoint.method === 'GET') t.equal(call?.headers['x-apicache-bypass'], '1')
+      t.equal(call?.headers['x-request-id'] !== undefined, true)
+      t.ok(answer.status === 200 || answer.status === 404, `${answer.status} ${answer.text.slice(0, 200)}`)
+    })
+    if (endpoint.method !== 'GET') continue
+    await t.test(`${idOf(endpoint)} without filters`, async (t) => {
+      const required = Object.entries(endpoint.query).filter(([, param]) => param.required !== undefined)
+      const answer = await ask(
+        endpoint,
+        new URLSearchParams(required.map(([name, param]) => [name, sampleOf(name, param)])),
+      )
+      const body = JSON.parse(answer.text) as { error: number; data: unknown }
+      t.equal(body.error, 0, answer.text.slice(0, 200))
+      if (endpoint.answer.data === 'collection') t.match(body.data, { items: Array, totalItems: Number })
+      else t.type(body.data, ['text', 'message'].includes(endpoint.answer.data) ? 'string' : 'object')
+    })
+  }
+  t.ok(remote.length >= 128, `${remote.length} endpoints`)
+})
