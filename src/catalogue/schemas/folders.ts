@@ -5,22 +5,22 @@
  */
 import type { Param } from '../endpoint.ts'
 
-const SAFE = '[A-Za-z0-9_:-]'
-const SUBFOLDERS = `(?:\\.*${SAFE}+(?:\\.+${SAFE}+)*/)*`
-const XML_FILE = '[A-Za-z0-9_.:-]+\\.xml'
-const ANY_FILE = `\\.*${SAFE}[A-Za-z0-9_.:-]*`
+const ANY = '[A-Za-z0-9_.:-]'
+const NO_DOT = '[A-Za-z0-9_:-]'
+const SUBFOLDERS = `(?:${ANY}*${NO_DOT}/)*`
+const XML_FILE = `${ANY}+\\.xml`
+const LIST_FILE = `\\.*${NO_DOT}${ANY}*`
 
 const CONFIGURATION = 'etc/ossec\\.conf'
-const OWN_RULESET = `etc/(?:rules|decoders)/${SUBFOLDERS}${XML_FILE}`
-const SHIPPED_RULESET = `ruleset/(?:rules|decoders)/${SUBFOLDERS}${XML_FILE}`
-const LISTS = `etc/lists/${SUBFOLDERS}${ANY_FILE}`
+const RULESET = `(?:rules|decoders)/${SUBFOLDERS}${XML_FILE}`
+const LISTS = `etc/lists/${SUBFOLDERS}${LIST_FILE}`
 
 function path(role: string, ...allowed: readonly string[]): Param {
   const within = { pattern: `^(?:${allowed.join('|')})$`, code: 704 } as const
   return { kind: 'paths', role, required: 706, within }
 }
 
-export const readPath = path('relative path', CONFIGURATION, OWN_RULESET, SHIPPED_RULESET, LISTS)
-export const writePath = path('relative destination', CONFIGURATION, OWN_RULESET, LISTS)
+export const readPath = path('relative path', CONFIGURATION, `(?:etc|ruleset)/${RULESET}`, LISTS)
+export const writePath = path('relative destination', CONFIGURATION, `etc/${RULESET}`, LISTS)
 /** Without the main configuration, a node does not start again. The real API deletes it on request. */
-export const deletePath = path('relative path', OWN_RULESET, LISTS)
+export const deletePath = path('relative path', `etc/${RULESET}`, LISTS)
