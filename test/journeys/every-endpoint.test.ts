@@ -149,7 +149,7 @@ t.test('every endpoint goes to its node, under its path, with its parameters', a
       const required = Object.entries(endpoint.query).filter(([, param]) => param.required !== undefined)
       const answer = await ask(
         endpoint,
-        new URLSearchParams(required.map(([name, param]) => [name, sampleOf(name, param)])),
+        new URLSearchParams(required.map(([name, param]): [string, string] => [name, sampleOf(name, param)])),
       )
       const body = JSON.parse(answer.text) as { error: number; data: unknown }
       t.equal(body.error, 0, answer.text.slice(0, 200))

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { request } from 'undici'
+import { Client } from 'undici'
 import { startEdge } from '../edge.ts'
 import { differenceOf, differences } from './differences.ts'
 import { type Exchange, isRefusal, json, name, recorded } from './exchanges.ts'
@@ -14,10 +14,12 @@ const pending = (async () => {
     nodes: [{ name: 'master', type: 'master', url: await node.listen() }],
     settings: { listen: { limits: { upload: '1MiB' } }, access: { limits: { requests: 100_000, failedLogins: 1000 } } },
   })
-  return { node, edge }
+  // A client of its own, since `fetch` would fold paths such as `//`.
+  return { node, edge, client: new Client(edge.url) }
 })()
 t.teardown(async () => {
-  const { node, edge } = await pending
+  const { node, edge, client } = await pending
+  await client.close()
   await edge.close()
   await node.close()
 })
@@ -39,11 +41,11 @@ interface Outcome {
 
 /** Sends one recorded request through the edge, with the recorded answer ready at the node. */
 async function replay(exchange: Exchange): Promise<Outcome> {
-  const { node, edge } = await pending
+  const { node, edge, client } = await pending
   node.expected = exchange
   const before = node.calls.length
   const { method, path, headers, body } = exchange.request
-  const answer = await request(`${edge.url}`, {
+  const answer = await client.request({
     path,
     method: method as 'GET',
     headers: { ...headers, ...credentials[exchange.auth](edge.authorization('admin')) },
