@@ -1,0 +1,87 @@
+/** The events of one server: which request passes, which is refused, and which connection is too slow. */
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { EdgeError } from '../errors.ts'
+import { type FramingRules, framingFault } from './framing.ts'
+import { Gate, type Serve } from './gate.ts'
+import type { ListenerOptions } from './listener.ts'
+import { parserFault, refuse, refuseSocket } from './refuse.ts'
+
+export const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE']
+
+/** Puts the gate in front of the handler; gives the gate. */
+export function attach(server: Server, handler: Serve, options: ListenerOptions & { interval: number }): Gate {
+  const { limits, timeouts, hosts, cors, log } = options
+  const rules: FramingRules = {
+    limits,
+    hosts: hosts.map((host) => host.toLowerCase()),
+    methods: cors ? [...METHODS, 'OPTIONS'] : METHODS,
+  }
+  const awaitsContinue = new WeakSet<IncomingMessage>()
+
+  const gate = new Gate((request, response) => {
+    const fault = framingFault(request, rules)
+    if (fault) {
+      note(log, fault, request.socket)
+      refuse(response, fault)
+      return
+    }
+    if (awaitsContinue.has(request)) expectBody(request, response, timeouts.expect)
+    handler(request, response)
+  }, limits.pipelined)
+
+  server.on('request', gate.enter)
+  server.on('checkExpectation', gate.enter)
+  server.on('checkContinue', (request, response) => {
+    awaitsContinue.add(request)
+    gate.enter(request, response)
+  })
+  server.on('connect', (_request, socket: Socket) => refuseSocket(socket, new EdgeError(905)))
+  server.on('clientError', (fault, socket: Socket) => {
+    if (socket.destroyed || (fault as NodeJS.ErrnoException).code === 'ECONNRESET') {
+      socket.destroy()
+      return
+    }
+    const answer = parserFault(fault, limits.url)
+    note(log, answer, socket)
+    gate.afterAnswers(socket, () => refuseSocket(socket, answer))
+  })
+  watchSlowReaders(server, gate, timeouts.write, options.interval)
+  return gate
+}
+
+function note(log: ListenerOptions['log'], fault: EdgeError, { remoteAddress }: Socket): void {
+  log.debug({ code: fault.code, peer: remoteAddress }, fault.message)
+}
+
+/** Who asked for `100 Continue` and then sends nothing is cut off (H27). */
+function expectBody(request: IncomingMessage, response: ServerResponse, limit: number): void {
+  const { socket } = request
+  const before = socket.bytesRead
+  response.writeContinue()
+  const timer = setTimeout(() => {
+    if (!request.complete && socket.bytesRead === before && !response.headersSent) {
+      refuseSocket(socket, new EdgeError(906))
+    }
+  }, limit)
+  response.once('close', () => clearTimeout(timer))
+}
+
+/**
+ * A client that reads nothing would hold its answer in memory for ever. Node's socket timer looks at the bytes
+ * that are still to be written, but also runs while an answer is being made: so it is set only while there is
+ * something to write. Node destroys the socket when it fires.
+ */
+function watchSlowReaders(server: Server, gate: Gate, limit: number, interval: number): void {
+  const watched = new WeakSet<Socket>()
+  const timer = setInterval(() => {
+    for (const socket of gate.writing()) {
+      const writes = socket.writableLength > 0
+      if (writes === watched.has(socket)) continue
+      if (writes) watched.add(socket)
+      else watched.delete(socket)
+      socket.setTimeout(writes ? limit : 0)
+    }
+  }, interval).unref()
+  server.once('close', () => clearInterval(timer))
+}

@@ -1,0 +1,114 @@
+/**
+ * At most one request of each connection is at work (attacks.md, H33). Node hands out all pipelined requests at
+ * once; here they wait in order, and a client that sends too many ahead loses its connection.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { lingerOnClose } from './linger.ts'
+
+export type Serve = (request: IncomingMessage, response: ServerResponse) => void
+
+/** One connection: the request at work, and those behind it. */
+interface Lane {
+  readonly socket: Socket
+  busy: boolean
+  atWork: { readonly request: IncomingMessage; readonly response: ServerResponse } | undefined
+  readonly waiting: { readonly request: IncomingMessage; readonly response: ServerResponse }[]
+  /** What is to be done when the lane is empty: the refusal of what came after the last good request. */
+  last: (() => void) | undefined
+}
+
+export class Gate {
+  readonly #lanes = new Map<Socket, Lane>()
+  readonly #serve: Serve
+  readonly #pipelined: number
+  #draining = false
+
+  /** `pipelined`: how many requests may wait behind the one at work. */
+  constructor(serve: Serve, pipelined: number) {
+    this.#serve = serve
+    this.#pipelined = pipelined
+  }
+
+  readonly enter: Serve = (request, response) => {
+    const lane = this.#laneOf(request.socket)
+    if (lane.last !== undefined || lane.socket.writableEnded) {
+      request.resume()
+      return
+    }
+    if (!lane.busy) {
+      this.#start(lane, request, response)
+      return
+    }
+    lane.waiting.push({ request, response })
+    if (lane.waiting.length > this.#pipelined) lane.socket.destroy()
+  }
+
+  /** From now on every answer closes its connection. */
+  drain(): void {
+    this.#draining = true
+    for (const { atWork } of this.#lanes.values()) if (atWork) closeAfter(atWork.response)
+  }
+
+  /**
+   * Runs `refuse` when the requests before the fault are answered, so that no answer takes the place of
+   * another; at once where the fault lies in the body of the request at work.
+   */
+  afterAnswers(socket: Socket, refuse: () => void): void {
+    const lane = this.#laneOf(socket)
+    if (lane.last !== undefined) return
+    lane.last = () => {
+      if (!socket.destroyed) refuse()
+    }
+    const { atWork } = lane
+    if (atWork && !atWork.request.complete) {
+      if (atWork.response.headersSent) socket.destroy()
+      else lane.last()
+    } else if (!lane.busy) {
+      lane.last()
+    }
+  }
+
+  /** The sockets on which an answer is under way. */
+  *writing(): Generator<Socket> {
+    for (const lane of this.#lanes.values()) if (lane.atWork) yield lane.socket
+  }
+
+  #laneOf(socket: Socket): Lane {
+    const known = this.#lanes.get(socket)
+    if (known) return known
+    const lane: Lane = { socket, busy: false, atWork: undefined, waiting: [], last: undefined }
+    this.#lanes.set(socket, lane)
+    lingerOnClose(socket)
+    socket.once('close', () => this.#lanes.delete(socket))
+    return lane
+  }
+
+  #start(lane: Lane, request: IncomingMessage, response: ServerResponse): void {
+    lane.busy = true
+    lane.atWork = { request, response }
+    response.once('close', () => this.#next(lane))
+    if (this.#draining) closeAfter(response)
+    this.#serve(request, response)
+  }
+
+  /** The next one begins in a turn of its own: other connections come in between. */
+  #next(lane: Lane): void {
+    lane.atWork = undefined
+    if (lane.socket.destroyed || lane.socket.writableEnded) {
+      lane.waiting.length = 0
+      return
+    }
+    const next = lane.waiting.shift()
+    if (next) {
+      setImmediate(() => this.#start(lane, next.request, next.response))
+    } else {
+      lane.busy = false
+      lane.last?.()
+    }
+  }
+}
+
+function closeAfter(response: ServerResponse): void {
+  if (!response.headersSent) response.setHeader('connection', 'close')
+}

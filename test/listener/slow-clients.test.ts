@@ -1,0 +1,116 @@
+import { connect } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
+import t from 'tap'
+import { exchange, lastBody, serve, statuses } from './raw.ts'
+
+/** Short limits, so that each closing can be told from the others by its order, not by its date. */
+const timeouts = { headers: 300, body: 900, write: 300, expect: 300, idle: 600 }
+const PATIENCE = 5000
+
+t.test('slow headers are refused and closed', async (t) => {
+  const { port } = await serve(t, { timeouts })
+  const slow = 'GET / HTTP/1.1\r\nHost: edge\r\n'
+  const all = await Promise.all(Array.from({ length: 200 }, () => exchange(port, slow, PATIENCE)))
+  t.ok(
+    all.every(({ ended }) => ended),
+    '200 connections closed',
+  )
+  t.ok(
+    all.every(({ text }) => statuses(text)[0] === 408),
+    'each with 408',
+  )
+  t.equal(lastBody(all[0]?.text ?? '').error, 906)
+})
+
+t.test('headers that drip do not win time', async (t) => {
+  const { port } = await serve(t, { timeouts })
+  const socket = connect(port, '127.0.0.1')
+  t.teardown(() => socket.destroy())
+  socket.on('error', () => undefined)
+  const closed = new Promise((resolve) => socket.once('close', () => resolve(true)))
+  socket.resume()
+  socket.write('GET / HTTP/1.1\r\n')
+  const drip = setInterval(() => socket.write('a: b\r\n'), 50)
+  t.teardown(() => clearInterval(drip))
+  t.ok(await Promise.race([closed, wait(PATIENCE, false)]), 'closed')
+})
+
+t.test('a connection that says nothing is closed', async (t) => {
+  const { port } = await serve(t, { timeouts })
+  t.ok((await exchange(port, '', PATIENCE)).ended)
+})
+
+t.test('a slow body is refused and closed', async (t) => {
+  const { port, seen } = await serve(t, { timeouts })
+  const head = 'POST / HTTP/1.1\r\nHost: edge\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{'
+  const { text, ended, milliseconds } = await exchange(port, head, PATIENCE)
+  t.strictSame(statuses(text), [408])
+  t.equal(lastBody(text).error, 906)
+  t.ok(ended)
+  t.ok(milliseconds >= timeouts.headers, 'not before its own limit')
+  t.strictSame(seen, [], 'the handler never saw it')
+})
+
+t.test('100-continue is answered, and closed when no body comes', async (t) => {
+  const { port, seen } = await serve(t, { timeouts: { ...timeouts, body: 4000 } })
+  const head = 'POST /x HTTP/1.1\r\nHost: edge\r\nContent-Type: application/json\r\nContent-Length: 2\r\n'
+  const { text, ended, milliseconds } = await exchange(port, `${head}Expect: 100-continue\r\n\r\n`, PATIENCE)
+  t.strictSame(statuses(text), [100, 408])
+  t.ok(ended && milliseconds < 4000, 'before the limit of a body')
+  t.strictSame(seen, [])
+
+  const good = await exchange(port, `${head}Expect: 100-continue\r\n\r\n{}`, 600)
+  t.strictSame(statuses(good.text), [100, 200], 'with a body it is served')
+  const refused = await exchange(port, `${head}Host: other\r\nExpect: 100-continue\r\n\r\n`)
+  t.strictSame(statuses(refused.text), [400], 'no 100 for what is refused')
+})
+
+t.test('a client that does not read loses its connection, a slow handler does not', async (t) => {
+  const big = 'x'.repeat(32 * 1024 * 1024)
+  const { port } = await serve(t, { timeouts }, (app) => {
+    app.get('/big', async () => big)
+    app.get('/late', async () => {
+      await wait(1200)
+      return { error: 0, data: 'late' }
+    })
+  })
+  const socket = connect(port, '127.0.0.1')
+  t.teardown(() => socket.destroy())
+  socket.on('error', () => undefined)
+  socket.write('GET /big HTTP/1.1\r\nHost: edge\r\n\r\n')
+  socket.pause()
+  const late = exchange(port, 'GET /late HTTP/1.1\r\nHost: edge\r\n\r\n', 3000)
+  await wait(2000)
+  let read = 0
+  const closed = new Promise((resolve) => socket.once('close', resolve))
+  socket.on('data', (chunk) => {
+    read += chunk.length
+  })
+  socket.resume()
+  await closed
+  t.ok(read < big.length, 'cut in the middle')
+  t.strictSame(statuses((await late).text), [200], 'the late answer came')
+})
+
+t.test('a client that reads slowly but steadily gets all of it', async (t) => {
+  const big = 'x'.repeat(6 * 1024 * 1024)
+  const { port } = await serve(t, { timeouts }, (app) => app.get('/big', async () => big))
+  const socket = connect(port, '127.0.0.1')
+  t.teardown(() => socket.destroy())
+  let read = 0
+  socket.on('data', (chunk) => {
+    read += chunk.length
+    socket.pause()
+    setTimeout(() => socket.resume(), 10)
+  })
+  socket.write('GET /big HTTP/1.1\r\nHost: edge\r\nConnection: close\r\n\r\n')
+  await new Promise((resolve) => socket.once('close', resolve))
+  t.ok(read > big.length, `${read} bytes`)
+})
+
+t.test('an idle connection is closed in the end', async (t) => {
+  const { port } = await serve(t, { timeouts })
+  const { text, ended } = await exchange(port, 'GET / HTTP/1.1\r\nHost: edge\r\n\r\n', PATIENCE)
+  t.strictSame(statuses(text), [200])
+  t.ok(ended)
+})
