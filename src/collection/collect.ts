@@ -30,7 +30,7 @@ export function collect(rows: readonly Element[], request: CollectionRequest, so
 }
 
 /** All rows that fit the request, in its order; not cut, not shaped. */
-export function matching(rows: readonly Element[], request: CollectionRequest, source: Source): readonly Element[] {
+export function matching<E extends Element>(rows: readonly E[], request: CollectionRequest, source: Source): E[] {
   const tests = testsOf(request, source)
   const order = readOrder(request.sort, source, rows)
   const fitting = rows.filter((row) => tests.every((test) => test(row)))

@@ -3,7 +3,7 @@ import { type Operator, parseQuery, type Query } from './query.ts'
 import { like } from './search.ts'
 import type { ArraySource, DatabaseSource, Element, FieldKind, Source } from './source.ts'
 import { before, timeFrame } from './time.ts'
-import { asNumber, asText, compareKeys, type Key, valueAt } from './value.ts'
+import { asNumber, asText, compareKeys, entry, type Key, valueAt } from './value.ts'
 
 type Comparison = Exclude<Operator, '~'>
 export type Test = (element: Element) => boolean
@@ -39,7 +39,7 @@ function testOf(query: Query, condition: (one: Condition) => Test | undefined): 
 
 function databaseCondition(source: DatabaseSource, now: Date): (one: Condition) => Test | undefined {
   return ({ field, operator, value }) => {
-    const kind = source.fields[field]
+    const kind = entry(source.fields, field)
     if (kind === undefined) throw new CollectionError(1408)
     if (value === 'all') return undefined
     if (value === 'null') return (element) => (valueAt(element, field) === undefined) !== (operator === '!=')

@@ -1,7 +1,10 @@
-/** The codes with which a manager answers a collection request that it cannot carry out (contract/errors.yaml). */
+/**
+ * The codes with which a manager answers a collection request that it cannot carry out (contract/errors.yaml).
+ * Its API cuts every text at the first colon, so none has more than what stands before.
+ */
 const messages = {
   1000: 'Internal error',
-  1202: "Argument 'status' must be: enabled, disabled or all",
+  1202: "Argument 'status' must be",
   1203: "Argument 'level' must be a number or an interval separated by '-'",
   1403: 'Sort field invalid',
   1404: 'A field must be specified to order the data',
@@ -11,11 +14,11 @@ const messages = {
   1408: 'Field does not exist.',
   1409: 'Invalid query operator.',
   1411: 'TimeFrame is not valid',
-  1412: 'Date filter not valid. Valid formats are timeframe or YYYY-MM-DD HH:mm:ss',
-  1603: 'Invalid status. Valid statuses are: all, solved and outstanding',
+  1412: 'Date filter not valid. Valid formats are timeframe or YYYY-MM-DD HH',
+  1603: 'Invalid status. Valid statuses are',
   1724: 'Not a valid select field',
   1728: 'Invalid node type',
-  1729: 'Agent status not valid. Valid statuses are Active, Disconnected, Pending and Never Connected',
+  1729: 'Invalid status. Valid statuses are Active, Disconnected, Pending and Never Connected',
 } as const
 
 export type CollectionCode = keyof typeof messages

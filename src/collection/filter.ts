@@ -2,13 +2,13 @@ import { type Test, type ValueTest, valueTest } from './condition.ts'
 import { CollectionError } from './error.ts'
 import type { Filter, Source } from './source.ts'
 import { before, timeFrame } from './time.ts'
-import { asNumber, asText, valueAt } from './value.ts'
+import { asNumber, asText, entry, valueAt } from './value.ts'
 
 type Of<By extends Filter['by']> = Extract<Filter, { by: By }>
 
 /** A test of one element by a named parameter. Throws the code of the rule for a value that it does not know. */
 export function readFilter(name: string, value: string, source: Source, now: Date): Test {
-  const filter = source.filters?.[name] ?? { by: 'equal' }
+  const filter = entry(source.filters, name) ?? { by: 'equal' }
   switch (filter.by) {
     case 'equal':
       return equal(filter, name, value, source, now)
@@ -20,7 +20,7 @@ export function readFilter(name: string, value: string, source: Source, now: Dat
 }
 
 function equal(filter: Of<'equal'>, name: string, value: string, source: Source, now: Date): Test {
-  if (value === filter.everything) return () => true
+  if (filter.everything !== undefined && value.split(',').includes(filter.everything)) return () => true
   if (filter.allowed && !filter.allowed.values.includes(value)) throw new CollectionError(filter.allowed.code)
   const fields = filter.fields ?? [name]
   const tests = fields.map((field) => ({ field, fits: fitting(field, value, source, now) }))
@@ -36,7 +36,7 @@ function fitting(field: string, value: string, source: Source, now: Date): Value
   if (source.engine === 'array') {
     return (found) => (Array.isArray(found) ? found.map(asText).includes(value) : asText(found) === value)
   }
-  const kind = source.fields[field] ?? 'text'
+  const kind = entry(source.fields, field) ?? 'text'
   const tests = value
     .split(',')
     .map((one) => valueTest(kind === 'date' || kind === 'day' ? 'text' : kind, '=', one, now))

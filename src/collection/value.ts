@@ -12,6 +12,11 @@ export function valueAt(element: Element, field: string): unknown {
   return present(value)
 }
 
+/** The entry of that very name; a name that every object inherits (`constructor`) is none. */
+export function entry<T>(record: Readonly<Record<string, T>> | undefined, name: string): T | undefined {
+  return record !== undefined && Object.hasOwn(record, name) ? record[name] : undefined
+}
+
 /** JSON's null and an absent value say the same. */
 function present(value: unknown): unknown {
   return value === null ? undefined : value

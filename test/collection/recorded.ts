@@ -112,8 +112,9 @@ export function knownRows(answers: readonly RecordedAnswer[]): Known {
     const elsewhere = [...different.values()].slice(Object.values(first).length)
     return { rows: Array.from({ length: total }, (_, at) => first[at] ?? elsewhere.shift() ?? ''), whole: true }
   }
-  const gap = first.findIndex((row) => row === undefined)
-  return { rows: gap < 0 ? first : first.slice(0, gap), whole: false }
+  let length = 0
+  while (first[length] !== undefined) length++
+  return { rows: first.slice(0, length), whole: false }
 }
 
 function identity(row: unknown): string {
