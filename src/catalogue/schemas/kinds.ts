@@ -167,9 +167,9 @@ export const kinds = {
     maxLength: 1024,
     code: 608,
     says: 'Valid characters: a-z, A-Z, 0-9, ., _, -, :, /, and ! in front.',
-    wider:
-      'mandatory; a leading ! means script name instead of configured command; 3.13+: ^!?[A-Za-z0-9_.\\/:-]+$ and no ../',
-    because: 'a later release of the manager closed the way out of the folder of scripts; nothing is left to 1650',
+    wider: 'any text',
+    because:
+      'a later release of the manager takes no more, and no ../ out of the folder of scripts; no text at all is left to 1650',
   },
   flag: { maxLength: 1024, code: 623, says: 'Valid values: none, presence alone counts.' },
 } as const satisfies Record<string, ValueKind>

@@ -1,0 +1,58 @@
+import t from 'tap'
+import { catalogue } from '../../src/catalogue/index.ts'
+import { contract, contractFacts, differences, idOf, joined, recordFacts, validatorFacts } from './facts.ts'
+import { intended, means } from './intended.ts'
+
+/** Real clients use these though the seed does not name them; tokens are the edge's own. */
+const BEYOND_SEED = [
+  'GET /',
+  'GET /version',
+  'GET /syscollector/:agent_id/hotfixes',
+  'GET /experimental/syscollector/hotfixes',
+  'PUT /agents/groups/:group_id/restart',
+  'POST /security/user/authenticate',
+  'GET /security/user/authenticate',
+  'DELETE /security/user/authenticate',
+]
+
+const validators = validatorFacts()
+const seed = catalogue.filter((endpoint) => !endpoint.beyondSeed)
+const theirs = joined([...contract.endpoints.map(contractFacts), validators.theirs])
+const ours = joined([...seed.map(recordFacts), validators.ours])
+const found = differences(theirs, ours)
+
+t.test('every endpoint of the contract has a record, and the others are listed', async (t) => {
+  const described = contract.endpoints.map(idOf)
+  const recorded = catalogue.map(idOf)
+  t.equal(described.length, 132)
+  t.strictSame(
+    described.filter((id) => !recorded.includes(id)),
+    [],
+    'none is missing',
+  )
+  const extra = recorded.filter((id) => !described.includes(id))
+  t.strictSame(extra.sort(), [...BEYOND_SEED].sort(), 'none is extra but the listed ones')
+  t.strictSame(
+    catalogue
+      .filter(({ beyondSeed }) => beyondSeed)
+      .map(idOf)
+      .sort(),
+    extra,
+    'and they say so themselves',
+  )
+})
+
+t.test('records say what the contract says, but for the intended differences', async (t) => {
+  t.ok(theirs.size > 1000, `${theirs.size} facts compared`)
+  for (const one of found) {
+    const meant = intended.some((difference) => means(difference, one))
+    t.ok(meant, `${one.where}: contract ${one.theirs}, record ${one.ours}`)
+  }
+})
+
+t.test('every intended difference still occurs', async (t) => {
+  for (const difference of intended) {
+    const times = found.filter((one) => means(difference, one)).length
+    t.equal(times, difference.times, difference.reason)
+  }
+})

@@ -1,0 +1,188 @@
+/** The contract and the catalogue as the same flat facts, `where → what`, so that they can be laid side by side. */
+import { readFileSync } from 'node:fs'
+import { parse } from 'yaml'
+import type { Endpoint, Field, Param } from '../../src/catalogue/endpoint.ts'
+import { kinds, type ValueKind } from '../../src/catalogue/schemas/kinds.ts'
+
+export type Facts = Map<string, string>
+
+interface ContractParam {
+  readonly name: string
+  readonly validator: string
+  readonly default?: unknown
+  readonly allowed?: readonly unknown[]
+  readonly beyond_seed?: boolean
+  readonly note?: string
+}
+
+export interface ContractEndpoint {
+  readonly id: string
+  readonly method: string
+  readonly path: string
+  readonly seed_section: string
+  readonly path_params?: readonly ContractParam[]
+  readonly query_params?: readonly ContractParam[]
+  readonly body?: {
+    readonly content_types: readonly string[]
+    readonly params: readonly { readonly name: string; readonly type: string; readonly constraint: string }[]
+  }
+  readonly unknown_query_rejected: boolean
+  readonly routing: string
+  readonly per_agent: boolean
+  readonly mutates: boolean
+  readonly secret_in_response: string
+  readonly disagreements?: readonly string[]
+}
+
+export interface Contract {
+  readonly meta: {
+    readonly validators: Readonly<Record<string, { readonly pattern: string; readonly error: number | string | null }>>
+    readonly seed_wide_disagreements: readonly string[]
+  }
+  readonly endpoints: readonly ContractEndpoint[]
+  readonly beyond_seed: readonly {
+    readonly method: string
+    readonly path: string
+    readonly query?: readonly string[]
+  }[]
+}
+
+export const contract = parse(readFileSync(new URL('data/endpoints.yaml', import.meta.url), 'utf8')) as Contract
+
+export function idOf({ method, path }: { readonly method: string; readonly path: string }): string {
+  return `${method} ${path}`
+}
+
+const optional = (word: string, value: unknown) => (value === undefined ? '' : ` ${word} ${String(value)}`)
+
+/** What the contract says of one endpoint. */
+export function contractFacts(endpoint: ContractEndpoint): Facts {
+  const { id } = endpoint
+  const facts: Facts = new Map([
+    [`${id} section`, endpoint.seed_section],
+    [`${id} unknown query`, endpoint.unknown_query_rejected ? 'refused' : 'ignored'],
+    [
+      `${id} secret`,
+      /^(agent_key|cluster_key|possible|none)/.exec(endpoint.secret_in_response)?.[1]?.replace(/.*_key/, 'always') ??
+        '?',
+    ],
+    [`${id} target`, contractTarget(endpoint)],
+  ])
+  for (const param of endpoint.path_params ?? []) facts.set(`${id} :${param.name}`, param.validator.replace(/ .*/, ''))
+  for (const param of endpoint.query_params ?? []) facts.set(`${id} ?${param.name}`, contractParam(param))
+  const upload = endpoint.body?.params.some(({ name }) => name === '(raw body)')
+  if (endpoint.body) facts.set(`${id} body`, `${upload ? 'upload' : 'fields'} ${endpoint.body.content_types.join(' ')}`)
+  for (const { name, type, constraint } of upload ? [] : (endpoint.body?.params ?? [])) {
+    facts.set(`${id} body.${name}`, `${fieldTypes[type]}${constraint.startsWith('mandatory') ? ' mandatory 604' : ''}`)
+  }
+  return facts
+}
+
+const fieldTypes: Readonly<Record<string, string>> = {
+  String: 'string',
+  Number: 'integer',
+  Boolean: 'boolean',
+  'String[]': 'strings',
+}
+
+function contractParam({ validator, note, ...param }: ContractParam): string {
+  const mandatory = /^mandatory \((604|706)\)/.exec(note ?? '')?.[1]
+  return (
+    validator +
+    optional('default', param.default) +
+    optional('allowed', param.allowed?.join(',')) +
+    optional('mandatory', mandatory) +
+    (param.beyond_seed ? ' beyond the seed' : '')
+  )
+}
+
+/** Where design.md section 4 sends what the contract routes so. */
+function contractTarget({ routing, path, method, per_agent, mutates }: ContractEndpoint): string {
+  if (routing.startsWith('api_process')) return 'edge'
+  if (routing === 'local_master') return 'master through any'
+  if (routing === 'local_any') {
+    if (path.startsWith('/manager/')) return 'master through twin'
+    return path.startsWith('/cluster/') ? 'master through none' : 'anyNode'
+  }
+  if (path.startsWith('/cluster/:node_id/')) return `node as ${path.replace('/cluster/:node_id/', '/manager/')}`
+  if (per_agent) return path.includes(':agent_id') ? 'agentOwner' : 'agentOwners of body'
+  return `everyNode, ${method === 'GET' && !mutates && path.startsWith('/experimental/') ? 'label' : 'fail'}`
+}
+
+/** What a record says of itself, in the same words. */
+export function recordFacts(endpoint: Endpoint): Facts {
+  const id = idOf(endpoint)
+  const facts: Facts = new Map([
+    [`${id} section`, endpoint.section],
+    [`${id} unknown query`, endpoint.strictQuery ? 'refused' : 'ignored'],
+    [`${id} secret`, endpoint.secret],
+    [`${id} target`, recordTarget(endpoint)],
+  ])
+  for (const [name, param] of Object.entries(endpoint.params)) facts.set(`${id} :${name}`, param.kind)
+  for (const [name, param] of Object.entries(endpoint.query)) facts.set(`${id} ?${name}`, recordParam(param))
+  const body = 'body' in endpoint ? endpoint.body : undefined
+  if (body) facts.set(`${id} body`, `${body.kind} ${body.types.join(' ')}`)
+  for (const [name, field] of Object.entries(body?.kind === 'fields' ? body.fields : {})) {
+    facts.set(`${id} body.${name}`, recordField(field))
+  }
+  return facts
+}
+
+function recordParam(param: Param): string {
+  return (
+    param.kind +
+    optional('default', param.default) +
+    optional('allowed', param.allowed?.join(',')) +
+    optional('mandatory', param.required) +
+    (param.beyondSeed ? ' beyond the seed' : '')
+  )
+}
+
+function recordField(field: Field): string {
+  return field.type + optional('mandatory', field.required)
+}
+
+function recordTarget({ target }: Endpoint): string {
+  switch (target.kind) {
+    case 'master':
+      return `master through ${target.through}`
+    case 'node':
+      return `node as ${target.twin}`
+    case 'agentOwners':
+      return `agentOwners of ${target.ids}`
+    case 'everyNode':
+      return `everyNode, ${target.whenPartial}`
+    default:
+      return target.kind
+  }
+}
+
+/** The validators of the contract; the words in which the edge is stricter are not looked at (`wider`). */
+export function validatorFacts(): { readonly ours: Facts; readonly theirs: Facts } {
+  const ours: Facts = new Map()
+  const theirs: Facts = new Map()
+  for (const [name, { pattern, error }] of Object.entries(contract.meta.validators)) {
+    theirs.set(`validator ${name}`, `${pattern} → ${error}`)
+  }
+  for (const [name, kind] of Object.entries<ValueKind>(kinds)) {
+    ours.set(`validator ${name}`, `${kind.wider ?? kind.pattern ?? kind.grammar ?? 'presence'} → ${kind.code}`)
+  }
+  return { ours, theirs }
+}
+
+export interface Difference {
+  readonly where: string
+  readonly theirs: string | undefined
+  readonly ours: string | undefined
+}
+
+export function differences(theirs: Facts, ours: Facts): Difference[] {
+  const places = [...new Set([...theirs.keys(), ...ours.keys()])]
+  return places
+    .map((where) => ({ where, theirs: theirs.get(where), ours: ours.get(where) }))
+    .filter((one) => one.theirs !== one.ours)
+}
+
+export function joined(all: readonly Facts[]): Facts {
+  return new Map(all.flatMap((facts) => [...facts]))
+}
