@@ -1,0 +1,122 @@
+/**
+ * The users file: `name:hash` lines as the htpasswd tool writes them, bcrypt only. Other forms are refused with
+ * what to do about it: MD5 and SHA-1 fall to a graphics card in hours.
+ */
+import { chmod, type FileHandle, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
+import { hashPassword, passwordFault } from './passwords.ts'
+
+const NAME = /^[^\p{Cc}\p{Z}:#]{1,128}$/u
+const BCRYPT = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/
+/** Above this, one login holds a core for seconds. */
+const GREATEST_COST = 15
+const MAKE = 'make the entry with `manager-edge user add NAME` or `htpasswd -B`'
+
+const otherForms: readonly (readonly [RegExp, string])[] = [
+  [/^\$apr1\$|^\$1\$/, 'an MD5 hash'],
+  [/^\{SHA\}/, 'a SHA-1 hash'],
+  [/^\$[56]\$/, 'a SHA-crypt hash'],
+  [/^\$argon2|^\$scrypt|^\$7\$|^\$y\$/, 'a hash of another kind'],
+  [/^\$2/, 'a damaged bcrypt hash'],
+  [/^$/, 'no hash'],
+]
+
+export interface ParsedUsers {
+  /** Name → bcrypt hash. */
+  readonly users: ReadonlyMap<string, string>
+  /** One sentence for each line that is not taken, without anything of the hash. */
+  readonly faults: readonly string[]
+}
+
+/** Reads the text of a users file; empty lines and lines that begin with `#` are skipped. */
+export function parseUsers(text: string): ParsedUsers {
+  const users = new Map<string, string>()
+  const faults: string[] = []
+  for (const [index, line] of text
+    .replace(/^\uFEFF/, '')
+    .split(/\r?\n/)
+    .entries()) {
+    if (line.trim() === '' || line.startsWith('#')) continue
+    const colon = line.indexOf(':')
+    const name = colon < 0 ? '' : line.slice(0, colon)
+    const fault = colon < 0 ? 'no colon between name and hash' : lineFault(name, line.slice(colon + 1), users)
+    if (fault === undefined) users.set(name, line.slice(colon + 1))
+    else faults.push(`line ${index + 1}: ${fault}`)
+  }
+  return { users, faults }
+}
+
+function lineFault(name: string, hash: string, users: ReadonlyMap<string, string>): string | undefined {
+  if (!NAME.test(name)) return 'a name is 1 to 128 characters without blanks, colon and #'
+  if (users.has(name)) return `${name} stands there twice`
+  const cost = BCRYPT.exec(hash)?.[1]
+  if (cost === undefined) {
+    const form = otherForms.find(([pattern]) => pattern.test(hash))?.[1] ?? 'no bcrypt hash'
+    return `${name} has ${form}; only bcrypt is taken: ${MAKE}`
+  }
+  if (Number(cost) < 4 || Number(cost) > GREATEST_COST)
+    return `${name} has a bcrypt hash of cost ${cost}; 4 to ${GREATEST_COST} are taken: ${MAKE}`
+  return undefined
+}
+
+/** Adds the user or replaces its password. Throws an `Error` in words for a name or password that cannot be. */
+export async function putUser(file: string, name: string, password: string, cost = 10): Promise<'added' | 'replaced'> {
+  if (!NAME.test(name)) throw new Error('a name is 1 to 128 characters without blanks, colon and #')
+  const fault = passwordFault(password)
+  if (fault !== undefined) throw new Error(fault)
+  const line = `${name}:${await hashPassword(password, cost)}`
+  return rewrite(file, (lines) => {
+    const rest = lines.filter((other) => !other.startsWith(`${name}:`))
+    const at = lines.findIndex((other) => other.startsWith(`${name}:`))
+    return at < 0
+      ? { lines: [...rest, line], result: 'added' }
+      : { lines: rest.toSpliced(at, 0, line), result: 'replaced' }
+  })
+}
+
+/** Takes the user out; `false` when it was not there. */
+export async function removeUser(file: string, name: string): Promise<boolean> {
+  return rewrite(file, (lines) => {
+    const rest = lines.filter((other) => !other.startsWith(`${name}:`))
+    return { lines: rest, result: rest.length < lines.length }
+  })
+}
+
+/**
+ * Replaces the file as a whole, so that no reader sees half of it. The new file is created exclusively: it is the
+ * lock too, else two edits at once lose one.
+ */
+async function rewrite<T>(path: string, edit: (lines: string[]) => { lines: string[]; result: T }): Promise<T> {
+  const file = await realpath(path).catch(() => path)
+  const next = `${file}.new`
+  const handle = await open(next, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error
+    throw new Error(`${next} exists: another edit is under way, or one broke off; in that case delete it`)
+  })
+  try {
+    const text = await readFile(file, 'utf8').catch(emptyWhenAbsent)
+    const { lines, result } = edit(text.split(/\r?\n/).filter((line, at, all) => line !== '' || at < all.length - 1))
+    await handle.writeFile(lines.map((line) => `${line}\n`).join(''))
+    await keepOwner(file, handle)
+    await handle.sync()
+    await handle.close()
+    await chmod(next, 0o600)
+    await rename(next, file)
+    return result
+  } catch (error) {
+    await handle.close().catch(() => {})
+    await rm(next, { force: true })
+    throw error
+  }
+}
+
+function emptyWhenAbsent(error: NodeJS.ErrnoException): string {
+  if (error.code === 'ENOENT') return ''
+  throw error
+}
+
+/** Edited by root, the file must stay readable for the account that the edge runs as. */
+async function keepOwner(file: string, next: FileHandle): Promise<void> {
+  const before = await stat(file).catch(() => undefined)
+  const { uid, gid } = await next.stat()
+  if (before !== undefined && (before.uid !== uid || before.gid !== gid)) await next.chown(before.uid, before.gid)
+}

@@ -1,0 +1,6 @@
+/** Where the room reports. Facts never hold a password, a token or a hash (security rule 10). */
+export type Log = (
+  level: 'info' | 'warn' | 'error',
+  message: string,
+  facts?: Readonly<Record<string, string | number>>,
+) => void

@@ -1,0 +1,119 @@
+/**
+ * Name and password of a request, decided. Clients send them with every request and bcrypt takes 50 ms, so what was
+ * right is remembered for a minute as a keyed digest, and dropped at once when the line of the user changes.
+ */
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { LRUCache } from 'lru-cache'
+import type { Attempts } from './attempts.ts'
+import type { BoundedQueue } from './bounded-queue.ts'
+import type { Clock } from './clock.ts'
+import type { CheckPassword } from './passwords.ts'
+
+/** `after`: milliseconds until it is worth to come again. */
+export type Login =
+  | { readonly ok: true }
+  | { readonly ok: false; readonly reason: 'wrong' }
+  | { readonly ok: false; readonly reason: 'blocked' | 'busy'; readonly after: number }
+
+export interface LoginOptions {
+  readonly check: CheckPassword
+  /** What the user's credentials stand on (the line of the file); remembered credentials end when it changes. */
+  standing(name: string): string | undefined
+  readonly attempts: Attempts
+  readonly queue: BoundedQueue
+  readonly clock: Clock
+}
+
+interface Remembered {
+  readonly digest: Buffer
+  readonly standing: string | undefined
+}
+
+const KEPT = 60_000
+const USERS = 10_000
+/** Strangers held back while the whole edge is under attack. */
+const HELD_BACK = 256
+const LONGEST_NAME = 512
+const busy: Login = { ok: false, reason: 'busy', after: 1000 }
+const wrong: Login = { ok: false, reason: 'wrong' }
+
+export class Logins {
+  readonly #options: LoginOptions
+  readonly #key = randomBytes(32)
+  readonly #remembered: LRUCache<string, Remembered>
+  readonly #underWay = new Map<string, Promise<Login>>()
+  #heldBack = 0
+
+  constructor(options: LoginOptions) {
+    this.#options = options
+    // No renewal on use: a minute after it was verified, it is verified again.
+    this.#remembered = new LRUCache({ max: USERS, ttl: KEPT, perf: { now: () => options.clock.elapsed() } })
+  }
+
+  /** Rejects only as `check` does. */
+  async login(address: string, name: string, password: string): Promise<Login> {
+    if (name.length > LONGEST_NAME) return wrong
+    // Before the memory is asked: a blocked address must not go on guessing at the speed of a digest.
+    const after = this.#options.attempts.blocked(address, name)
+    if (after > 0) return { ok: false, reason: 'blocked', after }
+    const digest = this.#digest(name, password)
+    if (this.#remembers(name, digest)) return { ok: true }
+    return this.#once(`${address} ${digest.toString('base64')}`, () => this.#attempt(address, name, password, digest))
+  }
+
+  /** Forty parallel requests of one client are one attempt, not forty failures and forty hashes. */
+  #once(key: string, attempt: () => Promise<Login>): Promise<Login> {
+    const other = this.#underWay.get(key)
+    if (other !== undefined) return other
+    const own = attempt().finally(() => this.#underWay.delete(key))
+    this.#underWay.set(key, own)
+    return own
+  }
+
+  async #attempt(address: string, name: string, password: string, digest: Buffer): Promise<Login> {
+    const { attempts, check } = this.#options
+    const counted = await attempts.count(address, name)
+    if (!counted.allowed) return { ok: false, reason: 'blocked', after: counted.after }
+    const standing = this.#options.standing(name)
+    let right: boolean | undefined
+    try {
+      right = await this.#verified(() => check(name, password), counted)
+    } catch (error) {
+      await attempts.undone(address, name)
+      throw error
+    }
+    if (right === undefined) {
+      await attempts.undone(address, name)
+      return busy
+    }
+    if (!right) return wrong
+    await attempts.right(address, name)
+    this.#remembered.set(name, { digest, standing })
+    return { ok: true }
+  }
+
+  async #verified(check: () => Promise<boolean>, { delay, known }: { delay: number; known: boolean }) {
+    if (delay > 0) {
+      if (this.#heldBack >= HELD_BACK) return undefined
+      this.#heldBack++
+      await sleep(delay)
+      this.#heldBack--
+    }
+    return this.#options.queue.run(check, known)
+  }
+
+  #remembers(name: string, digest: Buffer): boolean {
+    const found = this.#remembered.get(name)
+    return (
+      found !== undefined && found.standing === this.#options.standing(name) && timingSafeEqual(found.digest, digest)
+    )
+  }
+
+  /** The length stands in front, else `a` + `bc` and `ab` + `c` were the same credentials. */
+  #digest(name: string, password: string): Buffer {
+    const length = Buffer.alloc(4)
+    length.writeUInt32BE(Buffer.byteLength(name))
+    return createHmac('sha256', this.#key).update(length).update(name).update(password).digest()
+  }
+}

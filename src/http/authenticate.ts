@@ -1,0 +1,130 @@
+/**
+ * Who asks: Basic and Bearer on the wire (RFC 7617, RFC 6750). The plugins read and verify, the dispatch between them
+ * is ours: @fastify/auth reports only what the last of several strategies found.
+ */
+import { isUtf8 } from 'node:buffer'
+import fastifyBasicAuth from '@fastify/basic-auth'
+import fastifyJwt from '@fastify/jwt'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Access, Entry, Refusal } from '../auth/access.ts'
+import { clockTolerance } from '../auth/claims.ts'
+import { ownAlgorithm } from '../auth/keys.ts'
+import { EdgeError } from '../errors.ts'
+import type { Caller } from '../pipeline/ports.ts'
+import { addressOf, requestLimits } from './limits.ts'
+
+type Enter = (request: FastifyRequest, credentials: string) => Promise<Entry>
+
+const LONGEST_HEADER = 8192
+/** RFC 9110 section 11.4; one blank, as every client writes it. */
+const CREDENTIALS = /^([A-Za-z]+) ([A-Za-z0-9._~+/-]+=*)$/
+/** For own and outside tokens; which of them a key takes is pinned by the key. No HMAC, no `none`. */
+const asymmetric = ['EdDSA', 'RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384'] as const
+/** The plugin writes to the reply only to challenge, and here it does not. */
+const noReply = {} as FastifyReply
+
+/** Registers what it needs on the app, once; gives the function that runs for each request. It rejects with 900, 901, 903, 904 or 920. */
+export async function authentication(
+  app: FastifyInstance,
+  access: Access,
+): Promise<(request: FastifyRequest) => Promise<Caller>> {
+  const limits = await requestLimits(app, access.limits)
+  const schemes = new Map<string, Enter>([['basic', await basic(app, access)]])
+  if (access.takesTokens) schemes.set('bearer', await bearer(app, access))
+  return async (request) => {
+    await limits.address(request)
+    const [, scheme, credentials] = CREDENTIALS.exec(authorizationOf(request)) ?? []
+    const enter = schemes.get(scheme?.toLowerCase() ?? '')
+    if (enter === undefined || credentials === undefined) throw refuse(access, { ok: false, reason: 'wrong' })
+    const entry = await enter(request, credentials)
+    if (!entry.ok) throw refuse(access, entry)
+    await limits.caller(request, entry.caller)
+    return entry.caller
+  }
+}
+
+/** Signs a new token for a user; to be called after `authentication` has registered on the same app. */
+export function tokenIssuer(app: FastifyInstance, access: Access): (name: string) => Promise<string> {
+  return async (name) => {
+    const { claims, kid, pem } = await access.prepareToken(name)
+    return app.jwt.sign(claims, { algorithm: ownAlgorithm, kid, key: pem })
+  }
+}
+
+async function basic(app: FastifyInstance, access: Access): Promise<Enter> {
+  const read = new WeakMap<FastifyRequest, readonly [name: string, password: string]>()
+  await app.register(fastifyBasicAuth, {
+    // Decided afterwards: the plugin knows no answer but 401.
+    validate: async (name, password, request) => void read.set(request, [name, password]),
+  })
+  const parse = (request: FastifyRequest) =>
+    new Promise<void>((resolve) => app.basicAuth.call(app, request, noReply, () => resolve()))
+  return async (request, credentials) => {
+    // One spelling for each pair: no spare bits, no URL alphabet, no bytes that are no text.
+    const bytes = Buffer.from(credentials, 'base64')
+    if (bytes.toString('base64') === credentials && isUtf8(bytes)) await parse(request)
+    const [name = '', password = ''] = read.get(request) ?? []
+    return name === '' ? { ok: false, reason: 'wrong' } : access.byPassword(addressOf(request), name, password)
+  }
+}
+
+async function bearer(app: FastifyInstance, access: Access): Promise<Enter> {
+  const keys = new WeakMap<FastifyRequest, string>()
+  await app.register(fastifyJwt, {
+    secret: {
+      public: async (request: FastifyRequest) => keys.get(request) ?? '',
+      // The plugin wants one to sign at all; each token names its own.
+      private: async () => '',
+    },
+    sign: { algorithm: ownAlgorithm },
+    // No cache of its own: what is good is remembered by `auth`, which also sees keys and users go.
+    verify: { algorithms: [...asymmetric], cache: false, clockTolerance: clockTolerance * 1000 },
+  })
+  return (request, token) =>
+    access.byToken(token, async (pem) => {
+      keys.set(request, pem)
+      // Without options, and with a PEM text: else the verifier is built anew for each request.
+      return request.jwtVerify().then(
+        () => true,
+        () => false,
+      )
+    })
+}
+
+/** The one Authorization header. Node keeps the first of several, other software the last: refused rather than chosen. */
+function authorizationOf({ raw, headers }: FastifyRequest): string {
+  const { rawHeaders } = raw
+  let count = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]?.toLowerCase() === 'authorization') count++
+  if (count > 1) throw new EdgeError(900, ': more than one Authorization header')
+  const { authorization = '' } = headers
+  if (authorization.length > LONGEST_HEADER) throw new EdgeError(900, ': Authorization header too long')
+  return authorization
+}
+
+function refuse(access: Access, refusal: Refusal): EdgeError {
+  switch (refusal.reason) {
+    case 'wrong':
+    case 'invalid':
+      return new EdgeError(901, '', { headers: { 'www-authenticate': challenge(access, refusal.reason) } })
+    case 'blocked':
+      return new EdgeError(904, '', { headers: later(refusal.after) })
+    case 'busy':
+      return new EdgeError(903, '', { headers: later(refusal.after) })
+    case 'unavailable':
+      return new EdgeError(920, ' to verify the token: the keys of its issuer cannot be read', {
+        headers: later(refusal.after),
+      })
+  }
+}
+
+/** Both schemes in one field (RFC 9110 section 11.6.1), Basic first: older clients read no further. */
+function challenge({ realm, takesTokens }: Access, reason: 'wrong' | 'invalid'): string {
+  const basic = `Basic realm="${realm}", charset="UTF-8"`
+  if (!takesTokens) return basic
+  return `${basic}, Bearer ${reason === 'invalid' ? 'error="invalid_token", ' : ''}realm="${realm}"`
+}
+
+function later(milliseconds: number): Record<string, string> {
+  return { 'retry-after': String(Math.max(1, Math.ceil(milliseconds / 1000))) }
+}

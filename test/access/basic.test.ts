@@ -1,0 +1,86 @@
+import t from 'tap'
+import { basic, passwords, startEdge } from './edge.ts'
+
+const encoded = (bytes: string | Buffer) => `Authorization: Basic ${Buffer.from(bytes).toString('base64')}`
+
+t.test('a user of the file is let in with the permissions of its roles', async (t) => {
+  const edge = await startEdge(t)
+  const reply = await edge.ask([basic('bob', passwords.bob)])
+  t.match(JSON.parse(reply.text), { name: 'bob', permissions: ['*:read'] })
+  const shouted = await edge.ask([basic('bob', passwords.bob).replace('Basic', 'bASIC')])
+  t.equal(shouted.status, 200, 'schemes are known without case')
+})
+
+t.test('malformed credentials are refused as unknown ones are, without a hash (B01)', async (t) => {
+  const edge = await startEdge(t)
+  const good = Buffer.from(`bob:${passwords.bob}`).toString('base64')
+  const rows: Record<string, string[]> = {
+    'no header': [],
+    'another scheme': ['Authorization: Digest username="bob"'],
+    'scheme only': ['Authorization: Basic'],
+    'bad base64': ['Authorization: Basic %%%'],
+    'base64 with spare bits': [`Authorization: Basic ${good.replace('A==', 'B==')}`],
+    'no padding': [`Authorization: Basic ${good.replace('==', '')}`],
+    'URL alphabet': ['Authorization: Basic Ym9iOv-_'],
+    'two blanks': [`Authorization: Basic  ${good}`],
+    'no colon': [encoded('bob')],
+    'empty user': [encoded(`:${passwords.bob}`)],
+    NUL: [encoded(`bob\0:${passwords.bob}`)],
+    CRLF: [encoded(`bob:${passwords.bob}\r\n`)],
+    'not UTF-8': [encoded(Buffer.from([0x62, 0xff, 0x3a, 0x61]))],
+    'a password beyond 72 bytes': [basic('bob', 'x'.repeat(73))],
+    'in the query': [],
+  }
+  for (const [name, lines] of Object.entries(rows)) {
+    const reply = await edge.ask(lines, `GET /who?authorization=${good}&access_token=x`)
+    t.equal(reply.status, 401, name)
+    t.match(
+      reply.headers['www-authenticate'],
+      /^Basic realm="Manager Edge", charset="UTF-8", Bearer realm="Manager Edge"$/,
+    )
+  }
+  t.equal(edge.logged.filter((line) => line.includes('login refused')).length, 1, 'only the long one was looked up')
+  const twice = await edge.ask([basic('bob', passwords.bob), basic('alice', passwords.alice)])
+  t.equal(twice.status, 400, 'two headers')
+  const long = await edge.ask([encoded('b'.repeat(7000))])
+  t.equal(long.status, 400, 'over 8 kB')
+})
+
+t.test('a password stands in no log line', async (t) => {
+  const edge = await startEdge(t)
+  const canary = 'canary-5d1f'
+  await edge.ask([basic('bob', canary)])
+  await edge.ask([basic(canary, 'x')])
+  await edge.ask([`Authorization: Bearer ${canary}`])
+  t.match(edge.logged.join('\n'), /login refused.*"user":"bob"/)
+  t.notMatch(edge.logged.join('\n'), canary)
+  t.notMatch(edge.logged.join('\n'), Buffer.from(canary).toString('base64').slice(0, 12))
+})
+
+t.test('where credentials are passed through, the manager is asked once a minute and no token is taken', async (t) => {
+  const asked: string[] = []
+  const verify = async (name: string, password: string) => {
+    asked.push(name)
+    if (name === 'down') throw new Error('manager away')
+    return password === 'right'
+  }
+  const edge = await startEdge(t, { users: { verify, role: 'operator' } })
+  for (let turn = 0; turn < 3; turn++) {
+    const reply = await edge.ask([basic('carol', 'right')])
+    t.match(JSON.parse(reply.text), { name: 'carol', credentials: { username: 'carol', password: 'right' } })
+  }
+  t.same(asked, ['carol'])
+  const wrong = await edge.ask([basic('carol', 'guess')])
+  t.equal(wrong.status, 401)
+  t.equal(wrong.headers['www-authenticate'], 'Basic realm="Manager Edge", charset="UTF-8"')
+  t.equal((await edge.ask(['Authorization: Bearer a.b.c'])).status, 401)
+  t.equal((await edge.ask([basic('carol', 'right')], 'POST /security/user/authenticate')).status, 403)
+  for (let turn = 0; turn < 9; turn++) t.equal((await edge.ask([basic('down', 'x')])).status, 500, 'not a failed login')
+})
+
+t.test('settings that cannot hold are refused with words', async (t) => {
+  await t.rejects(startEdge(t, { realm: 'a"b' }), /access.realm/)
+  await t.rejects(startEdge(t, { roles: { bob: ['raeder'] } }), /bob: role raeder does not exist; there are reader/)
+  await t.rejects(startEdge(t, { ownRoles: { reader: ['*'] } }), /ready-made/)
+  await t.rejects(startEdge(t, { users: { file: '/nowhere/users' } }), /ENOENT/)
+})
