@@ -34,7 +34,7 @@ export const errors = {
   611: { status: 400, message: PARAM, remedy: 'sort by field names, separated by commas, + or - in front' },
   612: { status: 400, message: PARAM, remedy: 'leave out ; & | * ^ > and control characters' },
   613: { status: 400, message: PARAM, remedy: 'send 32, 40 or 64 hexadecimal digits' },
-  614: { status: 400, message: 'Invalid request. Body is not correct', remedy: 'send a well-formed request' },
+  614: { status: 400, message: 'Invalid request. Body is not correct.', remedy: 'send a well-formed request' },
   615: { status: 400, message: PARAM, remedy: 'use letters and digits' },
   616: { status: 400, message: PARAM, remedy: 'send a list of agent ids' },
   617: { status: 400, message: PARAM, remedy: 'send seconds, or a number with d, h, m or s' },

@@ -1,22 +1,25 @@
-/** What a record says of its parameters beyond one value's form: bounds, folders, prefixes, companions. */
+/** What a record says beyond the form of one value: mandatory names, bounds, folders, prefixes, companions. */
 import type { Endpoint, Param, PrefixSetting } from '../catalogue/endpoint.ts'
 import { EdgeError } from '../errors.ts'
 import type { Values } from './parameters.ts'
-import { badValue } from './validation-error.ts'
+import { badValue, describedBy, missingName } from './validation-error.ts'
 
 export type Prefixes = Readonly<Record<PrefixSetting, readonly string[]>>
 
 type Check = (param: Param, value: string, name: string, query: Values) => EdgeError | undefined
 
-/** Configured once: gives the function that refuses what the schema of a query cannot say. */
-export function furtherChecks(prefixes: Prefixes): (endpoint: Endpoint, query: Values) => void {
+/** Configured once: gives the function that refuses what the schemas of query and body cannot say. */
+export function furtherChecks(prefixes: Prefixes): (endpoint: Endpoint, query: Values, body: unknown) => void {
   const startsWith: Check = (param, value, name) => {
     if (param.startsWith === undefined) return undefined
     const fits = prefixes[param.startsWith].some((prefix) => value.startsWith(prefix))
     return fits && !value.split(/[/\\]/).includes('..') ? undefined : badValue(param.kind, name)
   }
   const checks: readonly Check[] = [needs, within, startsWith, pageLimit]
-  return (endpoint, query) => {
+  return (endpoint, query, body) => {
+    const missing =
+      missingName(endpoint.query, query) ?? missingName(describedBy(endpoint, 'body'), (body ?? {}) as Values)
+    if (missing !== undefined) throw missing
     requireOneOf(endpoint, query)
     for (const [name, param] of Object.entries(endpoint.query)) {
       const value = query[name]

@@ -114,6 +114,8 @@ async function enter(app: FastifyInstance, options: HttpOptions): Promise<void> 
     request.flags = takeFlags(query)
     request.query = query
     if (endpoint === undefined || (endpoint.experimental && !options.experimental)) throw new EdgeError(603)
+    // The router folds slashes; for the real API slashes alone are no path (contract, wire.md).
+    if (/^\/\/+(?:\?|$)/.test(request.raw.url ?? '')) throw new EdgeError(603)
     checkAppVersion(request.headers['wazuh-app-version'], options.managerVersion())
     authorise(request.caller, endpoint)
     checkBodyType(request, endpoint)
@@ -136,7 +138,7 @@ function registerRoutes(app: FastifyInstance, options: HttpOptions): void {
       schema: routeSchema(endpoint),
       bodyLimit: upload ? options.limits.upload : options.limits.fields,
       config: { endpoint },
-      preHandler: async (request) => check(endpoint, request.query as Record<string, string>),
+      preHandler: async (request) => check(endpoint, request.query as Record<string, string>, request.body),
       handler: async (request, reply) => {
         const answer = await options.handle(toAsk(endpoint, request, reply, request.clientAddress))
         return sendAnswer(request, reply, answer)

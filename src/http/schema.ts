@@ -1,6 +1,7 @@
 /**
  * A record's parameters and body as JSON Schema, for Fastify's own Ajv. Values are text and stay text, so
- * nothing is coerced and nothing removed. Equal schemas are one object: each distinct one is compiled.
+ * nothing is coerced and nothing removed. What is mandatory is checked afterwards (further-checks.ts), since an
+ * unknown name is to be told first. Equal schemas are one object: each distinct one is compiled.
  */
 import type { Body, Endpoint, Field, Param } from '../catalogue/endpoint.ts'
 import { type Kind, kinds, type ValueKind } from '../catalogue/schemas/kinds.ts'
@@ -36,7 +37,6 @@ function querySchema(endpoint: Endpoint): JsonSchema {
   const query: [string, Param][] = Object.entries(endpoint.query)
   return {
     type: 'object',
-    required: query.filter(([, param]) => param.required !== undefined).map(([name]) => name),
     properties: Object.fromEntries(query.map(([name, param]) => [name, valueSchema(param.kind)])),
   }
 }
@@ -45,7 +45,6 @@ function fieldsSchema(body: Extract<Body, { kind: 'fields' }>): JsonSchema {
   const fields = Object.entries(body.fields)
   return shared({
     type: 'object',
-    required: fields.filter(([, field]) => field.required !== undefined).map(([name]) => name),
     properties: Object.fromEntries(fields.map(([name, field]) => [name, fieldSchema(field)])),
     additionalProperties: false,
   })

@@ -6,7 +6,18 @@ import { type Exchange, isRefusal, json, name, recorded } from './exchanges.ts'
 import { ReplayNode } from './replay-node.ts'
 
 const exchanges = recorded()
-const nodes = exchanges.find(({ request }) => request.path === '/cluster/nodes')?.response.body ?? ''
+/** The whole list, of two recorded pages of it. */
+const nodes = JSON.stringify({
+  error: 0,
+  data: { totalItems: 3, items: [...rows('limit=1'), ...rows('sort=-name&limit=2')] },
+})
+
+function rows(query: string): unknown[] {
+  const page = exchanges.find(
+    ({ request }) => request.path.replace('wait_for_complete&', '') === `/cluster/nodes?${query}`,
+  )
+  return (json(page?.response.body ?? '')?.data as { items?: unknown[] } | undefined)?.items ?? []
+}
 
 const pending = (async () => {
   const node = new ReplayNode(nodes)

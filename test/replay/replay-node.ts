@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Exchange } from './exchanges.ts'
 
@@ -30,13 +30,13 @@ export class ReplayNode {
       request.on('data', (chunk: Buffer) => chunks.push(chunk))
       request.on('end', () => {
         const call = seen(request, Buffer.concat(chunks).toString())
-        if (call.path === '/cluster/nodes' && !this.#expects(call)) return void response.end(this.#nodes)
+        if (call.path === '/cluster/nodes' && !this.#expects(call)) return reply(response, 200, this.#nodes)
         this.calls.push(call)
         const answer = this.#expects(call) ? this.expected?.response : undefined
-        const headers = { 'content-type': answer?.headers['content-type'] ?? 'text/plain' }
-        response
-          .writeHead(answer?.status ?? 599, headers)
-          .end(answer?.body ?? `not expected: ${call.method} ${call.path}`)
+        if (answer === undefined) return reply(response, 599, `not expected: ${call.method} ${call.path}`)
+        if (answer.headers['content-type']?.startsWith('text/xml')) {
+          response.writeHead(answer.status, { 'content-type': 'text/xml' }).end(answer.body)
+        } else reply(response, answer.status, plain(answer.body))
       })
     })
   }
@@ -60,6 +60,15 @@ export class ReplayNode {
     this.#server.close()
     await once(this.#server, 'close')
   }
+}
+
+function reply(response: ServerResponse, status: number, body: string): void {
+  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' }).end(body)
+}
+
+/** As a node answers without `pretty`; for a recorded HEAD, which has no body, some envelope. */
+function plain(body: string | null): string {
+  return body === null || body === '' ? '{"error":0,"data":{}}' : JSON.stringify(JSON.parse(body))
 }
 
 function seen(request: IncomingMessage, body: string): SeenCall {
