@@ -17,7 +17,7 @@ export interface Progress {
 }
 
 /** Ends of a connection that say nothing about what was on it. */
-const LOST = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED'])
+const LOST = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED', 'UND_ERR_DESTROYED', 'UND_ERR_CLOSED'])
 /** The same, in undici's words; its other socket errors ("bad upgrade", "bad response") are about the answer. */
 const LOST_MESSAGES = new Set(['other side closed', 'closed'])
 
@@ -42,8 +42,10 @@ export function explain(error: unknown, { sent, answered }: Progress): Failure {
   if (lost) return { fault: 'unreachable', detail: 'connection lost before an answer', again: true }
   const detail = WORDS.get(code)
   if (code === 'ECONNREFUSED') return { fault: 'unreachable', detail: 'connection refused', refused: true, again: true }
-  if (sent) return { fault: 'unreadable', detail: detail ?? `answer is not HTTP/1.1 (${code})` }
-  return { fault: 'unreachable', detail: detail ?? `no connection (${code})` }
+  // TLS 1.3 tells of a refused client certificate only after the first bytes.
+  const ofTls = /^(?:ERR_SSL_|EPROTO$)/.test(code)
+  if (sent && !ofTls) return { fault: 'unreadable', detail: detail ?? `answer is not HTTP/1.1 (${code})` }
+  return { fault: 'unreachable', detail: detail ?? `no ${ofTls ? 'TLS ' : ''}connection (${code})` }
 }
 
 function codeOf(error: unknown): { code: string; message: string } {

@@ -1,6 +1,8 @@
 /** HTTP to one node: connections, TLS, one attempt at a time. No redirects, no decompression, no interceptors. */
-import { createSecureContext } from 'node:tls'
-import { buildConnector, Pool } from 'undici'
+import { X509Certificate } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { createSecureContext, type SecureContext } from 'node:tls'
+import { buildConnector, Client, Pool } from 'undici'
 import type { NodeCall } from '../pipeline/ports.ts'
 import type { Addresses } from './addresses.ts'
 import type { Deadline } from './deadline.ts'
@@ -33,44 +35,57 @@ export interface Transport {
 }
 
 /**
- * Two pools. `kept` reuses connections. A node may close an idle connection at the very moment at which a request
+ * Two ways. `kept` reuses connections. A node may close an idle connection at the very moment at which a request
  * is sent on it; then the answer is a reset, and whether the node acted on the request cannot be known. Repeating
  * a read is harmless; a write must neither be repeated nor fail for that (promises.md, R17). So writes, and repeats
- * of reads, go over `fresh`: a connection for each, which cannot have been idle. It costs a handshake, which is
+ * of reads, go by `fresh`: a connection for each, which cannot have been idle. It costs a handshake, which is
  * little beside the 0.2 s that a node needs.
  */
-interface Pools {
+interface Ways {
   readonly kept: Pool
-  readonly fresh: Pool
+  fresh(): Client
 }
 
 export function createTransport(options: TransportOptions): Transport {
-  let pools = openPools(options)
-  const all = new Set([pools])
-  const close = async (which: Pools) => {
-    await Promise.all([which.kept, which.fresh].map((pool) => (pool.destroyed ? undefined : pool.close())))
-    all.delete(which)
+  let ways = openWays(options)
+  const open = new Set<Pool | Client>([ways.kept])
+  const close = async ({ kept }: Ways) => {
+    if (!kept.destroyed) await kept.close()
+    open.delete(kept)
+  }
+  const onFreshOne = async (call: NodeCall, deadline: Deadline) => {
+    const client = ways.fresh()
+    open.add(client)
+    const over = () => {
+      open.delete(client)
+      void client.destroy()
+    }
+    const outcome = await attempt(client, call, deadline, options)
+    if (outcome.ok && outcome.reply.body instanceof Readable) outcome.reply.body.once('close', over)
+    else over()
+    return outcome
   }
   return {
-    attempt: (call, deadline, fresh) => attempt(fresh ? pools.fresh : pools.kept, call, deadline, options),
+    attempt: (call, deadline, fresh) =>
+      fresh ? onFreshOne(call, deadline) : attempt(ways.kept, call, deadline, options),
     renew: (tls) => {
-      const before = pools
-      pools = openPools({ ...options, tls })
-      all.add(pools)
+      const before = ways
+      ways = openWays({ ...options, tls })
+      open.add(ways.kept)
       void close(before)
     },
-    close: () => close(pools),
+    close: () => close(ways),
     destroy: async () => {
-      await Promise.all([...all].flatMap(({ kept, fresh }) => [kept.destroy(), fresh.destroy()]))
+      await Promise.all([...open].map((one) => one.destroy()))
     },
   }
 }
 
-function openPools({ url, tls, limits, addresses }: TransportOptions): Pools {
-  const { servername, ...pem } = tls
+function openWays({ url, tls, limits, addresses }: TransportOptions): Ways {
+  const { servername } = tls
   const connect = buildConnector({
-    // Made once, not for each connection; PEM that cannot be read is refused here.
-    ...(url.startsWith('https:') && { secureContext: createSecureContext({ ...pem, minVersion: 'TLSv1.2' }) }),
+    // Made once, not for each connection.
+    ...(url.startsWith('https:') && { secureContext: secureContext(tls) }),
     ...(servername !== undefined && { servername }),
     // Said here, so that no environment variable can switch it off.
     rejectUnauthorized: true,
@@ -79,7 +94,6 @@ function openPools({ url, tls, limits, addresses }: TransportOptions): Pools {
   })
   const common = {
     connect,
-    connections: limits.inFlight,
     maxHeaderSize: HEADER_BYTES,
     keepAliveTimeout: KEEP_ALIVE,
     keepAliveMaxTimeout: KEEP_ALIVE,
@@ -87,10 +101,21 @@ function openPools({ url, tls, limits, addresses }: TransportOptions): Pools {
     headersTimeout: 0,
     bodyTimeout: 0,
   }
-  return { kept: new Pool(url, { ...common, pipelining: 1 }), fresh: new Pool(url, { ...common, pipelining: 0 }) }
+  return {
+    kept: new Pool(url, { ...common, connections: limits.inFlight, pipelining: 1 }),
+    // 0: `Connection: close`.
+    fresh: () => new Client(url, { ...common, pipelining: 0 }),
+  }
 }
 
-function attempt(pool: Pool, call: NodeCall, deadline: Deadline, options: TransportOptions): Promise<Outcome> {
+/** Throws for PEM that cannot be read. */
+function secureContext({ ca, cert, key }: NodeTls): SecureContext {
+  // createSecureContext takes a text without any certificate for an empty list.
+  if (ca !== undefined) new X509Certificate(ca)
+  return createSecureContext({ ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }), minVersion: 'TLSv1.2' })
+}
+
+function attempt(to: Pool | Client, call: NodeCall, deadline: Deadline, options: TransportOptions): Promise<Outcome> {
   return new Promise((resolve) => {
     const exchange = new Exchange(call.node, { expect: call.expect, most: options.limits.response }, resolve)
     const giveUp = () => {
@@ -100,6 +125,6 @@ function attempt(pool: Pool, call: NodeCall, deadline: Deadline, options: Transp
     if (deadline.signal.aborted) return giveUp()
     deadline.signal.addEventListener('abort', giveUp, { once: true })
     const { method, path, body } = call
-    pool.dispatch({ method, path, headers: options.head(call), body: body?.bytes ?? null }, exchange)
+    to.dispatch({ method, path, headers: options.head(call), body: body?.bytes ?? null }, exchange)
   })
 }

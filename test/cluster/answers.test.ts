@@ -1,0 +1,115 @@
+/** Row U01 of the attacks: a node is foreign input. */
+import zlib from 'node:zlib'
+import t from 'tap'
+import { clusterOf, fakeNode, get, put, rawNode } from './fake-node.ts'
+
+const JSON_TYPE = 'Content-Type: application/json\r\n'
+const BODY = '{"error":0,"data":{}}'
+const LENGTH = `Content-Length: ${BODY.length}\r\n`
+const bomb = zlib.gzipSync(Buffer.alloc(10 * 1024 * 1024))
+
+const bad: Record<string, { bytes: string | Buffer; end?: boolean; detail: RegExp }> = {
+  'gzip bomb': {
+    bytes: Buffer.concat([
+      Buffer.from(`HTTP/1.1 200 OK\r\n${JSON_TYPE}Content-Encoding: gzip\r\nContent-Length: ${bomb.length}\r\n\r\n`),
+      bomb,
+    ]),
+    detail: /Content-Encoding/,
+  },
+  '5,000 times Content-Encoding': {
+    bytes: `HTTP/1.1 200 OK\r\n${JSON_TYPE}${'Content-Encoding: gzip\r\n'.repeat(5000)}${LENGTH}\r\n${BODY}`,
+    detail: /header too large/,
+  },
+  'header of 100 kB': {
+    bytes: `HTTP/1.1 200 OK\r\n${JSON_TYPE}${LENGTH}X-A: ${'a'.repeat(100_000)}\r\n\r\n${BODY}`,
+    detail: /header too large/,
+  },
+  'Content-Length and chunked': {
+    bytes: `HTTP/1.1 200 OK\r\n${JSON_TYPE}${LENGTH}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    detail: /cut short|not HTTP|not clear/,
+  },
+  'two lengths': {
+    bytes: `HTTP/1.1 200 OK\r\n${JSON_TYPE}${LENGTH}Content-Length: 2\r\n\r\n${BODY}`,
+    detail: /cut short|not HTTP|not clear/,
+  },
+  'no length': { bytes: `HTTP/1.1 200 OK\r\n${JSON_TYPE}\r\n${BODY}`, end: true, detail: /not clear/ },
+  'cut body': {
+    bytes: `HTTP/1.1 200 OK\r\n${JSON_TYPE}Content-Length: 900\r\n\r\n${BODY}`,
+    end: true,
+    detail: /cut short/,
+  },
+  'cut chunk': {
+    bytes: `HTTP/1.1 200 OK\r\n${JSON_TYPE}Transfer-Encoding: chunked\r\n\r\nff\r\n${BODY}`,
+    end: true,
+    detail: /cut short/,
+  },
+  'flood of 1xx': { bytes: 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(10_000), detail: /status 103/ },
+  '100 unasked': { bytes: 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(10), detail: /not HTTP/ },
+  'switch of protocols': {
+    bytes: 'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n',
+    detail: /not HTTP/,
+  },
+  'status 999': { bytes: `HTTP/1.1 999 Odd\r\n${JSON_TYPE}${LENGTH}\r\n${BODY}`, detail: /status 999/ },
+  redirect: {
+    bytes: `HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/\r\n${JSON_TYPE}${LENGTH}\r\n${BODY}`,
+    detail: /status 302/,
+  },
+  'CR in a header': { bytes: `HTTP/1.1 200 OK\r\nX-A: a\rb\r\n${JSON_TYPE}${LENGTH}\r\n${BODY}`, detail: /not HTTP/ },
+  'page of HTML': {
+    bytes: 'HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/html\r\nContent-Length: 4\r\n\r\n<h1>',
+    detail: /content type text\/html/,
+  },
+  'type that is none': {
+    bytes: `HTTP/1.1 200 OK\r\nContent-Type: <script>\r\n${LENGTH}\r\n${BODY}`,
+    detail: /content type none/,
+  },
+  'not HTTP at all': { bytes: 'SSH-2.0-OpenSSH_9.2\r\n', detail: /not HTTP/ },
+}
+
+for (const [name, { bytes, end, detail }] of Object.entries(bad)) {
+  t.test(`${name} is unreadable, for reads and for writes`, async (t) => {
+    const node = await rawNode(t, bytes, end)
+    const cluster = clusterOf(t, node.url)
+    const expected = { ok: false, node: 'master', fault: 'unreadable', sent: true, detail }
+    t.match(await cluster.call(get()), expected)
+    t.match(await cluster.call(put()), expected)
+    t.equal(node.requests(), 2, 'asked once each')
+  })
+}
+
+t.test('an answer over the cap is cut off, announced or not', async (t) => {
+  let sent = 0
+  const node = await fakeNode(t, (request, response) => {
+    response.setHeader('content-type', 'application/json')
+    if (request.url === '/announced') return response.setHeader('content-length', 1_000_001).write(' ')
+    const pour = () => {
+      while (!response.destroyed && sent < 500e6 && response.write(Buffer.alloc(65_536, 32))) sent += 65_536
+    }
+    response.on('drain', pour)
+    pour()
+  })
+  const limits = { response: 1_000_000 }
+  const cluster = clusterOf(t, node.url, { limits })
+  const expected = { ok: false, fault: 'tooLarge', sent: true, detail: 'more than 1000000 bytes' }
+  t.match(await cluster.call(get('/announced')), expected)
+  t.match(await cluster.call(get('/poured')), expected)
+  t.ok(sent < 50e6, 'the rest stays with the node')
+  t.notOk(cluster.status()[0]?.ejectedUntil)
+})
+
+t.test('an answer in ten thousand pieces comes whole', async (t) => {
+  const text = JSON.stringify({ error: 0, data: 'x'.repeat(10_000) })
+  const chunks = [...text].map((letter) => `1\r\n${letter}\r\n`).join('')
+  const node = await rawNode(t, `HTTP/1.1 200 OK\r\n${JSON_TYPE}Transfer-Encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`)
+  const result = await clusterOf(t, node.url).call(get())
+  t.equal(result.ok && result.reply.body.toString(), text)
+})
+
+t.test('a node that refuses the password says so once', async (t) => {
+  const node = await fakeNode(t, (_, response) => {
+    response.writeHead(401, { 'content-type': 'text/plain' }).end('401 Unauthorized')
+  })
+  const result = await clusterOf(t, node.url).call(get())
+  t.match(result, { ok: false, fault: 'refusedCredentials', sent: true })
+  t.equal(node.seen.length, 1)
+})

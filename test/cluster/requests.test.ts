@@ -1,0 +1,91 @@
+import t from 'tap'
+import { clusterOf, envelope, fakeNode, get, put } from './fake-node.ts'
+
+t.test('a read carries these headers and no others', async (t) => {
+  const node = await fakeNode(t)
+  const cluster = clusterOf(t, node.url)
+  const result = await cluster.call(get('/agents?limit=1'))
+  t.match(result, { ok: true, reply: { node: 'master', status: 200, type: 'application/json' } })
+  t.equal(node.seen[0]?.url, '/agents?limit=1')
+  t.same(node.seen[0]?.headers, {
+    host: `127.0.0.1:${node.port}`,
+    connection: 'keep-alive',
+    authorization: `Basic ${Buffer.from('edge:pass').toString('base64')}`,
+    accept: 'application/json',
+    'user-agent': 'manager-edge',
+    'x-request-id': 'test-1',
+    'x-apicache-bypass': '1',
+  })
+})
+
+t.test('a write carries its body with a plain type, and goes round no cache', async (t) => {
+  let body = ''
+  const node = await fakeNode(t, (request, response) => {
+    request.on('data', (bytes) => {
+      body += bytes
+    })
+    request.on('end', () => envelope(request, response))
+  })
+  const bytes = Buffer.from('{"name":"ä"}')
+  const call = put('/agents', { method: 'POST', body: { type: 'application/json', bytes } })
+  t.match(await clusterOf(t, node.url).call(call), { ok: true })
+  t.equal(body, '{"name":"ä"}')
+  t.match(node.seen[0]?.headers, { 'content-type': 'application/json', 'content-length': '13' })
+  t.notOk(node.seen[0]?.headers['x-apicache-bypass'])
+})
+
+t.test('a write without a body says so', async (t) => {
+  const node = await fakeNode(t)
+  await clusterOf(t, node.url).call(put())
+  t.match(node.seen[0]?.headers, { 'content-length': '0', 'content-type': undefined })
+})
+
+t.test('reads share connections, writes do not wait on one that may be stale', async (t) => {
+  const node = await fakeNode(t)
+  const cluster = clusterOf(t, node.url)
+  for (let i = 0; i < 10; i += 1) await cluster.call(get())
+  const kept = node.connections()
+  t.ok(kept <= 2, 'one that is just being freed may need a second')
+  for (let i = 0; i < 3; i += 1) await cluster.call(put())
+  t.equal(node.connections(), kept + 3)
+  t.equal(node.seen.at(-1)?.headers.connection, 'close')
+})
+
+t.test('passthrough sends the credentials of the caller, never those of another', async (t) => {
+  const node = await fakeNode(t, (request, response) => {
+    if (request.headers.authorization !== undefined) return envelope(request, response)
+    response.writeHead(401, { 'content-type': 'text/plain', 'www-authenticate': 'Basic' }).end('401 Unauthorized')
+  })
+  const cluster = clusterOf(t, node.url, { credentials: { mode: 'passthrough' } })
+  const result = await cluster.call(get('/agents', { credentials: { username: 'ann', password: 'p:ä' } }))
+  t.match(result, { ok: true })
+  t.equal(node.seen[0]?.headers.authorization, `Basic ${Buffer.from('ann:p:ä').toString('base64')}`)
+  t.match(await cluster.call(get()), { ok: false, fault: 'refusedCredentials' })
+})
+
+t.test('nothing of the answer but status, type and length comes back', async (t) => {
+  const node = await fakeNode(t, (_, response) => {
+    const headers = { 'content-type': 'Application/JSON; charset=utf-8', 'set-cookie': 'a=b', location: 'http://x/' }
+    response.writeHead(400, headers).end('{"error":600,"message":"x"}')
+  })
+  const result = await clusterOf(t, node.url).call(get())
+  t.same(result, {
+    ok: true,
+    reply: {
+      node: 'master',
+      status: 400,
+      type: 'application/json',
+      body: Buffer.from('{"error":600,"message":"x"}'),
+    },
+  })
+})
+
+t.test('a node that nobody has an address of is not called', async (t) => {
+  const node = await fakeNode(t)
+  const cluster = clusterOf(t, node.url)
+  for (const name of ['worker-9', '__proto__', 'constructor', '169.254.169.254']) {
+    const result = await cluster.call(get('/agents', { node: name }))
+    t.match(result, { ok: false, node: name, fault: 'unreachable', sent: false })
+  }
+  t.equal(node.connections(), 0)
+})
