@@ -12,6 +12,8 @@ import { printable } from './parameters.ts'
 const SLICE = 64 * 1024
 const MAX_DEPTH = 64
 const MAX_ATTRIBUTE = 64 * 1024
+/** Taken off before parsing: the parser wants none in a fragment, the manager takes one. */
+const DECLARATION = /^\s*<\?xml\s[^>]{0,200}?\?>/
 
 /** Refuses what is not well-formed (703), with the parser's reason. */
 export async function checkXml(bytes: Buffer): Promise<void> {
@@ -20,7 +22,7 @@ export async function checkXml(bytes: Buffer): Promise<void> {
   let depth = 0
   let elements = 0
   parser.on('error', (fault) => {
-    throw invalid(fault.message)
+    throw invalid(fault.message.replace(/\.$/, ''))
   })
   parser.on('doctype', () => {
     throw invalid('A DOCTYPE is not accepted')
@@ -55,10 +57,13 @@ function decodeXml(bytes: Buffer): string {
   if (!isUtf8(bytes) || bytes.includes(0)) throw invalid('The text is not UTF-8')
   const text = bytes.toString('utf8').replace(/^\uFEFF/, '')
   if (/<!(?:DOCTYPE|ENTITY)/i.test(text)) throw invalid('A DOCTYPE is not accepted')
-  const encoding = /^\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([^"']*)["']/.exec(text)?.[1]
+  const declaration = DECLARATION.exec(text)?.[0] ?? ''
+  const encoding = /encoding\s*=\s*["']([^"']*)["']/.exec(declaration)?.[1]
   if (encoding !== undefined && !/^utf-?8$/i.test(encoding)) throw invalid('The text is not UTF-8')
   // The manager takes a bare `&` (contract, semantics.md section 5); the parser would not.
-  return text.replaceAll(/&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9A-Fa-f]{1,6});)/g, '&amp;')
+  return text
+    .slice(declaration.length)
+    .replaceAll(/&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9A-Fa-f]{1,6});)/g, '&amp;')
 }
 
 function invalid(reason: string): EdgeError {
