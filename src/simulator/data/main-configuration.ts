@@ -114,7 +114,7 @@ const REGISTRATION = `  <auth>
 
 function cluster(node: NodeIdentity): string {
   return `  <cluster>
-    <name>wazuh</name>
+    <name>cluster</name>
     <node_name>${node.name}</node_name>
     <node_type>${node.type}</node_type>
     <key>${node.clusterKey}</key>

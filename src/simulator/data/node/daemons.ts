@@ -1,0 +1,49 @@
+/** The daemons of a node, and which of them run. */
+import type { SimNode, World } from '../../model.ts'
+
+const daemons = [
+  'ossec-agentlessd',
+  'ossec-analysisd',
+  'ossec-authd',
+  'ossec-csyslogd',
+  'ossec-dbd',
+  'ossec-monitord',
+  'ossec-execd',
+  'ossec-integratord',
+  'ossec-logcollector',
+  'ossec-maild',
+  'ossec-remoted',
+  'ossec-reportd',
+  'ossec-syscheckd',
+  'wazuh-clusterd',
+  'wazuh-modulesd',
+  'wazuh-db',
+] as const
+
+export type Daemon = (typeof daemons)[number]
+
+const neverUsed: ReadonlySet<Daemon> = new Set(['ossec-dbd', 'ossec-reportd'])
+/** What is set up on the master alone: registration, and messages to the outside. */
+const onMaster: ReadonlySet<Daemon> = new Set([
+  'ossec-agentlessd',
+  'ossec-authd',
+  'ossec-csyslogd',
+  'ossec-integratord',
+  'ossec-maild',
+])
+
+/** Whether the daemon is set up on such a node. */
+export function isUsed(daemon: Daemon, type: SimNode['type']): boolean {
+  return !neverUsed.has(daemon) && (type === 'master' || !onMaster.has(daemon))
+}
+
+/** By daemon. While a node restarts, those that will run say `restarting`. */
+export function daemonStates(world: World, node: SimNode): Record<string, string> {
+  const up = node.startedAt > world.now() ? 'restarting' : 'running'
+  return Object.fromEntries(
+    daemons.map((daemon) => {
+      if (daemon === 'wazuh-clusterd' && node.away === true) return [daemon, 'stopped']
+      return [daemon, isUsed(daemon, node.type) ? up : 'stopped']
+    }),
+  )
+}

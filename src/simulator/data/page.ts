@@ -1,0 +1,15 @@
+/** Collections out of made-up rows: what a request asks for, over a source of the real system. */
+import { collect } from '../../collection/collect.ts'
+import type { Collected, Element, Source } from '../../collection/source.ts'
+import { readRequest } from '../../collection/sources.ts'
+import type { SimRequest } from '../model.ts'
+
+/** `{items, totalItems}`; `query` stands in where a parameter of the request is no part of the collection. */
+export function pageOf(
+  rows: readonly Element[],
+  { world, query: asked }: SimRequest,
+  source: Source,
+  query = asked,
+): Collected {
+  return collect(rows, readRequest(query, world.now()), source)
+}

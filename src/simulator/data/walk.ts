@@ -1,0 +1,58 @@
+/** All agents of a node in one collection, with the faults of the real one (contract, semantics.md section 6). */
+import { collect } from '../../collection/collect.ts'
+import { nest } from '../../collection/nest.ts'
+import type { Collected, DatabaseSource, Row } from '../../collection/source.ts'
+import { readRequest } from '../../collection/sources.ts'
+import { FrameworkError, type SimRequest } from '../model.ts'
+import { type Machine, machineOf } from './machine.ts'
+
+const FIRST_AGENTS = 500
+const DEFAULT_LIMIT = 500
+
+export interface Walk {
+  readonly source: DatabaseSource
+  /** What the node's database holds of one agent, flat. */
+  readonly rowsOf: (machine: Machine) => readonly Row[]
+  /** Agents that gave a row are counted instead of the rows that match (one row for each agent). */
+  readonly countAgents?: boolean
+}
+
+/**
+ * The page is cut for each agent and no rows are added beyond the limit; what is left is ordered once more, by
+ * the first sort field alone. The total is of all agents. Rows of agents that report elsewhere are not here.
+ */
+export function walkAgents(request: SimRequest, { source, rowsOf, countAgents = false }: Walk): Collected<Row> {
+  const { world, node, query } = request
+  if (query.agent_id !== undefined) throw new FrameworkError(604, 'Filter error. Not a filter: agent_id', 400)
+  const perAgent = readRequest(query, world.now())
+  const { nested: _, ...flat } = source
+  const limit = perAgent.limit ?? DEFAULT_LIMIT
+  const found: Row[] = []
+  let totalItems = 0
+  for (const agent of [...world.agents.values()].slice(0, FIRST_AGENTS)) {
+    const machine = machineOf(world, node, agent)
+    if (machine === undefined) continue
+    const page = collect(rowsOf(machine), perAgent, flat)
+    totalItems += countAgents ? page.items.length : page.totalItems
+    found.push(...page.items.slice(0, limit - found.length).map((row) => ({ ...row, agent_id: agent.id })))
+  }
+  return { items: ordered(found, query.sort).map(nest), totalItems }
+}
+
+/** Text is compared as it is, with case; a row without the field fails the call. */
+function ordered(rows: readonly Row[], sort = ''): Row[] {
+  const field =
+    sort
+      .replace(/^[ +-]/, '')
+      .split(',')[0]
+      ?.trim() ?? ''
+  if (field === '') return [...rows]
+  const sign = sort.startsWith('-') ? -1 : 1
+  return rows.toSorted((a, b) => sign * compare(a[field], b[field]))
+}
+
+function compare(a: unknown, b: unknown): number {
+  if (typeof a === 'number' && typeof b === 'number') return a - b
+  if (typeof a !== 'string' || typeof b !== 'string') throw new FrameworkError(1000, 'Internal error')
+  return a < b ? -1 : a > b ? 1 : 0
+}

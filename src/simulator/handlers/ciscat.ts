@@ -1,0 +1,19 @@
+/** CIS-CAT results: of one agent, and of all agents of a node. */
+import { sources } from '../../collection/sources.ts'
+import { machineOf } from '../data/machine.ts'
+import { pageOf } from '../data/page.ts'
+import { assessments } from '../data/scans/ciscat.ts'
+import { walkAgents } from '../data/walk.ts'
+import type { SimHandlers, SimRequest } from '../model.ts'
+import { findAgent } from './agents.ts'
+
+function ofAgent(request: SimRequest) {
+  const { world, node, params } = request
+  const machine = machineOf(world, node, findAgent(world, params.agent_id))
+  return pageOf(machine === undefined ? [] : assessments(machine), request, sources.ciscat)
+}
+
+export const ciscatHandlers: SimHandlers = {
+  'GET /ciscat/:agent_id/results': ofAgent,
+  'GET /experimental/ciscat/results': (request) => walkAgents(request, { source: sources.ciscat, rowsOf: assessments }),
+}

@@ -1,0 +1,74 @@
+/** Rule, decoder and list files and the main configuration of a node: read, put, deleted. */
+import { readList } from '../data/list-files.ts'
+import { indent, parseXml } from '../data/xml.ts'
+import { FrameworkError, type SimHandlers, type SimNode, type SimRequest } from '../model.ts'
+import { refusal } from '../texts.ts'
+
+/** The text as it is stored, byte for byte. With `validation=true` a list has to be XML too (a quirk). */
+function readFile({ node, query }: SimRequest): string {
+  const path = query.path ?? ''
+  const text = node.files.get(path)
+  if (text === undefined) throw new FrameworkError(1005, `Error reading file: ${path}`)
+  if (query.validation === 'true') {
+    if (isList(path) && readList(text) === undefined) throw badList(path)
+    checkXml(text)
+  }
+  return text
+}
+
+/** XML is stored with two blanks for each level, so what is read back differs from what was sent (recorded). */
+function putFile(request: SimRequest): string {
+  const { node, query, text } = request
+  const path = query.path ?? ''
+  if (text.trim() === '') throw refusal(1112)
+  const stored = isList(path) ? tidyList(path, text) : indent(checkXml(text))
+  if (node.files.has(path) && query.overwrite !== 'true') {
+    throw new FrameworkError(1905, 'File was not updated because it already exists')
+  }
+  for (const holder of holdersOf(path, request)) holder.files.set(path, stored)
+  return 'File updated successfully'
+}
+
+function deleteFile(request: SimRequest): string {
+  const path = request.query.path ?? ''
+  if (!request.node.files.has(path)) throw new FrameworkError(1906, `File does not exist: ${path}`)
+  for (const holder of holdersOf(path, request)) holder.files.delete(path)
+  return 'File was deleted'
+}
+
+/**
+ * What the master holds spreads to the workers, here at once (the real ones look every nine seconds). The main
+ * configuration belongs to each node, and what is written on a worker stays there alone.
+ */
+function holdersOf(path: string, { node, world }: SimRequest): readonly SimNode[] {
+  return node.type === 'worker' || path === 'etc/ossec.conf' ? [node] : world.nodes
+}
+
+function isList(path: string): boolean {
+  return path.startsWith('etc/lists/')
+}
+
+/** Values are trimmed and empty lines dropped. */
+function tidyList(path: string, text: string): string {
+  const pairs = readList(text)
+  if (pairs === undefined) throw badList(path)
+  return pairs.map(({ key, value }) => `${key}:${value}\n`).join('')
+}
+
+function checkXml(text: string) {
+  try {
+    return parseXml(text)
+  } catch (fault) {
+    throw refusal(1113, fault instanceof Error ? fault.message : undefined)
+  }
+}
+
+function badList(path: string): FrameworkError {
+  return new FrameworkError(1800, `Bad format in CDB list: ${path}`)
+}
+
+export const fileHandlers: SimHandlers = {
+  'GET /manager/files': readFile,
+  'POST /manager/files': putFile,
+  'DELETE /manager/files': deleteFile,
+}

@@ -1,0 +1,49 @@
+/** Inventory: of one agent, and of all agents of a node. */
+import { sources } from '../../collection/sources.ts'
+import { type InventoryKind, inventoryRows } from '../data/inventory/rows.ts'
+import { machineOf } from '../data/machine.ts'
+import { pageOf } from '../data/page.ts'
+import { walkAgents } from '../data/walk.ts'
+import type { SimHandler, SimHandlers } from '../model.ts'
+import { findAgent } from './agents.ts'
+
+/** One row for each agent: an object, and `{}` where there is none. */
+const single: ReadonlySet<InventoryKind> = new Set(['hardware', 'os'])
+
+const kinds: readonly InventoryKind[] = [
+  'hardware',
+  'os',
+  'netaddr',
+  'netiface',
+  'netproto',
+  'packages',
+  'ports',
+  'processes',
+  'hotfixes',
+]
+
+function ofAgent(kind: InventoryKind): SimHandler {
+  return (request) => {
+    const { world, node, params } = request
+    const machine = machineOf(world, node, findAgent(world, params.agent_id))
+    const rows = machine === undefined ? [] : inventoryRows(world.seed, machine, kind)
+    const page = pageOf(rows, request, sources[kind])
+    return single.has(kind) ? (page.items[0] ?? {}) : page
+  }
+}
+
+function ofAll(kind: InventoryKind): SimHandler {
+  return (request) =>
+    walkAgents(request, {
+      source: sources[kind],
+      rowsOf: (machine) => inventoryRows(request.world.seed, machine, kind),
+      countAgents: single.has(kind),
+    })
+}
+
+export const inventoryHandlers: SimHandlers = Object.fromEntries([
+  ...kinds.map((kind) => [`GET /syscollector/:agent_id/${kind}`, ofAgent(kind)] as const),
+  ...kinds
+    .filter((kind) => kind !== 'hotfixes')
+    .map((kind) => [`GET /experimental/syscollector/${kind}`, ofAll(kind)] as const),
+])

@@ -1,0 +1,51 @@
+/** Security configuration assessment of an agent. */
+import { collect, matching } from '../../collection/collect.ts'
+import { readPage } from '../../collection/page.ts'
+import { readRequest, sources } from '../../collection/sources.ts'
+import { machineOf } from '../data/machine.ts'
+import { pageOf } from '../data/page.ts'
+import { type ScaCheck, scaChecks, scaPolicies } from '../data/scans/assessment.ts'
+import { scanStart, scanStateOf } from '../data/scans/state.ts'
+import type { SimHandlers, SimRequest } from '../model.ts'
+import { findAgent } from './agents.ts'
+
+function policies(request: SimRequest) {
+  const { world, node, params } = request
+  const agent = findAgent(world, params.agent_id)
+  const machine = machineOf(world, node, agent)
+  if (machine === undefined) return pageOf([], request, sources.sca)
+  return pageOf(scaPolicies(machine, scanStart(world, machine, scanStateOf(node, agent))), request, sources.sca)
+}
+
+/**
+ * `limit` and `offset` count the rows of a join, one for each compliance entry and rule of a check, so that a
+ * page holds fewer checks than its limit; the total counts checks (unlike the seed).
+ */
+function checks(request: SimRequest) {
+  const { world, node, params, query } = request
+  const machine = machineOf(world, node, findAgent(world, params.agent_id))
+  const all = machine === undefined ? [] : scaChecks(machine, params.policy_id ?? '')
+  const asked = readRequest(query, world.now())
+  const { offset, limit } = readPage(asked)
+  const found = matching(all, asked, sources.scaChecks) as readonly ScaCheck[]
+  const joined = found.flatMap(({ compliance, rules, ...check }) =>
+    compliance.flatMap((entry) => rules.map((rule) => ({ check, entry, rule }))),
+  )
+  const page = new Map<number, ScaCheck>()
+  for (const { check, entry, rule } of joined.slice(offset, offset + limit)) {
+    const before = page.get(check.id)
+    page.set(check.id, {
+      ...check,
+      compliance: [...new Set([...(before?.compliance ?? []), entry])],
+      rules: [...new Set([...(before?.rules ?? []), rule])],
+    } as ScaCheck)
+  }
+  const { now, select } = asked
+  const shaped = collect([...page.values()], { now, ...(select === undefined ? {} : { select }) }, sources.scaChecks)
+  return { totalItems: found.length, items: shaped.items }
+}
+
+export const scaHandlers: SimHandlers = {
+  'GET /sca/:agent_id': policies,
+  'GET /sca/:agent_id/checks/:policy_id': checks,
+}
