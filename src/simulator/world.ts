@@ -1,5 +1,6 @@
 /** Makes the simulated cluster, and lets its time pass. */
 import { lastBeat, SILENCE } from './agent-state.ts'
+import { initialFiles } from './data/files.ts'
 import { randomFor } from './data/random.ts'
 import { agentSums, defaultFiles, emptyFiles } from './group-files.ts'
 import type { SimAgent, SimGroup, SimNode, World } from './model.ts'
@@ -16,19 +17,20 @@ export interface WorldOptions {
   readonly now?: () => Date
 }
 
-/** The same options, and the same `now`, give the same world. Nodes have no address and no files yet. */
+/** The same options, and the same `now`, give the same world. Nodes have no address yet. */
 export function createWorld(options: WorldOptions = {}): World {
   const { workers = 2, agents = 100, seed = 1, version = '3.11.5', distributed = true, restartTakes = 0 } = options
   const now = options.now ?? (() => new Date())
   const start = now()
-  const nodes = Array.from({ length: workers + 1 }, (_, at) => makeNode(at, start))
+  const clusterKey = randomFor(seed, 'cluster key').hex(32)
+  const nodes = Array.from({ length: workers + 1 }, (_, at) => makeNode(at, { seed, clusterKey, start }))
   const world: World = {
     seed,
     version,
     agents: new Map(),
     groups: new Map(groupNames.map((name) => [name, makeGroup(name)])),
     nodes,
-    clusterKey: randomFor(seed, 'cluster key').hex(32),
+    clusterKey,
     distributed,
     restartTakes,
     now,
@@ -44,13 +46,17 @@ export function createWorld(options: WorldOptions = {}): World {
   return world
 }
 
-function makeNode(at: number, start: Date): SimNode {
+const MASTER_IP = '10.0.0.10'
+
+function makeNode(at: number, { seed, clusterKey, start }: { seed: number; clusterKey: string; start: Date }): SimNode {
+  const name = at === 0 ? 'master' : `worker-${at}`
+  const type = at === 0 ? 'master' : 'worker'
   return {
-    name: at === 0 ? 'master' : `worker-${at}`,
-    type: at === 0 ? 'master' : 'worker',
+    name,
+    type,
     ip: `10.0.0.${10 + at}`,
     url: '',
-    files: new Map(),
+    files: initialFiles(seed, { name, type, clusterKey, master: MASTER_IP }),
     restarts: 0,
     startedAt: start,
   }

@@ -26,8 +26,8 @@ function register(world: World, newcomer: Newcomer): { id: string; key: string }
     if (force >= 0 && agent.id !== '000' && silentFor(agent, world) >= force) continue
     throw refusal(agent.name === name ? 9008 : agent.id === newcomer.id ? 9012 : 9007)
   }
-  for (const agent of inTheWay) world.agents.delete(agent.id)
   const id = newcomer.id ?? freeId(world)
+  for (const agent of inTheWay) world.agents.delete(agent.id)
   const secret = newcomer.secret ?? randomFor(world.seed, 'key', id, world.now().getTime()).hex(64)
   const key = makeKey(id, name, ip, secret)
   const agent = { id, name, ip, registerIP: ip, key, dateAdd: justNow(world.now()), groups: [], restarts: 0 }
@@ -36,7 +36,8 @@ function register(world: World, newcomer: Newcomer): { id: string; key: string }
 }
 
 function rivals(agent: SimAgent, { name, ip, id }: Newcomer): boolean {
-  return agent.name === name || agent.id === id || (ip !== 'any' && agent.ip === ip)
+  // The manager itself is not in the key file, but its name is taken.
+  return agent.name === name || agent.id === id || (ip !== 'any' && agent.ip === ip && agent.id !== '000')
 }
 
 /** Seconds since it was last heard of. */
