@@ -44,7 +44,7 @@ export function createAttempts({ failures, clock }: AttemptOptions): Attempts {
   const pairs = new LeakyBuckets({ ...common, limit: failures, fade: 30_000, keys: 20_000 })
   const addresses = new LeakyBuckets({ ...common, limit: failures * ADDRESSES_SHARE, fade: 3000, keys: 10_000 })
   const edge = new LeakyBuckets({ ...common, limit: failures * EDGES_SHARE, fade: 100, longest: 0, keys: 1 })
-  const known = new LRUCache<string, true>({ max: 10_000, ttl: KNOWN_FOR, perf: { now: elapsed } })
+  const known = new LRUCache<string, number>({ max: 10_000 })
 
   return {
     blocked: (address, name) => pairs.blocked(pair(address, name)),
@@ -56,7 +56,7 @@ export function createAttempts({ failures, clock }: AttemptOptions): Attempts {
       if (before > 0) return { allowed: false, after: before }
       addresses.add(address)
       const over = edge.add(ALL)
-      return known.has(key)
+      return (known.get(key) ?? 0) > elapsed()
         ? { allowed: true, delay: 0, known: true }
         : { allowed: true, delay: Math.min(LONGEST_DELAY, over * 20), known: false }
     },
@@ -64,7 +64,7 @@ export function createAttempts({ failures, clock }: AttemptOptions): Attempts {
       pairs.forget(pair(address, name))
       addresses.takeBack(address)
       edge.takeBack(ALL)
-      known.set(pair(address, name), true)
+      known.set(pair(address, name), elapsed() + KNOWN_FOR)
     },
     async undone(address, name) {
       pairs.takeBack(pair(address, name))

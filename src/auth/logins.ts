@@ -28,6 +28,8 @@ export interface LoginOptions {
 interface Remembered {
   readonly digest: Buffer
   readonly standing: string | undefined
+  /** Not put off by use: a minute after it was verified, it is verified again. */
+  readonly until: number
 }
 
 const KEPT = 60_000
@@ -41,38 +43,33 @@ const wrong: Login = { ok: false, reason: 'wrong' }
 export class Logins {
   readonly #options: LoginOptions
   readonly #key = randomBytes(32)
-  readonly #remembered: LRUCache<string, Remembered>
+  readonly #remembered = new LRUCache<string, Remembered>({ max: USERS })
   readonly #underWay = new Map<string, Promise<Login>>()
   #heldBack = 0
 
   constructor(options: LoginOptions) {
     this.#options = options
-    // No renewal on use: a minute after it was verified, it is verified again.
-    this.#remembered = new LRUCache({ max: USERS, ttl: KEPT, perf: { now: () => options.clock.elapsed() } })
   }
 
   /** Rejects only as `check` does. */
   async login(address: string, name: string, password: string): Promise<Login> {
     if (name.length > LONGEST_NAME) return wrong
+    const digest = this.#digest(name, password)
+    // Forty parallel requests of one client are one attempt, not forty failures and forty hashes.
+    const key = `${address} ${digest.toString('base64')}`
+    const underWay = this.#underWay.get(key)
+    if (underWay !== undefined) return underWay
     // Before the memory is asked: a blocked address must not go on guessing at the speed of a digest.
     const after = this.#options.attempts.blocked(address, name)
     if (after > 0) return { ok: false, reason: 'blocked', after }
-    const digest = this.#digest(name, password)
     if (this.#remembers(name, digest)) return { ok: true }
-    return this.#once(`${address} ${digest.toString('base64')}`, () => this.#attempt(address, name, password, digest))
-  }
-
-  /** Forty parallel requests of one client are one attempt, not forty failures and forty hashes. */
-  #once(key: string, attempt: () => Promise<Login>): Promise<Login> {
-    const other = this.#underWay.get(key)
-    if (other !== undefined) return other
-    const own = attempt().finally(() => this.#underWay.delete(key))
-    this.#underWay.set(key, own)
-    return own
+    const attempt = this.#attempt(address, name, password, digest).finally(() => this.#underWay.delete(key))
+    this.#underWay.set(key, attempt)
+    return attempt
   }
 
   async #attempt(address: string, name: string, password: string, digest: Buffer): Promise<Login> {
-    const { attempts, check } = this.#options
+    const { attempts, check, clock } = this.#options
     const counted = await attempts.count(address, name)
     if (!counted.allowed) return { ok: false, reason: 'blocked', after: counted.after }
     const standing = this.#options.standing(name)
@@ -89,7 +86,7 @@ export class Logins {
     }
     if (!right) return wrong
     await attempts.right(address, name)
-    this.#remembered.set(name, { digest, standing })
+    this.#remembered.set(name, { digest, standing, until: clock.elapsed() + KEPT })
     return { ok: true }
   }
 
@@ -105,9 +102,8 @@ export class Logins {
 
   #remembers(name: string, digest: Buffer): boolean {
     const found = this.#remembered.get(name)
-    return (
-      found !== undefined && found.standing === this.#options.standing(name) && timingSafeEqual(found.digest, digest)
-    )
+    if (found === undefined || found.until <= this.#options.clock.elapsed()) return false
+    return found.standing === this.#options.standing(name) && timingSafeEqual(found.digest, digest)
   }
 
   /** The length stands in front, else `a` + `bc` and `ab` + `c` were the same credentials. */
