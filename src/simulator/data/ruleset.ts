@@ -1,6 +1,6 @@
 /** Rules and decoders as they stand in the XML files of a node: an uploaded file is read like a shipped one. */
-import { LRUCache } from 'lru-cache'
 import { FrameworkError } from '../model.ts'
+import { memo } from './memo.ts'
 import { elements, parseXml, textOf, type XmlElement } from './xml.ts'
 
 /** What conditions and options of a rule or decoder say; a name that occurs twice holds a list. */
@@ -45,38 +45,25 @@ type Files = ReadonlyMap<string, string>
 
 /** All rules by id. Throws 1201 where a file cannot be read, whichever it is: one bad file fails them all. */
 export function rulesOf(files: Files): Rule[] {
-  const rules = ruleFilesOf(files).flatMap((from) =>
-    readFile(files, from, readRules, 1201, 'Error reading rule files').map(
-      ({ id, description, level, groups, details, ...requirements }): Rule => ({
-        file: from.file,
-        path: from.path,
-        id,
-        description,
-        level,
-        status: from.status,
-        groups,
-        ...requirements,
-        details,
-      }),
-    ),
-  )
+  const rules = ruleFilesOf(files).flatMap((from) => {
+    const text = textIn(files, from)
+    const bodies = read(from, [1201, 'Error reading rule files'], () => rulesOnce(text, () => readRules(text)))
+    return bodies.map(({ id, description, level, ...rest }): Rule => {
+      return { file: from.file, path: from.path, id, description, level, status: from.status, ...rest }
+    })
+  })
   return rules.sort((a, b) => a.id - b.id)
 }
 
 /** All decoders by file and position. Throws 1501 where a file cannot be read. */
 export function decodersOf(files: Files): Decoder[] {
-  return decoderFilesOf(files).flatMap((from) =>
-    readFile(files, from, readDecoders, 1501, 'Error reading decoder files').map(
-      ({ name, position, details }): Decoder => ({
-        file: from.file,
-        path: from.path,
-        name,
-        position,
-        status: from.status,
-        details,
-      }),
-    ),
-  )
+  return decoderFilesOf(files).flatMap((from) => {
+    const text = textIn(files, from)
+    const bodies = read(from, [1501, 'Error reading decoder files'], () => decodersOnce(text, () => readDecoders(text)))
+    return bodies.map(({ name, position, details }): Decoder => {
+      return { file: from.file, path: from.path, name, position, status: from.status, details }
+    })
+  })
 }
 
 export function ruleFilesOf(files: Files): RulesetFile[] {
@@ -102,25 +89,19 @@ function filesIn(files: Files, folders: readonly string[], excluding: string): R
 }
 
 // By text: nodes share most of their files, and a text that was uploaded is a new key.
-const read = new LRUCache<string, readonly (RuleBody | DecoderBody)[]>({ max: 1000 })
+const rulesOnce = memo<readonly RuleBody[]>(500)
+const decodersOnce = memo<readonly DecoderBody[]>(500)
 
-function readFile<T extends RuleBody | DecoderBody>(
-  files: Files,
-  { path, file }: FromFile,
-  reader: (text: string) => readonly T[],
-  code: number,
-  message: string,
-): readonly T[] {
-  const text = files.get(`${path}/${file}`) ?? ''
-  const known = read.get(reader.name + text)
-  if (known !== undefined) return known as readonly T[]
+function read<T>({ path, file }: FromFile, [code, message]: readonly [number, string], reader: () => T): T {
   try {
-    const bodies = reader(text)
-    read.set(reader.name + text, bodies)
-    return bodies
+    return reader()
   } catch (fault) {
     throw new FrameworkError(code, `${message}: ${path}/${file}. ${fault instanceof Error ? fault.message : fault}`)
   }
+}
+
+function textIn(files: Files, { path, file }: FromFile): string {
+  return files.get(`${path}/${file}`) ?? ''
 }
 
 function readRules(text: string): readonly RuleBody[] {

@@ -1,7 +1,7 @@
 /** Inventory as the database of an agent holds it: a table for each kind, flat column names. */
-import { LRUCache } from 'lru-cache'
 import type { Row } from '../../model.ts'
 import type { Machine } from '../machine.ts'
+import { memo } from '../memo.ts'
 import { inventoryStamp } from '../times.ts'
 import { hardware, system } from './host.ts'
 import { addresses, interfaces, protocols } from './network.ts'
@@ -35,19 +35,17 @@ const tables: Readonly<Record<InventoryKind, (machine: Machine) => Row[]>> = {
 const withoutTime: ReadonlySet<InventoryKind> = new Set(['netaddr', 'netproto'])
 
 // Rows are pure functions of their key, and walking all agents makes the same ones again and again.
-const made = new LRUCache<string, readonly Row[]>({ max: 4000 })
+const madeOnce = memo<readonly Row[]>(4000)
 
 /** The rows of one kind in the order of the scan; the same array until the next scan. */
 export function inventoryRows(seed: number, machine: Machine, kind: InventoryKind): readonly Row[] {
   const { host, address, os, scanned } = machine
   const key = [seed, machine.key, kind, scanned.getTime(), host, address, os.name, os.version].join('\u0000')
-  const known = made.get(key)
-  if (known !== undefined) return known
-  const scan = {
-    scan_id: machine.passing(kind.startsWith('net') ? 'net scan' : `${kind} scan`).int(1, 2147483647),
-    ...(withoutTime.has(kind) ? {} : { scan_time: inventoryStamp(scanned) }),
-  }
-  const rows = tables[kind](machine).map((row) => ({ ...scan, ...row }))
-  made.set(key, rows)
-  return rows
+  return madeOnce(key, () => {
+    const scan = {
+      scan_id: machine.passing(kind.startsWith('net') ? 'net scan' : `${kind} scan`).int(1, 2147483647),
+      ...(withoutTime.has(kind) ? {} : { scan_time: inventoryStamp(scanned) }),
+    }
+    return tables[kind](machine).map((row) => ({ ...scan, ...row }))
+  })
 }

@@ -1,4 +1,4 @@
-/** Active configuration that managers and agents have alike; names of options are the product's. */
+/** Active configuration of scanners, log collector and modules; names of options are the product's. */
 
 const watched = ['/etc', '/usr/bin', '/usr/sbin', '/bin', '/sbin', '/boot'].map((dir) => ({
   opts: [
@@ -99,7 +99,6 @@ export const socket = [
 
 export const execdInternal = { execd: { request_timeout: 60, max_restart_lock: 600 } }
 
-/** The modules of an agent; a manager has some more. */
 export const modules = [
   { 'open-scap': { disabled: 'yes', 'scan-on-start': 'yes', interval: 86400, timeout: 1800 } },
   {

@@ -1,4 +1,4 @@
-/** Active configuration that managers alone have; names of options are the product's. */
+/** Active configuration of the daemons that only a manager has; names of options are the product's. */
 import { COMMANDS } from '../main-configuration.ts'
 
 export const internalOfAnalysis = {
