@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { kinds, type ValueKind } from '../../src/catalogue/schemas/kinds.ts'
+import { contract, idOf } from './facts.ts'
+
+const document = readFileSync(new URL('../../docs/contract-decisions.md', import.meta.url), 'utf8')
+const rows = document.split('\n').filter((line) => line.startsWith('| ') && !line.startsWith('|--'))
+/** The first table has five columns, the others have four. */
+const decisions = rows.map((row) => row.split('|')).filter((cells) => cells.length === 7)
+const disagreeing = contract.endpoints.filter((endpoint) => endpoint.disagreements !== undefined).map(idOf)
+
+t.test('each endpoint on which seed and real API disagree has its decision', async (t) => {
+  t.equal(disagreeing.length, 66)
+  for (const id of disagreeing) {
+    const own = decisions.filter((cells) => cells[1]?.includes(`\`${id}\``))
+    t.equal(own.length, 1, id)
+  }
+})
+
+t.test('no decision is written for an endpoint on which they agree', async (t) => {
+  const named = decisions.flatMap((cells) => [...(cells[1]?.matchAll(/`((?:GET|POST|PUT|DELETE) [^`]+)`/g) ?? [])])
+  for (const [, id = ''] of named) t.ok(disagreeing.includes(id), id)
+})
+
+t.test('each disagreement of the seed as a whole has its decision', async (t) => {
+  const numbers = rows.flatMap((row) => /^\| (S\d+):/.exec(row)?.[1] ?? [])
+  t.strictSame(
+    numbers,
+    contract.meta.seed_wide_disagreements.map((_, index) => `S${index + 1}`),
+  )
+})
+
+t.test('each kind of value that is stricter than the real one is named, and says why', async (t) => {
+  for (const [name, kind] of Object.entries<ValueKind>(kinds)) {
+    if (kind.wider === undefined) continue
+    t.ok(kind.because, `${name} has a reason`)
+    t.match(document, `\`${name}\``, name)
+  }
+})
+
+t.test('every row has all of its cells', async (t) => {
+  for (const row of rows) t.ok([6, 7].includes(row.split('|').length), row.slice(0, 80))
+})
