@@ -77,6 +77,9 @@ export interface Access {
   close(): Promise<void>
 }
 
+/** Seconds. */
+const A_DAY = 86_400
+
 /** Rejects with an `Error` in words when a setting, the users file or the folder of keys is wrong. */
 export async function createAccess(options: AccessOptions): Promise<Access> {
   check(options)
@@ -89,6 +92,9 @@ function check({ realm, tokens }: AccessOptions): void {
   if (!/^[ !#-[\]-~]+$/.test(realm)) throw new Error('access.realm: printable ASCII without quotes and backslashes')
   if (!Number.isInteger(tokens.lifetime) || tokens.lifetime < 1 || tokens.lifetime > 900)
     throw new Error('access.tokens.lifetime: 1 to 900 seconds')
+  for (const { issuer, lifetime = 1 } of tokens.issuers)
+    if (!(lifetime >= 1 && lifetime <= A_DAY))
+      throw new Error(`access.tokens.issuers: ${issuer}: lifetime: 1 second to 1 day`)
   const names = [tokens.issuer, ...tokens.issuers.map(({ issuer }) => issuer)]
   const twice = names.find((name, index) => names.indexOf(name) < index)
   if (twice !== undefined) throw new Error(`access.tokens.issuers: ${twice} stands there twice`)

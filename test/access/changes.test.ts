@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto'
-import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { putUser, removeUser } from '../../src/auth/htpasswd.ts'
@@ -55,6 +55,16 @@ t.test(
     await soon(async () => (await edge.ask([basic('bob', passwords.bob), 'X-Address: 10.0.0.1'])).status === 200)
   },
 )
+
+t.test('a file behind a link is followed, though no notice comes from its folder', async (t) => {
+  const target = await usersFile(t)
+  const link = join(await folder(t), 'users')
+  await symlink(target, link)
+  const edge = await startEdge(t, { users: { file: link } })
+  t.equal((await edge.ask([basic('bob', passwords.bob)])).status, 200)
+  await removeUser(target, 'bob')
+  await soon(async () => (await edge.ask([basic('bob', passwords.bob)])).status === 401)
+})
 
 t.test('a token of one replica is good at another; an old key verifies until it is taken away (T05)', async (t) => {
   const keys = await folder(t)

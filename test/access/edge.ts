@@ -1,5 +1,5 @@
 /** A small edge on a real socket: authentication, the token operations and one path that tells who came. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -126,11 +126,6 @@ export async function tokenOf(edge: Edge, name: keyof typeof passwords): Promise
   const reply = await edge.ask([basic(name, passwords[name])], 'POST /security/user/authenticate')
   const { data } = JSON.parse(reply.text) as { data: { token: string } }
   return data.token
-}
-
-/** Replaces a file as an editor in place does. */
-export async function overwrite(path: string, text: string): Promise<void> {
-  await writeFile(path, text)
 }
 
 /** Asks again until the condition holds; rejects after a second and a half, in which every change must have been seen. */
