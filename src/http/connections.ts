@@ -1,5 +1,6 @@
 /** The events of one server: which request passes, which is refused, and which connection is too slow. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { EdgeError } from '../errors.ts'
 import { type FramingRules, framingFault } from './framing.ts'
@@ -30,6 +31,8 @@ export function attach(server: Server, handler: Serve, options: ListenerOptions 
     handler(request, response)
   }, limits.pipelined)
 
+  // With TLS the connection of requests is the one inside.
+  server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => gate.open(socket))
   server.on('request', gate.enter)
   server.on('checkExpectation', gate.enter)
   server.on('checkContinue', (request, response) => {

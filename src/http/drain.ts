@@ -13,21 +13,41 @@ export interface DrainOptions {
 }
 
 const STEP = 100
+/** How long arrivals may delay the closing at least, however short the notice. */
+const LEAST = 1000
 
 /** Resolves when the last connection is closed: `true` if all ended by themselves, `false` if the limit cut some. */
 export async function drain(listener: Listener, { notice, limit }: DrainOptions): Promise<boolean> {
   const end = performance.now() + limit
   listener.announceClose()
+  const quiet = watchArrivals(listener)
   await wait(Math.min(notice, limit))
+  await quiet(Math.min(performance.now() + Math.max(notice, LEAST), end))
+
   const closed = Promise.all(listener.servers.map((server) => new Promise((resolve) => server.close(resolve)))).then(
     () => true,
   )
-  for (;;) {
+  while (performance.now() < end) {
     listener.closeIdle()
     if (await Promise.race([closed, wait(STEP, false)])) return true
-    if (performance.now() >= end) break
   }
   for (const server of listener.servers) server.closeAllConnections()
   await closed
   return false
+}
+
+/**
+ * Connections that the kernel has taken but this process has not yet (one for each turn of the event loop) are
+ * reset when the port closes. So it closes when none has come for a while, or at the latest at `end`.
+ */
+function watchArrivals(listener: Listener): (end: number) => Promise<void> {
+  let last = performance.now()
+  for (const server of listener.servers) {
+    server.on('connection', () => {
+      last = performance.now()
+    })
+  }
+  return async (end) => {
+    while (performance.now() < end && performance.now() - last < STEP) await wait(STEP / 4)
+  }
 }

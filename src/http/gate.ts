@@ -12,6 +12,8 @@ export type Serve = (request: IncomingMessage, response: ServerResponse) => void
 interface Lane {
   readonly socket: Socket
   busy: boolean
+  /** `performance.now()` of its opening or of its last answer. */
+  idleSince: number
   atWork: { readonly request: IncomingMessage; readonly response: ServerResponse } | undefined
   readonly waiting: { readonly request: IncomingMessage; readonly response: ServerResponse }[]
   /** What is to be done when the lane is empty: the refusal of what came after the last good request. */
@@ -42,6 +44,17 @@ export class Gate {
     }
     lane.waiting.push({ request, response })
     if (lane.waiting.length > this.#pipelined) lane.socket.destroy()
+  }
+
+  /** Knows a connection from its beginning on. */
+  open(socket: Socket): void {
+    this.#laneOf(socket)
+  }
+
+  /** Cuts the connections that have nothing at work and have been so for that many milliseconds. */
+  closeIdle(longest: number): void {
+    const latest = performance.now() - longest
+    for (const { socket, busy, idleSince } of this.#lanes.values()) if (!busy && idleSince <= latest) socket.destroy()
   }
 
   /** From now on every answer closes its connection. */
@@ -77,7 +90,14 @@ export class Gate {
   #laneOf(socket: Socket): Lane {
     const known = this.#lanes.get(socket)
     if (known) return known
-    const lane: Lane = { socket, busy: false, atWork: undefined, waiting: [], last: undefined }
+    const lane: Lane = {
+      socket,
+      busy: false,
+      idleSince: performance.now(),
+      atWork: undefined,
+      waiting: [],
+      last: undefined,
+    }
     this.#lanes.set(socket, lane)
     lingerOnClose(socket)
     socket.once('close', () => this.#lanes.delete(socket))
@@ -104,6 +124,7 @@ export class Gate {
       setImmediate(() => this.#start(lane, next.request, next.response))
     } else {
       lane.busy = false
+      lane.idleSince = performance.now()
       lane.last?.()
     }
   }

@@ -51,7 +51,7 @@ export interface Listener {
   reloadTls(): Promise<boolean>
   /** From now on every answer closes its connection. */
   announceClose(): void
-  /** Closes the connections on which nothing is under way. */
+  /** Closes the connections on which nothing is under way, and, after the time for headers, those that are silent. */
   closeIdle(): void
 }
 
@@ -101,6 +101,8 @@ export async function createListener(options: ListenerOptions): Promise<Listener
     },
     closeIdle: () => {
       for (const server of servers) server.closeIdleConnections()
+      // A closed server of Node no longer looks at its limits of time.
+      for (const gate of gates) gate.closeIdle(options.timeouts.headers)
     },
   }
 }
