@@ -9,6 +9,7 @@ import { checkCatalogue } from './catalogue/check.ts'
 import { catalogue, permissions } from './catalogue/index.ts'
 import { type Cluster, createCluster } from './cluster/index.ts'
 import type { Config } from './config.ts'
+import { EdgeError } from './errors.ts'
 import { authentication, tokenIssuer } from './http/authenticate.ts'
 import { clientAddress } from './http/client-address.ts'
 import { drain } from './http/drain.ts'
@@ -54,7 +55,7 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
     const reasons = [...(draining ? ['draining'] : []), ...(reachable(cluster) ? [] : ['no node is available'])]
     return { ok: reasons.length === 0, reasons }
   }
-  const operations = createOperations({ ready, openApi: openApiDocument(catalogue, { errors: true }), log })
+  const operations = createOperations({ ready, openApi: openApiDocument(catalogue), log })
 
   const close = async (): Promise<void> => {
     await Promise.all([app.close(), operations.close(), access.close(), cluster.close()])
@@ -130,7 +131,8 @@ async function buildAccess(config: Config, cluster: Cluster, log: Logger): Promi
       ...(access.tokens.keys !== undefined && { keys: access.tokens.keys }),
       issuer: 'manager-edge',
       audience: 'manager-edge',
-      issuers: access.tokens.issuers,
+      // Settings are in milliseconds, tokens in seconds.
+      issuers: access.tokens.issuers.map((each) => ({ ...each, lifetime: each.lifetime / 1000 })),
     },
     limits: {
       failedLogins: access.limits.failedLogins,
@@ -157,7 +159,7 @@ function askManager(cluster: Cluster, timeout: number): (username: string, passw
     })
     if (result.ok) return result.reply.status === 200
     if (result.fault === 'refusedCredentials') return false
-    throw new Error(`the manager cannot be asked: ${result.detail}`)
+    throw new EdgeError(920, ` to check the credentials: ${result.detail}`)
   }
 }
 

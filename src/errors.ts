@@ -91,6 +91,11 @@ export const errors = {
   908: { status: 414, message: 'URL too long', remedy: 'send a URL of at most 8 KiB' },
   909: { status: 417, message: 'Expectation not known', remedy: 'send no Expect header but 100-continue' },
   910: { status: 421, message: 'Host not served here', remedy: 'use one of the names in listen.hosts' },
+  911: {
+    status: 503,
+    message: 'Keys of the token issuer cannot be read',
+    remedy: 'look at the issuer and at access.tokens.issuers; come again as Retry-After says',
+  },
   920: { status: 503, message: 'No node available', remedy: 'look at the nodes; the answer names when to come again' },
   921: {
     status: 503,

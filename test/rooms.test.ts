@@ -29,7 +29,7 @@ const table: Readonly<Record<string, Room>> = {
   },
   operations: { rooms: ['catalogue', 'layout', 'errors'], packages: ['fastify'] },
   config: { rooms: [], packages: ['yaml', 'typebox', 'ajv'] },
-  simulator: { rooms: ['catalogue', 'collection', 'layout'], packages: ['saxes'] },
+  simulator: { rooms: ['catalogue', 'collection', 'layout', 'errors'], packages: ['saxes'] },
   errors: { rooms: [], packages: [] },
 }
 

@@ -23,7 +23,7 @@ const asymmetric = ['EdDSA', 'RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512
 /** The plugin writes to the reply only to challenge, and here it does not. */
 const noReply = {} as FastifyReply
 
-/** Registers what it needs on the app, once; gives the function that runs for each request. It rejects with 900, 901, 903, 904 or 920. */
+/** Registers what it needs on the app, once; gives the function that runs for each request. It rejects with 900, 901, 903, 904 or 911. */
 export async function authentication(
   app: FastifyInstance,
   access: Access,
@@ -112,9 +112,7 @@ function refuse(access: Access, refusal: Refusal): EdgeError {
     case 'busy':
       return new EdgeError(903, '', { headers: later(refusal.after) })
     case 'unavailable':
-      return new EdgeError(920, ' to verify the token: the keys of its issuer cannot be read', {
-        headers: later(refusal.after),
-      })
+      return new EdgeError(911, '', { headers: later(refusal.after) })
   }
 }
 
