@@ -1,7 +1,7 @@
 import { CollectionError } from './error.ts'
 import { type Operator, parseQuery, type Query } from './query.ts'
 import { like } from './search.ts'
-import type { ArraySource, DatabaseSource, Element, FieldKind, Source } from './source.ts'
+import type { DatabaseSource, Element, FieldKind, Source } from './source.ts'
 import { before, timeFrame } from './time.ts'
 import { asNumber, asText, compareKeys, entry, type Key, valueAt } from './value.ts'
 
@@ -21,7 +21,7 @@ const STATES: readonly string[] = ['active', 'disconnected', 'pending', 'neverco
 export function readConditions(text: string, source: Source, now: Date): Test {
   const parsed = parseQuery(text)
   if (!parsed.ok) throw new CollectionError(1407)
-  const condition = source.engine === 'database' ? databaseCondition(source, now) : arrayCondition(source)
+  const condition = source.engine === 'database' ? databaseCondition(source, now) : arrayCondition
   return testOf(parsed.query, condition) ?? (() => true)
 }
 
@@ -116,13 +116,11 @@ function dateTest(operator: Operator, value: string, now: Date): ValueTest {
 }
 
 /** Array sources: case counts, `~` is "begins with", only the fields of the element itself are found. */
-function arrayCondition(_source: ArraySource): (one: Condition) => Test {
-  return ({ field, operator, value }) => {
-    const test = exactTest(operator === '!=' ? '=' : operator, value)
-    return (element) => {
-      const found = typeof element === 'object' && Object.hasOwn(element, field) ? element[field] : undefined
-      return found !== undefined && found !== null && anyMember(operator, test)(found)
-    }
+function arrayCondition({ field, operator, value }: Condition): Test {
+  const test = exactTest(operator === '!=' ? '=' : operator, value)
+  return (element) => {
+    const found = typeof element === 'object' && Object.hasOwn(element, field) ? element[field] : undefined
+    return found !== undefined && found !== null && anyMember(operator, test)(found)
   }
 }
 
