@@ -1,5 +1,6 @@
 /** Commands to an agent. */
-import { type Endpoint, write } from './endpoint.ts'
+import type { Endpoint } from './endpoint.ts'
+import { write } from './record.ts'
 import { message } from './schemas/answers.ts'
 import { fieldTypes } from './schemas/bodies.ts'
 import { agentId } from './schemas/params.ts'

@@ -1,5 +1,6 @@
 /** What agents are told to do by the nodes that they report to: restart, upgrade. */
-import { type Endpoint, write } from './endpoint.ts'
+import type { Endpoint } from './endpoint.ts'
+import { write } from './record.ts'
 import { affected, message } from './schemas/answers.ts'
 import { agentIdList, fieldTypes } from './schemas/bodies.ts'
 import { agentId, filter, groupId } from './schemas/params.ts'

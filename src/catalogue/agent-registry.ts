@@ -1,5 +1,6 @@
 /** How agents come and go: the registry on the master. */
-import { type Endpoint, type Field, type StaleWhen, write } from './endpoint.ts'
+import type { Endpoint, Field, StaleWhen } from './endpoint.ts'
+import { write } from './record.ts'
 import { affected, objectOf } from './schemas/answers.ts'
 import { fieldTypes } from './schemas/bodies.ts'
 import { agentId, agentIds, agentName, agentStatus, filter, olderThan } from './schemas/params.ts'

@@ -1,5 +1,6 @@
 /** What is read of agents. */
-import { type Endpoint, read } from './endpoint.ts'
+import type { Endpoint } from './endpoint.ts'
+import { read } from './record.ts'
 import { collectionOf, message, objectOf, textOf } from './schemas/answers.ts'
 import {
   agentId,

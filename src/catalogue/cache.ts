@@ -1,5 +1,6 @@
 /** The edge's own cache, under the paths of the manager's. */
-import { type Endpoint, read, write } from './endpoint.ts'
+import type { Endpoint } from './endpoint.ts'
+import { read, write } from './record.ts'
 import { objectOf } from './schemas/answers.ts'
 import { filter } from './schemas/params.ts'
 

@@ -1,5 +1,6 @@
 /** CIS-CAT results of one agent and of all. */
-import { type Endpoint, read } from './endpoint.ts'
+import type { Endpoint } from './endpoint.ts'
+import { read } from './record.ts'
 import { collectionOf } from './schemas/answers.ts'
 import { agentId, filter, hiddenQ, list, select } from './schemas/params.ts'
 import { keepIn, ofAgent } from './schemas/tags.ts'

@@ -1,5 +1,6 @@
 /** The cluster as a whole: who is in it, how it fares, and calls to all of its nodes. */
-import { type Endpoint, read, write } from './endpoint.ts'
+import type { Endpoint } from './endpoint.ts'
+import { read, write } from './record.ts'
 import { collectionOf, message, objectOf } from './schemas/answers.ts'
 import { filter, hiddenQ, hiddenSelect, list, select } from './schemas/params.ts'
 import { keepIn } from './schemas/tags.ts'

@@ -1,5 +1,6 @@
 /** Agent groups: their members and the files that their members share, all on the master. */
-import { type Body, type Endpoint, read, write } from './endpoint.ts'
+import type { Body, Endpoint } from './endpoint.ts'
+import { read, write } from './record.ts'
 import { affected, collectionOf, message, objectOf } from './schemas/answers.ts'
 import { agentIdList, fieldTypes } from './schemas/bodies.ts'
 import {

@@ -1,5 +1,6 @@
 /** CDB lists, as the master holds them. */
-import { type Endpoint, read } from './endpoint.ts'
+import type { Endpoint } from './endpoint.ts'
+import { read } from './record.ts'
 import { collectionOf } from './schemas/answers.ts'
 import { filter, unboundedList } from './schemas/params.ts'
 import { keepIn } from './schemas/tags.ts'

@@ -1,5 +1,6 @@
 /** Rootkit detection: findings of an agent, and scans. A scan of either kind runs both (contract, semantics.md section 7). */
-import { type Endpoint, read, write } from './endpoint.ts'
+import type { Endpoint } from './endpoint.ts'
+import { read, write } from './record.ts'
 import { collectionOf, message, scanTimes } from './schemas/answers.ts'
 import { agentId, failingQ, filter, hiddenQ, hiddenSelect, list } from './schemas/params.ts'
 import { keepIn, ofAgent } from './schemas/tags.ts'

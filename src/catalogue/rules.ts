@@ -1,5 +1,6 @@
 /** Rules and the catalogues of what they name; the cluster holds them equal on all nodes. */
-import { type Endpoint, read } from './endpoint.ts'
+import type { Endpoint } from './endpoint.ts'
+import { read } from './record.ts'
 import { collectionOf } from './schemas/answers.ts'
 import {
   download,

@@ -1,5 +1,6 @@
 /** Security configuration assessment of an agent. */
-import { type Endpoint, read } from './endpoint.ts'
+import type { Endpoint } from './endpoint.ts'
+import { read } from './record.ts'
 import { collectionOf } from './schemas/answers.ts'
 import { agentId, filter, hiddenQ, hiddenSelect, list, q } from './schemas/params.ts'
 import { keepIn, ofAgent } from './schemas/tags.ts'

@@ -1,5 +1,6 @@
 /** What clients ask before anything else, beyond the seed: who is there, and in which version. */
-import { type Endpoint, read } from './endpoint.ts'
+import type { Endpoint } from './endpoint.ts'
+import { read } from './record.ts'
 import { objectOf, textOf } from './schemas/answers.ts'
 import { keepIn } from './schemas/tags.ts'
 import { anyNode, masterItself } from './schemas/targets.ts'

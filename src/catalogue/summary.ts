@@ -1,5 +1,6 @@
 /** Summaries over all agents. */
-import { type Endpoint, read } from './endpoint.ts'
+import type { Endpoint } from './endpoint.ts'
+import { read } from './record.ts'
 import { objectOf } from './schemas/answers.ts'
 import { keepIn, memberships } from './schemas/tags.ts'
 import { master } from './schemas/targets.ts'

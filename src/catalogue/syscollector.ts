@@ -2,7 +2,8 @@
  * Inventory. One table of kinds: each is read of one agent, and of all agents at once (experimental). The seed's
  * agent id filter over all agents is not listed: the real API refuses it (604), and so does the edge for now.
  */
-import { type Endpoint, type Param, read } from './endpoint.ts'
+import type { Endpoint, Param } from './endpoint.ts'
+import { read } from './record.ts'
 import { collectionOf, objectOf } from './schemas/answers.ts'
 import type { Kind } from './schemas/kinds.ts'
 import { agentId, filter, hiddenQ, list, select } from './schemas/params.ts'

@@ -1,5 +1,6 @@
 /** Tokens of the edge's own, beyond the seed: Basic credentials in, a Bearer token out. */
-import { type Endpoint, read, write } from './endpoint.ts'
+import type { Endpoint } from './endpoint.ts'
+import { read, write } from './record.ts'
 import { message, objectOf } from './schemas/answers.ts'
 
 const common = {

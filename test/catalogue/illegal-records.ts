@@ -1,5 +1,6 @@
 /** Records that must not compile. `tsc --noEmit` fails here as soon as one of them does. */
-import { type Body, type Endpoint, type Keep, read, type Target, write } from '../../src/catalogue/endpoint.ts'
+import type { Body, Endpoint, Keep, Target } from '../../src/catalogue/endpoint.ts'
+import { read, write } from '../../src/catalogue/record.ts'
 import { collectionOf, message } from '../../src/catalogue/schemas/answers.ts'
 import { agentId, filter, list } from '../../src/catalogue/schemas/params.ts'
 import { keepIn } from '../../src/catalogue/schemas/tags.ts'

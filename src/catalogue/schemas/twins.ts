@@ -2,21 +2,20 @@
  * Twins: one description of something that a node says of itself or that can be done to it gives two records,
  * `/manager/…` (the master) and `/cluster/:node_id/…` (that node). What twins differ in is said here, once.
  */
-import {
-  type AnswerShape,
-  type CacheGroup,
-  type Endpoint,
-  type Keep,
-  type Param,
-  type Permission,
-  read,
-  type Secret,
-  type StaleWhen,
-  type Tag,
-  type Target,
-  type Write,
-  write,
+import type {
+  AnswerShape,
+  CacheGroup,
+  Endpoint,
+  Keep,
+  Param,
+  Permission,
+  Secret,
+  StaleWhen,
+  Tag,
+  Target,
+  Write,
 } from '../endpoint.ts'
+import { read, write } from '../record.ts'
 import { nodeId } from './params.ts'
 import { keepIn } from './tags.ts'
 import { masterByTwin } from './targets.ts'
