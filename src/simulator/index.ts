@@ -42,6 +42,7 @@ export interface Simulator {
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   const { experimental = true, username = 'edge', password = 'simulated', remember = true } = options
   const endpoints = catalogue.filter((endpoint) => served(endpoint, experimental))
+  refuseGaps(endpoints)
   const world = createWorld(options)
   const listeners = new Map<string, Listener>()
   const faults = faultTable(
@@ -70,13 +71,13 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   return { world, nodes: world.nodes, seen, thrown, faults, close }
 }
 
-function served(endpoint: Endpoint, withExperimental: boolean): boolean {
-  const { target, experimental } = endpoint
-  return (
-    target.kind !== 'edge' &&
-    handlers[handlerKey(endpoint)] !== undefined &&
-    (withExperimental || experimental !== true)
-  )
+function served({ target, experimental }: Endpoint, withExperimental: boolean): boolean {
+  return target.kind !== 'edge' && (withExperimental || experimental !== true)
+}
+
+function refuseGaps(endpoints: readonly Endpoint[]): void {
+  const missing = endpoints.map(handlerKey).filter((key) => handlers[key] === undefined)
+  if (missing.length > 0) throw new Error(`Write a handler in src/simulator/handlers for ${missing.join(', ')}`)
 }
 
 async function strikeNode(world: World, listeners: Map<string, Listener>, name: string, fault: Fault): Promise<void> {

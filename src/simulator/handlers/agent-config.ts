@@ -1,8 +1,9 @@
 /** What an active agent answers when its node asks for the configuration that it runs with. */
 import { statusOf } from '../agent-state.ts'
-import type { SimAgent, SimHandler, SimHandlers, World } from '../model.ts'
+import type { SimAgent, SimHandlers, SimRequest, World } from '../model.ts'
 import { refusal } from '../texts.ts'
 import { findAgent } from './agents.ts'
+import { managerConfig } from './configuration.ts'
 
 type Configuration = (agent: SimAgent, world: World) => unknown
 
@@ -81,30 +82,28 @@ const components: Readonly<Record<string, Readonly<Record<string, Configuration>
 /** Agents tell their configuration since this version. */
 const SINCE = [3, 7] as const
 
-/**
- * Refused in this order: unknown, not active, too old, and only then a component that there is not (recorded).
- * `askManager` answers for `000`: the manager runs the same components but the agent's own.
- */
-export function agentConfigHandlers(askManager: SimHandler): SimHandlers {
-  return {
-    'GET /agents/:agent_id/config/:component/:configuration': (request) => {
-      const { world, params } = request
-      const { component = '', configuration = '' } = params
-      const agent = findAgent(world, params.agent_id)
-      if (agent.id === '000' && component === 'agent') throw refusal(1117)
-      if (agent.id === '000') return askManager(request)
-      if (statusOf(agent, world.now()) !== 'Active') throw refusal(1740)
-      if (isTooOld(agent)) throw refusal(1735)
-      const known = components[component]
-      if (known === undefined) throw refusal(1101)
-      const configure = known[configuration]
-      if (configure === undefined) throw refusal(1116)
-      return { [configuration]: configure(agent, world) }
-    },
-  }
+/** Refused in this order: unknown, not active, too old, and only then a component that there is not (recorded). */
+function ask(request: SimRequest): unknown {
+  const { world, params } = request
+  const { component = '', configuration = '' } = params
+  const agent = findAgent(world, params.agent_id)
+  // The manager runs the same components but the agent's own.
+  if (agent.id === '000' && component === 'agent') throw refusal(1117)
+  if (agent.id === '000') return managerConfig(request)
+  if (statusOf(agent, world.now()) !== 'Active') throw refusal(1740)
+  if (isTooOld(agent)) throw refusal(1735)
+  const known = components[component]
+  if (known === undefined) throw refusal(1101)
+  const configure = known[configuration]
+  if (configure === undefined) throw refusal(1116)
+  return { [configuration]: configure(agent, world) }
 }
 
 function isTooOld({ version = '' }: SimAgent): boolean {
   const [, major = 0, minor = 0] = (/v(\d+)\.(\d+)/.exec(version) ?? []).map(Number)
   return major < SINCE[0] || (major === SINCE[0] && minor < SINCE[1])
+}
+
+export const agentConfigHandlers: SimHandlers = {
+  'GET /agents/:agent_id/config/:component/:configuration': ask,
 }

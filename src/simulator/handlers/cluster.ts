@@ -6,7 +6,7 @@ import { after, stamp } from '../data/times.ts'
 import type { SimHandlers, SimNode, SimRequest, World } from '../model.ts'
 import { refusal } from '../texts.ts'
 
-const CLUSTER = 'wazuh'
+const CLUSTER = 'cluster'
 
 /** Master first, only nodes that are connected; 3012 where there is no cluster to ask. */
 function connectedNodes({ world, node }: SimRequest): SimNode[] {

@@ -1,24 +1,40 @@
 /** Every handler of the simulated manager, by the catalogue's method and path. */
 import type { SimHandlers } from '../model.ts'
-import { refusal } from '../texts.ts'
 import { agentConfigHandlers } from './agent-config.ts'
 import { agentHandlers } from './agents.ts'
+import { ciscatHandlers } from './ciscat.ts'
 import { clusterHandlers } from './cluster.ts'
+import { fileHandlers } from './files.ts'
 import { groupConfigHandlers } from './group-config.ts'
 import { groupHandlers } from './groups.ts'
+import { hotfixHandlers } from './hotfixes.ts'
+import { inventoryHandlers } from './inventory.ts'
+import { listHandlers } from './lists.ts'
+import { managerHandlers } from './manager.ts'
 import { registryHandlers } from './registry.ts'
 import { commandHandlers } from './restart.ts'
+import { rulesetHandlers } from './ruleset.ts'
+import { scaHandlers } from './sca.ts'
+import { scanHandlers } from './scans.ts'
 import { summaryHandlers } from './summary.ts'
 
+/** `/cluster/:node_id/…` is not among them: that node carries out its `/manager/…` twin. */
 export const handlers: SimHandlers = {
-  ...agentConfigHandlers(() => {
-    throw refusal(1117)
-  }),
   ...agentHandlers,
+  ...agentConfigHandlers,
   ...registryHandlers,
   ...commandHandlers,
   ...groupHandlers,
   ...groupConfigHandlers,
   ...summaryHandlers,
   ...clusterHandlers,
+  ...managerHandlers,
+  ...fileHandlers,
+  ...rulesetHandlers,
+  ...listHandlers,
+  ...hotfixHandlers,
+  ...inventoryHandlers,
+  ...scanHandlers,
+  ...scaHandlers,
+  ...ciscatHandlers,
 }
