@@ -4,7 +4,7 @@ import { indent, parseXml } from '../data/xml.ts'
 import { FrameworkError, type SimHandlers, type SimNode, type SimRequest } from '../model.ts'
 import { refusal } from '../texts.ts'
 
-/** The text as it is stored, byte for byte. With `validation=true` a list has to be XML too (a quirk). */
+/** The text as it is stored, byte for byte. With `validation=true` a list too is read as XML. */
 function readFile({ node, query }: SimRequest): string {
   const path = query.path ?? ''
   const text = node.files.get(path)

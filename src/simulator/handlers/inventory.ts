@@ -41,9 +41,9 @@ function ofAll(kind: InventoryKind): SimHandler {
     })
 }
 
-export const inventoryHandlers: SimHandlers = Object.fromEntries([
-  ...kinds.map((kind) => [`GET /syscollector/:agent_id/${kind}`, ofAgent(kind)] as const),
-  ...kinds
-    .filter((kind) => kind !== 'hotfixes')
-    .map((kind) => [`GET /experimental/syscollector/${kind}`, ofAll(kind)] as const),
-])
+export const inventoryHandlers: SimHandlers = Object.fromEntries(
+  kinds.flatMap((kind) => [
+    [`GET /syscollector/:agent_id/${kind}`, ofAgent(kind)] as const,
+    [`GET /experimental/syscollector/${kind}`, ofAll(kind)] as const,
+  ]),
+)

@@ -67,11 +67,11 @@ const starting: readonly Daemon[] = [
 export function logEntries(world: World, node: SimNode): LogEntry[] {
   const now = world.now()
   const first = midnight(now, 1)
-  const count = Math.floor((now.getTime() - first.getTime()) / 1000 / EVERY)
-  const said = Array.from({ length: count }, (_, slot) => regularEntry(world, node, first, slot))
+  const begun = Math.ceil((now.getTime() - first.getTime()) / 1000 / EVERY)
+  const said = Array.from({ length: begun }, (_, slot) => regularEntry(world, node, first, slot))
   const since = stamp(node.startedAt)
   const starts = node.startedAt >= first && node.startedAt <= now ? startEntries(node, since) : []
-  const known = said.filter((entry) => isKnown(entry, node))
+  const known = said.filter((entry) => entry.timestamp <= stamp(now) && isKnown(entry, node))
   return [...known, ...starts].sort((a, b) => (a.timestamp < b.timestamp ? 1 : a.timestamp > b.timestamp ? -1 : 0))
 }
 
