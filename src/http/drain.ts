@@ -13,8 +13,10 @@ export interface DrainOptions {
 }
 
 const STEP = 100
-/** How long arrivals may delay the closing at least, however short the notice. */
-const LEAST = 1000
+/** Milliseconds without a new connection after which none is expected any more. */
+const QUIET = 100
+/** Milliseconds that a request waits for the port to close, at most. */
+const HOLD = 1000
 
 /** Resolves when the last connection is closed: `true` if all ended by themselves, `false` if the limit cut some. */
 export async function drain(listener: Listener, { notice, limit }: DrainOptions): Promise<boolean> {
@@ -22,32 +24,39 @@ export async function drain(listener: Listener, { notice, limit }: DrainOptions)
   listener.announceClose()
   const quiet = watchArrivals(listener)
   await wait(Math.min(notice, limit))
-  await quiet(Math.min(performance.now() + Math.max(notice, LEAST), end))
+  await untilNobodyComes(listener, quiet)
+  const closed = Promise.all(listener.servers.map((server) => new Promise((resolve) => server.close(resolve))))
+  listener.release()
 
-  const closed = Promise.all(listener.servers.map((server) => new Promise((resolve) => server.close(resolve)))).then(
-    () => true,
-  )
+  const ended = closed.then(() => true)
   while (performance.now() < end) {
     listener.closeIdle()
-    if (await Promise.race([closed, wait(STEP, false)])) return true
+    if (await Promise.race([ended, wait(STEP, false)])) return true
   }
   for (const server of listener.servers) server.closeAllConnections()
   await closed
   return false
 }
 
-/**
- * Connections that the kernel has taken but this process has not yet (one for each turn of the event loop) are
- * reset when the port closes. So it closes when none has come for a while, or at the latest at `end`.
- */
-function watchArrivals(listener: Listener): (end: number) => Promise<void> {
-  let last = performance.now()
+/** Gives the milliseconds since the last new connection. */
+function watchArrivals(listener: Listener): () => number {
+  let last = performance.now() - QUIET
   for (const server of listener.servers) {
     server.on('connection', () => {
       last = performance.now()
     })
   }
-  return async (end) => {
-    while (performance.now() < end && performance.now() - last < STEP) await wait(STEP / 4)
-  }
+  return () => performance.now() - last
+}
+
+/**
+ * Connections that the kernel has taken but this process has not yet (one for each turn of the event loop) are
+ * reset when the port closes. Those that still come are clients whose answer has just closed their connection.
+ * So answers are held back until nobody comes any more, the port closes, and then the answers go out.
+ */
+async function untilNobodyComes(listener: Listener, quiet: () => number): Promise<void> {
+  if (quiet() >= QUIET) return
+  listener.hold()
+  const latest = performance.now() + HOLD
+  while (quiet() < QUIET && performance.now() < latest) await wait(QUIET / 10)
 }

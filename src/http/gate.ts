@@ -25,6 +25,8 @@ export class Gate {
   readonly #serve: Serve
   readonly #pipelined: number
   #draining = false
+  /** Requests that came while the gate is held; `undefined`: it is open. */
+  #held: (() => void)[] | undefined
 
   /** `pipelined`: how many requests may wait behind the one at work. */
   constructor(serve: Serve, pipelined: number) {
@@ -61,6 +63,17 @@ export class Gate {
   drain(): void {
     this.#draining = true
     for (const { atWork } of this.#lanes.values()) if (atWork) closeAfter(atWork.response)
+  }
+
+  /** Requests that come from now on wait, unanswered, until the release. */
+  hold(): void {
+    this.#held ??= []
+  }
+
+  release(): void {
+    const held = this.#held ?? []
+    this.#held = undefined
+    for (const start of held) start()
   }
 
   /**
@@ -109,7 +122,8 @@ export class Gate {
     lane.atWork = { request, response }
     response.once('close', () => this.#next(lane))
     if (this.#draining) closeAfter(response)
-    this.#serve(request, response)
+    if (this.#held) this.#held.push(() => this.#serve(request, response))
+    else this.#serve(request, response)
   }
 
   /** The next one begins in a turn of its own: other connections come in between. */

@@ -51,6 +51,10 @@ export interface Listener {
   reloadTls(): Promise<boolean>
   /** From now on every answer closes its connection. */
   announceClose(): void
+  /** Lets requests wait that come from now on. */
+  hold(): void
+  /** Serves those that waited, and all others again. */
+  release(): void
   /** Closes the connections on which nothing is under way, and, after the time for headers, those that are silent. */
   closeIdle(): void
 }
@@ -98,6 +102,12 @@ export async function createListener(options: ListenerOptions): Promise<Listener
     },
     announceClose: () => {
       for (const gate of gates) gate.drain()
+    },
+    hold: () => {
+      for (const gate of gates) gate.hold()
+    },
+    release: () => {
+      for (const gate of gates) gate.release()
     },
     closeIdle: () => {
       for (const server of servers) server.closeIdleConnections()

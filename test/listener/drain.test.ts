@@ -50,7 +50,7 @@ t.test('two replicas under a load of kept connections: no reset, no 503', async 
   })
   await wait(200)
   const began = answers.length
-  const clean = drain(leaving.listener, { notice: 1000, limit: 10_000 })
+  const clean = drain(leaving.listener, { notice: 500, limit: 10_000 })
   await wait(100)
   targets = [staying.port]
   t.equal(await clean, true, 'ended by itself')
@@ -111,4 +111,27 @@ t.test("Fastify's own close still works afterwards", async (t) => {
   const { listener, app } = await serve(t)
   t.equal(await drain(listener, { notice: 0, limit: 1000 }), true)
   await t.resolves(app.close())
+})
+
+t.test('clients that come again at once, until the port is closed, lose nothing', async (t) => {
+  const { port, listener } = await serve(t)
+  const failures: unknown[] = []
+  let answered = 0
+  const clients = Array.from({ length: 60 }, async () => {
+    const agent = agentFor(t, 1)
+    for (;;) {
+      const fault = await get(port, agent).then(
+        () => undefined,
+        (cause: NodeJS.ErrnoException) => cause,
+      )
+      if (fault?.code === 'ECONNREFUSED') return
+      if (fault) failures.push(fault)
+      else answered++
+    }
+  })
+  await wait(200)
+  t.equal(await drain(listener, { notice: 200, limit: 10_000 }), true)
+  await Promise.all(clients)
+  t.strictSame(failures, [])
+  t.ok(answered > 60, `${answered} answers`)
 })
