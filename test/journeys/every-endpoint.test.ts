@@ -52,6 +52,16 @@ const byName: Readonly<Record<string, string>> = {
   section: 'global',
 }
 
+/** Where one sample does not suit all endpoints. */
+const pathsOf: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'GET /agents/:agent_id/config/:component/:configuration': { component: 'agent', configuration: 'client' },
+}
+
+/** What the cluster has nothing of, and says so in its own way. */
+const otherErrors: Readonly<Record<string, number>> = {
+  'GET /agents/:agent_id/upgrade_result': 3021,
+}
+
 const bodies: Readonly<Record<string, unknown>> = {
   'PUT /active-response/:agent_id': { command: '!restart.sh', custom: true, arguments: ['a'] },
   'POST /agents': { name: 'by-journey', ip: '10.9.9.9', force: 1 },
@@ -72,7 +82,7 @@ function sampleOf(name: string, param: Param): string {
 function paths(endpoint: Endpoint): { sent: string; seen: string } {
   const fill = (template: string, pad: boolean) =>
     template.replaceAll(/:([a-z_]+)/g, (_all, name: string) => {
-      const value = pathValues[name] ?? 'x'
+      const value = pathsOf[idOf(endpoint)]?.[name] ?? pathValues[name] ?? 'x'
       return pad && name === 'agent_id' ? value.padStart(3, '0') : value
     })
   const { target } = endpoint
@@ -107,7 +117,7 @@ t.test('every endpoint goes to its node, under its path, with its parameters', a
     await simulator.close()
   })
 
-  const last = () => simulator.seen.filter((call) => !call.url.startsWith('/cluster/nodes?')).at(-1)
+  const last = () => simulator.seen.filter(({ headers }) => headers['x-request-id'] !== 'discovery').at(-1)
 
   async function ask(endpoint: Endpoint, query: URLSearchParams): Promise<{ status: number; text: string }> {
     const fields = bodies[idOf(endpoint)]
@@ -124,6 +134,13 @@ t.test('every endpoint goes to its node, under its path, with its parameters', a
     })
     return { status: answer.status, text: await answer.text() }
   }
+
+  // Reads of an agent by its name need one that is there.
+  await fetch(`${edge.url}/agents`, {
+    method: 'POST',
+    headers: { authorization: edge.authorization('admin'), 'content-type': 'application/json' },
+    body: JSON.stringify({ name: pathValues.agent_name, ip: '10.9.9.7' }),
+  })
 
   const remote = catalogue.filter((endpoint) => endpoint.target.kind !== 'edge')
   // Reads first: writes take the agents and groups away that they read.
@@ -152,10 +169,12 @@ t.test('every endpoint goes to its node, under its path, with its parameters', a
         new URLSearchParams(required.map(([name, param]): [string, string] => [name, sampleOf(name, param)])),
       )
       const body = JSON.parse(answer.text) as { error: number; data: unknown }
-      t.equal(body.error, 0, answer.text.slice(0, 200))
+      t.equal(body.error, otherErrors[idOf(endpoint)] ?? 0, answer.text.slice(0, 200))
+      if (body.error !== 0) return
       if (endpoint.answer.data === 'collection') t.match(body.data, { items: Array, totalItems: Number })
       else t.type(body.data, ['text', 'message'].includes(endpoint.answer.data) ? 'string' : 'object')
     })
   }
+  t.strictSame(simulator.thrown, [], 'nothing failed inside the simulated cluster')
   t.ok(remote.length >= 128, `${remote.length} endpoints`)
 })

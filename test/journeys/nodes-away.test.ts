@@ -96,6 +96,11 @@ t.test('a node that answers wrongly', async (t) => {
   const calls = (path: string) =>
     simulator.seen.filter(({ url, node }) => node === 'worker-1' && url.startsWith(path)).length
 
+  await t.test('an error of the framework passes unchanged, with HTTP 200', async (t) => {
+    await simulator.faults.set('worker-1', { error: 1017 })
+    t.match(await ask(edge, 'GET', '/cluster/worker-1/info'), { status: 200, body: { error: 1017, message: String } })
+  })
+
   await t.test(
     'too late: a read says so, a write says that it may have been carried out and is not repeated',
     async (t) => {
@@ -124,9 +129,4 @@ t.test('a node that answers wrongly', async (t) => {
       t.match(answer, { status: 502, body: { error: Number, message: /worker-1/ } })
     })
   }
-
-  await t.test('an error of the framework passes unchanged, with HTTP 200', async (t) => {
-    await simulator.faults.set('worker-1', { error: 1017 })
-    t.match(await ask(edge, 'GET', '/cluster/worker-1/info'), { status: 200, body: { error: 1017, message: String } })
-  })
 })
