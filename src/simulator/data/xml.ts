@@ -14,6 +14,8 @@ export interface XmlElement {
 export type XmlNode = XmlElement | { readonly text: string } | { readonly comment: string }
 
 const BARE_AMPERSAND = /&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9A-Fa-f]{1,6});)/g
+/** The parser takes none in a fragment; the manager does. */
+const DECLARATION = /^\s*<\?xml\s[^>]{0,200}?\?>/
 const AMPERSAND_OF_ENTITY = /&(?=(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9A-Fa-f]{1,6});)/g
 
 interface Growing extends XmlElement {
@@ -50,7 +52,7 @@ export function parseXml(text: string): XmlNode[] {
   parser.on('comment', (comment) => {
     innermost().children.push({ comment })
   })
-  parser.write(text.replaceAll(BARE_AMPERSAND, '&amp;')).close()
+  parser.write(text.replace(DECLARATION, '').replaceAll(BARE_AMPERSAND, '&amp;')).close()
   return root.children
 }
 
