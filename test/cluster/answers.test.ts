@@ -83,7 +83,8 @@ t.test('an answer over the cap is cut off, announced or not', async (t) => {
     response.setHeader('content-type', 'application/json')
     if (request.url === '/announced') return response.setHeader('content-length', 1_000_001).write(' ')
     const pour = () => {
-      while (!response.destroyed && sent < 500e6 && response.write(Buffer.alloc(65_536, 32))) sent += 65_536
+      do sent += 65_536
+      while (!response.destroyed && sent < 500e6 && response.write(Buffer.alloc(65_536, 32)))
     }
     response.on('drain', pour)
     pour()

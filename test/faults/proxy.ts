@@ -55,7 +55,8 @@ export async function faultProxy(target: number): Promise<FaultProxy> {
   await listen(0)
   const { port } = server.address() as AddressInfo
   const close = async () => {
-    for (const socket of sockets) socket.resetAndDestroy()
+    // A socket that is being shut down cannot be reset: libuv refuses, and the process would never end.
+    for (const socket of sockets) socket.writableEnded ? socket.destroy() : socket.resetAndDestroy()
     if (server.listening) await new Promise((done) => void server.close(done))
   }
   const set = async (next: Fault) => {

@@ -1,0 +1,80 @@
+import t from 'tap'
+import { catalogue } from '../../src/catalogue/index.ts'
+import type { ClusterView, NodeInfo } from '../../src/pipeline/ports.ts'
+import { createRouter, route } from '../../src/pipeline/route.ts'
+import { ask } from './asks.ts'
+
+const master: NodeInfo = { name: 'boss', type: 'master', addressed: true }
+const nodes: NodeInfo[] = [
+  master,
+  { name: 'w1', type: 'worker', addressed: true },
+  { name: 'w2', type: 'worker', addressed: true },
+  { name: 'w3', type: 'worker', addressed: false },
+]
+
+function view(...away: string[]): ClusterView {
+  return {
+    nodes: () => nodes,
+    find: (name) => nodes.find((node) => node.name === name),
+    master: () => master,
+    available: (name) => !away.includes(name),
+  }
+}
+
+const names = (candidates: readonly { node: string }[]) => candidates.map(({ node }) => node)
+
+t.test('the master first; workers stand in where they hand the call on', (t) => {
+  t.same(route(ask('GET', '/agents'), view()), [
+    { node: 'boss', path: '/agents' },
+    { node: 'w2', path: '/agents' },
+    { node: 'w1', path: '/agents' },
+  ])
+  t.same(names(route(ask('GET', '/agents'), view('boss', 'w2'))), ['boss', 'w1'], 'those that are there')
+  t.same(names(route(ask('GET', '/agents', { requestId: 'b' }), view())), ['boss', 'w1', 'w2'], 'taking turns')
+  t.same(names(route(ask('GET', '/rules'), view())), ['boss', 'w2', 'w1'])
+  t.end()
+})
+
+t.test('the master itself is asked for through a worker under its own name, or not at all', (t) => {
+  t.same(route(ask('GET', '/manager/info'), view('w2')), [
+    { node: 'boss', path: '/manager/info' },
+    { node: 'w1', path: '/cluster/boss/info' },
+  ])
+  t.same(route(ask('GET', '/cluster/config'), view()), [{ node: 'boss', path: '/cluster/config' }])
+  t.end()
+})
+
+t.test('a node: by its own address, else through the master, else nobody is asked', (t) => {
+  const to = (name: string) => route(ask('GET', '/cluster/:node_id/info', { params: { node_id: name } }), view())
+  t.same(to('w1'), [{ node: 'w1', path: '/manager/info' }])
+  t.same(to('boss'), [{ node: 'boss', path: '/manager/info' }])
+  t.same(to('w3'), [{ node: 'boss', path: '/cluster/:node_id/info' }])
+  for (const name of ['w9', '__proto__', 'constructor', '169.254.169.254', 'localhost:6379']) {
+    t.throws(() => to(name), { code: 3022, status: 200, message: 'Unknown node ID' })
+  }
+  t.throws(() => route(ask('GET', '/cluster/:node_id/info'), view()), { code: 3022 })
+  t.end()
+})
+
+t.test('every record of the catalogue has a way that leads somewhere', (t) => {
+  const paths = new Set(catalogue.map(({ path }) => path))
+  for (const { method, path, target } of catalogue) {
+    if (target.kind === 'edge') {
+      t.throws(() => route(ask(method, path), view()), { code: 949 })
+      continue
+    }
+    const way = route(ask(method, path, { params: { node_id: 'w1' } }), view())
+    t.equal(way[0]?.node, target.kind === 'node' ? 'w1' : 'boss', `${method} ${path}`)
+    for (const candidate of way) {
+      const template = candidate.path.replace('/cluster/boss/', '/cluster/:node_id/')
+      t.ok(paths.has(template as never), `${method} ${path} as ${candidate.path}`)
+    }
+  }
+  t.end()
+})
+
+t.test('the other distribution is refused at start', (t) => {
+  t.equal(createRouter('manager'), route)
+  t.throws(() => createRouter('edge'), { message: /set it to manager/ })
+  t.end()
+})
