@@ -24,14 +24,15 @@ export type Config = Settings
 export type Loaded = { readonly ok: true; readonly config: Config } | { readonly ok: false; readonly faults: string[] }
 
 /**
- * Reads the settings: `file` (else `EDGE_CONFIG`, else none), and the environment over it. All faults come
+ * Reads the settings: `file` (else `EDGE_CONFIG`, else none), and the environment (that of the process) over it. All faults come
  * at once, each one line with its place and what to do; nothing is thrown. A relative path starts from the
  * folder of the file that names it, or from the working directory.
  */
-export async function loadConfig(options: { file?: string | undefined; env: Environment }): Promise<Loaded> {
-  const file = options.file ?? options.env.EDGE_CONFIG
+export async function loadConfig(options: { file?: string | undefined; env?: Environment } = {}): Promise<Loaded> {
+  const { env = process.env } = options
+  const file = options.file ?? env.EDGE_CONFIG
   const source = file === undefined || file === '' ? noFile : await readSource(file)
-  const { overrides, faults } = await readEnvironment(options.env, schema)
+  const { overrides, faults } = await readEnvironment(env, schema)
   const list = new FaultList(source, overrides)
   list.add(...source.faults, ...faults)
   if (source.faults.length > 0) return { ok: false, faults: list.lines() }

@@ -156,7 +156,7 @@ export function weakness(username: string, password: string): string | undefined
 }
 
 function somebodyMayCome({ access, cluster }: Settings, report: Report): void {
-  if (access.users || access.tokens.issuers.length > 0 || cluster.credentials.mode === 'passthrough') return
+  if (access.users || cluster.credentials.mode === 'passthrough') return
   const remedy = 'make a file with "manager-edge user add", and name it here'
   report(['access', 'users'], `is missing, so nobody could sign in; ${remedy}`)
 }
@@ -172,13 +172,28 @@ function knownRoles({ access }: Settings, report: Report): void {
   for (const role of Object.keys(access.ownRoles)) {
     if (ready.includes(role)) report(['access', 'ownRoles', role], 'is ready-made; choose another name')
   }
-  for (const [user, roles] of Object.entries(access.roles)) {
-    for (const [i, role] of roles.entries()) check(role, ['access', 'roles', user, i])
+  const checkTable = (table: Readonly<Record<string, readonly string[]>>, path: Path): void => {
+    for (const [name, roles] of Object.entries(table)) {
+      for (const [i, role] of roles.entries()) check(role, [...path, name, i])
+    }
+  }
+  checkTable(access.roles, ['access', 'roles'])
+  for (const [i, { roles }] of access.tokens.issuers.entries()) {
+    checkTable(roles ?? {}, ['access', 'tokens', 'issuers', i, 'roles'])
   }
   check(access.passthroughRole, ['access', 'passthroughRole'])
 }
 
-/** A stolen token of ours is worth little (security rule 6). */
+const SECOND = 1000
+const DAY = 86_400_000
+
+/** A stolen token of ours is worth little (security rule 6); tokens count in whole seconds. */
 function tokenLifetime({ access: { tokens } }: Settings, report: Report): void {
-  if (tokens.lifetime > 900_000) report(['access', 'tokens', 'lifetime'], 'must be at most 900s')
+  const path = ['access', 'tokens']
+  if (tokens.lifetime > 900 * SECOND || tokens.lifetime % SECOND !== 0) {
+    report([...path, 'lifetime'], 'must be whole seconds, 1s to 900s')
+  }
+  for (const [i, { lifetime }] of tokens.issuers.entries()) {
+    if (lifetime < SECOND || lifetime > DAY) report([...path, 'issuers', i, 'lifetime'], 'must be from 1s to 24h')
+  }
 }

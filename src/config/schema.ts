@@ -30,11 +30,9 @@ const group = <T extends Record<string, TSchema>>(members: T) =>
 const row = <T extends Record<string, TSchema>>(members: T, description?: string) =>
   Type.Object(members, { additionalProperties: false, ...(description === undefined ? {} : { description }) })
 /** Names that the operator chooses. */
-const table = <T extends TSchema>(values: T) =>
-  Type.Record(Type.String({ pattern: '^[^\\x00-\\x20:]{1,128}$' }), values, {
-    additionalProperties: false,
-    default: {},
-  })
+const tableOf = <T extends TSchema>(values: T, options: { default?: object } = {}) =>
+  Type.Record(Type.String({ pattern: '^[^\\x00-\\x20:]{1,128}$' }), values, { additionalProperties: false, ...options })
+const table = <T extends TSchema>(values: T) => tableOf(values, { default: {} })
 
 const listen = group({
   host: text({ default: '127.0.0.1', format: 'host' }),
@@ -102,15 +100,22 @@ const cluster = group({
   addresses: list(text({ format: 'cidr' })),
 })
 
+const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'EdDSA'] as const
+const algorithm = Type.Unsafe<(typeof algorithms)[number]>({ type: 'string', enum: algorithms })
+
 const issuer = row({
   issuer: text({ format: 'url' }),
   jwks: text({ format: 'url' }),
   audience: text(),
+  algorithms: list(algorithm, ['RS256', 'ES256', 'EdDSA']),
   lifetime: duration('1h'),
+  jti: oneOf(['required', 'optional']),
+  rolesClaim: Type.Optional(text()),
+  roles: Type.Optional(tableOf(list(text()))),
 })
 
 const permission = Type.String({
-  pattern: '^(?:[a-z][a-z-]*|\\*):(?:[a-z][a-z-]*|\\*)$',
+  pattern: '^(?:\\*|(?:\\*|[a-z][a-z-]*):(?:\\*|[a-z][a-z-]*))$',
   description: 'a permission such as agents:read, agents:* or *:*',
 })
 

@@ -1,0 +1,85 @@
+import { readFile } from 'node:fs/promises'
+import { Command } from 'commander'
+import { buildEdge } from '../app.ts'
+import { createCluster } from '../cluster/index.ts'
+import type { Config } from '../config.ts'
+import { startFault } from '../server/start-fault.ts'
+import { settingsFrom } from './settings.ts'
+import { CommandError, print } from './terminal.ts'
+
+/** `manager-edge check`: would it start? Reads everything that a start reads, and listens nowhere. */
+export function checkCommand(): Command {
+  return new Command('check')
+    .description('check the settings and every file that they name')
+    .option('--config <file>', 'settings (YAML); default: the file that EDGE_CONFIG names')
+    .option('--connect', 'also ask every node for its version')
+    .addHelpText(
+      'after',
+      '\nEnds with 0 when all is well, 1 where the edge could not start, 2 where settings are wrong.',
+    )
+    .action(async ({ config: file, connect }: { config?: string; connect?: true }) => {
+      const config = await settingsFrom(file)
+      await dryRun(config)
+      for (const line of summary(config)) print(line)
+      if (connect) await askNodes(config)
+      print('ok')
+    })
+}
+
+/** Certificates, users and keys are read as at a start. */
+async function dryRun(config: Config): Promise<void> {
+  try {
+    const edge = await buildEdge({ ...config, log: { ...config.log, level: 'silent' } })
+    await edge.drain(0)
+  } catch (fault) {
+    throw new CommandError(startFault(fault, config))
+  }
+}
+
+/** The settings that matter, in words; no secret. */
+function summary({ listen, operations, cluster, access }: Config): string[] {
+  const { credentials } = cluster
+  const caller = credentials.mode === 'passthrough' ? 'that of the caller' : credentials.username
+  return [
+    `listen       ${listen.tls ? 'https' : 'http'}://${listen.host}:${listen.port}`,
+    `operations   http://${operations.host}:${operations.port}`,
+    ...cluster.nodes.map(({ name, type, url }) => `${type.padEnd(12)} ${name} ${url}`),
+    `distribution ${cluster.distribution}${cluster.discover ? ', nodes are discovered' : ''}`,
+    `account      ${caller}`,
+    `users        ${access.users ?? 'those of the manager'}`,
+  ]
+}
+
+async function askNodes(config: Config): Promise<void> {
+  const { nodes, credentials, tls, limits, addresses } = config.cluster
+  const { mode, username = '', password = '' } = credentials
+  const [ca, cert, key] = await Promise.all(
+    [tls.ca, tls.cert, tls.key].map(async (file) => (file === undefined ? undefined : readFile(file))),
+  )
+  const cluster = createCluster({
+    nodes,
+    discover: false,
+    credentials: mode === 'service' ? { mode, username, password } : { mode },
+    tls: { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) },
+    limits,
+    allowedAddresses: addresses,
+  })
+  let failed = 0
+  for (const { name } of nodes) {
+    const result = await cluster.call({
+      node: name,
+      method: 'GET',
+      path: '/version',
+      repeatable: true,
+      expect: 'bytes',
+      timeout: limits.timeout,
+      signal: new AbortController().signal,
+      requestId: 'check',
+      ...(username !== '' && { credentials: { username, password } }),
+    })
+    if (!result.ok) failed++
+    print(result.ok ? `${name} answers (${result.reply.status})` : `${name} fails: ${result.fault}, ${result.detail}`)
+  }
+  await cluster.close()
+  if (failed > 0) throw new CommandError(`${failed} of ${nodes.length} nodes cannot be used; mend what is said above`)
+}

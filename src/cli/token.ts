@@ -1,0 +1,64 @@
+import { mkdir } from 'node:fs/promises'
+import { Command } from 'commander'
+import Fastify from 'fastify'
+import { createAccess } from '../auth/access.ts'
+import { makeKeyFile } from '../auth/keys.ts'
+import { watchUsers } from '../auth/users.ts'
+import { authentication, tokenIssuer } from '../http/authenticate.ts'
+import { settingsFrom } from './settings.ts'
+import { CommandError, complain, print } from './terminal.ts'
+
+/** `manager-edge token …`: keys that sign, and tokens for scripts. */
+export function tokenCommand(): Command {
+  const token = new Command('token').description('make keys that sign tokens, and tokens')
+  token
+    .command('key <folder>')
+    .description('make a new key in the folder that access.tokens.keys names; the newest one signs')
+    .action(async (folder: string) => {
+      await mkdir(folder, { recursive: true, mode: 0o700 })
+      print(await makeKeyFile(folder))
+    })
+  token
+    .command('issue <user>')
+    .description('print a token for a user, signed by the newest key')
+    .option('--config <file>', 'settings (YAML); default: the file that EDGE_CONFIG names')
+    .action(issue)
+  return token
+}
+
+async function issue(user: string, { config: file }: { config?: string }): Promise<void> {
+  const { cluster, access } = await settingsFrom(file)
+  const { users, tokens } = access
+  if (cluster.credentials.mode === 'passthrough' || users === undefined) {
+    throw new CommandError('with cluster.credentials.mode passthrough there are no tokens')
+  }
+  if (tokens.keys === undefined) {
+    throw new CommandError('access.tokens.keys names no folder, so no edge would take the token; make a key first')
+  }
+  const list = await watchUsers(
+    users,
+    () => undefined,
+    () => undefined,
+  )
+  const known = list.hashOf(user) !== undefined
+  list.close()
+  if (!known) throw new CommandError(`${users} holds no user ${user}; "user add" makes one`)
+  const lifetime = tokens.lifetime / 1000
+  const own = await createAccess({
+    realm: 'manager-edge',
+    users: { file: users },
+    roles: {},
+    ownRoles: {},
+    tokens: { lifetime, keys: tokens.keys, issuer: 'manager-edge', audience: 'manager-edge', issuers: [] },
+    limits: { failedLogins: access.limits.failedLogins },
+    log: (_level, message) => complain(message),
+  })
+  const app = Fastify()
+  try {
+    await authentication(app, own)
+    print(await tokenIssuer(app, own)(user))
+    complain(`valid for ${lifetime} s`)
+  } finally {
+    await Promise.all([app.close(), own.close()])
+  }
+}

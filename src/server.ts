@@ -1,0 +1,61 @@
+/**
+ * The process: read the settings, build, listen, drain. The only file that touches the process and its signals.
+ */
+import { constants } from 'node:os'
+import { buildEdge, type Edge } from './app.ts'
+import { type Config, loadConfig } from './config.ts'
+import { startFault } from './server/start-fault.ts'
+import { textLog } from './server/text-log.ts'
+
+/** What the process ends with; 128 + n where signal n came a second time. */
+export const exitCodes = { ended: 0, failed: 1, settings: 2 } as const
+
+export interface Urls {
+  readonly url: string
+  readonly operationsUrl: string
+}
+
+/** Runs with a file of settings (else `EDGE_CONFIG`, else the environment alone); gives the exit code at the end. */
+export async function startFromFile(file: string | undefined): Promise<number> {
+  const loaded = await loadConfig({ file })
+  if (loaded.ok) return run(loaded.config)
+  for (const fault of loaded.faults) process.stderr.write(`${fault}\n`)
+  return exitCodes.settings
+}
+
+/**
+ * Runs until SIGTERM or SIGINT, drains, and gives the exit code: 0, or 1 where it could not start or connections
+ * had to be cut. `listening` hears the addresses once both ports are open.
+ */
+export async function run(config: Config, listening: (urls: Urls) => void = () => undefined): Promise<number> {
+  let edge: Edge
+  let urls: Urls
+  try {
+    edge = await buildEdge(config, config.log.format === 'text' ? { logTo: textLog(process.stdout) } : {})
+    urls = await edge.start()
+  } catch (fault) {
+    process.stderr.write(`manager-edge cannot start: ${startFault(fault, config)}\n`)
+    return exitCodes.failed
+  }
+  edge.log.info(urls, 'listening')
+  listening(urls)
+  const signal = await firstSignal()
+  edge.log.info({ signal, notice: config.listen.drain.notice }, 'draining')
+  const whole = await edge.drain()
+  edge.log.info({ cut: !whole }, 'ended')
+  return whole ? exitCodes.ended : exitCodes.failed
+}
+
+/** Resolves at the first signal; from then on a second one ends the process at once. */
+function firstSignal(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    const signals = ['SIGTERM', 'SIGINT'] as const
+    let seen = false
+    const onSignal = (signal: NodeJS.Signals): void => {
+      if (seen) process.exit(128 + constants.signals[signal])
+      seen = true
+      resolve(signal)
+    }
+    for (const signal of signals) process.on(signal, onSignal)
+  })
+}
