@@ -99,7 +99,7 @@ const bad: readonly Row[] = [
   { name: 'H14 OPTIONS *', bytes: get('Host: edge\r\n', 'OPTIONS * HTTP/1.1'), status: 405, code: 905 },
   { name: 'H14 OPTIONS', bytes: get('Host: edge\r\n', 'OPTIONS /agents HTTP/1.1'), status: 405, code: 905 },
   { name: 'H14 TRACE', bytes: get('Host: edge\r\n', 'TRACE / HTTP/1.1'), status: 405, code: 905 },
-  { name: 'PATCH', bytes: get('Host: edge\r\n', 'PATCH / HTTP/1.1'), status: 405, code: 905 },
+  { name: 'PROPFIND', bytes: get('Host: edge\r\n', 'PROPFIND / HTTP/1.1'), status: 405, code: 905 },
   {
     name: 'H16 h2c',
     bytes: get('Host: edge\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n'),
