@@ -1,6 +1,6 @@
 /** What the manager says about an agent at a moment: its status, its row, the times as text. */
 import { stamp } from './data/times.ts'
-import type { SimAgent, World } from './model.ts'
+import type { SimAgent } from './model.ts'
 
 const SECOND = 1000
 /** An agent that was silent for longer is disconnected (contract, semantics.md section 2). */
@@ -38,27 +38,42 @@ export function makeKey(id: string, name: string, ip: string, secret: string): s
   return Buffer.from(`${id} ${name} ${ip} ${secret}`).toString('base64')
 }
 
-/** An agent as the agents endpoints answer it; `internal_key` is a hidden field of the same table. */
-export function rowOf(agent: SimAgent, world: World): Readonly<Record<string, unknown>> {
-  return withoutAbsent({
-    os: agent.os,
-    lastKeepAlive: agent.lastKeepAlive && stamp(agent.lastKeepAlive),
-    registerIP: agent.registerIP,
-    name: agent.name,
-    group: agent.groups.length > 0 ? [...agent.groups] : undefined,
-    status: statusOf(agent, world.now()),
-    manager: agent.node,
-    mergedSum: agent.mergedSum,
-    dateAdd: stamp(agent.dateAdd),
+const kept = new WeakMap<SimAgent, { readonly of: readonly unknown[]; readonly row: AgentRow }>()
+
+type AgentRow = Readonly<Record<string, unknown>>
+
+/**
+ * An agent as the agents endpoints answer it; `internal_key` is a hidden field of the same table. The row is
+ * kept until the agent changes: a collection over thousands of agents makes thousands of rows for one page.
+ */
+export function rowOf(agent: SimAgent, now: Date): AgentRow {
+  const { name, ip, registerIP, key, lastKeepAlive, dateAdd, version, node, groups, os, configSum, mergedSum } = agent
+  const status = statusOf(agent, now)
+  const times = [lastKeepAlive?.getTime(), dateAdd.getTime()]
+  const of = [...times, name, ip, registerIP, key, version, node, groups.join(), os, configSum, mergedSum, status]
+  const before = kept.get(agent)
+  if (before?.of.every((part, at) => part === of[at]) === true) return before.row
+  const row = withoutAbsent({
+    os,
+    lastKeepAlive: lastKeepAlive && stamp(lastKeepAlive),
+    registerIP,
+    name,
+    group: groups.length > 0 ? [...groups] : undefined,
+    status,
+    manager: node,
+    mergedSum,
+    dateAdd: stamp(dateAdd),
     id: agent.id,
-    node_name: agent.node ?? 'unknown',
-    configSum: agent.configSum,
-    version: agent.version,
-    ip: agent.ip,
+    node_name: node ?? 'unknown',
+    configSum,
+    version,
+    ip,
     internal_key: secretOf(agent),
   })
+  kept.set(agent, { of, row })
+  return row
 }
 
-function withoutAbsent(row: Record<string, unknown>): Record<string, unknown> {
+function withoutAbsent(row: Record<string, unknown>): AgentRow {
   return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined))
 }

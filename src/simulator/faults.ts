@@ -24,9 +24,9 @@ export interface Fault {
   readonly clusterDown?: true
   /** The node is gone: both of the above. */
   readonly nodeDown?: true
-  /** Only so many requests are struck; then the fault is over (not for those that close the listener). */
+  /** Only so many requests to its API are struck, none from inside; not for faults that close the listener. */
   readonly times?: number
-  /** Only these requests are struck (not for those that close the listener). */
+  /** Only these requests to its API are struck, none from inside; not for faults that close the listener. */
   readonly only?: (request: SeenRequest) => boolean
 }
 

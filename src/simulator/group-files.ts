@@ -68,10 +68,12 @@ function merge(files: ReadonlyMap<string, string>): string {
 /** Names as the manager's own language has them; some mean another one here. */
 const aliases: Readonly<Record<string, string>> = { blake2b: 'blake2b512', blake2s: 'blake2s256' }
 
+const known = new Set(getHashes().map((name) => name.toLowerCase()))
+
 /** The digest of a text in hexadecimal; 1723 for an algorithm that nobody knows. */
 export function digest(text: string, algorithm = 'md5'): string {
   const name = aliases[algorithm] ?? algorithm.replaceAll('_', '-')
-  if (!getHashes().some((known) => known.toLowerCase() === name)) throw refusal(1723, algorithm)
+  if (!known.has(name)) throw refusal(1723, algorithm)
   return createHash(name).update(text).digest('hex')
 }
 

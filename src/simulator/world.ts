@@ -37,9 +37,10 @@ export function createWorld(options: WorldOptions = {}): World {
   }
   const [master] = nodes
   if (master !== undefined) world.agents.set('000', managerAgent(master, world))
+  const sumsOf = sumsBy(world)
   for (let n = 1; n <= agents; n++) {
     const agent = makeAgent(n, { seed, version, nodes, now: start })
-    if (agent.lastKeepAlive !== undefined) Object.assign(agent, agentSums(agent, world.groups))
+    if (agent.lastKeepAlive !== undefined) Object.assign(agent, sumsOf(agent))
     world.agents.set(agent.id, agent)
   }
   letTimePass(world, start)
@@ -93,17 +94,26 @@ const seenLast = new WeakMap<World, Date>()
  */
 export function letTimePass(world: World, now: Date = world.now()): void {
   const before = (seenLast.get(world) ?? now).getTime()
+  if (seenLast.has(world) && Math.abs(now.getTime() - before) < 1000) return
   seenLast.set(world, now)
-  const sums = new Map<string, Pick<SimAgent, 'configSum' | 'mergedSum'>>()
+  const sumsOf = sumsBy(world)
   for (const agent of world.agents.values()) {
     const { lastKeepAlive } = agent
     if (agent.id === '000' || lastKeepAlive === undefined || before - lastKeepAlive.getTime() > SILENCE) continue
     const beat = lastBeat(agent.id, now)
     if (beat <= lastKeepAlive) continue
     agent.lastKeepAlive = beat
+    Object.assign(agent, sumsOf(agent))
+  }
+}
+
+/** Agents in the same groups have the same sums: each is made once. */
+function sumsBy(world: World): (agent: SimAgent) => ReturnType<typeof agentSums> {
+  const made = new Map<string, ReturnType<typeof agentSums>>()
+  return (agent) => {
     const groups = agent.groups.join()
-    const current = sums.get(groups) ?? agentSums(agent, world.groups)
-    sums.set(groups, current)
-    Object.assign(agent, current)
+    const sums = made.get(groups) ?? agentSums(agent, world.groups)
+    made.set(groups, sums)
+    return sums
   }
 }

@@ -1,5 +1,8 @@
+import { get } from 'node:https'
 import { connect } from 'node:net'
 import t from 'tap'
+import { startSimulator } from '../../src/simulator/index.ts'
+import { authority, hasOpenssl } from '../cluster/certificates.ts'
 import { start } from './ask.ts'
 
 const JSON_TYPE = 'application/json'
@@ -160,4 +163,20 @@ t.test('remembers every request that reached a node', async (t) => {
   for await (const _ of socket);
   t.equal(sim.seen[1]?.url, '/agents?q=id>1;id<3', 'as it stood in the request line')
   t.same(sim.thrown, [])
+})
+
+t.test('speaks TLS where it is given a certificate', async (t) => {
+  if (!(await hasOpenssl())) return t.pass('there is no openssl to make one')
+  const ca = await authority(t, 'simulated')
+  const sim = await startSimulator({ agents: 1, tls: await ca.sign('IP:127.0.0.1') })
+  t.teardown(() => sim.close())
+  const url = sim.nodes[0]?.url ?? ''
+  t.match(url, /^https:/)
+  const status = await new Promise((resolve, reject) => {
+    get(`${url}/version`, { ca: ca.cert, auth: 'edge:simulated' }, (response) => {
+      response.resume()
+      resolve(response.statusCode)
+    }).on('error', reject)
+  })
+  t.equal(status, 200)
 })

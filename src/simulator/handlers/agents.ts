@@ -9,7 +9,8 @@ import type { SimAgent, SimHandlers, SimRequest, World } from '../model.ts'
 import { refusal } from '../texts.ts'
 
 export function agentRows(world: World): Row[] {
-  return [...world.agents.values()].map((agent) => rowOf(agent, world))
+  const now = world.now()
+  return [...world.agents.values()].map((agent) => rowOf(agent, now))
 }
 
 /** The agent of this id (1701); `000` only where it may be (1703). */
@@ -29,7 +30,7 @@ export function collectAgents(rows: readonly Row[], { world, query }: SimRequest
 function single(agent: SimAgent, { world, query }: SimRequest): Row {
   const fields = query.select?.split(',') ?? Object.keys(sources.agents.fields)
   if (fields.some((field) => sources.agents.fields[field] === undefined)) throw refusal(1724)
-  return pick(rowOf(agent, world), fields)
+  return pick(rowOf(agent, world.now()), fields)
 }
 
 /** The page is cut first; what is not outdated is then left out of it, and of the total (unlike the seed). */

@@ -47,8 +47,9 @@ function health(request: SimRequest) {
 }
 
 function infoOf(node: SimNode, world: World) {
-  const agents = [...world.agents.values()]
-  const active = agents.filter((agent) => agent.node === node.name && statusOf(agent, world.now()) === 'Active')
+  const now = world.now()
+  const mine = [...world.agents.values()].filter((agent) => agent.node === node.name)
+  const active = mine.filter((agent) => statusOf(agent, now) === 'Active')
   return { ...factsOf(node, world), n_active_agents: active.length }
 }
 

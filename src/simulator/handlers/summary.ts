@@ -11,9 +11,10 @@ import { groupRows } from './groups.ts'
 /** How many agents have which status; `000` is one of the active ones. */
 function countStatus(world: World) {
   const count = { Total: 0, Active: 0, Disconnected: 0, 'Never connected': 0, Pending: 0 }
+  const now = world.now()
   for (const agent of world.agents.values()) {
     count.Total += 1
-    count[statusOf(agent, world.now())] += 1
+    count[statusOf(agent, now)] += 1
   }
   return count
 }
@@ -52,7 +53,7 @@ function lastRegistered(world: World): Row {
   for (const agent of world.agents.values()) {
     if (agent.id !== '000' && (last === undefined || agent.dateAdd >= last.dateAdd)) last = agent
   }
-  return last === undefined ? {} : pick(rowOf(last, world), Object.keys(sources.agents.fields))
+  return last === undefined ? {} : pick(rowOf(last, world.now()), Object.keys(sources.agents.fields))
 }
 
 export const summaryHandlers: SimHandlers = {
