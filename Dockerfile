@@ -1,0 +1,23 @@
+FROM node:24-bookworm-slim AS build
+WORKDIR /edge
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --ignore-scripts
+COPY tsconfig.json tsconfig.build.json ./
+COPY src ./src
+RUN npm run build && npm prune --omit=dev --ignore-scripts
+
+FROM node:24-bookworm-slim
+LABEL org.opencontainers.image.title="manager-edge" org.opencontainers.image.licenses="Apache-2.0"
+ENV NODE_ENV=production
+RUN groupadd --system --gid 10001 edge && useradd --system --uid 10001 --gid edge --no-create-home edge
+WORKDIR /edge
+COPY --from=build /edge/node_modules ./node_modules
+COPY --from=build /edge/dist ./dist
+COPY package.json LICENSE ./
+COPY config ./config
+# Nothing is written at run time: start it with --read-only.
+USER 10001:10001
+EXPOSE 55000 55001
+HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 CMD ["node", "config/healthcheck.mjs"]
+ENTRYPOINT ["node", "--disable-proto=throw", "dist/cli.js"]
+CMD ["start", "--config", "/etc/edge/edge.yaml"]
