@@ -17,8 +17,9 @@ export type Lesson = 'answered' | 'strained' | 'nothing'
 
 type Waiter = (entry: Entry) => void
 
-/** Weight of the newest call in the average time of a call. */
-const NEWEST = 0.2
+/** Weight of the newest call in the average time of a call: what was slow is believed slowly, recovery at once. */
+const SLOWER = 0.2
+const QUICKER = 0.5
 /** Nobody is told to come back later than that: the estimate is rough. */
 const LONGEST_RETRY = 30
 
@@ -74,7 +75,7 @@ export class Gate {
   leave(began: number, lesson: Lesson): void {
     const now = this.#clock()
     this.#inFlight -= 1
-    if (lesson !== 'nothing') this.#average += (now - began - this.#average) * (this.#average === 0 ? 1 : NEWEST)
+    if (lesson !== 'nothing') this.#average = blend(this.#average, now - began)
     if (lesson === 'answered') this.#limit.answered()
     if (lesson === 'strained') this.#limit.strained(began, now)
     while (this.#inFlight < this.#limit.value && this.#line.size > 0) {
@@ -123,4 +124,9 @@ export class Gate {
     if (deadline.fault() === 'timeout') return this.#overloaded('not its turn before the deadline')
     return { ok: false, fault: 'cancelled', detail: 'client left', retryAfter: 1 }
   }
+}
+
+function blend(average: number, newest: number): number {
+  if (average === 0) return newest
+  return average + (newest - average) * (newest > average ? SLOWER : QUICKER)
 }

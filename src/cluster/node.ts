@@ -102,7 +102,8 @@ export class ClusterNode {
     this.#budget.called()
     const first = await this.transport.attempt(call, deadline, !call.repeatable)
     if (first.ok || !call.repeatable || first.failure.again === undefined || !this.#budget.take()) return first
-    return this.transport.attempt(call, deadline, true)
+    const second = await this.transport.attempt(call, deadline, true)
+    return second.ok ? second : { ...second, sent: first.sent || second.sent }
   }
 
   #learn(call: NodeCall, began: number, failure: Failure | undefined, probe: boolean): void {

@@ -53,7 +53,9 @@ export function createTransport(options: TransportOptions): Transport {
     if (!kept.destroyed) await kept.close()
     open.delete(kept)
   }
-  const onFreshOne = async (call: NodeCall, deadline: Deadline) => {
+  let destroyed = false
+  const onFreshOne = async (call: NodeCall, deadline: Deadline): Promise<Outcome> => {
+    if (destroyed) return { ok: false, failure: { fault: 'unreachable', detail: 'the edge is closing' }, sent: false }
     const client = ways.fresh()
     open.add(client)
     const over = () => {
@@ -76,6 +78,7 @@ export function createTransport(options: TransportOptions): Transport {
     },
     close: () => close(ways),
     destroy: async () => {
+      destroyed = true
       await Promise.all([...open].map((one) => one.destroy()))
     },
   }

@@ -91,6 +91,21 @@ t.test('a client that leaves cancels the call, and frees its place', async (t) =
   t.match(await cluster.call(get('/', { signal: client.signal })), { ok: false, fault: 'cancelled', sent: false })
 })
 
+t.test('closing cuts what is under way, and opens nothing', async (t) => {
+  const node = await fakeNode(t, () => undefined)
+  const cluster = clusterOf(t, node.url, { limits: { inFlight: 2 } })
+  const calls = [get(), put(), get(), put()].map((call) => cluster.call(call))
+  await until(() => node.seen.length === 2)
+  await cluster.close()
+  const results = await Promise.all(calls)
+  for (const result of results) t.match(result, { ok: false })
+  t.match(
+    results.map((result) => !result.ok && result.sent),
+    [true, true, false, false],
+  )
+  t.equal(node.seen.length, 2)
+})
+
 t.test('a node that closes idle connections fails no read and repeats no write', async (t) => {
   // It ends each connection a moment after its answer, in the middle of what the edge may send next.
   const node = await fakeNode(t, (request, response) => {
