@@ -1,0 +1,106 @@
+/**
+ * Kept answers, in the pipeline's words: what the cache stage needs of whatever keeps them. No method rejects: a
+ * store that is away, stalled or holds garbage is a value, so that a broken cache is only a slow one.
+ */
+import type { Tag } from '../catalogue/endpoint.ts'
+
+/**
+ * The state of some tags at one moment. Two marks of the same tags are equal when nothing touched the data between
+ * them: an answer whose fill began at one mark may be served while the mark is still the same.
+ */
+export interface Mark {
+  /** Changes when the store loses its memory: flush, fail-over to another primary. */
+  readonly generation: string
+  /** One for each tag, in the order asked; equal texts mean that no write touched the tag. */
+  readonly epochs: readonly string[]
+  /** A write to one of the tags is under way, or its outcome is unknown. */
+  readonly fenced: boolean
+}
+
+/** What is stored of an answer, beside its bytes. */
+export interface KeptAnswer {
+  readonly status: number
+  /** The body, not encoded. The same object as long as the near copy lives, so that others may hang encodings on it. */
+  readonly bytes: Buffer
+  /** Strong entity tag of the body, with its quotes (RFC 9110 section 8.8.3). */
+  readonly etag: string
+  /** Milliseconds since its fill began, by a monotonic clock. */
+  readonly age: number
+  /** Milliseconds that it is fresh, and that it may be served after that: revalidating, or when nodes fail. */
+  readonly keepFor: number
+  readonly staleWhileRevalidate: number
+  readonly staleIfError: number
+  /** Milliseconds that its fill took of a node's time. */
+  readonly cost: number
+}
+
+/** `near`: no round trip was needed. `changed`: an entry is there, but of another mark (never to be served after a write). */
+export type Look =
+  | { readonly kind: 'away' }
+  | { readonly kind: 'absent'; readonly mark: Mark; readonly changed: boolean }
+  | { readonly kind: 'present'; readonly mark: Mark; readonly answer: KeptAnswer; readonly near: boolean }
+
+/** An answer to be kept as of the mark that its fill began with. */
+export interface NewEntry {
+  readonly key: string
+  readonly tags: readonly Tag[]
+  readonly mark: Mark
+  readonly answer: Omit<KeptAnswer, 'age'>
+  /** What `/cache` shows of it; none of it is looked into by the store. */
+  readonly listed: Listed
+}
+
+export interface Listed {
+  /** Canonical path and query, such as `/agents?limit=500&offset=0`. */
+  readonly url: string
+  readonly group: string
+  /** The route template. */
+  readonly endpoint: string
+  /** `everyone`, or a digest of the rights that it was made for. */
+  readonly scope: string
+  readonly tags: readonly Tag[]
+}
+
+/** One fill for all replicas. `settled` resolves when the holder has kept an answer, given up or died. */
+export type Claim =
+  | { readonly held: true; release(): Promise<void> }
+  | { readonly held: false; readonly settled: Promise<void> }
+
+/** A write under way. Its tags are raised and fenced on every replica with a live lease when `fence` resolves. */
+export interface Fence {
+  /** `refused`: nobody can be told, and `onLostStore` is `refuse`: the write must not be forwarded. */
+  readonly state: 'standing' | 'alone' | 'refused'
+  /**
+   * Raises the tags again, and those that the answer named, drops the fence, and resolves when no replica can serve
+   * what was before (or when its lease has run out): only then may the 2xx leave.
+   */
+  lift(more: readonly Tag[]): Promise<void>
+  /** The outcome is unknown: the fence stays for its lease. */
+  leave(): void
+}
+
+export interface AnswerStore {
+  look(key: string, tags: readonly Tag[]): Promise<Look>
+  keep(entry: NewEntry): Promise<void>
+  /** `patience`: milliseconds after which a holder that gave no sign counts as dead. */
+  claim(key: string, mark: Mark, patience: number): Promise<Claim>
+  fence(tags: readonly Tag[]): Promise<Fence>
+}
+
+/** One line of the index. Ages and times in milliseconds, sizes in bytes. */
+export interface IndexRow extends Listed {
+  readonly key: string
+  readonly size: number
+  readonly age: number
+  readonly timeLeft: number
+  readonly hits: number
+  readonly cost: number
+}
+
+/** The index of kept answers, the same through every replica and after a restart. Kept without scans. */
+export interface AnswerIndex {
+  /** Rows of one group, or of all; those whose time is over are not there. */
+  rows(group?: string): Promise<readonly IndexRow[]>
+  /** Drops everything, one group, or one entry; resolves when no replica serves it any more. */
+  drop(what: { readonly group?: string; readonly key?: string; readonly soft?: boolean }): Promise<void>
+}
