@@ -83,12 +83,16 @@ function interpret(text: string, schema: SchemaNode): unknown {
     case 'boolean':
       return text === 'true' ? true : text === 'false' ? false : text
     case 'array':
-      return /^\s*[[-]/.test(text) ? structured(text) : text.split(',').flatMap((item) => item.trim() || [])
+      return schema.items?.type !== 'string' || /^\s*[[-]/.test(text) ? structured(text) : words(text)
     case 'object':
       return structured(text)
     default:
       return text
   }
+}
+
+function words(text: string): string[] {
+  return text.split(',').flatMap((item) => item.trim() || [])
 }
 
 function structured(text: string): unknown {
