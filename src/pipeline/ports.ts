@@ -4,6 +4,7 @@
  */
 import type { Readable } from 'node:stream'
 import type { Endpoint } from '../catalogue/endpoint.ts'
+import type { KeptAnswer } from './kept.ts'
 
 /** Who asks. `credentials` are there only in mode `passthrough`. */
 export interface Caller {
@@ -25,9 +26,17 @@ export interface Ask {
   readonly caller: Caller
   /** The client asked for no time limit: its own call has none. */
   readonly waitForComplete: boolean
+  /** What a caller who may purge asks of the cache; absent: nothing. */
+  readonly directives?: Directives
   readonly requestId: string
   /** Aborted when the client leaves. */
   readonly signal: AbortSignal
+}
+
+/** RFC 9111 section 5.2.1. `noCache`: a new answer is wanted (also `max-age=0`); `noStore`: it is not to be kept. */
+export interface Directives {
+  readonly noCache: boolean
+  readonly noStore: boolean
 }
 
 export type AskBody =
@@ -36,7 +45,14 @@ export type AskBody =
 
 /** `json`: bytes of a checked `{error, data}` or `{error, message}` envelope. `raw`: a file passed through. */
 export type Answer =
-  | { readonly kind: 'json'; readonly status: number; readonly bytes: Buffer; readonly headers?: Headers }
+  | {
+      readonly kind: 'json'
+      readonly status: number
+      readonly bytes: Buffer
+      readonly headers?: Headers
+      /** There when the answer may be kept: clients may hold it too, and ask whether it is still the same. */
+      readonly kept?: Kept
+    }
   | {
       readonly kind: 'raw'
       readonly status: number
@@ -44,6 +60,21 @@ export type Answer =
       readonly length?: number
       readonly stream: Readable
     }
+
+export interface Kept {
+  readonly answer: KeptAnswer
+  readonly status: CacheStatus
+}
+
+/** How the cache dealt with a request, in the words of RFC 9211 section 2. `ttl` in milliseconds; negative when stale. */
+export interface CacheStatus {
+  readonly hit?: true
+  readonly fwd?: 'bypass' | 'uri-miss' | 'stale' | 'request'
+  readonly stored?: true
+  readonly collapsed?: true
+  readonly ttl?: number
+  readonly detail?: string
+}
 
 type Headers = Readonly<Record<string, string>>
 
