@@ -32,6 +32,8 @@ for (const command of [
   program.addCommand(command)
 }
 throwInsteadOfExit(program)
+// `manager-edge routes | head`: the reader has seen enough, which is no fault.
+process.stdout.on('error', (fault: NodeJS.ErrnoException) => process.exit(fault.code === 'EPIPE' ? 0 : 1))
 
 try {
   await program.parseAsync()

@@ -151,7 +151,9 @@ function handleErrors(app: FastifyInstance): void {
   app.setNotFoundHandler((request, reply) => sendError(request, reply, new EdgeError(603)))
   app.setErrorHandler((error: Error & { validation?: unknown }, request, reply) => {
     const answer = wireError(error, request)
-    if (answer.status >= 500) request.log.warn({ code: answer.code, cause: answer.cause }, answer.message)
+    // Whoever left cannot be told, and its call was given up on purpose: that is no failure to report.
+    const left = reply.raw.destroyed
+    if (answer.status >= 500 && !left) request.log.warn({ code: answer.code, cause: answer.cause }, answer.message)
     return sendError(request, reply, answer)
   })
 }
