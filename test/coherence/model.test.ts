@@ -1,0 +1,24 @@
+import t from 'tap'
+import { explore, type Search } from './model.ts'
+import { faults } from './model-state.ts'
+
+t.test('the protocol has no execution that is wrong', async (t) => {
+  const searches: readonly Search[] = [
+    { writers: 1 },
+    { writers: 2, near: false },
+    { writers: 1, near: false, flush: true },
+  ]
+  for (const search of searches) {
+    const { states, violation } = explore(search)
+    t.equal(violation, undefined, `${JSON.stringify(search)}: ${states} states`)
+    t.ok(states > 1000, 'and the model is not empty')
+  }
+})
+
+t.test('each thing left out of the protocol has one', async (t) => {
+  for (const fault of faults) {
+    const { violation = [] } = explore({ writers: 1, faults: [fault], flush: fault === 'no distrust' })
+    t.match(violation.at(-1), /returns 0$/, `${fault}: ${violation.length} steps`)
+    t.comment(`${fault}\n${violation.join('\n')}`)
+  }
+})

@@ -1,0 +1,87 @@
+/**
+ * The protocol of kept answers in small: one key under one tag, two replicas, two readers, some writers, Redis and an
+ * upstream. Every order in which their steps can happen is walked, breadth first, so that the first violation found
+ * is a shortest one. A value is its place in the upstream's order of writes; a read is wrong when it returns less than
+ * what had been acknowledged, or returned to anybody, before it began.
+ */
+import { type Fault, type State, type Step, start } from './model-state.ts'
+import { steps } from './model-steps.ts'
+
+export interface Search {
+  readonly writers: number
+  /** What is left out of the protocol. */
+  readonly faults?: readonly Fault[]
+  /** Redis may lose its memory once, at any moment. */
+  readonly flush?: boolean
+  /** `false`: replicas have no near copies, every read looks into Redis. */
+  readonly near?: boolean
+}
+
+export interface Found {
+  /** Distinct states that were reached; symmetrical ones count once. */
+  readonly states: number
+  /** The steps of a shortest violating execution, the last of them the wrong read; absent: there is none. */
+  readonly violation?: readonly string[]
+}
+
+/** More than this is a mistake in the model, not a bigger model. */
+const LIMIT = 3_000_000
+
+interface Reached {
+  readonly state: State
+  readonly from: number
+  readonly label: string
+}
+
+/** Walks every execution. Throws when there are more states than a small model can have. */
+export function explore({ writers, faults = [], flush = false, near = true }: Search): Found {
+  const planted = new Set(faults)
+  const first = start(writers, flush, near)
+  const seen = new Set([key(first)])
+  const reached: Reached[] = [{ state: first, from: -1, label: '' }]
+  for (let at = 0; at < reached.length; at += 1) {
+    const here = reached[at]
+    if (here === undefined) break
+    for (const step of steps(here.state, planted)) {
+      if (step.wrong) return { states: reached.length, violation: [...labels(reached, at), step.label] }
+      remember(step, at, seen, reached)
+    }
+  }
+  return { states: reached.length }
+}
+
+function remember({ next, label }: Step, from: number, seen: Set<string>, reached: Reached[]): void {
+  const name = key(next)
+  if (seen.has(name)) return
+  seen.add(name)
+  if (reached.push({ state: next, from, label }) > LIMIT) throw new Error(`more than ${LIMIT} states`)
+}
+
+function labels(reached: readonly Reached[], last: number): string[] {
+  const trace: string[] = []
+  for (let each = reached[last]; each !== undefined && each.from >= 0; each = reached[each.from]) {
+    trace.unshift(each.label)
+  }
+  return trace
+}
+
+/**
+ * Replicas are alike, and so are readers and writers: the least of the names is the name of all mirror images. Of
+ * epochs it only matters whether they are the present one, since no epoch ever comes back.
+ */
+function key(state: State): string {
+  const one = image(state, 0)
+  const other = image(state, 1)
+  return one < other ? one : other
+}
+
+function image({ shared, writers, replicas, readers }: State, turn: 0 | 1): string {
+  const { up, upKept, fences, entry, entryEpoch, known, flushes, distrust } = shared
+  const store = [up, upKept, fences, entry, entryEpoch === shared.epoch, known, flushes, distrust].join()
+  const own = (index: number): string => `${replicas[index]?.near}${replicas[index]?.lease}`
+  const writing = writers.map(({ at, value, owed, fence }) => [at, value, fence, owed[turn], owed[1 - turn]].join())
+  const asking = readers.map(({ at, replica, epoch, fenced, value, floor, trusted }) =>
+    at === 'idle' ? at : [at, replica ^ turn, epoch === shared.epoch, fenced, value, floor, trusted].join(),
+  )
+  return `${store}|${own(turn)}|${own(1 - turn)}|${writing.sort().join(';')}|${asking.sort().join(';')}`
+}
