@@ -3,16 +3,18 @@
  */
 import { dirname, resolve } from 'node:path'
 import type { Static } from 'typebox'
+import { cacheRules } from './config/cache-rules.ts'
 import { type Environment, readEnvironment } from './config/environment.ts'
 import { FaultList } from './config/faults.ts'
 import { noFile, readSource } from './config/file.ts'
 import { interpret } from './config/interpret.ts'
-import { checkFiles, withPassword } from './config/named-files.ts'
+import { checkEncryptionKey, checkFiles, withPasswords } from './config/named-files.ts'
 import { rules } from './config/rules.ts'
 import { schema, type settings } from './config/schema.ts'
 import { freeze, isObject, type Path, setIn, withoutNulls } from './config/tree.ts'
 import { validate } from './config/validate.ts'
 
+export { redisSpeaksTls } from './config/cache-rules.ts'
 export { readyMadeRoles } from './config/schema.ts'
 
 type Frozen<T> = T extends object ? { readonly [K in keyof T]: Frozen<T[K]> } : T
@@ -50,10 +52,11 @@ export async function loadConfig(options: { file?: string | undefined; env?: Env
 
 /** The rules over several settings, and the files that they name. */
 async function judge(read: Settings, list: FaultList, plain: boolean): Promise<Settings> {
-  const due = rules.filter((rule) => rule.about.every((path) => list.sound(path)))
-  for (const { check } of due) check(read, list.report, { plain })
+  const due = [...rules, ...cacheRules].filter((rule) => rule.about.every((path) => list.sound(path)))
+  for (const { check } of due) check(read, list.report, { plain, variableOf: list.variableOf })
   await checkFiles(read, list.report)
-  return list.sound(['cluster', 'credentials']) ? withPassword(read, list.report) : read
+  await checkEncryptionKey(read, list.report)
+  return withPasswords(read, list)
 }
 
 /** `listen.tls: off` says that plain HTTP is meant. It is taken out: without the pair there is no TLS. */

@@ -37,16 +37,14 @@ export class FaultList {
   }
 
   /** The variable that set this path, or a group above it. */
-  variableOf(path: Path): string | undefined {
-    return this.#overrides.find((override) => startsWith(path, override.path))?.variable
-  }
+  readonly variableOf = (path: Path): string | undefined =>
+    this.#overrides.find((override) => startsWith(path, override.path))?.variable
 
   /** No fault at this path, above it or below it. */
-  sound(path: Path): boolean {
-    return !this.#faults.some(
+  readonly sound = (path: Path): boolean =>
+    !this.#faults.some(
       (fault) => fault.path.length > 0 && (startsWith(path, fault.path) || startsWith(fault.path, path)),
     )
-  }
 
   get empty(): boolean {
     return this.#faults.length === 0

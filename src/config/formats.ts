@@ -46,6 +46,12 @@ export const formats: Readonly<Record<string, Format>> = {
   },
   origin: { says: 'an origin such as https://console.example', legal: isOrigin },
   nodeUrl: { says: 'an address such as https://10.0.0.10:55000, without path or password', legal: isOrigin },
+  redisUrl: {
+    says: 'an address such as rediss://10.0.0.20:6379, without name and password (cache.redis.username, passwordFile)',
+    legal: (text) =>
+      /^rediss?:\/\/[^/?#@\\]+(?:\/\d{0,3})?$/.test(text) &&
+      isOrigin(text.replace(/^redis/, 'http').replace(/\/\d*$/, '')),
+  },
   url: {
     says: 'an https:// address (http:// on a loopback address only)',
     legal: (text) => URL.canParse(text) && (text.startsWith('https://') || isLoopbackUrl(text)),

@@ -1,9 +1,10 @@
-/** The files that the settings name: the password is read, the others must at least be readable. */
+/** The files that the settings name: passwords are read, the others must at least be readable. */
 import { access, constants } from 'node:fs/promises'
 import type { Settings } from '../config.ts'
 import { secretFrom } from './environment.ts'
+import type { FaultList } from './faults.ts'
 import { codeOf } from './file.ts'
-import { type Report, weakness } from './rules.ts'
+import type { Report } from './rules.ts'
 import { getIn, type Path } from './tree.ts'
 
 const named: readonly Path[] = [
@@ -12,9 +13,14 @@ const named: readonly Path[] = [
   ['cluster', 'tls', 'ca'],
   ['cluster', 'tls', 'cert'],
   ['cluster', 'tls', 'key'],
+  ['cache', 'redis', 'tls', 'ca'],
+  ['cache', 'encryptionKeyFile'],
   ['access', 'users'],
   ['access', 'tokens', 'keys'],
 ]
+
+const LET_READ = 'make it, or let the user of this process read it'
+const LEAST_KEY = 32
 
 /** Reports every named file that this process cannot read. */
 export async function checkFiles(settings: Settings, report: Report): Promise<void> {
@@ -24,28 +30,74 @@ export async function checkFiles(settings: Settings, report: Report): Promise<vo
     try {
       await access(file, constants.R_OK)
     } catch (cause) {
-      report(path, `${file} cannot be read (${codeOf(cause)}); make it, or let the user of this process read it`)
+      report(path, `${file} cannot be read (${codeOf(cause)}); ${LET_READ}`)
     }
   }
 }
 
-/** The settings with the password in its place, which is reported when it is one that everybody knows. */
-export async function withPassword(settings: Settings, report: Report): Promise<Settings> {
-  const { credentials } = settings.cluster
-  const { username, passwordFile } = credentials
-  const field = passwordFile === undefined ? 'password' : 'passwordFile'
-  const path = ['cluster', 'credentials', field]
-  let { password } = credentials
-  if (passwordFile !== undefined) {
-    const read = await secretFrom(passwordFile)
-    if (!read.ok) {
-      report(path, `${passwordFile} cannot be read (${read.code}); make it, or let the user of this process read it`)
-      return settings
-    }
-    password = read.text
+/** Reports a key that could be guessed: AES-256 is worth no more than what its key was made from. */
+export async function checkEncryptionKey({ cache }: Settings, report: Report): Promise<void> {
+  if (cache.encryptionKeyFile === undefined) return
+  const key = await secretFrom(cache.encryptionKeyFile)
+  const length = key.ok ? Buffer.byteLength(key.text) : LEAST_KEY
+  if (length >= LEAST_KEY) return
+  const remedy = `${LEAST_KEY} at least; make one with "openssl rand -base64 32"`
+  report(['cache', 'encryptionKeyFile'], `${cache.encryptionKeyFile} holds ${length} bytes, and must hold ${remedy}`)
+}
+
+/** The settings with the passwords in their places; those that everybody knows are reported. */
+export async function withPasswords(settings: Settings, { report, sound }: FaultList): Promise<Settings> {
+  const { cluster, cache } = settings
+  let credentials = cluster.credentials
+  let redis = cache.redis
+  if (sound(['cluster', 'credentials'])) {
+    credentials = await filled(credentials, ['cluster', 'credentials'], report)
+    reportWeakness(credentials, report)
   }
-  if (username === undefined || password === undefined) return settings
+  if (sound(['cache', 'redis', 'passwordFile'])) redis = await filled(redis, ['cache', 'redis'], report)
+  return { ...settings, cluster: { ...cluster, credentials }, cache: { ...cache, redis } }
+}
+
+interface Account {
+  readonly username?: string
+  readonly password?: string
+  readonly passwordFile?: string
+}
+
+async function filled<T extends Account>(account: T, path: Path, report: Report): Promise<T> {
+  const { passwordFile } = account
+  if (passwordFile === undefined) return account
+  const read = await secretFrom(passwordFile)
+  if (read.ok) return { ...account, password: read.text }
+  report([...path, 'passwordFile'], `${passwordFile} cannot be read (${read.code}); ${LET_READ}`)
+  return account
+}
+
+function reportWeakness({ username, password, passwordFile }: Account, report: Report): void {
+  if (username === undefined || password === undefined) return
   const fault = weakness(username, password)
-  if (fault) report(path, fault)
-  return { ...settings, cluster: { ...settings.cluster, credentials: { ...credentials, password } } }
+  const field = passwordFile === undefined ? 'password' : 'passwordFile'
+  if (fault) report(['cluster', 'credentials', field], fault)
+}
+
+/** Passwords that the manager ships with, or that everybody tries first (users.md A30). */
+const knownPasswords = new Set([
+  'foo',
+  'bar',
+  'wazuh',
+  'wazuh-wui',
+  'admin',
+  'password',
+  'changeme',
+  'secret',
+  '123456',
+])
+
+/** The fault of a password, wherever it was read from; `undefined`: none. */
+function weakness(username: string, password: string): string | undefined {
+  const remedy = 'set one of its own for this user on the manager, and name it here'
+  if (password === '') return `the password is empty; ${remedy}`
+  if (password.toLowerCase() === username.toLowerCase()) return `the password is the name of the user; ${remedy}`
+  if (knownPasswords.has(password.toLowerCase())) return `the password is a known default; ${remedy}`
+  return undefined
 }

@@ -8,9 +8,10 @@ import { isLoopback, isLoopbackUrl } from './formats.ts'
 import { readyMadeRoles } from './schema.ts'
 import type { Path } from './tree.ts'
 
-/** `plain`: the file says `listen.tls: off`. */
+/** `plain`: the file says `listen.tls: off`. `variableOf`: the environment variable that set a path, if one did. */
 export interface Context {
   readonly plain: boolean
+  readonly variableOf: (path: Path) => string | undefined
 }
 
 export type Report = (path: Path, says: string) => void
@@ -119,19 +120,6 @@ function deadlines({ cluster: { limits } }: Settings, report: Report): void {
   report(['cluster', 'limits', 'slowTimeout'], 'is shorter than cluster.limits.timeout; raise it')
 }
 
-/** Passwords that the manager ships with, or that everybody tries first (users.md A30). */
-const knownPasswords = new Set([
-  'foo',
-  'bar',
-  'wazuh',
-  'wazuh-wui',
-  'admin',
-  'password',
-  'changeme',
-  'secret',
-  '123456',
-])
-
 function credentials({ cluster: { credentials } }: Settings, report: Report): void {
   const path = ['cluster', 'credentials']
   const { mode, username, password, passwordFile } = credentials
@@ -144,15 +132,6 @@ function credentials({ cluster: { credentials } }: Settings, report: Report): vo
     report(path, 'holds no password; write passwordFile, or set EDGE_CLUSTER_CREDENTIALS_PASSWORD_FILE')
   }
   if (username?.includes(':')) report([...path, 'username'], 'must not hold a colon; choose another name')
-}
-
-/** The fault of a password, wherever it was read from; `undefined`: none. */
-export function weakness(username: string, password: string): string | undefined {
-  const remedy = 'set one of its own for this user on the manager, and name it here'
-  if (password === '') return `the password is empty; ${remedy}`
-  if (password.toLowerCase() === username.toLowerCase()) return `the password is the name of the user; ${remedy}`
-  if (knownPasswords.has(password.toLowerCase())) return `the password is a known default; ${remedy}`
-  return undefined
 }
 
 function somebodyMayCome({ access, cluster }: Settings, report: Report): void {

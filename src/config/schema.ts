@@ -2,37 +2,28 @@
  * Every setting of the edge, with its default. The one source: validation, environment names, the type
  * `Config` and the test that holds config/default.yaml equal to it all read this schema.
  */
-import Type, { type TSchema } from 'typebox'
+import Type from 'typebox'
+import { cache } from './cache-section.ts'
 import type { SchemaNode } from './tree.ts'
+import {
+  count,
+  delay,
+  duration,
+  flag,
+  group,
+  list,
+  oneOf,
+  path,
+  port,
+  row,
+  size,
+  table,
+  tableOf,
+  text,
+} from './words.ts'
 
 /** The roles that exist without being written; `access.ownRoles` adds to them. */
 export const readyMadeRoles = ['reader', 'operator', 'administrator'] as const
-
-/** Written `750ms`, `5s`, `2m` or `1h`; read as milliseconds. */
-const duration = (value: string) => Type.Unsafe<number>({ type: 'string', format: 'duration', default: value })
-/** Written `512B`, `16KiB` or `64MiB`; read as bytes. */
-const size = (value: string) => Type.Unsafe<number>({ type: 'string', format: 'size', default: value })
-/** A duration that may be nothing. */
-const delay = (value: string) => Type.Unsafe<number>({ type: 'string', format: 'delay', default: value })
-const count = (value: number, maximum = 1_000_000) => Type.Integer({ minimum: 1, maximum, default: value })
-const port = (value: number) => Type.Integer({ minimum: 0, maximum: 65_535, default: value })
-const flag = (value: boolean) => Type.Boolean({ default: value })
-const path = () => Type.String({ format: 'path', minLength: 1 })
-const text = (options: { default?: string; format?: string; secret?: true } = {}) =>
-  Type.String({ minLength: 1, maxLength: 4096, ...options })
-const list = <T extends TSchema>(items: T, value: string[] = []) =>
-  Type.Array(items, { maxItems: 1000, default: value })
-const oneOf = <const T extends string>(values: readonly [T, ...T[]]) =>
-  Type.Unsafe<T>({ type: 'string', enum: values, default: values[0] })
-/** A closed object. Its default makes the defaults of its members hold when it is not written at all. */
-const group = <T extends Record<string, TSchema>>(members: T) =>
-  Type.Object(members, { additionalProperties: false, default: {} })
-const row = <T extends Record<string, TSchema>>(members: T, description?: string) =>
-  Type.Object(members, { additionalProperties: false, ...(description === undefined ? {} : { description }) })
-/** Names that the operator chooses. */
-const tableOf = <T extends TSchema>(values: T, options: { default?: object } = {}) =>
-  Type.Record(Type.String({ pattern: '^[^\\x00-\\x20:]{1,128}$' }), values, { additionalProperties: false, ...options })
-const table = <T extends TSchema>(values: T) => tableOf(values, { default: {} })
 
 const listen = group({
   host: text({ default: '127.0.0.1', format: 'host' }),
@@ -146,6 +137,7 @@ export const settings = row({
   listen,
   operations: group({ host: text({ default: '127.0.0.1', format: 'host' }), port: port(55_001) }),
   cluster,
+  cache,
   access,
   log,
 })
