@@ -2,7 +2,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { loadConfig } from '../../src/config.ts'
-import { account, file, nodes, rows } from './faulty.ts'
+import { clusterAndAccess } from './faulty-cluster.ts'
+import { front } from './faulty-front.ts'
+import { account, file, nodes } from './settings-text.ts'
 
 async function faultsOf(t: Test, text: string, env: Record<string, string> = {}): Promise<string[]> {
   const folder = t.testdir({ users: '', keys: {} })
@@ -14,7 +16,7 @@ async function faultsOf(t: Test, text: string, env: Record<string, string> = {})
 
 t.test('each fault has its place and says what to do', async (t) => {
   t.strictSame(await faultsOf(t, file({})), [], 'the settings that are spoiled below are right')
-  for (const [name, text, fault] of rows) {
+  for (const [name, text, fault] of [...front, ...clusterAndAccess]) {
     const faults = await faultsOf(t, text)
     t.equal(faults.length, 1, `${name}: told once: ${faults.join(' | ')}`)
     t.ok(faults[0]?.includes(fault), `${name}: ${faults[0]}`)

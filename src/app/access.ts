@@ -1,0 +1,57 @@
+/** Who may enter, as the settings say. */
+import type { Logger } from 'pino'
+import { type Access, createAccess } from '../auth/access.ts'
+import { permissions } from '../catalogue/index.ts'
+import type { Cluster } from '../cluster/index.ts'
+import type { Config } from '../config.ts'
+import { EdgeError } from '../errors.ts'
+
+/** Rejects in words when the users file, the keys or the roles are wrong. */
+export async function buildAccess(config: Config, cluster: Cluster, log: Logger): Promise<Access> {
+  const { access } = config
+  const perSecond = (max: number) => ({ max, window: 1000 })
+  return createAccess({
+    realm: 'manager-edge',
+    users:
+      config.cluster.credentials.mode === 'passthrough'
+        ? { verify: askManager(cluster, config.cluster.limits.timeout), role: access.passthroughRole }
+        : { file: access.users ?? '' },
+    roles: access.roles,
+    ownRoles: access.ownRoles,
+    permissionWords: permissions,
+    tokens: {
+      lifetime: access.tokens.lifetime / 1000,
+      ...(access.tokens.keys !== undefined && { keys: access.tokens.keys }),
+      issuer: 'manager-edge',
+      audience: 'manager-edge',
+      // Settings are in milliseconds, tokens in seconds.
+      issuers: access.tokens.issuers.map((each) => ({ ...each, lifetime: each.lifetime / 1000 })),
+    },
+    limits: {
+      failedLogins: access.limits.failedLogins,
+      perCaller: perSecond(access.limits.requests),
+      perAddress: perSecond(access.limits.requests * 10),
+    },
+    log: (level, message, facts) => log[level](facts ?? {}, message),
+  })
+}
+
+/** Mode passthrough: credentials are right when the manager answers a call that carries them. */
+function askManager(cluster: Cluster, timeout: number): (username: string, password: string) => Promise<boolean> {
+  return async (username, password) => {
+    const result = await cluster.call({
+      node: cluster.view.master().name,
+      method: 'GET',
+      path: '/version',
+      repeatable: true,
+      expect: 'bytes',
+      timeout,
+      signal: new AbortController().signal,
+      requestId: 'credentials',
+      credentials: { username, password },
+    })
+    if (result.ok) return result.reply.status === 200
+    if (result.fault === 'refusedCredentials') return false
+    throw new EdgeError(920, ` to check the credentials: ${result.detail}`)
+  }
+}

@@ -1,0 +1,68 @@
+/** The public listener and what runs behind it. */
+import type { FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
+import type { Access } from '../auth/access.ts'
+import { catalogue } from '../catalogue/index.ts'
+import type { Cluster } from '../cluster/index.ts'
+import type { Config } from '../config.ts'
+import { authentication, tokenIssuer } from '../http/authenticate.ts'
+import { clientAddress } from '../http/client-address.ts'
+import { createHttp } from '../http/index.ts'
+import { createListener, type Listener } from '../http/listener.ts'
+import { buildPipeline } from '../pipeline/build.ts'
+import { cacheOperations, nothingKept } from '../pipeline/edge/cache.ts'
+import { tokenOperations } from '../pipeline/edge/tokens.ts'
+import { forward } from '../pipeline/forward.ts'
+import { createRouter } from '../pipeline/route.ts'
+
+export interface FrontParts {
+  readonly access: Access
+  readonly cluster: Cluster
+  readonly log: Logger
+}
+
+export interface Front {
+  readonly listener: Listener
+  readonly app: FastifyInstance
+}
+
+/** Rejects in words when the certificate or a setting cannot be used. */
+export async function buildFront(config: Config, { access, cluster, log }: FrontParts): Promise<Front> {
+  const { listen } = config
+  const listener = await createListener({ ...listen, cors: listen.cors.origins.length > 0, log })
+  const addressOf = clientAddress(listen.trustedProxies)
+  let issue: (name: string) => Promise<string> = async () => ''
+  const app = await createHttp({
+    catalogue,
+    handle: buildPipeline({
+      operations: {
+        ...tokenOperations({ issue: (name) => issue(name), revoke: (caller) => access.revokeTokens(caller) }),
+        ...cacheOperations(nothingKept),
+      },
+      forward: forward({
+        call: cluster.call,
+        view: cluster.view,
+        route: createRouter(config.cluster.distribution),
+        ...config.cluster.limits,
+      }),
+    }),
+    serverFactory: listener.serverFactory,
+    log,
+    limits: listen.limits,
+    prefixes: config.cluster,
+    experimental: config.cluster.experimental,
+    corsOrigins: listen.cors.origins,
+    clientAddress: ({ raw }) => addressOf(raw.socket.remoteAddress ?? '', forwardedFor(raw.headers['x-forwarded-for'])),
+    managerVersion: () => cluster.view.nodes().find(({ version }) => version !== undefined)?.version,
+    authentication: async (instance) => {
+      const authenticate = await authentication(instance, access)
+      issue = tokenIssuer(instance, access)
+      return authenticate
+    },
+  })
+  return { listener, app }
+}
+
+function forwardedFor(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header.join(',') : header
+}
