@@ -1,0 +1,62 @@
+import t from 'tap'
+import { check, type Operation } from './history.ts'
+
+const wrote = (value: number | undefined, begin: number, end: number, key = 'a'): Operation => ({
+  key,
+  kind: 'write',
+  ...(value !== undefined && { value }),
+  begin,
+  end,
+  by: 'one',
+})
+const read = (value: number, begin: number, end: number, by = 'one', key = 'a'): Operation => ({
+  key,
+  kind: 'read',
+  value,
+  begin,
+  end,
+  by,
+})
+const kinds = (...history: Operation[]) => check(history).map(({ kind, read, bound }) => [kind, read.begin, bound])
+
+t.test('what some order explains is right', async (t) => {
+  t.same(kinds(wrote(1, 0, 2), read(1, 3, 4), wrote(2, 5, 8), read(2, 9, 10)), [], 'one after the other')
+  t.same(kinds(wrote(1, 0, 10), read(0, 1, 2), read(1, 3, 4), read(1, 5, 6)), [], 'either, while a write is under way')
+  t.same(kinds(wrote(1, 0, 10), read(1, 1, 6), read(0, 2, 5)), [], 'either order, while two reads overlap')
+  t.same(kinds(wrote(2, 0, 9), wrote(1, 1, 5), read(1, 6, 7), read(2, 8, 9)), [], 'the upstream orders two writes')
+  t.same(kinds(wrote(undefined, 0, 5), read(0, 6, 7), read(1, 8, 9)), [], 'an unknown outcome that acts late')
+  t.same(kinds(wrote(1, 0, 1), read(0, 2, 3, 'one', 'b'), read(1, 2, 3)), [], 'each key by itself')
+})
+
+t.test('what no order explains is found', async (t) => {
+  t.same(kinds(wrote(1, 0, 2), read(0, 3, 4)), [['stale', 3, 1]], 'older than what was acknowledged')
+  t.same(
+    kinds(wrote(1, 0, 10), read(1, 1, 3, 'one'), read(0, 4, 5, 'two')),
+    [['backwards', 4, 1]],
+    'new, then old, at another replica',
+  )
+  t.same(
+    kinds(wrote(1, 0, 1), wrote(2, 2, 3), read(2, 4, 5), read(1, 6, 7)),
+    [
+      ['stale', 6, 2],
+      ['backwards', 6, 2],
+    ],
+    'both at once',
+  )
+  t.same(kinds(wrote(1, 5, 6), read(1, 0, 4)), [['early', 0, 0]], 'a value that nobody had begun to write')
+  t.same(
+    kinds(wrote(undefined, 0, 1), read(1, 2, 3), read(0, 4, 5)),
+    [['backwards', 4, 1]],
+    'an unknown outcome undone',
+  )
+  t.same(kinds(wrote(1, 0, 3), read(0, 3, 4)), [], 'in one instant, nothing came first')
+})
+
+t.test('one wrong read among many is found', async (t) => {
+  const history: Operation[] = []
+  for (let value = 1; value <= 5000; value += 1) {
+    history.push(wrote(value, value * 10, value * 10 + 2), read(value, value * 10 + 3, value * 10 + 4))
+  }
+  t.same(check(history), [])
+  t.match(check([...history, read(2499, 25_005, 25_006)]), [{ kind: 'stale', bound: 2500 }, { kind: 'backwards' }])
+})

@@ -1,0 +1,84 @@
+/** Says of a history of reads and writes whether any order of them explains what was read. */
+
+/** Times are of one clock. A write's value is its place in the upstream's order, from 1; 0 was there before. */
+export interface Operation {
+  readonly key: string
+  readonly kind: 'read' | 'write'
+  /** Absent: the outcome is not known, so a write may act at any moment after it began, or never. */
+  readonly value?: number
+  readonly begin: number
+  readonly end: number
+  /** Who answered. */
+  readonly by: string
+}
+
+export interface Violation {
+  /**
+   * `stale`: older than what had been acknowledged before it began. `backwards`: older than what another read had
+   * returned before it began. `early`: newer than any write that had begun before it ended.
+   */
+  readonly kind: 'stale' | 'backwards' | 'early'
+  readonly read: Operation
+  /** The value that it had to reach, or must not pass. */
+  readonly bound: number
+}
+
+/** Every read that no order explains, in order of their beginnings, once for each way in which it is wrong. */
+export function check(history: readonly Operation[]): Violation[] {
+  const keys = new Map<string, Operation[]>()
+  for (const operation of history) {
+    const own = keys.get(operation.key)
+    if (own === undefined) keys.set(operation.key, [operation])
+    else own.push(operation)
+  }
+  return [...keys.values()].flatMap(checkKey).sort((a, b) => a.read.begin - b.read.begin)
+}
+
+function checkKey(history: readonly Operation[]): Violation[] {
+  const reads = history.filter(isAnswered).filter(({ kind }) => kind === 'read')
+  const writes = history.filter(({ kind }) => kind === 'write')
+  const acknowledged = newestBefore(writes.filter(isAnswered))
+  const returned = newestBefore(reads)
+  const begun = writes.map(({ begin }) => begin).sort((a, b) => a - b)
+  return reads.flatMap((read) => {
+    const found: Violation[] = []
+    const least = acknowledged(read.begin)
+    const seen = returned(read.begin)
+    const most = countUpTo(begun, read.end)
+    if (read.value < least) found.push({ kind: 'stale', read, bound: least })
+    if (read.value < seen) found.push({ kind: 'backwards', read, bound: seen })
+    if (read.value > most) found.push({ kind: 'early', read, bound: most })
+    return found
+  })
+}
+
+type Answered = Operation & { readonly value: number }
+
+function isAnswered(operation: Operation): operation is Answered {
+  return operation.value !== undefined
+}
+
+/** The greatest value among the operations that had ended strictly before a moment; 0 when there is none. */
+function newestBefore(operations: readonly Answered[]): (moment: number) => number {
+  const ended = [...operations].sort((a, b) => a.end - b.end)
+  let newest = 0
+  const newestUpTo = ended.map(({ value }) => {
+    newest = Math.max(newest, value)
+    return newest
+  })
+  const ends = ended.map(({ end }) => end)
+  return (moment) => newestUpTo[countUpTo(ends, moment, true) - 1] ?? 0
+}
+
+/** How many of the ascending times are not after the moment, or, strictly, before it. */
+function countUpTo(times: readonly number[], moment: number, strictly = false): number {
+  let low = 0
+  let high = times.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    const time = times[middle] ?? 0
+    if (time < moment || (!strictly && time === moment)) low = middle + 1
+    else high = middle
+  }
+  return low
+}
