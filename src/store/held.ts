@@ -1,0 +1,86 @@
+/** An entry held in this process: what a near copy and the memory store consist of, bounded in bytes. */
+import { LRUCache } from 'lru-cache'
+import type { Tag } from '../catalogue/endpoint.ts'
+import type { KeptAnswer, Listed, NewEntry } from '../pipeline/kept.ts'
+
+export interface Held {
+  readonly answer: Omit<KeptAnswer, 'age'>
+  readonly generation: string
+  readonly epochs: readonly string[]
+  readonly tags: readonly Tag[]
+  readonly listed: Listed
+  /** The moment its fill began, by the clock of this process. */
+  readonly begun: number
+}
+
+/** Milliseconds from the beginning of its fill until nobody may be served from it. */
+export function lifetime(answer: Omit<KeptAnswer, 'age'>): number {
+  return answer.keepFor + Math.max(answer.staleWhileRevalidate, answer.staleIfError)
+}
+
+/** The answer with its age; one that a soft drop made stale is fresh for less than its age. */
+export function answerOf(held: Held, now: number, softened: boolean): KeptAnswer {
+  const age = Math.max(0, now - held.begun)
+  if (!softened) return { ...held.answer, age }
+  return { ...held.answer, keepFor: Math.min(held.answer.keepFor, age - 1), age }
+}
+
+export function heldOf(entry: NewEntry, begun: number): Held {
+  const { answer, listed, mark, tags } = entry
+  return { answer, listed, tags, generation: mark.generation, epochs: mark.epochs, begun }
+}
+
+/** Keys to entries, the least recently used dropped beyond so many bytes; 0 bytes hold nothing. */
+export class HeldEntries {
+  readonly #entries: LRUCache<string, Held> | undefined
+  readonly #elapsed: () => number
+
+  constructor(bytes: number, elapsed: () => number) {
+    this.#elapsed = elapsed
+    this.#entries = bytes < 1 ? undefined : new LRUCache({ maxSize: bytes, sizeCalculation: sizeOf })
+  }
+
+  /** The entry, while its time is not over. */
+  get(key: string): Held | undefined {
+    const held = this.#entries?.get(key)
+    if (held === undefined || !this.#over(held)) return held
+    this.#entries?.delete(key)
+    return undefined
+  }
+
+  set(key: string, held: Held): void {
+    this.#entries?.set(key, held)
+  }
+
+  delete(key: string): void {
+    this.#entries?.delete(key)
+  }
+
+  clear(): void {
+    this.#entries?.clear()
+  }
+
+  /** All whose time is not over; the others are dropped on the way. */
+  *all(): Generator<readonly [string, Held]> {
+    for (const [key, held] of [...(this.#entries?.entries() ?? [])]) {
+      if (this.#over(held)) this.#entries?.delete(key)
+      else yield [key, held]
+    }
+  }
+
+  get bytes(): number {
+    return this.#entries?.calculatedSize ?? 0
+  }
+
+  #over(held: Held): boolean {
+    return this.#elapsed() - held.begun >= lifetime(held.answer)
+  }
+}
+
+/** What an entry costs in memory beside its body, roughly: objects, texts, its place in the map. */
+const OVERHEAD = 512
+
+function sizeOf(held: Held, key: string): number {
+  const texts = held.listed.url.length + key.length + 32 * held.epochs.length
+  return held.answer.bytes.length + texts + OVERHEAD
+}
