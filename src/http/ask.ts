@@ -1,16 +1,21 @@
 /** From a validated request to an Ask: typed, canonical, with nothing of the raw URL left. */
+import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { allows } from '../auth/permissions.ts'
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { kinds } from '../catalogue/schemas/kinds.ts'
-import type { Ask, AskBody } from '../pipeline/ports.ts'
+import type { Ask, AskBody, Caller, Directives } from '../pipeline/ports.ts'
 import { canonicalText, canonicalValues } from './canonical.ts'
 import type { Values } from './parameters.ts'
 import { badValue } from './validation-error.ts'
 
+const PURGE = 'cache:purge'
 const IPV4 = new RegExp(kinds.ips.pattern)
 
 export function toAsk(endpoint: Endpoint, request: FastifyRequest, reply: FastifyReply, client: string): Ask {
   const body = askBody(endpoint, request, client)
+  // Made only where somebody looks at it: a hit needs none.
+  let leaves: AbortSignal | undefined
   return {
     endpoint,
     params: canonicalValues(endpoint.params, request.params as Values),
@@ -18,9 +23,30 @@ export function toAsk(endpoint: Endpoint, request: FastifyRequest, reply: Fastif
     ...(body && { body }),
     caller: request.caller,
     waitForComplete: request.flags.waitForComplete,
+    ...directivesOf(request.headers, request.caller),
     requestId: request.id,
-    signal: leaving(reply),
+    get signal() {
+      leaves ??= leaving(reply)
+      return leaves
+    },
   }
+}
+
+/**
+ * What the client asks of the cache (RFC 9111 section 5.2.1), heard only of callers who may purge: others could make
+ * every request of theirs an upstream call.
+ */
+export function directivesOf(headers: IncomingHttpHeaders, caller: Caller): { directives?: Directives } {
+  // Pragma says something only where Cache-Control says nothing (section 5.4).
+  const asked = headers['cache-control'] ?? headers.pragma
+  if (asked === undefined) return {}
+  const words = asked
+    .toLowerCase()
+    .split(',')
+    .map((word) => word.trim())
+  const noStore = words.includes('no-store')
+  const noCache = words.includes('no-cache') || words.some((word) => /^max-age="?0+"?$/.test(word))
+  return (noCache || noStore) && allows(caller.permissions, PURGE) ? { directives: { noCache, noStore } } : {}
 }
 
 /** Aborted when the connection ends before the answer is out. */

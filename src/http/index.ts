@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto'
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
+  type FastifyPluginAsync,
   type FastifyRequest,
   type FastifyServerFactory,
 } from 'fastify'
@@ -19,6 +20,7 @@ import { toAsk } from './ask.ts'
 import { authorise } from './authorise.ts'
 import { checkBodyType, registerBodyParsers } from './bodies.ts'
 import { furtherChecks, type Prefixes } from './further-checks.ts'
+import { notKeptHeaders } from './not-kept.ts'
 import { type Flags, noFlags, parseParameters, takeFlags } from './parameters.ts'
 import { sendAnswer, sendError, toEdgeError } from './reply.ts'
 import { RequestLog } from './request-log.ts'
@@ -46,6 +48,8 @@ export interface HttpOptions {
   readonly limits: { readonly query: number; readonly fields: number; readonly upload: number }
   readonly prefixes: Prefixes
   readonly experimental: boolean
+  /** Bytes from which on kept answers are compressed; 1 KiB when absent. */
+  readonly compressFrom?: number
   readonly corsOrigins: readonly string[]
   clientAddress(request: FastifyRequest): string
   managerVersion(): string | undefined
@@ -92,7 +96,12 @@ export async function createHttp(options: HttpOptions): Promise<FastifyInstance>
   handleErrors(app)
   await enter(app, options)
   registerBodyParsers(app)
-  registerRoutes(app, options)
+  // In a scope of their own, after the hooks that decide who may enter: nothing of the plugin runs before a 401.
+  const routes: FastifyPluginAsync = async (scope) => {
+    await notKeptHeaders(scope)
+    registerRoutes(scope, options)
+  }
+  await app.register(routes)
   return app
 }
 
@@ -104,7 +113,7 @@ async function enter(app: FastifyInstance, options: HttpOptions): Promise<void> 
   app.addHook('onRequest', async (request, reply) => {
     request.flags = noFlags
     request.clientAddress = options.clientAddress(request)
-    reply.headers({ 'x-request-id': request.id, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
+    reply.headers({ 'x-request-id': request.id, 'x-content-type-options': 'nosniff' })
   })
   const authenticate = await options.authentication(app)
   app.addHook('onRequest', async (request) => {
@@ -141,7 +150,7 @@ function registerRoutes(app: FastifyInstance, options: HttpOptions): void {
       preHandler: async (request) => check(endpoint, request.query as Record<string, string>, request.body),
       handler: async (request, reply) => {
         const answer = await options.handle(toAsk(endpoint, request, reply, request.clientAddress))
-        return sendAnswer(request, reply, answer)
+        return sendAnswer(request, reply, answer, options.compressFrom)
       },
     })
   }

@@ -1,28 +1,56 @@
 /** Answers and errors on the wire (design.md section 8); the only place where they become bytes for a client. */
+import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { EdgeError } from '../errors.ts'
 import { pretty } from '../layout/pretty.ts'
 import type { Answer } from '../pipeline/ports.ts'
+import { NO_STORE } from './cache-headers.ts'
+import type { Flags } from './parameters.ts'
+import { represent, type Wanted } from './represent.ts'
 
+const WORTH = 1024
 const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** Sends an answer; a raw file keeps its own type and is not touched by `pretty`. */
-export function sendAnswer(request: FastifyRequest, reply: FastifyReply, answer: Answer): FastifyReply {
+/** Sends an answer; a raw file keeps its own type and is touched by nothing. */
+export async function sendAnswer(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  answer: Answer,
+  compressFrom?: number,
+): Promise<FastifyReply> {
   if (answer.kind === 'raw') {
     if (answer.length !== undefined) reply.header('content-length', answer.length)
     return reply.code(answer.status).type(answer.type).send(answer.stream)
   }
-  const bytes = request.flags.pretty ? pretty(answer.bytes) : answer.bytes
-  return reply
-    .code(answer.status)
-    .headers(answer.headers ?? {})
-    .header('content-type', JSON_TYPE)
-    .send(bytes)
+  const { status, headers, bytes } = await represent(answer, wantedBy(request.headers, request.flags, compressFrom))
+  reply.code(status)
+  for (let at = 0; at < headers.length; at += 2) addHeader(reply, headers[at] ?? '', headers[at + 1] ?? '')
+  return reply.send(bytes)
+}
+
+/** What of a request's headers and flags chooses the representation. */
+export function wantedBy(headers: IncomingHttpHeaders, flags: Flags, compressFrom = WORTH): Wanted {
+  return {
+    pretty: flags.pretty,
+    acceptEncoding: textOf(headers['accept-encoding']),
+    ifNoneMatch: headers['if-none-match'],
+    compressFrom,
+  }
+}
+
+function textOf(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header.join(',') : header
+}
+
+/** CORS has written its own Vary before. */
+function addHeader(reply: FastifyReply, name: string, value: string): void {
+  const before = name === 'vary' ? reply.getHeader('vary') : undefined
+  reply.header(name, before === undefined ? value : `${before}, ${value}`)
 }
 
 /** Sends an error of the edge's own as `{error, message}`; 401 as the real API's text, unless JSON is asked for by name. */
 export function sendError(request: FastifyRequest, reply: FastifyReply, error: EdgeError): FastifyReply {
-  reply.code(error.status).headers(error.headers)
+  reply.code(error.status).header('cache-control', NO_STORE).headers(error.headers)
   if (error.status === 401 && !asksForJson(request.headers.accept)) {
     return reply.type('text/plain').send('401 Unauthorized')
   }

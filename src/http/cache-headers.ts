@@ -1,0 +1,44 @@
+/** What caches may know of an answer: our own (RFC 9211), and those on its way and in browsers (RFC 9111). */
+import type { CacheStatus, Kept } from '../pipeline/ports.ts'
+
+/** Of what nobody may keep: secrets, errors, writes. */
+export const NO_STORE = 'no-store'
+
+/** Kept by the client alone, and asked for again each time: it would not hear of a write. */
+const REVALIDATED = 'private, no-cache'
+/** `Authorization`: people with other rights may get another answer at the same URL. */
+const VARY = 'Accept-Encoding, Authorization'
+const TOKEN = /^[A-Za-z*][A-Za-z0-9!#$%&'*+.^_`|~:/-]*$/
+
+/** Names and values in turn, as `writeHead` takes them. `etag` is that of the representation that goes out. */
+export function cacheHeaders({ answer, status }: Kept, etag: string): string[] {
+  return [
+    'etag',
+    etag,
+    'cache-control',
+    REVALIDATED,
+    'vary',
+    VARY,
+    'age',
+    String(Math.max(0, Math.floor(answer.age / 1000))),
+    'cache-status',
+    cacheStatus(status),
+  ]
+}
+
+/** A structured field (RFC 9651): `manager-edge; hit; ttl=4`. */
+export function cacheStatus({ hit, fwd, stored, collapsed, ttl, detail }: CacheStatus): string {
+  let text = 'manager-edge'
+  if (hit) text += '; hit'
+  if (fwd !== undefined) text += `; fwd=${fwd}`
+  if (stored) text += '; stored'
+  if (collapsed) text += '; collapsed'
+  if (ttl !== undefined) text += `; ttl=${Math.floor(ttl / 1000)}`
+  if (detail !== undefined) text += `; detail=${TOKEN.test(detail) ? detail : quoted(detail)}`
+  return text
+}
+
+/** Strings of structured fields are printable ASCII (RFC 9651 section 3.3.3). */
+function quoted(text: string): string {
+  return `"${text.replaceAll(/[^\x20-\x7e]/g, '?').replaceAll(/["\\]/g, '\\$&')}"`
+}

@@ -1,0 +1,76 @@
+/**
+ * Which representation of an answer goes out: as it is, indented or compressed, or none at all since the client still
+ * holds it. Decided here alone, for every road that an answer takes to a client.
+ */
+import { pretty } from '../layout/pretty.ts'
+import type { Answer, Kept } from '../pipeline/ports.ts'
+import { cacheHeaders } from './cache-headers.ts'
+import { namesTag, tagOf } from './conditional.ts'
+import { accepted, type Coding, codingFor, encoded } from './encodings.ts'
+
+export type JsonAnswer = Extract<Answer, { kind: 'json' }>
+
+/** What of a request chooses the representation. */
+export interface Wanted {
+  readonly pretty: boolean
+  readonly acceptEncoding: string | undefined
+  readonly ifNoneMatch: string | undefined
+  /** Bytes from which on compressing is worth it. */
+  readonly compressFrom: number
+}
+
+export interface Representation {
+  readonly status: number
+  /** Names in lower case and values, in turn. */
+  readonly headers: readonly string[]
+  /** Absent: the answer has no body. */
+  readonly bytes?: Buffer
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** A promise only while something is compressed: what is ready goes out at once. */
+export function represent(answer: JsonAnswer, wanted: Wanted): Representation | Promise<Representation> {
+  const { kept, bytes } = answer
+  if (kept === undefined) return notKept(answer, wanted)
+  const { etag } = kept.answer
+  // Indented answers are for eyes, not for programs: made anew each time, and never compressed.
+  if (wanted.pretty) {
+    const tag = tagOf(etag, 'pretty')
+    return unchanged(answer, kept, wanted, tag) ?? whole(answer, kept, tag, pretty(bytes))
+  }
+  const takes = accepted(wanted.acceptEncoding)
+  const coding = codingFor(bytes, takes, wanted.compressFrom)
+  if (coding === undefined) return unchanged(answer, kept, wanted, etag) ?? whole(answer, kept, etag, bytes)
+  const tag = tagOf(etag, coding)
+  const same = unchanged(answer, kept, wanted, tag)
+  if (same !== undefined) return same
+  const made = encoded(bytes, coding, takes.identity)
+  const choose = (compressed: Buffer | undefined) =>
+    compressed === undefined ? whole(answer, kept, etag, bytes) : whole(answer, kept, tag, compressed, coding)
+  return made instanceof Promise ? made.then(choose) : choose(made)
+}
+
+/** Says nothing of caches: what names no `Cache-Control` is `no-store` (not-kept.ts). */
+function notKept({ status, headers = {}, bytes }: JsonAnswer, wanted: Wanted): Representation {
+  const body = wanted.pretty ? pretty(bytes) : bytes
+  const own = Object.entries(headers).flat()
+  return { status, headers: [...own, ...described(body)], bytes: body }
+}
+
+/** Tells that the client's copy still is what it would get; asked of successful answers only (RFC 9110 section 13.2.1). */
+function unchanged(answer: JsonAnswer, kept: Kept, wanted: Wanted, tag: string): Representation | undefined {
+  if (answer.status !== 200 || !namesTag(wanted.ifNoneMatch, tag)) return undefined
+  return { status: 304, headers: cacheHeaders(kept, tag) }
+}
+
+function whole(answer: JsonAnswer, kept: Kept, tag: string, bytes: Buffer, coding?: Coding): Representation {
+  const headers = [...described(bytes), ...cacheHeaders(kept, tag)]
+  if (coding !== undefined) headers.push('content-encoding', coding)
+  for (const [name, value] of Object.entries(answer.headers ?? {})) headers.push(name, value)
+  return { status: answer.status, headers, bytes }
+}
+
+function described(bytes: Buffer): string[] {
+  return ['content-type', JSON_TYPE, 'content-length', String(bytes.length)]
+}
