@@ -93,6 +93,7 @@ function createView(topology: Topology, roster: Roster, discovery: Discovery | u
     },
     master: () => topology.master(),
     available: (name) => roster.find(name)?.available ?? false,
+    spare: (name) => roster.find(name)?.spare ?? 0,
   }
 }
 

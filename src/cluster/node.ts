@@ -45,6 +45,11 @@ export class ClusterNode {
     return !this.#retired && this.#health.admits && this.#gate.hasRoom
   }
 
+  get spare(): number {
+    const { limit, inFlight, queue } = this.#gate
+    return this.available ? Math.max(0, limit - inFlight - queue) : 0
+  }
+
   async call(call: NodeCall): Promise<NodeResult> {
     const admission = this.#retired ? ({ ok: false, retryAfter: 1 } as const) : this.#health.admit()
     if (!admission.ok) return refused(call.node, this.#away(admission.retryAfter))

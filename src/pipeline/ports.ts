@@ -28,6 +28,8 @@ export interface Ask {
   readonly waitForComplete: boolean
   /** What a caller who may purge asks of the cache; absent: nothing. */
   readonly directives?: Directives
+  /** Workers may not have copied the data yet: only the master may answer. */
+  readonly masterOnly?: true
   readonly requestId: string
   /** Aborted when the client leaves. */
   readonly signal: AbortSignal
@@ -148,4 +150,6 @@ export interface ClusterView {
   master(): NodeInfo
   /** May a call be sent to it now (not ejected, room in its queue)? */
   available(name: string): boolean
+  /** Calls that it would take at once beside those under way and in line; 0 where none may be sent. */
+  spare(name: string): number
 }

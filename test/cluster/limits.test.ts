@@ -25,9 +25,12 @@ async function slowNode(t: Test, options: Partial<ClusterOptions> = {}) {
 
 t.test('at most so many at once, the others in order of arrival', async (t) => {
   const { node, cluster, waiting, answer, most, state } = await slowNode(t)
+  t.equal(cluster.view.spare('master'), 4)
+  t.equal(cluster.view.spare('nobody'), 0)
   const calls = Array.from({ length: 20 }, (_, i) => cluster.call(get(`/${i}`)))
   await until(() => waiting.length === 4)
   t.match(state(), { inFlight: 4, limit: 4, queue: 16 })
+  t.equal(cluster.view.spare('master'), 0)
   for (let done = 0; done < 20; done += 1) {
     await until(() => waiting.length > 0)
     answer()

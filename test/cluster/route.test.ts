@@ -18,6 +18,7 @@ function view(...away: string[]): ClusterView {
     find: (name) => nodes.find((node) => node.name === name),
     master: () => master,
     available: (name) => !away.includes(name),
+    spare: () => 1,
   }
 }
 
