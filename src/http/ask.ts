@@ -52,9 +52,12 @@ export function directivesOf(headers: IncomingHttpHeaders, caller: Caller): { di
 /** Aborted when the connection ends before the answer is out. */
 function leaving(reply: FastifyReply): AbortSignal {
   const controller = new AbortController()
-  reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) controller.abort()
-  })
+  const { raw } = reply
+  if (raw.destroyed && !raw.writableFinished) controller.abort()
+  else
+    raw.once('close', () => {
+      if (!raw.writableFinished) controller.abort()
+    })
   return controller.signal
 }
 

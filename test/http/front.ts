@@ -25,6 +25,7 @@ export interface Reply {
 export interface Front {
   readonly asks: Ask[]
   readonly logged: string[]
+  readonly port: number
   /** As alice (administrator), unless the headers say otherwise. */
   ask(path: string, headers?: Record<string, string>, method?: string): Promise<Reply>
 }
@@ -99,6 +100,7 @@ export async function startFront(
   return {
     asks,
     logged,
+    port,
     ask: (path, headers = {}, method = 'GET') =>
       exchange(port, { path, method, headers: { authorization: basic('alice'), ...headers } }),
   }

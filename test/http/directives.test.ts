@@ -1,0 +1,60 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
+import t from 'tap'
+import { basic, kept, startFront } from './front.ts'
+
+const body = Buffer.from('{"error":0,"data":"x"}')
+
+t.test('what a request asks of the cache is heard of callers who may purge', async (t) => {
+  const front = await startFront(t, async () => kept(body))
+  const table: readonly [headers: Record<string, string>, heard: object | undefined][] = [
+    [{}, undefined],
+    [{ 'cache-control': 'no-cache' }, { noCache: true, noStore: false }],
+    [{ 'cache-control': 'No-Store' }, { noCache: false, noStore: true }],
+    [{ 'cache-control': 'max-age=0' }, { noCache: true, noStore: false }],
+    [{ 'cache-control': 'no-transform , no-store,no-cache' }, { noCache: true, noStore: true }],
+    [{ 'cache-control': 'max-age=10' }, undefined],
+    [{ 'cache-control': 'x-no-cache' }, undefined],
+    [{ pragma: 'no-cache' }, { noCache: true, noStore: false }],
+    [{ pragma: 'no-cache', 'cache-control': 'max-age=60' }, undefined],
+  ]
+  for (const [headers, heard] of table) {
+    t.equal((await front.ask('/agents', headers)).status, 200)
+    t.same(front.asks.at(-1)?.directives, heard, JSON.stringify(headers))
+    t.equal((await front.ask('/agents', { ...headers, authorization: basic('bob') })).status, 200)
+    t.equal(front.asks.at(-1)?.directives, undefined, 'and ignored of others')
+  }
+})
+
+t.test('the signal of a request is aborted when its client leaves, whenever it is looked at', async (t) => {
+  let entered = () => {}
+  const seen: boolean[] = []
+  const front = await startFront(t, async (ask) => {
+    const early = ask.endpoint.path === '/agents' ? ask.signal : undefined
+    const left = once(sockets.at(-1) as Socket, 'close')
+    entered()
+    await left
+    await soon(() => (early ?? ask.signal).aborted)
+    seen.push(ask.signal.aborted)
+    return kept(body)
+  })
+  const sockets: Socket[] = []
+  for (const path of ['/agents', '/rules']) {
+    const arrived = new Promise<void>((resolve) => {
+      entered = resolve
+    })
+    const socket = connect(front.port, '127.0.0.1')
+    sockets.push(socket)
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: edge\r\nAuthorization: ${basic('alice')}\r\n\r\n`)
+    await arrived
+    socket.destroy()
+    await soon(() => seen.length === sockets.length)
+  }
+  t.same(seen, [true, true])
+})
+
+/** Looks each few milliseconds, for two seconds at most. */
+async function soon(condition: () => boolean): Promise<void> {
+  for (let turn = 0; turn < 400 && !condition(); turn++) await wait(5)
+}
