@@ -125,6 +125,11 @@ export const errors = {
     message: 'Connection to the node lost; whether it acted is not known',
     remedy: 'read the data before sending the request again',
   },
+  930: {
+    status: 503,
+    message: 'Cache cannot be made right; write refused',
+    remedy: 'mend the connection to Redis, or set cache.onLostStore to delay; nothing was sent to the manager',
+  },
   949: { status: 500, message: 'Internal error', remedy: 'report it with the request id' },
 } as const satisfies Record<number, ErrorRow>
 

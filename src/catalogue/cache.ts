@@ -1,12 +1,29 @@
-/** The edge's own cache, under the paths of the manager's. */
-import type { Endpoint } from './endpoint.ts'
+/** The edge's own cache, under the paths of the manager's; what these do not know are options beyond the seed. */
+import type { Endpoint, Param } from './endpoint.ts'
 import { read, write } from './record.ts'
 import { objectOf } from './schemas/answers.ts'
-import { filter } from './schemas/params.ts'
+import { filter, hiddenSearch, limit, offset, sort } from './schemas/params.ts'
 
 const section = 'Cache'
 const index = objectOf('cache index {all, groups}')
 const reading = { section, permission: 'cache:read', keep: { never: 'speaks of the cache itself' } } as const
+
+const beyond = (param: Param): Param => ({ ...param, beyondSeed: true })
+const details: Param = {
+  ...beyond(filter('boolean', 'a collection of entries with age, time left, size, hits, cost, tags and scope')),
+  default: false,
+  note: 'times in milliseconds, sizes in bytes',
+}
+const preview: Param = {
+  ...beyond(filter('boolean', 'only say what would go')),
+  default: false,
+  note: 'answers {entries, bytes, seconds}: seconds of manager time that refilling would cost',
+}
+const soft: Param = {
+  ...beyond(filter('boolean', 'make stale instead of dropping')),
+  default: false,
+  note: 'what is stale is served while it is fetched anew',
+}
 const purging = {
   section,
   permission: 'cache:purge',
@@ -20,6 +37,16 @@ export const cache: readonly Endpoint[] = [
     path: '/cache',
     summary: 'Cache index',
     ...reading,
+    query: {
+      offset: beyond(offset),
+      limit: beyond(limit),
+      sort: beyond(sort),
+      search: hiddenSearch,
+      details,
+      group: beyond(filter('alphanumeric', 'cache group')),
+      tag: beyond(filter('alphanumeric', 'tag, such as agent:001')),
+      endpoint: beyond(filter('paths', 'path of an endpoint, such as /agents/:agent_id')),
+    },
     target: { kind: 'edge', operation: 'cacheIndex' },
     answer: index,
   }),
@@ -27,12 +54,14 @@ export const cache: readonly Endpoint[] = [
     path: '/cache',
     summary: 'Clear the cache',
     ...purging,
+    query: { key: beyond(filter('names', 'key of the one entry to clear')), preview, soft },
     target: { kind: 'edge', operation: 'cacheClear' },
   }),
   write('DELETE', {
     path: '/cache/:group',
     summary: 'Clear one group of the cache',
     ...purging,
+    query: { preview, soft },
     params: { group: { ...filter('alphanumeric', 'cache group'), note: 'an unknown group has no effect' } },
     target: { kind: 'edge', operation: 'cacheClearGroup' },
   }),
@@ -42,5 +71,14 @@ export const cache: readonly Endpoint[] = [
     ...reading,
     target: { kind: 'edge', operation: 'cacheConfig' },
     answer: objectOf('cache configuration'),
+  }),
+  read({
+    path: '/cache/explain',
+    summary: 'Whether the next request of a URL would hit, and why',
+    ...reading,
+    query: { url: { ...filter('url', 'path and query of a GET'), required: 604 } },
+    target: { kind: 'edge', operation: 'cacheExplain' },
+    answer: objectOf('{endpoint, kept, url, key, group, scope, tags, next, droppedBy}'),
+    beyondSeed: true,
   }),
 ]

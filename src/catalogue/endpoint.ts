@@ -87,6 +87,7 @@ export type EdgeOperation =
   | 'cacheClear'
   | 'cacheClearGroup'
   | 'cacheConfig'
+  | 'cacheExplain'
 
 /**
  * Where an answer lives (design.md section 4).

@@ -82,6 +82,8 @@ type Headers = Readonly<Record<string, string>>
 
 /** The shape of every stage, and of the whole. */
 export type Handle = (ask: Ask) => Promise<Answer>
+/** A part of the way that wraps what comes after it. */
+export type Stage = (next: Handle) => Handle
 
 /** One call to one node. Paths are already encoded; the node is named, never addressed. */
 export interface NodeCall {

@@ -42,6 +42,7 @@ export const route: Router = (ask, view) => {
     case 'master':
       return throughMaster(ask, view, entryPath(path, target.through, view))
     case 'anyNode':
+      return throughMaster(ask, view, ask.masterOnly ? undefined : path)
     case 'agentOwner':
     case 'agentOwners':
     case 'everyNode':

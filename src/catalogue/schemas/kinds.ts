@@ -171,6 +171,12 @@ export const kinds = {
     because:
       'a later release of the manager takes no more, and no ../ out of the folder of scripts; no text at all is left to 1650',
   },
+  url: {
+    pattern: '^/[!-~]*$',
+    maxLength: 8192,
+    code: 608,
+    says: 'Valid values: path and query of a request, beginning with /.',
+  },
   flag: { maxLength: 1024, code: 623, says: 'Valid values: none, presence alone counts.' },
 } as const satisfies Record<string, ValueKind>
 

@@ -1,0 +1,78 @@
+/** The stage around reads: what is kept and right is the answer; else the nodes are asked, once for all who want it. */
+import type { AnswerStore, KeptAnswer, Look } from '../kept.ts'
+import type { Answer, Ask, CacheStatus, Stage } from '../ports.ts'
+import { createFills, type FillPorts, type Fills, type Request, toAnswer } from './fill.ts'
+import type { HotKeys } from './hot.ts'
+import { isNodeFailure, isTransient } from './outcome.ts'
+import type { Prepare } from './prepare.ts'
+
+export interface CachedPorts extends FillPorts {
+  readonly prepare: Prepare
+  readonly hot: HotKeys
+  /** May a node be asked now for something that nobody waits for? */
+  readonly spare: (ask: Ask) => boolean
+}
+
+/** Answers carry `kept` when they may be kept. Rejects as `next` does, unless a stale answer may stand in. */
+export function cached(ports: CachedPorts): Stage {
+  return (next) => {
+    const fills = createFills(ports, next)
+    return async (ask) => {
+      const prepared = ports.prepare(ask)
+      if (typeof prepared === 'string' || ask.directives?.noStore) return next(ask)
+      const look = await ports.store.look(prepared.key, prepared.tags)
+      return answerTo(ports, fills, { ask, prepared, look })
+    }
+  }
+}
+
+function answerTo(ports: CachedPorts, fills: Fills, request: Request): Answer | Promise<Answer> {
+  const { look, ask } = request
+  // What is under way may have read what a write has just changed; the next flight cannot have.
+  if (look.kind === 'away' || look.mark.fenced) return fills.live(request, false).then((filled) => filled.answer)
+  if (ask.directives?.noCache) return fills.live(request, true).then((filled) => toAnswer(filled, 'request'))
+  if (look.kind === 'absent') return fills.filled(request).then((filled) => toAnswer(filled, 'uri-miss'))
+  return present(ports, fills, request, look)
+}
+
+type Present = Extract<Look, { kind: 'present' }>
+
+function present(ports: CachedPorts, fills: Fills, request: Request, { answer }: Present): Answer | Promise<Answer> {
+  const { age, keepFor, staleWhileRevalidate } = answer
+  if (age < keepFor) {
+    const spare = () => ports.spare(request.ask)
+    ports.hot.hit(request.prepared.key, answer, spare, () => fills.background(request))
+    return served(answer, { hit: true })
+  }
+  if (age < keepFor + staleWhileRevalidate) {
+    void fills.background(request)
+    return served(answer, { hit: true, detail: 'stale-while-revalidate' })
+  }
+  return orStale(ports.store, fills, request)
+}
+
+/** A node that fails is no reason to answer nothing, while what is kept is of the same data and within its bound. */
+async function orStale(store: AnswerStore, fills: Fills, request: Request): Promise<Answer> {
+  try {
+    const filled = await fills.filled(request)
+    if (!isTransient(filled.answer)) return toAnswer(filled, 'stale')
+    return (await staleAnswer(store, request)) ?? filled.answer
+  } catch (fault) {
+    const stale = isNodeFailure(fault) ? await staleAnswer(store, request) : undefined
+    if (stale === undefined) throw fault
+    return stale
+  }
+}
+
+/** Looked at again: a write may have been acknowledged while the nodes were asked. */
+async function staleAnswer(store: AnswerStore, { prepared }: Request): Promise<Answer | undefined> {
+  const look = await store.look(prepared.key, prepared.tags)
+  if (look.kind !== 'present' || look.mark.fenced) return undefined
+  const { age, keepFor, staleIfError } = look.answer
+  return age < keepFor + staleIfError ? served(look.answer, { fwd: 'stale', detail: 'stale-if-error' }) : undefined
+}
+
+function served(answer: KeptAnswer, how: CacheStatus): Answer {
+  const { status, bytes, keepFor, age } = answer
+  return { kind: 'json', status, bytes, kept: { answer, status: { ...how, ttl: keepFor - age } } }
+}

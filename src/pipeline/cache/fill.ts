@@ -1,0 +1,167 @@
+/**
+ * Getting an answer that is not there: one call for all who want the same, in the process by flights, over all replicas
+ * by a claim. What may be joined and what may be kept follows `promises.md` (protocol, steps 2, 4 and 5).
+ */
+import type { CacheGroup } from '../../catalogue/endpoint.ts'
+import type { AnswerStore, KeptAnswer, Look, Mark } from '../kept.ts'
+import type { Answer, Ask, CacheStatus, Handle } from '../ports.ts'
+import type { CopiedData } from './copied.ts'
+import { Flights, type Shared } from './flights.ts'
+import { etagOf, isStorable } from './outcome.ts'
+import type { Prepared } from './prepare.ts'
+
+/** Milliseconds: fresh, and after that served while it is fetched anew, or when nodes fail. */
+export interface Durations {
+  readonly keepFor: number
+  readonly staleWhileRevalidate: number
+  readonly staleIfError: number
+}
+
+export interface FillPorts {
+  readonly store: AnswerStore
+  readonly durationsOf: (group: CacheGroup) => Durations
+  readonly copied: CopiedData
+  /** Milliseconds after which a holder on another replica that gave no sign counts as dead. */
+  readonly patience: (ask: Ask) => number
+  readonly clock: () => number
+}
+
+/** `kept`: it may be kept; `stored`: this call kept it. */
+export interface Filled {
+  readonly answer: Answer
+  readonly kept?: KeptAnswer
+  readonly stored?: true
+  readonly collapsed?: true
+}
+
+export interface Request {
+  readonly ask: Ask
+  readonly prepared: Prepared
+  /** What the store said when the request came. */
+  readonly look: Look
+}
+
+export interface Fills {
+  /** Joins any flight of the same mark. */
+  filled(request: Request): Promise<Filled>
+  /** The same, with nobody waiting. Never rejects. */
+  background(request: Request): Promise<void>
+  /** Joins only a flight that begins from now on; `keep`: what comes of it may be kept. */
+  live(request: Request, keep: boolean): Promise<Filled>
+}
+
+/** A holder elsewhere may fail, and the next, and the next; then everyone asks for themselves. */
+const ROUNDS = 3
+
+export function createFills(ports: FillPorts, next: Handle): Fills {
+  const flights = new Flights<Filled>()
+  const work = (request: Request, run: (request: Request) => Promise<Filled>, lasting: boolean) => ({
+    run: (signal: AbortSignal) => run({ ...request, ask: { ...request.ask, signal } }),
+    // Without a time limit nothing would ever end it.
+    lasting: lasting && !request.ask.waitForComplete,
+  })
+  const fill = (request: Request) => work(request, (own) => fillOnce(ports, next, own), true)
+  return {
+    filled: async (request) =>
+      told(await flights.join(idOf(request, 'of its mark'), request.ask.signal, fill(request))),
+    background: (request) => {
+      const limited = { ...request, ask: { ...request.ask, waitForComplete: false } }
+      return flights.background(idOf(limited, 'of its mark'), fill(limited))
+    },
+    live: async (request, keep) => {
+      const run = async (own: Request) => fetch(ports, next, own, keep ? await lookFor(ports, own) : own.look)
+      return told(await flights.next(idOf(request, 'live'), request.ask.signal, work(request, run, keep)))
+    },
+  }
+}
+
+function told({ value, joined }: Shared<Filled>): Filled {
+  return joined ? { ...value, collapsed: true } : value
+}
+
+function lookFor({ store }: FillPorts, { prepared }: Request): Promise<Look> {
+  return store.look(prepared.key, prepared.tags)
+}
+
+/** Calls without a limit, and those with credentials of their own, are shared only among their like. */
+function idOf({ ask, prepared, look }: Request, which: 'live' | 'of its mark'): string {
+  const moment =
+    which === 'live' || look.kind === 'away' ? which : `${look.mark.generation} ${look.mark.epochs.join(' ')}`
+  const whose = ask.caller.credentials === undefined ? '' : ask.caller.name
+  return `${prepared.key} ${moment} ${ask.waitForComplete} ${whose}`
+}
+
+async function fillOnce(ports: FillPorts, next: Handle, request: Request): Promise<Filled> {
+  const { ask, prepared } = request
+  const seen = request.look.kind === 'present' ? request.look.answer : undefined
+  let look = request.look
+  for (let round = 0; round < ROUNDS && look.kind !== 'away'; round += 1) {
+    const claim = await ports.store.claim(prepared.key, look.mark, ports.patience(ask))
+    look = await lookFor(ports, request)
+    const found = usable(look, seen)
+    if (claim.held) {
+      try {
+        return found ?? (await fetch(ports, next, request, look))
+      } finally {
+        await claim.release()
+      }
+    }
+    if (found !== undefined) return found
+    await orAborted(claim.settled, ask.signal)
+  }
+  return fetch(ports, next, request, await lookFor(ports, request))
+}
+
+/** What another replica has kept meanwhile. Of the same data, and newer than what was seen. */
+function usable(look: Look, seen?: KeptAnswer): Filled | undefined {
+  if (look.kind !== 'present' || look.mark.fenced) return undefined
+  const { answer } = look
+  if (answer.age >= answer.keepFor || (seen !== undefined && answer.age >= seen.age)) return undefined
+  return { answer: { kind: 'json', status: answer.status, bytes: answer.bytes }, kept: answer, collapsed: true }
+}
+
+/** The mark that an answer may be kept under, read before the nodes are asked; none while a write is under way. */
+function openMark(look: Look): Mark | undefined {
+  return look.kind === 'away' || look.mark.fenced ? undefined : look.mark
+}
+
+/** Asks the nodes. The answer is kept as of `look`, which came before; the store compares when it is read. */
+async function fetch(ports: FillPorts, next: Handle, { ask, prepared }: Request, look: Look): Promise<Filled> {
+  const { plan, key, tags, listed } = prepared
+  const began = ports.clock()
+  const masterOnly = plan.copied && ports.copied.changed(tags, look)
+  const answer = await next(masterOnly ? { ...ask, masterOnly } : ask)
+  const mark = openMark(look)
+  if (mark === undefined || !isStorable(answer)) return { answer }
+  const { status, bytes } = answer
+  const cost = ports.clock() - began
+  const entry = { status, bytes, etag: etagOf(bytes), ...ports.durationsOf(plan.group), cost }
+  await ports.store.keep({ key, tags, mark, answer: entry, listed })
+  return { answer, kept: { ...entry, age: cost }, stored: true }
+}
+
+/** What the caller hears of it. */
+export function toAnswer({ answer, kept, stored, collapsed }: Filled, fwd: NonNullable<CacheStatus['fwd']>): Answer {
+  if (kept === undefined || answer.kind !== 'json') return answer
+  const status: CacheStatus = {
+    fwd,
+    ...(stored && !collapsed && { stored }),
+    ...(collapsed && { collapsed }),
+    ttl: kept.keepFor - kept.age,
+  }
+  return { ...answer, kept: { answer: kept, status } }
+}
+
+async function orAborted(settled: Promise<void>, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted()
+  let leave = () => {}
+  const left = new Promise<never>((_, reject) => {
+    leave = () => reject(signal.reason)
+    signal.addEventListener('abort', leave, { once: true })
+  })
+  try {
+    await Promise.race([settled, left])
+  } finally {
+    signal.removeEventListener('abort', leave)
+  }
+}

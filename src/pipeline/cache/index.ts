@@ -1,0 +1,57 @@
+/** The cache in two stages, around reads and around writes, and what explains it. */
+import type { AnswerStore } from '../kept.ts'
+import type { Ask, Stage } from '../ports.ts'
+import { cached } from './cached.ts'
+import { copiedData } from './copied.ts'
+import type { FillPorts } from './fill.ts'
+import { type HotOptions, hotKeys } from './hot.ts'
+import { invalidate } from './invalidate.ts'
+import type { KeySettings } from './key.ts'
+import { createPrepare, type Prepare } from './prepare.ts'
+
+export type { Durations } from './fill.ts'
+
+export interface CacheOptions {
+  readonly store: AnswerStore
+  readonly key: KeySettings
+  readonly durationsOf: FillPorts['durationsOf']
+  /** Name of the master. */
+  readonly master: () => string
+  /** Milliseconds that a call to the nodes may take; `slowTimeout` for records that are slow by nature. */
+  readonly timeout: number
+  readonly slowTimeout: number
+  /** May a node be asked now for something that nobody waits for? */
+  readonly spare: (ask: Ask) => boolean
+  readonly hot?: HotOptions
+  /** Milliseconds after a write for which workers are not asked for what they copy from the master. */
+  readonly copying?: number
+  /** Milliseconds, monotonic. */
+  readonly clock?: () => number
+}
+
+export interface CacheStages {
+  /** Around reads. */
+  readonly cached: Stage
+  /** Around writes. */
+  readonly invalidate: Stage
+  readonly prepare: Prepare
+}
+
+/** Two rounds of the workers, which look every 9 s (contract/semantics.md section 4). */
+const TWO_ROUNDS = 18_000
+/** A holder of a fill counts as dead so many milliseconds after its call must be over (promises.md, step 4). */
+const GRACE = 2000
+const HOT: HotOptions = { most: 2, hits: 3 }
+
+export function createCache(options: CacheOptions): CacheStages {
+  const { store, master, timeout, slowTimeout, durationsOf, spare } = options
+  const clock = options.clock ?? (() => performance.now())
+  const copied = copiedData({ period: options.copying ?? TWO_ROUNDS, clock })
+  const prepare = createPrepare(options.key, master)
+  const patience = ({ endpoint }: Ask) => (endpoint.slow ? slowTimeout : timeout) + GRACE
+  return {
+    prepare,
+    cached: cached({ store, prepare, copied, durationsOf, patience, clock, spare, hot: hotKeys(options.hot ?? HOT) }),
+    invalidate: invalidate({ store, copied, master }),
+  }
+}

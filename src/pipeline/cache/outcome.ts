@@ -1,0 +1,76 @@
+/** What an answer or a failure of the nodes means to the cache. */
+import { createHash } from 'node:crypto'
+import { EdgeError } from '../../errors.ts'
+import type { Answer } from '../ports.ts'
+
+/** An answer that was read whole. */
+export type Whole = Extract<Answer, { kind: 'json' }>
+
+/** The framework's codes that another moment may answer otherwise (contract/errors.yaml, kind transient). */
+export const TRANSIENT: ReadonlySet<number> = new Set([
+  1010, 1011, 1013, 1014, 1017, 1118, 1601, 1652, 1702, 1713, 1714, 1715, 1901, 1902, 2002, 2005, 3000, 3009, 3012,
+  3016, 3018, 3020, 3021,
+])
+
+/** The framework gave up waiting, and the work goes on behind it (contract/errors.yaml): 1 is its limit of 240 s. */
+const UNFINISHED: ReadonlySet<number> = new Set([1, 3000, 3009, 3020, 3021])
+
+/** No node could be asked, or what it answered cannot be used. */
+const NODE_FAILED: ReadonlySet<number> = new Set([920, 921, 922, 923, 924, 925, 926])
+
+/** Faults that leave it open whether a write was carried out: it was sent, and no readable answer came. */
+const OUTCOME_UNKNOWN: ReadonlySet<number> = new Set([923, 925, 926, 928, 949])
+
+/** Nodes write the envelope compact and `error` first, so most answers need not be parsed to be known as good. */
+const GOOD = Buffer.from('{"error":0,"data":')
+const PARTIAL = '"failed_nodes"'
+
+/** May the answer be kept? Whole, without an error, from all nodes that were asked. */
+export function isStorable(answer: Answer): answer is Whole {
+  if (answer.kind !== 'json' || answer.status !== 200 || answer.headers !== undefined) return false
+  return errorOf(answer) === 0 && !answer.bytes.includes(PARTIAL)
+}
+
+/** Would another moment answer otherwise? Then a stale answer, where it is allowed, is the better one. */
+export function isTransient(answer: Answer): boolean {
+  const error = errorOf(answer)
+  return error !== undefined && TRANSIENT.has(error)
+}
+
+export function isNodeFailure(fault: unknown): boolean {
+  return fault instanceof EdgeError && NODE_FAILED.has(fault.code)
+}
+
+/** May the write have been carried out although no success was heard of? Whatever nobody foresaw counts as that. */
+export function isOutcomeUnknown(fault: unknown): boolean {
+  return !(fault instanceof EdgeError) || OUTCOME_UNKNOWN.has(fault.code)
+}
+
+export function isUnfinished(answer: Answer): boolean {
+  const error = errorOf(answer)
+  return error !== undefined && UNFINISHED.has(error)
+}
+
+/** `data` of a successful answer. */
+export function dataOf(answer: Answer): unknown {
+  if (answer.kind !== 'json' || errorOf(answer) !== 0) return undefined
+  return (parse(answer.bytes) as { readonly data?: unknown }).data
+}
+
+/** Strong, and the same for the same bytes on every replica (RFC 9110 section 8.8.3). */
+export function etagOf(bytes: Buffer): string {
+  return `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 27)}"`
+}
+
+function errorOf(answer: Answer): number | undefined {
+  if (answer.kind !== 'json') return undefined
+  if (answer.bytes.subarray(0, GOOD.length).equals(GOOD)) return 0
+  const { error } = parse(answer.bytes) as { readonly error?: unknown }
+  return Number.isSafeInteger(Number(error)) ? Number(error) : undefined
+}
+
+/** The envelope was checked when it came; what passed the check as words has no number. */
+function parse(bytes: Buffer): object {
+  const value: unknown = JSON.parse(bytes.toString())
+  return typeof value === 'object' && value !== null ? value : {}
+}
