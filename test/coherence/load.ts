@@ -1,0 +1,117 @@
+/** Random reads and writes of registers through random replicas, and the history of what came of them. */
+import { Agent, request } from 'undici'
+import type { Operation } from './history.ts'
+import { authorization } from './processes.ts'
+import type { Random } from './random.ts'
+
+export interface LoadOptions {
+  readonly replicas: readonly string[]
+  readonly operations: number
+  /** Callers, each with one request under way. */
+  readonly callers: number
+  readonly random: Random
+  /** Milliseconds after which a caller gives up and the outcome is unknown. */
+  readonly patience: number
+  /** Asked now and then; `true`: no further operation begins. */
+  readonly enough?: (history: readonly Operation[]) => boolean
+}
+
+export interface Load {
+  readonly operations: number
+  readonly history: readonly Operation[]
+  /** Reads that a cache answered. */
+  readonly hits: number
+  readonly reads: number
+  /** Operations without an answer in time, or with another one than 200. */
+  readonly unanswered: number
+}
+
+const KEYS = 8
+const WRITES = 0.1
+const LOOK_EVERY = 250
+/** Reads of all registers at once. */
+const LISTS = 0.1
+
+export interface Running {
+  readonly finished: Promise<Load>
+  /** One write through one replica, beside the others. */
+  write(replica: string): Promise<void>
+}
+
+export function startLoad(options: LoadOptions): Running {
+  const { random, operations, replicas } = options
+  const agent = new Agent({ pipelining: 1, connections: options.callers, headersTimeout: 0, bodyTimeout: 0 })
+  const history: Operation[] = []
+  const counted = { hits: 0, reads: 0, unanswered: 0 }
+  const nextKey = () => String(1 + random.below(KEYS)).padStart(3, '0')
+  let begun = 0
+  let enough = false
+
+  async function send(method: 'GET' | 'PUT', base: string, path: string): Promise<Reply | undefined> {
+    const signal = AbortSignal.timeout(options.patience)
+    try {
+      const { statusCode, headers, body } = await request(base + path, {
+        method,
+        headers: { authorization },
+        dispatcher: agent,
+        signal,
+      })
+      const text = await body.text()
+      if (statusCode === 200) return { text, hit: /;\s*hit\b/.test(String(headers['cache-status'] ?? '')) }
+    } catch {
+      // A replica that was killed or paused: the outcome is unknown.
+    }
+    counted.unanswered += 1
+    return undefined
+  }
+
+  async function write(by: string, key = nextKey()): Promise<void> {
+    const begin = performance.now()
+    // A write counts as begun before anybody can see it, so it stands in the history at once.
+    const at = history.push({ key, kind: 'write', begin, end: Number.POSITIVE_INFINITY, by }) - 1
+    const reply = await send('PUT', by, `/agents/${key}/group/web`)
+    const value = Number(/value (\d+)/.exec(reply?.text ?? '')?.[1])
+    if (value > 0) history[at] = { key, kind: 'write', value, begin, end: performance.now(), by }
+  }
+
+  async function read(by: string): Promise<void> {
+    const begin = performance.now()
+    const reply = await send('GET', by, random.chance(LISTS) ? '/agents' : `/agents/${nextKey()}`)
+    const end = performance.now()
+    if (reply === undefined) return
+    counted.reads += 1
+    if (reply.hit) counted.hits += 1
+    for (const { id, value } of rows(reply.text)) history.push({ key: id, kind: 'read', value, begin, end, by })
+  }
+
+  async function caller(): Promise<void> {
+    while (begun < operations && !enough) {
+      begun += 1
+      if (begun % LOOK_EVERY === 0) enough = options.enough?.(history) ?? false
+      const by = random.of(replicas)
+      if (random.chance(WRITES)) await write(by)
+      else await read(by)
+    }
+  }
+
+  const finished = Promise.all(Array.from({ length: options.callers }, caller)).then(async () => {
+    await agent.destroy()
+    return { operations: begun, history, ...counted }
+  })
+  return { finished, write }
+}
+
+interface Reply {
+  readonly text: string
+  readonly hit: boolean
+}
+
+interface Row {
+  readonly id: string
+  readonly value: number
+}
+
+function rows(text: string): readonly Row[] {
+  const { data } = JSON.parse(text) as { data: Row | { readonly items: readonly Row[] } }
+  return 'items' in data ? data.items : [data]
+}

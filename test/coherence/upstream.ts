@@ -1,0 +1,80 @@
+/**
+ * A process in the place of the manager: registers behind agents, counted up by each write, and a cache of its own like
+ * the real one's (contract/semantics.md section 9): every GET by its URL alone for 750 ms, unless a header says not to.
+ */
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { FromUpstream, ToUpstream } from './processes.ts'
+
+const KEPT_FOR = 750
+
+const registers = new Map<string, number>()
+const kept = new Map<string, { readonly text: string; readonly until: number }>()
+let behaviour: ToUpstream = { delay: 0, heedsBypass: true }
+let calls = 0
+let inFlight = 0
+let most = 0
+
+function act(request: IncomingMessage): string {
+  const path = request.url?.split('?')[0] ?? ''
+  const agent = /^\/agents\/(\d+)/.exec(path)?.[1]
+  if (agent === undefined) return envelope({ items: [...registers].map(row), totalItems: registers.size })
+  if (request.method === 'GET') return envelope(row([agent, registers.get(agent) ?? 0]))
+  const value = (registers.get(agent) ?? 0) + 1
+  registers.set(agent, value)
+  return envelope(`Group added to agent ${agent}: value ${value}`)
+}
+
+function row([id, value]: readonly [string, number]): object {
+  return { id, name: `agent-${id}`, value }
+}
+
+function envelope(data: unknown): string {
+  return JSON.stringify({ error: 0, data })
+}
+
+function answer(request: IncomingMessage): string {
+  const bypass = behaviour.heedsBypass && request.headers['x-apicache-bypass'] !== undefined
+  if (request.method !== 'GET' || bypass) return act(request)
+  const url = request.url ?? ''
+  const known = kept.get(url)
+  if (known !== undefined && known.until > performance.now()) return known.text
+  const text = act(request)
+  kept.set(url, { text, until: performance.now() + KEPT_FOR })
+  return text
+}
+
+const later = (most: number): Promise<void> => new Promise((done) => setTimeout(done, most))
+
+const server = createServer((request, response) => {
+  calls += 1
+  inFlight += 1
+  most = Math.max(most, inFlight)
+  request.resume()
+  // Half of the time passes before it acts, half of it after, as if on the way.
+  void later(Math.random() * behaviour.delay)
+    .then(() => {
+      const text = answer(request)
+      return later(Math.random() * behaviour.delay).then(() => {
+        response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' }).end(text)
+      })
+    })
+    .finally(() => {
+      inFlight -= 1
+    })
+})
+
+const say = (message: FromUpstream): void => void process.send?.(message)
+
+process.on('message', (message: ToUpstream | 'report') => {
+  if (message !== 'report') {
+    behaviour = message
+    return
+  }
+  say({ calls, most })
+  calls = 0
+  most = inFlight
+})
+// The test is gone, whichever way: nothing may be left behind.
+process.on('disconnect', () => process.exit())
+server.listen(0, '127.0.0.1', () => say({ port: (server.address() as AddressInfo).port }))
