@@ -8,9 +8,10 @@ import { hash } from '@node-rs/bcrypt'
 import { stringify } from 'yaml'
 import { freePort } from '../redis.ts'
 
-/** `delay`: milliseconds at most, before it acts and once more after. */
+/** Milliseconds: `delay` at most, before it acts and once more after, and `steady` always, before it acts. */
 export interface ToUpstream {
   readonly delay: number
+  readonly steady?: number
   readonly heedsBypass: boolean
 }
 
@@ -47,6 +48,8 @@ export interface ReplicaOptions {
   readonly fault?: string
   /** Calls that the upstream bears at once from each replica. */
   readonly inFlight?: number
+  /** Of a call to the upstream, such as `3s`. */
+  readonly timeout?: string
   readonly cache?: Readonly<Record<string, unknown>>
 }
 
@@ -101,7 +104,10 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   }
 }
 
-function settings(port: number, { upstream, redis, inFlight = 64, cache = {} }: ReplicaOptions): object {
+function settings(
+  port: number,
+  { upstream, redis, inFlight = 64, timeout = '20s', cache = {} }: ReplicaOptions,
+): object {
   return {
     listen: { host: '127.0.0.1', port },
     operations: { host: '127.0.0.1', port: 0 },
@@ -109,7 +115,7 @@ function settings(port: number, { upstream, redis, inFlight = 64, cache = {} }: 
       discover: false,
       nodes: [{ name: 'master', type: 'master', url: upstream }],
       credentials: { username: 'edge', password: 'only-for-tests' },
-      limits: { inFlight, queue: 10_000 },
+      limits: { inFlight, queue: 10_000, timeout },
     },
     cache: { ...(redis !== undefined && { redis: { url: redis } }), ...cache },
     access: { users: 'users', roles: { admin: ['administrator'] }, limits: { requests: 1_000_000 } },

@@ -44,7 +44,7 @@ function answer(request: IncomingMessage): string {
   return text
 }
 
-const later = (most: number): Promise<void> => new Promise((done) => setTimeout(done, most))
+const later = (time: number): Promise<void> => new Promise((done) => setTimeout(done, time))
 
 const server = createServer((request, response) => {
   calls += 1
@@ -52,7 +52,7 @@ const server = createServer((request, response) => {
   most = Math.max(most, inFlight)
   request.resume()
   // Half of the time passes before it acts, half of it after, as if on the way.
-  void later(Math.random() * behaviour.delay)
+  void later((behaviour.steady ?? 0) + Math.random() * behaviour.delay)
     .then(() => {
       const text = answer(request)
       return later(Math.random() * behaviour.delay).then(() => {
