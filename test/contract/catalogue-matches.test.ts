@@ -3,13 +3,14 @@ import { catalogue } from '../../src/catalogue/index.ts'
 import { contract, contractFacts, differences, idOf, joined, recordFacts, validatorFacts } from './facts.ts'
 import { intended, means } from './intended.ts'
 
-/** Real clients use these though the seed does not name them; tokens are the edge's own. */
+/** Real clients use these though the seed does not name them; tokens and what explains the cache are the edge's own. */
 const BEYOND_SEED = [
   'GET /',
   'GET /version',
   'GET /syscollector/:agent_id/hotfixes',
   'GET /experimental/syscollector/hotfixes',
   'PUT /agents/groups/:group_id/restart',
+  'GET /cache/explain',
   'POST /security/user/authenticate',
   'GET /security/user/authenticate',
   'DELETE /security/user/authenticate',

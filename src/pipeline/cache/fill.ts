@@ -95,7 +95,9 @@ async function fillOnce(ports: FillPorts, next: Handle, request: Request): Promi
   const { ask, prepared } = request
   const seen = request.look.kind === 'present' ? request.look.answer : undefined
   let look = request.look
-  for (let round = 0; round < ROUNDS && look.kind !== 'away'; round += 1) {
+  // A call without a limit may take minutes: nobody else is to wait for it, and it need not wait for anybody.
+  const rounds = ask.waitForComplete ? 0 : ROUNDS
+  for (let round = 0; round < rounds && look.kind !== 'away'; round += 1) {
     const claim = await ports.store.claim(prepared.key, look.mark, ports.patience(ask))
     look = await lookFor(ports, request)
     const found = usable(look, seen)

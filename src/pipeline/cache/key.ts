@@ -56,9 +56,14 @@ export function keyOf(text: string, secret: Buffer | string): string {
 /** Path and query as `/cache` shows them. */
 export function urlOf({ path, params, query }: Canonical): string {
   const values = new Map(params)
-  const filled = path.replaceAll(/:([^/]+)/g, (_, name: string) => encodeURIComponent(values.get(name) ?? ''))
-  const text = query.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join('&')
+  const filled = path.replaceAll(/:([^/]+)/g, (_, name: string) => encode(values.get(name) ?? ''))
+  const text = query.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&')
   return text === '' ? filled : `${filled}?${text}`
+}
+
+/** Half a character, which no URL can hold, is shown as a replacement character. */
+function encode(value: string): string {
+  return encodeURIComponent(Buffer.from(value).toString())
 }
 
 function framed(fields: readonly string[]): string {
