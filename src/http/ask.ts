@@ -1,32 +1,57 @@
 /** From a validated request to an Ask: typed, canonical, with nothing of the raw URL left. */
-import type { IncomingHttpHeaders } from 'node:http'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import type { FastifyRequest } from 'fastify'
 import { allows } from '../auth/permissions.ts'
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { kinds } from '../catalogue/schemas/kinds.ts'
 import type { Ask, AskBody, Caller, Directives } from '../pipeline/ports.ts'
 import { canonicalText, canonicalValues } from './canonical.ts'
-import type { Values } from './parameters.ts'
+import type { Flags, Values } from './parameters.ts'
 import { badValue } from './validation-error.ts'
 
 const PURGE = 'cache:purge'
 const IPV4 = new RegExp(kinds.ips.pattern)
 
-export function toAsk(endpoint: Endpoint, request: FastifyRequest, reply: FastifyReply, client: string): Ask {
-  const body = askBody(endpoint, request, client)
+/** What the URL of a request says, once it is validated. The same for each request of that URL, and never changed. */
+export interface Validated {
+  readonly endpoint: Endpoint
+  readonly params: Readonly<Record<string, string>>
+  readonly query: Readonly<Record<string, string>>
+  readonly flags: Flags
+}
+
+export function validated(endpoint: Endpoint, { params, query, flags }: FastifyRequest): Validated {
+  return {
+    endpoint,
+    params: canonicalValues(endpoint.params, params as Values),
+    query: canonicalValues(endpoint.query, query as Values),
+    flags,
+  }
+}
+
+export interface Asking {
+  readonly caller: Caller
+  readonly headers: IncomingHttpHeaders
+  readonly id: string
+  readonly body?: AskBody | undefined
+}
+
+export function toAsk({ endpoint, params, query, flags }: Validated, asking: Asking, response: ServerResponse): Ask {
+  const { caller, headers, id, body } = asking
+  const directives = directivesOf(headers, caller)
   // Made only where somebody looks at it: a hit needs none.
   let leaves: AbortSignal | undefined
   return {
     endpoint,
-    params: canonicalValues(endpoint.params, request.params as Values),
-    query: canonicalValues(endpoint.query, request.query as Values),
+    params,
+    query,
     ...(body && { body }),
-    caller: request.caller,
-    waitForComplete: request.flags.waitForComplete,
-    ...directivesOf(request.headers, request.caller),
-    requestId: request.id,
+    caller,
+    waitForComplete: flags.waitForComplete,
+    ...(directives && { directives }),
+    requestId: id,
     get signal() {
-      leaves ??= leaving(reply)
+      leaves ??= leaving(response)
       return leaves
     },
   }
@@ -36,32 +61,32 @@ export function toAsk(endpoint: Endpoint, request: FastifyRequest, reply: Fastif
  * What the client asks of the cache (RFC 9111 section 5.2.1), heard only of callers who may purge: others could make
  * every request of theirs an upstream call.
  */
-export function directivesOf(headers: IncomingHttpHeaders, caller: Caller): { directives?: Directives } {
+function directivesOf(headers: IncomingHttpHeaders, caller: Caller): Directives | undefined {
   // Pragma says something only where Cache-Control says nothing (section 5.4).
   const asked = headers['cache-control'] ?? headers.pragma
-  if (asked === undefined) return {}
+  if (asked === undefined) return undefined
   const words = asked
     .toLowerCase()
     .split(',')
     .map((word) => word.trim())
   const noStore = words.includes('no-store')
   const noCache = words.includes('no-cache') || words.some((word) => /^max-age="?0+"?$/.test(word))
-  return (noCache || noStore) && allows(caller.permissions, PURGE) ? { directives: { noCache, noStore } } : {}
+  return (noCache || noStore) && allows(caller.permissions, PURGE) ? { noCache, noStore } : undefined
 }
 
 /** Aborted when the connection ends before the answer is out. */
-function leaving(reply: FastifyReply): AbortSignal {
+function leaving(response: ServerResponse): AbortSignal {
   const controller = new AbortController()
-  const { raw } = reply
-  if (raw.destroyed && !raw.writableFinished) controller.abort()
+  if (response.destroyed && !response.writableFinished) controller.abort()
   else
-    raw.once('close', () => {
-      if (!raw.writableFinished) controller.abort()
+    response.once('close', () => {
+      if (!response.writableFinished) controller.abort()
     })
   return controller.signal
 }
 
-function askBody(endpoint: Endpoint, request: FastifyRequest, client: string): AskBody | undefined {
+/** `client`: the address that the record may want to be filled in. */
+export function askBody(endpoint: Endpoint, request: FastifyRequest, client: string): AskBody | undefined {
   const body = 'body' in endpoint ? endpoint.body : undefined
   if (body === undefined) return undefined
   if (body.kind === 'upload') {

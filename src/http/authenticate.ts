@@ -11,9 +11,18 @@ import { clockTolerance } from '../auth/claims.ts'
 import { ownAlgorithm } from '../auth/keys.ts'
 import { EdgeError } from '../errors.ts'
 import type { Caller } from '../pipeline/ports.ts'
-import { addressOf, requestLimits } from './limits.ts'
+import { addressOf, type CountRequest, requestLimits } from './limits.ts'
 
-type Enter = (request: FastifyRequest, credentials: string) => Promise<Entry>
+/** What of a request says who asks: a request of the framework, or what stands for it in front of it. */
+export type Arrival = Pick<FastifyRequest, 'raw' | 'headers' | 'clientAddress'> & {
+  readonly routeOptions: object
+  readonly jwtVerify?: FastifyRequest['jwtVerify']
+}
+
+/** The signature of a new token can be verified only once the framework has the request. */
+export class NotHere extends Error {}
+
+type Enter = (request: Arrival, credentials: string) => Promise<Entry>
 
 const LONGEST_HEADER = 8192
 /** RFC 9110 section 11.4; one blank, as every client writes it. */
@@ -23,22 +32,27 @@ const asymmetric = ['EdDSA', 'RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512
 /** The plugin writes to the reply only to challenge, and here it does not. */
 const noReply = {} as FastifyReply
 
-/** Registers what it needs on the app, once; gives the function that runs for each request. It rejects with 900, 901, 903, 904 or 911. */
+/** Registers what it needs on the app, once; gives the function that runs for each request. It rejects with 900, 901, 903, 904 or 911. `count`: requests are limited over all replicas. */
 export async function authentication(
   app: FastifyInstance,
   access: Access,
-): Promise<(request: FastifyRequest) => Promise<Caller>> {
-  const limits = await requestLimits(app, access.limits)
+  count?: CountRequest,
+): Promise<(request: Arrival) => Promise<Caller>> {
+  const limits = await requestLimits(app, access.limits, count)
   const schemes = new Map<string, Enter>([['basic', await basic(app, access)]])
   if (access.takesTokens) schemes.set('bearer', await bearer(app, access))
+  const counted = new WeakSet<Arrival['raw']>()
   return async (request) => {
-    await limits.address(request)
+    if (!counted.has(request.raw)) {
+      counted.add(request.raw)
+      await limits.address(request as FastifyRequest)
+    }
     const [, scheme, credentials] = CREDENTIALS.exec(authorizationOf(request)) ?? []
     const enter = schemes.get(scheme?.toLowerCase() ?? '')
     if (enter === undefined || credentials === undefined) throw refuse(access, { ok: false, reason: 'wrong' })
     const entry = await enter(request, credentials)
     if (!entry.ok) throw refuse(access, entry)
-    await limits.caller(request, entry.caller)
+    await limits.caller(request as FastifyRequest, entry.caller)
     return entry.caller
   }
 }
@@ -52,24 +66,26 @@ export function tokenIssuer(app: FastifyInstance, access: Access): (name: string
 }
 
 async function basic(app: FastifyInstance, access: Access): Promise<Enter> {
-  const read = new WeakMap<FastifyRequest, readonly [name: string, password: string]>()
+  const read = new WeakMap<Arrival, readonly [name: string, password: string]>()
   await app.register(fastifyBasicAuth, {
     // Decided afterwards: the plugin knows no answer but 401.
     validate: async (name, password, request) => void read.set(request, [name, password]),
   })
-  const parse = (request: FastifyRequest) =>
-    new Promise<void>((resolve) => app.basicAuth.call(app, request, noReply, () => resolve()))
+  const parse = (request: Arrival) =>
+    new Promise<void>((resolve) => app.basicAuth.call(app, request as FastifyRequest, noReply, () => resolve()))
   return async (request, credentials) => {
     // One spelling for each pair: no spare bits, no URL alphabet, no bytes that are no text.
     const bytes = Buffer.from(credentials, 'base64')
     if (bytes.toString('base64') === credentials && isUtf8(bytes)) await parse(request)
     const [name = '', password = ''] = read.get(request) ?? []
-    return name === '' ? { ok: false, reason: 'wrong' } : access.byPassword(addressOf(request), name, password)
+    return name === ''
+      ? { ok: false, reason: 'wrong' }
+      : access.byPassword(addressOf(request as FastifyRequest), name, password)
   }
 }
 
 async function bearer(app: FastifyInstance, access: Access): Promise<Enter> {
-  const keys = new WeakMap<FastifyRequest, string>()
+  const keys = new WeakMap<object, string>()
   await app.register(fastifyJwt, {
     secret: {
       public: async (request: FastifyRequest) => keys.get(request) ?? '',
@@ -82,6 +98,7 @@ async function bearer(app: FastifyInstance, access: Access): Promise<Enter> {
   })
   return (request, token) =>
     access.byToken(token, async (pem) => {
+      if (request.jwtVerify === undefined) throw new NotHere()
       keys.set(request, pem)
       // Without options, and with a PEM text: else the verifier is built anew for each request.
       return request.jwtVerify().then(
@@ -92,7 +109,7 @@ async function bearer(app: FastifyInstance, access: Access): Promise<Enter> {
 }
 
 /** The one Authorization header. Node keeps the first of several, other software the last: refused rather than chosen. */
-function authorizationOf({ raw, headers }: FastifyRequest): string {
+function authorizationOf({ raw, headers }: Arrival): string {
   const { rawHeaders } = raw
   let count = 0
   for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]?.toLowerCase() === 'authorization') count++

@@ -16,10 +16,12 @@ import { parseQuery } from '../collection/query.ts'
 import { EdgeError } from '../errors.ts'
 import type { Caller, Handle } from '../pipeline/ports.ts'
 import { checkAppVersion } from './app-version.ts'
-import { toAsk } from './ask.ts'
+import { askBody, toAsk, validated } from './ask.ts'
+import type { Arrival } from './authenticate.ts'
 import { authorise } from './authorise.ts'
 import { checkBodyType, registerBodyParsers } from './bodies.ts'
 import { furtherChecks, type Prefixes } from './further-checks.ts'
+import { createHitRoad, type HitRoad } from './hit-road.ts'
 import { notKeptHeaders } from './not-kept.ts'
 import { type Flags, noFlags, parseParameters, takeFlags } from './parameters.ts'
 import { sendAnswer, sendError, toEdgeError } from './reply.ts'
@@ -51,18 +53,21 @@ export interface HttpOptions {
   /** Bytes from which on kept answers are compressed; 1 KiB when absent. */
   readonly compressFrom?: number
   readonly corsOrigins: readonly string[]
-  clientAddress(request: FastifyRequest): string
+  /** Hits of known URLs are answered in front of the router; absent: they are. */
+  readonly hitRoad?: boolean
+  clientAddress(request: Pick<FastifyRequest, 'raw'>): string
   managerVersion(): string | undefined
   /** Registers what it needs on the app, once; gives the function that runs for each request. */
-  authentication(app: FastifyInstance): Promise<(request: FastifyRequest) => Promise<Caller>>
+  authentication(app: FastifyInstance): Promise<(arrival: Arrival) => Promise<Caller>>
 }
 
 export async function createHttp(options: HttpOptions): Promise<FastifyInstance> {
+  const road = createHitRoad(options)
   const app: FastifyInstance = Fastify({
-    serverFactory: options.serverFactory,
+    serverFactory: (handler, settings) => options.serverFactory(road.inFront(handler), settings),
     loggerInstance: options.log,
-    logController: new RequestLog(),
-    genReqId: () => randomUUID(),
+    logController: new RequestLog((raw) => road.decided(raw)?.waited ?? 0),
+    genReqId: (raw) => road.decided(raw)?.id ?? randomUUID(),
     requestIdHeader: false,
     exposeHeadRoutes: false,
     return503OnClosing: false,
@@ -94,19 +99,19 @@ export async function createHttp(options: HttpOptions): Promise<FastifyInstance>
     await app.register(cors, { origin: [...options.corsOrigins], methods: ['GET', 'HEAD', 'PUT', 'POST', 'DELETE'] })
   }
   handleErrors(app)
-  await enter(app, options)
+  await enter(app, options, road)
   registerBodyParsers(app)
   // In a scope of their own, after the hooks that decide who may enter: nothing of the plugin runs before a 401.
   const routes: FastifyPluginAsync = async (scope) => {
     await notKeptHeaders(scope)
-    registerRoutes(scope, options)
+    registerRoutes(scope, options, road)
   }
   await app.register(routes)
   return app
 }
 
 /** Who asks, and for what: no byte of an answer before both are known (security rule 1). */
-async function enter(app: FastifyInstance, options: HttpOptions): Promise<void> {
+async function enter(app: FastifyInstance, options: HttpOptions, road: HitRoad): Promise<void> {
   app.decorateRequest('caller')
   app.decorateRequest('flags')
   app.decorateRequest('clientAddress', '')
@@ -116,8 +121,9 @@ async function enter(app: FastifyInstance, options: HttpOptions): Promise<void> 
     reply.headers({ 'x-request-id': request.id, 'x-content-type-options': 'nosniff' })
   })
   const authenticate = await options.authentication(app)
+  road.open(authenticate)
   app.addHook('onRequest', async (request) => {
-    request.caller = await authenticate(request)
+    request.caller = await (road.decided(request.raw)?.caller ?? authenticate(request))
     const endpoint = request.routeOptions.config.endpoint
     const query = parseParameters(queryText(request), { count: options.limits.query, tooMany: 604 })
     request.flags = takeFlags(query)
@@ -137,8 +143,10 @@ function queryText(request: FastifyRequest): string {
   return mark < 0 ? '' : url.slice(mark + 1)
 }
 
-function registerRoutes(app: FastifyInstance, options: HttpOptions): void {
+function registerRoutes(app: FastifyInstance, options: HttpOptions, road: HitRoad): void {
   const check = furtherChecks(options.prefixes)
+  // CORS adds headers of its own to every answer: then there is one road only.
+  const short = options.hitRoad !== false && options.corsOrigins.length === 0
   for (const endpoint of options.catalogue) {
     const upload = 'body' in endpoint && endpoint.body?.kind === 'upload'
     app.route({
@@ -149,11 +157,20 @@ function registerRoutes(app: FastifyInstance, options: HttpOptions): void {
       config: { endpoint },
       preHandler: async (request) => check(endpoint, request.query as Record<string, string>, request.body),
       handler: async (request, reply) => {
-        const answer = await options.handle(toAsk(endpoint, request, reply, request.clientAddress))
+        const { raw, caller, headers, id } = request
+        const body = askBody(endpoint, request, request.clientAddress)
+        const found = validated(endpoint, request)
+        if (short && mayBeKept(endpoint)) road.learn(raw.url ?? '', found)
+        const asked = () => options.handle(toAsk(found, { caller, headers, id, body }, reply.raw))
+        const answer = await (road.decided(raw)?.answer ?? asked())
         return sendAnswer(request, reply, answer, options.compressFrom)
       },
     })
   }
+}
+
+function mayBeKept(endpoint: Endpoint): boolean {
+  return endpoint.method === 'GET' && 'group' in endpoint.keep
 }
 
 function handleErrors(app: FastifyInstance): void {
