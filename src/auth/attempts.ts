@@ -26,24 +26,36 @@ export type Counted =
   | { readonly allowed: true; readonly delay: number; readonly known: boolean }
 
 const ALL = ''
-const ADDRESSES_SHARE = 10
-const EDGES_SHARE = 20
-const LONGEST_DELAY = 1000
-const KNOWN_FOR = 24 * 3600 * 1000
+
+/**
+ * Milliseconds in which a failure fades, and how many are borne, in multiples of `failures`. The back-off doubles
+ * from `first` to `longest`; the edge as a whole is never blocked, strangers are held back (`delay` for each failure over).
+ */
+export const attemptRules = {
+  first: 1000,
+  pair: { share: 1, fade: 30_000, longest: 60_000 },
+  address: { share: 10, fade: 3000, longest: 60_000 },
+  edge: { share: 20, fade: 100, longest: 0 },
+  delay: 20,
+  longestDelay: 1000,
+  knownFor: 24 * 3600 * 1000,
+} as const
 
 export interface AttemptOptions {
-  /** Failures of one name from one address before the back-off begins; ten times as many for an address. */
+  /** Failures of one name from one address before the back-off begins; ten times as many for an address. May change. */
   readonly failures: number
   readonly clock: Clock
 }
 
 /** Counters of this process. */
-export function createAttempts({ failures, clock }: AttemptOptions): Attempts {
-  const elapsed = () => clock.elapsed()
-  const common = { first: 1000, longest: 60_000, elapsed }
-  const pairs = new LeakyBuckets({ ...common, limit: failures, fade: 30_000, keys: 20_000 })
-  const addresses = new LeakyBuckets({ ...common, limit: failures * ADDRESSES_SHARE, fade: 3000, keys: 10_000 })
-  const edge = new LeakyBuckets({ ...common, limit: failures * EDGES_SHARE, fade: 100, longest: 0, keys: 1 })
+export function createAttempts(options: AttemptOptions): Attempts {
+  const elapsed = () => options.clock.elapsed()
+  const { first, delay, longestDelay, knownFor } = attemptRules
+  const buckets = (rule: { share: number; fade: number; longest: number }, keys: number) =>
+    new LeakyBuckets({ ...rule, first, keys, elapsed, limit: () => options.failures * rule.share })
+  const pairs = buckets(attemptRules.pair, 20_000)
+  const addresses = buckets(attemptRules.address, 10_000)
+  const edge = buckets(attemptRules.edge, 1)
   const known = new LRUCache<string, number>({ max: 10_000 })
 
   return {
@@ -58,13 +70,13 @@ export function createAttempts({ failures, clock }: AttemptOptions): Attempts {
       const over = edge.add(ALL)
       return (known.get(key) ?? 0) > elapsed()
         ? { allowed: true, delay: 0, known: true }
-        : { allowed: true, delay: Math.min(LONGEST_DELAY, over * 20), known: false }
+        : { allowed: true, delay: Math.min(longestDelay, over * delay), known: false }
     },
     async right(address, name) {
       pairs.forget(pair(address, name))
       addresses.takeBack(address)
       edge.takeBack(ALL)
-      known.set(pair(address, name), elapsed() + KNOWN_FOR)
+      known.set(pair(address, name), elapsed() + knownFor)
     },
     async undone(address, name) {
       pairs.takeBack(pair(address, name))

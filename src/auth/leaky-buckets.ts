@@ -5,7 +5,8 @@
 import { LRUCache } from 'lru-cache'
 
 export interface BucketOptions {
-  readonly limit: number
+  /** Asked at each failure, since it may change. */
+  limit(): number
   /** Milliseconds in which one failure fades. */
   readonly fade: number
   /** Milliseconds: the first block, and the longest. */
@@ -42,7 +43,7 @@ export class LeakyBuckets {
     const now = elapsed()
     const bucket = { level: this.#level(key, now) + 1, at: now, until: this.#buckets.get(key)?.until ?? 0 }
     // Rounded: what fades between two attempts of one burst must not buy a further one.
-    const over = Math.round(bucket.level) - limit
+    const over = Math.round(bucket.level) - limit()
     if (over >= 0) bucket.until = now + Math.min(longest, first * 2 ** Math.min(over, 40))
     this.#buckets.set(key, bucket)
     return Math.max(0, over)
@@ -55,7 +56,7 @@ export class LeakyBuckets {
     const now = this.#options.elapsed()
     bucket.level = Math.max(0, this.#level(key, now) - 1)
     bucket.at = now
-    if (Math.round(bucket.level) < this.#options.limit) bucket.until = 0
+    if (Math.round(bucket.level) < this.#options.limit()) bucket.until = 0
   }
 
   forget(key: string): void {

@@ -19,41 +19,68 @@ export interface Revocations {
   isRevoked(token: TokenFacts): Promise<boolean>
 }
 
+/** One revocation as replicas tell it to one another: of a token, or of all of a user's up to a moment. */
+export interface Revocation {
+  /** Names the token or the user; says nothing to anybody else. */
+  readonly of: string
+  /** Milliseconds, wall clock; 0 for a single token. */
+  readonly moment: number
+  readonly until: number
+}
+
+export interface KnownRevocations extends Revocations {
+  /** Takes over what another replica told; nothing known is ever taken back. */
+  learn(told: Revocation): void
+  /** All whose tokens have not expired yet. */
+  all(): Iterable<Revocation>
+}
+
 const SWEEP_EVERY = 60_000
 
-/** Known in this process only, and forgotten when the tokens concerned have expired. */
-export function memoryRevocations(clock: Clock): Revocations {
-  const single = new Map<string, { until: number }>()
-  const users = new Map<string, { moment: number; until: number }>()
+/** Known in this process, and forgotten when the tokens concerned have expired. `tell` hears each new one. */
+export function memoryRevocations(
+  clock: Clock,
+  tell: (revocation: Revocation) => Promise<void> = async () => {},
+): KnownRevocations {
+  const known = new Map<string, Revocation>()
   let swept = clock.elapsed()
 
   function sweep(): void {
     if (clock.elapsed() - swept < SWEEP_EVERY) return
     swept = clock.elapsed()
-    for (const entries of [single, users] as Map<string, { until: number }>[])
-      for (const [key, { until }] of entries) if (until < clock.wall()) entries.delete(key)
+    for (const [of, { until }] of known) if (until < clock.wall()) known.delete(of)
+  }
+  function learn({ of, moment, until }: Revocation): void {
+    sweep()
+    const before = known.get(of)
+    known.set(of, {
+      of,
+      moment: Math.max(moment, before?.moment ?? 0),
+      until: Math.max(until, before?.until ?? 0),
+    })
+  }
+  function add(revocation: Revocation): Promise<void> {
+    learn(revocation)
+    return tell(revocation)
   }
 
   return {
-    async revoke(issuer, jti, until) {
-      sweep()
-      single.set(keyOf(issuer, jti), { until })
-    },
-    async revokeUpTo(issuer, subject, moment, until) {
-      sweep()
-      const key = keyOf(issuer, subject)
-      users.set(key, { moment: Math.max(moment, users.get(key)?.moment ?? 0), until })
-    },
+    learn,
+    all: () => [...known.values()].filter(({ until }) => until >= clock.wall()),
+    revoke: (issuer, jti, until) => add({ of: nameOf('token', issuer, jti), moment: 0, until }),
+    revokeUpTo: (issuer, subject, moment, until) => add({ of: nameOf('user', issuer, subject), moment, until }),
     async revokedUpTo(issuer, subject) {
-      return users.get(keyOf(issuer, subject))?.moment ?? 0
+      return known.get(nameOf('user', issuer, subject))?.moment ?? 0
     },
     async isRevoked({ issuer, subject, jti, issuedAt }) {
-      return single.has(keyOf(issuer, jti)) || issuedAt <= (users.get(keyOf(issuer, subject))?.moment ?? 0)
+      if (known.size === 0) return false
+      const user = known.get(nameOf('user', issuer, subject))
+      return known.has(nameOf('token', issuer, jti)) || issuedAt <= (user?.moment ?? 0)
     },
   }
 }
 
 /** The length stands in front: an issuer's name may hold anything. */
-function keyOf(issuer: string, name: string): string {
-  return `${issuer.length}:${issuer}${name}`
+function nameOf(kind: 'token' | 'user', issuer: string, name: string): string {
+  return `${kind} ${issuer.length}:${issuer}${name}`
 }

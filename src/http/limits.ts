@@ -2,7 +2,7 @@
  * Requests limited by address before anything is decided about them, and by caller as soon as it is known: one noisy
  * client uses up its own share, not everybody's (users.md A18).
  */
-import fastifyRateLimit, { normalizeIP } from '@fastify/rate-limit'
+import fastifyRateLimit, { type FastifyRateLimitStoreCtor, normalizeIP } from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { RequestLimit } from '../auth/access.ts'
 import { EdgeError } from '../errors.ts'
@@ -14,23 +14,52 @@ export interface RequestLimits {
   caller(request: FastifyRequest, caller: Caller): Promise<void>
 }
 
+/**
+ * The port: counts one request of a key in a window of so many milliseconds, and gives the count of all replicas and
+ * the milliseconds until the window ends. It never waits for anything: it stands before each answer.
+ */
+export type CountRequest = (
+  key: string,
+  window: number,
+  most: number,
+) => { readonly count: number; readonly ends: number }
+
 type Check = (request: FastifyRequest) => Promise<void>
 
-/** Registers @fastify/rate-limit, once; a limit that is not set does not limit. */
+/** Registers @fastify/rate-limit, once; a limit that is not set does not limit. Without `count`: each process for itself. */
 export async function requestLimits(
   app: FastifyInstance,
   limits: { readonly perAddress?: RequestLimit; readonly perCaller?: RequestLimit },
+  count?: CountRequest,
 ): Promise<RequestLimits> {
-  await app.register(fastifyRateLimit, { global: false })
+  await app.register(fastifyRateLimit, { global: false, ...(count && { store: storeOf(count) }) })
   const callers = new WeakMap<FastifyRequest, string>()
-  const byAddress = checkOf(app, limits.perAddress, addressOf)
-  const byCaller = checkOf(app, limits.perCaller, (request) => callers.get(request) ?? '')
+  const byAddress = checkOf(app, limits.perAddress, (request) => `address ${addressOf(request)}`)
+  const byCaller = checkOf(app, limits.perCaller, (request) => `caller ${callers.get(request) ?? ''}`)
   return {
     address: byAddress,
     caller: (request, caller) => {
       callers.set(request, caller.name)
       return byCaller(request)
     },
+  }
+}
+
+/** In the plugin's terms. It knows a Redis of its own, but would ask it before each answer. */
+function storeOf(count: CountRequest): FastifyRateLimitStoreCtor {
+  return class Store {
+    incr(
+      key: string,
+      done: (error: null, result: { current: number; ttl: number }) => void,
+      window: number,
+      most: number,
+    ) {
+      const { count: current, ends: ttl } = count(key, window, most)
+      done(null, { current, ttl })
+    }
+    child() {
+      return this
+    }
   }
 }
 

@@ -9,6 +9,7 @@ import { type AccessOptions, createAccess } from '../../src/auth/access.ts'
 import { putUser } from '../../src/auth/htpasswd.ts'
 import { EdgeError } from '../../src/errors.ts'
 import { authentication, tokenIssuer } from '../../src/http/authenticate.ts'
+import type { CountRequest } from '../../src/http/limits.ts'
 import { tokenOperations } from '../../src/pipeline/edge/tokens.ts'
 import type { Ask, Handle } from '../../src/pipeline/ports.ts'
 
@@ -44,7 +45,10 @@ export async function usersFile(t: Test): Promise<string> {
   return users
 }
 
-export async function startEdge(t: Test, settings: Partial<AccessOptions> = {}): Promise<Edge> {
+export async function startEdge(
+  t: Test,
+  { count, ...settings }: Partial<AccessOptions> & { count?: CountRequest } = {},
+): Promise<Edge> {
   const users = settings.users !== undefined && 'file' in settings.users ? settings.users.file : await usersFile(t)
   const logged: string[] = []
   const access = await createAccess({
@@ -63,7 +67,7 @@ export async function startEdge(t: Test, settings: Partial<AccessOptions> = {}):
   app.addHook('onRequest', async (request) => {
     request.clientAddress = String(request.headers['x-address'] ?? '127.0.0.1')
   })
-  const authenticate = await authentication(app, access)
+  const authenticate = await authentication(app, access, count)
   app.addHook('onRequest', async (request) => {
     request.caller = await authenticate(request)
   })

@@ -1,0 +1,88 @@
+import t from 'tap'
+import { basic, passwords, soon } from './edge.ts'
+import { replicas } from './shared.ts'
+
+const wrong = (address: string) => [basic('bob', 'wrong'), `X-Address: ${address}`]
+const right = (address: string) => [basic('bob', passwords.bob), `X-Address: ${address}`]
+
+t.test('failures count over all replicas, for the pair of address and name', async (t) => {
+  const { start } = await replicas(t)
+  const [a, b] = [await start(), await start()]
+  t.equal((await b.ask(right('10.0.0.1'))).status, 200, 'remembered there')
+  for (const edge of [a, b, a, b, a]) t.equal((await edge.ask(wrong('10.0.0.1'))).status, 401)
+  const refused = await b.ask(wrong('10.0.0.1'))
+  t.equal(refused.status, 429)
+  t.ok(Number(refused.headers['retry-after']) >= 1)
+  t.equal((await a.ask(right('10.0.0.2'))).status, 200, 'another address is free')
+})
+
+t.test('a block is known where nobody failed, also to who is remembered there', async (t) => {
+  const { start } = await replicas(t, { failures: 2 })
+  const [a, b] = [await start(), await start()]
+  t.equal((await b.ask(right('10.0.0.1'))).status, 200)
+  const blocked = async () => {
+    await a.ask(wrong('10.0.0.1'))
+    return (await b.ask(right('10.0.0.1'))).status === 429
+  }
+  await soon(blocked)
+  await soon(async () => (await b.ask(right('10.0.0.1'))).status === 429)
+})
+
+t.test('of parallel guesses at all replicas no more are verified than the limit allows', async (t) => {
+  const { start } = await replicas(t)
+  const edges = [await start(), await start()]
+  const guesses = Array.from({ length: 60 }, (_, at) => [basic('bob', `guess ${at}`), 'X-Address: 10.0.0.1'])
+  const replies = await Promise.all(guesses.map((lines, at) => edges[at % 2]?.ask(lines)))
+  const verified = replies.filter((reply) => reply?.status === 401).length
+  t.ok(verified >= 1 && verified <= 5, `${verified} verified`)
+  t.ok(replies.every((reply) => reply?.status === 401 || reply?.status === 429))
+})
+
+t.test('a right password forgives on every replica', async (t) => {
+  const { start } = await replicas(t, { failures: 3 })
+  const [a, b] = [await start(), await start()]
+  for (const [here, there] of [
+    [a, b],
+    [b, a],
+  ] as const) {
+    for (const edge of [here, there]) t.equal((await edge.ask(wrong('10.0.0.1'))).status, 401)
+    t.equal((await here.ask(right('10.0.0.1'))).status, 200)
+  }
+})
+
+t.test('while Redis is away each replica holds to its share', async (t) => {
+  const { start, redis } = await replicas(t, { failures: 6 })
+  const [a, b] = [await start(), await start()]
+  await soon(() => a.shared.replicas() === 2 && b.shared.replicas() === 2)
+  await redis.kill()
+  for (const edge of [a, b]) {
+    const statuses: number[] = []
+    for (let turn = 0; turn < 6; turn++) statuses.push((await edge.ask(wrong('10.0.0.1'))).status)
+    t.strictSame(statuses, [401, 401, 401, 429, 429, 429])
+    t.equal((await edge.ask(right('10.0.0.2'))).status, 200, 'others come in')
+  }
+  await redis.restart()
+  await soon(async () => (await a.ask(right('10.0.0.1'))).status === 200)
+})
+
+t.test('a stalled Redis holds nobody up', async (t) => {
+  const { start, redis } = await replicas(t)
+  const edge = await start()
+  redis.pause()
+  t.equal((await edge.ask(right('10.0.0.1'))).status, 200)
+  t.equal((await edge.ask(wrong('10.0.0.1'))).status, 401)
+  redis.resume()
+})
+
+t.test('no name, password or address stands in Redis', async (t) => {
+  const { start, redis } = await replicas(t)
+  const edge = await start()
+  await edge.ask([basic('my-password-in-the-wrong-field', 'x'), 'X-Address: 10.7.7.7'])
+  await edge.ask([basic('bob', 'canary'), 'X-Address: 10.7.7.7'])
+  const client = redis.client()
+  const keys = await client.keys('*')
+  const values = await Promise.all(keys.map((key) => client.dump(key)))
+  t.ok(keys.length > 3)
+  t.ok(keys.every((key) => key.startsWith('edge:')))
+  t.notMatch([...keys, ...values].join(), /wrong-field|canary|10\.7\.7\.7|bob/)
+})

@@ -1,0 +1,47 @@
+import t from 'tap'
+import { basic, passwords, soon } from './edge.ts'
+import { type Replicas, replicas } from './shared.ts'
+
+const MOST = 20
+const limits = { failedLogins: 100, perCaller: { max: MOST, window: 60_000 } }
+const asAlice = [basic('alice', passwords.alice)]
+
+type Replica = Awaited<ReturnType<Replicas['start']>>
+
+async function served(edge: Replica, requests: number): Promise<number> {
+  let count = 0
+  for (let turn = 0; turn < requests; turn++) if ((await edge.ask(asAlice)).status === 200) count++
+  return count
+}
+
+t.test('one caller has one limit over all replicas', async (t) => {
+  const { start } = await replicas(t)
+  const [a, b] = [await start({ limits }), await start({ limits })]
+  await soon(() => a.shared.replicas() === 2 && b.shared.replicas() === 2)
+  t.equal(await served(a, 12), 12)
+  await soon(async () => (await served(b, 1)) === 0)
+  await soon(async () => (await served(a, 1)) === 0)
+  const refused = await a.ask(asAlice)
+  t.equal(refused.status, 429)
+  t.equal(refused.headers['ratelimit-limit'], `${MOST}`)
+  t.equal((await a.ask([basic('bob', passwords.bob)])).status, 200, 'others have their own')
+})
+
+t.test('while Redis is away each replica serves its share', async (t) => {
+  const { start, redis } = await replicas(t)
+  const [a, b] = [await start({ limits }), await start({ limits })]
+  await soon(() => a.shared.replicas() === 2 && b.shared.replicas() === 2)
+  await redis.kill()
+  await soon(() => a.shared.away() && b.shared.away())
+  const counts = [await served(a, 15), await served(b, 15)]
+  for (const count of counts) t.ok(count === MOST / 2, `${count} served`)
+})
+
+t.test('who stays far under the limit costs Redis nothing', async (t) => {
+  const { start, redis } = await replicas(t)
+  const [a, b] = [await start({ limits }), await start({ limits })]
+  await soon(() => a.shared.replicas() === 2 && b.shared.replicas() === 2)
+  t.equal((await served(a, 2)) + (await served(b, 2)), 4)
+  await new Promise((resolve) => setTimeout(resolve, 120))
+  t.strictSame(await redis.client().keys('edge:{a}:count:*'), [])
+})

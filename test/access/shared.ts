@@ -1,0 +1,55 @@
+/** Replicas of the small edge that share one real Redis. */
+import { Redis } from 'ioredis'
+import type { Test } from 'tap'
+import type { AccessOptions } from '../../src/auth/access.ts'
+import { makeKeyFile } from '../../src/auth/keys.ts'
+import { createSharedAccess, type SharedAccess } from '../../src/store/shared-access.ts'
+import { type RedisServer, startRedis } from '../redis.ts'
+import { type Edge, folder, startEdge, usersFile } from './edge.ts'
+
+export interface Replicas {
+  readonly redis: RedisServer
+  readonly users: string
+  /** One more replica, which has heard of the others when it is there. */
+  start(settings?: Partial<AccessOptions>): Promise<Edge & { readonly shared: SharedAccess }>
+}
+
+/** `failures`: failed logins of one name from one address, over all replicas. */
+export async function replicas(t: Test, { failures = 5 } = {}): Promise<Replicas> {
+  const redis = await startRedis()
+  t.teardown(() => redis.close())
+  const users = await usersFile(t)
+  const keys = await folder(t)
+  await makeKeyFile(keys, new Date('2026-01-01'))
+  const tokens = { lifetime: 900, issuer: 'manager-edge', audience: 'manager-edge', issuers: [], keys }
+  return {
+    redis,
+    users,
+    async start(settings = {}) {
+      const logged: string[] = []
+      const client = await connected(t, redis)
+      const shared = createSharedAccess({ client, failures, log: (_level, message) => logged.push(message) })
+      await shared.start()
+      t.teardown(() => shared.stop())
+      const { attempts, revocations, count } = shared
+      const parts = { users: { file: users }, tokens, attempts, revocations, count, limits: { failedLogins: failures } }
+      const edge = await startEdge(t, { ...parts, ...settings })
+      return { ...edge, logged, shared }
+    },
+  }
+}
+
+async function connected(t: Test, { port }: RedisServer): Promise<Redis> {
+  const client = new Redis({
+    port,
+    host: '127.0.0.1',
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: 300,
+    retryStrategy: () => 50,
+  })
+  client.on('error', () => {})
+  t.teardown(() => client.disconnect())
+  await new Promise((resolve) => client.once('ready', resolve))
+  return client
+}
