@@ -19,7 +19,8 @@ export interface Durations {
 
 export interface FillPorts {
   readonly store: AnswerStore
-  readonly durationsOf: (group: CacheGroup) => Durations
+  /** By group, and by the route template where one endpoint has a pace of its own. */
+  readonly durationsOf: (group: CacheGroup, endpoint: string) => Durations
   readonly copied: CopiedData
   /** Milliseconds after which a holder on another replica that gave no sign counts as dead. */
   readonly patience: (ask: Ask) => number
@@ -137,7 +138,7 @@ async function fetch(ports: FillPorts, next: Handle, { ask, prepared }: Request,
   if (mark === undefined || !isStorable(answer)) return { answer }
   const { status, bytes } = answer
   const cost = ports.clock() - began
-  const entry = { status, bytes, etag: etagOf(bytes), ...ports.durationsOf(plan.group), cost }
+  const entry = { status, bytes, etag: etagOf(bytes), ...ports.durationsOf(plan.group, ask.endpoint.path), cost }
   await ports.store.keep({ key, tags, mark, answer: entry, listed })
   return { answer, kept: { ...entry, age: cost }, stored: true }
 }

@@ -9,7 +9,7 @@ export type Whole = Extract<Answer, { kind: 'json' }>
 /** The framework's codes that another moment may answer otherwise (contract/errors.yaml, kind transient). */
 export const TRANSIENT: ReadonlySet<number> = new Set([
   1010, 1011, 1013, 1014, 1017, 1118, 1601, 1652, 1702, 1713, 1714, 1715, 1901, 1902, 2002, 2005, 3000, 3009, 3012,
-  3016, 3018, 3020, 3021,
+  3016, 3018, 3020, 3021, 3023,
 ])
 
 /** The framework gave up waiting, and the work goes on behind it (contract/errors.yaml): 1 is its limit of 240 s. */
