@@ -99,18 +99,14 @@ t.test('lists of the query and of the body give one tag each', async (t) => {
 })
 
 t.test('some tags depend on a value of the request', async (t) => {
-  const upload = (path: string) =>
-    staleTags(recordOf('POST /manager/files') as Write, ask('', { query: { path } }), 'm').asked
+  const stale = (id: string, rest: Parameters<typeof ask>[1]) =>
+    staleTags(recordOf(id) as Write, ask(id, rest), 'm').asked
+  const upload = (path: string) => stale('POST /manager/files', { query: { path } })
   t.strictSame(upload('etc/rules/local_rules.xml'), ['validation', 'rules'])
   t.strictSame(upload('etc/lists/a,etc/rules/b'), ['validation', 'lists'], 'a path is one value')
   t.ok(upload('etc/ossec.conf').includes('node:m'))
-  const add = (force?: number) =>
-    staleTags(
-      recordOf('POST /agents') as Write,
-      ask('', fields({ name: 'x', ...(force !== undefined && { force }) })),
-      'm',
-    ).asked
-  t.notOk(add().includes('agent:*'))
-  t.notOk(add(-1).includes('agent:*'))
-  t.ok(add(0).includes('agent:*'))
+  const add = (force: object) => stale('POST /agents', fields({ name: 'x', ...force }))
+  t.notOk(add({}).includes('agent:*'))
+  t.notOk(add({ force: -1 }).includes('agent:*'))
+  t.ok(add({ force: 0 }).includes('agent:*'))
 })
