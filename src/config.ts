@@ -14,7 +14,7 @@ import { schema, type settings } from './config/schema.ts'
 import { freeze, isObject, type Path, setIn, withoutNulls } from './config/tree.ts'
 import { validate } from './config/validate.ts'
 
-export { redisSpeaksTls } from './config/cache-rules.ts'
+export { redisPlace } from './config/redis-place.ts'
 export { readyMadeRoles } from './config/schema.ts'
 
 type Frozen<T> = T extends object ? { readonly [K in keyof T]: Frozen<T[K]> } : T

@@ -3,15 +3,18 @@ import type { Attempts } from '../auth/attempts.ts'
 import { type Clock, systemClock } from '../auth/clock.ts'
 import type { Log } from '../auth/log.ts'
 import type { Revocations } from '../auth/revocations.ts'
+import { connect } from './redis/connect.ts'
+import { Link } from './redis/link.ts'
+import { defaultTimes, type RedisPlace, type Times } from './redis/options.ts'
 import { sharedAttempts } from './shared-attempts.ts'
 import { type CountShared, sharedCounts } from './shared-counts.ts'
 import { createPulse, type Heard, type Pulse } from './shared-pulse.ts'
 import { sharedRevocations } from './shared-revocations.ts'
-import { digestWith, type SharedClient } from './shared-script.ts'
+import { digestWith, scriptsOver } from './shared-script.ts'
 
 export interface SharedAccessOptions {
-  /** Without an offline queue and with a command time-out, so that Redis away is known in milliseconds; stays the caller's to end. */
-  readonly client: SharedClient
+  readonly redis: RedisPlace
+  readonly times?: Partial<Times>
   /** `access.limits.failedLogins`, over all replicas. */
   readonly failures: number
   /** Keys the digests of names and addresses; the same on all replicas. */
@@ -30,21 +33,47 @@ export interface SharedAccess {
   away(): boolean
   /** Resolves when everything that was revoked is known here, or when Redis is away. */
   start(): Promise<void>
-  stop(): Promise<void>
+  stop(): void
 }
 
 /** Begins with `start`. Nothing of it rejects: while Redis is away each replica decides by itself, and tells later. */
 export function createSharedAccess(options: SharedAccessOptions): SharedAccess {
-  const { client, failures, clock = systemClock, log } = options
+  const { redis, failures, clock = systemClock, log } = options
+  const times = { ...defaultTimes, ...options.times }
+  // A connection of its own: a burst of logins must not hold up epochs and heartbeats.
+  const link = new Link(connect(redis, times))
+  const prepare = scriptsOver(link, times.command)
   const digest = digestWith(options.key)
   const untold = (revocations: number) =>
     log('warn', 'other replicas do not know of revoked tokens yet: Redis is away', { revocations })
-  const revocations = sharedRevocations(client, clock, untold)
-  const pulse: Pulse = createPulse(client, (heard: Heard) => {
-    attempts.hear(heard)
-    return revocations.hear(heard)
+  const revocations = sharedRevocations(prepare, clock, untold)
+  const pulse: Pulse = createPulse({
+    // Nobody waits for it, and what it hears may be long.
+    prepare: scriptsOver(link, times.command * 5),
+    hear(heard: Heard) {
+      attempts.hear(heard)
+      return revocations.hear(heard)
+    },
+    reopen: () => link.reconnect(),
   })
-  const attempts = sharedAttempts({ client, failures, digest, pulse, clock })
-  const count = sharedCounts({ client, digest, pulse, elapsed: () => clock.elapsed() })
-  return { attempts, revocations, count, ...pulse }
+  const attempts = sharedAttempts({ prepare, failures, digest, pulse, clock })
+  const count = sharedCounts({ prepare, digest, pulse, elapsed: () => clock.elapsed() })
+  const connected = () =>
+    new Promise<void>((resolve) => {
+      if (link.ready) return resolve()
+      link.client.once('ready', () => resolve())
+      setTimeout(resolve, times.slow).unref()
+    })
+  return {
+    attempts,
+    revocations,
+    count,
+    replicas: pulse.replicas,
+    away: pulse.away,
+    start: () => connected().then(pulse.start),
+    stop() {
+      pulse.stop()
+      link.close()
+    },
+  }
 }

@@ -4,10 +4,10 @@ import { type Attempts, type Counted, createAttempts } from '../auth/attempts.ts
 import type { Clock } from '../auth/clock.ts'
 import { ATTEMPT, attemptArgs } from './shared-attempts-script.ts'
 import type { Heard, Pulse } from './shared-pulse.ts'
-import { type Digest, type SharedClient, sharedScript } from './shared-script.ts'
+import type { Digest, PrepareScript } from './shared-script.ts'
 
 export interface SharedAttemptsOptions {
-  readonly client: SharedClient
+  readonly prepare: PrepareScript
   /** As `AttemptOptions.failures`, over all replicas. */
   readonly failures: number
   readonly digest: Digest
@@ -21,8 +21,8 @@ export interface SharedAttempts extends Attempts {
 }
 
 export function sharedAttempts(options: SharedAttemptsOptions): SharedAttempts {
-  const { client, failures, digest, pulse, clock } = options
-  const run = sharedScript(client, ATTEMPT)
+  const { prepare, failures, digest, pulse, clock } = options
+  const run = prepare(ATTEMPT)
   const blocks = new LRUCache<string, number>({ max: 20_000 })
   const underWay = new Map<string, number>()
   const alone = createAttempts({

@@ -5,7 +5,7 @@
  */
 import { LRUCache } from 'lru-cache'
 import type { Pulse } from './shared-pulse.ts'
-import { type Digest, type SharedClient, sharedScript } from './shared-script.ts'
+import type { Digest, PrepareScript } from './shared-script.ts'
 
 /** As `CountRequest` of the http room: count of all replicas, and milliseconds until the window ends. */
 export type CountShared = (
@@ -15,7 +15,7 @@ export type CountShared = (
 ) => { readonly count: number; readonly ends: number }
 
 export interface SharedCountsOptions {
-  readonly client: SharedClient
+  readonly prepare: PrepareScript
   readonly digest: Digest
   readonly pulse: Pick<Pulse, 'replicas' | 'away'>
   /** Milliseconds of a monotonic clock. */
@@ -54,8 +54,8 @@ end
 return counts
 `
 
-export function sharedCounts({ client, digest, pulse, elapsed }: SharedCountsOptions): CountShared {
-  const run = sharedScript(client, COUNT)
+export function sharedCounts({ prepare, digest, pulse, elapsed }: SharedCountsOptions): CountShared {
+  const run = prepare(COUNT)
   const windows = new LRUCache<string, Window>({ max: KEYS_HELD })
   const due = new Set<Window>()
   let waiting = false

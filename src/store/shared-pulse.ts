@@ -4,12 +4,14 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { Revocation } from '../auth/revocations.ts'
-import { type SharedClient, sharedScript } from './shared-script.ts'
+import type { PrepareScript } from './shared-script.ts'
 
 /** Milliseconds between beats, until a silent replica counts no more, and revocations heard in one beat. */
 const EVERY = 250
 const SILENT = 2000
 const AT_ONCE = 64
+/** Beats that are missed before the connection is opened anew. */
+const STUCK = 6
 
 /**
  * KEYS revoked (field → place in the order of news), facts (field → "moment until"), born, replicas, blocked.
@@ -54,13 +56,20 @@ export interface Pulse {
   away(): boolean
   /** The first beats, until everything is heard; resolves also where Redis is away. */
   start(): Promise<void>
-  stop(): Promise<void>
+  stop(): void
 }
 
-export function createPulse(client: SharedClient, hear: (heard: Heard) => Promise<void>): Pulse {
-  const run = sharedScript(client, BEAT)
+export interface PulseOptions {
+  readonly prepare: PrepareScript
+  readonly hear: (heard: Heard) => Promise<void>
+  /** Opens the connection anew: one that a black hole swallowed would wait for minutes. */
+  readonly reopen: () => void
+}
+
+export function createPulse({ prepare, hear, reopen }: PulseOptions): Pulse {
+  const run = prepare(BEAT)
   const id = randomUUID()
-  const state = { born: '', last: '0', replicas: 1, away: true, stopped: false }
+  const state = { born: '', last: '0', replicas: 1, away: true, missed: 0, stopped: false }
   let timer: NodeJS.Timeout | undefined
 
   async function beat(): Promise<void> {
@@ -73,6 +82,7 @@ export function createPulse(client: SharedClient, hear: (heard: Heard) => Promis
     state.last = news.at(-1)?.[2] ?? state.last
     await hear({ forgotten, news: news.map(readNews), blocked: readBlocked(blocked, now) })
     state.away = false
+    state.missed = 0
     if (news.length === AT_ONCE) await beat()
   }
 
@@ -81,6 +91,8 @@ export function createPulse(client: SharedClient, hear: (heard: Heard) => Promis
       await beat()
     } catch {
       state.away = true
+      state.missed += 1
+      if (state.missed % STUCK === 0) reopen()
     }
     if (state.stopped) return
     timer = setTimeout(() => void tick(), EVERY)
@@ -91,7 +103,7 @@ export function createPulse(client: SharedClient, hear: (heard: Heard) => Promis
     replicas: () => state.replicas,
     away: () => state.away,
     start: tick,
-    async stop() {
+    stop() {
       state.stopped = true
       clearTimeout(timer)
     },

@@ -5,7 +5,7 @@
 import type { Clock } from '../auth/clock.ts'
 import { type KnownRevocations, memoryRevocations, type Revocation, type Revocations } from '../auth/revocations.ts'
 import type { Heard } from './shared-pulse.ts'
-import { type SharedClient, sharedScript } from './shared-script.ts'
+import type { PrepareScript } from './shared-script.ts'
 
 /**
  * KEYS revoked, facts, ends. Each field moves to the end of the order, so that all hear it; a moment never goes back.
@@ -48,11 +48,11 @@ export interface SharedRevocations extends Revocations {
 }
 
 export function sharedRevocations(
-  client: SharedClient,
+  prepare: PrepareScript,
   clock: Clock,
   untold: (revocations: number) => void,
 ): SharedRevocations {
-  const run = sharedScript(client, TELL)
+  const run = prepare(TELL)
   const waiting = new Map<string, Revocation>()
   const known: KnownRevocations = memoryRevocations(clock, async (revocation) => {
     waiting.set(revocation.of, revocation)

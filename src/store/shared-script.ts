@@ -3,9 +3,7 @@
  * keys on one node of a Redis Cluster. Names and addresses stand there as digests: a name may be a mistyped password.
  */
 import { createHash, createHmac } from 'node:crypto'
-import type { Cluster, Redis } from 'ioredis'
-
-export type SharedClient = Redis | Cluster
+import type { Link } from './redis/link.ts'
 
 /** Prefix of every key of this kind; `edge:` is what the ACL user may touch. */
 export const SHARED = 'edge:{a}:'
@@ -34,16 +32,21 @@ export const sharedCommands = [
 
 export type RunScript = (keys: readonly string[], args: readonly (string | number)[]) => Promise<unknown>
 
-/** A script by its digest; sent whole only to a server that does not know it (after a restart or a fail-over). Rejects where Redis does. */
-export function sharedScript(client: SharedClient, lua: string): RunScript {
-  const digest = createHash('sha1').update(lua).digest('hex')
-  return async (keys, args) => {
-    const rest = [...keys.map((key) => SHARED + key), ...args]
-    try {
-      return await client.evalsha(digest, keys.length, ...rest)
-    } catch (fault) {
-      if (!(fault instanceof Error) || !fault.message.startsWith('NOSCRIPT')) throw fault
-      return client.eval(lua, keys.length, ...rest)
+export type PrepareScript = (lua: string) => RunScript
+
+/**
+ * Scripts over keys of this kind, each within `time` milliseconds; they reject where Redis is away or slower. A full
+ * Redis runs them too: what is shared here is small, and a revocation must not wait for room.
+ */
+export function scriptsOver(link: Link, time: number): PrepareScript {
+  return (text) => {
+    const lua = `#!lua flags=allow-oom\n${text}`
+    const script = { lua, sha: createHash('sha1').update(lua).digest('hex') }
+    return async (keys, args) => {
+      const named = keys.map((key) => SHARED + key)
+      const reply = await link.run<unknown>(script, named, args, time)
+      if (!reply.ok) throw new Error(reply.fault)
+      return reply.value
     }
   }
 }

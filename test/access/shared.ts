@@ -1,5 +1,4 @@
 /** Replicas of the small edge that share one real Redis. */
-import { Redis } from 'ioredis'
 import type { Test } from 'tap'
 import type { AccessOptions } from '../../src/auth/access.ts'
 import { makeKeyFile } from '../../src/auth/keys.ts'
@@ -27,8 +26,13 @@ export async function replicas(t: Test, { failures = 5 } = {}): Promise<Replicas
     users,
     async start(settings = {}) {
       const logged: string[] = []
-      const client = await connected(t, redis)
-      const shared = createSharedAccess({ client, failures, log: (_level, message) => logged.push(message) })
+      const shared = createSharedAccess({
+        redis: { url: redis.url },
+        // The machine may be busy with other tests.
+        times: { command: 300 },
+        failures,
+        log: (_level, message) => logged.push(message),
+      })
       await shared.start()
       t.teardown(() => shared.stop())
       const { attempts, revocations, count } = shared
@@ -37,19 +41,4 @@ export async function replicas(t: Test, { failures = 5 } = {}): Promise<Replicas
       return { ...edge, logged, shared }
     },
   }
-}
-
-async function connected(t: Test, { port }: RedisServer): Promise<Redis> {
-  const client = new Redis({
-    port,
-    host: '127.0.0.1',
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 0,
-    commandTimeout: 300,
-    retryStrategy: () => 50,
-  })
-  client.on('error', () => {})
-  t.teardown(() => client.disconnect())
-  await new Promise((resolve) => client.once('ready', resolve))
-  return client
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { catalogue } from '../../src/catalogue/index.ts'
 import { cacheGroups } from '../../src/config/cache-section.ts'
-import { type Config, loadConfig, redisSpeaksTls } from '../../src/config.ts'
+import { type Config, loadConfig, redisPlace } from '../../src/config.ts'
 
 const rest = `
 cluster:
@@ -132,17 +132,18 @@ t.test('environment names reach every kind of setting', async (t) => {
   t.equal(cache.staleIfError, 5000)
 })
 
-t.test('TLS beyond this machine, without being asked', async (t) => {
+t.test('what connections are opened with', async (t) => {
   const far = '[{ host: 10.0.0.1, port: 6379 }]'
-  const cases: Record<string, boolean> = {
-    'url: "redis://127.0.0.1"': false,
-    'url: "rediss://127.0.0.1"': true,
-    [`cluster: ${far}`]: true,
-    [`cluster: ${far}, tls: { required: false }`]: false,
-    [`cluster: ${far}, tls: { required: false, ca: word }`]: true,
-    'sentinels: [{ host: localhost, port: 1 }], name: x': false,
-  }
-  for (const [redis, tls] of Object.entries(cases)) {
-    t.equal(redisSpeaksTls((await configOf(t, `redis: { ${redis} }`)).redis), tls, redis)
+  const near = { host: 'localhost', port: 1 }
+  const cases: readonly (readonly [redis: string, place: object | undefined])[] = [
+    ['timeout: 60ms', undefined],
+    ['url: "redis://127.0.0.1"', { url: 'redis://127.0.0.1' }],
+    ['url: "rediss://10.0.0.1", tls: { ca: word }', { url: 'rediss://10.0.0.1', tls: { ca: 'from the file\n' } }],
+    [`cluster: ${far}`, { cluster: [{ host: '10.0.0.1', port: 6379 }], tls: {} }],
+    [`cluster: ${far}, tls: { required: false }`, { cluster: [{ host: '10.0.0.1', port: 6379 }] }],
+    ['sentinels: [{ host: localhost, port: 1 }], name: x', { sentinels: [near], name: 'x' }],
+  ]
+  for (const [redis, place] of cases) {
+    t.strictSame(await redisPlace((await configOf(t, `redis: { ${redis} }`)).redis), place, redis)
   }
 })
