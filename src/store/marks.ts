@@ -28,9 +28,34 @@ function written(epoch: string): string {
   return epoch.replaceAll(/~\d+/g, '')
 }
 
-/** Joins the epoch of an entry's own key to those of its tags, which are given back one for each tag. */
-export function withKey(epochs: readonly string[], ofKey: string): readonly string[] {
-  return epochs.map((epoch, at) => (at === 0 ? `${epoch}/${ofKey}` : epoch))
+/** A mark whose last epoch is that of the entry's own key: joined to the first, so that one stands for each tag. */
+export function withOwn({ generation, epochs, fenced }: Mark): Mark {
+  const own = epochs.at(-1)
+  return { generation, epochs: epochs.slice(0, -1).map((epoch, at) => (at === 0 ? `${epoch}/${own}` : epoch)), fenced }
+}
+
+/** A mark that knows when it was read: the fill that it begins is as old as that. */
+export class ReadMark implements Mark {
+  readonly generation: string
+  readonly epochs: readonly string[]
+  readonly fenced: boolean
+  readonly #at: number
+
+  constructor({ generation, epochs, fenced }: Mark, at: number) {
+    this.generation = generation
+    this.epochs = epochs
+    this.fenced = fenced
+    this.#at = at
+  }
+
+  static at(mark: Mark): number | undefined {
+    return #at in mark ? mark.#at : undefined
+  }
+}
+
+/** When the fill of this mark began, by the store's clock; undefined for a mark that the store did not make. */
+export function begun(mark: Mark): number | undefined {
+  return ReadMark.at(mark)
 }
 
 /** The tag of one entry alone. */

@@ -2,7 +2,7 @@
 import type { Tag } from '../catalogue/endpoint.ts'
 import type { AnswerIndex, AnswerStore, Claim, Fence, IndexRow, Look, Mark, NewEntry } from '../pipeline/kept.ts'
 import { answerOf, type Held, HeldEntries, heldOf, lifetime } from './held.ts'
-import { compareMarks, keyTag } from './marks.ts'
+import { begun, compareMarks, keyTag } from './marks.ts'
 import { Standing } from './standing.ts'
 
 export interface MemoryStoreOptions {
@@ -35,8 +35,6 @@ class MemoryKept {
   readonly #entries: HeldEntries
   readonly #standing: Standing
   readonly #hits = new WeakMap<Held, number>()
-  /** When a mark was read: the fill that it begins is as old as that. */
-  readonly #read = new WeakMap<Mark, number>()
   readonly #claims = new Map<string, Promise<void>>()
 
   constructor({ bytes, fenceLease = 240_000, elapsed = () => performance.now() }: MemoryStoreOptions) {
@@ -49,7 +47,6 @@ class MemoryKept {
   look(key: string, tags: readonly Tag[]): Look {
     const mark = this.#standing.mark(key, tags)
     const now = this.#elapsed()
-    this.#read.set(mark, now)
     const held = this.#entries.get(key)
     if (held === undefined) return { kind: 'absent', mark, changed: false }
     const difference = compareMarks(held, mark)
@@ -61,7 +58,7 @@ class MemoryKept {
   keep(entry: NewEntry): void {
     const now = this.#standing.mark(entry.key, entry.tags)
     if (compareMarks(entry.mark, now) !== 'same') return
-    this.#entries.set(entry.key, heldOf(entry, this.#read.get(entry.mark) ?? this.#elapsed() - entry.answer.cost))
+    this.#entries.set(entry.key, heldOf(entry, begun(entry.mark) ?? this.#elapsed() - entry.answer.cost))
   }
 
   claim(key: string, mark: Mark): Claim {

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Tag } from '../catalogue/endpoint.ts'
 import type { Mark } from '../pipeline/kept.ts'
-import { keyTag, UNRAISED, withKey } from './marks.ts'
+import { keyTag, ReadMark, UNRAISED, withOwn } from './marks.ts'
 
 interface Epoch {
   writes: number
@@ -22,12 +22,9 @@ export class Standing {
   }
 
   mark(key: string, tags: readonly Tag[]): Mark {
-    const epochs = tags.map((tag) => this.#text(tag))
-    return {
-      generation: this.#generation,
-      epochs: withKey(epochs, this.#text(keyTag(key))),
-      fenced: tags.some((tag) => this.#fenced(tag)),
-    }
+    const epochs = [...tags, keyTag(key)].map((tag) => this.#text(tag))
+    const fenced = tags.some((tag) => this.#fenced(tag))
+    return new ReadMark(withOwn({ generation: this.#generation, epochs, fenced }), this.#elapsed())
   }
 
   raise(tags: readonly Tag[], soft = false): void {

@@ -70,7 +70,9 @@ export function contract(t: Test, make: (t: Test) => Promise<Made>): void {
     }
     t.equal(await served(one, 'another'), 'absent')
     await fill(other, 'second')
-    t.equal(await served(one, 'k'), 'second', 'a newer answer takes the place')
+    // Both are valid: the near copy of the other is told, not waited for.
+    for (let wait = 0; wait < 200 && (await served(one)) !== 'second'; wait += 1) await soon()
+    t.equal(await served(one), 'second', 'a newer answer takes the place')
   })
 
   t.test('marks are equal exactly when nothing was raised between them', async (t) => {

@@ -1,0 +1,173 @@
+/** The store that all replicas share, over Redis: one round trip for a look, none within the lease of a near copy. */
+import { randomUUID } from 'node:crypto'
+import type { Tag } from '../../catalogue/endpoint.ts'
+import type { AnswerIndex, AnswerStore, Look, Mark, NewEntry } from '../../pipeline/kept.ts'
+import { entryCodec } from '../entry.ts'
+import { answerOf, type Held, HeldEntries, heldOf } from '../held.ts'
+import { begun, compareMarks, keyTag, ReadMark, withOwn } from '../marks.ts'
+import { Claims } from './claims.ts'
+import { connect } from './connect.ts'
+import { Entries } from './entries.ts'
+import { Follower } from './follower.ts'
+import { Knowledge } from './knowledge.ts'
+import { Link } from './link.ts'
+import { markOf, Near } from './near.ts'
+import { defaultTimes, names, type RedisStoreOptions, type Times } from './options.ts'
+import { Pulse } from './pulse.ts'
+import { Raises } from './raises.ts'
+import { Rows } from './rows.ts'
+import { look } from './scripts.ts'
+
+export type { RedisPlace, RedisStoreOptions, StoreEvent, Times } from './options.ts'
+export { commandsUsed } from './scripts.ts'
+
+export type RedisStore = AnswerStore & AnswerIndex & { close(): Promise<void> }
+
+/** Resolves when Redis was reached, or after `times.slow` without it: the store then comes when Redis does. */
+export async function createRedisStore(options: RedisStoreOptions): Promise<RedisStore> {
+  const shared = new SharedStore(options)
+  await shared.start()
+  return {
+    look: (key, tags) => shared.look(key, tags),
+    keep: (entry) => shared.keep(entry),
+    claim: (key, mark, patience) => shared.claims.claim(key, mark, patience),
+    fence: (tags) => shared.raises.fence(tags),
+    rows: (group) => shared.rows.list(group),
+    drop: (what) => shared.drop(what),
+    close: () => shared.close(),
+  }
+}
+
+class SharedStore {
+  readonly claims: Claims
+  readonly raises: Raises
+  readonly rows: Rows
+  readonly #times: Times
+  readonly #elapsed: () => number
+  readonly #links: { readonly steps: Link; readonly bulk: Link; readonly follower: Link }
+  readonly #knowledge = new Knowledge()
+  readonly #near: Near
+  readonly #replica = randomUUID()
+  readonly #entries: Entries
+  readonly #pulse: Pulse
+
+  constructor(options: RedisStoreOptions) {
+    const times = { ...defaultTimes, ...options.times }
+    const elapsed = options.elapsed ?? (() => performance.now())
+    const onEvent = options.onEvent ?? (() => {})
+    const replica = this.#replica
+    this.#times = times
+    this.#elapsed = elapsed
+    // Bodies have a connection of their own: a large one must not hold up epochs and heartbeats.
+    const open = () => new Link(connect(options.redis, times))
+    this.#links = { steps: open(), bulk: open(), follower: open() }
+    const { steps: link, bulk, follower } = this.#links
+    const knowledge = this.#knowledge
+    const codec = entryCodec(options.encryptionKey)
+    const refuse = options.onLostStore === 'refuse'
+    this.#near = new Near(new HeldEntries(options.nearBytes, elapsed), knowledge)
+    this.#entries = new Entries({ link: bulk, codec, times, elapsed, onEvent })
+    this.raises = new Raises({ link, replica, knowledge, times, refuse, elapsed, onEvent }, () => this.#pulse)
+    const restore = () => this.raises.restore()
+    const onSilence = () => follower.reconnect()
+    this.#pulse = new Pulse({ link, replica, times, elapsed, onEvent, restore, onSilence })
+    const onReply = (reply: Parameters<Pulse['heard']>[0]) => this.#pulse.heard(reply)
+    this.claims = new Claims({ link, times, trusted: () => this.#pulse.trusted, onReply })
+    this.rows = new Rows({ link: bulk, codec, times, elapsed, marks: (tags) => this.#marks(tags) })
+    new Follower({
+      subscriber: follower.client,
+      link,
+      replica,
+      knowledge,
+      pulse: this.#pulse,
+      time: times.slow,
+      onEvent,
+      onAcknowledged: (who, sequence, generation) => this.raises.acknowledgements.add(who, sequence, generation),
+      onSettled: (claim) => this.claims.settled(claim),
+      onReplaced: (key) => this.#near.drop(key),
+      onFlushed: () => void restore().then((written) => (written ? undefined : this.#pulse.distrust())),
+    })
+  }
+
+  start(): Promise<void> {
+    return this.#pulse.start()
+  }
+
+  async look(key: string, tags: readonly Tag[]): Promise<Look> {
+    const hit = this.#pulse.leased ? this.#near.find(key, tags) : undefined
+    if (hit !== undefined) {
+      const mark = new ReadMark(hit.mark, this.#elapsed())
+      return this.#present(key, hit.held, mark, false, true)
+    }
+    if (!this.#pulse.trusted) return { kind: 'away' }
+    const [mark, held] = await Promise.all([this.#mark(key, tags), this.#entries.get(key)])
+    if (mark === undefined) return { kind: 'away' }
+    if (held === undefined) return { kind: 'absent', mark, changed: false }
+    const difference = compareMarks(held, mark)
+    if (difference === 'changed') return { kind: 'absent', mark, changed: true }
+    this.#near.put(key, held)
+    return this.#present(key, held, mark, difference === 'softened', false)
+  }
+
+  async keep(entry: NewEntry): Promise<void> {
+    const { key, tags, mark } = entry
+    if (!this.#pulse.trusted) return
+    const held = heldOf(entry, begun(mark) ?? this.#elapsed() - entry.answer.cost)
+    // What is read is compared when it is read; comparing now only saves the room.
+    const now = (this.#pulse.leased ? markOf(key, tags, this.#knowledge) : undefined) ?? (await this.#mark(key, tags))
+    if (now === undefined || compareMarks(mark, now) !== 'same') return
+    this.#near.put(key, held)
+    const [kept] = await Promise.all([this.#entries.set(key, held), this.rows.add(key, held)])
+    if (!kept) return this.rows.drop({ group: entry.listed.group, key })
+    // Older near copies are still valid, but reads must not go back to them from the newer one.
+    await this.#links.steps.step(this.#times.slow, (client) => client.publish(names.kept, `${this.#replica} ${key}`))
+  }
+
+  async drop({ group, key, soft = false }: { group?: string; key?: string; soft?: boolean }): Promise<void> {
+    await this.raises.drop(key !== undefined ? keyTag(key) : group !== undefined ? `cache:${group}` : 'cache', soft)
+    if (soft) return
+    if (key !== undefined) {
+      this.#near.drop(key)
+      await this.#entries.drop(key)
+    }
+    await this.rows.drop({ ...(group === undefined ? {} : { group }), ...(key === undefined ? {} : { key }) })
+  }
+
+  async close(): Promise<void> {
+    await this.rows.flush()
+    await this.#pulse.close()
+    this.raises.close()
+    this.claims.close()
+    this.rows.close()
+    this.#near.clear()
+    for (const link of Object.values(this.#links)) link.close()
+  }
+
+  #present(key: string, held: Held, mark: Mark, softened: boolean, near: boolean): Look {
+    this.rows.count(key, held.listed.group)
+    return { kind: 'present', mark, answer: answerOf(held, this.#elapsed(), softened), near }
+  }
+
+  /** One round trip; undefined: Redis is away. */
+  async #mark(key: string, tags: readonly Tag[]): Promise<Mark | undefined> {
+    const asked = this.#elapsed()
+    const mark = await this.#marks([...tags, keyTag(key)])
+    return mark === undefined ? undefined : new ReadMark(withOwn(mark), asked)
+  }
+
+  async #marks(tags: readonly Tag[]): Promise<Mark | undefined> {
+    const watch = this.#knowledge.watch(tags)
+    const args = [randomUUID(), ...tags]
+    const { steps } = this.#links
+    const reply = await steps.run<(string | number)[]>(look, [names.coherence], args, this.#times.command)
+    this.#pulse.heard(reply)
+    if (!reply.ok) {
+      this.#knowledge.learn(watch)
+      return undefined
+    }
+    const [generation, , fenced, ...epochs] = reply.value
+    const mark = { generation: String(generation), epochs: epochs.map(String), fenced: fenced === 1 }
+    this.#knowledge.learn(watch, mark)
+    return mark
+  }
+}

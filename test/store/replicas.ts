@@ -1,0 +1,49 @@
+/** Replicas of the store over one Redis, with short leases, closed with the test. */
+import type { Test } from 'tap'
+import {
+  createRedisStore,
+  type RedisStore,
+  type RedisStoreOptions,
+  type StoreEvent,
+} from '../../src/store/redis/index.ts'
+import type { RedisServer } from '../redis.ts'
+
+export interface Replica {
+  readonly store: RedisStore
+  /** What it said of itself, in order. */
+  readonly events: StoreEvent[]
+}
+
+/** Shorter than in the field; the command's time-out is not, since machines that run tests are busy. */
+export const shortTimes = { lease: 600, heartbeat: 100, probe: 30, stuck: 500, command: 80 }
+
+export async function replica(
+  t: Test,
+  redis: RedisServer | RedisStoreOptions['redis'],
+  more: Partial<RedisStoreOptions> = {},
+): Promise<Replica> {
+  const events: StoreEvent[] = []
+  const { times, ...others } = more
+  const store = await createRedisStore({
+    redis: 'pid' in redis ? { url: redis.url } : redis,
+    nearBytes: 10_000_000,
+    times: { ...shortTimes, ...times },
+    onEvent: (event) => events.push(event),
+    ...others,
+  })
+  t.teardown(() => store.close())
+  return { store, events }
+}
+
+/** Resolves as soon as the condition holds; rejects after `patience` milliseconds. */
+export async function eventually(holds: () => boolean | Promise<boolean>, patience = 10_000): Promise<void> {
+  const begin = performance.now()
+  while (!(await holds())) {
+    if (performance.now() - begin > patience) throw new Error('it never came')
+    await sleep(10)
+  }
+}
+
+export function sleep(time: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, time))
+}
