@@ -40,7 +40,7 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
   const log = createLog(config, options)
   const cluster = await buildCluster(config, log)
   const access = await buildAccess(config, cluster, log)
-  const { listener, app } = await buildFront(config, { access, cluster, log })
+  const { listener, app, closeCache } = await buildFront(config, { access, cluster, log })
   let draining = false
   const ready = (): Readiness => {
     const reasons = [...(draining ? ['draining'] : []), ...(reachable(cluster) ? [] : ['no node is available'])]
@@ -50,6 +50,8 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
 
   const close = async (): Promise<void> => {
     await Promise.all([app.close(), operations.close(), access.close(), cluster.close()])
+    // Last: what is under way until now may still want to keep or to drop something.
+    await closeCache()
   }
   return {
     log,

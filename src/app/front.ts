@@ -7,13 +7,14 @@ import type { Cluster } from '../cluster/index.ts'
 import type { Config } from '../config.ts'
 import { authentication, tokenIssuer } from '../http/authenticate.ts'
 import { clientAddress } from '../http/client-address.ts'
-import { createHttp } from '../http/index.ts'
+import { createHttp, type Http } from '../http/index.ts'
 import { createListener, type Listener } from '../http/listener.ts'
 import { buildPipeline } from '../pipeline/build.ts'
-import { cacheOperations, nothingKept } from '../pipeline/edge/cache.ts'
+import { cacheOperations } from '../pipeline/edge/cache.ts'
 import { tokenOperations } from '../pipeline/edge/tokens.ts'
 import { forward } from '../pipeline/forward.ts'
 import { createRouter } from '../pipeline/route.ts'
+import { buildCache } from './cache.ts'
 
 export interface FrontParts {
   readonly access: Access
@@ -24,6 +25,7 @@ export interface FrontParts {
 export interface Front {
   readonly listener: Listener
   readonly app: FastifyInstance
+  closeCache(): Promise<void>
 }
 
 /** Rejects in words when the certificate or a setting cannot be used. */
@@ -31,26 +33,35 @@ export async function buildFront(config: Config, { access, cluster, log }: Front
   const { listen } = config
   const listener = await createListener({ ...listen, cors: listen.cors.origins.length > 0, log })
   const addressOf = clientAddress(listen.trustedProxies)
+  // Both are made of the app, which is made of what they are part of.
   let issue: (name: string) => Promise<string> = async () => ''
-  const app = await createHttp({
+  let http: Http | undefined
+  const route = createRouter(config.cluster.distribution)
+  const cache = await buildCache(config, {
+    cluster,
+    route,
+    log,
+    askOf: async (url, caller) => {
+      if (http === undefined) throw new Error('nothing is served yet')
+      return http.askOf(url, caller)
+    },
+  })
+  http = await createHttp({
     catalogue,
     handle: buildPipeline({
       operations: {
         ...tokenOperations({ issue: (name) => issue(name), revoke: (caller) => access.revokeTokens(caller) }),
-        ...cacheOperations(nothingKept),
+        ...cacheOperations(cache.kept),
       },
-      forward: forward({
-        call: cluster.call,
-        view: cluster.view,
-        route: createRouter(config.cluster.distribution),
-        ...config.cluster.limits,
-      }),
+      ...cache.stages,
+      forward: forward({ call: cluster.call, view: cluster.view, route, ...config.cluster.limits }),
     }),
     serverFactory: listener.serverFactory,
     log,
     limits: listen.limits,
     prefixes: config.cluster,
     experimental: config.cluster.experimental,
+    compressFrom: config.cache.compressFrom,
     corsOrigins: listen.cors.origins,
     clientAddress: ({ raw }) => addressOf(raw.socket.remoteAddress ?? '', forwardedFor(raw.headers['x-forwarded-for'])),
     managerVersion: () => cluster.view.nodes().find(({ version }) => version !== undefined)?.version,
@@ -60,7 +71,7 @@ export async function buildFront(config: Config, { access, cluster, log }: Front
       return authenticate
     },
   })
-  return { listener, app }
+  return { listener, app: http.app, closeCache: cache.close }
 }
 
 function forwardedFor(header: string | string[] | undefined): string | undefined {

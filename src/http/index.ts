@@ -14,7 +14,7 @@ import Fastify, {
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { parseQuery } from '../collection/query.ts'
 import { EdgeError } from '../errors.ts'
-import type { Caller, Handle } from '../pipeline/ports.ts'
+import type { Ask, Caller, Handle } from '../pipeline/ports.ts'
 import { checkAppVersion } from './app-version.ts'
 import { askBody, toAsk, validated } from './ask.ts'
 import type { Arrival } from './authenticate.ts'
@@ -24,6 +24,7 @@ import { furtherChecks, type Prefixes } from './further-checks.ts'
 import { createHitRoad, type HitRoad } from './hit-road.ts'
 import { notKeptHeaders } from './not-kept.ts'
 import { type Flags, noFlags, parseParameters, takeFlags } from './parameters.ts'
+import { Questions } from './questions.ts'
 import { sendAnswer, sendError, toEdgeError } from './reply.ts'
 import { RequestLog } from './request-log.ts'
 import { routeSchema } from './schema.ts'
@@ -61,7 +62,14 @@ export interface HttpOptions {
   authentication(app: FastifyInstance): Promise<(arrival: Arrival) => Promise<Caller>>
 }
 
-export async function createHttp(options: HttpOptions): Promise<FastifyInstance> {
+export interface Http {
+  readonly app: FastifyInstance
+  /** What a GET of a URL would ask, for that caller; throws the EdgeError that it would answer. */
+  askOf(url: string, caller: Caller): Promise<Ask>
+}
+
+export async function createHttp(options: HttpOptions): Promise<Http> {
+  const questions = new Questions()
   const road = createHitRoad(options)
   const app: FastifyInstance = Fastify({
     serverFactory: (handler, settings) => options.serverFactory(road.inFront(handler), settings),
@@ -99,19 +107,19 @@ export async function createHttp(options: HttpOptions): Promise<FastifyInstance>
     await app.register(cors, { origin: [...options.corsOrigins], methods: ['GET', 'HEAD', 'PUT', 'POST', 'DELETE'] })
   }
   handleErrors(app)
-  await enter(app, options, road)
+  await enter(app, options, road, questions)
   registerBodyParsers(app)
   // In a scope of their own, after the hooks that decide who may enter: nothing of the plugin runs before a 401.
   const routes: FastifyPluginAsync = async (scope) => {
     await notKeptHeaders(scope)
-    registerRoutes(scope, options, road)
+    registerRoutes(scope, options, road, questions)
   }
   await app.register(routes)
-  return app
+  return { app, askOf: (url, caller) => questions.askOf(app, url, caller) }
 }
 
 /** Who asks, and for what: no byte of an answer before both are known (security rule 1). */
-async function enter(app: FastifyInstance, options: HttpOptions, road: HitRoad): Promise<void> {
+async function enter(app: FastifyInstance, options: HttpOptions, road: HitRoad, questions: Questions): Promise<void> {
   app.decorateRequest('caller')
   app.decorateRequest('flags')
   app.decorateRequest('clientAddress', '')
@@ -123,7 +131,8 @@ async function enter(app: FastifyInstance, options: HttpOptions, road: HitRoad):
   const authenticate = await options.authentication(app)
   road.open(authenticate)
   app.addHook('onRequest', async (request) => {
-    request.caller = await (road.decided(request.raw)?.caller ?? authenticate(request))
+    const known = road.decided(request.raw)?.caller ?? questions.find(request)?.caller
+    request.caller = await (known ?? authenticate(request))
     const endpoint = request.routeOptions.config.endpoint
     const query = parseParameters(queryText(request), { count: options.limits.query, tooMany: 604 })
     request.flags = takeFlags(query)
@@ -143,7 +152,7 @@ function queryText(request: FastifyRequest): string {
   return mark < 0 ? '' : url.slice(mark + 1)
 }
 
-function registerRoutes(app: FastifyInstance, options: HttpOptions, road: HitRoad): void {
+function registerRoutes(app: FastifyInstance, options: HttpOptions, road: HitRoad, questions: Questions): void {
   const check = furtherChecks(options.prefixes)
   // CORS adds headers of its own to every answer: then there is one road only.
   const short = options.hitRoad !== false && options.corsOrigins.length === 0
@@ -160,6 +169,11 @@ function registerRoutes(app: FastifyInstance, options: HttpOptions, road: HitRoa
         const { raw, caller, headers, id } = request
         const body = askBody(endpoint, request, request.clientAddress)
         const found = validated(endpoint, request)
+        const question = questions.find(request)
+        if (question !== undefined) {
+          question.ask = toAsk(found, { caller, headers, id, body }, reply.raw)
+          return reply.code(204).send()
+        }
         if (short && mayBeKept(endpoint)) road.learn(raw.url ?? '', found)
         const asked = () => options.handle(toAsk(found, { caller, headers, id, body }, reply.raw))
         const answer = await (road.decided(raw)?.answer ?? asked())

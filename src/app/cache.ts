@@ -1,0 +1,78 @@
+/** What is kept, where, and for how long, as the settings say. */
+import { hash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import type { Logger } from 'pino'
+import { catalogue } from '../catalogue/index.ts'
+import type { Cluster } from '../cluster/index.ts'
+import { redisPlace } from '../config/redis-place.ts'
+import type { Config } from '../config.ts'
+import { type CacheStages, createCache, type Durations } from '../pipeline/cache/index.ts'
+import { type KeptAnswers, nothingKept } from '../pipeline/edge/cache.ts'
+import type { AnswerIndex, AnswerStore } from '../pipeline/kept.ts'
+import type { Ask, Caller } from '../pipeline/ports.ts'
+import type { Router } from '../pipeline/route.ts'
+import { spareCapacity } from '../pipeline/spare.ts'
+import { createMemoryStore } from '../store/memory.ts'
+import { createRedisStore, type RedisPlace } from '../store/redis/index.ts'
+
+export interface BuiltCache {
+  /** Absent: nothing is kept. */
+  readonly stages?: CacheStages
+  readonly kept: KeptAnswers
+  close(): Promise<void>
+}
+
+interface CacheParts {
+  readonly cluster: Cluster
+  readonly route: Router
+  readonly log: Logger
+  askOf(url: string, caller: Caller): Promise<Ask>
+}
+
+type Store = AnswerStore & AnswerIndex & { close(): Promise<void> }
+
+/** Rejects when the key file or the authority of Redis cannot be read; Redis itself may be away. */
+export async function buildCache(config: Config, { cluster, route, log, askOf }: CacheParts): Promise<BuiltCache> {
+  const { cache } = config
+  if (!cache.enabled) return { kept: nothingKept, close: async () => {} }
+  const sealing = cache.encryptionKeyFile === undefined ? undefined : await readFile(cache.encryptionKeyFile)
+  const redis = await redisPlace(cache.redis)
+  const store: Store = redis === undefined ? createMemoryStore({ bytes: cache.nearBytes }) : await shared(redis)
+  const stages = createCache({
+    store,
+    key: { secret: sealing ?? 'manager-edge', policy: hash('sha256', JSON.stringify(config.access.ownRoles), 'hex') },
+    durationsOf: durationsOf(config),
+    master: () => cluster.view.master().name,
+    ...config.cluster.limits,
+    spare: spareCapacity({ view: cluster.view, route }),
+    copying: cache.syncPeriods,
+  })
+  const kept: KeptAnswers = {
+    index: store,
+    defaultDuration: cache.defaultDuration,
+    enabled: true,
+    sharedThroughRedis: redis !== undefined,
+    explained: { prepare: stages.prepare, store, catalogue, askOf },
+  }
+  return { stages, kept, close: () => store.close() }
+
+  function shared(place: RedisPlace): Promise<Store> {
+    return createRedisStore({
+      redis: place,
+      nearBytes: cache.nearBytes,
+      ...(sealing && { encryptionKey: sealing }),
+      onLostStore: cache.onLostStore,
+      times: { command: cache.redis.timeout },
+      onEvent: (event) => log.warn({ event }, 'cache store'),
+    })
+  }
+}
+
+function durationsOf({ cache }: Config): (group: keyof Config['cache']['durations'], endpoint: string) => Durations {
+  const { durations, endpoints, staleWhileRevalidate, staleIfError, defaultDuration } = cache
+  return (group, endpoint) => ({
+    keepFor: endpoints[`/${endpoint.slice(1)}`] ?? durations[group] ?? defaultDuration,
+    staleWhileRevalidate: staleWhileRevalidate[group] ?? 0,
+    staleIfError,
+  })
+}
