@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises'
-import { Command } from 'commander'
 import { buildEdge } from '../app.ts'
 import { createCluster } from '../cluster/index.ts'
 import type { Config } from '../config.ts'
@@ -8,22 +7,12 @@ import { settingsFrom } from './settings.ts'
 import { CommandError, print } from './terminal.ts'
 
 /** `manager-edge check`: would it start? Reads everything that a start reads, and listens nowhere. */
-export function checkCommand(): Command {
-  return new Command('check')
-    .description('check the settings and every file that they name')
-    .option('--config <file>', 'settings (YAML); default: the file that EDGE_CONFIG names')
-    .option('--connect', 'also ask every node for its version')
-    .addHelpText(
-      'after',
-      '\nEnds with 0 when all is well, 1 where the edge could not start, 2 where settings are wrong.',
-    )
-    .action(async ({ config: file, connect }: { config?: string; connect?: true }) => {
-      const config = await settingsFrom(file)
-      await dryRun(config)
-      for (const line of summary(config)) print(line)
-      if (connect) await askNodes(config)
-      print('ok')
-    })
+export async function check(options: { config?: string; connect?: true }): Promise<void> {
+  const config = await settingsFrom(options.config)
+  await dryRun(config)
+  for (const line of summary(config)) print(line)
+  if (options.connect) await askNodes(config)
+  print('ok')
 }
 
 /** Certificates, users and keys are read as at a start. */
