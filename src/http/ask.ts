@@ -26,6 +26,8 @@ export function toAsk(endpoint: Endpoint, request: FastifyRequest, reply: Fastif
 /** Aborted when the connection ends before the answer is out. */
 function leaving(reply: FastifyReply): AbortSignal {
   const controller = new AbortController()
+  // It may have left while its password was checked or its file was read.
+  if (reply.raw.destroyed) controller.abort()
   reply.raw.once('close', () => {
     if (!reply.raw.writableFinished) controller.abort()
   })

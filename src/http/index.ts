@@ -21,7 +21,7 @@ import { checkBodyType, registerBodyParsers } from './bodies.ts'
 import { furtherChecks, type Prefixes } from './further-checks.ts'
 import { type Flags, noFlags, parseParameters, takeFlags } from './parameters.ts'
 import { sendAnswer, sendError, toEdgeError } from './reply.ts'
-import { RequestLog } from './request-log.ts'
+import { logDeparture, RequestLog } from './request-log.ts'
 import { routeSchema } from './schema.ts'
 import { validationError } from './validation-error.ts'
 
@@ -104,6 +104,7 @@ async function enter(app: FastifyInstance, options: HttpOptions): Promise<void> 
   app.addHook('onRequest', async (request, reply) => {
     request.flags = noFlags
     request.clientAddress = options.clientAddress(request)
+    logDeparture(request, reply)
     reply.headers({ 'x-request-id': request.id, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
   })
   const authenticate = await options.authentication(app)
@@ -114,12 +115,20 @@ async function enter(app: FastifyInstance, options: HttpOptions): Promise<void> 
     request.flags = takeFlags(query)
     request.query = query
     if (endpoint === undefined || (endpoint.experimental && !options.experimental)) throw new EdgeError(603)
-    // The router folds slashes; for the real API slashes alone are no path (contract, wire.md).
-    if (/^\/\/+(?:\?|$)/.test(request.raw.url ?? '')) throw new EdgeError(603)
+    if (isFoldedTooFar(request)) throw new EdgeError(603)
     checkAppVersion(request.headers['wazuh-app-version'], options.managerVersion())
     authorise(request.caller, endpoint)
     checkBodyType(request, endpoint)
   })
+}
+
+/**
+ * The router folds slashes. For the real API slashes alone are no path (contract, wire.md); and in a write an empty
+ * segment is an id that the client did not have: `PUT /agents//restart` must not restart all agents.
+ */
+function isFoldedTooFar({ method, raw: { url = '' } }: FastifyRequest): boolean {
+  const reads = method === 'GET' || method === 'HEAD'
+  return (reads ? /^\/\/+(?:\?|$)/ : /^[^?]*\/\//).test(url)
 }
 
 function queryText(request: FastifyRequest): string {
@@ -138,7 +147,8 @@ function registerRoutes(app: FastifyInstance, options: HttpOptions): void {
       schema: routeSchema(endpoint),
       bodyLimit: upload ? options.limits.upload : options.limits.fields,
       config: { endpoint },
-      preHandler: async (request) => check(endpoint, request.query as Record<string, string>, request.body),
+      preHandler: async ({ query, body, headers }) =>
+        check(endpoint, query as Record<string, string>, body, headers['content-type']),
       handler: async (request, reply) => {
         const answer = await options.handle(toAsk(endpoint, request, reply, request.clientAddress))
         return sendAnswer(request, reply, answer)
@@ -153,7 +163,7 @@ function handleErrors(app: FastifyInstance): void {
     const answer = wireError(error, request)
     // Whoever left cannot be told, and its call was given up on purpose: that is no failure to report.
     const left = reply.raw.destroyed
-    if (answer.status >= 500 && !left) request.log.warn({ code: answer.code, cause: answer.cause }, answer.message)
+    if (answer.status >= 500 && !left) request.log.warn({ code: answer.code, err: answer.cause }, answer.message)
     return sendError(request, reply, answer)
   })
 }
