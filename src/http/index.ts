@@ -82,6 +82,7 @@ export async function createHttp(options: HttpOptions): Promise<FastifyInstance>
     },
     frameworkErrors: (error, request, reply) => {
       request.flags = noFlags
+      reply.headers(everyAnswer(request))
       sendError(request, reply, toEdgeError(error))
     },
   })
@@ -105,7 +106,7 @@ async function enter(app: FastifyInstance, options: HttpOptions): Promise<void> 
     request.flags = noFlags
     request.clientAddress = options.clientAddress(request)
     logDeparture(request, reply)
-    reply.headers({ 'x-request-id': request.id, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
+    reply.headers(everyAnswer(request))
   })
   const authenticate = await options.authentication(app)
   app.addHook('onRequest', async (request) => {
@@ -120,6 +121,10 @@ async function enter(app: FastifyInstance, options: HttpOptions): Promise<void> 
     authorise(request.caller, endpoint)
     checkBodyType(request, endpoint)
   })
+}
+
+function everyAnswer({ id }: FastifyRequest): Record<string, string> {
+  return { 'x-request-id': id, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
 }
 
 /**

@@ -36,6 +36,7 @@ t.test('what nobody foresaw is told to the log, and nothing of it to the client'
   t.equal(line?.reqId, answer.headers.get('x-request-id'), 'found by the id that the client has')
 
   const undecodable = await fetch(`${url}/agents/%zz`)
+  t.match(Object.fromEntries(undecodable.headers), { 'x-request-id': String, 'cache-control': 'no-store' })
   t.match(await undecodable.json(), { error: 614, message: /The path cannot be decoded/ })
 })
 
