@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises'
+import { pino } from 'pino'
+import { buildCluster } from '../app/cluster.ts'
 import { buildEdge } from '../app.ts'
-import { createCluster } from '../cluster/index.ts'
 import type { Config } from '../config.ts'
 import { startFault } from '../server/start-fault.ts'
 import { settingsFrom } from './settings.ts'
@@ -40,19 +40,10 @@ function summary({ listen, operations, cluster, access }: Config): string[] {
 }
 
 async function askNodes(config: Config): Promise<void> {
-  const { nodes, credentials, tls, limits, addresses } = config.cluster
-  const { mode, username = '', password = '' } = credentials
-  const [ca, cert, key] = await Promise.all(
-    [tls.ca, tls.cert, tls.key].map(async (file) => (file === undefined ? undefined : readFile(file))),
-  )
-  const cluster = createCluster({
-    nodes,
-    discover: false,
-    credentials: mode === 'service' ? { mode, username, password } : { mode },
-    tls: { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) },
-    limits,
-    allowedAddresses: addresses,
-  })
+  const { nodes, credentials, limits } = config.cluster
+  const { username = '', password = '' } = credentials
+  const withoutDiscovery = { ...config, cluster: { ...config.cluster, discover: false } }
+  const cluster = await buildCluster(withoutDiscovery, pino({ level: 'silent' }))
   let failed = 0
   for (const { name } of nodes) {
     const result = await cluster.call({

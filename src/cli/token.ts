@@ -1,6 +1,7 @@
 /** `manager-edge token …`: keys that sign, and tokens for scripts. */
 import { mkdir } from 'node:fs/promises'
 import Fastify from 'fastify'
+import { identity } from '../app/access.ts'
 import { createAccess } from '../auth/access.ts'
 import { makeKeyFile } from '../auth/keys.ts'
 import { watchUsers } from '../auth/users.ts'
@@ -34,11 +35,11 @@ export async function issueToken(user: string, { config: file }: { config?: stri
   if (!known) throw new CommandError(`${users} holds no user ${user}; "user add" makes one`)
   const lifetime = tokens.lifetime / 1000
   const own = await createAccess({
-    realm: 'manager-edge',
+    realm: identity.realm,
     users: { file: users },
     roles: {},
     ownRoles: {},
-    tokens: { lifetime, keys: tokens.keys, issuer: 'manager-edge', audience: 'manager-edge', issuers: [] },
+    tokens: { lifetime, keys: tokens.keys, issuer: identity.issuer, audience: identity.audience, issuers: [] },
     limits: { failedLogins: access.limits.failedLogins },
     log: (_level, message) => complain(message),
   })
