@@ -118,7 +118,7 @@ async function enter(app: FastifyInstance, options: HttpOptions): Promise<void> 
     if (endpoint === undefined || (endpoint.experimental && !options.experimental)) throw new EdgeError(603)
     if (isFoldedTooFar(request)) throw new EdgeError(603)
     checkAppVersion(request.headers['wazuh-app-version'], options.managerVersion())
-    authorise(request.caller, endpoint)
+    authorise(request.caller, endpoint, query)
     checkBodyType(request, endpoint)
   })
 }
