@@ -1,15 +1,10 @@
 #!/usr/bin/env node
-/** The command line: one file for each command, their names and their exit codes here. */
+/** The command line: runs one command, and turns what went wrong into one line and an exit code. */
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
-import { checkCommand } from './cli/check.ts'
-import { demoCommand } from './cli/demo.ts'
-import { openApiCommand, routesCommand } from './cli/routes.ts'
-import { startCommand } from './cli/start.ts'
+import { commands } from './cli/commands.ts'
 import { CommandError, complain } from './cli/terminal.ts'
-import { tokenCommand } from './cli/token.ts'
-import { userCommand } from './cli/user.ts'
-import { exitCodes } from './server.ts'
+import { exitCodes } from './server/exit-codes.ts'
 
 const { version, description } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
   version: string
@@ -20,20 +15,8 @@ const program = new Command('manager-edge')
   .description(description)
   .version(version, '-V, --version')
   .showHelpAfterError('(--help shows what there is)')
-for (const command of [
-  startCommand(),
-  demoCommand(),
-  checkCommand(),
-  userCommand(),
-  tokenCommand(),
-  routesCommand(),
-  openApiCommand(version),
-]) {
-  program.addCommand(command)
-}
+for (const command of commands(version)) program.addCommand(command)
 throwInsteadOfExit(program)
-// `manager-edge routes | head`: the reader has seen enough, which is no fault.
-process.stdout.on('error', (fault: NodeJS.ErrnoException) => process.exit(fault.code === 'EPIPE' ? 0 : 1))
 
 try {
   await program.parseAsync()

@@ -122,7 +122,7 @@ export const errors = {
   927: { status: 502, message: 'Node refused the credentials of the edge', remedy: 'mend cluster.credentials' },
   928: {
     status: 502,
-    message: 'Connection to the node lost; whether it acted is not known',
+    message: 'No readable answer of the node; whether it acted is not known',
     remedy: 'read the data before sending the request again',
   },
   930: {

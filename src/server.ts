@@ -4,11 +4,9 @@
 import { constants } from 'node:os'
 import { buildEdge, type Edge } from './app.ts'
 import { type Config, loadConfig } from './config.ts'
+import { exitCodes } from './server/exit-codes.ts'
 import { startFault } from './server/start-fault.ts'
 import { textLog } from './server/text-log.ts'
-
-/** What the process ends with; 128 + n where signal n came a second time. */
-export const exitCodes = { ended: 0, failed: 1, settings: 2 } as const
 
 export interface Urls {
   readonly url: string

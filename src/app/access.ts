@@ -6,12 +6,15 @@ import type { Cluster } from '../cluster/index.ts'
 import type { Config } from '../config.ts'
 import { EdgeError } from '../errors.ts'
 
+/** How the edge names itself: to clients that must sign in, and in its own tokens. */
+export const identity = { realm: 'manager-edge', issuer: 'manager-edge', audience: 'manager-edge' } as const
+
 /** Rejects in words when the users file, the keys or the roles are wrong. */
 export async function buildAccess(config: Config, cluster: Cluster, log: Logger): Promise<Access> {
   const { access } = config
   const perSecond = (max: number) => ({ max, window: 1000 })
   return createAccess({
-    realm: 'manager-edge',
+    realm: identity.realm,
     users:
       config.cluster.credentials.mode === 'passthrough'
         ? { verify: askManager(cluster, config.cluster.limits.timeout), role: access.passthroughRole }
@@ -22,8 +25,8 @@ export async function buildAccess(config: Config, cluster: Cluster, log: Logger)
     tokens: {
       lifetime: access.tokens.lifetime / 1000,
       ...(access.tokens.keys !== undefined && { keys: access.tokens.keys }),
-      issuer: 'manager-edge',
-      audience: 'manager-edge',
+      issuer: identity.issuer,
+      audience: identity.audience,
       // Settings are in milliseconds, tokens in seconds.
       issuers: access.tokens.issuers.map((each) => ({ ...each, lifetime: each.lifetime / 1000 })),
     },

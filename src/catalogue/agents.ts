@@ -110,8 +110,10 @@ export const agents: readonly Endpoint[] = [
     ...reading,
     query: { ...list, q, fields: { ...filter('select', 'fields combined'), note: 'absent: every field' }, select },
     strictQuery: true,
+    // Without `fields` the manager gives every field, the key of each agent among them.
+    secret: 'possible',
     answer: collectionOf('the selected fields and count'),
-    keep,
+    keep: { never: 'holds agent keys' },
   }),
   read({
     path: '/agents/:agent_id/key',

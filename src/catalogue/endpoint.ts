@@ -74,6 +74,8 @@ export type Body =
       readonly types: readonly UploadType[]
       /** What another of the four accepted types answers. */
       readonly wrongType: 607 | 804
+      /** Where both types are taken: a file is XML when this query parameter matches, a list else (703, 705). */
+      readonly xmlWhen?: { readonly query: string; readonly matches: string }
     }
 
 export type MergeRule = 'collection' | 'verdict' | 'message' | 'affected'

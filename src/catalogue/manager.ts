@@ -135,7 +135,12 @@ const writes: readonly Endpoint[] = [
         note: 'a file that exists answers 1905 without it',
       },
     },
-    body: { kind: 'upload', types: ['application/xml', 'application/octet-stream'], wrongType: 804 },
+    body: {
+      kind: 'upload',
+      types: ['application/xml', 'application/octet-stream'],
+      wrongType: 804,
+      xmlWhen: { query: 'path', matches: '^(?!etc/lists/)' },
+    },
     permission: 'files:write',
     answer: message,
     makesStale: staleByFile,

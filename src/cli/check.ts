@@ -1,29 +1,18 @@
-import { readFile } from 'node:fs/promises'
-import { Command } from 'commander'
+import { pino } from 'pino'
+import { buildCluster } from '../app/cluster.ts'
 import { buildEdge } from '../app.ts'
-import { createCluster } from '../cluster/index.ts'
 import type { Config } from '../config.ts'
 import { startFault } from '../server/start-fault.ts'
 import { settingsFrom } from './settings.ts'
 import { CommandError, print } from './terminal.ts'
 
 /** `manager-edge check`: would it start? Reads everything that a start reads, and listens nowhere. */
-export function checkCommand(): Command {
-  return new Command('check')
-    .description('check the settings and every file that they name')
-    .option('--config <file>', 'settings (YAML); default: the file that EDGE_CONFIG names')
-    .option('--connect', 'also ask every node for its version')
-    .addHelpText(
-      'after',
-      '\nEnds with 0 when all is well, 1 where the edge could not start, 2 where settings are wrong.',
-    )
-    .action(async ({ config: file, connect }: { config?: string; connect?: true }) => {
-      const config = await settingsFrom(file)
-      await dryRun(config)
-      for (const line of summary(config)) print(line)
-      if (connect) await askNodes(config)
-      print('ok')
-    })
+export async function check(options: { config?: string; connect?: true }): Promise<void> {
+  const config = await settingsFrom(options.config)
+  await dryRun(config)
+  for (const line of summary(config)) print(line)
+  if (options.connect) await askNodes(config)
+  print('ok')
 }
 
 /** Certificates, users and keys are read as at a start. */
@@ -51,19 +40,10 @@ function summary({ listen, operations, cluster, access }: Config): string[] {
 }
 
 async function askNodes(config: Config): Promise<void> {
-  const { nodes, credentials, tls, limits, addresses } = config.cluster
-  const { mode, username = '', password = '' } = credentials
-  const [ca, cert, key] = await Promise.all(
-    [tls.ca, tls.cert, tls.key].map(async (file) => (file === undefined ? undefined : readFile(file))),
-  )
-  const cluster = createCluster({
-    nodes,
-    discover: false,
-    credentials: mode === 'service' ? { mode, username, password } : { mode },
-    tls: { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) },
-    limits,
-    allowedAddresses: addresses,
-  })
+  const { nodes, credentials, limits } = config.cluster
+  const { username = '', password = '' } = credentials
+  const withoutDiscovery = { ...config, cluster: { ...config.cluster, discover: false } }
+  const cluster = await buildCluster(withoutDiscovery, pino({ level: 'silent' }))
   let failed = 0
   for (const { name } of nodes) {
     const result = await cluster.call({

@@ -2,16 +2,14 @@ import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Command } from 'commander'
 import { stringify } from 'yaml'
 import { putUser } from '../auth/htpasswd.ts'
 import { type Config, loadConfig } from '../config.ts'
 import { run, type Urls } from '../server.ts'
 import { type Simulator, startSimulator } from '../simulator/index.ts'
 import { CommandError, print } from './terminal.ts'
-import { wholeNumber } from './values.ts'
 
-interface DemoOptions {
+export interface DemoOptions {
   readonly port: number
   readonly operationsPort: number
   readonly agents: number
@@ -23,22 +21,7 @@ interface DemoOptions {
 const roles = { admin: 'administrator', operator: 'operator', reader: 'reader' } as const
 
 /** `manager-edge demo`: the edge in front of a simulated cluster, both in this process and on 127.0.0.1 only. */
-export function demoCommand(): Command {
-  const port = wholeNumber(0, 65_535)
-  return new Command('demo')
-    .description('run the edge in front of a simulated cluster')
-    .option('--port <n>', 'port of the API; 0: any', port, 55_000)
-    .option('--operations-port <n>', 'port of the probes; 0: any', port, 55_001)
-    .option('--agents <n>', 'agents of the cluster', wholeNumber(1, 100_000), 100)
-    .option('--workers <n>', 'workers beside the master', wholeNumber(0, 50), 2)
-    .option('--seed <n>', 'the same number gives the same cluster', wholeNumber(0, 999_999_999), 1)
-    .option('--user-password <password>', 'of all three users, for scripts; default: made up at start')
-    .action(async (options: DemoOptions) => {
-      process.exitCode = await demo(options)
-    })
-}
-
-async function demo(options: DemoOptions): Promise<number> {
+export async function demo(options: DemoOptions): Promise<number> {
   const account = { username: 'edge', password: madeUp() }
   const { workers, agents, seed } = options
   const simulator = await startSimulator({ workers, agents, seed, ...account, remember: false })

@@ -1,5 +1,5 @@
 import { type Config, loadConfig } from '../config.ts'
-import { exitCodes } from '../server.ts'
+import { exitCodes } from '../server/exit-codes.ts'
 import { CommandError } from './terminal.ts'
 
 /** The settings that a command works with; all their faults at once, one line each, when there are any. */

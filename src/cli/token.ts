@@ -1,6 +1,7 @@
+/** `manager-edge token …`: keys that sign, and tokens for scripts. */
 import { mkdir } from 'node:fs/promises'
-import { Command } from 'commander'
 import Fastify from 'fastify'
+import { identity } from '../app/access.ts'
 import { createAccess } from '../auth/access.ts'
 import { makeKeyFile } from '../auth/keys.ts'
 import { watchUsers } from '../auth/users.ts'
@@ -8,25 +9,14 @@ import { authentication, tokenIssuer } from '../http/authenticate.ts'
 import { settingsFrom } from './settings.ts'
 import { CommandError, complain, print } from './terminal.ts'
 
-/** `manager-edge token …`: keys that sign, and tokens for scripts. */
-export function tokenCommand(): Command {
-  const token = new Command('token').description('make keys that sign tokens, and tokens')
-  token
-    .command('key <folder>')
-    .description('make a new key in the folder that access.tokens.keys names; the newest one signs')
-    .action(async (folder: string) => {
-      await mkdir(folder, { recursive: true, mode: 0o700 })
-      print(await makeKeyFile(folder))
-    })
-  token
-    .command('issue <user>')
-    .description('print a token for a user, signed by the newest key')
-    .option('--config <file>', 'settings (YAML); default: the file that EDGE_CONFIG names')
-    .action(issue)
-  return token
+/** Makes the folder too, for this user alone. */
+export async function makeKey(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  print(await makeKeyFile(folder))
 }
 
-async function issue(user: string, { config: file }: { config?: string }): Promise<void> {
+/** Only the token goes to standard output, so that a script can take it. */
+export async function issueToken(user: string, { config: file }: { config?: string }): Promise<void> {
   const { cluster, access } = await settingsFrom(file)
   const { users, tokens } = access
   if (cluster.credentials.mode === 'passthrough' || users === undefined) {
@@ -45,11 +35,11 @@ async function issue(user: string, { config: file }: { config?: string }): Promi
   if (!known) throw new CommandError(`${users} holds no user ${user}; "user add" makes one`)
   const lifetime = tokens.lifetime / 1000
   const own = await createAccess({
-    realm: 'manager-edge',
+    realm: identity.realm,
     users: { file: users },
     roles: {},
     ownRoles: {},
-    tokens: { lifetime, keys: tokens.keys, issuer: 'manager-edge', audience: 'manager-edge', issuers: [] },
+    tokens: { lifetime, keys: tokens.keys, issuer: identity.issuer, audience: identity.audience, issuers: [] },
     limits: { failedLogins: access.limits.failedLogins },
     log: (_level, message) => complain(message),
   })

@@ -119,7 +119,7 @@ const access = group({
     keys: Type.Optional(path()),
     issuers: list(issuer),
   }),
-  limits: group({ requests: count(50), failedLogins: count(10) }),
+  limits: group({ requests: count(500), failedLogins: count(10) }),
   passthroughRole: text({ default: 'administrator' }),
 })
 

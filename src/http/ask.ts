@@ -77,6 +77,7 @@ function directivesOf(headers: IncomingHttpHeaders, caller: Caller): Directives 
 /** Aborted when the connection ends before the answer is out. */
 function leaving(response: ServerResponse): AbortSignal {
   const controller = new AbortController()
+  // It may have left while its password was checked or its file was read.
   if (response.destroyed && !response.writableFinished) controller.abort()
   else
     response.once('close', () => {

@@ -1,16 +1,20 @@
 /** Default deny: what the caller holds against what the record asks for, before anything is looked up. */
 import { allows } from '../auth/permissions.ts'
 import type { Endpoint } from '../catalogue/endpoint.ts'
+import { namesSecret } from '../catalogue/secret.ts'
 import { EdgeError } from '../errors.ts'
 import type { Caller } from '../pipeline/ports.ts'
+import type { Values } from './parameters.ts'
 
 const SECRETS = 'secrets:read'
 
 /** Refuses with 902, naming the permission that is missing. */
-export function authorise(caller: Caller, endpoint: Endpoint): void {
+export function authorise(caller: Caller, endpoint: Endpoint, query: Values): void {
   const needed = endpoint.permission
   if (needed !== 'signedIn' && !allows(caller.permissions, needed)) throw denied(needed)
-  if (endpoint.secret !== 'none' && !allows(caller.permissions, SECRETS)) throw denied(SECRETS)
+  if ((endpoint.secret !== 'none' || namesSecret(endpoint, query)) && !allows(caller.permissions, SECRETS)) {
+    throw denied(SECRETS)
+  }
 }
 
 function denied(permission: string): EdgeError {

@@ -1,4 +1,5 @@
 /** Body parsers, by media type. A record that takes no body has what came with it read and dropped. */
+import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { EdgeError } from '../errors.ts'
@@ -15,14 +16,17 @@ type Parse = (endpoint: Endpoint, bytes: Buffer) => unknown
 
 const parsers: Readonly<Record<string, Parse>> = {
   'application/json': (_endpoint, bytes) => parseStrictJson(bytes),
-  'application/x-www-form-urlencoded': (endpoint, bytes) =>
-    typedFields(endpoint, parseParameters(bytes.toString('utf8'), FORM_FIELDS)),
+  'application/x-www-form-urlencoded': (endpoint, bytes) => {
+    // Else what is no text would arrive as another one.
+    if (!isUtf8(bytes)) throw new EdgeError(614, ' The body is not UTF-8.')
+    return typedFields(endpoint, parseParameters(bytes.toString('utf8'), FORM_FIELDS))
+  },
   'application/xml': async (_endpoint, bytes) => {
     await checkXml(bytes)
     return bytes
   },
-  'application/octet-stream': (_endpoint, bytes) => {
-    checkList(bytes)
+  'application/octet-stream': async (_endpoint, bytes) => {
+    await checkList(bytes)
     return bytes
   },
 }

@@ -16,7 +16,7 @@ const STEP = 100
 /** Milliseconds without a new connection after which none is expected any more. */
 const QUIET = 100
 /** Milliseconds that a request waits for the port to close, at most. */
-const HOLD = 1000
+const HOLD = 3000
 
 /** Resolves when the last connection is closed: `true` if all ended by themselves, `false` if the limit cut some. */
 export async function drain(listener: Listener, { notice, limit }: DrainOptions): Promise<boolean> {

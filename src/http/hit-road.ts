@@ -130,7 +130,7 @@ class Hit {
     const version = this.#request.headers['wazuh-app-version']
     try {
       if (version !== undefined) checkAppVersion(version, this.#options.managerVersion())
-      authorise(caller, this.#validated.endpoint)
+      authorise(caller, this.#validated.endpoint, this.#validated.query)
       return true
     } catch {
       return false

@@ -20,13 +20,14 @@ import { askBody, toAsk, validated } from './ask.ts'
 import type { Arrival } from './authenticate.ts'
 import { authorise } from './authorise.ts'
 import { checkBodyType, registerBodyParsers } from './bodies.ts'
+import { NO_STORE } from './cache-headers.ts'
 import { furtherChecks, type Prefixes } from './further-checks.ts'
 import { createHitRoad, type HitRoad } from './hit-road.ts'
 import { notKeptHeaders } from './not-kept.ts'
 import { type Flags, noFlags, parseParameters, takeFlags } from './parameters.ts'
 import { Questions } from './questions.ts'
 import { sendAnswer, sendError, toEdgeError } from './reply.ts'
-import { RequestLog } from './request-log.ts'
+import { logDeparture, RequestLog } from './request-log.ts'
 import { routeSchema } from './schema.ts'
 import { validationError } from './validation-error.ts'
 
@@ -99,6 +100,7 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
     },
     frameworkErrors: (error, request, reply) => {
       request.flags = noFlags
+      reply.headers({ ...everyAnswer(request), 'cache-control': NO_STORE })
       sendError(request, reply, toEdgeError(error))
     },
   })
@@ -126,7 +128,8 @@ async function enter(app: FastifyInstance, options: HttpOptions, road: HitRoad, 
   app.addHook('onRequest', async (request, reply) => {
     request.flags = noFlags
     request.clientAddress = options.clientAddress(request)
-    reply.headers({ 'x-request-id': request.id, 'x-content-type-options': 'nosniff' })
+    logDeparture(request, reply)
+    reply.headers(everyAnswer(request))
   })
   const authenticate = await options.authentication(app)
   road.open(authenticate)
@@ -138,12 +141,24 @@ async function enter(app: FastifyInstance, options: HttpOptions, road: HitRoad, 
     request.flags = takeFlags(query)
     request.query = query
     if (endpoint === undefined || (endpoint.experimental && !options.experimental)) throw new EdgeError(603)
-    // The router folds slashes; for the real API slashes alone are no path (contract, wire.md).
-    if (/^\/\/+(?:\?|$)/.test(request.raw.url ?? '')) throw new EdgeError(603)
+    if (isFoldedTooFar(request)) throw new EdgeError(603)
     checkAppVersion(request.headers['wazuh-app-version'], options.managerVersion())
-    authorise(request.caller, endpoint)
+    authorise(request.caller, endpoint, query)
     checkBodyType(request, endpoint)
   })
+}
+
+function everyAnswer({ id }: FastifyRequest): Record<string, string> {
+  return { 'x-request-id': id, 'x-content-type-options': 'nosniff' }
+}
+
+/**
+ * The router folds slashes. For the real API slashes alone are no path (contract, wire.md); and in a write an empty
+ * segment is an id that the client did not have: `PUT /agents//restart` must not restart all agents.
+ */
+function isFoldedTooFar({ method, raw: { url = '' } }: FastifyRequest): boolean {
+  const reads = method === 'GET' || method === 'HEAD'
+  return (reads ? /^\/\/+(?:\?|$)/ : /^[^?]*\/\//).test(url)
 }
 
 function queryText(request: FastifyRequest): string {
@@ -164,7 +179,8 @@ function registerRoutes(app: FastifyInstance, options: HttpOptions, road: HitRoa
       schema: routeSchema(endpoint),
       bodyLimit: upload ? options.limits.upload : options.limits.fields,
       config: { endpoint },
-      preHandler: async (request) => check(endpoint, request.query as Record<string, string>, request.body),
+      preHandler: async ({ query, body, headers }) =>
+        check(endpoint, query as Record<string, string>, body, headers['content-type']),
       handler: async (request, reply) => {
         const { raw, caller, headers, id } = request
         const body = askBody(endpoint, request, request.clientAddress)
@@ -193,7 +209,7 @@ function handleErrors(app: FastifyInstance): void {
     const answer = wireError(error, request)
     // Whoever left cannot be told, and its call was given up on purpose: that is no failure to report.
     const left = reply.raw.destroyed
-    if (answer.status >= 500 && !left) request.log.warn({ code: answer.code, cause: answer.cause }, answer.message)
+    if (answer.status >= 500 && !left) request.log.warn({ code: answer.code, err: answer.cause }, answer.message)
     return sendError(request, reply, answer)
   })
 }

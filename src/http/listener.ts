@@ -100,15 +100,9 @@ export async function createListener(options: ListenerOptions): Promise<Listener
       server.once('close', stopWatching)
       return server
     },
-    announceClose: () => {
-      for (const gate of gates) gate.drain()
-    },
-    hold: () => {
-      for (const gate of gates) gate.hold()
-    },
-    release: () => {
-      for (const gate of gates) gate.release()
-    },
+    announceClose: () => gates.forEach((gate) => void gate.drain()),
+    hold: () => gates.forEach((gate) => void gate.hold()),
+    release: () => gates.forEach((gate) => void gate.release()),
     closeIdle: () => {
       for (const server of servers) server.closeIdleConnections()
       // A closed server of Node no longer looks at its limits of time.

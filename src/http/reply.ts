@@ -68,7 +68,7 @@ export function toEdgeError(error: unknown): EdgeError {
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new EdgeError(701, '', { cause: error })
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return new EdgeError(607, '', { cause: error })
-  if (code === 'FST_ERR_BAD_URL' || code === 'FST_ERR_CTP_INVALID_CONTENT_LENGTH')
-    return new EdgeError(614, '', { cause: error })
+  if (code === 'FST_ERR_BAD_URL') return new EdgeError(614, ' The path cannot be decoded.', { cause: error })
+  if (code === 'FST_ERR_CTP_INVALID_CONTENT_LENGTH') return new EdgeError(614, '', { cause: error })
   return new EdgeError(949, '', { cause: error })
 }

@@ -4,7 +4,8 @@ import { type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 export interface Answered {
   readonly method: string | undefined
   readonly route: string
-  readonly status: number
+  /** Absent: nothing was answered. */
+  readonly status: number | undefined
   /** Milliseconds from the head of the request to the end of the answer. */
   readonly elapsed: number
   readonly caller: string | undefined
@@ -27,18 +28,30 @@ export class RequestLog extends LogController {
   override incomingRequest(): void {}
 
   override requestCompleted(error: Error | null, request: FastifyRequest, reply: FastifyReply): void {
-    const line = requestLine({
-      method: request.method,
-      route: request.routeOptions.url ?? 'unknown',
-      status: reply.statusCode,
-      elapsed: reply.elapsedTime + this.#waited(request.raw),
-      caller: request.caller?.name,
-      client: request.clientAddress,
-    })
+    const line = lineOf(request, reply, this.#waited(request.raw))
     if (error === null || error === undefined) reply.log.info(line, 'request')
     else reply.log.warn({ ...line, error: error.message }, 'request failed')
   }
 
   override defaultErrorLog(): void {}
   override routeNotFound(): void {}
+}
+
+/** Fastify tells of answers only. A client that leaves before its own is whole has a line too: its write may have acted. */
+export function logDeparture(request: FastifyRequest, reply: FastifyReply): void {
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) reply.log.info(lineOf(request, reply), 'request not answered: connection closed')
+  })
+}
+
+/** `waited`: milliseconds that the request was at work before the framework saw it. */
+function lineOf(request: FastifyRequest, reply: FastifyReply, waited = 0): object {
+  return requestLine({
+    method: request.method,
+    route: request.routeOptions.url ?? 'unknown',
+    status: reply.raw.headersSent ? reply.statusCode : undefined,
+    elapsed: reply.elapsedTime + waited,
+    caller: request.caller?.name,
+    client: request.clientAddress,
+  })
 }

@@ -23,7 +23,7 @@ const PATIENCE = '10'
 export function forward(ports: ForwardPorts): Handle {
   const unlimited = new Set<string>()
   return async (ask) => {
-    if (!ask.waitForComplete) return answer(await askNodes(ports, ask))
+    if (!ask.waitForComplete) return answer(await askNodes(ports, ask), ask)
     // A call without a limit may hold a place on a node for minutes, and there are few.
     const { name } = ask.caller
     if (unlimited.has(name)) {
@@ -31,7 +31,7 @@ export function forward(ports: ForwardPorts): Handle {
     }
     unlimited.add(name)
     try {
-      return answer(await askNodes(ports, ask))
+      return answer(await askNodes(ports, ask), ask)
     } finally {
       unlimited.delete(name)
     }
@@ -53,11 +53,11 @@ async function askNodes({ call, view, route, timeout, slowTimeout }: ForwardPort
   throw first === undefined ? new EdgeError(920) : nodeFault(first, ask)
 }
 
-function answer({ node, status, type, length, body }: NodeReply): Answer {
+function answer({ node, status, type, length, body }: NodeReply, ask: Ask): Answer {
   if (body instanceof Readable) {
     return { kind: 'raw', status, type, ...(length !== undefined && { length }), stream: body }
   }
   const envelope = readEnvelope(body)
-  if (!envelope.ok) throw new EdgeError(925, ` (${node}: ${envelope.reason})`)
+  if (!envelope.ok) throw nodeFault({ ok: false, node, fault: 'unreadable', sent: true, detail: envelope.reason }, ask)
   return { kind: 'json', status, bytes: body }
 }

@@ -31,9 +31,9 @@ function codeOf({ fault, sent }: Failed, ask: Ask): ErrorCode {
     case 'unreachable':
       return unknownOutcome ? 928 : 924
     case 'unreadable':
-      return 925
+      return unknownOutcome ? 928 : 925
     case 'tooLarge':
-      return 926
+      return unknownOutcome ? 928 : 926
     case 'refusedCredentials':
       // With passthrough they are the caller's own, and only the node can tell that they are wrong.
       return ask.caller.credentials === undefined ? 927 : 901

@@ -1,7 +1,8 @@
 /** Why the edge could not start, in one line that says what to do. */
 import type { Config } from '../config.ts'
 
-type Listening = Pick<Config, 'listen' | 'operations'>
+type Place = Pick<Config['operations'], 'host' | 'port'>
+type Listening = { readonly listen: Place; readonly operations: Place }
 
 /** `fault` is what was thrown; `config` tells which setting an address belongs to. */
 export function startFault(fault: unknown, config: Listening): string {

@@ -40,6 +40,12 @@ const paths: readonly Row[] = [
     error: 603,
   },
   { id: 'P09', what: 'two slashes', path: '//', status: 404, error: 603 },
+  ...['PUT /agents//restart', 'PUT //agents/restart', 'PUT /cluster//restart', 'DELETE /rootcheck//'].map(
+    (line): Row => {
+      const [method = '', path = ''] = line.split(' ')
+      return { id: 'P10', what: `an id that is missing: ${line}`, method, path, status: 404, error: 603 }
+    },
+  ),
   { id: 'P09', what: 'an absolute URL of another host', path: 'http://evil.example/agents', status: [400, 404, 421] },
 ]
 
@@ -80,6 +86,8 @@ const queries: readonly Row[] = [
   { id: 'Q07', what: 'q of 33 conditions', path: `/agents?q=${long(32, 'id=1;')}id=1`, status: 400, error: 622 },
   { id: 'Q07', what: 'q with brackets left open', path: '/agents?q=(id=1', status: 400, error: 622 },
   { id: 'Q08', what: 'a line feed in search', path: '/agents?search=a%0Ab', status: 400, error: 612 },
+  { id: 'Q08', what: 'a line end of Unicode in search', path: '/agents?search=a%C2%85b', status: 400, error: 612 },
+  { id: 'Q08', what: 'a line separator in search', path: '/agents?search=a%E2%80%A8b', status: 400, error: 612 },
   { id: 'Q08', what: 'a shell in search', path: '/agents?search=a;b', status: 400, error: 612 },
   { id: 'Q09', what: 'a shell in a hash', path: '/syscheck/001?hash=%3B%20rm%20-rf%20/', status: 400, error: 613 },
   {
@@ -146,6 +154,14 @@ const queries: readonly Row[] = [
 
 const served: readonly Row[] = [
   { id: 'P04', what: 'mixed case', path: '/AgEnTs?limit=1', status: 200, reaches: true },
+  { id: 'P05', what: 'two slashes in a read', path: '/agents//001', status: 200, reaches: true },
+  {
+    id: 'P05',
+    what: 'two slashes in the query of a write',
+    method: 'DELETE',
+    path: '/cache?x=//',
+    status: 200,
+  },
   { id: 'P05', what: 'a final slash', path: '/agents/?limit=1', status: 200, reaches: true },
   { id: 'Q01', what: 'a list twice', path: '/agents?status=active&status=pending&limit=1', status: 200, reaches: true },
   { id: 'Q10', what: 'pretty twice', path: '/agents?pretty=1&pretty=2&limit=1', status: 200, reaches: true },

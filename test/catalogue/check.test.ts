@@ -101,6 +101,12 @@ const illegal: Readonly<Record<string, readonly [readonly Endpoint[], RegExp]>> 
     changedWrite({ body: { kind: 'upload', types: [], wrongType: 607 } }),
     /the body has no types; name/,
   ],
+  'an upload told apart by nothing': [
+    changedWrite({
+      body: { kind: 'upload', types: ['application/xml'], wrongType: 607, xmlWhen: { query: 'x', matches: '^' } },
+    }),
+    /xmlWhen looks at nothing; name/,
+  ],
   'a body without fields': [changedWrite({ body: fields({}) }), /the body has no fields/],
   'a permission that is no word': [changed({ permission: 'Things: Read' }), /is no word like agents:read/],
   'a write for whoever is signed in': [changedWrite({ permission: 'signedIn' }), /whoever is signed in may write/],

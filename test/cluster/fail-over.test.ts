@@ -16,7 +16,7 @@ t.test('each fault has its code, and names the node', async (t) => {
     [{ kind: 'refuse' }, 924, 924],
     [{ kind: 'reset' }, 924, 928],
     [{ kind: 'stall' }, 922, 923],
-    [{ kind: 'cut', after: 400 }, 925, 925],
+    [{ kind: 'cut', after: 400 }, 925, 928],
   ]
   for (const [fault, read, write] of cases) {
     await master.set(fault)

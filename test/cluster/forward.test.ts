@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { EdgeError } from '../../src/errors.ts'
 import { ask } from './asks.ts'
-import { edge } from './edge.ts'
+import { edge, restart } from './edge.ts'
 import { envelope, until } from './fake-node.ts'
 
 t.test('the request is written anew from its values', async (t) => {
@@ -56,6 +56,8 @@ t.test('status and bytes pass unchanged; what is no envelope does not', async (t
   for (const path of ['/decoders', '/lists']) {
     await t.rejects(handle(ask('GET', path)), { code: 925, status: 502, message: /\(boss: not JSON\)/ })
   }
+  // Its connection did not fail, so the node has most likely acted.
+  await t.rejects(handle(restart()), { code: 928, status: 502, message: /\(boss: not JSON\)/ })
 })
 
 t.test('deadlines: longer for what is slow, none with wait_for_complete, one such call for each caller', async (t) => {

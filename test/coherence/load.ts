@@ -1,4 +1,5 @@
 /** Random reads and writes of registers through random replicas, and the history of what came of them. */
+import { setTimeout as pause } from 'node:timers/promises'
 import { Agent, request } from 'undici'
 import type { Operation } from './history.ts'
 import { authorization } from './processes.ts'
@@ -29,13 +30,15 @@ export interface Load {
 const KEYS = 8
 const WRITES = 0.1
 const LOOK_EVERY = 250
+/** Milliseconds. */
+const AFTER_REFUSAL = 50
 /** Reads of all registers at once. */
 const LISTS = 0.1
 
 export interface Running {
   readonly finished: Promise<Load>
   /** One write through one replica, beside the others. */
-  write(replica: string): Promise<void>
+  write(replica: string): Promise<boolean>
 }
 
 export function startLoad(options: LoadOptions): Running {
@@ -65,23 +68,25 @@ export function startLoad(options: LoadOptions): Running {
     return undefined
   }
 
-  async function write(by: string, key = nextKey()): Promise<void> {
+  async function write(by: string, key = nextKey()): Promise<boolean> {
     const begin = performance.now()
     // A write counts as begun before anybody can see it, so it stands in the history at once.
     const at = history.push({ key, kind: 'write', begin, end: Number.POSITIVE_INFINITY, by }) - 1
     const reply = await send('PUT', by, `/agents/${key}/group/web`)
     const value = Number(/value (\d+)/.exec(reply?.text ?? '')?.[1])
     if (value > 0) history[at] = { key, kind: 'write', value, begin, end: performance.now(), by }
+    return reply !== undefined
   }
 
-  async function read(by: string): Promise<void> {
+  async function read(by: string): Promise<boolean> {
     const begin = performance.now()
     const reply = await send('GET', by, random.chance(LISTS) ? '/agents' : `/agents/${nextKey()}`)
     const end = performance.now()
-    if (reply === undefined) return
+    if (reply === undefined) return false
     counted.reads += 1
     if (reply.hit) counted.hits += 1
     for (const { id, value } of rows(reply.text)) history.push({ key: id, kind: 'read', value, begin, end, by })
+    return true
   }
 
   async function caller(): Promise<void> {
@@ -89,8 +94,9 @@ export function startLoad(options: LoadOptions): Running {
       begun += 1
       if (begun % LOOK_EVERY === 0) enough = options.enough?.(history) ?? false
       const by = random.of(replicas)
-      if (random.chance(WRITES)) await write(by)
-      else await read(by)
+      const answered = random.chance(WRITES) ? await write(by) : await read(by)
+      // A replica that is gone refuses at once: the others must get their share of the operations.
+      if (!answered) await pause(AFTER_REFUSAL)
     }
   }
 

@@ -1,19 +1,26 @@
-/** One replica of the real edge as a process, with something left out of its protocol where the test plants that. */
+/** One replica of the real edge as a process, with something left out of its store where the test plants that. */
+import { register } from 'node:module'
 import { Writable } from 'node:stream'
-import { buildEdge, type EdgeOptions } from '../../src/app.ts'
-import { loadConfig } from '../../src/config.ts'
-import type { AnswerStore } from '../../src/pipeline/kept.ts'
-import { isPlanted, planted } from './planted.ts'
+import { isPlanted } from './planted.ts'
 
 const [file = '', fault = ''] = process.argv.slice(2)
+if (isPlanted(fault)) plant()
+// After the hook, or the real store would be there already.
+const [{ buildEdge }, { loadConfig }] = await Promise.all([import('../../src/app.ts'), import('../../src/config.ts')])
 const loaded = await loadConfig({ file, env: {} })
 if (!loaded.ok) throw new Error(loaded.faults.join('\n'))
 const silent = new Writable({ write: (_line, _encoding, done) => done() })
-const options: EdgeOptions & { aroundStore?: <S extends AnswerStore>(store: S) => S } = {
-  logTo: silent,
-  ...(isPlanted(fault) && { aroundStore: planted[fault] }),
-}
-const edge = await buildEdge(loaded.config, options)
+const edge = await buildEdge(loaded.config, { logTo: silent })
 await edge.start()
 process.on('disconnect', () => process.exit())
 process.send?.('ready')
+
+/** The edge has no switch for this: where its composition imports the store, it gets another one. */
+function plant(): void {
+  const other = new URL('./planted-store.ts', import.meta.url).href
+  const hook = `export async function resolve(specifier, context, next) {
+    const here = /\\/src\\/app\\b/.test(context.parentURL ?? '') && /\\/store\\/redis\\/index\\.[jt]s$/.test(specifier)
+    return next(here ? ${JSON.stringify(other)} : specifier, context)
+  }`
+  register(`data:text/javascript,${encodeURIComponent(hook)}`)
+}

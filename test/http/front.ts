@@ -72,7 +72,7 @@ export async function startFront(
     log,
   })
   const asks: Ask[] = []
-  const app = await createHttp({
+  const { app } = await createHttp({
     catalogue,
     handle: (ask) => {
       asks.push(ask)

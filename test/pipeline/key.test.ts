@@ -131,8 +131,22 @@ t.test('what is never kept has no key', async (t) => {
   }
 })
 
-t.test('more requests than are remembered change nothing', async (t) => {
-  const first = keyOf(ask('GET /agents', { query: { name: 'n0' } }))
-  for (let at = 0; at < 12_000; at += 1) keyOf(ask('GET /agents', { query: { name: `n${at}` } }))
-  t.equal(keyOf(ask('GET /agents', { query: { name: 'n0' } })), first)
+t.test('what is remembered of a URL never stands for another request', async (t) => {
+  const query = { limit: '1' }
+  const params = {}
+  const first = keyOf(ask('GET /agents', { query, params }))
+  t.equal(keyOf(ask('GET /agents', { query, params })), first)
+  t.not(keyOf(ask('GET /rules', { query, params })), first)
+  const of = (id: string) => keyOf(ask('GET /agents/:agent_id', { query, params: { agent_id: id } }))
+  t.not(of('001'), of('002'))
+  let master = 'm1'
+  const moving = createPrepare({ secret: 'secret', policy: '1' }, () => master)
+  const info = ask('GET /manager/info', { query, params })
+  t.ok(prepared(info, moving).tags.includes('node:m1'))
+  master = 'm2'
+  t.ok(prepared(info, moving).tags.includes('node:m2'), 'another node became the master')
+  const endpoint = { ...agents, keep: { group: 'agents', tags: ['collection:agents'], scope: 'rights' } } as const
+  const as = (permissions: readonly string[]) =>
+    keyOf(ask('', { endpoint, query, params, caller: { ...caller, permissions } }))
+  t.not(as(['a']), as(['b']), 'and rights are looked at each time')
 })

@@ -88,6 +88,8 @@ t.test('lists of the query and of the body give one tag each', async (t) => {
   t.ok(removed.answered().includes('sca:*'), 'no answer: any of them')
   t.ok(removed.answered({ affected_agents: [{ id: 1 }] }).includes('sca:*'), 'nor one that cannot be read')
   t.strictSame(removed.answered({ affected_agents: [] }), [], 'none is none')
+  const many = stale('DELETE /agents', { query: { ids: Array.from({ length: 1000 }, (_, id) => `${id}`).join() } })
+  t.ok(many.asked.includes('agent:*') && many.asked.length < 20, 'very many are all')
   const restarted = stale('POST /agents/restart', fields({ ids: ['001', '002'] }))
   t.ok(restarted.asked.includes('agent:001') && restarted.asked.includes('agent:002'))
   t.notOk(stale('DELETE /agents', { query: { status: 'all' } }).asked.some((tag) => tag.startsWith('agent:')))

@@ -10,7 +10,7 @@ export interface Made {
   readonly other: Store
 }
 
-const TAGS = ['cache', 'cache:agents', 'agent:001', 'agent:*']
+export const TAGS = ['cache', 'cache:agents', 'agent:001', 'agent:*']
 
 export function answer(text: string, more: Partial<KeptAnswer> = {}): Omit<KeptAnswer, 'age'> {
   const times = { keepFor: 20_000, staleWhileRevalidate: 5000, staleIfError: 10_000, cost: 7 }

@@ -71,7 +71,12 @@ function fits(param: Param): boolean {
 
 export const bodies: Check = (record) => {
   const body = isWrite(record) ? record.body : undefined
+  const xmlWhen = body?.kind === 'upload' ? body.xmlWhen : undefined
   return faults(
+    [
+      xmlWhen !== undefined && !Object.hasOwn(record.query, xmlWhen.query),
+      'xmlWhen looks at nothing; name a parameter of query',
+    ],
     [body !== undefined && record.method === 'DELETE', 'a DELETE has no body; take the values from the query'],
     [body?.types.length === 0, 'the body has no types; name the content types that it may have'],
     [body?.kind === 'fields' && fieldsOf(record).length === 0, 'the body has no fields; describe them or remove it'],

@@ -85,7 +85,7 @@ export const kinds = {
     because: 'as alphanumeric',
   },
   search: {
-    pattern: '^[^;|&^*>\\u0000-\\u001f\\u007f]+$',
+    pattern: '^[^;|&^*>\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]+$',
     maxLength: 1024,
     code: 612,
     says: 'Invalid characters: ; & | * ^ >.',

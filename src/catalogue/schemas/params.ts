@@ -95,3 +95,6 @@ export const download: Param = {
   role: 'name of a file to download',
   note: 'the answer is the file itself; a name that is not there answers 700',
 }
+
+/** Fields of the manager's tables that hold agent keys: to sort, filter or select by one is to read it, bit by bit. */
+export const secretFields: readonly string[] = ['internal_key']

@@ -1,5 +1,6 @@
 /** From an Ask to what the store is asked: key, tags, and the line that `/cache` shows. */
 import type { Tag } from '../../catalogue/endpoint.ts'
+import { namesSecret } from '../../catalogue/secret.ts'
 import type { Listed } from '../kept.ts'
 import type { Ask } from '../ports.ts'
 import { canonical, type KeySettings, keyOf, keyText, urlOf } from './key.ts'
@@ -16,38 +17,35 @@ export interface Prepared {
 export type Unkept = string
 export type Prepare = (ask: Ask) => Prepared | Unkept
 
-/** A hit must not pay for an HMAC and for filling tags again; so many requests are remembered, twice. */
-const REMEMBERED = 5000
+interface Known {
+  readonly prepared: Prepared
+  readonly endpoint: Ask['endpoint']
+  readonly params: Ask['params']
+  readonly master: string
+}
 
 export function createPrepare(settings: KeySettings, master: () => string): Prepare {
-  let young = new Map<string, Prepared>()
-  let old = new Map<string, Prepared>()
+  // Requests of one URL share the very objects of its values, and a hit must not pay for an HMAC again.
+  const known = new WeakMap<Ask['query'], Known>()
   return (ask) => {
-    const plan = planOf(ask.endpoint)
-    if (typeof plan === 'string') return plan
-    if (plan.rawWhen !== undefined && Object.hasOwn(ask.query, plan.rawWhen)) return 'a file passes through'
-    const request = canonical(ask, plan, settings.policy)
+    const { endpoint, params, query } = ask
     const name = master()
-    const text = keyText(request)
-    const remembered = `${name} ${text}`
-    const known = young.get(remembered) ?? old.get(remembered)
-    const prepared = known ?? make()
-    if (!young.has(remembered)) {
-      if (young.size >= REMEMBERED) [old, young] = [young, new Map()]
-      young.set(remembered, prepared)
-    }
+    const before = known.get(query)
+    if (before?.endpoint === endpoint && before.params === params && before.master === name) return before.prepared
+    const plan = planOf(endpoint)
+    if (typeof plan === 'string') return plan
+    if (plan.rawWhen !== undefined && Object.hasOwn(query, plan.rawWhen)) return 'a file passes through'
+    if (namesSecret(endpoint, query)) return 'it names a field that holds a secret'
+    const prepared = prepare(ask, plan, settings, name)
+    if (plan.scope === 'everyone') known.set(query, { prepared, endpoint, params, master: name })
     return prepared
-
-    function make(): Prepared {
-      const tags = (plan as Plan).tagsOf(ask, name)
-      const listed = {
-        url: urlOf(request),
-        group: (plan as Plan).group,
-        endpoint: ask.endpoint.path,
-        scope: request.scope,
-        tags,
-      }
-      return { plan: plan as Plan, key: keyOf(text, settings.secret), tags, listed }
-    }
   }
+}
+
+function prepare(ask: Ask, plan: Plan, { secret, policy }: KeySettings, master: string): Prepared {
+  const request = canonical(ask, plan, policy)
+  const tags = plan.tagsOf(ask, master)
+  const { path } = ask.endpoint
+  const listed = { url: urlOf(request), group: plan.group, endpoint: path, scope: request.scope, tags }
+  return { plan, key: keyOf(keyText(request), secret), tags, listed }
 }

@@ -82,15 +82,22 @@ export function needsAnswer(parts: readonly Part[]): boolean {
   return parts.some((part) => !isText(part) && part.from === 'answer')
 }
 
+/** Beyond so many values of one place the whole family is meant: one tag instead of thousands. */
+const MOST_NAMED = 50
+
 /** One tag for each value of a place, none where there is no value. */
 function fill(parts: readonly Part[], values: Values): readonly Tag[] {
   return parts.reduce<readonly string[]>(
     (heads, part) => {
-      const ends = isText(part) ? [part] : valuesOf(part, values, true)
+      const ends = isText(part) ? [part] : limited(valuesOf(part, values, true))
       return heads.flatMap((head) => ends.map((end) => head + end))
     },
     [''],
   )
+}
+
+function limited(values: readonly string[]): readonly string[] {
+  return values.length > MOST_NAMED ? ['*'] : values
 }
 
 /** `listed`: commas separate values, as the manager reads lists of a query. */

@@ -1,0 +1,95 @@
+/** What there is to call. What a command does is loaded when it runs: a list of users needs no web framework. */
+import { Command } from 'commander'
+import type { DemoOptions } from './demo.ts'
+import { wholeNumber } from './values.ts'
+
+const config = ['--config <file>', 'settings (YAML); default: the file that EDGE_CONFIG names'] as const
+const usersFile = ['--file <file>', 'the users file that access.users names', 'users'] as const
+
+/** All commands, each with its help; a mistake is thrown as a `CommandError`, or told by commander. */
+export function commands(version: string): Command[] {
+  return [start(), demo(), check(), user(), token(), routes(), openApi(version)]
+}
+
+function start(): Command {
+  return new Command('start')
+    .description('run the edge with a file of settings')
+    .option(...config)
+    .addHelpText('after', '\nEnds with 0 after a signal, 1 where it cannot start, 2 where settings are wrong.')
+    .action(async (options: { config?: string }) => {
+      process.exitCode = await (await import('../server.ts')).startFromFile(options.config)
+    })
+}
+
+function demo(): Command {
+  const port = wholeNumber(0, 65_535)
+  return new Command('demo')
+    .description('run the edge in front of a simulated cluster')
+    .option('--port <n>', 'port of the API; 0: any', port, 55_000)
+    .option('--operations-port <n>', 'port of the probes; 0: any', port, 55_001)
+    .option('--agents <n>', 'agents of the cluster', wholeNumber(1, 100_000), 100)
+    .option('--workers <n>', 'workers beside the master', wholeNumber(0, 50), 2)
+    .option('--seed <n>', 'the same number gives the same cluster', wholeNumber(0, 999_999_999), 1)
+    .option('--user-password <password>', 'of all three users, for scripts; default: made up at start')
+    .action(async (options: DemoOptions) => {
+      process.exitCode = await (await import('./demo.ts')).demo(options)
+    })
+}
+
+function check(): Command {
+  return new Command('check')
+    .description('check the settings and every file that they name')
+    .option(...config)
+    .option('--connect', 'also ask every node for its version')
+    .addHelpText('after', '\nEnds with 0 when all is well, 1 where it could not start, 2 where settings are wrong.')
+    .action(async (options) => (await import('./check.ts')).check(options))
+}
+
+function user(): Command {
+  const group = new Command('user').description('make and change the users file')
+  group
+    .command('add <name>')
+    .description('add a user, or give one another password (typed, or the first line of standard input)')
+    .option(...usersFile)
+    .option('--generate', 'make up a password and print it')
+    .option('--cost <n>', 'work of a login: 10 is about 50 ms, each step doubles it', wholeNumber(4, 15), 10)
+    .action(async (name, options) => (await import('./user.ts')).addUser(name, options))
+  group
+    .command('remove <name>')
+    .description('take a user out')
+    .option(...usersFile)
+    .action(async (name, options) => (await import('./user.ts')).takeOutUser(name, options))
+  group
+    .command('list')
+    .description('print the names of all users')
+    .option(...usersFile)
+    .action(async (options) => (await import('./user.ts')).listUsers(options))
+  return group
+}
+
+function token(): Command {
+  const group = new Command('token').description('make keys that sign tokens, and tokens')
+  group
+    .command('key <folder>')
+    .description('make a new key in the folder that access.tokens.keys names; the newest one signs')
+    .action(async (folder) => (await import('./token.ts')).makeKey(folder))
+  group
+    .command('issue <user>')
+    .description('print a token for a user, signed by the newest key')
+    .option(...config)
+    .action(async (name, options) => (await import('./token.ts')).issueToken(name, options))
+  return group
+}
+
+function routes(): Command {
+  return new Command('routes')
+    .description('list every endpoint')
+    .action(async () => (await import('./routes.ts')).writeRoutes())
+}
+
+function openApi(version: string): Command {
+  return new Command('openapi')
+    .description('write the OpenAPI document of the API (JSON)')
+    .option('--server <url>', 'address of the edge, as clients write it')
+    .action(async (options) => (await import('./routes.ts')).writeOpenApi(version, options))
+}

@@ -1,0 +1,159 @@
+/** The servers that are measured side by side, each a process of its own on the same core. */
+import { spawn } from 'node:child_process'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { hash } from '@node-rs/bcrypt'
+import { stringify } from 'yaml'
+import { freePort } from '../redis.ts'
+import { has, pinned } from './load.ts'
+
+export interface Running {
+  readonly name: string
+  readonly url: string
+  readonly pid: number
+  stop(): Promise<void>
+}
+
+export type Start = () => Promise<Running | string>
+
+export interface Place {
+  readonly folder: string
+  /** Origin of those that have one. */
+  readonly origin: string
+}
+
+export const user = { name: 'bench', password: 'bench-password' } as const
+export const basic = `Basic ${Buffer.from(`${user.name}:${user.password}`).toString('base64')}`
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+/** Beside the sources, not beside what is compiled. */
+const fixture = (name: string) => join(process.cwd(), 'test/listener/fixtures', name)
+export const certificate = { cert: fixture('first.crt'), key: fixture('first.key') }
+
+/** Starts a process on core 0 and waits until it answers. */
+export async function launch(name: string, command: readonly string[], url: string): Promise<Running> {
+  const [file = '', ...args] = pinned(0, command)
+  const child = spawn(file, args, {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { ...process.env, NODE_TLS_REJECT_UNAUTHORIZED: '' },
+  })
+  let said = ''
+  child.stderr.on('data', (chunk) => {
+    said = (said + String(chunk)).slice(-2000)
+  })
+  const stop = () =>
+    new Promise<void>((resolve) => {
+      if (child.exitCode !== null || child.signalCode !== null) resolve()
+      child.once('exit', () => resolve())
+      child.kill('SIGTERM')
+      setTimeout(() => child.kill('SIGKILL'), 3000).unref()
+    })
+  for (let turn = 0; turn < 300; turn++) {
+    if (child.exitCode !== null) break
+    if (await answers(url)) return { name, url, pid: child.pid ?? 0, stop }
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  await stop()
+  throw new Error(`${name} does not answer: ${said}`)
+}
+
+async function answers(url: string): Promise<boolean> {
+  const { get } = url.startsWith('https:') ? await import('node:https') : await import('node:http')
+  return new Promise((resolve) => {
+    get(`${url}/`, { rejectUnauthorized: false }, (response) => {
+      response.resume()
+      resolve(true)
+    }).on('error', () => resolve(false))
+  })
+}
+
+export async function bare(tls = false): Promise<Running> {
+  const port = await freePort()
+  const pair = tls ? [certificate.cert, certificate.key] : []
+  const command = ['node', here('./servers/bare.js'), String(port), ...pair]
+  return launch(tls ? 'node:https' : 'node:http', command, `${tls ? 'https' : 'http'}://127.0.0.1:${port}`)
+}
+
+/** The whole edge, as it is started for real, in front of the origin. */
+export async function edge(
+  { folder, origin }: Place,
+  options: { tls?: boolean; redis?: string; log?: string } = {},
+): Promise<Running> {
+  const [port, operations] = [await freePort(), await freePort()]
+  const own = join(folder, `edge-${port}`)
+  await mkdir(own)
+  await writeFile(join(own, 'users'), `${user.name}:${await hash(user.password, 10)}\n`, { mode: 0o600 })
+  const settings = {
+    listen: { host: '127.0.0.1', port, ...(options.tls && { tls: certificate }) },
+    operations: { host: '127.0.0.1', port: operations },
+    cluster: {
+      discover: false,
+      nodes: [{ name: 'master', type: 'master', url: origin }],
+      credentials: { username: 'edge', password: 'bench' },
+      tls: { required: false },
+    },
+    cache: {
+      durations: { agents: '1h' },
+      ...(options.redis && { redis: { url: options.redis, tls: { required: false } } }),
+    },
+    access: { users: 'users', roles: { [user.name]: ['administrator'] }, limits: { requests: 1_000_000 } },
+    log: { level: options.log ?? 'info' },
+  }
+  await writeFile(join(own, 'edge.yaml'), stringify(settings))
+  const command = ['node', join(process.cwd(), 'dist/cli.js'), 'start', '--config', join(own, 'edge.yaml')]
+  const name = `edge${options.redis ? ', Redis' : ''}${options.tls ? ', TLS' : ''}${options.log ? ', no log' : ''}`
+  return launch(name, command, `${options.tls ? 'https' : 'http'}://127.0.0.1:${port}`)
+}
+
+/** nginx with proxy_cache and one worker, without passwords, unless bcrypt is asked for. */
+export async function nginx(
+  { folder, origin }: Place,
+  options: { gzip?: boolean; bcrypt?: boolean; tls?: boolean } = {},
+): Promise<Running | string> {
+  if (!has('nginx')) return 'nginx is not installed'
+  const port = await freePort()
+  const own = join(folder, `nginx-${port}`)
+  await mkdir(own)
+  await writeFile(join(own, 'users'), `${user.name}:${await hash(user.password, 10)}\n`)
+  const lines = [
+    `daemon off; worker_processes 1; pid ${own}/pid; error_log stderr crit;`,
+    process.getuid?.() === 0 ? 'user root;' : '',
+    'events { worker_connections 1024; }',
+    'http { access_log off; keepalive_requests 1000000; types { application/json json; }',
+    ...['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${own}/${kind};`),
+    `proxy_cache_path ${own}/kept keys_zone=kept:10m;`,
+    options.gzip ? 'gzip on; gzip_comp_level 1; gzip_types application/json; gzip_proxied any;' : '',
+    options.bcrypt ? `auth_basic bench; auth_basic_user_file ${own}/users;` : '',
+    options.tls ? `ssl_certificate ${certificate.cert}; ssl_certificate_key ${certificate.key};` : '',
+    `server { listen 127.0.0.1:${port}${options.tls ? ' ssl' : ''};`,
+    `location / { proxy_pass ${origin}; proxy_cache kept; proxy_cache_valid 200 1h; } } }`,
+  ]
+  await writeFile(join(own, 'nginx.conf'), lines.join('\n'))
+  const name = `nginx${options.gzip ? ', gzip 1' : ''}${options.bcrypt ? ', bcrypt' : ''}${options.tls ? ', TLS' : ''}`
+  return launch(name, ['nginx', '-c', join(own, 'nginx.conf')], `${options.tls ? 'https' : 'http'}://127.0.0.1:${port}`)
+}
+
+export async function varnish({ folder, origin }: Place): Promise<Running | string> {
+  if (!has('varnishd')) return 'Varnish is not installed'
+  const port = await freePort()
+  const args = ['-F', '-j', 'none', '-n', join(folder, 'varnish'), '-a', `127.0.0.1:${port}`, '-s', 'malloc,64m']
+  const command = ['varnishd', ...args, '-b', new URL(origin).host]
+  return launch('Varnish', command, `http://127.0.0.1:${port}`).catch((fault: Error) => fault.message)
+}
+
+export async function express(): Promise<Running | string> {
+  const port = await freePort()
+  const { resolve } = createRequire(import.meta.url)
+  try {
+    for (const name of ['express', 'apicache']) resolve(name)
+  } catch {
+    return 'Express and apicache are not installed'
+  }
+  return launch(
+    'Express, apicache',
+    ['node', here('./servers/express.js'), String(port), basic],
+    `http://127.0.0.1:${port}`,
+  )
+}

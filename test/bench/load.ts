@@ -1,0 +1,79 @@
+/** Load on one server, and what it cost: requests a second, and the server's own CPU time for each of them. */
+import { execFile, spawnSync } from 'node:child_process'
+import { readdir, readFile } from 'node:fs/promises'
+import { promisify } from 'node:util'
+
+export interface Target {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  /** Processes whose CPU time counts. */
+  readonly pid: number
+}
+
+export interface Sample {
+  /** Answers below 400 a second. */
+  readonly rate: number
+  /** Microseconds of CPU for each, children of the process included. */
+  readonly cpu: number
+}
+
+const run = promisify(execFile)
+const CONNECTIONS = 64
+/** USER_HZ of Linux. */
+const TICK = 10_000
+
+export const has = (command: string): boolean => spawnSync('sh', ['-c', `command -v ${command}`]).status === 0
+const wrk = has('wrk')
+export const generator = wrk ? 'wrk' : 'autocannon'
+
+/** Puts a command on one core, where that can be done. */
+export function pinned(core: number, command: readonly string[]): readonly string[] {
+  return has('taskset') && spawnSync('taskset', ['-c', String(core), 'true']).status === 0
+    ? ['taskset', '-c', String(core), ...command]
+    : command
+}
+
+export async function load({ url, headers, pid }: Target, seconds: number): Promise<Sample> {
+  const before = await cpuOf(pid)
+  const began = performance.now()
+  const good = wrk ? await byWrk(url, headers, seconds) : await byAutocannon(url, headers, seconds)
+  const took = (performance.now() - began) / 1000
+  const used = (await cpuOf(pid)) - before
+  return { rate: good / Math.max(seconds, Math.min(took, seconds + 1)), cpu: used / Math.max(1, good) }
+}
+
+async function byWrk(url: string, headers: Target['headers'], seconds: number): Promise<number> {
+  const named = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
+  const [file = '', ...args] = pinned(1, ['wrk', '-t1', `-c${CONNECTIONS}`, `-d${seconds}`, ...named, url])
+  const { stdout } = await run(file, args)
+  const number = (pattern: RegExp) => Number(pattern.exec(stdout)?.[1] ?? 0)
+  return number(/(\d+) requests in/) - number(/Non-2xx or 3xx responses: (\d+)/)
+}
+
+async function byAutocannon(url: string, headers: Target['headers'], seconds: number): Promise<number> {
+  const named = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}=${value}`])
+  const command = ['npx', 'autocannon', '-j', '-c', String(CONNECTIONS), '-d', String(seconds), ...named, url]
+  const [file = '', ...args] = pinned(1, command)
+  const { stdout } = await run(file, args, { maxBuffer: 1 << 24 })
+  const said = JSON.parse(stdout) as Readonly<Record<'2xx' | '3xx', number>>
+  return said['2xx'] + said['3xx']
+}
+
+/** Microseconds of a process and of its children; 0 where there is no /proc. */
+export async function cpuOf(pid: number): Promise<number> {
+  const parents = new Map<number, { parent: number; ticks: number }>()
+  for (const name of await readdir('/proc').catch(() => [])) {
+    if (!/^\d+$/.test(name)) continue
+    const fields = (await readFile(`/proc/${name}/stat`, 'utf8').catch(() => '')).replace(/^.*\) /s, '').split(' ')
+    parents.set(Number(name), { parent: Number(fields[1]), ticks: Number(fields[11]) + Number(fields[12]) })
+  }
+  let sum = 0
+  for (const [process, { ticks }] of parents) if (isUnder(parents, process, pid)) sum += ticks
+  return sum * TICK
+}
+
+function isUnder(parents: ReadonlyMap<number, { readonly parent: number }>, process: number, root: number): boolean {
+  for (let at: number | undefined = process; at !== undefined && at > 1; at = parents.get(at)?.parent)
+    if (at === root) return true
+  return false
+}

@@ -1,0 +1,64 @@
+import t from 'tap'
+import { buildPipeline, type Parts } from '../../src/pipeline/build.ts'
+import type { ClusterView, Handle, NodeInfo, Stage } from '../../src/pipeline/ports.ts'
+import { createRouter } from '../../src/pipeline/route.ts'
+import { spareCapacity } from '../../src/pipeline/spare.ts'
+import { ask, bodyOf, good } from './asks.ts'
+
+const route = createRouter('manager')
+
+function view(spare: number): ClusterView {
+  const nodes: readonly NodeInfo[] = [
+    { name: 'm', type: 'master', addressed: true },
+    { name: 'w', type: 'worker', addressed: true },
+  ]
+  return {
+    nodes: () => nodes,
+    find: (name) => nodes.find((node) => node.name === name),
+    master: () => ({ name: 'm', type: 'master', addressed: true }),
+    available: () => true,
+    spare: (name) => (name === 'm' ? spare : 4),
+  }
+}
+
+t.test('reads pass what keeps, writes what drops, and the edge’s own operations neither', async (t) => {
+  const steps: string[] = []
+  const stage =
+    (name: string): Stage =>
+    (next) =>
+    (given) => {
+      steps.push(name)
+      return next(given)
+    }
+  const end =
+    (name: string): Handle =>
+    async () => {
+      steps.push(name)
+      return good(name)
+    }
+  const operation = end('operation')
+  const operations = new Proxy({}, { get: () => operation }) as Parts['operations']
+  const handle = buildPipeline({ operations, invalidate: stage('write'), cached: stage('read'), forward: end('node') })
+  await handle(ask('GET /agents'))
+  await handle(ask('PUT /agents/restart'))
+  await handle(ask('DELETE /cache'))
+  t.strictSame(steps, ['read', 'node', 'write', 'node', 'operation'])
+  const bare = buildPipeline({ operations, forward: end('node') })
+  t.equal(bodyOf(await bare(ask('GET /agents'))).data, 'node', 'without a cache nodes are asked')
+})
+
+t.test('what workers may not have copied yet is asked of the master alone', async (t) => {
+  const nodes = (given: Parameters<typeof route>[0]) => route(given, view(4)).map(({ node }) => node)
+  t.strictSame(nodes(ask('GET /rules')), ['m', 'w'])
+  t.strictSame(nodes({ ...ask('GET /rules'), masterOnly: true }), ['m'])
+  t.strictSame(nodes({ ...ask('GET /agents'), masterOnly: true }), ['m', 'w'], 'a worker hands this on to the master')
+})
+
+t.test('spare is what leaves room for the next client', async (t) => {
+  const spare = (places: number) => spareCapacity({ view: view(places), route })
+  t.notOk(spare(0)(ask('GET /agents')))
+  t.notOk(spare(1)(ask('GET /agents')))
+  t.ok(spare(2)(ask('GET /agents')))
+  t.ok(spare(0)(ask('GET /cluster/:node_id/info', { params: { node_id: 'w' } })), 'of the node that is asked')
+  t.notOk(spare(4)(ask('GET /cluster/:node_id/info', { params: { node_id: 'gone' } })), 'a node that is gone has none')
+})

@@ -1,0 +1,91 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { startRedis } from '../redis.ts'
+import { fill, markOf, served, TAGS } from './contract.ts'
+import { eventually, replica, shortTimes, sleep } from './replicas.ts'
+
+const server = await startRedis()
+t.teardown(() => server.close())
+
+interface Process {
+  ask(method: string, text?: string): Promise<unknown>
+  readonly child: ChildProcess
+}
+
+async function start(t: Test): Promise<Process> {
+  const path = fileURLToPath(new URL('fixtures/replica.ts', import.meta.url))
+  const child = fork(path, [server.url], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+  t.teardown(() => child.kill('SIGKILL'))
+  const next = () =>
+    new Promise<unknown>((resolve) => child.once('message', (message: { value: unknown }) => resolve(message.value)))
+  await next()
+  return {
+    child,
+    ask(method, text = '') {
+      const answer = next()
+      child.send([method, text])
+      return answer
+    },
+  }
+}
+
+t.test('a paused replica holds a write up for its lease at most, and serves nothing old when it goes on', async (t) => {
+  const { store, events } = await replica(t, server)
+  const { child, ask } = await start(t)
+  await fill(store, 'old')
+  await ask('look')
+  await eventually(async () => ((await ask('look')) as { near?: boolean }).near === true)
+  child.kill('SIGSTOP')
+  const begin = performance.now()
+  const fence = await store.fence(['agent:001'])
+  const took = performance.now() - begin
+  t.equal(fence.state, 'standing')
+  t.ok(events.includes('unheard'))
+  t.ok(took < shortTimes.lease * 1.5 + 500, `${took}`)
+  await fence.lift([])
+  await fill(store, 'new')
+  child.kill('SIGCONT')
+  for (let at = 0; at < 20; at += 1) t.not(((await ask('look')) as { text: string }).text, 'old')
+  await eventually(async () => ((await ask('look')) as { text: string }).text === 'new')
+  const again = performance.now()
+  await (await store.fence(['agent:001'])).lift([])
+  t.ok(performance.now() - again < shortTimes.lease, 'with all replicas there, a write waits for messages only')
+})
+
+t.test('a replica that ended without a word is not waited for longer than its lease', async (t) => {
+  const { store } = await replica(t, server)
+  const { child } = await start(t)
+  child.kill('SIGKILL')
+  await sleep(shortTimes.lease * 1.1)
+  const begin = performance.now()
+  await (await store.fence(['agent:001'])).lift([])
+  t.ok(performance.now() - begin < shortTimes.lease)
+})
+
+t.test('a claim whose holder was killed is free after its patience; one that is renewed is not', async (t) => {
+  const { store } = await replica(t, server)
+  const { child, ask } = await start(t)
+  await eventually(async () => (await ask('claim', '900')) === true)
+  const follower = await store.claim('k', await markOf(store), 900)
+  if (follower.held) throw new Error('held twice')
+  let settled = false
+  const end = follower.settled.then(() => {
+    settled = true
+  })
+  await sleep(1500)
+  t.equal(settled, false, 'the holder lives')
+  child.kill('SIGKILL')
+  await end
+  t.match(await store.claim('k', await markOf(store), 900), { held: true })
+})
+
+t.test('the fence of a killed writer stands for its lease', async (t) => {
+  const { store } = await replica(t, server)
+  const { child, ask } = await start(t)
+  t.equal(await ask('fence', 'agent:001'), 'standing')
+  child.kill('SIGKILL')
+  await sleep(50)
+  t.match(await store.look('k', TAGS), { kind: 'absent', mark: { fenced: true } })
+  t.equal(await served(store, 'other', ['agent:002']), 'absent')
+})
