@@ -6,6 +6,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyBaseLogger } from 'fastify'
+import { EdgeError } from '../errors.ts'
 import type { Answer, Caller, Handle } from '../pipeline/ports.ts'
 import { checkAppVersion } from './app-version.ts'
 import { toAsk, type Validated } from './ask.ts'
@@ -132,8 +133,9 @@ class Hit {
       if (version !== undefined) checkAppVersion(version, this.#options.managerVersion())
       authorise(caller, this.#validated.endpoint, this.#validated.query)
       return true
-    } catch {
-      return false
+    } catch (refusal) {
+      if (refusal instanceof EdgeError) return false
+      throw refusal
     }
   }
 
