@@ -23,9 +23,23 @@ const table: Readonly<Record<string, Room>> = {
   },
   pipeline: { rooms: ['catalogue', 'collection', 'layout', 'errors'], packages: [], never: NETWORK },
   cluster: { rooms: ['pipeline/ports', 'errors'], packages: ['undici'] },
+  // `auth` by name: what replicas share of access is made to its ports, and falls back to its own forms.
+  store: {
+    rooms: ['catalogue/endpoint', 'pipeline/kept', 'auth/attempts', 'auth/revocations', 'auth/clock', 'auth/log'],
+    packages: ['ioredis', 'lru-cache'],
+    never: [...NETWORK, 'node:fs'],
+  },
   http: {
     rooms: ['catalogue', 'collection', 'layout', 'auth', 'pipeline/ports', 'errors'],
-    packages: ['fastify', '@fastify/basic-auth', '@fastify/jwt', '@fastify/rate-limit', '@fastify/cors', 'saxes'],
+    packages: [
+      'fastify',
+      '@fastify/basic-auth',
+      '@fastify/caching',
+      '@fastify/cors',
+      '@fastify/jwt',
+      '@fastify/rate-limit',
+      'saxes',
+    ],
   },
   operations: { rooms: ['catalogue', 'layout', 'errors'], packages: ['fastify'] },
   config: { rooms: [], packages: ['yaml', 'typebox', 'ajv'] },
