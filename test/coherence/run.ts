@@ -27,7 +27,7 @@ export interface Report extends Omit<Load, 'history'> {
 
 export async function run({ operations, seed, replicas: count = 3, chaos, fault }: RunOptions): Promise<Report> {
   const heedsBypass = fault !== 'no bypass'
-  const upstream = await startUpstream({ delay: 4, heedsBypass })
+  const upstream = await startUpstream({ delay: fault === undefined ? 4 : 20, heedsBypass })
   const redis = await startRedis()
   const options = { upstream: upstream.url, redis: redis.url, ...(fault !== undefined && { fault }) }
   const replicas = await Promise.all(Array.from({ length: count }, () => startReplica(options)))
