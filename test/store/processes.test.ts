@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { startRedis } from '../redis.ts'
-import { fill, markOf, served, TAGS } from './contract.ts'
+import { fill, markOf } from './contract.ts'
 import { eventually, replica, shortTimes, sleep } from './replicas.ts'
 
 const server = await startRedis()
@@ -53,17 +53,7 @@ t.test('a paused replica holds a write up for its lease at most, and serves noth
   t.ok(performance.now() - again < shortTimes.lease, 'with all replicas there, a write waits for messages only')
 })
 
-t.test('a replica that ended without a word is not waited for longer than its lease', async (t) => {
-  const { store } = await replica(t, server)
-  const { child } = await start(t)
-  child.kill('SIGKILL')
-  await sleep(shortTimes.lease * 1.1)
-  const begin = performance.now()
-  await (await store.fence(['agent:001'])).lift([])
-  t.ok(performance.now() - begin < shortTimes.lease)
-})
-
-t.test('a claim whose holder was killed is free after its patience; one that is renewed is not', async (t) => {
+t.test('a killed replica: its claim is free after its patience, its fence stands for its lease', async (t) => {
   const { store } = await replica(t, server)
   const { child, ask } = await start(t)
   await eventually(async () => (await ask('claim', '900')) === true)
@@ -74,18 +64,13 @@ t.test('a claim whose holder was killed is free after its patience; one that is 
     settled = true
   })
   await sleep(1500)
-  t.equal(settled, false, 'the holder lives')
+  t.equal(settled, false, 'a holder that lives keeps it')
+  t.equal(await ask('fence', 'agent:009'), 'standing')
   child.kill('SIGKILL')
   await end
   t.match(await store.claim('k', await markOf(store), 900), { held: true })
-})
-
-t.test('the fence of a killed writer stands for its lease', async (t) => {
-  const { store } = await replica(t, server)
-  const { child, ask } = await start(t)
-  t.equal(await ask('fence', 'agent:001'), 'standing')
-  child.kill('SIGKILL')
-  await sleep(50)
-  t.match(await store.look('k', TAGS), { kind: 'absent', mark: { fenced: true } })
-  t.equal(await served(store, 'other', ['agent:002']), 'absent')
+  t.match(await store.look('k9', ['agent:009']), { kind: 'absent', mark: { fenced: true } })
+  const begin = performance.now()
+  await (await store.fence(['agent:002'])).lift([])
+  t.ok(performance.now() - begin < shortTimes.lease, 'nobody waits for a replica whose registration ran out')
 })

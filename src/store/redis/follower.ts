@@ -4,6 +4,7 @@
  * that was known is given up.
  */
 import type { Client } from './connect.ts'
+import { isRecord, isTexts } from './entries.ts'
 import type { Knowledge } from './knowledge.ts'
 import type { Link } from './link.ts'
 import { names, type StoreEvent } from './options.ts'
@@ -99,12 +100,19 @@ export class Follower {
   }
 }
 
-/** Only this project's replicas write here, but nothing else may end the process. */
+/** Only replicas write here, but nothing that anyone writes may end the process. */
 function parse(text: string): Message {
   try {
     const message: unknown = JSON.parse(text)
-    return typeof message === 'object' && message !== null ? message : {}
+    return isMessage(message) ? message : {}
   } catch {
     return {}
   }
+}
+
+function isMessage(value: unknown): value is Message {
+  if (!isRecord(value)) return false
+  const { g, q, n, w, a, tags } = value
+  const texts = [g, q, n, w, a].every((text) => text === undefined || typeof text === 'string')
+  return texts && (tags === undefined || isTexts(tags))
 }
