@@ -6,10 +6,12 @@ import { type DestinationStream, type Logger, pino } from 'pino'
 import { buildAccess } from './app/access.ts'
 import { buildCluster } from './app/cluster.ts'
 import { buildFront } from './app/front.ts'
+import { buildShared } from './app/shared.ts'
+import { followRoles } from './auth/follow-roles.ts'
 import { checkCatalogue } from './catalogue/check.ts'
 import { catalogue } from './catalogue/index.ts'
 import type { Cluster } from './cluster/index.ts'
-import type { Config } from './config.ts'
+import { type Config, loadConfig } from './config.ts'
 import { drain } from './http/drain.ts'
 import { createOperations } from './operations/index.ts'
 import { openApiDocument } from './operations/openapi.ts'
@@ -17,6 +19,8 @@ import { openApiDocument } from './operations/openapi.ts'
 export interface EdgeOptions {
   /** Where log lines go; standard output when absent. */
   readonly logTo?: DestinationStream
+  /** The file that the settings came from: roles that change in it hold from the next request on. */
+  readonly settingsFile?: string
 }
 
 export interface Edge {
@@ -39,8 +43,9 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
   if (faults.length > 0) throw new Error(`the catalogue cannot be served:\n${faults.join('\n')}`)
   const log = createLog(config, options)
   const cluster = await buildCluster(config, log)
-  const access = await buildAccess(config, cluster, log)
-  const { listener, app, closeCache } = await buildFront(config, { access, cluster, log })
+  const shared = await buildShared(config, log)
+  const access = await buildAccess(config, { cluster, shared, log })
+  const { listener, app, closeCache } = await buildFront(config, { access, cluster, shared, log })
   let draining = false
   const ready = (): Readiness => {
     const reasons = [...(draining ? ['draining'] : []), ...(reachable(cluster) ? [] : ['no node is available'])]
@@ -48,17 +53,30 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
   }
   const operations = createOperations({ ready, openApi: openApiDocument(catalogue), log })
 
+  let followed: { close(): void } | undefined
+  const follow = async (): Promise<void> => {
+    const { settingsFile: file } = options
+    if (file === undefined) return
+    followed = await followRoles({
+      file,
+      load: () => rolesIn(file),
+      assign: (roles) => access.assignRoles(roles),
+      log: (level, message, facts) => log[level](facts ?? {}, message),
+    })
+  }
   const close = async (): Promise<void> => {
     await Promise.all([app.close(), operations.close(), access.close(), cluster.close()])
     // Last: what is under way until now may still want to keep or to drop something.
     await closeCache()
+    shared?.stop()
+    followed?.close()
   }
   return {
     log,
     ready,
     start: async () => {
       try {
-        await cluster.start()
+        await Promise.all([cluster.start(), shared?.start(), follow()])
         const { host, port } = config.operations
         return {
           operationsUrl: await operations.listen({ host, port }),
@@ -86,4 +104,10 @@ function createLog(config: Config, { logTo }: EdgeOptions): Logger {
 /** Readiness asks for one node that calls may be sent to; which calls it can answer is a matter of each request. */
 function reachable({ view }: Cluster): boolean {
   return view.nodes().some(({ name }) => view.available(name))
+}
+
+async function rolesIn(file: string): Promise<Config['access']['roles']> {
+  const loaded = await loadConfig({ file })
+  if (!loaded.ok) throw new Error(loaded.faults.join('; '))
+  return loaded.config.access.roles
 }

@@ -23,7 +23,10 @@ export type Settings = Frozen<Static<typeof settings>>
 /** Every setting, defaults filled in: durations in milliseconds, sizes in bytes, paths absolute, secrets read. */
 export type Config = Settings
 
-export type Loaded = { readonly ok: true; readonly config: Config } | { readonly ok: false; readonly faults: string[] }
+/** `file`: where they came from, absent where the environment alone made them. */
+export type Loaded =
+  | { readonly ok: true; readonly config: Config; readonly file?: string }
+  | { readonly ok: false; readonly faults: string[] }
 
 /**
  * Reads the settings: `file` (else `EDGE_CONFIG`, else none), and the environment (that of the process) over it. All faults come
@@ -47,7 +50,8 @@ export async function loadConfig(options: { file?: string | undefined; env?: Env
   const folder = resolve(file === undefined ? '.' : dirname(file))
   const base = (path: Path) => (list.variableOf(path) === undefined ? folder : resolve('.'))
   const config = await judge(interpret(schema, tree, base) as Settings, list, plain)
-  return list.empty ? { ok: true, config: freeze(config) } : { ok: false, faults: list.lines() }
+  const from = file === undefined || file === '' ? {} : { file: resolve(file) }
+  return list.empty ? { ok: true, config: freeze(config), ...from } : { ok: false, faults: list.lines() }
 }
 
 /** The rules over several settings, and the files that they name. */

@@ -16,20 +16,29 @@ export interface Urls {
 /** Runs with a file of settings (else `EDGE_CONFIG`, else the environment alone); gives the exit code at the end. */
 export async function startFromFile(file: string | undefined): Promise<number> {
   const loaded = await loadConfig({ file })
-  if (loaded.ok) return run(loaded.config)
+  if (loaded.ok) return run(loaded.config, { file: loaded.file })
   for (const fault of loaded.faults) process.stderr.write(`${fault}\n`)
   return exitCodes.settings
+}
+
+export interface Running {
+  /** The file that the settings came from; its roles are followed. */
+  readonly file?: string | undefined
+  readonly listening?: (urls: Urls) => void
 }
 
 /**
  * Runs until SIGTERM or SIGINT, drains, and gives the exit code: 0, or 1 where it could not start or connections
  * had to be cut. `listening` hears the addresses once both ports are open.
  */
-export async function run(config: Config, listening: (urls: Urls) => void = () => undefined): Promise<number> {
+export async function run(config: Config, { file, listening = () => undefined }: Running = {}): Promise<number> {
   let edge: Edge
   let urls: Urls
   try {
-    edge = await buildEdge(config, config.log.format === 'text' ? { logTo: textLog(process.stdout) } : {})
+    edge = await buildEdge(config, {
+      ...(config.log.format === 'text' && { logTo: textLog(process.stdout) }),
+      ...(file !== undefined && { settingsFile: file }),
+    })
     urls = await edge.start()
   } catch (fault) {
     process.stderr.write(`manager-edge cannot start: ${startFault(fault, config)}\n`)

@@ -5,12 +5,19 @@ import { permissions } from '../catalogue/index.ts'
 import type { Cluster } from '../cluster/index.ts'
 import type { Config } from '../config.ts'
 import { EdgeError } from '../errors.ts'
+import type { SharedAccess } from '../store/shared-access.ts'
 
 /** How the edge names itself: to clients that must sign in, and in its own tokens. */
 export const identity = { realm: 'manager-edge', issuer: 'manager-edge', audience: 'manager-edge' } as const
 
+export interface AccessParts {
+  readonly cluster: Cluster
+  readonly shared: SharedAccess | undefined
+  readonly log: Logger
+}
+
 /** Rejects in words when the users file, the keys or the roles are wrong. */
-export async function buildAccess(config: Config, cluster: Cluster, log: Logger): Promise<Access> {
+export async function buildAccess(config: Config, { cluster, shared, log }: AccessParts): Promise<Access> {
   const { access } = config
   const perSecond = (max: number) => ({ max, window: 1000 })
   return createAccess({
@@ -35,6 +42,7 @@ export async function buildAccess(config: Config, cluster: Cluster, log: Logger)
       perCaller: perSecond(access.limits.requests),
       perAddress: perSecond(access.limits.requests * 10),
     },
+    ...(shared && { attempts: shared.attempts, revocations: shared.revocations }),
     log: (level, message, facts) => log[level](facts ?? {}, message),
   })
 }

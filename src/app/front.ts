@@ -14,11 +14,13 @@ import { cacheOperations } from '../pipeline/edge/cache.ts'
 import { tokenOperations } from '../pipeline/edge/tokens.ts'
 import { forward } from '../pipeline/forward.ts'
 import { createRouter } from '../pipeline/route.ts'
+import type { SharedAccess } from '../store/shared-access.ts'
 import { buildCache } from './cache.ts'
 
 export interface FrontParts {
   readonly access: Access
   readonly cluster: Cluster
+  readonly shared: SharedAccess | undefined
   readonly log: Logger
 }
 
@@ -29,7 +31,7 @@ export interface Front {
 }
 
 /** Rejects in words when the certificate or a setting cannot be used. */
-export async function buildFront(config: Config, { access, cluster, log }: FrontParts): Promise<Front> {
+export async function buildFront(config: Config, { access, cluster, shared, log }: FrontParts): Promise<Front> {
   const { listen } = config
   const listener = await createListener({ ...listen, cors: listen.cors.origins.length > 0, log })
   const addressOf = clientAddress(listen.trustedProxies)
@@ -66,7 +68,7 @@ export async function buildFront(config: Config, { access, cluster, log }: Front
     clientAddress: ({ raw }) => addressOf(raw.socket.remoteAddress ?? '', forwardedFor(raw.headers['x-forwarded-for'])),
     managerVersion: () => cluster.view.nodes().find(({ version }) => version !== undefined)?.version,
     authentication: async (instance) => {
-      const authenticate = await authentication(instance, access)
+      const authenticate = await authentication(instance, access, shared?.count)
       issue = tokenIssuer(instance, access)
       return authenticate
     },

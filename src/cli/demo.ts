@@ -29,7 +29,7 @@ export async function demo(options: DemoOptions): Promise<number> {
   try {
     const passwords = await makeUsers(join(folder, 'users'), options.userPassword)
     const config = await settings(folder, simulator, account, options)
-    return await run(config, (urls) => print(welcome(urls, passwords, options)))
+    return await run(config, { listening: (urls) => print(welcome(urls, passwords, options)) })
   } finally {
     await Promise.all([simulator.close(), rm(folder, { recursive: true, force: true })])
   }

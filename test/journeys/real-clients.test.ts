@@ -147,7 +147,7 @@ t.test('real clients', async (t) => {
   })
 
   await t.test('wait_for_complete travels to the node, pretty does not', async (t) => {
-    await call('GET', '/agents?limit=1&wait_for_complete&pretty')
+    await call('GET', '/agents?limit=1&wait_for_complete&pretty', { headers: { 'cache-control': 'no-cache' } })
     const url = simulator.seen.at(-1)?.url ?? ''
     t.match(url, /wait_for_complete/)
     t.notMatch(url, /pretty/)
@@ -176,9 +176,17 @@ t.test('real clients', async (t) => {
     }
   })
 
-  await t.test('the cache endpoints speak of a cache that is not there yet', async (t) => {
-    t.match(await data('GET', '/cache'), { all: [], groups: {} })
-    t.match(await data('DELETE', '/cache/nope'), { all: [], groups: {} })
-    t.match(await data('GET', '/cache/config'), { enabled: false, redisClient: false })
+  await t.test('the cache endpoints have the shapes of the real API', async (t) => {
+    await call('GET', '/agents/000')
+    const index = await data('GET', '/cache')
+    t.match(index, { all: [/^\/agents/], groups: { agents: Array } })
+    t.strictSame(Object.keys(await data('DELETE', '/cache/nope')), ['all', 'groups'], 'an unknown group is no error')
+    t.strictSame(await data('DELETE', '/cache'), { all: [], groups: {} })
+    t.match(await data('GET', '/cache/config'), {
+      debug: false,
+      defaultDuration: Number,
+      enabled: true,
+      redisClient: false,
+    })
   })
 })

@@ -1,10 +1,16 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
+import type { RedisStoreOptions } from '../../src/store/redis/index.ts'
 import { type RedisServer, startRedis } from '../redis.ts'
 import { entry, fill, markOf, served } from './contract.ts'
-import { eventually, replica, shortTimes, sleep } from './replicas.ts'
+import { replica as anyReplica, eventually, shortTimes as longer, sleep } from './replicas.ts'
 
 const server = await startRedis()
 t.teardown(() => server.close())
+
+/** A step is short here: how soon it is given up is what is held. */
+const shortTimes = { ...longer, command: 80 }
+const replica = (t: Test, redis: RedisServer, { times, ...more }: Partial<RedisStoreOptions> = {}) =>
+  anyReplica(t, redis, { ...more, times: { ...shortTimes, ...times } })
 
 async function timed<Value>(run: () => Promise<Value>): Promise<{ value: Value; took: number }> {
   const begin = performance.now()

@@ -45,9 +45,13 @@ export class Follower {
 
   constructor(options: FollowerOptions) {
     this.#options = options
-    const { subscriber, replica } = options
+    const { subscriber, replica, pulse } = options
+    const channels = [names.raised, names.settled, names.kept, names.to(replica)]
     const subscribe = () =>
-      void subscriber.subscribe(names.raised, names.settled, names.kept, names.to(replica)).catch(() => {})
+      void subscriber.subscribe(...channels).then(
+        () => pulse.beat(),
+        () => {},
+      )
     subscriber.on('message', (channel: string, text: string) => this.#hear(channel, text))
     // Again after each connection: what ioredis resubscribes by itself does not cover a first one that failed.
     subscriber.on('ready', subscribe)

@@ -81,6 +81,11 @@ export class Pulse {
     else if (this.#failures === 0) this.#doubt()
   }
 
+  /** A heartbeat out of turn: the subscriber is there, and near copies need not wait for the next one. */
+  beat(): void {
+    if (this.#up) setImmediate(() => void this.#once(false))
+  }
+
   /** A heartbeat came back over the subscriber: the lease runs from the moment it was sent. */
   returned(nonce: string): void {
     const sent = this.#sent.get(nonce)
