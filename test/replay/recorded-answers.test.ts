@@ -71,6 +71,11 @@ async function replay(exchange: Exchange): Promise<Outcome> {
   }
 }
 
+/** `pretty` is JSON by its name too (docs/contract-decisions.md). */
+function typeOf({ response }: Exchange): string | undefined {
+  return response.headers['content-type']?.replace('text/html', 'application/json')
+}
+
 function check(t: Test, exchange: Exchange, outcome: Outcome): void {
   const difference = differenceOf(exchange)
   const { response } = exchange
@@ -82,6 +87,7 @@ function check(t: Test, exchange: Exchange, outcome: Outcome): void {
     return
   }
   t.equal(outcome.status, response.status, `status; got ${outcome.text.slice(0, 200)}`)
+  t.equal(outcome.type, typeOf(exchange), 'content type')
   if (exchange.request.method === 'HEAD') return void t.equal(outcome.text, '')
   const wanted = json(response.body)
   if (wanted === undefined) t.equal(outcome.text, response.body, 'raw bytes')
