@@ -17,7 +17,7 @@ const table: Readonly<Record<string, Room>> = {
   collection: { rooms: [], packages: [], never: [...NETWORK, 'node:fs'] },
   layout: { rooms: ['collection'], packages: [], never: [...NETWORK, 'node:fs'] },
   auth: {
-    rooms: ['errors', 'pipeline/ports', 'catalogue'],
+    rooms: ['pipeline/ports'],
     packages: ['@node-rs/bcrypt', 'lru-cache', 'undici'],
     never: ['node:http', 'node:https', 'node:net'],
   },

@@ -2,12 +2,13 @@
  * Name and password of a request, decided. Clients send them with every request and bcrypt takes 50 ms, so what was
  * right is remembered for a minute as a keyed digest, and dropped at once when the line of the user changes.
  */
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import type { Attempts } from './attempts.ts'
 import type { BoundedQueue } from './bounded-queue.ts'
 import type { Clock } from './clock.ts'
+import { keyedDigest } from './keyed-digest.ts'
 import type { CheckPassword } from './passwords.ts'
 
 /** `after`: milliseconds until it is worth to come again. */
@@ -42,7 +43,7 @@ const wrong: Login = { ok: false, reason: 'wrong' }
 
 export class Logins {
   readonly #options: LoginOptions
-  readonly #key = randomBytes(32)
+  readonly #keyed = keyedDigest(randomBytes(32))
   readonly #remembered = new LRUCache<string, Remembered>({ max: USERS })
   readonly #underWay = new Map<string, Promise<Login>>()
   #heldBack = 0
@@ -56,7 +57,7 @@ export class Logins {
     if (name.length > LONGEST_NAME) return wrong
     const digest = this.#digest(name, password)
     // Forty parallel requests of one client are one attempt, not forty failures and forty hashes.
-    const key = `${address} ${digest.toString('base64')}`
+    const key = `${address} ${digest}`
     const underWay = this.#underWay.get(key)
     if (underWay !== undefined) return underWay
     // Before the memory is asked: a blocked address must not go on guessing at the speed of a digest.
@@ -68,7 +69,7 @@ export class Logins {
     return attempt
   }
 
-  async #attempt(address: string, name: string, password: string, digest: Buffer): Promise<Login> {
+  async #attempt(address: string, name: string, password: string, digest: string): Promise<Login> {
     const { attempts, check, clock } = this.#options
     const counted = await attempts.count(address, name)
     if (!counted.allowed) return { ok: false, reason: 'blocked', after: counted.after }
@@ -86,7 +87,7 @@ export class Logins {
     }
     if (!right) return wrong
     await attempts.right(address, name)
-    this.#remembered.set(name, { digest, standing, until: clock.elapsed() + KEPT })
+    this.#remembered.set(name, { digest: Buffer.from(digest), standing, until: clock.elapsed() + KEPT })
     return { ok: true }
   }
 
@@ -100,16 +101,14 @@ export class Logins {
     return this.#options.queue.run(check, known)
   }
 
-  #remembers(name: string, digest: Buffer): boolean {
+  #remembers(name: string, digest: string): boolean {
     const found = this.#remembered.get(name)
     if (found === undefined || found.until <= this.#options.clock.elapsed()) return false
-    return found.standing === this.#options.standing(name) && timingSafeEqual(found.digest, digest)
+    return found.standing === this.#options.standing(name) && timingSafeEqual(found.digest, Buffer.from(digest))
   }
 
   /** The length stands in front, else `a` + `bc` and `ab` + `c` were the same credentials. */
-  #digest(name: string, password: string): Buffer {
-    const length = Buffer.alloc(4)
-    length.writeUInt32BE(Buffer.byteLength(name))
-    return createHmac('sha256', this.#key).update(length).update(name).update(password).digest()
+  #digest(name: string, password: string): string {
+    return this.#keyed(Buffer.from(`${Buffer.byteLength(name)}:${name}${password}`))
   }
 }

@@ -8,11 +8,11 @@ export interface Addresses {
   readonly lookup: LookupFunction
 }
 
-/** Throws for a CIDR that cannot be read. An empty list allows every address. */
-export function readAddresses(cidrs: readonly string[]): Addresses {
+/** Addresses and CIDRs; throws for what is neither. An empty list allows every address. */
+export function readAddresses(ranges: readonly string[]): Addresses {
   const list = new BlockList()
-  for (const cidr of cidrs) add(list, cidr)
-  const allows = (address: string) => cidrs.length === 0 || list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
+  for (const range of ranges) add(list, range)
+  const allows = (address: string) => ranges.length === 0 || list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
   const lookup: LookupFunction = (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, found) => {
       if (error !== null) return callback(error, '')
@@ -27,13 +27,14 @@ export function readAddresses(cidrs: readonly string[]): Addresses {
 }
 
 /** Mapped forms are refused: `::ffff:10.0.0.0/8` reads as eight bits of IPv6 and lets the whole Internet in. */
-function add(list: BlockList, cidr: string): void {
-  const [network = '', bits = '', ...rest] = cidr.split('/')
+function add(list: BlockList, range: string): void {
+  const [network = '', prefix, ...rest] = range.split('/')
   const family = isIP(network)
   const most = family === 6 ? 128 : 32
+  const bits = prefix ?? String(most)
   const mapped = family === 6 && network.toLowerCase().includes('::ffff:')
   if (family === 0 || mapped || rest.length > 0 || !/^[0-9]{1,3}$/.test(bits) || Number(bits) > most) {
-    throw new Error(`cluster.addresses: ${cidr} is no CIDR; write it like 10.0.0.0/8 or fd00::/8`)
+    throw new Error(`cluster.addresses: ${range} is no CIDR; write it like 10.0.0.10, 10.0.0.0/8 or fd00::/8`)
   }
   list.addSubnet(network, Number(bits), family === 6 ? 'ipv6' : 'ipv4')
 }

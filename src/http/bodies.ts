@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { EdgeError } from '../errors.ts'
 import { typedFields } from './canonical.ts'
-import { bodyType } from './content-type.ts'
+import { bodyType, isEncoded } from './content-type.ts'
 import { parseParameters } from './parameters.ts'
 import { parseStrictJson } from './strict-json.ts'
 import { checkList, checkXml } from './upload.ts'
@@ -58,16 +58,11 @@ function plainType(request: FastifyRequest): string {
 export function checkBodyType(request: FastifyRequest, endpoint: Endpoint): void {
   const body = 'body' in endpoint ? endpoint.body : undefined
   if (body === undefined) {
-    if (isEncoded(request)) throw new EdgeError(607)
+    if (isEncoded(request.headers)) throw new EdgeError(607)
     return
   }
   const { headers } = request
   const bodyless = headers['content-type'] === undefined && Number(headers['content-length'] ?? 0) === 0
   if (endpoint.method !== 'POST' && bodyless && headers['transfer-encoding'] === undefined) return
   headers['content-type'] = bodyType(headers, body)
-}
-
-function isEncoded(request: FastifyRequest): boolean {
-  const encoding = request.headers['content-encoding']
-  return encoding !== undefined && encoding.toLowerCase() !== 'identity'
 }

@@ -18,12 +18,17 @@ const MEDIA_TYPE = /^([a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+)[ \t]*(?:;[ \t]*cha
 
 /** The media type, without parameters and in lower case; 607 or the record's own code where it may not stand here. */
 export function bodyType(headers: IncomingHttpHeaders, body: Body): string {
-  const encoding = headers['content-encoding']
-  if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') throw new EdgeError(607)
+  if (isEncoded(headers)) throw new EdgeError(607)
   const type = MEDIA_TYPE.exec(headers['content-type'] ?? '')?.[1]?.toLowerCase()
   if (type === undefined || !ACCEPTED.includes(type)) throw new EdgeError(607)
   const types: readonly string[] = body.types
   if (types.includes(type)) return type
   if (body.kind === 'upload' && body.wrongType === 804) throw new EdgeError(804, `. ${printable(type)}`)
   throw new EdgeError(607)
+}
+
+/** Is the body anything but plain bytes? Nothing is ever decompressed. */
+export function isEncoded(headers: IncomingHttpHeaders): boolean {
+  const encoding = headers['content-encoding']
+  return encoding !== undefined && encoding.trim().toLowerCase() !== 'identity'
 }

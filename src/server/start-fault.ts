@@ -4,6 +4,9 @@ import type { Config } from '../config.ts'
 type Place = Pick<Config['operations'], 'host' | 'port'>
 type Listening = { readonly listen: Place; readonly operations: Place }
 
+/** The demo reads no settings of the environment. */
+const demoOption = { listen: '--port', operations: '--operations-port' } as const
+
 /** `fault` is what was thrown; `config` tells which setting an address belongs to. */
 export function startFault(fault: unknown, config: Listening): string {
   const { code, port, address, message } = fault as { code?: string; port?: number; address?: string; message?: string }
@@ -11,7 +14,7 @@ export function startFault(fault: unknown, config: Listening): string {
   const where = `${which}.port: ${address ?? config[which].host}:${port ?? config[which].port}`
   switch (code) {
     case 'EADDRINUSE':
-      return `${where} is taken; stop the process that listens there, or choose another port (${variable(which, 'PORT')})`
+      return `${where} is taken; stop the process that listens there, or choose another port (${variable(which, 'PORT')}, or demo ${demoOption[which]})`
     case 'EACCES':
       if (port !== undefined) return `${where} may not be used by this user; choose a port above 1023`
       break

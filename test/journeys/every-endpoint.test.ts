@@ -55,11 +55,18 @@ const byName: Readonly<Record<string, string>> = {
 /** Where one sample does not suit all endpoints. */
 const pathsOf: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'GET /agents/:agent_id/config/:component/:configuration': { component: 'agent', configuration: 'client' },
+  'PUT /agents/:agent_name': { agent_name: 'by-name' },
+  'PUT /agents/groups/:group_id': { group_id: 'fresh' },
+  'DELETE /agents/groups/:group_id': { group_id: 'fresh' },
 }
 
 /** What the cluster has nothing of, and says so in its own way. */
 const otherErrors: Readonly<Record<string, number>> = {
   'GET /agents/:agent_id/upgrade_result': 3021,
+  'PUT /agents/:agent_id/upgrade': 1718,
+  'DELETE /agents': 1729,
+  'DELETE /agents/:agent_id/group/:group_id': 1745,
+  'DELETE /cluster/:node_id/files': 1906,
 }
 
 const bodies: Readonly<Record<string, unknown>> = {
@@ -68,6 +75,13 @@ const bodies: Readonly<Record<string, unknown>> = {
   'POST /agents/insert': { name: 'inserted', ip: '10.9.9.8', id: '77', key: 'a'.repeat(64) },
   'POST /agents/restart': { ids: ['1', '002'] },
   'POST /agents/group/:group_id': { ids: ['2'] },
+}
+
+/** What the node must see where ids are padded. */
+const seenBodies: Readonly<Record<string, unknown>> = {
+  'POST /agents/insert': { name: 'inserted', ip: '10.9.9.8', id: '077', key: 'a'.repeat(64) },
+  'POST /agents/restart': { ids: ['001', '002'] },
+  'POST /agents/group/:group_id': { ids: ['002'] },
 }
 
 function idOf(endpoint: Endpoint): string {
@@ -143,10 +157,12 @@ t.test('every endpoint goes to its node, under its path, with its parameters', a
   })
 
   const remote = catalogue.filter((endpoint) => endpoint.target.kind !== 'edge')
-  // Reads first: writes take the agents and groups away that they read.
+  // Reads first, and what is removed last: it would be missing in what follows.
   const ordered = [
     ...remote.filter(({ method }) => method === 'GET'),
-    ...remote.filter(({ method }) => method !== 'GET'),
+    ...remote.filter(({ method }) => method === 'POST' || method === 'PUT'),
+    ...remote.filter(({ method, permission }) => method === 'DELETE' && permission !== 'agents:delete'),
+    ...remote.filter(({ permission }) => permission === 'agents:delete'),
   ]
   for (const endpoint of ordered) {
     await t.test(idOf(endpoint), async (t) => {
@@ -159,7 +175,15 @@ t.test('every endpoint goes to its node, under its path, with its parameters', a
       t.strictSame(Object.fromEntries(url.searchParams), seen, 'the right parameters')
       if (endpoint.method === 'GET') t.equal(call?.headers['x-apicache-bypass'], '1')
       t.equal(call?.headers['x-request-id'] !== undefined, true)
+      if (bodies[idOf(endpoint)] !== undefined)
+        t.strictSame(
+          JSON.parse(call?.body ?? ''),
+          seenBodies[idOf(endpoint)] ?? bodies[idOf(endpoint)],
+          'the right body',
+        )
       t.ok(answer.status === 200 || answer.status === 404, `${answer.status} ${answer.text.slice(0, 200)}`)
+      if (endpoint.method !== 'GET')
+        t.equal(JSON.parse(answer.text).error, otherErrors[idOf(endpoint)] ?? 0, answer.text.slice(0, 200))
     })
     if (endpoint.method !== 'GET') continue
     await t.test(`${idOf(endpoint)} without filters`, async (t) => {

@@ -24,7 +24,7 @@ t.test('a node that does not answer', async (t) => {
   const simulator = await startSimulator({ workers: 2, agents: 10, username: 'edge', password: 'only-for-tests' })
   const edge = await startEdge({
     nodes: simulator.nodes,
-    settings: { cluster: { limits: { timeout: '2s', slowTimeout: '4s' } } },
+    settings: { cache: { enabled: false }, cluster: { limits: { timeout: '2s', slowTimeout: '4s' } } },
   })
   t.teardown(async () => {
     await edge.close()
@@ -86,7 +86,7 @@ t.test('a node that answers wrongly', async (t) => {
   const simulator = await startSimulator({ workers: 1, agents: 10, username: 'edge', password: 'only-for-tests' })
   const edge = await startEdge({
     nodes: simulator.nodes,
-    settings: { cluster: { limits: { timeout: '1s', slowTimeout: '2s' } } },
+    settings: { cache: { enabled: false }, cluster: { limits: { timeout: '1s', slowTimeout: '2s' } } },
   })
   t.teardown(async () => {
     await edge.close()

@@ -103,7 +103,14 @@ t.test('what is published runs, and holds nothing else', async (t) => {
     }),
   )
   const names: string[] = packed.files.map((file: { path: string }) => file.path)
-  for (const name of ['dist/cli.js', 'config/default.yaml', 'LICENSE', 'README.md', 'CHANGELOG.md'])
+  for (const name of [
+    'dist/cli.js',
+    'config/default.yaml',
+    'LICENSE',
+    'README.md',
+    'CHANGELOG.md',
+    'docs/contract-decisions.md',
+  ])
     t.ok(names.includes(name), name)
   t.strictSame(
     names.filter((name) => /^(?:src|test|\.)/.test(name)),
@@ -158,6 +165,17 @@ t.test('the examples around the edge are well-formed and agree', async (t) => {
   const compose = parse(readFileSync('config/compose.yaml', 'utf8'), { merge: true })
   t.strictSame(Object.keys(compose.services), ['edge-1', 'edge-2', 'redis', 'balancer'])
   t.match(compose.services['edge-1'], { read_only: true, cap_drop: ['ALL'] })
+  const { volumes, secrets, environment } = compose.services['edge-1']
+  const there = [
+    ...volumes.map((volume: string) => volume.split(':')[1]),
+    ...secrets.map((name: string) => `/run/secrets/${name}`),
+  ]
+  const { listen, ...settings } = parse(readFileSync('config/edge.example.yaml', 'utf8'))
+  t.ok(listen.tls, 'which the balancer takes over')
+  const named = JSON.stringify(settings).match(/\/(?:etc\/edge|run\/secrets)\/[\w.-]+/g) ?? []
+  t.ok(named.length > 3)
+  for (const file of named) t.ok(there.includes(file), `${file} is in the container`)
+  t.equal(environment, undefined, 'nothing stands beside the file of settings')
   const haproxy = readFileSync('config/haproxy.cfg', 'utf8')
   for (const name of ['edge-1', 'edge-2']) t.match(haproxy, `server ${name} ${name}:55000`)
   t.match(haproxy, 'uri /readyz')

@@ -1,11 +1,16 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { catalogue } from '../../src/catalogue/index.ts'
-import { createPrepare, type Prepared } from '../../src/pipeline/cache/prepare.ts'
+import { createPrepare, type Prepared, type PrepareOptions } from '../../src/pipeline/cache/prepare.ts'
 import type { Ask } from '../../src/pipeline/ports.ts'
-import { ask, caller, recordOf } from './asks.ts'
+import { ask, caller, durations, recordOf } from './asks.ts'
 
-const prepare = createPrepare({ secret: 'secret', policy: '1' }, () => 'm')
+const options: PrepareOptions = {
+  key: { secret: 'secret', policy: '1' },
+  master: () => 'm',
+  durationsOf: () => durations,
+}
+const prepare = createPrepare(options)
 
 function prepared(given: Ask, by = prepare): Prepared {
   const result = by(given)
@@ -98,14 +103,14 @@ t.test('the key knows rights only where the answer does', async (t) => {
     { numRuns: 100 },
   )
   t.equal(of(['a', 'b']).key, of(['b', 'a', 'b']).key, 'in whatever order')
-  const later = createPrepare({ secret: 'secret', policy: '2' }, () => 'm')
+  const later = createPrepare({ ...options, key: { secret: 'secret', policy: '2' } })
   t.not(of([]).key, prepared(ask('', { endpoint, caller: { ...caller, permissions: [] } }), later).key, 'other policy')
   t.notMatch(of(['agents:read']).listed.scope, /agents/, 'what is shown is a digest')
   t.equal(prepared(ask('GET /agents')).listed.scope, 'everyone')
 })
 
 t.test('nobody without the secret can tell a key', async (t) => {
-  const other = createPrepare({ secret: 'another', policy: '1' }, () => 'm')
+  const other = createPrepare({ ...options, key: { secret: 'another', policy: '1' } })
   t.not(prepared(ask('GET /agents'), other).key, keyOf(ask('GET /agents')))
 })
 
@@ -124,6 +129,14 @@ t.test('what is never kept has no key', async (t) => {
   t.match(prepare(ask('GET /cluster/config')), 'cluster key')
   t.match(prepare(ask('GET /rules/files', { query: { download: 'x.xml' } })), 'file')
   t.match(prepare(ask('', { endpoint: { ...agents, secret: 'possible' } })), 'secret', 'whatever the record says')
+  const durationsOf = (group: string, path: string) => ({
+    ...durations,
+    keepFor: group === 'rules' || path === '/agents' ? 0 : 1,
+  })
+  const some = createPrepare({ ...options, durationsOf })
+  t.match(some(ask('GET /rules')), 'duration', 'as the settings say, by group')
+  t.match(some(ask('GET /agents')), 'duration', 'or by path')
+  t.type(some(ask('GET /agents/groups')), 'object')
   for (const endpoint of catalogue) {
     if (endpoint.secret !== 'none' || endpoint.method !== 'GET') {
       t.type(prepare(ask('', { endpoint })), 'string', `${endpoint.method} ${endpoint.path}`)
@@ -140,7 +153,7 @@ t.test('what is remembered of a URL never stands for another request', async (t)
   const of = (id: string) => keyOf(ask('GET /agents/:agent_id', { query, params: { agent_id: id } }))
   t.not(of('001'), of('002'))
   let master = 'm1'
-  const moving = createPrepare({ secret: 'secret', policy: '1' }, () => master)
+  const moving = createPrepare({ ...options, master: () => master })
   const info = ask('GET /manager/info', { query, params })
   t.ok(prepared(info, moving).tags.includes('node:m1'))
   master = 'm2'

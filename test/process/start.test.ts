@@ -95,7 +95,10 @@ t.test('what only a start finds out: one line with what to do, code 1', async (t
   t.teardown(() => taken.close())
   const { port } = taken.address() as { port: number }
   const rows = {
-    'port taken': [{ listen: { port } }, /listen\.port: 127\.0\.0\.1:\d+ is taken; .*\(EDGE_LISTEN_PORT\)/],
+    'port taken': [
+      { listen: { port } },
+      /listen\.port: 127\.0\.0\.1:\d+ is taken; .*\(EDGE_LISTEN_PORT, or demo --port\)/,
+    ],
     'a users file that is none': [{ access: { users: 'bad.crt' } }, /users file \S+bad\.crt: line 1: no colon/],
   } as const
   for (const [name, [change, message]] of Object.entries(rows)) {
@@ -113,7 +116,7 @@ t.test('what a start says', async (t) => {
   const rows = [
     [
       { code: 'EADDRINUSE', port: 55_001, address: '127.0.0.1' },
-      'operations.port: 127.0.0.1:55001 is taken; stop the process that listens there, or choose another port (EDGE_OPERATIONS_PORT)',
+      'operations.port: 127.0.0.1:55001 is taken; stop the process that listens there, or choose another port (EDGE_OPERATIONS_PORT, or demo --operations-port)',
     ],
     [
       { code: 'EACCES', port: 443, address: '0.0.0.0' },

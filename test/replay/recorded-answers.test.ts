@@ -23,7 +23,12 @@ const pending = (async () => {
   const node = new ReplayNode(nodes)
   const edge = await startEdge({
     nodes: [{ name: 'master', type: 'master', url: await node.listen() }],
-    settings: { listen: { limits: { upload: '1MiB' } }, access: { limits: { requests: 100_000, failedLogins: 1000 } } },
+    settings: {
+      // Each answer is to come from the node.
+      cache: { enabled: false },
+      listen: { limits: { upload: '1MiB' } },
+      access: { limits: { requests: 100_000, failedLogins: 1000 } },
+    },
   })
   // A client of its own, since `fetch` would fold paths such as `//`.
   return { node, edge, client: new Client(edge.url) }
@@ -71,6 +76,11 @@ async function replay(exchange: Exchange): Promise<Outcome> {
   }
 }
 
+/** `pretty` is JSON by its name too (docs/contract-decisions.md). */
+function typeOf({ response }: Exchange): string | undefined {
+  return response.headers['content-type']?.replace('text/html', 'application/json')
+}
+
 function check(t: Test, exchange: Exchange, outcome: Outcome): void {
   const difference = differenceOf(exchange)
   const { response } = exchange
@@ -82,6 +92,7 @@ function check(t: Test, exchange: Exchange, outcome: Outcome): void {
     return
   }
   t.equal(outcome.status, response.status, `status; got ${outcome.text.slice(0, 200)}`)
+  t.equal(outcome.type, typeOf(exchange), 'content type')
   if (exchange.request.method === 'HEAD') return void t.equal(outcome.text, '')
   const wanted = json(response.body)
   if (wanted === undefined) t.equal(outcome.text, response.body, 'raw bytes')

@@ -47,7 +47,7 @@ export function createCache(options: CacheOptions): CacheStages {
   const { store, master, timeout, slowTimeout, durationsOf, spare } = options
   const clock = options.clock ?? (() => performance.now())
   const copied = copiedData({ period: options.copying ?? TWO_ROUNDS, clock })
-  const prepare = createPrepare(options.key, master)
+  const prepare = createPrepare({ key: options.key, master, durationsOf })
   const patience = ({ endpoint }: Ask) => (endpoint.slow ? slowTimeout : timeout) + GRACE
   return {
     prepare,

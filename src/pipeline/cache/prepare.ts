@@ -3,6 +3,7 @@ import type { Tag } from '../../catalogue/endpoint.ts'
 import { namesSecret } from '../../catalogue/secret.ts'
 import type { Listed } from '../kept.ts'
 import type { Ask } from '../ports.ts'
+import type { FillPorts } from './fill.ts'
 import { canonical, type KeySettings, keyOf, keyText, urlOf } from './key.ts'
 import { type Plan, planOf } from './plan.ts'
 
@@ -24,7 +25,14 @@ interface Known {
   readonly master: string
 }
 
-export function createPrepare(settings: KeySettings, master: () => string): Prepare {
+export interface PrepareOptions {
+  readonly key: KeySettings
+  /** Name of the master. */
+  readonly master: () => string
+  readonly durationsOf: FillPorts['durationsOf']
+}
+
+export function createPrepare({ key, master, durationsOf }: PrepareOptions): Prepare {
   // Requests of one URL share the very objects of its values, and a hit must not pay for an HMAC again.
   const known = new WeakMap<Ask['query'], Known>()
   return (ask) => {
@@ -36,7 +44,8 @@ export function createPrepare(settings: KeySettings, master: () => string): Prep
     if (typeof plan === 'string') return plan
     if (plan.rawWhen !== undefined && Object.hasOwn(query, plan.rawWhen)) return 'a file passes through'
     if (namesSecret(endpoint, query)) return 'it names a field that holds a secret'
-    const prepared = prepare(ask, plan, settings, name)
+    if (durationsOf(plan.group, endpoint.path).keepFor <= 0) return 'its duration is set to nothing'
+    const prepared = prepare(ask, plan, key, name)
     if (plan.scope === 'everyone') known.set(query, { prepared, endpoint, params, master: name })
     return prepared
   }

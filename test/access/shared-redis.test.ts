@@ -1,0 +1,53 @@
+import t, { type Test } from 'tap'
+import type { RedisPlace } from '../../src/store/redis/index.ts'
+import { createSharedAccess } from '../../src/store/shared-access.ts'
+import { startCluster, startSentinels } from '../redis.ts'
+import { soon } from './edge.ts'
+
+const issuer = 'manager-edge'
+
+async function replicaOf(t: Test, redis: RedisPlace) {
+  const shared = createSharedAccess({ redis, times: { command: 500 }, failures: 2, log: () => {} })
+  t.teardown(() => shared.stop())
+  await shared.start()
+  return shared
+}
+
+/** A user's tokens, as each replica sees them. */
+const token = (subject: string) => ({ issuer, subject, jti: 'one', issuedAt: Date.now() - 1000 })
+
+t.test('a Redis Cluster: each step finds its keys on one node', async (t) => {
+  const cluster = await startCluster()
+  t.teardown(() => cluster.close())
+  const place = { cluster: cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port })) }
+  const [a, b] = [await replicaOf(t, place), await replicaOf(t, place)]
+  t.notOk(a.away() || b.away())
+  await a.revocations.revokeUpTo(issuer, 'bob', Date.now(), Date.now() + 60_000)
+  await soon(() => b.revocations.isRevoked(token('bob')))
+  t.match(await a.attempts.count('10.0.0.1', 'bob'), { allowed: true })
+  t.match(await b.attempts.count('10.0.0.1', 'bob'), { allowed: true })
+  t.match(await a.attempts.count('10.0.0.1', 'bob'), { allowed: false })
+  await soon(() => a.replicas() === 2)
+  for (let turn = 0; turn < 10; turn++) a.count('caller', 60_000, 10)
+  await soon(() => b.count('caller', 60_000, 10).count > 10)
+})
+
+t.test('a fail-over that loses what was written last: those who know tell it again', async (t) => {
+  const sentinels = await startSentinels()
+  t.teardown(() => sentinels.close())
+  const place = { sentinels: sentinels.sentinels, name: sentinels.name }
+  const [a, b] = [await replicaOf(t, place), await replicaOf(t, place)]
+  // The replica stands still, so that it never gets what follows.
+  sentinels.replica.pause()
+  await a.revocations.revokeUpTo(issuer, 'bob', Date.now(), Date.now() + 60_000)
+  await soon(() => b.revocations.isRevoked(token('bob')))
+  await sentinels.primary.kill()
+  sentinels.replica.resume()
+  await sentinels.failedOver()
+  const client = sentinels.replica.client()
+  for (let turn = 0; turn < 200 && (await client.exists('edge:{a}:revoked')) === 0; turn++) {
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  const later = await replicaOf(t, place)
+  t.ok(await later.revocations.isRevoked(token('bob')))
+})
