@@ -62,7 +62,7 @@ export class Pulse {
   async start(): Promise<void> {
     const { elapsed, times } = this.#options
     const until = elapsed() + times.slow
-    while (!this.#closed && !(await this.#once(true)) && elapsed() < until) {
+    while (!this.#closed && !(await this.#once()) && elapsed() < until) {
       await new Promise((resolve) => setTimeout(resolve, 10))
     }
     if (!this.#up) this.#lose()
@@ -83,7 +83,7 @@ export class Pulse {
 
   /** A heartbeat out of turn: the subscriber is there, and near copies need not wait for the next one. */
   beat(): void {
-    if (this.#up) setImmediate(() => void this.#once(false))
+    void (this.#beating ?? Promise.resolve()).then(() => this.#once())
   }
 
   /** A heartbeat came back over the subscriber: the lease runs from the moment it was sent. */
@@ -113,21 +113,21 @@ export class Pulse {
     if (this.#closed) return
     const { times } = this.#options
     this.#timer = setTimeout(
-      () => void this.#once(false).then(() => this.#next()),
+      () => void this.#once().then(() => this.#next()),
       this.#up ? times.heartbeat : times.probe,
     )
     this.#timer.unref()
   }
 
   /** One heartbeat at a time. */
-  #once(first: boolean): Promise<boolean> {
-    this.#beating ??= this.#beat(first).finally(() => {
+  #once(): Promise<boolean> {
+    this.#beating ??= this.#beat().finally(() => {
       this.#beating = undefined
     })
     return this.#beating
   }
 
-  async #beat(first: boolean): Promise<boolean> {
+  async #beat(): Promise<boolean> {
     const { times, link, elapsed, onSilence } = this.#options
     const reply = await this.#send(times.lease)
     if (this.#closed) return false
@@ -137,7 +137,7 @@ export class Pulse {
       return false
     }
     this.#failures = 0
-    if (!this.#up) await this.#return(first)
+    if (!this.#up) await this.#return()
     else if (elapsed() - this.#heardAt > times.lease + times.stuck) {
       this.#heardAt = elapsed()
       onSilence()
@@ -148,7 +148,7 @@ export class Pulse {
   #doubt(): void {
     this.#failures += 1
     // Not joined to a heartbeat that is about to end.
-    setImmediate(() => void this.#once(false))
+    setImmediate(() => void this.#once())
   }
 
   #send(lease: number): Promise<Reply<unknown>> {
@@ -169,10 +169,10 @@ export class Pulse {
    * Others may have acknowledged writes that they could not write down: they get one lease to do so. Whoever never
    * missed Redis since its start has nothing to wait for.
    */
-  async #return(first: boolean): Promise<void> {
+  async #return(): Promise<void> {
     const { elapsed, times, onEvent, restore } = this.#options
     if (!(await restore())) return
-    if (!first || this.#lostAt !== undefined) {
+    if (this.#lostAt !== undefined) {
       this.#trustedFrom = elapsed() + times.lease
       onEvent('returned')
     }
