@@ -1,12 +1,16 @@
 /** One replica of the real edge as a process, with something left out of its store where the test plants that. */
 import { register } from 'node:module'
 import { Writable } from 'node:stream'
+import type * as App from '../../src/app.ts'
+import type * as Settings from '../../src/config.ts'
+import { edgeModule } from './built.ts'
 import { isPlanted } from './planted.ts'
 
 const [file = '', fault = ''] = process.argv.slice(2)
 if (isPlanted(fault)) plant()
 // After the hook, or the real store would be there already.
-const [{ buildEdge }, { loadConfig }] = await Promise.all([import('../../src/app.ts'), import('../../src/config.ts')])
+const { buildEdge } = (await import(edgeModule('app'))) as typeof App
+const { loadConfig } = (await import(edgeModule('config'))) as typeof Settings
 const loaded = await loadConfig({ file, env: {} })
 if (!loaded.ok) throw new Error(loaded.faults.join('\n'))
 const silent = new Writable({ write: (_line, _encoding, done) => done() })
@@ -19,7 +23,7 @@ process.send?.('ready')
 function plant(): void {
   const other = new URL('./planted-store.ts', import.meta.url).href
   const hook = `export async function resolve(specifier, context, next) {
-    const here = /\\/src\\/app\\b/.test(context.parentURL ?? '') && /\\/store\\/redis\\/index\\.[jt]s$/.test(specifier)
+    const here = /\\/(src|dist)\\/app\\b/.test(context.parentURL ?? '') && /\\/store\\/redis\\/index\\.[jt]s$/.test(specifier)
     return next(here ? ${JSON.stringify(other)} : specifier, context)
   }`
   register(`data:text/javascript,${encodeURIComponent(hook)}`)
