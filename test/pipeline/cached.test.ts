@@ -147,8 +147,14 @@ t.test('when nodes fail, what is kept stands in within its bound', async (t) => 
   const stale = await read(one())
   t.equal(bodyOf(stale).data, 1)
   t.match(statusOf(stale), { fwd: 'stale', detail: 'stale-if-error', ttl: -29_000 })
+  const calls = nodes.calls
+  t.match(statusOf(await read(one())), { hit: true, detail: 'stale-if-error' })
+  t.equal(nodes.calls, calls, 'for a moment nobody asks again')
+  clock.pass(1000)
   nodes.says = () => answer({ error: 3012, message: 'cluster is not running' })
   t.equal(bodyOf(await read(one())).data, 1, 'also for what the framework cannot do now')
+  t.equal(nodes.calls, calls + 1)
+  clock.pass(1000)
   nodes.says = () => answer({ error: 1701, message: 'Agent does not exist' })
   t.equal(bodyOf(await read(one())).error, 1701, 'not for what it knows')
   nodes.says = () => {
@@ -160,6 +166,20 @@ t.test('when nodes fail, what is kept stands in within its bound', async (t) => 
   }
   clock.pass(31_000)
   await t.rejects(read(one()), { code: 920 }, 'not beyond the bound')
+})
+
+t.test('a fetch behind a stale answer that fails is not tried again at once', async (t) => {
+  const { read, nodes, clock } = replica()
+  await read(one())
+  nodes.says = () => {
+    throw new EdgeError(920)
+  }
+  clock.pass(1100)
+  for (let time = 0; time < 10; time += 1) {
+    t.match(statusOf(await read(one())), { hit: true, detail: 'stale-while-revalidate' })
+    await settle()
+  }
+  t.equal(nodes.calls, 2)
 })
 
 t.test('a write while nodes fail leaves nothing to stand in', async (t) => {

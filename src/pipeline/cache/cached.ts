@@ -48,7 +48,10 @@ function present(ports: CachedPorts, fills: Fills, request: Request, { answer }:
     void fills.background(request)
     return served(answer, { hit: true, detail: 'stale-while-revalidate' })
   }
-  return orStale(ports.store, fills, request)
+  // Nodes that just failed are not waited for by each who asks: one of them tries again in a moment.
+  return (
+    (fills.failedLately(request) ? standIn(answer, { hit: true }) : undefined) ?? orStale(ports.store, fills, request)
+  )
 }
 
 /** A node that fails is no reason to answer nothing, while what is kept is of the same data and within its bound. */
@@ -67,9 +70,13 @@ async function orStale(store: AnswerStore, fills: Fills, request: Request): Prom
 /** Looked at again: a write may have been acknowledged while the nodes were asked. */
 async function staleAnswer(store: AnswerStore, { prepared }: Request): Promise<Answer | undefined> {
   const look = await store.look(prepared.key, prepared.tags)
-  if (look.kind !== 'present' || look.mark.fenced) return undefined
-  const { age, keepFor, staleIfError } = look.answer
-  return age < keepFor + staleIfError ? served(look.answer, { fwd: 'stale', detail: 'stale-if-error' }) : undefined
+  return look.kind === 'present' && !look.mark.fenced ? standIn(look.answer, { fwd: 'stale' }) : undefined
+}
+
+/** The stale answer, within its bound. */
+function standIn(answer: KeptAnswer, how: CacheStatus): Answer | undefined {
+  const { age, keepFor, staleIfError } = answer
+  return age < keepFor + staleIfError ? served(answer, { ...how, detail: 'stale-if-error' }) : undefined
 }
 
 function served(answer: KeptAnswer, how: CacheStatus): Answer {

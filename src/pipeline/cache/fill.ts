@@ -6,8 +6,9 @@ import type { CacheGroup } from '../../catalogue/endpoint.ts'
 import type { AnswerStore, KeptAnswer, Look, Mark } from '../kept.ts'
 import type { Answer, Ask, CacheStatus, Handle } from '../ports.ts'
 import type { CopiedData } from './copied.ts'
+import { type Failures, failures } from './failures.ts'
 import { Flights, type Shared } from './flights.ts'
-import { etagOf, isStorable } from './outcome.ts'
+import { etagOf, isNodeFailure, isStorable, isTransient } from './outcome.ts'
 import type { Prepared } from './prepare.ts'
 
 /** Milliseconds: fresh, and after that served while it is fetched anew, or when nodes fail. */
@@ -45,8 +46,10 @@ export interface Request {
 export interface Fills {
   /** Joins any flight of the same mark. */
   filled(request: Request): Promise<Filled>
-  /** The same, with nobody waiting. Never rejects. */
+  /** The same, with nobody waiting; nothing where it failed a moment ago. Never rejects. */
   background(request: Request): Promise<void>
+  /** Did nodes fail to answer this a moment ago? */
+  failedLately(request: Request): boolean
   /** Joins only a flight that begins from now on; `keep`: what comes of it may be kept. */
   live(request: Request, keep: boolean): Promise<Filled>
 }
@@ -61,18 +64,33 @@ export function createFills(ports: FillPorts, next: Handle): Fills {
     // Without a time limit nothing would ever end it.
     lasting: lasting && !request.ask.waitForComplete,
   })
-  const fill = (request: Request) => work(request, (own) => fillOnce(ports, next, own), true)
+  const failed = failures(ports.clock)
+  const fill = (request: Request) => work(request, (own) => noting(failed, own, fillOnce(ports, next, own)), true)
+  const failedLately = ({ prepared }: Request) => failed.lately(prepared.key)
   return {
+    failedLately,
     filled: async (request) =>
       told(await flights.join(idOf(request, 'of its mark'), request.ask.signal, fill(request))),
-    background: (request) => {
+    background: async (request) => {
+      if (failedLately(request)) return
       const limited = { ...request, ask: { ...request.ask, waitForComplete: false } }
-      return flights.background(idOf(limited, 'of its mark'), fill(limited))
+      await flights.background(idOf(limited, 'of its mark'), fill(limited))
     },
     live: async (request, keep) => {
       const run = async (own: Request) => fetch(ports, next, own, keep ? await lookFor(ports, own) : own.look)
       return told(await flights.next(idOf(request, 'live'), request.ask.signal, work(request, run, keep)))
     },
+  }
+}
+
+async function noting(failed: Failures, { prepared }: Request, filling: Promise<Filled>): Promise<Filled> {
+  try {
+    const filled = await filling
+    if (isTransient(filled.answer)) failed.note(prepared.key)
+    return filled
+  } catch (fault) {
+    if (isNodeFailure(fault)) failed.note(prepared.key)
+    throw fault
   }
 }
 
