@@ -56,6 +56,7 @@ export function createSharedAccess(options: SharedAccessOptions): SharedAccess {
     },
     reopen: () => link.reconnect(),
   })
+  link.client.on('ready', pulse.doubt)
   const attempts = sharedAttempts({ prepare, failures, digest, pulse, clock })
   const count = sharedCounts({ prepare, digest, pulse, elapsed: () => clock.elapsed() })
   const connected = () =>

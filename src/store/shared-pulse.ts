@@ -56,6 +56,8 @@ export interface Pulse {
   away(): boolean
   /** The first beats, until everything is heard; resolves also where Redis is away. */
   start(): Promise<void>
+  /** Another server may stand behind the connection: at the next beat everything known is told again. */
+  doubt(): void
   stop(): void
 }
 
@@ -69,11 +71,12 @@ export interface PulseOptions {
 export function createPulse({ prepare, hear, reopen }: PulseOptions): Pulse {
   const run = prepare(BEAT)
   const id = randomUUID()
-  const state = { born: '', last: '0', replicas: 1, away: true, missed: 0, stopped: false }
+  const state = { born: '', last: '0', replicas: 1, away: true, doubted: true, missed: 0, stopped: false }
   let timer: NodeJS.Timeout | undefined
 
   async function beat(): Promise<void> {
-    const again = state.away
+    const again = state.doubted
+    state.doubted = false
     const reply = (await run(KEYS, [id, SILENT, randomUUID(), state.born, state.last, AT_ONCE])) as Reply
     const [born, replicas, now, news, blocked] = reply
     const forgotten = again || born !== state.born
@@ -91,6 +94,7 @@ export function createPulse({ prepare, hear, reopen }: PulseOptions): Pulse {
       await beat()
     } catch {
       state.away = true
+      state.doubted = true
       state.missed += 1
       if (state.missed % STUCK === 0) reopen()
     }
@@ -103,6 +107,9 @@ export function createPulse({ prepare, hear, reopen }: PulseOptions): Pulse {
     replicas: () => state.replicas,
     away: () => state.away,
     start: tick,
+    doubt() {
+      state.doubted = true
+    },
     stop() {
       state.stopped = true
       clearTimeout(timer)
