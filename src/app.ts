@@ -6,6 +6,7 @@ import { type DestinationStream, type Logger, pino } from 'pino'
 import { buildAccess } from './app/access.ts'
 import { buildCluster } from './app/cluster.ts'
 import { buildFront } from './app/front.ts'
+import { version } from './app/package.ts'
 import { checkCatalogue } from './catalogue/check.ts'
 import { catalogue } from './catalogue/index.ts'
 import type { Cluster } from './cluster/index.ts'
@@ -46,7 +47,7 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
     const reasons = [...(draining ? ['draining'] : []), ...(reachable(cluster) ? [] : ['no node is available'])]
     return { ok: reasons.length === 0, reasons }
   }
-  const operations = createOperations({ ready, openApi: openApiDocument(catalogue), log })
+  const operations = createOperations({ ready, openApi: openApiDocument(catalogue, { version }), log })
 
   const close = async (): Promise<void> => {
     await Promise.all([app.close(), operations.close(), access.close(), cluster.close()])
