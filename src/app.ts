@@ -6,6 +6,7 @@ import { type DestinationStream, type Logger, pino } from 'pino'
 import { buildAccess } from './app/access.ts'
 import { buildCluster } from './app/cluster.ts'
 import { buildFront } from './app/front.ts'
+import { version } from './app/package.ts'
 import { buildShared } from './app/shared.ts'
 import { followRoles } from './auth/follow-roles.ts'
 import { checkCatalogue } from './catalogue/check.ts'
@@ -51,7 +52,7 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
     const reasons = [...(draining ? ['draining'] : []), ...(reachable(cluster) ? [] : ['no node is available'])]
     return { ok: reasons.length === 0, reasons }
   }
-  const operations = createOperations({ ready, openApi: openApiDocument(catalogue), log })
+  const operations = createOperations({ ready, openApi: openApiDocument(catalogue, { version }), log })
 
   let followed: { close(): void } | undefined
   const follow = async (): Promise<void> => {

@@ -1,15 +1,10 @@
 #!/usr/bin/env node
 /** The command line: runs one command, and turns what went wrong into one line and an exit code. */
-import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
+import { description, version } from './app/package.ts'
 import { commands } from './cli/commands.ts'
 import { CommandError, complain } from './cli/terminal.ts'
 import { exitCodes } from './server/exit-codes.ts'
-
-const { version, description } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
-  version: string
-  description: string
-}
 
 const program = new Command('manager-edge')
   .description(description)
@@ -17,6 +12,8 @@ const program = new Command('manager-edge')
   .showHelpAfterError('(--help shows what there is)')
 for (const command of commands(version)) program.addCommand(command)
 throwInsteadOfExit(program)
+// `manager-edge routes | head`: the reader has seen enough, which is no fault.
+process.stdout.on('error', (fault: NodeJS.ErrnoException) => process.exit(fault.code === 'EPIPE' ? 0 : 1))
 
 try {
   await program.parseAsync()

@@ -6,18 +6,18 @@ import { envelopeSchemas, responsesOf, sharedResponses } from './openapi/respons
 
 export interface OpenApiOptions {
   /** Version of the edge. */
-  readonly version?: string
+  readonly version: string
   /** Base address of the API; default `/`. */
   readonly server?: string
 }
 
 /** The catalogue as an OpenAPI 3.1 document, ready to be written as JSON. */
-export function openApiDocument(catalogue: readonly Endpoint[], options: OpenApiOptions = {}): object {
+export function openApiDocument(catalogue: readonly Endpoint[], options: OpenApiOptions): object {
   return {
     openapi: '3.1.0',
     info: {
       title: 'Manager Edge',
-      version: options.version ?? '0.1.0',
+      version: options.version,
       description: 'The API of a security monitoring manager cluster, as its edge serves it.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },

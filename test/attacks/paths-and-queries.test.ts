@@ -186,5 +186,18 @@ t.test('bad paths and queries are refused in the contract’s form and reach no 
     await holds(t, at, { id: 'P06', what: 'an unpadded id', path: '/agents/1', status: 200, reaches: true })
     t.equal(at.simulator.seen[calls]?.url, '/agents/001')
   })
+  await t.test(
+    'Q11: many calls without a time limit: one at a time, the others are told when to come again',
+    async (t) => {
+      await at.simulator.faults.set('master', { delay: 1500 })
+      const row = { id: 'Q11', what: 'wait_for_complete', path: '/manager/status?wait_for_complete', status: 200 }
+      const answers = await Promise.all(Array.from({ length: 40 }, () => at.send(row)))
+      t.equal(answers.filter(({ status }) => status === 200).length, 1)
+      const refused = answers.filter(({ status }) => status === 429)
+      t.equal(refused.length, 39)
+      t.ok(refused.every(({ headers }) => Number(headers['retry-after']) >= 1))
+      await at.simulator.faults.clear()
+    },
+  )
   t.ok(await alive(at))
 })

@@ -8,7 +8,7 @@ const server = await startRedis()
 t.teardown(() => server.close())
 
 /** A step is short here: how soon it is given up is what is held. */
-const shortTimes = { ...longer, command: 80 }
+const shortTimes = { ...longer, command: 80, stuck: 500 }
 const replica = (t: Test, redis: RedisServer, { times, ...more }: Partial<RedisStoreOptions> = {}) =>
   anyReplica(t, redis, { ...more, times: { ...shortTimes, ...times } })
 

@@ -48,6 +48,7 @@ t.test('only the commands that are listed, none that walks over everything', asy
 })
 
 t.test('one round trip for a look, none near, scripts by their SHA', async (t) => {
+  await server.client().flushall()
   const { store } = await replica(t, server, { times: { heartbeat: 60_000, lease: 120_000 } })
   const { store: far } = await replica(t, server, { nearBytes: 0, times: { heartbeat: 60_000, lease: 120_000 } })
   await fill(store, 'text')

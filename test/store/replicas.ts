@@ -15,7 +15,7 @@ export interface Replica {
 }
 
 /** Shorter than in the field but for the time of a step, since machines that run tests are busy. */
-export const shortTimes = { lease: 600, heartbeat: 100, probe: 30, stuck: 500, command: 1000 }
+export const shortTimes = { lease: 600, heartbeat: 100, probe: 30, stuck: 3000, command: 1000 }
 
 export async function replica(
   t: Test,

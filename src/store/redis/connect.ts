@@ -15,18 +15,20 @@ export function connect(place: RedisPlace, times: Times): Client {
 function open(place: RedisPlace, times: Times): Client {
   const base = shared(place, times)
   if (place.cluster !== undefined && place.cluster.length > 0) {
-    return new Cluster([...place.cluster], {
+    const cluster = new Cluster([...place.cluster], {
       redisOptions: base,
       enableOfflineQueue: false,
       clusterRetryStrategy: () => times.probe,
       // A master that restarts in place keeps its slots: nothing would say MOVED.
       clusterNodeRetryStrategy: () => times.probe,
-      // No waiting inside the client: the store has its own time-out and its own probes.
-      retryDelayOnFailover: 0,
-      retryDelayOnClusterDown: 0,
+      // A node that is being connected refuses what is sent meanwhile; the store's own time-out bounds the retries.
+      retryDelayOnFailover: 10,
+      retryDelayOnClusterDown: 50,
       slotsRefreshTimeout: times.slow,
       slotsRefreshInterval: 2000,
     })
+    // Connected now, not with the first entry that lies there. It rejects when it is under way already.
+    return cluster.on('+node', (node: Redis) => void node.connect().catch(() => {}))
   }
   const options = { ...base, enableOfflineQueue: false, retryStrategy: () => times.probe }
   if (place.sentinels !== undefined && place.sentinels.length > 0) {

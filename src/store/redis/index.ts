@@ -89,8 +89,8 @@ class SharedStore {
     })
   }
 
-  start(): Promise<void> {
-    return this.#pulse.start()
+  async start(): Promise<void> {
+    await Promise.all([this.#pulse.start(), this.#links.bulk.connected(this.#times.slow)])
   }
 
   async look(key: string, tags: readonly Tag[]): Promise<Look> {

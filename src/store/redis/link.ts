@@ -19,6 +19,21 @@ export class Link {
     return this.client.status === 'ready'
   }
 
+  /** Resolves when there is a connection, or after so many milliseconds without one. */
+  connected(time: number): Promise<void> {
+    if (this.ready) return Promise.resolve()
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, time)
+      const ready = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+      // The two kinds of client share this event, but not the type of `once`.
+      if (this.client instanceof Cluster) this.client.once('ready', ready)
+      else this.client.once('ready', ready)
+    })
+  }
+
   /** Runs a step; fails at once when there is no connection, and after `time` milliseconds in any case. */
   step<Value>(time: number, run: (client: Redis) => Promise<Value>): Promise<Reply<Value>> {
     if (!this.ready) return Promise.resolve(AWAY)

@@ -112,10 +112,7 @@ export class Pulse {
   #next(): void {
     if (this.#closed) return
     const { times } = this.#options
-    this.#timer = setTimeout(
-      () => void this.#once().then(() => this.#next()),
-      this.#up ? times.heartbeat : times.probe,
-    )
+    this.#timer = setTimeout(() => void this.#once().then(() => this.#next()), this.#up ? times.heartbeat : times.probe)
     this.#timer.unref()
   }
 

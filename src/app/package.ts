@@ -1,0 +1,6 @@
+/** What package.json says of this release. */
+import { readFileSync } from 'node:fs'
+
+const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+
+export const { version, description } = JSON.parse(text) as { readonly version: string; readonly description: string }
