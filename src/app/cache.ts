@@ -7,6 +7,7 @@ import type { Cluster } from '../cluster/index.ts'
 import { redisPlace } from '../config/redis-place.ts'
 import type { Config } from '../config.ts'
 import { type CacheStages, createCache, type Durations } from '../pipeline/cache/index.ts'
+import { planOf } from '../pipeline/cache/plan.ts'
 import { type KeptAnswers, nothingKept } from '../pipeline/edge/cache.ts'
 import type { AnswerIndex, AnswerStore } from '../pipeline/kept.ts'
 import type { Ask, Caller } from '../pipeline/ports.ts'
@@ -31,10 +32,11 @@ interface CacheParts {
 
 type Store = AnswerStore & AnswerIndex & { close(): Promise<void> }
 
-/** Rejects when the key file or the authority of Redis cannot be read; Redis itself may be away. */
+/** Rejects when a setting names what is not there, or a file cannot be read; Redis itself may be away. */
 export async function buildCache(config: Config, { cluster, route, log, askOf }: CacheParts): Promise<BuiltCache> {
   const { cache } = config
   if (!cache.enabled) return { kept: nothingKept, close: async () => {} }
+  checkEndpoints(Object.keys(cache.endpoints))
   const sealing = cache.encryptionKeyFile === undefined ? undefined : await readFile(cache.encryptionKeyFile)
   const redis = await redisPlace(cache.redis)
   const store: Store = redis === undefined ? createMemoryStore({ bytes: cache.nearBytes }) : await shared(redis)
@@ -75,4 +77,12 @@ function durationsOf({ cache }: Config): (group: keyof Config['cache']['duration
     staleWhileRevalidate: staleWhileRevalidate[group] ?? 0,
     staleIfError,
   })
+}
+
+/** Only here both the settings and the catalogue are known. */
+function checkEndpoints(named: readonly string[]): void {
+  const kept = catalogue.filter((endpoint) => typeof planOf(endpoint) !== 'string').map(({ path }) => path)
+  const unknown = named.find((path) => !kept.includes(path))
+  if (unknown === undefined) return
+  throw new Error(`cache.endpoints: ${unknown} is no GET whose answers are kept; "manager-edge routes" lists them all`)
 }

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { buildEdge } from '../../src/app.ts'
 import { catalogue } from '../../src/catalogue/index.ts'
 import { cacheGroups } from '../../src/config/cache-section.ts'
 import { type Config, loadConfig, redisPlace } from '../../src/config.ts'
@@ -41,6 +42,16 @@ t.test('the endpoints that have a pace of their own are kept at all', async (t) 
     const found = catalogue.find((endpoint) => endpoint.method === 'GET' && endpoint.path === path)
     if (found === undefined || !('keep' in found) || !('group' in found.keep)) return t.fail(path)
     t.not(durations[found.keep.group], duration, `${path}: else it need not be named`)
+  }
+})
+
+t.test('an endpoint that is not there, or not kept, is told at start', async (t) => {
+  for (const path of ['/manger/info', '/agents/:agent_id/key']) {
+    const loaded = await load(t, `endpoints: { ${path}: 1s }`)
+    if (!loaded.ok) return t.fail(loaded.faults.join('\n'))
+    await t.rejects(buildEdge({ ...loaded.config, log: { ...loaded.config.log, level: 'silent' } }), {
+      message: `cache.endpoints: ${path} is no GET whose answers are kept; "manager-edge routes" lists them all`,
+    })
   }
 })
 
