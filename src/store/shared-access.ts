@@ -41,27 +41,27 @@ export function createSharedAccess(options: SharedAccessOptions): SharedAccess {
   const { redis, failures, clock = systemClock, log } = options
   const times = { ...defaultTimes, ...options.times }
   // A connection of its own: a burst of logins must not hold up epochs and heartbeats.
-  const link = new Link(connect(redis, times))
-  const prepare = scriptsOver(link, times.command)
+  let link: Link | undefined
+  const prepare = scriptsOver(() => link, times.command)
   const digest = digestWith(options.key)
   const untold = (revocations: number) =>
     log('warn', 'other replicas do not know of revoked tokens yet: Redis is away', { revocations })
   const revocations = sharedRevocations(prepare, clock, untold)
   const pulse: Pulse = createPulse({
     // Nobody waits for it, and what it hears may be long.
-    prepare: scriptsOver(link, times.command * 5),
+    prepare: scriptsOver(() => link, times.command * 5),
     hear(heard: Heard) {
       attempts.hear(heard)
       return revocations.hear(heard)
     },
-    reopen: () => link.reconnect(),
+    reopen: () => link?.reconnect(),
   })
-  link.client.on('ready', pulse.doubt)
   const attempts = sharedAttempts({ prepare, failures, digest, pulse, clock })
   const count = sharedCounts({ prepare, digest, pulse, elapsed: () => clock.elapsed() })
-  const connected = () =>
+  const opened = () =>
     new Promise<void>((resolve) => {
-      if (link.ready) return resolve()
+      link = new Link(connect(redis, times))
+      link.client.on('ready', pulse.doubt)
       link.client.once('ready', () => resolve())
       setTimeout(resolve, times.slow).unref()
     })
@@ -71,10 +71,10 @@ export function createSharedAccess(options: SharedAccessOptions): SharedAccess {
     count,
     replicas: pulse.replicas,
     away: pulse.away,
-    start: () => connected().then(pulse.start),
+    start: () => opened().then(pulse.start),
     stop() {
       pulse.stop()
-      link.close()
+      link?.close()
     },
   }
 }

@@ -34,12 +34,15 @@ export class Pulse {
   #lostAt: number | undefined
   #trustedFrom = 0
   #leasedUntil = Number.NEGATIVE_INFINITY
+  /** When a heartbeat last came back, and when the silence since was last complained of. */
   #heardAt: number
+  #silenceAt: number
   #beating: Promise<boolean> | undefined
 
   constructor(options: PulseOptions) {
     this.#options = options
     this.#heardAt = options.elapsed()
+    this.#silenceAt = this.#heardAt
   }
 
   /** Redis answers, and every replica that was cut off with this one had time to say what it wrote. */
@@ -89,8 +92,10 @@ export class Pulse {
   /** A heartbeat came back over the subscriber: the lease runs from the moment it was sent. */
   returned(nonce: string): void {
     const sent = this.#sent.get(nonce)
-    if (sent === undefined) return
+    const silent = this.#silent
     this.#heardAt = this.#options.elapsed()
+    if (silent) this.beat()
+    if (sent === undefined) return
     this.#leasedUntil = Math.max(this.#leasedUntil, sent + this.#options.times.lease)
     for (const [older, at] of this.#sent) if (at <= sent) this.#sent.delete(older)
   }
@@ -126,7 +131,7 @@ export class Pulse {
 
   async #beat(): Promise<boolean> {
     const { times, link, elapsed, onSilence } = this.#options
-    const reply = await this.#send(times.lease)
+    const reply = await this.#send(this.#silent ? 0 : times.lease)
     if (this.#closed) return false
     if (!reply.ok) {
       if (this.#up && (this.#failures >= FAILURES - 1 || !link.ready)) this.#lose()
@@ -135,11 +140,17 @@ export class Pulse {
     }
     this.#failures = 0
     if (!this.#up) await this.#return()
-    else if (elapsed() - this.#heardAt > times.lease + times.stuck) {
-      this.#heardAt = elapsed()
+    else if (this.#silent && elapsed() - this.#silenceAt > times.stuck) {
+      this.#silenceAt = elapsed()
       onSilence()
     }
     return true
+  }
+
+  /** Whoever hears nothing is not registered: every write would wait in vain for its acknowledgement. */
+  get #silent(): boolean {
+    const { elapsed, times } = this.#options
+    return elapsed() - this.#heardAt > times.lease + times.heartbeat
   }
 
   #doubt(): void {

@@ -62,7 +62,9 @@ export class Raises {
     const id = randomUUID()
     this.#fences.set(id, { tags, until: Number.POSITIVE_INFINITY })
     const wanted = { raise: tags, fence: tags, id, lease: times.fenceLease }
-    const told = await this.#tell(wanted, refuse ? elapsed() + 4 * times.command : this.#leasesOver())
+    // Nothing to tell until the answer names something.
+    const told =
+      tags.length === 0 || (await this.#tell(wanted, refuse ? elapsed() + 4 * times.command : this.#leasesOver()))
     if (!told && refuse) {
       // It may have arrived although no reply did.
       this.#fences.delete(id)
