@@ -134,7 +134,7 @@ t.test('the replicas of compose.yaml share that Redis', async (t) => {
   const file = `${folder}/edge.yaml`
   writeFileSync(
     file,
-    `cluster: { nodes: [{ name: m, type: master, url: 'http://127.0.0.1:1' }], credentials: { username: edge } }
+    `cluster: { nodes: [{ name: m, type: master, url: 'http://127.0.0.1:1' }], credentials: { username: edge, passwordFile: manager } }
 access: { users: users }
 `,
   )
