@@ -23,6 +23,8 @@ export interface Phase {
 export interface Steady {
   /** Ends the phase before, and begins one; a request belongs to the phase that it began in. */
   phase(name: string): void
+  /** Part of the requests of this phase that a cache answered. */
+  hitRatio(): number
   /** Ends the load; resolves with all phases when every request has its answer. */
   stop(): Promise<Readonly<Record<string, Phase>>>
 }
@@ -81,6 +83,7 @@ export function startSteady({ replicas, rate, random }: SteadyOptions): Steady {
       taken = { times: [], failures: [], hits: 0 }
       phases.set(name, taken)
     },
+    hitRatio: () => taken.hits / Math.max(1, taken.times.length),
     async stop() {
       clearInterval(timer)
       await Promise.all(under)

@@ -17,13 +17,13 @@ console.log(`seed ${seed}`)
 const stage = await startStage('3s')
 for (const name of Object.keys(faults) as FaultName[]) {
   const result = await course(stage, name, { rate: Number(rate), time: Number(seconds) * 1000, seed: Number(seed) })
-  const { before, during, after, most } = result
-  const failures = [...before.failures, ...during.failures, ...after.failures]
+  const { before, during, after, failures, most, recovery } = result
   console.log(line(name, result))
   for (const failure of failures.slice(0, 3)) console.log(`  ${failure}`)
   hold(`${name}: nothing fails`, failures.length === 0)
   hold(`${name}: p99 within 100 ms of that before`, during.p99 <= before.p99 + 100)
   hold(`${name}: the upstream has ${most} calls at once`, most <= stage.replicas.length * IN_FLIGHT)
+  hold(`${name}: recovered within two leases`, recovery <= 4000)
   hold(`${name}: as many hits after it as before`, after.hits / after.requests > (0.95 * before.hits) / before.requests)
 }
 const once = await flood(stage, { requests: 10_000, path: '/agents/901', killHolder: false })

@@ -11,12 +11,12 @@ t.teardown(() => stage.close())
 
 for (const name of Object.keys(faults) as FaultName[]) {
   t.test(`Redis ${name} under load: slower at most, and as before after it`, async (t) => {
-    const result = await course(stage, name, { rate: 150, time: 1000, seed })
-    const { before, during, after, most } = result
+    const result = await course(stage, name, { rate: 60, time: 1500, seed })
+    const { before, during, after, failures, most } = result
     t.comment(line(name, result))
-    t.same([...before.failures, ...during.failures, ...after.failures].slice(0, 3), [], `nothing fails (seed ${seed})`)
+    t.same(failures.slice(0, 3), [], `nothing fails (seed ${seed})`)
     // Relative to this very run, since machines are busy; the strict figures are held by the long form.
-    t.ok(during.p50 <= before.p99 + 100, `${during.p50} ms against ${before.p99} ms before`)
+    t.ok(during.p50 <= 2 * before.p99 + 250, `${during.p50} ms against ${before.p99} ms before`)
     t.ok(most <= stage.replicas.length * IN_FLIGHT, `${most} calls at once`)
     t.ok(before.hits > 0.5 * before.requests, 'hot before')
     t.ok(after.hits > 0.5 * after.requests, 'hot again after')
