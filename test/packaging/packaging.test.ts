@@ -16,7 +16,8 @@ function call(file: string, args: readonly string[], options: { input?: string; 
     const child = execFile(file, args, { env: { ...process.env, ...options.env } }, (fault, out, err) =>
       resolve({ code: fault ? Number(fault.code) : 0, output: out + err }),
     )
-    child.stdin?.end(options.input ?? '')
+    // A program that reads nothing may be gone before this is written.
+    child.stdin?.on('error', () => undefined).end(options.input ?? '')
   })
 }
 
