@@ -37,8 +37,6 @@ export class Rows {
   readonly #options: RowsOptions
   readonly #hits = new Map<string, Map<string, number>>()
   readonly #timer: NodeJS.Timeout
-  /** Until when a group counts as written. */
-  readonly #named = new Map<string, number>()
   #counted = 0
 
   constructor(options: RowsOptions) {
@@ -56,17 +54,9 @@ export class Rows {
     const left = Math.floor(whole - (elapsed() - held.begun))
     if (left < 1) return
     await Promise.all([
-      this.#name(listed.group),
+      link.step(times.slow, (client) => client.sadd(names.groups, listed.group)),
       link.run(addRow, names.index(listed.group), [key, row, left], times.slow),
     ])
-  }
-
-  /** Groups are few and stay: each is written again from time to time, should Redis have lost it. */
-  async #name(group: string): Promise<void> {
-    const { link, times, elapsed } = this.#options
-    if (elapsed() < (this.#named.get(group) ?? 0)) return
-    const reply = await link.step(times.slow, (client) => client.sadd(names.groups, group))
-    if (reply.ok) this.#named.set(group, elapsed() + times.slow)
   }
 
   count(key: string, group: string): void {
