@@ -41,20 +41,21 @@ export function toAsk({ endpoint, params, query, flags }: Validated, asking: Ask
   const directives = directivesOf(headers, caller)
   // Made only where somebody looks at it: a hit needs none.
   let leaves: AbortSignal | undefined
-  return {
+  const ask: { -readonly [Name in keyof Ask]: Ask[Name] } = {
     endpoint,
     params,
     query,
-    ...(body && { body }),
     caller,
     waitForComplete: flags.waitForComplete,
-    ...(directives && { directives }),
     requestId: id,
     get signal() {
       leaves ??= leaving(response)
       return leaves
     },
   }
+  if (body !== undefined) ask.body = body
+  if (directives !== undefined) ask.directives = directives
+  return ask
 }
 
 /**

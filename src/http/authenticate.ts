@@ -22,6 +22,9 @@ export type Arrival = Pick<FastifyRequest, 'raw' | 'headers' | 'clientAddress'> 
 /** The signature of a new token can be verified only once the framework has the request. */
 export class NotHere extends Error {}
 
+/** All that the Basic plugin reads of a request, and what it found. */
+type Shown = Pick<FastifyRequest, 'headers'> & { pair?: readonly [name: string, password: string] }
+
 type Enter = (request: Arrival, credentials: string) => Promise<Entry>
 
 const LONGEST_HEADER = 8192
@@ -41,18 +44,19 @@ export async function authentication(
   const limits = await requestLimits(app, access.limits, count)
   const schemes = new Map<string, Enter>([['basic', await basic(app, access)]])
   if (access.takesTokens) schemes.set('bearer', await bearer(app, access))
+  // Those that come a second time, since their token could not be verified in front of the framework.
   const counted = new WeakSet<Arrival['raw']>()
   return async (request) => {
-    if (!counted.has(request.raw)) {
-      counted.add(request.raw)
-      await limits.address(request as FastifyRequest)
-    }
+    if (!counted.has(request.raw)) await limits.address(request.clientAddress)
     const [, scheme, credentials] = CREDENTIALS.exec(authorizationOf(request)) ?? []
     const enter = schemes.get(scheme?.toLowerCase() ?? '')
     if (enter === undefined || credentials === undefined) throw refuse(access, { ok: false, reason: 'wrong' })
-    const entry = await enter(request, credentials)
+    const entry = await enter(request, credentials).catch((fault: unknown) => {
+      if (fault instanceof NotHere) counted.add(request.raw)
+      throw fault
+    })
     if (!entry.ok) throw refuse(access, entry)
-    await limits.caller(request as FastifyRequest, entry.caller)
+    await limits.caller(entry.caller)
     return entry.caller
   }
 }
@@ -66,21 +70,22 @@ export function tokenIssuer(app: FastifyInstance, access: Access): (name: string
 }
 
 async function basic(app: FastifyInstance, access: Access): Promise<Enter> {
-  const read = new WeakMap<Arrival, readonly [name: string, password: string]>()
   await app.register(fastifyBasicAuth, {
     // Decided afterwards: the plugin knows no answer but 401.
-    validate: async (name, password, request) => void read.set(request, [name, password]),
+    validate: async (name, password, request) => {
+      const shown: Shown = request
+      shown.pair = [name, password]
+    },
   })
-  const parse = (request: Arrival) =>
-    new Promise<void>((resolve) => app.basicAuth.call(app, request as FastifyRequest, noReply, () => resolve()))
-  return async (request, credentials) => {
+  const parse = (shown: Shown) =>
+    new Promise<void>((resolve) => app.basicAuth.call(app, shown as FastifyRequest, noReply, () => resolve()))
+  return async ({ headers, clientAddress }, credentials) => {
     // One spelling for each pair: no spare bits, no URL alphabet, no bytes that are no text.
     const bytes = Buffer.from(credentials, 'base64')
-    if (bytes.toString('base64') === credentials && isUtf8(bytes)) await parse(request)
-    const [name = '', password = ''] = read.get(request) ?? []
-    return name === ''
-      ? { ok: false, reason: 'wrong' }
-      : access.byPassword(addressOf(request as FastifyRequest), name, password)
+    const shown: Shown = { headers }
+    if (bytes.toString('base64') === credentials && isUtf8(bytes)) await parse(shown)
+    const [name = '', password = ''] = shown.pair ?? []
+    return name === '' ? { ok: false, reason: 'wrong' } : access.byPassword(addressOf(clientAddress), name, password)
   }
 }
 

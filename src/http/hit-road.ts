@@ -160,7 +160,7 @@ class Hit {
     const response = this.#response
     response.writeHead(status, ['x-request-id', this.#id, 'x-content-type-options', 'nosniff', ...headers])
     // A short body goes out in one piece with its head, byte for byte, where a Buffer would be a second write.
-    if (bytes !== undefined && bytes.length <= SHORT) response.end(bytes.latin1Slice(), 'latin1')
+    if (bytes !== undefined && bytes.length <= SHORT) response.end(bytes.toString('latin1'), 'latin1')
     else response.end(bytes)
     const { method } = this.#request
     const route = this.#validated.endpoint.path

@@ -10,8 +10,8 @@ import type { Caller } from '../pipeline/ports.ts'
 
 export interface RequestLimits {
   /** Both reject with 903, `Retry-After` and `RateLimit-*` when the share is used up. */
-  address(request: FastifyRequest): Promise<void>
-  caller(request: FastifyRequest, caller: Caller): Promise<void>
+  address(clientAddress: string): Promise<void>
+  caller(caller: Caller): Promise<void>
 }
 
 /**
@@ -24,7 +24,10 @@ export type CountRequest = (
   most: number,
 ) => { readonly count: number; readonly ends: number }
 
-type Check = (request: FastifyRequest) => Promise<void>
+type Check = (key: string) => Promise<void>
+
+/** All that the plugin reads of a request. */
+type Counted = Pick<FastifyRequest, 'routeOptions'> & { readonly key: string }
 
 /** Registers @fastify/rate-limit, once; a limit that is not set does not limit. Without `count`: each process for itself. */
 export async function requestLimits(
@@ -33,15 +36,11 @@ export async function requestLimits(
   count?: CountRequest,
 ): Promise<RequestLimits> {
   await app.register(fastifyRateLimit, { global: false, ...(count && { store: storeOf(count) }) })
-  const callers = new WeakMap<FastifyRequest, string>()
-  const byAddress = checkOf(app, limits.perAddress, (request) => `address ${addressOf(request)}`)
-  const byCaller = checkOf(app, limits.perCaller, (request) => `caller ${callers.get(request) ?? ''}`)
+  const byAddress = checkOf(app, limits.perAddress)
+  const byCaller = checkOf(app, limits.perCaller)
   return {
-    address: byAddress,
-    caller: (request, caller) => {
-      callers.set(request, caller.name)
-      return byCaller(request)
-    },
+    address: (clientAddress) => byAddress(`address ${addressOf(clientAddress)}`),
+    caller: ({ name }) => byCaller(`caller ${name}`),
   }
 }
 
@@ -64,19 +63,16 @@ function storeOf(count: CountRequest): FastifyRateLimitStoreCtor {
 }
 
 /** The address that counts: an IPv6 network of 64 bits is one client, who owns all of it. */
-export function addressOf(request: FastifyRequest): string {
-  return normalizeIP(request.clientAddress)
+export function addressOf(clientAddress: string): string {
+  return clientAddress.includes(':') ? normalizeIP(clientAddress) : clientAddress
 }
 
-function checkOf(
-  app: FastifyInstance,
-  limit: RequestLimit | undefined,
-  key: (request: FastifyRequest) => string,
-): Check {
+function checkOf(app: FastifyInstance, limit: RequestLimit | undefined): Check {
   if (limit === undefined) return async () => {}
-  const count = app.createRateLimit({ max: limit.max, timeWindow: limit.window, keyGenerator: key })
-  return async (request) => {
-    const counted = await count(request)
+  const keyGenerator = (request: FastifyRequest) => (request as unknown as Counted).key
+  const count = app.createRateLimit({ max: limit.max, timeWindow: limit.window, keyGenerator })
+  return async (key) => {
+    const counted = await count({ key, routeOptions: {} } as Counted as unknown as FastifyRequest)
     if (counted.isAllowed || !counted.isExceeded) return
     const seconds = String(Math.max(1, counted.ttlInSeconds))
     throw new EdgeError(903, '', {

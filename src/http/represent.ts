@@ -65,9 +65,11 @@ function unchanged(answer: JsonAnswer, kept: Kept, wanted: Wanted, tag: string):
 }
 
 function whole(answer: JsonAnswer, kept: Kept, tag: string, bytes: Buffer, coding?: Coding): Representation {
-  const headers = [...described(bytes), ...cacheHeaders(kept, tag)]
+  const headers = described(bytes)
+  for (const text of cacheHeaders(kept, tag)) headers.push(text)
   if (coding !== undefined) headers.push('content-encoding', coding)
-  for (const [name, value] of Object.entries(answer.headers ?? {})) headers.push(name, value)
+  if (answer.headers !== undefined)
+    for (const [name, value] of Object.entries(answer.headers)) headers.push(name, value)
   return { status: answer.status, headers, bytes }
 }
 
