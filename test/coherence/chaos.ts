@@ -11,6 +11,8 @@ export interface ChaosOptions {
   readonly heedsBypass: boolean
   readonly load: Running
   readonly random: Random
+  /** Of one kind alone; absent: of every kind. */
+  readonly only?: string
 }
 
 export interface Chaos {
@@ -75,7 +77,7 @@ export function startChaos(options: ChaosOptions): Chaos {
     // Every kind comes once before any comes twice.
     for (let turn = 0; !stopped.signal.aborted; turn += 1) {
       await wait(300 + random.below(1200))
-      const entries = Object.entries(faults)
+      const entries = Object.entries(faults).filter(([name]) => (options.only ?? name) === name)
       const [name, fault] = turn < entries.length ? (entries[turn] ?? random.of(entries)) : random.of(entries)
       if (stopped.signal.aborted) break
       await fault(options, wait)

@@ -1,13 +1,14 @@
 /**
  * The long form of the coherence checks (`npm run check:coherence`): the whole model, then 50,000 operations that must
  * show nothing wrong, then as many for each planted fault, each of which must show something.
- * Arguments, all optional: operations, seed, and one planted fault to be tried alone.
+ * Arguments, all optional: operations, seed, and what is to be tried alone: a planted fault, `none`, or, as a fourth
+ * argument after `none`, one way in which things are paused or killed.
  */
 import { explore } from './model.ts'
 import { planted } from './planted.ts'
 import { describe, run } from './run.ts'
 
-const [operations = '50000', seed = String(Date.now() % 1_000_000), only] = process.argv.slice(2)
+const [operations = '50000', seed = String(Date.now() % 1_000_000), only, way] = process.argv.slice(2)
 const size = { operations: Number(operations), seed: Number(seed) }
 const failed: string[] = []
 
@@ -25,7 +26,7 @@ function holdModel(): void {
 }
 
 async function holdProtocol(): Promise<void> {
-  const report = await run({ ...size, chaos: true })
+  const report = await run({ ...size, chaos: way ?? true })
   console.log(describe(report))
   for (const violation of report.violations.slice(0, 10)) console.log(JSON.stringify(violation))
   hold('no violation, under faults', report.violations.length === 0)

@@ -11,8 +11,8 @@ export interface RunOptions {
   readonly seed: number
   /** Three when absent. */
   readonly replicas?: number
-  /** Things are paused, killed and slowed down meanwhile. */
-  readonly chaos: boolean
+  /** Things are paused, killed and slowed down meanwhile; a name: in this one way alone. */
+  readonly chaos: boolean | string
   /** A key of `planted`, or `no bypass`: the run ends when the first violation is seen. */
   readonly fault?: string
 }
@@ -42,7 +42,10 @@ export async function run({ operations, seed, replicas: count = 3, chaos, fault 
       patience: 8000,
       ...(fault !== undefined && { enough: (history) => check(history).length > 0 }),
     })
-    if (chaos) made = startChaos({ replicas, redis, upstream, heedsBypass, load, random: createRandom(~seed) })
+    if (chaos !== false) {
+      const only = typeof chaos === 'string' ? { only: chaos } : {}
+      made = startChaos({ replicas, redis, upstream, heedsBypass, load, random: createRandom(~seed), ...only })
+    }
     const { history, ...counted } = await load.finished
     const faults = (await made?.stop()) ?? {}
     return {
