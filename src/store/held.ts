@@ -19,10 +19,19 @@ export function lifetime(answer: Omit<KeptAnswer, 'age'>): number {
 }
 
 /** The answer with its age; one that a soft drop made stale is fresh for less than its age. */
-export function answerOf(held: Held, now: number, softened: boolean): KeptAnswer {
-  const age = Math.max(0, now - held.begun)
-  if (!softened) return { ...held.answer, age }
-  return { ...held.answer, keepFor: Math.min(held.answer.keepFor, age - 1), age }
+export function answerOf({ answer, begun }: Held, now: number, softened: boolean): KeptAnswer {
+  const age = Math.max(0, now - begun)
+  // Written out: this runs for each hit, and a spread costs as much as the rest of it.
+  return {
+    status: answer.status,
+    bytes: answer.bytes,
+    etag: answer.etag,
+    age,
+    keepFor: softened ? Math.min(answer.keepFor, age - 1) : answer.keepFor,
+    staleWhileRevalidate: answer.staleWhileRevalidate,
+    staleIfError: answer.staleIfError,
+    cost: answer.cost,
+  }
 }
 
 export function heldOf(entry: NewEntry, begun: number): Held {
@@ -41,9 +50,9 @@ export class HeldEntries {
   }
 
   /** The entry, while its time is not over. */
-  get(key: string): Held | undefined {
+  get(key: string, now = this.#elapsed()): Held | undefined {
     const held = this.#entries?.get(key)
-    if (held === undefined || !this.#over(held)) return held
+    if (held === undefined || !isOver(held, now)) return held
     this.#entries?.delete(key)
     return undefined
   }
@@ -62,8 +71,9 @@ export class HeldEntries {
 
   /** All whose time is not over; the others are dropped on the way. */
   *all(): Generator<readonly [string, Held]> {
+    const now = this.#elapsed()
     for (const [key, held] of [...(this.#entries?.entries() ?? [])]) {
-      if (this.#over(held)) this.#entries?.delete(key)
+      if (isOver(held, now)) this.#entries?.delete(key)
       else yield [key, held]
     }
   }
@@ -71,10 +81,10 @@ export class HeldEntries {
   get bytes(): number {
     return this.#entries?.calculatedSize ?? 0
   }
+}
 
-  #over(held: Held): boolean {
-    return this.#elapsed() - held.begun >= lifetime(held.answer)
-  }
+function isOver(held: Held, now: number): boolean {
+  return now - held.begun >= lifetime(held.answer)
 }
 
 /** What an entry costs in memory beside its body, roughly: objects, texts, its place in the map. */

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { Tag } from '../../catalogue/endpoint.ts'
 import type { AnswerIndex, AnswerStore, Look, Mark, NewEntry } from '../../pipeline/kept.ts'
 import { entryCodec } from '../entry.ts'
-import { answerOf, type Held, HeldEntries, heldOf } from '../held.ts'
+import { answerOf, HeldEntries, heldOf } from '../held.ts'
 import { begun, compareMarks, keyTag, ReadMark, withOwn } from '../marks.ts'
 import { Claims } from './claims.ts'
 import { connect } from './connect.ts'
@@ -94,10 +94,11 @@ class SharedStore {
   }
 
   async look(key: string, tags: readonly Tag[]): Promise<Look> {
-    const hit = this.#pulse.leased ? this.#near.find(key, tags) : undefined
+    const now = this.#elapsed()
+    const hit = this.#pulse.leased(now) ? this.#near.find(key, tags, now) : undefined
     if (hit !== undefined) {
-      const mark = new ReadMark(hit.mark, this.#elapsed())
-      return this.#present(key, hit.held, mark, false, true)
+      this.rows.count(key, hit.held.listed.group)
+      return { kind: 'present', mark: new ReadMark(hit.mark, now), answer: answerOf(hit.held, now, false), near: true }
     }
     if (!this.#pulse.trusted) return { kind: 'away' }
     const [mark, held] = await Promise.all([this.#mark(key, tags), this.#entries.get(key)])
@@ -106,7 +107,8 @@ class SharedStore {
     const difference = compareMarks(held, mark)
     if (difference === 'changed') return { kind: 'absent', mark, changed: true }
     this.#near.put(key, held)
-    return this.#present(key, held, mark, difference === 'softened', false)
+    this.rows.count(key, held.listed.group)
+    return { kind: 'present', mark, answer: answerOf(held, this.#elapsed(), difference === 'softened'), near: false }
   }
 
   async keep(entry: NewEntry): Promise<void> {
@@ -114,7 +116,7 @@ class SharedStore {
     if (!this.#pulse.trusted) return
     const held = heldOf(entry, begun(mark) ?? this.#elapsed() - entry.answer.cost)
     // What is read is compared when it is read; comparing now only saves the room.
-    const now = (this.#pulse.leased ? markOf(key, tags, this.#knowledge) : undefined) ?? (await this.#mark(key, tags))
+    const now = (this.#pulse.leased() ? markOf(key, tags, this.#knowledge) : undefined) ?? (await this.#mark(key, tags))
     if (now === undefined || compareMarks(mark, now) !== 'same') return
     this.#near.put(key, held)
     const [kept] = await Promise.all([this.#entries.set(key, held), this.rows.add(key, held)])
@@ -141,11 +143,6 @@ class SharedStore {
     this.rows.close()
     this.#near.clear()
     for (const link of Object.values(this.#links)) link.close()
-  }
-
-  #present(key: string, held: Held, mark: Mark, softened: boolean, near: boolean): Look {
-    this.rows.count(key, held.listed.group)
-    return { kind: 'present', mark, answer: answerOf(held, this.#elapsed(), softened), near }
   }
 
   /** One round trip; undefined: Redis is away. */

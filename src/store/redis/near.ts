@@ -27,8 +27,8 @@ export class Near {
   }
 
   /** The entry and the mark that it is valid at; undefined: there is none, or it cannot be said. */
-  find(key: string, tags: readonly Tag[]): NearHit | undefined {
-    const held = this.#entries.get(key)
+  find(key: string, tags: readonly Tag[], now: number): NearHit | undefined {
+    const held = this.#entries.get(key, now)
     if (held === undefined) return undefined
     const version = this.#knowledge.version
     const checked = this.#checked.get(held)
@@ -65,5 +65,8 @@ export function markOf(key: string, tags: readonly Tag[], knowledge: Knowledge):
 }
 
 function equal(some: readonly Tag[], others: readonly Tag[]): boolean {
-  return some.length === others.length && some.every((tag, at) => tag === others[at])
+  if (some === others) return true
+  if (some.length !== others.length) return false
+  for (let at = 0; at < some.length; at += 1) if (some[at] !== others[at]) return false
+  return true
 }

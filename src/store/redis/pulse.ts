@@ -51,8 +51,7 @@ export class Pulse {
   }
 
   /** Near copies may be served without asking. */
-  get leased(): boolean {
-    const now = this.#options.elapsed()
+  leased(now = this.#options.elapsed()): boolean {
     return now < this.#leasedUntil && now >= this.#trustedFrom
   }
 
