@@ -28,8 +28,9 @@ export const user = { name: 'bench', password: 'bench-password' } as const
 export const basic = `Basic ${Buffer.from(`${user.name}:${user.password}`).toString('base64')}`
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
-/** Beside the sources, not beside what is compiled. */
-const fixture = (name: string) => join(process.cwd(), 'test/listener/fixtures', name)
+const fixture = (name: string) => here(`../listener/fixtures/${name}`)
+/** Runs one of the servers of this folder. */
+const typescript = (file: string) => ['node', ...process.execArgv, here(file)]
 export const certificate = { cert: fixture('first.crt'), key: fixture('first.key') }
 
 /** Starts a process on core 0 and waits until it answers. */
@@ -72,7 +73,7 @@ async function answers(url: string): Promise<boolean> {
 export async function bare(tls = false): Promise<Running> {
   const port = await freePort()
   const pair = tls ? [certificate.cert, certificate.key] : []
-  const command = ['node', here('./servers/bare.js'), String(port), ...pair]
+  const command = [...typescript('./servers/bare.ts'), String(port), ...pair]
   return launch(tls ? 'node:https' : 'node:http', command, `${tls ? 'https' : 'http'}://127.0.0.1:${port}`)
 }
 
@@ -102,7 +103,7 @@ export async function edge(
     log: { level: options.log ?? 'info' },
   }
   await writeFile(join(own, 'edge.yaml'), stringify(settings))
-  const command = ['node', join(process.cwd(), 'dist/cli.js'), 'start', '--config', join(own, 'edge.yaml')]
+  const command = ['node', here('../../dist/cli.js'), 'start', '--config', join(own, 'edge.yaml')]
   const name = `edge${options.redis ? ', Redis' : ''}${options.tls ? ', TLS' : ''}${options.log ? ', no log' : ''}`
   return launch(name, command, `${options.tls ? 'https' : 'http'}://127.0.0.1:${port}`)
 }
@@ -153,7 +154,7 @@ export async function express(): Promise<Running | string> {
   }
   return launch(
     'Express, apicache',
-    ['node', here('./servers/express.js'), String(port), basic],
+    [...typescript('./servers/express.ts'), String(port), basic],
     `http://127.0.0.1:${port}`,
   )
 }
