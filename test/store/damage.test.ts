@@ -83,5 +83,7 @@ t.test('Redis full and evicting: epochs stay', async (t) => {
   for (let at = 0; at < 40; at += 1) await fill(store, 'x'.repeat(200_000), { key: `k${at}` })
   t.same(await markOf(store), before)
   t.notOk(events.includes('full'))
-  t.equal(await served(store, 'k39'), 'x'.repeat(200_000))
+  let left = 0
+  for (let at = 0; at < 40; at += 1) if ((await served(store, `k${at}`)) !== 'absent') left += 1
+  t.ok(left > 0 && left < 20, `${left} of 40 left`)
 })

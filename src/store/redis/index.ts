@@ -18,8 +18,8 @@ import { Raises } from './raises.ts'
 import { Rows } from './rows.ts'
 import { look } from './scripts.ts'
 
+export { commandsUsed } from './commands.ts'
 export type { RedisPlace, RedisStoreOptions, StoreEvent, Times } from './options.ts'
-export { commandsUsed } from './scripts.ts'
 
 export type RedisStore = AnswerStore & AnswerIndex & { close(): Promise<void> }
 

@@ -10,7 +10,7 @@ import { compareMarks } from '../marks.ts'
 import { isListed, isNumber, isRecord, isTexts } from './entries.ts'
 import type { Link } from './link.ts'
 import { names, type Times } from './options.ts'
-import { addRow, countHits, forgetRow, pageRows } from './scripts.ts'
+import { addRow, countHits, forgetRow, pageRows } from './row-scripts.ts'
 
 export interface RowsOptions {
   readonly link: Link

@@ -16,12 +16,13 @@ export interface Script {
  * `allow-oom`: a full Redis must still take a raise, or it would go on giving the old value to the others. No script
  * is `no-writes`, so that a demoted primary refuses them all: its epochs are not the ones to compare with.
  */
-function script(...parts: readonly string[]): Script {
+export function script(...parts: readonly string[]): Script {
   const lua = `#!lua flags=allow-oom\n${parts.join('\n')}`
   return { lua, sha: createHash('sha1').update(lua).digest('hex') }
 }
 
-const now = `
+/** Milliseconds by the clock of Redis. */
+export const now = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`
 
@@ -133,102 +134,3 @@ export const releaseClaim = script(`
 if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
 redis.call('PUBLISH', ARGV[2], ARGV[3])
 return 1`)
-
-/**
- * KEYS: keys by expiry, rows, hits (of one group). ARGV: key, row, milliseconds. Trims what has ended, a little at
- * each step, and lets the whole end with its last row.
- */
-export const addRow = script(
-  now,
-  `
-local old = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, 64)
-if #old > 0 then
-  redis.call('ZREM', KEYS[1], unpack(old))
-  redis.call('HDEL', KEYS[2], unpack(old))
-  redis.call('HDEL', KEYS[3], unpack(old))
-end
-redis.call('ZADD', KEYS[1], now + ARGV[3], ARGV[1])
-redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
-redis.call('HSET', KEYS[3], ARGV[1], 0)
-for at = 1, 3 do
-  if redis.call('PTTL', KEYS[at]) < tonumber(ARGV[3]) then redis.call('PEXPIRE', KEYS[at], ARGV[3]) end
-end
-return 1`,
-)
-
-/** KEYS as above. ARGV: pairs of key and hits; only rows that are there count. */
-export const countHits = script(`
-for at = 1, #ARGV, 2 do
-  if redis.call('HEXISTS', KEYS[3], ARGV[at]) == 1 then redis.call('HINCRBY', KEYS[3], ARGV[at], ARGV[at + 1]) end
-end
-return 1`)
-
-/** KEYS as above. ARGV: key. */
-export const forgetRow = script(`
-redis.call('ZREM', KEYS[1], ARGV[1])
-redis.call('HDEL', KEYS[3], ARGV[1])
-return redis.call('HDEL', KEYS[2], ARGV[1])`)
-
-/**
- * KEYS as above. ARGV: offset, count (64 at most). Rows in the order in which they end, the last first, so that what
- * is trimmed meanwhile moves no page. Gives a flat list of key, milliseconds left, row, hits; fewer than count: the end.
- */
-export const pageRows = script(
-  now,
-  `
-local keys = redis.call('ZREVRANGE', KEYS[1], ARGV[1], ARGV[1] + ARGV[2] - 1, 'WITHSCORES')
-local names, out = {}, {}
-for at = 1, #keys, 2 do
-  if tonumber(keys[at + 1]) > now then names[#names + 1] = keys[at] end
-end
-if #names == 0 then return out end
-local rows = redis.call('HMGET', KEYS[2], unpack(names))
-local hits = redis.call('HMGET', KEYS[3], unpack(names))
-for at = 1, #names do
-  local left = tonumber(keys[at * 2]) - now
-  out[#out + 1] = names[at]
-  out[#out + 1] = left
-  out[#out + 1] = rows[at] or ''
-  out[#out + 1] = hits[at] or '0'
-end
-return out`,
-)
-
-/** Every command that the store sends, and what its scripts call: what an ACL user needs. */
-export const commandsUsed: readonly string[] = [
-  // Sent
-  'evalsha',
-  'eval',
-  'get',
-  'pttl',
-  'set',
-  'exists',
-  'unlink',
-  'smembers',
-  'sadd',
-  'publish',
-  'subscribe',
-  'unsubscribe',
-  // Called by scripts
-  'time',
-  'info',
-  'hget',
-  'hmget',
-  'hset',
-  'hdel',
-  'hexists',
-  'hincrby',
-  'del',
-  'pexpire',
-  'zadd',
-  'zrem',
-  'zrangebyscore',
-  'zrevrange',
-  // Of the connection
-  'hello',
-  'auth',
-  'select',
-  'quit',
-  'asking',
-  'cluster',
-]

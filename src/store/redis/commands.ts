@@ -1,0 +1,38 @@
+/** Every command that the store sends, and what its scripts call: what an ACL user needs. */
+export const commandsUsed: readonly string[] = [
+  // Sent
+  'evalsha',
+  'eval',
+  'get',
+  'pttl',
+  'set',
+  'exists',
+  'unlink',
+  'smembers',
+  'sadd',
+  'publish',
+  'subscribe',
+  'unsubscribe',
+  // Called by scripts
+  'time',
+  'info',
+  'hget',
+  'hmget',
+  'hset',
+  'hdel',
+  'hexists',
+  'hincrby',
+  'del',
+  'pexpire',
+  'zadd',
+  'zrem',
+  'zrangebyscore',
+  'zrevrange',
+  // Of the connection
+  'hello',
+  'auth',
+  'select',
+  'quit',
+  'asking',
+  'cluster',
+]
