@@ -57,7 +57,9 @@ export type Refusal =
   | { readonly ok: false; readonly reason: 'wrong' | 'invalid' }
   /** `after`: milliseconds until it is worth to come again. */
   | { readonly ok: false; readonly reason: 'blocked' | 'busy' | 'unavailable'; readonly after: number }
-export type Entry = { readonly ok: true; readonly caller: Caller } | Refusal
+export type Entry =
+  /** `again`: who the same credentials from the same address mean by now; `undefined`: they must be shown again. */
+  { readonly ok: true; readonly caller: Caller; again?(): Caller | undefined } | Refusal
 
 export interface Access {
   readonly realm: string

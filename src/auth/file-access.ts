@@ -79,7 +79,10 @@ async function byPassword(
   { address, name, password }: { address: string; name: string; password: string },
 ): Promise<Entry> {
   const login = await logins.login(address, name, password)
-  if (login.ok) return { ok: true, caller: { name, permissions: roles.ofUser(name) } }
+  if (login.ok) {
+    const caller = (): Caller => ({ name, permissions: roles.ofUser(name) })
+    return { ok: true, caller: caller(), again: () => (login.stands() ? caller() : undefined) }
+  }
   // A name that is not there may be a password in the wrong field.
   const who = users.hashOf(name) === undefined ? {} : { user: name }
   if (login.reason === 'wrong') log('warn', 'login refused', { address, ...who })

@@ -13,7 +13,8 @@ import type { CheckPassword } from './passwords.ts'
 
 /** `after`: milliseconds until it is worth to come again. */
 export type Login =
-  | { readonly ok: true }
+  /** `stands`: the same credentials from the same address need not be looked at again. */
+  | { readonly ok: true; stands(): boolean }
   | { readonly ok: false; readonly reason: 'wrong' }
   | { readonly ok: false; readonly reason: 'blocked' | 'busy'; readonly after: number }
 
@@ -63,7 +64,7 @@ export class Logins {
     // Before the memory is asked: a blocked address must not go on guessing at the speed of a digest.
     const after = this.#options.attempts.blocked(address, name)
     if (after > 0) return { ok: false, reason: 'blocked', after }
-    if (this.#remembers(name, digest)) return { ok: true }
+    if (this.#remembers(name, digest)) return this.#right(address, name, digest)
     const attempt = this.#attempt(address, name, password, digest).finally(() => this.#underWay.delete(key))
     this.#underWay.set(key, attempt)
     return attempt
@@ -88,7 +89,12 @@ export class Logins {
     if (!right) return wrong
     await attempts.right(address, name)
     this.#remembered.set(name, { digest: Buffer.from(digest), standing, until: clock.elapsed() + KEPT })
-    return { ok: true }
+    return this.#right(address, name, digest)
+  }
+
+  #right(address: string, name: string, digest: string): Login {
+    const { attempts } = this.#options
+    return { ok: true, stands: () => attempts.blocked(address, name) <= 0 && this.#remembers(name, digest) }
   }
 
   async #verified(check: () => Promise<boolean>, { delay, known }: { delay: number; known: boolean }) {

@@ -3,6 +3,7 @@
  * is ours: @fastify/auth reports only what the last of several strategies found.
  */
 import { isUtf8 } from 'node:buffer'
+import { hash, randomBytes } from 'node:crypto'
 import fastifyBasicAuth from '@fastify/basic-auth'
 import fastifyJwt from '@fastify/jwt'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -12,6 +13,7 @@ import { ownAlgorithm } from '../auth/keys.ts'
 import { EdgeError } from '../errors.ts'
 import type { Caller } from '../pipeline/ports.ts'
 import { addressOf, type CountRequest, requestLimits } from './limits.ts'
+import { Recent } from './recent.ts'
 
 /** What of a request says who asks: a request of the framework, or what stands for it in front of it. */
 export type Arrival = Pick<FastifyRequest, 'raw' | 'headers' | 'clientAddress'> & {
@@ -28,6 +30,8 @@ type Shown = Pick<FastifyRequest, 'headers'> & { pair?: readonly [name: string, 
 type Enter = (request: Arrival, credentials: string) => Promise<Entry>
 
 const LONGEST_HEADER = 8192
+/** Remembered by their credentials, twice. */
+const CALLERS = 5000
 /** RFC 9110 section 11.4; one blank, as every client writes it. */
 const CREDENTIALS = /^([A-Za-z]+) ([A-Za-z0-9._~+/-]+=*)$/
 /** For own and outside tokens; which of them a key takes is pinned by the key. No HMAC, no `none`. */
@@ -79,13 +83,23 @@ async function basic(app: FastifyInstance, access: Access): Promise<Enter> {
   })
   const parse = (shown: Shown) =>
     new Promise<void>((resolve) => app.basicAuth.call(app, shown as FastifyRequest, noReply, () => resolve()))
+  // Nothing of a password stays in the key; what it leads to is asked each time whether it still holds.
+  const salt = randomBytes(32).toString('base64')
+  const lately = new Recent<() => Caller | undefined>(CALLERS)
   return async ({ headers, clientAddress }, credentials) => {
+    const key = hash('sha256', `${salt} ${clientAddress} ${credentials}`, 'base64')
+    const caller = lately.find(key)?.()
+    if (caller !== undefined) return { ok: true, caller }
     // One spelling for each pair: no spare bits, no URL alphabet, no bytes that are no text.
     const bytes = Buffer.from(credentials, 'base64')
     const shown: Shown = { headers }
     if (bytes.toString('base64') === credentials && isUtf8(bytes)) await parse(shown)
     const [name = '', password = ''] = shown.pair ?? []
-    return name === '' ? { ok: false, reason: 'wrong' } : access.byPassword(addressOf(clientAddress), name, password)
+    if (name === '') return { ok: false, reason: 'wrong' }
+    const entry = await access.byPassword(addressOf(clientAddress), name, password)
+    if (entry.ok && entry.again !== undefined) lately.learn(key, entry.again)
+    else lately.forget(key)
+    return entry
   }
 }
 

@@ -12,11 +12,14 @@ import { checkAppVersion } from './app-version.ts'
 import { toAsk, type Validated } from './ask.ts'
 import { type Arrival, NotHere } from './authenticate.ts'
 import { authorise } from './authorise.ts'
-import { KnownUrls } from './known-urls.ts'
+import { Recent } from './recent.ts'
 import { wantedBy } from './reply.ts'
 import { type Representation, represent } from './represent.ts'
 import { requestLine } from './request-log.ts'
 
+/** URLs that are known, and how long they may be: else their number were no bound. */
+const URLS = 5000
+const LONGEST_URL = 512
 /** Bytes up to which copying is cheaper than a vectored write. */
 const SHORT = 16_384
 
@@ -51,7 +54,8 @@ export interface HitRoad {
 }
 
 export function createHitRoad(options: HitRoadOptions): HitRoad {
-  const known = new KnownUrls()
+  // What validation makes of a URL depends on nothing but its text.
+  const known = new Recent<Validated>(URLS)
   const taken = new WeakMap<IncomingMessage, Decided>()
   let authenticate: ((arrival: Arrival) => Promise<Caller>) | undefined
 
@@ -75,7 +79,9 @@ export function createHitRoad(options: HitRoadOptions): HitRoad {
     open: (first) => {
       authenticate = first
     },
-    learn: (url, validated) => known.learn(url, validated),
+    learn: (url, validated) => {
+      if (url.length <= LONGEST_URL) known.learn(url, validated)
+    },
     decided: (request) => taken.get(request),
   }
 }
