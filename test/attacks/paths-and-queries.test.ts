@@ -190,7 +190,7 @@ t.test('bad paths and queries are refused in the contract’s form and reach no 
     'Q11: many calls without a time limit: one at a time, the others are told when to come again',
     async (t) => {
       await at.simulator.faults.set('master', { delay: 1500 })
-      const row = { id: 'Q11', what: 'wait_for_complete', path: '/manager/status?wait_for_complete', status: 200 }
+      const row = { id: 'Q11', what: 'wait_for_complete', path: '/agents/001/key?wait_for_complete', status: 200 }
       const answers = await Promise.all(Array.from({ length: 40 }, () => at.send(row)))
       t.equal(answers.filter(({ status }) => status === 200).length, 1)
       const refused = answers.filter(({ status }) => status === 429)
