@@ -20,6 +20,8 @@ export const faults = [
   'no fence left',
   /** After a flush the store is trusted at once, though the fences of writes under way were lost with it. */
   'no distrust',
+  /** After a flush, writers wait only for replicas that have registered anew, though others have a live lease. */
+  'no waiting for the forgotten',
 ] as const
 
 export type Fault = (typeof faults)[number]
@@ -56,6 +58,8 @@ export interface Replica {
   near: number
   /** The lease is live; the registration that writers look at never ends before it. */
   lease: boolean
+  /** Its registration is in Redis. */
+  registered: boolean
 }
 
 export interface Reader {
@@ -119,8 +123,8 @@ export function start(writers: number, flush: boolean, near: boolean): State {
     shared: { ...shared, flushes: flush ? 1 : 0 },
     writers: Array.from({ length: writers }, () => ({ at: 'ready', value: 0, owed: [false, false], fence: false })),
     replicas: [
-      { near: -1, lease: near },
-      { near: -1, lease: near },
+      { near: -1, lease: near, registered: near },
+      { near: -1, lease: near, registered: near },
     ],
     readers: [reader(), reader()],
   }

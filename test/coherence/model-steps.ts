@@ -50,7 +50,7 @@ function replicaSteps(state: State, replica: 0 | 1, faults: Faults, say: Say): v
   }
   if (own.lease) {
     say(`${name}: its lease runs out, messages are lost`, (next) => {
-      next.replicas[replica] = { near: faults.has('no lease') ? own.near : -1, lease: false }
+      next.replicas[replica] = { near: faults.has('no lease') ? own.near : -1, lease: false, registered: false }
       for (const writer of next.writers) writer.owed[replica] = false
       forget(next)
       return false
@@ -58,7 +58,7 @@ function replicaSteps(state: State, replica: 0 | 1, faults: Faults, say: Say): v
     return
   }
   say(`${name}: a new lease`, (next) => {
-    next.replicas[replica] = { near: -1, lease: true }
+    next.replicas[replica] = { near: -1, lease: true, registered: true }
     return false
   })
 }
@@ -75,6 +75,7 @@ function storeSteps({ shared, writers }: State, faults: Faults, say: Say): void 
       const distrust = faults.has('no distrust') ? 0 : 1
       Object.assign(next.shared, { flushes: 0, distrust, fences: 0, entry: -1, epoch: shared.epoch + 1 })
       for (const writer of next.writers) writer.fence = false
+      if (faults.has('no waiting for the forgotten')) for (const replica of next.replicas) replica.registered = false
       return false
     })
   }

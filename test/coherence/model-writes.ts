@@ -1,5 +1,5 @@
 /** What a writer of the model does: raise and fence, forward, raise and lift, wait, acknowledge. */
-import type { Faults, Say, State, Writer } from './model-state.ts'
+import type { Faults, Replica, Say, State, Writer } from './model-state.ts'
 
 /** What writer `index` can do next. */
 export function writerSteps(state: State, index: number, faults: Faults, say: Say): void {
@@ -35,7 +35,9 @@ function raise({ shared, replicas: all }: State, writer: Writer, at: 'raised' | 
   const fence = at === 'raised' && !faults.has('no fence')
   shared.fences += Number(fence) - Number(writer.fence)
   writer.fence = fence
-  writer.owed = [all[0].lease, all[1].lease]
+  const waitedFor = ({ lease, registered }: Replica): boolean =>
+    lease && (registered || !faults.has('no waiting for the forgotten'))
+  writer.owed = [waitedFor(all[0]), waitedFor(all[1])]
 }
 
 function apply({ shared }: State, writer: Writer, at: 'applied' | 'gone'): void {

@@ -78,7 +78,8 @@ function key(state: State): string {
 function image({ shared, writers, replicas, readers }: State, turn: 0 | 1): string {
   const { up, upKept, fences, entry, entryEpoch, known, flushes, distrust } = shared
   const store = [up, upKept, fences, entry, entryEpoch === shared.epoch, known, flushes, distrust].join()
-  const own = (index: number): string => `${replicas[index]?.near}${replicas[index]?.lease}`
+  const own = (index: number): string =>
+    `${replicas[index]?.near}${replicas[index]?.lease}${replicas[index]?.registered}`
   const writing = writers.map(({ at, value, owed, fence }) => [at, value, fence, owed[turn], owed[1 - turn]].join())
   const asking = readers.map(({ at, replica, epoch, fenced, value, floor, trusted }) =>
     at === 'idle' ? at : [at, replica ^ turn, epoch === shared.epoch, fenced, value, floor, trusted].join(),
