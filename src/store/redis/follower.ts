@@ -11,8 +11,9 @@ import { names, type StoreEvent } from './options.ts'
 import type { Pulse } from './pulse.ts'
 
 interface Message {
-  readonly g?: string
-  readonly q?: string
+  /** Generation, and sequence of raises. */
+  readonly g: string
+  readonly q: string
   /** Nonce of a heartbeat. */
   readonly n?: string
   /** Writer and tags of a raise. */
@@ -34,8 +35,6 @@ export interface FollowerOptions {
   readonly onSettled: (claim: string) => void
   /** Another replica kept a newer answer of this key. */
   readonly onReplaced: (key: string) => void
-  /** The store lost its memory: fences that stood in it are to be set again. */
-  readonly onFlushed: () => void
 }
 
 export class Follower {
@@ -61,7 +60,10 @@ export class Follower {
   #hear(channel: string, text: string): void {
     if (channel === names.settled) this.#options.onSettled(text)
     else if (channel === names.kept) this.#replaced(text)
-    else this.#take(parse(text))
+    else {
+      const message = parse(text)
+      if (message !== undefined) this.#take(message)
+    }
   }
 
   #replaced(text: string): void {
@@ -71,7 +73,7 @@ export class Follower {
 
   #take(message: Message): void {
     if (message.a !== undefined) {
-      this.#options.onAcknowledged(message.a, Number(message.q), message.g ?? '')
+      this.#options.onAcknowledged(message.a, Number(message.q), message.g)
     } else if (message.n !== undefined) {
       this.#follow(message, 0)
       this.#options.pulse.returned(message.n)
@@ -84,13 +86,12 @@ export class Follower {
 
   /** `step`: by how much this message moves the sequence. Anything else in between was missed. */
   #follow(message: Message, step: number): void {
-    const { knowledge, onEvent, onFlushed } = this.#options
+    const { knowledge, onEvent, pulse } = this.#options
     const sequence = Number(message.q)
-    const flushed = this.#generation !== message.g
-    if (flushed || this.#sequence === undefined || this.#sequence + step !== sequence) {
+    pulse.saw(message.g)
+    if (this.#generation !== message.g || this.#sequence === undefined || this.#sequence + step !== sequence) {
       if (this.#generation !== undefined) onEvent('forgot')
       knowledge.forget()
-      if (flushed && this.#generation !== undefined) onFlushed()
     }
     this.#generation = message.g
     this.#sequence = sequence
@@ -105,18 +106,19 @@ export class Follower {
 }
 
 /** Only replicas write here, but nothing that anyone writes may end the process. */
-function parse(text: string): Message {
+function parse(text: string): Message | undefined {
   try {
     const message: unknown = JSON.parse(text)
-    return isMessage(message) ? message : {}
+    return isMessage(message) ? message : undefined
   } catch {
-    return {}
+    return undefined
   }
 }
 
 function isMessage(value: unknown): value is Message {
   if (!isRecord(value)) return false
   const { g, q, n, w, a, tags } = value
-  const texts = [g, q, n, w, a].every((text) => text === undefined || typeof text === 'string')
-  return texts && (tags === undefined || isTexts(tags))
+  const texts = [n, w, a].every((text) => text === undefined || typeof text === 'string')
+  const placed = typeof g === 'string' && typeof q === 'string' && /^\d{1,16}$/.test(q)
+  return texts && placed && (tags === undefined || isTexts(tags))
 }

@@ -69,8 +69,12 @@ class SharedStore {
     this.#entries = new Entries({ link: bulk, codec, times, elapsed, onEvent })
     this.raises = new Raises({ link, replica, knowledge, times, refuse, elapsed, onEvent }, () => this.#pulse)
     const restore = () => this.raises.restore()
+    const onLostMemory = () => {
+      knowledge.forget()
+      void restore().then((written) => (written ? undefined : this.#pulse.distrust()))
+    }
     const onSilence = () => follower.reconnect()
-    this.#pulse = new Pulse({ link, replica, times, elapsed, onEvent, restore, onSilence })
+    this.#pulse = new Pulse({ link, replica, times, elapsed, onEvent, restore, onLostMemory, onSilence })
     const onReply = (reply: Parameters<Pulse['heard']>[0]) => this.#pulse.heard(reply)
     this.claims = new Claims({ link, times, trusted: () => this.#pulse.trusted, onReply })
     this.rows = new Rows({ link: bulk, codec, times, elapsed, marks: (tags) => this.#marks(tags) })
@@ -85,7 +89,6 @@ class SharedStore {
       onAcknowledged: (who, sequence, generation) => this.raises.acknowledgements.add(who, sequence, generation),
       onSettled: (claim) => this.claims.settled(claim),
       onReplaced: (key) => this.#near.drop(key),
-      onFlushed: () => void restore().then((written) => (written ? undefined : this.#pulse.distrust())),
     })
   }
 
@@ -163,6 +166,10 @@ class SharedStore {
       return undefined
     }
     const [generation, , fenced, ...epochs] = reply.value
+    if (!this.#pulse.saw(String(generation))) {
+      this.#knowledge.learn(watch)
+      return undefined
+    }
     const mark = { generation: String(generation), epochs: epochs.map(String), fenced: fenced === 1 }
     this.#knowledge.learn(watch, mark)
     return mark

@@ -20,6 +20,8 @@ export interface PulseOptions {
   readonly onEvent: (event: StoreEvent) => void
   /** Runs when Redis is there again, before it is trusted; false: not yet. */
   readonly restore: () => Promise<boolean>
+  /** The store lost its memory: so must this process, as far as it came from there. */
+  readonly onLostMemory: () => void
   /** Heartbeats arrive, but none came back for a while. */
   readonly onSilence: () => void
 }
@@ -33,6 +35,8 @@ export class Pulse {
   #failures = 0
   #lostAt: number | undefined
   #trustedFrom = 0
+  #generation: string | undefined
+  #changedAt = Number.NEGATIVE_INFINITY
   #leasedUntil = Number.NEGATIVE_INFINITY
   /** When a heartbeat last came back, and when the silence since was last complained of. */
   #heardAt: number
@@ -53,6 +57,26 @@ export class Pulse {
   /** Near copies may be served without asking. */
   leased(now = this.#options.elapsed()): boolean {
     return now < this.#leasedUntil && now >= this.#trustedFrom
+  }
+
+  /**
+   * Any reply names the generation; false when it is another one than before. Fences and registrations went with the
+   * old one: until every replica has set its own again, at its next heartbeat, nothing is served and nothing kept.
+   */
+  saw(generation: string): boolean {
+    const { elapsed, times, onLostMemory } = this.#options
+    const changed = this.#generation !== undefined && this.#generation !== generation
+    this.#generation = generation
+    if (!changed) return true
+    this.#changedAt = elapsed()
+    this.#trustedFrom = Math.max(this.#trustedFrom, this.#changedAt + times.lease)
+    onLostMemory()
+    return false
+  }
+
+  /** Milliseconds until near copies have run out whose registrations were lost with the last generation. */
+  get unregistered(): number {
+    return Math.max(0, this.#changedAt + this.#options.times.lease - this.#options.elapsed())
   }
 
   /** When Redis was found to be away; undefined: it is there. */
@@ -138,6 +162,7 @@ export class Pulse {
       return false
     }
     this.#failures = 0
+    this.saw(reply.value[0])
     if (!this.#up) await this.#return()
     else if (this.#silent && elapsed() - this.#silenceAt > times.stuck) {
       this.#silenceAt = elapsed()
@@ -158,7 +183,7 @@ export class Pulse {
     setImmediate(() => void this.#once())
   }
 
-  #send(lease: number): Promise<Reply<unknown>> {
+  #send(lease: number): Promise<Reply<[string, string]>> {
     const { link, replica, elapsed, times } = this.#options
     const nonce = randomUUID()
     if (lease > 0) this.#sent.set(nonce, elapsed())

@@ -145,6 +145,8 @@ export class Raises {
           others,
         )
         if (!heard) onEvent('unheard')
+        // A flush takes registrations, but not at once the near copies of those who were registered.
+        await new Promise((resolve) => setTimeout(resolve, this.#pulse().unregistered * DRIFT))
         return true
       }
       const left = deadline - elapsed()
@@ -161,7 +163,8 @@ export class Raises {
     const reply = await link.run<(string | number)[]>(raise, [names.coherence], args, time)
     // Looks that Redis answered before the raise may have taught what was before it.
     knowledge.raised(wanted.raise)
-    if (!reply.ok) this.#pulse().heard(reply)
+    if (reply.ok) this.#pulse().saw(String(reply.value[0]))
+    else this.#pulse().heard(reply)
     return reply
   }
 
