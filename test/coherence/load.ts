@@ -14,7 +14,7 @@ export interface LoadOptions {
   /** Milliseconds after which a caller gives up and the outcome is unknown. */
   readonly patience: number
   /** Asked now and then; `true`: no further operation begins. */
-  readonly enough?: (history: readonly Operation[]) => boolean
+  readonly enough: (history: readonly Operation[]) => boolean
 }
 
 export interface Load {
@@ -29,7 +29,7 @@ export interface Load {
 
 const KEYS = 8
 const WRITES = 0.1
-const LOOK_EVERY = 250
+const LOOK_EVERY = 100
 /** Milliseconds. */
 const AFTER_REFUSAL = 50
 /** Reads of all registers at once. */
@@ -92,7 +92,7 @@ export function startLoad(options: LoadOptions): Running {
   async function caller(): Promise<void> {
     while (begun < operations && !enough) {
       begun += 1
-      if (begun % LOOK_EVERY === 0) enough = options.enough?.(history) ?? false
+      if (begun % LOOK_EVERY === 0) enough = options.enough(history)
       const by = random.of(replicas)
       const answered = random.chance(WRITES) ? await write(by) : await read(by)
       // A replica that is gone refuses at once: the others must get their share of the operations.

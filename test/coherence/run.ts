@@ -9,6 +9,8 @@ import { createRandom } from './random.ts'
 export interface RunOptions {
   readonly operations: number
   readonly seed: number
+  /** No operation begins after so many seconds. */
+  readonly seconds?: number
   /** Three when absent. */
   readonly replicas?: number
   /** Things are paused, killed and slowed down meanwhile; a name: in this one way alone. */
@@ -25,12 +27,13 @@ export interface Report extends Omit<Load, 'history'> {
   readonly seconds: number
 }
 
-export async function run({ operations, seed, replicas: count = 3, chaos, fault }: RunOptions): Promise<Report> {
+export async function run(options: RunOptions): Promise<Report> {
+  const { operations, seed, seconds = Number.POSITIVE_INFINITY, replicas: count = 3, chaos, fault } = options
   const heedsBypass = fault !== 'no bypass'
   const upstream = await startUpstream({ delay: fault === undefined ? 4 : 20, heedsBypass })
   const redis = await startRedis()
-  const options = { upstream: upstream.url, redis: redis.url, ...(fault !== undefined && { fault }) }
-  const replicas = await Promise.all(Array.from({ length: count }, () => startReplica(options)))
+  const parts = { upstream: upstream.url, redis: redis.url, ...(fault !== undefined && { fault }) }
+  const replicas = await Promise.all(Array.from({ length: count }, () => startReplica(parts)))
   const begin = performance.now()
   let made: Chaos | undefined
   try {
@@ -40,7 +43,8 @@ export async function run({ operations, seed, replicas: count = 3, chaos, fault 
       callers: 12,
       random: createRandom(seed),
       patience: 8000,
-      ...(fault !== undefined && { enough: (history) => check(history).length > 0 }),
+      enough: (history) =>
+        performance.now() - begin > seconds * 1000 || (fault !== undefined && check(history).length > 0),
     })
     if (chaos !== false) {
       const only = typeof chaos === 'string' ? { only: chaos } : {}
