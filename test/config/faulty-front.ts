@@ -5,7 +5,7 @@ const listen = (text: string) => file({ listen: text })
 const duration = 'must be a duration such as 750ms, 30s or 2m, got'
 const size = 'must be a size such as 512B, 16KiB or 64MiB, got'
 const origin = 'must be an origin such as https://console.example, got'
-const groups = 'known here: listen, operations, cluster, access, log'
+const groups = 'known here: listen, operations, cluster, cache, access, log'
 const bomb = [
   'a: &a [x,x,x,x,x,x,x,x,x]',
   ...[...'bcdefgh'].map((c, i) => `${c}: &${c} [${`*${'abcdefg'[i]},`.repeat(9)}]`),
@@ -77,7 +77,11 @@ export const front: readonly Row[] = [
     file({ more: 'operations: { port: 55000 }' }),
     'edge.yaml:8:21 operations.port: 55000 is the port of listen too; choose another one',
   ],
-  ['an unknown group', file({ more: 'cache: { enabled: true }' }), `edge.yaml:8:1 cache: is not a setting; ${groups}`],
+  [
+    'an unknown group',
+    file({ more: 'mirror: { enabled: true }' }),
+    `edge.yaml:8:1 mirror: is not a setting; ${groups}`,
+  ],
   [
     'a key that all objects have',
     file({ more: '__proto__: { polluted: true }' }),

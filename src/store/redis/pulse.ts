@@ -118,7 +118,8 @@ export class Pulse {
     const silent = this.#silent
     this.#heardAt = this.#options.elapsed()
     if (silent) this.beat()
-    if (sent === undefined) return
+    // Sent into an outage: what others wrote meanwhile may not be written down yet, so it gives no lease.
+    if (sent === undefined || this.#lostAt !== undefined) return
     this.#leasedUntil = Math.max(this.#leasedUntil, sent + this.#options.times.lease)
     for (const [older, at] of this.#sent) if (at <= sent) this.#sent.delete(older)
   }
