@@ -58,6 +58,7 @@ function askManager(cluster: Cluster, timeout: number): (username: string, passw
       expect: 'bytes',
       timeout,
       signal: new AbortController().signal,
+      load: 'health',
       requestId: 'credentials',
       credentials: { username, password },
     })

@@ -81,6 +81,28 @@ export type Body =
 export type MergeRule = 'collection' | 'verdict' | 'message' | 'affected'
 export type WhenPartial = 'label' | 'fail'
 
+/** What the rows of a joined collection are; how each sorts stands in the table of `collection/sources.ts`. */
+export type RowsOf =
+  | 'logs'
+  | 'ciscat'
+  | 'hardware'
+  | 'os'
+  | 'netaddr'
+  | 'netproto'
+  | 'netiface'
+  | 'packages'
+  | 'ports'
+  | 'processes'
+  | 'hotfixes'
+  /** Whole answers of nodes, each with its `node_name`. */
+  | 'nodeAnswers'
+
+/**
+ * Who is served first by a node that has no room for all: `health` before writes, writes before what a person waits
+ * for, and `bulk` last.
+ */
+export type Load = 'health' | 'write' | 'interactive' | 'bulk'
+
 /** An operation that the edge answers itself. The table of them is `pipeline/edge/`; the compiler holds it complete. */
 export type EdgeOperation =
   | 'issueToken'
@@ -103,7 +125,15 @@ export type Target =
   | { readonly kind: 'node'; readonly twin: `/manager/${string}` }
   | { readonly kind: 'agentOwner' }
   | { readonly kind: 'agentOwners'; readonly merge: MergeRule; readonly ids: 'body' | 'group' }
-  | { readonly kind: 'everyNode'; readonly merge: MergeRule; readonly whenPartial: WhenPartial }
+  | {
+      readonly kind: 'everyNode'
+      readonly merge: MergeRule
+      readonly whenPartial: WhenPartial
+      /** The same rows of one agent: a node walks 500 agents and stops at its limit (contract, semantics.md section 6). */
+      readonly ofAgent?: `/${string}/:agent_id/${string}`
+    }
+  /** `:node_ids` is `*` or a list; each node is asked as this record asks one, and the answers are one collection. */
+  | { readonly kind: 'severalNodes'; readonly ofNode: `/cluster/:node_id/${string}` }
 
 export type CacheGroup =
   | 'agents'
@@ -152,6 +182,8 @@ export type Permission = `${string}:${string}`
 export interface AnswerShape {
   readonly data: 'collection' | 'object' | 'array' | 'message' | 'affected' | 'text'
   readonly of: string
+  /** Of collections that are joined. */
+  readonly rows?: RowsOf
   readonly raw?: { readonly when: string; readonly type: 'text/xml' }
 }
 
@@ -175,6 +207,8 @@ interface Common<Path extends string> {
   readonly experimental?: true
   /** Longer than the usual deadline by its nature (upgrades, validation). */
   readonly slow?: true
+  /** Absent: reads are `interactive`, writes `write`. */
+  readonly load?: Load
 }
 
 export interface Read<Path extends string = string> extends Common<Path> {
@@ -188,6 +222,8 @@ export interface Write<Path extends string = string> extends Common<Path> {
   /** What this write makes stale; `[]` needs a reason in `staleNothing`. */
   readonly makesStale: readonly (Tag | StaleWhen)[]
   readonly staleNothing?: string
+  /** Over all replicas one write of that name at a time; filled as tags are (`file:{node_id}:{query.path}`). */
+  readonly inTurn?: Tag
 }
 
 export type Endpoint = Read | Write

@@ -54,6 +54,7 @@ async function askNodes(config: Config): Promise<void> {
       expect: 'bytes',
       timeout: limits.timeout,
       signal: new AbortController().signal,
+      load: 'health',
       requestId: 'check',
       ...(username !== '' && { credentials: { username, password } }),
     })

@@ -96,6 +96,7 @@ export class Discovery {
       expect: 'bytes',
       timeout: this.#parts.timeout,
       signal: this.#stopped.signal,
+      load: 'health',
       requestId: 'discovery',
     }
   }

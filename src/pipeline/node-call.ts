@@ -1,5 +1,5 @@
 /** From an Ask to the call on a node: written anew from parsed values, nothing of the client's bytes travels. */
-import type { Endpoint } from '../catalogue/endpoint.ts'
+import type { Endpoint, Load } from '../catalogue/endpoint.ts'
 import { EdgeError } from '../errors.ts'
 import type { Ask, AskBody, NodeCall } from './ports.ts'
 import type { Candidate } from './route.ts'
@@ -17,8 +17,13 @@ export function nodeCall(ask: Ask, { node, path }: Candidate, timeout: number | 
     ...(timeout !== undefined && { timeout }),
     signal: ask.signal,
     requestId: ask.requestId,
+    load: loadOf(ask.endpoint),
     ...(ask.caller.credentials && { credentials: ask.caller.credentials }),
   }
+}
+
+export function loadOf({ load, method }: Endpoint): Load {
+  return load ?? (method === 'GET' ? 'interactive' : 'write')
 }
 
 /** Is the file itself asked for? */

@@ -3,7 +3,7 @@
  * `app.ts` makes the concrete things and hands them in.
  */
 import type { Readable } from 'node:stream'
-import type { Endpoint } from '../catalogue/endpoint.ts'
+import type { Endpoint, Load } from '../catalogue/endpoint.ts'
 import type { KeptAnswer } from './kept.ts'
 
 /** Who asks. `credentials` are there only in mode `passthrough`. */
@@ -28,6 +28,8 @@ export interface Ask {
   readonly waitForComplete: boolean
   /** What a caller who may purge asks of the cache; absent: nothing. */
   readonly directives?: Directives
+  /** A part of a joined answer: what this node alone answers. Stands in the key. */
+  readonly node?: string
   /** Workers may not have copied the data yet: only the master may answer. */
   readonly masterOnly?: true
   readonly requestId: string
@@ -52,6 +54,10 @@ export type Answer =
       readonly status: number
       readonly bytes: Buffer
       readonly headers?: Headers
+      /** Of a joined answer: the value of `Cluster-Status`, one member for each node that was asked. */
+      readonly clusterStatus?: string
+      /** Some nodes are missing from it, or gave what they had kept: it must not be kept as if whole. */
+      readonly partial?: true
       /** There when the answer may be kept: clients may hold it too, and ask whether it is still the same. */
       readonly kept?: Kept
     }
@@ -100,6 +106,8 @@ export interface NodeCall {
   readonly timeout?: number
   readonly signal: AbortSignal
   readonly requestId: string
+  /** Who goes first where the node has no room for all. */
+  readonly load: Load
   readonly credentials?: { readonly username: string; readonly password: string }
 }
 

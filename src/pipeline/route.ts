@@ -49,8 +49,9 @@ export const route: Router = (ask, view) => {
       return throughMaster(ask, view, path)
     case 'node':
       return toNode(ask, view, path, target.twin)
+    case 'severalNodes':
     case 'edge':
-      throw new EdgeError(949, '', { cause: new Error(`${path} is answered by the edge and has no route`) })
+      throw new EdgeError(949, '', { cause: new Error(`${path} goes to no single node`) })
   }
 }
 

@@ -87,6 +87,7 @@ export function get(path = '/agents', more: Partial<NodeCall> = {}): NodeCall {
     expect: 'bytes',
     timeout: 5_000,
     signal: new AbortController().signal,
+    load: 'interactive',
     requestId: 'test-1',
     ...more,
   }
