@@ -59,6 +59,8 @@ function askManager(cluster: Cluster, timeout: number): (username: string, passw
       timeout,
       signal: new AbortController().signal,
       load: 'health',
+      caller: username,
+      endpoint: 'GET /version',
       requestId: 'credentials',
       credentials: { username, password },
     })

@@ -55,6 +55,8 @@ async function askNodes(config: Config): Promise<void> {
       timeout: limits.timeout,
       signal: new AbortController().signal,
       load: 'health',
+      caller: 'check',
+      endpoint: 'GET /version',
       requestId: 'check',
       ...(username !== '' && { credentials: { username, password } }),
     })

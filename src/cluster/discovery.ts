@@ -97,6 +97,8 @@ export class Discovery {
       timeout: this.#parts.timeout,
       signal: this.#stopped.signal,
       load: 'health',
+      caller: 'discovery',
+      endpoint: 'GET /cluster/nodes',
       requestId: 'discovery',
     }
   }

@@ -18,6 +18,8 @@ export function nodeCall(ask: Ask, { node, path }: Candidate, timeout: number | 
     signal: ask.signal,
     requestId: ask.requestId,
     load: loadOf(ask.endpoint),
+    caller: ask.caller.name,
+    endpoint: `${method} ${path}`,
     ...(ask.caller.credentials && { credentials: ask.caller.credentials }),
   }
 }

@@ -108,6 +108,10 @@ export interface NodeCall {
   readonly requestId: string
   /** Who goes first where the node has no room for all. */
   readonly load: Load
+  /** On whose behalf: no caller has a node for itself while others wait. */
+  readonly caller: string
+  /** Method and path of the record, as a template: calls of one endpoint take about the same time. */
+  readonly endpoint: string
   readonly credentials?: { readonly username: string; readonly password: string }
 }
 

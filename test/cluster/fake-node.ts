@@ -88,6 +88,8 @@ export function get(path = '/agents', more: Partial<NodeCall> = {}): NodeCall {
     timeout: 5_000,
     signal: new AbortController().signal,
     load: 'interactive',
+    caller: 'ann',
+    endpoint: `GET ${path}`,
     requestId: 'test-1',
     ...more,
   }
