@@ -45,6 +45,7 @@ export async function buildCache(config: Config, { cluster, route, log, askOf }:
     key: { secret: sealing ?? 'manager-edge', policy: hash('sha256', JSON.stringify(config.access.ownRoles), 'hex') },
     durationsOf: durationsOf(config),
     master: () => cluster.view.master().name,
+    nodes: () => cluster.view.nodes(),
     ...config.cluster.limits,
     spare: spareCapacity({ view: cluster.view, route }),
     copying: cache.syncPeriods,

@@ -52,25 +52,34 @@ export function represent(answer: JsonAnswer, wanted: Wanted): Representation | 
 }
 
 /** Says nothing of caches: what names no `Cache-Control` is `no-store` (not-kept.ts). */
-function notKept({ status, headers = {}, bytes }: JsonAnswer, wanted: Wanted): Representation {
+function notKept(answer: JsonAnswer, wanted: Wanted): Representation {
+  const { status, headers = {}, bytes } = answer
   const body = wanted.pretty ? pretty(bytes) : bytes
   const own = Object.entries(headers).flat()
-  return { status, headers: [...own, ...described(body)], bytes: body }
+  return { status, headers: [...own, ...ofNodes(answer), ...described(body)], bytes: body }
 }
 
 /** Tells that the client's copy still is what it would get; asked of successful answers only (RFC 9110 section 13.2.1). */
 function unchanged(answer: JsonAnswer, kept: Kept, wanted: Wanted, tag: string): Representation | undefined {
   if (answer.status !== 200 || !namesTag(wanted.ifNoneMatch, tag)) return undefined
-  return { status: 304, headers: cacheHeaders(kept, tag) }
+  return { status: 304, headers: [...cacheHeaders(kept, tag), ...ofNodes(answer)] }
 }
 
 function whole(answer: JsonAnswer, kept: Kept, tag: string, bytes: Buffer, coding?: Coding): Representation {
   const headers = described(bytes)
   for (const text of cacheHeaders(kept, tag)) headers.push(text)
+  for (const text of ofNodes(answer)) headers.push(text)
   if (coding !== undefined) headers.push('content-encoding', coding)
   if (answer.headers !== undefined)
     for (const [name, value] of Object.entries(answer.headers)) headers.push(name, value)
   return { status: answer.status, headers, bytes }
+}
+
+const NOTHING: readonly string[] = []
+
+/** What each node had to say to a joined answer, for clients that look (RFC 9651). */
+function ofNodes({ clusterStatus }: JsonAnswer): readonly string[] {
+  return clusterStatus === undefined ? NOTHING : ['cluster-status', clusterStatus]
 }
 
 function described(bytes: Buffer): string[] {

@@ -32,6 +32,8 @@ export interface KeptAnswer {
   readonly staleIfError: number
   /** Milliseconds that its fill took of a node's time. */
   readonly cost: number
+  /** Of a joined answer: what `Cluster-Status` said of the nodes when it was put together. */
+  readonly clusterStatus?: string
 }
 
 /** `near`: no round trip was needed. `changed`: an entry is there, but of another mark (never to be served after a write). */
@@ -46,6 +48,8 @@ export interface NewEntry {
   readonly tags: readonly Tag[]
   readonly mark: Mark
   readonly answer: Omit<KeptAnswer, 'age'>
+  /** Milliseconds that it is older than its fill: the age that its oldest part had been kept for by then. */
+  readonly older?: number
   /** What `/cache` shows of it; none of it is looked into by the store. */
   readonly listed: Listed
 }

@@ -30,6 +30,8 @@ export interface Ask {
   readonly directives?: Directives
   /** A part of a joined answer: what this node alone answers. Stands in the key. */
   readonly node?: string
+  /** A part of an answer that is made anew: what is kept of it will do if it is younger, in milliseconds. */
+  readonly youngerThan?: number
   /** Workers may not have copied the data yet: only the master may answer. */
   readonly masterOnly?: true
   readonly requestId: string
@@ -58,6 +60,8 @@ export type Answer =
       readonly clusterStatus?: string
       /** Some nodes are missing from it, or gave what they had kept: it must not be kept as if whole. */
       readonly partial?: true
+      /** Of a joined answer: milliseconds for which its oldest part had been kept. */
+      readonly oldest?: number
       /** There when the answer may be kept: clients may hold it too, and ask whether it is still the same. */
       readonly kept?: Kept
     }

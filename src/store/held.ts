@@ -9,7 +9,7 @@ export interface Held {
   readonly epochs: readonly string[]
   readonly tags: readonly Tag[]
   readonly listed: Listed
-  /** The moment its fill began, by the clock of this process. */
+  /** The moment its fill, or that of its oldest part, began, by the clock of this process. */
   readonly begun: number
 }
 
@@ -22,7 +22,7 @@ export function lifetime(answer: Omit<KeptAnswer, 'age'>): number {
 export function answerOf({ answer, begun }: Held, now: number, softened: boolean): KeptAnswer {
   const age = Math.max(0, now - begun)
   // Written out: this runs for each hit, and a spread costs as much as the rest of it.
-  return {
+  const shown: { -readonly [Name in keyof KeptAnswer]: KeptAnswer[Name] } = {
     status: answer.status,
     bytes: answer.bytes,
     etag: answer.etag,
@@ -32,11 +32,13 @@ export function answerOf({ answer, begun }: Held, now: number, softened: boolean
     staleIfError: answer.staleIfError,
     cost: answer.cost,
   }
+  if (answer.clusterStatus !== undefined) shown.clusterStatus = answer.clusterStatus
+  return shown
 }
 
-export function heldOf(entry: NewEntry, begun: number): Held {
-  const { answer, listed, mark, tags } = entry
-  return { answer, listed, tags, generation: mark.generation, epochs: mark.epochs, begun }
+/** `begun`: when its fill began. */
+export function heldOf({ answer, listed, mark, tags, older = 0 }: NewEntry, begun: number): Held {
+  return { answer, listed, tags, generation: mark.generation, epochs: mark.epochs, begun: begun - older }
 }
 
 /** Keys to entries, the least recently used dropped beyond so many bytes; 0 bytes hold nothing. */

@@ -95,6 +95,8 @@ export async function settle(): Promise<void> {
 
 export const durations = { keepFor: 1000, staleWhileRevalidate: 1000, staleIfError: 60_000 }
 
+const nodeList = [{ name: 'm' }]
+
 /** One replica: the two stages over a store of its own, or over the one that is given. */
 export function replica(options: Partial<CacheOptions> = {}) {
   const clock = new SetClock()
@@ -105,6 +107,7 @@ export function replica(options: Partial<CacheOptions> = {}) {
     key: { secret: 'secret', policy: '1' },
     durationsOf: () => durations,
     master: () => 'm',
+    nodes: () => nodeList,
     timeout: 20_000,
     slowTimeout: 120_000,
     spare: () => true,

@@ -5,9 +5,11 @@ import { createPrepare, type Prepared, type PrepareOptions } from '../../src/pip
 import type { Ask } from '../../src/pipeline/ports.ts'
 import { ask, caller, durations, recordOf } from './asks.ts'
 
+const nodeList = [{ name: 'm' }]
 const options: PrepareOptions = {
   key: { secret: 'secret', policy: '1' },
   master: () => 'm',
+  nodes: () => nodeList,
   durationsOf: () => durations,
 }
 const prepare = createPrepare(options)

@@ -39,6 +39,7 @@ type Present = Extract<Look, { kind: 'present' }>
 
 function present(ports: CachedPorts, fills: Fills, request: Request, { answer }: Present): Answer | Promise<Answer> {
   const { age, keepFor, staleWhileRevalidate } = answer
+  if (age >= (request.ask.youngerThan ?? Number.POSITIVE_INFINITY)) return orStale(ports.store, fills, request)
   if (age < keepFor) {
     const spare = () => ports.spare(request.ask)
     ports.hot.hit(request.prepared.key, answer, spare, () => fills.background(request))
@@ -80,6 +81,8 @@ function standIn(answer: KeptAnswer, how: CacheStatus): Answer | undefined {
 }
 
 function served(answer: KeptAnswer, how: CacheStatus): Answer {
-  const { status, bytes, keepFor, age } = answer
-  return { kind: 'json', status, bytes, kept: { answer, status: { ...how, ttl: keepFor - age } } }
+  const { status, bytes, keepFor, age, clusterStatus } = answer
+  const kept = { answer, status: { ...how, ttl: keepFor - age } }
+  if (clusterStatus === undefined) return { kind: 'json', status, bytes, kept }
+  return { kind: 'json', status, bytes, clusterStatus, kept }
 }

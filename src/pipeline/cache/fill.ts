@@ -8,7 +8,7 @@ import type { Answer, Ask, CacheStatus, Handle } from '../ports.ts'
 import type { CopiedData } from './copied.ts'
 import { type Failures, failures } from './failures.ts'
 import { Flights, type Shared } from './flights.ts'
-import { etagOf, isNodeFailure, isStorable, isTransient } from './outcome.ts'
+import { etagOf, isNodeFailure, isStorable, isTransient, type Whole } from './outcome.ts'
 import type { Prepared } from './prepare.ts'
 
 /** Milliseconds: fresh, and after that served while it is fetched anew, or when nodes fail. */
@@ -138,7 +138,12 @@ function usable(look: Look, seen?: KeptAnswer): Filled | undefined {
   if (look.kind !== 'present' || look.mark.fenced) return undefined
   const { answer } = look
   if (answer.age >= answer.keepFor || (seen !== undefined && answer.age >= seen.age)) return undefined
-  return { answer: { kind: 'json', status: answer.status, bytes: answer.bytes }, kept: answer, collapsed: true }
+  return { answer: asAnswer(answer), kept: answer, collapsed: true }
+}
+
+/** What was kept, as it was answered. */
+function asAnswer({ status, bytes, clusterStatus }: KeptAnswer): Whole {
+  return { kind: 'json', status, bytes, ...(clusterStatus !== undefined && { clusterStatus }) }
 }
 
 /** The mark that an answer may be kept under, read before the nodes are asked; none while a write is under way. */
@@ -147,18 +152,25 @@ function openMark(look: Look): Mark | undefined {
 }
 
 /** Asks the nodes. The answer is kept as of `look`, which came before; the store compares when it is read. */
-async function fetch(ports: FillPorts, next: Handle, { ask, prepared }: Request, look: Look): Promise<Filled> {
-  const { plan, key, tags, listed } = prepared
+async function fetch(ports: FillPorts, next: Handle, request: Request, look: Look): Promise<Filled> {
+  const { plan, key, tags, listed } = request.prepared
+  const ask = anew(request.ask, plan, request.look)
   const began = ports.clock()
   const masterOnly = plan.copied && ports.copied.changed(tags, look)
   const answer = await next(masterOnly ? { ...ask, masterOnly } : ask)
   const mark = openMark(look)
   if (mark === undefined || !isStorable(answer)) return { answer }
-  const { status, bytes } = answer
+  const { status, bytes, clusterStatus, oldest: older = 0 } = answer
   const cost = ports.clock() - began
-  const entry = { status, bytes, etag: etagOf(bytes), ...ports.durationsOf(plan.group, ask.endpoint.path), cost }
-  await ports.store.keep({ key, tags, mark, answer: entry, listed })
-  return { answer, kept: { ...entry, age: cost }, stored: true }
+  const times = { ...ports.durationsOf(plan.group, ask.endpoint.path), cost }
+  const entry = { status, bytes, etag: etagOf(bytes), ...times, ...(clusterStatus !== undefined && { clusterStatus }) }
+  await ports.store.keep({ key, tags, mark, answer: entry, older, listed })
+  return { answer, kept: { ...entry, age: cost + older }, stored: true }
+}
+
+/** Parts that are no younger than the whole that is to be replaced would give the same again. */
+function anew(ask: Ask, { joined }: Prepared['plan'], look: Look): Ask {
+  return joined && look.kind === 'present' ? { ...ask, youngerThan: look.answer.age } : ask
 }
 
 /** What the caller hears of it. */

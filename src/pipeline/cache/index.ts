@@ -17,6 +17,8 @@ export interface CacheOptions {
   readonly durationsOf: FillPorts['durationsOf']
   /** Name of the master. */
   readonly master: () => string
+  /** All nodes, master first; the same array as long as they are the same. */
+  readonly nodes: () => readonly { readonly name: string }[]
   /** Milliseconds that a call to the nodes may take; `slowTimeout` for records that are slow by nature. */
   readonly timeout: number
   readonly slowTimeout: number
@@ -44,10 +46,10 @@ const GRACE = 2000
 const HOT: HotOptions = { most: 2, hits: 3 }
 
 export function createCache(options: CacheOptions): CacheStages {
-  const { store, master, timeout, slowTimeout, durationsOf, spare } = options
+  const { store, master, nodes, timeout, slowTimeout, durationsOf, spare } = options
   const clock = options.clock ?? (() => performance.now())
   const copied = copiedData({ period: options.copying ?? TWO_ROUNDS, clock })
-  const prepare = createPrepare({ key: options.key, master, durationsOf })
+  const prepare = createPrepare({ key: options.key, master, nodes, durationsOf })
   const patience = ({ endpoint }: Ask) => (endpoint.slow ? slowTimeout : timeout) + GRACE
   return {
     prepare,

@@ -26,14 +26,21 @@ export interface Canonical {
   readonly query: Named
   /** `everyone`, or a digest of rights. */
   readonly scope: string
+  /** The one node that answers a part of a joined answer. */
+  readonly node?: string
+  /** The nodes that a joined answer is of: with a node that joins or leaves it is another answer. */
+  readonly nodes: string
 }
 
-export function canonical(ask: Ask, plan: Plan, policy: string): Canonical {
+/** `nodes`: the names of all nodes, as one text. */
+export function canonical(ask: Ask, plan: Plan, { policy, nodes }: { policy: string; nodes: string }): Canonical {
   return {
     path: ask.endpoint.path,
     params: present(plan.params, ask.params),
     query: present(plan.query, ask.query),
     scope: plan.scope === 'everyone' ? 'everyone' : scopeOf(ask.caller.permissions, policy),
+    ...(ask.node !== undefined && { node: ask.node }),
+    nodes: plan.joined && ask.node === undefined ? nodes : '',
   }
 }
 
@@ -44,8 +51,8 @@ function scopeOf(permissions: readonly string[], policy: string): string {
 }
 
 /** The text that an HMAC is made of. Two requests have the same one only if they are equal. */
-export function keyText({ path, params, query, scope }: Canonical): string {
-  return framed([CONTRACT, path, scope, framed(params.flat()), framed(query.flat())])
+export function keyText({ path, params, query, scope, node = '', nodes }: Canonical): string {
+  return framed([CONTRACT, path, scope, framed(params.flat()), framed(query.flat()), node, nodes])
 }
 
 /** Bytes as UTF-16, in which no two texts are the same: as UTF-8 all lone surrogates would be. */
@@ -53,12 +60,13 @@ export function keyOf(text: string, secret: Buffer | string): string {
   return createHmac('sha256', secret).update(text, 'utf16le').digest('base64url')
 }
 
-/** Path and query as `/cache` shows them. */
-export function urlOf({ path, params, query }: Canonical): string {
+/** Path and query as `/cache` shows them; behind a `#` the node whose part of a joined answer it is. */
+export function urlOf({ path, params, query, node }: Canonical): string {
   const values = new Map(params)
   const filled = path.replaceAll(/:([^/]+)/g, (_, name: string) => encode(values.get(name) ?? ''))
   const text = query.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&')
-  return text === '' ? filled : `${filled}?${text}`
+  const url = text === '' ? filled : `${filled}?${text}`
+  return node === undefined ? url : `${url}#${encode(node)}`
 }
 
 /** Half a character, which no URL can hold, is shown as a replacement character. */

@@ -25,9 +25,10 @@ const OUTCOME_UNKNOWN: ReadonlySet<number> = new Set([923, 925, 926, 928, 949])
 const GOOD = Buffer.from('{"error":0,"data":')
 const PARTIAL = '"failed_nodes"'
 
-/** May the answer be kept? Whole, without an error, from all nodes that were asked. */
+/** May the answer be kept? Whole, without an error, from all nodes that were asked, nothing of it stale. */
 export function isStorable(answer: Answer): answer is Whole {
   if (answer.kind !== 'json' || answer.status !== 200 || answer.headers !== undefined) return false
+  if (answer.partial) return false
   return errorOf(answer) === 0 && !answer.bytes.includes(PARTIAL)
 }
 

@@ -11,6 +11,8 @@ export interface Plan {
   readonly tagsOf: FillTags
   /** With this parameter the answer is a file, which passes through. */
   readonly rawWhen?: string
+  /** Put together of what several nodes answer. */
+  readonly joined: boolean
   /** Nodes other than the master answer it from what they copied of the master. */
   readonly copied: boolean
 }
@@ -42,6 +44,7 @@ function makePlan(record: Endpoint): Plan | string {
     query: Object.entries(record.query).sort(byName),
     tagsOf: readTags(keep),
     ...(raw !== undefined && { rawWhen: raw.when }),
+    joined: record.target.kind === 'everyNode' || record.target.kind === 'severalNodes',
     copied: record.target.kind === 'anyNode',
   }
 }

@@ -23,7 +23,12 @@ export function readTags(keep: Extract<Keep, { tags: readonly Tag[] }>): FillTag
   const templates = keep.tags.map(partsOf)
   const whole = templates.filter(isOpen).map((parts) => parts.map((part) => (isText(part) ? part : '*')).join(''))
   const always = ['cache', `cache:${keep.group}`, ...whole]
-  return (ask, master) => [...new Set([...always, ...templates.flatMap((parts) => fill(parts, { ask, master }))])]
+  return (ask, master) => {
+    // What a node says of itself as a part of a joined answer is its own, not the master's.
+    const values = { ask, master: ask.node ?? master }
+    const node = ask.node === undefined ? [] : [`node:${ask.node}`, 'node:*']
+    return [...new Set([...always, ...templates.flatMap((parts) => fill(parts, values)), ...node])]
+  }
 }
 
 export interface StaleTags {

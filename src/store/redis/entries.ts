@@ -80,10 +80,12 @@ function headOf(value: unknown): Head | undefined {
   const { answer, generation, epochs, tags, listed } = value
   if (!isRecord(answer) || !isListed(listed) || typeof generation !== 'string') return undefined
   if (!isTexts(epochs) || !isTexts(tags)) return undefined
-  const { status, etag, keepFor, staleWhileRevalidate, staleIfError, cost } = answer
+  const { status, etag, keepFor, staleWhileRevalidate, staleIfError, cost, clusterStatus } = answer
   if (typeof etag !== 'string' || !isNumber(status) || !isNumber(cost)) return undefined
   if (!isNumber(keepFor) || !isNumber(staleWhileRevalidate) || !isNumber(staleIfError)) return undefined
-  const shown = { status, etag, keepFor, staleWhileRevalidate, staleIfError, cost }
+  if (clusterStatus !== undefined && typeof clusterStatus !== 'string') return undefined
+  const times = { keepFor, staleWhileRevalidate, staleIfError, cost }
+  const shown = { status, etag, ...times, ...(clusterStatus !== undefined && { clusterStatus }) }
   return { answer: shown, generation, epochs, tags, listed }
 }
 
