@@ -23,6 +23,8 @@ const force: Field = {
   role: 'remove an old agent with the same IP that was last seen at least so many seconds ago',
   default: -1,
 }
+/** The manager numbers agents one after the other, and two at once may get one number. */
+const inTurn = 'registration'
 /** Which agent gives way is not said in the answer, so nothing that is kept of any agent can be trusted. */
 const displacing: StaleWhen = {
   value: 'body.force',
@@ -41,6 +43,7 @@ const adding: readonly Endpoint[] = [
     secret: 'always',
     answer: objectOf('{id, key}'),
     makesStale: ['agent:{answer.id}', ...memberships, displacing],
+    inTurn,
   }),
   write('PUT', {
     path: '/agents/:agent_name',
@@ -52,6 +55,7 @@ const adding: readonly Endpoint[] = [
     secret: 'always',
     answer: objectOf('{id, key}; ip is any'),
     makesStale: ['agent:{answer.id}', ...memberships],
+    inTurn,
   }),
   write('POST', {
     path: '/agents/insert',
@@ -78,7 +82,8 @@ const adding: readonly Endpoint[] = [
     },
     secret: 'always',
     answer: objectOf('{id, key}'),
-    makesStale: [...wholeAgent('{body.id}'), ...memberships, displacing],
+    makesStale: [...wholeAgent('{body.id}'), ...overAllAgents, displacing],
+    inTurn,
   }),
 ]
 

@@ -3,12 +3,18 @@
  * sentence that names the record, the mistake and the remedy.
  */
 import { type Check, idOf, shapeOf } from './checks/check.ts'
+import { joinedRows, severalNodes, turns } from './checks/joined.ts'
 import { bodies, names, paths, values } from './checks/parameters.ts'
-import { kept, stale } from './checks/staleness.ts'
+import { kept, stale, staleAsWhole } from './checks/staleness.ts'
 import { access, merges, owners, twins } from './checks/targets.ts'
 import type { Endpoint } from './endpoint.ts'
 
-const checks: readonly Check[] = [paths, names, values, bodies, access, owners, twins, merges, kept, stale]
+const checks: readonly Check[] = [
+  ...[paths, names, values, bodies],
+  ...[access, owners, twins, merges],
+  ...[severalNodes, joinedRows, turns],
+  ...[kept, stale, staleAsWhole],
+]
 
 /** The faults of a catalogue; empty when it can be served. */
 export function checkCatalogue(records: readonly Endpoint[]): readonly string[] {

@@ -2,25 +2,22 @@
 import type { Endpoint } from './endpoint.ts'
 import { read } from './record.ts'
 import { collectionOf } from './schemas/answers.ts'
-import { agentId, filter, hiddenQ, list, select } from './schemas/params.ts'
+import { agentFilter, agentId, filter, hiddenQ, list, select } from './schemas/params.ts'
 import { keepIn, ofAgent } from './schemas/tags.ts'
-import { agentOwner, everyNode } from './schemas/targets.ts'
+import { agentOwner, allAgents } from './schemas/targets.ts'
 
+const filters = {
+  benchmark: filter('alphanumeric', 'benchmark'),
+  profile: filter('alphanumeric', 'profile'),
+  pass: filter('alphanumeric', 'pass'),
+  fail: filter('alphanumeric', 'fail'),
+  error: filter('numbers', 'error'),
+  notchecked: filter('numbers', 'notchecked'),
+  unknown: filter('numbers', 'unknown'),
+  score: filter('numbers', 'score'),
+}
 const both = {
   section: 'CIS-CAT',
-  query: {
-    ...list,
-    q: hiddenQ,
-    benchmark: filter('alphanumeric', 'benchmark'),
-    profile: filter('alphanumeric', 'profile'),
-    pass: filter('alphanumeric', 'pass'),
-    fail: filter('alphanumeric', 'fail'),
-    error: filter('numbers', 'error'),
-    notchecked: filter('numbers', 'notchecked'),
-    unknown: filter('numbers', 'unknown'),
-    score: filter('numbers', 'score'),
-    select,
-  },
   strictQuery: true,
   permission: 'ciscat:read',
 } as const
@@ -31,17 +28,20 @@ export const ciscat: readonly Endpoint[] = [
     summary: 'CIS-CAT results of an agent',
     ...both,
     params: { agent_id: agentId },
+    query: { ...list, q: hiddenQ, ...filters, select },
     target: agentOwner,
-    answer: collectionOf('CIS-CAT result'),
+    answer: collectionOf('CIS-CAT result', 'ciscat'),
     keep: keepIn('ciscat', ...ofAgent('ciscat')),
   }),
   read({
     path: '/experimental/ciscat/results',
     summary: 'CIS-CAT results of all agents',
     ...both,
-    target: everyNode('collection', 'label'),
-    answer: collectionOf('CIS-CAT result with agent_id'),
+    query: { ...list, q: hiddenQ, agent_id: agentFilter, ...filters, select },
+    target: allAgents('/ciscat/:agent_id/results'),
+    answer: collectionOf('CIS-CAT result with agent_id', 'ciscat'),
     keep: keepIn('ciscat', 'collection:ciscat'),
     experimental: true,
+    load: 'bulk',
   }),
 ]

@@ -24,6 +24,7 @@ export const cluster: readonly Endpoint[] = [
     summary: 'Is the cluster enabled and running?',
     ...reading,
     answer: objectOf('cluster status'),
+    load: 'health',
   }),
   read({
     path: '/cluster/healthcheck',
@@ -32,6 +33,7 @@ export const cluster: readonly Endpoint[] = [
     query: { node: { ...filter('names', 'node-name filter'), note: 'an unknown name gives no nodes' } },
     strictQuery: true,
     answer: objectOf('health object'),
+    load: 'health',
   }),
   read({
     path: '/cluster/node',
@@ -39,6 +41,7 @@ export const cluster: readonly Endpoint[] = [
     ...reading,
     target: masterItself,
     answer: objectOf('local node'),
+    load: 'health',
   }),
   read({
     path: '/cluster/nodes',
@@ -85,7 +88,7 @@ export const cluster: readonly Endpoint[] = [
     permission: 'cluster:restart',
     target: everyNode('message', 'fail'),
     answer: message,
-    makesStale: ['node:*', 'cluster', 'validation', 'agent:*', 'collection:agents'],
+    makesStale: ['node:*', 'collection:nodes', 'cluster', 'validation', 'agent:*', 'collection:agents'],
     slow: true,
   }),
 ]

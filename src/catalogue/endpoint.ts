@@ -19,7 +19,7 @@ export type ParamsOf<Path extends string> = string extends Path
       : never
 
 /** How a value is written in its one canonical form (cache key, upstream path). */
-export type Canonical = 'agentId' | 'agentIds' | 'lowerCase'
+export type Canonical = 'agentId' | 'agentIds' | 'agentIdSet' | 'nameSet' | 'lowerCase'
 
 /** Settings that hold the prefixes which a value may begin with (SSRF and traversal, security rule 12). */
 export type PrefixSetting = 'upgradeRepositories' | 'packageFolders'
@@ -44,6 +44,10 @@ export interface Param {
   /** Another parameter that must be there too (604). */
   readonly needs?: string
   readonly canonical?: Canonical
+  /** Of a path: only such values take this route, others another record's. Linear, and without a repetition in a repetition. */
+  readonly routed?: string
+  /** The edge itself answers by it: no node knows it, so it is never sent. */
+  readonly here?: true
   readonly note?: string
   /** Real clients use it though the seed does not name it. */
   readonly beyondSeed?: true
@@ -153,7 +157,7 @@ export type CacheGroup =
 /**
  * A tag names data. `rules`, `decoders`, `lists`, `cluster`, `validation`: one thing. `agent:{agent_id}`: one of many,
  * and `agent:*` beside it on each of their reads, since a write to all of them touches `agent:*` alone.
- * `collection:agents`: what is read over all of them at once, touched by a write to any.
+ * `collection:agents`, `collection:nodes`: what is read over many of them at once, touched by a write to any.
  *
  * `{x}` is filled from the path; `{query.x}`, `{body.x}`, `{answer.x}` from there (lists give one tag each, a
  * missing value none); `{master}` is the name of the master, so that `/manager/…` and `/cluster/<master>/…` agree.
@@ -182,7 +186,7 @@ export type Permission = `${string}:${string}`
 export interface AnswerShape {
   readonly data: 'collection' | 'object' | 'array' | 'message' | 'affected' | 'text'
   readonly of: string
-  /** Of collections that are joined. */
+  /** Of collections that are joined, and of what is read of one agent in their stead. */
   readonly rows?: RowsOf
   readonly raw?: { readonly when: string; readonly type: 'text/xml' }
 }

@@ -3,6 +3,7 @@ import type { Endpoint, StaleWhen, Tag } from './endpoint.ts'
 import { collectionOf, message, objectOf, textOf } from './schemas/answers.ts'
 import { deletePath, readPath, writePath } from './schemas/folders.ts'
 import { component, configuration, failingSelect, filter, hiddenQ, list } from './schemas/params.ts'
+import { isOfNode, severalNodes } from './schemas/several-nodes.ts'
 import { keepIn } from './schemas/tags.ts'
 import { readTwins, writeTwins } from './schemas/twins.ts'
 
@@ -15,15 +16,16 @@ const ignoredNumber = { ...filter('numbers', 'no effect'), beyondSeed: true } as
 
 const facts = [
   { part: 'info', summary: 'Basic information', answer: objectOf('info object') },
-  { part: 'status', summary: 'Status of the daemons', answer: objectOf('daemon status') },
+  { part: 'status', summary: 'Status of the daemons', answer: objectOf('daemon status'), load: 'health' },
   { part: 'logs/summary', summary: 'Log entries counted by tag', answer: objectOf('log summary') },
   { part: 'stats/hourly', summary: 'Averages of each hour', answer: objectOf('hourly averages') },
   { part: 'stats/weekly', summary: 'Averages of each hour of the week', answer: objectOf('weekly stats') },
   { part: 'stats/analysisd', summary: 'Counters of analysisd', answer: objectOf('analysisd counters') },
   { part: 'stats/remoted', summary: 'Counters of remoted', answer: objectOf('remoted counters') },
-].flatMap((fact) => readTwins({ permission, ...fact }))
+] as const
 
 const reads: readonly Endpoint[] = [
+  ...facts.flatMap((fact) => readTwins({ permission, ...fact })),
   ...readTwins({
     part: 'configuration',
     summary: 'Configuration file, by section',
@@ -70,7 +72,7 @@ const reads: readonly Endpoint[] = [
       select: failingSelect,
     },
     permission,
-    answer: collectionOf('log entry'),
+    answer: collectionOf('log entry', 'logs'),
   }),
   ...readTwins({
     part: 'stats',
@@ -119,7 +121,7 @@ function staleByFile(node: Tag): readonly (Tag | StaleWhen)[] {
     within('etc/rules/', 'rules'),
     within('etc/decoders/', 'decoders'),
     within('etc/lists/', 'lists'),
-    within('etc/ossec\\.conf$', node, 'cluster', 'rules', 'decoders'),
+    within('etc/ossec\\.conf$', node, 'collection:nodes', 'cluster', 'rules', 'decoders'),
   ]
 }
 
@@ -144,6 +146,7 @@ const writes: readonly Endpoint[] = [
     permission: 'files:write',
     answer: message,
     makesStale: staleByFile,
+    inTurn: (node) => `file:${node}:{query.path}`,
   }),
   ...writeTwins('DELETE', {
     part: 'files',
@@ -152,6 +155,7 @@ const writes: readonly Endpoint[] = [
     permission: 'files:delete',
     answer: message,
     makesStale: staleByFile,
+    inTurn: (node) => `file:${node}:{query.path}`,
   }),
   ...writeTwins('PUT', {
     part: 'restart',
@@ -159,9 +163,9 @@ const writes: readonly Endpoint[] = [
     permission: 'manager:restart',
     answer: message,
     // Agents reconnect, perhaps elsewhere (contract, semantics.md section 7).
-    makesStale: (node) => [node, 'cluster', 'validation', 'agent:*', 'collection:agents'],
+    makesStale: (node) => [node, 'collection:nodes', 'cluster', 'validation', 'agent:*', 'collection:agents'],
     slow: true,
   }),
 ]
 
-export const manager: readonly Endpoint[] = [...facts, ...reads, ...writes]
+export const manager: readonly Endpoint[] = [...reads, ...writes, ...reads.filter(isOfNode).map(severalNodes)]

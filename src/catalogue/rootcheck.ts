@@ -61,6 +61,7 @@ export const rootcheck: readonly Endpoint[] = [
     target: everyNode('message', 'fail'),
     answer: message,
     makesStale: ['rootcheck:*'],
+    load: 'bulk',
   }),
   write('DELETE', {
     path: '/rootcheck/:agent_id',
@@ -78,6 +79,7 @@ export const rootcheck: readonly Endpoint[] = [
     target: everyNode('message', 'fail'),
     answer: message,
     makesStale: ['rootcheck:*', 'syscheck:*'],
+    load: 'bulk',
   }),
   write('PUT', {
     path: '/rootcheck/:agent_id',

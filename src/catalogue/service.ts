@@ -23,5 +23,6 @@ export const service: readonly Endpoint[] = [
     target: anyNode,
     answer: textOf('v<major.minor.patch>'),
     keep: keepIn('manager', 'cluster'),
+    load: 'health',
   }),
 ]

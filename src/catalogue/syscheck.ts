@@ -58,6 +58,7 @@ export const syscheck: readonly Endpoint[] = [
     answer: message,
     makesStale: ['syscheck:*'],
     experimental: true,
+    load: 'bulk',
   }),
   write('PUT', {
     path: '/syscheck',
@@ -67,6 +68,7 @@ export const syscheck: readonly Endpoint[] = [
     target: everyNode('message', 'fail'),
     answer: message,
     makesStale: ['syscheck:*', 'rootcheck:*'],
+    load: 'bulk',
   }),
   write('PUT', {
     path: '/syscheck/:agent_id',

@@ -1,22 +1,21 @@
-/**
- * Inventory. One table of kinds: each is read of one agent, and of all agents at once (experimental). The seed's
- * agent id filter over all agents is not listed: the real API refuses it (604), and so does the edge for now.
- */
-import type { Endpoint, Param } from './endpoint.ts'
+/** Inventory. One table of kinds: each is read of one agent, and of all agents at once (experimental). */
+import type { Endpoint, Param, RowsOf } from './endpoint.ts'
 import { read } from './record.ts'
 import { collectionOf, objectOf } from './schemas/answers.ts'
 import type { Kind } from './schemas/kinds.ts'
-import { agentId, filter, hiddenQ, list, select } from './schemas/params.ts'
+import { agentFilter, agentId, filter, hiddenQ, list, select } from './schemas/params.ts'
 import { keepIn, ofAgent } from './schemas/tags.ts'
-import { agentOwner, everyNode } from './schemas/targets.ts'
+import { agentOwner, allAgents } from './schemas/targets.ts'
 
 interface Inventory {
-  readonly kind: string
+  readonly kind: Exclude<RowsOf, 'logs' | 'ciscat' | 'nodeAnswers'>
   readonly filters: Readonly<Record<string, Param>>
   /** One object for each agent: of one agent it has neither pages nor filters. */
   readonly single?: true
   /** Filters that the seed names for one of the twins only. */
   readonly beyondSeed?: { readonly name: string; readonly of: 'one' | 'all' }
+  /** The seed gives the agent id filter over all agents to these kinds alone. */
+  readonly byAgent?: true
   /** The seed does not know the kind at all. */
   readonly hidden?: true
 }
@@ -32,11 +31,13 @@ const inventories: readonly Inventory[] = [
   {
     kind: 'hardware',
     single: true,
+    byAgent: true,
     filters: { ...numbers('ram_free', 'ram_total', 'cpu_cores'), ...words('cpu_mhz', 'cpu_name', 'board_serial') },
   },
   {
     kind: 'os',
     single: true,
+    byAgent: true,
     filters: words('os_name', 'architecture', 'os_version', 'version', 'release'),
   },
   {
@@ -56,7 +57,7 @@ const inventories: readonly Inventory[] = [
     },
   },
   { kind: 'netproto', filters: words('iface', 'type', 'gateway', 'dhcp') },
-  { kind: 'packages', filters: words('vendor', 'name', 'architecture', 'format', 'version') },
+  { kind: 'packages', byAgent: true, filters: words('vendor', 'name', 'architecture', 'format', 'version') },
   {
     kind: 'ports',
     filters: {
@@ -87,7 +88,8 @@ const common = {
 
 function queryOf(inventory: Inventory, of: 'one' | 'all'): Readonly<Record<string, Param>> {
   if (inventory.single && of === 'one') return { select }
-  const query = { ...list, q: hiddenQ, ...inventory.filters, select }
+  const agent_id: Param = inventory.byAgent ? agentFilter : { ...agentFilter, beyondSeed: true }
+  const query = { ...list, q: hiddenQ, ...(of === 'all' && { agent_id }), ...inventory.filters, select }
   const hidden = inventory.beyondSeed?.of === of ? inventory.beyondSeed.name : undefined
   const param = hidden === undefined ? undefined : inventory.filters[hidden]
   return hidden === undefined || param === undefined ? query : { ...query, [hidden]: { ...param, beyondSeed: true } }
@@ -102,7 +104,7 @@ function ofOneAgent(inventory: Inventory): Endpoint {
     params: { agent_id: agentId },
     query: queryOf(inventory, 'one'),
     target: agentOwner,
-    answer: single ? objectOf(`${kind} item`) : collectionOf(`${kind} item`),
+    answer: single ? objectOf(`${kind} item`, kind) : collectionOf(`${kind} item`, kind),
     keep: keepIn('syscollector', ...ofAgent('syscollector')),
     ...(hidden && { beyondSeed: true }),
   })
@@ -116,10 +118,11 @@ function ofAllAgents(inventory: Inventory): Endpoint {
     ...common,
     params: {},
     query: queryOf(inventory, 'all'),
-    target: everyNode('collection', 'label'),
-    answer: collectionOf(`${kind} item with agent_id`),
+    target: allAgents(`/syscollector/:agent_id/${kind}`),
+    answer: collectionOf(`${kind} item with agent_id`, kind),
     keep: keepIn('syscollector', 'collection:syscollector'),
     experimental: true,
+    load: 'bulk',
     ...(hidden && { beyondSeed: true }),
   })
 }

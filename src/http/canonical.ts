@@ -10,7 +10,14 @@ export function agentId(text: string): string {
 const forms: Readonly<Record<Canonical, (text: string) => string>> = {
   agentId,
   agentIds: (text) => text.split(',').map(agentId).join(','),
+  agentIdSet: (text) => set(text.split(',').map(agentId)),
+  nameSet: (text) => set(text.split(',')),
   lowerCase: (text) => text.toLowerCase(),
+}
+
+/** Where neither order nor doubles mean anything. */
+function set(values: readonly string[]): string {
+  return [...new Set(values)].sort().join(',')
 }
 
 export function canonicalText(canonical: Canonical | undefined, text: string): string {

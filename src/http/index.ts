@@ -28,6 +28,7 @@ import { type Flags, noFlags, parseParameters, takeFlags } from './parameters.ts
 import { Questions } from './questions.ts'
 import { sendAnswer, sendError, toEdgeError } from './reply.ts'
 import { logDeparture, RequestLog } from './request-log.ts'
+import { routeUrl } from './route-url.ts'
 import { routeSchema } from './schema.ts'
 import { validationError } from './validation-error.ts'
 
@@ -175,7 +176,7 @@ function registerRoutes(app: FastifyInstance, options: HttpOptions, road: HitRoa
     const upload = 'body' in endpoint && endpoint.body?.kind === 'upload'
     app.route({
       method: endpoint.method === 'GET' ? ['GET', 'HEAD'] : endpoint.method,
-      url: endpoint.path,
+      url: routeUrl(endpoint),
       schema: routeSchema(endpoint),
       bodyLimit: upload ? options.limits.upload : options.limits.fields,
       config: { endpoint },

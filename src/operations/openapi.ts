@@ -80,8 +80,10 @@ const secrecy: Readonly<Record<Secret, string | undefined>> = {
   possible: 'the answer may hold a secret: needs secrets:read besides',
 }
 
-function describe({ oneOf, strictQuery, experimental, secret, slow }: Endpoint): string {
+function describe({ oneOf, strictQuery, experimental, secret, slow, params }: Endpoint): string {
+  const routed = Object.values(params).find((param) => param.routed !== undefined)
   return sentences(
+    routed && `in place of * in the path: ${routed.role}`,
     experimental && 'served only where cluster.experimental is on (603 else)',
     oneOf && `needs at least one of ${oneOf.join(', ')} (604)`,
     strictQuery ? 'other query names are refused (604)' : 'other query names are ignored',

@@ -49,7 +49,7 @@ function segment(params: Ask['params'], name: string): string {
 /** In the record's order, so that equal requests are equal bytes. The node lifts its own time limits by the flag. */
 function queryText({ endpoint, query, waitForComplete }: Ask): string {
   const parts = Object.keys(endpoint.query)
-    .filter((name) => Object.hasOwn(query, name))
+    .filter((name) => Object.hasOwn(query, name) && endpoint.query[name]?.here === undefined)
     .map((name) => `${encode(name)}=${encode(query[name] ?? '')}`)
   if (waitForComplete) parts.push('wait_for_complete')
   return parts.length === 0 ? '' : `?${parts.join('&')}`

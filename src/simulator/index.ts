@@ -72,7 +72,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
 }
 
 function served({ target, experimental }: Endpoint, withExperimental: boolean): boolean {
-  return target.kind !== 'edge' && (withExperimental || experimental !== true)
+  return target.kind !== 'edge' && target.kind !== 'severalNodes' && (withExperimental || experimental !== true)
 }
 
 function refuseGaps(endpoints: readonly Endpoint[]): void {

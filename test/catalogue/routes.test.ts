@@ -1,11 +1,13 @@
 import Fastify from 'fastify'
 import t from 'tap'
 import { catalogue } from '../../src/catalogue/index.ts'
+import { routeUrl } from '../../src/http/route-url.ts'
 
 /** Every record is a route of its own, and of two paths that both fit the literal one wins. */
 const app = Fastify({ routerOptions: { caseSensitive: false, ignoreTrailingSlash: true } })
-for (const { method, path } of catalogue) {
-  app.route({ method, url: path, handler: async () => ({ route: `${method} ${path}` }) })
+for (const record of catalogue) {
+  const { method, path } = record
+  app.route({ method, url: routeUrl(record), handler: async () => ({ route: `${method} ${path}` }) })
 }
 
 const wins: Readonly<Record<string, string>> = {
@@ -21,6 +23,17 @@ const wins: Readonly<Record<string, string>> = {
   'DELETE /agents/groups/group': 'DELETE /agents/groups/:group_id',
   'GET /cluster/configuration/validation': 'GET /cluster/configuration/validation',
   'GET /cluster/worker-1/configuration/validation': 'GET /cluster/:node_id/configuration/validation',
+  'GET /cluster/*/info': 'GET /cluster/:node_ids/info',
+  'GET /CLUSTER/%2A/Logs/': 'GET /cluster/:node_ids/logs',
+  'GET /cluster/a,b/logs/summary': 'GET /cluster/:node_ids/logs/summary',
+  'GET /cluster/a%2cb/config/com/internal': 'GET /cluster/:node_ids/config/:component/:configuration',
+  'GET /cluster/a,,b/info': 'GET /cluster/:node_ids/info',
+  'GET /cluster/a,/info': 'GET /cluster/:node_ids/info',
+  'GET /cluster/,a/info': 'GET /cluster/:node_id/info',
+  'GET /cluster/*,a/info': 'GET /cluster/:node_id/info',
+  'GET /cluster/**/info': 'GET /cluster/:node_id/info',
+  'PUT /cluster/a,b/restart': 'PUT /cluster/:node_id/restart',
+  'DELETE /cluster/*/files': 'DELETE /cluster/:node_id/files',
   'GET /cluster/nodes/info': 'GET /cluster/nodes/:node_name',
   'GET /decoders/files': 'GET /decoders/files',
   'GET /rules/5710': 'GET /rules/:rule_id',

@@ -3,7 +3,7 @@ import { catalogue } from '../../src/catalogue/index.ts'
 import { contract, contractFacts, differences, idOf, joined, recordFacts, validatorFacts } from './facts.ts'
 import { intended, means } from './intended.ts'
 
-/** Real clients use these though the seed does not name them; tokens and what explains the cache are the edge's own. */
+/** Real clients use these though the seed does not name them; tokens, what explains the cache and several nodes at once are the edge's own. */
 const BEYOND_SEED = [
   'GET /',
   'GET /version',
@@ -11,6 +11,11 @@ const BEYOND_SEED = [
   'GET /experimental/syscollector/hotfixes',
   'PUT /agents/groups/:group_id/restart',
   'GET /cache/explain',
+  ...[
+    ...['info', 'status', 'configuration', 'config/:component/:configuration', 'configuration/validation'],
+    ...['logs', 'logs/summary', 'files', 'stats'],
+    ...['stats/hourly', 'stats/weekly', 'stats/analysisd', 'stats/remoted'],
+  ].map((part) => `GET /cluster/:node_ids/${part}`),
   'POST /security/user/authenticate',
   'GET /security/user/authenticate',
   'DELETE /security/user/authenticate',

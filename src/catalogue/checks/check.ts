@@ -9,8 +9,10 @@ export function idOf({ method, path }: Endpoint): string {
 }
 
 /** Method and path as the router tells them apart. */
-export function shapeOf({ method, path }: Endpoint): string {
-  return `${method} ${path.toLowerCase().replaceAll(/:[^/]+/g, ':')}`
+export function shapeOf({ method, path, params }: Endpoint): string {
+  const described: Readonly<Record<string, Param>> = params
+  const place = (name: string) => `:${described[name.slice(1)]?.routed ?? ''}`
+  return `${method} ${path.replaceAll(/:[^/]+|[^:]+/g, (part) => (part.startsWith(':') ? place(part) : part.toLowerCase()))}`
 }
 
 export function isWrite(record: Endpoint): record is Write {
@@ -19,6 +21,12 @@ export function isWrite(record: Endpoint): record is Write {
 
 export function isRead(record: Endpoint): record is Read {
   return record.method === 'GET'
+}
+
+/** The record by which each part of a joined answer is read; absent: it is joined of answers of its own. */
+export function partOf({ target }: Endpoint, all: readonly Endpoint[]): Read | undefined {
+  const path = target.kind === 'severalNodes' ? target.ofNode : target.kind === 'everyNode' ? target.ofAgent : undefined
+  return all.filter(isRead).find((other) => other.path === path)
 }
 
 export function pathNames({ path }: Endpoint): readonly string[] {

@@ -56,8 +56,16 @@ function valueFaults(name: string, param: Param, query: readonly string[]): read
     [param.required !== undefined && param.default !== undefined, `${name} is mandatory; remove its default`],
     [!fits(param), `the default of ${name} is not one of its own values; mend it, its kind or allowed`],
     [
-      name === 'agent_id' && param.canonical !== 'agentId',
+      name === 'agent_id' && !['agentId', 'agentIdSet'].includes(param.canonical ?? ''),
       `${name} has more than one spelling; set canonical to agentId`,
+    ],
+    [
+      param.routed !== undefined && query.includes(name),
+      `routed tells routes apart and ${name} is in the query; remove it`,
+    ],
+    [
+      param.routed !== undefined && !/^\^.*\$$/.test(param.routed),
+      `the route of ${name} is not anchored; write ^(?:…)$`,
     ],
   )
 }

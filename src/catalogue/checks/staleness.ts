@@ -1,6 +1,6 @@
 /** What may be kept, and which writes make it stale. */
 import type { Endpoint, Tag, Write } from '../endpoint.ts'
-import { type Check, faults, fieldsOf, isRead, isWrite, pathNames } from './check.ts'
+import { type Check, faults, fieldsOf, idOf, isRead, isWrite, partOf, pathNames } from './check.ts'
 
 export const kept: Check = (record, all) => {
   if (!isRead(record) || 'never' in record.keep) return []
@@ -35,6 +35,30 @@ export const stale: Check = (record, all) => {
   )
 }
 
+/** The parts of a joined answer are kept on their own: a write that drops one of them must drop the whole too. */
+export const staleAsWhole: Check = (record, all) => {
+  const part = partOf(record, all)
+  if (part === undefined || !isRead(record) || 'never' in record.keep) return []
+  if ('never' in part.keep) return [`${idOf(part)} is never kept and it is; set keep to {never: why}`]
+  const own = record.keep.tags
+  const parts = part.keep.tags
+  const families = parts.map(familyOf)
+  const leaving = all.filter(isWrite).filter((write) => {
+    const dropsPart = (tag: Tag) => families.includes(familyOf(tag)) || parts.includes(tag)
+    return groupsOf(write).some((tags) => tags.some(dropsPart) && !tags.some((tag) => own.includes(tag)))
+  })
+  return leaving.map(
+    (write) => `${idOf(write)} drops parts of it and not the whole; add one of ${own.join(', ')} there`,
+  )
+}
+
+/** What a write touches in any case, and what it touches besides under each condition. */
+function groupsOf({ makesStale }: Write): readonly (readonly Tag[])[] {
+  const always = makesStale.filter((entry) => typeof entry === 'string')
+  const conditional = makesStale.flatMap((entry) => (typeof entry === 'string' ? [] : [[...always, ...entry.tags]]))
+  return [always, ...conditional]
+}
+
 function conditions(record: Write): readonly (readonly [boolean, string])[] {
   return record.makesStale.flatMap((entry) => {
     if (typeof entry === 'string') return []
@@ -54,7 +78,7 @@ function placeholders(tag: Tag): readonly string[] {
 }
 
 /** Does everything in braces name a value that is there when the tag is filled? A read has its tags before its answer. */
-function fills(tag: Tag, record: Endpoint): boolean {
+export function fills(tag: Tag, record: Endpoint): boolean {
   return placeholders(tag).every((name) => name === 'master' || known(name, record))
 }
 

@@ -1,13 +1,13 @@
 /** The shapes of `data`, by the seed's abbreviations. */
-import type { AnswerShape } from '../endpoint.ts'
+import type { AnswerShape, RowsOf } from '../endpoint.ts'
 
 /** COL: `{items, totalItems}`. */
-export function collectionOf(of: string): AnswerShape {
-  return { data: 'collection', of }
+export function collectionOf(of: string, rows?: RowsOf): AnswerShape {
+  return { data: 'collection', of, ...(rows && { rows }) }
 }
 
-export function objectOf(of: string): AnswerShape {
-  return { data: 'object', of }
+export function objectOf(of: string, rows?: RowsOf): AnswerShape {
+  return { data: 'object', of, ...(rows && { rows }) }
 }
 
 export function textOf(of: string): AnswerShape {

@@ -54,6 +54,12 @@ export const kinds = {
     wider: `^${NAME}(,${NAME})*$`,
     because: 'as names',
   },
+  node_names: {
+    pattern: `^(?:\\*|${NOT_DOTS}(?:,${NOT_DOTS})*)$`,
+    maxLength: 8192,
+    code: 601,
+    says: 'Valid values: *, or names of nodes, separated by commas.',
+  },
   paths: {
     pattern: '^[A-Za-z0-9_.\\\\/:-]+$',
     maxLength: 1024,

@@ -11,6 +11,13 @@ export const agentId: Param = { kind: 'numbers', role: 'agent identifier', canon
 export const agentName: Param = { kind: 'names', role: 'agent name' }
 export const groupId: Param = { kind: 'names', role: 'group name' }
 export const nodeId: Param = { kind: 'names', role: 'node name' }
+/** All nodes, or those of a list; a single name is `nodeId`. */
+export const nodeIds: Param = {
+  kind: 'node_names',
+  role: 'names of nodes, separated by commas, or * for all',
+  canonical: 'nameSet',
+  routed: '^(?:\\*|[A-Za-z0-9_.-]+,[A-Za-z0-9_.,-]*)$',
+}
 export const component: Param = { kind: 'names', role: 'component' }
 export const configuration: Param = { kind: 'names', role: 'configuration of the component' }
 
@@ -58,6 +65,14 @@ export const olderThan: Param = {
   note: 'never-connected agents are judged by their registration',
 }
 export const agentIds: Param = { kind: 'array_numbers', role: 'agent ids, separated by commas', canonical: 'agentIds' }
+
+/** The real API refuses it (604): it is answered by calls to each of the agents. */
+export const agentFilter: Param = {
+  kind: 'array_numbers',
+  role: 'agent id filter: ids, separated by commas',
+  canonical: 'agentIdSet',
+  here: true,
+}
 
 export const hashAlgorithm: Param = {
   kind: 'names',

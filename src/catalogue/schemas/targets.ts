@@ -13,3 +13,8 @@ export const agentOwner: Target = { kind: 'agentOwner' }
 export function everyNode(merge: MergeRule, whenPartial: WhenPartial): Target {
   return { kind: 'everyNode', merge, whenPartial }
 }
+
+/** Rows of all agents, which `ofAgent` reads of one. */
+export function allAgents(ofAgent: `/${string}/:agent_id/${string}`): Target {
+  return { kind: 'everyNode', merge: 'collection', whenPartial: 'label', ofAgent }
+}

@@ -7,6 +7,7 @@ import type {
   CacheGroup,
   Endpoint,
   Keep,
+  Load,
   Param,
   Permission,
   Secret,
@@ -31,6 +32,7 @@ interface Described {
   readonly secret?: Secret
   readonly answer: AnswerShape
   readonly slow?: true
+  readonly load?: Load
 }
 
 interface DescribedRead extends Described {
@@ -42,22 +44,25 @@ interface DescribedWrite extends Described {
   readonly body?: NonNullable<Write['body']>
   /** `node` is the tag of the node that is written to. */
   readonly makesStale: (node: Tag) => readonly (Tag | StaleWhen)[]
+  /** `node` is its name. */
+  readonly inTurn?: (node: string) => Tag
 }
 
 interface Side {
   readonly root: '/manager' | '/cluster/:node_id'
   readonly group: CacheGroup
-  readonly nodeTag: Tag
+  /** The name of the node, where tags are filled. */
+  readonly node: '{master}' | '{node_id}'
   readonly params: Readonly<Record<string, Param>>
   readonly target: (part: string) => Target
 }
 
 const sides: readonly Side[] = [
-  { root: '/manager', group: 'manager', nodeTag: 'node:{master}', params: {}, target: () => masterByTwin },
+  { root: '/manager', group: 'manager', node: '{master}', params: {}, target: () => masterByTwin },
   {
     root: '/cluster/:node_id',
     group: 'cluster',
-    nodeTag: 'node:{node_id}',
+    node: '{node_id}',
     params: { node_id: nodeId },
     target: (part) => ({ kind: 'node', twin: `/manager/${part}` }),
   },
@@ -65,19 +70,20 @@ const sides: readonly Side[] = [
 
 export function readTwins({ keep, ...described }: DescribedRead): readonly Endpoint[] {
   return sides.map((side) =>
-    read<string>({ ...recordOf(side, described), keep: keep ?? keepIn(side.group, side.nodeTag, 'node:*') }),
+    read<string>({ ...recordOf(side, described), keep: keep ?? keepIn(side.group, `node:${side.node}`, 'node:*') }),
   )
 }
 
 export function writeTwins(
   method: Write['method'],
-  { makesStale, body, ...described }: DescribedWrite,
+  { makesStale, inTurn, body, ...described }: DescribedWrite,
 ): readonly Endpoint[] {
   return sides.map((side) =>
     write<string>(method, {
       ...recordOf(side, described),
       ...(body && { body }),
-      makesStale: makesStale(side.nodeTag),
+      makesStale: makesStale(`node:${side.node}`),
+      ...(inTurn && { inTurn: inTurn(side.node) }),
     }),
   )
 }

@@ -13,8 +13,9 @@ export interface PathTemplate {
 export function pathTemplates(catalogue: readonly Endpoint[]): (endpoint: Endpoint) => PathTemplate {
   const shown = new Map<string, readonly string[]>()
   const readsFirst = catalogue.toSorted((a, b) => Number(b.method === 'GET') - Number(a.method === 'GET'))
-  for (const { path } of readsFirst) if (!shown.has(shapeOf(path))) shown.set(shapeOf(path), namesOf(path))
-  return ({ path }) => {
+  for (const path of readsFirst.map(written)) if (!shown.has(shapeOf(path))) shown.set(shapeOf(path), namesOf(path))
+  return (endpoint) => {
+    const path = written(endpoint)
     const names = shown.get(shapeOf(path)) ?? []
     let at = 0
     return {
@@ -22,6 +23,12 @@ export function pathTemplates(catalogue: readonly Endpoint[]): (endpoint: Endpoi
       names: namesOf(path).map((own, index) => ({ own, shown: names[index] ?? own })),
     }
   }
+}
+
+/** OpenAPI knows one parameter in a place: several nodes stand as `*`, and the description names the lists. */
+function written({ path, params }: Endpoint): string {
+  const routed = Object.entries(params).filter(([, param]) => param.routed !== undefined)
+  return routed.reduce((text, [name]) => text.replace(`:${name}`, '*'), path)
 }
 
 function shapeOf(path: string): string {
