@@ -130,6 +130,26 @@ export const errors = {
     message: 'Cache cannot be made right; write refused',
     remedy: 'mend the connection to Redis, or set cache.onLostStore to delay; nothing was sent to the manager',
   },
+  931: {
+    status: 503,
+    message: 'Owner of the agent not known',
+    remedy: 'look at the master, at node_name of the agent and at cluster.nodes; come again as Retry-After says',
+  },
+  932: {
+    status: 502,
+    message: 'Not carried out on all nodes',
+    remedy: 'look at the nodes that the message names; send it again when it may be carried out twice on the others',
+  },
+  933: {
+    status: 502,
+    message: 'Not carried out on all nodes; whether some acted is not known',
+    remedy: 'look at the nodes that the message names before sending the request again',
+  },
+  934: {
+    status: 503,
+    message: 'Another write of the same is under way',
+    remedy: 'come again as Retry-After says; nothing was sent to the manager',
+  },
   949: { status: 500, message: 'Internal error', remedy: 'report it with the request id' },
 } as const satisfies Record<number, ErrorRow>
 

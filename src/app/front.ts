@@ -12,10 +12,10 @@ import { createListener, type Listener } from '../http/listener.ts'
 import { buildPipeline } from '../pipeline/build.ts'
 import { cacheOperations } from '../pipeline/edge/cache.ts'
 import { tokenOperations } from '../pipeline/edge/tokens.ts'
-import { forward } from '../pipeline/forward.ts'
 import { createRouter } from '../pipeline/route.ts'
 import type { SharedAccess } from '../store/shared-access.ts'
 import { buildCache } from './cache.ts'
+import { roads } from './roads.ts'
 
 export interface FrontParts {
   readonly access: Access
@@ -56,7 +56,7 @@ export async function buildFront(config: Config, { access, cluster, shared, log 
         ...cacheOperations(cache.kept),
       },
       ...cache.stages,
-      forward: forward({ call: cluster.call, view: cluster.view, route, ...config.cluster.limits }),
+      ...roads(config, { cluster, route }),
     }),
     serverFactory: listener.serverFactory,
     log,

@@ -2,29 +2,64 @@
  * THE ORDER. What happens to an Ask, outermost first:
  *
  *   edge operations – answered here, no node is asked and nothing is kept
- *   invalidate      – writes: what they touch is fenced before a node can act, and dropped before the answer leaves
- *   cached          – reads: outside of forward, so that a hit costs no node anything
- *   forward         – one node, chosen by the record's target
+ *
+ *   reads:  cached     – outside of all that asks nodes, so that a hit costs no node anything; joined answers too
+ *   writes: invalidate – what they touch is fenced before a node can act, and dropped before the answer leaves
+ *           inTurn     – where the record says so, one write of a name at a time over all replicas
+ *
+ *   then, by the record's target:
+ *           forward    – one node
+ *           ofOwner    – the node that the agent reports to
+ *           joinReads  – many nodes, one collection; each node's part comes by the road of reads again, kept on its own
+ *           joinActs   – many nodes, each of which acts or judges
  */
 import type { EdgeOperation } from '../catalogue/endpoint.ts'
-import type { Handle, Stage } from './ports.ts'
+import type { Ask, Handle, Stage } from './ports.ts'
 
 export interface Parts {
   readonly operations: Readonly<Record<EdgeOperation, Handle>>
   /** Both absent: nothing is kept. */
   readonly invalidate?: Stage
   readonly cached?: Stage
+  readonly inTurn?: Stage
   readonly forward: Handle
+  /** Made of the road of reads; each absent one: the nodes distribute by themselves, and one is asked. */
+  readonly over?: (read: Handle) => Partial<Over>
+}
+
+/** What is more than asking one node. */
+export interface Over {
+  readonly ofOwner: Handle
+  readonly joinReads: Handle
+  readonly joinActs: Handle
 }
 
 const pass: Stage = (next) => next
 
-export function buildPipeline({ operations, invalidate = pass, cached = pass, forward }: Parts): Handle {
-  const write = invalidate(forward)
-  const read = cached(forward)
+export function buildPipeline(parts: Parts): Handle {
+  const { operations, invalidate = pass, inTurn = pass, cached = pass, forward } = parts
+  const read: Handle = cached((ask) => ways[wayOf(ask)](ask))
+  const write: Handle = invalidate(inTurn((ask) => ways[wayOf(ask)](ask)))
+  const ways = { forward, ofOwner: forward, joinReads: forward, joinActs: forward, ...parts.over?.(read) }
   return (ask) => {
     const { target, method } = ask.endpoint
     if (target.kind === 'edge') return operations[target.operation](ask)
     return method === 'GET' ? read(ask) : write(ask)
+  }
+}
+
+function wayOf({ endpoint: { target }, node }: Ask): 'forward' | keyof Over {
+  if (node !== undefined) return 'forward'
+  switch (target.kind) {
+    case 'agentOwner':
+      return 'ofOwner'
+    case 'severalNodes':
+      return 'joinReads'
+    case 'everyNode':
+      return target.merge === 'collection' ? 'joinReads' : 'joinActs'
+    case 'agentOwners':
+      return 'joinActs'
+    default:
+      return 'forward'
   }
 }

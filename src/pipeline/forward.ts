@@ -21,19 +21,31 @@ const PATIENCE = '10'
 
 /** Throws EdgeErrors that name the node: 903, 901, 920–928, 3022. */
 export function forward(ports: ForwardPorts): Handle {
-  const unlimited = new Set<string>()
-  return async (ask) => {
-    if (!ask.waitForComplete) return answer(await askNodes(ports, ask), ask)
-    // A call without a limit may hold a place on a node for minutes, and there are few.
-    const { name } = ask.caller
-    if (unlimited.has(name)) {
+  const alone = oneUnlimited()
+  return (ask) => {
+    const work = async () => answer(await askNodes(ports, ask), ask)
+    return ask.waitForComplete ? alone(ask, work) : work()
+  }
+}
+
+/**
+ * A call without a limit may hold a place on a node for minutes, and there are few: one request of a caller at a
+ * time, which may have a part on each node.
+ */
+function oneUnlimited(): <T>(ask: Ask, work: () => Promise<T>) => Promise<T> {
+  const underWay = new Map<string, { readonly requestId: string; calls: number }>()
+  return async ({ caller: { name }, requestId }, work) => {
+    const mine = underWay.get(name) ?? { requestId, calls: 0 }
+    if (mine.requestId !== requestId) {
       throw new EdgeError(903, ' (one wait_for_complete at a time)', { headers: { 'retry-after': PATIENCE } })
     }
-    unlimited.add(name)
+    underWay.set(name, mine)
+    mine.calls += 1
     try {
-      return answer(await askNodes(ports, ask), ask)
+      return await work()
     } finally {
-      unlimited.delete(name)
+      mine.calls -= 1
+      if (mine.calls === 0) underWay.delete(name)
     }
   }
 }

@@ -1,7 +1,7 @@
 /** Where an Ask goes: the record's target and what is known of the cluster, as candidates in order of preference. */
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { EdgeError } from '../errors.ts'
-import type { Ask, ClusterView } from './ports.ts'
+import type { Ask, ClusterView, NodeInfo } from './ports.ts'
 
 export interface Candidate {
   readonly node: string
@@ -16,20 +16,8 @@ export type Router = (ask: Ask, view: ClusterView) => Route
 /** A request waits for so many nodes after the first at most: the deadline is one for all of them. */
 const STAND_INS = 2
 
-/**
- * Throws at start for a distribution that no router is there for. With `edge` the nodes answer for their own agents
- * only, and sent to the master alone most requests would be silently empty (contract/wire.md, last table).
- */
 export function createRouter(distribution: 'manager' | 'edge'): Router {
-  checkDistribution(distribution)
-  return route
-}
-
-export function checkDistribution(distribution: 'manager' | 'edge'): void {
-  if (distribution === 'manager') return
-  throw new Error(
-    'cluster.distribution: edge is not served yet; set it to manager and leave distributed_api enabled on the nodes',
-  )
+  return distribution === 'manager' ? route : edgeRoute
 }
 
 /**
@@ -38,6 +26,7 @@ export function checkDistribution(distribution: 'manager' | 'edge'): void {
  */
 export const route: Router = (ask, view) => {
   const { path, target } = ask.endpoint
+  if (ask.node !== undefined) return onNode(ask.node, path, view)
   switch (target.kind) {
     case 'master':
       return throughMaster(ask, view, entryPath(path, target.through, view))
@@ -52,6 +41,25 @@ export const route: Router = (ask, view) => {
     case 'severalNodes':
     case 'edge':
       throw new EdgeError(949, '', { cause: new Error(`${path} goes to no single node`) })
+  }
+}
+
+/**
+ * Mode `edge`: each node answers what arrives from what it holds itself (contract/wire.md, last table). No worker
+ * stands in for the master, and what belongs to agents comes here with its owner in `ask.node`.
+ */
+const edgeRoute: Router = (ask, view) => {
+  const { path, target } = ask.endpoint
+  if (ask.node !== undefined) return onNode(ask.node, path, view)
+  switch (target.kind) {
+    case 'master':
+      return [{ node: view.master().name, path }]
+    case 'anyNode':
+      return throughMaster(ask, view, ask.masterOnly ? undefined : path)
+    case 'node':
+      return onNode(nodeOf(ask), target.twin, view)
+    default:
+      throw new EdgeError(949, '', { cause: new Error(`${path} goes to no node that is known yet`) })
   }
 }
 
@@ -80,8 +88,23 @@ function entryPath(path: string, through: 'any' | 'twin' | 'none', view: Cluster
  * other, and one that hangs would hold up all of them.
  */
 function toNode(ask: Ask, view: ClusterView, path: Endpoint['path'], twin: string): Route {
-  const name = Object.hasOwn(ask.params, 'node_id') ? ask.params.node_id : undefined
+  const node = known(nodeOf(ask), view)
+  return [node.addressed ? { node: node.name, path: twin } : { node: view.master().name, path }]
+}
+
+/** That node itself, or nobody. */
+function onNode(name: string | undefined, path: string, view: ClusterView): Route {
+  const node = known(name, view)
+  if (!node.addressed) throw new EdgeError(924, ` (${node.name}: it has no address in cluster.nodes)`)
+  return [{ node: node.name, path }]
+}
+
+function nodeOf({ params }: Ask): string | undefined {
+  return Object.hasOwn(params, 'node_id') ? params.node_id : undefined
+}
+
+function known(name: string | undefined, view: ClusterView): NodeInfo {
   const node = name === undefined ? undefined : view.find(name)
   if (node === undefined) throw new EdgeError(3022)
-  return [node.addressed ? { node: node.name, path: twin } : { node: view.master().name, path }]
+  return node
 }

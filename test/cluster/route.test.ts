@@ -60,7 +60,7 @@ t.test('a node: by its own address, else through the master, else nobody is aske
 t.test('every record of the catalogue has a way that leads somewhere', (t) => {
   const paths = new Set(catalogue.map(({ path }) => path))
   for (const { method, path, target } of catalogue) {
-    if (target.kind === 'edge') {
+    if (target.kind === 'edge' || target.kind === 'severalNodes') {
       t.throws(() => route(ask(method, path), view()), { code: 949 })
       continue
     }
@@ -74,8 +74,32 @@ t.test('every record of the catalogue has a way that leads somewhere', (t) => {
   t.end()
 })
 
-t.test('the other distribution is refused at start', (t) => {
-  t.equal(createRouter('manager'), route)
-  t.throws(() => createRouter('edge'), { message: /set it to manager/ })
+t.test('a part of a joined answer is that node’s own, under the same path', (t) => {
+  for (const way of [route, createRouter('edge')]) {
+    t.same(way(ask('GET', '/experimental/syscollector/os', { node: 'w1' }), view()), [
+      { node: 'w1', path: '/experimental/syscollector/os' },
+    ])
+    t.throws(() => way(ask('GET', '/experimental/syscollector/os', { node: 'w3' }), view()), {
+      code: 924,
+      message: /w3: it has no address/,
+    })
+    t.throws(() => way(ask('GET', '/experimental/syscollector/os', { node: 'w9' }), view()), { code: 3022 })
+  }
+  t.end()
+})
+
+t.test('nodes that do not distribute: nobody stands in for the master, and no node for another', (t) => {
+  const edge = createRouter('edge')
+  for (const { method, path, target } of catalogue) {
+    if (target.kind !== 'master') continue
+    t.same(edge(ask(method, path), view()), [{ node: 'boss', path }], `${method} ${path}`)
+  }
+  t.same(names(edge(ask('GET', '/rules'), view('boss'))), ['boss', 'w2', 'w1'], 'each has its own rules')
+  t.same(names(edge(ask('GET', '/rules', { masterOnly: true }), view())), ['boss'])
+  const to = (name: string) => edge(ask('GET', '/cluster/:node_id/info', { params: { node_id: name } }), view())
+  t.same(to('w1'), [{ node: 'w1', path: '/manager/info' }])
+  t.throws(() => to('w3'), { code: 924, message: /w3: it has no address/ })
+  t.throws(() => to('w9'), { code: 3022 })
+  t.throws(() => edge(ask('GET', '/syscheck/:agent_id', { params: { agent_id: '001' } }), view()), { code: 949 })
   t.end()
 })

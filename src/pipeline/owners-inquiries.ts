@@ -1,0 +1,134 @@
+/** What the master is asked about agents: where all of them report to, some of them, or the members of a group. */
+import type { Endpoint } from '../catalogue/endpoint.ts'
+import { EdgeError } from '../errors.ts'
+import { contentsOf, field, textField } from './contents.ts'
+import type { Answer, Ask, Caller, Handle } from './ports.ts'
+
+/** Where an agent reports to. `never`: it has not connected yet. `nowhere`: it has, and the master does not say where. */
+export type Home = { readonly kind: 'node'; readonly node: string } | { readonly kind: 'never' | 'nowhere' }
+
+/** The records of the calls that owners are learnt by. */
+export interface OwnerRecords {
+  /** `GET /agents` */
+  readonly agents: Endpoint
+  /** `GET /agents/groups/:group_id` */
+  readonly members: Endpoint
+}
+
+export interface InquiryPorts {
+  readonly records: OwnerRecords
+  /** The road of reads. */
+  readonly read: Handle
+}
+
+export const NOT_KNOWN = 931
+/** Seconds after which the master may know. */
+export const RETRY_AFTER = '5'
+
+type Homes = Map<string, Home>
+/** `age`: milliseconds that the oldest part of it was kept. */
+interface Everyone {
+  readonly homes: Homes
+  readonly age: number
+}
+export type Members = { readonly homes: Homes } | { readonly refusal: Answer }
+
+const PAGE = 1000
+const FIELDS = 'id,node_name,status'
+/** Ids of one question: the URL stays well below what the real API takes. */
+const AT_ONCE = 100
+/** No cluster has more agents: a list that goes on and on is no list. */
+const MOST_PAGES = 1000
+
+export function createInquiries({ records, read }: InquiryPorts) {
+  return {
+    /** All agents, out of what is kept where it is fresh. Throws 931. */
+    everyone: async (ask: Ask): Promise<Everyone> => {
+      const own = { ...ours(ask, records.agents), signal: new AbortController().signal }
+      const { homes, age } = await pages(own, read)
+      return { homes, age }
+    },
+    /** These agents, as they are now; those that do not exist are not in it. Throws 931. */
+    these: async (ids: readonly string[], ask: Ask): Promise<Homes> => {
+      const homes: Homes = new Map()
+      for (let at = 0; at < ids.length; at += AT_ONCE) {
+        const q = ids.slice(at, at + AT_ONCE).map((id) => `id=${id}`)
+        const own = { ...anew(ours(ask, records.agents)), query: { q: q.join(','), select: FIELDS, limit: `${PAGE}` } }
+        for (const [id, home] of rowsOf(contents(await asked(own, read)).data)) homes.set(id, home)
+      }
+      return homes
+    },
+    /** Members of a group as they are now, or the answer in which the master refuses. Throws 931. */
+    membersOf: async (group: string, ask: Ask): Promise<Members> => {
+      const own = { ...anew(ours(ask, records.members)), params: { group_id: group } }
+      const first = await asked({ ...own, query: { select: FIELDS, limit: `${PAGE}` } }, read)
+      if (contentsOf(first).error !== 0) return { refusal: first }
+      return { homes: (await pages(own, read, first)).homes }
+    },
+  }
+}
+
+/** A call of the edge's own. With passthrough there are no credentials but the caller's. */
+function ours({ caller: { credentials }, requestId, signal }: Ask, endpoint: Endpoint): Ask {
+  const caller: Caller = { name: 'manager-edge', permissions: ['*:*'], ...(credentials && { credentials }) }
+  return { endpoint, params: {}, query: {}, caller, waitForComplete: false, requestId, signal }
+}
+
+function anew(ask: Ask): Ask {
+  return { ...ask, directives: { noCache: true, noStore: false } }
+}
+
+async function pages(own: Ask, read: Handle, first?: Answer): Promise<Everyone> {
+  const homes: Homes = new Map()
+  let age = 0
+  let total = 1
+  for (let page = 0; page * PAGE < total && page < MOST_PAGES; page += 1) {
+    const query = { select: FIELDS, limit: `${PAGE}`, offset: `${page * PAGE}` }
+    const answer = page === 0 && first !== undefined ? first : await asked({ ...own, query }, read)
+    const { data } = contents(answer)
+    if (answer.kind === 'json') age = Math.max(age, answer.kept?.answer.age ?? 0)
+    total = Number(field(data, 'totalItems'))
+    for (const [id, home] of rowsOf(data)) homes.set(id, home)
+  }
+  return { homes, age }
+}
+
+/** Whatever keeps the master from saying it is one thing to whoever asks for an agent: its owner is not known. */
+async function asked(own: Ask, read: Handle): Promise<Answer> {
+  try {
+    return await read(own)
+  } catch (fault) {
+    own.signal.throwIfAborted()
+    if (!(fault instanceof EdgeError)) throw fault
+    // Credentials that are wrong, and callers who ask too much, have codes of their own.
+    if (fault.code === 901 || fault.code === 903) throw fault
+    throw new EdgeError(NOT_KNOWN, ` (${fault.message})`, {
+      headers: { 'retry-after': RETRY_AFTER, ...fault.headers },
+      cause: fault,
+    })
+  }
+}
+
+function contents(answer: Answer): { readonly data?: unknown } {
+  const { error, message, data } = contentsOf(answer)
+  if (error === 0) return { data }
+  throw new EdgeError(NOT_KNOWN, ` (the master answers ${error}: ${message ?? ''})`, {
+    headers: { 'retry-after': RETRY_AFTER },
+  })
+}
+
+function rowsOf(data: unknown): readonly (readonly [string, Home])[] {
+  const items = field(data, 'items')
+  if (!Array.isArray(items)) throw new EdgeError(NOT_KNOWN, ' (the master gave no list of agents)')
+  return items.flatMap((row) => {
+    const id = textField(row, 'id')
+    return id === undefined ? [] : [[id.padStart(3, '0'), homeOf(row)] as const]
+  })
+}
+
+function homeOf(row: unknown): Home {
+  // As the newer release writes it, too.
+  if (/^never[ _]connected$/i.test(textField(row, 'status') ?? '')) return { kind: 'never' }
+  const node = textField(row, 'node_name')
+  return node === undefined || node === '' || node === 'unknown' ? { kind: 'nowhere' } : { kind: 'node', node }
+}
