@@ -52,7 +52,8 @@ function oneUnlimited(): <T>(ask: Ask, work: () => Promise<T>) => Promise<T> {
 
 /** Walks the candidates until one answers. When none does, the error is that of the preferred one. */
 async function askNodes({ call, view, route, timeout, slowTimeout }: ForwardPorts, ask: Ask): Promise<NodeReply> {
-  const until = performance.now() + (ask.endpoint.slow === true ? slowTimeout : timeout)
+  const most = performance.now() + (ask.endpoint.slow === true ? slowTimeout : timeout)
+  const until = Math.min(most, ask.until ?? most)
   let first: Failed | undefined
   for (const candidate of route(ask, view)) {
     const left = until - performance.now()

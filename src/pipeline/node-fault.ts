@@ -15,7 +15,7 @@ export function nodeFault(failed: Failed, ask: Ask): unknown {
   if (failed.fault === 'cancelled') return ask.signal.reason ?? new EdgeError(949, ' (call cancelled)')
   const { node, detail, retryAfter } = failed
   const headers = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }
-  return new EdgeError(codeOf(failed, ask), ` (${node}: ${detail})`, { headers })
+  return new EdgeError(codeOf(failed, ask), ` (${node}: ${detail})`, { headers, cause: failed })
 }
 
 function codeOf({ fault, sent }: Failed, ask: Ask): ErrorCode {

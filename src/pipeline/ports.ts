@@ -30,6 +30,8 @@ export interface Ask {
   readonly directives?: Directives
   /** A part of a joined answer: what this node alone answers. Stands in the key. */
   readonly node?: string
+  /** The moment (performance.now) from which on nobody waits for this part: other parts, and the client, do not. */
+  readonly until?: number
   /** A part of an answer that is made anew: what is kept of it will do if it is younger, in milliseconds. */
   readonly youngerThan?: number
   /** Workers may not have copied the data yet: only the master may answer. */

@@ -26,7 +26,8 @@ export function createRouter(distribution: 'manager' | 'edge'): Router {
  */
 export const route: Router = (ask, view) => {
   const { path, target } = ask.endpoint
-  if (ask.node !== undefined) return onNode(ask.node, path, view)
+  // What all nodes answer together is the master's part, under whose name it is kept.
+  if (ask.node !== undefined && target.kind !== 'everyNode') return onNode(ask.node, path, view)
   switch (target.kind) {
     case 'master':
       return throughMaster(ask, view, entryPath(path, target.through, view))
