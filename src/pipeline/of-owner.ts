@@ -22,6 +22,9 @@ export function ofOwner({ owners, forward }: OfOwnerPorts): Handle {
   }
 }
 
+/** How the manager writes a time that is not known. */
+const NO_TIME = 'ND'
+
 /** Beyond it an answer holds something. */
 const MOST_EMPTY = 512
 
@@ -38,7 +41,7 @@ function maybeOfAnother(answer: Answer): boolean {
 
 /** Nothing in it, at any depth; a total alone says that there is something on another page. */
 function isEmpty(value: unknown): boolean {
-  if (value === null || value === undefined || value === '' || value === 0) return true
+  if (value === null || value === undefined || value === '' || value === 0 || value === NO_TIME) return true
   if (Array.isArray(value)) return value.every(isEmpty)
   return typeof value === 'object' && Object.values(value).every(isEmpty)
 }
