@@ -1,11 +1,15 @@
 /**
- * How many calls at once a node is trusted with: between 1 and a ceiling, by additive increase and
- * multiplicative decrease (as TCP does): an answer adds one call per round, strain halves.
+ * How many calls at once a node is trusted with: between 1 and a ceiling. Each answer adds one call per round. What
+ * cuts:
  *
- * Strain is a call that timed out or was dropped by the node. Latency as such is not looked at: one endpoint
- * takes 0.2 s and another 16 s on the same idle node (contract/wire.md), so a gradient would cut for the mixture.
- * After a time-out the node still works on the call that was given up; halving makes room for that work.
+ * - strain, a call that timed out or was dropped by the node, halves (as TCP does). After a time-out the node still
+ *   works on the call that was given up; halving makes room for that work.
+ * - a slowdown of the whole node cuts by its gradient, at most by half, long before calls time out. A node that
+ *   shares one processor among n calls takes n times as long for each and loses nothing by it, so only what is
+ *   slower than that counts (`slowdown.ts` says what is compared).
  */
+import type { Factors } from './slowdown.ts'
+
 export class AdaptiveLimit {
   readonly #ceiling: number
   #value: number
@@ -24,10 +28,23 @@ export class AdaptiveLimit {
     this.#value = Math.min(this.#ceiling, this.#value + 1 / this.#value)
   }
 
-  /** One cut for one round: calls that began before the latest cut tell the same news again. */
   strained(began: number, now: number): void {
-    if (began < this.#cutAt) return
+    this.#cut(0.5, began, now)
+  }
+
+  /** An answer that took longer than usual, as others did. Gives true where that cuts the limit. */
+  answeredIn({ own, shared }: Factors, began: number, now: number): boolean {
+    const borne = Math.max(2, this.value)
+    if (shared > borne) return this.#cut(Math.max(0.5, borne / shared), began, now)
+    if (own <= borne) this.answered()
+    return false
+  }
+
+  /** One cut for one round: calls that began before the latest cut tell the same news again. */
+  #cut(by: number, began: number, now: number): boolean {
+    if (began < this.#cutAt) return false
     this.#cutAt = now
-    this.#value = Math.max(1, this.#value / 2)
+    this.#value = Math.max(1, this.#value * by)
+    return true
   }
 }

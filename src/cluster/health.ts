@@ -13,6 +13,8 @@ export class Health {
   readonly #settings: EjectionSettings
   readonly #clock: () => number
   #failures = 0
+  /** Endpoints whose answers could not be read since the last success. */
+  readonly #unreadable = new Set<string>()
   #refusals = 0
   #ejections = 0
   #ejectedUntil: number | undefined
@@ -48,6 +50,7 @@ export class Health {
   succeeded(): boolean {
     const wasEjected = this.#ejectedUntil !== undefined
     this.#failures = 0
+    this.#unreadable.clear()
     this.#refusals = 0
     this.#ejections = 0
     this.#ejectedUntil = undefined
@@ -55,11 +58,18 @@ export class Health {
     return wasEjected
   }
 
-  /** Gives true when this began an ejection (or prolonged it, for a probe). */
-  failed(kind: 'refused' | 'failed', probe: boolean): boolean {
-    if (probe) return this.#eject()
+  /**
+   * Gives true when this began an ejection (or prolonged it, for a probe). Answers of one endpoint that cannot be
+   * read count once, however many: the fault may be that endpoint's alone, and the others are still served. For the
+   * same reason such an answer decides nothing as a probe; the next call is one.
+   */
+  failed(kind: 'refused' | 'failed' | 'unreadable', probe: boolean, endpoint: string): boolean {
+    if (kind === 'unreadable' && probe) this.abandoned()
+    else if (probe) return this.#eject()
     // Calls that were under way when the ejection began bring old news.
     if (this.#ejectedUntil !== undefined) return false
+    if (kind === 'unreadable' && this.#unreadable.has(endpoint)) return false
+    if (kind === 'unreadable') this.#unreadable.add(endpoint)
     this.#failures += 1
     this.#refusals = kind === 'refused' ? this.#refusals + 1 : 0
     const enough = this.#failures >= this.#settings.failures || this.#refusals >= this.#settings.refusals

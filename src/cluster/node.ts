@@ -4,11 +4,12 @@ import type { NodeCall, NodeFault, NodeResult } from '../pipeline/ports.ts'
 import { type Deadline, startDeadline } from './deadline.ts'
 import type { Outcome } from './exchange.ts'
 import type { Failure } from './failure.ts'
-import { Gate, type Lesson, type Refusal } from './gate.ts'
+import { Gate, type Refusal } from './gate.ts'
 import { Health } from './health.ts'
 import type { ClusterLog, EjectionSettings, NodeLimits, NodeSetting, NodeStatus } from './options.ts'
 import { RetryBudget } from './retry-budget.ts'
 import type { Transport } from './transport.ts'
+import { judge, lessonOf, type Verdict } from './verdict.ts'
 
 export interface NodeParts {
   readonly setting: NodeSetting
@@ -54,7 +55,7 @@ export class ClusterNode {
     const admission = this.#retired ? ({ ok: false, retryAfter: 1 } as const) : this.#health.admit()
     if (!admission.ok) return refused(call.node, this.#away(admission.retryAfter))
     const deadline = startDeadline(call.timeout, call.signal, this.#parts.clock)
-    const entry = await this.#gate.enter(deadline)
+    const entry = await this.#gate.enter(call, deadline)
     if (!entry.ok) {
       deadline.end()
       if (admission.probe) this.#health.abandoned()
@@ -114,14 +115,20 @@ export class ClusterNode {
   #learn(call: NodeCall, began: number, failure: Failure | undefined, probe: boolean): void {
     const verdict = judge(failure, call.timeout, this.#parts.clock() - began)
     if (failure !== undefined && failure.fault !== 'cancelled') this.#remember(failure.fault, failure.detail)
-    if (verdict === 'alive' && this.#health.succeeded()) {
-      this.#parts.log('info', 'node answers again', { node: call.node })
-    } else if ((verdict === 'failed' || verdict === 'refused') && this.#health.failed(verdict, probe)) {
+    this.#heed(call, verdict, probe)
+    this.#gate.leave(call, began, lessonOf(verdict))
+  }
+
+  #heed({ node, endpoint }: NodeCall, verdict: Verdict, probe: boolean): void {
+    if (verdict === 'alive') {
+      if (this.#health.succeeded()) this.#parts.log('info', 'node answers again', { node })
+    } else if (verdict === 'nothing') {
+      if (probe) this.#health.abandoned()
+    } else if (this.#health.failed(verdict, probe, endpoint)) {
       const seconds = Math.ceil((this.#health.ejectedFor ?? 0) / 1000)
-      this.#parts.log('warn', 'node ejected', { node: call.node, ...this.#lastFailure, seconds })
+      this.#parts.log('warn', 'node ejected', { node, ...this.#lastFailure, seconds })
       this.#gate.dismiss(this.#away(seconds))
-    } else if (verdict === 'nothing' && probe) this.#health.abandoned()
-    this.#gate.leave(began, lesson(verdict, failure))
+    }
   }
 
   #remember(fault: NodeFault, detail: string): void {
@@ -135,33 +142,6 @@ export class ClusterNode {
       : `left alone after failures${last ? `: ${last.detail}` : ''}`
     return { ok: false, fault: 'ejected', detail: why, retryAfter: Math.max(1, retryAfter) }
   }
-}
-
-type Verdict = 'alive' | 'failed' | 'refused' | 'nothing'
-
-/**
- * What a call says about its node. A bad password or a huge answer is the request's affair: the node is alive.
- * A time-out, or a client
- * that waited no longer, counts only when the call spent half of its time on the node and not in our own line.
- */
-function judge(failure: Failure | undefined, timeout: number | undefined, spent: number): Verdict {
-  switch (failure?.fault) {
-    case undefined:
-    case 'tooLarge':
-    case 'refusedCredentials':
-      return 'alive'
-    case 'timeout':
-    case 'cancelled':
-      return spent >= (timeout ?? Number.POSITIVE_INFINITY) / 2 ? 'failed' : 'nothing'
-    default:
-      return failure?.refused ? 'refused' : 'failed'
-  }
-}
-
-/** An unreadable answer is bad health, but no sign of too much load. */
-function lesson(verdict: Verdict, failure: Failure | undefined): Lesson {
-  if (verdict === 'alive') return 'answered'
-  return verdict === 'failed' && failure?.fault !== 'unreadable' ? 'strained' : 'nothing'
 }
 
 function streamFailure(body: Readable, deadline: Deadline): Failure | undefined {

@@ -26,6 +26,8 @@ export interface NodeLimits {
   readonly inFlight: number
   /** Calls that wait for one node. */
   readonly queue: number
+  /** Calls in flight of one caller on one node while others wait for it. */
+  readonly perCaller: number
   /** Deadline of the edge's own calls; those of clients bring theirs. */
   readonly timeout: number
   readonly connect: number
@@ -92,7 +94,15 @@ export function withDefaults(options: ClusterOptions): Settings {
     ...options,
     discoverInterval: options.discoverInterval ?? 30_000,
     tls: options.tls ?? {},
-    limits: { inFlight: 4, queue: 256, timeout: 20_000, connect: 3_000, response: 64 * 1024 * 1024, ...options.limits },
+    limits: {
+      inFlight: 4,
+      queue: 256,
+      perCaller: 2,
+      timeout: 20_000,
+      connect: 3_000,
+      response: 64 * 1024 * 1024,
+      ...options.limits,
+    },
     ejection: { failures: 5, refusals: 2, shortest: 1_000, longest: 30_000, ...options.ejection },
     allowedAddresses: options.allowedAddresses ?? [],
     log: options.log ?? (() => undefined),

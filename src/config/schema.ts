@@ -82,6 +82,7 @@ const cluster = group({
   limits: group({
     inFlight: count(4, 1000),
     queue: count(256),
+    perCaller: count(2, 1000),
     timeout: duration('20s'),
     slowTimeout: duration('120s'),
     response: size('64MiB'),

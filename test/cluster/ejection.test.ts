@@ -49,14 +49,34 @@ t.test('five failures of any kind in a row eject, fewer do not', async (t) => {
     if (bad) response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>')
     else envelope(request, response)
   })
-  for (let i = 0; i < 4; i += 1) t.match(await call(get()), { fault: 'unreadable' })
+  for (let i = 0; i < 4; i += 1) t.match(await call(get(`/${i}`)), { fault: 'unreadable' })
   bad = false
   t.match(await call(get()), { ok: true })
   bad = true
-  for (let i = 0; i < 5; i += 1) t.ok(available()) || (await call(get()))
-  for (let i = 0; i < 5; i += 1) await call(get())
+  for (let i = 0; i < 4; i += 1) t.match(await call(get(`/${i}`)), { fault: 'unreadable' })
+  t.ok(available())
+  t.match(await call(get('/4')), { fault: 'unreadable' })
   t.notOk(available())
+  t.match(await call(get('/5')), { fault: 'ejected' })
   t.equal(node.seen.length, 10)
+})
+
+t.test('one endpoint that cannot be read leaves the others served, during an ejection too', async (t) => {
+  const { proxy, wait, call, available } = await cluster(t, (request, response) => {
+    if (request.url === '/broken') response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>')
+    else envelope(request, response)
+  })
+  for (let i = 0; i < 50; i += 1) t.match(await call(get('/broken')), { fault: 'unreadable' })
+  t.ok(available())
+  await proxy.set({ kind: 'refuse' })
+  await call(get())
+  await call(get())
+  t.notOk(available())
+  await proxy.set({ kind: 'pass' })
+  wait(1_000)
+  t.match(await call(get('/broken')), { fault: 'unreadable' }, 'no verdict')
+  t.match(await call(get()), { ok: true }, 'so the next call is the probe')
+  t.ok(available())
 })
 
 t.test('the back-off grows to half a minute', async (t) => {

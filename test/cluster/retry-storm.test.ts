@@ -1,0 +1,32 @@
+/** A node that answers nothing but 503 for a while is not asked more for it, and is back at once (promises.md, R16). */
+import t from 'tap'
+import { clusterOf, envelope, fakeNode, get, until } from './fake-node.ts'
+
+const CALLS = 400
+
+t.test('no more calls than were asked for, and the first good answer lets all in again', async (t) => {
+  let down = true
+  const node = await fakeNode(t, (request, response) => {
+    if (down) response.writeHead(503, { 'content-type': 'text/html' }).end('<h1>503</h1>')
+    else envelope(request, response)
+  })
+  const cluster = clusterOf(t, node.url, { limits: { queue: 10_000 } })
+  const storm = await Promise.all(Array.from({ length: CALLS }, (_, i) => cluster.call(get(`/${i % 40}`))))
+  t.notOk(storm.some(({ ok }) => ok))
+  t.ok(node.seen.length <= CALLS * 1.1, `${node.seen.length}`)
+  down = false
+  await until(() => cluster.view.available('master'), 3_000)
+  t.match(await cluster.call(get('/1')), { ok: true })
+  const after = await Promise.all(Array.from({ length: 20 }, (_, i) => cluster.call(get(`/${i}`))))
+  t.ok(after.every(({ ok }) => ok))
+})
+
+t.test('connections that are cut before an answer: one repeat for ten calls beyond those saved up', async (t) => {
+  const node = await fakeNode(t, (request) => request.socket.destroy())
+  const limits = { queue: 10_000, inFlight: 4 }
+  const cluster = clusterOf(t, node.url, { limits, ejection: { failures: 1e6, refusals: 1e6 } })
+  for (let i = 0; i < CALLS; i += 4) {
+    await Promise.all([0, 1, 2, 3].map((k) => cluster.call(get(`/${i + k}`))))
+  }
+  t.ok(node.seen.length <= CALLS * 1.1 + 10, `${node.seen.length}`)
+})
