@@ -21,6 +21,22 @@ export function nest(row: Row): Row {
   return Object.fromEntries([...Object.entries(nested).sort(([a], [b]) => (a < b ? -1 : 1)), ...flat])
 }
 
+/** Where the value of a flat name may stand once its row was nested (`scan_id`: `scan`, `id`). */
+export function nestedName(name: string): readonly [outer: string, inner: string] | undefined {
+  const [prefix, part] = splitName(name)
+  return part !== undefined && (ALWAYS.has(prefix) || WHEN_SEVERAL.has(prefix)) ? [prefix, part] : undefined
+}
+
+/** The flat row of a nested one. */
+export function flatten(row: Row): Row {
+  const flat: [string, unknown][] = Object.entries(row).flatMap(([name, value]) => {
+    const parts = ALWAYS.has(name) || WHEN_SEVERAL.has(name) ? value : undefined
+    if (typeof parts !== 'object' || parts === null || Array.isArray(parts)) return [[name, value]]
+    return Object.entries(parts).map(([part, inner]): [string, unknown] => [`${name}_${part}`, inner])
+  })
+  return Object.fromEntries(flat)
+}
+
 function splitName(name: string): [prefix: string, part: string | undefined] {
   const at = name.indexOf('_')
   return at < 0 ? [name, undefined] : [name.slice(0, at), name.slice(at + 1)]

@@ -20,22 +20,40 @@ export function parseSort(text: string): Sort {
 
 export type Compare = (a: Element, b: Element) => number
 
+/** A field to sort by, and what its value is sorted as. */
+export interface SortKey {
+  readonly field: string
+  readonly keyOf: (value: unknown) => Key
+}
+
+/** Keys in their precedence; -1 turns all of them round. */
+export interface Sorting {
+  readonly sign: 1 | -1
+  readonly keys: readonly SortKey[]
+}
+
 /**
  * The order that a request asks for, or the source's own; `undefined`: the rows stay as they are.
  * Fields count in the order in which they are named. Throws 1403 (unknown field) and 1404 (no field).
  */
 export function readOrder(text: string | undefined, source: Source, rows: readonly Element[]): Compare | undefined {
+  const sorting = readSorting(text, source, rows)
+  return sorting && comparison(sorting)
+}
+
+/** The same as data, for who has no elements but their bytes. Of `rows` only the first is looked at. */
+export function readSorting(text: string | undefined, source: Source, rows: readonly Element[]): Sorting | undefined {
   const own = source.order === undefined ? undefined : parseSort(source.order)
-  if (text === undefined) return own && comparison(own, source, source.engine === 'array' && !source.caseCounts)
+  if (text === undefined) return own && sortingBy(own, source, source.engine === 'array' && !source.caseCounts)
   const asked = parseSort(text)
   const lower = source.engine === 'array'
   if (asked.fields.length === 0) {
-    if (own) return comparison({ ...own, descending: asked.descending }, source, lower)
+    if (own) return sortingBy({ ...own, descending: asked.descending }, source, lower)
     throw new CollectionError(1404)
   }
   const allowed = sortable(source, rows)
   if (allowed && asked.fields.some((field) => !allowed.includes(field))) throw new CollectionError(1403)
-  return comparison(asked, source, lower)
+  return sortingBy(asked, source, lower)
 }
 
 /** Where an array source has no list of its own, the fields of the first row are the list; no rows, no list. */
@@ -46,13 +64,15 @@ function sortable(source: Source, rows: readonly Element[]): readonly string[] |
 }
 
 /** A database compares text as it is, an array in lower case. */
-function comparison(sort: Sort, source: Source, lower: boolean): Compare {
+function sortingBy(sort: Sort, source: Source, lower: boolean): Sorting {
   const by = sort.fields.flatMap((field) => source.sortBy?.[field] ?? [{ field }])
-  const keys = by.map((one) => keyOf(one, source, lower))
-  const sign = sort.descending ? -1 : 1
+  return { sign: sort.descending ? -1 : 1, keys: by.map((one) => sortKey(one, source, lower)) }
+}
+
+function comparison({ sign, keys }: Sorting): Compare {
   return (a, b) => {
-    for (const key of keys) {
-      const order = compareKeys(key(a), key(b))
+    for (const { field, keyOf } of keys) {
+      const order = compareKeys(keyOf(valueIn(a, field)), keyOf(valueIn(b, field)))
       if (order !== 0) return sign * order
     }
     return 0
@@ -60,12 +80,16 @@ function comparison(sort: Sort, source: Source, lower: boolean): Compare {
 }
 
 /** The elements of a catalogue are their own key. */
-function keyOf(by: SortBy, source: Source, lower: boolean): (element: Element) => Key {
+function valueIn(element: Element, field: string): unknown {
+  return typeof element === 'string' ? element : valueAt(element, field)
+}
+
+function sortKey(by: SortBy, source: Source, lower: boolean): SortKey {
   const asNumbers = by.as === 'number' || (source.engine === 'database' && source.fields[by.field] === 'number')
-  return (element) => {
-    const value = typeof element === 'string' ? element : valueAt(element, by.field)
+  const keyOf = (value: unknown): Key => {
     if (value === undefined || typeof value === 'number') return value
     const number = asNumbers ? asNumber(value) : undefined
     return number ?? (lower ? asText(value).toLowerCase() : asText(value))
   }
+  return { field: by.field, keyOf }
 }

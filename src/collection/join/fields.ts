@@ -1,0 +1,111 @@
+/**
+ * Reads fields out of the bytes of one row, in the same walk that finds where the row ends. A field is found as
+ * `valueAt` finds it in a parsed row: under its own name, else along its dots; and, in rows that left their source
+ * nested (nest.ts), along its first underscore. Of equal names the last counts, as in JSON.parse.
+ */
+import { nestedName } from '../nest.ts'
+import type { Source } from '../source.ts'
+import {
+  BACKSLASH,
+  CLOSE,
+  COLON,
+  COMMA,
+  endOfContainer,
+  endOfScalar,
+  endOfText,
+  OPEN,
+  OPEN_LIST,
+  QUOTE,
+  skipSpace,
+  valueIn,
+} from './scan.ts'
+
+/** Finds named members of one object; their values' places stand in `found` after a walk, two for each name, -1 where absent. */
+export interface Finder {
+  readonly names: readonly Buffer[]
+  readonly found: Int32Array
+}
+
+export function createFinder(names: readonly string[]): Finder {
+  return { names: names.map((name) => Buffer.from(name)), found: new Int32Array(names.length * 2).fill(-1) }
+}
+
+/** Walks over the object at `at` and answers where it ends, or -1. */
+export function find(finder: Finder, bytes: Buffer, at: number): number {
+  finder.found.fill(-1)
+  let place = skipSpace(bytes, at + 1)
+  if (bytes[place] === CLOSE) return place + 1
+  for (;;) {
+    if (bytes[place] !== QUOTE) return -1
+    const nameEnd = endOfText(bytes, place)
+    if (nameEnd < 0) return -1
+    const colon = skipSpace(bytes, nameEnd)
+    if (bytes[colon] !== COLON) return -1
+    const from = skipSpace(bytes, colon + 1)
+    const to = endOfMember(bytes, from)
+    if (to < 0) return -1
+    note(finder, bytes, place, nameEnd, from, to)
+    place = skipSpace(bytes, to)
+    if (bytes[place] === CLOSE) return place + 1
+    if (bytes[place] !== COMMA) return -1
+    place = skipSpace(bytes, place + 1)
+  }
+}
+
+function endOfMember(bytes: Buffer, at: number): number {
+  const byte = bytes[at]
+  if (byte === QUOTE) return endOfText(bytes, at)
+  return byte === OPEN || byte === OPEN_LIST ? endOfContainer(bytes, at) : endOfScalar(bytes, at)
+}
+
+function note(finder: Finder, bytes: Buffer, quote: number, nameEnd: number, from: number, to: number): void {
+  const { names, found } = finder
+  for (let one = 0; one < names.length; one++) {
+    const name = names[one]
+    if (name === undefined || !isName(name, bytes, quote, nameEnd)) continue
+    found[one * 2] = from
+    found[one * 2 + 1] = to
+  }
+}
+
+function isName(name: Buffer, bytes: Buffer, quote: number, end: number): boolean {
+  if (end - quote - 2 === name.length) {
+    let at = 0
+    while (at < name.length && bytes[quote + 1 + at] === name[at]) at++
+    if (at === name.length) return true
+  }
+  // A name may be written with escapes; it is longer then.
+  if (end - quote - 2 <= name.length) return false
+  const slash = bytes.indexOf(BACKSLASH, quote)
+  return slash >= 0 && slash < end && valueIn(bytes, quote, end)?.value === name.toString()
+}
+
+/** What a name may be written as, each as a way into the row; the first that is there counts. */
+export function waysOf(field: string, source: Source): readonly (readonly string[])[] {
+  const nested = source.engine === 'database' && source.nested ? nestedName(field) : undefined
+  const dotted = field.split('.')
+  return [[field], ...(dotted.length > 1 ? [dotted] : []), ...(nested ? [nested] : [])]
+}
+
+/** The value at a place; `undefined` for null, as for what is absent. */
+export function decode(bytes: Buffer, from: number, to: number): unknown {
+  if (bytes[from] === QUOTE && !hasEscape(bytes, from, to)) return bytes.toString('utf8', from + 1, to - 1)
+  return wholeNumberAt(bytes, from, to) ?? valueIn(bytes, from, to)?.value ?? undefined
+}
+
+function hasEscape(bytes: Buffer, from: number, to: number): boolean {
+  for (let at = from; at < to; at++) if (bytes[at] === BACKSLASH) return true
+  return false
+}
+
+/** Digits alone, which most numbers are, so few of them that they are exact. */
+function wholeNumberAt(bytes: Buffer, from: number, to: number): number | undefined {
+  if (to - from > 15) return undefined
+  let number = 0
+  for (let at = from; at < to; at++) {
+    const digit = (bytes[at] ?? 0) - 0x30
+    if (digit < 0 || digit > 9) return undefined
+    number = number * 10 + digit
+  }
+  return number
+}

@@ -1,0 +1,103 @@
+/** Sort keys out of the bytes of rows: the same keys as `collect` has of parsed ones (order.ts). */
+import type { Sorting, SortKey } from '../order.ts'
+import type { Source } from '../source.ts'
+import { compareKeys, type Key } from '../value.ts'
+import { createFinder, decode, type Finder, find, waysOf } from './fields.ts'
+import { endOfRow, type ReadRow } from './rows.ts'
+import { OPEN, QUOTE, valueIn } from './scan.ts'
+
+export type Keys = readonly Key[]
+
+/** Reads rows for their end, and then the keys of the row that was read last. */
+export interface KeyReader {
+  readonly read: ReadRow
+  /** The row that `read` saw last, from where to where. */
+  keys(bytes: Buffer, from: number, to: number): Keys
+}
+
+const NONE: Keys = []
+
+/** No sorting: no keys, and rows stay in the order of their parts. */
+export function createKeyReader(sorting: Sorting | undefined, source: Source): KeyReader {
+  if (sorting === undefined) return { read: endOfRow, keys: () => NONE }
+  const fields = createFieldReader(
+    sorting.keys.map((key) => key.field),
+    source,
+  )
+  return {
+    read: fields.read,
+    keys: (bytes, from, to) => sorting.keys.map((key, at) => keyAt(key, at, bytes, from, to)),
+  }
+
+  function keyAt(key: SortKey, at: number, bytes: Buffer, from: number, to: number): Key {
+    // A text is its own key.
+    return key.keyOf(bytes[from] === QUOTE ? decode(bytes, from, to) : fields.value(bytes, from, at))
+  }
+}
+
+export function compareAll(a: Keys, b: Keys): number {
+  for (let at = 0; at < a.length; at++) {
+    const order = compareKeys(a[at], b[at])
+    if (order !== 0) return order
+  }
+  return 0
+}
+
+export interface FieldReader {
+  readonly read: ReadRow
+  /** Of the row that `read` saw last, the value of the `at`th field. */
+  value(bytes: Buffer, from: number, at: number): unknown
+}
+
+interface Way {
+  /** Where the first name stands in the finder. */
+  readonly slot: number
+  readonly inner: readonly Finder[]
+}
+
+export function createFieldReader(fields: readonly string[], source: Source): FieldReader {
+  const ways = fields.map((field) => waysOf(field, source))
+  const names = [...new Set(ways.flatMap((some) => some.map(([first = '']) => first)))]
+  const finder = createFinder(names)
+  const found = ways.map((some) =>
+    some.map(([first = '', ...rest]): Way => {
+      return { slot: names.indexOf(first), inner: rest.map((name) => createFinder([name])) }
+    }),
+  )
+  return {
+    read: (bytes, at) => (bytes[at] === OPEN ? find(finder, bytes, at) : endOfRow(bytes, at)),
+    value: (bytes, from, at) => (bytes[from] === OPEN ? valueFound(finder, found[at] ?? [], bytes) : undefined),
+  }
+}
+
+/** The first way is the name itself, and counts even where its value is null. */
+function valueFound(finder: Finder, ways: readonly Way[], bytes: Buffer): unknown {
+  for (const { slot, inner } of ways) {
+    const from = finder.found[slot * 2] ?? -1
+    if (from < 0) continue
+    const place = into(bytes, from, finder.found[slot * 2 + 1] ?? -1, inner)
+    if (place) return decode(bytes, place.from, place.to)
+  }
+  return undefined
+}
+
+function into(
+  bytes: Buffer,
+  from: number,
+  to: number,
+  inner: readonly Finder[],
+): { from: number; to: number } | undefined {
+  let place = { from, to }
+  for (const finder of inner) {
+    if (bytes[place.from] !== OPEN || find(finder, bytes, place.from) < 0) return undefined
+    const [start = -1, end = -1] = finder.found
+    if (start < 0) return undefined
+    place = { from: start, to: end }
+  }
+  return place
+}
+
+/** The row as JSON has it, for what must be parsed. */
+export function rowAt(bytes: Buffer, from: number, to: number): unknown {
+  return valueIn(bytes, from, to)?.value
+}

@@ -1,0 +1,75 @@
+/**
+ * The rows of a part, one after the other, when they are asked for. A body whose rows are garbled is found out here
+ * and thrown as UnreadableRows: brackets that do not fit, texts without an end, missing or doubled commas between
+ * rows, more or less behind the last row than the part says. What stands *inside* a row passes unread, as long as its
+ * brackets and quotes fit: wrong literals, escapes and numbers, missing colons, control characters, broken UTF-8.
+ */
+import type { RowsPart } from './part.ts'
+import { COMMA, endOfContainer, endOfScalar, endOfText, OPEN, OPEN_LIST, QUOTE, skipSpace, valueIn } from './scan.ts'
+
+export class UnreadableRows extends Error {
+  readonly reason: string
+
+  constructor(reason: string) {
+    super(`Rows cannot be read: ${reason}`)
+    this.name = 'UnreadableRows'
+    this.reason = reason
+  }
+}
+
+/** Where one row of a part stands; moved from row to row. */
+export interface Cursor {
+  readonly part: RowsPart
+  from: number
+  /** Behind the row. */
+  to: number
+  /** The how manyth row of its part this is, from 0; -1 before the first. */
+  index: number
+}
+
+/** Reads the row at a place and answers where it ends, or -1. */
+export type ReadRow = (bytes: Buffer, at: number) => number
+
+export function createCursor(part: RowsPart): Cursor {
+  return { part, from: part.from, to: part.from, index: -1 }
+}
+
+/** Moves to the next row; false behind the last one. */
+export function advance(cursor: Cursor, read: ReadRow = endOfRow): boolean {
+  const { bytes, to } = cursor.part
+  let at = skipSpace(bytes, cursor.to)
+  if (at === to) return false
+  if (cursor.index >= 0) {
+    if (bytes[at] !== COMMA) throw new UnreadableRows('no comma between rows')
+    at = skipSpace(bytes, at + 1)
+  }
+  const end = read(bytes, at)
+  if (end < 0 || end > to) throw new UnreadableRows(`row ${cursor.index + 1} has no end`)
+  cursor.from = at
+  cursor.to = end
+  cursor.index++
+  return true
+}
+
+/** Each row's own bytes, from the `skip`th on. */
+export function* rowsOf(part: RowsPart, skip = 0): Generator<Buffer> {
+  const cursor = createCursor(part)
+  while (advance(cursor)) {
+    if (cursor.index >= skip) yield part.bytes.subarray(cursor.from, cursor.to)
+  }
+}
+
+/** Walks over the whole part: where `total` says the same, take that. */
+export function countRows(part: RowsPart): number {
+  const cursor = createCursor(part)
+  while (advance(cursor)) {}
+  return cursor.index + 1
+}
+
+export function endOfRow(bytes: Buffer, at: number): number {
+  const byte = bytes[at]
+  if (byte === OPEN || byte === OPEN_LIST) return endOfContainer(bytes, at)
+  if (byte === QUOTE) return endOfText(bytes, at)
+  const end = endOfScalar(bytes, at)
+  return end > 0 && valueIn(bytes, at, end) ? end : -1
+}
