@@ -150,6 +150,11 @@ export const errors = {
     message: 'Another write of the same is under way',
     remedy: 'come again as Retry-After says; nothing was sent to the manager',
   },
+  935: {
+    status: 502,
+    message: 'Rows of agent 000 of this node cannot be read one by one',
+    remedy: 'narrow the request until 1000 rows hold it, or set cluster.distribution to edge',
+  },
   949: { status: 500, message: 'Internal error', remedy: 'report it with the request id' },
 } as const satisfies Record<number, ErrorRow>
 
