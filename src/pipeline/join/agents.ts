@@ -1,0 +1,143 @@
+/** Rows of agents that are asked for one by one: where a node's own walk over its agents is not all of them. */
+import type { Endpoint } from '../../catalogue/endpoint.ts'
+import { matching } from '../../collection/collect.ts'
+import { readPart } from '../../collection/join/part.ts'
+import { flatten } from '../../collection/nest.ts'
+import { readRequest } from '../../collection/request.ts'
+import { readShape } from '../../collection/select.ts'
+import type { DatabaseSource, Row } from '../../collection/source.ts'
+import { contentsOf } from '../contents.ts'
+import type { Ask } from '../ports.ts'
+import { inLanes } from './lanes.ts'
+import { type Piece, readPages, roundedLimit } from './pages.ts'
+import { edgeFault, type Fault } from './part.ts'
+import { orderFields, type Reading, windowOf, withOrderFields, without } from './reading.ts'
+
+/** An agent, and the node under whose name it is told of. */
+export interface AgentOf {
+  readonly id: string
+  readonly node: string
+}
+
+/** What is read of all agents, and how of one. */
+export interface Rows {
+  readonly source: DatabaseSource
+  readonly ofAgent: Endpoint
+  /** One object for each agent, which has neither pages nor filters. */
+  readonly single: boolean
+}
+
+/** Calls on one node at once: it takes four by default, and one is for others (performance.md, the last goal). */
+const AT_ONCE = 3
+/** A node that failed so often, one after the other, is not asked for its other agents. */
+const STRIKES = 3
+/** The agent has gone since the list was made. */
+const NO_SUCH_AGENT = 1701
+
+export const MANAGER = '000'
+
+/** `entry`: all go in through one node, which hands them on. */
+export async function agentPieces(
+  reading: Reading,
+  rows: Rows,
+  agents: readonly AgentOf[],
+  entry: 'owner' | 'master',
+): Promise<readonly Piece[]> {
+  const strikes = new Map<string, number>()
+  const ask = async ({ id, node }: AgentOf) => {
+    const fault = (strikes.get(node) ?? 0) >= STRIKES ? undefined : lateFault(reading)
+    if (fault !== undefined) reading.ledger.failed(node, fault)
+    if (fault !== undefined || (strikes.get(node) ?? 0) >= STRIKES) return undefined
+    const given = await agentRows(reading, rows, { id, node }, entry)
+    const failed = 'code' in given && given.code !== NO_SUCH_AGENT
+    strikes.set(node, failed ? (strikes.get(node) ?? 0) + 1 : 0)
+    if ('code' in given) {
+      if (failed) reading.ledger.failed(node, given)
+      return undefined
+    }
+    return given
+  }
+  const given = await inLanes(agents, AT_ONCE, ask)
+  const found = given.filter((each) => each !== undefined)
+  return rows.single ? singles(reading, rows, found.filter(isRow)) : found.filter(isPiece)
+}
+
+/** Time that is over is not asked for again and again. */
+function lateFault({ fanOut }: Reading): Fault | undefined {
+  if (performance.now() < fanOut.until) return undefined
+  return edgeFault(922, ' (no time was left for all of its agents)')
+}
+
+interface OneRow extends AgentOf {
+  readonly row: Row | undefined
+}
+
+type Given = Piece | OneRow | Fault
+
+function isPiece(given: Given): given is Piece {
+  return 'join' in given
+}
+
+function isRow(given: Given): given is OneRow {
+  return 'row' in given
+}
+
+async function agentRows(
+  reading: Reading,
+  rows: Rows,
+  { id, node }: AgentOf,
+  entry: 'owner' | 'master',
+): Promise<Given> {
+  const { ask, get, fanOut } = reading
+  const { node: _, ...shared } = ask
+  const own = id === MANAGER && entry === 'owner' ? { node } : {}
+  const part: Ask = { ...shared, ...own, endpoint: rows.ofAgent, params: { agent_id: id }, query: {} }
+  // One that hangs is to leave time for the others behind it.
+  const until = Math.min(fanOut.until, performance.now() + (fanOut.until - fanOut.began) / 4)
+  if (rows.single) {
+    const given = await get(node, part, until)
+    return given.ok ? { id, node, row: rowOf(given.bytes) } : given.fault
+  }
+  const { offset, limit } = windowOf(ask)
+  const fields = orderFields(ask.query.sort, rows.source)
+  // Over several fields nodes sort in an order that is another at each call (semantics.md section 2).
+  const trusted = fields.length < 2
+  const { select } = withOrderFields(ask.query, rows.source)
+  const query = without(ask.query, 'offset', 'limit', 'agent_id', 'select', ...(trusted ? [] : ['sort']))
+  const paged = await readPages({
+    node,
+    ask: { ...part, query: { ...query, ...(select !== undefined && { select }) } },
+    limit: roundedLimit(offset + limit),
+    trusted,
+    inject: { ...(id === MANAGER && { first: { node_name: node } }), last: { agent_id: id } },
+    get: (name, page) => get(name, page, until),
+  })
+  return paged.ok ? paged.piece : paged.fault
+}
+
+/** `{}`: the agent has sent nothing yet. */
+function rowOf(bytes: Buffer): Row | undefined {
+  const { data } = contentsOf({ kind: 'json', status: 200, bytes })
+  if (typeof data !== 'object' || data === null || Object.keys(data).length === 0) return undefined
+  return flatten(data as Row)
+}
+
+/** Their filters, search and selection are made here: of one agent there are none. One piece for each node. */
+function singles({ ask }: Reading, { source }: Rows, found: readonly OneRow[]): readonly Piece[] {
+  const nodes = [...new Set(found.map(({ node }) => node))]
+  const request = readRequest(without(ask.query, 'offset', 'limit', 'sort', 'select', 'agent_id'), new Date())
+  const shape = readShape(withOrderFields(ask.query, source).select, source)
+  return nodes.flatMap((node) => {
+    const ids = new Map(found.flatMap((one) => (one.node === node && one.row ? [[one.row, one.id] as const] : [])))
+    const matched = matching([...ids.keys()], request, source)
+    const items = matched.map((row) => withId(shape(row) as Row, ids.get(row) ?? '', node))
+    const data = { items, totalItems: items.length }
+    const read = readPart(Buffer.from(JSON.stringify({ error: 0, data })))
+    if (!read.ok) return []
+    return [{ node, total: items.length, join: () => ({ rows: read.part, trusted: false }) }]
+  })
+}
+
+function withId(row: Row, id: string, node: string): Row {
+  return { ...(id === MANAGER && { node_name: node }), ...row, agent_id: id }
+}

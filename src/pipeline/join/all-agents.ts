@@ -1,0 +1,162 @@
+/**
+ * Rows of all agents (`/experimental/…`). A node walks its first 500 agents, stops at the limit and sorts afterwards, so
+ * what it gives is right only where it is all that it has (contract, semantics.md section 6). So nodes are asked for
+ * 1,000 rows without a sort, whatever the client's page is, and where that is not all, agent by agent.
+ */
+import type { Endpoint } from '../../catalogue/endpoint.ts'
+import { type RowsPart, readPart } from '../../collection/join/part.ts'
+import { countRows } from '../../collection/join/rows.ts'
+import type { DatabaseSource } from '../../collection/source.ts'
+import { sources } from '../../collection/sources.ts'
+import { EdgeError } from '../../errors.ts'
+import type { Home } from '../owners-inquiries.ts'
+import type { Answer, Ask } from '../ports.ts'
+import { type AgentOf, agentPieces, MANAGER, type Rows } from './agents.ts'
+import { compose } from './compose.ts'
+import { MOST, type Piece } from './pages.ts'
+import { edgeFault, faultOf, unreadable } from './part.ts'
+import { type Reading, windowOf, withOrderFields, without } from './reading.ts'
+import { throughMaster } from './through-master.ts'
+
+/** A node looks no further than that many agents of the whole cluster. */
+export const WALKED = 500
+
+export type Homes = ReadonlyMap<string, Home>
+
+export async function allAgents(reading: Reading, ofAgent: Endpoint): Promise<Answer> {
+  const { ask, ports, ledger } = reading
+  const rows = rowsOf(ask.endpoint, ofAgent)
+  const homes = await homesOf(reading)
+  const pieces =
+    ports.distribution === 'edge' ? await fromNodes(reading, rows, homes) : await throughMaster(reading, rows, homes)
+  const { drop } = withOrderFields(ask.query, rows.source)
+  const how = { sort: ask.query.sort, source: rows.source, ...windowOf(ask), ...(drop && { drop }) }
+  return compose(pieces, how, ledger)
+}
+
+function rowsOf({ answer: { rows } }: Endpoint, ofAgent: Endpoint): Rows {
+  const source = rows === undefined || rows === 'nodeAnswers' ? undefined : sources[rows]
+  if (source?.engine !== 'database') throw new Error(`rows of ${ofAgent.path} are in no table`)
+  return { source: source satisfies DatabaseSource, ofAgent, single: ofAgent.answer.data === 'object' }
+}
+
+/** Absent where the master does not say: then nobody knows what may be missing, and that is said. */
+async function homesOf({ ask, ports, ledger }: Reading): Promise<Homes | undefined> {
+  try {
+    return await ports.owners.homes(ask)
+  } catch (fault) {
+    if (!(fault instanceof EdgeError)) throw fault
+    ask.signal.throwIfAborted()
+    // Of named agents nothing can be read without their owners.
+    if (ask.query.agent_id !== undefined) throw fault
+    ledger.failed(ports.view.master().name, faultOf(fault))
+    return undefined
+  }
+}
+
+/** The ids that the client names, or all. */
+export function isWanted({ query }: Ask): (id: string) => boolean {
+  const named = query.agent_id === undefined ? undefined : new Set(query.agent_id.split(','))
+  return (id) => named?.has(id) ?? true
+}
+
+/** Mode `edge`: each node says what it holds. */
+async function fromNodes(reading: Reading, rows: Rows, homes: Homes | undefined): Promise<readonly Piece[]> {
+  const nodes = reading.ports.view.nodes().map(({ name }) => name)
+  if (homes !== undefined) nameLost(reading, homes, (node) => nodes.includes(node))
+  const pieces = await Promise.all(nodes.map((node) => fromNode(reading, rows, node, homes)))
+  return pieces.flat()
+}
+
+async function fromNode(
+  reading: Reading,
+  rows: Rows,
+  node: string,
+  homes: Homes | undefined,
+): Promise<readonly Piece[]> {
+  const { ask, ledger } = reading
+  const agents = homes && agentsOf(node, homes)
+  const named = ask.query.agent_id !== undefined
+  if (agents && (named || agents.some(({ id }) => isBeyondWalk(id, homes)))) {
+    const wanted = isWanted(ask)
+    return agentPieces(
+      reading,
+      rows,
+      agents.filter(({ id }) => wanted(id)),
+      'owner',
+    )
+  }
+  const page = await firstPage(reading, rows, node)
+  if ('fault' in page) {
+    ledger.failed(node, page.fault)
+    return []
+  }
+  if (page.whole) return [pieceOf(node, page.part)]
+  if (agents) return agentPieces(reading, rows, agents, 'owner')
+  ledger.failed(node, edgeFault(931, ' (its agents are not known, and one page does not hold their rows)'))
+  return []
+}
+
+function agentsOf(node: string, homes: Homes): readonly AgentOf[] {
+  const own = [...homes].filter(([id, home]) => id !== MANAGER && home.kind === 'node' && home.node === node)
+  return [MANAGER, ...own.map(([id]) => id).sort(byNumber)].map((id) => ({ id, node }))
+}
+
+export function byNumber(a: string, b: string): number {
+  return Number(a) - Number(b)
+}
+
+const ranks = new WeakMap<Homes, string>()
+
+/** The last id that every node walks to. */
+function isBeyondWalk(id: string, homes: Homes | undefined): boolean {
+  if (homes === undefined || homes.size <= WALKED) return false
+  const last = ranks.get(homes) ?? [...homes.keys()].sort(byNumber)[WALKED - 1] ?? ''
+  ranks.set(homes, last)
+  return Number(id) > Number(last)
+}
+
+/** Agents that connected and are nowhere, or on a node that nobody knows: their rows are in no node's answer. */
+export function nameLost({ ask, ledger }: Reading, homes: Homes, isKnown: (node: string) => boolean): void {
+  const wanted = isWanted(ask)
+  const lost = [...homes].filter(([id, home]) => {
+    return wanted(id) && id !== MANAGER && (home.kind === 'nowhere' || (home.kind === 'node' && !isKnown(home.node)))
+  })
+  const nodes = new Set(lost.map(([, home]) => (home.kind === 'node' ? home.node : 'unknown')))
+  for (const node of nodes) {
+    const ids = lost.filter(([, home]) => (home.kind === 'node' ? home.node : 'unknown') === node).map(([id]) => id)
+    const some = ids.slice(0, 10).join(', ') + (ids.length > 10 ? ' …' : '')
+    ledger.failed(node, edgeFault(931, ` (${some})`))
+  }
+}
+
+export type FirstPage =
+  | { readonly part: RowsPart; readonly whole: boolean }
+  | { readonly fault: ReturnType<typeof unreadable> }
+
+/** All rows of a node without an order, if 1,000 are all; shared by all sorts and windows of the same rows. */
+export async function firstPage(reading: Reading, { source }: Rows, node: string, until?: number): Promise<FirstPage> {
+  const { ask, get } = reading
+  const { select } = withOrderFields(ask.query, source)
+  const query = {
+    ...without(ask.query, 'offset', 'sort', 'select', 'agent_id'),
+    limit: String(MOST),
+    ...(select !== undefined && { select }),
+  }
+  const given = await get(node, { ...ask, node, query }, until)
+  if (!given.ok) return { fault: given.fault }
+  const read = readPart(given.bytes)
+  if (!read.ok) return { fault: unreadable(read.reason) }
+  const { part } = read
+  try {
+    return { part, whole: part.total <= MOST && countRows(part) === part.total }
+  } catch (garbled) {
+    return { fault: unreadable(garbled instanceof Error ? garbled.message : 'rows cannot be read') }
+  }
+}
+
+/** `000` of each node is that node itself. */
+export function pieceOf(node: string, part: RowsPart): Piece {
+  const inject = { first: { node_name: node }, where: { field: 'agent_id', is: MANAGER } }
+  return { node, total: part.total, join: () => ({ rows: part, trusted: false, inject }) }
+}

@@ -1,0 +1,73 @@
+/**
+ * Mode `manager`: the cluster joins by itself, and wrongly beyond its first page (contract, semantics.md section 3). The
+ * master's page is taken where it is all there is; else agents are asked for one by one, as they are where the cluster
+ * fails whole since one of its nodes does.
+ */
+import type { Home } from '../owners-inquiries.ts'
+import { type AgentOf, agentPieces, MANAGER, type Rows } from './agents.ts'
+import { byNumber, type FirstPage, firstPage, type Homes, isWanted, nameLost, WALKED } from './all-agents.ts'
+import type { Piece } from './pages.ts'
+import { edgeFault } from './part.ts'
+import type { Reading } from './reading.ts'
+
+/** One node among them made all of them fail, or the joining itself did; the others may answer for their agents. */
+const WHOLE: ReadonlySet<number> = new Set([922, 1000, 1017, 3000, 3009, 3016, 3018, 3020, 3021, 3022, 3023])
+/** The master's own page may take so much of the time: the rest is for agents one by one. */
+const SHARE = 0.5
+
+export async function throughMaster(reading: Reading, rows: Rows, homes: Homes | undefined): Promise<readonly Piece[]> {
+  const { ask, ledger, ports, fanOut } = reading
+  const master = ports.view.master().name
+  const mayBeWhole = ask.query.agent_id === undefined && (homes?.size ?? 0) <= WALKED
+  const page = mayBeWhole ? await firstPage(reading, rows, master, fanOut.moment(SHARE)) : undefined
+  if (page && 'part' in page && page.whole) return [asItIs(master, page)]
+  const fault = page && 'fault' in page ? page.fault : undefined
+  if (fault && (!WHOLE.has(fault.code) || homes === undefined)) {
+    ledger.failed(master, fault)
+    return []
+  }
+  if (homes === undefined) {
+    ledger.failed(master, edgeFault(931, ' (one page does not hold all rows)'))
+    return []
+  }
+  nameLost(reading, homes, () => true)
+  const agents = agentsInOrder(reading, homes)
+  const pieces = await agentPieces(reading, rows, agents, 'master')
+  if (isWanted(ask)(MANAGER)) nameWorkers(reading, homes, pieces, page)
+  return pieces
+}
+
+/** Which rows of `000` are of which node, only the manager knows. */
+function asItIs(node: string, { part }: Extract<FirstPage, { part: unknown }>): Piece {
+  return { node, total: part.total, join: () => ({ rows: part, trusted: false }) }
+}
+
+/** By node, the master first, then by name; then by id. */
+function agentsInOrder({ ask, ports }: Reading, homes: Homes): readonly AgentOf[] {
+  const master = ports.view.master().name
+  const wanted = isWanted(ask)
+  const nodeOf = (id: string, home: Home) => (id === MANAGER ? master : home.kind === 'node' ? home.node : undefined)
+  const agents = [...homes].flatMap(([id, home]) => {
+    const node = nodeOf(id, home)
+    return node === undefined || !wanted(id) ? [] : [{ id, node }]
+  })
+  const rank = (node: string) => (node === master ? 0 : 1)
+  return agents.sort((a, b) => {
+    return rank(a.node) - rank(b.node) || (a.node < b.node ? -1 : a.node > b.node ? 1 : byNumber(a.id, b.id))
+  })
+}
+
+/**
+ * `000` of a worker is the worker itself, and under that id the cluster gives the master's rows alone. Only the total of
+ * the master's page can show that there are no others.
+ */
+function nameWorkers({ ports, ledger }: Reading, homes: Homes, pieces: readonly Piece[], page?: FirstPage): void {
+  const sum = pieces.reduce((total, piece) => total + piece.total, 0)
+  if (page && 'part' in page && page.part.total === sum) return
+  const master = ports.view.master().name
+  const known = ports.view.nodes().map(({ name }) => name)
+  const owners = [...homes.values()].flatMap((home) => (home.kind === 'node' ? [home.node] : []))
+  for (const node of new Set([...known, ...owners])) {
+    if (node !== master && ledger.faultsOf(node).length === 0) ledger.failed(node, edgeFault(935, ''))
+  }
+}
