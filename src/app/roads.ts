@@ -5,6 +5,8 @@ import type { Cluster } from '../cluster/index.ts'
 import type { Config } from '../config.ts'
 import type { Parts } from '../pipeline/build.ts'
 import { forward } from '../pipeline/forward.ts'
+import { joinActs, joinVerdict } from '../pipeline/join/writes.ts'
+import { joinReads } from '../pipeline/join/reads.ts'
 import { ofOwner } from '../pipeline/of-owner.ts'
 import { createOwners } from '../pipeline/owners.ts'
 import type { Router } from '../pipeline/route.ts'
@@ -28,8 +30,14 @@ export function roads(config: Config, { cluster, route }: RoadParts): Pick<Parts
         fresh: config.cache.durations.agents ?? config.cache.defaultDuration,
         staleIfError: config.cache.staleIfError,
       })
-      // The seam of joined reads: `joinReads: joinReads({ read, forward: one, owners, view, distribution, … })`.
-      return distribution === 'manager' ? {} : { ofOwner: ofOwner({ owners, forward: one }) }
+      const records = {
+        restart: record('POST', '/agents/restart'),
+        validation: record('GET', '/cluster/:node_id/configuration/validation'),
+      }
+      const reads = joinReads({ read, view, owners, distribution, catalogue, ...limits })
+      const parts = { read, forward: one, view, owners, records }
+      if (distribution === 'manager') return { joinReads: reads, joinActs: joinVerdict(parts) }
+      return { ofOwner: ofOwner(parts), joinReads: reads, joinActs: joinActs(parts) }
     },
   }
 }

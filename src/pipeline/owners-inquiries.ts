@@ -31,7 +31,7 @@ interface Everyone {
   readonly homes: Homes
   readonly age: number
 }
-export type Members = { readonly homes: Homes } | { readonly refusal: Answer }
+type Members = { readonly homes: Homes } | { readonly refusal: Answer }
 
 const PAGE = 1000
 const FIELDS = 'id,node_name,status'

@@ -5,16 +5,11 @@
  * Reads go by a table that is followed in the background; what must be sure is asked of the master anew (`verified`).
  */
 import { EdgeError } from '../errors.ts'
-import {
-  createInquiries,
-  type Home,
-  type InquiryPorts,
-  type Members,
-  NOT_KNOWN,
-  RETRY_AFTER,
-} from './owners-inquiries.ts'
+import { createInquiries, type Home, type InquiryPorts, NOT_KNOWN, RETRY_AFTER } from './owners-inquiries.ts'
 import { createTable } from './owners-table.ts'
-import type { Ask, ClusterView } from './ports.ts'
+import type { Answer, Ask, ClusterView } from './ports.ts'
+
+export type { Home } from './owners-inquiries.ts'
 
 export interface Owners {
   /** The node of an agent, out of the table. An id that nobody knows is the master's. Throws 931. */
@@ -23,13 +18,20 @@ export interface Owners {
   verifiedOwner(id: string, ask: Ask): Promise<string>
   /** Asked of the master now, for each id: its node, or why none may be asked. Throws 931 when the master cannot say. */
   verifiedOwners(ids: readonly string[], ask: Ask): Promise<ReadonlyMap<string, string | EdgeError>>
+  /** Where each agent reports to, by id, `000` included; out of the table. Throws 931. */
+  homes(ask: Ask): Promise<ReadonlyMap<string, Home>>
   /** Agents that report to a node, in the order of their ids; `000`, which every node is itself, is not among them. */
   agentsOf(node: string, ask: Ask): Promise<readonly string[]>
   /** Agents that have connected, but nobody knows where: what is joined over nodes lacks them. */
   agentsNowhere(ask: Ask): Promise<readonly string[]>
-  /** Ids of the members of a group, asked of the master now, or the answer in which it refuses. Throws 931. */
+  /** The members of a group as they are now, each with its node or why none may be asked. Throws 931. */
   membersOf(group: string, ask: Ask): Promise<Members>
 }
+
+export type Members =
+  | { readonly places: ReadonlyMap<string, string | EdgeError> }
+  /** The answer in which the master refuses. */
+  | { readonly refusal: Answer }
 
 export interface OwnersPorts extends InquiryPorts {
   readonly view: ClusterView
@@ -55,6 +57,7 @@ export function createOwners(ports: OwnersPorts): Owners {
   }
   return {
     verifiedOwners,
+    homes: async (ask) => (await table.current(ask)).homes,
     ownerOf: async (id, ask) => {
       if (id === MANAGER) return view.master().name
       return sure(placeOf(id, (await table.current(ask)).homes.get(id), view))
@@ -65,7 +68,11 @@ export function createOwners(ports: OwnersPorts): Owners {
     },
     agentsOf: async (node, ask) => (await table.current(ask)).byNode.get(node) ?? [],
     agentsNowhere: async (ask) => (await table.current(ask)).nowhere,
-    membersOf: inquiries.membersOf,
+    membersOf: async (group, ask) => {
+      const found = await inquiries.membersOf(group, ask)
+      if ('refusal' in found) return found
+      return { places: new Map([...found.homes].map(([id, home]) => [id, placeOf(id, home, view)])) }
+    },
   }
 }
 

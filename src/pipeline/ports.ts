@@ -64,6 +64,8 @@ export type Answer =
       readonly partial?: true
       /** Of a joined answer: milliseconds for which its oldest part had been kept. */
       readonly oldest?: number
+      /** Of a write over many nodes: whether some of them acted is not known, or they may be at it still. */
+      readonly unfinished?: true
       /** There when the answer may be kept: clients may hold it too, and ask whether it is still the same. */
       readonly kept?: Kept
     }

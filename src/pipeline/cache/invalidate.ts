@@ -6,7 +6,7 @@ import { EdgeError } from '../../errors.ts'
 import type { AnswerStore, Fence } from '../kept.ts'
 import type { Answer, Ask, Handle, Stage } from '../ports.ts'
 import type { CopiedData } from './copied.ts'
-import { dataOf, isOutcomeUnknown, isUnfinished } from './outcome.ts'
+import { dataOf, isOutcomeUnknown, isPartlyDone, isUnfinished } from './outcome.ts'
 import { type StaleTags, staleTags } from './tags.ts'
 
 export interface InvalidatePorts {
@@ -55,6 +55,7 @@ async function forward(
     answer = await next(ask)
   } catch (fault) {
     if (isOutcomeUnknown(fault)) await leave(ports.store, fence, stale)
+    else if (isPartlyDone(fault)) await fence.lift(stale.answered())
     // Nothing was sent, so nothing is to be waited for.
     else void fence.lift([])
     throw fault

@@ -19,7 +19,7 @@ const UNFINISHED: ReadonlySet<number> = new Set([1, 3000, 3009, 3020, 3021])
 const NODE_FAILED: ReadonlySet<number> = new Set([920, 921, 922, 923, 924, 925, 926])
 
 /** Faults that leave it open whether a write was carried out: it was sent, and no readable answer came. */
-const OUTCOME_UNKNOWN: ReadonlySet<number> = new Set([923, 925, 926, 928, 949])
+const OUTCOME_UNKNOWN: ReadonlySet<number> = new Set([923, 925, 926, 928, 933, 949])
 
 /** Nodes write the envelope compact and `error` first, so most answers need not be parsed to be known as good. */
 const GOOD = Buffer.from('{"error":0,"data":')
@@ -47,7 +47,13 @@ export function isOutcomeUnknown(fault: unknown): boolean {
   return !(fault instanceof EdgeError) || OUTCOME_UNKNOWN.has(fault.code)
 }
 
+/** Some nodes have carried it out, and it is known which: what it touched has changed. */
+export function isPartlyDone(fault: unknown): boolean {
+  return fault instanceof EdgeError && fault.code === 932
+}
+
 export function isUnfinished(answer: Answer): boolean {
+  if (answer.kind === 'json' && answer.unfinished) return true
   const error = errorOf(answer)
   return error !== undefined && UNFINISHED.has(error)
 }

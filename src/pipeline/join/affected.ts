@@ -1,0 +1,62 @@
+/** Merge rule `affected`: each owner acts on its own agents; who was reached and who was not stands in one answer. */
+import { EdgeError } from '../../errors.ts'
+import { field, textField } from '../contents.ts'
+import type { Answer } from '../ports.ts'
+import { type Act, jsonAnswer, refusedByAll, statusOf } from './acts.ts'
+
+/** An owner and those of its agents that the request names; `act` absent: the owner is not known. */
+export interface Share {
+  readonly ids: readonly string[]
+  readonly act: Act
+}
+
+/** Byte for byte as the manager writes them. */
+const ALL = 'All selected agents were restarted'
+const SOME = 'Some agents were not restarted'
+
+/** `ids`: in the order of the request, which is that of the answer. */
+export function joinAffected(ids: readonly string[], shares: readonly Share[]): Answer {
+  const acts = shares.map(({ act }) => act)
+  if (!acts.some(({ acted }) => acted)) return refusedByAll(acts)
+  const reached = new Set(shares.flatMap(({ act: { acted, contents } }) => (acted ? affectedBy(contents.data) : [])))
+  const failures = new Map(shares.flatMap((share) => failuresOf(share, reached)))
+  const order = [...new Set([...ids, ...reached, ...failures.keys()])]
+  const failed = order.flatMap((id) => failures.get(id) ?? [])
+  const data = {
+    msg: failed.length === 0 ? ALL : SOME,
+    affected_agents: order.filter((id) => reached.has(id)),
+    ...(failed.length > 0 && { failed_ids: failed }),
+  }
+  return jsonAnswer(
+    data,
+    acts,
+    statusOf(acts, ({ contents }) => ({ rows: affectedBy(contents.data).length })),
+  )
+}
+
+type Failure = readonly [id: string, element: unknown]
+
+/** What the owner names, or all its agents with what it failed of; and agents that it says nothing of. */
+function failuresOf({ ids, act: { acted, contents, error } }: Share, reached: ReadonlySet<string>): readonly Failure[] {
+  if (!acted) return ids.map((id) => [id, elementOf(id, error)])
+  const list = field(contents.data, 'failed_ids')
+  const told = Array.isArray(list) ? list.map((element): Failure => [idOf(element), element]) : []
+  const known = new Set(told.map(([id]) => id))
+  const unsaid = ids.filter((id) => !known.has(id) && !reached.has(id))
+  return [...told, ...unsaid.map((id): Failure => [id, elementOf(id, { code: 925, message: NOTHING_SAID })])]
+}
+
+const NOTHING_SAID = new EdgeError(925, ' (the node says nothing of this agent)').message
+
+function elementOf(id: string, error: Act['error']): unknown {
+  return { id, error: { message: error?.message ?? '', code: error?.code ?? 0 } }
+}
+
+function affectedBy(data: unknown): readonly string[] {
+  const list = field(data, 'affected_agents')
+  return Array.isArray(list) ? list.map(String) : []
+}
+
+function idOf(element: unknown): string {
+  return typeof element === 'string' ? element : (textField(element, 'id') ?? '')
+}
