@@ -1,0 +1,86 @@
+/**
+ * The calls of many clients, by few sockets: a connection for each call that is under way, kept for the next one.
+ * Ten thousand idle connections would measure the system, not the edge.
+ */
+import { Pool } from 'undici'
+import { arrivals, type Mix, type Wish } from './mix.ts'
+
+export interface Taken {
+  /** Milliseconds from the moment a call was due to the last byte of its answer. */
+  readonly times: number[]
+  /** Seconds, as answers out of the cache say. */
+  readonly ages: number[]
+  /** Other answers than 200, by status; `none`: no answer in the time that a client waits. */
+  readonly failed: Map<string, number>
+  readonly failedByKind: Map<string, number>
+  /** Answers that were sent away, by milliseconds until they heard of it. */
+  readonly refusedAfter: number[]
+}
+
+export interface Load {
+  readonly urls: readonly string[]
+  readonly mix: Mix
+  readonly authorization: (wish: Wish) => string
+  /** Milliseconds that a client waits. */
+  readonly patience: number
+}
+
+/** Runs for so many seconds, and then until all calls that were begun have ended. */
+export async function run({ urls, mix, authorization, patience }: Load, seconds: number): Promise<Taken> {
+  const pools = urls.map((url) => new Pool(url, { pipelining: 1, headersTimeout: patience, bodyTimeout: patience }))
+  const taken = empty()
+  const under = new Set<Promise<void>>()
+  let turn = 0
+  const ask = async (wish: Wish): Promise<void> => {
+    const pool = pools[turn++ % pools.length]
+    const began = performance.now()
+    try {
+      const reply = await pool?.request({
+        method: wish.method,
+        path: wish.path,
+        headers: { authorization: authorization(wish), 'wazuh-app-version': '3.11.5' },
+        signal: AbortSignal.timeout(patience),
+      })
+      if (reply === undefined) return
+      await reply.body.dump({ limit: 1 << 26 })
+      note(taken, wish, reply.statusCode, performance.now() - began, reply.headers.age)
+    } catch {
+      note(taken, wish, 'none', performance.now() - began, undefined)
+    }
+  }
+  const begin = (wishes: readonly Wish[], sequence: boolean) => {
+    const one = sequence ? inSequence(wishes, ask) : Promise.all(wishes.map(ask)).then(() => undefined)
+    under.add(one)
+    void one.finally(() => under.delete(one))
+  }
+  const stop = arrivals(mix, begin)
+  await new Promise((done) => setTimeout(done, seconds * 1000))
+  stop()
+  await Promise.all(under)
+  await Promise.all(pools.map((pool) => pool.destroy()))
+  return taken
+}
+
+async function inSequence(wishes: readonly Wish[], ask: (wish: Wish) => Promise<void>): Promise<void> {
+  for (const wish of wishes) await ask(wish)
+}
+
+function empty(): Taken {
+  return { times: [], ages: [], failed: new Map(), failedByKind: new Map(), refusedAfter: [] }
+}
+
+function note(taken: Taken, { kind }: Wish, status: number | 'none', time: number, age: unknown): void {
+  taken.times.push(time)
+  if (typeof age === 'string') taken.ages.push(Number(age))
+  if (status === 200) return
+  const add = (to: Map<string, number>, key: string) => to.set(key, (to.get(key) ?? 0) + 1)
+  add(taken.failed, String(status))
+  add(taken.failedByKind, kind)
+  if (status === 503) taken.refusedAfter.push(time)
+}
+
+/** The value below which so many of them lie. */
+export function quantile(values: readonly number[], part: number): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN
+}

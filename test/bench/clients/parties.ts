@@ -1,0 +1,107 @@
+/** The processes that take part: a frail cluster, and replicas of the edge with one Redis. */
+import { type ChildProcess, fork } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { hash } from '@node-rs/bcrypt'
+import { stringify } from 'yaml'
+import { freePort } from '../../redis.ts'
+import type { FrailReady, FrailReport } from '../servers/frail.ts'
+
+export interface Frail {
+  readonly nodes: FrailReady['nodes']
+  readonly pid: number
+  report(): Promise<FrailReport>
+  close(): void
+}
+
+export interface Replicas {
+  readonly urls: readonly string[]
+  readonly pids: readonly number[]
+  close(): Promise<void>
+}
+
+export interface ReplicaOptions {
+  readonly nodes: Frail['nodes']
+  readonly redis: string
+  /** The limit of each replica: a node sees that of all together. */
+  readonly inFlight: number
+  /** Seconds of staleWhileRevalidate; 0: the settings as they come. */
+  readonly stale: number
+}
+
+export const nodePassword = 'only-for-tests'
+export const basic = (user: string, password = `${user}-pw`): string =>
+  `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
+
+export async function startFrail(options: object): Promise<Frail> {
+  const child = start('../servers/frail.ts', [JSON.stringify({ ...options, password: nodePassword })])
+  const { nodes } = await hear<FrailReady>(child)
+  return {
+    nodes,
+    pid: child.pid ?? 0,
+    report: () => {
+      const report = hear<FrailReport>(child)
+      child.send('report')
+      return report
+    },
+    close: () => void child.kill('SIGKILL'),
+  }
+}
+
+export async function startReplicas(count: number, options: ReplicaOptions): Promise<Replicas> {
+  const folder = await mkdtemp(join(tmpdir(), 'manager-edge-clients-'))
+  const users = ['browser', 'writer']
+  const lines = await Promise.all(users.map(async (user) => `${user}:${await hash(`${user}-pw`, 10)}`))
+  await writeFile(join(folder, 'users'), `${lines.join('\n')}\n`, { mode: 0o600 })
+  const children: ChildProcess[] = []
+  const urls: string[] = []
+  for (let i = 0; i < count; i += 1) {
+    const port = await freePort()
+    const file = join(folder, `edge-${i}.yaml`)
+    await writeFile(file, stringify(settings(port, options)))
+    const child = start('../../coherence/replica.ts', [file, ''])
+    await hear(child)
+    children.push(child)
+    urls.push(`http://127.0.0.1:${port}`)
+  }
+  return {
+    urls,
+    pids: children.map(({ pid }) => pid ?? 0),
+    close: async () => {
+      for (const child of children) child.kill('SIGKILL')
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function settings(port: number, { nodes, redis, inFlight, stale }: ReplicaOptions): object {
+  const groups = ['agents', 'summary', 'manager', 'cluster', 'rules']
+  return {
+    listen: { host: '127.0.0.1', port },
+    operations: { host: '127.0.0.1', port: 0 },
+    cluster: { nodes, credentials: { username: 'edge', password: nodePassword }, limits: { inFlight } },
+    cache: {
+      redis: { url: redis },
+      ...(stale > 0 && { staleWhileRevalidate: Object.fromEntries(groups.map((name) => [name, `${stale}s`])) }),
+    },
+    // A user interface asks for all its users as one caller.
+    access: {
+      users: 'users',
+      roles: { browser: ['reader'], writer: ['administrator'] },
+      limits: { requests: 1_000_000 },
+    },
+  }
+}
+
+function start(script: string, args: readonly string[]): ChildProcess {
+  return fork(fileURLToPath(new URL(script, import.meta.url)), args, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+}
+
+function hear<T>(child: ChildProcess): Promise<T> {
+  return new Promise((resolve, reject) => {
+    child.once('message', (message) => resolve(message as T))
+    child.once('exit', (code) => reject(new Error(`a process of the bench ended with ${code}`)))
+  })
+}
