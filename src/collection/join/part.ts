@@ -6,24 +6,11 @@
  * Else the whole body is walked. A body that is cut off has neither tail nor end and is refused. What stands inside
  * the rows is looked at when they are read (rows.ts).
  *
- * The short way takes the rows to be of one kind, as they are: in a valid text whose rows are objects *and* end with
- * something else, followed by further members that again end like the tail, it would read those as the tail.
+ * The short way takes the rows to be of one kind. Rows of several kinds, followed by further members that again look
+ * like the tail, are found out when they are read to their end (`isEnd`).
  */
-import {
-  backOverSpace,
-  CLOSE,
-  CLOSE_LIST,
-  COLON,
-  COMMA,
-  endOfScalar,
-  endOfText,
-  endOfValue,
-  OPEN,
-  OPEN_LIST,
-  QUOTE,
-  skipSpace,
-  valueIn,
-} from './scan.ts'
+import { isZero, type Member, membersUntil, readMembers, wholeNumber } from './members.ts'
+import { backOverSpace, CLOSE, CLOSE_LIST, OPEN, OPEN_LIST, QUOTE, skipSpace, valueIn } from './scan.ts'
 
 /** The rows of one answer: values with commas between, from `from` up to `to`. */
 export interface RowsPart {
@@ -41,17 +28,6 @@ const TAIL =
 const LONGEST_TAIL = 96
 /** Looking at single brackets is worth while only as long as they are few. */
 const BYTES_FOR_A_BRACKET = 48
-
-interface Member {
-  readonly from: number
-  readonly to: number
-}
-
-/** Members by name (of equal names the last counts, as in JSON.parse), and where the object ends. */
-interface Members {
-  readonly named: Map<string, Member>
-  end: number
-}
 
 /** The rows of `{"error":0,"data":{"items":[…],"totalItems":N}}`, in whatever order the members stand. */
 export function readPart(bytes: Buffer): ReadPart {
@@ -94,6 +70,12 @@ function isFirstEnd(bytes: Buffer, from: number, to: number): boolean {
   return true
 }
 
+/** Whether a walk over the whole body says that the rows end at `at`, and as many are there as the part says. */
+export function isEnd({ bytes, from, total }: RowsPart, at: number): boolean {
+  const read = readWhole(bytes, 'items')
+  return read.ok && read.part.from === from && read.part.to === at && read.part.total === total
+}
+
 function readWhole(bytes: Buffer, of: 'items' | 'answer'): ReadPart {
   const data = { named: new Map<string, Member>(), end: 0 }
   const root = readMembers(bytes, skipSpace(bytes, 0), data)
@@ -120,78 +102,4 @@ function readElements(bytes: Buffer, { from, to }: Member): ReadPart {
 
 function refused(reason: string): ReadPart {
   return { ok: false, reason }
-}
-
-/** The members before the named one, and where its value begins. */
-function membersUntil(
-  bytes: Buffer,
-  from: number,
-  name: string,
-): { readonly before: Map<string, Member>; readonly at: number } | undefined {
-  if (bytes[from] !== OPEN) return undefined
-  const before = new Map<string, Member>()
-  let at = skipSpace(bytes, from + 1)
-  for (;;) {
-    const member = readName(bytes, at)
-    if (member === undefined) return undefined
-    if (member.name === name) return { before, at: member.at }
-    const end = endOfChecked(bytes, member.at)
-    before.set(member.name, { from: member.at, to: end })
-    const comma = skipSpace(bytes, end)
-    if (end < 0 || bytes[comma] !== COMMA) return undefined
-    at = skipSpace(bytes, comma + 1)
-  }
-}
-
-/** All members of the object at `from`; those of its member `data`, if that is an object, go into `inner` in the same walk. */
-function readMembers(bytes: Buffer, from: number, inner?: Members): Members | undefined {
-  if (bytes[from] !== OPEN) return undefined
-  const named = new Map<string, Member>()
-  let at = skipSpace(bytes, from + 1)
-  if (bytes[at] === CLOSE) return { named, end: at + 1 }
-  for (;;) {
-    const member = readName(bytes, at)
-    if (member === undefined) return undefined
-    const to = inner && member.name === 'data' ? endOfData(bytes, member.at, inner) : endOfChecked(bytes, member.at)
-    if (to < 0) return undefined
-    named.set(member.name, { from: member.at, to })
-    at = skipSpace(bytes, to)
-    if (bytes[at] === CLOSE) return { named, end: at + 1 }
-    if (bytes[at] !== COMMA) return undefined
-    at = skipSpace(bytes, at + 1)
-  }
-}
-
-function endOfData(bytes: Buffer, at: number, inner: Members): number {
-  inner.named.clear()
-  if (bytes[at] !== OPEN) return endOfChecked(bytes, at)
-  const members = readMembers(bytes, at)
-  for (const [name, member] of members?.named ?? []) inner.named.set(name, member)
-  return members?.end ?? -1
-}
-
-function readName(bytes: Buffer, at: number): { readonly name: string; readonly at: number } | undefined {
-  if (bytes[at] !== QUOTE) return undefined
-  const end = endOfText(bytes, at)
-  const name = end < 0 ? undefined : valueIn(bytes, at, end)?.value
-  const colon = skipSpace(bytes, end)
-  if (typeof name !== 'string' || bytes[colon] !== COLON) return undefined
-  return { name, at: skipSpace(bytes, colon + 1) }
-}
-
-/** Behind a value; numbers and literals, which are short, are read for what they are. */
-function endOfChecked(bytes: Buffer, at: number): number {
-  const byte = bytes[at]
-  if (byte === QUOTE || byte === OPEN || byte === OPEN_LIST) return endOfValue(bytes, at)
-  const end = endOfScalar(bytes, at)
-  return end > 0 && valueIn(bytes, at, end) ? end : -1
-}
-
-function isZero(bytes: Buffer, member: Member | undefined): boolean {
-  return member !== undefined && valueIn(bytes, member.from, member.to)?.value === 0
-}
-
-function wholeNumber(bytes: Buffer, member: Member | undefined): number | undefined {
-  const value = member && valueIn(bytes, member.from, member.to)?.value
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined
 }

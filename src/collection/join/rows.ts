@@ -4,8 +4,19 @@
  * rows, more or less behind the last row than the part says. What stands *inside* a row passes unread, as long as its
  * brackets and quotes fit: wrong literals, escapes and numbers, missing colons, control characters, broken UTF-8.
  */
-import type { RowsPart } from './part.ts'
-import { COMMA, endOfContainer, endOfScalar, endOfText, OPEN, OPEN_LIST, QUOTE, skipSpace, valueIn } from './scan.ts'
+import { isEnd, type RowsPart } from './part.ts'
+import {
+  CLOSE_LIST,
+  COMMA,
+  endOfContainer,
+  endOfScalar,
+  endOfText,
+  OPEN,
+  OPEN_LIST,
+  QUOTE,
+  skipSpace,
+  valueIn,
+} from './scan.ts'
 
 export class UnreadableRows extends Error {
   readonly reason: string
@@ -38,8 +49,9 @@ export function createCursor(part: RowsPart): Cursor {
 export function advance(cursor: Cursor, read: ReadRow = endOfRow): boolean {
   const { bytes, to } = cursor.part
   let at = skipSpace(bytes, cursor.to)
-  if (at === to) return false
+  if (at >= to) return false
   if (cursor.index >= 0) {
+    if (bytes[at] === CLOSE_LIST && isEnd(cursor.part, at)) return false
     if (bytes[at] !== COMMA) throw new UnreadableRows('no comma between rows')
     at = skipSpace(bytes, at + 1)
   }
