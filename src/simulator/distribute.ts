@@ -51,14 +51,19 @@ export async function answer(cluster: Cluster, call: Call): Promise<unknown> {
 
 /** Nodes with distribution off: silently empty reads, and writes that claim success (tried on a real cluster). */
 async function alone(cluster: Cluster, call: Call): Promise<unknown> {
-  const { target, method } = call.endpoint
+  const { target } = call.endpoint
   if (target.kind === 'node') throw new FrameworkError(1000, 'Internal error')
+  return carryOut(cluster, call, call.entry, sightAlone(call))
+}
+
+/** The master has the reports of all agents and the data of its own alone; a worker has neither of the others'. */
+function sightAlone({ endpoint: { target, method }, entry }: Call): Sight {
+  if (target.kind === 'everyNode') return 'local'
+  const reads = method === 'GET'
   const perAgent = target.kind === 'agentOwner' || target.kind === 'agentOwners'
-  const known = call.entry.type === 'master' && !perAgent
-  const owned = perAgent && cluster.world.agents.get(call.params.agent_id ?? '')?.node === call.entry.name
-  if (target.kind === 'everyNode') return carryOut(cluster, call, call.entry, 'local')
-  if (known || (owned && target.kind === 'agentOwner')) return carryOut(cluster, call, call.entry, 'whole')
-  return carryOut(cluster, call, call.entry, method === 'GET' ? 'own' : 'deluded')
+  if (perAgent && !reads) return 'claiming'
+  if (entry.type === 'master') return 'whole'
+  return reads ? 'own' : 'deluded'
 }
 
 /** A worker hands everything that is not its own to the master first. */

@@ -54,15 +54,15 @@ export function isAway(fault: Fault): boolean {
   return fault.nodeDown === true || fault.clusterDown === true
 }
 
-/** `change` opens and closes listeners, and takes nodes out of the cluster. */
+/** `names` are the nodes that there are now; `change` opens and closes listeners, and takes nodes out of the cluster. */
 export function faultTable(
-  nodes: readonly string[],
+  names: () => readonly string[],
   change: (node: string, fault: Fault) => Promise<void>,
 ): FaultTable {
   const faults = new Map<string, { fault: Fault; left: number }>()
   const of = (node: string) => faults.get(node)?.fault ?? {}
   const set = async (node: string, fault: Fault) => {
-    if (!nodes.includes(node)) throw new RangeError(`There is no node ${node}; there are ${nodes.join(', ')}`)
+    if (!names().includes(node)) throw new RangeError(`There is no node ${node}; there are ${names().join(', ')}`)
     faults.set(node, { fault, left: fault.times ?? Number.POSITIVE_INFINITY })
     await change(node, fault)
   }
@@ -70,7 +70,7 @@ export function faultTable(
     of,
     set,
     async clear(node) {
-      for (const name of node === undefined ? nodes : [node]) await set(name, {})
+      for (const name of node === undefined ? names() : [node]) await set(name, {})
     },
     strike(request) {
       const entry = faults.get(request.node)

@@ -37,8 +37,9 @@ export function parseQuery(search: string): { query: Texts; pretty: boolean; wai
 }
 
 function readQuery(endpoint: Endpoint, query: Texts): Texts {
-  const names = Object.keys(endpoint.query)
-  if (endpoint.strictQuery && Object.keys(query).some((name) => endpoint.query[name] === undefined)) {
+  // What the edge answers itself, no node knows.
+  const names = Object.keys(endpoint.query).filter((name) => endpoint.query[name]?.here === undefined)
+  if (endpoint.strictQuery && Object.keys(query).some((name) => !names.includes(name))) {
     throw notAllowed(names)
   }
   if (endpoint.oneOf !== undefined && !endpoint.oneOf.some((name) => query[name] !== undefined)) {

@@ -4,15 +4,18 @@
  */
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { catalogue } from '../catalogue/index.ts'
-import { type Cluster, handlerKey } from './distribute.ts'
+import { type Burden, createBurden, type Frailty, type Load } from './burden.ts'
+import { handlerKey } from './distribute.ts'
 import { type Fault, type Faults, faultTable, isAway, listens } from './faults.ts'
 import { handlers } from './handlers/index.ts'
 import { type Listener, listen, type Tls } from './listener.ts'
-import type { SeenRequest, World } from './model.ts'
+import { addWorker, moveAgent, promote, removeWorker } from './membership.ts'
+import type { SeenRequest, SimNode, World } from './model.ts'
 import { nodeApi } from './node.ts'
 import { routeTable } from './routes.ts'
 import { createWorld, type WorldOptions } from './world.ts'
 
+export type { Frailty, Load } from './burden.ts'
 export type { Fault, Faults } from './faults.ts'
 
 export interface SimulatorOptions extends WorldOptions {
@@ -24,6 +27,8 @@ export interface SimulatorOptions extends WorldOptions {
   readonly tls?: Tls
   /** Keep `seen`; default true. */
   readonly remember?: boolean
+  /** As slow and as easily overrun as a real node; absent: as fast as this process can. */
+  readonly frail?: Frailty
 }
 
 export interface Simulator {
@@ -35,6 +40,16 @@ export interface Simulator {
   /** What handlers threw beside refusals, each answered as error 1000: empty unless the simulator is wrong. */
   readonly thrown: unknown[]
   readonly faults: Faults
+  /** How busy the API of a node is and was; its cluster's inner calls are not counted. */
+  load(node: string): Load
+  /** From now on the agent reports to that node. */
+  moveAgent(id: string, node: string): void
+  /** A new worker, ready to be asked. */
+  join(): Promise<Simulator['nodes'][number]>
+  /** Its API is gone and the cluster forgets it; its agents name it until they are moved. */
+  leave(worker: string): Promise<void>
+  /** The master from now on; the one before is a worker. */
+  promote(worker: string): void
   close(): Promise<void>
 }
 
@@ -45,30 +60,58 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   refuseGaps(endpoints)
   const world = createWorld(options)
   const listeners = new Map<string, Listener>()
+  const burdens = new Map<string, Burden>()
   const faults = faultTable(
-    world.nodes.map((node) => node.name),
+    () => world.nodes.map((node) => node.name),
     (name, fault) => strikeNode(world, listeners, name, fault),
   )
-  const cluster: Cluster = { world, handlers, faults }
   const seen: SeenRequest[] = []
   const thrown: unknown[] = []
-  const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
   const shared = {
-    cluster,
-    authorization,
+    cluster: { world, handlers, faults },
+    authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`,
     findRoute: routeTable(endpoints),
     see: (request: SeenRequest) => remember && seen.push(request),
     thrown: (fault: unknown) => thrown.push(fault),
   }
-  for (const node of world.nodes) {
-    const listener = await listen(nodeApi({ ...shared, node }), options.tls)
+  const serve = async (node: SimNode) => {
+    const burden = createBurden(options.frail)
+    const listener = await listen(nodeApi({ ...shared, node, burden }), options.tls)
+    burdens.set(node.name, burden)
     listeners.set(node.name, listener)
     node.url = listener.url
+    return node
   }
-  const close = async () => {
-    await Promise.all([...listeners.values()].map((listener) => listener.shut()))
+  for (const node of world.nodes) await serve(node)
+  return {
+    world,
+    nodes: world.nodes,
+    seen,
+    thrown,
+    faults,
+    load: (name) => burdens.get(name)?.load ?? createBurden(undefined).load,
+    ...membership(world, { serve, shut: async (name) => listeners.get(name)?.shut() }),
+    close: async () => {
+      await Promise.all([...listeners.values()].map((listener) => listener.shut()))
+    },
   }
-  return { world, nodes: world.nodes, seen, thrown, faults, close }
+}
+
+interface Doors {
+  serve(node: SimNode): Promise<SimNode>
+  shut(name: string): Promise<void>
+}
+
+function membership(world: World, { serve, shut }: Doors): Pick<Simulator, 'moveAgent' | 'join' | 'leave' | 'promote'> {
+  return {
+    moveAgent: (id, node) => moveAgent(world, id, node),
+    join: () => serve(addWorker(world)),
+    leave: async (name) => {
+      removeWorker(world, name)
+      await shut(name)
+    },
+    promote: (name) => promote(world, name),
+  }
 }
 
 function served({ target, experimental }: Endpoint, withExperimental: boolean): boolean {

@@ -32,7 +32,8 @@ export interface SimAgent {
 
 export interface SimNode {
   readonly name: string
-  readonly type: 'master' | 'worker'
+  /** Changes when another node takes over. */
+  type: 'master' | 'worker'
   readonly ip: string
   url: string
   /** `path` relative to the installation directory → text. Masters copy theirs to the workers. */
@@ -56,7 +57,8 @@ export interface World {
   /** In id order; `000` is the manager itself. */
   readonly agents: Map<string, SimAgent>
   readonly groups: Map<string, SimGroup>
-  readonly nodes: readonly SimNode[]
+  /** Master first; changes when workers join and leave. */
+  readonly nodes: SimNode[]
   readonly clusterKey: string
   /** false: each node answers only for its own agents (the manager's distribution is off). */
   readonly distributed: boolean

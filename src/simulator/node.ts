@@ -4,7 +4,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { CollectionError } from '../collection/error.ts'
 import { errors } from '../errors.ts'
 import { ProcessEnd, parseBody, readBytes } from './bodies.ts'
-import { answer, type Cluster, handlerKey, throwFault } from './distribute.ts'
+import type { Burden } from './burden.ts'
+import { answer, type Call, type Cluster, handlerKey, throwFault } from './distribute.ts'
 import type { Fault } from './faults.ts'
 import { filter, parseQuery } from './filters.ts'
 import { FrameworkError, type SeenRequest, type SimNode } from './model.ts'
@@ -16,6 +17,7 @@ export interface NodeParts {
   readonly node: SimNode
   readonly cluster: Cluster
   readonly findRoute: FindRoute
+  readonly burden: Burden
   /** `Basic …`, exactly. */
   readonly authorization: string
   /** Told of each request as soon as its head is there. */
@@ -50,7 +52,7 @@ async function serve(parts: NodeParts, request: IncomingMessage, response: Serve
     return
   }
   try {
-    const outgoing = disfigured(fault) ?? (await respond(parts, request, bytes, fault))
+    const outgoing = disfigured(fault) ?? (await parts.burden.carry(() => respond(parts, request, bytes, fault)))
     send(response, unlessKnown(outgoing, /^(?:GET|HEAD)$/.test(method) ? headers['if-none-match'] : undefined), fault)
   } catch (end) {
     if (!(end instanceof ProcessEnd)) throw end
@@ -70,6 +72,7 @@ async function respond(parts: NodeParts, request: IncomingMessage, bytes: Buffer
   const { headers } = request
   const requested = headers['access-control-request-headers']
   if (request.method === 'OPTIONS') return preflight(requested === undefined ? undefined : String(requested))
+  await parts.burden.admit()
   if (headers.authorization !== parts.authorization) return unauthorized
   const [path = '/', ...search] = (request.url ?? '/').split('?')
   const { query, pretty, waitForComplete } = parseQuery(search.join('?'))
@@ -80,10 +83,21 @@ async function respond(parts: NodeParts, request: IncomingMessage, bytes: Buffer
     const match = parts.findRoute(method, path)
     if (match === undefined) throw new FrameworkError(603, errors[603].message, 404)
     const asked = filter(match, query, body)
-    if (fault.error !== undefined) throwFault(fault.error, handlerKey(match.endpoint))
-    letTimePass(parts.cluster.world)
     const client = (request.socket.remoteAddress ?? '').replace(/^::ffff:/, '')
     const call = { ...asked, endpoint: match.endpoint, entry: parts.node, client, waitForComplete }
+    const bypass = headers['x-apicache-bypass'] !== undefined
+    const key = { method, url: request.url ?? '/', path: match.endpoint.path, bypass }
+    return await parts.burden.answer(key, () => framework(parts, call, fault, pretty))
+  } catch (refused) {
+    return refusedWith(refused, pretty, parts)
+  }
+}
+
+/** What the interpreter answers; its refusals are answers too, and as such kept by the API. */
+async function framework(parts: NodeParts, call: Call, { error }: Fault, pretty: boolean): Promise<Outgoing> {
+  try {
+    if (error !== undefined) throwFault(error, handlerKey(call.endpoint))
+    letTimePass(parts.cluster.world)
     return success(await answer(parts.cluster, call), pretty)
   } catch (refused) {
     return refusedWith(refused, pretty, parts)

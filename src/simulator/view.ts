@@ -9,6 +9,8 @@ export type Sight =
   | 'local'
   /** Without the others' reports: agents of other nodes look as if they never connected. */
   | 'own'
+  /** Its own agents as they are; those of other nodes look like its own, and nothing that is done to them happens. */
+  | 'claiming'
   /** A copy: what is written into it is lost, and agents of other nodes look like this node's own. */
   | 'deluded'
 
@@ -24,7 +26,8 @@ export function seenFrom(node: SimNode, world: World, sight: Sight): World {
 const sights: Readonly<Record<Exclude<Sight, 'whole'>, (agent: SimAgent, node: SimNode) => SimAgent>> = {
   local: (agent) => agent,
   own: (agent, node) => (agent.node === node.name ? agent : unreported(agent)),
-  deluded: (agent, node) => copy(agent, agent.lastKeepAlive === undefined ? agent.node : node.name),
+  claiming: (agent, node) => (agent.node === node.name ? agent : adopted(agent, node)),
+  deluded: adopted,
 }
 
 /** A worker without the cluster's distribution shows the agents of other nodes like this (recorded). */
@@ -32,8 +35,10 @@ function unreported({ id, name, ip, registerIP, key, groups, cleared }: SimAgent
   return { id, name, ip, registerIP, key, groups: [...groups], cleared, dateAdd: new Date(0), restarts: 0 }
 }
 
-function copy(agent: SimAgent, node: string | undefined): SimAgent {
+/** A copy that seems to report to this node, unless it never reported to any. */
+function adopted(agent: SimAgent, { name }: SimNode): SimAgent {
   const { node: _, ...rest } = agent
+  const node = agent.lastKeepAlive === undefined ? agent.node : name
   const changed = { groups: [...agent.groups], cleared: new Set(agent.cleared) }
   return { ...rest, ...changed, ...(node === undefined ? {} : { node }) }
 }

@@ -23,7 +23,9 @@ export function createWorld(options: WorldOptions = {}): World {
   const now = options.now ?? (() => new Date())
   const start = now()
   const clusterKey = randomFor(seed, 'cluster key').hex(32)
-  const nodes = Array.from({ length: workers + 1 }, (_, at) => makeNode(at, { seed, clusterKey, start }))
+  const nodes = Array.from({ length: workers + 1 }, (_, at) =>
+    makeNode(at, { seed, clusterKey, master: ipOf(0), start }),
+  )
   const world: World = {
     seed,
     version,
@@ -47,20 +49,31 @@ export function createWorld(options: WorldOptions = {}): World {
   return world
 }
 
-const MASTER_IP = '10.0.0.10'
+interface Site {
+  readonly seed: number
+  readonly clusterKey: string
+  /** Address of the master. */
+  readonly master: string
+  readonly start: Date
+}
 
-function makeNode(at: number, { seed, clusterKey, start }: { seed: number; clusterKey: string; start: Date }): SimNode {
+/** Node number `at`; number 0 is the master. Nobody listens for it yet. */
+export function makeNode(at: number, { seed, clusterKey, master, start }: Site): SimNode {
   const name = at === 0 ? 'master' : `worker-${at}`
   const type = at === 0 ? 'master' : 'worker'
   return {
     name,
     type,
-    ip: `10.0.0.${10 + at}`,
+    ip: ipOf(at),
     url: '',
-    files: initialFiles(seed, { name, type, clusterKey, master: MASTER_IP }),
+    files: initialFiles(seed, { name, type, clusterKey, master }),
     restarts: 0,
     startedAt: start,
   }
+}
+
+function ipOf(at: number): string {
+  return `10.0.${(10 + at) >> 8}.${(10 + at) & 255}`
 }
 
 function makeGroup(name: string): SimGroup {

@@ -71,11 +71,6 @@ t.test('all agents of a node: each is cut for itself, the walk stops at the limi
 
   const hardware = ask(world, 'GET /experimental/syscollector/hardware', { query: { offset: '1' } })
   t.same(hardware, { items: [], totalItems: 0 }, 'agents without a row on their page do not count')
-  const query = { agent_id: '000' }
-  t.equal(
-    refusalOf(() => ask(world, 'GET /experimental/syscollector/os', { query })),
-    604,
-  )
 })
 
 t.test('000 is the node itself', async (t) => {

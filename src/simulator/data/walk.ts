@@ -23,7 +23,6 @@ export interface Walk {
  */
 export function walkAgents(request: SimRequest, { source, rowsOf, countAgents = false }: Walk): Collected<Row> {
   const { world, node, query } = request
-  if (query.agent_id !== undefined) throw new FrameworkError(604, 'Filter error. Not a filter: agent_id', 400)
   const perAgent = readRequest(query, world.now())
   const { nested: _, ...flat } = source
   const limit = perAgent.limit ?? DEFAULT_LIMIT

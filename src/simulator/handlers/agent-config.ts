@@ -84,7 +84,7 @@ const SINCE = [3, 7] as const
 
 /** Refused in this order: unknown, not active, too old, and only then a component that there is not (recorded). */
 function ask(request: SimRequest): unknown {
-  const { world, params } = request
+  const { world, node, params } = request
   const { component = '', configuration = '' } = params
   const agent = findAgent(world, params.agent_id)
   // The manager runs the same components but the agent's own.
@@ -92,6 +92,8 @@ function ask(request: SimRequest): unknown {
   if (agent.id === '000') return managerConfig(request)
   if (statusOf(agent, world.now()) !== 'Active') throw refusal(1740)
   if (isTooOld(agent)) throw refusal(1735)
+  // It is connected, but not here (recorded of a master whose distribution is off).
+  if (agent.node !== node.name) throw refusal(1117)
   const known = components[component]
   if (known === undefined) throw refusal(1101)
   const configure = known[configuration]

@@ -37,7 +37,9 @@ function restartGroup({ world, node, params }: SimRequest) {
   const group = params.group_id ?? ''
   const members = [...world.agents.values()].filter((agent) => agent.groups.includes(group))
   if (members.length === 0) throw refusal(1750)
-  const mine = members.filter((agent) => (agent.node ?? 'master') === node.name)
+  const mine = members.filter(
+    (agent) => agent.node === node.name || (agent.node === undefined && node.type === 'master'),
+  )
   return restartThese(
     world,
     mine.map((agent) => agent.id),
@@ -95,9 +97,11 @@ function upgradeCustom(request: SimRequest): string {
  * The agent has the new version as soon as somebody asks how it went. A real node waits for an agent that
  * upgrades nothing until its time runs out (3021); here it does not wait for that.
  */
-function upgradeResult({ world, params, waitForComplete }: SimRequest): string {
+function upgradeResult({ world, node, params, waitForComplete }: SimRequest): string {
   const agent = findAgent(world, params.agent_id, 'refused')
-  if (agent.upgrade === undefined) throw waitForComplete === true ? refusal(1716) : refusal(3021)
+  // Only the node that the agent reports to hears of it.
+  if (agent.upgrade === undefined || agent.node !== node.name)
+    throw waitForComplete === true ? refusal(1716) : refusal(3021)
   agent.version = agent.upgrade
   delete agent.upgrade
   return 'Agent upgraded successfully'
