@@ -1,7 +1,8 @@
 /**
  * Reads fields out of the bytes of one row, in the same walk that finds where the row ends. A field is found as
- * `valueAt` finds it in a parsed row: under its own name, else along its dots; and, in rows that left their source
- * nested (nest.ts), along its first underscore. Of equal names the last counts, as in JSON.parse.
+ * `valueAt` finds it in a parsed row: under its own name, or along its dots; and, in rows that left their source
+ * nested (nest.ts), along its first underscore. Of several of these, or of equal names, the first in the row counts:
+ * no node writes a field twice.
  */
 import { nestedName } from '../nest.ts'
 import type { Source } from '../source.ts'
@@ -11,6 +12,7 @@ import {
   COLON,
   COMMA,
   endOfContainer,
+  endOfOpen,
   endOfScalar,
   endOfText,
   OPEN,
@@ -20,19 +22,33 @@ import {
   valueIn,
 } from './scan.ts'
 
-/** Finds named members of one object; their values' places stand in `found` after a walk, two for each name, -1 where absent. */
+/** Finds named members of one object. */
 export interface Finder {
   readonly names: readonly Buffer[]
+  /** For each name, the wishes that it fulfils, as bits; where `all` are fulfilled the walk is over. */
+  readonly fulfils: readonly number[]
+  readonly all: number
+  /** After a walk, from where to where the values stand: two places for each name, -1 where it is absent. */
   readonly found: Int32Array
 }
 
-export function createFinder(names: readonly string[]): Finder {
-  return { names: names.map((name) => Buffer.from(name)), found: new Int32Array(names.length * 2).fill(-1) }
+/** Each wish is a list of names, of which one is enough. */
+export function createFinder(wishes: readonly (readonly string[])[]): Finder {
+  const names = [...new Set(wishes.flat())]
+  const bits = (name: string) => wishes.reduce((sum, some, at) => sum | (some.includes(name) ? 1 << at : 0), 0)
+  return {
+    names: names.map((name) => Buffer.from(name)),
+    fulfils: names.map(bits),
+    all: 2 ** wishes.length - 1,
+    found: new Int32Array(names.length * 2).fill(-1),
+  }
 }
 
 /** Walks over the object at `at` and answers where it ends, or -1. */
 export function find(finder: Finder, bytes: Buffer, at: number): number {
-  finder.found.fill(-1)
+  const { found, all } = finder
+  for (let one = 0; one < found.length; one++) found[one] = -1
+  let fulfilled = 0
   let place = skipSpace(bytes, at + 1)
   if (bytes[place] === CLOSE) return place + 1
   for (;;) {
@@ -44,7 +60,8 @@ export function find(finder: Finder, bytes: Buffer, at: number): number {
     const from = skipSpace(bytes, colon + 1)
     const to = endOfMember(bytes, from)
     if (to < 0) return -1
-    note(finder, bytes, place, nameEnd, from, to)
+    fulfilled |= note(finder, bytes, place, nameEnd, from, to)
+    if (fulfilled === all) return endOfOpen(bytes, to)
     place = skipSpace(bytes, to)
     if (bytes[place] === CLOSE) return place + 1
     if (bytes[place] !== COMMA) return -1
@@ -58,14 +75,16 @@ function endOfMember(bytes: Buffer, at: number): number {
   return byte === OPEN || byte === OPEN_LIST ? endOfContainer(bytes, at) : endOfScalar(bytes, at)
 }
 
-function note(finder: Finder, bytes: Buffer, quote: number, nameEnd: number, from: number, to: number): void {
-  const { names, found } = finder
+function note(finder: Finder, bytes: Buffer, quote: number, nameEnd: number, from: number, to: number): number {
+  const { names, found, fulfils } = finder
   for (let one = 0; one < names.length; one++) {
     const name = names[one]
-    if (name === undefined || !isName(name, bytes, quote, nameEnd)) continue
+    if (name === undefined || found[one * 2] !== -1 || !isName(name, bytes, quote, nameEnd)) continue
     found[one * 2] = from
     found[one * 2 + 1] = to
+    return fulfils[one] ?? 0
   }
+  return 0
 }
 
 function isName(name: Buffer, bytes: Buffer, quote: number, end: number): boolean {
@@ -75,12 +94,11 @@ function isName(name: Buffer, bytes: Buffer, quote: number, end: number): boolea
     if (at === name.length) return true
   }
   // A name may be written with escapes; it is longer then.
-  if (end - quote - 2 <= name.length) return false
-  const slash = bytes.indexOf(BACKSLASH, quote)
-  return slash >= 0 && slash < end && valueIn(bytes, quote, end)?.value === name.toString()
+  if (end - quote - 2 <= name.length || !hasEscape(bytes, quote, end)) return false
+  return valueIn(bytes, quote, end)?.value === name.toString()
 }
 
-/** What a name may be written as, each as a way into the row; the first that is there counts. */
+/** What a name may be written as, each as a way into the row. */
 export function waysOf(field: string, source: Source): readonly (readonly string[])[] {
   const nested = source.engine === 'database' && source.nested ? nestedName(field) : undefined
   const dotted = field.split('.')

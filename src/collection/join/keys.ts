@@ -57,11 +57,11 @@ interface Way {
 
 export function createFieldReader(fields: readonly string[], source: Source): FieldReader {
   const ways = fields.map((field) => waysOf(field, source))
-  const names = [...new Set(ways.flatMap((some) => some.map(([first = '']) => first)))]
-  const finder = createFinder(names)
+  const finder = createFinder(ways.map((some) => some.map(([first = '']) => first)))
   const found = ways.map((some) =>
     some.map(([first = '', ...rest]): Way => {
-      return { slot: names.indexOf(first), inner: rest.map((name) => createFinder([name])) }
+      const slot = finder.names.findIndex((name) => name.toString() === first)
+      return { slot, inner: rest.map((name) => createFinder([[name]])) }
     }),
   )
   return {
@@ -70,31 +70,24 @@ export function createFieldReader(fields: readonly string[], source: Source): Fi
   }
 }
 
-/** The first way is the name itself, and counts even where its value is null. */
 function valueFound(finder: Finder, ways: readonly Way[], bytes: Buffer): unknown {
   for (const { slot, inner } of ways) {
     const from = finder.found[slot * 2] ?? -1
-    if (from < 0) continue
-    const place = into(bytes, from, finder.found[slot * 2 + 1] ?? -1, inner)
-    if (place) return decode(bytes, place.from, place.to)
+    const to = finder.found[slot * 2 + 1] ?? -1
+    if (from >= 0) return valueInto(bytes, from, to, inner)
   }
   return undefined
 }
 
-function into(
-  bytes: Buffer,
-  from: number,
-  to: number,
-  inner: readonly Finder[],
-): { from: number; to: number } | undefined {
-  let place = { from, to }
+function valueInto(bytes: Buffer, from: number, to: number, inner: readonly Finder[]): unknown {
+  let [start, end] = [from, to]
   for (const finder of inner) {
-    if (bytes[place.from] !== OPEN || find(finder, bytes, place.from) < 0) return undefined
-    const [start = -1, end = -1] = finder.found
+    if (bytes[start] !== OPEN || find(finder, bytes, start) < 0) return undefined
+    start = finder.found[0] ?? -1
+    end = finder.found[1] ?? -1
     if (start < 0) return undefined
-    place = { from: start, to: end }
   }
-  return place
+  return decode(bytes, start, end)
 }
 
 /** The row as JSON has it, for what must be parsed. */

@@ -14,6 +14,9 @@ export const CLOSE = 0x7d
 
 /** So many kinds of brackets fit into one number; deeper ones are kept in a list. */
 const DEEPEST_IN_NUMBER = 30
+const DEEP = -2
+/** Texts up to here are searched byte by byte. */
+const SHORT = 40
 
 export function skipSpace(bytes: Buffer, at: number): number {
   let place = at
@@ -36,13 +39,27 @@ export function backOverSpace(bytes: Buffer, at: number): number {
 
 /** Behind the closing quote of the text whose opening quote stands at `at`. */
 export function endOfText(bytes: Buffer, at: number): number {
-  const { length } = bytes
-  for (let place = at + 1; place < length; place++) {
+  const near = Math.min(bytes.length, at + SHORT)
+  let place = at + 1
+  for (; place < near; place++) {
     const byte = bytes[place]
     if (byte === QUOTE) return place + 1
     if (byte === BACKSLASH) place++
   }
-  return -1
+  return place < bytes.length ? endOfLongText(bytes, place) : -1
+}
+
+/** From a place where no escape is open: searched for natively, which pays for texts that are long. */
+function endOfLongText(bytes: Buffer, from: number): number {
+  let place = from
+  for (;;) {
+    const quote = bytes.indexOf(QUOTE, place)
+    if (quote < 0) return -1
+    let slashes = 0
+    while (quote - slashes > place && bytes[quote - slashes - 1] === BACKSLASH) slashes++
+    if (slashes % 2 === 0) return quote + 1
+    place = quote + 1
+  }
 }
 
 /** Behind any value that begins at `at`. */
@@ -66,16 +83,27 @@ export function endOfScalar(bytes: Buffer, at: number): number {
 
 /** Behind the bracket that closes the one at `at`. */
 export function endOfContainer(bytes: Buffer, at: number): number {
+  const end = endBy(bytes, at, 0, 0)
+  return end === DEEP ? endOfDeep(bytes, at, []) : end
+}
+
+/** Behind the object that is open at `at`, behind one of its members. */
+export function endOfOpen(bytes: Buffer, at: number): number {
+  const end = endBy(bytes, at, 1, 1)
+  return end === DEEP ? endOfDeep(bytes, at, [OPEN]) : end
+}
+
+function endBy(bytes: Buffer, at: number, open: number, openKinds: number): number {
   const { length } = bytes
-  let depth = 0
-  let kinds = 0
+  let depth = open
+  let kinds = openKinds
   for (let place = at; place < length; place++) {
     const byte = bytes[place]
     if (byte === QUOTE) {
       place = endOfText(bytes, place) - 1
       if (place < 0) return -1
     } else if (byte === OPEN || byte === OPEN_LIST) {
-      if (++depth > DEEPEST_IN_NUMBER) return endOfDeep(bytes, at)
+      if (++depth > DEEPEST_IN_NUMBER) return DEEP
       kinds = (kinds << 1) | (byte === OPEN ? 1 : 0)
     } else if (byte === CLOSE || byte === CLOSE_LIST) {
       if ((kinds & 1) !== (byte === CLOSE ? 1 : 0)) return -1
@@ -86,8 +114,7 @@ export function endOfContainer(bytes: Buffer, at: number): number {
   return -1
 }
 
-function endOfDeep(bytes: Buffer, at: number): number {
-  const open: number[] = []
+function endOfDeep(bytes: Buffer, at: number, open: number[]): number {
   for (let place = at; place < bytes.length; place++) {
     const byte = bytes[place]
     if (byte === QUOTE) {

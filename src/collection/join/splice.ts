@@ -75,33 +75,43 @@ function bytesOf({ page, from, to }: Head): Buffer {
 
 interface NewMember {
   readonly finder: Finder
+  readonly name: string
   readonly text: string
 }
 
 /** Puts members into a row, unless it has them or is not the kind of row that they are for. */
 function createInjector(inject: Inject, source: Source): (row: Buffer) => Buffer[] {
   const [first, last] = [membersOf(inject.first), membersOf(inject.last)]
-  const condition = inject.where && { ...inject.where, fields: createFieldReader([inject.where.field], source) }
+  const isMeant = inject.where ? createCondition(inject.where, source) : () => true
   return (row) => {
     if (row[0] !== OPEN) throw new UnreadableRows('a row is no object')
-    if (condition) {
-      condition.fields.read(row, 0)
-      if (condition.fields.value(row, 0, 0) !== condition.is) return [row]
-    }
-    return around(row, absent(first, row), absent(last, row))
+    return isMeant(row) ? around(row, absent(first, row), absent(last, row)) : [row]
+  }
+}
+
+function createCondition({ field, is }: { field: string; is: string }, source: Source): (row: Buffer) => boolean {
+  const fields = createFieldReader([field], source)
+  // Searched for natively first, without the quote in front, at which the search would stop too often.
+  const ending = Buffer.from(JSON.stringify(is).slice(1))
+  return (row) => {
+    if (!row.includes(ending)) return false
+    fields.read(row, 0)
+    return fields.value(row, 0, 0) === is
   }
 }
 
 function membersOf(members: Readonly<Record<string, string>> = {}): NewMember[] {
   return Object.entries(members).map(([name, value]) => {
-    return { finder: createFinder([name]), text: `${JSON.stringify(name)}:${JSON.stringify(value)}` }
+    const text = `${JSON.stringify(name)}:${JSON.stringify(value)}`
+    return { finder: createFinder([[name]]), name: `${name}"`, text }
   })
 }
 
 /** Those that the row does not have, as text with commas between. */
 function absent(members: readonly NewMember[], row: Buffer): string {
   return members
-    .filter(({ finder }) => {
+    .filter(({ finder, name }) => {
+      if (!row.includes(name)) return true
       find(finder, row, 0)
       return (finder.found[0] ?? -1) < 0
     })
