@@ -13,6 +13,22 @@ import { startEdge } from '../edge.ts'
 
 export type Kind = InventoryKind | 'ciscat'
 
+export const kinds: readonly Kind[] = [
+  'hardware',
+  'os',
+  'netaddr',
+  'netiface',
+  'netproto',
+  'packages',
+  'ports',
+  'processes',
+  'hotfixes',
+  'ciscat',
+]
+
+export const pathOf = (kind: Kind) =>
+  kind === 'ciscat' ? '/experimental/ciscat/results' : `/experimental/syscollector/${kind}`
+
 export interface Given {
   readonly status: number
   readonly headers: Headers
@@ -72,18 +88,15 @@ function tableOf(kind: Kind) {
   return sources[kind]
 }
 
-/** Every row of every agent of every node, in the order in which equal rows come: by node, then by agent. */
-export function allRows({ world }: Simulator, kind: Kind, isOf: (node: string) => boolean = () => true): Row[] {
+/** Every row of every agent of every node, in the order in which equal rows come; `masterAlone`: workers' own left out. */
+export function allRows({ world }: Simulator, kind: Kind, masterAlone = false): Row[] {
   return world.nodes.flatMap((node) => {
     const seen = seenFrom(node, world, 'local')
     return [...seen.agents.values()].flatMap((agent) => {
-      const machine = isOf(node.name) ? machineOf(seen, node, agent) : undefined
+      const hidden = masterAlone && agent.id === '000' && node.type !== 'master'
+      const machine = hidden ? undefined : machineOf(seen, node, agent)
       const rows =
-        machine === undefined
-          ? []
-          : kind === 'ciscat'
-            ? assessments(machine)
-            : inventoryRows(world.seed, machine, kind)
+        machine === undefined ? [] : kind === 'ciscat' ? assessments(machine) : inventoryRows(world.seed, machine, kind)
       const own = agent.id === '000' ? { node_name: node.name } : {}
       return rows.map((row) => ({ ...own, ...row, agent_id: agent.id }))
     })
@@ -93,6 +106,9 @@ export function allRows({ world }: Simulator, kind: Kind, isOf: (node: string) =
 /** What a single node would answer that held all rows. */
 export function expected(rows: readonly Row[], kind: Kind, query: Readonly<Record<string, string>>) {
   const { nested: _, ...flat } = tableOf(kind)
-  const { items, totalItems } = collect(rows, readRequest(query, NOW), flat)
+  // The two that the joining adds are always there, but are neither searched nor sorted by.
+  const fields = { ...flat.fields, agent_id: 'text', node_name: 'text' } as const
+  const source = query.select === undefined ? flat : { ...flat, fields, always: ['agent_id', 'node_name'] }
+  const { items, totalItems } = collect(rows, readRequest(query, NOW), source)
   return { items: items.map(nest), totalItems }
 }

@@ -1,29 +1,93 @@
 import t from 'tap'
-import { allRows, expected, joinedCluster, type Kind } from './cluster.ts'
+import { allRows, expected, joinedCluster, type Kind, kinds, pathOf } from './cluster.ts'
 
-const kinds: readonly Kind[] = [
-  'hardware',
-  'os',
-  'netaddr',
-  'netiface',
-  'netproto',
-  'packages',
-  'ports',
-  'processes',
-  'hotfixes',
-  'ciscat',
-]
+const windows = [{}, { sort: '-scan_id', limit: '7', offset: '3' }, { limit: '1', offset: '20' }, { offset: '100000' }]
 
-const pathOf = (kind: Kind) => (kind === 'ciscat' ? '/experimental/ciscat/results' : `/experimental/syscollector/${kind}`)
-
-t.test('joined answers are those of one node that holds everything', async (t) => {
-  const { simulator, get } = await joinedCluster(t)
-  for (const kind of kinds) {
-    const rows = allRows(simulator, kind)
-    for (const query of [{}, { sort: '-scan_id', limit: '7', offset: '3' }, { limit: '1', offset: '20' }]) {
-      const given = await get(`${pathOf(kind)}?${new URLSearchParams(query)}`)
-      t.strictSame(given.body, { error: 0, data: expected(rows, kind, query) }, `${kind} ${JSON.stringify(query)}`)
+for (const distribution of ['edge', 'manager'] as const) {
+  t.test(`mode ${distribution}: all kinds, as one node that holds everything`, async (t) => {
+    const { simulator, get } = await joinedCluster(t, { distribution, agents: 12 })
+    for (const kind of kinds) {
+      // In mode manager nobody can read a worker's own rows one by one: such answers name the workers.
+      const whole = allRows(simulator, kind)
+      const whose = distribution === 'manager' && whole.length > 1000
+      const rows = (whose ? allRows(simulator, kind, true) : whole).map((row) =>
+        distribution === 'manager' && !whose ? withoutNode(row) : row,
+      )
+      for (const query of windows) {
+        const { body } = await get(`${pathOf(kind)}?${new URLSearchParams(query)}`)
+        const { failed_nodes, ...data } = body.data
+        const label = `${kind} ${JSON.stringify(query)}`
+        if (distribution === 'edge') t.strictSame(data, expected(rows, kind, query), label)
+        else t.strictSame(sorted(data, query), sorted(expected(rows, kind, query), query), label)
+        t.equal(failed_nodes?.length, whose ? 2 : undefined, label)
+      }
     }
+    t.strictSame(simulator.thrown, [])
+  })
+}
+
+t.test('pages are disjoint and together everything once, whatever the order and the size', async (t) => {
+  const { simulator, get } = await joinedCluster(t, { agents: 9 })
+  const queries: readonly (readonly [Kind, Readonly<Record<string, string>>])[] = [
+    ['processes', { sort: 'name' }],
+    ['processes', { sort: '-name,pid' }],
+    ['packages', { sort: '-size' }],
+    ['packages', { sort: 'vendor,name', search: 'lib' }],
+    ['packages', { select: 'name,version' }],
+    ['packages', { select: 'name', sort: '-scan_time', architecture: 'amd64' }],
+    ['netiface', { sort: 'mtu' }],
+    ['ports', { sort: '-local_port', protocol: 'tcp' }],
+  ]
+  for (const [kind, query] of queries) {
+    const all = expected(allRows(simulator, kind), kind, { ...query, limit: '1000' })
+    const items: unknown[] = []
+    for (let offset = 0; offset < Math.min(all.totalItems, 1000); offset += 173) {
+      const page = { ...query, offset: String(offset), limit: String(Math.min(173, 1000 - offset)) }
+      const { body } = await get(`${pathOf(kind)}?${new URLSearchParams(page)}`)
+      t.equal(body.data.totalItems, all.totalItems, 'the total is the same on every page')
+      items.push(...body.data.items)
+    }
+    t.ok(items.length > 5, `${kind} ${JSON.stringify(query)}: ${items.length} of ${all.totalItems}`)
+    t.strictSame(items, all.items)
   }
-  t.strictSame(simulator.thrown, [])
 })
+
+t.test('a page deep inside is as right as the first', async (t) => {
+  const { simulator, get } = await joinedCluster(t, { agents: 150 })
+  const rows = allRows(simulator, 'packages')
+  t.ok(rows.length > 10_000, `${rows.length} rows`)
+  const deep = { offset: '10000', limit: '300', sort: 'name' }
+  const { body } = await get(`${pathOf('packages')}?${new URLSearchParams(deep)}`)
+  t.strictSame(body.data, expected(rows, 'packages', deep))
+})
+
+t.test('an agent id filter, which nodes refuse, is answered agent by agent', async (t) => {
+  const { simulator, get, asked } = await joinedCluster(t, { agents: 12 })
+  for (const kind of ['os', 'hardware', 'packages', 'ciscat'] as const) {
+    const rows = allRows(simulator, kind).filter(({ agent_id }) => ['000', '004', '005'].includes(String(agent_id)))
+    const query = { sort: '-scan_id', search: kind === 'os' ? 'linux' : 'a' }
+    const { body } = await get(`${pathOf(kind)}?${new URLSearchParams({ ...query, agent_id: '4,000,5,9999' })}`)
+    t.strictSame(body, { error: 0, data: expected(rows, kind, query) }, kind)
+  }
+  t.strictSame(asked('/experimental'), [])
+})
+
+t.test('what the request itself has wrong is said as a node says it', async (t) => {
+  const { get } = await joinedCluster(t, { agents: 6 })
+  const wrong = async (query: string) => (await get(`/experimental/syscollector/os?${query}`)).body
+  t.strictSame(await wrong('sort=nothing'), { error: 1403, message: 'Sort field invalid' })
+  t.match(await wrong('select=nothing'), { error: 1724 })
+  t.match(await wrong('q=nothing=1'), { error: 1408 })
+  t.match(await wrong('q=nothing=1&agent_id=001'), { error: 1408 })
+})
+
+function withoutNode({ node_name: _, ...row }: Readonly<Record<string, unknown>>) {
+  return row
+}
+
+/** The manager joins in an order of its own: rows that are equal by the sort come in another one. */
+function sorted(data: { readonly items: readonly object[]; readonly totalItems: number }, query: object) {
+  return Object.hasOwn(query, 'limit')
+    ? data.totalItems
+    : { ...data, items: data.items.map((row) => JSON.stringify(row)).sort() }
+}

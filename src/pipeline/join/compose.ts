@@ -1,5 +1,5 @@
 /** From the rows of all nodes to one answer: joined, cut once, and labelled where somebody is missing. */
-import { CollectionError } from '../../collection/error.ts'
+import type { CollectionError } from '../../collection/error.ts'
 import { type Joined, type JoinHow, joinedBody, joinRows } from '../../collection/join/join.ts'
 import { EdgeError, errors } from '../../errors.ts'
 import type { Answer } from '../ports.ts'
@@ -9,15 +9,15 @@ import { faultOf, PartFailed, unreadable } from './part.ts'
 
 type Json = Extract<Answer, { kind: 'json' }>
 
-/** Rows that cannot be read drop out, and their node is named; then what is left is joined anew. */
+/** Rows that cannot be read drop out, and their node is named; then what is left is joined anew. Rejects with CollectionErrors. */
 export async function compose(pieces: readonly Piece[], how: JoinHow, ledger: Ledger): Promise<Json> {
   if (pieces.length === 0 && ledger.empty && ledger.faults.length > 0) return nothingCame(ledger)
   let left = pieces
   for (;;) {
     // Beyond the end there is nothing to read on for.
     const lazily = how.offset < left.reduce((sum, { total }) => sum + total, 0)
-    const joined = await tryJoin(left, how, lazily)
-    if (!('ok' in joined)) return joined
+    const parts = left.map((piece) => piece.join(lazily))
+    const joined = await joinRows(parts, how)
     if (joined.ok) {
       for (const [at, { node }] of left.entries()) ledger.rows(node, joined.taken[at] ?? 0)
       return labelled(joinedBody(joined, besides(ledger)), ledger)
@@ -25,18 +25,6 @@ export async function compose(pieces: readonly Piece[], how: JoinHow, ledger: Le
     dropOut(left[joined.part]?.node ?? 'unknown', joined, ledger)
     left = left.filter((_, at) => at !== joined.part)
     if (left.length === 0) return nothingCame(ledger)
-  }
-}
-
-async function tryJoin(pieces: readonly Piece[], how: JoinHow, lazily: boolean): Promise<Joined | Json> {
-  try {
-    return await joinRows(
-      pieces.map((piece) => piece.join(lazily)),
-      how,
-    )
-  } catch (fault) {
-    if (fault instanceof CollectionError) return refusal(fault)
-    throw fault
   }
 }
 
@@ -48,8 +36,9 @@ function dropOut(node: string, { reason, cause }: Extract<Joined, { ok: false }>
 }
 
 /** What a node would answer to such a request. */
-export function refusal({ code, message }: CollectionError): Json {
-  return { kind: 'json', status: 200, bytes: Buffer.from(JSON.stringify({ error: code, message })) }
+export function refusal({ code, message }: CollectionError, { status }: Ledger): Json {
+  const bytes = Buffer.from(JSON.stringify({ error: code, message }))
+  return { kind: 'json', status: 200, bytes, ...(status !== '' && { clusterStatus: status }) }
 }
 
 /** `data` beside items and total. */

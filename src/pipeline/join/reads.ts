@@ -1,7 +1,9 @@
 /** Reads of many nodes as one collection: the whole cluster's, or that of the nodes that are named. */
 import type { Endpoint } from '../../catalogue/endpoint.ts'
+import { CollectionError } from '../../collection/error.ts'
 import type { Answer, Handle } from '../ports.ts'
 import { allAgents } from './all-agents.ts'
+import { refusal } from './compose.ts'
 import { createReadings, type JoinPorts, type Reading } from './reading.ts'
 import { several } from './several.ts'
 
@@ -18,6 +20,9 @@ export function joinReads(ports: JoinPorts): Handle {
     const reading = readingOf(ask)
     try {
       return await answer(reading, partOf(parts, ask.endpoint))
+    } catch (fault) {
+      if (fault instanceof CollectionError) return refusal(fault, reading.ledger)
+      throw fault
     } finally {
       reading.fanOut.end()
     }

@@ -1,7 +1,6 @@
 /** Several nodes at once: what each says of itself, as one collection in which every item names its node. */
 import type { Endpoint } from '../../catalogue/endpoint.ts'
 import { collect } from '../../collection/collect.ts'
-import { CollectionError } from '../../collection/error.ts'
 import { parseSort } from '../../collection/order.ts'
 import { readRequest } from '../../collection/request.ts'
 import type { ArraySource, Row } from '../../collection/source.ts'
@@ -9,7 +8,7 @@ import { sources } from '../../collection/sources.ts'
 import { compareText, valueAt } from '../../collection/value.ts'
 import { contentsOf } from '../contents.ts'
 import type { Answer, Ask } from '../ports.ts'
-import { besides, compose, labelled, nothingCame, refusal } from './compose.ts'
+import { besides, compose, labelled, nothingCame } from './compose.ts'
 import { readPages, roundedLimit } from './pages.ts'
 import { edgeFault } from './part.ts'
 import { type Reading, windowOf, without } from './reading.ts'
@@ -117,15 +116,10 @@ async function nodeAnswers(reading: Reading, ofNode: Endpoint, names: readonly s
     { ...(sort !== undefined && { sort }), ...(search !== undefined && { search }) },
     new Date(),
   )
-  try {
-    const { items, totalItems } = collect(rows, { ...request, offset, limit }, source(sort, rows))
-    for (const item of items) ledger.rows(String((item as Row)[NODE]), 1)
-    const data = { items, totalItems, ...besides(ledger) }
-    return labelled(Buffer.from(JSON.stringify({ error: 0, data })), ledger)
-  } catch (fault) {
-    if (fault instanceof CollectionError) return refusal(fault)
-    throw fault
-  }
+  const { items, totalItems } = collect(rows, { ...request, offset, limit }, source(sort, rows))
+  for (const item of items) ledger.rows(String((item as Row)[NODE]), 1)
+  const data = { items, totalItems, ...besides(ledger) }
+  return labelled(Buffer.from(JSON.stringify({ error: 0, data })), ledger)
 }
 
 /** A field may be sorted by if any row has it: nodes of several versions do not say the same. */
