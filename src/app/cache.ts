@@ -20,6 +20,8 @@ export interface BuiltCache {
   /** Absent: nothing is kept. */
   readonly stages?: CacheStages
   readonly kept: KeptAnswers
+  /** Of the store; shared by all replicas where Redis is. */
+  readonly claim?: AnswerStore['claim']
   close(): Promise<void>
 }
 
@@ -57,7 +59,7 @@ export async function buildCache(config: Config, { cluster, route, log, askOf }:
     sharedThroughRedis: redis !== undefined,
     explained: { prepare: stages.prepare, store, catalogue, askOf },
   }
-  return { stages, kept, close: () => store.close() }
+  return { stages, kept, claim: store.claim, close: () => store.close() }
 
   function shared(place: RedisPlace): Promise<Store> {
     return createRedisStore({

@@ -56,7 +56,7 @@ export async function buildFront(config: Config, { access, cluster, shared, log 
         ...cacheOperations(cache.kept),
       },
       ...cache.stages,
-      ...roads(config, { cluster, route }),
+      ...roads(config, { cluster, route, ...(cache.claim && { claim: cache.claim }) }),
     }),
     serverFactory: listener.serverFactory,
     log,

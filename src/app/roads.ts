@@ -5,8 +5,10 @@ import type { Cluster } from '../cluster/index.ts'
 import type { Config } from '../config.ts'
 import type { Parts } from '../pipeline/build.ts'
 import { forward } from '../pipeline/forward.ts'
-import { joinActs, joinVerdict } from '../pipeline/join/writes.ts'
+import { createTurns, inTurn } from '../pipeline/in-turn.ts'
 import { joinReads } from '../pipeline/join/reads.ts'
+import { joinActs, joinVerdict } from '../pipeline/join/writes.ts'
+import type { AnswerStore } from '../pipeline/kept.ts'
 import { ofOwner } from '../pipeline/of-owner.ts'
 import { createOwners } from '../pipeline/owners.ts'
 import type { Router } from '../pipeline/route.ts'
@@ -14,14 +16,24 @@ import type { Router } from '../pipeline/route.ts'
 export interface RoadParts {
   readonly cluster: Cluster
   readonly route: Router
+  /** Of the store that replicas share. */
+  readonly claim?: AnswerStore['claim']
 }
 
-export function roads(config: Config, { cluster, route }: RoadParts): Pick<Parts, 'forward' | 'over'> {
+export function roads(
+  config: Config,
+  { cluster, route, claim }: RoadParts,
+): Pick<Parts, 'forward' | 'inTurn' | 'over'> {
   const { view, call } = cluster
   const { distribution, limits } = config.cluster
   const one = forward({ call, view, route, ...limits })
   return {
     forward: one,
+    inTurn: inTurn({
+      turns: createTurns(claim),
+      master: () => view.master().name,
+      patience: ({ endpoint }) => (endpoint.slow === true ? limits.slowTimeout : limits.timeout),
+    }),
     over: (read) => {
       const owners = createOwners({
         read,

@@ -51,6 +51,11 @@ export function staleTags(record: Write, ask: Ask, master: string): StaleTags {
   }
 }
 
+/** One name for what a write must have for itself; of several values, all of them. */
+export function nameOf(template: Tag, ask: Ask, master: string): string {
+  return fill(partsOf(template), { ask, master }).join(' ')
+}
+
 function touched(entry: Tag | StaleWhen, ask: Ask): readonly Tag[] {
   if (typeof entry === 'string') return [entry]
   const [from = '', name = ''] = split(entry.value)

@@ -40,7 +40,8 @@ export function joinActs(ports: JoinActsPorts): Handle {
 
 /** Mode `manager`: the cluster hands on what is to be done, but hears only the first worker that judges. */
 export function joinVerdict(ports: Pick<JoinActsPorts, 'read' | 'forward' | 'view' | 'records'>): Handle {
-  return (ask) => (isVerdict(ask) ? verdict(ports, ask) : ports.forward(ask))
+  const { view, forward } = ports
+  return (ask) => (isVerdict(ask) && view.nodes().length > 1 ? verdict(ports, ask) : forward(ask))
 }
 
 function isVerdict({ endpoint: { target } }: Ask): boolean {
