@@ -75,19 +75,24 @@ function replay(node: string, { url = '' }: IncomingMessage, response: ServerRes
 /** Another page of a recorded collection, with the fields that are asked for. */
 function cut(node: string, url: string): unknown {
   const wanted = parse(url)
-  const { offset = '0', limit = '500', select, ...filters } = wanted.query
+  const { offset = '0', limit = '500', select, q, ...others } = wanted.query
+  // Agents by their ids: how the edge makes sure where one is.
+  const ids =
+    wanted.path === '/agents' && q !== undefined ? q.split(',').map((one) => one.replace(/^id=/, '')) : undefined
+  const filters = ids === undefined && q !== undefined ? { ...others, q } : others
   const pages = recorded.filter(({ distribution, node: of, request }) => {
     const { path, query } = parse(request.path)
-    const { offset: _, limit: __, ...others } = query
-    return distribution === 'edge' && of === node && path === wanted.path && same(others, filters)
+    const { offset: _, limit: __, ...own } = query
+    return distribution === 'edge' && of === node && path === wanted.path && same(own, filters)
   })
   const largest = pages
     .map((page) => JSON.parse(page.response.body) as { error: number; data?: Partial<Collection> })
     .filter(({ error, data }) => error === 0 && Array.isArray(data?.items))
     .sort((a, b) => (b.data?.items?.length ?? 0) - (a.data?.items?.length ?? 0))[0]?.data
   if (largest?.items === undefined) return undefined
-  const items = largest.items.slice(Number(offset), Number(offset) + Number(limit))
-  const data = { items: items.map((row) => chosen(row, select)), totalItems: largest.items.length }
+  const rows = largest.items.filter(({ id }) => ids?.includes(String(id)) ?? true)
+  const items = rows.slice(Number(offset), Number(offset) + Number(limit))
+  const data = { items: items.map((row) => chosen(row, select)), totalItems: rows.length }
   return { error: 0, data }
 }
 
