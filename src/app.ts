@@ -5,6 +5,7 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 import { buildAccess } from './app/access.ts'
 import { buildCluster } from './app/cluster.ts'
+import { followCluster } from './app/follow-cluster.ts'
 import { buildFront } from './app/front.ts'
 import { version } from './app/package.ts'
 import { buildShared } from './app/shared.ts'
@@ -20,7 +21,7 @@ import { openApiDocument } from './operations/openapi.ts'
 export interface EdgeOptions {
   /** Where log lines go; standard output when absent. */
   readonly logTo?: DestinationStream
-  /** The file that the settings came from: roles that change in it hold from the next request on. */
+  /** The file that the settings came from: roles and nodes that change in it hold without a restart. */
   readonly settingsFile?: string
 }
 
@@ -54,23 +55,25 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
   }
   const operations = createOperations({ ready, openApi: openApiDocument(catalogue, { version }), log })
 
-  let followed: { close(): void } | undefined
+  const followed: { close(): void }[] = []
   const follow = async (): Promise<void> => {
     const { settingsFile: file } = options
+    followed.push(await followCluster({ cluster, config, log, ...(file !== undefined && { file }) }))
     if (file === undefined) return
-    followed = await followRoles({
+    const roles = await followRoles({
       file,
       load: () => rolesIn(file),
       assign: (roles) => access.assignRoles(roles),
       log: (level, message, facts) => log[level](facts ?? {}, message),
     })
+    followed.push(roles)
   }
   const close = async (): Promise<void> => {
     await Promise.all([app.close(), operations.close(), access.close(), cluster.close()])
     // Last: what is under way until now may still want to keep or to drop something.
     await closeCache()
     shared?.stop()
-    followed?.close()
+    for (const source of followed) source.close()
   }
   return {
     log,

@@ -13,6 +13,8 @@ export interface EdgeUnderTest {
   readonly password?: string
   /** Merged over the settings below. */
   readonly settings?: Settings
+  /** Follows the file of settings, `edge.yaml` in the folder, as the process does. */
+  readonly follows?: true
 }
 
 type Settings = { readonly [key: string]: unknown }
@@ -44,7 +46,7 @@ export async function startEdge(options: EdgeUnderTest): Promise<RunningEdge> {
   if (!loaded.ok) throw new Error(loaded.faults.join('\n'))
   const logged: string[] = []
   const logTo = new Writable({ write: (line, _encoding, done) => done(void logged.push(String(line))) })
-  const edge = await buildEdge(loaded.config, { logTo })
+  const edge = await buildEdge(loaded.config, { logTo, ...(options.follows && { settingsFile: file }) })
   const urls = await edge.start()
   return {
     ...urls,

@@ -1,0 +1,72 @@
+/**
+ * Nodes and certificates that follow their files: `cluster.nodes` in the file of settings, and the files that
+ * `cluster.tls` names. Within a second of a change new calls go to the new nodes, under the new certificates; calls
+ * under way end where they began. What is broken keeps the last that was good, and is told to the log.
+ */
+import { dirname } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import type { Logger } from 'pino'
+import { fileFingerprint, watched } from '../auth/watched.ts'
+import type { Cluster, NodeSetting, NodeTls } from '../cluster/index.ts'
+import { type Config, loadConfig } from '../config.ts'
+import { readTls } from './cluster.ts'
+
+interface Followed {
+  readonly nodes: readonly NodeSetting[]
+  readonly tls: NodeTls
+}
+
+export interface FollowCluster {
+  readonly cluster: Cluster
+  readonly config: Config
+  /** Absent: the settings came from the environment, and only the files of certificates are followed. */
+  readonly file?: string
+  readonly log: Logger
+}
+
+export async function followCluster({ cluster, config, file, log }: FollowCluster): Promise<{ close(): void }> {
+  const { ca, cert, key } = config.cluster.tls
+  const named = file ?? ca ?? cert ?? key
+  if (named === undefined) return { close: () => undefined }
+  let tls = config.cluster.tls
+  const source = await watched<Followed>({
+    folder: dirname(named),
+    fingerprint: async () => {
+      const files = [file, tls.ca, tls.cert, tls.key].filter((name) => name !== undefined)
+      return (await Promise.all(files.map(fileFingerprint))).join(' ')
+    },
+    load: async () => {
+      const now = file === undefined ? config : await read(file)
+      tls = now.cluster.tls
+      return { nodes: now.cluster.nodes, tls: await readTls(now) }
+    },
+    changed: (now, before) => take(cluster, now, before, log),
+    broken: (error) => {
+      const fault = error instanceof Error ? error.message : String(error)
+      log.error({ file: named, fault }, 'nodes and certificates stay as they were')
+    },
+  })
+  // They may have changed since the process read its settings.
+  const { nodes, tls: first } = source.current()
+  if (!isDeepStrictEqual(nodes, config.cluster.nodes)) cluster.setNodes(nodes)
+  if (ca !== undefined || cert !== undefined || key !== undefined) cluster.setTls(first)
+  return source
+}
+
+/** Throws where the nodes do not make a cluster, or a certificate is none; then what was stays. */
+function take(cluster: Cluster, now: Followed, before: Followed, log: Logger): void {
+  if (!isDeepStrictEqual(now.tls, before.tls)) {
+    cluster.setTls(now.tls)
+    log.info({}, 'certificates of the nodes read again')
+  }
+  if (!isDeepStrictEqual(now.nodes, before.nodes)) {
+    cluster.setNodes(now.nodes)
+    log.info({ nodes: now.nodes.map(({ name }) => name) }, 'nodes read again')
+  }
+}
+
+async function read(file: string): Promise<Config> {
+  const loaded = await loadConfig({ file })
+  if (!loaded.ok) throw new Error(loaded.faults.join('; '))
+  return loaded.config
+}
