@@ -18,6 +18,8 @@ export interface JoinPorts extends Limits {
   readonly owners: {
     /** Where each agent reports to, by id. Throws 931. */
     homes(ask: Ask): Promise<ReadonlyMap<string, Home>>
+    /** Asked of the master now, for each id: its node, or why none may be asked. Throws 931. */
+    verifiedOwners(ids: readonly string[], ask: Ask): Promise<ReadonlyMap<string, unknown>>
   }
   readonly distribution: 'manager' | 'edge'
   readonly catalogue: readonly Endpoint[]
