@@ -1,5 +1,5 @@
 /** Sort keys out of the bytes of rows: the same keys as `collect` has of parsed ones (order.ts). */
-import type { Sorting, SortKey } from '../order.ts'
+import type { Sorting } from '../order.ts'
 import type { Source } from '../source.ts'
 import { compareKeys, type Key } from '../value.ts'
 import { createFinder, decode, type Finder, find, waysOf } from './fields.ts'
@@ -20,18 +20,21 @@ const NONE: Keys = []
 /** No sorting: no keys, and rows stay in the order of their parts. */
 export function createKeyReader(sorting: Sorting | undefined, source: Source): KeyReader {
   if (sorting === undefined) return { read: endOfRow, keys: () => NONE }
+  const sortKeys = sorting.keys
   const fields = createFieldReader(
-    sorting.keys.map((key) => key.field),
+    sortKeys.map((key) => key.field),
     source,
   )
-  return {
-    read: fields.read,
-    keys: (bytes, from, to) => sorting.keys.map((key, at) => keyAt(key, at, bytes, from, to)),
-  }
+  return { read: fields.read, keys }
 
-  function keyAt(key: SortKey, at: number, bytes: Buffer, from: number, to: number): Key {
+  function keys(bytes: Buffer, from: number, to: number): Keys {
     // A text is its own key.
-    return key.keyOf(bytes[from] === QUOTE ? decode(bytes, from, to) : fields.value(bytes, from, at))
+    const text = bytes[from] === QUOTE ? decode(bytes, from, to) : undefined
+    const all: Key[] = []
+    for (let at = 0; at < sortKeys.length; at++) {
+      all.push(sortKeys[at]?.keyOf(text ?? fields.value(bytes, from, at)))
+    }
+    return all
   }
 }
 

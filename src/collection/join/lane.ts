@@ -78,7 +78,7 @@ export function createPages({ rows, more }: JoinPart, part: number): Pages {
 export function trustedLane(pages: Pages, place: number, reader: KeyReader, sign: 1 | -1): Lane {
   let page = 0
   let cursor: Cursor | undefined
-  const lane: Lane = { part: pages.part, place, head: undefined, step }
+  const lane: Lane = { part: pages.part, place, head: undefined, step: () => reading(pages.part, step) }
   return lane
 
   function step(): Step {
@@ -86,18 +86,17 @@ export function trustedLane(pages: Pages, place: number, reader: KeyReader, sign
       const rows = pages.list[page]
       if (rows === undefined) return pages.complete ? end() : 'wait'
       cursor ??= createCursor(rows)
-      if (advance(cursor, reader.read)) return take(cursor)
+      if (advance(cursor, reader.read)) return take(rows, cursor)
       cursor = undefined
       page++
     }
   }
 
-  function take({ part: { bytes }, ...at }: Cursor): Step {
-    const rows = pages.list[page]
-    if (rows === undefined) return 'wait'
+  function take(rows: RowsPart, { from, to, index }: Cursor): Step {
     const last = lane.head
-    lane.head = { page: rows, ...at, keys: reader.keys(bytes, at.from, at.to) }
-    return last && sign * compareAll(last.keys, lane.head.keys) > 0 ? 'wrong' : 'row'
+    const keys = reader.keys(rows.bytes, from, to)
+    lane.head = { page: rows, from, to, index, keys }
+    return last && sign * compareAll(last.keys, keys) > 0 ? 'wrong' : 'row'
   }
 
   function end(): Step {

@@ -72,7 +72,7 @@ function* attempt(state: Merge, trustNone: boolean): Work<JoinedRows | undefined
   const lanes = yield* openLanes(state, trustNone)
   const heap = createHeap<Lane>((a, b) => isBefore(a, b, state.sign))
   for (const lane of lanes) {
-    if ((yield* settle(state, lane, stepOf(lane))) === 'row') heap.push(lane)
+    if ((yield* settle(state, lane, lane.step())) === 'row') heap.push(lane)
   }
   const splice = createSplice(parts, how.source, how.drop ?? [])
   const taken = parts.map(() => 0)
@@ -82,13 +82,12 @@ function* attempt(state: Merge, trustNone: boolean): Work<JoinedRows | undefined
     const lane = heap.top
     if (!lane?.head) break
     if (at >= how.offset) {
-      const { head, part } = lane
-      reading(part, () => splice.add(head, part))
-      taken[part] = (taken[part] ?? 0) + 1
+      splice.add(lane.head, lane.part)
+      taken[lane.part] = (taken[lane.part] ?? 0) + 1
       count++
     }
     if (at + 1 === end) break
-    const step = stepOf(lane)
+    const step = lane.step()
     const settled = step === 'wait' ? yield* settle(state, lane, step) : step
     if (settled === 'wrong') {
       state.distrusted.add(lane.part)
@@ -111,10 +110,6 @@ function isBefore(a: Lane, b: Lane, sign: 1 | -1): boolean {
   return order !== 0 ? order < 0 : a.place < b.place
 }
 
-function stepOf(lane: Lane): Step {
-  return reading(lane.part, lane.step)
-}
-
 /** Fetches pages until the lane has a row, or has none. */
 function* settle(state: Merge, lane: Lane, first: Step): Work<Step> {
   let step = first
@@ -123,7 +118,7 @@ function* settle(state: Merge, lane: Lane, first: Step): Work<Step> {
     if (!pages) return 'end'
     yield pages.fetch()
     state.pace.begin()
-    step = stepOf(lane)
+    step = lane.step()
   }
   return step
 }

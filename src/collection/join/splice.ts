@@ -7,7 +7,7 @@ import type { Row, Source } from '../source.ts'
 import { createFinder, type Finder, find } from './fields.ts'
 import type { Inject, JoinPart } from './join.ts'
 import { createFieldReader, rowAt } from './keys.ts'
-import type { Head } from './lane.ts'
+import { type Head, reading } from './lane.ts'
 import { UnreadableRows } from './rows.ts'
 import { CLOSE, OPEN, skipSpace } from './scan.ts'
 
@@ -39,8 +39,12 @@ export function createSplice(parts: readonly JoinPart[], source: Source, drop: r
       return
     }
     flush()
+    put(...reading(part, () => changed(head, inject)))
+  }
+
+  function changed(head: Head, inject: ((row: Buffer) => Buffer[]) | undefined): Buffer[] {
     const row = drop.length > 0 ? without(head, drop, source) : bytesOf(head)
-    put(...(inject ? inject(row) : [row]))
+    return inject ? inject(row) : [row]
   }
 
   function extend(head: Head): void {

@@ -1,0 +1,55 @@
+/** The tables of joining, and performance.md's goals for it: reached, or by how much not. */
+import { type Cost, medianOf } from './measure.ts'
+
+/** All runs of one way over so many nodes; the runs of all ways took turns, so that equal places belong together. */
+export type Costs = ReadonlyMap<string, ReadonlyMap<number, readonly Cost[]>>
+
+const WIDE = 34
+type Say = (text: string) => void
+
+export function printTable(
+  title: string,
+  columns: readonly string[],
+  rows: ReadonlyMap<string, readonly string[]>,
+  say: Say,
+): void {
+  const width = Math.max(12, ...[...rows.values(), columns].flat().map((text) => text.length + 2))
+  say(`\n${title.padEnd(WIDE)}${columns.map((column) => column.padStart(width)).join('')}`)
+  for (const [row, cells] of rows) say(row.padEnd(WIDE) + cells.map((cell) => cell.padStart(width)).join(''))
+}
+
+export function cellOf({ total, after, block, cpu }: Cost): string {
+  return `${round(total)} · ${round(after)} · ${round(block)} · ${round(cpu)}`
+}
+
+export interface Goal {
+  readonly says: string
+  readonly is: number | undefined
+  readonly goal: number
+  readonly way: 'most' | 'least'
+}
+
+export function printGoals(goals: readonly Goal[], say: Say): void {
+  say('\ngoals (performance.md, Joining)')
+  for (const { says, is, goal, way } of goals) {
+    const sign = way === 'most' ? '≤' : '≥'
+    if (is === undefined || Number.isNaN(is)) {
+      say(`  not measured  ${says}: ${sign} ${goal}`)
+      continue
+    }
+    const reached = way === 'most' ? is <= goal : is >= goal
+    const by = way === 'most' ? is / goal - 1 : 1 - is / goal
+    say(`  ${(reached ? 'reached' : `missed ${round(by * 100)} %`).padEnd(13)} ${says}: ${round(is)} (${sign} ${goal})`)
+  }
+}
+
+/** The median of what one way costs over what the other did in the same round. */
+export function paired(costs: Costs, one: string, other: string, nodes: number, of: keyof Cost): number | undefined {
+  const [ours, theirs] = [costs.get(one)?.get(nodes), costs.get(other)?.get(nodes)]
+  if (!ours || !theirs) return undefined
+  return medianOf(ours.map((cost, round) => cost[of] / Math.max(Number.EPSILON, theirs[round]?.[of] ?? Number.NaN)))
+}
+
+export function round(number: number): string {
+  return Math.abs(number) >= 100 ? String(Math.round(number)) : number.toPrecision(Math.abs(number) >= 10 ? 3 : 2)
+}

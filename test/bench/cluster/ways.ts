@@ -1,0 +1,166 @@
+/** Ways to make one page of what many nodes answer, side by side over the same kept-alive connections. */
+import { createConnection, type Socket } from 'node:net'
+import { Client, type Dispatcher } from 'undici'
+import { Collected } from '../../../src/cluster/collected.ts'
+import { createHeap } from '../../../src/collection/join/heap.ts'
+import { type JoinPart, joinedBody, joinRows } from '../../../src/collection/join/join.ts'
+import { readPart } from '../../../src/collection/join/part.ts'
+import type { Row } from '../../../src/collection/source.ts'
+import { sources } from '../../../src/collection/sources.ts'
+
+export interface Page {
+  readonly offset: number
+  readonly limit: number
+}
+
+/** What one run gave: bytes received, the moment of the last one, and the page. */
+export interface Run {
+  readonly bytes: number
+  readonly lastByte: number
+  readonly body: Buffer | undefined
+}
+
+export interface Way {
+  readonly name: string
+  run(nodes: number, page: Page): Promise<Run>
+}
+
+export interface Ways {
+  readonly floor: Way
+  readonly parse: Way
+  readonly engine: Way
+  /** No node is trusted with its order: all rows are read and sorted. */
+  readonly unsorted: Way
+  close(): Promise<void>
+}
+
+export function createWays(port: number, many: number): Ways {
+  const sockets = Array.from({ length: many }, () => createConnection({ port, host: '127.0.0.1', noDelay: true }))
+  const clients = Array.from({ length: many }, () => new Client(`http://127.0.0.1:${port}`, { pipelining: 1 }))
+  return {
+    floor: { name: 'raw sockets, bytes only', run: (nodes) => floor(sockets.slice(0, nodes)) },
+    parse: { name: 'undici, parse, merge, stringify', run: (nodes, page) => parsed(clients.slice(0, nodes), page) },
+    engine: { name: 'undici, join', run: (nodes, page) => joined(clients.slice(0, nodes), page, true) },
+    unsorted: { name: 'undici, join, unsorted', run: (nodes, page) => joined(clients.slice(0, nodes), page, false) },
+    close: async () => {
+      for (const socket of sockets) socket.destroy()
+      await Promise.all(clients.map((client) => client.destroy()))
+    },
+  }
+}
+
+async function floor(sockets: readonly Socket[]): Promise<Run> {
+  const lengths = await Promise.all(sockets.map(receive))
+  return { bytes: lengths.reduce((sum, one) => sum + one, 0), lastByte: performance.now(), body: undefined }
+}
+
+function receive(socket: Socket, node: number): Promise<number> {
+  return new Promise((resolve) => {
+    let missing: number | undefined
+    let bytes = 0
+    socket.on('data', function take(chunk) {
+      bytes += chunk.length
+      missing ??= wholeLength(chunk)
+      if (bytes < missing) return
+      socket.off('data', take)
+      resolve(bytes)
+    })
+    socket.write(`GET /${node}/ HTTP/1.1\r\nHost: node\r\n\r\n`)
+  })
+}
+
+function wholeLength(first: Buffer): number {
+  const head = first.toString('latin1', 0, 300)
+  return head.indexOf('\r\n\r\n') + 4 + Number(/Content-Length: (\d+)/.exec(head)?.[1])
+}
+
+async function joined(clients: readonly Client[], { offset, limit }: Page, trusted: boolean): Promise<Run> {
+  const parts: JoinPart[] = []
+  const got = await askAll(clients, (node, body) => {
+    const read = readPart(body)
+    if (!read.ok) throw new Error(read.reason)
+    parts[node] = { rows: read.part, trusted }
+  })
+  const answer = await joinRows(parts, { sort: '+scan_id', source: sources.packages, offset, limit })
+  if (!answer.ok) throw new Error(answer.reason)
+  return { ...got, body: joinedBody(answer) }
+}
+
+interface Parsed {
+  readonly data: { readonly items: readonly Row[]; readonly totalItems: number }
+}
+
+/** As quick as it can be done over parsed rows: parsed on arrival, merged by the same heap, the page alone made text. */
+async function parsed(clients: readonly Client[], { offset, limit }: Page): Promise<Run> {
+  const answers: Parsed[] = []
+  const got = await askAll(clients, (node, body) => {
+    answers[node] = JSON.parse(body.toString()) as Parsed
+  })
+  const items = merged(answers, offset + limit).slice(offset)
+  const totalItems = answers.reduce((sum, { data }) => sum + data.totalItems, 0)
+  return { ...got, body: Buffer.from(JSON.stringify({ error: 0, data: { items, totalItems } })) }
+}
+
+function merged(answers: readonly Parsed[], most: number): Row[] {
+  const heap = createHeap<{ at: number; id: number; readonly node: number; readonly items: readonly Row[] }>((a, b) => {
+    return a.id !== b.id ? a.id < b.id : a.node < b.node
+  })
+  for (const [node, { data }] of answers.entries())
+    heap.push({ at: 0, id: idOf(data.items[0]), node, items: data.items })
+  const rows: Row[] = []
+  while (rows.length < most) {
+    const top = heap.top
+    const row = top?.items[top.at]
+    if (!top || !row) break
+    rows.push(row)
+    top.id = idOf(top.items[++top.at])
+    if (top.at < top.items.length) heap.sink()
+    else heap.pop()
+  }
+  return rows
+}
+
+function idOf(row: Row | undefined): number {
+  return row === undefined ? 0 : (row.scan as { id: number }).id
+}
+
+/** Asks each node at once, and hands on each whole body when it is there. */
+async function askAll(
+  clients: readonly Client[],
+  take: (node: number, body: Buffer) => void,
+): Promise<{ bytes: number; lastByte: number }> {
+  let [bytes, lastByte] = [0, 0]
+  await Promise.all(
+    clients.map((client, node) =>
+      ask(client, `/${node}/`, (body) => {
+        bytes += body.length
+        lastByte = performance.now()
+        take(node, body)
+      }),
+    ),
+  )
+  return { bytes, lastByte }
+}
+
+function ask(client: Client, path: string, take: (body: Buffer) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let collected = new Collected(undefined)
+    const handler: Dispatcher.DispatchHandler = {
+      onRequestStart() {},
+      onResponseStart(_controller, _status, headers) {
+        collected = new Collected(Number(headers['content-length']))
+      },
+      onResponseData: (_controller, chunk) => collected.add(chunk),
+      onResponseEnd() {
+        try {
+          take(collected.bytes())
+          resolve()
+        } catch (error) {
+          reject(error)
+        }
+      },
+      onResponseError: (_controller, error) => reject(error),
+    }
+    client.dispatch({ path, method: 'GET' }, handler)
+  })
+}
