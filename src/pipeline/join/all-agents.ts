@@ -13,8 +13,9 @@ import type { Home } from '../owners-inquiries.ts'
 import type { Answer, Ask } from '../ports.ts'
 import { type AgentOf, agentPieces, MANAGER, type Rows } from './agents.ts'
 import { compose } from './compose.ts'
+import { whoseRows } from './foreign-rows.ts'
 import { MOST, type Piece } from './pages.ts'
-import { edgeFault, faultOf, unreadable } from './part.ts'
+import { edgeFault, type Fault, faultOf, unreadable } from './part.ts'
 import { type Reading, windowOf, withOrderFields, without } from './reading.ts'
 import { throughMaster } from './through-master.ts'
 
@@ -26,9 +27,13 @@ export type Homes = ReadonlyMap<string, Home>
 export async function allAgents(reading: Reading, ofAgent: Endpoint): Promise<Answer> {
   const { ask, ports, ledger } = reading
   const rows = rowsOf(ask.endpoint, ofAgent)
-  const homes = await homesOf(reading)
+  const owners = learnOwners(reading)
   const pieces =
-    ports.distribution === 'edge' ? await fromNodes(reading, rows, homes) : await throughMaster(reading, rows, homes)
+    ports.distribution === 'edge' ? await fromNodes(reading, rows, owners) : await throughMaster(reading, rows, owners)
+  const { fault } = await owners
+  const master = ports.view.master().name
+  // Nobody knows then what may be missing, and that is said.
+  if (fault !== undefined && ledger.faultsOf(master).length === 0) ledger.failed(master, fault)
   const { drop } = withOrderFields(ask.query, rows.source)
   const how = { sort: ask.query.sort, source: rows.source, ...windowOf(ask), ...(drop && { drop }) }
   return compose(pieces, how, ledger)
@@ -40,18 +45,33 @@ function rowsOf({ answer: { rows } }: Endpoint, ofAgent: Endpoint): Rows {
   return { source: source satisfies DatabaseSource, ofAgent, single: ofAgent.answer.data === 'object' }
 }
 
-/** Absent where the master does not say: then nobody knows what may be missing, and that is said. */
-async function homesOf({ ask, ports, ledger }: Reading): Promise<Homes | undefined> {
+export type Learnt =
+  | { readonly homes: Homes; readonly fault?: never }
+  | { readonly homes?: never; readonly fault: Fault }
+
+/** Asked while nodes are asked for their pages, which most often do without. */
+async function learnOwners({ ask, ports, fanOut }: Reading): Promise<Learnt> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    const left = fanOut.until - performance.now()
+    if (Number.isFinite(left)) timer = setTimeout(reject, left, new EdgeError(931, ' (the master did not say in time)'))
+  })
   try {
-    return await ports.owners.homes(ask)
+    return { homes: await Promise.race([ports.owners.homes(ask), late]) }
   } catch (fault) {
-    if (!(fault instanceof EdgeError)) throw fault
     ask.signal.throwIfAborted()
-    // Of named agents nothing can be read without their owners.
-    if (ask.query.agent_id !== undefined) throw fault
-    ledger.failed(ports.view.master().name, faultOf(fault))
-    return undefined
+    return { fault: faultOf(fault) }
+  } finally {
+    clearTimeout(timer)
   }
+}
+
+/** What is known already, which most often it is. */
+function soon(owners: Promise<Learnt>): Promise<Learnt | undefined> {
+  const later = new Promise<undefined>((resolve) => {
+    setImmediate(resolve, undefined)
+  })
+  return Promise.race([owners, later])
 }
 
 /** The ids that the client names, or all. */
@@ -61,10 +81,11 @@ export function isWanted({ query }: Ask): (id: string) => boolean {
 }
 
 /** Mode `edge`: each node says what it holds. */
-async function fromNodes(reading: Reading, rows: Rows, homes: Homes | undefined): Promise<readonly Piece[]> {
+async function fromNodes(reading: Reading, rows: Rows, owners: Promise<Learnt>): Promise<readonly Piece[]> {
   const nodes = reading.ports.view.nodes().map(({ name }) => name)
+  const pieces = await Promise.all(nodes.map((node) => fromNode(reading, rows, node, owners)))
+  const { homes } = await owners
   if (homes !== undefined) nameLost(reading, homes, (node) => nodes.includes(node))
-  const pieces = await Promise.all(nodes.map((node) => fromNode(reading, rows, node, homes)))
   return pieces.flat()
 }
 
@@ -72,29 +93,38 @@ async function fromNode(
   reading: Reading,
   rows: Rows,
   node: string,
-  homes: Homes | undefined,
+  owners: Promise<Learnt>,
 ): Promise<readonly Piece[]> {
   const { ask, ledger } = reading
-  const agents = homes && agentsOf(node, homes)
   const named = ask.query.agent_id !== undefined
-  if (agents && (named || agents.some(({ id }) => isBeyondWalk(id, homes)))) {
-    const wanted = isWanted(ask)
-    return agentPieces(
-      reading,
-      rows,
-      agents.filter(({ id }) => wanted(id)),
-      'owner',
-    )
+  const known = named ? await owners : await soon(owners)
+  if (!named && !walksShort(node, known?.homes)) {
+    const page = await firstPage(reading, rows, node)
+    if ('fault' in page) {
+      ledger.failed(node, page.fault)
+      return []
+    }
+    const { homes } = await owners
+    const whose = homes && (await whoseRows(page.part, node, { homes, owners: reading.ports.owners, ask }))
+    if (whose?.fault) {
+      ledger.failed(node, whose.fault)
+      return []
+    }
+    if (page.whole && !walksShort(node, homes) && !whose?.foreign.length) return [pieceOf(node, page.part)]
   }
-  const page = await firstPage(reading, rows, node)
-  if ('fault' in page) {
-    ledger.failed(node, page.fault)
+  const { homes, fault } = await owners
+  if (homes === undefined) {
+    ledger.failed(node, fault)
     return []
   }
-  if (page.whole) return [pieceOf(node, page.part)]
-  if (agents) return agentPieces(reading, rows, agents, 'owner')
-  ledger.failed(node, edgeFault(931, ' (its agents are not known, and one page does not hold their rows)'))
-  return []
+  const wanted = isWanted(ask)
+  const agents = agentsOf(node, homes).filter(({ id }) => wanted(id))
+  return agentPieces(reading, rows, agents, 'owner')
+}
+
+/** Does the node have agents that it does not walk to? */
+function walksShort(node: string, homes: Homes | undefined): boolean {
+  return homes !== undefined && agentsOf(node, homes).some(({ id }) => isBeyondWalk(id, homes))
 }
 
 function agentsOf(node: string, homes: Homes): readonly AgentOf[] {
@@ -109,8 +139,8 @@ export function byNumber(a: string, b: string): number {
 const ranks = new WeakMap<Homes, string>()
 
 /** The last id that every node walks to. */
-function isBeyondWalk(id: string, homes: Homes | undefined): boolean {
-  if (homes === undefined || homes.size <= WALKED) return false
+function isBeyondWalk(id: string, homes: Homes): boolean {
+  if (homes.size <= WALKED) return false
   const last = ranks.get(homes) ?? [...homes.keys()].sort(byNumber)[WALKED - 1] ?? ''
   ranks.set(homes, last)
   return Number(id) > Number(last)
@@ -125,14 +155,15 @@ export function nameLost({ ask, ledger }: Reading, homes: Homes, isKnown: (node:
   const nodes = new Set(lost.map(([, home]) => (home.kind === 'node' ? home.node : 'unknown')))
   for (const node of nodes) {
     const ids = lost.filter(([, home]) => (home.kind === 'node' ? home.node : 'unknown') === node).map(([id]) => id)
-    const some = ids.slice(0, 10).join(', ') + (ids.length > 10 ? ' …' : '')
-    ledger.failed(node, edgeFault(931, ` (${some})`))
+    ledger.failed(node, edgeFault(931, ` (${some(ids)})`))
   }
 }
 
-export type FirstPage =
-  | { readonly part: RowsPart; readonly whole: boolean }
-  | { readonly fault: ReturnType<typeof unreadable> }
+function some(ids: readonly string[]): string {
+  return ids.slice(0, 10).join(', ') + (ids.length > 10 ? ' …' : '')
+}
+
+export type FirstPage = { readonly part: RowsPart; readonly whole: boolean } | { readonly fault: Fault }
 
 /** All rows of a node without an order, if 1,000 are all; shared by all sorts and windows of the same rows. */
 export async function firstPage(reading: Reading, { source }: Rows, node: string, until?: number): Promise<FirstPage> {

@@ -5,7 +5,16 @@
  */
 import type { Home } from '../owners-inquiries.ts'
 import { type AgentOf, agentPieces, MANAGER, type Rows } from './agents.ts'
-import { byNumber, type FirstPage, firstPage, type Homes, isWanted, nameLost, WALKED } from './all-agents.ts'
+import {
+  byNumber,
+  type FirstPage,
+  firstPage,
+  type Homes,
+  isWanted,
+  type Learnt,
+  nameLost,
+  WALKED,
+} from './all-agents.ts'
 import type { Piece } from './pages.ts'
 import { edgeFault } from './part.ts'
 import type { Reading } from './reading.ts'
@@ -15,19 +24,21 @@ const WHOLE: ReadonlySet<number> = new Set([922, 1000, 1017, 3000, 3009, 3016, 3
 /** The master's own page may take so much of the time: the rest is for agents one by one. */
 const SHARE = 0.5
 
-export async function throughMaster(reading: Reading, rows: Rows, homes: Homes | undefined): Promise<readonly Piece[]> {
+export async function throughMaster(reading: Reading, rows: Rows, owners: Promise<Learnt>): Promise<readonly Piece[]> {
   const { ask, ledger, ports, fanOut } = reading
   const master = ports.view.master().name
-  const mayBeWhole = ask.query.agent_id === undefined && (homes?.size ?? 0) <= WALKED
-  const page = mayBeWhole ? await firstPage(reading, rows, master, fanOut.moment(SHARE)) : undefined
-  if (page && 'part' in page && page.whole) return [asItIs(master, page)]
+  const named = ask.query.agent_id !== undefined
+  const page = named ? undefined : await firstPage(reading, rows, master, fanOut.moment(SHARE))
   const fault = page && 'fault' in page ? page.fault : undefined
-  if (fault && (!WHOLE.has(fault.code) || homes === undefined)) {
+  if (fault && !WHOLE.has(fault.code)) {
     ledger.failed(master, fault)
     return []
   }
+  const { homes, fault: unknown } = await owners
+  const walked = (homes?.size ?? 0) <= WALKED
+  if (walked && page && 'part' in page && page.whole) return [asItIs(master, page)]
   if (homes === undefined) {
-    ledger.failed(master, edgeFault(931, ' (one page does not hold all rows)'))
+    ledger.failed(master, fault ?? unknown)
     return []
   }
   nameLost(reading, homes, () => true)
