@@ -17,7 +17,7 @@ export function nodeCall(ask: Ask, { node, path }: Candidate, timeout: number | 
     ...(timeout !== undefined && { timeout }),
     signal: ask.signal,
     requestId: ask.requestId,
-    load: loadOf(ask.endpoint),
+    load: ask.load ?? loadOf(ask.endpoint),
     caller: ask.caller.name,
     endpoint: `${method} ${path}`,
     ...(ask.caller.credentials && { credentials: ask.caller.credentials }),

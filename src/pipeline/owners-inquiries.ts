@@ -44,6 +44,7 @@ export function createInquiries({ records, read }: InquiryPorts) {
   return {
     /** All agents, out of what is kept where it is fresh. Throws 931. */
     everyone: async (ask: Ask): Promise<Everyone> => {
+      // For everybody, whoever comes first: it goes on when that one leaves.
       const own = { ...ours(ask, records.agents), signal: new AbortController().signal }
       const { homes, age } = await pages(own, read)
       return { homes, age }
@@ -68,10 +69,17 @@ export function createInquiries({ records, read }: InquiryPorts) {
   }
 }
 
-/** A call of the edge's own. With passthrough there are no credentials but the caller's. */
-function ours({ caller: { credentials }, requestId, signal }: Ask, endpoint: Endpoint): Ask {
-  const caller: Caller = { name: 'manager-edge', permissions: ['*:*'], ...(credentials && { credentials }) }
-  return { endpoint, params: {}, query: {}, caller, waitForComplete: false, requestId, signal }
+/**
+ * A call of the edge's own, on behalf of the caller and as urgent as what it is for. With passthrough there are no
+ * credentials but the caller's.
+ */
+function ours(
+  { caller: { name, credentials }, endpoint: { method, load }, requestId, signal }: Ask,
+  endpoint: Endpoint,
+): Ask {
+  const caller: Caller = { name, permissions: ['*:*'], ...(credentials && { credentials }) }
+  const urgent = load ?? (method === 'GET' ? 'interactive' : 'write')
+  return { endpoint, params: {}, query: {}, caller, load: urgent, waitForComplete: false, requestId, signal }
 }
 
 function anew(ask: Ask): Ask {

@@ -34,6 +34,8 @@ export interface Ask {
   readonly until?: number
   /** A part of an answer that is made anew: what is kept of it will do if it is younger, in milliseconds. */
   readonly youngerThan?: number
+  /** Asked on behalf of something else, and as urgent as that; absent: as the record says. */
+  readonly load?: Load
   /** Workers may not have copied the data yet: only the master may answer. */
   readonly masterOnly?: true
   readonly requestId: string

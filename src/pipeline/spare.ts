@@ -2,14 +2,29 @@
 import type { Ask, ClusterView } from './ports.ts'
 import type { Router } from './route.ts'
 
-/** Would the node that an Ask goes to take it, and still have a place for the next client? A node that is gone would not. */
+/**
+ * Would the nodes that an Ask may go to take it, and still have a place for the next client? A node that is gone would
+ * not. Where the route is not known yet (an owner, many nodes), all of them must.
+ */
 export function spareCapacity({ view, route }: { view: ClusterView; route: Router }): (ask: Ask) => boolean {
+  const all = () => view.nodes().flatMap(({ name, addressed }) => (addressed ? [name] : []))
   return (ask) => {
     try {
-      const node = route(ask, view)[0]?.node
-      return node !== undefined && view.spare(node) > 1
+      const nodes = isOpen(ask)
+        ? all()
+        : route(ask, view)
+            .slice(0, 1)
+            .map(({ node }) => node)
+      return nodes.length > 0 && nodes.every((node) => view.spare(node) > 1)
     } catch {
       return false
     }
   }
+}
+
+function isOpen({ endpoint: { target }, node }: Ask): boolean {
+  return (
+    node === undefined &&
+    (target.kind === 'agentOwner' || target.kind === 'everyNode' || target.kind === 'severalNodes')
+  )
 }

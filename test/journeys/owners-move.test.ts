@@ -21,8 +21,12 @@ t.test('an agent that moves', async (t) => {
 
   await t.test('is followed by the table within the duration of agents', async (t) => {
     move('005', 'master')
-    await wait(1100)
-    await ask('GET /syscollector/001/os')
+    learnt()
+    // A busy machine learns at a slower pace.
+    for (let tries = 0; tries < 100 && learnt().length === 0; tries += 1) {
+      await wait(200)
+      await ask('GET /syscollector/001/os')
+    }
     await wait(300)
     seen()
     await ask('GET /syscollector/005/os')
@@ -64,7 +68,13 @@ t.test('reads of many agents cost the master one call for all', async (t) => {
   const reads = await Promise.all(ids.map((id) => ask(`GET /syscollector/${id}/hardware`)))
   t.ok(reads.every(({ body }) => body.data.board_serial !== undefined || body.data.cpu !== undefined))
   t.equal(learnt().length, 1)
-  await wait(1100)
-  await Promise.all(ids.map((id) => ask(`GET /syscollector/${id}/os`)))
-  t.equal(learnt().length, 1, 'and one more when it is older than agents may be')
+  let again = 0
+  let further = 0
+  for (let tries = 0; tries < 100 && again === 0; tries += 1) {
+    await wait(200)
+    await Promise.all(ids.map((id) => ask(`GET /syscollector/${id}/os`)))
+    further += ids.length
+    again += learnt().length
+  }
+  t.equal(again, 1, `and one more in ${further} reads when it is older than agents may be`)
 })
