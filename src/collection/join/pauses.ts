@@ -11,7 +11,7 @@ type Wanted = Promise<unknown> | typeof PAUSE
 export type Work<T> = Generator<Wanted, T, unknown>
 
 /** No turn of the event loop is held for much longer than this. */
-const MOST_MS = 5
+const MOST_MS = 4
 /** The clock is looked at once in so many calls. */
 const CALLS = 32
 
