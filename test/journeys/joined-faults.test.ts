@@ -1,0 +1,86 @@
+/**
+ * Each way in which a node can fail, on each kind of node, seen through each family of joined endpoints: the answer is
+ * complete or says what is missing, in time, in the words for what was done to the node, and no part is kept as a whole.
+ */
+import t, { type Test } from 'tap'
+import { DEADLINE, faults, type Injected, matrix, type Reply } from './fault-matrix.ts'
+
+const ROWS = 'GET /experimental/syscollector/netaddr?limit=1000'
+const OBJECTS = 'GET /cluster/*/info'
+const LOGS = 'GET /cluster/*/logs?limit=50'
+const GROUP = 'PUT /agents/groups/default/restart'
+const names = ['master', 'worker-1', 'worker-2']
+type Row = Readonly<Record<string, string>>
+
+for (const fault of faults) {
+  for (const node of ['master', 'worker-1']) {
+    t.test(`${fault.name} on ${node}`, async (t) => {
+      const { simulator, ask, inject, recover } = await matrix(t)
+      const home = (id: string | undefined) => simulator.world.agents.get(id ?? '')?.node
+      const agent = [...simulator.world.agents.keys()].find((id) => id !== '000' && home(id) === node)
+      const OWN = `GET /syscollector/${agent}/packages?limit=3`
+      // Where agents are is known before, as in an edge that has been running.
+      await ask('GET /syscollector/001/hardware')
+      await inject(node, fault)
+      const [rows, objects, logs, own, group] = await Promise.all([ROWS, OBJECTS, LOGS, OWN, GROUP].map(ask))
+      for (const [family, reply] of Object.entries({ rows, objects, logs })) labelled(t, family, reply, { node, fault })
+      t.ok(own && own.body.error !== 0, 'of an agent of that node: an error, never nothing')
+      inTime(t, own)
+      inTime(t, group)
+      groupWrite(t, group, { node, fault, home })
+      await recover(node)
+      const [whole, again, more] = await Promise.all([ROWS, OBJECTS, LOGS].map(ask))
+      for (const reply of [whole, again, more]) {
+        t.equal(reply?.body.data?.failed_nodes, undefined, 'one call completes it')
+        t.same([...(reply?.told.keys() ?? [])], names)
+      }
+      const of = (row: Row) => row.node_name ?? home(row.agent_id)
+      const others = (all: Row[]) => all.filter((row) => of(row) !== node)
+      t.same(rows?.body.data?.items, others(whole?.body.data.items), 'all rows of the other nodes, in order')
+      t.ok(whole?.body.data.items.length > rows?.body.data?.items.length)
+      t.same(objects?.body.data?.items, others(again?.body.data.items))
+    })
+  }
+}
+
+function labelled(
+  t: Test,
+  family: string,
+  reply: Reply | undefined,
+  { node, fault }: { node: string; fault: Injected },
+): void {
+  t.match(reply, { status: 200, body: { error: 0, data: { failed_nodes: [{ node }] } } }, family)
+  t.equal(reply?.body.data?.failed_nodes.length, 1)
+  t.match(reply?.told.get(node), fault.says, `${family}: what was done`)
+  for (const name of names.filter((other) => other !== node)) {
+    t.match(reply?.told.get(name), /;rows=[1-9]\d*$/, `${family}: ${name} gave rows`)
+    t.notMatch(reply?.told.get(name), /;error=/)
+  }
+  t.notMatch(reply?.cache, /;stored/, `${family}: not kept as a whole`)
+  inTime(t, reply)
+}
+
+/** The master says who the members are; of the others each node's own stand in `failed_ids`. */
+function groupWrite(
+  t: Test,
+  reply: Reply | undefined,
+  { node, fault, home }: { node: string; fault: Injected; home: (id: string) => string | undefined },
+): void {
+  if (node === 'master') {
+    t.ok(reply && reply.body.error !== 0, 'nobody knows whom to restart')
+    return
+  }
+  const { affected_agents = [], failed_ids = [] } = reply?.body.data ?? {}
+  t.match(reply?.body.data?.msg, /^Some/)
+  t.notOk(affected_agents.some((id: string) => home(id) === node))
+  const failed = failed_ids.filter(({ id }: { id: string }) => home(id) === node)
+  t.ok(failed.length > 0)
+  // It goes out behind the others, which may have shown by then that the node is best left alone.
+  const said = reply?.told.get(node) ?? ''
+  t.ok(fault.says.test(said) || said.endsWith(';error=destination_unavailable'), said)
+}
+
+/** Each answer has one deadline, whoever of the nodes is slow; what more it takes is the machine's. */
+function inTime(t: Test, reply: Reply | undefined): void {
+  t.ok(reply && reply.milliseconds < 2 * DEADLINE, `${reply?.milliseconds} ms`)
+}
