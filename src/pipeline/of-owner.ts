@@ -1,4 +1,5 @@
 /** Per-agent calls in mode `edge`: the node that the agent reports to, and nobody else. */
+import { EdgeError } from '../errors.ts'
 import { contentsOf } from './contents.ts'
 import type { Owners } from './owners.ts'
 import type { Answer, Handle } from './ports.ts'
@@ -14,13 +15,20 @@ export function ofOwner({ owners, forward }: OfOwnerPorts): Handle {
     const id = ask.params.agent_id ?? ''
     // Another node would say that it acted, and nothing would happen.
     if (ask.endpoint.method !== 'GET') return forward({ ...ask, node: await owners.verifiedOwner(id, ask) })
-    const node = await owners.ownerOf(id, ask)
-    const answer = await forward({ ...ask, node })
-    if (!maybeOfAnother(answer)) return answer
-    const now = await owners.verifiedOwner(id, ask)
-    return now === node ? answer : forward({ ...ask, node: now })
+    let node = await owners.ownerOf(id, ask)
+    for (let moves = 0; moves < MOST_MOVES; moves += 1) {
+      const answer = await forward({ ...ask, node })
+      if (!maybeOfAnother(answer)) return answer
+      const now = await owners.verifiedOwner(id, ask)
+      if (now === node) return answer
+      node = now
+    }
+    throw new EdgeError(931, ` (${id}: it moves from node to node)`, { headers: { 'retry-after': '5' } })
   }
 }
+
+/** While one request is answered. */
+const MOST_MOVES = 3
 
 /** How the manager writes a time that is not known. */
 const NO_TIME = 'ND'

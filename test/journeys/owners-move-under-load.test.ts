@@ -1,0 +1,39 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import t from 'tap'
+import { edgeMode } from './edge-mode.ts'
+
+t.test('agents move under load: every answer is theirs', async (t) => {
+  const { simulator, ask, learnt } = await edgeMode(t, {
+    cluster: { limits: { inFlight: 8, perCaller: 8 } },
+    settings: {
+      cache: { durations: { agents: '1s', syscollector: '0s' } },
+      access: { limits: { requests: 100_000 } },
+    },
+  })
+  const { world } = simulator
+  const ids = ['001', '002', '003', '004', '005', '006', '008', '009', '010', '011', '012', '013']
+  const names = world.nodes.map(({ name }) => name)
+  let going = true
+  const wrong: string[] = []
+  let reads = 0
+  const client = async (from: number) => {
+    for (let at = from; going; at += 1) {
+      const id = ids[at % ids.length] ?? ''
+      const { status, body } = await ask(`GET /syscollector/${id}/os`)
+      reads += 1
+      if (status !== 200 || body.data?.hostname !== world.agents.get(id)?.name)
+        wrong.push(`${id} ${status} ${JSON.stringify(body)}`)
+    }
+  }
+  const load = Promise.all([0, 3, 6, 9].map(client))
+  for (let move = 0; move < 60; move += 1) {
+    const agent = world.agents.get(ids[(move * 5) % ids.length] ?? '')
+    Object.assign(agent ?? {}, { node: names[(move + 1) % names.length] })
+    await wait(50)
+  }
+  going = false
+  await load
+  t.strictSame(wrong.slice(0, 3), [], `${reads} reads`)
+  t.ok(reads > 60)
+  t.ok(learnt().length < reads + 60, 'most of them cost no question')
+})
