@@ -1,0 +1,47 @@
+import t from 'tap'
+import { allRows, expected, joinedCluster, statusOf } from './cluster.ts'
+
+const OS = '/experimental/syscollector/os'
+const NETADDR = '/experimental/syscollector/netaddr'
+
+t.test('where the cluster fails whole, the rest answers and the node that failed is named', async (t) => {
+  const { get, simulator } = await joinedCluster(t, { distribution: 'manager', agents: 12 })
+  const ofOthers = (kind: 'os' | 'netaddr') =>
+    allRows(simulator, kind, true).filter(({ agent_id }) => {
+      return simulator.world.agents.get(String(agent_id))?.node !== 'worker-2'
+    })
+  await simulator.faults.set('worker-2', { clusterDown: true })
+  for (const [path, kind] of [
+    [OS, 'os'],
+    [NETADDR, 'netaddr'],
+  ] as const) {
+    const given = await get(`${path}?sort=-scan_id&limit=40`)
+    const { failed_nodes = [], ...data } = given.body.data
+    t.strictSame(data, expected(ofOthers(kind), kind, { sort: '-scan_id', limit: '40' }))
+    const codes = Object.fromEntries(failed_nodes.map(({ node, error }) => [node, error.code]))
+    // Under the id 000 the cluster gives the master's rows alone, so a worker's own are missing too.
+    t.strictSame(codes, { 'worker-1': 935, 'worker-2': 3022 })
+    t.match(statusOf(given), { 'worker-2': /^error=destination_not_found;received-status=200/ })
+  }
+  const page = simulator.seen.filter(({ url }) => url.startsWith('/syscollector/')).map(({ node }) => node)
+  t.strictSame(new Set(page), new Set(['master']), 'agents are asked for through the master')
+})
+
+t.test('a worker that hangs costs a part of the time, and the others are read in the rest', async (t) => {
+  const { get, simulator } = await joinedCluster(t, {
+    distribution: 'manager',
+    agents: 6,
+    cluster: { limits: { timeout: '4s' } },
+  })
+  await simulator.faults.set('worker-1', { delay: 6000 })
+  // Its own API is not asked in this mode, only the cluster inside is slow.
+  const before = performance.now()
+  const given = await get(NETADDR)
+  const took = performance.now() - before
+  t.ok(took < 4000, `${Math.round(took)} ms`)
+  t.match(given.body.data.failed_nodes, [{ node: 'worker-1', error: { code: 922 } }, { node: 'worker-2' }])
+  const rows = allRows(simulator, 'netaddr', true).filter(({ agent_id }) => {
+    return simulator.world.agents.get(String(agent_id))?.node !== 'worker-1'
+  })
+  t.strictSame(given.body.data.totalItems, rows.length)
+})

@@ -1,0 +1,22 @@
+import t from 'tap'
+import { clusterStatus } from '../../src/pipeline/join/cluster-status.ts'
+
+t.test('one member for each node, in the words of RFC 9211 and RFC 9209', async (t) => {
+  t.equal(
+    clusterStatus([
+      { node: 'master', hit: false, rtt: 12.4, rows: 40 },
+      { node: 'worker-1', hit: false, error: 'connection_timeout' },
+      { node: 'worker-2', hit: true, rows: 3 },
+    ]),
+    'master;rtt=12;rows=40, worker-1;error=connection_timeout, worker-2;hit;rows=3',
+  )
+})
+
+t.test('what is no token is a string: names that begin with a digit, words of a node', async (t) => {
+  t.equal(clusterStatus([{ node: '9-lives', hit: true, rows: 0 }]), '"9-lives";hit;rows=0')
+  t.equal(clusterStatus([{ node: '_x', hit: true, rows: 0 }]), '"_x";hit;rows=0')
+  t.equal(
+    clusterStatus([{ node: 'a', hit: false, error: 'http_protocol_error', receivedStatus: 200, detail: '1017 "é\n' }]),
+    'a;error=http_protocol_error;received-status=200;detail="1017 \\"??"',
+  )
+})
