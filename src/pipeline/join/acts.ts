@@ -69,7 +69,7 @@ export function statusOf(
       .map((one) => {
         const { node, rtt, error, answer, fault } = one
         if (error === undefined) return { node, hit: false, rtt, ...of(one) }
-        const heard = answer && { rtt, receivedStatus: answer.status, detail: String(error.code) }
+        const heard = answer && { receivedStatus: answer.status, detail: String(error.code) }
         return { node, hit: false, error: errorWord(error.code, fault?.cause), ...heard }
       }),
   )
