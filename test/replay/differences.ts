@@ -25,6 +25,17 @@ export const differences: readonly Difference[] = [
     skip: true,
   },
   {
+    reason: 'the agent id filter is among the names that are listed (S13)',
+    when: (x) => path(x).startsWith('/experimental/') && code(x) === 604,
+    wordsOnly: true,
+  },
+  {
+    reason: 'rows of all agents are asked for in other pages and joined anew (joined-collections.test.ts)',
+    when: (x) =>
+      path(x).startsWith('/experimental/') && x.response.status === 200 && ![1405, 1406].includes(Number(code(x))),
+    skip: true,
+  },
+  {
     reason: 'the cache and conditional requests belong to the next issue',
     when: (x) => path(x).startsWith('/cache') || path(x).startsWith('/CACHE') || x.response.status === 304,
     skip: true,
