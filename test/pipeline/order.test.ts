@@ -47,6 +47,58 @@ t.test('reads pass what keeps, writes what drops, and the edge’s own operation
   t.equal(bodyOf(await bare(ask('GET /agents'))).data, 'node', 'without a cache nodes are asked')
 })
 
+t.test(
+  'what is more than one node: by target, inside of what keeps and of turns; a part of it is one node again',
+  async (t) => {
+    const steps: string[] = []
+    const to =
+      (name: string): Handle =>
+      async () => {
+        steps.push(name)
+        return good(name)
+      }
+    const stage =
+      (name: string): Stage =>
+      (next) =>
+      (given) => {
+        steps.push(name)
+        return next(given)
+      }
+    const handle = buildPipeline({
+      operations: {} as Parts['operations'],
+      cached: stage('read'),
+      invalidate: stage('write'),
+      inTurn: stage('turn'),
+      forward: to('node'),
+      over: (read) => ({
+        ofOwner: to('owner'),
+        joinActs: to('acts'),
+        joinReads: (given) => {
+          steps.push('join')
+          return read({ ...given, node: 'w' })
+        },
+      }),
+    })
+    const ways: Readonly<Record<string, readonly string[]>> = {
+      'GET /agents': ['read', 'node'],
+      'GET /syscheck/:agent_id': ['read', 'owner'],
+      'PUT /syscheck/:agent_id': ['write', 'turn', 'owner'],
+      'GET /experimental/syscollector/os': ['read', 'join', 'read', 'node'],
+      'GET /cluster/:node_ids/info': ['read', 'join', 'read', 'node'],
+      'GET /cluster/configuration/validation': ['read', 'acts'],
+      'PUT /syscheck': ['write', 'turn', 'acts'],
+      'POST /agents/restart': ['write', 'turn', 'acts'],
+      'PUT /agents/groups/:group_id/restart': ['write', 'turn', 'acts'],
+      'POST /agents': ['write', 'turn', 'node'],
+    }
+    for (const [call, way] of Object.entries(ways)) {
+      steps.length = 0
+      await handle(ask(call))
+      t.strictSame(steps, way, call)
+    }
+  },
+)
+
 t.test('what workers may not have copied yet is asked of the master alone', async (t) => {
   const nodes = (given: Parameters<typeof route>[0]) => route(given, view(4)).map(({ node }) => node)
   t.strictSame(nodes(ask('GET /rules')), ['m', 'w'])
@@ -61,4 +113,6 @@ t.test('spare is what leaves room for the next client', async (t) => {
   t.ok(spare(2)(ask('GET /agents')))
   t.ok(spare(0)(ask('GET /cluster/:node_id/info', { params: { node_id: 'w' } })), 'of the node that is asked')
   t.notOk(spare(4)(ask('GET /cluster/:node_id/info', { params: { node_id: 'gone' } })), 'a node that is gone has none')
+  t.notOk(spare(1)(ask('GET /experimental/syscollector/os')), 'of all nodes, where all may be asked')
+  t.ok(spare(2)(ask('GET /experimental/syscollector/os')))
 })
