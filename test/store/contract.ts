@@ -75,6 +75,20 @@ export function contract(t: Test, make: (t: Test) => Promise<Made>): void {
     t.equal(await served(one), 'second', 'a newer answer takes the place')
   })
 
+  t.test('what nodes said of a joined answer is kept with it, which is as old as its oldest part', async (t) => {
+    const { one, other } = await make(t)
+    const whole = entry('whole', await markOf(one), { more: { clusterStatus: 'm;rtt=1;rows=2' } })
+    await one.keep({ ...whole, older: 10_000 })
+    for (const store of [one, other]) {
+      const found = present(await store.look('k', TAGS))
+      t.equal(found.clusterStatus, 'm;rtt=1;rows=2')
+      t.ok(found.age >= 10_000 && found.age < 20_000, `${found.age}`)
+    }
+    await one.keep({ ...whole, older: 60_000 })
+    const [row] = (await one.rows()).filter(({ key }) => key === 'k')
+    t.ok((row?.age ?? 0) < 60_000, 'what is past its time already is not kept')
+  })
+
   t.test('marks are equal exactly when nothing was raised between them', async (t) => {
     const { one, other } = await make(t)
     const before = await markOf(one)

@@ -62,7 +62,10 @@ export function cacheOperations(kept: KeptAnswers): Readonly<Record<CacheOperati
     cacheExplain: async ({ query, caller }) => {
       const { explained } = kept
       if (explained === undefined) return json({ kept: false, why: 'the cache is off' })
-      return json(await explain(explained, await explained.askOf(query.url ?? '/', caller)))
+      // As the index shows it: behind `#` the node whose part of a joined answer it is.
+      const [url = '/', node] = (query.url ?? '/').split('#')
+      const ask = await explained.askOf(url, caller)
+      return json(await explain(explained, node === undefined ? ask : { ...ask, node: decodeURIComponent(node) }))
     },
   }
 }

@@ -35,8 +35,10 @@ export async function allAgents(reading: Reading, ofAgent: Endpoint): Promise<An
   // Nobody knows then what may be missing, and that is said.
   if (fault !== undefined && ledger.faultsOf(master).length === 0) ledger.failed(master, fault)
   const { drop } = withOrderFields(ask.query, rows.source)
+  const { target } = ask.endpoint
   const how = { sort: ask.query.sort, source: rows.source, ...windowOf(ask), ...(drop && { drop }) }
-  return compose(pieces, how, ledger)
+  const whenPartial = target.kind === 'everyNode' ? target.whenPartial : 'label'
+  return compose(pieces, { ...how, whenPartial }, ledger)
 }
 
 function rowsOf({ answer: { rows } }: Endpoint, ofAgent: Endpoint): Rows {
@@ -83,43 +85,59 @@ export function isWanted({ query }: Ask): (id: string) => boolean {
 /** Mode `edge`: each node says what it holds. */
 async function fromNodes(reading: Reading, rows: Rows, owners: Promise<Learnt>): Promise<readonly Piece[]> {
   const nodes = reading.ports.view.nodes().map(({ name }) => name)
-  const pieces = await Promise.all(nodes.map((node) => fromNode(reading, rows, node, owners)))
+  const given = await Promise.all(nodes.map((node) => fromNode(reading, rows, node, owners)))
   const { homes } = await owners
+  const pieces = given.map((each) => each.pieces)
+  if (homes !== undefined) {
+    const moved = new Map(given.flatMap((each) => each.moved ?? []).map((agent) => [agent.id, agent])).values()
+    const late = [...moved].filter(({ id, node }) => lacks(given[nodes.indexOf(node)]?.ids, { id, node, homes }))
+    pieces.push(await agentPieces(reading, rows, late, 'owner'))
+  }
   if (homes !== undefined) nameLost(reading, homes, (node) => nodes.includes(node))
   return pieces.flat()
 }
 
-async function fromNode(
-  reading: Reading,
-  rows: Rows,
-  node: string,
-  owners: Promise<Learnt>,
-): Promise<readonly Piece[]> {
-  const { ask, ledger } = reading
+/** Does its new node not have an agent in what it gave? That may be older than the move. */
+function lacks(ids: readonly string[] | undefined, { id, node, homes }: AgentOf & { readonly homes: Homes }): boolean {
+  if (ids !== undefined) return !ids.includes(id)
+  const home = homes.get(id)
+  return home?.kind !== 'node' || home.node !== node
+}
+
+interface FromNode {
+  readonly pieces: readonly Piece[]
+  /** The agents in its page, if that was taken. */
+  readonly ids?: readonly string[]
+  /** Agents in its page that report elsewhere now. */
+  readonly moved?: readonly AgentOf[]
+}
+
+async function fromNode(reading: Reading, rows: Rows, node: string, owners: Promise<Learnt>): Promise<FromNode> {
+  const { ask } = reading
   const named = ask.query.agent_id !== undefined
   const known = named ? await owners : await soon(owners)
+  let moved: readonly AgentOf[] = []
   if (!named && !walksShort(node, known?.homes)) {
     const page = await firstPage(reading, rows, node)
-    if ('fault' in page) {
-      ledger.failed(node, page.fault)
-      return []
-    }
+    if ('fault' in page) return failed(reading, node, page.fault)
     const { homes } = await owners
     const whose = homes && (await whoseRows(page.part, node, { homes, owners: reading.ports.owners, ask }))
-    if (whose?.fault) {
-      ledger.failed(node, whose.fault)
-      return []
+    if (whose?.fault) return failed(reading, node, whose.fault)
+    moved = whose?.foreign ?? []
+    if (page.whole && !walksShort(node, homes) && moved.length === 0) {
+      return { pieces: [pieceOf(node, page.part)], ...(whose && { ids: whose.given }) }
     }
-    if (page.whole && !walksShort(node, homes) && !whose?.foreign.length) return [pieceOf(node, page.part)]
   }
   const { homes, fault } = await owners
-  if (homes === undefined) {
-    ledger.failed(node, fault)
-    return []
-  }
+  if (homes === undefined) return failed(reading, node, fault)
   const wanted = isWanted(ask)
-  const agents = agentsOf(node, homes).filter(({ id }) => wanted(id))
-  return agentPieces(reading, rows, agents, 'owner')
+  const agents = agentsOf(node, homes).filter(({ id }) => wanted(id) && !moved.some((agent) => agent.id === id))
+  return { pieces: await agentPieces(reading, rows, agents, 'owner'), moved }
+}
+
+function failed({ ledger }: Reading, node: string, fault: Fault): FromNode {
+  ledger.failed(node, fault)
+  return { pieces: [] }
 }
 
 /** Does the node have agents that it does not walk to? */

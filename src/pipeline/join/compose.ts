@@ -1,4 +1,6 @@
 /** From the rows of all nodes to one answer: joined, cut once, and labelled where somebody is missing. */
+
+import type { WhenPartial } from '../../catalogue/endpoint.ts'
 import type { CollectionError } from '../../collection/error.ts'
 import { type Joined, type JoinHow, joinedBody, joinRows } from '../../collection/join/join.ts'
 import { EdgeError, errors } from '../../errors.ts'
@@ -10,10 +12,16 @@ import { faultOf, PartFailed, unreadable } from './part.ts'
 type Json = Extract<Answer, { kind: 'json' }>
 
 /** Rows that cannot be read drop out, and their node is named; then what is left is joined anew. Rejects with CollectionErrors. */
-export async function compose(pieces: readonly Piece[], how: JoinHow, ledger: Ledger): Promise<Json> {
+export async function compose(
+  pieces: readonly Piece[],
+  how: JoinHow & { readonly whenPartial?: WhenPartial },
+  ledger: Ledger,
+): Promise<Json> {
+  const { whenPartial = 'label' } = how
   if (pieces.length === 0 && ledger.empty && ledger.faults.length > 0) return nothingCame(ledger)
   let left = pieces
   for (;;) {
+    if (whenPartial === 'fail' && ledger.faults.length > 0) return nothingCame(ledger)
     // Beyond the end there is nothing to read on for.
     const lazily = how.offset < left.reduce((sum, { total }) => sum + total, 0)
     const parts = left.map((piece) => piece.join(lazily))
