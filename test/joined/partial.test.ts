@@ -49,6 +49,9 @@ t.test('a joined answer out of the cache says of the nodes what it said at first
   const { body } = await get('/cache?details=true&search=syscollector/os')
   const listed = body.data.items.map(({ url }) => String(url))
   t.ok(listed.includes(`${OS}?limit=1000&offset=0#worker-1`), 'each part under its node')
+  const line = encodeURIComponent(`${OS}?limit=1000#worker-1`)
+  const explained = await get(`/cache/explain?url=${line}`)
+  t.match(explained.body.data, { url: /#worker-1$/, next: { hit: true }, tags: /node:worker-1/ })
 })
 
 t.test('the last that was heard of a dead node stands in, and says so', async (t) => {
