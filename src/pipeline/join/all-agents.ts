@@ -13,7 +13,7 @@ import type { Home } from '../owners-inquiries.ts'
 import type { Answer, Ask } from '../ports.ts'
 import { type AgentOf, agentPieces, MANAGER, type Rows } from './agents.ts'
 import { compose } from './compose.ts'
-import { whoseRows } from './foreign-rows.ts'
+import { type FromNode, lateMoves, whoseRows } from './foreign-rows.ts'
 import { MOST, type Piece } from './pages.ts'
 import { edgeFault, type Fault, faultOf, unreadable } from './part.ts'
 import { type Reading, windowOf, withOrderFields, without } from './reading.ts'
@@ -89,27 +89,11 @@ async function fromNodes(reading: Reading, rows: Rows, owners: Promise<Learnt>):
   const { homes } = await owners
   const pieces = given.map((each) => each.pieces)
   if (homes !== undefined) {
-    const moved = new Map(given.flatMap((each) => each.moved ?? []).map((agent) => [agent.id, agent])).values()
-    const late = [...moved].filter(({ id, node }) => lacks(given[nodes.indexOf(node)]?.ids, { id, node, homes }))
+    const late = lateMoves(new Map(nodes.map((node, at) => [node, given[at]])), homes)
     pieces.push(await agentPieces(reading, rows, late, 'owner'))
   }
   if (homes !== undefined) nameLost(reading, homes, (node) => nodes.includes(node))
   return pieces.flat()
-}
-
-/** Does its new node not have an agent in what it gave? That may be older than the move. */
-function lacks(ids: readonly string[] | undefined, { id, node, homes }: AgentOf & { readonly homes: Homes }): boolean {
-  if (ids !== undefined) return !ids.includes(id)
-  const home = homes.get(id)
-  return home?.kind !== 'node' || home.node !== node
-}
-
-interface FromNode {
-  readonly pieces: readonly Piece[]
-  /** The agents in its page, if that was taken. */
-  readonly ids?: readonly string[]
-  /** Agents in its page that report elsewhere now. */
-  readonly moved?: readonly AgentOf[]
 }
 
 async function fromNode(reading: Reading, rows: Rows, node: string, owners: Promise<Learnt>): Promise<FromNode> {

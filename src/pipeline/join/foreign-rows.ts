@@ -8,7 +8,8 @@ import { rowsOf, UnreadableRows } from '../../collection/join/rows.ts'
 import { EdgeError } from '../../errors.ts'
 import type { Home } from '../owners-inquiries.ts'
 import type { Ask } from '../ports.ts'
-import { MANAGER } from './agents.ts'
+import { type AgentOf, MANAGER } from './agents.ts'
+import type { Piece } from './pages.ts'
 import { edgeFault, type Fault, faultOf } from './part.ts'
 
 export interface OwnersNow {
@@ -17,8 +18,18 @@ export interface OwnersNow {
 
 /** `fault`: what the node gives is not its own, or nobody can say whose it is. */
 export type Whose =
-  | { readonly foreign: readonly string[]; readonly fault?: never }
+  /** `foreign`: with the nodes that they report to now; `given`: all whose rows there are. */
+  | { readonly foreign: readonly AgentOf[]; readonly given: readonly string[]; readonly fault?: never }
   | { readonly foreign?: never; readonly fault: Fault }
+
+/** What came of one node. */
+export interface FromNode {
+  readonly pieces: readonly Piece[]
+  /** The agents in its page, if that was taken. */
+  readonly ids?: readonly string[]
+  /** Agents in its page that report elsewhere now. */
+  readonly moved?: readonly AgentOf[]
+}
 
 /** Nodes write rows without spaces, and `agent_id` into each. */
 const ID = Buffer.from('"agent_id":"')
@@ -35,14 +46,18 @@ export async function whoseRows(
     return home?.kind === 'node' ? home.node : undefined
   }
   const elsewhere = ids.filter((id) => (homeOf(id) ?? node) !== node)
-  if (elsewhere.length === 0) return { foreign: [] }
+  if (elsewhere.length === 0) return { foreign: [], given: ids }
   try {
     // The table may be old: the agent may have come to this node since.
     const now = await owners.verifiedOwners(elsewhere, ask)
-    const foreign = elsewhere.filter((id) => typeof now.get(id) === 'string' && now.get(id) !== node)
+    const foreign = elsewhere.flatMap((id) => {
+      const owner = now.get(id)
+      return typeof owner === 'string' && owner !== node ? [{ id, node: owner }] : []
+    })
     const own = foreign.length < elsewhere.length || ids.some((id) => homeOf(id) === node)
-    if (own || foreign.length === 0) return { foreign }
-    return { fault: edgeFault(925, ` (rows of agents of another node: ${foreign.slice(0, 10).join(', ')})`) }
+    if (own || foreign.length === 0) return { foreign, given: ids }
+    const names = foreign.slice(0, 10).map(({ id }) => id)
+    return { fault: edgeFault(925, ` (rows of agents of another node: ${names.join(', ')})`) }
   } catch (fault) {
     if (fault instanceof EdgeError) return { fault: faultOf(fault) }
     throw fault
@@ -63,4 +78,18 @@ function agentsIn(part: RowsPart): readonly string[] {
   }
   ids.delete(MANAGER)
   return [...ids]
+}
+
+/** Agents that have moved, and whose new node does not give their rows: what is kept of it may be older than the move. */
+export function lateMoves(
+  given: ReadonlyMap<string, FromNode | undefined>,
+  homes: ReadonlyMap<string, Home>,
+): readonly AgentOf[] {
+  const moved = new Map([...given.values()].flatMap((each) => each?.moved ?? []).map((agent) => [agent.id, agent]))
+  return [...moved.values()].filter(({ id, node }) => {
+    const ids = given.get(node)?.ids
+    if (ids !== undefined) return !ids.includes(id)
+    const home = homes.get(id)
+    return home?.kind !== 'node' || home.node !== node
+  })
 }
