@@ -44,8 +44,8 @@ export function createFinder(wishes: readonly (readonly string[])[]): Finder {
   }
 }
 
-/** Walks over the object at `at` and answers where it ends, or -1. */
-export function find(finder: Finder, bytes: Buffer, at: number): number {
+/** Walks over the object at `at` and answers where it ends, or -1; `end`: where it ends, if that is known. */
+export function find(finder: Finder, bytes: Buffer, at: number, end = -1): number {
   const { found, all } = finder
   for (let one = 0; one < found.length; one++) found[one] = -1
   let fulfilled = 0
@@ -61,7 +61,7 @@ export function find(finder: Finder, bytes: Buffer, at: number): number {
     const to = endOfMember(bytes, from)
     if (to < 0) return -1
     fulfilled |= note(finder, bytes, place, nameEnd, from, to)
-    if (fulfilled === all) return endOfOpen(bytes, to)
+    if (fulfilled === all) return end < 0 ? endOfOpen(bytes, to) : end
     place = skipSpace(bytes, to)
     if (bytes[place] === CLOSE) return place + 1
     if (bytes[place] !== COMMA) return -1

@@ -68,7 +68,7 @@ export function createFieldReader(fields: readonly string[], source: Source): Fi
     }),
   )
   return {
-    read: (bytes, at) => (bytes[at] === OPEN ? find(finder, bytes, at) : endOfRow(bytes, at)),
+    read: (bytes, at, end) => (bytes[at] === OPEN ? find(finder, bytes, at, end) : (end ?? endOfRow(bytes, at))),
     value: (bytes, from, at) => (bytes[from] === OPEN ? valueFound(finder, found[at] ?? [], bytes) : undefined),
   }
 }

@@ -36,17 +36,22 @@ export interface Cursor {
   to: number
   /** The how manyth row of its part this is, from 0; -1 before the first. */
   index: number
+  readonly borders: Uint32Array | undefined
 }
 
-/** Reads the row at a place and answers where it ends, or -1. */
-export type ReadRow = (bytes: Buffer, at: number) => number
+/** Reads the row at a place and answers where it ends, or -1; `end`: where it ends, if that is known. */
+export type ReadRow = (bytes: Buffer, at: number, end?: number) => number
+
+/** From and to of each row of parts that were walked over: who reads them again need not look for their ends. */
+const known = new WeakMap<RowsPart, Uint32Array>()
 
 export function createCursor(part: RowsPart): Cursor {
-  return { part, from: part.from, to: part.from, index: -1 }
+  return { part, from: part.from, to: part.from, index: -1, borders: known.get(part) }
 }
 
 /** Moves to the next row; false behind the last one. */
 export function advance(cursor: Cursor, read: ReadRow = endOfRow): boolean {
+  if (cursor.borders) return advanceTo(cursor, cursor.borders, read)
   const { bytes, to } = cursor.part
   let at = skipSpace(bytes, cursor.to)
   if (at >= to) return false
@@ -63,6 +68,17 @@ export function advance(cursor: Cursor, read: ReadRow = endOfRow): boolean {
   return true
 }
 
+function advanceTo(cursor: Cursor, borders: Uint32Array, read: ReadRow): boolean {
+  const next = cursor.index + 1
+  const [from, to] = [borders[next * 2], borders[next * 2 + 1]]
+  if (from === undefined || to === undefined) return false
+  if (read !== endOfRow && read(cursor.part.bytes, from, to) < 0) throw new UnreadableRows(`row ${next} is garbled`)
+  cursor.from = from
+  cursor.to = to
+  cursor.index = next
+  return true
+}
+
 /** Each row's own bytes, from the `skip`th on. */
 export function* rowsOf(part: RowsPart, skip = 0): Generator<Buffer> {
   const cursor = createCursor(part)
@@ -71,10 +87,14 @@ export function* rowsOf(part: RowsPart, skip = 0): Generator<Buffer> {
   }
 }
 
-/** Walks over the whole part: where `total` says the same, take that. */
+/** Walks over the whole part, and remembers where its rows stand: where `total` says the same, take that. */
 export function countRows(part: RowsPart): number {
+  const seen = known.get(part)
+  if (seen) return seen.length / 2
   const cursor = createCursor(part)
-  while (advance(cursor)) {}
+  const borders: number[] = []
+  while (advance(cursor)) borders.push(cursor.from, cursor.to)
+  known.set(part, Uint32Array.from(borders))
   return cursor.index + 1
 }
 

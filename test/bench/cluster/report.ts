@@ -18,8 +18,8 @@ export function printTable(
   for (const [row, cells] of rows) say(row.padEnd(WIDE) + cells.map((cell) => cell.padStart(width)).join(''))
 }
 
-export function cellOf({ total, after, block, cpu }: Cost): string {
-  return `${round(total)} · ${round(after)} · ${round(block)} · ${round(cpu)}`
+export function cellOf({ total, after, afterCpu, block, cpu }: Cost): string {
+  return `${round(total)} · ${round(after)} (${round(afterCpu)}) · ${round(block)} · ${round(cpu)}`
 }
 
 export interface Goal {
@@ -27,19 +27,24 @@ export interface Goal {
   readonly is: number | undefined
   readonly goal: number
   readonly way: 'most' | 'least'
+  /** The same by CPU, where there is such a figure. */
+  readonly byCpu?: number | undefined
 }
 
 export function printGoals(goals: readonly Goal[], say: Say): void {
   say('\ngoals (performance.md, Joining)')
-  for (const { says, is, goal, way } of goals) {
+  for (const { says, is, goal, way, byCpu } of goals) {
     const sign = way === 'most' ? '≤' : '≥'
     if (is === undefined || Number.isNaN(is)) {
       say(`  not measured  ${says}: ${sign} ${goal}`)
       continue
     }
     const reached = way === 'most' ? is <= goal : is >= goal
+    const cpu = byCpu === undefined ? '' : `, by CPU ${round(byCpu)}`
     const by = way === 'most' ? is / goal - 1 : 1 - is / goal
-    say(`  ${(reached ? 'reached' : `missed ${round(by * 100)} %`).padEnd(13)} ${says}: ${round(is)} (${sign} ${goal})`)
+    say(
+      `  ${(reached ? 'reached' : `missed ${round(by * 100)} %`).padEnd(13)} ${says}: ${round(is)}${cpu} (${sign} ${goal})`,
+    )
   }
 }
 

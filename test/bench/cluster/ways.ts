@@ -17,6 +17,8 @@ export interface Page {
 export interface Run {
   readonly bytes: number
   readonly lastByte: number
+  /** CPU used by then. */
+  readonly used: NodeJS.CpuUsage
   readonly body: Buffer | undefined
 }
 
@@ -26,9 +28,9 @@ export interface Way {
 }
 
 export interface Ways {
-  readonly floor: Way
-  readonly parse: Way
-  readonly engine: Way
+  readonly raw: Way
+  readonly parsing: Way
+  readonly joining: Way
   /** No node is trusted with its order: all rows are read and sorted. */
   readonly unsorted: Way
   close(): Promise<void>
@@ -38,9 +40,9 @@ export function createWays(port: number, many: number): Ways {
   const sockets = Array.from({ length: many }, () => createConnection({ port, host: '127.0.0.1', noDelay: true }))
   const clients = Array.from({ length: many }, () => new Client(`http://127.0.0.1:${port}`, { pipelining: 1 }))
   return {
-    floor: { name: 'raw sockets, bytes only', run: (nodes) => floor(sockets.slice(0, nodes)) },
-    parse: { name: 'undici, parse, merge, stringify', run: (nodes, page) => parsed(clients.slice(0, nodes), page) },
-    engine: { name: 'undici, join', run: (nodes, page) => joined(clients.slice(0, nodes), page, true) },
+    raw: { name: 'raw sockets, bytes only', run: (nodes) => floor(sockets.slice(0, nodes)) },
+    parsing: { name: 'undici, parse, merge, stringify', run: (nodes, page) => parsed(clients.slice(0, nodes), page) },
+    joining: { name: 'undici, join', run: (nodes, page) => joined(clients.slice(0, nodes), page, true) },
     unsorted: { name: 'undici, join, unsorted', run: (nodes, page) => joined(clients.slice(0, nodes), page, false) },
     close: async () => {
       for (const socket of sockets) socket.destroy()
@@ -51,7 +53,8 @@ export function createWays(port: number, many: number): Ways {
 
 async function floor(sockets: readonly Socket[]): Promise<Run> {
   const lengths = await Promise.all(sockets.map(receive))
-  return { bytes: lengths.reduce((sum, one) => sum + one, 0), lastByte: performance.now(), body: undefined }
+  const bytes = lengths.reduce((sum, one) => sum + one, 0)
+  return { bytes, lastByte: performance.now(), used: process.cpuUsage(), body: undefined }
 }
 
 function receive(socket: Socket, node: number): Promise<number> {
@@ -128,18 +131,20 @@ function idOf(row: Row | undefined): number {
 async function askAll(
   clients: readonly Client[],
   take: (node: number, body: Buffer) => void,
-): Promise<{ bytes: number; lastByte: number }> {
+): Promise<Omit<Run, 'body'>> {
   let [bytes, lastByte] = [0, 0]
+  let used = process.cpuUsage()
   await Promise.all(
     clients.map((client, node) =>
       ask(client, `/${node}/`, (body) => {
         bytes += body.length
         lastByte = performance.now()
+        used = process.cpuUsage()
         take(node, body)
       }),
     ),
   )
-  return { bytes, lastByte }
+  return { bytes, lastByte, used }
 }
 
 function ask(client: Client, path: string, take: (body: Buffer) => void): Promise<void> {

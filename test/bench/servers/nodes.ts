@@ -1,8 +1,11 @@
 /**
  * Many nodes in one process, each of 500 rows of some 600 bytes, that answer at once: prepared bytes over plain
- * sockets. `GET /<node>/…` is answered by that node, in the order of `scan_id`; nothing else of a request is read.
+ * sockets. On 127.0.0.1 `GET /<node>/` is answered by that node, in the order of `scan_id`. Each node also has an
+ * address of its own on the same port, for a whole edge in front: its packages there, the agents of all nodes, and a
+ * small answer to anything else.
  */
-import { createServer } from 'node:net'
+import { createServer, type Socket } from 'node:net'
+import { addressOf, nodeName } from '../cluster/names.ts'
 
 const [port = '0', many = '3'] = process.argv.slice(2)
 const ROWS = 500
@@ -38,23 +41,49 @@ function row(node: number, at: number): object {
   }
 }
 
-function answer(node: number): Buffer {
-  const items = Array.from({ length: ROWS }, (_, at) => row(node, at))
-  const body = Buffer.from(JSON.stringify({ error: 0, data: { items, totalItems: ROWS } }))
+function answer(items: readonly object[], totalItems: number): Buffer {
+  const body = Buffer.from(JSON.stringify({ error: 0, data: { items, totalItems } }))
   const head = `HTTP/1.1 200 OK\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${body.length}\r\n\r\n`
   return Buffer.concat([Buffer.from(head), body])
 }
 
-const answers = Array.from({ length: Number(many) }, (_, node) => answer(node))
-const server = createServer({ noDelay: true }, (socket) => {
+const rowsOf = (node: number) => Array.from({ length: ROWS }, (_, at) => row(node, at))
+const nodes = Array.from({ length: Number(many) }, (_, node) => node)
+const packages = nodes.map((node) => answer(rowsOf(node), ROWS))
+const small = nodes.map((node) => answer([row(node, 0), row(node, 1)], 2))
+const agents = nodes.map((node) => {
+  return { id: String(node + 1).padStart(3, '0'), node_name: nodeName(node), status: 'Active' }
+})
+
+function answerOf(node: number, target: string): Buffer {
+  const { pathname, searchParams } = new URL(target, 'http://node')
+  const offset = Number(searchParams.get('offset') ?? 0)
+  const limit = Number(searchParams.get('limit') ?? ROWS)
+  if (pathname === '/agents') return answer(agents.slice(offset, offset + limit), agents.length)
+  if (pathname !== '/experimental/syscollector/packages') return small[node] ?? Buffer.alloc(0)
+  if (offset === 0 && limit >= ROWS) return packages[node] ?? Buffer.alloc(0)
+  return answer(rowsOf(node).slice(offset, offset + limit), ROWS)
+}
+
+function serve(socket: Socket, answer: (target: string) => Buffer): void {
   let head = ''
   socket.on('error', () => socket.destroy())
   socket.on('data', (chunk) => {
     head += chunk.toString('latin1')
     if (!head.endsWith('\r\n\r\n')) return
-    const node = Number(/^GET \/(\d+)/.exec(head)?.[1] ?? 0)
+    const target = head.split(' ', 2)[1] ?? '/'
     head = ''
-    socket.write(answers[node] ?? '')
+    socket.write(answer(target))
   })
-})
-server.listen(Number(port), '127.0.0.1')
+}
+
+const options = { noDelay: true }
+createServer(options, (socket) => {
+  serve(socket, (target) => packages[Number(target.slice(1, -1))] ?? Buffer.alloc(0))
+}).listen(Number(port), '127.0.0.1')
+for (const node of nodes) {
+  createServer(options, (socket) => serve(socket, (target) => answerOf(node, target))).listen(
+    Number(port),
+    addressOf(node),
+  )
+}

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { JoinPart } from '../../../src/collection/join/join.ts'
+import { countRows } from '../../../src/collection/join/rows.ts'
 import { answerOf, type Case, cases, pageOf, partOf, wholeOf } from './nodes.ts'
 
 const limits = fc.integer({ min: 1, max: 60 })
@@ -33,9 +34,11 @@ t.test('pages over any nodes are what one node would answer that held all rows',
 
 t.test('rows that nobody sorted are sorted here', async (t) => {
   await fc.assert(
-    fc.asyncProperty(cases, limits, fc.nat(40), async (one, limit, offset) => {
+    fc.asyncProperty(cases, limits, fc.nat(40), fc.boolean(), async (one, limit, offset, counted) => {
       const whole = JSON.parse(JSON.stringify(wholeOf(one)))
-      const page = await pageOf(unsorted(one), { sort: one.sort, source: one.source, offset, limit })
+      const parts = unsorted(one)
+      if (counted) for (const { rows } of parts) countRows(rows)
+      const page = await pageOf(parts, { sort: one.sort, source: one.source, offset, limit })
       const ats = page.items.map((item) => (item as { at: number }).at)
       const expected = whole.slice(offset, offset + limit).map((item: { at: number }) => item.at)
       t.strictSame(ats, expected)

@@ -1,0 +1,112 @@
+/** The whole edge in mode `edge`, as it is started for real, in front of the nodes; and what it costs over asking them. */
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { hash } from '@node-rs/bcrypt'
+import { Client } from 'undici'
+import { stringify } from 'yaml'
+import { freePort } from '../../redis.ts'
+import { basic, launch, type Running, user } from '../contenders.ts'
+import { cpuOf } from '../load.ts'
+import { medianOf } from './measure.ts'
+import { addressOf, nodeName } from './names.ts'
+
+export async function edgeBefore(nodes: number, port: number, folder: string): Promise<Running> {
+  const [own, operations] = [await freePort(), await freePort()]
+  const place = join(folder, `edge-${own}`)
+  await mkdir(place)
+  await writeFile(join(place, 'users'), `${user.name}:${await hash(user.password, 10)}\n`, { mode: 0o600 })
+  const settings = {
+    listen: { host: '127.0.0.1', port: own },
+    operations: { host: '127.0.0.1', port: operations },
+    cluster: {
+      distribution: 'edge',
+      discover: false,
+      nodes: Array.from({ length: nodes }, (_, node) => {
+        const type = node === 0 ? 'master' : 'worker'
+        return { name: nodeName(node), type, url: `http://${addressOf(node)}:${port}` }
+      }),
+      credentials: { username: 'edge', password: 'bench' },
+      tls: { required: false },
+    },
+    cache: { durations: { agents: '1h' } },
+    access: { users: 'users', roles: { [user.name]: ['administrator'] }, limits: { requests: 1_000_000 } },
+    log: { level: 'warn' },
+  }
+  await writeFile(join(place, 'edge.yaml'), stringify(settings))
+  const cli = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url))
+  const command = ['node', cli, 'start', '--config', join(place, 'edge.yaml')]
+  return launch(`edge before ${nodes}`, command, `http://127.0.0.1:${own}`)
+}
+
+export interface Reply {
+  readonly ms: number
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly body: Buffer
+}
+
+/** One connection, kept; `fresh` asks past the cache. */
+export function caller(url: string): { ask(path: string, fresh: boolean): Promise<Reply>; close(): Promise<void> } {
+  const client = new Client(url)
+  return {
+    close: () => client.close(),
+    async ask(path, fresh) {
+      const headers = { authorization: basic, ...(fresh && { 'cache-control': 'no-cache' }) }
+      const began = performance.now()
+      const { statusCode: status, headers: answered, body } = await client.request({ path, method: 'GET', headers })
+      const bytes = Buffer.from(await body.arrayBuffer())
+      return { ms: performance.now() - began, status, headers: answered, body: bytes }
+    },
+  }
+}
+
+export const JOINED = '/experimental/syscollector/packages?limit=500'
+const WARM = 40
+
+export interface JoinedCost {
+  readonly fresh: number
+  readonly hit: number
+  /** Of the edge for both, in the mean: all but all of it is for the fresh one. */
+  readonly cpu: number
+}
+
+/** Medians: a joined page fresh and out of the cache. */
+export async function joinedThrough(edge: Running, rounds: number): Promise<JoinedCost> {
+  const { ask, close } = caller(edge.url)
+  const times: { readonly fresh: number[]; readonly hit: number[] } = { fresh: [], hit: [] }
+  let since = 0
+  for (let turn = -Math.min(WARM, rounds); turn < rounds; turn++) {
+    const fresh = await ask(JOINED, true)
+    const hit = await ask(JOINED, false)
+    if (fresh.status !== 200 || fresh.body.length < 100_000)
+      throw new Error(`joined: ${fresh.body.toString('utf8', 0, 300)}`)
+    if (turn < 0) continue
+    if (turn === 0) since = await cpuOf(edge.pid)
+    times.fresh.push(fresh.ms)
+    if (/\bhit\b/.test(String(hit.headers['cache-status']))) times.hit.push(hit.ms)
+  }
+  const cpu = ((await cpuOf(edge.pid)) - since) / 1000 / (rounds - 1)
+  await close()
+  return { fresh: medianOf(times.fresh), hit: medianOf(times.hit), cpu }
+}
+
+const ONE = '/syscollector/003/packages?limit=2'
+
+/** Medians of a request that one node answers, through the edge and asked of that node itself, in turns. */
+export async function oneNode(
+  edge: Running,
+  port: number,
+  rounds: number,
+): Promise<{ edge: number; node: number; more: number }> {
+  const [through, direct] = [caller(edge.url), caller(`http://${addressOf(2)}:${port}`)]
+  const pairs: { readonly edge: number; readonly node: number }[] = []
+  for (let turn = -WARM; turn < rounds; turn++) {
+    const [a, b] = [await through.ask(ONE, true), await direct.ask(ONE, true)]
+    if (!a.body.equals(b.body)) throw new Error(`one node: ${a.body.toString('utf8', 0, 300)}`)
+    if (turn >= 0) pairs.push({ edge: a.ms, node: b.ms })
+  }
+  await Promise.all([through.close(), direct.close()])
+  const more = medianOf(pairs.map((pair) => pair.edge - pair.node))
+  return { edge: medianOf(pairs.map((pair) => pair.edge)), node: medianOf(pairs.map((pair) => pair.node)), more }
+}
