@@ -76,15 +76,19 @@ t.test('every record of the catalogue has a way that leads somewhere', (t) => {
 
 t.test('a part of a joined answer is that node’s own, under the same path', (t) => {
   for (const way of [route, createRouter('edge')]) {
-    t.same(way(ask('GET', '/experimental/syscollector/os', { node: 'w1' }), view()), [
-      { node: 'w1', path: '/experimental/syscollector/os' },
-    ])
-    t.throws(() => way(ask('GET', '/experimental/syscollector/os', { node: 'w3' }), view()), {
-      code: 924,
-      message: /w3: it has no address/,
-    })
-    t.throws(() => way(ask('GET', '/experimental/syscollector/os', { node: 'w9' }), view()), { code: 3022 })
+    const path = '/syscollector/:agent_id/os'
+    t.same(way(ask('GET', path, { node: 'w1' }), view()), [{ node: 'w1', path }])
+    t.throws(() => way(ask('GET', path, { node: 'w3' }), view()), { code: 924, message: /w3: it has no address/ })
+    t.throws(() => way(ask('GET', path, { node: 'w9' }), view()), { code: 3022 })
   }
+  t.end()
+})
+
+t.test('what all nodes answer: each its own, or the master for all, in through any', (t) => {
+  const path = '/experimental/syscollector/os'
+  t.same(createRouter('edge')(ask('GET', path, { node: 'w1' }), view()), [{ node: 'w1', path }])
+  t.same(route(ask('GET', path, { node: 'boss' }), view())[0], { node: 'boss', path })
+  t.ok(route(ask('GET', path, { node: 'boss' }), view()).length > 1, 'a worker stands in')
   t.end()
 })
 
