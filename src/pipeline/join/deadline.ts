@@ -2,6 +2,7 @@
  * Deadlines nest, each with room for the outer one to answer: client > request > fan-out > node. A node that stalls costs
  * its own, and what the others gave is still in time.
  */
+import { setMaxListeners } from 'node:events'
 import { EdgeError } from '../../errors.ts'
 import type { Ask } from '../ports.ts'
 
@@ -29,6 +30,8 @@ const MOST_ROOM = 400
 
 export function startFanOut({ endpoint, signal, waitForComplete }: Ask, { timeout, slowTimeout }: Limits): FanOut {
   const controller = new AbortController()
+  // Each of many nodes listens; Node would take more than ten of them for a leak.
+  setMaxListeners(0, controller.signal)
   const began = performance.now()
   const whole = endpoint.slow === true ? slowTimeout : timeout
   const room = Math.min(MOST_ROOM, whole * ROOM)
