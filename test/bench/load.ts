@@ -18,7 +18,7 @@ export interface Sample {
 }
 
 const run = promisify(execFile)
-const CONNECTIONS = 64
+export const CONNECTIONS = 64
 /** USER_HZ of Linux. */
 const TICK = 10_000
 
