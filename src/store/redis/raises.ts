@@ -136,7 +136,9 @@ export class Raises {
       const reply = await this.#write(wanted, Math.max(times.command, Math.min(times.slow, deadline - elapsed())))
       if (reply.ok) {
         if (wanted.raise.length === 0) return true
-        const [generation, sequence, ...left] = reply.value
+        const [generation, sequence, remembered, ...left] = reply.value
+        // Registrations are lost with the memory of Redis, but not at once the near copies of those who had them.
+        const unregistered = elapsed() + (times.lease - Number(remembered)) * DRIFT
         const others = new Map<string, number>()
         for (let at = 0; at < left.length; at += 2) others.set(String(left[at]), Number(left[at + 1]) * DRIFT)
         others.delete(replica)
@@ -145,8 +147,8 @@ export class Raises {
           others,
         )
         if (!heard) onEvent('unheard')
-        // A flush takes registrations, but not at once the near copies of those who were registered.
-        await new Promise((resolve) => setTimeout(resolve, this.#pulse().unregistered * DRIFT))
+        const wait = unregistered - elapsed()
+        if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait))
         return true
       }
       const left = deadline - elapsed()
