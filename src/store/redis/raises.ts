@@ -69,7 +69,7 @@ export class Raises {
       // It may have arrived although no reply did.
       this.#fences.delete(id)
       this.#owe([], [[id, tags]])
-      return { state: 'refused', lift: async () => {}, leave: () => {} }
+      return { state: 'refused', lift: async () => {}, leave: () => this.#leaveUntold(id, tags) }
     }
     if (!told) onEvent('alone')
     return {
@@ -118,6 +118,13 @@ export class Raises {
     void this.#write({ raise: [], fence: standing.tags, id, lease: times.fenceLease }, times.slow)
   }
 
+  /** What was sent nevertheless, with an outcome that nobody knows, is fenced when Redis is back. */
+  #leaveUntold(id: string, tags: readonly Tag[]): void {
+    const { elapsed, times } = this.#options
+    this.#fences.set(id, { tags, until: elapsed() + times.fenceLease })
+    this.#pulse().distrust()
+  }
+
   #owe(raise: readonly Tag[], lifts: readonly (readonly [string, readonly Tag[]])[] = []): void {
     this.#debts.add(raise, lifts)
     this.#pulse().distrust()
@@ -161,7 +168,8 @@ export class Raises {
     const { link, knowledge, replica } = this.#options
     knowledge.raised(wanted.raise)
     const whole = { fence: [], lift: [], id: '', lease: 0, soft: false, ...wanted }
-    const args = [randomUUID(), names.raised, replica, JSON.stringify(whole)]
+    // Half a character, which a node may name, is no text to Redis: it would refuse the raise for ever.
+    const args = [randomUUID(), names.raised, replica, JSON.stringify(whole, wellFormed)]
     const reply = await link.run<(string | number)[]>(raise, [names.coherence], args, time)
     // Looks that Redis answered before the raise may have taught what was before it.
     knowledge.raised(wanted.raise)
@@ -179,4 +187,8 @@ export class Raises {
       }
     }
   }
+}
+
+function wellFormed(_: string, value: unknown): unknown {
+  return typeof value === 'string' ? Buffer.from(value).toString() : value
 }
