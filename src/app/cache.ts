@@ -70,7 +70,7 @@ export async function buildCache(config: Config, { cluster, route, log, askOf }:
       ...(sealing && { encryptionKey: sealing }),
       onLostStore: cache.onLostStore,
       times: { command: cache.redis.timeout },
-      onEvent: (event) => log.warn({ event }, 'cache store'),
+      onEvent: (event, reason) => log.warn({ event, ...(reason && { reason }) }, 'cache store'),
     })
   }
 }

@@ -29,6 +29,7 @@ export class Pulse {
   #timer: NodeJS.Timeout | undefined
   #closed = false
   #failures = 0
+  #fault: string | undefined
   #leasedUntil = Number.NEGATIVE_INFINITY
   /** When a heartbeat last came back, and when the silence since was last complained of. */
   #heardAt: number
@@ -69,7 +70,7 @@ export class Pulse {
     while (!this.#closed && !(await this.#once()) && elapsed() < until) {
       await new Promise((resolve) => setTimeout(resolve, 10))
     }
-    if (!this.#trust.up) this.#trust.lose()
+    if (!this.#trust.up) this.#trust.lose(this.#fault)
     this.#next()
   }
 
@@ -81,7 +82,7 @@ export class Pulse {
     if (reply.ok) this.#failures = 0
     else if (reply.fault === 'late') this.#options.onEvent('late')
     if (reply.ok || !this.#trust.up) return
-    if (!this.#options.link.ready) this.#trust.lose()
+    if (!this.#options.link.ready) this.#trust.lose(this.#options.link.fault)
     else if (this.#failures === 0) this.#doubt()
   }
 
@@ -137,8 +138,9 @@ export class Pulse {
     const reply = await this.#send(this.#silent ? 0 : times.lease)
     if (this.#closed) return false
     if (!reply.ok) {
+      this.#fault = reply.fault
       if (!this.#trust.up) return false
-      if (this.#failures >= FAILURES - 1 || !link.ready) this.#trust.lose()
+      if (this.#failures >= FAILURES - 1 || !link.ready) this.#trust.lose(reply.fault)
       else this.#doubt()
       return false
     }

@@ -1,10 +1,10 @@
 /** Is Redis there, and since when may it be trusted? Nothing is served of it, or of what was known by it, before. */
-import type { StoreEvent, Times } from './options.ts'
+import type { OnEvent, Times } from './options.ts'
 
 export interface TrustOptions {
   readonly times: Times
   readonly elapsed: () => number
-  readonly onEvent: (event: StoreEvent) => void
+  readonly onEvent: OnEvent
   /** The store lost its memory: so must this process, as far as it came from there. */
   readonly onLostMemory: () => void
 }
@@ -50,9 +50,9 @@ export class Trust {
     return false
   }
 
-  lose(): void {
+  lose(reason?: string): void {
     this.#losses += 1
-    if (this.#lostAt === undefined) this.#options.onEvent('lost')
+    if (this.#lostAt === undefined) this.#options.onEvent('lost', reason)
     this.#up = false
     this.#lostAt ??= this.#options.elapsed()
   }
