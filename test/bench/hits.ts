@@ -46,8 +46,8 @@ async function open({ rows, start, cases }: Contender): Promise<readonly Case[]>
   }
 }
 
-function ask({ server, path, headers }: Case, time: number): Promise<Sample> {
-  return load({ url: server.url + path, headers, pid: server.pid }, time)
+function ask({ server, path, headers, connections }: Case, time: number): Promise<Sample> {
+  return load({ url: server.url + path, headers, pid: server.pid, ...(connections && { connections }) }, time)
 }
 
 async function measure(cases: readonly Case[]): Promise<Medians> {
