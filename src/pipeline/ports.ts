@@ -52,6 +52,8 @@ export type Answer =
       readonly status: number
       readonly bytes: Buffer
       readonly headers?: Headers
+      /** It speaks to one caller alone. */
+      readonly personal?: boolean
       /** There when the answer may be kept: clients may hold it too, and ask whether it is still the same. */
       readonly kept?: Kept
     }
@@ -109,6 +111,8 @@ export interface NodeReply {
   /** Media type without parameters, in lower case. */
   readonly type: string
   readonly length?: number
+  /** It speaks to one caller alone, and may be given to no other. */
+  readonly personal?: boolean
   readonly body: Buffer | Readable
 }
 
