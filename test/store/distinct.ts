@@ -1,10 +1,10 @@
 /** Many different URLs, asked once each: through a whole edge with the memory store, and through the stages over Redis. */
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { Pool } from 'undici'
 import { ASK, type MemoryUse } from '../coherence/memory-use.ts'
 import { authorization, startReplica, startUpstream } from '../coherence/processes.ts'
 import type { RedisServer } from '../redis.ts'
+import { type Pipelined, pipelined } from './pipelined.ts'
 
 /** Milliseconds: fresh, and after that while no node answers. Short, since the end of all is waited for. */
 export const KEEP_FOR = 3000
@@ -24,6 +24,8 @@ export interface Source {
 /** No id with zeros in front, which would be another spelling of a short one. */
 export const FIRST = 1_000_000
 const CONNECTIONS = 32
+/** Requests that a connection sends ahead. */
+const AHEAD = 16
 /** Of answers in the process. */
 export const NEAR_BYTES = 8 << 20
 
@@ -35,32 +37,30 @@ export async function overHttp(): Promise<Source> {
     staleIfError: `${STALE_IF_ERROR}ms`,
   }
   const edge = await startReplica({ upstream: upstream.url, cache })
-  const pool = new Pool(edge.url, { connections: CONNECTIONS, pipelining: 1 })
-  const headers = { authorization }
+  const clients = await Promise.all(Array.from({ length: CONNECTIONS }, () => pipelined(edge.url)))
   const rows = async () => {
-    const { body } = await pool.request({ method: 'GET', path: '/cache', headers })
-    return ((await body.json()) as { data: { all: string[] } }).data.all.length
+    const answer = await fetch(`${edge.url}/cache`, { headers: { authorization } })
+    return ((await answer.json()) as { data: { all: string[] } }).data.all.length
   }
   return {
     rows,
     async run(from, count) {
-      let next = from
-      const caller = async () => {
-        while (next < from + count) {
-          const id = FIRST + next
-          next += 1
-          const { statusCode, body } = await pool.request({ method: 'GET', path: `/agents/${id}`, headers })
-          const text = await body.text()
-          if (statusCode !== 200 || !text.includes(`"id":"${id}"`)) throw new Error(`${statusCode} ${text}`)
+      const end = FIRST + from + count
+      let next = FIRST + from
+      const caller = async ({ ask }: Pipelined) => {
+        while (next < end) {
+          const agents = Array.from({ length: Math.min(AHEAD, end - next) }, (_, at) => String(next + at))
+          next += agents.length
+          await ask(agents)
         }
       }
-      await Promise.all(Array.from({ length: CONNECTIONS }, caller))
+      await Promise.all(clients.map(caller))
       return rows()
     },
     memory: () => edge.memory(),
     events: () => ({}),
     async close() {
-      await pool.close()
+      for (const client of clients) client.close()
       await Promise.all([edge.close(), upstream.close()])
     },
   }
