@@ -10,6 +10,8 @@ import { IN_FLIGHT, startClusterStage, startSentinelStage, startStage } from './
 const [rate = '500', seconds = '10', seed = String(Date.now() % 1_000_000), only] = process.argv.slice(2)
 const time = Number(seconds) * 1000
 const options = { rate: Number(rate), time, seed: Number(seed) }
+/** Milliseconds of p99 without any fault, at a rate that the machine bears. */
+const BUSY = 250
 const failed: string[] = []
 
 function hold(what: string, right: boolean): void {
@@ -20,6 +22,8 @@ function hold(what: string, right: boolean): void {
 function holdCourse(name: string, result: Course): void {
   const { before, during, after, failures, most, recovery, written } = result
   console.log(line(name, result))
+  if (before.p99 > BUSY)
+    console.log(`  this machine is too busy for ${rate} requests a second: no limit below means much`)
   for (const failure of failures.slice(0, 3)) console.log(`  ${failure}`)
   for (const violation of (written?.violations ?? []).slice(0, 5)) console.log(`  ${JSON.stringify(violation)}`)
   hold(`${name}: nothing fails`, failures.length === 0 && (written?.unanswered ?? 0) === 0)
