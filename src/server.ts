@@ -2,9 +2,11 @@
  * The process: read the settings, build, listen, drain. The only file that touches the process and its signals.
  */
 import { constants } from 'node:os'
+import type { DestinationStream } from 'pino'
 import { buildEdge, type Edge } from './app.ts'
 import { type Config, loadConfig } from './config.ts'
 import { exitCodes } from './server/exit-codes.ts'
+import { jsonLog } from './server/json-log.ts'
 import { startFault } from './server/start-fault.ts'
 import { textLog } from './server/text-log.ts'
 
@@ -36,7 +38,7 @@ export async function run(config: Config, { file, listening = () => undefined }:
   let urls: Urls
   try {
     edge = await buildEdge(config, {
-      ...(config.log.format === 'text' && { logTo: textLog(process.stdout) }),
+      logTo: config.log.format === 'text' ? textLog(process.stdout) : standardOutput(),
       ...(file !== undefined && { settingsFile: file }),
     })
     urls = await edge.start()
@@ -51,6 +53,13 @@ export async function run(config: Config, { file, listening = () => undefined }:
   const whole = await edge.drain()
   edge.log.info({ cut: !whole }, 'ended')
   return whole ? exitCodes.ended : exitCodes.failed
+}
+
+/** However the process ends, but by SIGKILL, its last lines are told. */
+function standardOutput(): DestinationStream {
+  const { stream, flush } = jsonLog()
+  process.once('exit', flush)
+  return stream
 }
 
 /** Resolves at the first signal; from then on a second one ends the process at once. */

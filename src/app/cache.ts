@@ -17,8 +17,8 @@ import { createMemoryStore } from '../store/memory.ts'
 import { createRedisStore, type RedisPlace } from '../store/redis/index.ts'
 
 export interface BuiltCache {
-  /** Absent: nothing is kept. */
-  readonly stages?: CacheStages
+  /** Reads are kept, writes told to the other replicas; absent: there is nothing, or nobody to tell. */
+  readonly stages?: Partial<Pick<CacheStages, 'cached' | 'invalidate'>>
   readonly kept: KeptAnswers
   /** Of the store; shared by all replicas where Redis is. */
   readonly claim?: AnswerStore['claim']
@@ -37,10 +37,10 @@ type Store = AnswerStore & AnswerIndex & { close(): Promise<void> }
 /** Rejects when a setting names what is not there, or a file cannot be read; Redis itself may be away. */
 export async function buildCache(config: Config, { cluster, route, log, askOf }: CacheParts): Promise<BuiltCache> {
   const { cache } = config
-  if (!cache.enabled) return { kept: nothingKept, close: async () => {} }
   checkEndpoints(Object.keys(cache.endpoints))
-  const sealing = cache.encryptionKeyFile === undefined ? undefined : await readFile(cache.encryptionKeyFile)
   const redis = await redisPlace(cache.redis)
+  if (!cache.enabled && redis === undefined) return { kept: nothingKept, close: async () => {} }
+  const sealing = cache.encryptionKeyFile === undefined ? undefined : await readFile(cache.encryptionKeyFile)
   const store: Store = redis === undefined ? createMemoryStore({ bytes: cache.nearBytes }) : await shared(redis)
   const stages = createCache({
     store,
@@ -52,6 +52,11 @@ export async function buildCache(config: Config, { cluster, route, log, askOf }:
     spare: spareCapacity({ view: cluster.view, route }),
     copying: cache.syncPeriods,
   })
+  // Whoever keeps nothing still writes, and the others keep what it makes stale.
+  if (!cache.enabled) {
+    const kept = { ...nothingKept, index: store, sharedThroughRedis: true }
+    return { stages: { invalidate: stages.invalidate }, kept, close: () => store.close() }
+  }
   const kept: KeptAnswers = {
     index: store,
     defaultDuration: cache.defaultDuration,
@@ -64,11 +69,11 @@ export async function buildCache(config: Config, { cluster, route, log, askOf }:
   function shared(place: RedisPlace): Promise<Store> {
     return createRedisStore({
       redis: place,
-      nearBytes: cache.nearBytes,
+      nearBytes: cache.enabled ? cache.nearBytes : 0,
       ...(sealing && { encryptionKey: sealing }),
       onLostStore: cache.onLostStore,
       times: { command: cache.redis.timeout },
-      onEvent: (event) => log.warn({ event }, 'cache store'),
+      onEvent: (event, reason) => log.warn({ event, ...(reason && { reason }) }, 'cache store'),
     })
   }
 }

@@ -13,7 +13,7 @@ import { Logins } from './logins.ts'
 import { checkAgainst } from './passwords.ts'
 import { memoryRevocations, type Revocations } from './revocations.ts'
 import type { Roles } from './roles.ts'
-import { type Signed, Tokens } from './tokens.ts'
+import { type Shown, type Signed, Tokens } from './tokens.ts'
 import { type Users, watchUsers } from './users.ts'
 
 /** Hashes at once: each holds a thread of the pool of four that file reads need too. */
@@ -90,20 +90,31 @@ async function byPassword(
 }
 
 async function byToken(
-  { users, roles, own, outside }: Parts,
+  parts: Parts,
   tokens: Tokens,
   { token, signed }: { token: string; signed: Signed },
 ): Promise<Entry> {
   const shown = await tokens.show(token, signed)
   if (!shown.ok) return shown
-  const { issuer, subject, jti, expiresAt } = shown.claims
-  const facts = { jti, issuer, expiresAt }
+  const who = () => callerOf(parts, shown)
+  const caller = who()
+  if (caller === undefined) return { ok: false, reason: 'invalid' }
+  return { ok: true, caller, again: () => (shown.stands() ? who() : undefined) }
+}
+
+/** Whom a good token means at this moment; `undefined`: its user is gone. */
+function callerOf(
+  { users, roles, own, outside }: Parts,
+  { claims, members }: Extract<Shown, { ok: true }>,
+): Caller | undefined {
+  const { issuer, subject, jti, expiresAt } = claims
+  const token = { jti, issuer, expiresAt }
   if (issuer === own.rules.issuer) {
-    if (users.hashOf(subject) === undefined) return { ok: false, reason: 'invalid' }
-    return { ok: true, caller: { name: subject, permissions: roles.ofUser(subject), token: facts } }
+    if (users.hashOf(subject) === undefined) return undefined
+    return { name: subject, permissions: roles.ofUser(subject), token }
   }
-  const permissions = roles.of(outside.get(issuer)?.rolesOf(shown.members) ?? [])
-  return { ok: true, caller: { name: outsideName(issuer, subject), permissions, token: facts } }
+  const permissions = roles.of(outside.get(issuer)?.rolesOf(members) ?? [])
+  return { name: outsideName(issuer, subject), permissions, token }
 }
 
 async function revokeTokens(parts: Parts, { name, token }: Caller): Promise<void> {

@@ -64,7 +64,9 @@ export class Logins {
     // Before the memory is asked: a blocked address must not go on guessing at the speed of a digest.
     const after = this.#options.attempts.blocked(address, name)
     if (after > 0) return { ok: false, reason: 'blocked', after }
-    if (this.#remembers(name, digest)) return this.#right(address, name, digest)
+    const found = this.#remembered.get(name)
+    if (found !== undefined && this.#stands(name, found) && timingSafeEqual(found.digest, Buffer.from(digest)))
+      return this.#right(address, name, found)
     const attempt = this.#attempt(address, name, password, digest).finally(() => this.#underWay.delete(key))
     this.#underWay.set(key, attempt)
     return attempt
@@ -88,13 +90,17 @@ export class Logins {
     }
     if (!right) return wrong
     await attempts.right(address, name)
-    this.#remembered.set(name, { digest: Buffer.from(digest), standing, until: clock.elapsed() + KEPT })
-    return this.#right(address, name, digest)
+    const found = { digest: Buffer.from(digest), standing, until: clock.elapsed() + KEPT }
+    this.#remembered.set(name, found)
+    return this.#right(address, name, found)
   }
 
-  #right(address: string, name: string, digest: string): Login {
+  /** What is remembered is compared by itself: it holds the digest that was found equal. */
+  #right(address: string, name: string, found: Remembered): Login {
     const { attempts } = this.#options
-    return { ok: true, stands: () => attempts.blocked(address, name) <= 0 && this.#remembers(name, digest) }
+    const stands = () =>
+      this.#remembered.get(name) === found && this.#stands(name, found) && attempts.blocked(address, name) <= 0
+    return { ok: true, stands }
   }
 
   async #verified(check: () => Promise<boolean>, { delay, known }: { delay: number; known: boolean }) {
@@ -107,10 +113,8 @@ export class Logins {
     return this.#options.queue.run(check, known)
   }
 
-  #remembers(name: string, digest: string): boolean {
-    const found = this.#remembered.get(name)
-    if (found === undefined || found.until <= this.#options.clock.elapsed()) return false
-    return found.standing === this.#options.standing(name) && timingSafeEqual(found.digest, Buffer.from(digest))
+  #stands(name: string, { until, standing }: Remembered): boolean {
+    return until > this.#options.clock.elapsed() && standing === this.#options.standing(name)
   }
 
   /** The length stands in front, else `a` + `bc` and `ab` + `c` were the same credentials. */

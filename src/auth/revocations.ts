@@ -16,7 +16,8 @@ export interface Revocations {
   revokeUpTo(issuer: string, subject: string, moment: number, until: number): Promise<void>
   /** The last such moment of the user, 0 when there is none. */
   revokedUpTo(issuer: string, subject: string): Promise<number>
-  isRevoked(token: TokenFacts): Promise<boolean>
+  /** Asked for each request, so it never waits: what others revoke is heard of. */
+  isRevoked(token: TokenFacts): boolean
 }
 
 /** One revocation as replicas tell it to one another: of a token, or of all of a user's up to a moment. */
@@ -72,7 +73,7 @@ export function memoryRevocations(
     async revokedUpTo(issuer, subject) {
       return known.get(nameOf('user', issuer, subject))?.moment ?? 0
     },
-    async isRevoked({ issuer, subject, jti, issuedAt }) {
+    isRevoked({ issuer, subject, jti, issuedAt }) {
       if (known.size === 0) return false
       const user = known.get(nameOf('user', issuer, subject))
       return known.has(nameOf('token', issuer, jti)) || issuedAt <= (user?.moment ?? 0)

@@ -14,7 +14,8 @@ import type { Revocations } from './revocations.ts'
 export type Signed = (pem: string) => Promise<boolean>
 
 export type Shown =
-  | { readonly ok: true; readonly claims: Claims; readonly members: Members }
+  /** `stands`: the same token need not be looked at again. */
+  | { readonly ok: true; readonly claims: Claims; readonly members: Members; stands(): boolean }
   | { readonly ok: false; readonly reason: 'invalid' }
   /** The keys of its issuer cannot be had; milliseconds until it is worth to come again. */
   | { readonly ok: false; readonly reason: 'unavailable'; readonly after: number }
@@ -51,13 +52,18 @@ export class Tokens {
     const digest = hash('sha256', token, 'base64')
     const remembered = this.#good.get(digest)
     // The key may have been taken away since.
-    const stands = remembered !== undefined && remembered.issuer.known(remembered.kid) === remembered.pem
+    const stands = remembered !== undefined && isKnown(remembered)
     const found = stands ? remembered : await this.#verify(token, signed)
     if ('ok' in found) return found
     if (!stands) this.#good.set(digest, found)
     const { claims, members } = found
-    if (claims.expiresAt * 1000 <= this.#options.clock.wall()) return invalid
-    return (await this.#options.revocations.isRevoked(claims)) ? invalid : { ok: true, claims, members }
+    if (this.#isOver(claims)) return invalid
+    return { ok: true, claims, members, stands: () => isKnown(found) && !this.#isOver(claims) }
+  }
+
+  #isOver(claims: Claims): boolean {
+    const { clock, revocations } = this.#options
+    return claims.expiresAt * 1000 <= clock.wall() || revocations.isRevoked(claims)
   }
 
   /** Cheap checks first: the issuer is asked for keys only for a token that could be good. */
@@ -76,4 +82,9 @@ export class Tokens {
     if (member(read.header, 'alg') !== algorithm || !(await signed(pem))) return invalid
     return { claims, members: read.claims, issuer, kid, pem }
   }
+}
+
+/** Is the key that the token is signed with still one of its issuer's? */
+function isKnown({ issuer, kid, pem }: Good): boolean {
+  return issuer.known(kid) === pem
 }

@@ -24,7 +24,11 @@ export class Collected {
     this.#length += chunk.copy(this.#room, this.#length)
   }
 
+  /** Exactly as large as the answer: one that is kept would keep the spare room as well. */
   bytes(): Buffer {
-    return this.#room.subarray(0, this.#length)
+    if (this.#length === this.#room.length) return this.#room
+    const exact = Buffer.allocUnsafeSlow(this.#length)
+    this.#room.copy(exact, 0, 0, this.#length)
+    return exact
   }
 }

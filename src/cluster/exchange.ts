@@ -101,8 +101,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #succeed(head: Head, body: Buffer | Readable): void {
     if (this.#over) return
     this.#over = true
-    const { status, type, length } = head
-    this.#settle({ ok: true, reply: { node: this.#node, status, type, ...(length !== undefined && { length }), body } })
+    const { status, type, length, personal } = head
+    const more = { ...(length !== undefined && { length }), ...(personal && { personal }) }
+    this.#settle({ ok: true, reply: { node: this.#node, status, type, ...more, body } })
   }
 
   #fail(failure: Failure): void {

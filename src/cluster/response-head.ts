@@ -12,6 +12,8 @@ export interface Head {
   readonly length?: number
   /** A raw file: to be passed on as it comes. */
   readonly streamed: boolean
+  /** It speaks to one caller: it sets a cookie, or says credentials again. */
+  readonly personal: boolean
 }
 
 export interface Expected {
@@ -32,7 +34,8 @@ export function readHead(status: number, headers: IncomingHttpHeaders, expected:
   const type = mediaType(single('content-type'))
   const streamed = expected.expect === 'stream' && status === 200 && type === 'text/xml'
   if (!streamed && type !== 'application/json') return unreadable(`content type ${type}`)
-  return { status, type, ...(length !== undefined && { length }), streamed }
+  const personal = single('set-cookie') !== undefined || single('authorization') !== undefined
+  return { status, type, ...(length !== undefined && { length }), streamed, personal }
 }
 
 export function tooLarge(most: number): Failure {

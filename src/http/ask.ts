@@ -36,26 +36,49 @@ export interface Asking {
   readonly body?: AskBody | undefined
 }
 
-export function toAsk({ endpoint, params, query, flags }: Validated, asking: Asking, response: ServerResponse): Ask {
-  const { caller, headers, id, body } = asking
+export function toAsk(validated: Validated, asking: Asking, response: ServerResponse): Ask {
+  const { caller, headers, body } = asking
   const directives = directivesOf(headers, caller)
-  // Made only where somebody looks at it: a hit needs none.
-  let leaves: AbortSignal | undefined
-  const ask: { -readonly [Name in keyof Ask]: Ask[Name] } = {
-    endpoint,
-    params,
-    query,
-    caller,
-    waitForComplete: flags.waitForComplete,
-    requestId: id,
-    get signal() {
-      leaves ??= leaving(response)
-      return leaves
-    },
-  }
+  const ask: { -readonly [Name in keyof Ask]: Ask[Name] } = new Asked(validated, asking, response)
   if (body !== undefined) ask.body = body
   if (directives !== undefined) ask.directives = directives
   return ask
+}
+
+/**
+ * The signal is made only where somebody looks at it: a hit needs none. One getter serves all asks: one of its own for
+ * each would give each a hidden class too, which keeps request and response in memory until the next long collection.
+ */
+class Asked {
+  readonly endpoint: Endpoint
+  readonly params: Ask['params']
+  readonly query: Ask['query']
+  readonly caller: Caller
+  readonly waitForComplete: boolean
+  readonly requestId: string
+  declare readonly signal: AbortSignal
+  readonly #response: ServerResponse
+  #signal: AbortSignal | undefined
+
+  constructor({ endpoint, params, query, flags }: Validated, { caller, id }: Asking, response: ServerResponse) {
+    this.endpoint = endpoint
+    this.params = params
+    this.query = query
+    this.caller = caller
+    this.waitForComplete = flags.waitForComplete
+    this.requestId = id
+    this.#response = response
+    // Its own, not inherited: a copy of an ask has a signal as well.
+    Object.defineProperty(this, 'signal', Asked.#onDemand)
+  }
+
+  static readonly #onDemand = {
+    enumerable: true,
+    get(this: Asked): AbortSignal {
+      this.#signal ??= leaving(this.#response)
+      return this.#signal
+    },
+  }
 }
 
 /**

@@ -21,6 +21,9 @@ export type Arrival = Pick<FastifyRequest, 'raw' | 'headers' | 'clientAddress'> 
   readonly jwtVerify?: FastifyRequest['jwtVerify']
 }
 
+/** Who asks. At once where the same credentials were shown lately; throws as the promise rejects. */
+export type Authenticate = (arrival: Arrival) => Caller | Promise<Caller>
+
 /** The signature of a new token can be verified only once the framework has the request. */
 export class NotHere extends Error {}
 
@@ -29,6 +32,7 @@ type Shown = Pick<FastifyRequest, 'headers'> & { pair?: readonly [name: string, 
 
 type Enter = (request: Arrival, credentials: string) => Promise<Entry>
 
+const AUTHORIZATION = 'authorization'
 const LONGEST_HEADER = 8192
 /** Remembered by their credentials, twice. */
 const CALLERS = 5000
@@ -44,24 +48,43 @@ export async function authentication(
   app: FastifyInstance,
   access: Access,
   count?: CountRequest,
-): Promise<(request: Arrival) => Promise<Caller>> {
+): Promise<Authenticate> {
   const limits = await requestLimits(app, access.limits, count)
   const schemes = new Map<string, Enter>([['basic', await basic(app, access)]])
   if (access.takesTokens) schemes.set('bearer', await bearer(app, access))
   // Those that come a second time, since their token could not be verified in front of the framework.
   const counted = new WeakSet<Arrival['raw']>()
-  return async (request) => {
-    if (!counted.has(request.raw)) await limits.address(request.clientAddress)
-    const [, scheme, credentials] = CREDENTIALS.exec(authorizationOf(request)) ?? []
-    const enter = schemes.get(scheme?.toLowerCase() ?? '')
-    if (enter === undefined || credentials === undefined) throw refuse(access, { ok: false, reason: 'wrong' })
-    const entry = await enter(request, credentials).catch((fault: unknown) => {
+  // Nothing of the credentials stays in the key; what it leads to is asked each time whether it still holds.
+  const salt = randomBytes(32).toString('base64')
+  const lately = new Recent<() => Caller | undefined>(CALLERS)
+  const enter = async (request: Arrival, authorization: string): Promise<Entry> => {
+    const [, scheme, credentials] = CREDENTIALS.exec(authorization) ?? []
+    const by = schemes.get(scheme?.toLowerCase() ?? '')
+    if (by === undefined || credentials === undefined) return { ok: false, reason: 'wrong' }
+    return by(request, credentials).catch((fault: unknown) => {
       if (fault instanceof NotHere) counted.add(request.raw)
       throw fault
     })
+  }
+  const find = async (request: Arrival, authorization: string, key: string): Promise<Caller> => {
+    const entry = await enter(request, authorization)
+    if (entry.ok && entry.again !== undefined) lately.learn(key, entry.again)
+    else lately.forget(key)
     if (!entry.ok) throw refuse(access, entry)
     await limits.caller(entry.caller)
     return entry.caller
+  }
+  const decide = (request: Arrival): Caller | Promise<Caller> => {
+    const authorization = authorizationOf(request)
+    const key = hash('sha256', `${salt} ${request.clientAddress} ${authorization}`, 'base64')
+    const caller = lately.find(key)?.()
+    if (caller === undefined) return find(request, authorization, key)
+    const limited = limits.caller(caller)
+    return limited === undefined ? caller : limited.then(() => caller)
+  }
+  return (request) => {
+    const limited = counted.has(request.raw) ? undefined : limits.address(request.clientAddress)
+    return limited === undefined ? decide(request) : limited.then(() => decide(request))
   }
 }
 
@@ -83,23 +106,14 @@ async function basic(app: FastifyInstance, access: Access): Promise<Enter> {
   })
   const parse = (shown: Shown) =>
     new Promise<void>((resolve) => app.basicAuth.call(app, shown as FastifyRequest, noReply, () => resolve()))
-  // Nothing of a password stays in the key; what it leads to is asked each time whether it still holds.
-  const salt = randomBytes(32).toString('base64')
-  const lately = new Recent<() => Caller | undefined>(CALLERS)
   return async ({ headers, clientAddress }, credentials) => {
-    const key = hash('sha256', `${salt} ${clientAddress} ${credentials}`, 'base64')
-    const caller = lately.find(key)?.()
-    if (caller !== undefined) return { ok: true, caller }
     // One spelling for each pair: no spare bits, no URL alphabet, no bytes that are no text.
     const bytes = Buffer.from(credentials, 'base64')
     const shown: Shown = { headers }
     if (bytes.toString('base64') === credentials && isUtf8(bytes)) await parse(shown)
     const [name = '', password = ''] = shown.pair ?? []
     if (name === '') return { ok: false, reason: 'wrong' }
-    const entry = await access.byPassword(addressOf(clientAddress), name, password)
-    if (entry.ok && entry.again !== undefined) lately.learn(key, entry.again)
-    else lately.forget(key)
-    return entry
+    return access.byPassword(addressOf(clientAddress), name, password)
   }
 }
 
@@ -131,7 +145,11 @@ async function bearer(app: FastifyInstance, access: Access): Promise<Enter> {
 function authorizationOf({ raw, headers }: Arrival): string {
   const { rawHeaders } = raw
   let count = 0
-  for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]?.toLowerCase() === 'authorization') count++
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? ''
+    // Most names are told apart by their length, without a copy in lower case of each.
+    if (name.length === AUTHORIZATION.length && name.toLowerCase() === AUTHORIZATION) count++
+  }
   if (count > 1) throw new EdgeError(900, ': more than one Authorization header')
   const { authorization = '' } = headers
   if (authorization.length > LONGEST_HEADER) throw new EdgeError(900, ': Authorization header too long')

@@ -10,7 +10,7 @@ import { EdgeError } from '../errors.ts'
 import type { Answer, Caller, Handle } from '../pipeline/ports.ts'
 import { checkAppVersion } from './app-version.ts'
 import { toAsk, type Validated } from './ask.ts'
-import { type Arrival, NotHere } from './authenticate.ts'
+import { type Authenticate, NotHere } from './authenticate.ts'
 import { authorise } from './authorise.ts'
 import { Recent } from './recent.ts'
 import { wantedBy } from './reply.ts'
@@ -22,6 +22,7 @@ const URLS = 5000
 const LONGEST_URL = 512
 /** Bytes up to which copying is cheaper than a vectored write. */
 const SHORT = 16_384
+const NO_OPTIONS = Object.freeze({})
 
 type Serve = (request: IncomingMessage, response: ServerResponse) => void
 
@@ -47,7 +48,7 @@ export interface HitRoad {
   /** Gives the listener that stands in front of the framework's. */
   inFront(handler: Serve): Serve
   /** From now on known URLs take this road. */
-  open(authenticate: (arrival: Arrival) => Promise<Caller>): void
+  open(authenticate: Authenticate): void
   /** This URL was found valid, and its answer may be kept. */
   learn(url: string, validated: Validated): void
   decided(request: IncomingMessage): Decided | undefined
@@ -57,24 +58,17 @@ export function createHitRoad(options: HitRoadOptions): HitRoad {
   // What validation makes of a URL depends on nothing but its text.
   const known = new Recent<Validated>(URLS)
   const taken = new WeakMap<IncomingMessage, Decided>()
-  let authenticate: ((arrival: Arrival) => Promise<Caller>) | undefined
+  let authenticate: Authenticate | undefined
 
   return {
     inFront: (handler) => (request, response) => {
       const validated = isRead(request) ? known.find(request.url ?? '') : undefined
-      if (validated === undefined || authenticate === undefined) handler(request, response)
-      else
-        new Hit(options, validated, request, response)
-          .serve(authenticate)
-          .then((decided) => {
-            if (decided === undefined) return
-            taken.set(request, decided)
-            handler(request, response)
-          })
-          .catch((fault: unknown) => {
-            options.log.error({ fault }, 'hit road')
-            response.destroy()
-          })
+      if (validated === undefined || authenticate === undefined) return handler(request, response)
+      const goOn = (decided: Decided) => {
+        taken.set(request, decided)
+        handler(request, response)
+      }
+      new Hit(options, { validated, request, response, goOn }).serve(authenticate)
     },
     open: (first) => {
       authenticate = first
@@ -90,57 +84,70 @@ function isRead({ method, headers }: IncomingMessage): boolean {
   return (method === 'GET' || method === 'HEAD') && headers.expect === undefined
 }
 
+interface Arrived {
+  readonly validated: Validated
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  /** What cannot be answered here goes on down the usual road. */
+  goOn(decided: Decided): void
+}
+
 class Hit {
   readonly #options: HitRoadOptions
-  readonly #validated: Validated
-  readonly #request: IncomingMessage
-  readonly #response: ServerResponse
+  readonly #arrived: Arrived
   readonly #id = randomUUID()
   readonly #began = performance.now()
   readonly #client: string
 
-  constructor(options: HitRoadOptions, validated: Validated, request: IncomingMessage, response: ServerResponse) {
+  constructor(options: HitRoadOptions, arrived: Arrived) {
     this.#options = options
-    this.#validated = validated
-    this.#request = request
-    this.#response = response
-    this.#client = options.clientAddress({ raw: request })
+    this.#arrived = arrived
+    this.#client = options.clientAddress({ raw: arrived.request })
   }
 
-  /** Answers, or gives what the usual road is to take along. */
-  async serve(authenticate: (arrival: Arrival) => Promise<Caller>): Promise<Decided | undefined> {
-    let caller: Caller
+  /** Whoever is known is let in without waiting: each turn that a hit waits costs as much as its look into the cache. */
+  serve(authenticate: Authenticate): void {
+    const raw = this.#arrived.request
     try {
-      caller = await this.#authenticated(authenticate)
+      const arrival = { raw, headers: raw.headers, clientAddress: this.#client, routeOptions: NO_OPTIONS }
+      const caller = authenticate(arrival)
+      if (caller instanceof Promise) caller.then((found) => this.#admit(found), this.#refused).catch(this.#broken)
+      else this.#admit(caller).catch(this.#broken)
     } catch (refusal) {
-      return refusal instanceof NotHere ? this.#decided() : this.#decided(rejected(refusal))
+      this.#refused(refusal)
     }
-    const admitted = Promise.resolve(caller)
-    if (!this.#mayAsk(caller)) return this.#decided(admitted)
+  }
+
+  async #admit(caller: Caller): Promise<void> {
+    const { validated, request, goOn } = this.#arrived
+    if (!this.#mayAsk(caller)) return goOn(this.#decided(Promise.resolve(caller)))
     let answer: Answer
     try {
       answer = await this.#ask(caller)
     } catch (fault) {
-      return this.#decided(admitted, rejected(fault))
+      return goOn(this.#decided(Promise.resolve(caller), rejected(fault)))
     }
-    if (answer.kind !== 'json' || answer.kept === undefined) return this.#decided(admitted, Promise.resolve(answer))
-    const { headers } = this.#request
-    const found = represent(answer, wantedBy(headers, this.#validated.flags, this.#options.compressFrom))
+    if (answer.kind !== 'json' || answer.kept === undefined)
+      return goOn(this.#decided(Promise.resolve(caller), Promise.resolve(answer)))
+    const found = represent(answer, wantedBy(request.headers, validated.flags, this.#options.compressFrom))
     this.#write(found instanceof Promise ? await found : found, caller)
-    return undefined
   }
 
-  #authenticated(authenticate: (arrival: Arrival) => Promise<Caller>): Promise<Caller> {
-    const { headers } = this.#request
-    return authenticate({ raw: this.#request, headers, clientAddress: this.#client, routeOptions: {} })
+  readonly #refused = (refusal: unknown): void =>
+    this.#arrived.goOn(refusal instanceof NotHere ? this.#decided() : this.#decided(rejected(refusal)))
+
+  readonly #broken = (fault: unknown): void => {
+    this.#options.log.error({ fault }, 'hit road')
+    this.#arrived.response.destroy()
   }
 
   /** What may not is refused on the usual road, by the same two checks. */
   #mayAsk(caller: Caller): boolean {
-    const version = this.#request.headers['wazuh-app-version']
+    const { request, validated } = this.#arrived
+    const version = request.headers['wazuh-app-version']
     try {
       if (version !== undefined) checkAppVersion(version, this.#options.managerVersion())
-      authorise(caller, this.#validated.endpoint, this.#validated.query)
+      authorise(caller, validated.endpoint, validated.query)
       return true
     } catch (refusal) {
       if (refusal instanceof EdgeError) return false
@@ -149,8 +156,8 @@ class Hit {
   }
 
   #ask(caller: Caller): Promise<Answer> {
-    const { headers } = this.#request
-    return this.#options.handle(toAsk(this.#validated, { caller, headers, id: this.#id }, this.#response))
+    const { validated, request, response } = this.#arrived
+    return this.#options.handle(toAsk(validated, { caller, headers: request.headers, id: this.#id }, response))
   }
 
   #decided(caller?: Promise<Caller>, answer?: Promise<Answer>): Decided {
@@ -163,21 +170,21 @@ class Hit {
   }
 
   #write({ status, headers, bytes }: Representation, caller: Caller): void {
-    const response = this.#response
+    const { request, response, validated } = this.#arrived
     response.writeHead(status, ['x-request-id', this.#id, 'x-content-type-options', 'nosniff', ...headers])
     // A short body goes out in one piece with its head, byte for byte, where a Buffer would be a second write.
     if (bytes !== undefined && bytes.length <= SHORT) response.end(bytes.toString('latin1'), 'latin1')
     else response.end(bytes)
-    const { method } = this.#request
-    const route = this.#validated.endpoint.path
-    const elapsed = performance.now() - this.#began
-    this.#options.log.info(
-      {
-        reqId: this.#id,
-        ...requestLine({ method, route, status, elapsed, caller: caller.name, client: this.#client }),
-      },
-      'request',
-    )
+    const line = {
+      reqId: this.#id,
+      method: request.method,
+      route: validated.endpoint.path,
+      status,
+      elapsed: performance.now() - this.#began,
+      caller: caller.name,
+      client: this.#client,
+    }
+    this.#options.log.info(requestLine(line), 'request')
   }
 }
 

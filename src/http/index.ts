@@ -17,7 +17,7 @@ import { EdgeError } from '../errors.ts'
 import type { Ask, Caller, Handle } from '../pipeline/ports.ts'
 import { checkAppVersion } from './app-version.ts'
 import { askBody, toAsk, validated } from './ask.ts'
-import type { Arrival } from './authenticate.ts'
+import type { Authenticate } from './authenticate.ts'
 import { authorise } from './authorise.ts'
 import { checkBodyType, registerBodyParsers } from './bodies.ts'
 import { NO_STORE } from './cache-headers.ts'
@@ -61,7 +61,7 @@ export interface HttpOptions {
   clientAddress(request: Pick<FastifyRequest, 'raw'>): string
   managerVersion(): string | undefined
   /** Registers what it needs on the app, once; gives the function that runs for each request. */
-  authentication(app: FastifyInstance): Promise<(arrival: Arrival) => Promise<Caller>>
+  authentication(app: FastifyInstance): Promise<Authenticate>
 }
 
 export interface Http {

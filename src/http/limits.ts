@@ -9,9 +9,9 @@ import { EdgeError } from '../errors.ts'
 import type { Caller } from '../pipeline/ports.ts'
 
 export interface RequestLimits {
-  /** Both reject with 903, `Retry-After` and `RateLimit-*` when the share is used up. */
-  address(clientAddress: string): Promise<void>
-  caller(caller: Caller): Promise<void>
+  /** Both reject with 903, `Retry-After` and `RateLimit-*` when the share is used up; `undefined`: it is not, go on at once. */
+  address(clientAddress: string): Promise<void> | undefined
+  caller(caller: Caller): Promise<void> | undefined
 }
 
 /**
@@ -24,7 +24,7 @@ export type CountRequest = (
   most: number,
 ) => { readonly count: number; readonly ends: number }
 
-type Check = (key: string) => Promise<void>
+type Check = (key: string) => Promise<void> | undefined
 
 /** All that the plugin reads of a request. */
 type Counted = Pick<FastifyRequest, 'routeOptions'> & { readonly key: string }
@@ -36,8 +36,8 @@ export async function requestLimits(
   count?: CountRequest,
 ): Promise<RequestLimits> {
   await app.register(fastifyRateLimit, { global: false, ...(count && { store: storeOf(count) }) })
-  const byAddress = checkOf(app, limits.perAddress)
-  const byCaller = checkOf(app, limits.perCaller)
+  const byAddress = checkOf(app, limits.perAddress, count)
+  const byCaller = checkOf(app, limits.perCaller, count)
   return {
     address: (clientAddress) => byAddress(`address ${addressOf(clientAddress)}`),
     caller: ({ name }) => byCaller(`caller ${name}`),
@@ -67,11 +67,11 @@ export function addressOf(clientAddress: string): string {
   return clientAddress.includes(':') ? normalizeIP(clientAddress) : clientAddress
 }
 
-function checkOf(app: FastifyInstance, limit: RequestLimit | undefined): Check {
-  if (limit === undefined) return async () => {}
+function checkOf(app: FastifyInstance, limit: RequestLimit | undefined, countAtOnce?: CountRequest): Check {
+  if (limit === undefined) return () => undefined
   const keyGenerator = (request: FastifyRequest) => (request as unknown as Counted).key
   const count = app.createRateLimit({ max: limit.max, timeWindow: limit.window, keyGenerator })
-  return async (key) => {
+  const check = async (key: string) => {
     const counted = await count({ key, routeOptions: {} } as Counted as unknown as FastifyRequest)
     if (counted.isAllowed || !counted.isExceeded) return
     const seconds = String(Math.max(1, counted.ttlInSeconds))
@@ -84,4 +84,8 @@ function checkOf(app: FastifyInstance, limit: RequestLimit | undefined): Check {
       },
     })
   }
+  if (countAtOnce === undefined) return check
+  const { max, window } = limit
+  // The plugin decides by the same count, but not at once. Whoever is over counts twice, and is over all the same.
+  return (key) => (countAtOnce(key, window, max).count > max ? check(key) : undefined)
 }

@@ -2,6 +2,8 @@
 import { type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 
 export interface Answered {
+  /** Absent: the logger knows it. */
+  readonly reqId?: string
   readonly method: string | undefined
   readonly route: string
   /** Absent: nothing was answered. */
@@ -12,8 +14,8 @@ export interface Answered {
   readonly client: string
 }
 
-export function requestLine({ method, route, status, elapsed, caller, client }: Answered): object {
-  return { method, route, status, milliseconds: Math.round(elapsed * 10) / 10, caller, client }
+export function requestLine({ reqId, method, route, status, elapsed, caller, client }: Answered): object {
+  return { reqId, method, route, status, milliseconds: Math.round(elapsed * 10) / 10, caller, client }
 }
 
 export class RequestLog extends LogController {

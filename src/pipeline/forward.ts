@@ -66,11 +66,11 @@ async function askNodes({ call, view, route, timeout, slowTimeout }: ForwardPort
   throw first === undefined ? new EdgeError(920) : nodeFault(first, ask)
 }
 
-function answer({ node, status, type, length, body }: NodeReply, ask: Ask): Answer {
+function answer({ node, status, type, length, personal, body }: NodeReply, ask: Ask): Answer {
   if (body instanceof Readable) {
     return { kind: 'raw', status, type, ...(length !== undefined && { length }), stream: body }
   }
   const envelope = readEnvelope(body)
   if (!envelope.ok) throw nodeFault({ ok: false, node, fault: 'unreadable', sent: true, detail: envelope.reason }, ask)
-  return { kind: 'json', status, bytes: body }
+  return { kind: 'json', status, bytes: body, ...(personal && { personal }) }
 }

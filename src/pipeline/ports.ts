@@ -68,6 +68,8 @@ export type Answer =
       readonly oldest?: number
       /** Of a write over many nodes: whether some of them acted is not known, or they may be at it still. */
       readonly unfinished?: true
+      /** It speaks to one caller alone. */
+      readonly personal?: boolean
       /** There when the answer may be kept: clients may hold it too, and ask whether it is still the same. */
       readonly kept?: Kept
     }
@@ -131,6 +133,8 @@ export interface NodeReply {
   /** Media type without parameters, in lower case. */
   readonly type: string
   readonly length?: number
+  /** It speaks to one caller alone, and may be given to no other. */
+  readonly personal?: boolean
   readonly body: Buffer | Readable
 }
 

@@ -60,7 +60,7 @@ export class HeldEntries {
   }
 
   set(key: string, held: Held): void {
-    this.#entries?.set(key, held)
+    this.#entries?.set(key, withOwnBytes(held))
   }
 
   delete(key: string): void {
@@ -83,6 +83,18 @@ export class HeldEntries {
   get bytes(): number {
     return this.#entries?.calculatedSize ?? 0
   }
+}
+
+/** How many times its own length the memory behind a body may have. */
+const SPARE = 1.125
+
+/** A short body is often a view of more (Node's pool, a reply of Redis), which would stay in memory with it as a whole. */
+function withOwnBytes(held: Held): Held {
+  const { bytes } = held.answer
+  if (bytes.buffer.byteLength <= bytes.length * SPARE) return held
+  const own = Buffer.allocUnsafeSlow(bytes.length)
+  bytes.copy(own)
+  return { ...held, answer: { ...held.answer, bytes: own } }
 }
 
 function isOver(held: Held, now: number): boolean {

@@ -1,125 +1,70 @@
 /**
  * Hits, side by side: each server a process of its own on one core, the load on another, in alternation, so that what
  * else the machine does falls on all of them. Prints medians, ratios to bare node:http, and the goals.
+ *
+ * `--only <regex>`: the rows that are measured beside node:http. `--quick`: one short round.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { startRedis } from '../redis.ts'
-import { pathOf, type Size, sizes } from './bodies.ts'
-import { bare, basic, edge, express, nginx, type Running, varnish } from './contenders.ts'
+import { type Case, type Contender, contenders } from './cases.ts'
+import { bare, type Running } from './contenders.ts'
+import { LATENCY, latencies } from './latency.ts'
 import { cpuOf, generator, load, type Sample } from './load.ts'
-import { type Goal, goals, type Medians, printGoals, printTable } from './report.ts'
+import { goals, type Medians, printGoals, printTable } from './report.ts'
 
-interface Case {
-  /** Its row in the table. */
-  readonly row: string
-  readonly column: string
-  readonly server: Running
-  readonly path: string
-  readonly headers: Readonly<Record<string, string>>
-}
-
-const quick = process.argv.includes('--quick')
-const [rounds, seconds] = quick ? [1, 1] : [5, 2]
+const { values } = parseArgs({
+  options: { quick: { type: 'boolean', default: false }, only: { type: 'string', default: '' } },
+})
+const wanted = new RegExp(values.only)
+// A short run warms each server once, a long one each case: whoever idled meanwhile is slow at first.
+const [rounds, seconds] = values.quick ? [1, 1] : [5, 2]
 const opened: { stop(): Promise<void> }[] = []
 const say = (text: string): void => console.log(text)
 
-async function open(starting: Promise<Running | string>): Promise<Running | undefined> {
-  const found = await starting
-  if (typeof found === 'string') {
-    say(`skipped: ${found}`)
-    return undefined
+const isWanted = (row: string): boolean => row === 'node:http' || wanted.test(row)
+
+async function open({ rows, start, cases }: Contender): Promise<readonly Case[]> {
+  if (!rows.some(isWanted)) return []
+  try {
+    const server = await start()
+    if (typeof server === 'string') {
+      say(`skipped: ${server}`)
+      return []
+    }
+    opened.push(server)
+    say(`started: ${server.name}, ${Math.round((await cpuOf(server.pid)) / 10_000) / 100} s of CPU until it is ready`)
+    const found = (await cases(server)).filter(({ row }) => isWanted(row))
+    const [first] = found
+    if (values.quick && first) await ask(first, 1)
+    return found
+  } catch (fault) {
+    say(`skipped: ${rows.join('; ')}: ${inWords(fault)}`)
+    return []
   }
-  opened.push(found)
-  return found
 }
 
-/** The headers of a Bearer caller, the token asked for as clients do. */
-async function bearer({ url }: Running): Promise<string> {
-  const response = await fetch(`${url}/security/user/authenticate`, {
-    method: 'POST',
-    headers: { authorization: basic },
-  })
-  const { data } = (await response.json()) as { data: { token: string } }
-  return `Bearer ${data.token}`
-}
-
-/** A server that keeps nothing would be measured as its origin. */
-async function hits({ url }: Running): Promise<boolean> {
-  for (const size of Object.keys(sizes) as Size[])
-    await fetch(url + pathOf(size), { headers: { authorization: basic } })
-  const again = await fetch(url + pathOf('1.2 kB'), { headers: { authorization: basic } })
-  return /\bhit\b/.test(again.headers.get('cache-status') ?? '')
-}
-
-function bySize(row: string, server: Running | undefined, headers: Case['headers'] = {}): Case[] {
-  if (server === undefined) return []
-  return (Object.keys(sizes) as Size[]).map((size) => ({ row, column: size, server, path: pathOf(size), headers }))
-}
-
-const one = (row: string, column: Size, server: Running | undefined, headers: Case['headers']): Case[] =>
-  bySize(row, server, headers).filter((each) => each.column === column)
-
-async function edgeCases(server: Running, name: string): Promise<Case[]> {
-  const { headers } = await fetch(server.url + pathOf('1.2 kB'), { headers: { authorization: basic } })
-  const etag = headers.get('etag') ?? ''
-  return [
-    ...bySize(`${name}, Basic`, server, { authorization: basic }),
-    ...bySize(`${name}, Bearer`, server, { authorization: await bearer(server) }),
-    ...one(`${name}, Basic, gzip`, '600 kB', server, { authorization: basic, 'accept-encoding': 'gzip' }),
-    ...one(`${name}, Basic, 304`, '1.2 kB', server, { authorization: basic, 'if-none-match': etag }),
-    ...(quick
-      ? []
-      : one(`${name}, Basic, no-cache`, '1.2 kB', server, { authorization: basic, 'cache-control': 'no-cache' })),
-  ]
-}
-
-async function prepare(folder: string): Promise<Case[]> {
-  const origin = await bare()
-  opened.push(origin)
-  const place = { folder, origin: origin.url }
-  const limit = await open(bare())
-  const cases = bySize('node:http', limit)
-  const redis = await startRedis()
-  opened.push({ stop: () => redis.close() })
-  const begins = edge(place, { redis: redis.url })
-  const server = await open(begins)
-  if (server !== undefined && (await hits(server))) cases.push(...(await edgeCases(server, 'edge')))
-  else say('skipped: the edge keeps nothing')
-  if (server !== undefined) say(`start to ready: ${Math.round((await cpuOf(server.pid)) / 10_000) / 100} s of CPU`)
-  cases.push(...bySize('nginx', await open(nginx(place))))
-  cases.push(...one('nginx, gzip 1', '600 kB', await open(nginx(place, { gzip: true })), { 'accept-encoding': 'gzip' }))
-  cases.push(...bySize('Varnish', await open(varnish(place))))
-  const incumbent = await open(express())
-  cases.push(...bySize('Express, apicache', incumbent, { authorization: basic }))
-  if (!quick) cases.push(...(await slowCases(place)))
-  return cases
-}
-
-/** What a short run leaves out. */
-async function slowCases(place: { folder: string; origin: string }): Promise<Case[]> {
-  const secure = await open(edge(place, { tls: true }))
-  const silent = await open(edge(place, { log: 'silent' }))
-  const kept = async (server: Running | undefined) => server !== undefined && (await hits(server))
-  return [
-    ...bySize('node:https', await open(bare(true))),
-    ...((await kept(secure)) ? bySize('edge, Basic, TLS', secure, { authorization: basic }) : []),
-    ...bySize('nginx, TLS', await open(nginx(place, { tls: true }))),
-    ...((await kept(silent)) ? one('edge, Basic, no log', '1.2 kB', silent, { authorization: basic }) : []),
-    ...one('nginx, bcrypt', '1.2 kB', await open(nginx(place, { bcrypt: true })), { authorization: basic }),
-  ]
+function ask({ server, path, headers, connections }: Case, time: number): Promise<Sample> {
+  return load({ url: server.url + path, headers, pid: server.pid, ...(connections && { connections }) }, time)
 }
 
 async function measure(cases: readonly Case[]): Promise<Medians> {
   const samples = new Map<Case, Sample[]>(cases.map((each) => [each, []]))
-  const ask = ({ server, path, headers }: Case, time: number) =>
-    load({ url: server.url + path, headers, pid: server.pid }, time)
-  for (let round = 0; round < rounds; round++)
-    for (const each of cases) {
-      // Whoever has idled while the others were asked is slow at first: code, caches, credentials to be verified anew.
-      await ask(each, 1)
-      samples.get(each)?.push(await ask(each, seconds))
+  for (let round = 1; round <= rounds; round++)
+    for (const [each, taken] of samples) {
+      const name = `round ${round} of ${rounds}  ${each.row}, ${each.column}`
+      try {
+        if (!values.quick) await ask(each, 1)
+        const sample = await ask(each, seconds)
+        if (sample.rate === 0) throw new Error('no good answers')
+        taken.push(sample)
+        say(`${name}: ${Math.round(sample.rate)}/s, ${sample.cpu.toFixed(1)} µs of CPU`)
+      } catch (fault) {
+        samples.delete(each)
+        say(`${name}: left out, ${inWords(fault)}`)
+      }
     }
   const medians = new Map<string, Map<string, Sample>>()
   for (const [{ row, column }, taken] of samples) {
@@ -136,6 +81,20 @@ function median(values: readonly number[]): number {
   return [...values].sort((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0
 }
 
+function inWords(fault: unknown): string {
+  return fault instanceof Error ? fault.message : String(fault)
+}
+
+async function prepare(folder: string): Promise<readonly Case[]> {
+  const origin: Running = await bare()
+  opened.push(origin)
+  const redis = await startRedis()
+  opened.push({ stop: () => redis.close() })
+  const cases: Case[] = []
+  for (const each of contenders({ folder, origin: origin.url, redis: redis.url })) cases.push(...(await open(each)))
+  return cases
+}
+
 // Certificates of the bench are its own.
 process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
 process.removeAllListeners('warning')
@@ -145,8 +104,15 @@ try {
   say(`${cases.length} cases, ${rounds} rounds of ${seconds} s each, load by ${generator}`)
   const medians = await measure(cases)
   printTable(medians, say)
-  const asked: readonly Goal[] = goals
-  printGoals(asked, medians, say)
+  printGoals(goals, medians, say)
+  if (isWanted(LATENCY))
+    await latencies(
+      cases,
+      medians,
+      values.quick ? { seconds: 2, columns: ['1.2 kB'] } : { seconds: 10, columns: ['1.2 kB', '60 kB'] },
+      say,
+    )
+  say('\nnot measured  a second process behind a balancer: it takes a core for each of both and one for the load')
 } finally {
   for (const each of opened.reverse()) await each.stop()
   await rm(folder, { recursive: true, force: true })

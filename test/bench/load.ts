@@ -8,7 +8,10 @@ export interface Target {
   readonly headers: Readonly<Record<string, string>>
   /** Processes whose CPU time counts. */
   readonly pid: number
+  readonly connections?: number
 }
+
+type Asked = Required<Omit<Target, 'pid'>>
 
 export interface Sample {
   /** Answers below 400 a second. */
@@ -18,7 +21,7 @@ export interface Sample {
 }
 
 const run = promisify(execFile)
-const CONNECTIONS = 64
+export const CONNECTIONS = 64
 /** USER_HZ of Linux. */
 const TICK = 10_000
 
@@ -33,26 +36,27 @@ export function pinned(core: number, command: readonly string[]): readonly strin
     : command
 }
 
-export async function load({ url, headers, pid }: Target, seconds: number): Promise<Sample> {
+export async function load({ url, headers, pid, connections = CONNECTIONS }: Target, seconds: number): Promise<Sample> {
   const before = await cpuOf(pid)
   const began = performance.now()
-  const good = wrk ? await byWrk(url, headers, seconds) : await byAutocannon(url, headers, seconds)
+  const asked = { url, headers, connections }
+  const good = wrk ? await byWrk(asked, seconds) : await byAutocannon(asked, seconds)
   const took = (performance.now() - began) / 1000
   const used = (await cpuOf(pid)) - before
   return { rate: good / Math.max(seconds, Math.min(took, seconds + 1)), cpu: used / Math.max(1, good) }
 }
 
-async function byWrk(url: string, headers: Target['headers'], seconds: number): Promise<number> {
+async function byWrk({ url, headers, connections }: Asked, seconds: number): Promise<number> {
   const named = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
-  const [file = '', ...args] = pinned(1, ['wrk', '-t1', `-c${CONNECTIONS}`, `-d${seconds}`, ...named, url])
+  const [file = '', ...args] = pinned(1, ['wrk', '-t1', `-c${connections}`, `-d${seconds}`, ...named, url])
   const { stdout } = await run(file, args)
   const number = (pattern: RegExp) => Number(pattern.exec(stdout)?.[1] ?? 0)
   return number(/(\d+) requests in/) - number(/Non-2xx or 3xx responses: (\d+)/)
 }
 
-async function byAutocannon(url: string, headers: Target['headers'], seconds: number): Promise<number> {
+async function byAutocannon({ url, headers, connections }: Asked, seconds: number): Promise<number> {
   const named = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}=${value}`])
-  const command = ['npx', 'autocannon', '-j', '-c', String(CONNECTIONS), '-d', String(seconds), ...named, url]
+  const command = ['npx', 'autocannon', '-j', '-c', String(connections), '-d', String(seconds), ...named, url]
   const [file = '', ...args] = pinned(1, command)
   const { stdout } = await run(file, args, { maxBuffer: 1 << 24 })
   const said = JSON.parse(stdout) as Readonly<Record<'2xx' | '3xx', number>>

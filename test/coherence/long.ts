@@ -1,15 +1,16 @@
 /**
  * The long form of the coherence checks (`npm run check:coherence`): the whole model, then 50,000 operations that must
  * show nothing wrong, then as many for each planted fault, each of which must show something.
- * Arguments, all optional: operations, seed, and what is to be tried alone: a planted fault, `none`, or, as a fourth
- * argument after `none`, one way in which things are paused or killed.
+ * Arguments, all optional: operations, seed, what is to be tried alone (a planted fault, `none`, `model`, or `all`), one
+ * way in which things are paused or killed (or `every`), and seconds after which a run begins no further operation.
  */
 import { explore } from './model.ts'
 import { planted } from './planted.ts'
 import { describe, run } from './run.ts'
 
-const [operations = '50000', seed = String(Date.now() % 1_000_000), only, way] = process.argv.slice(2)
-const size = { operations: Number(operations), seed: Number(seed) }
+const [operations = '50000', seed = String(Date.now() % 1_000_000), only = 'all', way = 'every', seconds = 'Infinity'] =
+  process.argv.slice(2)
+const size = { operations: Number(operations), seed: Number(seed), seconds: Number(seconds) }
 const failed: string[] = []
 
 function hold(what: string, right: boolean): void {
@@ -26,7 +27,7 @@ function holdModel(): void {
 }
 
 async function holdProtocol(): Promise<void> {
-  const report = await run({ ...size, chaos: way ?? true })
+  const report = await run({ ...size, chaos: way === 'every' || way })
   console.log(describe(report))
   for (const violation of report.violations.slice(0, 10)) console.log(JSON.stringify(violation))
   hold('no violation, under faults', report.violations.length === 0)
@@ -39,11 +40,10 @@ async function holdFault(fault: string): Promise<void> {
 }
 
 console.log(`seed ${seed}`)
-if (only === undefined) {
-  await holdProtocol()
-  for (const fault of [...Object.keys(planted), 'no bypass']) await holdFault(fault)
-  holdModel()
-} else if (only === 'none') await holdProtocol()
-else await holdFault(only)
+if (only === 'all' || only === 'none') await holdProtocol()
+for (const fault of [...Object.keys(planted), 'no bypass']) {
+  if (only === 'all' || only === fault) await holdFault(fault)
+}
+if (only === 'all' || only === 'model') holdModel()
 if (failed.length > 0) console.log(`failed: ${failed.join('; ')}`)
 process.exit(failed.length === 0 ? 0 : 1)

@@ -2,6 +2,7 @@ import t from 'tap'
 import type { NewEntry } from '../../src/pipeline/kept.ts'
 import { createRedisStore, type RedisStore } from '../../src/store/redis/index.ts'
 import { startRedis } from '../redis.ts'
+import { eventually } from '../store/replicas.ts'
 
 const tags = ['agent:001', 'cache']
 const listed = { url: '/agents/001', group: 'agents', endpoint: '/agents/:agent_id', scope: 'everyone', tags }
@@ -39,6 +40,20 @@ t.test('Redis loses its memory: nobody serves what was before a write', async (t
     await Promise.all([client.flushall(), client.call('CLIENT', 'KILL', 'TYPE', 'pubsub')])
     const fence = await writer.fence(['agent:001'])
     t.not((await reader.look('key', tags)).kind, 'present', 'it is not served once the write may be forwarded')
+    await fence.lift([])
+  })
+
+  await t.test('so does a writer that was not there when they were lost', async (t) => {
+    await eventually(async () => {
+      await fill(reader).catch(() => {})
+      const look = await reader.look('key', tags)
+      return look.kind === 'present' && look.near
+    })
+    await Promise.all([client.flushall(), client.call('CLIENT', 'KILL', 'TYPE', 'pubsub')])
+    const newcomer = await open()
+    t.teardown(() => newcomer.close())
+    const fence = await newcomer.fence(['agent:001'])
+    t.not((await reader.look('key', tags)).kind, 'present')
     await fence.lift([])
   })
 

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { hash } from '@node-rs/bcrypt'
 import { stringify } from 'yaml'
 import { freePort } from '../redis.ts'
+import { ASK, type MemoryUse } from './memory-use.ts'
 
 /** Milliseconds: `delay` at most, before it acts and once more after, and `steady` always, before it acts. */
 export interface ToUpstream {
@@ -31,6 +32,7 @@ export interface Upstream {
 
 export interface Replica {
   readonly url: string
+  memory(): Promise<MemoryUse>
   /** SIGSTOP: its connections stay open, nothing is answered. */
   pause(): void
   resume(): void
@@ -90,6 +92,13 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   let child = await run()
   return {
     url: `http://127.0.0.1:${port}`,
+    memory: () => {
+      const told = new Promise<MemoryUse>((resolve) =>
+        child.once('message', (message) => resolve(message as MemoryUse)),
+      )
+      child.send(ASK)
+      return told
+    },
     pause: () => void child.kill('SIGSTOP'),
     resume: () => void child.kill('SIGCONT'),
     kill: () => ended(child),

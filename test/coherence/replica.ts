@@ -4,6 +4,7 @@ import { Writable } from 'node:stream'
 import type * as App from '../../src/app.ts'
 import type * as Settings from '../../src/config.ts'
 import { edgeModule } from './built.ts'
+import { tellMemory } from './memory-use.ts'
 import { isPlanted } from './planted.ts'
 
 const [file = '', fault = ''] = process.argv.slice(2)
@@ -16,6 +17,7 @@ if (!loaded.ok) throw new Error(loaded.faults.join('\n'))
 const silent = new Writable({ write: (_line, _encoding, done) => done() })
 const edge = await buildEdge(loaded.config, { logTo: silent })
 await edge.start()
+tellMemory()
 process.on('disconnect', () => process.exit())
 process.send?.('ready')
 

@@ -78,7 +78,7 @@ export function describe(report: Report): string {
   )
   const made = Object.entries(faults).map(([name, times]) => `${name} ${times}`)
   return [
-    `${operations} operations in ${seconds.toFixed(1)} s, ${writes} writes, ${unanswered} without an answer`,
+    `${operations} operations in ${seconds.toFixed(1)} s (${(operations / seconds).toFixed(0)} a second), ${writes} writes, ${unanswered} without an answer`,
     `${violations.length} violations (${kinds.join(', ')}), hit ratio ${ratio.toFixed(1)} %`,
     `faults: ${made.length === 0 ? 'none' : made.join(', ')}`,
   ].join('\n')

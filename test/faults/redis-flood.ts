@@ -1,7 +1,7 @@
 /** Many equal requests at once through two replicas, of which one may die meanwhile. */
 import { Agent, request } from 'undici'
 import { authorization } from '../coherence/processes.ts'
-import type { Stage } from './redis-faults.ts'
+import type { Stage } from './redis-stage.ts'
 
 export interface Flood {
   readonly answered: number

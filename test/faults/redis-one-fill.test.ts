@@ -1,12 +1,12 @@
 import t from 'tap'
 import { authorization } from '../coherence/processes.ts'
-import { type Stage, startStage } from './redis-faults.ts'
 import { flood } from './redis-flood.ts'
+import { type Stage, startStage } from './redis-stage.ts'
 
 let stage: Stage
 
 t.before(async () => {
-  stage = await startStage('3s')
+  stage = await startStage({ timeout: '3s' })
 })
 t.teardown(() => stage.close())
 

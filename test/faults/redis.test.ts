@@ -1,8 +1,10 @@
 import t from 'tap'
-import { course, type FaultName, faults, IN_FLIGHT, line, type Stage, startStage } from './redis-faults.ts'
+import { course, line } from './redis-course.ts'
+import { type FaultName, faults } from './redis-faults.ts'
+import { IN_FLIGHT, type SingleStage, startStage } from './redis-stage.ts'
 
 const seed = Date.now() % 1_000_000
-let stage: Stage
+let stage: SingleStage
 
 t.before(async () => {
   stage = await startStage()
@@ -11,7 +13,7 @@ t.teardown(() => stage.close())
 
 for (const name of Object.keys(faults) as FaultName[]) {
   t.test(`Redis ${name} under load: slower at most, and as before after it`, async (t) => {
-    const result = await course(stage, name, { rate: 60, time: 1500, seed })
+    const result = await course(stage, () => faults[name](stage, 1500), { rate: 60, time: 1500, seed })
     const { before, during, after, failures, most } = result
     t.comment(line(name, result))
     t.same(failures.slice(0, 3), [], `nothing fails (seed ${seed})`)

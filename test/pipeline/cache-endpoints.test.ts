@@ -173,3 +173,23 @@ t.test('a URL is explained', async (t) => {
   await write(ask('PUT /agents/restart'))
   t.match(await explain('/agents/001'), { next: { hit: false, reason: /write/ } })
 })
+
+t.test('what nothing can be kept under leaves no mark in the store', async (t) => {
+  const dropped: unknown[] = []
+  const store = createMemoryStore({ bytes: 1 << 20 })
+  const index = { ...store, drop: async (what: unknown) => void dropped.push(what) }
+  const operations = cacheOperations({ ...nothingKept, index })
+  for (const group of ['unknown', '__proto__', 'AGENTS', 'agents ', '']) {
+    const given = await operations.cacheClearGroup(ask('DELETE /cache/:group', { params: { group } }))
+    t.match(bodyOf(given), { error: 0, data: { all: [], groups: {} } })
+  }
+  await operations.cacheClear(ask('DELETE /cache', { query: { key: 'no-digest' } }))
+  t.strictSame(dropped, [])
+  await operations.cacheClearGroup(ask('DELETE /cache/:group', { params: { group: 'agents' } }))
+  const key = 'x'.repeat(43)
+  await operations.cacheClear(ask('DELETE /cache', { query: { key } }))
+  t.strictSame(dropped, [
+    { group: 'agents', soft: false },
+    { key, soft: false },
+  ])
+})

@@ -148,3 +148,31 @@ t.test('no Redis at the start: everything is a miss until it comes', async (t) =
   await later.restart()
   await eventually(async () => (await served(store)) === 'absent')
 })
+
+t.test(
+  'a fence that was refused, and left since something was sent after all, stands when Redis is back',
+  async (t) => {
+    const { store } = await replica(t, server, { onLostStore: 'refuse' })
+    await stalled(server, async () => {
+      const fence = await store.fence(['agent:009'])
+      t.equal(fence.state, 'refused')
+      fence.leave()
+    })
+    await eventually(async () => {
+      const look = await store.look('k9', ['agent:009'])
+      return look.kind !== 'away' && look.mark.fenced
+    })
+  },
+)
+
+t.test('a tag that is no text is raised all the same, and Redis is trusted on', async (t) => {
+  const [writer, reader] = [await replica(t, server), await replica(t, server)]
+  const fence = await writer.store.fence(['agent:\ud800'])
+  t.equal(fence.state, 'standing')
+  await fence.lift(['agent:\udfff\u0000'])
+  await fill(writer.store, 'kept')
+  for (const { store, events } of [writer, reader]) {
+    t.equal(await served(store), 'kept')
+    t.notOk(events.includes('lost'))
+  }
+})

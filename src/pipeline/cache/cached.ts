@@ -1,7 +1,8 @@
 /** The stage around reads: what is kept and right is the answer; else the nodes are asked, once for all who want it. */
 import type { AnswerStore, KeptAnswer, Look } from '../kept.ts'
 import type { Answer, Ask, CacheStatus, Stage } from '../ports.ts'
-import { createFills, type FillPorts, type Fills, type Request, toAnswer } from './fill.ts'
+import type { FillPorts, Request } from './fetch.ts'
+import { createFills, type Fills, toAnswer } from './fill.ts'
 import type { HotKeys } from './hot.ts'
 import { isNodeFailure, isTransient } from './outcome.ts'
 import type { Prepare } from './prepare.ts'

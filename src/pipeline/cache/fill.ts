@@ -2,46 +2,12 @@
  * Getting an answer that is not there: one call for all who want the same, in the process by flights, over all replicas
  * by a claim. What may be joined and what may be kept follows `promises.md` (protocol, steps 2, 4 and 5).
  */
-import type { CacheGroup } from '../../catalogue/endpoint.ts'
-import type { AnswerStore, KeptAnswer, Look, Mark } from '../kept.ts'
-import type { Answer, Ask, CacheStatus, Handle } from '../ports.ts'
-import type { CopiedData } from './copied.ts'
+import type { KeptAnswer, Look } from '../kept.ts'
+import type { Answer, CacheStatus, Handle } from '../ports.ts'
 import { type Failures, failures } from './failures.ts'
+import { type Filled, type FillPorts, fetch, kept, nothingToKeep, type Request } from './fetch.ts'
 import { Flights, type Shared } from './flights.ts'
-import { etagOf, isNodeFailure, isStorable, isTransient, type Whole } from './outcome.ts'
-import type { Prepared } from './prepare.ts'
-
-/** Milliseconds: fresh, and after that served while it is fetched anew, or when nodes fail. */
-export interface Durations {
-  readonly keepFor: number
-  readonly staleWhileRevalidate: number
-  readonly staleIfError: number
-}
-
-export interface FillPorts {
-  readonly store: AnswerStore
-  /** By group, and by the route template where one endpoint has a pace of its own. */
-  readonly durationsOf: (group: CacheGroup, endpoint: string) => Durations
-  readonly copied: CopiedData
-  /** Milliseconds after which a holder on another replica that gave no sign counts as dead. */
-  readonly patience: (ask: Ask) => number
-  readonly clock: () => number
-}
-
-/** `kept`: it may be kept; `stored`: this call kept it. */
-export interface Filled {
-  readonly answer: Answer
-  readonly kept?: KeptAnswer
-  readonly stored?: true
-  readonly collapsed?: true
-}
-
-export interface Request {
-  readonly ask: Ask
-  readonly prepared: Prepared
-  /** What the store said when the request came. */
-  readonly look: Look
-}
+import { isNodeFailure, isTransient, type Whole } from './outcome.ts'
 
 export interface Fills {
   /** Joins any flight of the same mark. */
@@ -56,7 +22,6 @@ export interface Fills {
 
 /** A holder elsewhere may fail, and the next, and the next; then everyone asks for themselves. */
 const ROUNDS = 3
-
 export function createFills(ports: FillPorts, next: Handle): Fills {
   const flights = new Flights<Filled>()
   const work = (request: Request, run: (request: Request) => Promise<Filled>, lasting: boolean) => ({
@@ -77,7 +42,8 @@ export function createFills(ports: FillPorts, next: Handle): Fills {
       await flights.background(idOf(limited, 'of its mark'), fill(limited))
     },
     live: async (request, keep) => {
-      const run = async (own: Request) => fetch(ports, next, own, keep ? await lookFor(ports, own) : own.look)
+      const run = async (own: Request) =>
+        kept(await fetch(ports, next, own, keep ? await lookFor(ports, own) : own.look))
       return told(await flights.next(idOf(request, 'live'), request.ask.signal, work(request, run, keep)))
     },
   }
@@ -98,7 +64,7 @@ function told({ value, joined }: Shared<Filled>): Filled {
   return joined ? { ...value, collapsed: true } : value
 }
 
-function lookFor({ store }: FillPorts, { prepared }: Request): Promise<Look> {
+function lookFor({ store }: FillPorts, { prepared }: Request): Look | Promise<Look> {
   return store.look(prepared.key, prepared.tags)
 }
 
@@ -121,16 +87,21 @@ async function fillOnce(ports: FillPorts, next: Handle, request: Request): Promi
     look = await lookFor(ports, request)
     const found = usable(look, seen)
     if (claim.held) {
+      let keeping = nothingToKeep
       try {
-        return found ?? (await fetch(ports, next, request, look))
+        if (found !== undefined) return found
+        const fetched = await fetch(ports, next, request, look)
+        keeping = fetched.keeping
+        return await kept(fetched)
       } finally {
-        await claim.release()
+        // Those who wait for the claim look for what was kept.
+        void keeping.then(() => claim.release())
       }
     }
     if (found !== undefined) return found
     await orAborted(claim.settled, ask.signal)
   }
-  return fetch(ports, next, request, await lookFor(ports, request))
+  return kept(await fetch(ports, next, request, await lookFor(ports, request)))
 }
 
 /** What another replica has kept meanwhile. Of the same data, and newer than what was seen. */
@@ -144,33 +115,6 @@ function usable(look: Look, seen?: KeptAnswer): Filled | undefined {
 /** What was kept, as it was answered. */
 function asAnswer({ status, bytes, clusterStatus }: KeptAnswer): Whole {
   return { kind: 'json', status, bytes, ...(clusterStatus !== undefined && { clusterStatus }) }
-}
-
-/** The mark that an answer may be kept under, read before the nodes are asked; none while a write is under way. */
-function openMark(look: Look): Mark | undefined {
-  return look.kind === 'away' || look.mark.fenced ? undefined : look.mark
-}
-
-/** Asks the nodes. The answer is kept as of `look`, which came before; the store compares when it is read. */
-async function fetch(ports: FillPorts, next: Handle, request: Request, look: Look): Promise<Filled> {
-  const { plan, key, tags, listed } = request.prepared
-  const ask = anew(request.ask, plan, request.look)
-  const began = ports.clock()
-  const masterOnly = plan.copied && ports.copied.changed(tags, look)
-  const answer = await next(masterOnly ? { ...ask, masterOnly } : ask)
-  const mark = openMark(look)
-  if (mark === undefined || !isStorable(answer)) return { answer }
-  const { status, bytes, clusterStatus, oldest: older = 0 } = answer
-  const cost = ports.clock() - began
-  const times = { ...ports.durationsOf(plan.group, ask.endpoint.path), cost }
-  const entry = { status, bytes, etag: etagOf(bytes), ...times, ...(clusterStatus !== undefined && { clusterStatus }) }
-  await ports.store.keep({ key, tags, mark, answer: entry, older, listed })
-  return { answer, kept: { ...entry, age: cost + older }, stored: true }
-}
-
-/** Parts that are no younger than the whole that is to be replaced would give the same again. */
-function anew(ask: Ask, { joined }: Prepared['plan'], look: Look): Ask {
-  return joined && look.kind === 'present' ? { ...ask, youngerThan: look.answer.age } : ask
 }
 
 /** What the caller hears of it. */

@@ -3,13 +3,13 @@ import type { AnswerStore } from '../kept.ts'
 import type { Ask, Stage } from '../ports.ts'
 import { cached } from './cached.ts'
 import { copiedData } from './copied.ts'
-import type { FillPorts } from './fill.ts'
+import type { FillPorts } from './fetch.ts'
 import { type HotOptions, hotKeys } from './hot.ts'
 import { invalidate } from './invalidate.ts'
 import type { KeySettings } from './key.ts'
 import { createPrepare, type Prepare } from './prepare.ts'
 
-export type { Durations } from './fill.ts'
+export type { Durations } from './fetch.ts'
 
 export interface CacheOptions {
   readonly store: AnswerStore

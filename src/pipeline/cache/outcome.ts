@@ -23,12 +23,13 @@ const OUTCOME_UNKNOWN: ReadonlySet<number> = new Set([923, 925, 926, 928, 933, 9
 
 /** Nodes write the envelope compact and `error` first, so most answers need not be parsed to be known as good. */
 const GOOD = Buffer.from('{"error":0,"data":')
+const ERROR = '"error"'
 const PARTIAL = '"failed_nodes"'
 
-/** May the answer be kept? Whole, without an error, from all nodes that were asked, nothing of it stale. */
+/** May the answer be kept? Whole, without an error, from all nodes that were asked, nothing of it stale, to nobody in particular. */
 export function isStorable(answer: Answer): answer is Whole {
   if (answer.kind !== 'json' || answer.status !== 200 || answer.headers !== undefined) return false
-  if (answer.partial) return false
+  if (answer.partial || answer.personal) return false
   return errorOf(answer) === 0 && !answer.bytes.includes(PARTIAL)
 }
 
@@ -71,7 +72,8 @@ export function etagOf(bytes: Buffer): string {
 
 function errorOf(answer: Answer): number | undefined {
   if (answer.kind !== 'json') return undefined
-  if (answer.bytes.subarray(0, GOOD.length).equals(GOOD)) return 0
+  // Of a name that comes twice, clients take the last.
+  if (answer.bytes.subarray(0, GOOD.length).equals(GOOD) && !answer.bytes.includes(ERROR, GOOD.length)) return 0
   const { error } = parse(answer.bytes) as { readonly error?: unknown }
   return Number.isSafeInteger(Number(error)) ? Number(error) : undefined
 }

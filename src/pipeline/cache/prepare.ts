@@ -3,7 +3,7 @@ import type { Tag } from '../../catalogue/endpoint.ts'
 import { namesSecret } from '../../catalogue/secret.ts'
 import type { Listed } from '../kept.ts'
 import type { Ask } from '../ports.ts'
-import type { FillPorts } from './fill.ts'
+import type { FillPorts } from './fetch.ts'
 import { canonical, type KeySettings, keyOf, keyText, urlOf } from './key.ts'
 import { type Plan, planOf } from './plan.ts'
 

@@ -2,11 +2,13 @@
  * The `/cache` endpoints over whatever keeps answers. Shapes are the seed's; the store's client is named
  * `redisClient` on the wire, as the real API does.
  */
+import { catalogue } from '../../catalogue/index.ts'
 import { collect } from '../../collection/collect.ts'
 import { CollectionError } from '../../collection/error.ts'
 import { readRequest } from '../../collection/request.ts'
 import type { ArraySource } from '../../collection/source.ts'
 import { type ExplainPorts, explain } from '../cache/explain.ts'
+import { planOf } from '../cache/plan.ts'
 import type { AnswerIndex, IndexRow } from '../kept.ts'
 import type { Answer, Ask, Caller, Handle } from '../ports.ts'
 
@@ -34,6 +36,11 @@ export const nothingKept: KeptAnswers = {
 
 type CacheOperation = 'cacheIndex' | 'cacheClear' | 'cacheClearGroup' | 'cacheConfig' | 'cacheExplain'
 
+const plans = catalogue.map(planOf)
+const groups: ReadonlySet<string> = new Set(plans.flatMap((plan) => (typeof plan === 'string' ? [] : [plan.group])))
+/** As `keyOf` makes them. */
+const KEY = /^[A-Za-z0-9_-]{43}$/
+
 const entries: ArraySource = {
   engine: 'array',
   order: '+url',
@@ -43,13 +50,19 @@ const entries: ArraySource = {
 }
 
 export function cacheOperations(kept: KeptAnswers): Readonly<Record<CacheOperation, Handle>> {
+  // Whatever is dropped leaves a mark in the store that stays: what nothing can be kept under leaves none.
+  const drop: AnswerIndex['drop'] = async (what) => {
+    const { key, group } = what
+    if ((key === undefined || KEY.test(key)) && (group === undefined || groups.has(group))) await kept.index.drop(what)
+  }
+  const index = { ...kept.index, drop }
   return {
     cacheIndex: async ({ query }) => {
       const rows = await kept.index.rows()
       return query.details === 'true' ? detailed(rows, query) : json(indexOf(rows))
     },
-    cacheClear: ({ query }) => clear(kept.index, query, query.key === undefined ? {} : { key: query.key }),
-    cacheClearGroup: ({ query, params }) => clear(kept.index, query, { group: params.group ?? '' }),
+    cacheClear: ({ query }) => clear(index, query, query.key === undefined ? {} : { key: query.key }),
+    cacheClearGroup: ({ query, params }) => clear(index, query, { group: params.group ?? '' }),
     cacheConfig: async () =>
       json({
         debug: false,

@@ -20,6 +20,7 @@ export class Ledger {
   readonly #began: number
   readonly #nodes = new Map<string, Entry>()
   #oldest: number
+  #personal = false
 
   /** `nodes`: in the order in which they are told of; others come behind them. */
   constructor(nodes: readonly string[], began: number) {
@@ -34,6 +35,7 @@ export class Ledger {
     if (part.hit) entry.hits += 1
     else entry.rtt = performance.now() - this.#began
     if (part.stale !== undefined) entry.stale = part.stale
+    if (part.personal) this.#personal = true
     this.#oldest = Math.min(this.#oldest, part.asOf)
   }
 
@@ -67,8 +69,9 @@ export class Ledger {
     return this.faults.map(({ node, fault: { code, message } }) => ({ node, error: { code, message } }))
   }
 
-  /** Nodes are missing, or stood in with the last that was heard of them. */
+  /** Nodes are missing, or stood in with the last that was heard of them, or spoke to this caller alone. */
   get partial(): boolean {
+    if (this.#personal) return true
     return [...this.#nodes.values()].some(({ faults, stale }) => faults.length > 0 || stale !== undefined)
   }
 

@@ -10,6 +10,8 @@ export interface Good {
   /** It was kept; `stale`: and is no more than the last that was heard of the node. */
   readonly hit: boolean
   readonly stale?: string
+  /** It speaks to one caller alone. */
+  readonly personal?: true
   /** The moment (performance.now) from which it is. */
   readonly asOf: number
 }
@@ -52,11 +54,18 @@ function partOf(answer: Answer): Part {
     const { error, message = '' } = contentsOf(answer)
     if (error !== 0) return { ok: false, fault: { code: error, message, word: errorWord(error), answered: answer } }
   }
-  const { kept, bytes } = answer
+  const { kept, bytes, personal } = answer
   const hit = kept?.status.hit === true
   const age = kept?.answer.age ?? 0
   const stale = isStale(answer) ? (kept?.status.detail ?? 'stale') : undefined
-  return { ok: true, bytes, hit, asOf: performance.now() - age, ...(stale !== undefined && { stale }) }
+  return {
+    ok: true,
+    bytes,
+    hit,
+    asOf: performance.now() - age,
+    ...(stale !== undefined && { stale }),
+    ...(personal && { personal }),
+  }
 }
 
 /** `stale-if-error` may stand over what is fresh still: newer was wanted. */

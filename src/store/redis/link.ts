@@ -6,13 +6,23 @@ import type { Script } from './scripts.ts'
 export type Reply<Value> = { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly fault: string }
 
 const LATE: Reply<never> = { ok: false, fault: 'late' }
-const AWAY: Reply<never> = { ok: false, fault: 'not connected' }
 
 export class Link {
   readonly client: Client
+  #fault = 'not connected'
 
   constructor(client: Client) {
     this.client = client
+    // The two kinds of client share this event, but not the type of `on`.
+    const events: NodeJS.EventEmitter = client
+    events.on('error', (error: Error) => {
+      this.#fault = error.message
+    })
+  }
+
+  /** Why there is no connection, as far as it is known. */
+  get fault(): string {
+    return this.#fault
   }
 
   get ready(): boolean {
@@ -36,7 +46,7 @@ export class Link {
 
   /** Runs a step; fails at once when there is no connection, and after `time` milliseconds in any case. */
   step<Value>(time: number, run: (client: Redis) => Promise<Value>): Promise<Reply<Value>> {
-    if (!this.ready) return Promise.resolve(AWAY)
+    if (!this.ready) return Promise.resolve({ ok: false, fault: this.#fault })
     // Cluster and Redis have the same commands; the union of their overloads is beyond the compiler.
     return within(time, run(this.client as Redis))
   }

@@ -28,7 +28,7 @@ export interface RedisStoreOptions {
   readonly onLostStore?: 'delay' | 'refuse'
   readonly times?: Partial<Times>
   readonly elapsed?: () => number
-  readonly onEvent?: (event: StoreEvent) => void
+  readonly onEvent?: OnEvent
 }
 
 /** Milliseconds. */
@@ -64,6 +64,9 @@ export const defaultTimes: Times = {
  * `replayed`: raises that could not be written were written.
  */
 export type StoreEvent = 'late' | 'lost' | 'returned' | 'garbage' | 'full' | 'forgot' | 'alone' | 'unheard' | 'replayed'
+
+/** `reason`: why Redis counts as away, in its own words or those of the connection. */
+export type OnEvent = (event: StoreEvent, reason?: string) => void
 
 /** Names in Redis. */
 export const names = {

@@ -1,27 +1,23 @@
 /**
- * The life sign of this replica, and what it learns by it: is Redis there, may it be trusted, may near copies be. A
- * heartbeat is a script that writes, so that whatever keeps raises from being written keeps leases from being renewed.
+ * The life sign of this replica, and what it learns by it: is Redis there, and may near copies be trusted. A heartbeat
+ * is a script that writes, so that whatever keeps raises from being written keeps leases from being renewed.
  */
 import { randomUUID } from 'node:crypto'
 import type { Link, Reply } from './link.ts'
-import { names, type StoreEvent, type Times } from './options.ts'
+import { names } from './options.ts'
 import { beat } from './scripts.ts'
+import { Trust, type TrustOptions } from './trust.ts'
 
 /** A step that failed and a heartbeat that failed after it: Redis is away. A lost connection needs no second witness. */
 const FAILURES = 2
 /** Heartbeats on their way; those that came back late are worth nothing. */
 const OUTSTANDING = 16
 
-export interface PulseOptions {
+export interface PulseOptions extends TrustOptions {
   readonly link: Link
   readonly replica: string
-  readonly times: Times
-  readonly elapsed: () => number
-  readonly onEvent: (event: StoreEvent) => void
   /** Runs when Redis is there again, before it is trusted; false: not yet. */
   readonly restore: () => Promise<boolean>
-  /** The store lost its memory: so must this process, as far as it came from there. */
-  readonly onLostMemory: () => void
   /** Heartbeats arrive, but none came back for a while. */
   readonly onSilence: () => void
 }
@@ -29,14 +25,11 @@ export interface PulseOptions {
 export class Pulse {
   readonly #options: PulseOptions
   readonly #sent = new Map<string, number>()
+  readonly #trust: Trust
   #timer: NodeJS.Timeout | undefined
-  #up = false
   #closed = false
   #failures = 0
-  #lostAt: number | undefined
-  #trustedFrom = 0
-  #generation: string | undefined
-  #changedAt = Number.NEGATIVE_INFINITY
+  #fault: string | undefined
   #leasedUntil = Number.NEGATIVE_INFINITY
   /** When a heartbeat last came back, and when the silence since was last complained of. */
   #heardAt: number
@@ -45,43 +38,29 @@ export class Pulse {
 
   constructor(options: PulseOptions) {
     this.#options = options
+    this.#trust = new Trust(options)
     this.#heardAt = options.elapsed()
     this.#silenceAt = this.#heardAt
   }
 
   /** Redis answers, and every replica that was cut off with this one had time to say what it wrote. */
   get trusted(): boolean {
-    return this.#up && this.#options.link.ready && this.#options.elapsed() >= this.#trustedFrom
+    return this.#trust.up && this.#options.link.ready && this.#trust.settled(this.#options.elapsed())
   }
 
   /** Near copies may be served without asking. */
   leased(now = this.#options.elapsed()): boolean {
-    return now < this.#leasedUntil && now >= this.#trustedFrom
+    return now < this.#leasedUntil && this.#trust.settled(now)
   }
 
-  /**
-   * Any reply names the generation; false when it is another one than before. Fences and registrations went with the
-   * old one: until every replica has set its own again, at its next heartbeat, nothing is served and nothing kept.
-   */
+  /** Any reply names the generation; false when it is another one than before. */
   saw(generation: string): boolean {
-    const { elapsed, times, onLostMemory } = this.#options
-    const changed = this.#generation !== undefined && this.#generation !== generation
-    this.#generation = generation
-    if (!changed) return true
-    this.#changedAt = elapsed()
-    this.#trustedFrom = Math.max(this.#trustedFrom, this.#changedAt + times.lease)
-    onLostMemory()
-    return false
-  }
-
-  /** Milliseconds until near copies have run out whose registrations were lost with the last generation. */
-  get unregistered(): number {
-    return Math.max(0, this.#changedAt + this.#options.times.lease - this.#options.elapsed())
+    return this.#trust.saw(generation)
   }
 
   /** When Redis was found to be away; undefined: it is there. */
   get lostAt(): number | undefined {
-    return this.#lostAt
+    return this.#trust.lostAt
   }
 
   /** The first heartbeats; resolves when Redis is there, or after `slow` milliseconds without it. */
@@ -91,7 +70,7 @@ export class Pulse {
     while (!this.#closed && !(await this.#once()) && elapsed() < until) {
       await new Promise((resolve) => setTimeout(resolve, 10))
     }
-    if (!this.#up) this.#lose()
+    if (!this.#trust.up) this.#trust.lose(this.#fault)
     this.#next()
   }
 
@@ -102,8 +81,8 @@ export class Pulse {
   heard(reply: Reply<unknown>): void {
     if (reply.ok) this.#failures = 0
     else if (reply.fault === 'late') this.#options.onEvent('late')
-    if (reply.ok || !this.#up) return
-    if (!this.#options.link.ready) this.#lose()
+    if (reply.ok || !this.#trust.up) return
+    if (!this.#options.link.ready) this.#trust.lose(this.#options.link.fault)
     else if (this.#failures === 0) this.#doubt()
   }
 
@@ -119,14 +98,14 @@ export class Pulse {
     this.#heardAt = this.#options.elapsed()
     if (silent) this.beat()
     // Sent into an outage: what others wrote meanwhile may not be written down yet, so it gives no lease.
-    if (sent === undefined || this.#lostAt !== undefined) return
+    if (sent === undefined || this.lostAt !== undefined) return
     this.#leasedUntil = Math.max(this.#leasedUntil, sent + this.#options.times.lease)
     for (const [older, at] of this.#sent) if (at <= sent) this.#sent.delete(older)
   }
 
   /** Something that must be written could not be: nothing is trusted until `restore` has written it. */
   distrust(): void {
-    this.#lose()
+    this.#trust.lose()
   }
 
   /** Signs off, so that no writer waits for this replica. */
@@ -141,7 +120,8 @@ export class Pulse {
   #next(): void {
     if (this.#closed) return
     const { times } = this.#options
-    this.#timer = setTimeout(() => void this.#once().then(() => this.#next()), this.#up ? times.heartbeat : times.probe)
+    const pause = this.#trust.up ? times.heartbeat : times.probe
+    this.#timer = setTimeout(() => void this.#once().then(() => this.#next()), pause)
     this.#timer.unref()
   }
 
@@ -154,17 +134,19 @@ export class Pulse {
   }
 
   async #beat(): Promise<boolean> {
-    const { times, link, elapsed, onSilence } = this.#options
+    const { times, link, elapsed, onSilence, restore } = this.#options
     const reply = await this.#send(this.#silent ? 0 : times.lease)
     if (this.#closed) return false
     if (!reply.ok) {
-      if (this.#up && (this.#failures >= FAILURES - 1 || !link.ready)) this.#lose()
-      else if (this.#up) this.#doubt()
+      this.#fault = reply.fault
+      if (!this.#trust.up) return false
+      if (this.#failures >= FAILURES - 1 || !link.ready) this.#trust.lose(reply.fault)
+      else this.#doubt()
       return false
     }
     this.#failures = 0
     this.saw(reply.value[0])
-    if (!this.#up) await this.#return()
+    if (!this.#trust.up) await this.#trust.regain(restore)
     else if (this.#silent && elapsed() - this.#silenceAt > times.stuck) {
       this.#silenceAt = elapsed()
       onSilence()
@@ -190,27 +172,5 @@ export class Pulse {
     if (lease > 0) this.#sent.set(nonce, elapsed())
     for (const oldest of this.#sent.keys()) if (this.#sent.size > OUTSTANDING) this.#sent.delete(oldest)
     return link.run(beat, [names.coherence], [randomUUID(), names.to(replica), replica, lease, nonce], times.command)
-  }
-
-  #lose(): void {
-    if (this.#lostAt === undefined) this.#options.onEvent('lost')
-    this.#up = false
-    this.#lostAt ??= this.#options.elapsed()
-  }
-
-  /**
-   * Others may have acknowledged writes that they could not write down: they get one lease to do so. Whoever never
-   * missed Redis since its start has nothing to wait for.
-   */
-  async #return(): Promise<void> {
-    const { elapsed, times, onEvent, restore } = this.#options
-    if (!(await restore())) return
-    if (this.#lostAt !== undefined) {
-      this.#trustedFrom = elapsed() + times.lease
-      onEvent('returned')
-    }
-    this.#up = true
-    this.#failures = 0
-    this.#lostAt = undefined
   }
 }

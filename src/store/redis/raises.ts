@@ -69,7 +69,7 @@ export class Raises {
       // It may have arrived although no reply did.
       this.#fences.delete(id)
       this.#owe([], [[id, tags]])
-      return { state: 'refused', lift: async () => {}, leave: () => {} }
+      return { state: 'refused', lift: async () => {}, leave: () => this.#leaveUntold(id, tags) }
     }
     if (!told) onEvent('alone')
     return {
@@ -118,6 +118,13 @@ export class Raises {
     void this.#write({ raise: [], fence: standing.tags, id, lease: times.fenceLease }, times.slow)
   }
 
+  /** What was sent nevertheless, with an outcome that nobody knows, is fenced when Redis is back. */
+  #leaveUntold(id: string, tags: readonly Tag[]): void {
+    const { elapsed, times } = this.#options
+    this.#fences.set(id, { tags, until: elapsed() + times.fenceLease })
+    this.#pulse().distrust()
+  }
+
   #owe(raise: readonly Tag[], lifts: readonly (readonly [string, readonly Tag[]])[] = []): void {
     this.#debts.add(raise, lifts)
     this.#pulse().distrust()
@@ -136,7 +143,9 @@ export class Raises {
       const reply = await this.#write(wanted, Math.max(times.command, Math.min(times.slow, deadline - elapsed())))
       if (reply.ok) {
         if (wanted.raise.length === 0) return true
-        const [generation, sequence, ...left] = reply.value
+        const [generation, sequence, remembered, ...left] = reply.value
+        // Registrations are lost with the memory of Redis, but not at once the near copies of those who had them.
+        const unregistered = elapsed() + (times.lease - Number(remembered)) * DRIFT
         const others = new Map<string, number>()
         for (let at = 0; at < left.length; at += 2) others.set(String(left[at]), Number(left[at + 1]) * DRIFT)
         others.delete(replica)
@@ -145,8 +154,8 @@ export class Raises {
           others,
         )
         if (!heard) onEvent('unheard')
-        // A flush takes registrations, but not at once the near copies of those who were registered.
-        await new Promise((resolve) => setTimeout(resolve, this.#pulse().unregistered * DRIFT))
+        const wait = unregistered - elapsed()
+        if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait))
         return true
       }
       const left = deadline - elapsed()
@@ -159,7 +168,8 @@ export class Raises {
     const { link, knowledge, replica } = this.#options
     knowledge.raised(wanted.raise)
     const whole = { fence: [], lift: [], id: '', lease: 0, soft: false, ...wanted }
-    const args = [randomUUID(), names.raised, replica, JSON.stringify(whole)]
+    // Half a character, which a node may name, is no text to Redis: it would refuse the raise for ever.
+    const args = [randomUUID(), names.raised, replica, JSON.stringify(whole, wellFormed)]
     const reply = await link.run<(string | number)[]>(raise, [names.coherence], args, time)
     // Looks that Redis answered before the raise may have taught what was before it.
     knowledge.raised(wanted.raise)
@@ -177,4 +187,8 @@ export class Raises {
       }
     }
   }
+}
+
+function wellFormed(_: string, value: unknown): unknown {
+  return typeof value === 'string' ? Buffer.from(value).toString() : value
 }

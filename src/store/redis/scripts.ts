@@ -3,7 +3,8 @@
  * and the generation are fields of ONE hash without time to live: whatever takes a part of it (a flush, an eviction)
  * takes all, the generation too, so that nothing that was kept before can be mistaken for valid. Needs Redis 7.
  *
- * Fields: `g` random part of the generation · `q` sequence of raises · `r` replicas · `t:<tag>` epoch · `f:<tag>` fences.
+ * Fields: `g` random part of the generation · `b` replication id and since when · `q` sequence of raises · `r` replicas ·
+ * `t:<tag>` epoch · `f:<tag>` fences.
  */
 import { createHash } from 'node:crypto'
 
@@ -35,6 +36,17 @@ local function generation(own)
   end
   local id = string.match(redis.call('INFO', 'replication'), 'master_replid:(%w+)')
   return own .. '.' .. (id or 'unknown')
+end`
+
+/** Milliseconds since this generation was first seen; a clock that went back begins anew. Registrations are no older. */
+const memory = `
+local function remembered(current, born)
+  local id = string.match(current, '%w+$')
+  local whose, since = string.match(born or '', '^(%w+) (%d+)$')
+  since = tonumber(since)
+  if whose == id and since <= now then return now - since end
+  redis.call('HSET', KEYS[1], 'b', id .. ' ' .. string.format('%.0f', now))
+  return 0
 end`
 
 /** Texts of `name=until;`, until in server milliseconds. */
@@ -71,15 +83,19 @@ return out`,
 
 /**
  * KEYS: hash. ARGV: fresh generation, channel, who, JSON of {raise, fence, lift, id, lease, soft}.
- * Gives generation, sequence, then each other registered replica and the milliseconds until its registration runs out.
+ * Gives generation, sequence, milliseconds for which this generation remembers, then each other registered replica and
+ * the milliseconds until its registration runs out.
  */
 export const raise = script(
   now,
   generation,
+  memory,
   leases,
   `
 local want = cjson.decode(ARGV[4])
-local current = generation(redis.call('HGET', KEYS[1], 'g'))
+local known = redis.call('HMGET', KEYS[1], 'g', 'b')
+local current = generation(known[1])
+local age = remembered(current, known[2])
 for _, tag in ipairs(want.raise) do
   local writes, soft = string.match(redis.call('HGET', KEYS[1], 't:' .. tag) or '', '^(%d+)~(%d+)$')
   writes, soft = tonumber(writes or '0'), tonumber(soft or '0')
@@ -98,7 +114,7 @@ if #want.raise > 0 then
   sequence = redis.call('HINCRBY', KEYS[1], 'q', 1)
   redis.call('PUBLISH', ARGV[2], cjson.encode({g = current, q = tostring(sequence), w = ARGV[3], tags = want.raise}))
 end
-local out = {current, tostring(sequence)}
+local out = {current, tostring(sequence), age}
 for name, till in string.gmatch(redis.call('HGET', KEYS[1], 'r') or '', '([^=;]+)=(%d+);') do
   if name ~= ARGV[3] and tonumber(till) > now then
     out[#out + 1] = name
@@ -112,10 +128,12 @@ return out`,
 export const beat = script(
   now,
   generation,
+  memory,
   leases,
   `
-local got = redis.call('HMGET', KEYS[1], 'g', 'q', 'r')
+local got = redis.call('HMGET', KEYS[1], 'g', 'q', 'r', 'b')
 local current = generation(got[1])
+remembered(current, got[4])
 local others = standing(got[3], ARGV[3], now)
 local lease = tonumber(ARGV[4])
 if lease > 0 then others = others .. ARGV[3] .. '=' .. string.format('%.0f', now + lease) .. ';' end

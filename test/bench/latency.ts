@@ -1,0 +1,68 @@
+/**
+ * Latency at half the greatest rate: both servers are asked at the same steady rate, half of what the slower one gave,
+ * and answers that a stall held up count from when they should have been asked (autocannon's correction).
+ */
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import type { Size } from './bodies.ts'
+import type { Case } from './cases.ts'
+import { CONNECTIONS, pinned } from './load.ts'
+import type { Medians } from './report.ts'
+
+/** What `--only` is to match for it. */
+export const LATENCY = 'latency at half the rate'
+const SERVERS = ['node:http', 'edge, Basic', 'edge, Bearer'] as const
+/** Milliseconds over node:http. */
+const MOST = 3
+/** The generator is a program of one core too, and beyond that its own waiting would be measured. */
+const GREATEST_RATE = 8000
+
+interface Latency {
+  readonly p50: number
+  readonly p99: number
+  readonly rate: number
+}
+
+export async function latencies(
+  cases: readonly Case[],
+  medians: Medians,
+  { seconds, columns }: { readonly seconds: number; readonly columns: readonly Size[] },
+  say: (text: string) => void,
+): Promise<void> {
+  say(`\n${LATENCY}, ms (median · p99), asked by autocannon`)
+  for (const column of columns) {
+    const asked = SERVERS.flatMap((row) => cases.find((each) => each.row === row && each.column === column) ?? [])
+    const slowest = Math.min(...asked.map(({ row }) => medians.get(row)?.get(column)?.rate ?? 0))
+    const rate = Math.min(GREATEST_RATE, Math.floor(slowest / 2))
+    if (asked.length < 2 || rate < 1) continue
+    let least: number | undefined
+    for (const each of asked) {
+      try {
+        await latencyOf(each, rate, 1)
+        const found = await latencyOf(each, rate, seconds)
+        least ??= found.p99
+        const over = found.p99 - least
+        const verdict =
+          each.row === 'node:http' ? '' : over <= MOST ? ` reached (≤ ${MOST} over)` : ` missed (≤ ${MOST} over)`
+        say(`  ${each.row}, ${column}, ${Math.round(found.rate)}/s of ${rate}: ${found.p50} · ${found.p99}${verdict}`)
+      } catch (fault) {
+        say(`  ${each.row}, ${column}: left out, ${fault instanceof Error ? fault.message : String(fault)}`)
+      }
+    }
+  }
+}
+
+async function latencyOf({ server, path, headers }: Case, rate: number, seconds: number): Promise<Latency> {
+  const named = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}=${value}`])
+  const settings = ['-j', '-c', String(CONNECTIONS), '-R', String(rate), '-d', String(seconds)]
+  const [file = '', ...args] = pinned(1, ['npx', 'autocannon', ...settings, ...named, server.url + path])
+  const { stdout } = await promisify(execFile)(file, args, { maxBuffer: 1 << 24 })
+  const { latency, requests, non2xx, errors } = JSON.parse(stdout) as {
+    latency: { p50: number; p99: number }
+    requests: { average: number }
+    non2xx: number
+    errors: number
+  }
+  if (non2xx + errors > 0) throw new Error(`${non2xx + errors} bad answers`)
+  return { p50: latency.p50, p99: latency.p99, rate: requests.average }
+}

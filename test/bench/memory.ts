@@ -1,0 +1,105 @@
+/**
+ * What the near copy costs: the memory of a process that holds 100,000 entries of 2 kB, over what it held before, filled
+ * by its own answers and, in a process that comes later, from Redis. Prints both, and the goal.
+ */
+import { fork } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { createRedisStore } from '../../src/store/redis/index.ts'
+import { startRedis } from '../redis.ts'
+
+const ENTRIES = 100_000
+const BYTES = 2048
+const AGENTS = 1000
+const MiB = 1 << 20
+/** Times their bytes, and beside that. */
+const MOST = 1.5 * ENTRIES * BYTES + 120e6
+const AT_ONCE = 50
+
+type Way = 'filled here' | 'read from Redis'
+
+interface Told {
+  readonly way: Way
+  readonly resident: number
+  readonly used: number
+  /** Entries that need no round trip. */
+  readonly near: number
+}
+
+/** Every one as the cache stage makes it: a digest for a key, tags that some or all of them share. */
+function entry(at: number) {
+  const url = `/syscollector/${at % AGENTS}/packages?offset=${at}`
+  const tags = ['cache', 'cache:syscollector', `agent:${at % AGENTS}`]
+  return { key: `bench-${at}-${'k'.repeat(32)}`, url, tags }
+}
+
+async function hold(way: Way, url: string): Promise<Told> {
+  // Nothing is dropped for want of room or of time: what is measured is all of them.
+  const times = { command: 5000, slow: 10_000, stuck: 15_000, lease: 20_000 }
+  const store = await createRedisStore({ redis: { url }, nearBytes: 4 * ENTRIES * BYTES, times })
+  const before = memory()
+  for (let from = 0; from < ENTRIES; from += AT_ONCE)
+    await Promise.all(Array.from({ length: AT_ONCE }, (_, at) => (way === 'filled here' ? fill : read)(from + at)))
+  // What is on its way out has gone.
+  await new Promise((resolve) => setTimeout(resolve, 1000))
+  const after = memory()
+  let near = 0
+  for (let at = 0; at < ENTRIES; at++) {
+    const look = await store.look(entry(at).key, entry(at).tags)
+    if (look.kind === 'present' && look.near) near++
+  }
+  await store.close()
+  return { way, resident: after.resident - before.resident, used: after.used - before.used, near }
+
+  async function fill(at: number): Promise<void> {
+    const { key, url, tags } = entry(at)
+    const look = await store.look(key, tags)
+    if (look.kind === 'away') throw new Error('Redis does not answer')
+    const bytes = Buffer.from(randomBytes(BYTES / 2).toString('hex'))
+    const times = { keepFor: 3_600_000, staleWhileRevalidate: 0, staleIfError: 0 }
+    const answer = { status: 200, bytes, etag: `"${key.slice(0, 27)}"`, ...times, cost: 100 }
+    const listed = { url, group: 'syscollector', endpoint: '/syscollector/:agent_id/packages', scope: 'everyone', tags }
+    await store.keep({ key, tags, mark: look.mark, answer, listed })
+  }
+  async function read(at: number): Promise<void> {
+    await store.look(entry(at).key, entry(at).tags)
+  }
+}
+
+function memory(): { readonly resident: number; readonly used: number } {
+  setFlagsFromString('--expose-gc')
+  const collect: unknown = runInNewContext('gc')
+  if (typeof collect === 'function') for (let turn = 0; turn < 3; turn++) collect()
+  const { rss, heapUsed, external } = process.memoryUsage()
+  return { resident: rss, used: heapUsed + external }
+}
+
+/** In a process of its own: what was there before is that of this way alone. */
+function measure(way: Way, url: string): Promise<Told> {
+  return new Promise((resolve, reject) => {
+    const child = fork(new URL(import.meta.url), [way, url])
+    child.once('message', (told) => resolve(told as Told))
+    child.once('exit', (code) => reject(new Error(`${way}: ended with ${code}`)))
+  })
+}
+
+const [way, url] = process.argv.slice(2)
+if (way !== undefined && url !== undefined) {
+  const told = await hold(way as Way, url)
+  process.send?.(told, () => process.exit(0))
+} else {
+  const redis = await startRedis()
+  try {
+    const inMiB = (bytes: number): string => `${(bytes / MiB).toFixed(0)} MiB`
+    console.log(`${ENTRIES} entries of ${BYTES} B in the near copy: ${inMiB(ENTRIES * BYTES)} of bodies`)
+    for (const each of ['filled here', 'read from Redis'] as const) {
+      const { resident, used, near } = await measure(each, redis.url)
+      // A step that a busy machine made late leaves a few out.
+      const verdict = near < 0.99 * ENTRIES ? `only ${near} are near` : resident <= MOST ? 'reached' : 'missed'
+      console.log(`  ${each}: ${inMiB(resident)} resident, ${inMiB(used)} in use · ${verdict} (≤ ${inMiB(MOST)})`)
+    }
+  } finally {
+    await redis.close()
+  }
+}
