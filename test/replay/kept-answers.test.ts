@@ -7,10 +7,12 @@ import { type Outcome, type Replay, startReplay } from './replay.ts'
 const exchanges = recorded()
 /** Longer than the test takes: what is kept must not end before it is asked for again. */
 const durations = { agents: '60s', manager: '60s', cluster: '60s', syscheck: '60s', rootcheck: '60s', sca: '60s' }
-const pending = startReplay(exchanges, {
-  durations: { ...durations, syscollector: '60s', ciscat: '60s', summary: '60s', validation: '60s' },
-})
+const cache = { durations: { ...durations, syscollector: '60s', ciscat: '60s', summary: '60s', validation: '60s' } }
+const pending = startReplay(exchanges, cache)
 t.teardown(async () => (await pending).close())
+/** Where the edge knows of one node, no answer is put together of several. */
+const single = startReplay(exchanges, cache, { discover: false })
+t.teardown(async () => (await single).close())
 
 const status = ({ headers }: Outcome) => String(headers['cache-status'] ?? '')
 
@@ -69,7 +71,7 @@ async function confirms(t: Test, replay: Replay, exchange: Exchange): Promise<vo
 }
 
 t.test('recorded exchanges of the cache', async (t) => {
-  const replay = await pending
+  const replay = await single
   const ofCache = exchanges.filter(isOfCache)
   t.ok(ofCache.length >= 10)
   for (const exchange of ofCache) {

@@ -33,12 +33,14 @@ const credentials: Readonly<Record<Exchange['auth'], (good: string) => Record<st
 export async function startReplay(
   exchanges: readonly Exchange[],
   cache: Readonly<Record<string, unknown>>,
+  { discover = true }: { readonly discover?: boolean } = {},
 ): Promise<Replay> {
   const node = new ReplayNode(nodesOf(exchanges))
   const edge = await startEdge({
     nodes: [{ name: 'master', type: 'master', url: await node.listen() }],
     settings: {
       cache,
+      cluster: { discover },
       listen: { limits: { upload: '1MiB' } },
       access: { limits: { requests: 100_000, failedLogins: 1000 } },
     },
