@@ -10,7 +10,7 @@ import type { Asked } from './filters.ts'
 import { joinNodes, type PartAnswer } from './join.ts'
 import { FrameworkError, type SimHandlers, type SimNode, type SimRequest, type World } from './model.ts'
 import { refusal, texts } from './texts.ts'
-import { type Sight, seenFrom } from './view.ts'
+import { type Sight, seenFrom, sightAlone } from './view.ts'
 
 export interface Cluster {
   readonly world: World
@@ -53,17 +53,7 @@ export async function answer(cluster: Cluster, call: Call): Promise<unknown> {
 async function alone(cluster: Cluster, call: Call): Promise<unknown> {
   const { target } = call.endpoint
   if (target.kind === 'node') throw new FrameworkError(1000, 'Internal error')
-  return carryOut(cluster, call, call.entry, sightAlone(call))
-}
-
-/** The master has the reports of all agents and the data of its own alone; a worker has neither of the others'. */
-function sightAlone({ endpoint: { target, method }, entry }: Call): Sight {
-  if (target.kind === 'everyNode') return 'local'
-  const reads = method === 'GET'
-  const perAgent = target.kind === 'agentOwner' || target.kind === 'agentOwners'
-  if (perAgent && !reads) return 'claiming'
-  if (entry.type === 'master') return 'whole'
-  return reads ? 'own' : 'deluded'
+  return carryOut(cluster, call, call.entry, sightAlone(call.endpoint, call.entry))
 }
 
 /** A worker hands everything that is not its own to the master first. */

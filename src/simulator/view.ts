@@ -1,4 +1,5 @@
 /** The world as one node sees it: every node knows its own agents best, and `000` is the node itself. */
+import type { Endpoint } from '../catalogue/endpoint.ts'
 import type { SimAgent, SimNode, World } from './model.ts'
 import { managerAgent } from './world.ts'
 
@@ -13,6 +14,19 @@ export type Sight =
   | 'claiming'
   /** A copy: what is written into it is lost, and agents of other nodes look like this node's own. */
   | 'deluded'
+
+/**
+ * How a node sees it that carries out everything itself: the master has the reports of all agents and the data of its
+ * own alone; a worker has neither of the others'.
+ */
+export function sightAlone({ target, method }: Endpoint, entry: SimNode): Sight {
+  if (target.kind === 'everyNode') return 'local'
+  const reads = method === 'GET'
+  const perAgent = target.kind === 'agentOwner' || target.kind === 'agentOwners'
+  if (perAgent && !reads) return 'claiming'
+  if (entry.type === 'master') return 'whole'
+  return reads ? 'own' : 'deluded'
+}
 
 /** The world for a request that `node` carries out; the same object where nothing differs. */
 export function seenFrom(node: SimNode, world: World, sight: Sight): World {

@@ -9,8 +9,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '../redis.ts'
 import { edgeBefore, joinedThrough, oneNode } from './cluster/edge.ts'
+import { engine, type Full, goalsOf } from './cluster/goals.ts'
 import { type Cost, cost, longestTurn, median, medianOf, memory } from './cluster/measure.ts'
-import { type Costs, cellOf, type Goal, paired, printGoals, printTable, round } from './cluster/report.ts'
+import { type Costs, cellOf, type Goal, printGoals, printTable, round } from './cluster/report.ts'
 import { createWays, type Page, type Way, type Ways } from './cluster/ways.ts'
 import { launch, type Running } from './contenders.ts'
 
@@ -20,15 +21,13 @@ const COUNTS = [3, 10, 30, 100, 300]
 const FIRST: Page = { offset: 0, limit: 500 }
 const PAGES: readonly Page[] = [FIRST, { offset: 1000, limit: 500 }, { offset: 10_000, limit: 500 }]
 const ROWS = 500
-/** Their names in the tables. */
-const [floor, parse, engine] = ['raw sockets, bytes only', 'undici, parse, merge, stringify', 'undici, join']
 /** 64 MB in rows of these nodes. */
 const FULL = 213
 const WARM = quick ? 2 : 6
 const LAST: Page = { offset: 100_000, limit: 1000 }
 
 const roundsFor = (nodes: number): number =>
-  Math.max(3, Math.min(quick ? 7 : 41, Math.round((quick ? 210 : 3000) / nodes)))
+  Math.max(3, Math.min(quick ? 7 : 41, Math.round((quick ? 150 : 3000) / nodes)))
 
 async function measure(ways: readonly Way[], nodes: number, page: Page): Promise<Map<string, Cost[]>> {
   const costs = new Map<string, Cost[]>(ways.map(({ name }) => [name, []]))
@@ -89,8 +88,8 @@ async function memories(ways: readonly Way[]): Promise<Map<string, number>> {
     const all: number[] = []
     for (const nodes of COUNTS) {
       const tries: number[] = []
-      for (let turn = 0; turn < 3; turn++) tries.push(await memory(way, nodes, FIRST))
-      all.push(tries.sort((a, b) => a - b)[1] ?? Number.NaN)
+      for (let turn = 0; turn < (quick ? 1 : 3); turn++) tries.push(await memory(way, nodes, FIRST))
+      all.push(medianOf(tries))
     }
     rows.set(way.name, all.map(round))
     most.set(way.name, Math.max(...all))
@@ -104,52 +103,23 @@ async function memories(ways: readonly Way[]): Promise<Map<string, number>> {
   return most
 }
 
-function goalsOf(costs: Costs, turns: number, full: readonly Cost[], most: number | undefined): Goal[] {
-  const of = (nodes: number) => median(costs.get(engine)?.get(nodes) ?? [])
-  const goals: Goal[] = []
-  for (const nodes of [3, 10, 30, 100]) {
-    const { after, afterCpu } = of(nodes)
-    goals.push({ says: `N = ${nodes}, ms after the last byte`, is: after, byCpu: afterCpu, goal: 1.5, way: 'most' })
-    const [is, byCpu] = both((what) => paired(costs, engine, floor, nodes, what))
-    goals.push({ says: `N = ${nodes}, total over raw sockets`, is, byCpu, goal: 2.5, way: 'most' })
-  }
-  const [is, byCpu] = both((what) => of(300)[what] / of(100)[what])
-  goals.push({ says: 'total of N = 300 over N = 100', is, byCpu, goal: 3, way: 'most' })
-  for (const nodes of [10, 30, 100, 300]) {
-    const [is, byCpu] = both((what) => paired(costs, parse, engine, nodes, what))
-    goals.push({ says: `N = ${nodes}, faster than parse, merge, stringify`, is, byCpu, goal: 5, way: 'least' })
-  }
-  const block = Math.max(...full.map((one) => one.block))
-  goals.push({ says: '64 MB joined, longest block, ms', is: block, byCpu: turns, goal: 20, way: 'most' })
-  goals.push({ says: 'peak memory over bytes received, any N', is: most, goal: 2, way: 'most' })
-  return goals
-}
-
-function both<T>(of: (what: 'total' | 'cpu') => T): readonly [T, T] {
-  return [of('total'), of('cpu')]
-}
-
-/** Both lasts through 64 MB of rows, and the longest turn of the event loop while bytes alone come in, and while they are joined. */
-async function full({ raw, joining, unsorted }: Ways): Promise<{ costs: readonly Cost[]; turns: number }> {
+/** The last pages of 64 MB, and the longest turn of the event loop: received and joined, and joined alone. */
+async function full({ raw, joining, unsorted, alone }: Ways): Promise<Full> {
   const costs = await measure([raw, joining, unsorted], FULL, LAST)
+  const joins = [await alone(FULL, true), await alone(FULL, false)]
+  const rows = new Map<string, string[]>()
   const turns = new Map<string, number>()
-  for (const way of [raw, joining, unsorted]) {
+  for (const way of [raw, joining, unsorted, ...joins]) {
     const tries: number[] = []
-    for (let turn = 0; turn < 3; turn++) tries.push(await longestTurn(way, FULL, LAST))
+    for (let turn = 0; turn < (quick ? 3 : 7); turn++) tries.push(await longestTurn(way, FULL, LAST))
     turns.set(way.name, medianOf(tries))
+    const all = costs.get(way.name)
+    rows.set(way.name, [all ? cellOf(median(all)) : '–', round(medianOf(tries))])
   }
-  const cells = [...costs].map(([name, all]) => [name, [cellOf(median(all)), round(turns.get(name) ?? 0)]] as const)
-  printTable(
-    '64 MB, rows 100,000 to 101,000',
-    ['total · after (CPU) · block · CPU', 'longest turn, CPU'],
-    new Map(cells),
-    say,
-  )
-  const joins = [joining.name, unsorted.name]
-  return {
-    costs: joins.flatMap((name) => costs.get(name) ?? []),
-    turns: Math.max(...joins.map((name) => turns.get(name) ?? 0)),
-  }
+  printTable('64 MB, rows 100,000 to 101,000', ['total · after (CPU) · block · CPU', 'longest turn, CPU'], rows, say)
+  const most = (ways: readonly Way[]) => Math.max(...ways.map(({ name }) => turns.get(name) ?? Number.NaN))
+  const blocks = [joining, unsorted].flatMap(({ name }) => (costs.get(name) ?? []).map(({ block }) => block))
+  return { block: Math.max(...blocks), received: most([joining, unsorted]), alone: most(joins) }
 }
 
 /** The whole edge in front of so many nodes, each count with nodes of its own: every agent reports to one of them. */
@@ -201,7 +171,7 @@ async function run(port: number): Promise<void> {
     const all = await full(ways)
     const most = await memories([parsing, joining, unsorted])
     const through = await wholeEdge(quick ? [3] : [3, 30])
-    printGoals([...goalsOf(costs, all.turns, all.costs, most.get(engine)), ...through], say)
+    printGoals([...goalsOf(costs, all, most.get(engine)), ...through], say)
     say('not measured: throughput against @fastify/http-proxy, which is no dependency here')
     say(`load of the machine ${loadavg().map(round).join(' ')}`)
   } finally {

@@ -100,6 +100,14 @@ t.test('bodies, answers, permissions and targets come from the records', async (
     'application/octet-stream',
   ])
   t.match(document.paths['/rules/files']?.get?.responses['200'], { content: { 'text/xml': {} } })
+  const several = document.paths['/cluster/*/logs']?.get
+  t.match(several, {
+    'x-target': { kind: 'severalNodes', ofNode: '/cluster/:node_id/logs' },
+    description: /In place of \* in the path: names of nodes, separated by commas, or \* for all\./,
+    responses: { 200: { headers: { 'Cluster-Status': {} } } },
+  })
+  t.notOk(several?.parameters.some((parameter) => parameter.in === 'path'))
+  t.notMatch(document.paths['/agents']?.get?.responses['200'], { headers: {} })
   for (const { responses } of operations) {
     t.same(Object.keys(responses), ['200', '400', '401', '403', '429', '4XX', '5XX'])
   }

@@ -7,6 +7,12 @@ type Shape = AnswerShape['data']
 const object: Json = { type: 'object', additionalProperties: true }
 const texts: Json = { type: 'array', items: { type: 'string' } }
 
+const fault: Json = {
+  type: 'object',
+  required: ['code', 'message'],
+  properties: { code: { type: 'integer' }, message: { type: 'string' } },
+}
+
 /** `data` by its shape. What an element holds, the manager's documentation says; `of` names it. */
 const dataSchemas: Readonly<Record<Shape, Json>> = {
   collection: {
@@ -15,6 +21,11 @@ const dataSchemas: Readonly<Record<Shape, Json>> = {
     properties: {
       items: { type: 'array', items: { type: ['object', 'string', 'array'] } },
       totalItems: { type: 'integer', minimum: 0, description: 'All elements that match, over all pages.' },
+      failed_nodes: {
+        type: 'array',
+        items: { type: 'object', required: ['node', 'error'], properties: { node: { type: 'string' }, error: fault } },
+        description: 'Of joined answers: nodes whose elements are missing. Absent where none is.',
+      },
     },
   },
   object,
@@ -92,6 +103,7 @@ export function responsesOf(endpoint: Endpoint): Json {
   return {
     200: {
       description: sentences(answer.of, 'an error of the manager comes with HTTP 200 too'),
+      ...(isJoined(endpoint) && { headers: clusterStatus }),
       content: {
         'application/json': { schema: { oneOf } },
         ...(answer.raw && { [answer.raw.type]: { schema: { type: 'string' } } }),
@@ -104,6 +116,18 @@ export function responsesOf(endpoint: Endpoint): Json {
     '4XX': { $ref: '#/components/responses/refused' },
     '5XX': { $ref: '#/components/responses/failed' },
   }
+}
+
+const clusterStatus: Json = {
+  'Cluster-Status': {
+    description:
+      'Of a joined answer: each node that was asked, with its time and rows or its error (RFC 9651, a list).',
+    schema: { type: 'string' },
+  },
+}
+
+function isJoined({ target, method }: Endpoint): boolean {
+  return target.kind === 'severalNodes' || (target.kind === 'everyNode' && method === 'GET')
 }
 
 function paramCodes({ params, query, strictQuery, oneOf }: Endpoint): readonly number[] {

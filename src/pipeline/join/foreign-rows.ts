@@ -18,8 +18,13 @@ export interface OwnersNow {
 
 /** `fault`: what the node gives is not its own, or nobody can say whose it is. */
 export type Whose =
-  /** `foreign`: with the nodes that they report to now; `given`: all whose rows there are. */
-  | { readonly foreign: readonly AgentOf[]; readonly given: readonly string[]; readonly fault?: never }
+  /** `foreign`: with the nodes that they report to now; `given`: all whose rows there are; `came`: that were elsewhere. */
+  | {
+      readonly foreign: readonly AgentOf[]
+      readonly given: readonly string[]
+      readonly came: readonly string[]
+      readonly fault?: never
+    }
   | { readonly foreign?: never; readonly fault: Fault }
 
 /** What came of one node. */
@@ -27,9 +32,14 @@ export interface FromNode {
   readonly pieces: readonly Piece[]
   /** The agents in its page, if that was taken. */
   readonly ids?: readonly string[]
+  /** Those among them that were another's a moment ago. */
+  readonly came?: readonly string[]
   /** Agents in its page that report elsewhere now. */
   readonly moved?: readonly AgentOf[]
 }
+
+/** By node. */
+export type Given = ReadonlyMap<string, FromNode>
 
 /** Nodes write rows without spaces, and `agent_id` into each. */
 const ID = Buffer.from('"agent_id":"')
@@ -46,7 +56,7 @@ export async function whoseRows(
     return home?.kind === 'node' ? home.node : undefined
   }
   const elsewhere = ids.filter((id) => (homeOf(id) ?? node) !== node)
-  if (elsewhere.length === 0) return { foreign: [], given: ids }
+  if (elsewhere.length === 0) return { foreign: [], given: ids, came: [] }
   try {
     // The table may be old: the agent may have come to this node since.
     const now = await owners.verifiedOwners(elsewhere, ask)
@@ -55,7 +65,8 @@ export async function whoseRows(
       return typeof owner === 'string' && owner !== node ? [{ id, node: owner }] : []
     })
     const own = foreign.length < elsewhere.length || ids.some((id) => homeOf(id) === node)
-    if (own || foreign.length === 0) return { foreign, given: ids }
+    if (own || foreign.length === 0)
+      return { foreign, given: ids, came: elsewhere.filter((id) => now.get(id) === node) }
     const names = foreign.slice(0, 10).map(({ id }) => id)
     return { fault: edgeFault(925, ` (rows of agents of another node: ${names.join(', ')})`) }
   } catch (fault) {
@@ -64,7 +75,16 @@ export async function whoseRows(
   }
 }
 
+/** What is kept near is the same bytes for each request: looked through once. */
+const known = new WeakMap<Buffer, readonly string[]>()
+
 function agentsIn(part: RowsPart): readonly string[] {
+  const ids = known.get(part.bytes) ?? idsIn(part)
+  known.set(part.bytes, ids)
+  return ids
+}
+
+function idsIn(part: RowsPart): readonly string[] {
   const ids = new Set<string>()
   try {
     for (const row of rowsOf(part)) {
@@ -80,16 +100,23 @@ function agentsIn(part: RowsPart): readonly string[] {
   return [...ids]
 }
 
+/** Agents in the page of a node that others have been found to have now: what is kept of it is older than the move. */
+export function goneFrom(node: string, given: Given, homes: ReadonlyMap<string, Home>): readonly string[] {
+  const came = [...given].flatMap(([name, each]) => (name === node ? [] : (each.came ?? [])))
+  const ids = given.get(node)?.ids
+  return came.filter((id) => (ids === undefined ? isHome(homes, id, node) : ids.includes(id)))
+}
+
+function isHome(homes: ReadonlyMap<string, Home>, id: string, node: string): boolean {
+  const home = homes.get(id)
+  return home?.kind === 'node' && home.node === node
+}
+
 /** Agents that have moved, and whose new node does not give their rows: what is kept of it may be older than the move. */
-export function lateMoves(
-  given: ReadonlyMap<string, FromNode | undefined>,
-  homes: ReadonlyMap<string, Home>,
-): readonly AgentOf[] {
-  const moved = new Map([...given.values()].flatMap((each) => each?.moved ?? []).map((agent) => [agent.id, agent]))
+export function lateMoves(given: Given, homes: ReadonlyMap<string, Home>): readonly AgentOf[] {
+  const moved = new Map([...given.values()].flatMap((each) => each.moved ?? []).map((agent) => [agent.id, agent]))
   return [...moved.values()].filter(({ id, node }) => {
     const ids = given.get(node)?.ids
-    if (ids !== undefined) return !ids.includes(id)
-    const home = homes.get(id)
-    return home?.kind !== 'node' || home.node !== node
+    return ids === undefined ? !isHome(homes, id, node) : !ids.includes(id)
   })
 }

@@ -5,16 +5,8 @@
  */
 import type { Home } from '../owners-inquiries.ts'
 import { type AgentOf, agentPieces, MANAGER, type Rows } from './agents.ts'
-import {
-  byNumber,
-  type FirstPage,
-  firstPage,
-  type Homes,
-  isWanted,
-  type Learnt,
-  nameLost,
-  WALKED,
-} from './all-agents.ts'
+import { type FirstPage, firstPage } from './first-page.ts'
+import { byNumber, type Homes, isWanted, type Learnt, nameLost, WALKED } from './homes.ts'
 import type { Piece } from './pages.ts'
 import { edgeFault } from './part.ts'
 import type { Reading } from './reading.ts'

@@ -29,21 +29,26 @@ export interface Goal {
   readonly way: 'most' | 'least'
   /** The same by CPU, where there is such a figure. */
   readonly byCpu?: number | undefined
+  /** The best round: what it would be on a machine that does nothing else. */
+  readonly best?: number | undefined
 }
 
 export function printGoals(goals: readonly Goal[], say: Say): void {
   say('\ngoals (performance.md, Joining)')
-  for (const { says, is, goal, way, byCpu } of goals) {
+  for (const { says, is, goal, way, byCpu, best } of goals) {
     const sign = way === 'most' ? '≤' : '≥'
     if (is === undefined || Number.isNaN(is)) {
       say(`  not measured  ${says}: ${sign} ${goal}`)
       continue
     }
     const reached = way === 'most' ? is <= goal : is >= goal
-    const cpu = byCpu === undefined ? '' : `, by CPU ${round(byCpu)}`
+    const besides = [
+      byCpu === undefined ? '' : `, by CPU ${round(byCpu)}`,
+      best === undefined ? '' : `, best ${round(best)}`,
+    ]
     const by = way === 'most' ? is / goal - 1 : 1 - is / goal
     say(
-      `  ${(reached ? 'reached' : `missed ${round(by * 100)} %`).padEnd(13)} ${says}: ${round(is)}${cpu} (${sign} ${goal})`,
+      `  ${(reached ? 'reached' : `missed ${round(by * 100)} %`).padEnd(13)} ${says}: ${round(is)}${besides.join('')} (${sign} ${goal})`,
     )
   }
 }

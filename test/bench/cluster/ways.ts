@@ -33,6 +33,8 @@ export interface Ways {
   readonly joining: Way
   /** No node is trusted with its order: all rows are read and sorted. */
   readonly unsorted: Way
+  /** The join alone, of what was received before. */
+  alone(nodes: number, trusted: boolean): Promise<Way>
   close(): Promise<void>
 }
 
@@ -44,6 +46,14 @@ export function createWays(port: number, many: number): Ways {
     parsing: { name: 'undici, parse, merge, stringify', run: (nodes, page) => parsed(clients.slice(0, nodes), page) },
     joining: { name: 'undici, join', run: (nodes, page) => joined(clients.slice(0, nodes), page, true) },
     unsorted: { name: 'undici, join, unsorted', run: (nodes, page) => joined(clients.slice(0, nodes), page, false) },
+    async alone(nodes, trusted) {
+      const { parts, bytes } = await received(clients.slice(0, nodes), trusted)
+      const run: Way['run'] = async (_nodes, page) => {
+        const now = { bytes, lastByte: performance.now(), used: process.cpuUsage() }
+        return { ...now, body: await pageOf(parts, page) }
+      }
+      return { name: `join alone${trusted ? '' : ', unsorted'}`, run }
+    },
     close: async () => {
       for (const socket of sockets) socket.destroy()
       await Promise.all(clients.map((client) => client.destroy()))
@@ -77,16 +87,28 @@ function wholeLength(first: Buffer): number {
   return head.indexOf('\r\n\r\n') + 4 + Number(/Content-Length: (\d+)/.exec(head)?.[1])
 }
 
-async function joined(clients: readonly Client[], { offset, limit }: Page, trusted: boolean): Promise<Run> {
+async function joined(clients: readonly Client[], page: Page, trusted: boolean): Promise<Run> {
+  const { parts, ...got } = await received(clients, trusted)
+  return { ...got, body: await pageOf(parts, page) }
+}
+
+async function received(
+  clients: readonly Client[],
+  trusted: boolean,
+): Promise<Omit<Run, 'body'> & { readonly parts: readonly JoinPart[] }> {
   const parts: JoinPart[] = []
   const got = await askAll(clients, (node, body) => {
     const read = readPart(body)
     if (!read.ok) throw new Error(read.reason)
     parts[node] = { rows: read.part, trusted }
   })
+  return { ...got, parts }
+}
+
+async function pageOf(parts: readonly JoinPart[], { offset, limit }: Page): Promise<Buffer> {
   const answer = await joinRows(parts, { sort: '+scan_id', source: sources.packages, offset, limit })
   if (!answer.ok) throw new Error(answer.reason)
-  return { ...got, body: joinedBody(answer) }
+  return joinedBody(answer)
 }
 
 interface Parsed {
