@@ -4,8 +4,9 @@
  *   edge operations – answered here, no node is asked and nothing is kept
  *
  *   reads:  cached     – outside of all that asks nodes, so that a hit costs no node anything; joined answers too
- *   writes: invalidate – what they touch is fenced before a node can act, and dropped before the answer leaves
- *           inTurn     – where the record says so, one write of a name at a time over all replicas
+ *   writes: inTurn     – where the record says so, one write of a name at a time over all replicas; outside of fences,
+ *                        since who stands in line touches nothing, and whose client leaves the line is not sent at all
+ *           invalidate – what they touch is fenced before a node can act, and dropped before the answer leaves
  *
  *   then, by the record's target:
  *           forward    – one node
@@ -19,8 +20,8 @@ import type { Ask, Handle, Stage } from './ports.ts'
 export interface Parts {
   readonly operations: Readonly<Record<EdgeOperation, Handle>>
   /** Both absent: nothing is kept. */
-  readonly invalidate?: Stage
   readonly cached?: Stage
+  readonly invalidate?: Stage
   readonly inTurn?: Stage
   readonly forward: Handle
   /** Made of the road of reads; each absent one: the nodes distribute by themselves, and one is asked. */
@@ -37,9 +38,9 @@ export interface Over {
 const pass: Stage = (next) => next
 
 export function buildPipeline(parts: Parts): Handle {
-  const { operations, invalidate = pass, inTurn = pass, cached = pass, forward } = parts
+  const { operations, cached = pass, inTurn = pass, invalidate = pass, forward } = parts
   const read: Handle = cached((ask) => ways[wayOf(ask)](ask))
-  const write: Handle = invalidate(inTurn((ask) => ways[wayOf(ask)](ask)))
+  const write: Handle = inTurn(invalidate((ask) => ways[wayOf(ask)](ask)))
   const ways = { forward, ofOwner: forward, joinReads: forward, joinActs: forward, ...parts.over?.(read) }
   return (ask) => {
     const { target, method } = ask.endpoint

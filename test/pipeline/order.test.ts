@@ -82,14 +82,14 @@ t.test(
     const ways: Readonly<Record<string, readonly string[]>> = {
       'GET /agents': ['read', 'node'],
       'GET /syscheck/:agent_id': ['read', 'owner'],
-      'PUT /syscheck/:agent_id': ['write', 'turn', 'owner'],
+      'PUT /syscheck/:agent_id': ['turn', 'write', 'owner'],
       'GET /experimental/syscollector/os': ['read', 'join', 'read', 'node'],
       'GET /cluster/:node_ids/info': ['read', 'join', 'read', 'node'],
       'GET /cluster/configuration/validation': ['read', 'acts'],
-      'PUT /syscheck': ['write', 'turn', 'acts'],
-      'POST /agents/restart': ['write', 'turn', 'acts'],
-      'PUT /agents/groups/:group_id/restart': ['write', 'turn', 'acts'],
-      'POST /agents': ['write', 'turn', 'node'],
+      'PUT /syscheck': ['turn', 'write', 'acts'],
+      'POST /agents/restart': ['turn', 'write', 'acts'],
+      'PUT /agents/groups/:group_id/restart': ['turn', 'write', 'acts'],
+      'POST /agents': ['turn', 'write', 'node'],
     }
     for (const [call, way] of Object.entries(ways)) {
       steps.length = 0
