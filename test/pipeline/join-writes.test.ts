@@ -83,6 +83,41 @@ t.test('affected: an agent of which its owner says nothing was not reached', asy
   })
 })
 
+t.test('affected: what a node says of the agents of others does not count', async (t) => {
+  const { handle } = cluster({
+    w1: () => good({ affected_agents: ['200', '300', '999'], failed_ids: [{ id: '301', error: { code: 1707 } }] }),
+    w2: ({ body }) => {
+      const [first, ...others] = body?.kind === 'fields' ? (body.fields.ids as string[]) : []
+      return good({ affected_agents: others, failed_ids: [{ id: first, error: { code: 1703 } }] })
+    },
+  })
+  t.match(dataOf(await handle(restart('200', '300', '301'))), {
+    affected_agents: ['200', '301'],
+    failed_ids: [{ id: '300', error: { code: 1703 } }],
+  })
+})
+
+t.test('affected: what a node says it failed of was not done', async (t) => {
+  const both = { affected_agents: ['200'], failed_ids: [{ id: '200', error: { code: 1707 } }] }
+  const { handle } = cluster({ w1: () => good(both) })
+  t.match(dataOf(await handle(restart('200'))), { affected_agents: [], failed_ids: [{ id: '200' }] })
+})
+
+t.test('affected: an agent that is named twice is told once, and of none the master speaks', async (t) => {
+  const told: unknown[] = []
+  const telling = (given: Ask) => {
+    told.push(given.body)
+    return restarted(given)
+  }
+  const { handle } = cluster({ m: refused(1732), w1: telling })
+  t.strictSame(dataOf(await handle(restart('200', '200', '201', '200'))), {
+    msg: 'All selected agents were restarted',
+    affected_agents: ['200', '201'],
+  })
+  t.strictSame(told, [{ kind: 'fields', fields: { ids: ['200', '201'] } }])
+  t.match(bodyOf(await handle(restart())), { error: 1732 })
+})
+
 t.test('affected: a node that may be at it still leaves the outcome open', async (t) => {
   for (const say of [refused(3021), fails(923)]) {
     const { handle } = cluster({ m: restarted, w1: say })

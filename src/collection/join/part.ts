@@ -19,6 +19,8 @@ export interface RowsPart {
   readonly to: number
   /** How many rows the node has, on all of its pages. */
   readonly total: number
+  /** As many must be here; absent: that is not known. */
+  readonly count?: number
 }
 
 export type ReadPart = { readonly ok: true; readonly part: RowsPart } | { readonly ok: false; readonly reason: string }

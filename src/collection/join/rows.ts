@@ -1,8 +1,9 @@
 /**
  * The rows of a part, one after the other, when they are asked for. A body whose rows are garbled is found out here
  * and thrown as UnreadableRows: brackets that do not fit, texts without an end, missing or doubled commas between
- * rows, more or less behind the last row than the part says. What stands *inside* a row passes unread, as long as its
- * brackets and quotes fit: wrong literals, escapes and numbers, missing colons, control characters, broken UTF-8.
+ * rows, more or less behind the last row than the part says, more or fewer rows. What stands *inside* a row passes
+ * unread, as long as its brackets and quotes fit: wrong literals, escapes and numbers, missing colons, control
+ * characters, broken UTF-8.
  */
 import { isEnd, type RowsPart } from './part.ts'
 import {
@@ -54,9 +55,9 @@ export function advance(cursor: Cursor, read: ReadRow = endOfRow): boolean {
   if (cursor.borders) return advanceTo(cursor, cursor.borders, read)
   const { bytes, to } = cursor.part
   let at = skipSpace(bytes, cursor.to)
-  if (at >= to) return false
+  if (at >= to) return ended(cursor)
   if (cursor.index >= 0) {
-    if (bytes[at] === CLOSE_LIST && isEnd(cursor.part, at)) return false
+    if (bytes[at] === CLOSE_LIST && isEnd(cursor.part, at)) return ended(cursor)
     if (bytes[at] !== COMMA) throw new UnreadableRows('no comma between rows')
     at = skipSpace(bytes, at + 1)
   }
@@ -65,7 +66,14 @@ export function advance(cursor: Cursor, read: ReadRow = endOfRow): boolean {
   cursor.from = at
   cursor.to = end
   cursor.index++
+  if (cursor.index === cursor.part.count) throw new UnreadableRows('more rows than it says')
   return true
+}
+
+/** Rows that a node promises and does not give would be missed by nobody. */
+function ended({ part: { count = 0 }, index }: Cursor): false {
+  if (index + 1 < count) throw new UnreadableRows('fewer rows than it says')
+  return false
 }
 
 function advanceTo(cursor: Cursor, borders: Uint32Array, read: ReadRow): boolean {

@@ -1,7 +1,7 @@
 /**
  * Walks over JSON in bytes without parsing it: only borders are read. All functions answer -1 for what is cut off
  * or does not fit together. Numbers, literals, escapes and the grammar inside containers that are only stepped over
- * are not looked at; brackets and the ends of texts always are.
+ * are not looked at; brackets and the ends of texts always are, and what is nested beyond all measure is refused.
  */
 export const QUOTE = 0x22
 export const COMMA = 0x2c
@@ -15,6 +15,8 @@ export const CLOSE = 0x7d
 /** So many kinds of brackets fit into one number; deeper ones are kept in a list. */
 const DEEPEST_IN_NUMBER = 30
 const DEEP = -2
+/** Nothing that a manager says is as deep, and what parses or prints it would run out of stack. */
+const DEEPEST = 200
 /** Texts up to here are searched byte by byte. */
 const SHORT = 40
 
@@ -121,7 +123,7 @@ function endOfDeep(bytes: Buffer, at: number, open: number[]): number {
       place = endOfText(bytes, place) - 1
       if (place < 0) return -1
     } else if (byte === OPEN || byte === OPEN_LIST) {
-      open.push(byte)
+      if (open.push(byte) > DEEPEST) return -1
     } else if (byte === CLOSE || byte === CLOSE_LIST) {
       // Both closing brackets lie two above their opening ones.
       if (open.pop() !== byte - 2) return -1

@@ -18,7 +18,8 @@ const SOME = 'Some agents were not restarted'
 export function joinAffected(ids: readonly string[], shares: readonly Share[]): Answer {
   const acts = shares.map(({ act }) => act)
   if (!acts.some(({ acted }) => acted)) return refusedByAll(acts)
-  const reached = new Set(shares.flatMap(({ act: { acted, contents } }) => (acted ? affectedBy(contents.data) : [])))
+  const reachedOf = new Map(shares.map((share) => [share.act, reachedBy(share)]))
+  const reached = new Set([...reachedOf.values()].flat())
   const failures = new Map(shares.flatMap((share) => failuresOf(share, reached)))
   const order = [...new Set([...ids, ...reached, ...failures.keys()])]
   const failed = order.flatMap((id) => failures.get(id) ?? [])
@@ -30,8 +31,16 @@ export function joinAffected(ids: readonly string[], shares: readonly Share[]): 
   return jsonAnswer(
     data,
     acts,
-    statusOf(acts, ({ contents }) => ({ rows: affectedBy(contents.data).length })),
+    statusOf(acts, (one) => ({ rows: reachedOf.get(one)?.length ?? 0 })),
   )
+}
+
+/** What a node says of agents that it was not asked for does not count, and what it says it failed of was not done. */
+function reachedBy({ ids, act: { acted, contents } }: Share): readonly string[] {
+  if (!acted) return []
+  const named = new Set(affectedBy(contents.data))
+  const failed = new Set(toldOf(contents.data).map(([id]) => id))
+  return ids.filter((id) => named.has(id) && !failed.has(id))
 }
 
 type Failure = readonly [id: string, element: unknown]
@@ -39,11 +48,15 @@ type Failure = readonly [id: string, element: unknown]
 /** What the owner names, or all its agents with what it failed of; and agents that it says nothing of. */
 function failuresOf({ ids, act: { acted, contents, error } }: Share, reached: ReadonlySet<string>): readonly Failure[] {
   if (!acted) return ids.map((id) => [id, elementOf(id, error)])
-  const list = field(contents.data, 'failed_ids')
-  const told = Array.isArray(list) ? list.map((element): Failure => [idOf(element), element]) : []
+  const told = toldOf(contents.data).filter(([id]) => ids.includes(id))
   const known = new Set(told.map(([id]) => id))
   const unsaid = ids.filter((id) => !known.has(id) && !reached.has(id))
   return [...told, ...unsaid.map((id): Failure => [id, elementOf(id, { code: 925, message: NOTHING_SAID })])]
+}
+
+function toldOf(data: unknown): readonly Failure[] {
+  const list = field(data, 'failed_ids')
+  return Array.isArray(list) ? list.map((element): Failure => [idOf(element), element]) : []
 }
 
 const NOTHING_SAID = new EdgeError(925, ' (the node says nothing of this agent)').message

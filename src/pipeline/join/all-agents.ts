@@ -31,6 +31,8 @@ export async function allAgents(reading: Reading, ofAgent: Endpoint): Promise<An
   const { ask, ports, ledger } = reading
   const rows = rowsOf(ask.endpoint, ofAgent)
   const owners = learnOwners(reading)
+  // Once the client has left nobody may wait for it any more, and that it fails then must not end the process.
+  owners.catch(() => undefined)
   const pieces =
     ports.distribution === 'edge' ? await fromNodes(reading, rows, owners) : await throughMaster(reading, rows, owners)
   const { fault } = await owners

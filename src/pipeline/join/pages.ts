@@ -53,7 +53,7 @@ export async function readPages(pages: PagesOf): Promise<Paged> {
 function paged(pages: PagesOf, bytes: Buffer): Paged {
   const read = readPart(bytes)
   if (!read.ok) return { ok: false, fault: unreadable(read.reason) }
-  const first = read.part
+  const first = counted(read.part, 0, pages.limit)
   const later = furtherPages(pages, first.total)
   const { trusted, inject, node } = pages
   return {
@@ -74,8 +74,8 @@ function paged(pages: PagesOf, bytes: Buffer): Paged {
 
 /** Each join reads the pages from the beginning; none is asked for twice. */
 function furtherPages(pages: PagesOf, total: number): () => () => Promise<RowsPart | undefined> {
-  const known: Promise<RowsPart>[] = []
-  const page = (at: number): Promise<RowsPart> => {
+  const known: Promise<RowsPart | undefined>[] = []
+  const page = (at: number) => {
     const found = known[at] ?? nextPage(pages, pages.limit + at * MOST)
     known[at] = found
     // Whoever reads it hears of a failure.
@@ -91,12 +91,18 @@ function furtherPages(pages: PagesOf, total: number): () => () => Promise<RowsPa
   }
 }
 
-async function nextPage({ get, node, ask }: PagesOf, offset: number): Promise<RowsPart> {
+/** Undefined: there were more when the page before was made, and now there are none. */
+async function nextPage({ get, node, ask }: PagesOf, offset: number): Promise<RowsPart | undefined> {
   const part = await get(node, pageOf(ask, offset, MOST))
   if (!part.ok) throw new PartFailed(part.fault)
   const read = readPart(part.bytes)
   if (!read.ok) throw new PartFailed(unreadable(read.reason))
-  return read.part
+  return read.part.total > offset ? counted(read.part, offset, MOST) : undefined
+}
+
+/** A page is full, or the last one: a node that gives less and promises more would be asked on and on. */
+function counted(part: RowsPart, offset: number, limit: number): RowsPart {
+  return { ...part, count: Math.min(limit, Math.max(0, part.total - offset)) }
 }
 
 function pageOf(ask: Ask, offset: number, limit: number): Ask {

@@ -1,6 +1,7 @@
 /** Several nodes at once: what each says of itself, as one collection in which every item names its node. */
 import type { Endpoint } from '../../catalogue/endpoint.ts'
 import { collect } from '../../collection/collect.ts'
+import { endOfValue, skipSpace } from '../../collection/join/scan.ts'
 import { parseSort } from '../../collection/order.ts'
 import { readRequest } from '../../collection/request.ts'
 import type { ArraySource, Row } from '../../collection/source.ts'
@@ -10,7 +11,7 @@ import { contentsOf } from '../contents.ts'
 import type { Answer, Ask } from '../ports.ts'
 import { besides, compose, labelled, nothingCame } from './compose.ts'
 import { readPages, roundedLimit } from './pages.ts'
-import { edgeFault } from './part.ts'
+import { edgeFault, unreadable } from './part.ts'
 import { type Reading, windowOf, without } from './reading.ts'
 
 const NODE = 'node_name'
@@ -104,8 +105,8 @@ async function nodeAnswers(reading: Reading, ofNode: Endpoint, names: readonly s
   const given = await Promise.all(
     names.map(async (node) => {
       const part = await get(node, partOf(reading, ofNode, node, query))
-      if (part.ok) return itemsOf(part.bytes, node, ofNode)
-      ledger.failed(node, part.fault)
+      if (part.ok && !isBottomless(part.bytes)) return itemsOf(part.bytes, node, ofNode)
+      ledger.failed(node, part.ok ? unreadable('nested too deeply') : part.fault)
       return []
     }),
   )
@@ -130,6 +131,11 @@ function source(sort: string | undefined, rows: readonly Row[]): ArraySource {
   if (fields.length === 0) return sort === undefined ? { engine: 'array' } : { engine: 'array', order }
   const sortable = fields.filter((field) => rows.length === 0 || rows.some((row) => valueAt(row, field) !== undefined))
   return { engine: 'array', sortable }
+}
+
+/** It was parsed when it came, but neither search nor sort nor print would come to its end. */
+function isBottomless(bytes: Buffer): boolean {
+  return endOfValue(bytes, skipSpace(bytes, 0)) < 0
 }
 
 /** An object's own `node_name` gives way; what is no object stands under a name of its own. */

@@ -66,6 +66,8 @@ async function group(ports: JoinActsPorts, ask: Ask): Promise<Answer> {
 }
 
 async function listed(ports: JoinActsPorts, ask: Ask, ids: readonly string[]): Promise<Answer> {
+  // Of no agents there is only what the master says of that.
+  if (ids.length === 0) return ports.forward({ ...ask, node: ports.view.master().name })
   return shared(ports, ask, ids, await ports.owners.verifiedOwners(ids, ask))
 }
 
@@ -94,8 +96,8 @@ function bodyOf(ids: readonly string[]): Pick<Ask, 'body'> {
   return { body: { kind: 'fields', fields: { ids } } }
 }
 
-/** A list, or text with commas; canonical already. */
+/** A list, or text with commas; canonical already. An agent that is named twice is to be told once. */
 function idsOf({ body }: Ask): readonly string[] {
   const ids = body?.kind === 'fields' ? field(body.fields, 'ids') : undefined
-  return Array.isArray(ids) ? ids.map(String) : String(ids ?? '').split(',')
+  return [...new Set(Array.isArray(ids) ? ids.map(String) : String(ids ?? '').split(','))]
 }
