@@ -17,15 +17,16 @@ export function nodeCall(ask: Ask, { node, path }: Candidate, timeout: number | 
     ...(timeout !== undefined && { timeout }),
     signal: ask.signal,
     requestId: ask.requestId,
-    load: ask.load ?? loadOf(ask.endpoint),
+    load: loadOf(ask),
     caller: ask.caller.name,
     endpoint: `${method} ${path}`,
     ...(ask.caller.credentials && { credentials: ask.caller.credentials }),
   }
 }
 
-export function loadOf({ load, method }: Endpoint): Load {
-  return load ?? (method === 'GET' ? 'interactive' : 'write')
+/** As urgent as what it is asked for; else as its record says. */
+export function loadOf({ load, endpoint }: Ask): Load {
+  return load ?? endpoint.load ?? (endpoint.method === 'GET' ? 'interactive' : 'write')
 }
 
 /** Is the file itself asked for? */

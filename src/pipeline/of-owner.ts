@@ -1,6 +1,6 @@
 /** Per-agent calls in mode `edge`: the node that the agent reports to, and nobody else. */
-import { EdgeError } from '../errors.ts'
 import { contentsOf } from './contents.ts'
+import { notKnown } from './home.ts'
 import type { Owners } from './owners.ts'
 import type { Answer, Handle } from './ports.ts'
 
@@ -23,7 +23,7 @@ export function ofOwner({ owners, forward }: OfOwnerPorts): Handle {
       if (now === node) return answer
       node = now
     }
-    throw new EdgeError(931, ` (${id}: it moves from node to node)`, { headers: { 'retry-after': '5' } })
+    throw notKnown(`${id}: it moves from node to node`)
   }
 }
 

@@ -2,10 +2,9 @@
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { EdgeError } from '../errors.ts'
 import { contentsOf, field, textField } from './contents.ts'
+import { type Home, type Homes, notKnown } from './home.ts'
+import { loadOf } from './node-call.ts'
 import type { Answer, Ask, Caller, Handle } from './ports.ts'
-
-/** Where an agent reports to. `never`: it has not connected yet. `nowhere`: it has, and the master does not say where. */
-export type Home = { readonly kind: 'node'; readonly node: string } | { readonly kind: 'never' | 'nowhere' }
 
 /** The records of the calls that owners are learnt by. */
 export interface OwnerRecords {
@@ -21,14 +20,9 @@ export interface InquiryPorts {
   readonly read: Handle
 }
 
-export const NOT_KNOWN = 931
-/** Seconds after which the master may know. */
-export const RETRY_AFTER = '5'
-
-type Homes = Map<string, Home>
 /** `age`: milliseconds that the oldest part of it was kept. */
 interface Everyone {
-  readonly homes: Homes
+  readonly homes: Map<string, Home>
   readonly age: number
 }
 type Members = { readonly homes: Homes } | { readonly refusal: Answer }
@@ -54,7 +48,7 @@ export function createInquiries({ records, read }: InquiryPorts) {
     },
     /** These agents, as they are now; those that do not exist are not in it. Throws 931. */
     these: async (ids: readonly string[], ask: Ask): Promise<Homes> => {
-      const homes: Homes = new Map()
+      const homes = new Map<string, Home>()
       for (let at = 0; at < ids.length; at += AT_ONCE) {
         const q = ids.slice(at, at + AT_ONCE).map((id) => `id=${id}`)
         const own = { ...anew(ours(ask, records.agents)), query: { q: q.join(','), select: FIELDS, limit: `${PAGE}` } }
@@ -76,13 +70,15 @@ export function createInquiries({ records, read }: InquiryPorts) {
  * A call of the edge's own, on behalf of the caller and as urgent as what it is for. With passthrough there are no
  * credentials but the caller's.
  */
-function ours(
-  { caller: { name, credentials }, endpoint: { method, load }, requestId, signal }: Ask,
-  endpoint: Endpoint,
-): Ask {
+function ours(onBehalf: Ask, endpoint: Endpoint): Ask {
+  const {
+    caller: { name, credentials },
+    requestId,
+    signal,
+  } = onBehalf
   const caller: Caller = { name, permissions: ['*:*'], ...(credentials && { credentials }) }
-  const urgent = load ?? (method === 'GET' ? 'interactive' : 'write')
-  return { endpoint, params: {}, query: {}, caller, load: urgent, waitForComplete: false, requestId, signal }
+  const load = loadOf(onBehalf)
+  return { endpoint, params: {}, query: {}, caller, load, waitForComplete: false, requestId, signal }
 }
 
 function anew(ask: Ask): Ask {
@@ -90,7 +86,7 @@ function anew(ask: Ask): Ask {
 }
 
 async function pages(own: Ask, read: Handle, first?: Answer): Promise<Everyone> {
-  const homes: Homes = new Map()
+  const homes = new Map<string, Home>()
   let age = 0
   let total = 1
   for (let page = 0; page * PAGE < total && page < MOST_PAGES; page += 1) {
@@ -113,24 +109,19 @@ async function asked(own: Ask, read: Handle): Promise<Answer> {
     if (!(fault instanceof EdgeError)) throw fault
     // Credentials that are wrong, and callers who ask too much, have codes of their own.
     if (fault.code === 901 || fault.code === 903) throw fault
-    throw new EdgeError(NOT_KNOWN, ` (${fault.message})`, {
-      headers: { 'retry-after': RETRY_AFTER, ...fault.headers },
-      cause: fault,
-    })
+    throw notKnown(fault.message, fault)
   }
 }
 
 function contents(answer: Answer): { readonly data?: unknown } {
   const { error, message, data } = contentsOf(answer)
   if (error === 0) return { data }
-  throw new EdgeError(NOT_KNOWN, ` (the master answers ${error}: ${message ?? ''})`, {
-    headers: { 'retry-after': RETRY_AFTER },
-  })
+  throw notKnown(`the master answers ${error}: ${message ?? ''}`)
 }
 
 function rowsOf(data: unknown): readonly (readonly [string, Home])[] {
   const items = field(data, 'items')
-  if (!Array.isArray(items)) throw new EdgeError(NOT_KNOWN, ' (the master gave no list of agents)')
+  if (!Array.isArray(items)) throw notKnown('the master gave no list of agents')
   return items.flatMap((row) => {
     const id = textField(row, 'id')
     return id === undefined ? [] : [[id.padStart(3, '0'), homeOf(row)] as const]

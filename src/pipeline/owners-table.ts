@@ -1,17 +1,11 @@
 /** The table of all agents and their nodes: learnt from the master, followed in the background, of bounded age. */
-import { EdgeError } from '../errors.ts'
-import { type Home, NOT_KNOWN } from './owners-inquiries.ts'
+import type { EdgeError } from '../errors.ts'
+import { type Home, type Homes, isNotKnown } from './home.ts'
 import type { Ask } from './ports.ts'
-
-export interface Table {
-  readonly homes: ReadonlyMap<string, Home>
-  readonly byNode: ReadonlyMap<string, readonly string[]>
-  readonly nowhere: readonly string[]
-}
 
 export interface OwnerTable {
   /** Fresh: as it is. Up to twice that: as it is, and learnt anew behind it. Older: learnt first, where that can be. */
-  current(ask: Ask): Promise<Table>
+  current(ask: Ask): Promise<Homes>
   /** What was found out about one agent meanwhile; absent: it does not exist. */
   correct(id: string, home: Home | undefined): void
 }
@@ -24,7 +18,7 @@ export interface TablePorts {
   readonly clock: () => number
 }
 
-interface Learnt extends Table {
+interface Learnt {
   readonly homes: Map<string, Home>
   /** The moment that the oldest of its rows is of. */
   readonly asOf: number
@@ -47,10 +41,10 @@ export function createTable({ everyone, fresh, staleIfError, clock }: TablePorts
     try {
       const { homes, age } = await everyone(ask)
       const pace = Math.max(fresh, MOMENT, (clock() - began) * SHARE)
-      table = { ...sorted(homes), homes, asOf: began - age, pace }
+      table = { homes, asOf: began - age, pace }
       return table
     } catch (fault) {
-      if (fault instanceof EdgeError && fault.code === NOT_KNOWN) failed = { fault, at: clock() }
+      if (isNotKnown(fault)) failed = { fault, at: clock() }
       throw fault
     }
   }
@@ -65,40 +59,19 @@ export function createTable({ everyone, fresh, staleIfError, clock }: TablePorts
   return {
     current: async (ask) => {
       const old = table
-      if (old === undefined) return learn(ask)
+      if (old === undefined) return (await learn(ask)).homes
       const age = clock() - old.asOf
-      if (age < old.pace) return old
+      if (age < old.pace) return old.homes
       const next = learn(ask)
-      if (age >= old.pace + staleIfError) return next
+      if (age >= old.pace + staleIfError) return (await next).homes
       const orOld = next.catch(() => old)
-      return age < 2 * old.pace ? old : within(orOld, old)
+      return (age < 2 * old.pace ? old : await within(orOld, old)).homes
     },
     correct: (id, home) => {
       if (home === undefined) table?.homes.delete(id)
       else table?.homes.set(id, home)
     },
   }
-}
-
-function sorted(homes: ReadonlyMap<string, Home>): Pick<Table, 'byNode' | 'nowhere'> {
-  const byNode = new Map<string, string[]>()
-  const nowhere: string[] = []
-  for (const [id, home] of homes) {
-    if (Number(id) === 0) continue
-    if (home.kind === 'nowhere') nowhere.push(id)
-    if (home.kind !== 'node') continue
-    const list = byNode.get(home.node)
-    if (list === undefined) byNode.set(home.node, [id])
-    else list.push(id)
-  }
-  for (const list of [...byNode.values(), nowhere]) inOrder(list)
-  return { byNode, nowhere }
-}
-
-/** The master lists agents by id, and a hundred thousand of them are not sorted for nothing. */
-function inOrder(ids: string[]): void {
-  const sorted = ids.every((id, at) => at === 0 || Number(ids[at - 1]) <= Number(id))
-  if (!sorted) ids.sort((a, b) => Number(a) - Number(b))
 }
 
 /** What comes in a moment, or what is there. */

@@ -5,11 +5,10 @@
  * Reads go by a table that is followed in the background; what must be sure is asked of the master anew (`verified`).
  */
 import { EdgeError } from '../errors.ts'
-import { createInquiries, type Home, type InquiryPorts, NOT_KNOWN, RETRY_AFTER } from './owners-inquiries.ts'
+import { type Home, type Homes, MANAGER, notKnown } from './home.ts'
+import { createInquiries, type InquiryPorts } from './owners-inquiries.ts'
 import { createTable } from './owners-table.ts'
 import type { Answer, Ask, ClusterView } from './ports.ts'
-
-export type { Home } from './owners-inquiries.ts'
 
 export interface Owners {
   /** The node of an agent, out of the table. An id that nobody knows is the master's. Throws 931. */
@@ -19,11 +18,7 @@ export interface Owners {
   /** Asked of the master now, for each id: its node, or why none may be asked. Throws 931 when the master cannot say. */
   verifiedOwners(ids: readonly string[], ask: Ask): Promise<ReadonlyMap<string, string | EdgeError>>
   /** Where each agent reports to, by id, `000` included; out of the table. Throws 931. */
-  homes(ask: Ask): Promise<ReadonlyMap<string, Home>>
-  /** Agents that report to a node, in the order of their ids; `000`, which every node is itself, is not among them. */
-  agentsOf(node: string, ask: Ask): Promise<readonly string[]>
-  /** Agents that have connected, but nobody knows where: what is joined over nodes lacks them. */
-  agentsNowhere(ask: Ask): Promise<readonly string[]>
+  homes(ask: Ask): Promise<Homes>
   /** The members of a group as they are now, each with its node or why none may be asked. Throws 931. */
   membersOf(group: string, ask: Ask): Promise<Members>
 }
@@ -43,9 +38,6 @@ export interface OwnersPorts extends InquiryPorts {
   readonly clock?: () => number
 }
 
-/** Every node is `000` to itself; under that id clients mean the master. */
-const MANAGER = '000'
-
 export function createOwners(ports: OwnersPorts): Owners {
   const { view, fresh, staleIfError, clock = () => performance.now() } = ports
   const inquiries = createInquiries(ports)
@@ -57,17 +49,15 @@ export function createOwners(ports: OwnersPorts): Owners {
   }
   return {
     verifiedOwners,
-    homes: async (ask) => (await table.current(ask)).homes,
+    homes: (ask) => table.current(ask),
     ownerOf: async (id, ask) => {
       if (id === MANAGER) return view.master().name
-      return sure(placeOf(id, (await table.current(ask)).homes.get(id), view))
+      return sure(placeOf(id, (await table.current(ask)).get(id), view))
     },
     verifiedOwner: async (id, ask) => {
       if (id === MANAGER) return view.master().name
       return sure((await verifiedOwners([id], ask)).get(id) ?? view.master().name)
     },
-    agentsOf: async (node, ask) => (await table.current(ask)).byNode.get(node) ?? [],
-    agentsNowhere: async (ask) => (await table.current(ask)).nowhere,
     membersOf: async (group, ask) => {
       const found = await inquiries.membersOf(group, ask)
       if ('refusal' in found) return found
@@ -83,10 +73,6 @@ function placeOf(id: string, home: Home | undefined, view: ClusterView): string 
   const node = view.find(home.node)
   if (node?.addressed) return node.name
   return notKnown(`${id}: ${home.node} has no address in cluster.nodes`)
-}
-
-function notKnown(why: string): EdgeError {
-  return new EdgeError(NOT_KNOWN, ` (${why})`, { headers: { 'retry-after': RETRY_AFTER } })
 }
 
 function sure(node: string | EdgeError): string {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { EdgeError } from '../../src/errors.ts'
-import type { Home } from '../../src/pipeline/owners-inquiries.ts'
+import type { Home } from '../../src/pipeline/home.ts'
 import { createTable } from '../../src/pipeline/owners-table.ts'
 import { ask, gate, SetClock, settle } from './asks.ts'
 
@@ -22,7 +22,7 @@ function followed() {
   }
   const table = createTable({ everyone, fresh: FRESH, staleIfError: STALE, clock: clock.read })
   const node = async () => {
-    const home = (await table.current(ask('GET /agents'))).homes.get('001')
+    const home = (await table.current(ask('GET /agents'))).get('001')
     return home?.kind === 'node' ? home.node : home?.kind
   }
   return { clock, table, node, calls: () => calls, master: (answer: typeof says) => (says = answer) }
@@ -113,26 +113,4 @@ t.test('what was found out about one agent holds', async (t) => {
   t.equal(await node(), 'moved')
   table.correct('001', undefined)
   t.equal(await node(), undefined)
-})
-
-t.test('by node, in the order of ids; without the manager, and without those that nobody knows', async (t) => {
-  const { table, master } = followed()
-  const homes = new Map<string, Home>([
-    ['1000', at('a')],
-    ['000', at('a')],
-    ['002', at('a')],
-    ['003', { kind: 'never' }],
-    ['004', { kind: 'nowhere' }],
-    ['005', at('b')],
-  ])
-  master(async () => ({ homes, age: 0 }))
-  const { byNode, nowhere } = await table.current(ask('GET /agents'))
-  t.strictSame(
-    [...byNode],
-    [
-      ['a', ['002', '1000']],
-      ['b', ['005']],
-    ],
-  )
-  t.strictSame(nowhere, ['004'])
 })

@@ -7,6 +7,7 @@ import { readRequest } from '../../collection/request.ts'
 import { readShape } from '../../collection/select.ts'
 import type { DatabaseSource, Row } from '../../collection/source.ts'
 import { contentsOf } from '../contents.ts'
+import { MANAGER } from '../home.ts'
 import type { Ask } from '../ports.ts'
 import { inLanes } from './lanes.ts'
 import { type Piece, readPages, roundedLimit } from './pages.ts'
@@ -34,28 +35,19 @@ const STRIKES = 3
 /** The agent has gone since the list was made. */
 const NO_SUCH_AGENT = 1701
 
-export const MANAGER = '000'
-
-/** `entry`: all go in through one node, which hands them on. */
-export async function agentPieces(
-  reading: Reading,
-  rows: Rows,
-  agents: readonly AgentOf[],
-  entry: 'owner' | 'master',
-): Promise<readonly Piece[]> {
+/** Mode `edge`: each is asked at its node; else all are asked of the master, which hands them on. */
+export async function agentPieces(reading: Reading, rows: Rows, agents: readonly AgentOf[]): Promise<readonly Piece[]> {
+  const { ledger } = reading
   const strikes = new Map<string, number>()
-  const ask = async ({ id, node }: AgentOf) => {
-    const fault = (strikes.get(node) ?? 0) >= STRIKES ? undefined : lateFault(reading)
-    if (fault !== undefined) reading.ledger.failed(node, fault)
-    if (fault !== undefined || (strikes.get(node) ?? 0) >= STRIKES) return undefined
-    const given = await agentRows(reading, rows, { id, node }, entry)
-    const failed = 'code' in given && given.code !== NO_SUCH_AGENT
-    strikes.set(node, failed ? (strikes.get(node) ?? 0) + 1 : 0)
-    if ('code' in given) {
-      if (failed) reading.ledger.failed(node, given)
-      return undefined
-    }
-    return given
+  const strikesOf = (node: string) => strikes.get(node) ?? 0
+  const ask = async (agent: AgentOf) => {
+    const { node } = agent
+    if (strikesOf(node) >= STRIKES) return undefined
+    const given = lateFault(reading) ?? (await agentRows(reading, rows, agent))
+    const fault = 'code' in given && given.code !== NO_SUCH_AGENT ? given : undefined
+    strikes.set(node, fault === undefined ? 0 : strikesOf(node) + 1)
+    if (fault !== undefined) ledger.failed(node, fault)
+    return 'code' in given ? undefined : given
   }
   const given = await inLanes(agents, AT_ONCE, ask)
   const found = given.filter((each) => each !== undefined)
@@ -82,15 +74,10 @@ function isRow(given: Given): given is OneRow {
   return 'row' in given
 }
 
-async function agentRows(
-  reading: Reading,
-  rows: Rows,
-  { id, node }: AgentOf,
-  entry: 'owner' | 'master',
-): Promise<Given> {
-  const { ask, get, fanOut } = reading
+async function agentRows(reading: Reading, rows: Rows, { id, node }: AgentOf): Promise<Given> {
+  const { ask, get, fanOut, ports } = reading
   const { node: _, ...shared } = ask
-  const own = id === MANAGER && entry === 'owner' ? { node } : {}
+  const own = id === MANAGER && ports.distribution === 'edge' ? { node } : {}
   const part: Ask = { ...shared, ...own, endpoint: rows.ofAgent, params: { agent_id: id }, query: {} }
   // One that hangs is to leave time for the others behind it.
   const until = Math.min(fanOut.until, performance.now() + (fanOut.until - fanOut.began) / 4)

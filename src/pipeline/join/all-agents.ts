@@ -6,22 +6,13 @@
 import type { Endpoint } from '../../catalogue/endpoint.ts'
 import type { DatabaseSource } from '../../collection/source.ts'
 import { sources } from '../../collection/sources.ts'
+import type { Homes } from '../home.ts'
 import type { Answer } from '../ports.ts'
 import { type AgentOf, agentPieces, type Rows } from './agents.ts'
 import { compose } from './compose.ts'
 import { firstPage, pieceOf } from './first-page.ts'
 import { type FromNode, type Given, goneFrom, lateMoves, whoseRows } from './foreign-rows.ts'
-import {
-  agentsOf,
-  type Homes,
-  isWanted,
-  type Learnt,
-  learnOwners,
-  nameLost,
-  shortWalks,
-  soon,
-  type WalksShort,
-} from './homes.ts'
+import { agentsOf, isWanted, type Learnt, learnOwners, nameLost, shortWalks, soon, type WalksShort } from './homes.ts'
 import type { Piece } from './pages.ts'
 import type { Fault } from './part.ts'
 import { type Reading, windowOf, withOrderFields } from './reading.ts'
@@ -63,7 +54,7 @@ async function fromNodes(reading: Reading, rows: Rows, owners: Promise<Learnt>):
   if (homes === undefined) return [...given.values()].flatMap((each) => each.pieces)
   nameLost(reading, homes, (node) => nodes.includes(node))
   const pieces = await Promise.all(nodes.map((node) => withoutGone(reading, rows, node, { given, homes })))
-  const late = await agentPieces(reading, rows, lateMoves(given, homes), 'owner')
+  const late = await agentPieces(reading, rows, lateMoves(given, homes))
   return [...pieces.flat(), ...late]
 }
 
@@ -76,7 +67,7 @@ async function withoutGone(
   const gone = goneFrom(node, given, homes)
   if (gone.length === 0) return given.get(node)?.pieces ?? []
   const left = agentsOf(node, homes).filter(({ id }) => isWanted(reading.ask)(id) && !gone.includes(id))
-  return agentPieces(reading, rows, left, 'owner')
+  return agentPieces(reading, rows, left)
 }
 
 interface Known {
@@ -105,7 +96,7 @@ async function fromNode(reading: Reading, rows: Rows, node: string, known: Known
   if (homes === undefined) return failed(reading, node, fault)
   const wanted = isWanted(ask)
   const agents = agentsOf(node, homes).filter(({ id }) => wanted(id) && !moved.some((agent) => agent.id === id))
-  return { pieces: await agentPieces(reading, rows, agents, 'owner'), moved }
+  return { pieces: await agentPieces(reading, rows, agents), moved }
 }
 
 function failed({ ledger }: Reading, node: string, fault: Fault): FromNode {

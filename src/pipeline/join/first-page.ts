@@ -1,7 +1,8 @@
 /** The first page of a node's own walk over its agents: taken where it is all that the node has. */
 import { type RowsPart, readPart } from '../../collection/join/part.ts'
 import { countRows, UnreadableRows } from '../../collection/join/rows.ts'
-import { MANAGER, type Rows } from './agents.ts'
+import { MANAGER } from '../home.ts'
+import type { Rows } from './agents.ts'
 import { MOST, type Piece } from './pages.ts'
 import { type Fault, unreadable } from './part.ts'
 import { type Reading, withOrderFields, without } from './reading.ts'

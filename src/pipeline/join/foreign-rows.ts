@@ -6,15 +6,12 @@
 import type { RowsPart } from '../../collection/join/part.ts'
 import { rowsOf, UnreadableRows } from '../../collection/join/rows.ts'
 import { EdgeError } from '../../errors.ts'
-import type { Home } from '../owners-inquiries.ts'
+import { type Homes, MANAGER } from '../home.ts'
+import type { Owners } from '../owners.ts'
 import type { Ask } from '../ports.ts'
-import { type AgentOf, MANAGER } from './agents.ts'
+import type { AgentOf } from './agents.ts'
 import type { Piece } from './pages.ts'
 import { edgeFault, type Fault, faultOf } from './part.ts'
-
-export interface OwnersNow {
-  verifiedOwners(ids: readonly string[], ask: Ask): Promise<ReadonlyMap<string, unknown>>
-}
 
 /** `fault`: what the node gives is not its own, or nobody can say whose it is. */
 export type Whose =
@@ -48,7 +45,7 @@ const QUOTE = 0x22
 export async function whoseRows(
   part: RowsPart,
   node: string,
-  { homes, owners, ask }: { homes: ReadonlyMap<string, Home>; owners: OwnersNow; ask: Ask },
+  { homes, owners, ask }: { homes: Homes; owners: Pick<Owners, 'verifiedOwners'>; ask: Ask },
 ): Promise<Whose> {
   const ids = agentsIn(part)
   const homeOf = (id: string) => {
@@ -101,19 +98,19 @@ function idsIn(part: RowsPart): readonly string[] {
 }
 
 /** Agents in the page of a node that others have been found to have now: what is kept of it is older than the move. */
-export function goneFrom(node: string, given: Given, homes: ReadonlyMap<string, Home>): readonly string[] {
+export function goneFrom(node: string, given: Given, homes: Homes): readonly string[] {
   const came = [...given].flatMap(([name, each]) => (name === node ? [] : (each.came ?? [])))
   const ids = given.get(node)?.ids
   return came.filter((id) => (ids === undefined ? isHome(homes, id, node) : ids.includes(id)))
 }
 
-function isHome(homes: ReadonlyMap<string, Home>, id: string, node: string): boolean {
+function isHome(homes: Homes, id: string, node: string): boolean {
   const home = homes.get(id)
   return home?.kind === 'node' && home.node === node
 }
 
 /** Agents that have moved, and whose new node does not give their rows: what is kept of it may be older than the move. */
-export function lateMoves(given: Given, homes: ReadonlyMap<string, Home>): readonly AgentOf[] {
+export function lateMoves(given: Given, homes: Homes): readonly AgentOf[] {
   const moved = new Map([...given.values()].flatMap((each) => each.moved ?? []).map((agent) => [agent.id, agent]))
   return [...moved.values()].filter(({ id, node }) => {
     const ids = given.get(node)?.ids

@@ -1,15 +1,12 @@
 /** Where agents report to, as far as joined reads must know: who is asked for whom, and who is lost. */
-import { EdgeError } from '../../errors.ts'
-import type { Home } from '../owners-inquiries.ts'
+import { type Homes, MANAGER, notKnown } from '../home.ts'
 import type { Ask } from '../ports.ts'
-import { type AgentOf, MANAGER } from './agents.ts'
-import { edgeFault, type Fault, faultOf } from './part.ts'
+import type { AgentOf } from './agents.ts'
+import { type Fault, faultOf } from './part.ts'
 import type { Reading } from './reading.ts'
 
 /** A node looks no further than that many agents of the whole cluster. */
 export const WALKED = 500
-
-export type Homes = ReadonlyMap<string, Home>
 
 export type Learnt =
   | { readonly homes: Homes; readonly fault?: never }
@@ -20,7 +17,7 @@ export async function learnOwners({ ask, ports, fanOut }: Reading): Promise<Lear
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     const left = fanOut.until - performance.now()
-    if (Number.isFinite(left)) timer = setTimeout(reject, left, new EdgeError(931, ' (the master did not say in time)'))
+    if (Number.isFinite(left)) timer = setTimeout(reject, left, notKnown('the master did not say in time'))
   })
   try {
     return { homes: await Promise.race([ports.owners.homes(ask), late]) }
@@ -95,7 +92,7 @@ export function nameLost({ ask, ledger }: Reading, homes: Homes, isKnown: (node:
     if (ids === undefined) lost.set(node, [id])
     else ids.push(id)
   }
-  for (const [node, ids] of lost) ledger.failed(node, edgeFault(931, ` (${some(ids)})`))
+  for (const [node, ids] of lost) ledger.failed(node, faultOf(notKnown(some(ids))))
 }
 
 function some(ids: readonly string[]): string {

@@ -4,7 +4,7 @@ import type { Endpoint } from '../../catalogue/endpoint.ts'
 import type { JoinHow } from '../../collection/join/join.ts'
 import { parseSort } from '../../collection/order.ts'
 import type { DatabaseSource } from '../../collection/source.ts'
-import type { Home } from '../owners-inquiries.ts'
+import type { Owners } from '../owners.ts'
 import type { Ask, ClusterView, Handle } from '../ports.ts'
 import { type FanOut, type Limits, startFanOut } from './deadline.ts'
 import { Ledger } from './ledger.ts'
@@ -15,12 +15,7 @@ export interface JoinPorts extends Limits {
   /** The road of reads: each part comes by it, and is kept on its own. */
   readonly read: Handle
   readonly view: ClusterView
-  readonly owners: {
-    /** Where each agent reports to, by id. Throws 931. */
-    homes(ask: Ask): Promise<ReadonlyMap<string, Home>>
-    /** Asked of the master now, for each id: its node, or why none may be asked. Throws 931. */
-    verifiedOwners(ids: readonly string[], ask: Ask): Promise<ReadonlyMap<string, unknown>>
-  }
+  readonly owners: Pick<Owners, 'homes' | 'verifiedOwners'>
   readonly distribution: 'manager' | 'edge'
   readonly catalogue: readonly Endpoint[]
 }

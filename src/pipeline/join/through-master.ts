@@ -3,10 +3,10 @@
  * master's page is taken where it is all there is; else agents are asked for one by one, as they are where the cluster
  * fails whole since one of its nodes does.
  */
-import type { Home } from '../owners-inquiries.ts'
-import { type AgentOf, agentPieces, MANAGER, type Rows } from './agents.ts'
+import { type Home, type Homes, MANAGER } from '../home.ts'
+import { type AgentOf, agentPieces, type Rows } from './agents.ts'
 import { type FirstPage, firstPage } from './first-page.ts'
-import { byNumber, type Homes, isWanted, type Learnt, nameLost, WALKED } from './homes.ts'
+import { byNumber, isWanted, type Learnt, nameLost, WALKED } from './homes.ts'
 import type { Piece } from './pages.ts'
 import { edgeFault } from './part.ts'
 import type { Reading } from './reading.ts'
@@ -35,7 +35,7 @@ export async function throughMaster(reading: Reading, rows: Rows, owners: Promis
   }
   nameLost(reading, homes, () => true)
   const agents = agentsInOrder(reading, homes)
-  const pieces = await agentPieces(reading, rows, agents, 'master')
+  const pieces = await agentPieces(reading, rows, agents)
   if (isWanted(ask)(MANAGER)) nameWorkers(reading, homes, pieces, page)
   return pieces
 }
