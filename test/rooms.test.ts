@@ -15,14 +15,14 @@ const NETWORK = ['node:http', 'node:https', 'node:net', 'node:tls', 'node:dns', 
 const table: Readonly<Record<string, Room>> = {
   catalogue: { rooms: [], packages: [], never: [...NETWORK, 'node:fs'] },
   collection: { rooms: [], packages: [], never: [...NETWORK, 'node:fs'] },
-  layout: { rooms: ['collection'], packages: [], never: [...NETWORK, 'node:fs'] },
+  layout: { rooms: [], packages: [], never: [...NETWORK, 'node:fs'] },
   auth: {
     rooms: ['pipeline/ports'],
     packages: ['@node-rs/bcrypt', 'lru-cache', 'undici'],
     never: ['node:http', 'node:https', 'node:net'],
   },
   pipeline: { rooms: ['catalogue', 'collection', 'layout', 'errors'], packages: [], never: NETWORK },
-  cluster: { rooms: ['pipeline/ports', 'errors'], packages: ['undici'] },
+  cluster: { rooms: ['pipeline/ports'], packages: ['undici'] },
   // `auth` by name: what replicas share of access is made to its ports, and falls back to its own forms.
   store: {
     rooms: ['catalogue/endpoint', 'pipeline/kept', 'auth/attempts', 'auth/revocations', 'auth/clock', 'auth/log'],
@@ -41,9 +41,9 @@ const table: Readonly<Record<string, Room>> = {
       'saxes',
     ],
   },
-  operations: { rooms: ['catalogue', 'layout', 'errors'], packages: ['fastify'] },
+  operations: { rooms: ['catalogue', 'errors'], packages: ['fastify'] },
   config: { rooms: [], packages: ['yaml', 'typebox', 'ajv'] },
-  simulator: { rooms: ['catalogue', 'collection', 'layout', 'errors'], packages: ['saxes'] },
+  simulator: { rooms: ['catalogue', 'collection', 'errors'], packages: ['saxes'] },
   errors: { rooms: [], packages: [] },
 }
 
@@ -80,6 +80,10 @@ function packageOf(specifier: string): string {
     .join('/')
 }
 
+function isIn(target: string, known: string): boolean {
+  return target === known || target.startsWith(`${known}/`)
+}
+
 function fault(path: string, specifier: string): string | undefined {
   const room = table[roomOf(path)]
   if (room === undefined) return `${path}: the table of rooms has no row for it`
@@ -91,7 +95,7 @@ function fault(path: string, specifier: string): string | undefined {
   }
   const target = place(join(dirname(path), specifier))
   const own = target.split('/')[0] === roomOf(path)
-  const allowed = room.rooms.some((known) => target === known || target.startsWith(`${known}/`))
+  const allowed = room.rooms.some((known) => isIn(target, known))
   return own || allowed ? undefined : `${path} must not know ${target}`
 }
 
@@ -106,6 +110,20 @@ t.test('every import is one that the table of rooms allows', async (t) => {
 t.test('the table has no row for a room that does not exist', async (t) => {
   const rooms = new Set(sources('src').map(roomOf))
   for (const room of Object.keys(table)) t.ok(rooms.has(room), room)
+})
+
+t.test('nobody may know more than is used: a permission that nobody needs is taken back', async (t) => {
+  for (const [name, { rooms, packages }] of Object.entries(table)) {
+    const files = sources('src').filter((path) => roomOf(path) === name)
+    const used = files.flatMap((path) =>
+      importsOf(path).map((each) => (each.startsWith('.') ? place(join(dirname(path), each)) : each)),
+    )
+    for (const known of [...rooms, ...packages])
+      t.ok(
+        used.some((each) => isIn(each, known)),
+        `${name} uses ${known}`,
+      )
+  }
 })
 
 t.test('only the settings read the environment, only the process and the commands touch process', async (t) => {
