@@ -63,7 +63,7 @@ t.test('passthrough sends the credentials of the caller, never those of another'
   t.match(await cluster.call(get()), { ok: false, fault: 'refusedCredentials' })
 })
 
-t.test('nothing of the answer but status, type and length comes back', async (t) => {
+t.test('of the answer status, type, length and whether it is personal come back, and nothing more', async (t) => {
   const node = await fakeNode(t, (_, response) => {
     const headers = { 'content-type': 'Application/JSON; charset=utf-8', 'set-cookie': 'a=b', location: 'http://x/' }
     response.writeHead(400, headers).end('{"error":600,"message":"x"}')
@@ -75,6 +75,7 @@ t.test('nothing of the answer but status, type and length comes back', async (t)
       node: 'master',
       status: 400,
       type: 'application/json',
+      personal: true,
       body: Buffer.from('{"error":600,"message":"x"}'),
     },
   })
