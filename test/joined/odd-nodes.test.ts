@@ -82,3 +82,24 @@ t.test('what is nested beyond all measure is a fault of its node alone', async (
     t.match(await get(path), without, path)
   }
 })
+
+t.test(
+  'rows of a node that does not sort come in the order of all fields, in front of node_name and behind it',
+  async (t) => {
+    const items = ['b', undefined, 'a'].map((tag, at) => ({ ...entry, tag, description: `${at}` }))
+    const { get } = await cluster(t, ({ searchParams }) =>
+      searchParams.get('sort')?.includes('tag')
+        ? { error: 1000, message: 'Internal error' }
+        : good({ items, totalItems: 3 }),
+    )
+    const order = async (sort: string) => {
+      const { data } = await get(`/cluster/*/logs?sort=${sort}`)
+      return data.items.map(({ node_name, tag }) => `${node_name} ${tag}`)
+    }
+    t.strictSame(await order('node_name,tag'), ['m own', 'w undefined', 'w a', 'w b'])
+    t.strictSame(await order('-node_name,tag'), ['w b', 'w a', 'w undefined', 'm own'])
+    t.strictSame(await order('level,node_name,tag'), ['m own', 'w undefined', 'w a', 'w b'])
+    t.strictSame(await order('tag,node_name'), ['w undefined', 'w a', 'w b', 'm own'])
+    t.strictSame(await order('-tag,node_name,level'), ['m own', 'w b', 'w a', 'w undefined'])
+  },
+)

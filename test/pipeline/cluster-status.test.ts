@@ -20,3 +20,17 @@ t.test('what is no token is a string: names that begin with a digit, words of a 
     'a;error=http_protocol_error;received-status=200;detail="1017 \\"??"',
   )
 })
+
+t.test('a header stays as long as clients take: nodes beyond that are counted', async (t) => {
+  const nodes = Array.from({ length: 1000 }, (_, at) => ({
+    node: `n${at}`,
+    hit: false,
+    error: 'destination_not_found',
+  }))
+  const text = clusterStatus(nodes)
+  t.ok(text.length < 12_100)
+  const members = text.split(', ')
+  t.equal(members.at(-1), `*;omitted=${1000 - (members.length - 1)}`)
+  t.equal(members.at(-2), `n${members.length - 2};error=destination_not_found`)
+  t.equal(clusterStatus(nodes.slice(0, 300)).includes('*'), false)
+})

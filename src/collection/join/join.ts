@@ -32,6 +32,8 @@ export interface JoinHow {
   /** Text of `sort`; undefined: the source's own order. */
   readonly sort: string | undefined
   readonly source: Source
+  /** So many fields of it go before the order of the parts, and the rest behind it; absent: all go before. */
+  readonly before?: number
   readonly offset: number
   readonly limit: number
   /** Fields that were asked for only to sort by, and that no row of the page shall show. */

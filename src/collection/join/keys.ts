@@ -38,8 +38,8 @@ export function createKeyReader(sorting: Sorting | undefined, source: Source): K
   }
 }
 
-export function compareAll(a: Keys, b: Keys): number {
-  for (let at = 0; at < a.length; at++) {
+export function compareAll(a: Keys, b: Keys, before = a.length): number {
+  for (let at = 0; at < before; at++) {
     const order = compareKeys(a[at], b[at])
     if (order !== 0) return order
   }

@@ -70,7 +70,7 @@ function firstRow(parts: readonly JoinPart[]): Element[] {
 function* attempt(state: Merge, trustNone: boolean): Work<JoinedRows | undefined> {
   const { parts, how, pace } = state
   const lanes = yield* openLanes(state, trustNone)
-  const heap = createHeap<Lane>((a, b) => isBefore(a, b, state.sign))
+  const heap = createHeap<Lane>((a, b) => isBefore(a, b, state))
   for (const lane of lanes) {
     if ((yield* settle(state, lane, lane.step())) === 'row') heap.push(lane)
   }
@@ -105,9 +105,13 @@ function place(heap: Heap<Lane>, step: Step): void {
   else heap.pop()
 }
 
-function isBefore(a: Lane, b: Lane, sign: 1 | -1): boolean {
-  const order = a.head && b.head ? sign * compareAll(a.head.keys, b.head.keys) : 0
-  return order !== 0 ? order < 0 : a.place < b.place
+function isBefore(a: Lane, b: Lane, { sign, how: { before } }: Merge): boolean {
+  if (!a.head || !b.head) return a.place < b.place
+  const order = sign * compareAll(a.head.keys, b.head.keys, before)
+  if (order !== 0) return order < 0
+  // Runs of one part.
+  const rest = a.part === b.part && before !== undefined ? sign * compareAll(a.head.keys, b.head.keys) : 0
+  return rest !== 0 ? rest < 0 : a.place < b.place
 }
 
 /** Fetches pages until the lane has a row, or has none. */

@@ -3,6 +3,8 @@
  * Words of RFC 9211 (`hit`, `detail`) and of RFC 9209 (`error`, `received-status`); `rtt` in milliseconds, `rows` on
  * this page.
  *
+ * Nodes that it would be too long for are counted in a last member, whose name no node can have: `*;omitted=3`.
+ *
  * @example master;rtt=12;rows=40, worker-1;error=connection_refused, worker-2;hit;rows=3
  */
 export interface NodeStatus {
@@ -19,8 +21,17 @@ export interface NodeStatus {
 }
 
 export function clusterStatus(nodes: readonly NodeStatus[]): string {
-  return nodes.map(member).join(', ')
+  let text = ''
+  for (const [at, node] of nodes.entries()) {
+    const next = `${at === 0 ? '' : ', '}${member(node)}`
+    if (text.length + next.length > LONGEST) return `${text}, *;omitted=${nodes.length - at}`
+    text += next
+  }
+  return text
 }
+
+/** Clients and load balancers take 16 kB of head in all. Who failed stands in `failed_nodes` whatever their number. */
+const LONGEST = 12_000
 
 function member({ node, hit, rtt, detail, error, receivedStatus, rows }: NodeStatus): string {
   let text = item(node)

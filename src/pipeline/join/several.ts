@@ -62,40 +62,34 @@ async function collections(reading: Reading, ofNode: Endpoint, names: readonly s
       return pages.ok ? [pages.piece] : []
     }),
   )
-  return compose(paged.flat(), { sort: order.ofAll, source: sourceOf(ask.endpoint, order), offset, limit }, ledger)
+  const how = { sort: order.ofNode, source: sourceOf(ask.endpoint, order), offset, limit }
+  return compose(paged.flat(), { ...how, ...(order.before !== undefined && { before: order.before }) }, ledger)
 }
 
 interface Order {
   /** In the order in which rows that are equal come. */
   readonly names: readonly string[]
+  /** Without the name of the node. */
   readonly ofNode?: string
-  readonly ofAll?: string
-  /** By node before anything else: each node's own order is the rest. */
-  readonly nodesFirst: boolean
+  /** How many fields come before the name of the node; absent: all. */
+  readonly before?: number
 }
 
 /** `node_name` among the fields of a sort: nodes sort by the others, and come in the order of their names. */
 function orderOf(sort: string | undefined, names: readonly string[]): Order {
   const { fields, descending } = parseSort(sort ?? '')
-  const at = fields.indexOf(NODE)
-  if (sort === undefined || at < 0) {
-    return { names, nodesFirst: false, ...(sort !== undefined && { ofNode: sort, ofAll: sort }) }
-  }
-  const sign = descending ? '-' : ''
+  const before = fields.indexOf(NODE)
+  if (sort === undefined || before < 0) return { names, ...(sort !== undefined && { ofNode: sort }) }
   const sorted = [...names].sort((a, b) => (descending ? compareText(b, a) : compareText(a, b)))
   const others = fields.filter((field) => field !== NODE)
-  const ofNode = others.length === 0 ? {} : { ofNode: sign + others.join(',') }
-  return {
-    names: sorted,
-    nodesFirst: at === 0,
-    ...ofNode,
-    ...(at > 0 && { ofAll: sign + fields.slice(0, at).join(',') }),
-  }
+  const ofNode = others.length === 0 ? {} : { ofNode: (descending ? '-' : '') + others.join(',') }
+  return { names: sorted, before, ...ofNode }
 }
 
-function sourceOf({ answer: { rows }, path }: Endpoint, { nodesFirst }: Order) {
+function sourceOf({ answer: { rows }, path }: Endpoint, { before, ofNode }: Order) {
   if (rows === undefined || rows === 'nodeAnswers') throw new Error(`rows of ${path} are in no collection`)
-  return nodesFirst ? ({ engine: 'array' } as const) : sources[rows]
+  // By node alone: the rest is each node's own order.
+  return before === 0 && ofNode === undefined ? ({ engine: 'array' } as const) : sources[rows]
 }
 
 /** Each node's whole answer is an item, or a list of items: few and small, so that they are parsed. */
