@@ -1,5 +1,5 @@
 /** The table of all agents and their nodes: learnt from the master, followed in the background, of bounded age. */
-import type { EdgeError } from '../errors.ts'
+import { EdgeError } from '../errors.ts'
 import { type Home, type Homes, isNotKnown } from './home.ts'
 import type { Ask } from './ports.ts'
 
@@ -34,6 +34,7 @@ const MOMENT = 1000
 export function createTable({ everyone, fresh, staleIfError, clock }: TablePorts): OwnerTable {
   let table: Learnt | undefined
   let learning: Promise<Learnt> | undefined
+  let since = 0
   let failed: { readonly fault: EdgeError; readonly at: number } | undefined
 
   const learnt = async (ask: Ask): Promise<Learnt> => {
@@ -51,7 +52,11 @@ export function createTable({ everyone, fresh, staleIfError, clock }: TablePorts
   const learn = (ask: Ask): Promise<Learnt> => {
     // A master that just failed is not asked again by each request.
     if (failed !== undefined && clock() - failed.at < MOMENT) return Promise.reject(failed.fault)
-    learning ??= learnt(ask).finally(() => {
+    // What the master has against one caller it need not have against another.
+    if (learning !== undefined)
+      return learning.catch((fault) => (isOfCaller(fault) ? learn(ask) : Promise.reject(fault)))
+    since = clock()
+    learning = learnt(ask).finally(() => {
       learning = undefined
     })
     return learning
@@ -65,7 +70,7 @@ export function createTable({ everyone, fresh, staleIfError, clock }: TablePorts
       const next = learn(ask)
       if (age >= old.pace + staleIfError) return (await next).homes
       const orOld = next.catch(() => old)
-      return (age < 2 * old.pace ? old : await within(orOld, old)).homes
+      return (age < 2 * old.pace ? old : await within(orOld, old, MOMENT - (clock() - since))).homes
     },
     correct: (id, home) => {
       if (home === undefined) table?.homes.delete(id)
@@ -74,11 +79,15 @@ export function createTable({ everyone, fresh, staleIfError, clock }: TablePorts
   }
 }
 
-/** What comes in a moment, or what is there. */
-async function within<T>(coming: Promise<T>, instead: T): Promise<T> {
+function isOfCaller(fault: unknown): boolean {
+  return fault instanceof EdgeError && (fault.code === 901 || fault.code === 903)
+}
+
+/** What comes in time, or what is there. */
+async function within<T>(coming: Promise<T>, instead: T, time: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<T>((resolve) => {
-    timer = setTimeout(resolve, MOMENT, instead)
+    timer = setTimeout(resolve, Math.max(0, time), instead)
   })
   try {
     return await Promise.race([coming, late])

@@ -114,3 +114,35 @@ t.test('what was found out about one agent holds', async (t) => {
   table.correct('001', undefined)
   t.equal(await node(), undefined)
 })
+
+t.test('credentials that the master refuses are one caller alone', async (t) => {
+  const { node, calls, master } = followed()
+  let refuse = () => {}
+  master(
+    () =>
+      new Promise((_, reject) => {
+        refuse = () => reject(new EdgeError(901))
+      }),
+  )
+  const first = node()
+  const second = node()
+  await settle()
+  t.equal(calls(), 1)
+  master(async () => ({ homes: new Map([['001', at('mine')]]), age: 0 }))
+  refuse()
+  await t.rejects(first, { code: 901 })
+  t.equal(await second, 'mine')
+  t.equal(calls(), 2)
+})
+
+t.test('who comes later does not wait anew for a master that says nothing', async (t) => {
+  const { clock, node, master } = followed()
+  await node()
+  clock.now += 3 * FRESH
+  master(() => new Promise(() => {}))
+  t.equal(await node(), 'n1', 'one second is waited')
+  clock.now += 1000
+  const began = performance.now()
+  for (let times = 0; times < 10; times++) t.equal(await node(), 'n1')
+  t.ok(performance.now() - began < 1000)
+})

@@ -20,6 +20,11 @@ export async function learnOwners({ ask, ports, fanOut }: Reading): Promise<Lear
     if (Number.isFinite(left)) timer = setTimeout(reject, left, notKnown('the master did not say in time'))
   })
   try {
+    const homes = await Promise.race([ports.owners.homes(ask), late])
+    const unheard = [...(namedIn(ask) ?? [])].filter((id) => !homes.has(id))
+    if (unheard.length === 0) return { homes }
+    // An agent that is named may be younger than the table.
+    await Promise.race([ports.owners.verifiedOwners(unheard, ask), late])
     return { homes: await Promise.race([ports.owners.homes(ask), late]) }
   } catch (fault) {
     ask.signal.throwIfAborted()
@@ -37,9 +42,13 @@ export function soon(owners: Promise<Learnt>): Promise<Learnt | undefined> {
   return Promise.race([owners, later])
 }
 
+function namedIn({ query }: Ask): ReadonlySet<string> | undefined {
+  return query.agent_id === undefined ? undefined : new Set(query.agent_id.split(','))
+}
+
 /** The ids that the client names, or all. */
-export function isWanted({ query }: Ask): (id: string) => boolean {
-  const named = query.agent_id === undefined ? undefined : new Set(query.agent_id.split(','))
+export function isWanted(ask: Ask): (id: string) => boolean {
+  const named = namedIn(ask)
   return (id) => named?.has(id) ?? true
 }
 
