@@ -4,27 +4,16 @@ import { collect } from '../../src/collection/collect.ts'
 import { nest } from '../../src/collection/nest.ts'
 import type { Row } from '../../src/collection/source.ts'
 import { readRequest, sources } from '../../src/collection/sources.ts'
-import { type InventoryKind, inventoryRows } from '../../src/simulator/data/inventory/rows.ts'
+import { type InventoryKind, inventoryKinds, inventoryRows } from '../../src/simulator/data/inventory/rows.ts'
 import { machineOf } from '../../src/simulator/data/machine.ts'
 import { assessments } from '../../src/simulator/data/scans/ciscat.ts'
-import { type Simulator, startSimulator } from '../../src/simulator/index.ts'
+import type { Simulator } from '../../src/simulator/index.ts'
 import { seenFrom } from '../../src/simulator/view.ts'
-import { startEdge } from '../edge.ts'
+import { simulated } from '../simulated.ts'
 
 export type Kind = InventoryKind | 'ciscat'
 
-export const kinds: readonly Kind[] = [
-  'hardware',
-  'os',
-  'netaddr',
-  'netiface',
-  'netproto',
-  'packages',
-  'ports',
-  'processes',
-  'hotfixes',
-  'ciscat',
-]
+export const kinds: readonly Kind[] = [...inventoryKinds, 'ciscat']
 
 export const pathOf = (kind: Kind) =>
   kind === 'ciscat' ? '/experimental/ciscat/results' : `/experimental/syscollector/${kind}`
@@ -56,11 +45,9 @@ const NOW = new Date('2026-11-20T12:00:00Z')
 
 export async function joinedCluster(t: Test, options: Options = {}) {
   const { distribution = 'edge', agents = 30, workers = 2 } = options
-  const simulator = await startSimulator({ agents, workers, distributed: distribution === 'manager', now: () => NOW })
-  t.teardown(() => simulator.close())
   const settings = { cluster: { distribution, discover: false, ...options.cluster }, cache: options.cache ?? {} }
-  const edge = await startEdge({ nodes: simulator.nodes, password: 'simulated', settings })
-  t.teardown(() => edge.close())
+  const world = { agents, workers, distributed: distribution === 'manager', now: () => NOW }
+  const { simulator, edge } = await simulated(t, world, { settings })
   const get = async (path: string, headers: Readonly<Record<string, string>> = {}): Promise<Given> => {
     const response = await fetch(edge.url + path, {
       headers: { authorization: edge.authorization('admin'), ...headers },

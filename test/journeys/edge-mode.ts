@@ -1,7 +1,8 @@
 /** An edge in mode `edge` before a simulated cluster whose nodes do not distribute, and how tests talk to it. */
 import type { Test } from 'tap'
-import { type Simulator, startSimulator } from '../../src/simulator/index.ts'
-import { type RunningEdge, startEdge } from '../edge.ts'
+import type { Simulator } from '../../src/simulator/index.ts'
+import type { RunningEdge } from '../edge.ts'
+import { simulated } from '../simulated.ts'
 
 export interface Reply {
   readonly status: number
@@ -33,15 +34,8 @@ interface Options {
 
 /** The account of the edge is `edge`; master, worker-1 and worker-2 own agents 001, 002, 003 and so on in turn. */
 export async function edgeMode(t: Test, { agents = 40, settings = {}, cluster = {} }: Options = {}): Promise<EdgeMode> {
-  const simulator = await startSimulator({ workers: 2, agents, distributed: false, password: 'only-for-tests' })
-  const edge = await startEdge({
-    nodes: simulator.nodes,
-    settings: { ...settings, cluster: { distribution: 'edge', discover: false, ...cluster } },
-  })
-  t.teardown(async () => {
-    await edge.close()
-    await simulator.close()
-  })
+  const ofEdge = { ...settings, cluster: { distribution: 'edge', discover: false, ...cluster } }
+  const { simulator, edge } = await simulated(t, { workers: 2, agents, distributed: false }, { settings: ofEdge })
   return { simulator, edge, ask: (call, body) => ask(edge, call, body), ...looks(simulator) }
 }
 

@@ -2,8 +2,7 @@ import t from 'tap'
 import type { Endpoint, Param } from '../../src/catalogue/endpoint.ts'
 import { catalogue } from '../../src/catalogue/index.ts'
 import type { Kind } from '../../src/catalogue/schemas/kinds.ts'
-import { startSimulator } from '../../src/simulator/index.ts'
-import { startEdge } from '../edge.ts'
+import { simulated } from '../simulated.ts'
 
 /** A legal value for each name in a path; agents and groups that the simulated cluster has. */
 const pathValues: Readonly<Record<string, string>> = {
@@ -126,16 +125,8 @@ function parameters(endpoint: Endpoint): { sent: URLSearchParams; seen: Record<s
 }
 
 t.test('every endpoint goes to its node, under its path, with its parameters', async (t) => {
-  const simulator = await startSimulator({ workers: 2, agents: 20, username: 'edge', password: 'only-for-tests' })
-  const edge = await startEdge({
-    nodes: simulator.nodes,
-    password: 'only-for-tests',
-    settings: { access: { limits: { requests: 100_000 } } },
-  })
-  t.teardown(async () => {
-    await edge.close()
-    await simulator.close()
-  })
+  const settings = { access: { limits: { requests: 100_000 } } }
+  const { simulator, edge } = await simulated(t, { workers: 2, agents: 20 }, { settings })
 
   const last = () => simulator.seen.filter(({ headers }) => headers['x-request-id'] !== 'discovery').at(-1)
 

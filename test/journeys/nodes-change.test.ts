@@ -3,26 +3,23 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
 import { parse, stringify } from 'yaml'
-import { startSimulator } from '../../src/simulator/index.ts'
-import { startEdge } from '../edge.ts'
+import { simulated } from '../simulated.ts'
 
 const CHANGES = 100
 /** Milliseconds between two changes. */
 const PACE = 60
 
 t.test('nodes of the settings file change a hundred times under load', async (t) => {
-  const simulator = await startSimulator({ workers: 4, agents: 10, password: 'only-for-tests' })
+  const { simulator, edge } = await simulated(
+    t,
+    { workers: 4, agents: 10 },
+    {
+      follows: true,
+      settings: { cache: { enabled: false }, cluster: { discover: false }, access: { limits: { requests: 100_000 } } },
+    },
+  )
   const [master, ...workers] = simulator.nodes
   if (master === undefined) throw new Error('no master')
-  const edge = await startEdge({
-    nodes: simulator.nodes,
-    follows: true,
-    settings: { cache: { enabled: false }, cluster: { discover: false }, access: { limits: { requests: 100_000 } } },
-  })
-  t.teardown(async () => {
-    await edge.close()
-    await simulator.close()
-  })
   const file = join(edge.folder, 'edge.yaml')
   const settings = parse(await readFile(file, 'utf8'))
   const use = async (names: readonly string[]) => {

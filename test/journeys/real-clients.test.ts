@@ -1,20 +1,11 @@
 import t from 'tap'
-import { startSimulator } from '../../src/simulator/index.ts'
-import { startEdge } from '../edge.ts'
 import { sendRaw } from '../raw.ts'
+import { simulated } from '../simulated.ts'
 
 /** The calls of contract/clients.md, sections 1 to 3, as those clients write them. */
 t.test('real clients', async (t) => {
-  const simulator = await startSimulator({ workers: 2, agents: 20, username: 'edge', password: 'only-for-tests' })
-  const edge = await startEdge({
-    nodes: simulator.nodes,
-    password: 'only-for-tests',
-    settings: { access: { limits: { requests: 100_000 } } },
-  })
-  t.teardown(async () => {
-    await edge.close()
-    await simulator.close()
-  })
+  const settings = { access: { limits: { requests: 100_000 } } }
+  const { simulator, edge } = await simulated(t, { workers: 2, agents: 20 }, { settings })
   const authorization = edge.authorization('admin')
   const call = async (
     method: string,

@@ -1,14 +1,14 @@
 import t from 'tap'
-import { startSimulator } from '../../src/simulator/index.ts'
-import { startEdge } from '../edge.ts'
+import { simulated } from '../simulated.ts'
 
 for (const distribution of ['edge', 'manager'] as const) {
   t.test(`mode ${distribution}: what several nodes say is kept until a write touches one of them`, async (t) => {
-    const simulator = await startSimulator({ agents: 10, distributed: distribution === 'manager' })
-    t.teardown(() => simulator.close())
     const settings = { cluster: { distribution }, cache: { defaultDuration: '1h' } }
-    const edge = await startEdge({ nodes: simulator.nodes, password: 'simulated', settings })
-    t.teardown(() => edge.close())
+    const { simulator, edge } = await simulated(
+      t,
+      { agents: 10, distributed: distribution === 'manager' },
+      { settings },
+    )
     const ask = async (request: string, body?: string) => {
       const [method = 'GET', path = ''] = request.split(' ')
       const type = body === undefined ? {} : { 'content-type': 'application/xml' }

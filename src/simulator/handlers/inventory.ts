@@ -1,6 +1,6 @@
 /** Inventory: of one agent, and of all agents of a node. */
 import { sources } from '../../collection/sources.ts'
-import { type InventoryKind, inventoryRows } from '../data/inventory/rows.ts'
+import { type InventoryKind, inventoryKinds, inventoryRows } from '../data/inventory/rows.ts'
 import { machineOf } from '../data/machine.ts'
 import { pageOf } from '../data/page.ts'
 import { walkAgents } from '../data/walk.ts'
@@ -9,18 +9,6 @@ import { findAgent } from './agents.ts'
 
 /** One row for each agent: an object, and `{}` where there is none. */
 const single: ReadonlySet<InventoryKind> = new Set(['hardware', 'os'])
-
-const kinds: readonly InventoryKind[] = [
-  'hardware',
-  'os',
-  'netaddr',
-  'netiface',
-  'netproto',
-  'packages',
-  'ports',
-  'processes',
-  'hotfixes',
-]
 
 function ofAgent(kind: InventoryKind): SimHandler {
   return (request) => {
@@ -42,7 +30,7 @@ function ofAll(kind: InventoryKind): SimHandler {
 }
 
 export const inventoryHandlers: SimHandlers = Object.fromEntries(
-  kinds.flatMap((kind) => [
+  inventoryKinds.flatMap((kind) => [
     [`GET /syscollector/:agent_id/${kind}`, ofAgent(kind)] as const,
     [`GET /experimental/syscollector/${kind}`, ofAll(kind)] as const,
   ]),

@@ -8,18 +8,7 @@ import { addresses, interfaces, protocols } from './network.ts'
 import { hotfixes, packages } from './packages.ts'
 import { ports, processes } from './processes.ts'
 
-export type InventoryKind =
-  | 'hardware'
-  | 'os'
-  | 'netaddr'
-  | 'netiface'
-  | 'netproto'
-  | 'packages'
-  | 'ports'
-  | 'processes'
-  | 'hotfixes'
-
-const tables: Readonly<Record<InventoryKind, (machine: Machine) => Row[]>> = {
+const tables = {
   hardware: (machine) => [hardware(machine)],
   os: (machine) => [system(machine)],
   netaddr: addresses,
@@ -29,7 +18,10 @@ const tables: Readonly<Record<InventoryKind, (machine: Machine) => Row[]>> = {
   ports,
   processes,
   hotfixes,
-}
+} satisfies Readonly<Record<string, (machine: Machine) => Row[]>>
+
+export type InventoryKind = keyof typeof tables
+export const inventoryKinds = Object.keys(tables) as readonly InventoryKind[]
 
 /** The scan of the network is one, whichever of its three tables is read; addresses and protocols hold no time. */
 const withoutTime: ReadonlySet<InventoryKind> = new Set(['netaddr', 'netproto'])
