@@ -6,21 +6,7 @@
  */
 import { nestedName } from '../nest.ts'
 import type { Source } from '../source.ts'
-import {
-  BACKSLASH,
-  CLOSE,
-  COLON,
-  COMMA,
-  endOfContainer,
-  endOfOpen,
-  endOfScalar,
-  endOfText,
-  OPEN,
-  OPEN_LIST,
-  QUOTE,
-  skipSpace,
-  valueIn,
-} from './scan.ts'
+import { BACKSLASH, CLOSE, COLON, COMMA, endOfOpen, endOfText, endOfValue, QUOTE, skipSpace, valueIn } from './scan.ts'
 
 /** Finds named members of one object. */
 export interface Finder {
@@ -58,7 +44,7 @@ export function find(finder: Finder, bytes: Buffer, at: number, end = -1): numbe
     const colon = skipSpace(bytes, nameEnd)
     if (bytes[colon] !== COLON) return -1
     const from = skipSpace(bytes, colon + 1)
-    const to = endOfMember(bytes, from)
+    const to = endOfValue(bytes, from)
     if (to < 0) return -1
     fulfilled |= note(finder, bytes, place, nameEnd, from, to)
     if (fulfilled === all) return end < 0 ? endOfOpen(bytes, to) : end
@@ -67,12 +53,6 @@ export function find(finder: Finder, bytes: Buffer, at: number, end = -1): numbe
     if (bytes[place] !== COMMA) return -1
     place = skipSpace(bytes, place + 1)
   }
-}
-
-function endOfMember(bytes: Buffer, at: number): number {
-  const byte = bytes[at]
-  if (byte === QUOTE) return endOfText(bytes, at)
-  return byte === OPEN || byte === OPEN_LIST ? endOfContainer(bytes, at) : endOfScalar(bytes, at)
 }
 
 function note(finder: Finder, bytes: Buffer, quote: number, nameEnd: number, from: number, to: number): number {

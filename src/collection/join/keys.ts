@@ -3,8 +3,8 @@ import type { Sorting } from '../order.ts'
 import type { Source } from '../source.ts'
 import { compareKeys, type Key } from '../value.ts'
 import { createFinder, decode, type Finder, find, waysOf } from './fields.ts'
-import { endOfRow, type ReadRow } from './rows.ts'
-import { OPEN, QUOTE, valueIn } from './scan.ts'
+import type { ReadRow } from './rows.ts'
+import { endOfCheckedValue, OPEN, QUOTE, valueIn } from './scan.ts'
 
 export type Keys = readonly Key[]
 
@@ -19,7 +19,7 @@ const NONE: Keys = []
 
 /** No sorting: no keys, and rows stay in the order of their parts. */
 export function createKeyReader(sorting: Sorting | undefined, source: Source): KeyReader {
-  if (sorting === undefined) return { read: endOfRow, keys: () => NONE }
+  if (sorting === undefined) return { read: endOfCheckedValue, keys: () => NONE }
   const sortKeys = sorting.keys
   const fields = createFieldReader(
     sortKeys.map((key) => key.field),
@@ -68,7 +68,8 @@ export function createFieldReader(fields: readonly string[], source: Source): Fi
     }),
   )
   return {
-    read: (bytes, at, end) => (bytes[at] === OPEN ? find(finder, bytes, at, end) : (end ?? endOfRow(bytes, at))),
+    read: (bytes, at, end) =>
+      bytes[at] === OPEN ? find(finder, bytes, at, end) : (end ?? endOfCheckedValue(bytes, at)),
     value: (bytes, from, at) => (bytes[from] === OPEN ? valueFound(finder, found[at] ?? [], bytes) : undefined),
   }
 }

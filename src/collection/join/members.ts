@@ -1,17 +1,5 @@
 /** The members of an answer's objects by their places, read strictly, but for what stands inside their values. */
-import {
-  CLOSE,
-  COLON,
-  COMMA,
-  endOfScalar,
-  endOfText,
-  endOfValue,
-  OPEN,
-  OPEN_LIST,
-  QUOTE,
-  skipSpace,
-  valueIn,
-} from './scan.ts'
+import { CLOSE, COLON, COMMA, endOfCheckedValue, endOfText, OPEN, QUOTE, skipSpace, valueIn } from './scan.ts'
 
 export interface Member {
   readonly from: number
@@ -37,7 +25,7 @@ export function membersUntil(
     const member = readName(bytes, at)
     if (member === undefined) return undefined
     if (member.name === name) return { before, at: member.at }
-    const end = endOfChecked(bytes, member.at)
+    const end = endOfCheckedValue(bytes, member.at)
     before.set(member.name, { from: member.at, to: end })
     const comma = skipSpace(bytes, end)
     if (end < 0 || bytes[comma] !== COMMA) return undefined
@@ -54,7 +42,8 @@ export function readMembers(bytes: Buffer, from: number, inner?: Members): Membe
   for (;;) {
     const member = readName(bytes, at)
     if (member === undefined) return undefined
-    const to = inner && member.name === 'data' ? endOfData(bytes, member.at, inner) : endOfChecked(bytes, member.at)
+    const to =
+      inner && member.name === 'data' ? endOfData(bytes, member.at, inner) : endOfCheckedValue(bytes, member.at)
     if (to < 0) return undefined
     named.set(member.name, { from: member.at, to })
     at = skipSpace(bytes, to)
@@ -66,7 +55,7 @@ export function readMembers(bytes: Buffer, from: number, inner?: Members): Membe
 
 function endOfData(bytes: Buffer, at: number, inner: Members): number {
   inner.named.clear()
-  if (bytes[at] !== OPEN) return endOfChecked(bytes, at)
+  if (bytes[at] !== OPEN) return endOfCheckedValue(bytes, at)
   const members = readMembers(bytes, at)
   for (const [name, member] of members?.named ?? []) inner.named.set(name, member)
   return members?.end ?? -1
@@ -79,14 +68,6 @@ function readName(bytes: Buffer, at: number): { readonly name: string; readonly 
   const colon = skipSpace(bytes, end)
   if (typeof name !== 'string' || bytes[colon] !== COLON) return undefined
   return { name, at: skipSpace(bytes, colon + 1) }
-}
-
-/** Behind a value; numbers and literals, which are short, are read for what they are. */
-function endOfChecked(bytes: Buffer, at: number): number {
-  const byte = bytes[at]
-  if (byte === QUOTE || byte === OPEN || byte === OPEN_LIST) return endOfValue(bytes, at)
-  const end = endOfScalar(bytes, at)
-  return end > 0 && valueIn(bytes, at, end) ? end : -1
 }
 
 export function isZero(bytes: Buffer, member: Member | undefined): boolean {

@@ -10,7 +10,7 @@
  * like the tail, are found out when they are read to their end (`isEnd`).
  */
 import { isZero, type Member, membersUntil, readMembers, wholeNumber } from './members.ts'
-import { backOverSpace, CLOSE, CLOSE_LIST, OPEN, OPEN_LIST, QUOTE, skipSpace, valueIn } from './scan.ts'
+import { backOverSpace, CLOSE, CLOSE_LIST, OPEN, OPEN_LIST, QUOTE, skipSpace } from './scan.ts'
 
 /** The rows of one answer: values with commas between, from `from` up to `to`. */
 export interface RowsPart {
@@ -33,12 +33,7 @@ const BYTES_FOR_A_BRACKET = 48
 
 /** The rows of `{"error":0,"data":{"items":[…],"totalItems":N}}`, in whatever order the members stand. */
 export function readPart(bytes: Buffer): ReadPart {
-  return readShort(bytes) ?? readWhole(bytes, 'items')
-}
-
-/** The same for an answer that is no collection: an object is one row, an array has its elements as rows. */
-export function readAnswer(bytes: Buffer): ReadPart {
-  return readWhole(bytes, 'answer')
+  return readShort(bytes) ?? readWhole(bytes)
 }
 
 /** Reads as far as the rows' opening bracket, and then the tail; undefined where that is not certain. */
@@ -74,11 +69,11 @@ function isFirstEnd(bytes: Buffer, from: number, to: number): boolean {
 
 /** Whether a walk over the whole body says that the rows end at `at`, and as many are there as the part says. */
 export function isEnd({ bytes, from, total }: RowsPart, at: number): boolean {
-  const read = readWhole(bytes, 'items')
+  const read = readWhole(bytes)
   return read.ok && read.part.from === from && read.part.to === at && read.part.total === total
 }
 
-function readWhole(bytes: Buffer, of: 'items' | 'answer'): ReadPart {
+function readWhole(bytes: Buffer): ReadPart {
   const data = { named: new Map<string, Member>(), end: 0 }
   const root = readMembers(bytes, skipSpace(bytes, 0), data)
   if (root === undefined || skipSpace(bytes, root.end) !== bytes.length) return refused('cut off or no JSON')
@@ -88,18 +83,7 @@ function readWhole(bytes: Buffer, of: 'items' | 'answer'): ReadPart {
   if (items !== undefined && total !== undefined && bytes[items.from] === OPEN_LIST) {
     return { ok: true, part: { bytes, from: items.from + 1, to: items.to - 1, total } }
   }
-  const whole = root.named.get('data')
-  if (of === 'items' || whole === undefined) return refused('no items with their total')
-  return readElements(bytes, whole)
-}
-
-/** The elements of a list, or the one object that the answer is. */
-function readElements(bytes: Buffer, { from, to }: Member): ReadPart {
-  if (bytes[from] === OPEN) return { ok: true, part: { bytes, from, to, total: 1 } }
-  if (bytes[from] !== OPEN_LIST) return refused('the answer is neither an object nor a list')
-  const value = valueIn(bytes, from, to)?.value
-  if (!Array.isArray(value)) return refused('no JSON')
-  return { ok: true, part: { bytes, from: from + 1, to: to - 1, total: value.length } }
+  return refused('no items with their total')
 }
 
 function refused(reason: string): ReadPart {

@@ -6,18 +6,7 @@
  * characters, broken UTF-8.
  */
 import { isEnd, type RowsPart } from './part.ts'
-import {
-  CLOSE_LIST,
-  COMMA,
-  endOfContainer,
-  endOfScalar,
-  endOfText,
-  OPEN,
-  OPEN_LIST,
-  QUOTE,
-  skipSpace,
-  valueIn,
-} from './scan.ts'
+import { CLOSE_LIST, COMMA, endOfCheckedValue, skipSpace } from './scan.ts'
 
 export class UnreadableRows extends Error {
   readonly reason: string
@@ -51,7 +40,7 @@ export function createCursor(part: RowsPart): Cursor {
 }
 
 /** Moves to the next row; false behind the last one. */
-export function advance(cursor: Cursor, read: ReadRow = endOfRow): boolean {
+export function advance(cursor: Cursor, read: ReadRow = endOfCheckedValue): boolean {
   if (cursor.borders) return advanceTo(cursor, cursor.borders, read)
   const { bytes, to } = cursor.part
   let at = skipSpace(bytes, cursor.to)
@@ -80,7 +69,8 @@ function advanceTo(cursor: Cursor, borders: Uint32Array, read: ReadRow): boolean
   const next = cursor.index + 1
   const [from, to] = [borders[next * 2], borders[next * 2 + 1]]
   if (from === undefined || to === undefined) return false
-  if (read !== endOfRow && read(cursor.part.bytes, from, to) < 0) throw new UnreadableRows(`row ${next} is garbled`)
+  if (read !== endOfCheckedValue && read(cursor.part.bytes, from, to) < 0)
+    throw new UnreadableRows(`row ${next} is garbled`)
   cursor.from = from
   cursor.to = to
   cursor.index = next
@@ -104,12 +94,4 @@ export function countRows(part: RowsPart): number {
   while (advance(cursor)) borders.push(cursor.from, cursor.to)
   known.set(part, Uint32Array.from(borders))
   return cursor.index + 1
-}
-
-export function endOfRow(bytes: Buffer, at: number): number {
-  const byte = bytes[at]
-  if (byte === OPEN || byte === OPEN_LIST) return endOfContainer(bytes, at)
-  if (byte === QUOTE) return endOfText(bytes, at)
-  const end = endOfScalar(bytes, at)
-  return end > 0 && valueIn(bytes, at, end) ? end : -1
 }

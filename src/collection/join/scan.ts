@@ -72,6 +72,14 @@ export function endOfValue(bytes: Buffer, at: number): number {
   return endOfScalar(bytes, at)
 }
 
+/** The same; numbers and literals, which are short, are read for what they are. */
+export function endOfCheckedValue(bytes: Buffer, at: number): number {
+  const byte = bytes[at]
+  if (byte === QUOTE || byte === OPEN || byte === OPEN_LIST) return endOfValue(bytes, at)
+  const end = endOfScalar(bytes, at)
+  return end > 0 && valueIn(bytes, at, end) ? end : -1
+}
+
 /** Behind a number or literal: up to a comma, a closing bracket, white space, or the end; -1 where nothing stands. */
 export function endOfScalar(bytes: Buffer, at: number): number {
   let place = at

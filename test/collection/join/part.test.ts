@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { readAnswer, readPart } from '../../../src/collection/join/part.ts'
+import { readPart } from '../../../src/collection/join/part.ts'
 import { countRows, rowsOf, UnreadableRows } from '../../../src/collection/join/rows.ts'
 
 /** White space as no generator writes it, but as JSON may have it. */
@@ -139,23 +139,6 @@ t.test('of equal names the last counts, as in JSON.parse', async (t) => {
   ]) {
     t.ok(same(text), `read as JSON.parse does: ${text}`)
   }
-})
-
-t.test('answers that are no collection have their elements, or themselves, as rows', async (t) => {
-  fc.assert(
-    fc.property(fc.array(anything), others, spaces, (list, object, spaces) => {
-      for (const data of [list, object]) {
-        const read = readAnswer(Buffer.from(spaced({ error: 0, data }, spaces)))
-        const got = read.ok ? [...rowsOf(read.part)].map((row) => JSON.parse(row.toString())) : undefined
-        const expected = Array.isArray(data) ? data : [data]
-        t.equal(JSON.stringify(got), JSON.stringify(expected))
-        t.equal(read.ok && read.part.total, expected.length)
-      }
-    }),
-    { numRuns: 200 },
-  )
-  t.notOk(readAnswer(Buffer.from('{"error":0,"data":"text"}')).ok)
-  t.notOk(readAnswer(Buffer.from('{"error":0}')).ok)
 })
 
 /** Whether its rows can be read to the end. */

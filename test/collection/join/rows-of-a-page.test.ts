@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { collect } from '../../../src/collection/collect.ts'
 import { type Inject, type JoinHow, joinedBody, joinRows } from '../../../src/collection/join/join.ts'
-import { readAnswer, readPart } from '../../../src/collection/join/part.ts'
+import { readPart } from '../../../src/collection/join/part.ts'
 import { sources } from '../../../src/collection/sources.ts'
 import { flat, listed, now, partOf, value } from './nodes.ts'
 
@@ -93,9 +93,11 @@ t.test('bytes of rows pass as they are', async (t) => {
   t.equal(joined.ok && joined.pieces.map(String).join(''), '{"b": 1.0e2,"n":12345678901234567890 } ,\n{"b":200.00}')
 })
 
-t.test('whole answers become rows with the name of their node; failed nodes stand beside', async (t) => {
+t.test('rows bear the name of their node; failed nodes stand beside', async (t) => {
   const parts = ['master', 'worker-1'].map((node) => {
-    const read = readAnswer(Buffer.from(JSON.stringify({ error: 0, data: { version: `v ${node}` } })))
+    const read = readPart(
+      Buffer.from(JSON.stringify({ error: 0, data: { items: [{ version: `v ${node}` }], totalItems: 1 } })),
+    )
     if (!read.ok) throw new Error(read.reason)
     return { rows: read.part, trusted: true, inject: { first: { node_name: node } } }
   })
