@@ -1,5 +1,5 @@
 /** The other nodes: their addresses, health and limits, behind two ports of the pipeline. */
-import type { CallNode, ClusterView } from '../pipeline/ports.ts'
+import type { CallNode, ClusterView, NodeInfo } from '../pipeline/ports.ts'
 import { Discovery } from './discovery.ts'
 import {
   type ClusterOptions,
@@ -97,12 +97,7 @@ function createView(topology: Topology, roster: Roster, discovery: Discovery | u
   }
 }
 
-function statusOf(
-  node: { name: string; type: 'master' | 'worker'; addressed: boolean },
-  topology: Topology,
-  roster: Roster,
-): NodeStatus {
-  const { name, type, addressed } = node
+function statusOf({ name, type, addressed }: NodeInfo, topology: Topology, roster: Roster): NodeStatus {
   const listed = topology.isListed(name)
   const state = roster.find(name)?.status() ?? { inFlight: 0, limit: 0, queue: 0 }
   return { name, type, addressed, ...(listed !== undefined && { listed }), ...state }
