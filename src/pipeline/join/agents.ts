@@ -30,13 +30,22 @@ export interface Rows {
 
 /** Calls on one node at once: it takes four by default, and half of them are for others than bulk. */
 const AT_ONCE = 2
-/** A node that failed so often, one after the other, is not asked for its other agents. */
+/** A node that failed so often is not asked for its other agents. */
 const STRIKES = 3
+/** Its turn did not come: nothing was sent, and nothing is known against the node of the agent. */
+const NOT_ASKED = 921
+/** A call that hangs takes the place of others for as long. */
+const HUNG = 922
 /** The agent has gone since the list was made. */
 const NO_SUCH_AGENT = 1701
 
 /** Mode `edge`: each is asked at its node; else all are asked of the master, which hands them on. */
-export async function agentPieces(reading: Reading, rows: Rows, agents: readonly AgentOf[]): Promise<readonly Piece[]> {
+export async function agentPieces(
+  reading: Reading,
+  rows: Rows,
+  agents: readonly AgentOf[],
+  atOnce = AT_ONCE,
+): Promise<readonly Piece[]> {
   const { ledger, ports } = reading
   const strikes = new Map<string, number>()
   const strikesOf = (node: string) => strikes.get(node) ?? 0
@@ -44,32 +53,40 @@ export async function agentPieces(reading: Reading, rows: Rows, agents: readonly
     const { node } = agent
     if (strikesOf(node) >= STRIKES) return undefined
     const given = lateFault(reading) ?? (await agentRows(reading, rows, agent))
-    const fault = 'code' in given && given.code !== NO_SUCH_AGENT ? given : undefined
-    strikes.set(node, fault === undefined ? 0 : strikesOf(node) + 1)
-    if (fault !== undefined) ledger.failed(node, fault)
-    return 'code' in given ? undefined : given
+    strikes.set(node, strikesOf(node) + strikesIn(given))
+    return given
   }
-  const found = await inTurns(agents, ports.distribution, ask)
+  const came = await inTurns(agents, { distribution: ports.distribution, atOnce }, ask)
+  for (const [{ node }, given] of came) if (isFault(given) && given.code !== NO_SUCH_AGENT) ledger.failed(node, given)
+  const found = agents.map((agent) => came.get(agent)).filter((each) => each !== undefined)
   return rows.single ? singles(reading, rows, found.filter(isRow)) : found.filter(isPiece)
 }
 
+function strikesIn(given: Given): number {
+  if (!isFault(given) || given.code === NO_SUCH_AGENT || given.code === NOT_ASKED) return 0
+  return given.code === HUNG ? STRIKES : 1
+}
+
 /**
- * What came of each, in the order of the agents. Mode `edge`: each node has its own calls. Else the master hands calls on
- * to a node one after the other (semantics.md section 3), so that two for a node that hangs would wait in the place of others.
+ * What came of each. Mode `edge`: each node has its own calls. Else the master hands calls on
+ * to a node one after the other (semantics.md section 3), so that two for a node that hangs would wait in the place of
+ * others. Whose turn did not come meanwhile is asked at the end.
  */
 async function inTurns(
   agents: readonly AgentOf[],
-  distribution: Reading['ports']['distribution'],
+  { distribution, atOnce }: { readonly distribution: Reading['ports']['distribution']; readonly atOnce: number },
   ask: (agent: AgentOf) => Promise<Given | undefined>,
-): Promise<readonly Given[]> {
+): Promise<ReadonlyMap<AgentOf, Given | undefined>> {
   const came = new Map<AgentOf, Given | undefined>()
-  const inOrder = (own: readonly AgentOf[], atOnce: number) =>
-    inLanes(own, atOnce, async (agent) => came.set(agent, await ask(agent)))
+  const inOrder = (own: readonly AgentOf[], lanes: number) =>
+    inLanes(own, lanes, async (agent) => came.set(agent, await ask(agent)))
   const nodes = [...new Set(agents.map(({ node }) => node))]
   const byNode = nodes.map((name) => agents.filter(({ node }) => node === name))
-  if (distribution === 'edge') await Promise.all(byNode.map((own) => inOrder(own, AT_ONCE)))
-  else await inLanes(byNode, AT_ONCE, (own) => inOrder(own, 1))
-  return agents.map((agent) => came.get(agent)).filter((each) => each !== undefined)
+  if (distribution === 'edge') await Promise.all(byNode.map((own) => inOrder(own, atOnce)))
+  else await inLanes(byNode, atOnce, (own) => inOrder(own, 1))
+  const late = agents.filter((agent) => isFault(came.get(agent), NOT_ASKED))
+  await inOrder(late, 1)
+  return came
 }
 
 /** Time that is over is not asked for again and again. */
@@ -83,6 +100,10 @@ interface OneRow extends AgentOf {
 }
 
 type Given = Piece | OneRow | Fault
+
+function isFault(given: Given | undefined, code?: number): given is Fault {
+  return given !== undefined && 'code' in given && (code === undefined || given.code === code)
+}
 
 function isPiece(given: Given): given is Piece {
   return 'join' in given

@@ -13,6 +13,8 @@ import type { Reading } from './reading.ts'
 
 /** One node among them made all of them fail, or the joining itself did; the others may answer for their agents. */
 const WHOLE: ReadonlySet<number> = new Set([922, 1000, 1017, 3000, 3009, 3016, 3018, 3020, 3021, 3022, 3023])
+/** Some node hangs: what waits beside a call for it would have its time taken. */
+const HUNG = 922
 /** The master's own page may take so much of the time: the rest is for agents one by one. */
 const SHARE = 0.5
 
@@ -35,7 +37,7 @@ export async function throughMaster(reading: Reading, rows: Rows, owners: Promis
   }
   nameLost(reading, homes, () => true)
   const agents = agentsInOrder(reading, homes)
-  const pieces = await agentPieces(reading, rows, agents)
+  const pieces = await agentPieces(reading, rows, agents, fault?.code === HUNG ? 1 : undefined)
   if (isWanted(ask)(MANAGER)) nameWorkers(reading, homes, pieces, page)
   return pieces
 }
