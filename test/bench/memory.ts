@@ -95,7 +95,8 @@ if (way !== undefined && url !== undefined) {
     console.log(`${ENTRIES} entries of ${BYTES} B in the near copy: ${inMiB(ENTRIES * BYTES)} of bodies`)
     for (const each of ['filled here', 'read from Redis'] as const) {
       const { resident, used, near } = await measure(each, redis.url)
-      const verdict = near < ENTRIES ? `only ${near} are near` : resident <= MOST ? 'reached' : 'missed'
+      // A step that a busy machine made late leaves a few out.
+      const verdict = near < 0.99 * ENTRIES ? `only ${near} are near` : resident <= MOST ? 'reached' : 'missed'
       console.log(`  ${each}: ${inMiB(resident)} resident, ${inMiB(used)} in use · ${verdict} (≤ ${inMiB(MOST)})`)
     }
   } finally {
