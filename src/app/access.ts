@@ -54,6 +54,7 @@ function askManager(cluster: Cluster, timeout: number): (username: string, passw
       node: cluster.view.master().name,
       method: 'GET',
       path: '/version',
+      route: '/version',
       repeatable: true,
       expect: 'bytes',
       timeout,

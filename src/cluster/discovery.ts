@@ -92,6 +92,7 @@ export class Discovery {
       node: this.#parts.master(),
       method: 'GET',
       path: '/cluster/nodes?limit=1000',
+      route: '/cluster/nodes',
       repeatable: true,
       expect: 'bytes',
       timeout: this.#parts.timeout,

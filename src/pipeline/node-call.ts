@@ -11,6 +11,7 @@ export function nodeCall(ask: Ask, { node, path }: Candidate, timeout: number | 
     node,
     method,
     path: fillPath(path, ask.params) + queryText(ask),
+    route: path,
     ...(ask.body && { body: nodeBody(ask.body) }),
     repeatable: method === 'GET',
     expect: isRaw(ask) ? 'stream' : 'bytes',

@@ -23,8 +23,8 @@ export interface Answered {
   /** Of the body, as sent. */
   readonly bytes: number
   readonly cache: CacheWord
-  /** Milliseconds of a node's time that the kept answer once cost, for what came out of the cache. */
-  readonly saved: number
+  /** Milliseconds of a node's time that the answer cost when it was fetched; there for what came out of the cache. */
+  readonly cost: number | undefined
   /** Absent: nobody was let in. */
   readonly caller: string | undefined
   readonly client: string
@@ -50,7 +50,12 @@ export type StaleCause = 'write' | 'unknown' | 'purgeAll' | 'purgeGroup' | 'purg
 
 export type CacheEvent =
   /** Nodes were asked for what may be kept. `ms`: their time. */
-  | { readonly kind: 'fill'; readonly group: string; readonly outcome: 'kept' | 'unkept' | 'failed'; readonly ms: number }
+  | {
+      readonly kind: 'fill'
+      readonly group: string
+      readonly outcome: 'kept' | 'unkept' | 'failed'
+      readonly ms: number
+    }
   /** A request waited for the call of another one. */
   | { readonly kind: 'joined'; readonly group: string }
   | { readonly kind: 'stale'; readonly cause: StaleCause; readonly tags: number }

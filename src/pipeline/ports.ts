@@ -31,6 +31,8 @@ export interface Ask {
   /** Workers may not have copied the data yet: only the master may answer. */
   readonly masterOnly?: true
   readonly requestId: string
+  /** The address of the client; there for writes, which are audited. */
+  readonly client?: string
   /** Aborted when the client leaves. */
   readonly signal: AbortSignal
 }
@@ -93,6 +95,8 @@ export interface NodeCall {
   readonly method: string
   /** Encoded path and query, beginning with `/`. */
   readonly path: string
+  /** The template that the path was filled from, for figures; never sent. */
+  readonly route?: string
   readonly body?: { readonly type: string; readonly bytes: Buffer }
   /** May be sent again when it is sure that the node did not act on it, or when it is a GET that was cut before an answer. */
   readonly repeatable: boolean
