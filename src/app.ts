@@ -6,16 +6,15 @@ import { type DestinationStream, type Logger, pino } from 'pino'
 import { buildAccess } from './app/access.ts'
 import { buildCluster } from './app/cluster.ts'
 import { buildFront } from './app/front.ts'
-import { version } from './app/package.ts'
+import { buildOperations, createWatch } from './app/operations.ts'
 import { buildShared } from './app/shared.ts'
+import { createStoreNews } from './app/store-news.ts'
 import { followRoles } from './auth/follow-roles.ts'
 import { checkCatalogue } from './catalogue/check.ts'
 import { catalogue } from './catalogue/index.ts'
 import type { Cluster } from './cluster/index.ts'
 import { type Config, loadConfig } from './config.ts'
 import { drain } from './http/drain.ts'
-import { createOperations } from './operations/index.ts'
-import { openApiDocument } from './operations/openapi.ts'
 
 export interface EdgeOptions {
   /** Where log lines go; standard output when absent. */
@@ -46,13 +45,18 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
   const cluster = await buildCluster(config, log)
   const shared = await buildShared(config, log)
   const access = await buildAccess(config, { cluster, shared, log })
-  const { listener, app, closeCache } = await buildFront(config, { access, cluster, shared, log })
+  const news = createStoreNews()
+  const watch = createWatch()
+  const front = await buildFront(config, { access, cluster, shared, log, news })
+  const { listener, app, closeCache } = front
   let draining = false
   const ready = (): Readiness => {
     const reasons = [...(draining ? ['draining'] : []), ...(reachable(cluster) ? [] : ['no node is available'])]
     return { ok: reasons.length === 0, reasons }
   }
-  const operations = createOperations({ ready, openApi: openApiDocument(catalogue, { version }), log })
+  let publicUrl = ''
+  const url = (): string => publicUrl
+  const operations = await buildOperations(config, { access, cluster, shared, log, news, watch, ready, url, front })
 
   let followed: { close(): void } | undefined
   const follow = async (): Promise<void> => {
@@ -70,6 +74,7 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
     // Last: what is under way until now may still want to keep or to drop something.
     await closeCache()
     shared?.stop()
+    watch.close()
     followed?.close()
   }
   return {
@@ -79,10 +84,9 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
       try {
         await Promise.all([cluster.start(), shared?.start(), follow()])
         const { host, port } = config.operations
-        return {
-          operationsUrl: await operations.listen({ host, port }),
-          url: await app.listen({ host: config.listen.host, port: config.listen.port }),
-        }
+        const operationsUrl = await operations.listen({ host, port })
+        publicUrl = await app.listen({ host: config.listen.host, port: config.listen.port })
+        return { operationsUrl, url: publicUrl }
       } catch (fault) {
         await close()
         throw fault

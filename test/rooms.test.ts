@@ -41,7 +41,24 @@ const table: Readonly<Record<string, Room>> = {
       'saxes',
     ],
   },
-  operations: { rooms: ['catalogue', 'layout', 'errors'], packages: ['fastify'] },
+  // `auth` by name: which of a caller's permissions cover what is asked here.
+  operations: {
+    rooms: [
+      'catalogue',
+      'layout',
+      'errors',
+      'auth/permissions',
+      'pipeline/ports',
+      'pipeline/kept',
+      'pipeline/observed',
+    ],
+    packages: ['fastify', '@fastify/static', 'typebox'],
+  },
+  // The operators' page: it runs in a browser and knows the edge by the answers of its API alone.
+  console: {
+    rooms: ['operations/console/answers'],
+    packages: ['preact', '@preact/signals', 'uplot', '@tanstack/virtual-core', 'vite'],
+  },
   config: { rooms: [], packages: ['yaml', 'typebox', 'ajv'] },
   simulator: { rooms: ['catalogue', 'collection', 'layout', 'errors'], packages: ['saxes'] },
   errors: { rooms: [], packages: [] },

@@ -15,6 +15,7 @@ import type { Router } from '../pipeline/route.ts'
 import { spareCapacity } from '../pipeline/spare.ts'
 import { createMemoryStore } from '../store/memory.ts'
 import { createRedisStore, type RedisPlace } from '../store/redis/index.ts'
+import type { StoreNews } from './store-news.ts'
 
 export interface BuiltCache {
   /** Reads are kept, writes told to the other replicas; absent: there is nothing, or nobody to tell. */
@@ -28,12 +29,16 @@ interface CacheParts {
   readonly route: Router
   readonly log: Logger
   askOf(url: string, caller: Caller): Promise<Ask>
+  readonly news: StoreNews
 }
 
 type Store = AnswerStore & AnswerIndex & { close(): Promise<void> }
 
 /** Rejects when a setting names what is not there, or a file cannot be read; Redis itself may be away. */
-export async function buildCache(config: Config, { cluster, route, log, askOf }: CacheParts): Promise<BuiltCache> {
+export async function buildCache(
+  config: Config,
+  { cluster, route, log, askOf, news }: CacheParts,
+): Promise<BuiltCache> {
   const { cache } = config
   checkEndpoints(Object.keys(cache.endpoints))
   const redis = await redisPlace(cache.redis)
@@ -70,7 +75,10 @@ export async function buildCache(config: Config, { cluster, route, log, askOf }:
       ...(sealing && { encryptionKey: sealing }),
       onLostStore: cache.onLostStore,
       times: { command: cache.redis.timeout },
-      onEvent: (event, reason) => log.warn({ event, ...(reason && { reason }) }, 'cache store'),
+      onEvent: (event, reason) => {
+        news.heard(event, reason)
+        log.warn({ event, ...(reason && { reason }) }, 'cache store')
+      },
     })
   }
 }

@@ -10,28 +10,34 @@ import { clientAddress } from '../http/client-address.ts'
 import { createHttp, type Http } from '../http/index.ts'
 import { createListener, type Listener } from '../http/listener.ts'
 import { buildPipeline } from '../pipeline/build.ts'
-import { cacheOperations } from '../pipeline/edge/cache.ts'
+import { cacheOperations, type KeptAnswers } from '../pipeline/edge/cache.ts'
 import { tokenOperations } from '../pipeline/edge/tokens.ts'
 import { forward } from '../pipeline/forward.ts'
+import type { Handle } from '../pipeline/ports.ts'
 import { createRouter } from '../pipeline/route.ts'
 import type { SharedAccess } from '../store/shared-access.ts'
 import { buildCache } from './cache.ts'
+import type { StoreNews } from './store-news.ts'
 
 export interface FrontParts {
   readonly access: Access
   readonly cluster: Cluster
   readonly shared: SharedAccess | undefined
   readonly log: Logger
+  readonly news: StoreNews
 }
 
 export interface Front {
   readonly listener: Listener
   readonly app: FastifyInstance
+  /** The whole road behind the listener, for what the operators' console does in a caller's name. */
+  readonly handle: Handle
+  readonly kept: KeptAnswers
   closeCache(): Promise<void>
 }
 
 /** Rejects in words when the certificate or a setting cannot be used. */
-export async function buildFront(config: Config, { access, cluster, shared, log }: FrontParts): Promise<Front> {
+export async function buildFront(config: Config, { access, cluster, shared, log, news }: FrontParts): Promise<Front> {
   const { listen } = config
   const listener = await createListener({ ...listen, cors: listen.cors.origins.length > 0, log })
   const addressOf = clientAddress(listen.trustedProxies)
@@ -43,21 +49,23 @@ export async function buildFront(config: Config, { access, cluster, shared, log 
     cluster,
     route,
     log,
+    news,
     askOf: async (url, caller) => {
       if (http === undefined) throw new Error('nothing is served yet')
       return http.askOf(url, caller)
     },
   })
+  const handle = buildPipeline({
+    operations: {
+      ...tokenOperations({ issue: (name) => issue(name), revoke: (caller) => access.revokeTokens(caller) }),
+      ...cacheOperations(cache.kept),
+    },
+    ...cache.stages,
+    forward: forward({ call: cluster.call, view: cluster.view, route, ...config.cluster.limits }),
+  })
   http = await createHttp({
     catalogue,
-    handle: buildPipeline({
-      operations: {
-        ...tokenOperations({ issue: (name) => issue(name), revoke: (caller) => access.revokeTokens(caller) }),
-        ...cacheOperations(cache.kept),
-      },
-      ...cache.stages,
-      forward: forward({ call: cluster.call, view: cluster.view, route, ...config.cluster.limits }),
-    }),
+    handle,
     serverFactory: listener.serverFactory,
     log,
     limits: listen.limits,
@@ -73,7 +81,7 @@ export async function buildFront(config: Config, { access, cluster, shared, log 
       return authenticate
     },
   })
-  return { listener, app: http.app, closeCache: cache.close }
+  return { listener, app: http.app, handle, kept: cache.kept, closeCache: cache.close }
 }
 
 function forwardedFor(header: string | string[] | undefined): string | undefined {

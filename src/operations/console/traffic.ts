@@ -1,0 +1,96 @@
+/** What happened lately, counted as it happens: rates of now, points of the last hour, groups, nodes. All of it is bounded. */
+import type { Answered, Called } from '../../pipeline/observed.ts'
+import type { History, Rates, Totals } from './answers.ts'
+import { type NodeTraffic, nodeWindow } from './node-window.ts'
+import { nothing, ratesOf, ring } from './slots.ts'
+
+export interface Traffic {
+  answered(event: Answered): void
+  called(event: Called): void
+  rates(): Rates
+  totals(): Totals
+  history(): History
+  /** Hits and misses since the start. */
+  group(name: string): { readonly hits: number; readonly misses: number }
+  node(name: string): NodeTraffic
+}
+
+const SECOND = 1000
+const STRETCH = 10_000
+const HOUR = 360
+const NOW = 10
+const ROUTES = 1000
+const NEWEST = 0.1
+
+/** `clock`: monotonic milliseconds. */
+export function createTraffic(clock: () => number = () => performance.now()): Traffic {
+  const seconds = ring(NOW + 1, SECOND)
+  const stretches = ring(HOUR + 1, STRETCH)
+  const sums = nothing()
+  const groups = new Map<string, { hits: number; misses: number }>()
+  const nodes = new Map<string, ReturnType<typeof nodeWindow>>()
+  const missTimes = new Map<string, number>()
+  const began = clock()
+
+  return {
+    answered({ route, group, status, ms, cache, cost }) {
+      const now = clock()
+      const hit = cache === 'hit' || cache === 'stale'
+      const cacheable = hit || cache === 'miss'
+      if (cache === 'miss' && status < 500) learn(missTimes, route, ms)
+      const saved = hit ? Math.max(0, (cost ?? missTimes.get(route) ?? 0) - ms) : 0
+      for (const into of [seconds.slot(now), stretches.slot(now)]) into.times.add(ms)
+      for (const into of [seconds.slot(now), stretches.slot(now), sums]) {
+        into.requests += 1
+        into.hits += hit ? 1 : 0
+        into.cacheable += cacheable ? 1 : 0
+        into.saved += saved
+        into.failures += status >= 500 ? 1 : 0
+      }
+      if (group === 'none' || !cacheable) return
+      const counted = groups.get(group) ?? { hits: 0, misses: 0 }
+      groups.set(group, counted)
+      counted[hit ? 'hits' : 'misses'] += 1
+    },
+    called({ node, ms, fault }) {
+      const now = clock()
+      for (const into of [seconds.slot(now), stretches.slot(now), sums]) into.calls += 1
+      const window = nodes.get(node) ?? nodeWindow()
+      nodes.set(node, window)
+      window.add(now, ms, fault !== undefined)
+    },
+    rates() {
+      const now = clock()
+      // The second under way is not over, and would count for less.
+      return ratesOf(seconds.last(now, NOW), Math.min(NOW * SECOND, Math.max(SECOND, now - began)))
+    },
+    totals: () => ({ ...sums }),
+    history: () => historyOf(stretches, clock()),
+    group: (name) => groups.get(name) ?? { hits: 0, misses: 0 },
+    node: (name) => (nodes.get(name) ?? nodeWindow()).read(clock()),
+  }
+}
+
+function historyOf(stretches: ReturnType<typeof ring>, now: number): History {
+  const { length } = stretches
+  const slots = stretches.last(now, HOUR)
+  const rates = slots.map((slot) => ratesOf([slot], length))
+  const end = Math.floor((Date.now() - (now % length)) / SECOND)
+  return {
+    stretch: length,
+    at: slots.map((_, index) => end - ((HOUR - 1 - index) * length) / SECOND),
+    perSecond: rates.map(({ perSecond }) => perSecond),
+    hitRatio: rates.map(({ hitRatio }) => hitRatio ?? null),
+    p50: rates.map(({ p50 }) => p50 ?? null),
+    p99: rates.map(({ p99 }) => p99 ?? null),
+    callsPerSecond: rates.map(({ callsPerSecond }) => callsPerSecond),
+    savedPerSecond: rates.map(({ savedPerSecond }) => savedPerSecond),
+  }
+}
+
+/** A moving average for each route, for as many as there can be. */
+function learn(times: Map<string, number>, route: string, ms: number): void {
+  const before = times.get(route)
+  if (before !== undefined) times.set(route, before + (ms - before) * NEWEST)
+  else if (times.size < ROUTES) times.set(route, ms)
+}
