@@ -1,6 +1,16 @@
 /** The store of one process: the same contract as Redis, without anything that could be away. */
 import type { Tag } from '../catalogue/endpoint.ts'
-import type { AnswerIndex, AnswerStore, Claim, Fence, IndexRow, Look, Mark, NewEntry } from '../pipeline/kept.ts'
+import type {
+  AnswerIndex,
+  AnswerStore,
+  Claim,
+  Fence,
+  IndexRow,
+  Look,
+  Mark,
+  NewEntry,
+  StoreState,
+} from '../pipeline/kept.ts'
 import { answerOf, type Held, HeldEntries, heldOf, lifetime } from './held.ts'
 import { begun, compareMarks, keyTag } from './marks.ts'
 import { Standing } from './standing.ts'
@@ -14,7 +24,7 @@ export interface MemoryStoreOptions {
   readonly elapsed?: () => number
 }
 
-export type MemoryStore = AnswerStore & AnswerIndex & { close(): Promise<void> }
+export type MemoryStore = AnswerStore & AnswerIndex & { state(): StoreState; close(): Promise<void> }
 
 export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
   const kept = new MemoryKept(options)
@@ -25,6 +35,7 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
     fence: async (tags) => kept.fence(tags),
     rows: async (group) => kept.rows(group),
     drop: async (what) => kept.drop(what),
+    state: () => kept.state,
     close: async () => kept.close(),
   }
 }
@@ -112,6 +123,10 @@ class MemoryKept {
       if (group === undefined || held.listed.group === group) this.#entries.delete(name)
     }
     if (key !== undefined) this.#entries.delete(key)
+  }
+
+  get state(): StoreState {
+    return { up: true, near: { bytes: this.#entries.bytes, entries: this.#entries.count } }
   }
 
   close(): void {

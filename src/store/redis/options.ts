@@ -1,4 +1,5 @@
 /** What the store over Redis may be told, and what it says of itself. */
+import type { StoreStep } from '../../pipeline/observed.ts'
 
 export interface RedisPlace {
   /** `redis://`, `rediss://` or `unix://` and a path. One of url, sentinels and cluster. */
@@ -29,6 +30,8 @@ export interface RedisStoreOptions {
   readonly times?: Partial<Times>
   readonly elapsed?: () => number
   readonly onEvent?: OnEvent
+  /** Hears of each step. */
+  readonly onStep?: (step: StoreStep) => void
 }
 
 /** Milliseconds. */
