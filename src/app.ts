@@ -6,6 +6,7 @@ import { type DestinationStream, type Logger, pino } from 'pino'
 import { buildAccess } from './app/access.ts'
 import { buildCluster } from './app/cluster.ts'
 import { buildFront } from './app/front.ts'
+import { buildMetrics } from './app/metrics.ts'
 import { buildOperations, createWatch } from './app/operations.ts'
 import { buildShared } from './app/shared.ts'
 import { createStoreNews } from './app/store-news.ts'
@@ -15,6 +16,7 @@ import { catalogue } from './catalogue/index.ts'
 import type { Cluster } from './cluster/index.ts'
 import { type Config, loadConfig } from './config.ts'
 import { drain } from './http/drain.ts'
+import { createObservation } from './operations/observation.ts'
 
 export interface EdgeOptions {
   /** Where log lines go; standard output when absent. */
@@ -42,12 +44,14 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
   const faults = checkCatalogue(catalogue)
   if (faults.length > 0) throw new Error(`the catalogue cannot be served:\n${faults.join('\n')}`)
   const log = createLog(config, options)
-  const cluster = await buildCluster(config, log)
+  const observation = createObservation()
+  const { observer } = observation
+  const cluster = await buildCluster(config, log, observer.called)
   const shared = await buildShared(config, log)
   const access = await buildAccess(config, { cluster, shared, log })
   const news = createStoreNews()
-  const watch = createWatch()
-  const front = await buildFront(config, { access, cluster, shared, log, news })
+  const watch = createWatch(observation)
+  const front = await buildFront(config, { access, cluster, shared, log, news, observer })
   const { listener, app, closeCache } = front
   let draining = false
   const ready = (): Readiness => {
@@ -56,7 +60,9 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
   }
   let publicUrl = ''
   const url = (): string => publicUrl
-  const operations = await buildOperations(config, { access, cluster, shared, log, news, watch, ready, url, front })
+  const metrics = buildMetrics({ observation, cluster, front, ready })
+  const told = { news, watch, metrics, divergence: observation.divergence }
+  const operations = await buildOperations(config, { access, cluster, shared, log, ready, url, front, ...told })
 
   let followed: { close(): void } | undefined
   const follow = async (): Promise<void> => {
@@ -75,6 +81,7 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
     await closeCache()
     shared?.stop()
     watch.close()
+    metrics.close()
     followed?.close()
   }
   return {

@@ -9,7 +9,8 @@ import type { Config } from '../config.ts'
 import { type CacheStages, createCache, type Durations } from '../pipeline/cache/index.ts'
 import { planOf } from '../pipeline/cache/plan.ts'
 import { type KeptAnswers, nothingKept } from '../pipeline/edge/cache.ts'
-import type { AnswerIndex, AnswerStore } from '../pipeline/kept.ts'
+import type { AnswerIndex, AnswerStore, StoreState } from '../pipeline/kept.ts'
+import type { Observer } from '../pipeline/observed.ts'
 import type { Ask, Caller } from '../pipeline/ports.ts'
 import type { Router } from '../pipeline/route.ts'
 import { spareCapacity } from '../pipeline/spare.ts'
@@ -21,6 +22,8 @@ export interface BuiltCache {
   /** Reads are kept, writes told to the other replicas; absent: there is nothing, or nobody to tell. */
   readonly stages?: Partial<Pick<CacheStages, 'cached' | 'invalidate'>>
   readonly kept: KeptAnswers
+  /** Absent: nothing is kept. */
+  readonly state?: () => StoreState
   close(): Promise<void>
 }
 
@@ -30,14 +33,15 @@ interface CacheParts {
   readonly log: Logger
   askOf(url: string, caller: Caller): Promise<Ask>
   readonly news: StoreNews
+  readonly observer: Required<Observer>
 }
 
-type Store = AnswerStore & AnswerIndex & { close(): Promise<void> }
+type Store = AnswerStore & AnswerIndex & { state(): StoreState; close(): Promise<void> }
 
 /** Rejects when a setting names what is not there, or a file cannot be read; Redis itself may be away. */
 export async function buildCache(
   config: Config,
-  { cluster, route, log, askOf, news }: CacheParts,
+  { cluster, route, log, askOf, news, observer }: CacheParts,
 ): Promise<BuiltCache> {
   const { cache } = config
   checkEndpoints(Object.keys(cache.endpoints))
@@ -53,20 +57,23 @@ export async function buildCache(
     ...config.cluster.limits,
     spare: spareCapacity({ view: cluster.view, route }),
     copying: cache.syncPeriods,
+    onEvent: observer.cache,
+    verify: cache.verify,
   })
   // Whoever keeps nothing still writes, and the others keep what it makes stale.
   if (!cache.enabled) {
-    const kept = { ...nothingKept, index: store, sharedThroughRedis: true }
-    return { stages: { invalidate: stages.invalidate }, kept, close: () => store.close() }
+    const kept = { ...nothingKept, index: store, sharedThroughRedis: true, onEvent: observer.cache }
+    return { stages: { invalidate: stages.invalidate }, kept, state: store.state, close: () => store.close() }
   }
   const kept: KeptAnswers = {
     index: store,
     defaultDuration: cache.defaultDuration,
     enabled: true,
     sharedThroughRedis: redis !== undefined,
+    onEvent: observer.cache,
     explained: { prepare: stages.prepare, store, catalogue, askOf },
   }
-  return { stages, kept, close: () => store.close() }
+  return { stages, kept, state: store.state, close: () => store.close() }
 
   function shared(place: RedisPlace): Promise<Store> {
     return createRedisStore({
@@ -77,8 +84,10 @@ export async function buildCache(
       times: { command: cache.redis.timeout },
       onEvent: (event, reason) => {
         news.heard(event, reason)
+        observer.store(event)
         log.warn({ event, ...(reason && { reason }) }, 'cache store')
       },
+      onStep: observer.step,
     })
   }
 }

@@ -3,9 +3,10 @@ import { readFile } from 'node:fs/promises'
 import type { Logger } from 'pino'
 import { type Cluster, createCluster } from '../cluster/index.ts'
 import type { Config } from '../config.ts'
+import type { Called } from '../pipeline/observed.ts'
 
 /** Rejects when a certificate cannot be read. */
-export async function buildCluster(config: Config, log: Logger): Promise<Cluster> {
+export async function buildCluster(config: Config, log: Logger, onCall?: (call: Called) => void): Promise<Cluster> {
   const { cluster } = config
   const { mode, username = '', password = '' } = cluster.credentials
   const [ca, cert, key] = await Promise.all([cluster.tls.ca, cluster.tls.cert, cluster.tls.key].map(readIfSet))
@@ -17,6 +18,7 @@ export async function buildCluster(config: Config, log: Logger): Promise<Cluster
     limits: cluster.limits,
     allowedAddresses: cluster.addresses,
     log: (level, message, fields) => log[level](fields, message),
+    ...(onCall && { onCall }),
   })
 }
 

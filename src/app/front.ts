@@ -13,6 +13,8 @@ import { buildPipeline } from '../pipeline/build.ts'
 import { cacheOperations, type KeptAnswers } from '../pipeline/edge/cache.ts'
 import { tokenOperations } from '../pipeline/edge/tokens.ts'
 import { forward } from '../pipeline/forward.ts'
+import type { StoreState } from '../pipeline/kept.ts'
+import type { Observer } from '../pipeline/observed.ts'
 import type { Handle } from '../pipeline/ports.ts'
 import { createRouter } from '../pipeline/route.ts'
 import type { SharedAccess } from '../store/shared-access.ts'
@@ -25,6 +27,7 @@ export interface FrontParts {
   readonly shared: SharedAccess | undefined
   readonly log: Logger
   readonly news: StoreNews
+  readonly observer: Required<Observer>
 }
 
 export interface Front {
@@ -33,11 +36,14 @@ export interface Front {
   /** The whole road behind the listener, for what the operators' console does in a caller's name. */
   readonly handle: Handle
   readonly kept: KeptAnswers
+  /** Absent: nothing is kept. */
+  readonly state?: (() => StoreState) | undefined
   closeCache(): Promise<void>
 }
 
 /** Rejects in words when the certificate or a setting cannot be used. */
-export async function buildFront(config: Config, { access, cluster, shared, log, news }: FrontParts): Promise<Front> {
+export async function buildFront(config: Config, parts: FrontParts): Promise<Front> {
+  const { access, cluster, shared, log, news, observer } = parts
   const { listen } = config
   const listener = await createListener({ ...listen, cors: listen.cors.origins.length > 0, log })
   const addressOf = clientAddress(listen.trustedProxies)
@@ -50,6 +56,7 @@ export async function buildFront(config: Config, { access, cluster, shared, log,
     route,
     log,
     news,
+    observer,
     askOf: async (url, caller) => {
       if (http === undefined) throw new Error('nothing is served yet')
       return http.askOf(url, caller)
@@ -66,6 +73,7 @@ export async function buildFront(config: Config, { access, cluster, shared, log,
   http = await createHttp({
     catalogue,
     handle,
+    observe: observer.answered,
     serverFactory: listener.serverFactory,
     log,
     limits: listen.limits,
@@ -81,7 +89,7 @@ export async function buildFront(config: Config, { access, cluster, shared, log,
       return authenticate
     },
   })
-  return { listener, app: http.app, handle, kept: cache.kept, closeCache: cache.close }
+  return { listener, app: http.app, handle, kept: cache.kept, state: cache.state, closeCache: cache.close }
 }
 
 function forwardedFor(header: string | string[] | undefined): string | undefined {

@@ -16,9 +16,10 @@ import { createTail } from '../operations/console/tail.ts'
 import { createTraffic, type Traffic } from '../operations/console/traffic.ts'
 import type { ConsolePorts, NodeState } from '../operations/console-ports.ts'
 import { createOperations, type OperationsPart, openApiPart, type Readiness } from '../operations/index.ts'
+import { type Metrics, metricsPart } from '../operations/metrics/index.ts'
+import type { Observation } from '../operations/observation.ts'
 import { openApiDocument } from '../operations/openapi.ts'
 import { explain } from '../pipeline/cache/explain.ts'
-import type { Answered } from '../pipeline/observed.ts'
 import type { SharedAccess } from '../store/shared-access.ts'
 import type { Front } from './front.ts'
 import { version } from './package.ts'
@@ -29,18 +30,27 @@ import type { StoreNews } from './store-news.ts'
 export interface Watch {
   readonly traffic: Traffic
   readonly tail: ReturnType<typeof createTail>
-  answered(event: Answered): void
   close(): void
 }
 
-export function createWatch(): Watch {
+export function createWatch({ listen }: Pick<Observation, 'listen'>): Watch {
   const traffic = createTraffic()
   const tail = createTail()
-  const answered = (event: Answered): void => {
-    traffic.answered(event)
-    tail.answered(event)
+  const end = listen({
+    answered: (event) => {
+      traffic.answered(event)
+      tail.answered(event)
+    },
+    called: (event) => {
+      traffic.called(event)
+      tail.called(event)
+    },
+  })
+  const close = (): void => {
+    end()
+    tail.close()
   }
-  return { traffic, tail, answered, close: tail.close }
+  return { traffic, tail, close }
 }
 
 export interface OperationsParts {
@@ -54,11 +64,15 @@ export interface OperationsParts {
   readonly ready: () => Readiness
   /** Where clients reach the edge, once it listens. */
   readonly url: () => string
+  readonly metrics: Metrics
+  readonly divergence: Observation['divergence']
   readonly further?: readonly OperationsPart[]
 }
 
 export async function buildOperations(config: Config, parts: OperationsParts): Promise<FastifyInstance> {
   const { access, shared, ready, log, further = [] } = parts
+  const metrics = metricsPart(parts.metrics)
+  const scraped = config.operations.metrics === 'open'
   const addressOf = clientAddress(config.listen.trustedProxies)
   const folder = fileURLToPath(new URL('../console', import.meta.url))
   // Beside the sources (tests) the page lies where the build puts it.
@@ -70,6 +84,7 @@ export async function buildOperations(config: Config, parts: OperationsParts): P
   return createOperations({
     ready,
     log,
+    ...(scraped && { open: [metrics] }),
     signedIn: {
       signIn: {
         authentication: (app) => authentication(app, access, shared?.count),
@@ -78,12 +93,12 @@ export async function buildOperations(config: Config, parts: OperationsParts): P
           return addressOf(raw.socket.remoteAddress ?? '', Array.isArray(forwarded) ? forwarded.join(',') : forwarded)
         },
       },
-      parts: [openApiPart(openApiDocument(catalogue, { version })), console, ...further],
+      parts: [openApiPart(openApiDocument(catalogue, { version })), console, ...(scraped ? [] : [metrics]), ...further],
     },
   })
 }
 
-function portsOf({ watch, cluster, front, news, ready, url }: OperationsParts): ConsolePorts {
+function portsOf({ watch, cluster, front, news, ready, url, divergence }: OperationsParts): ConsolePorts {
   const { kept, handle } = front
   const { explained } = kept
   const permissions = new Map<string, string>(
@@ -96,6 +111,7 @@ function portsOf({ watch, cluster, front, news, ready, url }: OperationsParts): 
     ready,
     traffic: watch.traffic,
     tail: watch.tail,
+    divergence,
     index: kept.index,
     purge: purger(handle),
     cache: () => ({ enabled: kept.enabled, shared: kept.sharedThroughRedis, ...news.standing() }),

@@ -20,6 +20,7 @@ import { look } from './scripts.ts'
 
 export { commandsUsed } from './commands.ts'
 export type { RedisPlace, RedisStoreOptions, StoreEvent, Times } from './options.ts'
+export { storeEvents } from './options.ts'
 
 export type RedisStore = AnswerStore & AnswerIndex & { state(): StoreState; close(): Promise<void> }
 

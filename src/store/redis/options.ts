@@ -66,7 +66,18 @@ export const defaultTimes: Times = {
  * write that could not be told went on after the lease · `unheard`: a replica did not acknowledge a raise in its lease ·
  * `replayed`: raises that could not be written were written.
  */
-export type StoreEvent = 'late' | 'lost' | 'returned' | 'garbage' | 'full' | 'forgot' | 'alone' | 'unheard' | 'replayed'
+export const storeEvents = [
+  'late',
+  'lost',
+  'returned',
+  'garbage',
+  'full',
+  'forgot',
+  'alone',
+  'unheard',
+  'replayed',
+] as const
+export type StoreEvent = (typeof storeEvents)[number]
 
 /** `reason`: why Redis counts as away, in its own words or those of the connection. */
 export type OnEvent = (event: StoreEvent, reason?: string) => void
