@@ -1,5 +1,11 @@
 /** The second listener, for those who run the edge. Bind it to an address that clients cannot reach. */
-import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import Fastify, {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyPluginAsync,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify'
 import { EdgeError } from '../errors.ts'
 import { type Readiness, registerProbes } from './probes.ts'
 import { type SignIn, signIn } from './sign-in.ts'
@@ -58,11 +64,12 @@ export async function createOperations({
   const notFound = (request: FastifyRequest, reply: FastifyReply) => sendError(request, reply, new EdgeError(603))
   if (signedIn === undefined) app.setNotFoundHandler(notFound)
   else {
-    await app.register(async (scope) => {
+    const behind: FastifyPluginAsync = async (scope) => {
       await signIn(scope, signedIn.signIn)
       scope.setNotFoundHandler(notFound)
       for (const part of signedIn.parts) await part(scope)
-    })
+    }
+    await app.register(behind)
   }
   return app
 }

@@ -1,5 +1,5 @@
 /** The live tail: each answered request to those who watch, and no more of them than they can read. */
-import type { Answered } from '../../pipeline/observed.ts'
+import type { Answered, Called } from '../../pipeline/observed.ts'
 import type { TailBatch, TailLine } from './answers.ts'
 
 export interface TailFilter {
@@ -12,6 +12,8 @@ export interface TailFilter {
 }
 
 export interface Tail {
+  /** A call comes before the answer that it was for, and says which node gave it. */
+  called(event: Called): void
   answered(event: Answered): void
   /** Gives what ends it; `undefined`: too many watch already. `send` says whether more can be taken. */
   watch(filter: TailFilter, send: (batch: TailBatch) => boolean): (() => void) | undefined
@@ -31,17 +33,28 @@ const BEFORE = 200
 /** Lines of one batch; what comes beyond is counted. */
 const BATCH = 100
 const EVERY = 250
+/** Requests under way whose nodes are remembered. */
+const UNDER_WAY = 2000
 
 export function createTail(clock: () => number = Date.now): Tail {
   const watchers = new Set<Watcher>()
   const before: TailLine[] = []
+  const nodes = new Map<string, string>()
   const timer = setInterval(() => {
     for (const watcher of watchers) flush(watcher)
   }, EVERY)
   timer.unref()
   return {
+    called({ requestId, node }) {
+      const known = nodes.get(requestId)
+      if (known === undefined) nodes.set(requestId, node)
+      else if (!known.split(', ').includes(node)) nodes.set(requestId, `${known}, ${node}`)
+      const oldest = nodes.keys().next()
+      if (nodes.size > UNDER_WAY && !oldest.done) nodes.delete(oldest.value)
+    },
     answered(event) {
-      const line = lineOf(event, clock())
+      const line = lineOf(event, clock(), nodes.get(event.requestId))
+      nodes.delete(event.requestId)
       before.push(line)
       if (before.length >= 2 * BEFORE) before.splice(0, BEFORE)
       for (const watcher of watchers) take(watcher, line)
@@ -76,8 +89,8 @@ function flush(watcher: Watcher): void {
   watcher.lines = []
 }
 
-function lineOf(event: Answered, at: number): TailLine {
-  const { requestId: id, method, route, status, ms, bytes, cache, caller, client, node } = event
+function lineOf(event: Answered, at: number, node: string | undefined): TailLine {
+  const { requestId: id, method, route, status, ms, bytes, cache, caller, client } = event
   const line = { id, at, method, route, status, ms, bytes, cache, user: caller ?? '–', client }
   return node === undefined ? line : { ...line, node }
 }
