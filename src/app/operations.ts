@@ -15,6 +15,7 @@ import { consolePart } from '../operations/console/index.ts'
 import { createTail } from '../operations/console/tail.ts'
 import { createTraffic, type Traffic } from '../operations/console/traffic.ts'
 import type { ConsolePorts, NodeState } from '../operations/console-ports.ts'
+import { docsPart } from '../operations/docs.ts'
 import { createOperations, type OperationsPart, openApiPart, type Readiness } from '../operations/index.ts'
 import { type Metrics, metricsPart } from '../operations/metrics/index.ts'
 import type { Observation } from '../operations/observation.ts'
@@ -93,7 +94,13 @@ export async function buildOperations(config: Config, parts: OperationsParts): P
           return addressOf(raw.socket.remoteAddress ?? '', Array.isArray(forwarded) ? forwarded.join(',') : forwarded)
         },
       },
-      parts: [openApiPart(openApiDocument(catalogue, { version })), console, ...(scraped ? [] : [metrics]), ...further],
+      parts: [
+        openApiPart(openApiDocument(catalogue, { version })),
+        docsPart(catalogue, version),
+        console,
+        ...(scraped ? [] : [metrics]),
+        ...further,
+      ],
     },
   })
 }
