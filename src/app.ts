@@ -4,6 +4,7 @@
  */
 import { type DestinationStream, type Logger, pino } from 'pino'
 import { buildAccess } from './app/access.ts'
+import { buildAudit } from './app/audit.ts'
 import { buildCluster } from './app/cluster.ts'
 import { buildFront } from './app/front.ts'
 import { buildMetrics } from './app/metrics.ts'
@@ -31,6 +32,8 @@ export interface Edge {
   /** Stops being ready, answers what is under way, and ends. `false`: the limit cut some connections. */
   drain(notice?: number): Promise<boolean>
   ready(): Readiness
+  /** Opens the file of the audit anew, once it was moved away. */
+  reopenAudit(): Promise<void>
   readonly log: Logger
 }
 
@@ -46,12 +49,14 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
   const log = createLog(config, options)
   const observation = createObservation()
   const { observer } = observation
+  const audit = buildAudit(config, log)
+  observation.listen({ called: audit.called })
   const cluster = await buildCluster(config, log, observer.called)
   const shared = await buildShared(config, log)
   const access = await buildAccess(config, { cluster, shared, log })
   const news = createStoreNews()
   const watch = createWatch(observation)
-  const front = await buildFront(config, { access, cluster, shared, log, news, observer })
+  const front = await buildFront(config, { access, cluster, shared, log, news, observer, audit })
   const { listener, app, closeCache } = front
   let draining = false
   const ready = (): Readiness => {
@@ -60,7 +65,7 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
   }
   let publicUrl = ''
   const url = (): string => publicUrl
-  const metrics = buildMetrics({ observation, cluster, front, ready })
+  const metrics = buildMetrics({ observation, cluster, front, audit, ready })
   const told = { news, watch, metrics, divergence: observation.divergence }
   const operations = await buildOperations(config, { access, cluster, shared, log, ready, url, front, ...told })
 
@@ -79,6 +84,7 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
     await Promise.all([app.close(), operations.close(), access.close(), cluster.close()])
     // Last: what is under way until now may still want to keep or to drop something.
     await closeCache()
+    await audit.close()
     shared?.stop()
     watch.close()
     metrics.close()
@@ -87,9 +93,10 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
   return {
     log,
     ready,
+    reopenAudit: () => audit.reopen(),
     start: async () => {
       try {
-        await Promise.all([cluster.start(), shared?.start(), follow()])
+        await Promise.all([cluster.start(), shared?.start(), follow(), audit.open()])
         const { host, port } = config.operations
         const operationsUrl = await operations.listen({ host, port })
         publicUrl = await app.listen({ host: config.listen.host, port: config.listen.port })

@@ -130,6 +130,11 @@ export const errors = {
     message: 'Cache cannot be made right; write refused',
     remedy: 'mend the connection to Redis, or set cache.onLostStore to delay; nothing was sent to the manager',
   },
+  931: {
+    status: 503,
+    message: 'Audit cannot be written; write refused',
+    remedy: 'mend the disk of audit.file, or set audit.onFailure to log; nothing was sent to the manager',
+  },
   949: { status: 500, message: 'Internal error', remedy: 'report it with the request id' },
 } as const satisfies Record<number, ErrorRow>
 

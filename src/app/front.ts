@@ -1,6 +1,7 @@
 /** The public listener and what runs behind it. */
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
+import type { Audit } from '../audit/index.ts'
 import type { Access } from '../auth/access.ts'
 import { catalogue } from '../catalogue/index.ts'
 import type { Cluster } from '../cluster/index.ts'
@@ -28,6 +29,7 @@ export interface FrontParts {
   readonly log: Logger
   readonly news: StoreNews
   readonly observer: Required<Observer>
+  readonly audit: Audit
 }
 
 export interface Front {
@@ -43,7 +45,7 @@ export interface Front {
 
 /** Rejects in words when the certificate or a setting cannot be used. */
 export async function buildFront(config: Config, parts: FrontParts): Promise<Front> {
-  const { access, cluster, shared, log, news, observer } = parts
+  const { access, cluster, shared, log, news, observer, audit } = parts
   const { listen } = config
   const listener = await createListener({ ...listen, cors: listen.cors.origins.length > 0, log })
   const addressOf = clientAddress(listen.trustedProxies)
@@ -62,7 +64,7 @@ export async function buildFront(config: Config, parts: FrontParts): Promise<Fro
       return http.askOf(url, caller)
     },
   })
-  const handle = buildPipeline({
+  const road = buildPipeline({
     operations: {
       ...tokenOperations({ issue: (name) => issue(name), revoke: (caller) => access.revokeTokens(caller) }),
       ...cacheOperations(cache.kept),
@@ -70,6 +72,7 @@ export async function buildFront(config: Config, parts: FrontParts): Promise<Fro
     ...cache.stages,
     forward: forward({ call: cluster.call, view: cluster.view, route, ...config.cluster.limits }),
   })
+  const handle = audit.audited(road)
   http = await createHttp({
     catalogue,
     handle,

@@ -1,4 +1,5 @@
 /** What a Prometheus may scrape of this edge. */
+import type { Audit } from '../audit/index.ts'
 import { catalogue } from '../catalogue/index.ts'
 import type { Cluster } from '../cluster/index.ts'
 import { groupOf } from '../http/observe.ts'
@@ -12,10 +13,11 @@ export interface MetricsParts {
   readonly observation: Observation
   readonly cluster: Cluster
   readonly front: Pick<Front, 'kept' | 'state'>
+  readonly audit: Pick<Audit, 'state'>
   ready(): { readonly ok: boolean }
 }
 
-export function buildMetrics({ observation, cluster, front, ready }: MetricsParts): Metrics {
+export function buildMetrics({ observation, cluster, front, audit, ready }: MetricsParts): Metrics {
   const { kept, state } = front
   const groups = new Set(catalogue.map(groupOf))
   groups.delete('none')
@@ -26,6 +28,7 @@ export function buildMetrics({ observation, cluster, front, ready }: MetricsPart
     storeEvents,
     redis: kept.sharedThroughRedis,
     ...(state && { store: state }),
+    audit: audit.state,
     ready: () => ready().ok,
     nodes: () =>
       cluster.status().map(({ name, type, inFlight, limit, queue, ejectedUntil }) => ({

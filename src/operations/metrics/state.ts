@@ -1,5 +1,5 @@
 /** What is read at the moment of a scrape: nodes, what is near, readiness, the build. */
-import { Gauge, type Registry } from '@prometheus-io/client'
+import { Counter, Gauge, type Registry } from '@prometheus-io/client'
 
 export interface NodeFigures {
   readonly name: string
@@ -18,6 +18,8 @@ export interface StatePorts {
   nodes(): readonly NodeFigures[]
   /** Absent: nothing is kept. */
   readonly store?: () => { readonly up: boolean; readonly near: { readonly bytes: number; readonly entries: number } }
+  /** Lines of the audit, and those that could not be written. */
+  audit(): { readonly lines: number; readonly failures: number }
   /** The store is Redis. */
   readonly redis: boolean
 }
@@ -47,6 +49,18 @@ export function stateMetrics(registry: Registry, ports: StatePorts): void {
   })
   build.set({ version: ports.version }, 1)
   nodeMetrics(registry, ports)
+  const counter = (name: string, help: string, read: () => number) =>
+    new Counter({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        this.reset()
+        this.inc(read())
+      },
+    })
+  counter('edge_audit_lines_total', 'Lines written to the audit.', () => ports.audit().lines)
+  counter('edge_audit_failures_total', 'Lines of the audit that could not be written.', () => ports.audit().failures)
 }
 
 /** Written anew at each scrape: a node that is gone is not to be seen any more. */
