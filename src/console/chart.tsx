@@ -18,20 +18,22 @@ interface ChartProps {
   readonly format: (value: number) => string
   /** Fixed top, where there is one. */
   readonly top?: number
+  /** The top is never lower, so that nothing does not look like much. */
+  readonly least: number
 }
 
 const HEIGHT = 132
 
-export function Chart({ title, at, lines, format, top }: ChartProps) {
+export function Chart({ title, at, lines, format, top, least }: ChartProps) {
   const ref = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot | undefined>(undefined)
   const drawn = shade.value
   const data = [at, ...lines.map(({ values }) => values)] as unknown as uPlot.AlignedData
-  // biome-ignore lint/correctness/useExhaustiveDependencies: drawn anew when colours change, filled anew below
+  // drawn anew when colours change, filled anew below
   useEffect(() => {
     const box = ref.current
     if (box === null) return
-    const made = new uPlot(options(box.clientWidth, lines, format, top), data, box)
+    const made = new uPlot(options(box.clientWidth, lines, format, { top, least }), data, box)
     plot.current = made
     const watcher = new ResizeObserver(() => made.setSize({ width: Math.max(120, box.clientWidth), height: HEIGHT }))
     watcher.observe(box)
@@ -69,7 +71,7 @@ function options(
   width: number,
   lines: readonly Line[],
   format: (value: number) => string,
-  top?: number,
+  { top, least }: { readonly top: number | undefined; readonly least: number },
 ): uPlot.Options {
   const axis = {
     stroke: colour('quiet'),
@@ -83,7 +85,7 @@ function options(
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 5 } },
     padding: [8, 8, 0, 0],
-    scales: { y: { range: (_plot, _low, high) => [0, top ?? Math.max(high * 1.1, 0.001)] } },
+    scales: { y: { range: (_plot, _low, high) => [0, top ?? Math.max((high ?? 0) * 1.1, least)] } },
     axes: [
       { ...axis, size: 22, space: 60, values: '{HH}:{mm}' },
       { ...axis, size: 54, space: 32, values: (_plot, values) => values.map((value) => format(value)) },
@@ -95,9 +97,15 @@ function options(
         stroke: colour(line.colour),
         width: 1.5,
         spanGaps: false,
-        points: { show: false },
+        // A line needs two: what stands alone between gaps is a dot.
+        points: { show: true, size: 4, filter: (plot, at) => alone(plot.data[at] ?? []) },
         ...(line.fill && { fill: `${colour(line.colour)}22` }),
       })),
     ],
   }
+}
+
+function alone(values: ArrayLike<number | null | undefined>): number[] {
+  const there = (at: number) => values[at] !== null && values[at] !== undefined
+  return Array.from(values, (_, at) => at).filter((at) => there(at) && !there(at - 1) && !there(at + 1))
 }

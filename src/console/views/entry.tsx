@@ -49,7 +49,7 @@ export function Entry({ line, purge, onClose }: EntryProps) {
           Explain its URL
         </button>
         {purge !== undefined && (
-          <button type="button" class="danger" onClick={() => purge({ what: 'one entry', key: line.key })}>
+          <button type="button" class="danger-line" onClick={() => purge({ what: 'one entry', key: line.key })}>
             Purge …
           </button>
         )}

@@ -31,7 +31,7 @@ export function Explain() {
       fault.value = (error as Error).message
     }
   }
-  // biome-ignore lint/correctness/useExhaustiveDependencies: once, for an address that names a URL
+  // once, for an address that names a URL
   useEffect(() => void (url !== '' && find(url)), [])
   const submit = (event: SubmitEvent): void => {
     event.preventDefault()
@@ -79,7 +79,9 @@ function Found({ found }: { readonly found: Explained }) {
         {endpoint !== undefined && <Pair name="Endpoint" value={endpoint} />}
         {url !== undefined && <Pair name="Canonical URL" value={url} />}
         {next?.age !== undefined && <Pair name="Age" value={time(next.age)} />}
-        {next?.timeLeft !== undefined && <Pair name="Fresh for" value={time(next.timeLeft)} />}
+        {next?.timeLeft !== undefined && (
+          <Pair name={next.timeLeft > 0 ? 'Fresh for' : 'Stale since'} value={time(Math.abs(next.timeLeft))} />
+        )}
         {group !== undefined && <Pair name="Group" value={group} />}
         {scope !== undefined && <Pair name="Scope" value={scope} />}
         {tags !== undefined && <Pair name="Tags" value={tags.join(' ')} />}

@@ -107,7 +107,9 @@ function Load({ value, of }: { readonly value: number; readonly of: number }) {
 
 function Replicas({ lines }: { readonly lines: readonly ReplicaLine[] | undefined }) {
   if (lines === undefined) {
-    return <p class="quiet">This console shows this replica alone: the others do not tell each other of themselves.</p>
+    return (
+      <p class="quiet">This console shows this replica alone: without Redis the replicas do not know of each other.</p>
+    )
   }
   return (
     <section class="scroll" aria-label="Replicas" tabIndex={0}>

@@ -58,6 +58,7 @@ function Charts({ history }: { readonly history: History }) {
     <section class="charts" aria-label="The last hour">
       <Chart
         title="Requests a second"
+        least={1}
         at={at}
         format={rate}
         lines={[
@@ -67,6 +68,7 @@ function Charts({ history }: { readonly history: History }) {
       />
       <Chart
         title="Hit ratio"
+        least={1}
         at={at}
         top={1}
         format={(value) => percent(value)}
@@ -74,6 +76,7 @@ function Charts({ history }: { readonly history: History }) {
       />
       <Chart
         title="Latency"
+        least={5}
         at={at}
         format={(value) => time(value)}
         lines={[
@@ -83,6 +86,7 @@ function Charts({ history }: { readonly history: History }) {
       />
       <Chart
         title="Manager time saved a second"
+        least={10}
         at={at}
         format={(value) => time(value)}
         lines={[{ label: 'saved', colour: 'accent', values: savedPerSecond, fill: true }]}

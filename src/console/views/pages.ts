@@ -53,7 +53,7 @@ export function usePages(
       asked.current.delete(page)
     }
   }
-  // biome-ignore lint/correctness/useExhaustiveDependencies: anew for another question, or after a purge
+  // anew for another question, or after a purge
   useEffect(() => {
     pages.current.clear()
     asked.current.clear()

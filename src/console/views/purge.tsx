@@ -25,7 +25,7 @@ export function Purge({ what: { what, ...named }, url, user, onClose, onPurged }
   const tell = (error: unknown): void => {
     fault.value = (error as Error).message
   }
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what would go is asked once, when the dialog opens
+  // what would go is asked once, when the dialog opens
   useEffect(
     () =>
       void order(true).then((found) => {

@@ -36,7 +36,7 @@ export function RequestsView() {
   const toggle = (): void => {
     paused.value = !paused.value
   }
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it reads nothing that changes
+  // it reads nothing that changes
   useEffect(() => onKey({ p: toggle }), [])
   return (
     <>

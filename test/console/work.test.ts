@@ -1,0 +1,92 @@
+import t from 'tap'
+import { openConsole, startBrowser } from './browser.ts'
+import { makeBusy, startConsoleEdge } from './edge.ts'
+
+t.test('what an operator does all day', async (t) => {
+  const edge = await startConsoleEdge()
+  t.teardown(() => edge.close())
+  const browser = await startBrowser()
+  t.teardown(() => browser.close())
+  await makeBusy(edge, 1)
+  const status = async (url: string) => {
+    const answer = await edge.ask(url)
+    await answer.text()
+    return answer.headers.get('cache-status') ?? ''
+  }
+
+  await t.test('purges a group after it was told what that costs', async (t) => {
+    const { page, picture, complaints, close } = await openConsole(browser, edge.operationsUrl)
+    t.match(await status('/rules?limit=3'), /; ?hit/)
+    await page.goto(`${edge.operationsUrl}/console/#/cache/groups`)
+    await page.getByRole('button', { name: 'Purge the group rules' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText(/1 entry, .* Filling it again costs/).waitFor()
+    const command = await dialog.locator('code').innerText()
+    t.equal(command, `curl -u 'operator' -X DELETE '${edge.url}/cache/rules'`)
+    await picture('purge')
+    t.match(await status('/rules?limit=3'), /; ?hit/, 'a preview drops nothing')
+    await dialog.getByRole('button', { name: 'Purge 1 entry' }).click()
+    await dialog.getByText(/^Dropped: 1 entry/).waitFor()
+    t.notMatch(await status('/rules?limit=3'), /; ?hit/, 'it is gone')
+    t.match(await status('/decoders?limit=3'), /; ?hit/, 'the others stay')
+    await page.keyboard.press('Escape')
+    t.equal(await page.getByRole('dialog').count(), 0)
+    t.strictSame(complaints, [])
+    await close()
+  })
+
+  await t.test('makes everything stale, softly', async (t) => {
+    const { page, close } = await openConsole(browser, edge.operationsUrl)
+    await page.goto(`${edge.operationsUrl}/console/#/cache`)
+    await page.getByRole('button', { name: 'Purge everything' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel(/make it stale/).check()
+    t.match(await dialog.locator('code').innerText(), /cache\?soft=true'$/)
+    await dialog.getByRole('button', { name: /^Make stale \d+ entries/ }).click()
+    await dialog.getByText(/^Made stale: /).waitFor()
+    t.match(await status('/decoders?limit=3'), /; ?hit; ?ttl=-|fwd=stale/, 'it is there, and stale')
+    await close()
+  })
+
+  await t.test('watches requests as they come, some of them, and pauses', async (t) => {
+    const { page, close } = await openConsole(browser, edge.operationsUrl)
+    await page.goto(`${edge.operationsUrl}/console/#/requests`)
+    await page.getByText('live', { exact: true }).waitFor()
+    const rows = (name: string) => page.getByRole('rowheader', { name, exact: true })
+    const before = await rows('GET /summary/agents').count()
+    await status('/summary/agents')
+    await rows('GET /summary/agents').nth(before).waitFor()
+
+    await page.getByLabel('Endpoint').fill('/agents/:agent_id')
+    await page.waitForURL(/endpoint=/)
+    await status('/agents/001')
+    await rows('GET /agents/:agent_id').first().waitFor()
+    t.equal(await rows('GET /summary/agents').count(), 0, 'others are not shown')
+    const shown = await page.locator('main').innerText()
+    t.notMatch(shown, '/agents/001', 'the route, never the URL')
+
+    await page.getByRole('button', { name: 'Pause' }).click()
+    await page.getByText('paused', { exact: true }).waitFor()
+    const held = await rows('GET /agents/:agent_id').count()
+    await status('/agents/002')
+    await page.waitForTimeout(600)
+    t.equal(await rows('GET /agents/:agent_id').count(), held, 'what is shown stays while it pauses')
+    await close()
+  })
+})
+
+t.test('says plainly what does not answer', async (t) => {
+  const edge = await startConsoleEdge({ cluster: { discover: false } })
+  const browser = await startBrowser()
+  t.teardown(() => browser.close())
+  await makeBusy(edge, 1)
+  const { page, picture, close } = await openConsole(browser, edge.operationsUrl)
+  await page.getByText('ready', { exact: true }).waitFor()
+  await page.locator('.figures').waitFor()
+  await edge.close()
+  await page.getByText(/The edge does not answer\. What you see is \d+(\.\d+)? s old\./).waitFor({ timeout: 20_000 })
+  await page.getByText('no contact', { exact: true }).waitFor()
+  t.equal(await page.locator('.figures').count(), 1, 'what was known stays')
+  await picture('no-contact')
+  await close()
+})
