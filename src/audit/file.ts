@@ -66,8 +66,14 @@ class AuditFile implements AuditSink {
     const tail = await readTail(handle, size)
     this.#size = size
     this.#link = tail.link ?? carried ?? beginning
-    if (tail.torn) await this.#write('\n')
-    await this.#put([{ kind: 'opened', ...(tail.torn && { torn: true }) }])
+    try {
+      if (tail.torn) await this.#write('\n')
+      await this.#put([{ kind: 'opened', ...(tail.torn && { torn: true }) }])
+    } catch (fault) {
+      this.#handle = undefined
+      await handle.close()
+      throw fault
+    }
   }
 
   append(entry: Entry): Promise<void> {

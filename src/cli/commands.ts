@@ -9,7 +9,7 @@ const usersFile = ['--file <file>', 'the users file that access.users names', 'u
 
 /** All commands, each with its help; a mistake is thrown as a `CommandError`, or told by commander. */
 export function commands(version: string): Command[] {
-  return [start(), demo(), check(), user(), token(), warm(), routes(), openApi(version)]
+  return [start(), demo(), check(), user(), token(), warm(), routes(), openApi(version), audit()]
 }
 
 function start(): Command {
@@ -79,6 +79,17 @@ function token(): Command {
     .description('print a token for a user, signed by the newest key')
     .option(...config)
     .action(async (name, options) => (await import('./token.ts')).issueToken(name, options))
+  return group
+}
+
+function audit(): Command {
+  const group = new Command('audit').description('look after the audit')
+  group
+    .command('verify <files...>')
+    .description('find lines that were changed, taken out, put in or moved (files of one replica, oldest first)')
+    .option('--last <digest>', 'the digest that the last line must have, noted elsewhere')
+    .addHelpText('after', '\nEnds with 0 when all is well, 1 where a line is wrong.')
+    .action(async (files, options) => (await import('./audit.ts')).verify(files, options))
   return group
 }
 
