@@ -1,4 +1,5 @@
 /** The operations listener and what it shows: the composition of its parts. */
+import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { fileURLToPath } from 'node:url'
@@ -7,11 +8,13 @@ import type { Logger } from 'pino'
 import type { Access } from '../auth/access.ts'
 import { catalogue } from '../catalogue/index.ts'
 import type { Cluster, NodeStatus } from '../cluster/index.ts'
+import { redisPlace } from '../config/redis-place.ts'
 import type { Config } from '../config.ts'
 import { authentication } from '../http/authenticate.ts'
 import { clientAddress } from '../http/client-address.ts'
 import { madeOf } from '../http/encodings.ts'
 import { consolePart } from '../operations/console/index.ts'
+import { createReplicas, type Replicas } from '../operations/console/replicas.ts'
 import { createTail } from '../operations/console/tail.ts'
 import { createTraffic, type Traffic } from '../operations/console/traffic.ts'
 import type { ConsolePorts, NodeState } from '../operations/console-ports.ts'
@@ -21,6 +24,7 @@ import { type Metrics, metricsPart } from '../operations/metrics/index.ts'
 import type { Observation } from '../operations/observation.ts'
 import { openApiDocument } from '../operations/openapi.ts'
 import { explain } from '../pipeline/cache/explain.ts'
+import { createReplicaLines } from '../store/replica-lines.ts'
 import type { SharedAccess } from '../store/shared-access.ts'
 import type { Front } from './front.ts'
 import { version } from './package.ts'
@@ -75,14 +79,10 @@ export async function buildOperations(config: Config, parts: OperationsParts): P
   const metrics = metricsPart(parts.metrics)
   const scraped = config.operations.metrics === 'open'
   const addressOf = clientAddress(config.listen.trustedProxies)
-  const folder = fileURLToPath(new URL('../console', import.meta.url))
-  // Beside the sources (tests) the page lies where the build puts it.
-  const built = [folder, fileURLToPath(new URL('../../dist/console', import.meta.url))]
-  const console = consolePart(
-    portsOf(parts),
-    built.find((each) => existsSync(`${each}/index.html`) && each.includes('dist')),
-  )
-  return createOperations({
+  const replicas = await buildReplicas(config, parts)
+  const ports = portsOf(parts)
+  const console = consolePart(replicas === undefined ? ports : { ...ports, replicas: replicas.others }, pageFolder())
+  const app = await createOperations({
     ready,
     log,
     ...(scraped && { open: [metrics] }),
@@ -103,6 +103,36 @@ export async function buildOperations(config: Config, parts: OperationsParts): P
       ],
     },
   })
+  app.addHook('onClose', async () => replicas?.stop())
+  return app
+}
+
+/** Where the build put the page: beside this file, or, beside the sources (tests), in `dist`. */
+function pageFolder(): string | undefined {
+  const folders = ['../console', '../../dist/console'].map((path) => fileURLToPath(new URL(path, import.meta.url)))
+  return folders.find((folder) => existsSync(`${folder}/assets`))
+}
+
+async function buildReplicas(config: Config, parts: OperationsParts): Promise<Replicas | undefined> {
+  const place = await redisPlace(config.cache.redis)
+  if (place === undefined) return undefined
+  const lines = createReplicaLines(place, config.cache.redis.timeout)
+  const { cluster, watch, ready } = parts
+  const self = {
+    name: hostname(),
+    version,
+    ready: () => ready().ok,
+    rates: watch.traffic.rates,
+    nodes: () => cluster.status().map((status) => stateOf(status, cluster)),
+  }
+  // Several replicas may run on one host.
+  const name = `${hostname()} ${randomUUID()}`
+  const replicas = createReplicas(self, (text) => lines.tell(name, text))
+  const stop = (): void => {
+    replicas.stop()
+    lines.close()
+  }
+  return { ...replicas, stop }
 }
 
 function portsOf({ watch, cluster, front, news, ready, url, divergence }: OperationsParts): ConsolePorts {

@@ -98,7 +98,7 @@ function options(
         width: 1.5,
         spanGaps: false,
         // A line needs two: what stands alone between gaps is a dot.
-        points: { show: true, size: 4, filter: (plot, at) => alone(plot.data[at] ?? []) },
+        points: { show: true, size: 4, filter: (plot: uPlot, at: number) => alone(plot.data[at] ?? []) },
         ...(line.fill && { fill: `${colour(line.colour)}22` }),
       })),
     ],

@@ -20,7 +20,7 @@ export interface ConsolePorts {
   purge(order: PurgeOrder, by: PurgedBy): Promise<PurgeCost>
   nodes(): readonly NodeState[]
   /** Absent: this replica shares nothing with others. */
-  readonly replicas?: () => Promise<readonly ReplicaLine[]>
+  readonly replicas?: () => readonly ReplicaLine[] | undefined
   /** The permission that a read of the endpoint needs. */
   permissionOf(endpoint: string): string
   /** Would the next request hit, and why? Rejects with the EdgeError that the request would answer. */

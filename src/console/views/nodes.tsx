@@ -105,12 +105,14 @@ function Load({ value, of }: { readonly value: number; readonly of: number }) {
   )
 }
 
-function Replicas({ lines }: { readonly lines: readonly ReplicaLine[] | undefined }) {
+function Replicas({ lines }: { readonly lines: readonly ReplicaLine[] | null | undefined }) {
   if (lines === undefined) {
     return (
       <p class="quiet">This console shows this replica alone: without Redis the replicas do not know of each other.</p>
     )
   }
+  if (lines === null) return <p class="warning">Redis does not answer: what the other replicas do is not known.</p>
+  if (lines.length === 0) return <p class="quiet">This is the only replica that shares this Redis.</p>
   return (
     <section class="scroll" aria-label="Replicas" tabIndex={0}>
       <table>

@@ -51,18 +51,18 @@ export interface Totals {
   readonly failures: number
 }
 
-/** Columns of equal length: one point for each stretch, oldest first; `null`: nobody asked. */
+/** Columns of equal length: one point for each stretch, oldest first; `null`: nobody asked, or this replica did not run. */
 export interface History {
   /** Milliseconds of one stretch. */
   readonly stretch: number
   /** Seconds since 1970, the end of each stretch. */
   readonly at: readonly number[]
-  readonly perSecond: readonly number[]
+  readonly perSecond: readonly (number | null)[]
   readonly hitRatio: readonly (number | null)[]
   readonly p50: readonly (number | null)[]
   readonly p99: readonly (number | null)[]
-  readonly callsPerSecond: readonly number[]
-  readonly savedPerSecond: readonly number[]
+  readonly callsPerSecond: readonly (number | null)[]
+  readonly savedPerSecond: readonly (number | null)[]
 }
 
 export interface GroupLine {
@@ -166,13 +166,13 @@ export interface ReplicaLine {
   readonly ago: number
   readonly ready: boolean
   readonly rates: Rates
-  readonly nodes: readonly NodeLine[]
+  readonly nodes: readonly Pick<NodeLine, 'name' | 'state' | 'inFlight' | 'limit'>[]
 }
 
 export interface Nodes {
   readonly nodes: readonly NodeLine[]
-  /** Beside this one. Absent: nothing is shared, so none can be known. */
-  readonly replicas?: readonly ReplicaLine[]
+  /** Beside this one. Absent: nothing is shared, so none can be known; `null`: Redis does not answer. */
+  readonly replicas?: readonly ReplicaLine[] | null
 }
 
 /** One request in the live tail. No URL, no body. */

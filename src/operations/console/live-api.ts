@@ -38,8 +38,8 @@ export function liveApi(app: FastifyInstance, ports: ConsolePorts): void {
   })
   app.get('/api/history', async () => traffic.history())
   app.get('/api/nodes', async (): Promise<Nodes> => {
-    const others = await ports.replicas?.()
-    return { nodes: nodeLines(ports), ...(others && { replicas: others }) }
+    const { replicas } = ports
+    return { nodes: nodeLines(ports), ...(replicas && { replicas: replicas() ?? null }) }
   })
   tailRoute(app, ports)
 }

@@ -65,26 +65,30 @@ export function createTraffic(clock: () => number = () => performance.now()): Tr
       return ratesOf(seconds.last(now, NOW), Math.min(NOW * SECOND, Math.max(SECOND, now - began)))
     },
     totals: () => ({ ...sums }),
-    history: () => historyOf(stretches, clock()),
+    history: () => historyOf(stretches, clock(), began),
     group: (name) => groups.get(name) ?? { hits: 0, misses: 0 },
     node: (name) => (nodes.get(name) ?? nodeWindow()).read(clock()),
   }
 }
 
-function historyOf(stretches: ReturnType<typeof ring>, now: number): History {
+/** Stretches before the start are not quiet: nothing is known of them. */
+function historyOf(stretches: ReturnType<typeof ring>, now: number, began: number): History {
   const { length } = stretches
-  const slots = stretches.last(now, HOUR)
-  const rates = slots.map((slot) => ratesOf([slot], length))
   const end = Math.floor((Date.now() - (now % length)) / SECOND)
+  const rates = stretches.last(now, HOUR).map((slot, index) => {
+    const over = (Math.floor(now / length) - HOUR + index + 1) * length
+    return over > began ? ratesOf([slot], length) : undefined
+  })
+  const column = (name: keyof Rates) => rates.map((each) => each?.[name] ?? null)
   return {
     stretch: length,
-    at: slots.map((_, index) => end - ((HOUR - 1 - index) * length) / SECOND),
-    perSecond: rates.map(({ perSecond }) => perSecond),
-    hitRatio: rates.map(({ hitRatio }) => hitRatio ?? null),
-    p50: rates.map(({ p50 }) => p50 ?? null),
-    p99: rates.map(({ p99 }) => p99 ?? null),
-    callsPerSecond: rates.map(({ callsPerSecond }) => callsPerSecond),
-    savedPerSecond: rates.map(({ savedPerSecond }) => savedPerSecond),
+    at: rates.map((_, index) => end - ((HOUR - 1 - index) * length) / SECOND),
+    perSecond: column('perSecond'),
+    hitRatio: column('hitRatio'),
+    p50: column('p50'),
+    p99: column('p99'),
+    callsPerSecond: column('callsPerSecond'),
+    savedPerSecond: column('savedPerSecond'),
   }
 }
 
