@@ -27,7 +27,12 @@ export function callMetrics(registry: Registry): (event: Called) => void {
     labelNames: ['node', 'reason'],
     registers,
   })
+  const known = new Set<string>()
   return ({ node, method, route, status, fault, ms, waited }) => {
+    if (!known.has(node)) {
+      known.add(node)
+      for (const reason of ['overloaded', 'ejected']) refused.inc({ node, reason }, 0)
+    }
     waits.observe({ node }, waited / 1000)
     if (fault === 'overloaded' || fault === 'ejected' || (fault === 'cancelled' && ms === 0)) {
       refused.inc({ node, reason: fault })
