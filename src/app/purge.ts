@@ -9,12 +9,13 @@ import type { Ask, Handle } from '../pipeline/ports.ts'
 export function purger(handle: Handle): ConsolePorts['purge'] {
   const all = operation('cacheClear')
   const group = operation('cacheClearGroup')
-  return async (order, { caller, requestId }) => {
+  return async (order, { caller, client, requestId }) => {
     const ask = (preview: boolean): Ask => ({
       endpoint: order.group === undefined ? all : group,
       params: order.group === undefined ? {} : { group: order.group },
       query: queryOf(order, preview),
       caller,
+      client,
       waitForComplete: false,
       requestId,
       signal: new AbortController().signal,

@@ -39,8 +39,10 @@ export function createTraffic(clock: () => number = () => performance.now()): Tr
       const cacheable = hit || cache === 'miss'
       if (cache === 'miss' && status < 500) learn(missTimes, route, ms)
       const saved = hit ? Math.max(0, (cost ?? missTimes.get(route) ?? 0) - ms) : 0
-      for (const into of [seconds.slot(now), stretches.slot(now)]) into.times.add(ms)
-      for (const into of [seconds.slot(now), stretches.slot(now), sums]) {
+      const [second, stretch] = [seconds.slot(now), stretches.slot(now)]
+      second.times.add(ms)
+      stretch.times.add(ms)
+      for (const into of [second, stretch, sums]) {
         into.requests += 1
         into.hits += hit ? 1 : 0
         into.cacheable += cacheable ? 1 : 0
