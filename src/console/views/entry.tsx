@@ -12,7 +12,8 @@ interface EntryProps {
   onClose(): void
 }
 
-const EVERY = 5000
+/** Seldom: each look at the body counts as a hit. */
+const EVERY = 30_000
 
 export function Entry({ line, purge, onClose }: EntryProps) {
   const { data, fault } = usePoll<EntryDepth>(`/api/entries/${line.key}`, EVERY)
