@@ -16,7 +16,7 @@ const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
 t.test('what to do when the edge says … is what the errors themselves say', async (t) => {
   const rows = Object.entries<ErrorRow>(errors)
   const told = [...running.matchAll(/^\| [^|]+ \| (9\d\d) ([^|]+) \| ([^|]+) \|$/gm)]
-  for (const [, code = "", message, remedy = "" of told) {
+  for (const [, code = '', message, remedy = ''] of told) {
     const row = rows.find(([known]) => known === code)?.[1]
     t.equal(row?.message, message, code)
     t.ok(row && remedy.startsWith(row.remedy), `${code}: ${remedy}`)
