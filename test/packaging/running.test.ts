@@ -37,7 +37,7 @@ t.test('settings, files, scripts and commands that it names are there', async (t
   for (const name of named.filter((each) => each !== 'cache.md')) t.ok(settings.has(name), name)
   const files = [...running.matchAll(/`((?:config|docs)\/[\w./-]+|[A-Z]+\.md)`|\]\((\w+\.md)/g)]
   t.ok(files.length > 5)
-  for (const [, own, linked] of files) t.ok(existsSync(own ?? join('docs', linked ?? '')), own ?? linked)
+  for (const [, own, linked = ''] of files) t.ok(existsSync(own ?? join('docs', linked)), own ?? linked)
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'))
   for (const [, name = ''] of running.matchAll(/npm run ([\w:]+)/g)) t.ok(scripts[name], name)
   const known = commands('1').map((command) => command.name())
