@@ -1,4 +1,5 @@
 /** The store of one process: the same contract as Redis, without anything that could be away. */
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Tag } from '../catalogue/endpoint.ts'
 import type {
   AnswerIndex,
@@ -39,6 +40,9 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
     close: async () => kept.close(),
   }
 }
+
+/** Rows that are read without a pause. */
+const SOME_ROWS = 1000
 
 class MemoryKept {
   readonly #elapsed: () => number
@@ -102,12 +106,15 @@ class MemoryKept {
     }
   }
 
-  rows(group?: string): IndexRow[] {
-    const now = this.#elapsed()
+  /** In turns: there may be many, and requests come between. */
+  async rows(group?: string): Promise<IndexRow[]> {
     const rows: IndexRow[] = []
+    let seen = 0
     for (const [key, held] of this.#entries.all()) {
+      seen += 1
+      if (seen % SOME_ROWS === 0) await turn()
       if (group !== undefined && held.listed.group !== group) continue
-      const age = now - held.begun
+      const age = this.#elapsed() - held.begun
       if (compareMarks(held, this.#standing.mark(key, held.tags)) === 'changed') continue
       const { bytes, cost } = held.answer
       const hits = this.#hits.get(held) ?? 0

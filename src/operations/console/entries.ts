@@ -4,6 +4,7 @@
  */
 import type { AnswerIndex, IndexRow } from '../../pipeline/kept.ts'
 import type { EntryLine, EntryPage } from './answers.ts'
+import { pickAndSort } from './in-turns.ts'
 
 export interface EntriesQuery {
   readonly search?: string | undefined
@@ -31,7 +32,7 @@ interface Snapshot {
   readonly at: number
   /** Milliseconds for which it is not read anew. */
   readonly good: number
-  readonly found: Map<string, Found>
+  readonly found: Map<string, Promise<Found>>
 }
 interface Found {
   readonly rows: readonly IndexRow[]
@@ -40,7 +41,7 @@ interface Found {
 
 const SHORTEST = 2000
 /** Reading takes one part in so many of the time. */
-const SHARE = 20
+const SHARE = 8
 /** Searches that are remembered for one reading, so that the next page costs nothing. */
 const SEARCHES = 8
 const FEWEST = 100
@@ -83,7 +84,7 @@ export function createEntries(index: AnswerIndex, clock: () => number = () => pe
     page: async (query) => {
       const used = await current()
       const since = clock() - used.at
-      const found = search(used, query)
+      const found = await search(used, query)
       const offset = query.offset ?? 0
       const some = found.rows.slice(offset, offset + Math.min(MOST, query.limit ?? FEWEST))
       const items = some.map((row) => lineOf(row, since))
@@ -104,19 +105,22 @@ export function lineOf(row: IndexRow, since: number): EntryLine {
   return { key, url, group, endpoint, scope, tags, size, hits, cost: Math.round(row.cost), ...times }
 }
 
-function search({ rows, found }: Snapshot, query: EntriesQuery): Found {
+function search({ rows, found }: Snapshot, query: EntriesQuery): Promise<Found> {
   const { offset: _, limit: __, ...asked } = query
   const name = JSON.stringify(asked)
   const before = found.get(name)
   if (before !== undefined) return before
-  const matching = rows.filter(matcher(query))
-  const field = sortable.find((each) => each === query.sort?.replace(/^-/, ''))
-  const sorted = matching.sort(order(field ?? 'url', query.sort?.startsWith('-') ?? false))
-  const result = { rows: sorted, bytes: sorted.reduce((sum, { size }) => sum + size, 0) }
+  const result = find(rows, query)
   const oldest = found.keys().next()
   if (found.size >= SEARCHES && !oldest.done) found.delete(oldest.value)
   found.set(name, result)
   return result
+}
+
+async function find(all: readonly IndexRow[], query: EntriesQuery): Promise<Found> {
+  const field = sortable.find((each) => each === query.sort?.replace(/^-/, '')) ?? 'url'
+  const rows = await pickAndSort(all, matcher(query), order(field, query.sort?.startsWith('-') ?? false))
+  return { rows, bytes: rows.reduce((sum, { size }) => sum + size, 0) }
 }
 
 function matcher({ search, group, tag, scope, endpoint }: EntriesQuery): (row: IndexRow) => boolean {
