@@ -36,8 +36,12 @@ export function stateMetrics(registry: Registry, ports: StatePorts): void {
     })
   gauge('edge_ready', '1: requests are welcome.', () => Number(ports.ready()))
   const { store } = ports
-  gauge('edge_cache_near_bytes', 'Bytes of kept answers in this process.', () => store?.().near.bytes ?? 0)
-  gauge('edge_cache_near_entries', 'Kept answers in this process.', () => store?.().near.entries ?? 0)
+  gauge(
+    'edge_cache_near_bytes',
+    'Bytes of kept answers that this replica holds itself.',
+    () => store?.().near.bytes ?? 0,
+  )
+  gauge('edge_cache_near_entries', 'Kept answers that this replica holds itself.', () => store?.().near.entries ?? 0)
   if (ports.redis && store !== undefined) {
     gauge('edge_redis_up', '0: Redis counts as away, and what it held is not served.', () => Number(store().up))
   }
