@@ -35,6 +35,24 @@ t.test('what an operator does all day', async (t) => {
     await close()
   })
 
+  await t.test('purges one entry from where it is read', async (t) => {
+    const { page, complaints, close } = await openConsole(browser, edge.operationsUrl)
+    t.match(await status('/cluster/nodes'), /; ?hit|fwd/)
+    await page.goto(`${edge.operationsUrl}/console/#/cache/entries?search=cluster`)
+    await page.getByRole('row', { name: '/cluster/nodes' }).click()
+    await page.getByRole('button', { name: 'Purge …' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Purge one entry' })
+    t.match(await dialog.locator('code').innerText(), /\/cache\?key=[A-Za-z0-9_-]{43}'$/)
+    await dialog.getByRole('button', { name: 'Purge 1 entry' }).click()
+    await dialog.getByText(/^Dropped: 1 entry/).waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByText(/^0 of \d+ entries/).waitFor()
+    t.equal(await page.getByRole('dialog').count(), 0, 'what is gone is not shown any more')
+    t.notMatch(await status('/cluster/nodes'), /; ?hit/)
+    t.strictSame(complaints, [])
+    await close()
+  })
+
   await t.test('makes everything stale, softly', async (t) => {
     const { page, close } = await openConsole(browser, edge.operationsUrl)
     await page.goto(`${edge.operationsUrl}/console/#/cache`)
