@@ -26,7 +26,7 @@ t.test('the page and its API', async (t) => {
     t.notMatch(policy, /unsafe|\*|http/, 'no exception in it')
     const page = await (await fetch(`${edge.operationsUrl}/console/`, { headers: { authorization } })).text()
     t.notMatch(page, /<script>|<style|style=|https?:/, 'nothing inline, nothing from elsewhere')
-    const assets = [...page.matchAll(/(?:src|href)="\.\/(assets\/[^"]+)"/g)].map((match) => match[1])
+    const assets = [...page.matchAll(/(?:src|href)="\.\/(assets\/[^"]+)"/g)].map((match) => match[1] ?? '')
     t.equal(assets.length, 3)
     for (const asset of assets) {
       const found = await ask(`/console/${asset}`, { 'accept-encoding': 'gzip' })
