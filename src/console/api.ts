@@ -16,7 +16,11 @@ setInterval(() => {
   tick.value = performance.now()
 }, 1000)
 
-const PATIENCE = 8000
+/** The beat of the page: without an answer to it there is no contact. */
+const BEAT = '/api/now'
+const PATIENCE = 5000
+/** Long lists take their time where they are read from Redis. */
+const LONG_PATIENCE = 30_000
 
 /** Rejects with words for people. */
 export async function ask<T>(path: string, body?: object): Promise<T> {
@@ -30,13 +34,16 @@ export async function ask<T>(path: string, body?: object): Promise<T> {
 
 async function reach(path: string, body: object | undefined): Promise<Response> {
   const headers = { accept: 'application/json', 'x-edge-console': '1' }
+  const beat = path === BEAT
   try {
     return await fetch(path, {
-      signal: AbortSignal.timeout(PATIENCE),
+      signal: AbortSignal.timeout(beat ? PATIENCE : LONG_PATIENCE),
       headers: body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
       ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
     })
-  } catch {
+  } catch (fault) {
+    const late = fault instanceof DOMException && fault.name === 'TimeoutError'
+    if (late && !beat) throw new Error('the edge takes long to answer this')
     lose('the edge does not answer')
     throw new Error('the edge does not answer')
   }
