@@ -28,7 +28,7 @@ import type { Observe } from './observe.ts'
 import { type Flags, noFlags, parseParameters, takeFlags } from './parameters.ts'
 import { Questions } from './questions.ts'
 import { sendAnswer, sendError, toEdgeError } from './reply.ts'
-import { logDeparture, RequestLog } from './request-log.ts'
+import { logDeparture, RequestLog, tellOfRefusal } from './request-log.ts'
 import { routeSchema } from './schema.ts'
 import { validationError } from './validation-error.ts'
 
@@ -109,6 +109,7 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
     },
     frameworkErrors: (error, request, reply) => {
       request.flags = noFlags
+      tellOfRefusal(request, reply, options.observe)
       reply.headers({ ...everyAnswer(request), 'cache-control': NO_STORE })
       sendError(request, reply, toEdgeError(error))
     },

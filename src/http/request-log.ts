@@ -53,6 +53,11 @@ export function logDeparture(request: FastifyRequest, reply: FastifyReply, obser
   })
 }
 
+/** What the router itself refuses runs through none of the framework's ends. */
+export function tellOfRefusal(request: FastifyRequest, reply: FastifyReply, observe?: Observe): void {
+  reply.raw.once('close', () => tell(observe, request, reply, 0))
+}
+
 /** Once for each request: one that fails on its way out is closed as well. */
 function tell(observe: Observe | undefined, request: FastifyRequest, reply: FastifyReply, waited: number): void {
   if (request.told) return

@@ -55,6 +55,7 @@ t.test('the sums are those of what was sent', async (t) => {
   t.equal(await count('/agents/groups/fresh', { user: 'reader', method: 'PUT' }), 403)
   t.equal(await count('/agents?limit=x'), 400)
   t.equal(await count('/nothing/here'), 404)
+  t.equal(await count('/%zz'), 400, 'refused by the router')
   const anonymous = await fetch(`${edge.url}/agents`)
   bytes += (await anonymous.arrayBuffer()).byteLength
   sent += 1
@@ -71,7 +72,7 @@ t.test('the sums are those of what was sent', async (t) => {
   t.equal(sum('http_server_request_duration_seconds_count', { http_request_method: 'HEAD' }), 1)
   t.equal(sum('http_server_request_duration_seconds_count', { http_response_status_code: '401' }), 1)
   t.equal(sum('http_server_request_duration_seconds_count', { http_route: '/agents/:agent_id' }), 10)
-  t.equal(sum('http_server_request_duration_seconds_count', { http_route: 'unknown' }), 1)
+  t.equal(sum('http_server_request_duration_seconds_count', { http_route: 'unknown' }), 2)
   t.equal(sum('edge_cache_fills_total', { outcome: 'kept' }), 3)
   t.equal(
     sum('edge_cache_joined_total', { group: 'decoders' }) +
