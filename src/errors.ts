@@ -130,7 +130,7 @@ export const errors = {
     message: 'Cache cannot be made right; write refused',
     remedy: 'mend the connection to Redis, or set cache.onLostStore to delay; nothing was sent to the manager',
   },
-  931: {
+  936: {
     status: 503,
     message: 'Audit cannot be written; write refused',
     remedy: 'mend the disk of audit.file, or set audit.onFailure to log; nothing was sent to the manager',

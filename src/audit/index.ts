@@ -62,7 +62,7 @@ export function createAudit(options: AuditOptions): Audit {
     if (!isDeed(ask)) return next(ask)
     const deed = deedOf(ask)
     if (!(await append({ kind: 'intent', ...deed })) && onFailure === 'refuse') {
-      throw new EdgeError(931, '', { headers: { 'retry-after': RETRY_AFTER } })
+      throw new EdgeError(936, '', { headers: { 'retry-after': RETRY_AFTER } })
     }
     const nodes = new Set<string>()
     underWay.set(deed.request, nodes)
