@@ -4,19 +4,21 @@
  */
 import { type DestinationStream, type Logger, pino } from 'pino'
 import { buildAccess } from './app/access.ts'
+import { buildAudit } from './app/audit.ts'
 import { buildCluster } from './app/cluster.ts'
 import { followCluster } from './app/follow-cluster.ts'
 import { buildFront } from './app/front.ts'
-import { version } from './app/package.ts'
+import { buildMetrics } from './app/metrics.ts'
+import { buildOperations, createWatch } from './app/operations.ts'
 import { buildShared } from './app/shared.ts'
+import { createStoreNews } from './app/store-news.ts'
 import { followRoles } from './auth/follow-roles.ts'
 import { checkCatalogue } from './catalogue/check.ts'
 import { catalogue } from './catalogue/index.ts'
 import type { Cluster } from './cluster/index.ts'
 import { type Config, loadConfig } from './config.ts'
 import { drain } from './http/drain.ts'
-import { createOperations } from './operations/index.ts'
-import { openApiDocument } from './operations/openapi.ts'
+import { createObservation } from './operations/observation.ts'
 
 export interface EdgeOptions {
   /** Where log lines go; standard output when absent. */
@@ -31,6 +33,8 @@ export interface Edge {
   /** Stops being ready, answers what is under way, and ends. `false`: the limit cut some connections. */
   drain(notice?: number): Promise<boolean>
   ready(): Readiness
+  /** Opens the file of the audit anew, once it was moved away. */
+  reopenAudit(): Promise<void>
   readonly log: Logger
 }
 
@@ -44,16 +48,27 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
   const faults = checkCatalogue(catalogue)
   if (faults.length > 0) throw new Error(`the catalogue cannot be served:\n${faults.join('\n')}`)
   const log = createLog(config, options)
-  const cluster = await buildCluster(config, log)
+  const observation = createObservation()
+  const { observer } = observation
+  const audit = buildAudit(config, log)
+  observation.listen({ called: audit.called })
+  const cluster = await buildCluster(config, log, observer.called)
   const shared = await buildShared(config, log)
   const access = await buildAccess(config, { cluster, shared, log })
-  const { listener, app, closeCache } = await buildFront(config, { access, cluster, shared, log })
+  const news = createStoreNews()
+  const watch = createWatch(observation)
+  const front = await buildFront(config, { access, cluster, shared, log, news, observer, audit })
+  const { listener, app, closeCache } = front
   let draining = false
   const ready = (): Readiness => {
     const reasons = [...(draining ? ['draining'] : []), ...(reachable(cluster) ? [] : ['no node is available'])]
     return { ok: reasons.length === 0, reasons }
   }
-  const operations = createOperations({ ready, openApi: openApiDocument(catalogue, { version }), log })
+  let publicUrl = ''
+  const url = (): string => publicUrl
+  const metrics = buildMetrics({ observation, cluster, front, audit, ready })
+  const told = { news, watch, metrics, divergence: observation.divergence }
+  const operations = await buildOperations(config, { access, cluster, shared, log, ready, url, front, ...told })
 
   const followed: { close(): void }[] = []
   const follow = async (): Promise<void> => {
@@ -72,20 +87,23 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
     await Promise.all([app.close(), operations.close(), access.close(), cluster.close()])
     // Last: what is under way until now may still want to keep or to drop something.
     await closeCache()
+    await audit.close()
     shared?.stop()
     for (const source of followed) source.close()
+    watch.close()
+    metrics.close()
   }
   return {
     log,
     ready,
+    reopenAudit: () => audit.reopen(),
     start: async () => {
       try {
-        await Promise.all([cluster.start(), shared?.start(), follow()])
+        await Promise.all([cluster.start(), shared?.start(), follow(), audit.open()])
         const { host, port } = config.operations
-        return {
-          operationsUrl: await operations.listen({ host, port }),
-          url: await app.listen({ host: config.listen.host, port: config.listen.port }),
-        }
+        const operationsUrl = await operations.listen({ host, port })
+        publicUrl = await app.listen({ host: config.listen.host, port: config.listen.port })
+        return { operationsUrl, url: publicUrl }
       } catch (fault) {
         await close()
         throw fault

@@ -155,6 +155,11 @@ export const errors = {
     message: 'Rows of agent 000 of this node cannot be read one by one',
     remedy: 'narrow the request until 1000 rows hold it, or set cluster.distribution to edge',
   },
+  936: {
+    status: 503,
+    message: 'Audit cannot be written; write refused',
+    remedy: 'mend the disk of audit.file, or set audit.onFailure to log; nothing was sent to the manager',
+  },
   949: { status: 500, message: 'Internal error', remedy: 'report it with the request id' },
 } as const satisfies Record<number, ErrorRow>
 

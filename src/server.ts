@@ -48,11 +48,23 @@ export async function run(config: Config, { file, listening = () => undefined }:
   }
   edge.log.info(urls, 'listening')
   listening(urls)
+  const reopen = () => void reopenAudit(edge)
+  process.on('SIGHUP', reopen)
   const signal = await firstSignal()
   edge.log.info({ signal, notice: config.listen.drain.notice }, 'draining')
   const whole = await edge.drain()
   edge.log.info({ cut: !whole }, 'ended')
   return whole ? exitCodes.ended : exitCodes.failed
+}
+
+/** Whoever rotates the file of the audit has moved it away, and says so by SIGHUP. */
+async function reopenAudit(edge: Edge): Promise<void> {
+  try {
+    await edge.reopenAudit()
+    edge.log.info('audit reopened')
+  } catch (fault) {
+    edge.log.error({ fault: fault instanceof Error ? fault.message : String(fault) }, 'the audit cannot be reopened')
+  }
 }
 
 /** However the process ends, but by SIGKILL, its last lines are told. */

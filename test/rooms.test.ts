@@ -22,15 +22,23 @@ const table: Readonly<Record<string, Room>> = {
     never: ['node:http', 'node:https', 'node:net'],
   },
   pipeline: { rooms: ['catalogue', 'collection', 'layout', 'errors'], packages: [], never: NETWORK },
-  cluster: { rooms: ['pipeline/ports'], packages: ['undici'] },
+  cluster: { rooms: ['pipeline/ports', 'pipeline/observed'], packages: ['undici'] },
   // `auth` by name: what replicas share of access is made to its ports, and falls back to its own forms.
   store: {
-    rooms: ['catalogue/endpoint', 'pipeline/kept', 'auth/attempts', 'auth/revocations', 'auth/clock', 'auth/log'],
+    rooms: [
+      'catalogue/endpoint',
+      'pipeline/kept',
+      'pipeline/observed',
+      'auth/attempts',
+      'auth/revocations',
+      'auth/clock',
+      'auth/log',
+    ],
     packages: ['ioredis', 'lru-cache'],
     never: [...NETWORK, 'node:fs'],
   },
   http: {
-    rooms: ['catalogue', 'collection', 'layout', 'auth', 'pipeline/ports', 'errors'],
+    rooms: ['catalogue', 'collection', 'layout', 'auth', 'pipeline/ports', 'pipeline/observed', 'errors'],
     packages: [
       'fastify',
       '@fastify/basic-auth',
@@ -41,7 +49,22 @@ const table: Readonly<Record<string, Room>> = {
       'saxes',
     ],
   },
-  operations: { rooms: ['catalogue', 'errors'], packages: ['fastify'] },
+  // The record of who changed what. It stands around the pipeline's handle, and knows no HTTP.
+  audit: {
+    rooms: ['catalogue/endpoint', 'pipeline/ports', 'pipeline/observed', 'pipeline/cache/outcome', 'errors'],
+    packages: [],
+    never: NETWORK,
+  },
+  // `auth` by name: which of a caller's permissions cover what is asked here.
+  operations: {
+    rooms: ['catalogue', 'errors', 'auth/permissions', 'pipeline/ports', 'pipeline/kept', 'pipeline/observed'],
+    packages: ['fastify', '@fastify/static', '@prometheus-io/client', 'typebox'],
+  },
+  // The operators' page: it runs in a browser and knows the edge by the answers of its API alone.
+  console: {
+    rooms: ['operations/console/answers'],
+    packages: ['preact', '@preact/signals', 'uplot', '@tanstack/virtual-core', 'vite'],
+  },
   config: { rooms: [], packages: ['yaml', 'typebox', 'ajv'] },
   simulator: { rooms: ['catalogue', 'collection', 'errors'], packages: ['saxes'] },
   errors: { rooms: [], packages: [] },

@@ -9,12 +9,14 @@ import type { Config } from '../config.ts'
 import { type CacheStages, createCache, type Durations } from '../pipeline/cache/index.ts'
 import { planOf } from '../pipeline/cache/plan.ts'
 import { type KeptAnswers, nothingKept } from '../pipeline/edge/cache.ts'
-import type { AnswerIndex, AnswerStore } from '../pipeline/kept.ts'
+import type { AnswerIndex, AnswerStore, StoreState } from '../pipeline/kept.ts'
+import type { Observer } from '../pipeline/observed.ts'
 import type { Ask, Caller } from '../pipeline/ports.ts'
 import type { Router } from '../pipeline/route.ts'
 import { spareCapacity } from '../pipeline/spare.ts'
 import { createMemoryStore } from '../store/memory.ts'
 import { createRedisStore, type RedisPlace } from '../store/redis/index.ts'
+import type { StoreNews } from './store-news.ts'
 
 export interface BuiltCache {
   /** Reads are kept, writes told to the other replicas; absent: there is nothing, or nobody to tell. */
@@ -22,6 +24,8 @@ export interface BuiltCache {
   readonly kept: KeptAnswers
   /** Of the store; shared by all replicas where Redis is. */
   readonly claim?: AnswerStore['claim']
+  /** Absent: nothing is kept. */
+  readonly state?: () => StoreState
   close(): Promise<void>
 }
 
@@ -30,12 +34,17 @@ interface CacheParts {
   readonly route: Router
   readonly log: Logger
   askOf(url: string, caller: Caller): Promise<Ask>
+  readonly news: StoreNews
+  readonly observer: Required<Observer>
 }
 
-type Store = AnswerStore & AnswerIndex & { close(): Promise<void> }
+type Store = AnswerStore & AnswerIndex & { state(): StoreState; close(): Promise<void> }
 
 /** Rejects when a setting names what is not there, or a file cannot be read; Redis itself may be away. */
-export async function buildCache(config: Config, { cluster, route, log, askOf }: CacheParts): Promise<BuiltCache> {
+export async function buildCache(
+  config: Config,
+  { cluster, route, log, askOf, news, observer }: CacheParts,
+): Promise<BuiltCache> {
   const { cache } = config
   checkEndpoints(Object.keys(cache.endpoints))
   const redis = await redisPlace(cache.redis)
@@ -51,20 +60,23 @@ export async function buildCache(config: Config, { cluster, route, log, askOf }:
     ...config.cluster.limits,
     spare: spareCapacity({ view: cluster.view, route }),
     copying: cache.syncPeriods,
+    onEvent: observer.cache,
+    verify: cache.verify,
   })
   // Whoever keeps nothing still writes, and the others keep what it makes stale.
   if (!cache.enabled) {
-    const kept = { ...nothingKept, index: store, sharedThroughRedis: true }
-    return { stages: { invalidate: stages.invalidate }, kept, close: () => store.close() }
+    const kept = { ...nothingKept, index: store, sharedThroughRedis: true, onEvent: observer.cache }
+    return { stages: { invalidate: stages.invalidate }, kept, state: store.state, close: () => store.close() }
   }
   const kept: KeptAnswers = {
     index: store,
     defaultDuration: cache.defaultDuration,
     enabled: true,
     sharedThroughRedis: redis !== undefined,
+    onEvent: observer.cache,
     explained: { prepare: stages.prepare, store, catalogue, askOf },
   }
-  return { stages, kept, claim: store.claim, close: () => store.close() }
+  return { stages, kept, claim: store.claim, state: store.state, close: () => store.close() }
 
   function shared(place: RedisPlace): Promise<Store> {
     return createRedisStore({
@@ -73,7 +85,12 @@ export async function buildCache(config: Config, { cluster, route, log, askOf }:
       ...(sealing && { encryptionKey: sealing }),
       onLostStore: cache.onLostStore,
       times: { command: cache.redis.timeout },
-      onEvent: (event, reason) => log.warn({ event, ...(reason && { reason }) }, 'cache store'),
+      onEvent: (event, reason) => {
+        news.heard(event, reason)
+        observer.store(event)
+        log.warn({ event, ...(reason && { reason }) }, 'cache store')
+      },
+      onStep: observer.step,
     })
   }
 }

@@ -3,9 +3,10 @@ import { readFile } from 'node:fs/promises'
 import type { Logger } from 'pino'
 import { type Cluster, createCluster, type NodeTls } from '../cluster/index.ts'
 import type { Config } from '../config.ts'
+import type { Called } from '../pipeline/observed.ts'
 
 /** Rejects when a certificate cannot be read. */
-export async function buildCluster(config: Config, log: Logger): Promise<Cluster> {
+export async function buildCluster(config: Config, log: Logger, onCall?: (call: Called) => void): Promise<Cluster> {
   const { cluster } = config
   const { mode, username = '', password = '' } = cluster.credentials
   return createCluster({
@@ -16,6 +17,7 @@ export async function buildCluster(config: Config, log: Logger): Promise<Cluster
     limits: cluster.limits,
     allowedAddresses: cluster.addresses,
     log: (level, message, fields) => log[level](fields, message),
+    ...(onCall && { onCall }),
   })
 }
 

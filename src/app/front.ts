@@ -1,6 +1,7 @@
 /** The public listener and what runs behind it. */
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
+import type { Audit } from '../audit/index.ts'
 import type { Access } from '../auth/access.ts'
 import { catalogue } from '../catalogue/index.ts'
 import type { Cluster } from '../cluster/index.ts'
@@ -10,28 +11,41 @@ import { clientAddress } from '../http/client-address.ts'
 import { createHttp, type Http } from '../http/index.ts'
 import { createListener, type Listener } from '../http/listener.ts'
 import { buildPipeline } from '../pipeline/build.ts'
-import { cacheOperations } from '../pipeline/edge/cache.ts'
+import { cacheOperations, type KeptAnswers } from '../pipeline/edge/cache.ts'
 import { tokenOperations } from '../pipeline/edge/tokens.ts'
+import type { StoreState } from '../pipeline/kept.ts'
+import type { Observer } from '../pipeline/observed.ts'
+import type { Handle } from '../pipeline/ports.ts'
 import { createRouter } from '../pipeline/route.ts'
 import type { SharedAccess } from '../store/shared-access.ts'
 import { buildCache } from './cache.ts'
 import { roads } from './roads.ts'
+import type { StoreNews } from './store-news.ts'
 
 export interface FrontParts {
   readonly access: Access
   readonly cluster: Cluster
   readonly shared: SharedAccess | undefined
   readonly log: Logger
+  readonly news: StoreNews
+  readonly observer: Required<Observer>
+  readonly audit: Audit
 }
 
 export interface Front {
   readonly listener: Listener
   readonly app: FastifyInstance
+  /** The whole road behind the listener, for what the operators' console does in a caller's name. */
+  readonly handle: Handle
+  readonly kept: KeptAnswers
+  /** Absent: nothing is kept. */
+  readonly state?: (() => StoreState) | undefined
   closeCache(): Promise<void>
 }
 
 /** Rejects in words when the certificate or a setting cannot be used. */
-export async function buildFront(config: Config, { access, cluster, shared, log }: FrontParts): Promise<Front> {
+export async function buildFront(config: Config, parts: FrontParts): Promise<Front> {
+  const { access, cluster, shared, log, news, observer, audit } = parts
   const { listen } = config
   const listener = await createListener({ ...listen, cors: listen.cors.origins.length > 0, log })
   const addressOf = clientAddress(listen.trustedProxies)
@@ -43,21 +57,26 @@ export async function buildFront(config: Config, { access, cluster, shared, log 
     cluster,
     route,
     log,
+    news,
+    observer,
     askOf: async (url, caller) => {
       if (http === undefined) throw new Error('nothing is served yet')
       return http.askOf(url, caller)
     },
   })
+  const road = buildPipeline({
+    operations: {
+      ...tokenOperations({ issue: (name) => issue(name), revoke: (caller) => access.revokeTokens(caller) }),
+      ...cacheOperations(cache.kept),
+    },
+    ...cache.stages,
+    ...roads(config, { cluster, route, ...(cache.claim && { claim: cache.claim }) }),
+  })
+  const handle = audit.audited(road)
   http = await createHttp({
     catalogue,
-    handle: buildPipeline({
-      operations: {
-        ...tokenOperations({ issue: (name) => issue(name), revoke: (caller) => access.revokeTokens(caller) }),
-        ...cacheOperations(cache.kept),
-      },
-      ...cache.stages,
-      ...roads(config, { cluster, route, ...(cache.claim && { claim: cache.claim }) }),
-    }),
+    handle,
+    observe: observer.answered,
     serverFactory: listener.serverFactory,
     log,
     limits: listen.limits,
@@ -73,7 +92,7 @@ export async function buildFront(config: Config, { access, cluster, shared, log 
       return authenticate
     },
   })
-  return { listener, app: http.app, closeCache: cache.close }
+  return { listener, app: http.app, handle, kept: cache.kept, state: cache.state, closeCache: cache.close }
 }
 
 function forwardedFor(header: string | string[] | undefined): string | undefined {

@@ -2,13 +2,14 @@
 import { Command } from 'commander'
 import type { DemoOptions } from './demo.ts'
 import { wholeNumber } from './values.ts'
+import type { WarmOptions } from './warm.ts'
 
 const config = ['--config <file>', 'settings (YAML); default: the file that EDGE_CONFIG names'] as const
 const usersFile = ['--file <file>', 'the users file that access.users names', 'users'] as const
 
 /** All commands, each with its help; a mistake is thrown as a `CommandError`, or told by commander. */
 export function commands(version: string): Command[] {
-  return [start(), demo(), check(), user(), token(), routes(), openApi(version)]
+  return [start(), demo(), check(), user(), token(), warm(), routes(), openApi(version), audit()]
 }
 
 function start(): Command {
@@ -79,6 +80,32 @@ function token(): Command {
     .option(...config)
     .action(async (name, options) => (await import('./token.ts')).issueToken(name, options))
   return group
+}
+
+function audit(): Command {
+  const group = new Command('audit').description('look after the audit')
+  group
+    .command('verify <files...>')
+    .description('find lines that were changed, taken out, put in or moved (files of one replica, oldest first)')
+    .option('--last <digest>', 'the digest that the last line must have, noted elsewhere')
+    .addHelpText('after', '\nEnds with 0 when all is well, 1 where a line is wrong.')
+    .action(async (files, options) => (await import('./audit.ts')).verify(files, options))
+  return group
+}
+
+function warm(): Command {
+  return new Command('warm')
+    .description('fill the cache of a running edge')
+    .requiredOption('--url <url>', 'address of the edge')
+    .option('--from <file>', 'a list of paths or URLs, one on each line')
+    .option('--busiest <n>', 'the n URLs with most hits of what is kept; needs cache:read', wholeNumber(1, 1_000_000))
+    .option('--list', 'print these URLs instead, for a later --from')
+    .option('--user <name>', 'who asks; the password is typed, or the first line of standard input')
+    .option('--token-file <file>', 'a file with a token instead; "token issue" prints one')
+    .option('--ca <file>', 'PEM of the CA of the certificate of the edge')
+    .option('--concurrency <n>', 'requests at once; keep it below cluster.limits.inFlight', wholeNumber(1, 64), 2)
+    .addHelpText('after', '\nEnds with 0 when every URL was answered, 1 when some failed, 2 for wrong options.')
+    .action(async (options: WarmOptions) => (await import('./warm.ts')).warm(options))
 }
 
 function routes(): Command {

@@ -76,6 +76,7 @@ ${users.join('\n')}
 Try it:
   curl -u admin:${passwords.get('admin')} '${url}/agents?limit=3&pretty'
   curl ${operationsUrl}/readyz
+  ${operationsUrl}/console/   in a browser, as admin or operator
 
 Ctrl-C ends it.
 `

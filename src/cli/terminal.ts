@@ -31,6 +31,11 @@ export async function askPassword(): Promise<string> {
   return first
 }
 
+/** A password that somebody else keeps: typed once. */
+export function askKnownPassword(): Promise<string> {
+  return process.stdin.isTTY ? askHidden('Password: ') : firstLine()
+}
+
 async function firstLine(): Promise<string> {
   for await (const line of createInterface({ input: process.stdin })) return line
   throw new CommandError('standard input holds no password; write it there, or call from a terminal')

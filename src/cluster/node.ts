@@ -1,5 +1,6 @@
 /** One node that the edge has the address of: health, then the gate, then the wire; and what each call teaches. */
 import { Readable } from 'node:stream'
+import type { Called } from '../pipeline/observed.ts'
 import type { NodeCall, NodeFault, NodeResult } from '../pipeline/ports.ts'
 import { type Deadline, startDeadline } from './deadline.ts'
 import type { Outcome } from './exchange.ts'
@@ -18,6 +19,7 @@ export interface NodeParts {
   readonly ejection: EjectionSettings
   readonly log: ClusterLog
   readonly clock: () => number
+  readonly onCall?: (call: Called) => void
 }
 
 /** Calls in line of a node that was taken away may still go, for so long. */
@@ -53,19 +55,22 @@ export class ClusterNode {
 
   async call(call: NodeCall): Promise<NodeResult> {
     const admission = this.#retired ? ({ ok: false, retryAfter: 1 } as const) : this.#health.admit()
-    if (!admission.ok) return refused(call.node, this.#away(admission.retryAfter))
+    const came = this.#parts.clock()
+    if (!admission.ok) return this.#refuse(call, this.#away(admission.retryAfter), came)
     const deadline = startDeadline(call.timeout, call.signal, this.#parts.clock)
     const entry = await this.#gate.enter(call, deadline)
     if (!entry.ok) {
       deadline.end()
       if (admission.probe) this.#health.abandoned()
-      return refused(call.node, entry)
+      return this.#refuse(call, entry, came)
     }
     const began = this.#parts.clock()
     const outcome = await this.#attempts(call, deadline)
     const over = (failure: Failure | undefined) => {
       deadline.end()
       this.#learn(call, began, failure, admission.probe)
+      const status = outcome.ok ? outcome.reply.status : undefined
+      this.#tell(call, { waited: began - came, ms: this.#parts.clock() - began, status, fault: failure?.fault })
     }
     if (!outcome.ok) {
       over(outcome.failure)
@@ -131,6 +136,18 @@ export class ClusterNode {
     }
   }
 
+  #refuse(call: NodeCall, refusal: Refusal, came: number): NodeResult {
+    this.#tell(call, { waited: this.#parts.clock() - came, ms: 0, status: undefined, fault: refusal.fault })
+    return refused(call.node, refusal)
+  }
+
+  #tell({ requestId, node, method, endpoint }: NodeCall, how: Pick<Called, 'waited' | 'ms'> & Ended): void {
+    const { waited, ms, status, fault } = how
+    const said = fault === undefined ? { ...(status !== undefined && { status }) } : { fault }
+    const route = endpoint.slice(endpoint.indexOf(' ') + 1)
+    this.#parts.onCall?.({ requestId, node, method, route, ...said, ms, waited })
+  }
+
   #remember(fault: NodeFault, detail: string): void {
     this.#lastFailure = { fault, detail, at: Date.now() }
   }
@@ -142,6 +159,11 @@ export class ClusterNode {
       : `left alone after failures${last ? `: ${last.detail}` : ''}`
     return { ok: false, fault: 'ejected', detail: why, retryAfter: Math.max(1, retryAfter) }
   }
+}
+
+interface Ended {
+  readonly status: number | undefined
+  readonly fault: NodeFault | undefined
 }
 
 function streamFailure(body: Readable, deadline: Deadline): Failure | undefined {

@@ -1,4 +1,5 @@
 /** What the cluster room is told at start. Times are milliseconds, sizes are bytes. */
+import type { Called } from '../pipeline/observed.ts'
 import type { NodeFault } from '../pipeline/ports.ts'
 
 export interface NodeSetting {
@@ -59,6 +60,8 @@ export interface ClusterOptions {
   /** CIDRs that every address of a node must lie in, after DNS. Absent or empty: any. */
   readonly allowedAddresses?: readonly string[]
   readonly log?: ClusterLog
+  /** Hears of each call when it is over. */
+  readonly onCall?: (call: Called) => void
   /** Monotonic milliseconds; for tests. */
   readonly clock?: () => number
 }

@@ -53,10 +53,10 @@ export class Roster {
   }
 
   #open(setting: NodeSetting): ClusterNode {
-    const { limits, ejection, log, clock, credentials } = this.#settings
+    const { limits, ejection, log, clock, credentials, onCall } = this.#settings
     const head = requestHead(credentials)
     const transport = createTransport({ url: setting.url, tls: this.#tls, limits, addresses: this.#addresses, head })
-    return new ClusterNode({ setting, transport, limits, ejection, log, clock })
+    return new ClusterNode({ setting, transport, limits, ejection, log, clock, ...(onCall && { onCall }) })
   }
 }
 

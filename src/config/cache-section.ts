@@ -1,6 +1,6 @@
 /** The settings of the cache. Groups are the words of `/cache/:group`; a test holds them equal to the catalogue's. */
 import Type from 'typebox'
-import { delay, duration, flag, group, list, oneOf, path, row, size, text } from './words.ts'
+import { amount, delay, duration, flag, group, list, oneOf, path, row, size, text } from './words.ts'
 
 /** How long answers of each group are fresh, where nothing else is written. */
 const freshness = {
@@ -76,4 +76,5 @@ export const cache = group({
   encryptionKeyFile: Type.Optional(path()),
   syncPeriods: delay('18s'),
   compressFrom: size('1KiB'),
+  verify: group({ share: amount(0.001, 1), perSecond: amount(0.2, 1000) }),
 })

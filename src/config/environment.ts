@@ -80,6 +80,8 @@ function interpret(text: string, schema: SchemaNode): unknown {
   switch (schema.type) {
     case 'integer':
       return /^-?\d{1,15}$/.test(text) ? Number(text) : text
+    case 'number':
+      return /^\d{1,15}(?:\.\d{1,15})?$/.test(text) ? Number(text) : text
     case 'boolean':
       return text === 'true' ? true : text === 'false' ? false : text
     case 'array':

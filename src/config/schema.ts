@@ -124,6 +124,13 @@ const access = group({
   passthroughRole: text({ default: 'administrator' }),
 })
 
+const audit = group({
+  file: Type.Optional(path()),
+  onFailure: oneOf(['refuse', 'log']),
+  sync: flag(true),
+  rotateAt: size('64MiB'),
+})
+
 const log = group({
   level: Type.Unsafe<'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent'>({
     type: 'string',
@@ -136,10 +143,15 @@ const log = group({
 /** The whole file. Closed: an unknown key is a fault. */
 export const settings = row({
   listen,
-  operations: group({ host: text({ default: '127.0.0.1', format: 'host' }), port: port(55_001) }),
+  operations: group({
+    host: text({ default: '127.0.0.1', format: 'host' }),
+    port: port(55_001),
+    metrics: oneOf(['signedIn', 'open']),
+  }),
   cluster,
   cache,
   access,
+  audit,
   log,
 })
 

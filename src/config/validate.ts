@@ -36,6 +36,7 @@ function violation(schema: SchemaNode, tree: unknown, error: ErrorObject): Viola
 
 const TYPES: Readonly<Record<string, string>> = {
   integer: 'an integer',
+  number: 'a number',
   boolean: 'true or false',
   string: 'text',
   array: 'a list',

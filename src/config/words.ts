@@ -8,6 +8,8 @@ export const size = (value: string) => Type.Unsafe<number>({ type: 'string', for
 /** A duration that may be nothing. */
 export const delay = (value: string) => Type.Unsafe<number>({ type: 'string', format: 'delay', default: value })
 export const count = (value: number, maximum = 1_000_000) => Type.Integer({ minimum: 1, maximum, default: value })
+/** Any number from 0 on. */
+export const amount = (value: number, maximum: number) => Type.Number({ minimum: 0, maximum, default: value })
 export const port = (value: number) => Type.Integer({ minimum: 0, maximum: 65_535, default: value })
 export const flag = (value: boolean) => Type.Boolean({ default: value })
 export const path = () => Type.String({ format: 'path', minLength: 1 })

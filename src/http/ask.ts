@@ -34,13 +34,16 @@ export interface Asking {
   readonly headers: IncomingHttpHeaders
   readonly id: string
   readonly body?: AskBody | undefined
+  /** Of the client; told for writes. */
+  readonly client?: string
 }
 
 export function toAsk(validated: Validated, asking: Asking, response: ServerResponse): Ask {
-  const { caller, headers, body } = asking
+  const { caller, headers, body, client } = asking
   const directives = directivesOf(headers, caller)
   const ask: { -readonly [Name in keyof Ask]: Ask[Name] } = new Asked(validated, asking, response)
   if (body !== undefined) ask.body = body
+  if (client !== undefined && validated.endpoint.method !== 'GET') ask.client = client
   if (directives !== undefined) ask.directives = directives
   return ask
 }

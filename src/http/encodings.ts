@@ -38,6 +38,12 @@ const read = new Map<string, Accepted>()
 const made = new WeakMap<Buffer, Codings>()
 let underWay = 0
 
+/** Bytes by coding, of those that were made of this answer so far. */
+export function madeOf(bytes: Buffer): Readonly<Record<string, number>> {
+  const ready = [...(made.get(bytes) ?? [])].filter((each): each is [Coding, Buffer] => Buffer.isBuffer(each[1]))
+  return Object.fromEntries(ready.map(([coding, { length }]) => [coding, length]))
+}
+
 /** Reads `Accept-Encoding`; a header that cannot be read counts as absent. */
 export function accepted(header: string | undefined): Accepted {
   if (header === undefined || header.length > LONGEST) return asItIs

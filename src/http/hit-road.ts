@@ -12,6 +12,7 @@ import { checkAppVersion } from './app-version.ts'
 import { toAsk, type Validated } from './ask.ts'
 import { type Authenticate, NotHere } from './authenticate.ts'
 import { authorise } from './authorise.ts'
+import { eventOfHit, type Observe } from './observe.ts'
 import { Recent } from './recent.ts'
 import { wantedBy } from './reply.ts'
 import { type Representation, represent } from './represent.ts'
@@ -30,6 +31,7 @@ export interface HitRoadOptions {
   readonly handle: Handle
   readonly log: FastifyBaseLogger
   readonly compressFrom?: number
+  readonly observe?: Observe
   clientAddress(request: { readonly raw: IncomingMessage }): string
   managerVersion(): string | undefined
 }
@@ -130,7 +132,7 @@ class Hit {
     if (answer.kind !== 'json' || answer.kept === undefined)
       return goOn(this.#decided(Promise.resolve(caller), Promise.resolve(answer)))
     const found = represent(answer, wantedBy(request.headers, validated.flags, this.#options.compressFrom))
-    this.#write(found instanceof Promise ? await found : found, caller)
+    this.#write(found instanceof Promise ? await found : found, caller, answer)
   }
 
   readonly #refused = (refusal: unknown): void =>
@@ -169,7 +171,7 @@ class Hit {
     }
   }
 
-  #write({ status, headers, bytes }: Representation, caller: Caller): void {
+  #write({ status, headers, bytes }: Representation, caller: Caller, answer: Answer): void {
     const { request, response, validated } = this.#arrived
     response.writeHead(status, ['x-request-id', this.#id, 'x-content-type-options', 'nosniff', ...headers])
     // A short body goes out in one piece with its head, byte for byte, where a Buffer would be a second write.
@@ -185,6 +187,7 @@ class Hit {
       client: this.#client,
     }
     this.#options.log.info(requestLine(line), 'request')
+    this.#options.observe?.(eventOfHit(line, validated.endpoint, answer, bytes?.length ?? 0))
   }
 }
 

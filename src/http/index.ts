@@ -14,7 +14,7 @@ import Fastify, {
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { parseQuery } from '../collection/query.ts'
 import { EdgeError } from '../errors.ts'
-import type { Ask, Caller, Handle } from '../pipeline/ports.ts'
+import type { Answer, Ask, Caller, Handle } from '../pipeline/ports.ts'
 import { checkAppVersion } from './app-version.ts'
 import { askBody, toAsk, validated } from './ask.ts'
 import type { Authenticate } from './authenticate.ts'
@@ -24,10 +24,11 @@ import { NO_STORE } from './cache-headers.ts'
 import { furtherChecks, type Prefixes } from './further-checks.ts'
 import { createHitRoad, type HitRoad } from './hit-road.ts'
 import { notKeptHeaders } from './not-kept.ts'
+import type { Observe } from './observe.ts'
 import { type Flags, noFlags, parseParameters, takeFlags } from './parameters.ts'
 import { Questions } from './questions.ts'
 import { sendAnswer, sendError, toEdgeError } from './reply.ts'
-import { logDeparture, RequestLog } from './request-log.ts'
+import { logDeparture, RequestLog, tellOfRefusal } from './request-log.ts'
 import { routeUrl } from './route-url.ts'
 import { routeSchema } from './schema.ts'
 import { validationError } from './validation-error.ts'
@@ -38,6 +39,12 @@ declare module 'fastify' {
     flags: Flags
     /** The client behind trusted proxies, normalised. */
     clientAddress: string
+    /** What it was answered with; absent: an error, or nothing yet. */
+    answered: Answer | undefined
+    /** It is not to be told of (any more). */
+    told: boolean
+    /** Bytes that its connection had sent before an answer of unknown length. */
+    sentBefore: number | undefined
   }
   interface FastifyContextConfig {
     endpoint?: Endpoint
@@ -58,6 +65,8 @@ export interface HttpOptions {
   readonly corsOrigins: readonly string[]
   /** Hits of known URLs are answered in front of the router; absent: they are. */
   readonly hitRoad?: boolean
+  /** Hears of each request once its answer has left, or its client has. */
+  readonly observe?: Observe
   clientAddress(request: Pick<FastifyRequest, 'raw'>): string
   managerVersion(): string | undefined
   /** Registers what it needs on the app, once; gives the function that runs for each request. */
@@ -76,7 +85,7 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
   const app: FastifyInstance = Fastify({
     serverFactory: (handler, settings) => options.serverFactory(road.inFront(handler), settings),
     loggerInstance: options.log,
-    logController: new RequestLog((raw) => road.decided(raw)?.waited ?? 0),
+    logController: new RequestLog((raw) => road.decided(raw)?.waited ?? 0, options.observe),
     genReqId: (raw) => road.decided(raw)?.id ?? randomUUID(),
     requestIdHeader: false,
     exposeHeadRoutes: false,
@@ -101,6 +110,7 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
     },
     frameworkErrors: (error, request, reply) => {
       request.flags = noFlags
+      tellOfRefusal(request, reply, options.observe)
       reply.headers({ ...everyAnswer(request), 'cache-control': NO_STORE })
       sendError(request, reply, toEdgeError(error))
     },
@@ -126,10 +136,15 @@ async function enter(app: FastifyInstance, options: HttpOptions, road: HitRoad, 
   app.decorateRequest('caller')
   app.decorateRequest('flags')
   app.decorateRequest('clientAddress', '')
+  app.decorateRequest('answered')
+  app.decorateRequest('told', false)
+  app.decorateRequest('sentBefore')
   app.addHook('onRequest', async (request, reply) => {
     request.flags = noFlags
     request.clientAddress = options.clientAddress(request)
-    logDeparture(request, reply)
+    // A question is no request of a client.
+    request.told = questions.find(request) !== undefined
+    logDeparture(request, reply, options.observe)
     reply.headers(everyAnswer(request))
   })
   const authenticate = await options.authentication(app)
@@ -192,8 +207,10 @@ function registerRoutes(app: FastifyInstance, options: HttpOptions, road: HitRoa
           return reply.code(204).send()
         }
         if (short && mayBeKept(endpoint)) road.learn(raw.url ?? '', found)
-        const asked = () => options.handle(toAsk(found, { caller, headers, id, body }, reply.raw))
+        const client = request.clientAddress
+        const asked = () => options.handle(toAsk(found, { caller, headers, id, body, client }, reply.raw))
         const answer = await (road.decided(raw)?.answer ?? asked())
+        request.answered = answer
         return sendAnswer(request, reply, answer, options.compressFrom)
       },
     })

@@ -20,6 +20,7 @@ export async function sendAnswer(
 ): Promise<FastifyReply> {
   if (answer.kind === 'raw') {
     if (answer.length !== undefined) reply.header('content-length', answer.length)
+    else request.sentBefore = request.raw.socket.bytesWritten
     return reply.code(answer.status).type(answer.type).send(answer.stream)
   }
   const { status, headers, bytes } = await represent(answer, wantedBy(request.headers, request.flags, compressFrom))

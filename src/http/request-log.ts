@@ -1,5 +1,6 @@
 /** One line for each request: route template, status, time, caller. No URLs, no query values, no bodies, no headers. */
 import { type FastifyReply, type FastifyRequest, LogController } from 'fastify'
+import { eventOf, type Observe } from './observe.ts'
 
 export interface Answered {
   /** Absent: the logger knows it. */
@@ -20,19 +21,23 @@ export function requestLine({ reqId, method, route, status, elapsed, caller, cli
 
 export class RequestLog extends LogController {
   readonly #waited: (request: FastifyRequest['raw']) => number
+  readonly #observe: Observe | undefined
 
   /** `waited`: milliseconds that a request was at work before the framework saw it. */
-  constructor(waited: (request: FastifyRequest['raw']) => number) {
+  constructor(waited: (request: FastifyRequest['raw']) => number, observe?: Observe) {
     super()
     this.#waited = waited
+    this.#observe = observe
   }
 
   override incomingRequest(): void {}
 
   override requestCompleted(error: Error | null, request: FastifyRequest, reply: FastifyReply): void {
-    const line = lineOf(request, reply, this.#waited(request.raw))
+    const waited = this.#waited(request.raw)
+    const line = lineOf(request, reply, waited)
     if (error === null || error === undefined) reply.log.info(line, 'request')
     else reply.log.warn({ ...line, error: error.message }, 'request failed')
+    tell(this.#observe, request, reply, waited)
   }
 
   override defaultErrorLog(): void {}
@@ -40,10 +45,24 @@ export class RequestLog extends LogController {
 }
 
 /** Fastify tells of answers only. A client that leaves before its own is whole has a line too: its write may have acted. */
-export function logDeparture(request: FastifyRequest, reply: FastifyReply): void {
+export function logDeparture(request: FastifyRequest, reply: FastifyReply, observe?: Observe): void {
   reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) reply.log.info(lineOf(request, reply), 'request not answered: connection closed')
+    if (reply.raw.writableFinished) return
+    reply.log.info(lineOf(request, reply), 'request not answered: connection closed')
+    tell(observe, request, reply, 0)
   })
+}
+
+/** What the router itself refuses runs through none of the framework's ends. */
+export function tellOfRefusal(request: FastifyRequest, reply: FastifyReply, observe?: Observe): void {
+  reply.raw.once('close', () => tell(observe, request, reply, 0))
+}
+
+/** Once for each request: one that fails on its way out is closed as well. */
+function tell(observe: Observe | undefined, request: FastifyRequest, reply: FastifyReply, waited: number): void {
+  if (request.told) return
+  request.told = true
+  observe?.(eventOf(request, reply, waited))
 }
 
 /** `waited`: milliseconds that the request was at work before the framework saw it. */

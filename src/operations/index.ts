@@ -1,42 +1,98 @@
 /** The second listener, for those who run the edge. Bind it to an address that clients cannot reach. */
-import Fastify, { type FastifyInstance } from 'fastify'
+import Fastify, {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyPluginAsync,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify'
 import { EdgeError } from '../errors.ts'
 import { type Readiness, registerProbes } from './probes.ts'
+import { type SignIn, signIn } from './sign-in.ts'
 
 export type { Readiness } from './probes.ts'
 
+/** Registers routes of its own; whoever asks for them has signed in and may look. */
+export type OperationsPart = (app: FastifyInstance) => void | Promise<void>
+
 export interface OperationsOptions {
   readonly ready: () => Readiness
-  /** The OpenAPI document of the public listener. */
-  readonly openApi: object
   readonly log: { error(fields: object, message: string): void }
+  /** Asked for without a sign-in, as the probes are. */
+  readonly open?: readonly OperationsPart[]
+  /** All else; absent: there is nothing else. */
+  readonly signedIn?: { readonly signIn: SignIn; readonly parts: readonly OperationsPart[] }
 }
 
+const everyAnswer = {
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'cross-origin-resource-policy': 'same-origin',
+} as const
+
 /** Makes the app; it listens when it is told to. Its `close` waits for nobody. */
-export function createOperations({ ready, openApi, log }: OperationsOptions): FastifyInstance {
+export async function createOperations({
+  ready,
+  log,
+  open = [],
+  signedIn,
+}: OperationsOptions): Promise<FastifyInstance> {
   const app = Fastify({
     logger: false,
     forceCloseConnections: true,
     return503OnClosing: false,
     requestTimeout: 10_000,
     keepAliveTimeout: 5000,
-    bodyLimit: 1024,
+    bodyLimit: 16_384,
+    // What is not known is refused, not taken out; numbers of a query come as text.
+    ajv: { customOptions: { removeAdditional: false, coerceTypes: true } },
   })
-  const document = JSON.stringify(openApi)
+  // Only JSON: a form of another site could send plain text.
+  app.removeContentTypeParser('text/plain')
   app.addHook('onRequest', async (_request, reply) => {
-    reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
+    reply.headers(everyAnswer)
   })
   registerProbes(app, ready)
-  app.get('/openapi.json', async (_request, reply) => reply.type('application/json; charset=utf-8').send(document))
-  app.setNotFoundHandler((_request, reply) => reply.code(404).send(bodyOf(new EdgeError(603))))
-  app.setErrorHandler((fault: Error & { statusCode?: number }, _request, reply) => {
-    const status = fault.statusCode ?? 500
-    if (status >= 500) log.error({ fault: fault.message }, 'the operations listener failed')
-    return reply.code(status).send(bodyOf(new EdgeError(status >= 500 ? 949 : 900)))
+  for (const part of open) await part(app)
+  app.setErrorHandler((fault: FastifyError, request, reply) => {
+    const error = edgeErrorOf(fault)
+    if (error.status === 500) log.error({ fault: fault.message }, 'the operations listener failed')
+    return sendError(request, reply, error)
   })
+  const notFound = (request: FastifyRequest, reply: FastifyReply) => sendError(request, reply, new EdgeError(603))
+  if (signedIn === undefined) app.setNotFoundHandler(notFound)
+  else {
+    const behind: FastifyPluginAsync = async (scope) => {
+      await signIn(scope, signedIn.signIn)
+      scope.setNotFoundHandler(notFound)
+      for (const part of signedIn.parts) await part(scope)
+    }
+    await app.register(behind)
+  }
   return app
 }
 
-function bodyOf(error: EdgeError): { error: number; message: string } {
-  return { error: error.code, message: error.message }
+/** The OpenAPI document of the public listener. */
+export function openApiPart(openApi: object): OperationsPart {
+  const document = JSON.stringify(openApi)
+  return (app) => {
+    app.get('/openapi.json', async (_request, reply) => reply.type('application/json; charset=utf-8').send(document))
+  }
+}
+
+function edgeErrorOf(fault: FastifyError | EdgeError): EdgeError {
+  if (fault instanceof EdgeError) return fault
+  const status = fault.statusCode ?? 500
+  if (status >= 500) return new EdgeError(949)
+  return new EdgeError(900, fault.validation === undefined ? '' : `: ${fault.message}`)
+}
+
+/** As on the public listener: 401 is the real API's text, unless JSON is asked for by name. */
+function sendError({ headers }: FastifyRequest, reply: FastifyReply, error: EdgeError): FastifyReply {
+  reply.code(error.status).headers(error.headers)
+  const json = headers.accept?.split(',').some((range) => /^\s*application\/json\s*(?:;|$)/i.test(range)) ?? false
+  if (error.status === 401 && !json) return reply.type('text/plain; charset=utf-8').send('401 Unauthorized')
+  return reply.send({ error: error.code, message: error.message })
 }

@@ -91,6 +91,12 @@ export interface AnswerStore {
   fence(tags: readonly Tag[]): Promise<Fence>
 }
 
+/** What is held in this process, and whether the shared store answers; without one it always does. */
+export interface StoreState {
+  readonly up: boolean
+  readonly near: { readonly bytes: number; readonly entries: number }
+}
+
 /** One line of the index. Ages and times in milliseconds, sizes in bytes. */
 export interface IndexRow extends Listed {
   readonly key: string

@@ -39,6 +39,8 @@ export interface Ask {
   /** Workers may not have copied the data yet: only the master may answer. */
   readonly masterOnly?: true
   readonly requestId: string
+  /** The address of the client; there for writes, which are audited. */
+  readonly client?: string
   /** Aborted when the client leaves. */
   readonly signal: AbortSignal
 }

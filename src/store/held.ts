@@ -83,6 +83,10 @@ export class HeldEntries {
   get bytes(): number {
     return this.#entries?.calculatedSize ?? 0
   }
+
+  get count(): number {
+    return this.#entries?.size ?? 0
+  }
 }
 
 /** How many times its own length the memory behind a body may have. */

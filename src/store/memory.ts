@@ -1,6 +1,17 @@
 /** The store of one process: the same contract as Redis, without anything that could be away. */
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Tag } from '../catalogue/endpoint.ts'
-import type { AnswerIndex, AnswerStore, Claim, Fence, IndexRow, Look, Mark, NewEntry } from '../pipeline/kept.ts'
+import type {
+  AnswerIndex,
+  AnswerStore,
+  Claim,
+  Fence,
+  IndexRow,
+  Look,
+  Mark,
+  NewEntry,
+  StoreState,
+} from '../pipeline/kept.ts'
 import { answerOf, type Held, HeldEntries, heldOf, lifetime } from './held.ts'
 import { begun, compareMarks, keyTag } from './marks.ts'
 import { Standing } from './standing.ts'
@@ -14,7 +25,7 @@ export interface MemoryStoreOptions {
   readonly elapsed?: () => number
 }
 
-export type MemoryStore = AnswerStore & AnswerIndex & { close(): Promise<void> }
+export type MemoryStore = AnswerStore & AnswerIndex & { state(): StoreState; close(): Promise<void> }
 
 export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
   const kept = new MemoryKept(options)
@@ -25,9 +36,13 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
     fence: async (tags) => kept.fence(tags),
     rows: async (group) => kept.rows(group),
     drop: async (what) => kept.drop(what),
+    state: () => kept.state,
     close: async () => kept.close(),
   }
 }
+
+/** Rows that are read without a pause. */
+const SOME_ROWS = 1000
 
 class MemoryKept {
   readonly #elapsed: () => number
@@ -91,12 +106,15 @@ class MemoryKept {
     }
   }
 
-  rows(group?: string): IndexRow[] {
-    const now = this.#elapsed()
+  /** In turns: there may be many, and requests come between. */
+  async rows(group?: string): Promise<IndexRow[]> {
     const rows: IndexRow[] = []
+    let seen = 0
     for (const [key, held] of this.#entries.all()) {
+      seen += 1
+      if (seen % SOME_ROWS === 0) await turn()
       if (group !== undefined && held.listed.group !== group) continue
-      const age = now - held.begun
+      const age = this.#elapsed() - held.begun
       if (compareMarks(held, this.#standing.mark(key, held.tags)) === 'changed') continue
       const { bytes, cost } = held.answer
       const hits = this.#hits.get(held) ?? 0
@@ -112,6 +130,10 @@ class MemoryKept {
       if (group === undefined || held.listed.group === group) this.#entries.delete(name)
     }
     if (key !== undefined) this.#entries.delete(key)
+  }
+
+  get state(): StoreState {
+    return { up: true, near: { bytes: this.#entries.bytes, entries: this.#entries.count } }
   }
 
   close(): void {

@@ -56,11 +56,7 @@ t.test('all that the Dockerfile copies is there, and only that is sent to the bu
 })
 
 t.test('the health check asks the operations listener', async (t) => {
-  const app = createOperations({
-    ready: () => ({ ok: true, reasons: [] }),
-    openApi: {},
-    log: { error: () => undefined },
-  })
+  const app = await createOperations({ ready: () => ({ ok: true, reasons: [] }), log: { error: () => undefined } })
   t.teardown(() => app.close())
   const { port } = new URL(await app.listen({ port: 0, host: '127.0.0.1' }))
   const check = () => call(process.execPath, ['config/healthcheck.mjs'], { env: { EDGE_OPERATIONS_PORT: port } })

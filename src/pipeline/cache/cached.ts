@@ -6,44 +6,56 @@ import { createFills, type Fills, toAnswer } from './fill.ts'
 import type { HotKeys } from './hot.ts'
 import { isNodeFailure, isTransient } from './outcome.ts'
 import type { Prepare } from './prepare.ts'
+import { createVerify, type Verify, type VerifySettings } from './verify.ts'
 
 export interface CachedPorts extends FillPorts {
   readonly prepare: Prepare
   readonly hot: HotKeys
   /** May a node be asked now for something that nobody waits for? */
   readonly spare: (ask: Ask) => boolean
+  readonly verify?: VerifySettings
+}
+
+/** What stands behind the look into the store. */
+interface Behind {
+  readonly fills: Fills
+  readonly verify: Verify
 }
 
 /** Answers carry `kept` when they may be kept. Rejects as `next` does, unless a stale answer may stand in. */
 export function cached(ports: CachedPorts): Stage {
   return (next) => {
-    const fills = createFills(ports, next)
+    const behind = { fills: createFills(ports, next), verify: createVerify(ports, next) }
     return async (ask) => {
       const prepared = ports.prepare(ask)
       if (typeof prepared === 'string' || ask.directives?.noStore) return next(ask)
       const look = await ports.store.look(prepared.key, prepared.tags)
-      return answerTo(ports, fills, { ask, prepared, look })
+      return answerTo(ports, behind, { ask, prepared, look })
     }
   }
 }
 
-function answerTo(ports: CachedPorts, fills: Fills, request: Request): Answer | Promise<Answer> {
+function answerTo(ports: CachedPorts, behind: Behind, request: Request): Answer | Promise<Answer> {
+  const { fills } = behind
   const { look, ask } = request
   // What is under way may have read what a write has just changed; the next flight cannot have.
   if (look.kind === 'away' || look.mark.fenced) return fills.live(request, false).then((filled) => filled.answer)
   if (ask.directives?.noCache) return fills.live(request, true).then((filled) => toAnswer(filled, 'request'))
   if (look.kind === 'absent') return fills.filled(request).then((filled) => toAnswer(filled, 'uri-miss'))
-  return present(ports, fills, request, look)
+  return present(ports, behind, request, look)
 }
 
 type Present = Extract<Look, { kind: 'present' }>
 
-function present(ports: CachedPorts, fills: Fills, request: Request, { answer }: Present): Answer | Promise<Answer> {
+function present(ports: CachedPorts, behind: Behind, request: Request, look: Present): Answer | Promise<Answer> {
+  const { fills, verify } = behind
+  const { answer } = look
   const { age, keepFor, staleWhileRevalidate } = answer
   if (age >= (request.ask.youngerThan ?? Number.POSITIVE_INFINITY)) return orStale(ports.store, fills, request)
   if (age < keepFor) {
     const spare = () => ports.spare(request.ask)
     ports.hot.hit(request.prepared.key, answer, spare, () => fills.background(request))
+    verify(request, look)
     return served(answer, { hit: true })
   }
   if (age < keepFor + staleWhileRevalidate) {

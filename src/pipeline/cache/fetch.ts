@@ -1,6 +1,7 @@
 /** One call to the nodes, and what is kept of it: as of what the store said before they were asked. */
 import type { CacheGroup } from '../../catalogue/endpoint.ts'
 import type { AnswerStore, KeptAnswer, Look, Mark } from '../kept.ts'
+import type { CacheEvent } from '../observed.ts'
 import type { Answer, Ask, Handle } from '../ports.ts'
 import type { CopiedData } from './copied.ts'
 import { etagOf, isStorable } from './outcome.ts'
@@ -21,6 +22,7 @@ export interface FillPorts {
   /** Milliseconds after which a holder on another replica that gave no sign counts as dead. */
   readonly patience: (ask: Ask) => number
   readonly clock: () => number
+  readonly onEvent: (event: CacheEvent) => void
 }
 
 /** `kept`: it may be kept; `stored`: this call kept it. */
@@ -60,9 +62,18 @@ export async function fetch(ports: FillPorts, next: Handle, request: Request, lo
   const ask = anew(request.ask, plan, request.look)
   const began = ports.clock()
   const masterOnly = plan.copied && ports.copied.changed(tags, look)
-  const answer = await next(masterOnly ? { ...ask, masterOnly } : ask)
+  const tell = (outcome: 'kept' | 'unkept' | 'failed') =>
+    ports.onEvent({ kind: 'fill', group: plan.group, outcome, ms: ports.clock() - began })
+  const answer = await next(masterOnly ? { ...ask, masterOnly } : ask).catch((fault: unknown) => {
+    tell('failed')
+    throw fault
+  })
   const mark = openMark(look)
-  if (mark === undefined || !isStorable(answer)) return { filled: { answer }, keeping: nothingToKeep }
+  if (mark === undefined || !isStorable(answer)) {
+    tell('unkept')
+    return { filled: { answer }, keeping: nothingToKeep }
+  }
+  tell('kept')
   const { status, bytes, clusterStatus, oldest: older = 0 } = answer
   const cost = ports.clock() - began
   const times = { ...ports.durationsOf(plan.group, ask.endpoint.path), cost }

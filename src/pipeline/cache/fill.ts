@@ -31,11 +31,16 @@ export function createFills(ports: FillPorts, next: Handle): Fills {
   })
   const failed = failures(ports.clock)
   const fill = (request: Request) => work(request, (own) => noting(failed, own, fillOnce(ports, next, own)), true)
+  const told = ({ value, joined }: Shared<Filled>, { prepared }: Request): Filled => {
+    if (!joined) return value
+    ports.onEvent({ kind: 'joined', group: prepared.plan.group })
+    return { ...value, collapsed: true }
+  }
   const failedLately = ({ prepared }: Request) => failed.lately(prepared.key)
   return {
     failedLately,
     filled: async (request) =>
-      told(await flights.join(idOf(request, 'of its mark'), request.ask.signal, fill(request))),
+      told(await flights.join(idOf(request, 'of its mark'), request.ask.signal, fill(request)), request),
     background: async (request) => {
       if (failedLately(request)) return
       const limited = { ...request, ask: { ...request.ask, waitForComplete: false } }
@@ -44,7 +49,7 @@ export function createFills(ports: FillPorts, next: Handle): Fills {
     live: async (request, keep) => {
       const run = async (own: Request) =>
         kept(await fetch(ports, next, own, keep ? await lookFor(ports, own) : own.look))
-      return told(await flights.next(idOf(request, 'live'), request.ask.signal, work(request, run, keep)))
+      return told(await flights.next(idOf(request, 'live'), request.ask.signal, work(request, run, keep)), request)
     },
   }
 }
@@ -58,10 +63,6 @@ async function noting(failed: Failures, { prepared }: Request, filling: Promise<
     if (isNodeFailure(fault)) failed.note(prepared.key)
     throw fault
   }
-}
-
-function told({ value, joined }: Shared<Filled>): Filled {
-  return joined ? { ...value, collapsed: true } : value
 }
 
 function lookFor({ store }: FillPorts, { prepared }: Request): Look | Promise<Look> {

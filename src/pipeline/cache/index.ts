@@ -1,5 +1,6 @@
 /** The cache in two stages, around reads and around writes, and what explains it. */
 import type { AnswerStore } from '../kept.ts'
+import type { CacheEvent } from '../observed.ts'
 import type { Ask, Stage } from '../ports.ts'
 import { cached } from './cached.ts'
 import { copiedData } from './copied.ts'
@@ -8,6 +9,7 @@ import { type HotOptions, hotKeys } from './hot.ts'
 import { invalidate } from './invalidate.ts'
 import type { KeySettings } from './key.ts'
 import { createPrepare, type Prepare } from './prepare.ts'
+import type { VerifySettings } from './verify.ts'
 
 export type { Durations } from './fetch.ts'
 
@@ -27,6 +29,10 @@ export interface CacheOptions {
   readonly hot?: HotOptions
   /** Milliseconds after a write for which workers are not asked for what they copy from the master. */
   readonly copying?: number
+  /** Hears what happens to kept answers. */
+  readonly onEvent?: (event: CacheEvent) => void
+  /** A share of the hits is asked of the nodes as well; absent: none. */
+  readonly verify?: VerifySettings
   /** Milliseconds, monotonic. */
   readonly clock?: () => number
 }
@@ -48,12 +54,24 @@ const HOT: HotOptions = { most: 2, hits: 3 }
 export function createCache(options: CacheOptions): CacheStages {
   const { store, master, nodes, timeout, slowTimeout, durationsOf, spare } = options
   const clock = options.clock ?? (() => performance.now())
+  const onEvent = options.onEvent ?? (() => {})
   const copied = copiedData({ period: options.copying ?? TWO_ROUNDS, clock })
   const prepare = createPrepare({ key: options.key, master, nodes, durationsOf })
   const patience = ({ endpoint }: Ask) => (endpoint.slow ? slowTimeout : timeout) + GRACE
   return {
     prepare,
-    cached: cached({ store, prepare, copied, durationsOf, patience, clock, spare, hot: hotKeys(options.hot ?? HOT) }),
-    invalidate: invalidate({ store, copied, master }),
+    cached: cached({
+      store,
+      prepare,
+      copied,
+      durationsOf,
+      patience,
+      clock,
+      spare,
+      onEvent,
+      hot: hotKeys(options.hot ?? HOT),
+      ...(options.verify && { verify: options.verify }),
+    }),
+    invalidate: invalidate({ store, copied, master, onEvent }),
   }
 }

@@ -4,6 +4,7 @@
  */
 import { EdgeError } from '../../errors.ts'
 import type { AnswerStore, Fence } from '../kept.ts'
+import type { CacheEvent } from '../observed.ts'
 import type { Answer, Ask, Handle, Stage } from '../ports.ts'
 import type { CopiedData } from './copied.ts'
 import { dataOf, isOutcomeUnknown, isPartlyDone, isUnfinished } from './outcome.ts'
@@ -14,6 +15,7 @@ export interface InvalidatePorts {
   readonly copied: CopiedData
   /** Name of the master. */
   readonly master: () => string
+  readonly onEvent: (event: CacheEvent) => void
 }
 
 /** When the store may be there again, in seconds. */
@@ -54,25 +56,27 @@ async function forward(
   try {
     answer = await next(ask)
   } catch (fault) {
-    if (isOutcomeUnknown(fault)) await leave(ports.store, fence, stale)
+    if (isOutcomeUnknown(fault)) await leave(ports, fence, stale)
     else if (isPartlyDone(fault)) await fence.lift(stale.answered())
     // Nothing was sent, so nothing is to be waited for.
     else void fence.lift([])
     throw fault
   }
   if (isUnfinished(answer)) {
-    await leave(ports.store, fence, stale)
+    await leave(ports, fence, stale)
     return answer
   }
   const more = stale.answered(dataOf(answer))
   ports.copied.wrote([...stale.asked, ...more])
   await fence.lift(more)
+  ports.onEvent({ kind: 'stale', cause: 'write', tags: stale.asked.length + more.length })
   return answer
 }
 
 /** The fence stays, and one stands from now on around all that the answer would have named. */
-async function leave(store: AnswerStore, fence: Fence, { answered }: StaleTags): Promise<void> {
+async function leave({ store, onEvent }: InvalidatePorts, fence: Fence, { asked, answered }: StaleTags): Promise<void> {
   fence.leave()
   const unnamed = answered()
+  onEvent({ kind: 'stale', cause: 'unknown', tags: asked.length + unnamed.length })
   if (unnamed.length > 0) (await store.fence(unnamed)).leave()
 }

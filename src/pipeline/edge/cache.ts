@@ -10,6 +10,7 @@ import type { ArraySource } from '../../collection/source.ts'
 import { type ExplainPorts, explain } from '../cache/explain.ts'
 import { planOf } from '../cache/plan.ts'
 import type { AnswerIndex, IndexRow } from '../kept.ts'
+import type { CacheEvent, StaleCause } from '../observed.ts'
 import type { Answer, Ask, Caller, Handle } from '../ports.ts'
 
 /** What the operations need to know of kept answers. */
@@ -19,6 +20,8 @@ export interface KeptAnswers {
   readonly defaultDuration: number
   readonly enabled: boolean
   readonly sharedThroughRedis: boolean
+  /** Hears of each purge. */
+  readonly onEvent?: (event: CacheEvent) => void
   /** Absent while nothing is kept. */
   readonly explained?: ExplainPorts & {
     /** The Ask of a GET of that path and query, validated; throws EdgeErrors where the request would be refused. */
@@ -54,6 +57,7 @@ export function cacheOperations(kept: KeptAnswers): Readonly<Record<CacheOperati
   const drop: AnswerIndex['drop'] = async (what) => {
     const { key, group } = what
     if ((key === undefined || KEY.test(key)) && (group === undefined || groups.has(group))) await kept.index.drop(what)
+    kept.onEvent?.({ kind: 'stale', cause: causeOf(what), tags: 1 })
   }
   const index = { ...kept.index, drop }
   return {
@@ -81,6 +85,12 @@ export function cacheOperations(kept: KeptAnswers): Readonly<Record<CacheOperati
       return json(await explain(explained, node === undefined ? ask : { ...ask, node: decodeURIComponent(node) }))
     },
   }
+}
+
+function causeOf({ key, group, soft }: Parameters<AnswerIndex['drop']>[0]): StaleCause {
+  if (soft) return 'softPurge'
+  if (key !== undefined) return 'purgeKey'
+  return group === undefined ? 'purgeAll' : 'purgeGroup'
 }
 
 /** Each URL once: answers of several scopes share it. */

@@ -1,7 +1,7 @@
 /** The store that all replicas share, over Redis: one round trip for a look, none within the lease of a near copy. */
 import { randomUUID } from 'node:crypto'
 import type { Tag } from '../../catalogue/endpoint.ts'
-import type { AnswerIndex, AnswerStore, Look, Mark, NewEntry } from '../../pipeline/kept.ts'
+import type { AnswerIndex, AnswerStore, Look, Mark, NewEntry, StoreState } from '../../pipeline/kept.ts'
 import { entryCodec } from '../entry.ts'
 import { answerOf, HeldEntries, heldOf } from '../held.ts'
 import { begun, compareMarks, keyTag, ReadMark, withOwn } from '../marks.ts'
@@ -20,8 +20,9 @@ import { look } from './scripts.ts'
 
 export { commandsUsed } from './commands.ts'
 export type { RedisPlace, RedisStoreOptions, StoreEvent, Times } from './options.ts'
+export { storeEvents } from './options.ts'
 
-export type RedisStore = AnswerStore & AnswerIndex & { close(): Promise<void> }
+export type RedisStore = AnswerStore & AnswerIndex & { state(): StoreState; close(): Promise<void> }
 
 /** Resolves when Redis was reached, or after `times.slow` without it: the store then comes when Redis does. */
 export async function createRedisStore(options: RedisStoreOptions): Promise<RedisStore> {
@@ -34,6 +35,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
     fence: (tags) => shared.raises.fence(tags),
     rows: (group) => shared.rows.list(group),
     drop: (what) => shared.drop(what),
+    state: () => shared.state,
     close: () => shared.close(),
   }
 }
@@ -59,7 +61,7 @@ class SharedStore {
     this.#times = times
     this.#elapsed = elapsed
     // Bodies have a connection of their own: a large one must not hold up epochs and heartbeats.
-    const open = () => new Link(connect(options.redis, times))
+    const open = () => new Link(connect(options.redis, times), options.onStep)
     this.#links = { steps: open(), bulk: open(), follower: open() }
     const { steps: link, bulk, follower } = this.#links
     const knowledge = this.#knowledge
@@ -136,6 +138,10 @@ class SharedStore {
       await this.#entries.drop(key)
     }
     await this.rows.drop({ ...(group === undefined ? {} : { group }), ...(key === undefined ? {} : { key }) })
+  }
+
+  get state(): StoreState {
+    return { up: this.#pulse.trusted, near: this.#near.size }
   }
 
   async close(): Promise<void> {

@@ -1,5 +1,6 @@
 /** Steps over one client, each bounded in time and ended by a value. It knows nothing of what the steps mean. */
 import { Cluster, type Redis } from 'ioredis'
+import type { StoreStep } from '../../pipeline/observed.ts'
 import type { Client } from './connect.ts'
 import type { Script } from './scripts.ts'
 
@@ -9,10 +10,12 @@ const LATE: Reply<never> = { ok: false, fault: 'late' }
 
 export class Link {
   readonly client: Client
+  readonly #onStep: ((step: StoreStep) => void) | undefined
   #fault = 'not connected'
 
-  constructor(client: Client) {
+  constructor(client: Client, onStep?: (step: StoreStep) => void) {
     this.client = client
+    this.#onStep = onStep
     // The two kinds of client share this event, but not the type of `on`.
     const events: NodeJS.EventEmitter = client
     events.on('error', (error: Error) => {
@@ -46,9 +49,14 @@ export class Link {
 
   /** Runs a step; fails at once when there is no connection, and after `time` milliseconds in any case. */
   step<Value>(time: number, run: (client: Redis) => Promise<Value>): Promise<Reply<Value>> {
-    if (!this.ready) return Promise.resolve({ ok: false, fault: this.#fault })
+    if (!this.ready) {
+      this.#onStep?.({ outcome: 'away', ms: 0 })
+      return Promise.resolve({ ok: false, fault: this.#fault })
+    }
     // Cluster and Redis have the same commands; the union of their overloads is beyond the compiler.
-    return within(time, run(this.client as Redis))
+    const reply = within(time, run(this.client as Redis))
+    if (this.#onStep !== undefined) tellOf(reply, this.#onStep)
+    return reply
   }
 
   /** A script by its SHA, by its text where Redis does not know it yet. */
@@ -75,6 +83,14 @@ export class Link {
   close(): void {
     this.client.disconnect()
   }
+}
+
+function tellOf(reply: Promise<Reply<unknown>>, onStep: (step: StoreStep) => void): void {
+  const began = performance.now()
+  void reply.then((came) => {
+    const outcome = came.ok ? 'done' : came === LATE ? 'late' : 'failed'
+    onStep({ outcome, ms: performance.now() - began })
+  })
 }
 
 function evaluate(client: Redis, script: Script, keys: readonly string[], args: readonly (string | number | Buffer)[]) {

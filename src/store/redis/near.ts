@@ -46,6 +46,10 @@ export class Near {
     this.#entries.delete(key)
   }
 
+  get size(): { readonly bytes: number; readonly entries: number } {
+    return { bytes: this.#entries.bytes, entries: this.#entries.count }
+  }
+
   clear(): void {
     this.#entries.clear()
   }

@@ -1,4 +1,5 @@
 /** What the store over Redis may be told, and what it says of itself. */
+import type { StoreStep } from '../../pipeline/observed.ts'
 
 export interface RedisPlace {
   /** `redis://`, `rediss://` or `unix://` and a path. One of url, sentinels and cluster. */
@@ -29,6 +30,8 @@ export interface RedisStoreOptions {
   readonly times?: Partial<Times>
   readonly elapsed?: () => number
   readonly onEvent?: OnEvent
+  /** Hears of each step. */
+  readonly onStep?: (step: StoreStep) => void
 }
 
 /** Milliseconds. */
@@ -63,7 +66,18 @@ export const defaultTimes: Times = {
  * write that could not be told went on after the lease · `unheard`: a replica did not acknowledge a raise in its lease ·
  * `replayed`: raises that could not be written were written.
  */
-export type StoreEvent = 'late' | 'lost' | 'returned' | 'garbage' | 'full' | 'forgot' | 'alone' | 'unheard' | 'replayed'
+export const storeEvents = [
+  'late',
+  'lost',
+  'returned',
+  'garbage',
+  'full',
+  'forgot',
+  'alone',
+  'unheard',
+  'replayed',
+] as const
+export type StoreEvent = (typeof storeEvents)[number]
 
 /** `reason`: why Redis counts as away, in its own words or those of the connection. */
 export type OnEvent = (event: StoreEvent, reason?: string) => void

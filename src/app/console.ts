@@ -1,0 +1,105 @@
+/** What the operators' console is told of the edge. */
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import { catalogue } from '../catalogue/index.ts'
+import type { Cluster, NodeStatus } from '../cluster/index.ts'
+import { redisPlace } from '../config/redis-place.ts'
+import type { Config } from '../config.ts'
+import { madeOf } from '../http/encodings.ts'
+import { createReplicas, type Replicas } from '../operations/console/replicas.ts'
+import type { ConsolePorts, NodeState } from '../operations/console-ports.ts'
+import { explain } from '../pipeline/cache/explain.ts'
+import { createReplicaLines } from '../store/replica-lines.ts'
+import type { OperationsParts } from './operations.ts'
+import { version } from './package.ts'
+import { purger } from './purge.ts'
+
+type ConsoleParts = Pick<OperationsParts, 'watch' | 'cluster' | 'front' | 'news' | 'ready' | 'url' | 'divergence'>
+
+/** Undefined: this replica shares nothing. */
+export async function buildReplicas(config: Config, parts: ConsoleParts): Promise<Replicas | undefined> {
+  const place = await redisPlace(config.cache.redis)
+  if (place === undefined) return undefined
+  const lines = createReplicaLines(place, config.cache.redis.timeout)
+  const { cluster, watch, ready } = parts
+  const self = {
+    name: hostname(),
+    version,
+    ready: () => ready().ok,
+    rates: watch.traffic.rates,
+    nodes: () => cluster.status().map((status) => stateOf(status, cluster)),
+  }
+  // Several replicas may run on one host.
+  const name = `${hostname()} ${randomUUID()}`
+  const replicas = createReplicas(self, (text) => lines.tell(name, text))
+  const stop = (): void => {
+    replicas.stop()
+    lines.close()
+  }
+  return { ...replicas, stop }
+}
+
+export function consolePorts({ watch, cluster, front, news, ready, url, divergence }: ConsoleParts): ConsolePorts {
+  const { kept, handle } = front
+  const { explained } = kept
+  const permissions = new Map<string, string>(
+    catalogue.filter(({ method }) => method === 'GET').map(({ path, permission }) => [path, permission]),
+  )
+  return {
+    name: hostname(),
+    version,
+    url,
+    ready,
+    traffic: watch.traffic,
+    tail: watch.tail,
+    divergence,
+    index: kept.index,
+    purge: purger(handle),
+    cache: () => ({ enabled: kept.enabled, shared: kept.sharedThroughRedis, ...news.standing() }),
+    nodes: () => cluster.status().map((status) => stateOf(status, cluster)),
+    permissionOf: (endpoint) => permissions.get(endpoint) ?? 'unknown',
+    explain: async (asked, caller) => {
+      if (explained === undefined) return { kept: false, why: 'the cache is off' }
+      return explain(explained, await explained.askOf(asked, caller))
+    },
+    read: async ({ key, url: asked }, caller) => {
+      if (explained === undefined) return { kind: 'gone' }
+      const prepared = explained.prepare(await explained.askOf(asked, caller))
+      // The key says for whose rights it was made: another key, another answer.
+      if (typeof prepared === 'string' || prepared.key !== key) return { kind: 'others' }
+      const look = await explained.store.look(key, prepared.tags)
+      if (look.kind !== 'present') return { kind: 'gone' }
+      const { bytes, etag, age, keepFor } = look.answer
+      const { fenced } = look.mark
+      return { kind: 'kept', etag, bytes, fenced, near: look.near, freshFor: keepFor - age, encodings: madeOf(bytes) }
+    },
+  }
+}
+
+function stateOf(status: NodeStatus, { view }: Cluster): NodeState {
+  const { name, type, addressed, listed, inFlight, limit, queue, ejectedUntil, lastFailure } = status
+  const known = view.find(name)?.version
+  const now = Date.now()
+  const state = !addressed
+    ? 'no address'
+    : ejectedUntil !== undefined
+      ? 'ejected'
+      : !view.available(name)
+        ? 'full'
+        : listed === false
+          ? 'not listed'
+          : 'up'
+  return {
+    name,
+    type,
+    state,
+    inFlight,
+    limit,
+    queue,
+    ...(known !== undefined && { version: known }),
+    ...(ejectedUntil !== undefined && { ejectedFor: Math.max(0, ejectedUntil - now) }),
+    ...(lastFailure && {
+      lastFailure: { fault: lastFailure.fault, detail: lastFailure.detail, ago: now - lastFailure.at },
+    }),
+  }
+}

@@ -1,0 +1,44 @@
+/** What a Prometheus may scrape of this edge. */
+import type { Audit } from '../audit/index.ts'
+import { catalogue } from '../catalogue/index.ts'
+import type { Cluster } from '../cluster/index.ts'
+import { groupOf } from '../http/observe.ts'
+import { createMetrics, type Metrics } from '../operations/metrics/index.ts'
+import type { Observation } from '../operations/observation.ts'
+import { storeEvents } from '../store/redis/index.ts'
+import type { Front } from './front.ts'
+import { version } from './package.ts'
+
+export interface MetricsParts {
+  readonly observation: Observation
+  readonly cluster: Cluster
+  readonly front: Pick<Front, 'kept' | 'state'>
+  readonly audit: Pick<Audit, 'state'>
+  ready(): { readonly ok: boolean }
+}
+
+export function buildMetrics({ observation, cluster, front, audit, ready }: MetricsParts): Metrics {
+  const { kept, state } = front
+  const groups = new Set(catalogue.map(groupOf))
+  groups.delete('none')
+  return createMetrics({
+    observation,
+    version,
+    groups: [...groups].sort(),
+    storeEvents,
+    redis: kept.sharedThroughRedis,
+    ...(state && { store: state }),
+    audit: audit.state,
+    ready: () => ready().ok,
+    nodes: () =>
+      cluster.status().map(({ name, type, inFlight, limit, queue, ejectedUntil }) => ({
+        name,
+        type,
+        inFlight,
+        limit,
+        queue,
+        available: cluster.view.available(name),
+        ejected: ejectedUntil !== undefined,
+      })),
+  })
+}

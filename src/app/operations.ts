@@ -1,0 +1,105 @@
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import type { FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
+import type { Access } from '../auth/access.ts'
+import { catalogue } from '../catalogue/index.ts'
+import type { Cluster } from '../cluster/index.ts'
+import type { Config } from '../config.ts'
+import { authentication } from '../http/authenticate.ts'
+import { clientAddress } from '../http/client-address.ts'
+import { consolePart } from '../operations/console/index.ts'
+import { createTail } from '../operations/console/tail.ts'
+import { createTraffic, type Traffic } from '../operations/console/traffic.ts'
+import { docsPart } from '../operations/docs.ts'
+import { createOperations, type OperationsPart, openApiPart, type Readiness } from '../operations/index.ts'
+import { type Metrics, metricsPart } from '../operations/metrics/index.ts'
+import type { Observation } from '../operations/observation.ts'
+import { openApiDocument } from '../operations/openapi.ts'
+import type { SharedAccess } from '../store/shared-access.ts'
+import { buildReplicas, consolePorts } from './console.ts'
+import type { Front } from './front.ts'
+import { version } from './package.ts'
+import type { StoreNews } from './store-news.ts'
+
+/** What is counted and shown of each request and each call; made before there is anything that could be. */
+export interface Watch {
+  readonly traffic: Traffic
+  readonly tail: ReturnType<typeof createTail>
+  close(): void
+}
+
+export function createWatch({ listen }: Pick<Observation, 'listen'>): Watch {
+  const traffic = createTraffic()
+  const tail = createTail()
+  const end = listen({
+    answered: (event) => {
+      traffic.answered(event)
+      tail.answered(event)
+    },
+    called: (event) => {
+      traffic.called(event)
+      tail.called(event)
+    },
+  })
+  const close = (): void => {
+    end()
+    tail.close()
+  }
+  return { traffic, tail, close }
+}
+
+export interface OperationsParts {
+  readonly watch: Watch
+  readonly access: Access
+  readonly cluster: Cluster
+  readonly front: Pick<Front, 'handle' | 'kept'>
+  readonly news: StoreNews
+  readonly shared: SharedAccess | undefined
+  readonly log: Logger
+  readonly ready: () => Readiness
+  /** Where clients reach the edge, once it listens. */
+  readonly url: () => string
+  readonly metrics: Metrics
+  readonly divergence: Observation['divergence']
+  readonly further?: readonly OperationsPart[]
+}
+
+export async function buildOperations(config: Config, parts: OperationsParts): Promise<FastifyInstance> {
+  const { access, shared, ready, log, further = [] } = parts
+  const metrics = metricsPart(parts.metrics)
+  const scraped = config.operations.metrics === 'open'
+  const addressOf = clientAddress(config.listen.trustedProxies)
+  const replicas = await buildReplicas(config, parts)
+  const ports = consolePorts(parts)
+  const console = consolePart(replicas === undefined ? ports : { ...ports, replicas: replicas.others }, pageFolder())
+  const app = await createOperations({
+    ready,
+    log,
+    ...(scraped && { open: [metrics] }),
+    signedIn: {
+      signIn: {
+        authentication: (app) => authentication(app, access, shared?.count),
+        clientAddress: ({ raw }) => {
+          const forwarded = raw.headers['x-forwarded-for']
+          return addressOf(raw.socket.remoteAddress ?? '', Array.isArray(forwarded) ? forwarded.join(',') : forwarded)
+        },
+      },
+      parts: [
+        openApiPart(openApiDocument(catalogue, { version })),
+        docsPart(catalogue, version),
+        console,
+        ...(scraped ? [] : [metrics]),
+        ...further,
+      ],
+    },
+  })
+  app.addHook('onClose', async () => replicas?.stop())
+  return app
+}
+
+/** Where the build put the page: beside this file, or, beside the sources (tests), in `dist`. */
+function pageFolder(): string | undefined {
+  const folders = ['../console', '../../dist/console'].map((path) => fileURLToPath(new URL(path, import.meta.url)))
+  return folders.find((folder) => existsSync(`${folder}/assets`))
+}

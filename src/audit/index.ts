@@ -1,0 +1,119 @@
+/**
+ * The record of who changed what: a line before each write and purge can act, and one when its outcome is known. It
+ * stands around the whole pipeline, so nothing that changes anything goes past it.
+ */
+import { EdgeError } from '../errors.ts'
+import { isOutcomeUnknown, isUnfinished } from '../pipeline/cache/outcome.ts'
+import type { Called } from '../pipeline/observed.ts'
+import type { Answer, Ask, Stage } from '../pipeline/ports.ts'
+import { deedOf } from './deed.ts'
+import type { AuditSink } from './file.ts'
+import type { Entry, Outcome } from './line.ts'
+
+export type { AuditSink } from './file.ts'
+
+export interface AuditOptions {
+  readonly sink: AuditSink
+  /** Where the line before a write cannot be written: it is refused, or goes on. */
+  readonly onFailure: 'refuse' | 'log'
+  readonly log: { error(fields: object, message: string): void }
+  readonly clock?: () => number
+}
+
+export interface AuditState {
+  /** Lines written, and those that could not be, since the start. */
+  readonly lines: number
+  readonly failures: number
+}
+
+export interface Audit {
+  readonly audited: Stage
+  /** Hears of each call, to know which nodes a write reached. */
+  called(call: Called): void
+  /** Begins to write; rejects when the file cannot be opened. */
+  open(): Promise<void>
+  reopen(): Promise<void>
+  close(): Promise<void>
+  state(): AuditState
+}
+
+/** When the disk may be there again, in seconds. */
+const RETRY_AFTER = '5'
+
+export function createAudit(options: AuditOptions): Audit {
+  const { sink, onFailure, log, clock = () => performance.now() } = options
+  const underWay = new Map<string, Set<string>>()
+  let lines = 0
+  let failures = 0
+
+  const append = async (entry: Entry): Promise<boolean> => {
+    try {
+      await sink.append(entry)
+      lines += 1
+      return true
+    } catch (fault) {
+      failures += 1
+      log.error({ fault: fault instanceof Error ? fault.message : String(fault) }, 'an audit line was not written')
+      return false
+    }
+  }
+
+  const audited: Stage = (next) => async (ask) => {
+    if (!isDeed(ask)) return next(ask)
+    const deed = deedOf(ask)
+    if (!(await append({ kind: 'intent', ...deed })) && onFailure === 'refuse') {
+      throw new EdgeError(936, '', { headers: { 'retry-after': RETRY_AFTER } })
+    }
+    const nodes = new Set<string>()
+    underWay.set(deed.request, nodes)
+    const began = clock()
+    const end = (said: ReturnType<typeof ofAnswer>) => {
+      underWay.delete(deed.request)
+      return append({ kind: 'outcome', ...said, nodes: [...nodes], ms: Math.round(clock() - began), ...deed })
+    }
+    let answer: Answer
+    try {
+      answer = await next(ask)
+    } catch (fault) {
+      await end(ofFault(fault))
+      throw fault
+    }
+    await end(ofAnswer(answer))
+    return answer
+  }
+
+  return {
+    audited,
+    called: ({ requestId, node }) => void underWay.get(requestId)?.add(node),
+    open: () => sink.open(),
+    reopen: () => sink.reopen(),
+    close: () => sink.close(),
+    state: () => ({ lines, failures }),
+  }
+}
+
+/** A preview changes nothing. */
+function isDeed({ endpoint, query }: Ask): boolean {
+  return endpoint.method !== 'GET' && !(endpoint.target.kind === 'edge' && query.preview === 'true')
+}
+
+interface Ended {
+  readonly outcome: Outcome
+  readonly status?: number
+  readonly error?: number
+}
+
+function ofAnswer(answer: Answer): Ended {
+  const { status } = answer
+  if (answer.kind === 'raw') return { outcome: status < 400 ? 'done' : 'refused', status }
+  const error = Number(/^\s*\{\s*"error"\s*:\s*(\d+)/.exec(answer.bytes.toString('utf8', 0, 64))?.[1] ?? Number.NaN)
+  const known = Number.isNaN(error) ? { status } : { status, error }
+  if (isUnfinished(answer)) return { outcome: 'unknown', ...known }
+  return { outcome: error === 0 && status < 400 ? 'done' : 'refused', ...known }
+}
+
+function ofFault(fault: unknown): Ended {
+  const known = fault instanceof EdgeError ? { status: fault.status, error: fault.code } : {}
+  if (isOutcomeUnknown(fault)) return { outcome: 'unknown', ...known }
+  return { outcome: 'failed', ...known }
+}

@@ -1,0 +1,120 @@
+/**
+ * Was anything of an audit changed? Found: a line that was changed, taken out, put in or moved, and an end that was cut
+ * off after the process had closed its file, or where the last digest is known. Not found by the file alone: lines cut
+ * off the end of a file that was never closed (the process still runs, or was killed), and a file made anew as a whole.
+ */
+import { createReadStream } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { type Read, readLine } from './line.ts'
+
+export interface Verdict {
+  /** One sentence each, with file and line. */
+  readonly faults: readonly string[]
+  /** What is no fault, but good to know. */
+  readonly notes: readonly string[]
+  readonly lines: number
+  readonly last: { readonly seq: number; readonly digest: string } | undefined
+}
+
+export interface VerifyOptions {
+  /** The digest that the last line must have, from elsewhere. */
+  readonly last?: string
+}
+
+type Seen = Read & { readonly changed: boolean; readonly place: string }
+
+/** Files of one replica, oldest first. Rejects when one cannot be read. */
+export async function verifyAudit(files: readonly string[], { last }: VerifyOptions = {}): Promise<Verdict> {
+  const chain = new Chain()
+  for (const file of files) {
+    let number = 0
+    for await (const text of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
+      number += 1
+      chain.take(text, `${file}:${number}`)
+    }
+  }
+  return chain.verdict(last)
+}
+
+class Chain {
+  readonly #faults: string[] = []
+  readonly #notes: string[] = []
+  readonly #open = new Map<string, string>()
+  #lines = 0
+  #before: Seen | undefined
+  #broken: string | undefined
+
+  take(text: string, place: string): void {
+    if (text === '' && this.#broken === undefined) return
+    const read = readLine(text)
+    if (read === undefined) {
+      if (this.#broken !== undefined) this.#faults.push(`${this.#broken}: no line of an audit`)
+      this.#broken = place
+      return
+    }
+    this.#lines += 1
+    const seen = { ...read, place }
+    this.#judgeBroken(seen)
+    if (read.changed) this.#faults.push(`${place}: line ${read.seq} was changed after it was written`)
+    this.#compare(seen)
+    this.#pair(seen)
+    this.#before = seen
+  }
+
+  verdict(last: string | undefined): Verdict {
+    const end = this.#before
+    if (this.#broken !== undefined) this.#faults.push(`${this.#broken}: the last line is not whole`)
+    for (const [request, place] of this.#open) this.#notes.push(`${place}: no outcome of request ${request}`)
+    if (last !== undefined && end?.digest !== last) {
+      this.#faults.push(
+        `${end?.place ?? 'the files'}: the last line has not the digest that was given; the end was cut off`,
+      )
+    }
+    if (last === undefined && end !== undefined && end.kind !== 'closed') {
+      const why =
+        'the process still runs or was killed, or the end was cut off: only --last with a digest noted elsewhere tells'
+      this.#notes.push(`${end.place}: the file was not closed; ${why}`)
+    }
+    const known = end === undefined ? undefined : { seq: end.seq, digest: end.digest }
+    return { faults: this.#faults, notes: this.#notes, lines: this.#lines, last: known }
+  }
+
+  /** A torn line is no fault where the process that came next said so, and joined its chain to the line before. */
+  #judgeBroken(seen: Seen): void {
+    const place = this.#broken
+    this.#broken = undefined
+    if (place === undefined) return
+    const expected = seen.torn && seen.before === this.#before?.digest
+    const told = `${place}: not whole; the process ended while it wrote it`
+    if (expected) this.#notes.push(told)
+    else this.#faults.push(`${place}: no line of an audit; it was changed, or put in`)
+  }
+
+  #compare(seen: Seen): void {
+    const { place, seq, before } = seen
+    const last = this.#before
+    if (last === undefined) {
+      if (seq === 1) return
+      const told = `${place}: begins with line ${seq}; what came before is not among these files`
+      // Each file begins with the line of the process that opened it.
+      if (seen.kind === 'opened') this.#notes.push(told)
+      else this.#faults.push(`${told}, or was taken out`)
+      return
+    }
+    if (before === last.digest && seq === last.seq + 1) return
+    if (seq > last.seq + 1) {
+      const gone = seq === last.seq + 2 ? `line ${seq - 1} was` : `lines ${last.seq + 1} to ${seq - 1} were`
+      this.#faults.push(`${place}: ${gone} taken out before this line`)
+    } else if (seq <= last.seq) {
+      this.#faults.push(`${place}: line ${seq} stands after line ${last.seq}; lines were moved, doubled or put in`)
+    } else {
+      this.#faults.push(`${place}: line ${seq} does not join on line ${last.seq}; one of them was changed or put in`)
+    }
+  }
+
+  #pair({ kind, request, place }: Seen): void {
+    if (request === undefined) return
+    if (kind === 'intent') this.#open.set(request, place)
+    else if (kind === 'outcome') this.#open.delete(request)
+  }
+}

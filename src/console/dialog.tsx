@@ -1,0 +1,34 @@
+/** A dialog of the browser's own: it holds the focus, closes by Esc, and gives the focus back. */
+import type { ComponentChildren } from 'preact'
+import { useEffect, useId, useRef } from 'preact/hooks'
+
+interface DialogProps {
+  readonly title: string
+  /** At the side, for what is long. */
+  readonly drawer?: boolean
+  readonly children: ComponentChildren
+  onClose(): void
+}
+
+export function Dialog({ title, drawer = false, children, onClose }: DialogProps) {
+  const ref = useRef<HTMLDialogElement>(null)
+  const heading = useId()
+  useEffect(() => {
+    const before = document.activeElement
+    ref.current?.showModal()
+    return () => {
+      if (before instanceof HTMLElement) before.focus()
+    }
+  }, [])
+  return (
+    <dialog ref={ref} class={drawer ? 'drawer' : ''} aria-labelledby={heading} onClose={onClose}>
+      <div class="dialog-head">
+        <h2 id={heading}>{title}</h2>
+        <button type="button" class="plain" aria-label="Close" onClick={onClose}>
+          ✕
+        </button>
+      </div>
+      {children}
+    </dialog>
+  )
+}

@@ -1,0 +1,160 @@
+/** Each node of the manager cluster, as this replica sees it, and the other replicas. */
+import type { NodeLine, Nodes, Now, ReplicaLine } from '../../operations/console/answers.ts'
+import { usePoll } from '../api.ts'
+import { count, percent, rate, time } from '../format.ts'
+
+const EVERY = 2000
+const good: Readonly<Record<NodeLine['state'], string>> = {
+  up: 'good',
+  ejected: 'bad',
+  full: 'warn',
+  'no address': '',
+  'not listed': 'warn',
+}
+
+export function NodesView({ now }: { readonly now: Now | undefined }) {
+  const { data, fault } = usePoll<Nodes>('/api/nodes', EVERY)
+  if (data === undefined) return <p class="quiet">{fault ?? 'Asking the edge …'}</p>
+  return (
+    <>
+      <h1>Nodes</h1>
+      <p class="quiet">As {now?.edge.name ?? 'this replica'} sees them; times and errors of the last five minutes.</p>
+      <NodeTable nodes={data.nodes} label="Nodes" />
+      <h2>Replicas of the edge</h2>
+      <Replicas lines={data.replicas} />
+    </>
+  )
+}
+
+function NodeTable({ nodes, label }: { readonly nodes: readonly NodeLine[]; readonly label: string }) {
+  return (
+    <section class="scroll" aria-label={label} tabIndex={0}>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Node</th>
+            <th scope="col">State</th>
+            <th scope="col" class="number">
+              In flight
+            </th>
+            <th scope="col" class="number">
+              In line
+            </th>
+            <th scope="col" class="number">
+              p50
+            </th>
+            <th scope="col" class="number">
+              p99
+            </th>
+            <th scope="col" class="number">
+              Calls
+            </th>
+            <th scope="col" class="number">
+              Errors
+            </th>
+            <th scope="col">Last failure</th>
+          </tr>
+        </thead>
+        <tbody>
+          {nodes.map((node) => (
+            <NodeRow key={node.name} node={node} />
+          ))}
+        </tbody>
+      </table>
+    </section>
+  )
+}
+
+function NodeRow({ node }: { readonly node: NodeLine }) {
+  const { name, type, version, state, inFlight, limit, queue, p50, p99, calls, errors, lastFailure, ejectedFor } = node
+  return (
+    <tr>
+      <th scope="row">
+        {name} <span class="quiet">{[type, version].filter(Boolean).join(' · ')}</span>
+      </th>
+      <td>
+        <span class={`pill ${good[state]}`}>{state}</span>
+        {ejectedFor !== undefined && <span class="quiet"> for {time(Math.ceil(ejectedFor / 1000) * 1000)} more</span>}
+      </td>
+      <td class="number">
+        <Load value={inFlight} of={limit} /> {inFlight} / {limit}
+      </td>
+      <td class="number">{count(queue)}</td>
+      <td class="number">{time(p50)}</td>
+      <td class="number">{time(p99)}</td>
+      <td class="number">{count(calls)}</td>
+      <td class={errors > 0 ? 'number bad' : 'number'}>{count(errors)}</td>
+      <td>
+        {lastFailure === undefined ? (
+          <span class="quiet">none</span>
+        ) : (
+          `${lastFailure.fault}: ${lastFailure.detail} · ${time(lastFailure.ago)} ago`
+        )}
+      </td>
+    </tr>
+  )
+}
+
+function Load({ value, of }: { readonly value: number; readonly of: number }) {
+  const width = of === 0 ? 0 : Math.min(40, (40 * value) / of)
+  return (
+    <svg class="load" width="40" height="8" aria-hidden="true">
+      <rect class="load-all" width="40" height="8" rx="2" />
+      <rect class="load-used" width={width} height="8" rx="2" />
+    </svg>
+  )
+}
+
+function Replicas({ lines }: { readonly lines: readonly ReplicaLine[] | null | undefined }) {
+  if (lines === undefined) {
+    return (
+      <p class="quiet">This console shows this replica alone: without Redis the replicas do not know of each other.</p>
+    )
+  }
+  if (lines === null) return <p class="warning">Redis does not answer: what the other replicas do is not known.</p>
+  if (lines.length === 0) return <p class="quiet">This is the only replica that shares this Redis.</p>
+  return (
+    <section class="scroll" aria-label="Replicas" tabIndex={0}>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Replica</th>
+            <th scope="col">State</th>
+            <th scope="col" class="number">
+              Requests
+            </th>
+            <th scope="col" class="number">
+              Hit ratio
+            </th>
+            <th scope="col" class="number">
+              p99
+            </th>
+            <th scope="col" class="number">
+              Calls
+            </th>
+            <th scope="col">Nodes</th>
+            <th scope="col" class="number">
+              Heard
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {lines.map(({ name, version, ready, rates, nodes, ago }) => (
+            <tr key={name}>
+              <th scope="row">
+                {name} <span class="quiet">{version}</span>
+              </th>
+              <td>{ready ? <span class="pill good">ready</span> : <span class="pill bad">not ready</span>}</td>
+              <td class="number">{rate(rates.perSecond)}/s</td>
+              <td class="number">{percent(rates.hitRatio)}</td>
+              <td class="number">{time(rates.p99)}</td>
+              <td class="number">{rate(rates.callsPerSecond)}/s</td>
+              <td>{nodes.map((node) => `${node.name} ${node.state} ${node.inFlight}/${node.limit}`).join(', ')}</td>
+              <td class="number">{time(ago)} ago</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  )
+}

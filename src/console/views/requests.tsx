@@ -1,0 +1,168 @@
+/** Requests as they are answered: newest on top, filtered by the edge, never a URL, a body or a secret. */
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import type { TailBatch, TailLine } from '../../operations/console/answers.ts'
+import { bytes, clockTime, count, time } from '../format.ts'
+import { onKey } from '../keys.ts'
+import { place, refine } from '../place.ts'
+
+const MOST = 200
+const SLOW = 300
+const fields = ['status', 'endpoint', 'user', 'node', 'cache'] as const
+type Filter = Record<(typeof fields)[number], string>
+const words = ['hit', 'stale', 'miss', 'bypass', 'none']
+
+export function RequestsView() {
+  const filter = filterOf(place.value.query)
+  const lines = useSignal<readonly TailLine[]>([])
+  const skipped = useSignal(0)
+  const live = useSignal(false)
+  const paused = useSignal(false)
+  const text = new URLSearchParams(Object.entries(filter).filter(([, value]) => value !== '')).toString()
+  const on = !paused.value
+  useEffect(() => {
+    if (!on) return
+    lines.value = []
+    return watch(`/api/requests?${text}`, {
+      state: (open) => {
+        live.value = open
+      },
+      batch(batch) {
+        lines.value = [...batch.lines].reverse().concat(lines.value).slice(0, MOST)
+        skipped.value += batch.skipped
+      },
+    })
+  }, [text, on, lines, skipped, live])
+  const toggle = (): void => {
+    paused.value = !paused.value
+  }
+  // it reads nothing that changes
+  useEffect(() => onKey({ p: toggle }), [])
+  return (
+    <>
+      <div class="title">
+        <h1>Requests</h1>
+        <span class={`pill ${paused.value ? 'warn' : live.value ? 'good' : 'bad'}`}>
+          {paused.value ? 'paused' : live.value ? 'live' : 'no contact'}
+        </span>
+        {skipped.value > 0 && <span class="quiet">{count(skipped.value)} came too fast to be shown</span>}
+        <button type="button" class="right" onClick={toggle} aria-keyshortcuts="p">
+          {paused.value ? 'Go on' : 'Pause'}
+        </button>
+      </div>
+      <Filters filter={filter} />
+      <Lines lines={lines.value} />
+    </>
+  )
+}
+
+function watch(url: string, hear: { state(open: boolean): void; batch(batch: TailBatch): void }): () => void {
+  const source = new EventSource(url)
+  source.onopen = () => hear.state(true)
+  source.onerror = () => hear.state(false)
+  source.onmessage = ({ data }) => hear.batch(JSON.parse(data) as TailBatch)
+  return () => source.close()
+}
+
+function filterOf(query: URLSearchParams): Filter {
+  return Object.fromEntries(fields.map((field) => [field, query.get(field) ?? ''])) as Filter
+}
+
+function Filters({ filter }: { readonly filter: Filter }) {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const change = (field: keyof Filter, after: number) => (event: Event) => {
+    const { value } = event.currentTarget as HTMLInputElement
+    clearTimeout(timer)
+    timer = setTimeout(() => refine({ ...filterOf(place.peek().query), [field]: value }), after)
+  }
+  const input = (field: 'endpoint' | 'user' | 'node', label: string, hint: string) => (
+    <label>
+      {label}
+      <input
+        value={filter[field]}
+        placeholder={hint}
+        onInput={change(field, SLOW)}
+        data-search={field === 'endpoint' ? '' : undefined}
+      />
+    </label>
+  )
+  return (
+    <form class="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filter">
+      {input('endpoint', 'Endpoint', '/agents')}
+      <label>
+        Status
+        <select value={filter.status} onChange={change('status', 0)}>
+          <option value="">any</option>
+          {['2xx', '3xx', '4xx', '5xx', '401', '403', '404', '429', '503', '504'].map((each) => (
+            <option key={each}>{each}</option>
+          ))}
+        </select>
+      </label>
+      <label>
+        Cache
+        <select value={filter.cache} onChange={change('cache', 0)}>
+          <option value="">any</option>
+          {words.map((each) => (
+            <option key={each}>{each}</option>
+          ))}
+        </select>
+      </label>
+      {input('user', 'User', 'admin')}
+      {input('node', 'Node', 'master')}
+    </form>
+  )
+}
+
+function Lines({ lines }: { readonly lines: readonly TailLine[] }) {
+  if (lines.length === 0) return <p class="quiet">Nothing yet: requests that match stand here as they are answered.</p>
+  return (
+    <section class="scroll" aria-label="Requests, newest first" tabIndex={0}>
+      <table class="tail">
+        <thead>
+          <tr>
+            <th scope="col">Time</th>
+            <th scope="col">Request</th>
+            <th scope="col" class="number">
+              Status
+            </th>
+            <th scope="col">Cache</th>
+            <th scope="col" class="number">
+              Took
+            </th>
+            <th scope="col" class="number">
+              Bytes
+            </th>
+            <th scope="col">User</th>
+            <th scope="col">Node</th>
+            <th scope="col">Id</th>
+          </tr>
+        </thead>
+        <tbody>
+          {lines.map((line) => (
+            <tr key={line.id}>
+              <td class="quiet">{clockTime(line.at)}</td>
+              <th scope="row" class="mono">
+                {line.method} {line.route}
+              </th>
+              <td class={`number ${line.status >= 500 ? 'bad' : line.status >= 400 ? 'warn' : ''}`}>
+                {line.status === 0 ? 'left' : line.status}
+              </td>
+              <td>
+                <span class={`word word-${line.cache}`}>{line.cache}</span>
+              </td>
+              <td class="number">{time(line.ms)}</td>
+              <td class="number">{bytes(line.bytes)}</td>
+              <td>
+                {line.user} <span class="quiet">{line.client}</span>
+              </td>
+              <td>{line.node ?? <span class="quiet">–</span>}</td>
+              <td class="mono quiet" title={line.id}>
+                {line.id.slice(0, 8)}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  )
+}

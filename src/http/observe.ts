@@ -1,0 +1,85 @@
+/** What is told of each request once its answer has left (or its client has). No URLs, no values, no bodies, no headers. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Endpoint } from '../catalogue/endpoint.ts'
+import type { Answered, CacheWord } from '../pipeline/observed.ts'
+import type { Answer, CacheStatus } from '../pipeline/ports.ts'
+
+export type Observe = (event: Answered) => void
+
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT', 'POST', 'DELETE', 'OPTIONS'])
+
+/** A method that nobody serves is chosen by the client: they are one. */
+export function methodWord(method: string | undefined): string {
+  return method !== undefined && METHODS.has(method) ? method : 'other'
+}
+
+/** `undefined`: no route, or one that is not in the catalogue. */
+export function groupOf(endpoint: Endpoint | undefined): string {
+  return endpoint !== undefined && 'keep' in endpoint && 'group' in endpoint.keep ? endpoint.keep.group : 'none'
+}
+
+/** Cache-Status in one word. */
+export function cacheWord({ hit, fwd, detail }: CacheStatus): CacheWord {
+  if (detail?.startsWith('stale-')) return 'stale'
+  if (hit) return 'hit'
+  return fwd === 'uri-miss' || fwd === 'stale' ? 'miss' : 'bypass'
+}
+
+/** How the cache dealt with an answer, and what it cost once. */
+export function ofAnswer(answer: Answer | undefined): Pick<Answered, 'cache' | 'cost'> {
+  if (answer === undefined) return { cache: 'none', cost: undefined }
+  if (answer.kind !== 'json' || answer.kept === undefined) return { cache: 'bypass', cost: undefined }
+  const cache = cacheWord(answer.kept.status)
+  return { cache, cost: cache === 'hit' || cache === 'stale' ? answer.kept.answer.cost : undefined }
+}
+
+/** `waited`: milliseconds that the request was at work before the framework saw it. */
+export function eventOf(request: FastifyRequest, reply: FastifyReply, waited: number): Answered {
+  return {
+    requestId: request.id,
+    method: methodWord(request.method),
+    route: request.routeOptions.url ?? 'unknown',
+    group: groupOf(request.routeOptions.config?.endpoint),
+    status: reply.raw.headersSent ? reply.statusCode : 0,
+    ms: reply.elapsedTime + waited,
+    bytes: bytesSent(request, reply),
+    ...ofAnswer(request.answered),
+    caller: request.caller?.name,
+    client: request.clientAddress,
+  }
+}
+
+/** The same of what went out on the short road, whose log line knows most of it. */
+export function eventOfHit(line: LoggedHit, endpoint: Endpoint, answer: Answer, bytes: number): Answered {
+  const { cache, cost } = ofAnswer(answer)
+  return {
+    requestId: line.reqId,
+    method: methodWord(line.method),
+    route: line.route,
+    group: groupOf(endpoint),
+    status: line.status,
+    ms: line.elapsed,
+    bytes: line.method === 'HEAD' ? 0 : bytes,
+    cache,
+    cost,
+    caller: line.caller,
+    client: line.client,
+  }
+}
+
+interface LoggedHit {
+  readonly reqId: string
+  readonly method: string | undefined
+  readonly route: string
+  readonly status: number
+  readonly elapsed: number
+  readonly caller: string
+  readonly client: string
+}
+
+/** A file whose length nobody knew is counted by its connection, which carries one answer at a time. */
+function bytesSent({ method, sentBefore, raw }: FastifyRequest, reply: FastifyReply): number {
+  if (method === 'HEAD' || reply.statusCode === 304) return 0
+  if (sentBefore !== undefined) return Math.max(0, (raw.socket?.bytesWritten ?? 0) - sentBefore)
+  return reply.raw.headersSent ? Number(reply.getHeader('content-length') ?? 0) : 0
+}

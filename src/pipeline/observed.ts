@@ -1,0 +1,78 @@
+/**
+ * What the parts of the edge tell of themselves while it runs: plain facts, bounded in kind, for metrics, the console
+ * and the audit. Never a raw URL, a query value, a header or a body. Whoever listens must neither throw nor wait.
+ */
+import type { NodeFault } from './ports.ts'
+
+/** How the cache dealt with a request. `bypass`: it was not asked or may not keep it; `none`: refused before, or an error. */
+export type CacheWord = 'hit' | 'stale' | 'miss' | 'bypass' | 'none'
+
+/** One request, told once, after its answer left or its client did. */
+export interface Answered {
+  readonly requestId: string
+  /** GET, HEAD, PUT, POST, DELETE, OPTIONS, or `other`. */
+  readonly method: string
+  /** The route template, or `unknown`. */
+  readonly route: string
+  /** The cache group of the route, or `none`. */
+  readonly group: string
+  /** 0: the client left before there was an answer. */
+  readonly status: number
+  /** Milliseconds from the head of the request to the end of the answer. */
+  readonly ms: number
+  /** Of the body, as sent. */
+  readonly bytes: number
+  readonly cache: CacheWord
+  /** Milliseconds of a node's time that the answer cost when it was fetched; there for what came out of the cache. */
+  readonly cost: number | undefined
+  /** Absent: nobody was let in. */
+  readonly caller: string | undefined
+  readonly client: string
+}
+
+/** One call to one node, when it is over (a raw file: when its last byte came). */
+export interface Called {
+  readonly requestId: string
+  readonly node: string
+  readonly method: string
+  /** The route template on the node, or `unknown`. */
+  readonly route: string
+  /** Either is there. */
+  readonly status?: number
+  readonly fault?: NodeFault
+  /** Milliseconds on the node, and in our own line before. */
+  readonly ms: number
+  readonly waited: number
+}
+
+/** What made kept answers stale. `unknown`: a write whose outcome nobody knows; its fence stays. */
+export type StaleCause = 'write' | 'unknown' | 'purgeAll' | 'purgeGroup' | 'purgeKey' | 'softPurge'
+
+export type CacheEvent =
+  /** Nodes were asked for what may be kept. `ms`: their time. */
+  | {
+      readonly kind: 'fill'
+      readonly group: string
+      readonly outcome: 'kept' | 'unkept' | 'failed'
+      readonly ms: number
+    }
+  /** A request waited for the call of another one. */
+  | { readonly kind: 'joined'; readonly group: string }
+  | { readonly kind: 'stale'; readonly cause: StaleCause; readonly tags: number }
+  /** A hit was also asked of the nodes. `void`: a write or a failure came between, so it says nothing. */
+  | { readonly kind: 'verified'; readonly group: string; readonly outcome: 'same' | 'different' | 'void' }
+
+/** Steps of the shared store. */
+export interface StoreStep {
+  readonly outcome: 'done' | 'failed' | 'late' | 'away'
+  readonly ms: number
+}
+
+export interface Observer {
+  answered?(event: Answered): void
+  called?(event: Called): void
+  cache?(event: CacheEvent): void
+  step?(event: StoreStep): void
+  /** Events of the store, in its own few words (`lost`, `returned`, …). */
+  store?(event: string): void
+}
