@@ -3,7 +3,7 @@
  * stands around the whole pipeline, so nothing that changes anything goes past it.
  */
 import { EdgeError } from '../errors.ts'
-import { isOutcomeUnknown, isUnfinished } from '../pipeline/cache/outcome.ts'
+import { isOutcomeUnknown, isPartlyDone, isUnfinished } from '../pipeline/cache/outcome.ts'
 import type { Called } from '../pipeline/observed.ts'
 import type { Answer, Ask, Stage } from '../pipeline/ports.ts'
 import { deedOf } from './deed.ts'
@@ -114,6 +114,7 @@ function ofAnswer(answer: Answer): Ended {
 
 function ofFault(fault: unknown): Ended {
   const known = fault instanceof EdgeError ? { status: fault.status, error: fault.code } : {}
-  if (isOutcomeUnknown(fault)) return { outcome: 'unknown', ...known }
+  // Some nodes acted and others did not: which, the message told the client.
+  if (isOutcomeUnknown(fault) || isPartlyDone(fault)) return { outcome: 'unknown', ...known }
   return { outcome: 'failed', ...known }
 }
