@@ -5,6 +5,8 @@ import { isPlanted, planted } from './planted.ts'
 
 const whole = (await import(edgeModule('store/redis/index'))) as typeof Redis
 
+export const { commandsUsed, storeEvents } = whole
+
 export async function createRedisStore(options: Redis.RedisStoreOptions): Promise<Redis.RedisStore> {
   const store = await whole.createRedisStore(options)
   const fault = process.argv[3] ?? ''
