@@ -63,7 +63,7 @@ const table: Readonly<Record<string, Room>> = {
   // The operators' page: it runs in a browser and knows the edge by the answers of its API alone.
   console: {
     rooms: ['operations/console/answers'],
-    packages: ['preact', '@preact/signals', 'uplot', '@tanstack/virtual-core', 'vite'],
+    packages: ['preact', '@preact/signals', 'uplot', '@tanstack/virtual-core'],
   },
   config: { rooms: [], packages: ['yaml', 'typebox', 'ajv'] },
   simulator: { rooms: ['catalogue', 'collection', 'errors'], packages: ['saxes'] },

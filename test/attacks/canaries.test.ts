@@ -123,7 +123,7 @@ t.test('D03: secrets that come in anywhere come out nowhere that operators look'
       t.equal(
         found,
         -1,
-        `${name} holds ${String(secret).slice(0, 30)}: ${text.slice(Math.max(0, found - 80), found + 80)}`,
+        `${name} holds ${String(secret).slice(0, 30)}: ${found < 0 ? '' : JSON.stringify(text.slice(Math.max(0, found - 80), found + 80))}`,
       )
     }
     if (name !== '/api/entries') t.notMatch(text, /canary(?:Query|Path)/, `${name} holds what a URL held`)
