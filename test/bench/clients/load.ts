@@ -31,7 +31,7 @@ export async function run({ urls, mix, authorization, patience }: Load, seconds:
   const taken = empty()
   const under = new Set<Promise<void>>()
   let turn = 0
-  const ask = async (wish: Wish): Promise<void> => {
+  const ask = async (wish: Wish): Promise<boolean> => {
     const pool = pools[turn++ % pools.length]
     const began = performance.now()
     try {
@@ -41,11 +41,13 @@ export async function run({ urls, mix, authorization, patience }: Load, seconds:
         headers: { authorization: authorization(wish), 'wazuh-app-version': '3.11.5' },
         signal: AbortSignal.timeout(patience),
       })
-      if (reply === undefined) return
+      if (reply === undefined) return false
       await reply.body.dump({ limit: 1 << 26 })
       note(taken, wish, reply.statusCode, performance.now() - began, reply.headers.age)
+      return reply.statusCode === 200
     } catch {
       note(taken, wish, 'none', performance.now() - began, undefined)
+      return false
     }
   }
   const begin = (wishes: readonly Wish[], sequence: boolean) => {
@@ -61,8 +63,9 @@ export async function run({ urls, mix, authorization, patience }: Load, seconds:
   return taken
 }
 
-async function inSequence(wishes: readonly Wish[], ask: (wish: Wish) => Promise<void>): Promise<void> {
-  for (const wish of wishes) await ask(wish)
+/** Each waits for the one before, and nobody goes on where one fails. */
+async function inSequence(wishes: readonly Wish[], ask: (wish: Wish) => Promise<boolean>): Promise<void> {
+  for (const wish of wishes) if (!(await ask(wish))) return
 }
 
 function empty(): Taken {
