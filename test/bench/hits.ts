@@ -2,7 +2,8 @@
  * Hits, side by side: each server a process of its own on one core, the load on another, in alternation, so that what
  * else the machine does falls on all of them. Prints medians, ratios to bare node:http, and the goals.
  *
- * `--only <regex>`: the rows that are measured beside node:http. `--quick`: one short round.
+ * `--only <regex>`: the rows that are measured beside node:http. `--quick`: one short round. `--cpu <rounds>`: the CPU
+ * time of each answer alone. `--than <folder>`: another build of the edge beside this one.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -11,12 +12,18 @@ import { parseArgs } from 'node:util'
 import { startRedis } from '../redis.ts'
 import { type Case, type Contender, contenders } from './cases.ts'
 import { bare, type Running } from './contenders.ts'
+import { costs, printCostGoals, printCosts } from './cost.ts'
 import { LATENCY, latencies } from './latency.ts'
 import { cpuOf, generator, load, type Sample } from './load.ts'
-import { goals, type Medians, printGoals, printTable } from './report.ts'
+import { goals, type Medians, median, printGoals, printTable } from './report.ts'
 
 const { values } = parseArgs({
-  options: { quick: { type: 'boolean', default: false }, only: { type: 'string', default: '' } },
+  options: {
+    quick: { type: 'boolean', default: false },
+    only: { type: 'string', default: '' },
+    cpu: { type: 'string' },
+    than: { type: 'string' },
+  },
 })
 const wanted = new RegExp(values.only)
 // A short run warms each server once, a long one each case: whoever idled meanwhile is slow at first.
@@ -77,10 +84,6 @@ async function measure(cases: readonly Case[]): Promise<Medians> {
   return medians
 }
 
-function median(values: readonly number[]): number {
-  return [...values].sort((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0
-}
-
 function inWords(fault: unknown): string {
   return fault instanceof Error ? fault.message : String(fault)
 }
@@ -91,16 +94,12 @@ async function prepare(folder: string): Promise<readonly Case[]> {
   const redis = await startRedis()
   opened.push({ stop: () => redis.close() })
   const cases: Case[] = []
-  for (const each of contenders({ folder, origin: origin.url, redis: redis.url })) cases.push(...(await open(each)))
+  const place = { folder, origin: origin.url, redis: redis.url, than: values.than }
+  for (const each of contenders(place)) cases.push(...(await open(each)))
   return cases
 }
 
-// Certificates of the bench are its own.
-process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
-process.removeAllListeners('warning')
-const folder = await mkdtemp(join(tmpdir(), 'edge-bench-'))
-try {
-  const cases = await prepare(folder)
+async function compareRates(cases: readonly Case[]): Promise<void> {
   say(`${cases.length} cases, ${rounds} rounds of ${seconds} s each, load by ${generator}`)
   const medians = await measure(cases)
   printTable(medians, say)
@@ -113,6 +112,23 @@ try {
       say,
     )
   say('\nnot measured  a second process behind a balancer: it takes a core for each of both and one for the load')
+}
+
+async function compareCosts(cases: readonly Case[], rounds: number): Promise<void> {
+  say(`${cases.length} cases, ${rounds} rounds of 1 s each, load by ${generator}`)
+  const taken = await costs(cases, rounds, async (each) => (await ask(each, 1)).cpu)
+  printCosts(taken, say)
+  printCostGoals(goals, taken, say)
+}
+
+// Certificates of the bench are its own.
+process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
+process.removeAllListeners('warning')
+const folder = await mkdtemp(join(tmpdir(), 'edge-bench-'))
+try {
+  const cases = await prepare(folder)
+  if (values.cpu === undefined) await compareRates(cases)
+  else await compareCosts(cases, Number(values.cpu))
 } finally {
   for (const each of opened.reverse()) await each.stop()
   await rm(folder, { recursive: true, force: true })
