@@ -51,7 +51,14 @@ const table: Readonly<Record<string, Room>> = {
   },
   // The record of who changed what. It stands around the pipeline's handle, and knows no HTTP.
   audit: {
-    rooms: ['catalogue/endpoint', 'pipeline/ports', 'pipeline/observed', 'pipeline/cache/outcome', 'errors'],
+    rooms: [
+      'catalogue/endpoint',
+      'pipeline/ports',
+      'pipeline/observed',
+      'pipeline/contents',
+      'pipeline/cache/outcome',
+      'errors',
+    ],
     packages: [],
     never: NETWORK,
   },

@@ -7,7 +7,7 @@ import { catalogue } from '../catalogue/index.ts'
 import type { Cluster } from '../cluster/index.ts'
 import type { Config } from '../config.ts'
 import { authentication, tokenIssuer } from '../http/authenticate.ts'
-import { clientAddress } from '../http/client-address.ts'
+import { addressOfRequests } from '../http/client-address.ts'
 import { createHttp, type Http } from '../http/index.ts'
 import { createListener, type Listener } from '../http/listener.ts'
 import { buildPipeline } from '../pipeline/build.ts'
@@ -48,7 +48,6 @@ export async function buildFront(config: Config, parts: FrontParts): Promise<Fro
   const { access, cluster, shared, log, news, observer, audit } = parts
   const { listen } = config
   const listener = await createListener({ ...listen, cors: listen.cors.origins.length > 0, log })
-  const addressOf = clientAddress(listen.trustedProxies)
   // Both are made of the app, which is made of what they are part of.
   let issue: (name: string) => Promise<string> = async () => ''
   let http: Http | undefined
@@ -84,7 +83,7 @@ export async function buildFront(config: Config, parts: FrontParts): Promise<Fro
     experimental: config.cluster.experimental,
     compressFrom: config.cache.compressFrom,
     corsOrigins: listen.cors.origins,
-    clientAddress: ({ raw }) => addressOf(raw.socket.remoteAddress ?? '', forwardedFor(raw.headers['x-forwarded-for'])),
+    clientAddress: addressOfRequests(listen.trustedProxies),
     managerVersion: () => cluster.view.nodes().find(({ version }) => version !== undefined)?.version,
     authentication: async (instance) => {
       const authenticate = await authentication(instance, access, shared?.count)
@@ -93,8 +92,4 @@ export async function buildFront(config: Config, parts: FrontParts): Promise<Fro
     },
   })
   return { listener, app: http.app, handle, kept: cache.kept, state: cache.state, closeCache: cache.close }
-}
-
-function forwardedFor(header: string | string[] | undefined): string | undefined {
-  return Array.isArray(header) ? header.join(',') : header
 }

@@ -7,12 +7,12 @@ import { catalogue } from '../catalogue/index.ts'
 import type { Cluster } from '../cluster/index.ts'
 import type { Config } from '../config.ts'
 import { authentication } from '../http/authenticate.ts'
-import { clientAddress } from '../http/client-address.ts'
+import { addressOfRequests } from '../http/client-address.ts'
 import { consolePart } from '../operations/console/index.ts'
 import { createTail } from '../operations/console/tail.ts'
 import { createTraffic, type Traffic } from '../operations/console/traffic.ts'
 import { docsPart } from '../operations/docs.ts'
-import { createOperations, type OperationsPart, openApiPart, type Readiness } from '../operations/index.ts'
+import { createOperations, openApiPart, type Readiness } from '../operations/index.ts'
 import { type Metrics, metricsPart } from '../operations/metrics/index.ts'
 import type { Observation } from '../operations/observation.ts'
 import { openApiDocument } from '../operations/openapi.ts'
@@ -32,18 +32,9 @@ export interface Watch {
 export function createWatch({ listen }: Pick<Observation, 'listen'>): Watch {
   const traffic = createTraffic()
   const tail = createTail()
-  const end = listen({
-    answered: (event) => {
-      traffic.answered(event)
-      tail.answered(event)
-    },
-    called: (event) => {
-      traffic.called(event)
-      tail.called(event)
-    },
-  })
+  const ends = [listen(traffic), listen(tail)]
   const close = (): void => {
-    end()
+    for (const end of ends) end()
     tail.close()
   }
   return { traffic, tail, close }
@@ -62,14 +53,12 @@ export interface OperationsParts {
   readonly url: () => string
   readonly metrics: Metrics
   readonly divergence: Observation['divergence']
-  readonly further?: readonly OperationsPart[]
 }
 
 export async function buildOperations(config: Config, parts: OperationsParts): Promise<FastifyInstance> {
-  const { access, shared, ready, log, further = [] } = parts
+  const { access, shared, ready, log } = parts
   const metrics = metricsPart(parts.metrics)
   const scraped = config.operations.metrics === 'open'
-  const addressOf = clientAddress(config.listen.trustedProxies)
   const replicas = await buildReplicas(config, parts)
   const ports = consolePorts(parts)
   const console = consolePart(replicas === undefined ? ports : { ...ports, replicas: replicas.others }, pageFolder())
@@ -80,17 +69,13 @@ export async function buildOperations(config: Config, parts: OperationsParts): P
     signedIn: {
       signIn: {
         authentication: (app) => authentication(app, access, shared?.count),
-        clientAddress: ({ raw }) => {
-          const forwarded = raw.headers['x-forwarded-for']
-          return addressOf(raw.socket.remoteAddress ?? '', Array.isArray(forwarded) ? forwarded.join(',') : forwarded)
-        },
+        clientAddress: addressOfRequests(config.listen.trustedProxies),
       },
       parts: [
         openApiPart(openApiDocument(catalogue, { version })),
         docsPart(catalogue, version),
         console,
         ...(scraped ? [] : [metrics]),
-        ...further,
       ],
     },
   })

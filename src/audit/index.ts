@@ -4,6 +4,7 @@
  */
 import { EdgeError } from '../errors.ts'
 import { isOutcomeUnknown, isPartlyDone, isUnfinished } from '../pipeline/cache/outcome.ts'
+import { errorOf } from '../pipeline/contents.ts'
 import type { Called } from '../pipeline/observed.ts'
 import type { Answer, Ask, Stage } from '../pipeline/ports.ts'
 import { deedOf } from './deed.ts'
@@ -106,10 +107,9 @@ interface Ended {
 function ofAnswer(answer: Answer): Ended {
   const { status } = answer
   if (answer.kind === 'raw') return { outcome: status < 400 ? 'done' : 'refused', status }
-  const error = Number(/^\s*\{\s*"error"\s*:\s*(\d+)/.exec(answer.bytes.toString('utf8', 0, 64))?.[1] ?? Number.NaN)
-  const known = Number.isNaN(error) ? { status } : { status, error }
-  if (isUnfinished(answer)) return { outcome: 'unknown', ...known }
-  return { outcome: error === 0 && status < 400 ? 'done' : 'refused', ...known }
+  const error = errorOf(answer)
+  if (isUnfinished(answer)) return { outcome: 'unknown', status, error }
+  return { outcome: error === 0 && status < 400 ? 'done' : 'refused', status, error }
 }
 
 function ofFault(fault: unknown): Ended {

@@ -2,6 +2,7 @@
  * Which client stands behind trusted proxies (security rule 14). `X-Forwarded-For` is read from the right, the
  * end that the nearest proxy wrote, and only as far as trusted proxies vouch for it.
  */
+import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 
 /** `peer` is the address of the TCP connection, `forwarded` the header as Node joins it. */
@@ -23,6 +24,18 @@ export function clientAddress(trusted: readonly string[]): ClientAddress {
       client = hop
     }
     return client
+  }
+}
+
+/** The client of a request. */
+export type AddressOf = (request: { readonly raw: IncomingMessage }) => string
+
+/** Of requests as they came; `trusted` as above. */
+export function addressOfRequests(trusted: readonly string[]): AddressOf {
+  const addressOf = clientAddress(trusted)
+  return ({ raw }) => {
+    const forwarded = raw.headers['x-forwarded-for']
+    return addressOf(raw.socket.remoteAddress ?? '', Array.isArray(forwarded) ? forwarded.join(',') : forwarded)
   }
 }
 

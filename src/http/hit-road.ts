@@ -12,6 +12,7 @@ import { checkAppVersion } from './app-version.ts'
 import { toAsk, type Validated } from './ask.ts'
 import { type Authenticate, NotHere } from './authenticate.ts'
 import { authorise } from './authorise.ts'
+import type { AddressOf } from './client-address.ts'
 import { eventOfHit, type Observe } from './observe.ts'
 import { Recent } from './recent.ts'
 import { wantedBy } from './reply.ts'
@@ -32,7 +33,7 @@ export interface HitRoadOptions {
   readonly log: FastifyBaseLogger
   readonly compressFrom?: number
   readonly observe?: Observe
-  clientAddress(request: { readonly raw: IncomingMessage }): string
+  readonly clientAddress: AddressOf
   managerVersion(): string | undefined
 }
 

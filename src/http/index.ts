@@ -14,24 +14,22 @@ import Fastify, {
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { parseQuery } from '../collection/query.ts'
 import { EdgeError } from '../errors.ts'
-import type { Answer, Ask, Caller, Handle } from '../pipeline/ports.ts'
+import type { Answer, Ask, Caller } from '../pipeline/ports.ts'
 import { checkAppVersion } from './app-version.ts'
-import { askBody, toAsk, validated } from './ask.ts'
 import type { Authenticate } from './authenticate.ts'
 import { authorise } from './authorise.ts'
 import { checkBodyType, registerBodyParsers } from './bodies.ts'
 import { NO_STORE } from './cache-headers.ts'
-import { furtherChecks, type Prefixes } from './further-checks.ts'
+import type { AddressOf } from './client-address.ts'
+import { handleErrors } from './errors.ts'
 import { createHitRoad, type HitRoad } from './hit-road.ts'
 import { notKeptHeaders } from './not-kept.ts'
 import type { Observe } from './observe.ts'
 import { type Flags, noFlags, parseParameters, takeFlags } from './parameters.ts'
 import { Questions } from './questions.ts'
-import { sendAnswer, sendError, toEdgeError } from './reply.ts'
+import { sendError, toEdgeError } from './reply.ts'
 import { logDeparture, RequestLog, tellOfRefusal } from './request-log.ts'
-import { routeUrl } from './route-url.ts'
-import { routeSchema } from './schema.ts'
-import { validationError } from './validation-error.ts'
+import { type RouteOptions, registerRoutes } from './routes.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -51,23 +49,13 @@ declare module 'fastify' {
   }
 }
 
-export interface HttpOptions {
-  readonly catalogue: readonly Endpoint[]
-  readonly handle: Handle
+export interface HttpOptions extends RouteOptions {
   readonly serverFactory: FastifyServerFactory
   readonly log: FastifyBaseLogger
-  /** Greatest number of query parameters; greatest bytes of a JSON or form body, and of an upload. */
-  readonly limits: { readonly query: number; readonly fields: number; readonly upload: number }
-  readonly prefixes: Prefixes
   readonly experimental: boolean
-  /** Bytes from which on kept answers are compressed; 1 KiB when absent. */
-  readonly compressFrom?: number
-  readonly corsOrigins: readonly string[]
-  /** Hits of known URLs are answered in front of the router; absent: they are. */
-  readonly hitRoad?: boolean
   /** Hears of each request once its answer has left, or its client has. */
   readonly observe?: Observe
-  clientAddress(request: Pick<FastifyRequest, 'raw'>): string
+  readonly clientAddress: AddressOf
   managerVersion(): string | undefined
   /** Registers what it needs on the app, once; gives the function that runs for each request. */
   authentication(app: FastifyInstance): Promise<Authenticate>
@@ -125,7 +113,7 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
   // In a scope of their own, after the hooks that decide who may enter: nothing of the plugin runs before a 401.
   const routes: FastifyPluginAsync = async (scope) => {
     await notKeptHeaders(scope)
-    registerRoutes(scope, options, road, questions)
+    registerRoutes(scope, options, { road, questions })
   }
   await app.register(routes)
   return { app, askOf: (url, caller) => questions.askOf(app, url, caller) }
@@ -181,62 +169,4 @@ function queryText(request: FastifyRequest): string {
   const url = request.raw.url ?? ''
   const mark = url.indexOf('?')
   return mark < 0 ? '' : url.slice(mark + 1)
-}
-
-function registerRoutes(app: FastifyInstance, options: HttpOptions, road: HitRoad, questions: Questions): void {
-  const check = furtherChecks(options.prefixes)
-  // CORS adds headers of its own to every answer: then there is one road only.
-  const short = options.hitRoad !== false && options.corsOrigins.length === 0
-  for (const endpoint of options.catalogue) {
-    const upload = 'body' in endpoint && endpoint.body?.kind === 'upload'
-    app.route({
-      method: endpoint.method === 'GET' ? ['GET', 'HEAD'] : endpoint.method,
-      url: routeUrl(endpoint),
-      schema: routeSchema(endpoint),
-      bodyLimit: upload ? options.limits.upload : options.limits.fields,
-      config: { endpoint },
-      preHandler: async ({ query, body, headers }) =>
-        check(endpoint, query as Record<string, string>, body, headers['content-type']),
-      handler: async (request, reply) => {
-        const { raw, caller, headers, id } = request
-        const body = askBody(endpoint, request, request.clientAddress)
-        const found = validated(endpoint, request)
-        const question = questions.find(request)
-        if (question !== undefined) {
-          question.ask = toAsk(found, { caller, headers, id, body }, reply.raw)
-          return reply.code(204).send()
-        }
-        if (short && mayBeKept(endpoint)) road.learn(raw.url ?? '', found)
-        const client = request.clientAddress
-        const asked = () => options.handle(toAsk(found, { caller, headers, id, body, client }, reply.raw))
-        const answer = await (road.decided(raw)?.answer ?? asked())
-        request.answered = answer
-        return sendAnswer(request, reply, answer, options.compressFrom)
-      },
-    })
-  }
-}
-
-function mayBeKept(endpoint: Endpoint): boolean {
-  return endpoint.method === 'GET' && 'group' in endpoint.keep
-}
-
-function handleErrors(app: FastifyInstance): void {
-  app.setNotFoundHandler((request, reply) => sendError(request, reply, new EdgeError(603)))
-  app.setErrorHandler((error: Error & { validation?: unknown }, request, reply) => {
-    const answer = wireError(error, request)
-    // Whoever left cannot be told, and its call was given up on purpose: that is no failure to report.
-    const left = reply.raw.destroyed
-    if (answer.status >= 500 && !left) request.log.warn({ code: answer.code, err: answer.cause }, answer.message)
-    return sendError(request, reply, answer)
-  })
-}
-
-function wireError(error: unknown, request: FastifyRequest): EdgeError {
-  const endpoint = request.routeOptions.config.endpoint
-  const found = error as { validation?: Parameters<typeof validationError>[2][]; validationContext?: string }
-  const first = found.validation?.[0]
-  if (first !== undefined && endpoint !== undefined)
-    return validationError(endpoint, found.validationContext ?? '', first)
-  return toEdgeError(error)
 }

@@ -25,6 +25,11 @@ export function cacheWord({ hit, fwd, detail }: CacheStatus): CacheWord {
   return fwd === 'uri-miss' || fwd === 'stale' ? 'miss' : 'bypass'
 }
 
+/** The template of the record: the router spells some otherwise. `unknown`: no record. */
+export function routeOf({ routeOptions }: FastifyRequest): string {
+  return routeOptions.config?.endpoint?.path ?? 'unknown'
+}
+
 /** How the cache dealt with an answer, and what it cost once. */
 export function ofAnswer(answer: Answer | undefined): Pick<Answered, 'cache' | 'cost'> {
   if (answer === undefined) return { cache: 'none', cost: undefined }
@@ -38,7 +43,7 @@ export function eventOf(request: FastifyRequest, reply: FastifyReply, waited: nu
   return {
     requestId: request.id,
     method: methodWord(request.method),
-    route: request.routeOptions.url ?? 'unknown',
+    route: routeOf(request),
     group: groupOf(request.routeOptions.config?.endpoint),
     status: reply.raw.headersSent ? reply.statusCode : 0,
     ms: reply.elapsedTime + waited,

@@ -1,6 +1,6 @@
 /** One line for each request: route template, status, time, caller. No URLs, no query values, no bodies, no headers. */
 import { type FastifyReply, type FastifyRequest, LogController } from 'fastify'
-import { eventOf, type Observe } from './observe.ts'
+import { eventOf, type Observe, routeOf } from './observe.ts'
 
 export interface Answered {
   /** Absent: the logger knows it. */
@@ -69,7 +69,7 @@ function tell(observe: Observe | undefined, request: FastifyRequest, reply: Fast
 function lineOf(request: FastifyRequest, reply: FastifyReply, waited = 0): object {
   return requestLine({
     method: request.method,
-    route: request.routeOptions.url ?? 'unknown',
+    route: routeOf(request),
     status: reply.raw.headersSent ? reply.statusCode : undefined,
     elapsed: reply.elapsedTime + waited,
     caller: request.caller?.name,

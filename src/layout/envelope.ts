@@ -30,8 +30,8 @@ function parse(text: string): unknown {
   }
 }
 
-/** 607 comes as a text of digits, one error as words; both are answers all the same. */
-function errorNumber(error: unknown): number | undefined {
+/** 607 comes as a text of digits, one error as words; both are answers all the same. `undefined`: it is no error of a manager. */
+export function errorNumber(error: unknown): number | undefined {
   if (error === UNDEFINED.text) return UNDEFINED.code
   if (typeof error === 'string') return /^[0-9]{1,6}$/.test(error) ? Number(error) : undefined
   return Number.isSafeInteger(error) && (error as number) >= 0 ? (error as number) : undefined

@@ -1,4 +1,6 @@
 /** What an answer says: for the few who must look inside one. */
+import { COLON, skipSpace } from '../collection/join/scan.ts'
+import { errorNumber } from '../layout/envelope.ts'
 import type { Answer } from './ports.ts'
 
 export interface Contents {
@@ -7,13 +9,36 @@ export interface Contents {
   readonly data?: unknown
 }
 
-/** The envelope was checked when it came; an error in words counts as one without a known number. */
+/** Nodes write the envelope compact and `error` first, so most answers need not be parsed to be known as good. */
+const GOOD = Buffer.from('{"error":0,"data":')
+const NAME = Buffer.from('"error"')
+/** The framework's own for what it cannot name (contract/errors.yaml). */
+const UNNAMED = 1000
+
+/** The number of an answer's error; 0: it is good. */
+export function errorOf(answer: Answer): number {
+  if (answer.kind !== 'json' || isPlainlyGood(answer.bytes)) return 0
+  return contentsOf(answer).error
+}
+
+function isPlainlyGood(bytes: Buffer): boolean {
+  return bytes.subarray(0, GOOD.length).equals(GOOD) && !namesAnError(bytes, GOOD.length)
+}
+
+/** Of a name that comes twice, clients take the last. As a value it is no more than the level of a log. */
+function namesAnError(bytes: Buffer, from: number): boolean {
+  for (let at = bytes.indexOf(NAME, from); at >= 0; at = bytes.indexOf(NAME, at + NAME.length)) {
+    if (bytes[skipSpace(bytes, at + NAME.length)] === COLON) return true
+  }
+  return false
+}
+
+/** The envelope was checked when it came. */
 export function contentsOf(answer: Answer): Contents {
   if (answer.kind !== 'json') return { error: 0 }
   const { error, message, data } = JSON.parse(answer.bytes.toString()) as Readonly<Record<string, unknown>>
-  const number = Number(error)
   return {
-    error: Number.isSafeInteger(number) ? number : 1000,
+    error: errorNumber(error) ?? UNNAMED,
     ...(typeof message === 'string' && { message }),
     ...(data !== undefined && { data }),
   }

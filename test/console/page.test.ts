@@ -1,6 +1,8 @@
 import { get, type IncomingMessage } from 'node:http'
 import t from 'tap'
-import type { EntryDepth, EntryPage, Groups, Nodes, Now } from '../../src/operations/console/answers.ts'
+import type { EntryDepth, EntryPage, Groups } from '../../src/operations/console/answers/cache.ts'
+import type { Nodes } from '../../src/operations/console/answers/nodes.ts'
+import type { Now } from '../../src/operations/console/answers/now.ts'
 import { makeBusy, startConsoleEdge, urls } from './edge.ts'
 
 t.test('the page and its API', async (t) => {

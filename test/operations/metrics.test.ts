@@ -88,6 +88,18 @@ t.test('the sums are those of what was sent', async (t) => {
   t.ok(sum('edge_cache_saved_seconds_total', { group: 'agents' }) > 0)
 })
 
+t.test('a miss and its hits have one route, that of the record, also where several nodes are asked', async (t) => {
+  const { edge, ask } = await running(t, { cache: { durations: { cluster: '10m' } } })
+  for (let round = 0; round < 4; round += 1) t.equal((await ask('/cluster/*/status')).status, 200)
+  t.equal((await ask('/cluster/master/status')).status, 200)
+  const { samples } = await scraped(edge)
+  const routes = samples.filter(({ name }) => name === 'http_server_request_duration_seconds_count')
+  t.strictSame(routes.map(({ labels, value }) => [labels.http_route, value]).sort(), [
+    ['/cluster/:node_id/status', 1],
+    ['/cluster/:node_ids/status', 4],
+  ])
+})
+
 t.test('a client chooses no label', async (t) => {
   const { edge, ask } = await running(t)
   const attack = async (from: number) => {

@@ -1,7 +1,9 @@
 /** Each node of the manager cluster, as this replica sees it, and the other replicas. */
-import type { NodeLine, Nodes, Now, ReplicaLine } from '../../operations/console/answers.ts'
+import type { NodeLine, Nodes, ReplicaLine } from '../../operations/console/answers/nodes.ts'
+import type { Now } from '../../operations/console/answers/now.ts'
 import { usePoll } from '../api.ts'
 import { count, percent, rate, time } from '../format.ts'
+import { type Column, Table } from '../table.tsx'
 
 const EVERY = 2000
 const good: Readonly<Record<NodeLine['state'], string>> = {
@@ -11,6 +13,28 @@ const good: Readonly<Record<NodeLine['state'], string>> = {
   'no address': '',
   'not listed': 'warn',
 }
+
+const nodeColumns: readonly Column[] = [
+  'Node',
+  'State',
+  ['In flight', 'number'],
+  ['In line', 'number'],
+  ['p50', 'number'],
+  ['p99', 'number'],
+  ['Calls', 'number'],
+  ['Errors', 'number'],
+  'Last failure',
+]
+const replicaColumns: readonly Column[] = [
+  'Replica',
+  'State',
+  ['Requests', 'number'],
+  ['Hit ratio', 'number'],
+  ['p99', 'number'],
+  ['Calls', 'number'],
+  'Nodes',
+  ['Heard', 'number'],
+]
 
 export function NodesView({ now }: { readonly now: Now | undefined }) {
   const { data, fault } = usePoll<Nodes>('/api/nodes', EVERY)
@@ -28,40 +52,13 @@ export function NodesView({ now }: { readonly now: Now | undefined }) {
 
 function NodeTable({ nodes, label }: { readonly nodes: readonly NodeLine[]; readonly label: string }) {
   return (
-    <section class="scroll" aria-label={label} tabIndex={0}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Node</th>
-            <th scope="col">State</th>
-            <th scope="col" class="number">
-              In flight
-            </th>
-            <th scope="col" class="number">
-              In line
-            </th>
-            <th scope="col" class="number">
-              p50
-            </th>
-            <th scope="col" class="number">
-              p99
-            </th>
-            <th scope="col" class="number">
-              Calls
-            </th>
-            <th scope="col" class="number">
-              Errors
-            </th>
-            <th scope="col">Last failure</th>
-          </tr>
-        </thead>
-        <tbody>
-          {nodes.map((node) => (
-            <NodeRow key={node.name} node={node} />
-          ))}
-        </tbody>
-      </table>
-    </section>
+    <Table label={label} columns={nodeColumns}>
+      <tbody>
+        {nodes.map((node) => (
+          <NodeRow key={node.name} node={node} />
+        ))}
+      </tbody>
+    </Table>
   )
 }
 
@@ -114,47 +111,23 @@ function Replicas({ lines }: { readonly lines: readonly ReplicaLine[] | null | u
   if (lines === null) return <p class="warning">Redis does not answer: what the other replicas do is not known.</p>
   if (lines.length === 0) return <p class="quiet">This is the only replica that shares this Redis.</p>
   return (
-    <section class="scroll" aria-label="Replicas" tabIndex={0}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Replica</th>
-            <th scope="col">State</th>
-            <th scope="col" class="number">
-              Requests
+    <Table label="Replicas" columns={replicaColumns}>
+      <tbody>
+        {lines.map(({ name, version, ready, rates, nodes, ago }) => (
+          <tr key={name}>
+            <th scope="row">
+              {name} <span class="quiet">{version}</span>
             </th>
-            <th scope="col" class="number">
-              Hit ratio
-            </th>
-            <th scope="col" class="number">
-              p99
-            </th>
-            <th scope="col" class="number">
-              Calls
-            </th>
-            <th scope="col">Nodes</th>
-            <th scope="col" class="number">
-              Heard
-            </th>
+            <td>{ready ? <span class="pill good">ready</span> : <span class="pill bad">not ready</span>}</td>
+            <td class="number">{rate(rates.perSecond)}/s</td>
+            <td class="number">{percent(rates.hitRatio)}</td>
+            <td class="number">{time(rates.p99)}</td>
+            <td class="number">{rate(rates.callsPerSecond)}/s</td>
+            <td>{nodes.map((node) => `${node.name} ${node.state} ${node.inFlight}/${node.limit}`).join(', ')}</td>
+            <td class="number">{time(ago)} ago</td>
           </tr>
-        </thead>
-        <tbody>
-          {lines.map(({ name, version, ready, rates, nodes, ago }) => (
-            <tr key={name}>
-              <th scope="row">
-                {name} <span class="quiet">{version}</span>
-              </th>
-              <td>{ready ? <span class="pill good">ready</span> : <span class="pill bad">not ready</span>}</td>
-              <td class="number">{rate(rates.perSecond)}/s</td>
-              <td class="number">{percent(rates.hitRatio)}</td>
-              <td class="number">{time(rates.p99)}</td>
-              <td class="number">{rate(rates.callsPerSecond)}/s</td>
-              <td>{nodes.map((node) => `${node.name} ${node.state} ${node.inFlight}/${node.limit}`).join(', ')}</td>
-              <td class="number">{time(ago)} ago</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
+        ))}
+      </tbody>
+    </Table>
   )
 }

@@ -1,16 +1,28 @@
 /** Requests as they are answered: newest on top, filtered by the edge, never a URL, a body or a secret. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import type { TailBatch, TailLine } from '../../operations/console/answers.ts'
+import type { TailBatch, TailLine } from '../../operations/console/answers/requests.ts'
 import { bytes, clockTime, count, time } from '../format.ts'
 import { onKey } from '../keys.ts'
 import { place, refine } from '../place.ts'
+import { type Column, Table } from '../table.tsx'
 
 const MOST = 200
 const SLOW = 300
 const fields = ['status', 'endpoint', 'user', 'node', 'cache'] as const
 type Filter = Record<(typeof fields)[number], string>
 const words = ['hit', 'stale', 'miss', 'bypass', 'none']
+const columns: readonly Column[] = [
+  'Time',
+  'Request',
+  ['Status', 'number'],
+  'Cache',
+  ['Took', 'number'],
+  ['Bytes', 'number'],
+  'User',
+  'Node',
+  'Id',
+]
 
 export function RequestsView() {
   const filter = filterOf(place.value.query)
@@ -116,53 +128,32 @@ function Filters({ filter }: { readonly filter: Filter }) {
 function Lines({ lines }: { readonly lines: readonly TailLine[] }) {
   if (lines.length === 0) return <p class="quiet">Nothing yet: requests that match stand here as they are answered.</p>
   return (
-    <section class="scroll" aria-label="Requests, newest first" tabIndex={0}>
-      <table class="tail">
-        <thead>
-          <tr>
-            <th scope="col">Time</th>
-            <th scope="col">Request</th>
-            <th scope="col" class="number">
-              Status
+    <Table label="Requests, newest first" columns={columns} kind="tail">
+      <tbody>
+        {lines.map((line) => (
+          <tr key={line.id}>
+            <td class="quiet">{clockTime(line.at)}</td>
+            <th scope="row" class="mono">
+              {line.method} {line.route}
             </th>
-            <th scope="col">Cache</th>
-            <th scope="col" class="number">
-              Took
-            </th>
-            <th scope="col" class="number">
-              Bytes
-            </th>
-            <th scope="col">User</th>
-            <th scope="col">Node</th>
-            <th scope="col">Id</th>
+            <td class={`number ${line.status >= 500 ? 'bad' : line.status >= 400 ? 'warn' : ''}`}>
+              {line.status === 0 ? 'left' : line.status}
+            </td>
+            <td>
+              <span class={`word word-${line.cache}`}>{line.cache}</span>
+            </td>
+            <td class="number">{time(line.ms)}</td>
+            <td class="number">{bytes(line.bytes)}</td>
+            <td>
+              {line.user} <span class="quiet">{line.client}</span>
+            </td>
+            <td>{line.node ?? <span class="quiet">–</span>}</td>
+            <td class="mono quiet" title={line.id}>
+              {line.id.slice(0, 8)}
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {lines.map((line) => (
-            <tr key={line.id}>
-              <td class="quiet">{clockTime(line.at)}</td>
-              <th scope="row" class="mono">
-                {line.method} {line.route}
-              </th>
-              <td class={`number ${line.status >= 500 ? 'bad' : line.status >= 400 ? 'warn' : ''}`}>
-                {line.status === 0 ? 'left' : line.status}
-              </td>
-              <td>
-                <span class={`word word-${line.cache}`}>{line.cache}</span>
-              </td>
-              <td class="number">{time(line.ms)}</td>
-              <td class="number">{bytes(line.bytes)}</td>
-              <td>
-                {line.user} <span class="quiet">{line.client}</span>
-              </td>
-              <td>{line.node ?? <span class="quiet">–</span>}</td>
-              <td class="mono quiet" title={line.id}>
-                {line.id.slice(0, 8)}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
+        ))}
+      </tbody>
+    </Table>
   )
 }

@@ -6,7 +6,7 @@ import type { IndexRow } from '../../pipeline/kept.ts'
 import type { Caller } from '../../pipeline/ports.ts'
 import type { ConsolePorts, ReadEntry } from '../console-ports.ts'
 import { demand } from '../sign-in.ts'
-import type { BodyAccess, EntryDepth, GroupLine, Groups, PurgeCost, PurgeOrder } from './answers.ts'
+import type { BodyAccess, EntryDepth, GroupLine, Groups, PurgeCost, PurgeOrder } from './answers/cache.ts'
 import { createEntries, type EntriesQuery, lineOf, sortable } from './entries.ts'
 
 const PURGE = 'cache:purge'

@@ -1,6 +1,7 @@
 /** What an answer or a failure of the nodes means to the cache. */
 import { createHash } from 'node:crypto'
 import { EdgeError } from '../../errors.ts'
+import { contentsOf, errorOf } from '../contents.ts'
 import type { Answer } from '../ports.ts'
 
 /** An answer that was read whole. */
@@ -21,9 +22,6 @@ const NODE_FAILED: ReadonlySet<number> = new Set([920, 921, 922, 923, 924, 925, 
 /** Faults that leave it open whether a write was carried out: it was sent, and no readable answer came. */
 const OUTCOME_UNKNOWN: ReadonlySet<number> = new Set([923, 925, 926, 928, 933, 949])
 
-/** Nodes write the envelope compact and `error` first, so most answers need not be parsed to be known as good. */
-const GOOD = Buffer.from('{"error":0,"data":')
-const ERROR = '"error"'
 const PARTIAL = '"failed_nodes"'
 
 /** May the answer be kept? Whole, without an error, from all nodes that were asked, nothing of it stale, to nobody in particular. */
@@ -35,8 +33,7 @@ export function isStorable(answer: Answer): answer is Whole {
 
 /** Would another moment answer otherwise? Then a stale answer, where it is allowed, is the better one. */
 export function isTransient(answer: Answer): boolean {
-  const error = errorOf(answer)
-  return error !== undefined && TRANSIENT.has(error)
+  return TRANSIENT.has(errorOf(answer))
 }
 
 export function isNodeFailure(fault: unknown): boolean {
@@ -55,31 +52,16 @@ export function isPartlyDone(fault: unknown): boolean {
 
 export function isUnfinished(answer: Answer): boolean {
   if (answer.kind === 'json' && answer.unfinished) return true
-  const error = errorOf(answer)
-  return error !== undefined && UNFINISHED.has(error)
+  return UNFINISHED.has(errorOf(answer))
 }
 
 /** `data` of a successful answer. */
 export function dataOf(answer: Answer): unknown {
-  if (answer.kind !== 'json' || errorOf(answer) !== 0) return undefined
-  return (parse(answer.bytes) as { readonly data?: unknown }).data
+  const { error, data } = contentsOf(answer)
+  return error === 0 ? data : undefined
 }
 
 /** Strong, and the same for the same bytes on every replica (RFC 9110 section 8.8.3). */
 export function etagOf(bytes: Buffer): string {
   return `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 27)}"`
-}
-
-function errorOf(answer: Answer): number | undefined {
-  if (answer.kind !== 'json') return undefined
-  // Of a name that comes twice, clients take the last.
-  if (answer.bytes.subarray(0, GOOD.length).equals(GOOD) && !answer.bytes.includes(ERROR, GOOD.length)) return 0
-  const { error } = parse(answer.bytes) as { readonly error?: unknown }
-  return Number.isSafeInteger(Number(error)) ? Number(error) : undefined
-}
-
-/** The envelope was checked when it came; what passed the check as words has no number. */
-function parse(bytes: Buffer): object {
-  const value: unknown = JSON.parse(bytes.toString())
-  return typeof value === 'object' && value !== null ? value : {}
 }

@@ -1,6 +1,6 @@
 /** What one node gave to a joined answer, as a value: that it failed is no reason for the others to fail. */
 import { EdgeError, type ErrorCode } from '../../errors.ts'
-import { contentsOf } from '../contents.ts'
+import { contentsOf, errorOf } from '../contents.ts'
 import type { Answer, Ask, Handle } from '../ports.ts'
 import { errorWord } from './error-words.ts'
 
@@ -44,15 +44,13 @@ export function createAskPart(read: Handle): AskPart {
   }
 }
 
-/** Nodes write the envelope compact and `error` first, so most answers need not be parsed to be known as good. */
-const GOOD = Buffer.from('{"error":0,"data":')
-
 function partOf(answer: Answer): Part {
   // Only a record with `raw` gives a file, and no such record is joined.
   if (answer.kind !== 'json') return { ok: false, fault: unreadable('a file came') }
-  if (!answer.bytes.subarray(0, GOOD.length).equals(GOOD)) {
-    const { error, message = '' } = contentsOf(answer)
-    if (error !== 0) return { ok: false, fault: { code: error, message, word: errorWord(error), answered: answer } }
+  const error = errorOf(answer)
+  if (error !== 0) {
+    const { message = '' } = contentsOf(answer)
+    return { ok: false, fault: { code: error, message, word: errorWord(error), answered: answer } }
   }
   const { kept, bytes, personal } = answer
   const hit = kept?.status.hit === true
