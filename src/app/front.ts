@@ -15,7 +15,7 @@ import { cacheOperations, type KeptAnswers } from '../pipeline/edge/cache.ts'
 import { tokenOperations } from '../pipeline/edge/tokens.ts'
 import type { StoreState } from '../pipeline/kept.ts'
 import type { Observer } from '../pipeline/observed.ts'
-import type { Handle } from '../pipeline/ports.ts'
+import type { Prompt } from '../pipeline/ports.ts'
 import { createRouter } from '../pipeline/route.ts'
 import type { SharedAccess } from '../store/shared-access.ts'
 import { buildCache } from './cache.ts'
@@ -36,7 +36,7 @@ export interface Front {
   readonly listener: Listener
   readonly app: FastifyInstance
   /** The whole road behind the listener, for what the operators' console does in a caller's name. */
-  readonly handle: Handle
+  readonly handle: Prompt
   readonly kept: KeptAnswers
   /** Absent: nothing is kept. */
   readonly state?: (() => StoreState) | undefined

@@ -7,12 +7,13 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyBaseLogger } from 'fastify'
 import { EdgeError } from '../errors.ts'
-import type { Answer, Caller, Handle } from '../pipeline/ports.ts'
+import type { Answer, Caller, Prompt } from '../pipeline/ports.ts'
 import { checkAppVersion } from './app-version.ts'
 import { toAsk, type Validated } from './ask.ts'
 import { type Authenticate, NotHere } from './authenticate.ts'
 import { authorise } from './authorise.ts'
 import type { AddressOf } from './client-address.ts'
+import { type Head, headOf } from './head.ts'
 import { eventOfHit, type Observe } from './observe.ts'
 import { Recent } from './recent.ts'
 import { wantedBy } from './reply.ts'
@@ -29,7 +30,7 @@ const NO_OPTIONS = Object.freeze({})
 type Serve = (request: IncomingMessage, response: ServerResponse) => void
 
 export interface HitRoadOptions {
-  readonly handle: Handle
+  readonly handle: Prompt
   readonly log: FastifyBaseLogger
   readonly compressFrom?: number
   readonly observe?: Observe
@@ -65,13 +66,19 @@ export function createHitRoad(options: HitRoadOptions): HitRoad {
 
   return {
     inFront: (handler) => (request, response) => {
-      const validated = isRead(request) ? known.find(request.url ?? '') : undefined
+      const head = headOf(request)
+      const validated = isRead(request, head) ? known.find(request.url ?? '') : undefined
       if (validated === undefined || authenticate === undefined) return handler(request, response)
       const goOn = (decided: Decided) => {
         taken.set(request, decided)
         handler(request, response)
       }
-      new Hit(options, { validated, request, response, goOn }).serve(authenticate)
+      const hit = new Hit(options, { validated, head, request, response, goOn })
+      try {
+        hit.serve(authenticate)
+      } catch (fault) {
+        hit.broken(fault)
+      }
     },
     open: (first) => {
       authenticate = first
@@ -83,18 +90,20 @@ export function createHitRoad(options: HitRoadOptions): HitRoad {
   }
 }
 
-function isRead({ method, headers }: IncomingMessage): boolean {
+function isRead({ method }: IncomingMessage, { headers }: Head): boolean {
   return (method === 'GET' || method === 'HEAD') && headers.expect === undefined
 }
 
 interface Arrived {
   readonly validated: Validated
+  readonly head: Head
   readonly request: IncomingMessage
   readonly response: ServerResponse
   /** What cannot be answered here goes on down the usual road. */
   goOn(decided: Decided): void
 }
 
+/** Nothing waits that need not: each turn that a hit waits costs as much as its look into the cache. */
 class Hit {
   readonly #options: HitRoadOptions
   readonly #arrived: Arrived
@@ -105,49 +114,61 @@ class Hit {
   constructor(options: HitRoadOptions, arrived: Arrived) {
     this.#options = options
     this.#arrived = arrived
-    this.#client = options.clientAddress({ raw: arrived.request })
+    const { head, request } = arrived
+    head.client ??= options.clientAddress({ raw: request })
+    this.#client = head.client
   }
 
-  /** Whoever is known is let in without waiting: each turn that a hit waits costs as much as its look into the cache. */
   serve(authenticate: Authenticate): void {
-    const raw = this.#arrived.request
+    const { head, request: raw } = this.#arrived
+    const { headers } = head
+    let caller: Caller | Promise<Caller>
     try {
-      const arrival = { raw, headers: raw.headers, clientAddress: this.#client, routeOptions: NO_OPTIONS }
-      const caller = authenticate(arrival)
-      if (caller instanceof Promise) caller.then((found) => this.#admit(found), this.#refused).catch(this.#broken)
-      else this.#admit(caller).catch(this.#broken)
+      caller = authenticate({ raw, head, headers, clientAddress: this.#client, routeOptions: NO_OPTIONS })
     } catch (refusal) {
-      this.#refused(refusal)
+      return this.#refused(refusal)
     }
+    this.#whenThere(caller, this.#admit, this.#refused)
   }
 
-  async #admit(caller: Caller): Promise<void> {
-    const { validated, request, goOn } = this.#arrived
-    if (!this.#mayAsk(caller)) return goOn(this.#decided(Promise.resolve(caller)))
-    let answer: Answer
+  readonly #admit = (caller: Caller): void => {
+    if (!this.#mayAsk(caller)) return this.#arrived.goOn(this.#decided(Promise.resolve(caller)))
+    const failed = (fault: unknown) => this.#arrived.goOn(this.#decided(Promise.resolve(caller), rejected(fault)))
+    let answer: Answer | Promise<Answer>
     try {
-      answer = await this.#ask(caller)
+      answer = this.#ask(caller)
     } catch (fault) {
-      return goOn(this.#decided(Promise.resolve(caller), rejected(fault)))
+      return failed(fault)
     }
+    this.#whenThere(answer, (found) => this.#reply(caller, found), failed)
+  }
+
+  #reply(caller: Caller, answer: Answer): void {
+    const { validated, head, goOn } = this.#arrived
     if (answer.kind !== 'json' || answer.kept === undefined)
       return goOn(this.#decided(Promise.resolve(caller), Promise.resolve(answer)))
-    const found = represent(answer, wantedBy(request.headers, validated.flags, this.#options.compressFrom))
-    this.#write(found instanceof Promise ? await found : found, caller, answer)
+    const found = represent(answer, wantedBy(head.headers, validated.flags, this.#options.compressFrom))
+    this.#whenThere(found, (representation) => this.#write(representation, caller, answer), this.broken)
+  }
+
+  /** Whatever fails in `then` itself is foreseen by nobody. */
+  #whenThere<T>(value: T | Promise<T>, then: (value: T) => void, otherwise: (fault: unknown) => void): void {
+    if (value instanceof Promise) void value.then(then, otherwise).catch(this.broken)
+    else then(value)
   }
 
   readonly #refused = (refusal: unknown): void =>
     this.#arrived.goOn(refusal instanceof NotHere ? this.#decided() : this.#decided(rejected(refusal)))
 
-  readonly #broken = (fault: unknown): void => {
+  readonly broken = (fault: unknown): void => {
     this.#options.log.error({ fault }, 'hit road')
     this.#arrived.response.destroy()
   }
 
   /** What may not is refused on the usual road, by the same two checks. */
   #mayAsk(caller: Caller): boolean {
-    const { request, validated } = this.#arrived
-    const version = request.headers['wazuh-app-version']
+    const { head, validated } = this.#arrived
+    const version = head.headers['wazuh-app-version']
     try {
       if (version !== undefined) checkAppVersion(version, this.#options.managerVersion())
       authorise(caller, validated.endpoint, validated.query)
@@ -158,9 +179,9 @@ class Hit {
     }
   }
 
-  #ask(caller: Caller): Promise<Answer> {
-    const { validated, request, response } = this.#arrived
-    return this.#options.handle(toAsk(validated, { caller, headers: request.headers, id: this.#id }, response))
+  #ask(caller: Caller): Answer | Promise<Answer> {
+    const { validated, head, response } = this.#arrived
+    return this.#options.handle(toAsk(validated, { caller, headers: head.headers, id: this.#id }, response))
   }
 
   #decided(caller?: Promise<Caller>, answer?: Promise<Answer>): Decided {

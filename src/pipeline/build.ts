@@ -15,12 +15,12 @@
  *           joinActs   – many nodes, each of which acts or judges
  */
 import type { EdgeOperation } from '../catalogue/endpoint.ts'
-import type { Ask, Handle, Stage } from './ports.ts'
+import type { Ask, Handle, Prompt, Stage } from './ports.ts'
 
 export interface Parts {
   readonly operations: Readonly<Record<EdgeOperation, Handle>>
   /** Both absent: nothing is kept. */
-  readonly cached?: Stage
+  readonly cached?: (next: Handle) => Prompt
   readonly invalidate?: Stage
   readonly inTurn?: Stage
   readonly forward: Handle
@@ -37,11 +37,17 @@ export interface Over {
 
 const pass: Stage = (next) => next
 
-export function buildPipeline(parts: Parts): Handle {
+export function buildPipeline(parts: Parts): Prompt {
   const { operations, cached = pass, inTurn = pass, invalidate = pass, forward } = parts
-  const read: Handle = cached((ask) => ways[wayOf(ask)](ask))
+  const read = cached((ask) => ways[wayOf(ask)](ask))
   const write: Handle = inTurn(invalidate((ask) => ways[wayOf(ask)](ask)))
-  const ways = { forward, ofOwner: forward, joinReads: forward, joinActs: forward, ...parts.over?.(read) }
+  const ways = {
+    forward,
+    ofOwner: forward,
+    joinReads: forward,
+    joinActs: forward,
+    ...parts.over?.(async (ask) => read(ask)),
+  }
   return (ask) => {
     const { target, method } = ask.endpoint
     if (target.kind === 'edge') return operations[target.operation](ask)

@@ -21,12 +21,14 @@ export async function costs(cases: readonly Case[], rounds: number, ask: AskCost
   return taken
 }
 
-/** Microseconds for each answer, and how many of it cost as much as one of bare node:http. */
+/** Microseconds for each answer, and how many of it cost as much as one of bare node:http. The least is what the program itself needs. */
 export function printCosts(taken: Taken, say: Say): void {
-  say('\nµs of CPU for each answer · bare node to it (lower and upper quarter of the rounds)')
+  say('\nµs of CPU for each answer, median and least · bare node to it (lower and upper quarter) · least to least')
   for (const [each, figures] of taken) {
     const limit = find(taken, each.row.includes('TLS') ? 'node:https' : 'node:http', each.column)
-    say(`${`  ${each.row}, ${each.column}`.padEnd(40)}${round(median(figures))} · ${spread(limit, figures)}`)
+    const least = limit === undefined ? '–' : (Math.min(...limit) / Math.min(...figures)).toFixed(3)
+    const own = `${round(median(figures))} ${round(Math.min(...figures))}`
+    say(`${`  ${each.row}, ${each.column}`.padEnd(40)}${own} · ${spread(limit, figures)} · ${least}`)
   }
 }
 

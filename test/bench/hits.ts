@@ -2,8 +2,8 @@
  * Hits, side by side: each server a process of its own on one core, the load on another, in alternation, so that what
  * else the machine does falls on all of them. Prints medians, ratios to bare node:http, and the goals.
  *
- * `--only <regex>`: the rows that are measured beside node:http. `--quick`: one short round. `--cpu <rounds>`: the CPU
- * time of each answer alone. `--than <folder>`: another build of the edge beside this one.
+ * `--only <regex>`: the rows that are measured beside node:http, `--sizes <regex>` the columns. `--quick`: one short
+ * round. `--cpu <rounds>`: the CPU time of each answer alone. `--than <folder>`: another build of the edge beside this one.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -21,13 +21,16 @@ const { values } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
     only: { type: 'string', default: '' },
+    sizes: { type: 'string', default: '' },
     cpu: { type: 'string' },
     than: { type: 'string' },
   },
 })
-const wanted = new RegExp(values.only)
+const [wanted, sizes] = [new RegExp(values.only), new RegExp(values.sizes)]
 // A short run warms each server once, a long one each case: whoever idled meanwhile is slow at first.
 const [rounds, seconds] = values.quick ? [1, 1] : [5, 2]
+/** Answers of each case before its cost is measured. */
+const WARM = 40_000
 const opened: { stop(): Promise<void> }[] = []
 const say = (text: string): void => console.log(text)
 
@@ -43,7 +46,7 @@ async function open({ rows, start, cases }: Contender): Promise<readonly Case[]>
     }
     opened.push(server)
     say(`started: ${server.name}, ${Math.round((await cpuOf(server.pid)) / 10_000) / 100} s of CPU until it is ready`)
-    const found = (await cases(server)).filter(({ row }) => isWanted(row))
+    const found = (await cases(server)).filter(({ row, column }) => isWanted(row) && sizes.test(column))
     const [first] = found
     if (values.quick && first) await ask(first, 1)
     return found
@@ -116,6 +119,8 @@ async function compareRates(cases: readonly Case[]): Promise<void> {
 
 async function compareCosts(cases: readonly Case[], rounds: number): Promise<void> {
   say(`${cases.length} cases, ${rounds} rounds of 1 s each, load by ${generator}`)
+  // The compiler of V8 works for those that are not warm yet.
+  for (const each of cases) for (let hits = 0; hits < WARM; ) hits += Math.max(1, (await ask(each, 1)).rate)
   const taken = await costs(cases, rounds, async (each) => (await ask(each, 1)).cpu)
   printCosts(taken, say)
   printCostGoals(goals, taken, say)

@@ -1,6 +1,6 @@
 /** The stage around reads: what is kept and right is the answer; else the nodes are asked, once for all who want it. */
 import type { AnswerStore, KeptAnswer, Look } from '../kept.ts'
-import type { Answer, Ask, CacheStatus, Stage } from '../ports.ts'
+import type { Answer, Ask, CacheStatus, Handle, Prompt } from '../ports.ts'
 import type { FillPorts, Request } from './fetch.ts'
 import { createFills, type Fills, toAnswer } from './fill.ts'
 import type { HotKeys } from './hot.ts'
@@ -23,13 +23,14 @@ interface Behind {
 }
 
 /** Answers carry `kept` when they may be kept. Rejects as `next` does, unless a stale answer may stand in. */
-export function cached(ports: CachedPorts): Stage {
+export function cached(ports: CachedPorts): (next: Handle) => Prompt {
   return (next) => {
     const behind = { fills: createFills(ports, next), verify: createVerify(ports, next) }
-    return async (ask) => {
+    return (ask) => {
       const prepared = ports.prepare(ask)
       if (typeof prepared === 'string' || ask.directives?.noStore) return next(ask)
-      const look = await ports.store.look(prepared.key, prepared.tags)
+      const look = ports.store.look(prepared.key, prepared.tags)
+      if (look instanceof Promise) return look.then((seen) => answerTo(ports, behind, { ask, prepared, look: seen }))
       return answerTo(ports, behind, { ask, prepared, look })
     }
   }

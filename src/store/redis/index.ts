@@ -98,14 +98,19 @@ class SharedStore {
     await Promise.all([this.#pulse.start(), this.#links.bulk.connected(this.#times.slow)])
   }
 
-  async look(key: string, tags: readonly Tag[]): Promise<Look> {
+  /** At once within the lease of a near copy. */
+  look(key: string, tags: readonly Tag[]): Look | Promise<Look> {
     const now = this.#elapsed()
     const hit = this.#pulse.leased(now) ? this.#near.find(key, tags, now) : undefined
     if (hit !== undefined) {
       this.rows.count(key, hit.held.listed.group)
       return { kind: 'present', mark: new ReadMark(hit.mark, now), answer: answerOf(hit.held, now, false), near: true }
     }
-    if (!this.#pulse.trusted) return { kind: 'away' }
+    return this.#pulse.trusted ? this.#lookFar(key, tags) : { kind: 'away' }
+  }
+
+  /** One round trip. */
+  async #lookFar(key: string, tags: readonly Tag[]): Promise<Look> {
     const [mark, held] = await Promise.all([this.#mark(key, tags), this.#entries.get(key)])
     if (mark === undefined) return { kind: 'away' }
     if (held === undefined) return { kind: 'absent', mark, changed: false }
