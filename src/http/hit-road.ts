@@ -19,12 +19,11 @@ import { Recent } from './recent.ts'
 import { wantedBy } from './reply.ts'
 import { type Representation, represent } from './represent.ts'
 import { requestLine } from './request-log.ts'
+import { sendWhole } from './whole-answer.ts'
 
 /** URLs that are known, and how long they may be: else their number were no bound. */
 const URLS = 5000
 const LONGEST_URL = 512
-/** Bytes up to which copying is cheaper than a vectored write. */
-const SHORT = 16_384
 const NO_OPTIONS = Object.freeze({})
 
 type Serve = (request: IncomingMessage, response: ServerResponse) => void
@@ -60,20 +59,21 @@ export interface HitRoad {
 
 export function createHitRoad(options: HitRoadOptions): HitRoad {
   // What validation makes of a URL depends on nothing but its text.
-  const known = new Recent<Validated>(URLS)
+  const known = new Recent<Known>(URLS)
   const taken = new WeakMap<IncomingMessage, Decided>()
   let authenticate: Authenticate | undefined
 
   return {
     inFront: (handler) => (request, response) => {
       const head = headOf(request)
-      const validated = isRead(request, head) ? known.find(request.url ?? '') : undefined
-      if (validated === undefined || authenticate === undefined) return handler(request, response)
+      const asked = isRead(request, head) ? known.find(request.url ?? '') : undefined
+      if (asked === undefined || authenticate === undefined) return handler(request, response)
+      const { validated, enough } = asked
       const goOn = (decided: Decided) => {
         taken.set(request, decided)
         handler(request, response)
       }
-      const hit = new Hit(options, { validated, head, request, response, goOn })
+      const hit = new Hit(options, { validated, enough, head, request, response, goOn })
       try {
         hit.serve(authenticate)
       } catch (fault) {
@@ -84,7 +84,7 @@ export function createHitRoad(options: HitRoadOptions): HitRoad {
       authenticate = first
     },
     learn: (url, validated) => {
-      if (url.length <= LONGEST_URL) known.learn(url, validated)
+      if (url.length <= LONGEST_URL) known.learn(url, { validated, enough: new WeakSet() })
     },
     decided: (request) => taken.get(request),
   }
@@ -94,8 +94,14 @@ function isRead({ method }: IncomingMessage, { headers }: Head): boolean {
   return (method === 'GET' || method === 'HEAD') && headers.expect === undefined
 }
 
-interface Arrived {
+/** What is known of a URL. */
+interface Known {
   readonly validated: Validated
+  /** The rights that were found to be enough for it. Lists of rights never change: a caller's new ones are another list. */
+  readonly enough: WeakSet<readonly string[]>
+}
+
+interface Arrived extends Known {
   readonly head: Head
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -167,11 +173,13 @@ class Hit {
 
   /** What may not is refused on the usual road, by the same two checks. */
   #mayAsk(caller: Caller): boolean {
-    const { head, validated } = this.#arrived
+    const { head, validated, enough } = this.#arrived
     const version = head.headers['wazuh-app-version']
     try {
       if (version !== undefined) checkAppVersion(version, this.#options.managerVersion())
+      if (enough.has(caller.permissions)) return true
       authorise(caller, validated.endpoint, validated.query)
+      enough.add(caller.permissions)
       return true
     } catch (refusal) {
       if (refusal instanceof EdgeError) return false
@@ -195,10 +203,8 @@ class Hit {
 
   #write({ status, headers, bytes }: Representation, caller: Caller, answer: Answer): void {
     const { request, response, validated } = this.#arrived
-    response.writeHead(status, ['x-request-id', this.#id, 'x-content-type-options', 'nosniff', ...headers])
-    // A short body goes out in one piece with its head, byte for byte, where a Buffer would be a second write.
-    if (bytes !== undefined && bytes.length <= SHORT) response.end(bytes.toString('latin1'), 'latin1')
-    else response.end(bytes)
+    const own = ['x-request-id', this.#id, 'x-content-type-options', 'nosniff', ...headers]
+    sendWhole(response, bytes === undefined ? { status, headers: own } : { status, headers: own, bytes })
     const line = {
       reqId: this.#id,
       method: request.method,
