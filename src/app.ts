@@ -47,7 +47,7 @@ export interface Readiness {
 export async function buildEdge(config: Config, options: EdgeOptions = {}): Promise<Edge> {
   const faults = checkCatalogue(catalogue)
   if (faults.length > 0) throw new Error(`the catalogue cannot be served:\n${faults.join('\n')}`)
-  const log = createLog(config, options)
+  const { log, writeLine } = createLog(config, options)
   const observation = createObservation()
   const { observer } = observation
   const audit = buildAudit(config, log)
@@ -57,7 +57,7 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
   const access = await buildAccess(config, { cluster, shared, log })
   const news = createStoreNews()
   const watch = createWatch(observation)
-  const front = await buildFront(config, { access, cluster, shared, log, news, observer, audit })
+  const front = await buildFront(config, { access, cluster, shared, log, writeLine, news, observer, audit })
   const { listener, app, closeCache } = front
   let draining = false
   const ready = (): Readiness => {
@@ -118,9 +118,13 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
   }
 }
 
-function createLog(config: Config, { logTo }: EdgeOptions): Logger {
-  const settings = { level: config.log.level, base: null }
-  return logTo === undefined ? pino(settings) : pino(settings, logTo)
+/** `writeLine` takes whole lines at level `info`. */
+function createLog(
+  config: Config,
+  { logTo = pino.destination(1) }: EdgeOptions,
+): { log: Logger; writeLine: (text: string) => void } {
+  const log = pino({ level: config.log.level, base: null }, logTo)
+  return { log, writeLine: log.isLevelEnabled('info') ? (text) => logTo.write(text) : () => undefined }
 }
 
 /** Readiness asks for one node that calls may be sent to; which calls it can answer is a matter of each request. */

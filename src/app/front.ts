@@ -27,6 +27,8 @@ export interface FrontParts {
   readonly cluster: Cluster
   readonly shared: SharedAccess | undefined
   readonly log: Logger
+  /** Takes whole lines of the log. */
+  readonly writeLine: (text: string) => void
   readonly news: StoreNews
   readonly observer: Required<Observer>
   readonly audit: Audit
@@ -45,7 +47,7 @@ export interface Front {
 
 /** Rejects in words when the certificate or a setting cannot be used. */
 export async function buildFront(config: Config, parts: FrontParts): Promise<Front> {
-  const { access, cluster, shared, log, news, observer, audit } = parts
+  const { access, cluster, shared, log, writeLine, news, observer, audit } = parts
   const { listen } = config
   const listener = await createListener({ ...listen, cors: listen.cors.origins.length > 0, log })
   // Both are made of the app, which is made of what they are part of.
@@ -78,6 +80,7 @@ export async function buildFront(config: Config, parts: FrontParts): Promise<Fro
     observe: observer.answered,
     serverFactory: listener.serverFactory,
     log,
+    writeLine,
     limits: listen.limits,
     prefixes: config.cluster,
     experimental: config.cluster.experimental,

@@ -27,7 +27,8 @@ import { notKeptHeaders } from './not-kept.ts'
 import type { Observe } from './observe.ts'
 import { type Flags, noFlags, parseParameters, takeFlags } from './parameters.ts'
 import { Questions } from './questions.ts'
-import { sendError, toEdgeError } from './reply.ts'
+import { addHeaders, everyAnswer, sendError, toEdgeError } from './reply.ts'
+import type { WriteLine } from './request-lines.ts'
 import { logDeparture, RequestLog, tellOfRefusal } from './request-log.ts'
 import { type RouteOptions, registerRoutes } from './routes.ts'
 
@@ -52,6 +53,8 @@ declare module 'fastify' {
 export interface HttpOptions extends RouteOptions {
   readonly serverFactory: FastifyServerFactory
   readonly log: FastifyBaseLogger
+  /** Takes whole lines of the log at level `info`; absent: all go through the logger. */
+  readonly writeLine?: WriteLine
   readonly experimental: boolean
   /** Hears of each request once its answer has left, or its client has. */
   readonly observe?: Observe
@@ -99,7 +102,8 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
     frameworkErrors: (error, request, reply) => {
       request.flags = noFlags
       tellOfRefusal(request, reply, options.observe)
-      reply.headers({ ...everyAnswer(request), 'cache-control': NO_STORE })
+      addHeaders(reply, everyAnswer(request.id))
+      reply.header('cache-control', NO_STORE)
       sendError(request, reply, toEdgeError(error))
     },
   })
@@ -133,7 +137,7 @@ async function enter(app: FastifyInstance, options: HttpOptions, road: HitRoad, 
     // A question is no request of a client.
     request.told = questions.find(request) !== undefined
     logDeparture(request, reply, options.observe)
-    reply.headers(everyAnswer(request))
+    addHeaders(reply, everyAnswer(request.id))
   })
   const authenticate = await options.authentication(app)
   road.open(authenticate)
@@ -150,10 +154,6 @@ async function enter(app: FastifyInstance, options: HttpOptions, road: HitRoad, 
     authorise(request.caller, endpoint, query)
     checkBodyType(request, endpoint)
   })
-}
-
-function everyAnswer({ id }: FastifyRequest): Record<string, string> {
-  return { 'x-request-id': id, 'x-content-type-options': 'nosniff' }
 }
 
 /**
