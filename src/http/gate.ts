@@ -8,6 +8,13 @@ import { lingerOnClose } from './linger.ts'
 
 export type Serve = (request: IncomingMessage, response: ServerResponse) => void
 
+/** Hangs on its socket: each request looks for it. */
+const LANE = Symbol('lane')
+
+interface Connection extends Socket {
+  [LANE]?: Lane
+}
+
 /** One connection: the request at work, and those behind it. */
 interface Lane {
   readonly socket: Socket
@@ -18,10 +25,12 @@ interface Lane {
   readonly waiting: { readonly request: IncomingMessage; readonly response: ServerResponse }[]
   /** What is to be done when the lane is empty: the refusal of what came after the last good request. */
   last: (() => void) | undefined
+  /** The answer of the request at work has left, or its client has. */
+  readonly answered: () => void
 }
 
 export class Gate {
-  readonly #lanes = new Map<Socket, Lane>()
+  readonly #lanes = new Set<Lane>()
   readonly #serve: Serve
   readonly #pipelined: number
   #draining = false
@@ -56,13 +65,13 @@ export class Gate {
   /** Cuts the connections that have nothing at work and have been so for that many milliseconds. */
   closeIdle(longest: number): void {
     const latest = performance.now() - longest
-    for (const { socket, busy, idleSince } of this.#lanes.values()) if (!busy && idleSince <= latest) socket.destroy()
+    for (const { socket, busy, idleSince } of this.#lanes) if (!busy && idleSince <= latest) socket.destroy()
   }
 
   /** From now on every answer closes its connection. */
   drain(): void {
     this.#draining = true
-    for (const { atWork } of this.#lanes.values()) if (atWork) closeAfter(atWork.response)
+    for (const { atWork } of this.#lanes) if (atWork) closeAfter(atWork.response)
   }
 
   /** Requests that come from now on wait, unanswered, until the release. */
@@ -97,11 +106,11 @@ export class Gate {
 
   /** The sockets on which an answer is under way. */
   *writing(): Generator<Socket> {
-    for (const lane of this.#lanes.values()) if (lane.atWork) yield lane.socket
+    for (const lane of this.#lanes) if (lane.atWork) yield lane.socket
   }
 
-  #laneOf(socket: Socket): Lane {
-    const known = this.#lanes.get(socket)
+  #laneOf(socket: Connection): Lane {
+    const known = socket[LANE]
     if (known) return known
     const lane: Lane = {
       socket,
@@ -110,17 +119,20 @@ export class Gate {
       atWork: undefined,
       waiting: [],
       last: undefined,
+      answered: () => this.#next(lane),
     }
-    this.#lanes.set(socket, lane)
+    socket[LANE] = lane
+    this.#lanes.add(lane)
     lingerOnClose(socket)
-    socket.once('close', () => this.#lanes.delete(socket))
+    socket.once('close', () => this.#lanes.delete(lane))
     return lane
   }
 
   #start(lane: Lane, request: IncomingMessage, response: ServerResponse): void {
     lane.busy = true
     lane.atWork = { request, response }
-    response.once('close', () => this.#next(lane))
+    // It comes once for each response.
+    response.on('close', lane.answered)
     if (this.#draining) closeAfter(response)
     if (this.#held) this.#held.push(() => this.#serve(request, response))
     else this.#serve(request, response)

@@ -29,18 +29,23 @@ export interface Passed {
   readonly url: string
 }
 
-/** Of each connection the last one, as long as the connection lives. */
-const heads = new WeakMap<Socket, Head>()
+/** Of each connection the last one. It hangs on the socket: to look it up in a map costs as much as to compare it. */
+const LAST = Symbol('head')
+
+interface Connection extends Socket {
+  [LAST]?: Head
+}
 
 /** The same object as for the request before, if that had the same headers on the same connection. */
 export function headOf(request: IncomingMessage): Head {
-  const last = heads.get(request.socket)
+  const socket: Connection = request.socket
+  const last = socket[LAST]
   if (last !== undefined && same(last.raw, request.rawHeaders)) {
     last.raw = request.rawHeaders
     return last
   }
   const head = new Head(request)
-  heads.set(request.socket, head)
+  socket[LAST] = head
   return head
 }
 
