@@ -23,8 +23,12 @@ export async function sendAnswer(
     else request.sentBefore = request.raw.socket.bytesWritten
     return reply.code(answer.status).type(answer.type).send(answer.stream)
   }
-  const { status, headers, bytes } = await represent(answer, wantedBy(request.headers, request.flags, compressFrom))
+  const { status, lasting, headers, bytes } = await represent(
+    answer,
+    wantedBy(request.headers, request.flags, compressFrom),
+  )
   reply.code(status)
+  addHeaders(reply, lasting.pairs)
   addHeaders(reply, headers)
   return reply.send(bytes)
 }

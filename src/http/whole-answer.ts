@@ -6,6 +6,7 @@
  */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
+import { lines } from './fields.ts'
 import { everyAnswer } from './reply.ts'
 import type { Representation } from './represent.ts'
 
@@ -16,16 +17,16 @@ const SECOND = 1000
 type Response = ServerResponse<IncomingMessage>
 
 /** `id`: of the request. */
-export function sendWhole(response: Response, id: string, { status, headers, bytes }: Representation): void {
+export function sendWhole(response: Response, id: string, { status, lasting, headers, bytes }: Representation): void {
   const { socket } = response
-  const persistence = socket === null ? undefined : persistenceOf(response, socket)
-  if (socket === null || persistence === undefined) {
-    response.writeHead(status, [...everyAnswer(id), ...headers])
+  const ending = socket === null ? undefined : endingOf(response, socket)
+  if (socket === null || ending === undefined) {
+    response.writeHead(status, [...everyAnswer(id), ...lasting.pairs, ...headers])
     response.end(bytes)
     return
   }
   const start = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines(everyAnswer(id))}`
-  const head = `${start}${lines(headers)}Date: ${date()}\r\n${persistence}\r\n`
+  const head = `${start}${lasting.text}${lines(headers)}${ending}`
   response.statusCode = status
   // Who left or who stays is told apart by this (ask.ts).
   response.finished = true
@@ -42,33 +43,25 @@ export function sendWhole(response: Response, id: string, { status, headers, byt
   else socket.write('', (fault) => void (fault ?? response.emit('finish')))
 }
 
-function lines(headers: readonly string[]): string {
-  let text = ''
-  for (let at = 0; at < headers.length; at += 2) text += `${headers[at]}: ${headers[at + 1]}\r\n`
-  return text
-}
-
 /** The server is known to its sockets, but not in the types of Node. */
 interface Served {
   readonly server?: { readonly keepAliveTimeout: number; readonly maxRequestsPerSocket: number | null }
 }
 
-/** What tells the client that the connection stays; absent: it does not, or Node is to say it. */
-function persistenceOf(response: Response, socket: Socket & Served): string | undefined {
+/** The last lines of a head, of an answer that its connection outlives; absent: Node is to write the answer. */
+function endingOf(response: Response, socket: Socket & Served): string | undefined {
   if (!response.shouldKeepAlive || response.req.httpVersion !== '1.1') return undefined
   if (!socket.writable || response.hasHeader('connection')) return undefined
   const { keepAliveTimeout = 0, maxRequestsPerSocket } = socket.server ?? {}
   if (keepAliveTimeout <= 0 || (maxRequestsPerSocket ?? 0) > 0) return undefined
-  return `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveTimeout / SECOND)}\r\n`
-}
-
-let shown = { until: 0, text: '' }
-
-/** `Date` changes once a second. */
-function date(): string {
   const now = Date.now()
-  if (now >= shown.until || now < shown.until - SECOND) {
-    shown = { until: Math.floor(now / SECOND) * SECOND + SECOND, text: new Date(now).toUTCString() }
+  // `Date` changes once a second; a clock may also be set back.
+  if (now >= shown.until || now < shown.until - SECOND || shown.timeout !== keepAliveTimeout) {
+    const until = Math.floor(now / SECOND) * SECOND + SECOND
+    const stays = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveTimeout / SECOND)}`
+    shown = { until, timeout: keepAliveTimeout, text: `Date: ${new Date(now).toUTCString()}\r\n${stays}\r\n\r\n` }
   }
   return shown.text
 }
+
+let shown = { until: 0, timeout: 0, text: '' }
