@@ -3,7 +3,7 @@
  * (`fdatasync`; lines that come at the same time share one). The chain goes on over restarts, reopenings and rotation:
  * it is taken up where the last whole line of the file left it.
  */
-import { type FileHandle, open, rename } from 'node:fs/promises'
+import { type FileHandle, open, rename, stat } from 'node:fs/promises'
 import { beginning, type Entry, type Link, readLine, writeLine } from './line.ts'
 
 export interface AuditFileOptions {
@@ -60,15 +60,15 @@ class AuditFile implements AuditSink {
   }
 
   async #open(carried?: Link): Promise<void> {
-    const handle = await open(this.#options.file, 'a+', MODE)
+    const handle = await opened(this.#options.file)
     this.#handle = handle
     const { size } = await handle.stat()
-    const tail = await readTail(handle, size)
+    const { link, torn } = await readTail(handle, size)
     this.#size = size
-    this.#link = tail.link ?? carried ?? beginning
+    this.#link = link ?? carried ?? beginning
     try {
-      if (tail.torn) await this.#write('\n')
-      await this.#put([{ kind: 'opened', ...(tail.torn && { torn: true }) }])
+      // The end of what is torn goes with the line that says so: a disk that fills up between them would hide it.
+      await this.#put([{ kind: 'opened', ...(torn && { torn }) }], torn ? '\n' : '')
     } catch (fault) {
       this.#handle = undefined
       await handle.close()
@@ -117,16 +117,23 @@ class AuditFile implements AuditSink {
 
   /** A failed write, or somebody else's, leaves the file in a state that must be looked at. */
   async #ready(): Promise<void> {
-    const { file, rotateAt } = this.#options
     if (this.#handle === undefined) return this.#open(this.#link)
-    const { size } = await this.#handle.stat()
-    if (size !== this.#size) return this.#reopen()
-    if (size < rotateAt) return
+    const { size, ino, dev } = await this.#handle.stat()
+    const there = await stat(this.#options.file).catch(absent)
+    // What was removed takes lines all the same, and nobody would ever read them.
+    if (size !== this.#size || there?.ino !== ino || there.dev !== dev) return this.#reopen()
+    if (size < this.#options.rotateAt) return
     await this.#put([{ kind: 'closed' }])
     await this.#handle.close()
     this.#handle = undefined
-    await rename(file, `${file}.${(this.#options.clock?.() ?? new Date()).toISOString().replaceAll(':', '-')}`)
+    await rename(this.#options.file, this.#aside())
     await this.#open(this.#link)
+  }
+
+  /** In the order of names, each once: the number of the last line tells apart what came in one millisecond. */
+  #aside(): string {
+    const time = (this.#options.clock?.() ?? new Date()).toISOString().replaceAll(':', '-')
+    return `${this.#options.file}.${time}.${String(this.#link.seq).padStart(12, '0')}`
   }
 
   async #reopen(): Promise<void> {
@@ -137,9 +144,9 @@ class AuditFile implements AuditSink {
     await this.#open(this.#link)
   }
 
-  async #put(entries: readonly Entry[]): Promise<void> {
+  async #put(entries: readonly Entry[], before = ''): Promise<void> {
     let link = this.#link
-    let texts = ''
+    let texts = before
     for (const entry of entries) {
       const at = { time: this.#options.clock?.() ?? new Date(), replica: this.#options.replica }
       const written = writeLine(entry, at, link)
@@ -156,6 +163,21 @@ class AuditFile implements AuditSink {
     if (this.#options.sync) await this.#handle?.datasync()
     this.#size += bytes.length
   }
+}
+
+/** Rejects with what to do about it. */
+async function opened(file: string): Promise<FileHandle> {
+  try {
+    return await open(file, 'a+', MODE)
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    const told = `audit.file: ${file} cannot be opened (${code}); name a file in a folder that the edge may write to`
+    throw new Error(told, { cause })
+  }
+}
+
+function absent(fault: NodeJS.ErrnoException): undefined {
+  if (fault.code !== 'ENOENT') throw fault
 }
 
 /** The last whole line of what is there; `torn`: something that is none comes after it. */
