@@ -9,7 +9,7 @@ import { beginning, type Deed, writeLine } from '../../src/audit/line.ts'
 import { verifyAudit } from '../../src/audit/verify.ts'
 
 const call = promisify(execFile)
-const loader = ['--no-warnings', '--import=@tapjs/typescript/import']
+const loader = ['--import=./test/typescript/register.mjs']
 
 const deed = (request: string): Deed => ({ request, caller: 'alice', method: 'DELETE', route: '/agents/:agent_id' })
 
