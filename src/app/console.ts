@@ -67,7 +67,7 @@ export function consolePorts({ watch, cluster, front, news, ready, url, divergen
       const prepared = explained.prepare(await explained.askOf(asked, caller))
       // The key says for whose rights it was made: another key, another answer.
       if (typeof prepared === 'string' || prepared.key !== key) return { kind: 'others' }
-      const look = await explained.store.look(key, prepared.tags)
+      const look = await explained.index.peek(key, prepared.tags)
       if (look.kind !== 'present') return { kind: 'gone' }
       const { bytes, etag, age, keepFor } = look.answer
       const { fenced } = look.mark

@@ -60,6 +60,9 @@ t.test('the page and its API', async (t) => {
     t.match(found, { total: 1, all: urls.length, items: [{ url: '/agents/000', hits: 2 }] })
     const depth = await read<EntryDepth>(`/api/entries/${found.items[0]?.key}`)
     t.match(depth, { permission: 'agents:read', near: true, fenced: false, body: { shown: true, text: /"id":"000"/ } })
+    await read('/api/explain?url=/agents/000')
+    const again = await (await edge.ask('/cache?details=true&tag=agent:000')).json()
+    t.match(again, { data: { items: [{ url: '/agents/000', hits: 2 }] } }, 'to be looked at is no hit')
     t.match(await read('/api/entries/nothing'), { error: 603 })
     t.match(await read('/api/entries?sort=secret'), { error: 900 }, 'it is sorted by what is known')
 
