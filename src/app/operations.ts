@@ -8,6 +8,7 @@ import type { Cluster } from '../cluster/index.ts'
 import type { Config } from '../config.ts'
 import { authentication } from '../http/authenticate.ts'
 import { addressOfRequests } from '../http/client-address.ts'
+import { createListener, type ListenerOptions } from '../http/listener.ts'
 import { consolePart } from '../operations/console/index.ts'
 import { createTail } from '../operations/console/tail.ts'
 import { createTraffic, type Traffic } from '../operations/console/traffic.ts'
@@ -62,9 +63,11 @@ export async function buildOperations(config: Config, parts: OperationsParts): P
   const replicas = await buildReplicas(config, parts)
   const ports = consolePorts(parts)
   const console = consolePart(replicas === undefined ? ports : { ...ports, replicas: replicas.others }, pageFolder())
+  const { serverFactory } = await createListener(listenerOf(config, log))
   const app = await createOperations({
     ready,
     log,
+    serverFactory,
     ...(scraped && { open: [metrics] }),
     signedIn: {
       signIn: {
@@ -81,6 +84,13 @@ export async function buildOperations(config: Config, parts: OperationsParts): P
   })
   app.addHook('onClose', async () => replicas?.stop())
   return app
+}
+
+/** As strict as the public one. A URL may hold another one, percent-encoded, that is to be explained. */
+function listenerOf({ listen, operations }: Config, log: Logger): ListenerOptions {
+  const { tls } = operations
+  const { limits, timeouts } = listen
+  return { tls, limits: { ...limits, url: 3 * limits.url }, timeouts, hosts: [], cors: false, log }
 }
 
 /** Where the build put the page: beside this file, or, beside the sources (tests), in `dist`. */

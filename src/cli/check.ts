@@ -30,13 +30,17 @@ function summary({ listen, operations, cluster, access }: Config): string[] {
   const { credentials } = cluster
   const caller = credentials.mode === 'passthrough' ? 'that of the caller' : credentials.username
   return [
-    `listen       ${listen.tls ? 'https' : 'http'}://${listen.host}:${listen.port}`,
-    `operations   http://${operations.host}:${operations.port}`,
+    `listen       ${urlOf(listen)}`,
+    `operations   ${urlOf(operations)}`,
     ...cluster.nodes.map(({ name, type, url }) => `${type.padEnd(12)} ${name} ${url}`),
     `distribution ${cluster.distribution}${cluster.discover ? ', nodes are discovered' : ''}`,
     `account      ${caller}`,
     `users        ${access.users ?? 'those of the manager'}`,
   ]
+}
+
+function urlOf({ tls, host, port }: Config['operations' | 'listen']): string {
+  return `${tls ? 'https' : 'http'}://${host}:${port}`
 }
 
 async function askNodes(config: Config): Promise<void> {

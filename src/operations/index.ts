@@ -5,6 +5,7 @@ import Fastify, {
   type FastifyPluginAsync,
   type FastifyReply,
   type FastifyRequest,
+  type FastifyServerFactory,
 } from 'fastify'
 import { EdgeError } from '../errors.ts'
 import { type Readiness, registerProbes } from './probes.ts'
@@ -18,6 +19,8 @@ export type OperationsPart = (app: FastifyInstance) => void | Promise<void>
 export interface OperationsOptions {
   readonly ready: () => Readiness
   readonly log: { error(fields: object, message: string): void }
+  /** Makes the server, with its limits and its certificate; absent: a plain one of Node. */
+  readonly serverFactory?: FastifyServerFactory
   /** Asked for without a sign-in, as the probes are. */
   readonly open?: readonly OperationsPart[]
   /** All else; absent: there is nothing else. */
@@ -36,6 +39,7 @@ const everyAnswer = {
 export async function createOperations({
   ready,
   log,
+  serverFactory,
   open = [],
   signedIn,
 }: OperationsOptions): Promise<FastifyInstance> {
@@ -43,8 +47,7 @@ export async function createOperations({
     logger: false,
     forceCloseConnections: true,
     return503OnClosing: false,
-    requestTimeout: 10_000,
-    keepAliveTimeout: 5000,
+    ...(serverFactory && { serverFactory }),
     bodyLimit: 16_384,
     // What is not known is refused, not taken out; numbers of a query come as text.
     ajv: { customOptions: { removeAdditional: false, coerceTypes: true } },
