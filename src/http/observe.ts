@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import type { Answered, CacheWord } from '../pipeline/observed.ts'
 import type { Answer, CacheStatus } from '../pipeline/ports.ts'
+import { bodyOf, type Stopped } from './refuse.ts'
 
 export type Observe = (event: Answered) => void
 
@@ -25,9 +26,16 @@ export function cacheWord({ hit, fwd, detail }: CacheStatus): CacheWord {
   return fwd === 'uri-miss' || fwd === 'stale' ? 'miss' : 'bypass'
 }
 
+const NO_ROUTE = 'unknown'
+
 /** The template of the record: the router spells some otherwise. `unknown`: no record. */
 export function routeOf({ routeOptions }: FastifyRequest): string {
-  return routeOptions.config?.endpoint?.path ?? 'unknown'
+  return routeOptions.config?.endpoint?.path ?? NO_ROUTE
+}
+
+/** `undefined`: nothing was answered. */
+export function statusOf({ raw }: FastifyRequest, reply: FastifyReply): number | undefined {
+  return raw.refusedWith?.status ?? (reply.raw.headersSent ? reply.statusCode : undefined)
 }
 
 /** How the cache dealt with an answer, and what it cost once. */
@@ -45,12 +53,28 @@ export function eventOf(request: FastifyRequest, reply: FastifyReply, waited: nu
     method: methodWord(request.method),
     route: routeOf(request),
     group: groupOf(request.routeOptions.config?.endpoint),
-    status: reply.raw.headersSent ? reply.statusCode : 0,
+    status: statusOf(request, reply) ?? 0,
     ms: reply.elapsedTime + waited,
     bytes: bytesSent(request, reply),
     ...ofAnswer(request.answered),
     caller: request.caller?.name,
     client: request.clientAddress,
+  }
+}
+
+/** The same of what the listener stopped. Its time is the listener's own, which is next to nothing. */
+export function eventOfStopped({ id, request, error }: Stopped, client: string): Answered {
+  return {
+    requestId: id,
+    method: methodWord(request?.method),
+    route: NO_ROUTE,
+    group: groupOf(undefined),
+    status: error?.status ?? 0,
+    ms: 0,
+    bytes: error === undefined || request?.method === 'HEAD' ? 0 : Buffer.byteLength(bodyOf(error)),
+    ...ofAnswer(undefined),
+    caller: undefined,
+    client,
   }
 }
 
