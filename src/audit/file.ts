@@ -3,8 +3,9 @@
  * (`fdatasync`; lines that come at the same time share one). The chain goes on over restarts, reopenings and rotation:
  * it is taken up where the last whole line of the file left it.
  */
-import { type FileHandle, open, rename, stat } from 'node:fs/promises'
-import { beginning, type Entry, type Link, readLine, writeLine } from './line.ts'
+import { type FileHandle, rename } from 'node:fs/promises'
+import { beginning, type Entry, type Link, writeLine } from './line.ts'
+import { openPlace, readTail, standsAt } from './place.ts'
 
 export interface AuditFileOptions {
   readonly file: string
@@ -25,11 +26,6 @@ export interface AuditSink {
   reopen(): Promise<void>
   close(): Promise<void>
 }
-
-/** A line is shorter than that. */
-const TAIL = 256 * 1024
-/** Only those who run the edge read it. */
-const MODE = 0o640
 
 interface Waiting {
   readonly entry: Entry
@@ -60,7 +56,7 @@ class AuditFile implements AuditSink {
   }
 
   async #open(carried?: Link): Promise<void> {
-    const handle = await opened(this.#options.file)
+    const handle = await openPlace(this.#options.file)
     this.#handle = handle
     const { size } = await handle.stat()
     const { link, torn } = await readTail(handle, size)
@@ -118,10 +114,9 @@ class AuditFile implements AuditSink {
   /** A failed write, or somebody else's, leaves the file in a state that must be looked at. */
   async #ready(): Promise<void> {
     if (this.#handle === undefined) return this.#open(this.#link)
-    const { size, ino, dev } = await this.#handle.stat()
-    const there = await stat(this.#options.file).catch(absent)
+    const { size } = await this.#handle.stat()
     // What was removed takes lines all the same, and nobody would ever read them.
-    if (size !== this.#size || there?.ino !== ino || there.dev !== dev) return this.#reopen()
+    if (size !== this.#size || !(await standsAt(this.#handle, this.#options.file))) return this.#reopen()
     if (size < this.#options.rotateAt) return
     await this.#put([{ kind: 'closed' }])
     await this.#handle.close()
@@ -163,32 +158,4 @@ class AuditFile implements AuditSink {
     if (this.#options.sync) await this.#handle?.datasync()
     this.#size += bytes.length
   }
-}
-
-/** Rejects with what to do about it. */
-async function opened(file: string): Promise<FileHandle> {
-  try {
-    return await open(file, 'a+', MODE)
-  } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException
-    const told = `audit.file: ${file} cannot be opened (${code}); name a file in a folder that the edge may write to`
-    throw new Error(told, { cause })
-  }
-}
-
-function absent(fault: NodeJS.ErrnoException): undefined {
-  if (fault.code !== 'ENOENT') throw fault
-}
-
-/** The last whole line of what is there; `torn`: something that is none comes after it. */
-async function readTail(handle: FileHandle, size: number): Promise<{ link?: Link; torn: boolean }> {
-  const length = Math.min(size, TAIL)
-  const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, size - length)
-  const text = buffer.toString('utf8', 0, bytesRead)
-  const torn = text !== '' && !text.endsWith('\n')
-  for (const line of text.split('\n').reverse()) {
-    const read = readLine(line)
-    if (read !== undefined) return { link: { seq: read.seq, digest: read.digest }, torn }
-  }
-  return { torn }
 }

@@ -1,6 +1,7 @@
 import { pino } from 'pino'
 import { buildCluster } from '../app/cluster.ts'
 import { buildEdge } from '../app.ts'
+import { checkPlace } from '../audit/place.ts'
 import type { Config } from '../config.ts'
 import { startFault } from '../server/start-fault.ts'
 import { settingsFrom } from './settings.ts'
@@ -15,11 +16,12 @@ export async function check(options: { config?: string; connect?: true }): Promi
   print('ok')
 }
 
-/** Certificates, users and keys are read as at a start. */
+/** Certificates, users and keys are read as at a start; the audit is not begun, for the one who writes it may run. */
 async function dryRun(config: Config): Promise<void> {
   try {
     const edge = await buildEdge({ ...config, log: { ...config.log, level: 'silent' } })
     await edge.drain(0)
+    if (config.audit.file !== undefined) await checkPlace(config.audit.file)
   } catch (fault) {
     throw new CommandError(startFault(fault, config))
   }
