@@ -28,6 +28,7 @@ export async function buildReplicas(config: Config, parts: ConsoleParts): Promis
     ready: () => ready().ok,
     rates: watch.traffic.rates,
     nodes: () => cluster.status().map((status) => stateOf(status, cluster)),
+    joined: watch.joins.last,
   }
   // Several replicas may run on one host.
   const name = `${hostname()} ${randomUUID()}`
@@ -52,6 +53,7 @@ export function consolePorts({ watch, cluster, front, news, ready, url, divergen
     ready,
     traffic: watch.traffic,
     tail: watch.tail,
+    joins: watch.joins,
     divergence,
     index: kept.index,
     purge: purger(handle),

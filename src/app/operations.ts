@@ -10,6 +10,7 @@ import { authentication } from '../http/authenticate.ts'
 import { addressOfRequests } from '../http/client-address.ts'
 import { createListener, type ListenerOptions } from '../http/listener.ts'
 import { consolePart } from '../operations/console/index.ts'
+import { createJoins, type Joins } from '../operations/console/joins.ts'
 import { createTail } from '../operations/console/tail.ts'
 import { createTraffic, type Traffic } from '../operations/console/traffic.ts'
 import { docsPart } from '../operations/docs.ts'
@@ -27,18 +28,20 @@ import type { StoreNews } from './store-news.ts'
 export interface Watch {
   readonly traffic: Traffic
   readonly tail: ReturnType<typeof createTail>
+  readonly joins: Joins
   close(): void
 }
 
 export function createWatch({ listen }: Pick<Observation, 'listen'>): Watch {
   const traffic = createTraffic()
   const tail = createTail()
-  const ends = [listen(traffic), listen(tail)]
+  const joins = createJoins()
+  const ends = [listen(traffic), listen(tail), listen(joins)]
   const close = (): void => {
     for (const end of ends) end()
     tail.close()
   }
-  return { traffic, tail, close }
+  return { traffic, tail, joins, close }
 }
 
 export interface OperationsParts {

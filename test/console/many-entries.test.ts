@@ -96,6 +96,7 @@ async function serve(store: MemoryStore, t: { teardown(end: () => unknown): void
       ready: () => ({ ok: true, reasons: [] }),
       traffic: createTraffic(),
       tail,
+      joins: { last: () => [] },
       index: store,
       cache: () => ({ enabled: true, shared: false }),
       nodes: () => [],

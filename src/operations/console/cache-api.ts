@@ -62,8 +62,10 @@ export function cacheApi(app: FastifyInstance, ports: ConsolePorts): void {
   app.post<{ Body: PurgeOrder }>(
     '/api/purge',
     { schema: { body: purgeBody } },
-    async ({ body, caller, clientAddress: client, id: requestId }): Promise<PurgeCost> => {
+    async (request): Promise<PurgeCost> => {
+      const { body, caller, clientAddress: client, id: requestId } = request
       demand(caller, PURGE)
+      request.asked = true
       const cost = await ports.purge(body, { caller, client, requestId })
       if (!body.preview) entries.forget()
       return cost

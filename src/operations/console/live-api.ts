@@ -40,8 +40,8 @@ export function liveApi(app: FastifyInstance, ports: ConsolePorts): void {
   })
   app.get('/api/history', async () => traffic.history())
   app.get('/api/nodes', async (): Promise<Nodes> => {
-    const { replicas } = ports
-    return { nodes: nodeLines(ports), ...(replicas && { replicas: replicas() ?? null }) }
+    const { replicas, joins } = ports
+    return { nodes: nodeLines(ports), joined: joins.last(), ...(replicas && { replicas: replicas() ?? null }) }
   })
   tailRoute(app, ports)
 }

@@ -112,7 +112,10 @@ async function nodeAnswers(reading: Reading, ofNode: Endpoint, names: readonly s
     new Date(),
   )
   const { items, totalItems } = collect(rows, { ...request, offset, limit }, source(sort, rows))
-  for (const item of items) ledger.rows(String((item as Row)[NODE]), 1)
+  const shown = items.map((item) => (item as Row)[NODE])
+  for (const [at, node] of names.entries()) {
+    ledger.rows(node, shown.filter((name) => name === node).length, given[at]?.length ?? 0)
+  }
   const data = { items, totalItems, ...besides(ledger) }
   return labelled(Buffer.from(JSON.stringify({ error: 0, data })), ledger)
 }
