@@ -52,7 +52,7 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
   const observation = createObservation()
   const { observer } = observation
   const audit = buildAudit(config, log)
-  observation.listen({ called: audit.called })
+  observation.listen({ called: audit.called, answered: audit.answered })
   const cluster = await buildCluster(config, log, observer.called)
   const shared = await buildShared(config, log)
   const access = await buildAccess(config, { cluster, shared, log })
@@ -68,7 +68,7 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
   let publicUrl = ''
   const url = (): string => publicUrl
   const metrics = buildMetrics({ observation, cluster, front, audit, ready })
-  const told = { news, watch, metrics, divergence: observation.divergence }
+  const told = { news, watch, metrics, audit, divergence: observation.divergence }
   const operations = await buildOperations(config, { access, cluster, shared, log, ready, url, front, ...told })
 
   const followed: { close(): void }[] = []

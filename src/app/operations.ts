@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
+import type { Audit } from '../audit/index.ts'
 import type { Access } from '../auth/access.ts'
 import { catalogue } from '../catalogue/index.ts'
 import type { Cluster } from '../cluster/index.ts'
@@ -57,6 +58,7 @@ export interface OperationsParts {
   readonly url: () => string
   readonly metrics: Metrics
   readonly divergence: Observation['divergence']
+  readonly audit: Pick<Audit, 'answered'>
 }
 
 export async function buildOperations(config: Config, parts: OperationsParts): Promise<FastifyInstance> {
@@ -70,6 +72,7 @@ export async function buildOperations(config: Config, parts: OperationsParts): P
   const app = await createOperations({
     ready,
     log,
+    refused: parts.audit.answered,
     serverFactory,
     ...(scraped && { open: [metrics] }),
     signedIn: {

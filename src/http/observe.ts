@@ -59,6 +59,7 @@ export function eventOf(request: FastifyRequest, reply: FastifyReply, waited: nu
     ...ofAnswer(request.answered),
     caller: request.caller?.name,
     client: request.clientAddress,
+    refusal: request.asked ? undefined : (request.raw.refusedWith ?? request.refused)?.code,
   }
 }
 
@@ -75,6 +76,7 @@ export function eventOfStopped({ id, request, error }: Stopped, client: string):
     ...ofAnswer(undefined),
     caller: undefined,
     client,
+    refusal: error?.code,
   }
 }
 
@@ -93,6 +95,7 @@ export function eventOfHit(line: LoggedHit, endpoint: Endpoint, answer: Answer, 
     cost,
     caller: line.caller,
     client: line.client,
+    refusal: undefined,
   }
 }
 

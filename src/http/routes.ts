@@ -56,6 +56,7 @@ export function registerRoutes(app: FastifyInstance, options: RouteOptions, { ro
         }
         if (short && mayBeKept(endpoint)) road.learn(raw.url ?? '', found)
         const client = request.clientAddress
+        request.asked = true
         const asked = () => options.handle(toAsk(found, { caller, headers, id, body, client }, reply.raw))
         const answer = await (road.decided(raw)?.answer ?? asked())
         request.answered = answer

@@ -59,18 +59,14 @@ export function cacheApi(app: FastifyInstance, ports: ConsolePorts): void {
     { schema: { querystring: explainQuery } },
     ({ query, caller }) => ports.explain(query.url, caller),
   )
-  app.post<{ Body: PurgeOrder }>(
-    '/api/purge',
-    { schema: { body: purgeBody } },
-    async (request): Promise<PurgeCost> => {
-      const { body, caller, clientAddress: client, id: requestId } = request
-      demand(caller, PURGE)
-      request.asked = true
-      const cost = await ports.purge(body, { caller, client, requestId })
-      if (!body.preview) entries.forget()
-      return cost
-    },
-  )
+  app.post<{ Body: PurgeOrder }>('/api/purge', { schema: { body: purgeBody } }, async (request): Promise<PurgeCost> => {
+    const { body, caller, clientAddress: client, id: requestId } = request
+    demand(caller, PURGE)
+    request.asked = true
+    const cost = await ports.purge(body, { caller, client, requestId })
+    if (!body.preview) entries.forget()
+    return cost
+  })
 }
 
 function groupsOf(rows: readonly IndexRow[], { traffic, divergence }: ConsolePorts): GroupLine[] {
