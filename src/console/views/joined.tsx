@@ -25,7 +25,7 @@ export function Joined({ data, self }: JoinedProps) {
     return <p class="quiet">None yet: they are shown when nodes are asked, not when they come out of the cache.</p>
   }
   return (
-    <Table label="Last joined answers" columns={columnsOf(others.length > 0)}>
+    <Table label="Last joined answers" columns={columnsOf(others.length > 0)} kind="joined">
       <tbody>
         {lines.map((line, at) => (
           <JoinedRow key={at} line={line} several={others.length > 0} />
