@@ -1,4 +1,6 @@
+import { readFile, writeFile } from 'node:fs/promises'
 import { get } from 'node:http'
+import { join } from 'node:path'
 import t from 'tap'
 import { startSimulator } from '../../src/simulator/index.ts'
 import { startEdge } from '../edge.ts'
@@ -83,4 +85,23 @@ t.test('no page of another site can use the credentials that a browser sends alo
   })
   t.notOk(preflight.ok)
   t.equal(preflight.headers.get('access-control-allow-origin'), null)
+})
+
+t.test('the live tail ends with the right to hear it', async (t) => {
+  const simulator = await startSimulator({ agents: 3, workers: 0 })
+  t.teardown(() => simulator.close())
+  const edge = await startEdge({ nodes: simulator.nodes, password: 'simulated' })
+  t.teardown(() => edge.close())
+  const tail = (user: string) =>
+    fetch(`${edge.operationsUrl}/api/requests`, { headers: { authorization: edge.authorization(user) } })
+  const [gone, stays] = await Promise.all([tail('operator'), tail('admin')])
+  const users = join(edge.folder, 'users')
+  const lines = (await readFile(users, 'utf8')).split('\n')
+  await writeFile(users, lines.filter((line) => !line.startsWith('operator:')).join('\n'))
+  t.type(await gone.text(), 'string', 'it ends for a user who was taken out')
+  const reader = stays.body?.getReader()
+  let heard = ''
+  while (!heard.includes('pulse')) heard += Buffer.from((await reader?.read())?.value ?? []).toString()
+  t.match(heard, 'pulse', 'others hear on')
+  await reader?.cancel()
 })
