@@ -66,6 +66,8 @@ t.test('no page of another site can use the credentials that a browser sends alo
   t.equal(await purge({ ...own, 'content-type': 'text/plain' }), 400, 'what a form could send is not read')
   t.equal(await purge({ ...own, 'content-type': 'application/x-www-form-urlencoded' }), 400)
   t.equal(await purge(own, 'operator', '{"soft":false,"preview":true,"all":1}'), 400, 'unknown words are refused')
+  for (const not of ['null', '0', '""', '"false"'])
+    t.equal(await purge(own, 'operator', `{"soft":false,"preview":${not}}`), 400, `${not} is no preview, and no purge`)
   t.equal(await purge(own, 'reader'), 403)
 
   // Not by fetch, which writes some of these headers by itself.
