@@ -29,6 +29,11 @@ t.test('all but the probes is for users who may look', async (t) => {
   }
   t.match(await (await ask('/api/now', { accept: 'application/json' })).json(), { error: 901 })
 
+  const unreadable = await ask('/api/entries/%', as('operator'))
+  t.equal(unreadable.status, 400)
+  t.strictSame(await unreadable.json(), { error: 900, message: 'Bad request' }, 'in the words of the edge')
+  t.match(unreadable.headers.get('content-security-policy'), "default-src 'none'")
+
   for (const user of ['operator', 'admin']) t.equal((await ask('/openapi.json', as(user))).status, 200, user)
   const reader = await ask('/openapi.json', as('reader'))
   t.equal(reader.status, 403)
