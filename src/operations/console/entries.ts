@@ -70,7 +70,10 @@ const MOST = 500
 export const sortable = ['url', 'group', 'endpoint', 'scope', 'size', 'age', 'timeLeft', 'hits', 'cost'] as const
 type Field = (typeof sortable)[number]
 
-export function createEntries(index: AnswerIndex, clock: () => number = () => performance.now()): Entries {
+export function createEntries(
+  index: Pick<AnswerIndex, 'rows'>,
+  clock: () => number = () => performance.now(),
+): Entries {
   let snapshot: Snapshot | undefined
   let reading: UnderWay | undefined
   const snapshotOf = (rows: readonly IndexRow[], good: number, unfinished = false): Snapshot => {
