@@ -12,6 +12,7 @@ import { buildMetrics } from './app/metrics.ts'
 import { buildOperations, createWatch } from './app/operations.ts'
 import { buildShared } from './app/shared.ts'
 import { createStoreNews } from './app/store-news.ts'
+import { buildTraces } from './app/traces.ts'
 import { followRoles } from './auth/follow-roles.ts'
 import { checkCatalogue } from './catalogue/check.ts'
 import { catalogue } from './catalogue/index.ts'
@@ -38,6 +39,9 @@ export interface Edge {
   readonly log: Logger
 }
 
+/** Milliseconds for the spans that are left; what the collector does not take by then is lost. */
+const LAST_SPANS = 2000
+
 export interface Readiness {
   readonly ok: boolean
   readonly reasons: readonly string[]
@@ -52,12 +56,16 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
   const { observer } = observation
   const audit = buildAudit(config, log)
   observation.listen({ called: audit.called })
-  const cluster = await buildCluster(config, log, observer.called)
+  const traces = await buildTraces(config, log)
+  const cluster = await buildCluster(config, log, {
+    onCall: observer.called,
+    ...(traces && { untraced: traces.untraced }),
+  })
   const shared = await buildShared(config, log)
   const access = await buildAccess(config, { cluster, shared, log })
   const news = createStoreNews()
   const watch = createWatch(observation)
-  const front = await buildFront(config, { access, cluster, shared, log, news, observer, audit })
+  const front = await buildFront(config, { access, cluster, shared, log, news, observer, audit, traces })
   const { listener, app, closeCache } = front
   let draining = false
   const ready = (): Readiness => {
@@ -66,7 +74,7 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
   }
   let publicUrl = ''
   const url = (): string => publicUrl
-  const metrics = buildMetrics({ observation, cluster, front, audit, ready })
+  const metrics = buildMetrics({ observation, cluster, front, audit, traces, ready })
   const told = { news, watch, metrics, divergence: observation.divergence }
   const operations = await buildOperations(config, { access, cluster, shared, log, ready, url, front, ...told })
 
@@ -88,6 +96,7 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
     // Last: what is under way until now may still want to keep or to drop something.
     await closeCache()
     await audit.close()
+    await traces?.stop(LAST_SPANS)
     shared?.stop()
     for (const source of followed) source.close()
     watch.close()

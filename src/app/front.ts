@@ -21,6 +21,7 @@ import type { SharedAccess } from '../store/shared-access.ts'
 import { buildCache } from './cache.ts'
 import { roads } from './roads.ts'
 import type { StoreNews } from './store-news.ts'
+import { beginning, type Traces } from './traces.ts'
 
 export interface FrontParts {
   readonly access: Access
@@ -30,6 +31,7 @@ export interface FrontParts {
   readonly news: StoreNews
   readonly observer: Required<Observer>
   readonly audit: Audit
+  readonly traces: Traces | undefined
 }
 
 export interface Front {
@@ -45,7 +47,7 @@ export interface Front {
 
 /** Rejects in words when the certificate or a setting cannot be used. */
 export async function buildFront(config: Config, parts: FrontParts): Promise<Front> {
-  const { access, cluster, shared, log, news, observer, audit } = parts
+  const { access, cluster, shared, log, news, observer, audit, traces } = parts
   const { listen } = config
   const listener = await createListener({ ...listen, cors: listen.cors.origins.length > 0, log })
   // Both are made of the app, which is made of what they are part of.
@@ -76,6 +78,7 @@ export async function buildFront(config: Config, parts: FrontParts): Promise<Fro
     catalogue,
     handle,
     observe: observer.answered,
+    ...(traces && { beginTrace: beginning(config, traces) }),
     serverFactory: listener.serverFactory,
     log,
     limits: listen.limits,

@@ -1,6 +1,7 @@
 /** One line for each request: route template, status, time, caller. No URLs, no query values, no bodies, no headers. */
 import { type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import { eventOf, type Observe, routeOf } from './observe.ts'
+import { endTrace } from './trace.ts'
 
 export interface Answered {
   /** Absent: the logger knows it. */
@@ -13,10 +14,12 @@ export interface Answered {
   readonly elapsed: number
   readonly caller: string | undefined
   readonly client: string
+  /** Of a request that is traced. */
+  readonly traceId?: string | undefined
 }
 
-export function requestLine({ reqId, method, route, status, elapsed, caller, client }: Answered): object {
-  return { reqId, method, route, status, milliseconds: Math.round(elapsed * 10) / 10, caller, client }
+export function requestLine({ reqId, method, route, status, elapsed, caller, client, traceId }: Answered): object {
+  return { reqId, method, route, status, milliseconds: Math.round(elapsed * 10) / 10, caller, client, traceId }
 }
 
 export class RequestLog extends LogController {
@@ -62,7 +65,9 @@ export function tellOfRefusal(request: FastifyRequest, reply: FastifyReply, obse
 function tell(observe: Observe | undefined, request: FastifyRequest, reply: FastifyReply, waited: number): void {
   if (request.told) return
   request.told = true
-  observe?.(eventOf(request, reply, waited))
+  const event = eventOf(request, reply, waited)
+  observe?.(event)
+  endTrace(request, event)
 }
 
 /** `waited`: milliseconds that the request was at work before the framework saw it. */
@@ -74,5 +79,6 @@ function lineOf(request: FastifyRequest, reply: FastifyReply, waited = 0): objec
     elapsed: reply.elapsedTime + waited,
     caller: request.caller?.name,
     client: request.clientAddress,
+    traceId: request.trace?.traceId,
   })
 }
