@@ -2,6 +2,7 @@
  * The composition root: makes the concrete things (here and in `app/`) and hands them on. From the settings to an
  * edge that can be started and drained; nothing here decides anything about a request.
  */
+import type { FastifyInstance } from 'fastify'
 import { type DestinationStream, type Logger, pino } from 'pino'
 import { buildAccess } from './app/access.ts'
 import { buildAudit } from './app/audit.ts'
@@ -55,7 +56,7 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
   const observation = createObservation()
   const { observer } = observation
   const audit = buildAudit(config, log)
-  observation.listen({ called: audit.called })
+  observation.listen({ called: audit.called, answered: audit.answered })
   const traces = await buildTraces(config, log)
   const cluster = await buildCluster(config, log, {
     onCall: observer.called,
@@ -75,7 +76,7 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
   let publicUrl = ''
   const url = (): string => publicUrl
   const metrics = buildMetrics({ observation, cluster, front, audit, traces, ready })
-  const told = { news, watch, metrics, divergence: observation.divergence }
+  const told = { news, watch, metrics, audit, divergence: observation.divergence }
   const operations = await buildOperations(config, { access, cluster, shared, log, ready, url, front, ...told })
 
   const followed: { close(): void }[] = []
@@ -109,9 +110,8 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
     start: async () => {
       try {
         await Promise.all([cluster.start(), shared?.start(), follow(), audit.open()])
-        const { host, port } = config.operations
-        const operationsUrl = await operations.listen({ host, port })
-        publicUrl = await app.listen({ host: config.listen.host, port: config.listen.port })
+        const operationsUrl = await listenOn(operations, config.operations)
+        publicUrl = await listenOn(app, config.listen)
         return { operationsUrl, url: publicUrl }
       } catch (fault) {
         await close()
@@ -125,6 +125,12 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
       return whole
     },
   }
+}
+
+/** The framework does not know what the server that was made for it speaks. */
+async function listenOn(app: FastifyInstance, { host, port, tls }: Config['listen' | 'operations']): Promise<string> {
+  const url = await app.listen({ host, port })
+  return tls === undefined ? url : url.replace(/^http:/, 'https:')
 }
 
 function createLog(config: Config, { logTo }: EdgeOptions): Logger {

@@ -10,6 +10,7 @@ import { authentication, tokenIssuer } from '../http/authenticate.ts'
 import { addressOfRequests } from '../http/client-address.ts'
 import { createHttp, type Http } from '../http/index.ts'
 import { createListener, type Listener } from '../http/listener.ts'
+import { tellStopped } from '../http/request-log.ts'
 import { buildPipeline } from '../pipeline/build.ts'
 import { cacheOperations, type KeptAnswers } from '../pipeline/edge/cache.ts'
 import { tokenOperations } from '../pipeline/edge/tokens.ts'
@@ -49,7 +50,9 @@ export interface Front {
 export async function buildFront(config: Config, parts: FrontParts): Promise<Front> {
   const { access, cluster, shared, log, news, observer, audit, traces } = parts
   const { listen } = config
-  const listener = await createListener({ ...listen, cors: listen.cors.origins.length > 0, log })
+  const addressOf = addressOfRequests(listen.trustedProxies)
+  const stopped = tellStopped(log, addressOf, observer.answered)
+  const listener = await createListener({ ...listen, cors: listen.cors.origins.length > 0, log, stopped })
   // Both are made of the app, which is made of what they are part of.
   let issue: (name: string) => Promise<string> = async () => ''
   let http: Http | undefined
@@ -71,7 +74,7 @@ export async function buildFront(config: Config, parts: FrontParts): Promise<Fro
       ...cacheOperations(cache.kept),
     },
     ...cache.stages,
-    ...roads(config, { cluster, route, ...(cache.claim && { claim: cache.claim }) }),
+    ...roads(config, { cluster, route, composed: observer.composed, ...(cache.claim && { claim: cache.claim }) }),
   })
   const handle = audit.audited(road)
   http = await createHttp({
@@ -86,7 +89,7 @@ export async function buildFront(config: Config, parts: FrontParts): Promise<Fro
     experimental: config.cluster.experimental,
     compressFrom: config.cache.compressFrom,
     corsOrigins: listen.cors.origins,
-    clientAddress: addressOfRequests(listen.trustedProxies),
+    clientAddress: addressOf,
     managerVersion: () => cluster.view.nodes().find(({ version }) => version !== undefined)?.version,
     authentication: async (instance) => {
       const authenticate = await authentication(instance, access, shared?.count)

@@ -2,7 +2,7 @@
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { catalogue } from '../catalogue/index.ts'
 import { EdgeError } from '../errors.ts'
-import type { PurgeCost, PurgeOrder } from '../operations/console/answers.ts'
+import type { PurgeCost, PurgeOrder } from '../operations/console/answers/cache.ts'
 import type { ConsolePorts } from '../operations/console-ports.ts'
 import type { Ask, Handle } from '../pipeline/ports.ts'
 

@@ -42,14 +42,14 @@ class Chain {
   readonly #open = new Map<string, string>()
   #lines = 0
   #before: Seen | undefined
-  #broken: string | undefined
+  /** Places of what is no line, one after the other. */
+  #broken: string[] = []
 
   take(text: string, place: string): void {
-    if (text === '' && this.#broken === undefined) return
+    if (text === '') return
     const read = readLine(text)
     if (read === undefined) {
-      if (this.#broken !== undefined) this.#faults.push(`${this.#broken}: no line of an audit`)
-      this.#broken = place
+      this.#broken.push(place)
       return
     }
     this.#lines += 1
@@ -63,7 +63,9 @@ class Chain {
 
   verdict(last: string | undefined): Verdict {
     const end = this.#before
-    if (this.#broken !== undefined) this.#faults.push(`${this.#broken}: the last line is not whole`)
+    const torn = this.#broken.pop()
+    for (const place of this.#broken) this.#faults.push(`${place}: no line of an audit`)
+    if (torn !== undefined) this.#faults.push(`${torn}: the last line is not whole`)
     for (const [request, place] of this.#open) this.#notes.push(`${place}: no outcome of request ${request}`)
     if (last !== undefined && end?.digest !== last) {
       this.#faults.push(
@@ -79,15 +81,18 @@ class Chain {
     return { faults: this.#faults, notes: this.#notes, lines: this.#lines, last: known }
   }
 
-  /** A torn line is no fault where the process that came next said so, and joined its chain to the line before. */
+  /**
+   * Torn lines are no fault where what was written next says so, and joins its chain to the line before. There are
+   * several where the disk was full again before that could be said.
+   */
   #judgeBroken(seen: Seen): void {
-    const place = this.#broken
-    this.#broken = undefined
-    if (place === undefined) return
     const expected = seen.torn && seen.before === this.#before?.digest
-    const told = `${place}: not whole; the process ended while it wrote it`
-    if (expected) this.#notes.push(told)
-    else this.#faults.push(`${place}: no line of an audit; it was changed, or put in`)
+    for (const place of this.#broken) {
+      if (expected)
+        this.#notes.push(`${place}: not whole; the process ended, or the disk was full, while it was written`)
+      else this.#faults.push(`${place}: no line of an audit; it was changed, or put in`)
+    }
+    this.#broken = []
   }
 
   #compare(seen: Seen): void {

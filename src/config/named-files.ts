@@ -11,6 +11,8 @@ import { getIn, type Path } from './tree.ts'
 const named: readonly Path[] = [
   ['listen', 'tls', 'cert'],
   ['listen', 'tls', 'key'],
+  ['operations', 'tls', 'cert'],
+  ['operations', 'tls', 'key'],
   ['cluster', 'tls', 'ca'],
   ['cluster', 'tls', 'cert'],
   ['cluster', 'tls', 'key'],

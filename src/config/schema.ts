@@ -26,12 +26,14 @@ import {
 /** The roles that exist without being written; `access.ownRoles` adds to them. */
 export const readyMadeRoles = ['reader', 'operator', 'administrator'] as const
 
+/** `off` instead of the pair says that plain HTTP is meant (rules.ts). */
+const certificate = () => Type.Optional(row({ cert: path(), key: path() }, 'off, or a group of cert and key'))
+
 const listen = group({
   host: text({ default: '127.0.0.1', format: 'host' }),
   port: port(55_000),
   hosts: list(text({ format: 'host' })),
-  /** `off` instead of the pair says that plain HTTP is meant (rules.ts). */
-  tls: Type.Optional(row({ cert: path(), key: path() }, 'off, or a group of cert and key')),
+  tls: certificate(),
   trustedProxies: list(text({ format: 'cidr' })),
   limits: group({
     headers: size('16KiB'),
@@ -154,6 +156,7 @@ export const settings = row({
   operations: group({
     host: text({ default: '127.0.0.1', format: 'host' }),
     port: port(55_001),
+    tls: certificate(),
     metrics: oneOf(['signedIn', 'open']),
   }),
   cluster,

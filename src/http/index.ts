@@ -39,6 +39,10 @@ declare module 'fastify' {
     flags: Flags
     /** The client behind trusted proxies, normalised. */
     clientAddress: string
+    /** It went on to the pipeline: whatever comes of it now is told from there. */
+    asked: boolean
+    /** The error that it was answered with. */
+    refused: EdgeError | undefined
     /** What it was answered with; absent: an error, or nothing yet. */
     answered: Answer | undefined
     /** It is not to be told of (any more). */
@@ -105,6 +109,7 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
     },
     frameworkErrors: (error, request, reply) => {
       request.flags = noFlags
+      request.clientAddress = options.clientAddress(request)
       tellOfRefusal(request, reply, options.observe)
       reply.headers({ ...everyAnswer(request), 'cache-control': NO_STORE })
       sendError(request, reply, toEdgeError(error))
@@ -131,6 +136,8 @@ async function enter(app: FastifyInstance, options: HttpOptions, road: HitRoad, 
   app.decorateRequest('caller')
   app.decorateRequest('flags')
   app.decorateRequest('clientAddress', '')
+  app.decorateRequest('asked', false)
+  app.decorateRequest('refused')
   app.decorateRequest('answered')
   app.decorateRequest('told', false)
   app.decorateRequest('sentBefore')

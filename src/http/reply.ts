@@ -54,6 +54,7 @@ function addHeader(reply: FastifyReply, name: string, value: string): void {
 /** Sends an error of the edge's own as `{error, message}`; 401 as the real API's text, unless JSON is asked for by name. */
 export function sendError(request: FastifyRequest, reply: FastifyReply, error: EdgeError): FastifyReply {
   nextStage(request, 'reply', { error: error.code, ...(error.status >= 500 && { fault: 'error' }) })
+  request.refused = error
   reply.code(error.status).header('cache-control', NO_STORE).headers(error.headers)
   if (error.status === 401 && !asksForJson(request.headers.accept)) {
     return reply.type('text/plain').send('401 Unauthorized')

@@ -41,8 +41,11 @@ export function registerRoutes(app: FastifyInstance, options: RouteOptions, { ro
       schema: routeSchema(endpoint),
       bodyLimit: upload ? options.limits.upload : options.limits.fields,
       config: { endpoint },
-      preHandler: async ({ query, body, headers }) =>
-        check(endpoint, query as Record<string, string>, body, headers['content-type']),
+      preHandler: async ({ raw, query, body, headers }) => {
+        // Its client was told so: what comes of it afterwards must not act.
+        if (raw.refusedWith !== undefined) throw raw.refusedWith
+        check(endpoint, query as Record<string, string>, body, headers['content-type'])
+      },
       handler: async (request, reply) => {
         const { raw, caller, headers, id, trace } = request
         const body = askBody(endpoint, request, request.clientAddress)
@@ -55,6 +58,7 @@ export function registerRoutes(app: FastifyInstance, options: RouteOptions, { ro
         }
         if (short && mayBeKept(endpoint)) road.learn(raw.url ?? '', found)
         const client = request.clientAddress
+        request.asked = true
         const asked = () => options.handle(toAsk(found, { caller, headers, id, body, client, trace }, reply.raw))
         const answer = await (road.decided(raw)?.answer ?? asked())
         request.answered = answer

@@ -1,7 +1,10 @@
 /** What the console needs to know of the edge, in its own words. `app` hands it in. */
 import type { AnswerIndex } from '../pipeline/kept.ts'
 import type { Caller } from '../pipeline/ports.ts'
-import type { CacheStanding, NodeLine, PurgeCost, PurgeOrder, ReplicaLine } from './console/answers.ts'
+import type { Explanation, PurgeCost, PurgeOrder } from './console/answers/cache.ts'
+import type { NodeLine, ReplicaLine } from './console/answers/nodes.ts'
+import type { CacheStanding } from './console/answers/now.ts'
+import type { Joins } from './console/joins.ts'
 import type { Tail } from './console/tail.ts'
 import type { Traffic } from './console/traffic.ts'
 import type { Readiness } from './probes.ts'
@@ -14,6 +17,7 @@ export interface ConsolePorts {
   ready(): Readiness
   readonly traffic: Traffic
   readonly tail: Tail
+  readonly joins: Pick<Joins, 'last'>
   readonly index: AnswerIndex
   cache(): CacheStanding
   /** Drops what is named, or says what would go; told in the audit as any other purge. Rejects with an EdgeError. */
@@ -24,7 +28,7 @@ export interface ConsolePorts {
   /** The permission that a read of the endpoint needs. */
   permissionOf(endpoint: string): string
   /** Would the next request hit, and why? Rejects with the EdgeError that the request would answer. */
-  explain(url: string, caller: Caller): Promise<object>
+  explain(url: string, caller: Caller): Promise<Explanation>
   /** The kept answer as this caller would get it. Rejects with an EdgeError where it may not. */
   read(
     entry: { readonly key: string; readonly url: string; readonly tags: readonly string[] },

@@ -8,6 +8,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller
     clientAddress: string
+    /** It went on to the pipeline: whatever comes of it now is told from there. */
+    asked: boolean
   }
 }
 
@@ -26,6 +28,7 @@ export const OWN_HEADER = 'x-edge-console'
 export async function signIn(app: FastifyInstance, { authentication, clientAddress }: SignIn): Promise<void> {
   app.decorateRequest('caller')
   app.decorateRequest('clientAddress', '')
+  app.decorateRequest('asked', false)
   const authenticate = await authentication(app)
   app.addHook('onRequest', async (request) => {
     request.clientAddress = clientAddress(request)

@@ -67,6 +67,11 @@ export const front: readonly Row[] = [
     'edge.yaml:2:9 listen.host: 0.0.0.0 without TLS would send passwords in clear; set listen.tls.cert and listen.tls.key, or say listen.tls: off where a balancer in front speaks TLS',
   ],
   [
+    'passwords of operators in clear',
+    file({ more: 'operations: { host: 0.0.0.0 }' }),
+    'edge.yaml:8:21 operations.host: 0.0.0.0 without TLS would send passwords in clear; set operations.tls.cert and operations.tls.key, or say operations.tls: off where the network of those who run the edge is theirs alone',
+  ],
+  [
     'a notice beyond the limit',
     listen('drain: { notice: 40s }'),
     'edge.yaml:2:20 listen.drain.notice: is longer than listen.drain.limit; shorten it, or raise the limit',

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import t from 'tap'
-import type { EntryPage } from '../../src/operations/console/answers.ts'
+import type { EntryPage } from '../../src/operations/console/answers/cache.ts'
 import { consolePart } from '../../src/operations/console/index.ts'
 import { createTail } from '../../src/operations/console/tail.ts'
 import { createTraffic } from '../../src/operations/console/traffic.ts'
@@ -96,6 +96,7 @@ async function serve(store: MemoryStore, t: { teardown(end: () => unknown): void
       ready: () => ({ ok: true, reasons: [] }),
       traffic: createTraffic(),
       tail,
+      joins: { last: () => [] },
       index: store,
       cache: () => ({ enabled: true, shared: false }),
       nodes: () => [],

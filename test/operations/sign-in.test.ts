@@ -81,6 +81,6 @@ t.test('no page of another site can use the credentials that a browser sends alo
     method: 'OPTIONS',
     headers: { origin: 'https://elsewhere.example', 'access-control-request-method': 'POST' },
   })
-  t.equal(preflight.status, 401)
+  t.notOk(preflight.ok)
   t.equal(preflight.headers.get('access-control-allow-origin'), null)
 })

@@ -1,8 +1,10 @@
 import { execFile, execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:https'
 import { builtinModules } from 'node:module'
 import { join } from 'node:path'
 import { validate } from 'dockerfile-utils'
+import type { FastifyServerFactory } from 'fastify'
 import t from 'tap'
 import { parse } from 'yaml'
 import { createOperations } from '../../src/operations/index.ts'
@@ -55,14 +57,20 @@ t.test('all that the Dockerfile copies is there, and only that is sent to the bu
     t.ok(copied.includes(line.slice(1)), `${line} is copied`)
 })
 
-t.test('the health check asks the operations listener', async (t) => {
-  const app = await createOperations({ ready: () => ({ ok: true, reasons: [] }), log: { error: () => undefined } })
-  t.teardown(() => app.close())
-  const { port } = new URL(await app.listen({ port: 0, host: '127.0.0.1' }))
-  const check = () => call(process.execPath, ['config/healthcheck.mjs'], { env: { EDGE_OPERATIONS_PORT: port } })
-  t.strictSame(await check(), { code: 0, output: '' })
-  await app.close()
-  t.equal((await check()).code, 1)
+t.test('the health check asks the operations listener, in clear or by TLS', async (t) => {
+  const pair = (name: string) => readFileSync(`test/listener/fixtures/first.${name}`)
+  const secure: FastifyServerFactory = (handler) => createServer({ cert: pair('crt'), key: pair('key') }, handler)
+  for (const serverFactory of [undefined, secure]) {
+    const ready = () => ({ ok: true, reasons: [] })
+    const log = { error: () => undefined }
+    const app = await createOperations({ ready, log, ...(serverFactory && { serverFactory }) })
+    t.teardown(() => app.close())
+    const { port } = new URL(await app.listen({ port: 0, host: '127.0.0.1' }))
+    const check = () => call(process.execPath, ['config/healthcheck.mjs'], { env: { EDGE_OPERATIONS_PORT: port } })
+    t.strictSame(await check(), { code: 0, output: '' })
+    await app.close()
+    t.equal((await check()).code, 1)
+  }
 })
 
 t.test('the built code needs the dependencies that are declared, no other', async (t) => {
@@ -168,8 +176,9 @@ t.test('the examples around the edge are well-formed and agree', async (t) => {
     ...secrets.map((name: string) => `/run/secrets/${name}`),
   ]
   // compose.yaml says the cache's settings itself: Redis is one of its services.
-  const { listen, cache, ...settings } = parse(readFileSync('config/edge.example.yaml', 'utf8'))
+  const { listen, operations, cache, ...settings } = parse(readFileSync('config/edge.example.yaml', 'utf8'))
   t.ok(listen.tls, 'which the balancer takes over')
+  t.ok(operations.tls, 'which is off in a network of their own')
   t.ok(cache.redis)
   const named = JSON.stringify(settings).match(/\/(?:etc\/edge|run\/secrets)\/[\w.-]+/g) ?? []
   t.ok(named.length > 3)

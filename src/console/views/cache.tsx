@@ -1,9 +1,11 @@
 /** What is kept: by group, entry by entry, and why a URL hits or does not. */
 import { useSignal } from '@preact/signals'
-import type { GroupLine, Groups, Now, PurgeOrder } from '../../operations/console/answers.ts'
+import type { GroupLine, Groups, PurgeOrder } from '../../operations/console/answers/cache.ts'
+import type { Now } from '../../operations/console/answers/now.ts'
 import { usePoll } from '../api.ts'
 import { bytes, count, NONE, percent, time } from '../format.ts'
 import { go, place } from '../place.ts'
+import { type Column, Table } from '../table.tsx'
 import { Entries } from './entries.tsx'
 import { Explain } from './explain.tsx'
 import { Purge } from './purge.tsx'
@@ -76,65 +78,45 @@ interface GroupTableProps {
   readonly purge: ((what: Purging) => void) | undefined
 }
 
+/** Only where answers are compared with what the nodes say. */
+const differed: Column = ['Differed', 'number']
+
+function groupColumns(compared: boolean): readonly Column[] {
+  const figures = ['Entries', 'Bytes', 'Hit ratio', 'Oldest', 'To fill again'].map(
+    (title) => [title, 'number'] as const,
+  )
+  return ['Group', ...figures, ...(compared ? [differed] : []), ['Actions', 'hidden']]
+}
+
 function GroupTable({ data: { groups }, purge }: GroupTableProps) {
   if (groups.length === 0) return <p class="quiet">Nothing is kept yet: answers come here as clients ask.</p>
   const sum = (of: (line: GroupLine) => number) => groups.reduce((total, line) => total + of(line), 0)
   const some = groups.some(({ divergence }) => divergence !== undefined)
   return (
-    <section class="scroll" aria-label="Groups" tabIndex={0}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Group</th>
-            <th scope="col" class="number">
-              Entries
-            </th>
-            <th scope="col" class="number">
-              Bytes
-            </th>
-            <th scope="col" class="number">
-              Hit ratio
-            </th>
-            <th scope="col" class="number">
-              Oldest
-            </th>
-            <th scope="col" class="number">
-              To fill again
-            </th>
-            {some && (
-              <th scope="col" class="number">
-                Differed
-              </th>
+    <Table label="Groups" columns={groupColumns(some)}>
+      <tbody>
+        {groups.map((line) => (
+          <GroupRow key={line.group} line={line} purge={purge} some={some} />
+        ))}
+      </tbody>
+      <tfoot>
+        <tr>
+          <th scope="row">All</th>
+          <td class="number">{count(sum(({ entries }) => entries))}</td>
+          <td class="number">{bytes(sum((line) => line.bytes))}</td>
+          <td class="number">
+            {ratio(
+              sum(({ hits }) => hits),
+              sum(({ misses }) => misses),
             )}
-            <th scope="col">
-              <span class="hidden">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {groups.map((line) => (
-            <GroupRow key={line.group} line={line} purge={purge} some={some} />
-          ))}
-        </tbody>
-        <tfoot>
-          <tr>
-            <th scope="row">All</th>
-            <td class="number">{count(sum(({ entries }) => entries))}</td>
-            <td class="number">{bytes(sum((line) => line.bytes))}</td>
-            <td class="number">
-              {ratio(
-                sum(({ hits }) => hits),
-                sum(({ misses }) => misses),
-              )}
-            </td>
-            <td />
-            <td class="number">{time(sum(({ cost }) => cost))}</td>
-            {some && <td />}
-            <td />
-          </tr>
-        </tfoot>
-      </table>
-    </section>
+          </td>
+          <td />
+          <td class="number">{time(sum(({ cost }) => cost))}</td>
+          {some && <td />}
+          <td />
+        </tr>
+      </tfoot>
+    </Table>
   )
 }
 

@@ -1,8 +1,9 @@
 /** One entry in depth. */
-import type { EntryDepth, EntryLine } from '../../operations/console/answers.ts'
+import type { EntryDepth, EntryLine } from '../../operations/console/answers/cache.ts'
 import { usePoll } from '../api.ts'
 import { Dialog } from '../dialog.tsx'
 import { bytes, count, NONE, time } from '../format.ts'
+import { Pair } from '../pair.tsx'
 import { go } from '../place.ts'
 import type { Purging } from './cache.tsx'
 
@@ -12,8 +13,7 @@ interface EntryProps {
   onClose(): void
 }
 
-/** Seldom: each look at the body counts as a hit. */
-const EVERY = 30_000
+const EVERY = 10_000
 
 export function Entry({ line, purge, onClose }: EntryProps) {
   const { data, fault } = usePoll<EntryDepth>(`/api/entries/${line.key}`, EVERY)
@@ -22,7 +22,7 @@ export function Entry({ line, purge, onClose }: EntryProps) {
   return (
     <Dialog title={line.url} drawer onClose={onClose}>
       {fault !== undefined && <p class="warning">{fault}</p>}
-      <dl class="pairs">
+      <dl class="pairs codes">
         <Pair name="Endpoint" value={shown.endpoint} />
         <Pair name="Permission" value={data?.permission ?? NONE} />
         <Pair name="Group" value={shown.group} />
@@ -77,13 +77,4 @@ function pretty(text: string): string {
   } catch {
     return text
   }
-}
-
-function Pair({ name, value }: { readonly name: string; readonly value: string }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd class="mono">{value}</dd>
-    </div>
-  )
 }

@@ -1,31 +1,20 @@
 /** Would the next request of a URL hit, and why? */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import type { Explanation } from '../../operations/console/answers/cache.ts'
 import { ask } from '../api.ts'
 import { time } from '../format.ts'
+import { Pair } from '../pair.tsx'
 import { place, refine } from '../place.ts'
-
-interface Explained {
-  readonly endpoint?: string
-  readonly kept: boolean
-  readonly why?: string
-  readonly url?: string
-  readonly key?: string
-  readonly group?: string
-  readonly scope?: string
-  readonly tags?: readonly string[]
-  readonly next?: { readonly hit: boolean; readonly reason: string; readonly age?: number; readonly timeLeft?: number }
-  readonly droppedBy?: readonly { readonly write: string; readonly when?: readonly string[] }[]
-}
 
 export function Explain() {
   const url = place.value.query.get('url') ?? ''
-  const found = useSignal<Explained | undefined>(undefined)
+  const found = useSignal<Explanation | undefined>(undefined)
   const fault = useSignal<string | undefined>(undefined)
   const find = async (asked: string): Promise<void> => {
     fault.value = undefined
     try {
-      found.value = await ask<Explained>(`/api/explain?url=${encodeURIComponent(asked)}`)
+      found.value = await ask<Explanation>(`/api/explain?url=${encodeURIComponent(asked)}`)
     } catch (error) {
       found.value = undefined
       fault.value = (error as Error).message
@@ -65,7 +54,7 @@ export function Explain() {
   )
 }
 
-function Found({ found }: { readonly found: Explained }) {
+function Found({ found }: { readonly found: Explanation }) {
   const { endpoint, kept, why, url, group, scope, tags, key, next, droppedBy = [] } = found
   return (
     <>
@@ -75,7 +64,7 @@ function Found({ found }: { readonly found: Explained }) {
         </span>
         {kept ? next?.reason : why}
       </p>
-      <dl class="pairs">
+      <dl class="pairs codes">
         {endpoint !== undefined && <Pair name="Endpoint" value={endpoint} />}
         {url !== undefined && <Pair name="Canonical URL" value={url} />}
         {next?.age !== undefined && <Pair name="Age" value={time(next.age)} />}
@@ -100,14 +89,5 @@ function Found({ found }: { readonly found: Explained }) {
         </>
       )}
     </>
-  )
-}
-
-function Pair({ name, value }: { readonly name: string; readonly value: string }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd class="mono">{value}</dd>
-    </div>
   )
 }

@@ -1,7 +1,10 @@
 /** Each node of the manager cluster, as this replica sees it, and the other replicas. */
-import type { NodeLine, Nodes, Now, ReplicaLine } from '../../operations/console/answers.ts'
+import type { JoinedLine, NodeLine, Nodes, ReplicaLine } from '../../operations/console/answers/nodes.ts'
+import type { Now } from '../../operations/console/answers/now.ts'
 import { usePoll } from '../api.ts'
-import { count, percent, rate, time } from '../format.ts'
+import { count, NONE, percent, rate, time } from '../format.ts'
+import { type Column, Table } from '../table.tsx'
+import { Joined, lastShare, rowsOf, sinceWhen } from './joined.tsx'
 
 const EVERY = 2000
 const good: Readonly<Record<NodeLine['state'], string>> = {
@@ -12,6 +15,29 @@ const good: Readonly<Record<NodeLine['state'], string>> = {
   'not listed': 'warn',
 }
 
+const nodeColumns: readonly Column[] = [
+  'Node',
+  'State',
+  ['In flight', 'number'],
+  ['In line', 'number'],
+  ['p50', 'number'],
+  ['p99', 'number'],
+  ['Calls', 'number'],
+  ['Errors', 'number'],
+  ['Last rows', 'number'],
+  'Last failure',
+]
+const replicaColumns: readonly Column[] = [
+  'Replica',
+  'State',
+  ['Requests', 'number'],
+  ['Hit ratio', 'number'],
+  ['p99', 'number'],
+  ['Calls', 'number'],
+  'Nodes',
+  ['Heard', 'number'],
+]
+
 export function NodesView({ now }: { readonly now: Now | undefined }) {
   const { data, fault } = usePoll<Nodes>('/api/nodes', EVERY)
   if (data === undefined) return <p class="quiet">{fault ?? 'Asking the edge …'}</p>
@@ -19,53 +45,33 @@ export function NodesView({ now }: { readonly now: Now | undefined }) {
     <>
       <h1>Nodes</h1>
       <p class="quiet">As {now?.edge.name ?? 'this replica'} sees them; times and errors of the last five minutes.</p>
-      <NodeTable nodes={data.nodes} label="Nodes" />
+      <NodeTable data={data} />
+      <h2>Last joined answers</h2>
+      <Joined data={data} self={now?.edge.name ?? 'this one'} />
       <h2>Replicas of the edge</h2>
       <Replicas lines={data.replicas} />
     </>
   )
 }
 
-function NodeTable({ nodes, label }: { readonly nodes: readonly NodeLine[]; readonly label: string }) {
+function NodeTable({ data: { nodes, joined } }: { readonly data: Nodes }) {
   return (
-    <section class="scroll" aria-label={label} tabIndex={0}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Node</th>
-            <th scope="col">State</th>
-            <th scope="col" class="number">
-              In flight
-            </th>
-            <th scope="col" class="number">
-              In line
-            </th>
-            <th scope="col" class="number">
-              p50
-            </th>
-            <th scope="col" class="number">
-              p99
-            </th>
-            <th scope="col" class="number">
-              Calls
-            </th>
-            <th scope="col" class="number">
-              Errors
-            </th>
-            <th scope="col">Last failure</th>
-          </tr>
-        </thead>
-        <tbody>
-          {nodes.map((node) => (
-            <NodeRow key={node.name} node={node} />
-          ))}
-        </tbody>
-      </table>
-    </section>
+    <Table label="Nodes" columns={nodeColumns}>
+      <tbody>
+        {nodes.map((node) => (
+          <NodeRow key={node.name} node={node} joined={joined} />
+        ))}
+      </tbody>
+    </Table>
   )
 }
 
-function NodeRow({ node }: { readonly node: NodeLine }) {
+interface NodeRowProps {
+  readonly node: NodeLine
+  readonly joined: readonly JoinedLine[]
+}
+
+function NodeRow({ node, joined }: NodeRowProps) {
   const { name, type, version, state, inFlight, limit, queue, p50, p99, calls, errors, lastFailure, ejectedFor } = node
   return (
     <tr>
@@ -84,6 +90,7 @@ function NodeRow({ node }: { readonly node: NodeLine }) {
       <td class="number">{time(p99)}</td>
       <td class="number">{count(calls)}</td>
       <td class={errors > 0 ? 'number bad' : 'number'}>{count(errors)}</td>
+      <LastRows share={lastShare(joined, name)} />
       <td>
         {lastFailure === undefined ? (
           <span class="quiet">none</span>
@@ -92,6 +99,16 @@ function NodeRow({ node }: { readonly node: NodeLine }) {
         )}
       </td>
     </tr>
+  )
+}
+
+/** What the node gave to the last joined answer that it was asked for. */
+function LastRows({ share }: { readonly share: ReturnType<typeof lastShare> }) {
+  if (share === undefined) return <td class="number">{NONE}</td>
+  return (
+    <td class={share.rows === undefined ? 'number bad' : 'number'}>
+      {rowsOf(share)} <span class="quiet">{sinceWhen(share.ago)}</span>
+    </td>
   )
 }
 
@@ -114,47 +131,23 @@ function Replicas({ lines }: { readonly lines: readonly ReplicaLine[] | null | u
   if (lines === null) return <p class="warning">Redis does not answer: what the other replicas do is not known.</p>
   if (lines.length === 0) return <p class="quiet">This is the only replica that shares this Redis.</p>
   return (
-    <section class="scroll" aria-label="Replicas" tabIndex={0}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Replica</th>
-            <th scope="col">State</th>
-            <th scope="col" class="number">
-              Requests
+    <Table label="Replicas" columns={replicaColumns}>
+      <tbody>
+        {lines.map(({ name, version, ready, rates, nodes, ago }) => (
+          <tr key={name}>
+            <th scope="row">
+              {name} <span class="quiet">{version}</span>
             </th>
-            <th scope="col" class="number">
-              Hit ratio
-            </th>
-            <th scope="col" class="number">
-              p99
-            </th>
-            <th scope="col" class="number">
-              Calls
-            </th>
-            <th scope="col">Nodes</th>
-            <th scope="col" class="number">
-              Heard
-            </th>
+            <td>{ready ? <span class="pill good">ready</span> : <span class="pill bad">not ready</span>}</td>
+            <td class="number">{rate(rates.perSecond)}/s</td>
+            <td class="number">{percent(rates.hitRatio)}</td>
+            <td class="number">{time(rates.p99)}</td>
+            <td class="number">{rate(rates.callsPerSecond)}/s</td>
+            <td>{nodes.map((node) => `${node.name} ${node.state} ${node.inFlight}/${node.limit}`).join(', ')}</td>
+            <td class="number">{time(ago)} ago</td>
           </tr>
-        </thead>
-        <tbody>
-          {lines.map(({ name, version, ready, rates, nodes, ago }) => (
-            <tr key={name}>
-              <th scope="row">
-                {name} <span class="quiet">{version}</span>
-              </th>
-              <td>{ready ? <span class="pill good">ready</span> : <span class="pill bad">not ready</span>}</td>
-              <td class="number">{rate(rates.perSecond)}/s</td>
-              <td class="number">{percent(rates.hitRatio)}</td>
-              <td class="number">{time(rates.p99)}</td>
-              <td class="number">{rate(rates.callsPerSecond)}/s</td>
-              <td>{nodes.map((node) => `${node.name} ${node.state} ${node.inFlight}/${node.limit}`).join(', ')}</td>
-              <td class="number">{time(ago)} ago</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
+        ))}
+      </tbody>
+    </Table>
   )
 }

@@ -1,8 +1,9 @@
 /** What happens now, and what happened in the last hour. */
-import type { History, Now, Rates } from '../../operations/console/answers.ts'
+import type { History, Now, Rates } from '../../operations/console/answers/now.ts'
 import { usePoll } from '../api.ts'
 import { Chart } from '../chart.tsx'
 import { count, percent, rate, time } from '../format.ts'
+import { Pair } from '../pair.tsx'
 
 const EVERY = 10_000
 
@@ -119,14 +120,5 @@ function Since({ now: { sinceStart, edge, cache } }: { readonly now: Now }) {
         <Pair name="Clients reach it at" value={edge.url} />
       </dl>
     </section>
-  )
-}
-
-function Pair({ name, value }: { readonly name: string; readonly value: string }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </div>
   )
 }

@@ -1,16 +1,32 @@
 /** Requests as they are answered: newest on top, filtered by the edge, never a URL, a body or a secret. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import type { TailBatch, TailLine } from '../../operations/console/answers.ts'
+import type { TailBatch, TailLine } from '../../operations/console/answers/requests.ts'
+import { signedOut } from '../api.ts'
 import { bytes, clockTime, count, time } from '../format.ts'
 import { onKey } from '../keys.ts'
 import { place, refine } from '../place.ts'
+import { type Column, Table } from '../table.tsx'
 
 const MOST = 200
 const SLOW = 300
+/** Milliseconds after which it is asked again: refused (too many watch), or nothing was heard, not even a pulse. */
+const REFUSED = 10_000
+const SILENT = 15_000
 const fields = ['status', 'endpoint', 'user', 'node', 'cache'] as const
 type Filter = Record<(typeof fields)[number], string>
 const words = ['hit', 'stale', 'miss', 'bypass', 'none']
+const columns: readonly Column[] = [
+  'Time',
+  'Request',
+  ['Status', 'number'],
+  'Cache',
+  ['Took', 'number'],
+  ['Bytes', 'number'],
+  'User',
+  'Node',
+  'Id',
+]
 
 export function RequestsView() {
   const filter = filterOf(place.value.query)
@@ -24,8 +40,10 @@ export function RequestsView() {
     if (!on) return
     lines.value = []
     return watch(`/api/requests?${text}`, {
-      state: (open) => {
+      state(open) {
         live.value = open
+        // Whoever begins to watch gets those before as well.
+        if (open) lines.value = []
       },
       batch(batch) {
         lines.value = [...batch.lines].reverse().concat(lines.value).slice(0, MOST)
@@ -57,11 +75,40 @@ export function RequestsView() {
 }
 
 function watch(url: string, hear: { state(open: boolean): void; batch(batch: TailBatch): void }): () => void {
-  const source = new EventSource(url)
-  source.onopen = () => hear.state(true)
-  source.onerror = () => hear.state(false)
-  source.onmessage = ({ data }) => hear.batch(JSON.parse(data) as TailBatch)
-  return () => source.close()
+  let source: EventSource
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const open = (): void => {
+    source = new EventSource(url)
+    source.onopen = () => {
+      hear.state(true)
+      heard()
+    }
+    source.onmessage = ({ data }) => {
+      hear.batch(JSON.parse(data) as TailBatch)
+      heard()
+    }
+    source.addEventListener('pulse', heard)
+    source.onerror = () => {
+      hear.state(false)
+      // It tries again by itself where the connection broke, and never where the edge refused it.
+      if (source.readyState === EventSource.CLOSED) again(REFUSED)
+    }
+  }
+  const heard = (): void => again(SILENT)
+  const again = (after: number): void => {
+    clearTimeout(timer)
+    timer = setTimeout(() => {
+      source.close()
+      hear.state(false)
+      if (signedOut.value) again(after)
+      else open()
+    }, after)
+  }
+  open()
+  return () => {
+    clearTimeout(timer)
+    source.close()
+  }
 }
 
 function filterOf(query: URLSearchParams): Filter {
@@ -116,53 +163,32 @@ function Filters({ filter }: { readonly filter: Filter }) {
 function Lines({ lines }: { readonly lines: readonly TailLine[] }) {
   if (lines.length === 0) return <p class="quiet">Nothing yet: requests that match stand here as they are answered.</p>
   return (
-    <section class="scroll" aria-label="Requests, newest first" tabIndex={0}>
-      <table class="tail">
-        <thead>
-          <tr>
-            <th scope="col">Time</th>
-            <th scope="col">Request</th>
-            <th scope="col" class="number">
-              Status
+    <Table label="Requests, newest first" columns={columns} kind="tail">
+      <tbody>
+        {lines.map((line) => (
+          <tr key={line.id}>
+            <td class="quiet">{clockTime(line.at)}</td>
+            <th scope="row" class="mono">
+              {line.method} {line.route}
             </th>
-            <th scope="col">Cache</th>
-            <th scope="col" class="number">
-              Took
-            </th>
-            <th scope="col" class="number">
-              Bytes
-            </th>
-            <th scope="col">User</th>
-            <th scope="col">Node</th>
-            <th scope="col">Id</th>
+            <td class={`number ${line.status >= 500 ? 'bad' : line.status >= 400 ? 'warn' : ''}`}>
+              {line.status === 0 ? 'left' : line.status}
+            </td>
+            <td>
+              <span class={`word word-${line.cache}`}>{line.cache}</span>
+            </td>
+            <td class="number">{time(line.ms)}</td>
+            <td class="number">{bytes(line.bytes)}</td>
+            <td>
+              {line.user} <span class="quiet">{line.client}</span>
+            </td>
+            <td>{line.node ?? <span class="quiet">–</span>}</td>
+            <td class="mono quiet" title={line.id}>
+              {line.id.slice(0, 8)}
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {lines.map((line) => (
-            <tr key={line.id}>
-              <td class="quiet">{clockTime(line.at)}</td>
-              <th scope="row" class="mono">
-                {line.method} {line.route}
-              </th>
-              <td class={`number ${line.status >= 500 ? 'bad' : line.status >= 400 ? 'warn' : ''}`}>
-                {line.status === 0 ? 'left' : line.status}
-              </td>
-              <td>
-                <span class={`word word-${line.cache}`}>{line.cache}</span>
-              </td>
-              <td class="number">{time(line.ms)}</td>
-              <td class="number">{bytes(line.bytes)}</td>
-              <td>
-                {line.user} <span class="quiet">{line.client}</span>
-              </td>
-              <td>{line.node ?? <span class="quiet">–</span>}</td>
-              <td class="mono quiet" title={line.id}>
-                {line.id.slice(0, 8)}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
+        ))}
+      </tbody>
+    </Table>
   )
 }

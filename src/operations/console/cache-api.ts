@@ -6,7 +6,7 @@ import type { IndexRow } from '../../pipeline/kept.ts'
 import type { Caller } from '../../pipeline/ports.ts'
 import type { ConsolePorts, ReadEntry } from '../console-ports.ts'
 import { demand } from '../sign-in.ts'
-import type { BodyAccess, EntryDepth, GroupLine, Groups, PurgeCost, PurgeOrder } from './answers.ts'
+import type { BodyAccess, EntryDepth, GroupLine, Groups, PurgeCost, PurgeOrder } from './answers/cache.ts'
 import { createEntries, type EntriesQuery, lineOf, sortable } from './entries.ts'
 
 const PURGE = 'cache:purge'
@@ -59,16 +59,14 @@ export function cacheApi(app: FastifyInstance, ports: ConsolePorts): void {
     { schema: { querystring: explainQuery } },
     ({ query, caller }) => ports.explain(query.url, caller),
   )
-  app.post<{ Body: PurgeOrder }>(
-    '/api/purge',
-    { schema: { body: purgeBody } },
-    async ({ body, caller, clientAddress: client, id: requestId }): Promise<PurgeCost> => {
-      demand(caller, PURGE)
-      const cost = await ports.purge(body, { caller, client, requestId })
-      if (!body.preview) entries.forget()
-      return cost
-    },
-  )
+  app.post<{ Body: PurgeOrder }>('/api/purge', { schema: { body: purgeBody } }, async (request): Promise<PurgeCost> => {
+    const { body, caller, clientAddress: client, id: requestId } = request
+    demand(caller, PURGE)
+    request.asked = true
+    const cost = await ports.purge(body, { caller, client, requestId })
+    if (!body.preview) entries.forget()
+    return cost
+  })
 }
 
 function groupsOf(rows: readonly IndexRow[], { traffic, divergence }: ConsolePorts): GroupLine[] {

@@ -3,7 +3,7 @@
  * and never takes more than a small share of the time, however often somebody looks.
  */
 import type { AnswerIndex, IndexRow } from '../../pipeline/kept.ts'
-import type { EntryLine, EntryPage } from './answers.ts'
+import type { EntryLine, EntryPage } from './answers/cache.ts'
 import { pickAndSort } from './in-turns.ts'
 
 export interface EntriesQuery {

@@ -5,7 +5,9 @@ import { Type } from 'typebox'
 import { allows } from '../../auth/permissions.ts'
 import { EdgeError } from '../../errors.ts'
 import type { ConsolePorts } from '../console-ports.ts'
-import type { NodeLine, Nodes, Now, TailBatch } from './answers.ts'
+import type { NodeLine, Nodes } from './answers/nodes.ts'
+import type { Now } from './answers/now.ts'
+import type { TailBatch } from './answers/requests.ts'
 import type { TailFilter } from './tail.ts'
 
 const part = Type.Optional(Type.String({ maxLength: 200 }))
@@ -38,8 +40,8 @@ export function liveApi(app: FastifyInstance, ports: ConsolePorts): void {
   })
   app.get('/api/history', async () => traffic.history())
   app.get('/api/nodes', async (): Promise<Nodes> => {
-    const { replicas } = ports
-    return { nodes: nodeLines(ports), ...(replicas && { replicas: replicas() ?? null }) }
+    const { replicas, joins } = ports
+    return { nodes: nodeLines(ports), joined: joins.last(), ...(replicas && { replicas: replicas() ?? null }) }
   })
   tailRoute(app, ports)
 }

@@ -1,5 +1,5 @@
 /** Sums over seconds and longer stretches, in rings of a fixed size. */
-import type { Rates } from './answers.ts'
+import type { Rates } from './answers/now.ts'
 import { Histogram } from './histogram.ts'
 
 const SECOND = 1000

@@ -1,6 +1,6 @@
 /** What happened lately, counted as it happens: rates of now, points of the last hour, groups, nodes. All of it is bounded. */
 import type { Answered, Called } from '../../pipeline/observed.ts'
-import type { History, Rates, Totals } from './answers.ts'
+import type { History, Rates, Totals } from './answers/now.ts'
 import { type NodeTraffic, nodeWindow } from './node-window.ts'
 import { nothing, ratesOf, ring } from './slots.ts'
 

@@ -101,16 +101,22 @@ async function nodeAnswers(reading: Reading, ofNode: Endpoint, names: readonly s
   const given = await Promise.all(
     names.map(async (node) => {
       const part = await get(node, partOf(reading, ofNode, node, query))
-      if (part.ok && !isBottomless(part.bytes)) return itemsOf(part.bytes, node, ofNode)
+      if (part.ok && !isBottomless(part.bytes)) return { node, rows: itemsOf(part.bytes, node, ofNode) }
       ledger.failed(node, part.ok ? unreadable('nested too deeply') : part.fault)
-      return []
+      return { node, rows: [] }
     }),
   )
   if (ledger.empty && ledger.faults.length > 0) return nothingCame(ledger)
-  return atOnce(ask.trace, 'merge', () => mergeItems(reading, given.flat()))
+  return atOnce(ask.trace, 'merge', () => mergeItems(reading, given))
 }
 
-function mergeItems({ ask, ledger }: Reading, rows: readonly Row[]): Answer {
+interface Given {
+  readonly node: string
+  readonly rows: readonly Row[]
+}
+
+function mergeItems({ ask, ledger }: Reading, given: readonly Given[]): Answer {
+  const rows = given.flatMap((each) => each.rows)
   const { sort, search } = ask.query
   const { offset, limit } = windowOf(ask)
   const request = readRequest(
@@ -118,7 +124,10 @@ function mergeItems({ ask, ledger }: Reading, rows: readonly Row[]): Answer {
     new Date(),
   )
   const { items, totalItems } = collect(rows, { ...request, offset, limit }, source(sort, rows))
-  for (const item of items) ledger.rows(String((item as Row)[NODE]), 1)
+  const shown = items.map((item) => (item as Row)[NODE])
+  for (const { node, rows: own } of given) {
+    ledger.rows(node, shown.filter((name) => name === node).length, own.length)
+  }
   const data = { items, totalItems, ...besides(ledger) }
   return labelled(Buffer.from(JSON.stringify({ error: 0, data })), ledger)
 }
