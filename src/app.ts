@@ -92,12 +92,12 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
     })
     followed.push(roles)
   }
-  const close = async (): Promise<void> => {
+  const close = async (spansFor = LAST_SPANS): Promise<void> => {
     await Promise.all([app.close(), operations.close(), access.close(), cluster.close()])
     // Last: what is under way until now may still want to keep or to drop something.
     await closeCache()
     await audit.close()
-    await traces?.stop(LAST_SPANS)
+    await traces?.stop(spansFor)
     shared?.stop()
     for (const source of followed) source.close()
     watch.close()
@@ -120,8 +120,10 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
     },
     drain: async (notice = config.listen.drain.notice) => {
       draining = true
-      const whole = await drain(listener, { notice, limit: config.listen.drain.limit })
-      await close()
+      const { limit } = config.listen.drain
+      const end = performance.now() + limit
+      const whole = await drain(listener, { notice, limit })
+      await close(Math.min(LAST_SPANS, Math.max(0, end - performance.now())))
       return whole
     },
   }

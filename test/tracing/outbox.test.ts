@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs'
+import https from 'node:https'
+import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { createTraces } from '../../src/tracing/index.ts'
 import { startCollector } from './collector.ts'
@@ -59,4 +62,27 @@ t.test('spans that wait are bounded, and those beyond are counted', async (t) =>
   t.equal(told.length, 1, 'one line for all')
   await traces.stop(100)
   t.equal(traces.figures().dropped, begun, 'what waits when the time is over is lost, and counted')
+})
+
+t.test('a certificate that nobody vouches for is not taken, whatever the environment says', async (t) => {
+  process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
+  const fixture = (name: string) => readFileSync(new URL(`../listener/fixtures/${name}`, import.meta.url))
+  let asked = 0
+  const server = https.createServer({ cert: fixture('first.crt'), key: fixture('first.key') }, () => {
+    asked += 1
+  })
+  await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done))
+  t.teardown(() => server.close())
+  const told: unknown[] = []
+  const traces = createTraces({
+    url: `https://127.0.0.1:${(server.address() as AddressInfo).port}/v1/traces`,
+    headers: { authorization: 'a secret' },
+    share: 1,
+    perSecond: 1e6,
+    version: '0',
+    log: { info: () => undefined, warn: (fields) => told.push(fields) },
+  })
+  traces.begin(arrived(''))?.end({ method: 'GET', status: 200 })
+  await traces.stop(10_000)
+  t.strictSame([told, asked], [[{ why: 'DEPTH_ZERO_SELF_SIGNED_CERT' }], 0])
 })
