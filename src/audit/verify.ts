@@ -111,7 +111,11 @@ class Chain {
       const gone = seq === last.seq + 2 ? `line ${seq - 1} was` : `lines ${last.seq + 1} to ${seq - 1} were`
       this.#faults.push(`${place}: ${gone} taken out before this line`)
     } else if (seq <= last.seq) {
-      this.#faults.push(`${place}: line ${seq} stands after line ${last.seq}; lines were moved, doubled or put in`)
+      const why =
+        seq === 1
+          ? 'a chain of its own begins: the files before were moved away or removed while no process wrote them'
+          : 'lines were moved, doubled or put in, or two processes wrote this file at once'
+      this.#faults.push(`${place}: line ${seq} stands after line ${last.seq}; ${why}`)
     } else {
       this.#faults.push(`${place}: line ${seq} does not join on line ${last.seq}; one of them was changed or put in`)
     }

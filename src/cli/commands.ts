@@ -103,7 +103,11 @@ function warm(): Command {
     .option('--user <name>', 'who asks; the password is typed, or the first line of standard input')
     .option('--token-file <file>', 'a file with a token instead; "token issue" prints one')
     .option('--ca <file>', 'PEM of the CA of the certificate of the edge')
-    .option('--concurrency <n>', 'requests at once; keep it below cluster.limits.inFlight', wholeNumber(1, 64), 2)
+    .option(
+      '--operations <url>',
+      'address of its operations listener: goes by how full the nodes are; needs operations:read',
+    )
+    .option('--concurrency <n>', 'requests at once at most; begins with one', wholeNumber(1, 64), 2)
     .addHelpText('after', '\nEnds with 0 when every URL was answered, 1 when some failed, 2 for wrong options.')
     .action(async (options: WarmOptions) => (await import('./warm.ts')).warm(options))
 }

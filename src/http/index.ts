@@ -110,6 +110,7 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
     frameworkErrors: (error, request, reply) => {
       request.flags = noFlags
       request.clientAddress = options.clientAddress(request)
+      request.told = questions.find(request) !== undefined
       tellOfRefusal(request, reply, options.observe)
       reply.headers({ ...everyAnswer(request), 'cache-control': NO_STORE })
       sendError(request, reply, toEdgeError(error))

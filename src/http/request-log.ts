@@ -41,6 +41,7 @@ export class RequestLog extends LogController {
   override incomingRequest(): void {}
 
   override requestCompleted(error: Error | null, request: FastifyRequest, reply: FastifyReply): void {
+    if (request.told) return
     const waited = this.#waited(request.raw)
     const line = lineOf(request, reply, waited)
     if (error === null || error === undefined) reply.log.info(line, ANSWERED)
@@ -55,7 +56,7 @@ export class RequestLog extends LogController {
 /** Fastify tells of answers only. A client that leaves before its own is whole has a line too: its write may have acted. */
 export function logDeparture(request: FastifyRequest, reply: FastifyReply, observe?: Observe): void {
   onClose(reply, () => {
-    if (reply.raw.writableFinished) return
+    if (reply.raw.writableFinished || request.told) return
     reply.log.info(lineOf(request, reply), request.raw.refusedWith === undefined ? DEPARTED : ANSWERED)
     tell(observe, request, reply, 0)
   })
@@ -64,6 +65,7 @@ export function logDeparture(request: FastifyRequest, reply: FastifyReply, obser
 /** What the router itself refuses runs through none of the framework's ends. */
 export function tellOfRefusal(request: FastifyRequest, reply: FastifyReply, observe?: Observe): void {
   onClose(reply, () => {
+    if (request.told) return
     reply.log.info(lineOf(request, reply), ANSWERED)
     tell(observe, request, reply, 0)
   })
@@ -98,7 +100,6 @@ export function tellStopped(
 
 /** Once for each request: one that fails on its way out is closed as well. */
 function tell(observe: Observe | undefined, request: FastifyRequest, reply: FastifyReply, waited: number): void {
-  if (request.told) return
   request.told = true
   const event = eventOf(request, reply, waited)
   observe?.(event)

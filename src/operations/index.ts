@@ -57,11 +57,16 @@ export async function createOperations({
     bodyLimit: 16_384,
     // What is not known is refused, not taken out; numbers of a query come as text.
     ajv: { customOptions: { removeAdditional: false, coerceTypes: true } },
+    // What the router itself refuses runs through no hook.
+    frameworkErrors: (fault, request, reply) => {
+      reply.headers(headersOf(request))
+      return sendError(request, reply, edgeErrorOf(fault))
+    },
   })
   // Only JSON: a form of another site could send plain text.
   app.removeContentTypeParser('text/plain')
-  app.addHook('onRequest', async ({ id }, reply) => {
-    reply.headers({ ...everyAnswer, 'x-request-id': id })
+  app.addHook('onRequest', async (request, reply) => {
+    reply.headers(headersOf(request))
   })
   registerProbes(app, ready)
   for (const part of open) await part(app)
@@ -82,6 +87,10 @@ export async function createOperations({
     await app.register(behind)
   }
   return app
+}
+
+function headersOf({ id }: FastifyRequest): Record<string, string> {
+  return { ...everyAnswer, 'x-request-id': id }
 }
 
 /** The OpenAPI document of the public listener. */

@@ -55,7 +55,7 @@ t.test('each line that is changed, taken out, doubled, moved or cut is found', a
     const place = `:${at + 1}:`
     t.match((await judge(lines.with(at, line.replace('one', 'two')))).faults[0], `${place} line ${at + 1} was changed`)
     t.match((await judge(lines.toSpliced(at, 1))).faults[0], place, 'taken out')
-    t.match((await judge(lines.toSpliced(at, 0, line))).faults[0], /moved, doubled or put in/)
+    t.match((await judge(lines.toSpliced(at, 0, line))).faults[0], / stands after line /)
     t.match((await judge(lines.with(at, lines[at + 1] ?? '').with(at + 1, line))).faults[0], /taken out|moved/, 'moved')
     t.match((await judge(lines.with(at, line.slice(0, -10)))).faults[0], `${place} no line of an audit`)
   }
@@ -127,6 +127,16 @@ t.test(
     t.match(notes[0], /begins with line 6; what came before is not among these files/)
   },
 )
+
+t.test('a file that is taken away between two processes is missed', async (t) => {
+  const { options } = await written(t, 1)
+  await rename(options.file, `${options.file}.1`)
+  const next = auditFile(options)
+  await next.open()
+  await next.close()
+  const { faults } = await verifyAudit([`${options.file}.1`, options.file])
+  t.match(faults, [/:1: line 1 stands after line 4; a chain of its own begins: .* while no process wrote them/])
+})
 
 t.test('files that are put aside in one millisecond stand beside each other', async (t) => {
   const { options, folder } = await written(t, 0)

@@ -161,6 +161,25 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
   for (let tries = 0; tries < 100 && !(await holds()); tries++) await wait(20)
 }
 
+t.test('what is explained, or looked at in the console, is no request: neither counted nor in the log', async (t) => {
+  const { edge, ask } = await running(t)
+  await ask('/agents/001')
+  for (const url of ['/agents/001', '/rules', '/nothing', '/%zz', '/agents?limit=x'])
+    await ask(`/cache/explain?url=${encodeURIComponent(url)}`)
+  const look = async (path: string) =>
+    (await fetch(edge.operationsUrl + path, { headers: { authorization: edge.authorization('admin') } })).json()
+  const { items } = (await look('/api/entries')) as { items: { key: string }[] }
+  t.match(await look(`/api/entries/${items[0]?.key}`), { body: { shown: true } })
+  await look('/api/explain?url=/agents')
+  const { samples } = await scraped(edge)
+  t.equal(sumOf(samples, 'edge_cache_requests_total'), 6)
+  const lines = edge.logged.map((text) => JSON.parse(text) as Record<string, unknown>).filter(({ reqId }) => reqId)
+  t.strictSame(
+    lines.map(({ msg, route }) => `${String(msg)} ${String(route)}`),
+    ['request /agents/:agent_id', ...Array.from({ length: 5 }, () => 'request /cache/explain')],
+  )
+})
+
 t.test('a miss and its hits have one route, that of the record, also where several nodes are asked', async (t) => {
   const { edge, ask } = await running(t, { cache: { durations: { cluster: '10m' } } })
   for (let round = 0; round < 4; round += 1) t.equal((await ask('/cluster/*/status')).status, 200)

@@ -29,8 +29,10 @@ const entriesQuery = Type.Object(
   },
   { additionalProperties: false },
 )
+/** Without a type, so that nothing is made one: `"preview": null` is a mistake, and no purge. */
+const yesOrNo = Type.Unsafe<boolean>({ enum: [true, false] })
 const purgeBody = Type.Object(
-  { group: Type.Optional(name), key: Type.Optional(key), soft: Type.Boolean(), preview: Type.Boolean() },
+  { group: Type.Optional(name), key: Type.Optional(key), soft: yesOrNo, preview: yesOrNo },
   { additionalProperties: false },
 )
 const explainQuery = Type.Object({ url: Type.String({ minLength: 1, maxLength: 8192 }) })
