@@ -71,10 +71,10 @@ export async function warmAll(paths: readonly string[], options: WarmOptions): P
   }
 }
 
-/** By what the edge says of its cache (RFC 9211). */
+/** By what the edge says of its cache (RFC 9211). `ttl` alone: it is on its way into a store that takes its time. */
 export function judged({ status, cacheStatus }: EdgeAnswer): Omit<Told, 'path'> {
   if (status !== 200) return { outcome: 'failed', why: `HTTP ${status}` }
   if (/;\s*hit\b/.test(cacheStatus)) return { outcome: 'kept' }
-  if (/;\s*(?:stored|collapsed)\b/.test(cacheStatus)) return { outcome: 'filled' }
+  if (/;\s*(?:stored|collapsed|ttl=[1-9])/.test(cacheStatus)) return { outcome: 'filled' }
   return { outcome: 'unkept', why: cacheStatus === '' ? 'never kept' : cacheStatus }
 }

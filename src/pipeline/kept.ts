@@ -111,8 +111,11 @@ export interface IndexRow extends Listed {
 export interface AnswerIndex {
   /** As a look, but it counts as no hit, and no use of the entry: looking at what is kept changes nothing of it. */
   peek(key: string, tags: readonly Tag[]): Promise<Look>
-  /** Rows of one group, or of all; those whose time is over are not there. */
-  rows(group?: string): Promise<readonly IndexRow[]>
+  /**
+   * Rows of one group, or of all; those whose time is over are not there. Where it takes long, `heard` is given those
+   * that were read so far, again and again.
+   */
+  rows(group?: string, heard?: (rows: readonly IndexRow[]) => void): Promise<readonly IndexRow[]>
   /** Drops everything, one group, or one entry; resolves when no replica serves it any more. */
   drop(what: { readonly group?: string; readonly key?: string; readonly soft?: boolean }): Promise<void>
 }

@@ -35,7 +35,7 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
     keep: async (entry) => kept.keep(entry),
     claim: async (key, mark) => kept.claim(key, mark),
     fence: async (tags) => kept.fence(tags),
-    rows: async (group) => kept.rows(group),
+    rows: async (group, heard) => kept.rows(group, heard),
     drop: async (what) => kept.drop(what),
     state: () => kept.state,
     close: async () => kept.close(),
@@ -108,12 +108,15 @@ class MemoryKept {
   }
 
   /** In turns: there may be many, and requests come between. */
-  async rows(group?: string): Promise<IndexRow[]> {
+  async rows(group?: string, heard?: (rows: readonly IndexRow[]) => void): Promise<IndexRow[]> {
     const rows: IndexRow[] = []
     let seen = 0
     for (const [key, held] of this.#entries.all()) {
       seen += 1
-      if (seen % SOME_ROWS === 0) await turn()
+      if (seen % SOME_ROWS === 0) {
+        heard?.(rows)
+        await turn()
+      }
       if (group !== undefined && held.listed.group !== group) continue
       const age = this.#elapsed() - held.begun
       if (compareMarks(held, this.#standing.mark(key, held.tags)) === 'changed') continue

@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
+import { judged } from '../../src/cli/warm-run.ts'
 import { startSimulator } from '../../src/simulator/index.ts'
 import { startEdge } from '../edge.ts'
 import { result } from './program.ts'
@@ -195,4 +196,17 @@ t.test('leaves the nodes to those who wait for an answer, where it sees how full
   const greedy = await result(t, list('second', 50), { input: 'operator-pw\n' })
   t.match(greedy.out, /^30 filled/, 'by the answers of the edge alone it is through as well')
   t.ok(simulator.load('master').most > 3, 'and takes all that it may')
+})
+
+t.test('what the edge says of its cache, in one word', async (t) => {
+  const rows: readonly (readonly [string, string])[] = [
+    ['manager-edge; hit; ttl=59', 'kept'],
+    ['manager-edge; fwd=uri-miss; stored; ttl=60', 'filled'],
+    ['manager-edge; fwd=uri-miss; collapsed; ttl=60', 'filled'],
+    ['manager-edge; fwd=uri-miss; ttl=60', 'filled'],
+    ['manager-edge; fwd=bypass', 'unkept'],
+    ['', 'unkept'],
+  ]
+  for (const [cacheStatus, outcome] of rows) t.equal(judged({ status: 200, cacheStatus }).outcome, outcome, cacheStatus)
+  t.equal(judged({ status: 504, cacheStatus: '' }).outcome, 'failed')
 })

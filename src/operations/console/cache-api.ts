@@ -40,8 +40,12 @@ const explainQuery = Type.Object({ url: Type.String({ minLength: 1, maxLength: 8
 export function cacheApi(app: FastifyInstance, ports: ConsolePorts): void {
   const entries = createEntries(ports.index)
   app.get('/api/groups', async (): Promise<Groups> => {
-    const { rows, age } = await entries.all()
-    return { age, groups: groupsOf(rows, ports), endpoints: [...new Set(rows.map(({ endpoint }) => endpoint))].sort() }
+    const { rows, ...read } = await entries.all()
+    return {
+      ...read,
+      groups: groupsOf(rows, ports),
+      endpoints: [...new Set(rows.map(({ endpoint }) => endpoint))].sort(),
+    }
   })
   app.get<{ Querystring: EntriesQuery }>('/api/entries', { schema: { querystring: entriesQuery } }, ({ query }) =>
     entries.page(query),
@@ -50,9 +54,9 @@ export function cacheApi(app: FastifyInstance, ports: ConsolePorts): void {
     '/api/entries/:key',
     { schema: { params: Type.Object({ key }) } },
     async ({ params, caller }): Promise<EntryDepth> => {
-      const { rows, age } = await entries.all()
-      const row = rows.find((each) => each.key === params.key)
-      if (row === undefined) throw new EdgeError(603, '. No answer is kept under that key any more')
+      const found = await entries.find(params.key)
+      if (found === undefined) throw new EdgeError(603, '. No answer is kept under that key any more')
+      const { row, age } = found
       return depthOf(row, age, await readFor(ports, row, caller), ports.permissionOf(row.endpoint))
     },
   )

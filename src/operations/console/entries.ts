@@ -2,6 +2,7 @@
  * The index of kept answers as the console asks for it. Reading all of it costs: it is read once for many questions,
  * and never takes more than a small share of the time, however often somebody looks.
  */
+import { setTimeout } from 'node:timers/promises'
 import type { AnswerIndex, IndexRow } from '../../pipeline/kept.ts'
 import type { EntryLine, EntryPage } from './answers/cache.ts'
 import { pickAndSort } from './in-turns.ts'
@@ -18,11 +19,21 @@ export interface EntriesQuery {
   readonly limit?: number | undefined
 }
 
+/** What was read of the index, a while ago. */
+export interface Reading {
+  readonly rows: readonly IndexRow[]
+  /** Milliseconds since. */
+  readonly age: number
+  /** There are more, which are being read. */
+  readonly unfinished: boolean
+}
+
 export interface Entries {
-  /** All of them, and the milliseconds since they were read. */
-  all(): Promise<{ readonly rows: readonly IndexRow[]; readonly age: number }>
+  /** All of them, or those that a long reading has come to. */
+  all(): Promise<Reading>
   page(query: EntriesQuery): Promise<EntryPage>
-  find(key: string): Promise<IndexRow | undefined>
+  /** The entry of that key, as it was read so many milliseconds ago. */
+  find(key: string): Promise<{ readonly row: IndexRow; readonly age: number } | undefined>
   /** What was read is not true any more. */
   forget(): void
 }
@@ -32,14 +43,23 @@ interface Snapshot {
   readonly at: number
   /** Milliseconds for which it is not read anew. */
   readonly good: number
+  readonly unfinished: boolean
   readonly found: Map<string, Promise<Found>>
 }
+
+interface UnderWay {
+  readonly whole: Promise<Snapshot>
+  soFar(): Snapshot
+}
+
 interface Found {
   readonly rows: readonly IndexRow[]
   readonly bytes: number
 }
 
 const SHORTEST = 2000
+/** So long a question waits for all of it. */
+const PATIENCE = 1000
 /** Reading takes one part in so many of the time. */
 const SHARE = 8
 /** Searches that are remembered for one reading, so that the next page costs nothing. */
@@ -52,45 +72,63 @@ type Field = (typeof sortable)[number]
 
 export function createEntries(index: AnswerIndex, clock: () => number = () => performance.now()): Entries {
   let snapshot: Snapshot | undefined
-  let reading: Promise<Snapshot> | undefined
-  const read = async (): Promise<Snapshot> => {
+  let reading: UnderWay | undefined
+  const snapshotOf = (rows: readonly IndexRow[], good: number, unfinished = false): Snapshot => {
+    return { rows, at: clock(), good, unfinished, found: new Map() }
+  }
+  const read = async (heard: (rows: readonly IndexRow[]) => void): Promise<Snapshot> => {
     const began = clock()
-    const rows = await index.rows()
-    const at = clock()
-    return { rows, at, good: Math.max(SHORTEST, (at - began) * SHARE), found: new Map() }
+    const rows = await index.rows(undefined, heard)
+    return snapshotOf(rows, Math.max(SHORTEST, (clock() - began) * SHARE))
+  }
+  const begin = (): UnderWay => {
+    let rows: readonly IndexRow[] = []
+    const whole = read((some) => {
+      rows = some
+    })
+    const mine: UnderWay = { whole, soFar: () => snapshotOf([...rows], 0, true) }
+    // One that was forgotten meanwhile is not to be remembered.
+    const end = (read?: Snapshot): void => {
+      if (reading !== mine) return
+      reading = undefined
+      snapshot = read ?? snapshot
+    }
+    whole.then(end, () => end())
+    reading = mine
+    return mine
   }
   const current = async (): Promise<Snapshot> => {
-    if (snapshot !== undefined && clock() - snapshot.at < snapshot.good) return snapshot
-    reading ??= read().finally(() => {
-      reading = undefined
-    })
-    const mine = reading
+    const age = snapshot === undefined ? Number.POSITIVE_INFINITY : clock() - snapshot.at
+    if (snapshot !== undefined && age < snapshot.good) return snapshot
+    const mine = reading ?? begin()
     // Whoever has something young enough to show does not wait for a long reading.
-    if (snapshot !== undefined && snapshot.good > SHORTEST && clock() - snapshot.at < 3 * snapshot.good) {
-      mine.then((newer) => {
-        snapshot = newer
-      }, ignore)
-      return snapshot
-    }
-    snapshot = await mine
-    return snapshot
-  }
-  const all: Entries['all'] = async () => {
-    const { rows, at } = await current()
-    return { rows, age: clock() - at }
+    if (snapshot !== undefined && snapshot.good > SHORTEST && age < 3 * snapshot.good) return snapshot
+    const late = setTimeout(PATIENCE, undefined, { ref: false })
+    return (await Promise.race([mine.whole, late])) ?? mine.soFar()
   }
   return {
-    all,
+    all: async () => {
+      const { rows, at, unfinished } = await current()
+      return { rows, age: clock() - at, unfinished }
+    },
     page: async (query) => {
       const used = await current()
-      const since = clock() - used.at
       const found = await search(used, query)
+      const since = clock() - used.at
       const offset = query.offset ?? 0
       const some = found.rows.slice(offset, offset + Math.min(MOST, query.limit ?? FEWEST))
       const items = some.map((row) => lineOf(row, since))
-      return { age: since, total: found.rows.length, all: used.rows.length, bytes: found.bytes, offset, items }
+      const { rows, unfinished } = used
+      return { age: since, unfinished, total: found.rows.length, all: rows.length, bytes: found.bytes, offset, items }
     },
-    find: async (key) => (await all()).rows.find((row) => row.key === key),
+    find: async (key) => {
+      const seek = ({ rows, at }: Snapshot) => {
+        const row = rows.find((each) => each.key === key)
+        return row && { row, age: clock() - at }
+      }
+      const used = await current()
+      return seek(used) ?? (used.unfinished && reading !== undefined ? seek(await reading.whole) : undefined)
+    },
     forget: () => {
       snapshot = undefined
       reading = undefined
@@ -143,8 +181,4 @@ function order(field: Field, reverse: boolean): (a: IndexRow, b: IndexRow) => nu
     if (left !== right) return left < right ? -sign : sign
     return a.key < b.key ? -1 : 1
   }
-}
-
-function ignore(): void {
-  // The next question tries again.
 }

@@ -34,7 +34,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
     keep: (entry) => shared.keep(entry),
     claim: (key, mark, patience) => shared.claims.claim(key, mark, patience),
     fence: (tags) => shared.raises.fence(tags),
-    rows: (group) => shared.rows.list(group),
+    rows: (group, heard) => shared.rows.list(group, heard),
     drop: (what) => shared.drop(what),
     state: () => shared.state,
     close: () => shared.close(),
@@ -80,7 +80,8 @@ class SharedStore {
     this.#pulse = new Pulse({ link, replica, times, elapsed, onEvent, restore, onLostMemory, onSilence })
     const onReply = (reply: Parameters<Pulse['heard']>[0]) => this.#pulse.heard(reply)
     this.claims = new Claims({ link, times, trusted: () => this.#pulse.trusted, onReply })
-    this.rows = new Rows({ link: bulk, codec, times, elapsed, marks: (tags) => this.#marks(tags) })
+    const generation = async () => (await this.#marks([]))?.generation
+    this.rows = new Rows({ link: bulk, codec, times, elapsed, generation })
     new Follower({
       subscriber: follower.client,
       link,
