@@ -13,6 +13,7 @@ import { buildMetrics } from './app/metrics.ts'
 import { buildOperations, createWatch } from './app/operations.ts'
 import { buildShared } from './app/shared.ts'
 import { createStoreNews } from './app/store-news.ts'
+import { buildTraces } from './app/traces.ts'
 import { followRoles } from './auth/follow-roles.ts'
 import { checkCatalogue } from './catalogue/check.ts'
 import { catalogue } from './catalogue/index.ts'
@@ -39,6 +40,9 @@ export interface Edge {
   readonly log: Logger
 }
 
+/** Milliseconds for the spans that are left; what the collector does not take by then is lost. */
+const LAST_SPANS = 2000
+
 export interface Readiness {
   readonly ok: boolean
   readonly reasons: readonly string[]
@@ -53,12 +57,16 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
   const { observer } = observation
   const audit = buildAudit(config, log)
   observation.listen({ called: audit.called, answered: audit.answered })
-  const cluster = await buildCluster(config, log, observer.called)
+  const traces = await buildTraces(config, log)
+  const cluster = await buildCluster(config, log, {
+    onCall: observer.called,
+    ...(traces && { untraced: traces.untraced }),
+  })
   const shared = await buildShared(config, log)
   const access = await buildAccess(config, { cluster, shared, log })
   const news = createStoreNews()
   const watch = createWatch(observation)
-  const front = await buildFront(config, { access, cluster, shared, log, news, observer, audit })
+  const front = await buildFront(config, { access, cluster, shared, log, news, observer, audit, traces })
   const { listener, app, closeCache } = front
   let draining = false
   const ready = (): Readiness => {
@@ -67,7 +75,7 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
   }
   let publicUrl = ''
   const url = (): string => publicUrl
-  const metrics = buildMetrics({ observation, cluster, front, audit, ready })
+  const metrics = buildMetrics({ observation, cluster, front, audit, traces, ready })
   const told = { news, watch, metrics, audit, divergence: observation.divergence }
   const operations = await buildOperations(config, { access, cluster, shared, log, ready, url, front, ...told })
 
@@ -84,11 +92,12 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
     })
     followed.push(roles)
   }
-  const close = async (): Promise<void> => {
+  const close = async (spansFor = LAST_SPANS): Promise<void> => {
     await Promise.all([app.close(), operations.close(), access.close(), cluster.close()])
     // Last: what is under way until now may still want to keep or to drop something.
     await closeCache()
     await audit.close()
+    await traces?.stop(spansFor)
     shared?.stop()
     for (const source of followed) source.close()
     watch.close()
@@ -111,8 +120,10 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
     },
     drain: async (notice = config.listen.drain.notice) => {
       draining = true
-      const whole = await drain(listener, { notice, limit: config.listen.drain.limit })
-      await close()
+      const { limit } = config.listen.drain
+      const end = performance.now() + limit
+      const whole = await drain(listener, { notice, limit })
+      await close(Math.min(LAST_SPANS, Math.max(0, end - performance.now())))
       return whole
     },
   }

@@ -8,7 +8,7 @@ import { type Environment, readEnvironment } from './config/environment.ts'
 import { FaultList } from './config/faults.ts'
 import { noFile, readSource } from './config/file.ts'
 import { interpret } from './config/interpret.ts'
-import { checkEncryptionKey, checkFiles, withPasswords } from './config/named-files.ts'
+import { checkEncryptionKey, checkFiles, checkTraceHeaders, withPasswords } from './config/named-files.ts'
 import { type Listening, rules } from './config/rules.ts'
 import { schema, type settings } from './config/schema.ts'
 import { freeze, isObject, type Path, setIn, withoutNulls } from './config/tree.ts'
@@ -60,6 +60,7 @@ async function judge(read: Settings, list: FaultList, plain: ReadonlySet<Listeni
   for (const { check } of due) check(read, list.report, { plain, variableOf: list.variableOf })
   await checkFiles(read, list.report)
   await checkEncryptionKey(read, list.report)
+  await checkTraceHeaders(read, list.report)
   return withPasswords(read, list)
 }
 

@@ -22,6 +22,7 @@ import type { SharedAccess } from '../store/shared-access.ts'
 import { buildCache } from './cache.ts'
 import { roads } from './roads.ts'
 import type { StoreNews } from './store-news.ts'
+import { beginning, type Traces } from './traces.ts'
 
 export interface FrontParts {
   readonly access: Access
@@ -31,6 +32,7 @@ export interface FrontParts {
   readonly news: StoreNews
   readonly observer: Required<Observer>
   readonly audit: Audit
+  readonly traces: Traces | undefined
 }
 
 export interface Front {
@@ -46,7 +48,7 @@ export interface Front {
 
 /** Rejects in words when the certificate or a setting cannot be used. */
 export async function buildFront(config: Config, parts: FrontParts): Promise<Front> {
-  const { access, cluster, shared, log, news, observer, audit } = parts
+  const { access, cluster, shared, log, news, observer, audit, traces } = parts
   const { listen } = config
   const addressOf = addressOfRequests(listen.trustedProxies)
   const stopped = tellStopped(log, addressOf, observer.answered)
@@ -79,6 +81,7 @@ export async function buildFront(config: Config, parts: FrontParts): Promise<Fro
     catalogue,
     handle,
     observe: observer.answered,
+    ...(traces && { beginTrace: beginning(config, traces) }),
     serverFactory: listener.serverFactory,
     log,
     limits: listen.limits,

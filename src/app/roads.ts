@@ -27,15 +27,14 @@ export function roads(
 ): Pick<Parts, 'forward' | 'inTurn' | 'over'> {
   const { view, call } = cluster
   const { distribution, limits } = config.cluster
-  const one = forward({ call, view, route, ...limits })
   return {
-    forward: one,
+    forward: forward({ call, view, route, ...limits }),
     inTurn: inTurn({
       turns: createTurns(claim),
       master: () => view.master().name,
       patience: ({ endpoint }) => (endpoint.slow === true ? limits.slowTimeout : limits.timeout),
     }),
-    over: (read) => {
+    over: (read, one) => {
       const owners = createOwners({
         read,
         view,

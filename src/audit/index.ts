@@ -7,6 +7,7 @@ import { isOutcomeUnknown, isPartlyDone, isUnfinished } from '../pipeline/cache/
 import { errorOf } from '../pipeline/contents.ts'
 import type { Called, Refused } from '../pipeline/observed.ts'
 import type { Answer, Ask, Stage } from '../pipeline/ports.ts'
+import { during } from '../pipeline/traced.ts'
 import { deedOf } from './deed.ts'
 import type { AuditSink } from './file.ts'
 import type { Entry, Outcome } from './line.ts'
@@ -68,7 +69,7 @@ export function createAudit(options: AuditOptions): Audit {
   const audited: Stage = (next) => async (ask) => {
     if (!isDeed(ask)) return next(ask)
     const deed = deedOf(ask)
-    if (!(await append({ kind: 'intent', ...deed })) && onFailure === 'refuse') {
+    if (!(await during(ask.trace, 'audit', () => append({ kind: 'intent', ...deed }))) && onFailure === 'refuse') {
       throw new EdgeError(936, '', { headers: { 'retry-after': RETRY_AFTER } })
     }
     const nodes = new Set<string>()
@@ -76,7 +77,8 @@ export function createAudit(options: AuditOptions): Audit {
     const began = clock()
     const end = (said: ReturnType<typeof ofAnswer>) => {
       underWay.delete(deed.request)
-      return append({ kind: 'outcome', ...said, nodes: [...nodes], ms: Math.round(clock() - began), ...deed })
+      const entry = { ...said, nodes: [...nodes], ms: Math.round(clock() - began), ...deed }
+      return during(ask.trace, 'audit', () => append({ kind: 'outcome', ...entry }))
     }
     let answer: Answer
     try {

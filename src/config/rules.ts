@@ -57,6 +57,7 @@ export const rules: readonly Rule[] = [
     check: knownRoles,
   },
   { about: [['access', 'tokens']], check: tokenLifetime },
+  { about: [['traces']], check: collectorKey },
 ]
 
 function inTheOpen(name: Listening, where: string): Rule {
@@ -166,6 +167,14 @@ function knownRoles({ access }: Settings, report: Report): void {
     checkTable(roles ?? {}, ['access', 'tokens', 'issuers', i, 'roles'])
   }
   check(access.passthroughRole, ['access', 'passthroughRole'])
+}
+
+function collectorKey({ traces: { endpoint, headersFile } }: Settings, report: Report): void {
+  if (headersFile === undefined) return
+  if (endpoint === undefined) report(['traces', 'headersFile'], 'stands without traces.endpoint; write both or none')
+  else if (/^http:/i.test(endpoint) && !isLoopbackUrl(endpoint)) {
+    report(['traces', 'endpoint'], `${endpoint} would send traces.headersFile in clear; write https://`)
+  }
 }
 
 const SECOND = 1000

@@ -6,6 +6,7 @@ import Type from 'typebox'
 import { cache } from './cache-section.ts'
 import type { SchemaNode } from './tree.ts'
 import {
+  amount,
   count,
   delay,
   duration,
@@ -133,6 +134,13 @@ const audit = group({
   rotateAt: size('64MiB'),
 })
 
+const traces = group({
+  endpoint: Type.Optional(text({ format: 'collector' })),
+  headersFile: Type.Optional(path()),
+  share: amount(0.01, 1),
+  perSecond: amount(10, 10_000),
+})
+
 const log = group({
   level: Type.Unsafe<'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent'>({
     type: 'string',
@@ -155,6 +163,7 @@ export const settings = row({
   cache,
   access,
   audit,
+  traces,
   log,
 })
 

@@ -8,6 +8,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyBaseLogger } from 'fastify'
 import { EdgeError } from '../errors.ts'
 import type { Answer, Caller, Handle } from '../pipeline/ports.ts'
+import type { Span } from '../pipeline/trace.ts'
 import { checkAppVersion } from './app-version.ts'
 import { toAsk, type Validated } from './ask.ts'
 import { type Authenticate, NotHere } from './authenticate.ts'
@@ -18,6 +19,7 @@ import { Recent } from './recent.ts'
 import { wantedBy } from './reply.ts'
 import { type Representation, represent } from './represent.ts'
 import { requestLine } from './request-log.ts'
+import type { BeginTrace } from './trace.ts'
 
 /** URLs that are known, and how long they may be: else their number were no bound. */
 const URLS = 5000
@@ -33,6 +35,7 @@ export interface HitRoadOptions {
   readonly log: FastifyBaseLogger
   readonly compressFrom?: number
   readonly observe?: Observe
+  readonly beginTrace?: BeginTrace
   readonly clientAddress: AddressOf
   managerVersion(): string | undefined
 }
@@ -45,6 +48,7 @@ export interface Decided {
   /** Rejects as authentication and authorisation do; absent: still to be decided. */
   readonly caller?: Promise<Caller>
   readonly answer?: Promise<Answer>
+  readonly trace?: Span | undefined
 }
 
 export interface HitRoad {
@@ -71,7 +75,11 @@ export function createHitRoad(options: HitRoadOptions): HitRoad {
         taken.set(request, decided)
         handler(request, response)
       }
-      new Hit(options, { validated, request, response, goOn }).serve(authenticate)
+      const id = randomUUID()
+      const trace = options.beginTrace?.({ id, raw: request })
+      // What is recorded shows every stage.
+      if (trace?.recorded) return goOn({ id, waited: 0, trace })
+      new Hit(options, { id, trace, validated, request, response, goOn }).serve(authenticate)
     },
     open: (first) => {
       authenticate = first
@@ -88,6 +96,8 @@ function isRead({ method, headers }: IncomingMessage): boolean {
 }
 
 interface Arrived {
+  readonly id: string
+  readonly trace: Span | undefined
   readonly validated: Validated
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -98,13 +108,14 @@ interface Arrived {
 class Hit {
   readonly #options: HitRoadOptions
   readonly #arrived: Arrived
-  readonly #id = randomUUID()
+  readonly #id: string
   readonly #began = performance.now()
   readonly #client: string
 
   constructor(options: HitRoadOptions, arrived: Arrived) {
     this.#options = options
     this.#arrived = arrived
+    this.#id = arrived.id
     this.#client = options.clientAddress({ raw: arrived.request })
   }
 
@@ -159,13 +170,14 @@ class Hit {
   }
 
   #ask(caller: Caller): Promise<Answer> {
-    const { validated, request, response } = this.#arrived
-    return this.#options.handle(toAsk(validated, { caller, headers: request.headers, id: this.#id }, response))
+    const { validated, request, response, trace } = this.#arrived
+    return this.#options.handle(toAsk(validated, { caller, headers: request.headers, id: this.#id, trace }, response))
   }
 
   #decided(caller?: Promise<Caller>, answer?: Promise<Answer>): Decided {
     return {
       id: this.#id,
+      trace: this.#arrived.trace,
       waited: performance.now() - this.#began,
       ...(caller && { caller }),
       ...(answer && { answer }),

@@ -1,8 +1,8 @@
 /** What is told of each request once its answer has left (or its client has). No URLs, no values, no bodies, no headers. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../catalogue/endpoint.ts'
-import type { Answered, CacheWord } from '../pipeline/observed.ts'
-import type { Answer, CacheStatus } from '../pipeline/ports.ts'
+import { type Answered, cacheWord } from '../pipeline/observed.ts'
+import type { Answer } from '../pipeline/ports.ts'
 import { bodyOf, type Stopped } from './refuse.ts'
 
 export type Observe = (event: Answered) => void
@@ -17,13 +17,6 @@ export function methodWord(method: string | undefined): string {
 /** `undefined`: no route, or one that is not in the catalogue. */
 export function groupOf(endpoint: Endpoint | undefined): string {
   return endpoint !== undefined && 'keep' in endpoint && 'group' in endpoint.keep ? endpoint.keep.group : 'none'
-}
-
-/** Cache-Status in one word. */
-export function cacheWord({ hit, fwd, detail }: CacheStatus): CacheWord {
-  if (detail?.startsWith('stale-')) return 'stale'
-  if (hit) return 'hit'
-  return fwd === 'uri-miss' || fwd === 'stale' ? 'miss' : 'bypass'
 }
 
 const NO_ROUTE = 'unknown'

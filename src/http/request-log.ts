@@ -3,6 +3,7 @@ import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogCont
 import { type AddressOf, normalAddress } from './client-address.ts'
 import { eventOf, eventOfStopped, type Observe, routeOf, statusOf } from './observe.ts'
 import type { Stopped } from './refuse.ts'
+import { endTrace } from './trace.ts'
 
 const ANSWERED = 'request'
 const DEPARTED = 'request not answered: connection closed'
@@ -18,10 +19,12 @@ export interface Answered {
   readonly elapsed: number
   readonly caller: string | undefined
   readonly client: string
+  /** Of a request that is traced. */
+  readonly traceId?: string | undefined
 }
 
-export function requestLine({ reqId, method, route, status, elapsed, caller, client }: Answered): object {
-  return { reqId, method, route, status, milliseconds: Math.round(elapsed * 10) / 10, caller, client }
+export function requestLine({ reqId, method, route, status, elapsed, caller, client, traceId }: Answered): object {
+  return { reqId, method, route, status, milliseconds: Math.round(elapsed * 10) / 10, caller, client, traceId }
 }
 
 export class RequestLog extends LogController {
@@ -98,7 +101,9 @@ export function tellStopped(
 /** Once for each request: one that fails on its way out is closed as well. */
 function tell(observe: Observe | undefined, request: FastifyRequest, reply: FastifyReply, waited: number): void {
   request.told = true
-  observe?.(eventOf(request, reply, waited))
+  const event = eventOf(request, reply, waited)
+  observe?.(event)
+  endTrace(request, event)
 }
 
 /** `waited`: milliseconds that the request was at work before the framework saw it. */
@@ -110,5 +115,6 @@ function lineOf(request: FastifyRequest, reply: FastifyReply, waited = 0): objec
     elapsed: reply.elapsedTime + waited,
     caller: request.caller?.name,
     client: request.clientAddress,
+    traceId: request.trace?.traceId,
   })
 }

@@ -9,6 +9,7 @@ import type { Questions } from './questions.ts'
 import { sendAnswer } from './reply.ts'
 import { routeUrl } from './route-url.ts'
 import { routeSchema } from './schema.ts'
+import { endStage } from './trace.ts'
 
 export interface RouteOptions {
   readonly catalogue: readonly Endpoint[]
@@ -46,9 +47,10 @@ export function registerRoutes(app: FastifyInstance, options: RouteOptions, { ro
         check(endpoint, query as Record<string, string>, body, headers['content-type'])
       },
       handler: async (request, reply) => {
-        const { raw, caller, headers, id } = request
+        const { raw, caller, headers, id, trace } = request
         const body = askBody(endpoint, request, request.clientAddress)
         const found = validated(endpoint, request)
+        endStage(request)
         const question = questions.find(request)
         if (question !== undefined) {
           question.ask = toAsk(found, { caller, headers, id, body }, reply.raw)
@@ -57,7 +59,7 @@ export function registerRoutes(app: FastifyInstance, options: RouteOptions, { ro
         if (short && mayBeKept(endpoint)) road.learn(raw.url ?? '', found)
         const client = request.clientAddress
         request.asked = true
-        const asked = () => options.handle(toAsk(found, { caller, headers, id, body, client }, reply.raw))
+        const asked = () => options.handle(toAsk(found, { caller, headers, id, body, client, trace }, reply.raw))
         const answer = await (road.decided(raw)?.answer ?? asked())
         request.answered = answer
         return sendAnswer(request, reply, answer, options.compressFrom)

@@ -2,10 +2,17 @@
  * What the parts of the edge tell of themselves while it runs: plain facts, bounded in kind, for metrics, the console
  * and the audit. Never a raw URL, a query value, a header or a body. Whoever listens must neither throw nor wait.
  */
-import type { NodeFault } from './ports.ts'
+import type { CacheStatus, NodeFault } from './ports.ts'
 
 /** How the cache dealt with a request. `bypass`: it was not asked or may not keep it; `none`: refused before, or an error. */
 export type CacheWord = 'hit' | 'stale' | 'miss' | 'bypass' | 'none'
+
+/** Cache-Status in one word. */
+export function cacheWord({ hit, fwd, detail }: CacheStatus): CacheWord {
+  if (detail?.startsWith('stale-')) return 'stale'
+  if (hit) return 'hit'
+  return fwd === 'uri-miss' || fwd === 'stale' ? 'miss' : 'bypass'
+}
 
 /** One request, told once, after its answer left or its client did. */
 export interface Answered {
