@@ -23,17 +23,39 @@ export interface VerifyOptions {
 
 type Seen = Read & { readonly changed: boolean; readonly place: string }
 
-/** Files of one replica, oldest first. Rejects when one cannot be read. */
+/** Bytes in which the first line of a file is found. */
+const LONGEST = 256 * 1024
+
+/** Files of one replica, in any order. Rejects when one cannot be read. */
 export async function verifyAudit(files: readonly string[], { last }: VerifyOptions = {}): Promise<Verdict> {
   const chain = new Chain()
-  for (const file of files) {
+  for (const file of await inOrder(files)) {
     let number = 0
-    for await (const text of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
+    for await (const text of linesOf(file)) {
       number += 1
       chain.take(text, `${file}:${number}`)
     }
   }
   return chain.verdict(last)
+}
+
+/** By the numbers of their lines: a shell lists the file that is written before those that were put aside. */
+async function inOrder(files: readonly string[]): Promise<readonly string[]> {
+  const begun = await Promise.all(files.map(async (file) => ({ file, seq: await firstOf(file) })))
+  return begun.sort((a, b) => a.seq - b.seq).map(({ file }) => file)
+}
+
+async function firstOf(file: string): Promise<number> {
+  for await (const text of linesOf(file, LONGEST)) {
+    const read = readLine(text)
+    if (read !== undefined) return read.seq
+  }
+  return Number.MAX_SAFE_INTEGER
+}
+
+function linesOf(file: string, end?: number): AsyncIterable<string> {
+  const input = createReadStream(file, end === undefined ? {} : { end })
+  return createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })
 }
 
 class Chain {
@@ -113,7 +135,7 @@ class Chain {
     } else if (seq <= last.seq) {
       const why =
         seq === 1
-          ? 'a chain of its own begins: the files before were moved away or removed while no process wrote them'
+          ? 'a chain of its own begins: of another replica, or the files before were taken away while no process wrote them'
           : 'lines were moved, doubled or put in, or two processes wrote this file at once'
       this.#faults.push(`${place}: line ${seq} stands after line ${last.seq}; ${why}`)
     } else {

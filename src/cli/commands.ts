@@ -86,7 +86,7 @@ function audit(): Command {
   const group = new Command('audit').description('look after the audit')
   group
     .command('verify <files...>')
-    .description('find lines that were changed, taken out, put in or moved (files of one replica, oldest first)')
+    .description('find lines that were changed, taken out, put in or moved (all files of one replica)')
     .option('--last <digest>', 'the digest that the last line must have, noted elsewhere')
     .addHelpText('after', '\nEnds with 0 when all is well, 1 where a line is wrong.')
     .action(async (files, options) => (await import('./audit.ts')).verify(files, options))

@@ -147,9 +147,14 @@ t.test('files that are put aside in one millisecond stand beside each other', as
   await sink.close()
   const files = (await readdir(folder)).filter((name) => name.startsWith('audit.')).sort()
   t.equal(files.length, 12)
-  const { faults, lines } = await verifyAudit([...files, 'audit'].map((name) => join(folder, name)))
-  t.strictSame(faults, [])
-  t.equal(lines, 13 + 12 + 13)
+  for (const named of [
+    [...files, 'audit'],
+    ['audit', ...files.toReversed()],
+  ]) {
+    const { faults, lines } = await verifyAudit(named.map((name) => join(folder, name)))
+    t.strictSame(faults, [], 'in whatever order they are named')
+    t.equal(lines, 13 + 12 + 13)
+  }
 })
 
 t.test('a file that cannot be opened is told with its setting', async (t) => {
