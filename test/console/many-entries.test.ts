@@ -87,7 +87,7 @@ t.test('as many in Redis: read in few steps, while requests are answered', async
   const own = (await steps()) - before - waits.length
   t.ok(own < MANY / 50, `${own} steps`)
   t.ok(waits.length > 10, `${waits.length} looks were answered meanwhile`)
-  t.ok(longest < took / 4, 'and none of them waited for the whole')
+  t.ok(longest < took / 2, 'and none of them waited for the whole')
 
   await (await store.fence(['agent:000123'])).lift([])
   t.equal((await store.rows()).length, MANY - 1, 'what a write has changed is not listed')
@@ -115,6 +115,10 @@ t.test('rows are shown before all of them were read', async (t) => {
   await page.getByText(/^30 of 30 entries, .* reads on/).waitFor()
   await page.getByRole('row', { name: '/agents/000000' }).waitFor()
   await picture('reads-on')
+  await page.goto(`${url}/console/#/cache/groups`)
+  await page.getByText('the edge reads on').waitFor()
+  t.match(await page.getByRole('row', { name: /^agents / }).innerText(), /\b30\b/)
+  await page.goto(`${url}/console/#/cache/entries`)
   const late = asking(url)
   const depth = fetch(`${url}/api/entries/key-000150`)
   end()

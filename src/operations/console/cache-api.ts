@@ -40,9 +40,10 @@ const explainQuery = Type.Object({ url: Type.String({ minLength: 1, maxLength: 8
 export function cacheApi(app: FastifyInstance, ports: ConsolePorts): void {
   const entries = createEntries(ports.index)
   app.get('/api/groups', async (): Promise<Groups> => {
-    const { rows, ...read } = await entries.all()
+    const { rows, age, unfinished } = await entries.all()
     return {
-      ...read,
+      age,
+      unfinished,
       groups: groupsOf(rows, ports),
       endpoints: [...new Set(rows.map(({ endpoint }) => endpoint))].sort(),
     }
