@@ -1,4 +1,5 @@
 import t from 'tap'
+import { createReplicas } from '../../src/operations/console/replicas.ts'
 import { startRedis } from '../redis.ts'
 import { openConsole, startBrowser } from './browser.ts'
 import { makeBusy, startConsoleEdge } from './edge.ts'
@@ -38,4 +39,24 @@ t.test('several replicas in one view, and what is not known of them', async (t) 
   redis.resume()
   await line.first().waitFor({ timeout: 30_000 })
   t.strictSame(complaints, [])
+})
+
+t.test('replicas tell as many joined answers of many nodes as there is room for', async (t) => {
+  const nodes = Array.from({ length: 100 }, (_, at) => ({ node: `worker-${at}`, rows: 5, total: 5000, ms: 12 }))
+  const lineOf = (ago: number) => ({ ago, route: '/cluster/:node_ids/logs', ms: 40, nodes })
+  const self = {
+    name: 'one',
+    version: '1.0.0',
+    ready: () => true,
+    rates: () => ({ perSecond: 0, callsPerSecond: 0, savedPerSecond: 0, failuresPerSecond: 0 }),
+    nodes: () => nodes.map(({ node: name }) => ({ name, state: 'up' as const, inFlight: 0, limit: 4 })),
+    joined: () => Array.from({ length: 20 }, (_, at) => lineOf(1000 * at)),
+  }
+  // What this one tells comes back as that of another, two seconds later.
+  const replicas = createReplicas(self, async (text) => [{ text, ago: 2000 }])
+  t.teardown(() => replicas.stop())
+  await new Promise((resolve) => setImmediate(resolve))
+  const [other] = replicas.others() ?? []
+  t.equal(other?.nodes.length, 100, 'it is heard of')
+  t.strictSame(other?.joined, [lineOf(2000)], 'with the newest of them')
 })
