@@ -1,10 +1,18 @@
 // Asks /livez of the operations listener; for the HEALTHCHECK of the container image. Where the settings choose
-// another port, tell it by the same variable: EDGE_OPERATIONS_PORT.
+// another port, tell it by the same variable: EDGE_OPERATIONS_PORT. Whether it speaks TLS is found out; whose
+// certificate it shows does not matter on loopback.
+import { get as plain } from 'node:http'
+import { get as tls } from 'node:https'
+
 const { EDGE_OPERATIONS_PORT: port = '55001' } = process.env
 
-try {
-  const { ok } = await fetch(`http://127.0.0.1:${port}/livez`, { signal: AbortSignal.timeout(2000) })
-  process.exitCode = ok ? 0 : 1
-} catch {
-  process.exitCode = 1
-}
+const alive = (get, scheme) =>
+  new Promise((resolve) => {
+    const options = { timeout: 2000, rejectUnauthorized: false }
+    get(`${scheme}://127.0.0.1:${port}/livez`, options, (answer) => resolve(answer.resume().statusCode === 200))
+      .on('timeout', () => resolve(false))
+      .on('error', () => resolve(false))
+  })
+
+const [first, second] = await Promise.all([alive(plain, 'http'), alive(tls, 'https')])
+process.exit(first || second ? 0 : 1)

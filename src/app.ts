@@ -2,6 +2,7 @@
  * The composition root: makes the concrete things (here and in `app/`) and hands them on. From the settings to an
  * edge that can be started and drained; nothing here decides anything about a request.
  */
+import type { FastifyInstance } from 'fastify'
 import { type DestinationStream, type Logger, pino } from 'pino'
 import { buildAccess } from './app/access.ts'
 import { buildAudit } from './app/audit.ts'
@@ -12,6 +13,7 @@ import { buildMetrics } from './app/metrics.ts'
 import { buildOperations, createWatch } from './app/operations.ts'
 import { buildShared } from './app/shared.ts'
 import { createStoreNews } from './app/store-news.ts'
+import { buildTraces } from './app/traces.ts'
 import { followRoles } from './auth/follow-roles.ts'
 import { checkCatalogue } from './catalogue/check.ts'
 import { catalogue } from './catalogue/index.ts'
@@ -38,6 +40,9 @@ export interface Edge {
   readonly log: Logger
 }
 
+/** Milliseconds for the spans that are left; what the collector does not take by then is lost. */
+const LAST_SPANS = 2000
+
 export interface Readiness {
   readonly ok: boolean
   readonly reasons: readonly string[]
@@ -51,13 +56,17 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
   const observation = createObservation()
   const { observer } = observation
   const audit = buildAudit(config, log)
-  observation.listen({ called: audit.called })
-  const cluster = await buildCluster(config, log, observer.called)
+  observation.listen({ called: audit.called, answered: audit.answered })
+  const traces = await buildTraces(config, log)
+  const cluster = await buildCluster(config, log, {
+    onCall: observer.called,
+    ...(traces && { untraced: traces.untraced }),
+  })
   const shared = await buildShared(config, log)
   const access = await buildAccess(config, { cluster, shared, log })
   const news = createStoreNews()
   const watch = createWatch(observation)
-  const front = await buildFront(config, { access, cluster, shared, log, writeLine, news, observer, audit })
+  const front = await buildFront(config, { access, cluster, shared, log, writeLine, news, observer, audit, traces })
   const { listener, app, closeCache } = front
   let draining = false
   const ready = (): Readiness => {
@@ -66,8 +75,8 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
   }
   let publicUrl = ''
   const url = (): string => publicUrl
-  const metrics = buildMetrics({ observation, cluster, front, audit, ready })
-  const told = { news, watch, metrics, divergence: observation.divergence }
+  const metrics = buildMetrics({ observation, cluster, front, audit, traces, ready })
+  const told = { news, watch, metrics, audit, divergence: observation.divergence }
   const operations = await buildOperations(config, { access, cluster, shared, log, ready, url, front, ...told })
 
   const followed: { close(): void }[] = []
@@ -83,11 +92,12 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
     })
     followed.push(roles)
   }
-  const close = async (): Promise<void> => {
+  const close = async (spansFor = LAST_SPANS): Promise<void> => {
     await Promise.all([app.close(), operations.close(), access.close(), cluster.close()])
     // Last: what is under way until now may still want to keep or to drop something.
     await closeCache()
     await audit.close()
+    await traces?.stop(spansFor)
     shared?.stop()
     for (const source of followed) source.close()
     watch.close()
@@ -100,9 +110,8 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
     start: async () => {
       try {
         await Promise.all([cluster.start(), shared?.start(), follow(), audit.open()])
-        const { host, port } = config.operations
-        const operationsUrl = await operations.listen({ host, port })
-        publicUrl = await app.listen({ host: config.listen.host, port: config.listen.port })
+        const operationsUrl = await listenOn(operations, config.operations)
+        publicUrl = await listenOn(app, config.listen)
         return { operationsUrl, url: publicUrl }
       } catch (fault) {
         await close()
@@ -111,11 +120,19 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
     },
     drain: async (notice = config.listen.drain.notice) => {
       draining = true
-      const whole = await drain(listener, { notice, limit: config.listen.drain.limit })
-      await close()
+      const { limit } = config.listen.drain
+      const end = performance.now() + limit
+      const whole = await drain(listener, { notice, limit })
+      await close(Math.min(LAST_SPANS, Math.max(0, end - performance.now())))
       return whole
     },
   }
+}
+
+/** The framework does not know what the server that was made for it speaks. */
+async function listenOn(app: FastifyInstance, { host, port, tls }: Config['listen' | 'operations']): Promise<string> {
+  const url = await app.listen({ host, port })
+  return tls === undefined ? url : url.replace(/^http:/, 'https:')
 }
 
 /** `writeLine` takes whole lines at level `info`. */

@@ -8,8 +8,8 @@ import { type Environment, readEnvironment } from './config/environment.ts'
 import { FaultList } from './config/faults.ts'
 import { noFile, readSource } from './config/file.ts'
 import { interpret } from './config/interpret.ts'
-import { checkEncryptionKey, checkFiles, withPasswords } from './config/named-files.ts'
-import { rules } from './config/rules.ts'
+import { checkEncryptionKey, checkFiles, checkTraceHeaders, withPasswords } from './config/named-files.ts'
+import { type Listening, rules } from './config/rules.ts'
 import { schema, type settings } from './config/schema.ts'
 import { freeze, isObject, type Path, setIn, withoutNulls } from './config/tree.ts'
 import { validate } from './config/validate.ts'
@@ -55,18 +55,20 @@ export async function loadConfig(options: { file?: string | undefined; env?: Env
 }
 
 /** The rules over several settings, and the files that they name. */
-async function judge(read: Settings, list: FaultList, plain: boolean): Promise<Settings> {
+async function judge(read: Settings, list: FaultList, plain: ReadonlySet<Listening>): Promise<Settings> {
   const due = [...rules, ...cacheRules].filter((rule) => rule.about.every((path) => list.sound(path)))
   for (const { check } of due) check(read, list.report, { plain, variableOf: list.variableOf })
   await checkFiles(read, list.report)
   await checkEncryptionKey(read, list.report)
+  await checkTraceHeaders(read, list.report)
   return withPasswords(read, list)
 }
 
-/** `listen.tls: off` says that plain HTTP is meant. It is taken out: without the pair there is no TLS. */
-function takeOff(tree: Record<string, unknown>): boolean {
-  const { listen } = tree
-  if (!isObject(listen) || listen.tls !== 'off') return false
-  delete listen.tls
-  return true
+/** `tls: off` says that plain HTTP is meant. It is taken out: without the pair there is no TLS. */
+function takeOff(tree: Record<string, unknown>): ReadonlySet<Listening> {
+  const off = (['listen', 'operations'] as const).filter((name) => {
+    const section = tree[name]
+    return isObject(section) && section.tls === 'off' && Reflect.deleteProperty(section, 'tls')
+  })
+  return new Set(off)
 }

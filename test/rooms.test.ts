@@ -22,7 +22,18 @@ const table: Readonly<Record<string, Room>> = {
     never: ['node:http', 'node:https', 'node:net'],
   },
   pipeline: { rooms: ['catalogue', 'collection', 'layout', 'errors'], packages: [], never: NETWORK },
-  cluster: { rooms: ['pipeline/ports', 'pipeline/observed'], packages: ['undici'] },
+  cluster: { rooms: ['pipeline/ports', 'pipeline/observed', 'pipeline/trace'], packages: ['undici'] },
+  // Loaded only where traces are wanted, so that nobody but the composition root knows it.
+  tracing: {
+    rooms: ['pipeline/trace', 'pipeline/budget'],
+    packages: [
+      '@opentelemetry/api',
+      '@opentelemetry/otlp-transformer',
+      '@opentelemetry/resources',
+      '@opentelemetry/sdk-trace',
+      'undici',
+    ],
+  },
   // `auth` by name: what replicas share of access is made to its ports, and falls back to its own forms.
   store: {
     rooms: [
@@ -38,7 +49,16 @@ const table: Readonly<Record<string, Room>> = {
     never: [...NETWORK, 'node:fs'],
   },
   http: {
-    rooms: ['catalogue', 'collection', 'layout', 'auth', 'pipeline/ports', 'pipeline/observed', 'errors'],
+    rooms: [
+      'catalogue',
+      'collection',
+      'layout',
+      'auth',
+      'pipeline/ports',
+      'pipeline/observed',
+      'pipeline/trace',
+      'errors',
+    ],
     packages: [
       'fastify',
       '@fastify/basic-auth',
@@ -56,6 +76,7 @@ const table: Readonly<Record<string, Room>> = {
       'pipeline/ports',
       'pipeline/observed',
       'pipeline/contents',
+      'pipeline/traced',
       'pipeline/cache/outcome',
       'errors',
     ],

@@ -74,7 +74,7 @@ export async function buildCache(
     enabled: true,
     sharedThroughRedis: redis !== undefined,
     onEvent: observer.cache,
-    explained: { prepare: stages.prepare, store, catalogue, askOf },
+    explained: { prepare: stages.prepare, index: store, catalogue, askOf },
   }
   return { stages, kept, claim: store.claim, state: store.state, close: () => store.close() }
 

@@ -1,12 +1,13 @@
 /** The cluster as the settings describe it. */
 import { readFile } from 'node:fs/promises'
 import type { Logger } from 'pino'
-import { type Cluster, createCluster, type NodeTls } from '../cluster/index.ts'
+import { type Cluster, type ClusterOptions, createCluster, type NodeTls } from '../cluster/index.ts'
 import type { Config } from '../config.ts'
-import type { Called } from '../pipeline/observed.ts'
+
+type Told = Pick<ClusterOptions, 'onCall' | 'untraced'>
 
 /** Rejects when a certificate cannot be read. */
-export async function buildCluster(config: Config, log: Logger, onCall?: (call: Called) => void): Promise<Cluster> {
+export async function buildCluster(config: Config, log: Logger, told: Told = {}): Promise<Cluster> {
   const { cluster } = config
   const { mode, username = '', password = '' } = cluster.credentials
   return createCluster({
@@ -17,7 +18,7 @@ export async function buildCluster(config: Config, log: Logger, onCall?: (call: 
     limits: cluster.limits,
     allowedAddresses: cluster.addresses,
     log: (level, message, fields) => log[level](fields, message),
-    ...(onCall && { onCall }),
+    ...told,
   })
 }
 

@@ -28,6 +28,7 @@ export async function buildReplicas(config: Config, parts: ConsoleParts): Promis
     ready: () => ready().ok,
     rates: watch.traffic.rates,
     nodes: () => cluster.status().map((status) => stateOf(status, cluster)),
+    joined: watch.joins.last,
   }
   // Several replicas may run on one host.
   const name = `${hostname()} ${randomUUID()}`
@@ -52,6 +53,7 @@ export function consolePorts({ watch, cluster, front, news, ready, url, divergen
     ready,
     traffic: watch.traffic,
     tail: watch.tail,
+    joins: watch.joins,
     divergence,
     index: kept.index,
     purge: purger(handle),
@@ -67,7 +69,7 @@ export function consolePorts({ watch, cluster, front, news, ready, url, divergen
       const prepared = explained.prepare(await explained.askOf(asked, caller))
       // The key says for whose rights it was made: another key, another answer.
       if (typeof prepared === 'string' || prepared.key !== key) return { kind: 'others' }
-      const look = await explained.store.look(key, prepared.tags)
+      const look = await explained.index.peek(key, prepared.tags)
       if (look.kind !== 'present') return { kind: 'gone' }
       const { bytes, etag, age, keepFor } = look.answer
       const { fenced } = look.mark

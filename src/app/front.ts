@@ -10,6 +10,7 @@ import { authentication, tokenIssuer } from '../http/authenticate.ts'
 import { addressOfRequests } from '../http/client-address.ts'
 import { createHttp, type Http } from '../http/index.ts'
 import { createListener, type Listener } from '../http/listener.ts'
+import { tellStopped } from '../http/request-log.ts'
 import { buildPipeline } from '../pipeline/build.ts'
 import { cacheOperations, type KeptAnswers } from '../pipeline/edge/cache.ts'
 import { tokenOperations } from '../pipeline/edge/tokens.ts'
@@ -21,6 +22,7 @@ import type { SharedAccess } from '../store/shared-access.ts'
 import { buildCache } from './cache.ts'
 import { roads } from './roads.ts'
 import type { StoreNews } from './store-news.ts'
+import { beginning, type Traces } from './traces.ts'
 
 export interface FrontParts {
   readonly access: Access
@@ -32,6 +34,7 @@ export interface FrontParts {
   readonly news: StoreNews
   readonly observer: Required<Observer>
   readonly audit: Audit
+  readonly traces: Traces | undefined
 }
 
 export interface Front {
@@ -47,9 +50,11 @@ export interface Front {
 
 /** Rejects in words when the certificate or a setting cannot be used. */
 export async function buildFront(config: Config, parts: FrontParts): Promise<Front> {
-  const { access, cluster, shared, log, writeLine, news, observer, audit } = parts
+  const { access, cluster, shared, log, writeLine, news, observer, audit, traces } = parts
   const { listen } = config
-  const listener = await createListener({ ...listen, cors: listen.cors.origins.length > 0, log })
+  const addressOf = addressOfRequests(listen.trustedProxies)
+  const stopped = tellStopped(log, addressOf, observer.answered)
+  const listener = await createListener({ ...listen, cors: listen.cors.origins.length > 0, log, stopped })
   // Both are made of the app, which is made of what they are part of.
   let issue: (name: string) => Promise<string> = async () => ''
   let http: Http | undefined
@@ -71,13 +76,14 @@ export async function buildFront(config: Config, parts: FrontParts): Promise<Fro
       ...cacheOperations(cache.kept),
     },
     ...cache.stages,
-    ...roads(config, { cluster, route, ...(cache.claim && { claim: cache.claim }) }),
+    ...roads(config, { cluster, route, composed: observer.composed, ...(cache.claim && { claim: cache.claim }) }),
   })
   const handle = audit.audited(road)
   http = await createHttp({
     catalogue,
     handle,
     observe: observer.answered,
+    ...(traces && { beginTrace: beginning(config, traces) }),
     serverFactory: listener.serverFactory,
     log,
     writeLine,
@@ -86,7 +92,7 @@ export async function buildFront(config: Config, parts: FrontParts): Promise<Fro
     experimental: config.cluster.experimental,
     compressFrom: config.cache.compressFrom,
     corsOrigins: listen.cors.origins,
-    clientAddress: addressOfRequests(listen.trustedProxies),
+    clientAddress: addressOf,
     managerVersion: () => cluster.view.nodes().find(({ version }) => version !== undefined)?.version,
     authentication: async (instance) => {
       const authenticate = await authentication(instance, access, shared?.count)

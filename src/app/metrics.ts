@@ -8,16 +8,18 @@ import type { Observation } from '../operations/observation.ts'
 import { storeEvents } from '../store/redis/index.ts'
 import type { Front } from './front.ts'
 import { version } from './package.ts'
+import type { Traces } from './traces.ts'
 
 export interface MetricsParts {
   readonly observation: Observation
   readonly cluster: Cluster
   readonly front: Pick<Front, 'kept' | 'state'>
   readonly audit: Pick<Audit, 'state'>
+  readonly traces: Pick<Traces, 'figures'> | undefined
   ready(): { readonly ok: boolean }
 }
 
-export function buildMetrics({ observation, cluster, front, audit, ready }: MetricsParts): Metrics {
+export function buildMetrics({ observation, cluster, front, audit, traces, ready }: MetricsParts): Metrics {
   const { kept, state } = front
   const groups = new Set(catalogue.map(groupOf))
   groups.delete('none')
@@ -29,6 +31,7 @@ export function buildMetrics({ observation, cluster, front, audit, ready }: Metr
     redis: kept.sharedThroughRedis,
     ...(state && { store: state }),
     audit: audit.state,
+    ...(traces && { spans: traces.figures }),
     ready: () => ready().ok,
     nodes: () =>
       cluster.status().map(({ name, type, inFlight, limit, queue, ejectedUntil }) => ({

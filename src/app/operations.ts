@@ -2,13 +2,16 @@ import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
+import type { Audit } from '../audit/index.ts'
 import type { Access } from '../auth/access.ts'
 import { catalogue } from '../catalogue/index.ts'
 import type { Cluster } from '../cluster/index.ts'
 import type { Config } from '../config.ts'
 import { authentication } from '../http/authenticate.ts'
 import { addressOfRequests } from '../http/client-address.ts'
+import { createListener, type ListenerOptions } from '../http/listener.ts'
 import { consolePart } from '../operations/console/index.ts'
+import { createJoins, type Joins } from '../operations/console/joins.ts'
 import { createTail } from '../operations/console/tail.ts'
 import { createTraffic, type Traffic } from '../operations/console/traffic.ts'
 import { docsPart } from '../operations/docs.ts'
@@ -26,18 +29,20 @@ import type { StoreNews } from './store-news.ts'
 export interface Watch {
   readonly traffic: Traffic
   readonly tail: ReturnType<typeof createTail>
+  readonly joins: Joins
   close(): void
 }
 
 export function createWatch({ listen }: Pick<Observation, 'listen'>): Watch {
   const traffic = createTraffic()
   const tail = createTail()
-  const ends = [listen(traffic), listen(tail)]
+  const joins = createJoins()
+  const ends = [listen(traffic), listen(tail), listen(joins)]
   const close = (): void => {
     for (const end of ends) end()
     tail.close()
   }
-  return { traffic, tail, close }
+  return { traffic, tail, joins, close }
 }
 
 export interface OperationsParts {
@@ -53,6 +58,7 @@ export interface OperationsParts {
   readonly url: () => string
   readonly metrics: Metrics
   readonly divergence: Observation['divergence']
+  readonly audit: Pick<Audit, 'answered'>
 }
 
 export async function buildOperations(config: Config, parts: OperationsParts): Promise<FastifyInstance> {
@@ -62,9 +68,12 @@ export async function buildOperations(config: Config, parts: OperationsParts): P
   const replicas = await buildReplicas(config, parts)
   const ports = consolePorts(parts)
   const console = consolePart(replicas === undefined ? ports : { ...ports, replicas: replicas.others }, pageFolder())
+  const { serverFactory } = await createListener(listenerOf(config, log))
   const app = await createOperations({
     ready,
     log,
+    refused: parts.audit.answered,
+    serverFactory,
     ...(scraped && { open: [metrics] }),
     signedIn: {
       signIn: {
@@ -81,6 +90,13 @@ export async function buildOperations(config: Config, parts: OperationsParts): P
   })
   app.addHook('onClose', async () => replicas?.stop())
   return app
+}
+
+/** As strict as the public one. A URL may hold another one, percent-encoded, that is to be explained. */
+function listenerOf({ listen, operations }: Config, log: Logger): ListenerOptions {
+  const { tls } = operations
+  const { limits, timeouts } = listen
+  return { tls, limits: { ...limits, url: 3 * limits.url }, timeouts, hosts: [], cors: false, log }
 }
 
 /** Where the build put the page: beside this file, or, beside the sources (tests), in `dist`. */

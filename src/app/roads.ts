@@ -6,7 +6,7 @@ import type { Config } from '../config.ts'
 import type { Parts } from '../pipeline/build.ts'
 import { forward } from '../pipeline/forward.ts'
 import { createTurns, inTurn } from '../pipeline/in-turn.ts'
-import { joinReads } from '../pipeline/join/reads.ts'
+import { type JoinPorts, joinReads } from '../pipeline/join/reads.ts'
 import { joinActs, joinVerdict } from '../pipeline/join/writes.ts'
 import type { AnswerStore } from '../pipeline/kept.ts'
 import { ofOwner } from '../pipeline/of-owner.ts'
@@ -18,23 +18,23 @@ export interface RoadParts {
   readonly route: Router
   /** Of the store that replicas share. */
   readonly claim?: AnswerStore['claim']
+  readonly composed?: JoinPorts['composed']
 }
 
 export function roads(
   config: Config,
-  { cluster, route, claim }: RoadParts,
+  { cluster, route, claim, composed }: RoadParts,
 ): Pick<Parts, 'forward' | 'inTurn' | 'over'> {
   const { view, call } = cluster
   const { distribution, limits } = config.cluster
-  const one = forward({ call, view, route, ...limits })
   return {
-    forward: one,
+    forward: forward({ call, view, route, ...limits }),
     inTurn: inTurn({
       turns: createTurns(claim),
       master: () => view.master().name,
       patience: ({ endpoint }) => (endpoint.slow === true ? limits.slowTimeout : limits.timeout),
     }),
-    over: (read) => {
+    over: (read, one) => {
       const owners = createOwners({
         read,
         view,
@@ -46,7 +46,7 @@ export function roads(
         restart: record('POST', '/agents/restart'),
         validation: record('GET', '/cluster/:node_id/configuration/validation'),
       }
-      const reads = joinReads({ read, view, owners, distribution, catalogue, ...limits })
+      const reads = joinReads({ read, view, owners, distribution, catalogue, ...limits, ...(composed && { composed }) })
       const parts = { read, forward: one, view, owners, records }
       if (distribution === 'manager') return { joinReads: reads, joinActs: joinVerdict(parts) }
       return { ofOwner: ofOwner(parts), joinReads: reads, joinActs: joinActs(parts) }

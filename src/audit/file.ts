@@ -3,8 +3,9 @@
  * (`fdatasync`; lines that come at the same time share one). The chain goes on over restarts, reopenings and rotation:
  * it is taken up where the last whole line of the file left it.
  */
-import { type FileHandle, open, rename } from 'node:fs/promises'
-import { beginning, type Entry, type Link, readLine, writeLine } from './line.ts'
+import { type FileHandle, rename } from 'node:fs/promises'
+import { beginning, type Entry, type Link, writeLine } from './line.ts'
+import { openPlace, readTail, standsAt } from './place.ts'
 
 export interface AuditFileOptions {
   readonly file: string
@@ -25,11 +26,6 @@ export interface AuditSink {
   reopen(): Promise<void>
   close(): Promise<void>
 }
-
-/** A line is shorter than that. */
-const TAIL = 256 * 1024
-/** Only those who run the edge read it. */
-const MODE = 0o640
 
 interface Waiting {
   readonly entry: Entry
@@ -60,15 +56,15 @@ class AuditFile implements AuditSink {
   }
 
   async #open(carried?: Link): Promise<void> {
-    const handle = await open(this.#options.file, 'a+', MODE)
+    const handle = await openPlace(this.#options.file)
     this.#handle = handle
     const { size } = await handle.stat()
-    const tail = await readTail(handle, size)
+    const { link, torn } = await readTail(handle, size)
     this.#size = size
-    this.#link = tail.link ?? carried ?? beginning
+    this.#link = link ?? carried ?? beginning
     try {
-      if (tail.torn) await this.#write('\n')
-      await this.#put([{ kind: 'opened', ...(tail.torn && { torn: true }) }])
+      // The end of what is torn goes with the line that says so: a disk that fills up between them would hide it.
+      await this.#put([{ kind: 'opened', ...(torn && { torn }) }], torn ? '\n' : '')
     } catch (fault) {
       this.#handle = undefined
       await handle.close()
@@ -117,16 +113,22 @@ class AuditFile implements AuditSink {
 
   /** A failed write, or somebody else's, leaves the file in a state that must be looked at. */
   async #ready(): Promise<void> {
-    const { file, rotateAt } = this.#options
     if (this.#handle === undefined) return this.#open(this.#link)
     const { size } = await this.#handle.stat()
-    if (size !== this.#size) return this.#reopen()
-    if (size < rotateAt) return
+    // What was removed takes lines all the same, and nobody would ever read them.
+    if (size !== this.#size || !(await standsAt(this.#handle, this.#options.file))) return this.#reopen()
+    if (size < this.#options.rotateAt) return
     await this.#put([{ kind: 'closed' }])
     await this.#handle.close()
     this.#handle = undefined
-    await rename(file, `${file}.${(this.#options.clock?.() ?? new Date()).toISOString().replaceAll(':', '-')}`)
+    await rename(this.#options.file, this.#aside())
     await this.#open(this.#link)
+  }
+
+  /** In the order of names, each once: the number of the last line tells apart what came in one millisecond. */
+  #aside(): string {
+    const time = (this.#options.clock?.() ?? new Date()).toISOString().replaceAll(':', '-')
+    return `${this.#options.file}.${time}.${String(this.#link.seq).padStart(12, '0')}`
   }
 
   async #reopen(): Promise<void> {
@@ -137,9 +139,9 @@ class AuditFile implements AuditSink {
     await this.#open(this.#link)
   }
 
-  async #put(entries: readonly Entry[]): Promise<void> {
+  async #put(entries: readonly Entry[], before = ''): Promise<void> {
     let link = this.#link
-    let texts = ''
+    let texts = before
     for (const entry of entries) {
       const at = { time: this.#options.clock?.() ?? new Date(), replica: this.#options.replica }
       const written = writeLine(entry, at, link)
@@ -156,17 +158,4 @@ class AuditFile implements AuditSink {
     if (this.#options.sync) await this.#handle?.datasync()
     this.#size += bytes.length
   }
-}
-
-/** The last whole line of what is there; `torn`: something that is none comes after it. */
-async function readTail(handle: FileHandle, size: number): Promise<{ link?: Link; torn: boolean }> {
-  const length = Math.min(size, TAIL)
-  const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, size - length)
-  const text = buffer.toString('utf8', 0, bytesRead)
-  const torn = text !== '' && !text.endsWith('\n')
-  for (const line of text.split('\n').reverse()) {
-    const read = readLine(line)
-    if (read !== undefined) return { link: { seq: read.seq, digest: read.digest }, torn }
-  }
-  return { torn }
 }

@@ -5,8 +5,9 @@
 import { EdgeError } from '../errors.ts'
 import { isOutcomeUnknown, isPartlyDone, isUnfinished } from '../pipeline/cache/outcome.ts'
 import { errorOf } from '../pipeline/contents.ts'
-import type { Called } from '../pipeline/observed.ts'
+import type { Called, Refused } from '../pipeline/observed.ts'
 import type { Answer, Ask, Prompt } from '../pipeline/ports.ts'
+import { during } from '../pipeline/traced.ts'
 import { deedOf } from './deed.ts'
 import type { AuditSink } from './file.ts'
 import type { Entry, Outcome } from './line.ts'
@@ -31,6 +32,8 @@ export interface Audit {
   readonly audited: (next: Prompt) => Prompt
   /** Hears of each call, to know which nodes a write reached. */
   called(call: Called): void
+  /** Hears of each request that was answered, to write down the writes that were refused before they came here. */
+  answered(request: Refused): void
   /** Begins to write; rejects when the file cannot be opened. */
   open(): Promise<void>
   reopen(): Promise<void>
@@ -38,6 +41,9 @@ export interface Audit {
   state(): AuditState
 }
 
+const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
+/** Lines of refused writes that wait for the disk; whoever sends more while it hangs fills no memory. */
+const MOST_WAITING = 1000
 /** When the disk may be there again, in seconds. */
 const RETRY_AFTER = '5'
 
@@ -46,6 +52,7 @@ export function createAudit(options: AuditOptions): Audit {
   const underWay = new Map<string, Set<string>>()
   let lines = 0
   let failures = 0
+  let waiting = 0
 
   const append = async (entry: Entry): Promise<boolean> => {
     try {
@@ -62,7 +69,7 @@ export function createAudit(options: AuditOptions): Audit {
   const audited: Audit['audited'] = (next) => (ask) => (isDeed(ask) ? recorded(next, ask) : next(ask))
   const recorded = async (next: Prompt, ask: Ask): Promise<Answer> => {
     const deed = deedOf(ask)
-    if (!(await append({ kind: 'intent', ...deed })) && onFailure === 'refuse') {
+    if (!(await during(ask.trace, 'audit', () => append({ kind: 'intent', ...deed }))) && onFailure === 'refuse') {
       throw new EdgeError(936, '', { headers: { 'retry-after': RETRY_AFTER } })
     }
     const nodes = new Set<string>()
@@ -70,7 +77,8 @@ export function createAudit(options: AuditOptions): Audit {
     const began = clock()
     const end = (said: ReturnType<typeof ofAnswer>) => {
       underWay.delete(deed.request)
-      return append({ kind: 'outcome', ...said, nodes: [...nodes], ms: Math.round(clock() - began), ...deed })
+      const entry = { ...said, nodes: [...nodes], ms: Math.round(clock() - began), ...deed }
+      return during(ask.trace, 'audit', () => append({ kind: 'outcome', ...entry }))
     }
     let answer: Answer
     try {
@@ -83,8 +91,25 @@ export function createAudit(options: AuditOptions): Audit {
     return answer
   }
 
+  // The answer has left, and does not wait for the disk: nothing was done that a missing line could hide, and a
+  // refusal that costs its caller a turn of the disk would let callers without rights slow down those who have them.
+  const answered = ({ requestId, caller, client, method, route, status, refusal }: Refused): void => {
+    if (refusal === undefined || caller === undefined || status === 0 || READS.has(method)) return
+    if (waiting >= MOST_WAITING) {
+      failures += 1
+      return
+    }
+    waiting += 1
+    const who = { request: requestId, caller, client, method, route }
+    const said = { outcome: 'refused', status, error: refusal, nodes: [] } as const
+    void append({ kind: 'refused', ...said, ...who }).finally(() => {
+      waiting -= 1
+    })
+  }
+
   return {
     audited,
+    answered,
     called: ({ requestId, node }) => void underWay.get(requestId)?.add(node),
     open: () => sink.open(),
     reopen: () => sink.reopen(),

@@ -39,6 +39,14 @@ export type Entry =
       readonly nodes: readonly string[]
       readonly ms: number
     } & Deed)
+  /** It was refused before it could act, by whoever had let its caller in. What it said was not checked: it is not told. */
+  | ({
+      readonly kind: 'refused'
+      readonly outcome: 'refused'
+      readonly status: number
+      readonly error: number
+      readonly nodes: readonly []
+    } & Pick<Deed, 'request' | 'caller' | 'client' | 'method' | 'route'>)
   /** A process begins to write here. `torn`: the end of what it found was no whole line. */
   | { readonly kind: 'opened'; readonly torn?: true }
   /** It goes on elsewhere, or ends. */

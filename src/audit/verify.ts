@@ -23,17 +23,39 @@ export interface VerifyOptions {
 
 type Seen = Read & { readonly changed: boolean; readonly place: string }
 
-/** Files of one replica, oldest first. Rejects when one cannot be read. */
+/** Bytes in which the first line of a file is found. */
+const LONGEST = 256 * 1024
+
+/** Files of one replica, in any order. Rejects when one cannot be read. */
 export async function verifyAudit(files: readonly string[], { last }: VerifyOptions = {}): Promise<Verdict> {
   const chain = new Chain()
-  for (const file of files) {
+  for (const file of await inOrder(files)) {
     let number = 0
-    for await (const text of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
+    for await (const text of linesOf(file)) {
       number += 1
       chain.take(text, `${file}:${number}`)
     }
   }
   return chain.verdict(last)
+}
+
+/** By the numbers of their lines: a shell lists the file that is written before those that were put aside. */
+async function inOrder(files: readonly string[]): Promise<readonly string[]> {
+  const begun = await Promise.all(files.map(async (file) => ({ file, seq: await firstOf(file) })))
+  return begun.sort((a, b) => a.seq - b.seq).map(({ file }) => file)
+}
+
+async function firstOf(file: string): Promise<number> {
+  for await (const text of linesOf(file, LONGEST)) {
+    const read = readLine(text)
+    if (read !== undefined) return read.seq
+  }
+  return Number.MAX_SAFE_INTEGER
+}
+
+function linesOf(file: string, end?: number): AsyncIterable<string> {
+  const input = createReadStream(file, end === undefined ? {} : { end })
+  return createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })
 }
 
 class Chain {
@@ -42,14 +64,14 @@ class Chain {
   readonly #open = new Map<string, string>()
   #lines = 0
   #before: Seen | undefined
-  #broken: string | undefined
+  /** Places of what is no line, one after the other. */
+  #broken: string[] = []
 
   take(text: string, place: string): void {
-    if (text === '' && this.#broken === undefined) return
+    if (text === '') return
     const read = readLine(text)
     if (read === undefined) {
-      if (this.#broken !== undefined) this.#faults.push(`${this.#broken}: no line of an audit`)
-      this.#broken = place
+      this.#broken.push(place)
       return
     }
     this.#lines += 1
@@ -63,7 +85,9 @@ class Chain {
 
   verdict(last: string | undefined): Verdict {
     const end = this.#before
-    if (this.#broken !== undefined) this.#faults.push(`${this.#broken}: the last line is not whole`)
+    const torn = this.#broken.pop()
+    for (const place of this.#broken) this.#faults.push(`${place}: no line of an audit`)
+    if (torn !== undefined) this.#faults.push(`${torn}: the last line is not whole`)
     for (const [request, place] of this.#open) this.#notes.push(`${place}: no outcome of request ${request}`)
     if (last !== undefined && end?.digest !== last) {
       this.#faults.push(
@@ -79,15 +103,18 @@ class Chain {
     return { faults: this.#faults, notes: this.#notes, lines: this.#lines, last: known }
   }
 
-  /** A torn line is no fault where the process that came next said so, and joined its chain to the line before. */
+  /**
+   * Torn lines are no fault where what was written next says so, and joins its chain to the line before. There are
+   * several where the disk was full again before that could be said.
+   */
   #judgeBroken(seen: Seen): void {
-    const place = this.#broken
-    this.#broken = undefined
-    if (place === undefined) return
     const expected = seen.torn && seen.before === this.#before?.digest
-    const told = `${place}: not whole; the process ended while it wrote it`
-    if (expected) this.#notes.push(told)
-    else this.#faults.push(`${place}: no line of an audit; it was changed, or put in`)
+    for (const place of this.#broken) {
+      if (expected)
+        this.#notes.push(`${place}: not whole; the process ended, or the disk was full, while it was written`)
+      else this.#faults.push(`${place}: no line of an audit; it was changed, or put in`)
+    }
+    this.#broken = []
   }
 
   #compare(seen: Seen): void {
@@ -106,7 +133,11 @@ class Chain {
       const gone = seq === last.seq + 2 ? `line ${seq - 1} was` : `lines ${last.seq + 1} to ${seq - 1} were`
       this.#faults.push(`${place}: ${gone} taken out before this line`)
     } else if (seq <= last.seq) {
-      this.#faults.push(`${place}: line ${seq} stands after line ${last.seq}; lines were moved, doubled or put in`)
+      const why =
+        seq === 1
+          ? 'a chain of its own begins: of another replica, or the files before were taken away while no process wrote them'
+          : 'lines were moved, doubled or put in, or two processes wrote this file at once'
+      this.#faults.push(`${place}: line ${seq} stands after line ${last.seq}; ${why}`)
     } else {
       this.#faults.push(`${place}: line ${seq} does not join on line ${last.seq}; one of them was changed or put in`)
     }

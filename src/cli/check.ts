@@ -1,6 +1,7 @@
 import { pino } from 'pino'
 import { buildCluster } from '../app/cluster.ts'
 import { buildEdge } from '../app.ts'
+import { checkPlace } from '../audit/place.ts'
 import type { Config } from '../config.ts'
 import { startFault } from '../server/start-fault.ts'
 import { settingsFrom } from './settings.ts'
@@ -15,11 +16,12 @@ export async function check(options: { config?: string; connect?: true }): Promi
   print('ok')
 }
 
-/** Certificates, users and keys are read as at a start. */
+/** Certificates, users and keys are read as at a start; the audit is not begun, for the one who writes it may run. */
 async function dryRun(config: Config): Promise<void> {
   try {
     const edge = await buildEdge({ ...config, log: { ...config.log, level: 'silent' } })
     await edge.drain(0)
+    if (config.audit.file !== undefined) await checkPlace(config.audit.file)
   } catch (fault) {
     throw new CommandError(startFault(fault, config))
   }
@@ -30,13 +32,17 @@ function summary({ listen, operations, cluster, access }: Config): string[] {
   const { credentials } = cluster
   const caller = credentials.mode === 'passthrough' ? 'that of the caller' : credentials.username
   return [
-    `listen       ${listen.tls ? 'https' : 'http'}://${listen.host}:${listen.port}`,
-    `operations   http://${operations.host}:${operations.port}`,
+    `listen       ${urlOf(listen)}`,
+    `operations   ${urlOf(operations)}`,
     ...cluster.nodes.map(({ name, type, url }) => `${type.padEnd(12)} ${name} ${url}`),
     `distribution ${cluster.distribution}${cluster.discover ? ', nodes are discovered' : ''}`,
     `account      ${caller}`,
     `users        ${access.users ?? 'those of the manager'}`,
   ]
+}
+
+function urlOf({ tls, host, port }: Config['operations' | 'listen']): string {
+  return `${tls ? 'https' : 'http'}://${host}:${port}`
 }
 
 async function askNodes(config: Config): Promise<void> {

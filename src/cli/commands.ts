@@ -86,7 +86,7 @@ function audit(): Command {
   const group = new Command('audit').description('look after the audit')
   group
     .command('verify <files...>')
-    .description('find lines that were changed, taken out, put in or moved (files of one replica, oldest first)')
+    .description('find lines that were changed, taken out, put in or moved (all files of one replica)')
     .option('--last <digest>', 'the digest that the last line must have, noted elsewhere')
     .addHelpText('after', '\nEnds with 0 when all is well, 1 where a line is wrong.')
     .action(async (files, options) => (await import('./audit.ts')).verify(files, options))
@@ -103,7 +103,11 @@ function warm(): Command {
     .option('--user <name>', 'who asks; the password is typed, or the first line of standard input')
     .option('--token-file <file>', 'a file with a token instead; "token issue" prints one')
     .option('--ca <file>', 'PEM of the CA of the certificate of the edge')
-    .option('--concurrency <n>', 'requests at once; keep it below cluster.limits.inFlight', wholeNumber(1, 64), 2)
+    .option(
+      '--operations <url>',
+      'address of its operations listener: goes by how full the nodes are; needs operations:read',
+    )
+    .option('--concurrency <n>', 'requests at once at most; begins with one', wholeNumber(1, 64), 2)
     .addHelpText('after', '\nEnds with 0 when every URL was answered, 1 when some failed, 2 for wrong options.')
     .action(async (options: WarmOptions) => (await import('./warm.ts')).warm(options))
 }

@@ -22,16 +22,17 @@ export interface EdgeClientOptions {
   /** PEM of the CA of the edge's certificate; absent: those of Node. */
   readonly ca?: string
   readonly connections: number
+  /** Milliseconds for an answer; absent: longer than the edge itself lets a slow call take. */
+  readonly limit?: number
 }
 
-/** Longer than the edge itself lets a slow call take. */
 const LIMIT = 150_000
 
-export function edgeClient({ url, authorization, ca, connections }: EdgeClientOptions): EdgeClient {
+export function edgeClient({ url, authorization, ca, connections, limit = LIMIT }: EdgeClientOptions): EdgeClient {
   const agent = new Agent({
     connections,
-    headersTimeout: LIMIT,
-    bodyTimeout: LIMIT,
+    headersTimeout: limit,
+    bodyTimeout: limit,
     connect: { timeout: 10_000, ...(ca !== undefined && { ca }) },
   })
   const send = async (path: string) => {

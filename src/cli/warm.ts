@@ -3,13 +3,16 @@ import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { exitCodes } from '../server/exit-codes.ts'
 import { askKnownPassword, CommandError, complain, print } from './terminal.ts'
-import { edgeClient } from './warm-client.ts'
+import { type EdgeClient, edgeClient } from './warm-client.ts'
 import { busiest, listFrom } from './warm-list.ts'
+import { type Pace, pace, readNodes } from './warm-pace.ts'
 import { progress } from './warm-progress.ts'
 import { Refused, warmAll } from './warm-run.ts'
 
 export interface WarmOptions {
   readonly url: string
+  /** Of the operations listener, which knows how full the nodes are. */
+  readonly operations?: string
   readonly from?: string
   readonly busiest?: number
   /** Print the list, fill nothing. */
@@ -20,12 +23,20 @@ export interface WarmOptions {
   readonly concurrency: number
 }
 
+/** Milliseconds between two looks at the nodes. */
+const LOOK = 1000
+/** Milliseconds for one look. */
+const PATIENCE = 5000
+
 export async function warm(options: WarmOptions): Promise<void> {
   const { concurrency, list } = options
   const url = checked(options)
+  const listener = options.operations === undefined ? undefined : address('--operations', options.operations)
   const authorization = await credentials(options)
   const ca = options.ca === undefined ? {} : { ca: await textOf(options.ca) }
   const edge = edgeClient({ url, authorization, connections: concurrency, ...ca })
+  const operations = listener && edgeClient({ url: listener, authorization, connections: 1, limit: PATIENCE, ...ca })
+  const going = new AbortController()
   try {
     const paths =
       options.from === undefined
@@ -34,27 +45,50 @@ export async function warm(options: WarmOptions): Promise<void> {
     if (list) return paths.forEach(print)
     const shown = progress(paths.length, complain, process.stderr.isTTY === true)
     const now = () => performance.now()
-    await warmAll(paths, { get: edge.get, concurrency, sleep, now, tell: shown.tell, paused: shown.paused })
+    const steps = pace(concurrency)
+    if (operations) await follow(operations, steps, going.signal)
+    await warmAll(paths, { get: edge.get, pace: steps, sleep, now, tell: shown.tell, paused: shown.paused })
     print(shown.summary())
     if (shown.failed() > 0)
       throw new CommandError(`${shown.failed()} of ${paths.length} failed; the lines above say why`)
   } catch (fault) {
     throw fault instanceof Refused ? new CommandError(fault.message) : fault
   } finally {
-    await edge.close()
+    going.abort()
+    await Promise.all([edge.close(), operations?.close()])
   }
 }
 
+/** Tells the pace of the nodes, at once and from then on; rejects when they cannot be read at first. */
+async function follow(operations: EdgeClient, steps: Pace, going: AbortSignal): Promise<void> {
+  steps.heard(await readNodes(operations))
+  const again = async (): Promise<void> => {
+    for (;;) {
+      await sleep(LOOK, undefined, { signal: going })
+      steps.heard(await readNodes(operations).catch(() => undefined))
+    }
+  }
+  again().catch(() => undefined)
+}
+
 function checked({ url, from, busiest, user, tokenFile }: WarmOptions): URL {
-  const wrong = (says: string) => new CommandError(says, exitCodes.settings)
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    throw wrong(`--url ${url} is no http or https address`)
-  const { username, pathname } = new URL(url)
-  if (username !== '') throw wrong('--url holds a name; give it by --user, where no list of processes shows it')
-  if (pathname !== '/') throw wrong('--url is the address alone, without a path')
+  const edge = address('--url', url)
   if ((from === undefined) === (busiest === undefined)) throw wrong('give one of --from and --busiest')
   if ((user === undefined) === (tokenFile === undefined)) throw wrong('give one of --user and --token-file')
-  return new URL(url)
+  return edge
+}
+
+function address(option: string, text: string): URL {
+  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
+    throw wrong(`${option} ${text} is no http or https address`)
+  const url = new URL(text)
+  if (url.username !== '') throw wrong(`${option} holds a name; give it by --user, where no list of processes shows it`)
+  if (url.pathname !== '/') throw wrong(`${option} is the address alone, without a path`)
+  return url
+}
+
+function wrong(says: string): CommandError {
+  return new CommandError(says, exitCodes.settings)
 }
 
 /** Never an argument: a password is typed, or the first line of standard input; a token comes from a file. */

@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream'
 import type { Called } from '../pipeline/observed.ts'
 import type { NodeCall, NodeFault, NodeResult } from '../pipeline/ports.ts'
+import { routeOf, spanOfAttempt, spanOfWaiting } from './call-span.ts'
 import { type Deadline, startDeadline } from './deadline.ts'
 import type { Outcome } from './exchange.ts'
 import type { Failure } from './failure.ts'
@@ -56,9 +57,14 @@ export class ClusterNode {
   async call(call: NodeCall): Promise<NodeResult> {
     const admission = this.#retired ? ({ ok: false, retryAfter: 1 } as const) : this.#health.admit()
     const came = this.#parts.clock()
-    if (!admission.ok) return this.#refuse(call, this.#away(admission.retryAfter), came)
+    const waited = spanOfWaiting(call)
+    if (!admission.ok) {
+      waited('ejected')
+      return this.#refuse(call, this.#away(admission.retryAfter), came)
+    }
     const deadline = startDeadline(call.timeout, call.signal, this.#parts.clock)
     const entry = await this.#gate.enter(call, deadline)
+    waited(entry.ok ? undefined : entry.fault)
     if (!entry.ok) {
       deadline.end()
       if (admission.probe) this.#health.abandoned()
@@ -111,10 +117,15 @@ export class ClusterNode {
 
   async #attempts(call: NodeCall, deadline: Deadline): Promise<Outcome> {
     this.#budget.called()
-    const first = await this.transport.attempt(call, deadline, !call.repeatable)
+    const first = await this.#attempt(call, deadline, 0)
     if (first.ok || !call.repeatable || first.failure.again === undefined || !this.#budget.take()) return first
-    const second = await this.transport.attempt(call, deadline, true)
+    const second = await this.#attempt(call, deadline, 1)
     return second.ok ? second : { ...second, sent: first.sent || second.sent }
+  }
+
+  #attempt(call: NodeCall, deadline: Deadline, resend: number): Promise<Outcome> {
+    const fresh = resend > 0 || !call.repeatable
+    return spanOfAttempt(call, resend, (traced) => this.transport.attempt(traced, deadline, fresh))
   }
 
   #learn(call: NodeCall, began: number, failure: Failure | undefined, probe: boolean): void {
@@ -141,11 +152,11 @@ export class ClusterNode {
     return refused(call.node, refusal)
   }
 
-  #tell({ requestId, node, method, endpoint }: NodeCall, how: Pick<Called, 'waited' | 'ms'> & Ended): void {
+  #tell(call: NodeCall, how: Pick<Called, 'waited' | 'ms'> & Ended): void {
+    const { requestId, node, method } = call
     const { waited, ms, status, fault } = how
     const said = fault === undefined ? { ...(status !== undefined && { status }) } : { fault }
-    const route = endpoint.slice(endpoint.indexOf(' ') + 1)
-    this.#parts.onCall?.({ requestId, node, method, route, ...said, ms, waited })
+    this.#parts.onCall?.({ requestId, node, method, route: routeOf(call), ...said, ms, waited })
   }
 
   #remember(fault: NodeFault, detail: string): void {

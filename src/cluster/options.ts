@@ -1,6 +1,7 @@
 /** What the cluster room is told at start. Times are milliseconds, sizes are bytes. */
 import type { Called } from '../pipeline/observed.ts'
 import type { NodeFault } from '../pipeline/ports.ts'
+import type { Untraced } from './request-head.ts'
 
 export interface NodeSetting {
   readonly name: string
@@ -62,6 +63,8 @@ export interface ClusterOptions {
   readonly log?: ClusterLog
   /** Hears of each call when it is over. */
   readonly onCall?: (call: Called) => void
+  /** There where requests are traced: what nodes are told of those that are not. */
+  readonly untraced?: Untraced
   /** Monotonic milliseconds; for tests. */
   readonly clock?: () => number
 }

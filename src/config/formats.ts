@@ -56,6 +56,11 @@ export const formats: Readonly<Record<string, Format>> = {
     says: 'an https:// address (http:// on a loopback address only)',
     legal: (text) => URL.canParse(text) && (text.startsWith('https://') || isLoopbackUrl(text)),
   },
+  collector: {
+    says: 'an address such as https://collector.example:4318, with or without a path, without password and query',
+    legal: isCollector,
+    read: tracesAt,
+  },
   folder: {
     says: 'an absolute folder that ends with /, such as /var/ossec/',
     legal: (text) => /^\/(?:.*\/)?$/.test(text) && !text.split('/').includes('..'),
@@ -99,6 +104,19 @@ function isMapped(address: string): boolean {
 function isOrigin(text: string): boolean {
   if (!/^https?:\/\/[^/?#@\\]+\/?$/i.test(text) || !URL.canParse(text)) return false
   return isHost(new URL(text).hostname.replace(/^\[|\]$/g, ''))
+}
+
+/** Where OTLP puts traces, below a base address (OpenTelemetry protocol exporter, "Endpoint URLs for OTLP/HTTP"). */
+const TRACES = '/v1/traces'
+
+function tracesAt(text: string): string {
+  const base = text.replace(/\/$/, '')
+  return base.endsWith(TRACES) ? base : base + TRACES
+}
+
+function isCollector(text: string): boolean {
+  const [, origin = '', path = ''] = /^(https?:\/\/[^/]+)((?:\/[\w.~-]+)*\/?)$/i.exec(text) ?? []
+  return isOrigin(origin) && !path.includes('/..')
 }
 
 /** Does this host stay inside the machine? Names other than `localhost` may resolve to anything. */

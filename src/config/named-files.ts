@@ -4,12 +4,15 @@ import type { Settings } from '../config.ts'
 import { secretFrom } from './environment.ts'
 import type { FaultList } from './faults.ts'
 import { codeOf } from './file.ts'
+import { readHeaderLines } from './header-lines.ts'
 import type { Report } from './rules.ts'
 import { getIn, type Path } from './tree.ts'
 
 const named: readonly Path[] = [
   ['listen', 'tls', 'cert'],
   ['listen', 'tls', 'key'],
+  ['operations', 'tls', 'cert'],
+  ['operations', 'tls', 'key'],
   ['cluster', 'tls', 'ca'],
   ['cluster', 'tls', 'cert'],
   ['cluster', 'tls', 'key'],
@@ -17,6 +20,7 @@ const named: readonly Path[] = [
   ['cache', 'encryptionKeyFile'],
   ['access', 'users'],
   ['access', 'tokens', 'keys'],
+  ['traces', 'headersFile'],
 ]
 
 const LET_READ = 'make it, or let the user of this process read it'
@@ -43,6 +47,14 @@ export async function checkEncryptionKey({ cache }: Settings, report: Report): P
   if (length >= LEAST_KEY) return
   const remedy = `${LEAST_KEY} at least; make one with "openssl rand -base64 32"`
   report(['cache', 'encryptionKeyFile'], `${cache.encryptionKeyFile} holds ${length} bytes, and must hold ${remedy}`)
+}
+
+/** Reports a file of headers that cannot be sent. */
+export async function checkTraceHeaders({ traces: { headersFile } }: Settings, report: Report): Promise<void> {
+  if (headersFile === undefined) return
+  const file = await secretFrom(headersFile)
+  const read = file.ok ? readHeaderLines(file.text) : undefined
+  if (read?.ok === false) report(['traces', 'headersFile'], `${headersFile}:${read.line} ${read.says}`)
 }
 
 /** The settings with the passwords in their places; those that everybody knows are reported. */

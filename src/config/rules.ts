@@ -8,9 +8,11 @@ import { isLoopback, isLoopbackUrl } from './formats.ts'
 import { readyMadeRoles } from './schema.ts'
 import type { Path } from './tree.ts'
 
-/** `plain`: the file says `listen.tls: off`. `variableOf`: the environment variable that set a path, if one did. */
+export type Listening = 'listen' | 'operations'
+
+/** `plain`: listeners whose `tls` is `off`, on purpose. `variableOf`: the environment variable that set a path, if one did. */
 export interface Context {
-  readonly plain: boolean
+  readonly plain: ReadonlySet<Listening>
   readonly variableOf: (path: Path) => string | undefined
 }
 
@@ -22,13 +24,8 @@ export interface Rule {
 }
 
 export const rules: readonly Rule[] = [
-  {
-    about: [
-      ['listen', 'host'],
-      ['listen', 'tls'],
-    ],
-    check: listenInTheOpen,
-  },
+  inTheOpen('listen', 'a balancer in front speaks TLS'),
+  inTheOpen('operations', 'the network of those who run the edge is theirs alone'),
   { about: [['listen', 'trustedProxies']], check: trustedProxies },
   { about: [['listen', 'drain']], check: drain },
   { about: [['listen', 'port'], ['listen', 'host'], ['operations']], check: twoPorts },
@@ -60,12 +57,21 @@ export const rules: readonly Rule[] = [
     check: knownRoles,
   },
   { about: [['access', 'tokens']], check: tokenLifetime },
+  { about: [['traces']], check: collectorKey },
 ]
 
-function listenInTheOpen({ listen }: Settings, report: Report, { plain }: Context): void {
-  if (listen.tls || plain || isLoopback(listen.host)) return
-  const remedy = 'set listen.tls.cert and listen.tls.key, or say listen.tls: off where a balancer in front speaks TLS'
-  report(['listen', 'host'], `${listen.host} without TLS would send passwords in clear; ${remedy}`)
+function inTheOpen(name: Listening, where: string): Rule {
+  const remedy = `set ${name}.tls.cert and ${name}.tls.key, or say ${name}.tls: off where ${where}`
+  return {
+    about: [
+      [name, 'host'],
+      [name, 'tls'],
+    ],
+    check: ({ [name]: { tls, host } }, report, { plain }) => {
+      if (tls || plain.has(name) || isLoopback(host)) return
+      report([name, 'host'], `${host} without TLS would send passwords in clear; ${remedy}`)
+    },
+  }
 }
 
 function trustedProxies({ listen }: Settings, report: Report): void {
@@ -161,6 +167,14 @@ function knownRoles({ access }: Settings, report: Report): void {
     checkTable(roles ?? {}, ['access', 'tokens', 'issuers', i, 'roles'])
   }
   check(access.passthroughRole, ['access', 'passthroughRole'])
+}
+
+function collectorKey({ traces: { endpoint, headersFile } }: Settings, report: Report): void {
+  if (headersFile === undefined) return
+  if (endpoint === undefined) report(['traces', 'headersFile'], 'stands without traces.endpoint; write both or none')
+  else if (/^http:/i.test(endpoint) && !isLoopbackUrl(endpoint)) {
+    report(['traces', 'endpoint'], `${endpoint} would send traces.headersFile in clear; write https://`)
+  }
 }
 
 const SECOND = 1000

@@ -6,6 +6,7 @@ import Type from 'typebox'
 import { cache } from './cache-section.ts'
 import type { SchemaNode } from './tree.ts'
 import {
+  amount,
   count,
   delay,
   duration,
@@ -25,12 +26,14 @@ import {
 /** The roles that exist without being written; `access.ownRoles` adds to them. */
 export const readyMadeRoles = ['reader', 'operator', 'administrator'] as const
 
+/** `off` instead of the pair says that plain HTTP is meant (rules.ts). */
+const certificate = () => Type.Optional(row({ cert: path(), key: path() }, 'off, or a group of cert and key'))
+
 const listen = group({
   host: text({ default: '127.0.0.1', format: 'host' }),
   port: port(55_000),
   hosts: list(text({ format: 'host' })),
-  /** `off` instead of the pair says that plain HTTP is meant (rules.ts). */
-  tls: Type.Optional(row({ cert: path(), key: path() }, 'off, or a group of cert and key')),
+  tls: certificate(),
   trustedProxies: list(text({ format: 'cidr' })),
   limits: group({
     headers: size('16KiB'),
@@ -131,6 +134,13 @@ const audit = group({
   rotateAt: size('64MiB'),
 })
 
+const traces = group({
+  endpoint: Type.Optional(text({ format: 'collector' })),
+  headersFile: Type.Optional(path()),
+  share: amount(0.01, 1),
+  perSecond: amount(10, 10_000),
+})
+
 const log = group({
   level: Type.Unsafe<'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent'>({
     type: 'string',
@@ -146,12 +156,14 @@ export const settings = row({
   operations: group({
     host: text({ default: '127.0.0.1', format: 'host' }),
     port: port(55_001),
+    tls: certificate(),
     metrics: oneOf(['signedIn', 'open']),
   }),
   cluster,
   cache,
   access,
   audit,
+  traces,
   log,
 })
 

@@ -16,6 +16,10 @@ setInterval(() => {
   tick.value = performance.now()
 }, 1000)
 
+/** Nothing is asked any more: each try with a password that holds no longer is one more failed login of this user. */
+export const signedOut = signal(false)
+const SIGNED_OUT = 'you are not signed in any more: reload the page'
+
 /** The beat of the page: without an answer to it there is no contact. */
 const BEAT = '/api/now'
 const PATIENCE = 5000
@@ -24,11 +28,15 @@ const LONG_PATIENCE = 30_000
 
 /** Rejects with words for people. */
 export async function ask<T>(path: string, body?: object): Promise<T> {
+  if (signedOut.value) throw new Error(SIGNED_OUT)
   const answer = await reach(path, body)
   const said = (await answer.json().catch(() => undefined)) as { message?: string } | undefined
-  if (answer.status === 401) lose('you are not signed in any more: reload the page')
+  const fault = answer.ok && said !== undefined ? undefined : (said?.message ?? `the edge answered ${answer.status}`)
+  signedOut.value ||= answer.status === 401
+  if (signedOut.value) lose(SIGNED_OUT)
+  else if (path === BEAT && fault !== undefined) lose(fault)
   else contact.value = { heard: performance.now() }
-  if (!answer.ok || said === undefined) throw new Error(said?.message ?? `the edge answered ${answer.status}`)
+  if (fault !== undefined) throw new Error(fault)
   return said as T
 }
 

@@ -5,6 +5,7 @@ import { allows } from '../auth/permissions.ts'
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { kinds } from '../catalogue/schemas/kinds.ts'
 import type { Ask, AskBody, Caller, Directives } from '../pipeline/ports.ts'
+import type { Trace } from '../pipeline/trace.ts'
 import { canonicalText, canonicalValues } from './canonical.ts'
 import type { Flags, Values } from './parameters.ts'
 import { badValue } from './validation-error.ts'
@@ -36,15 +37,17 @@ export interface Asking {
   readonly body?: AskBody | undefined
   /** Of the client; told for writes. */
   readonly client?: string
+  readonly trace?: Trace | undefined
 }
 
 export function toAsk(validated: Validated, asking: Asking, response: ServerResponse): Ask {
-  const { caller, headers, body, client } = asking
+  const { caller, headers, body, client, trace } = asking
   const directives = directivesOf(headers, caller)
   const ask: { -readonly [Name in keyof Ask]: Ask[Name] } = new Asked(validated, asking, response)
   if (body !== undefined) ask.body = body
   if (client !== undefined && validated.endpoint.method !== 'GET') ask.client = client
   if (directives !== undefined) ask.directives = directives
+  if (trace !== undefined) ask.trace = trace
   return ask
 }
 

@@ -39,6 +39,12 @@ export function addressOfRequests(trusted: readonly string[]): AddressOf {
   }
 }
 
+/** Was a request sent by a proxy whose headers are believed? */
+export function fromTrusted(trusted: readonly string[]): (request: { readonly raw: IncomingMessage }) => boolean {
+  const isTrusted = trustIn(trusted)
+  return ({ raw }) => isTrusted(normalAddress(raw.socket.remoteAddress ?? '') ?? '')
+}
+
 /**
  * Both families have a list of their own: a range such as `::/64` also holds every IPv4 address in its mapped
  * form, and BlockList would match it (the trap of CVE-2026-92395).

@@ -1,4 +1,5 @@
 /** The events of one server: which request passes, which is refused, and which connection is too slow. */
+import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
@@ -13,7 +14,7 @@ export const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH'
 
 /** Puts the gate in front of the handler; gives the gate. */
 export function attach(server: Server, handler: Serve, options: ListenerOptions & { interval: number }): Gate {
-  const { limits, timeouts, hosts, cors, log } = options
+  const { limits, timeouts, hosts, cors, stopped } = options
   const rules: FramingRules = {
     limits,
     hosts: hosts.map((host) => host.toLowerCase()),
@@ -21,16 +22,27 @@ export function attach(server: Server, handler: Serve, options: ListenerOptions 
   }
   const awaitsContinue = new WeakSet<IncomingMessage>()
 
-  const gate = new Gate((request, response) => {
-    const fault = framingFault(request, rules)
-    if (fault) {
-      note(log, fault, request.socket)
-      refuse(response, fault)
-      return
-    }
-    if (awaitsContinue.has(request)) expectBody(request, response, timeouts.expect)
-    handler(request, response)
-  }, limits.pipelined)
+  const gate = new Gate({
+    pipelined: limits.pipelined,
+    serve: (request, response) => {
+      const error = framingFault(request, rules)
+      if (error) {
+        const id = randomUUID()
+        refuse(response, error, id)
+        stopped?.({ id, request, error, socket: request.socket })
+        return
+      }
+      if (awaitsContinue.has(request)) expectBody(request, response, timeouts.expect)
+      handler(request, response)
+    },
+    dropped: (request, nth) => stopped?.({ id: randomUUID(), request, nth, socket: request.socket }),
+  })
+  /** On the bare socket; `request`: it was read. Who said nothing until its time was up has asked for nothing. */
+  const refuseHere = (socket: Socket, error: EdgeError, request?: IncomingMessage): void => {
+    const id = randomUUID()
+    const answered = refuseSocket(socket, error, id)
+    if (answered && socket.bytesRead > 0) stopped?.({ id, error, socket, ...(request && { request }) })
+  }
 
   // With TLS the connection of requests is the one inside.
   server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => gate.open(socket))
@@ -40,22 +52,24 @@ export function attach(server: Server, handler: Serve, options: ListenerOptions 
     awaitsContinue.add(request)
     gate.enter(request, response)
   })
-  server.on('connect', (_request, socket: Socket) => refuseSocket(socket, new EdgeError(905)))
+  server.on('connect', (request, socket: Socket) =>
+    gate.afterAnswers(socket, () => refuseHere(socket, new EdgeError(905), request)),
+  )
   server.on('clientError', (fault, socket: Socket) => {
     if (socket.destroyed || (fault as NodeJS.ErrnoException).code === 'ECONNRESET') {
       socket.destroy()
       return
     }
-    const answer = parserFault(fault, limits.url)
-    note(log, answer, socket)
-    gate.afterAnswers(socket, () => refuseSocket(socket, answer))
+    const error = parserFault(fault, limits.url)
+    gate.afterAnswers(socket, (atWork) => (atWork ? refuseInstead(atWork, error) : refuseHere(socket, error)))
   })
   watchSlowReaders(server, gate, timeouts.write, options.interval)
   return gate
 }
 
-function note(log: ListenerOptions['log'], fault: EdgeError, { remoteAddress }: Socket): void {
-  log.debug({ code: fault.code, peer: remoteAddress }, fault.message)
+/** Whoever is at work on it tells of it, as of what it answers itself. */
+function refuseInstead(atWork: IncomingMessage, error: EdgeError): void {
+  if (refuseSocket(atWork.socket, error)) atWork.refusedWith = error
 }
 
 /** Who asked for `100 Continue` and then sends nothing is cut off (H27). */
@@ -65,7 +79,7 @@ function expectBody(request: IncomingMessage, response: ServerResponse, limit: n
   response.writeContinue()
   const timer = setTimeout(() => {
     if (!request.complete && socket.bytesRead === before && !response.headersSent) {
-      refuseSocket(socket, new EdgeError(906))
+      refuseInstead(request, new EdgeError(906))
     }
   }, limit)
   response.once('close', () => clearTimeout(timer))

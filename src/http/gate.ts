@@ -25,28 +25,36 @@ interface Lane {
   readonly waiting: { readonly request: IncomingMessage; readonly response: ServerResponse }[]
   /** What is to be done when the lane is empty: the refusal of what came after the last good request. */
   last: (() => void) | undefined
+  /** Requests that went with it, unanswered. */
+  dropped: number
   /** The answer of the request at work has left, or its client has. */
   readonly answered: () => void
 }
 
+export interface GateOptions {
+  readonly serve: Serve
+  /** How many requests may wait behind the one at work. */
+  readonly pipelined: number
+  /** Hears of each request that goes with its connection, unanswered; `nth` counts those of one connection. */
+  dropped?(request: IncomingMessage, nth: number): void
+}
+
 export class Gate {
   readonly #lanes = new Set<Lane>()
-  readonly #serve: Serve
-  readonly #pipelined: number
+  readonly #options: GateOptions
   #draining = false
   /** Requests that came while the gate is held; `undefined`: it is open. */
   #held: (() => void)[] | undefined
 
-  /** `pipelined`: how many requests may wait behind the one at work. */
-  constructor(serve: Serve, pipelined: number) {
-    this.#serve = serve
-    this.#pipelined = pipelined
+  constructor(options: GateOptions) {
+    this.#options = options
   }
 
   readonly enter: Serve = (request, response) => {
     const lane = this.#laneOf(request.socket)
-    if (lane.last !== undefined || lane.socket.writableEnded) {
+    if (lane.last !== undefined || isOver(lane.socket)) {
       request.resume()
+      this.#drop(lane, request)
       return
     }
     if (!lane.busy) {
@@ -54,7 +62,7 @@ export class Gate {
       return
     }
     lane.waiting.push({ request, response })
-    if (lane.waiting.length > this.#pipelined) lane.socket.destroy()
+    if (lane.waiting.length > this.#options.pipelined) lane.socket.destroy()
   }
 
   /** Knows a connection from its beginning on. */
@@ -87,9 +95,9 @@ export class Gate {
 
   /**
    * Runs `refuse` when the requests before the fault are answered, so that no answer takes the place of
-   * another; at once where the fault lies in the body of the request at work.
+   * another; at once where the fault lies in the body of the request at work, which it is then given.
    */
-  afterAnswers(socket: Socket, refuse: () => void): void {
+  afterAnswers(socket: Socket, refuse: (atWork?: IncomingMessage) => void): void {
     const lane = this.#laneOf(socket)
     if (lane.last !== undefined) return
     lane.last = () => {
@@ -98,7 +106,7 @@ export class Gate {
     const { atWork } = lane
     if (atWork && !atWork.request.complete) {
       if (atWork.response.headersSent) socket.destroy()
-      else lane.last()
+      else if (!socket.destroyed) refuse(atWork.request)
     } else if (!lane.busy) {
       lane.last()
     }
@@ -120,6 +128,7 @@ export class Gate {
       waiting: [],
       last: undefined,
       answered: () => this.#next(lane),
+      dropped: 0,
     }
     socket[LANE] = lane
     this.#lanes.add(lane)
@@ -134,26 +143,40 @@ export class Gate {
     // It comes once for each response.
     response.on('close', lane.answered)
     if (this.#draining) closeAfter(response)
-    if (this.#held) this.#held.push(() => this.#serve(request, response))
-    else this.#serve(request, response)
+    if (this.#held) this.#held.push(() => this.#options.serve(request, response))
+    else this.#options.serve(request, response)
+  }
+
+  #drop(lane: Lane, request: IncomingMessage): void {
+    lane.dropped += 1
+    this.#options.dropped?.(request, lane.dropped)
   }
 
   /** The next one begins in a turn of its own: other connections come in between. */
   #next(lane: Lane): void {
     lane.atWork = undefined
-    if (lane.socket.destroyed || lane.socket.writableEnded) {
-      lane.waiting.length = 0
+    if (isOver(lane.socket)) {
+      for (const { request } of lane.waiting.splice(0)) this.#drop(lane, request)
       return
     }
     const next = lane.waiting.shift()
     if (next) {
-      setImmediate(() => this.#start(lane, next.request, next.response))
+      setImmediate(() => {
+        if (!isOver(lane.socket)) return this.#start(lane, next.request, next.response)
+        this.#drop(lane, next.request)
+        this.#next(lane)
+      })
     } else {
       lane.busy = false
       lane.idleSince = performance.now()
       lane.last?.()
     }
   }
+}
+
+/** Nothing can be answered on it any more. */
+function isOver(socket: Socket): boolean {
+  return socket.destroyed || socket.writableEnded
 }
 
 function closeAfter(response: ServerResponse): void {

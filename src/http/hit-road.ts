@@ -3,6 +3,7 @@
  * same order (authenticate → authorise → handle → represent), and what is kept goes out at once. Everything else goes
  * on down the usual road, and takes along what has been decided, so that nothing is counted, asked or written twice.
  */
+import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Prompt } from '../pipeline/ports.ts'
@@ -15,6 +16,7 @@ import type { LoggedHit, Observe } from './observe.ts'
 import { Recent } from './recent.ts'
 import { requestLines, type WriteLine } from './request-lines.ts'
 import { requestLine } from './request-log.ts'
+import type { BeginTrace } from './trace.ts'
 
 /** URLs that are known, and how long they may be: else their number were no bound. */
 const URLS = 5000
@@ -29,6 +31,7 @@ export interface HitRoadOptions {
   readonly writeLine?: WriteLine
   readonly compressFrom?: number
   readonly observe?: Observe
+  readonly beginTrace?: BeginTrace
   readonly clientAddress: AddressOf
   managerVersion(): string | undefined
 }
@@ -60,8 +63,15 @@ export function createHitRoad(options: HitRoadOptions): HitRoad {
       return (request, response) => {
         const head = headOf(request)
         const found = isRead(request, head) ? known.find(request.url ?? '') : undefined
-        if (found === undefined || authenticate === undefined) handler(request, response)
-        else new Hit(way, { known: found, head, request, response }).serve(authenticate)
+        if (found === undefined || authenticate === undefined) {
+          handler(request, response)
+          return
+        }
+        const id = randomUUID()
+        const trace = options.beginTrace?.({ id, raw: request })
+        // What is recorded shows every stage.
+        if (trace?.recorded) goOn(request, response, { id, waited: 0, trace })
+        else new Hit(way, { id, trace, known: found, head, request, response }).serve(authenticate)
       }
     },
     open: (first) => {

@@ -1,9 +1,9 @@
 /** One request on the short road (hit-road.ts). Nothing waits that need not: each turn costs a hit as much as its look. */
-import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyBaseLogger } from 'fastify'
 import { EdgeError } from '../errors.ts'
 import type { Answer, Caller, Prompt } from '../pipeline/ports.ts'
+import type { Span } from '../pipeline/trace.ts'
 import { checkAppVersion } from './app-version.ts'
 import { toAsk, type Validated } from './ask.ts'
 import { type Authenticate, NotHere } from './authenticate.ts'
@@ -25,6 +25,7 @@ export interface Decided {
   /** Rejects as authentication and authorisation do; absent: still to be decided. */
   readonly caller?: Promise<Caller>
   readonly answer?: Promise<Answer>
+  readonly trace?: Span | undefined
 }
 
 /** What is known of a URL. */
@@ -47,6 +48,8 @@ export interface Way {
 }
 
 export interface Arrived {
+  readonly id: string
+  readonly trace: Span | undefined
   readonly known: Known
   readonly head: Head
   readonly request: IncomingMessage
@@ -56,7 +59,6 @@ export interface Arrived {
 export class Hit {
   readonly #way: Way
   readonly #arrived: Arrived
-  readonly #id = randomUUID()
   readonly #began = performance.now()
 
   constructor(way: Way, arrived: Arrived) {
@@ -126,9 +128,9 @@ export class Hit {
   }
 
   #ask(caller: Caller): Answer | Promise<Answer> {
-    const { known, head, response } = this.#arrived
+    const { id, trace, known, head, response } = this.#arrived
     try {
-      return this.#way.handle(toAsk(known.validated, { caller, headers: head.headers, id: this.#id }, response))
+      return this.#way.handle(toAsk(known.validated, { caller, headers: head.headers, id, trace }, response))
     } catch (fault) {
       return rejected(fault)
     }
@@ -146,12 +148,12 @@ export class Hit {
   }
 
   #write(representation: Representation, caller: Caller, answer: JsonAnswer): void {
-    const { request, response, known } = this.#arrived
+    const { id, request, response, known } = this.#arrived
     const { endpoint } = known.validated
     const { status, bytes } = representation
-    sendWhole(response, this.#id, representation)
+    sendWhole(response, id, representation)
     const line: LoggedHit = {
-      reqId: this.#id,
+      reqId: id,
       method: request.method === 'HEAD' ? 'HEAD' : 'GET',
       route: endpoint.path,
       status,
@@ -168,8 +170,8 @@ export class Hit {
   }
 
   #goOn(decided: Pick<Decided, 'caller' | 'answer'>): void {
-    const { request, response } = this.#arrived
-    this.#way.goOn(request, response, { id: this.#id, waited: performance.now() - this.#began, ...decided })
+    const { id, trace, request, response } = this.#arrived
+    this.#way.goOn(request, response, { id, trace, waited: performance.now() - this.#began, ...decided })
   }
 
   #wait<T>(value: Promise<T>, then: (value: T) => void, otherwise: (fault: unknown) => void): void {

@@ -15,6 +15,7 @@ import type { Endpoint } from '../catalogue/endpoint.ts'
 import { parseQuery } from '../collection/query.ts'
 import { EdgeError } from '../errors.ts'
 import type { Answer, Ask, Caller } from '../pipeline/ports.ts'
+import type { Span } from '../pipeline/trace.ts'
 import { checkAppVersion } from './app-version.ts'
 import type { Authenticate } from './authenticate.ts'
 import { authorise } from './authorise.ts'
@@ -31,6 +32,7 @@ import { addHeaders, everyAnswer, sendError, toEdgeError } from './reply.ts'
 import type { WriteLine } from './request-lines.ts'
 import { logDeparture, RequestLog, tellOfRefusal } from './request-log.ts'
 import { type RouteOptions, registerRoutes } from './routes.ts'
+import { type BeginTrace, nextStage } from './trace.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -38,12 +40,19 @@ declare module 'fastify' {
     flags: Flags
     /** The client behind trusted proxies, normalised. */
     clientAddress: string
+    /** It went on to the pipeline: whatever comes of it now is told from there. */
+    asked: boolean
+    /** The error that it was answered with. */
+    refused: EdgeError | undefined
     /** What it was answered with; absent: an error, or nothing yet. */
     answered: Answer | undefined
     /** It is not to be told of (any more). */
     told: boolean
     /** Bytes that its connection had sent before an answer of unknown length. */
     sentBefore: number | undefined
+    /** Absent: nobody traces it. `stage`: the one under way, where that is the framework's. */
+    trace: Span | undefined
+    stage: Span | undefined
   }
   interface FastifyContextConfig {
     endpoint?: Endpoint
@@ -58,6 +67,8 @@ export interface HttpOptions extends RouteOptions {
   readonly experimental: boolean
   /** Hears of each request once its answer has left, or its client has. */
   readonly observe?: Observe
+  /** Absent: nothing is traced. */
+  readonly beginTrace?: BeginTrace
   readonly clientAddress: AddressOf
   managerVersion(): string | undefined
   /** Registers what it needs on the app, once; gives the function that runs for each request. */
@@ -101,6 +112,8 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
     },
     frameworkErrors: (error, request, reply) => {
       request.flags = noFlags
+      request.clientAddress = options.clientAddress(request)
+      request.told = questions.find(request) !== undefined
       tellOfRefusal(request, reply, options.observe)
       addHeaders(reply, everyAnswer(request.id))
       reply.header('cache-control', NO_STORE)
@@ -128,22 +141,30 @@ async function enter(app: FastifyInstance, options: HttpOptions, road: HitRoad, 
   app.decorateRequest('caller')
   app.decorateRequest('flags')
   app.decorateRequest('clientAddress', '')
+  app.decorateRequest('asked', false)
+  app.decorateRequest('refused')
   app.decorateRequest('answered')
   app.decorateRequest('told', false)
   app.decorateRequest('sentBefore')
+  app.decorateRequest('trace')
+  app.decorateRequest('stage')
   app.addHook('onRequest', async (request, reply) => {
     request.flags = noFlags
     request.clientAddress = options.clientAddress(request)
     // A question is no request of a client.
     request.told = questions.find(request) !== undefined
+    const before = road.decided(request.raw)
+    request.trace = before !== undefined || request.told ? before?.trace : options.beginTrace?.(request)
     logDeparture(request, reply, options.observe)
     addHeaders(reply, everyAnswer(request.id))
   })
   const authenticate = await options.authentication(app)
   road.open(authenticate)
   app.addHook('onRequest', async (request) => {
+    nextStage(request, 'authenticate')
     const known = road.decided(request.raw)?.caller ?? questions.find(request)?.caller
     request.caller = await (known ?? authenticate(request))
+    nextStage(request, 'authorise')
     const endpoint = request.routeOptions.config.endpoint
     const query = parseParameters(queryText(request), { count: options.limits.query, tooMany: 604 })
     request.flags = takeFlags(query)
@@ -153,6 +174,7 @@ async function enter(app: FastifyInstance, options: HttpOptions, road: HitRoad, 
     checkAppVersion(request.headers['wazuh-app-version'], options.managerVersion())
     authorise(request.caller, endpoint, query)
     checkBodyType(request, endpoint)
+    nextStage(request, 'validate')
   })
 }
 

@@ -8,6 +8,7 @@ import type { FastifyServerFactory } from 'fastify'
 import { attach } from './connections.ts'
 import type { FramingLimits } from './framing.ts'
 import type { Gate } from './gate.ts'
+import type { Stopped } from './refuse.ts'
 import { fingerprint, readPair, type TlsFiles } from './tls-pair.ts'
 
 export interface ListenerOptions {
@@ -32,6 +33,8 @@ export interface ListenerOptions {
   /** OPTIONS is served (preflights of browsers). */
   readonly cors: boolean
   readonly log: ListenerLog
+  /** Hears of each request that gets no further than here. */
+  readonly stopped?: (stopped: Stopped) => void
   /** Milliseconds between two looks at slow connections and at the files of the certificate. */
   readonly interval?: number
 }
@@ -39,7 +42,6 @@ export interface ListenerOptions {
 export interface ListenerLog {
   info(fields: object, message: string): void
   warn(fields: object, message: string): void
-  debug(fields: object, message: string): void
 }
 
 export interface Listener {

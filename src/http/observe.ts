@@ -1,8 +1,9 @@
 /** What is told of each request once its answer has left (or its client has). No URLs, no values, no bodies, no headers. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../catalogue/endpoint.ts'
-import type { Answered, CacheWord } from '../pipeline/observed.ts'
-import type { Answer, CacheStatus } from '../pipeline/ports.ts'
+import { type Answered, cacheWord } from '../pipeline/observed.ts'
+import type { Answer } from '../pipeline/ports.ts'
+import { bodyOf, type Stopped } from './refuse.ts'
 
 export type Observe = (event: Answered) => void
 
@@ -18,16 +19,16 @@ export function groupOf(endpoint: Endpoint | undefined): string {
   return endpoint !== undefined && 'keep' in endpoint && 'group' in endpoint.keep ? endpoint.keep.group : 'none'
 }
 
-/** Cache-Status in one word. */
-export function cacheWord({ hit, fwd, detail }: CacheStatus): CacheWord {
-  if (detail?.startsWith('stale-')) return 'stale'
-  if (hit) return 'hit'
-  return fwd === 'uri-miss' || fwd === 'stale' ? 'miss' : 'bypass'
-}
+const NO_ROUTE = 'unknown'
 
 /** The template of the record: the router spells some otherwise. `unknown`: no record. */
 export function routeOf({ routeOptions }: FastifyRequest): string {
-  return routeOptions.config?.endpoint?.path ?? 'unknown'
+  return routeOptions.config?.endpoint?.path ?? NO_ROUTE
+}
+
+/** `undefined`: nothing was answered. */
+export function statusOf({ raw }: FastifyRequest, reply: FastifyReply): number | undefined {
+  return raw.refusedWith?.status ?? (reply.raw.headersSent ? reply.statusCode : undefined)
 }
 
 /** How the cache dealt with an answer, and what it cost once. */
@@ -45,12 +46,30 @@ export function eventOf(request: FastifyRequest, reply: FastifyReply, waited: nu
     method: methodWord(request.method),
     route: routeOf(request),
     group: groupOf(request.routeOptions.config?.endpoint),
-    status: reply.raw.headersSent ? reply.statusCode : 0,
+    status: statusOf(request, reply) ?? 0,
     ms: reply.elapsedTime + waited,
     bytes: bytesSent(request, reply),
     ...ofAnswer(request.answered),
     caller: request.caller?.name,
     client: request.clientAddress,
+    refusal: request.asked ? undefined : (request.raw.refusedWith ?? request.refused)?.code,
+  }
+}
+
+/** The same of what the listener stopped. Its time is the listener's own, which is next to nothing. */
+export function eventOfStopped({ id, request, error }: Stopped, client: string): Answered {
+  return {
+    requestId: id,
+    method: methodWord(request?.method),
+    route: NO_ROUTE,
+    group: groupOf(undefined),
+    status: error?.status ?? 0,
+    ms: 0,
+    bytes: error === undefined || request?.method === 'HEAD' ? 0 : Buffer.byteLength(bodyOf(error)),
+    ...ofAnswer(undefined),
+    caller: undefined,
+    client,
+    refusal: error?.code,
   }
 }
 
@@ -69,6 +88,7 @@ export function eventOfHit(line: LoggedHit, endpoint: Endpoint, answer: Answer, 
     cost,
     caller: line.caller,
     client: line.client,
+    refusal: undefined,
   }
 }
 

@@ -1,24 +1,44 @@
 /** Refusals in front of the framework: `{"error":n,"message":"…"}`, and the connection is closed. */
-import { type ServerResponse, STATUS_CODES } from 'node:http'
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { EdgeError } from '../errors.ts'
 import { linger } from './linger.ts'
 
+declare module 'node:http' {
+  interface IncomingMessage {
+    /** It was answered with this on its bare socket, while it was at work. */
+    refusedWith?: EdgeError
+  }
+}
+
+/** A request that gets no further than the listener. */
+export interface Stopped {
+  /** In the answer as well, where there is one. */
+  readonly id: string
+  readonly socket: Socket
+  /** Absent: it could not be read. */
+  readonly request?: IncomingMessage
+  /** Absent: it went with its connection, unanswered; `nth` counts those of one connection. */
+  readonly error?: EdgeError
+  readonly nth?: number
+}
+
 /** Answers a request that was parsed. */
-export function refuse(response: ServerResponse, error: EdgeError): void {
-  response.writeHead(error.status, headersOf(error))
+export function refuse(response: ServerResponse, error: EdgeError, id: string): void {
+  response.writeHead(error.status, headersOf(error, id))
   response.end(bodyOf(error))
 }
 
-/** Answers on the bare socket, where there is no request to answer. */
-export function refuseSocket(socket: Socket, error: EdgeError): void {
+/** Answers on the bare socket, where there is no request to answer, or it can no longer be. `false`: nobody is there. */
+export function refuseSocket(socket: Socket, error: EdgeError, id?: string): boolean {
   if (!socket.writable) {
     socket.destroy()
-    return
+    return false
   }
-  const lines = Object.entries(headersOf(error)).map(([name, value]) => `${name}: ${value}\r\n`)
+  const lines = Object.entries(headersOf(error, id)).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.write(`HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${lines.join('')}\r\n${bodyOf(error)}`)
   linger(socket)
+  return true
 }
 
 /** Node's words for what its parser refused; `urlLimit` tells a long URL from long headers. */
@@ -30,8 +50,9 @@ export function parserFault(fault: unknown, urlLimit: number): EdgeError {
   return new EdgeError(firstLine === -1 || firstLine > urlLimit ? 908 : 907)
 }
 
-function headersOf(error: EdgeError): Record<string, string> {
+function headersOf(error: EdgeError, id?: string): Record<string, string> {
   return {
+    ...(id !== undefined && { 'x-request-id': id }),
     ...error.headers,
     'content-type': 'application/json; charset=utf-8',
     'content-length': String(Buffer.byteLength(bodyOf(error))),
@@ -41,6 +62,7 @@ function headersOf(error: EdgeError): Record<string, string> {
   }
 }
 
-function bodyOf(error: EdgeError): string {
+/** Of such a refusal, as sent. */
+export function bodyOf(error: EdgeError): string {
   return JSON.stringify({ error: error.code, message: error.message })
 }

@@ -7,6 +7,7 @@ import type { Answer } from '../pipeline/ports.ts'
 import { NO_STORE } from './cache-headers.ts'
 import type { Flags } from './parameters.ts'
 import { represent, type Wanted } from './represent.ts'
+import { nextStage } from './trace.ts'
 
 const WORTH = 1024
 const JSON_TYPE = 'application/json; charset=utf-8'
@@ -18,6 +19,7 @@ export async function sendAnswer(
   answer: Answer,
   compressFrom?: number,
 ): Promise<FastifyReply> {
+  nextStage(request, 'reply')
   if (answer.kind === 'raw') {
     if (answer.length !== undefined) reply.header('content-length', answer.length)
     else request.sentBefore = request.raw.socket.bytesWritten
@@ -64,6 +66,8 @@ function addHeader(reply: FastifyReply, name: string, value: string): void {
 
 /** Sends an error of the edge's own as `{error, message}`; 401 as the real API's text, unless JSON is asked for by name. */
 export function sendError(request: FastifyRequest, reply: FastifyReply, error: EdgeError): FastifyReply {
+  nextStage(request, 'reply', { error: error.code, ...(error.status >= 500 && { fault: 'error' }) })
+  request.refused = error
   reply.code(error.status).header('cache-control', NO_STORE).headers(error.headers)
   if (error.status === 401 && !asksForJson(request.headers.accept)) {
     return reply.type('text/plain').send('401 Unauthorized')

@@ -1,6 +1,12 @@
 /** One line for each request: route template, status, time, caller. No URLs, no query values, no bodies, no headers. */
-import { type FastifyReply, type FastifyRequest, LogController } from 'fastify'
-import { eventOf, type Observe, routeOf } from './observe.ts'
+import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
+import { type AddressOf, normalAddress } from './client-address.ts'
+import { eventOf, eventOfStopped, type Observe, routeOf, statusOf } from './observe.ts'
+import type { Stopped } from './refuse.ts'
+import { endTrace } from './trace.ts'
+
+const ANSWERED = 'request'
+const DEPARTED = 'request not answered: connection closed'
 
 export interface Answered {
   /** Absent: the logger knows it. */
@@ -13,10 +19,12 @@ export interface Answered {
   readonly elapsed: number
   readonly caller: string | undefined
   readonly client: string
+  /** Of a request that is traced. */
+  readonly traceId?: string | undefined
 }
 
-export function requestLine({ reqId, method, route, status, elapsed, caller, client }: Answered): object {
-  return { reqId, method, route, status, milliseconds: tenths(elapsed), caller, client }
+export function requestLine({ reqId, method, route, status, elapsed, caller, client, traceId }: Answered): object {
+  return { reqId, method, route, status, milliseconds: tenths(elapsed), caller, client, traceId }
 }
 
 export function tenths(milliseconds: number): number {
@@ -37,9 +45,10 @@ export class RequestLog extends LogController {
   override incomingRequest(): void {}
 
   override requestCompleted(error: Error | null, request: FastifyRequest, reply: FastifyReply): void {
+    if (request.told) return
     const waited = this.#waited(request.raw)
     const line = lineOf(request, reply, waited)
-    if (error === null || error === undefined) reply.log.info(line, 'request')
+    if (error === null || error === undefined) reply.log.info(line, ANSWERED)
     else reply.log.warn({ ...line, error: error.message }, 'request failed')
     tell(this.#observe, request, reply, waited)
   }
@@ -50,23 +59,55 @@ export class RequestLog extends LogController {
 
 /** Fastify tells of answers only. A client that leaves before its own is whole has a line too: its write may have acted. */
 export function logDeparture(request: FastifyRequest, reply: FastifyReply, observe?: Observe): void {
-  reply.raw.once('close', () => {
-    if (reply.raw.writableFinished) return
-    reply.log.info(lineOf(request, reply), 'request not answered: connection closed')
+  onClose(reply, () => {
+    if (reply.raw.writableFinished || request.told) return
+    reply.log.info(lineOf(request, reply), request.raw.refusedWith === undefined ? DEPARTED : ANSWERED)
     tell(observe, request, reply, 0)
   })
 }
 
 /** What the router itself refuses runs through none of the framework's ends. */
 export function tellOfRefusal(request: FastifyRequest, reply: FastifyReply, observe?: Observe): void {
-  reply.raw.once('close', () => tell(observe, request, reply, 0))
+  onClose(reply, () => {
+    if (request.told) return
+    reply.log.info(lineOf(request, reply), ANSWERED)
+    tell(observe, request, reply, 0)
+  })
+}
+
+/** The client may have left already, while its password was checked. */
+function onClose({ raw }: FastifyReply, told: () => void): void {
+  if (raw.closed) told()
+  else raw.once('close', told)
+}
+
+/**
+ * Tells of what the listener stopped. Requests that were sent ahead on a connection that closes cost their client
+ * nothing: of those of one connection the first has a line, and all of them are counted.
+ */
+export function tellStopped(
+  log: Pick<FastifyBaseLogger, 'info'>,
+  addressOf: AddressOf,
+  observe?: Observe,
+): (stopped: Stopped) => void {
+  return (stopped) => {
+    const { id, request, socket, error, nth = 1 } = stopped
+    const peer = socket.remoteAddress ?? ''
+    const client = request === undefined ? (normalAddress(peer) ?? peer) : addressOf({ raw: request })
+    const event = eventOfStopped(stopped, client)
+    const { method, route, caller } = event
+    const line = { reqId: id, method, route, status: error?.status, elapsed: event.ms, caller, client }
+    if (nth === 1) log.info({ ...requestLine(line), code: error?.code }, error === undefined ? DEPARTED : ANSWERED)
+    observe?.(event)
+  }
 }
 
 /** Once for each request: one that fails on its way out is closed as well. */
 function tell(observe: Observe | undefined, request: FastifyRequest, reply: FastifyReply, waited: number): void {
-  if (request.told) return
   request.told = true
-  observe?.(eventOf(request, reply, waited))
+  const event = eventOf(request, reply, waited)
+  observe?.(event)
+  endTrace(request, event)
 }
 
 /** `waited`: milliseconds that the request was at work before the framework saw it. */
@@ -74,9 +115,10 @@ function lineOf(request: FastifyRequest, reply: FastifyReply, waited = 0): objec
   return requestLine({
     method: request.method,
     route: routeOf(request),
-    status: reply.raw.headersSent ? reply.statusCode : undefined,
+    status: statusOf(request, reply),
     elapsed: reply.elapsedTime + waited,
     caller: request.caller?.name,
     client: request.clientAddress,
+    traceId: request.trace?.traceId,
   })
 }

@@ -9,6 +9,7 @@ import type { Questions } from './questions.ts'
 import { sendAnswer } from './reply.ts'
 import { routeUrl } from './route-url.ts'
 import { routeSchema } from './schema.ts'
+import { endStage } from './trace.ts'
 
 export interface RouteOptions {
   readonly catalogue: readonly Endpoint[]
@@ -40,12 +41,16 @@ export function registerRoutes(app: FastifyInstance, options: RouteOptions, { ro
       schema: routeSchema(endpoint),
       bodyLimit: upload ? options.limits.upload : options.limits.fields,
       config: { endpoint },
-      preHandler: async ({ query, body, headers }) =>
-        check(endpoint, query as Record<string, string>, body, headers['content-type']),
+      preHandler: async ({ raw, query, body, headers }) => {
+        // Its client was told so: what comes of it afterwards must not act.
+        if (raw.refusedWith !== undefined) throw raw.refusedWith
+        check(endpoint, query as Record<string, string>, body, headers['content-type'])
+      },
       handler: async (request, reply) => {
-        const { raw, caller, headers, id } = request
+        const { raw, caller, headers, id, trace } = request
         const body = askBody(endpoint, request, request.clientAddress)
         const found = validated(endpoint, request)
+        endStage(request)
         const question = questions.find(request)
         if (question !== undefined) {
           question.ask = toAsk(found, { caller, headers, id, body }, reply.raw)
@@ -53,7 +58,8 @@ export function registerRoutes(app: FastifyInstance, options: RouteOptions, { ro
         }
         if (short && mayBeKept(endpoint)) road.learn(raw.url ?? '', found)
         const client = request.clientAddress
-        const asked = () => options.handle(toAsk(found, { caller, headers, id, body, client }, reply.raw))
+        request.asked = true
+        const asked = () => options.handle(toAsk(found, { caller, headers, id, body, client, trace }, reply.raw))
         const answer = await (road.decided(raw)?.answer ?? asked())
         request.answered = answer
         return sendAnswer(request, reply, answer, options.compressFrom)

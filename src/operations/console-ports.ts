@@ -4,6 +4,7 @@ import type { Caller } from '../pipeline/ports.ts'
 import type { Explanation, PurgeCost, PurgeOrder } from './console/answers/cache.ts'
 import type { NodeLine, ReplicaLine } from './console/answers/nodes.ts'
 import type { CacheStanding } from './console/answers/now.ts'
+import type { Joins } from './console/joins.ts'
 import type { Tail } from './console/tail.ts'
 import type { Traffic } from './console/traffic.ts'
 import type { Readiness } from './probes.ts'
@@ -16,6 +17,7 @@ export interface ConsolePorts {
   ready(): Readiness
   readonly traffic: Traffic
   readonly tail: Tail
+  readonly joins: Pick<Joins, 'last'>
   readonly index: AnswerIndex
   cache(): CacheStanding
   /** Drops what is named, or says what would go; told in the audit as any other purge. Rejects with an EdgeError. */

@@ -1,5 +1,5 @@
 /** Where everything that the edge tells of itself comes together, and goes out to those who listen. */
-import type { Answered, CacheEvent, Called, Observer, StoreStep } from '../pipeline/observed.ts'
+import type { Answered, CacheEvent, Called, Composed, Observer, StoreStep } from '../pipeline/observed.ts'
 
 export interface Divergence {
   readonly group: string
@@ -20,6 +20,7 @@ export function createObservation(): Observation {
   const ears = {
     answered: new Ears<Answered>(),
     called: new Ears<Called>(),
+    composed: new Ears<Composed>(),
     cache: new Ears<CacheEvent>(),
     step: new Ears<StoreStep>(),
     store: new Ears<string>(),
@@ -36,6 +37,7 @@ export function createObservation(): Observation {
     observer: {
       answered: ears.answered.tell,
       called: ears.called.tell,
+      composed: ears.composed.tell,
       cache: ears.cache.tell,
       step: ears.step.tell,
       store: ears.store.tell,
@@ -44,6 +46,7 @@ export function createObservation(): Observation {
       const ends = [
         ears.answered.add(observer.answered?.bind(observer)),
         ears.called.add(observer.called?.bind(observer)),
+        ears.composed.add(observer.composed?.bind(observer)),
         ears.cache.add(observer.cache?.bind(observer)),
         ears.step.add(observer.step?.bind(observer)),
         ears.store.add(observer.store?.bind(observer)),

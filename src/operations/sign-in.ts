@@ -8,6 +8,10 @@ declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller
     clientAddress: string
+    /** It went on to the pipeline: whatever comes of it now is told from there. */
+    asked: boolean
+    /** Whether its caller would be let in now: what is told for long ends with the right to hear it. */
+    signedInStill(): Promise<boolean>
   }
 }
 
@@ -19,6 +23,8 @@ export interface SignIn {
 }
 
 const LOOK = 'operations:read'
+/** Too many requests, keys of an issuer that cannot be read: they say nothing of the caller. */
+const UNDECIDED: ReadonlySet<number> = new Set([903, 911])
 /** A form cannot send it, and a script of another origin only after a preflight that nobody here answers. */
 export const OWN_HEADER = 'x-edge-console'
 
@@ -26,7 +32,16 @@ export const OWN_HEADER = 'x-edge-console'
 export async function signIn(app: FastifyInstance, { authentication, clientAddress }: SignIn): Promise<void> {
   app.decorateRequest('caller')
   app.decorateRequest('clientAddress', '')
+  app.decorateRequest('asked', false)
   const authenticate = await authentication(app)
+  app.decorateRequest('signedInStill', async function (this: FastifyRequest) {
+    try {
+      demand(await authenticate(this), LOOK)
+      return true
+    } catch (fault) {
+      return fault instanceof EdgeError && UNDECIDED.has(fault.code)
+    }
+  })
   app.addHook('onRequest', async (request) => {
     request.clientAddress = clientAddress(request)
     request.caller = await authenticate(request)

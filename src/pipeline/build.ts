@@ -16,6 +16,8 @@
  */
 import type { EdgeOperation } from '../catalogue/endpoint.ts'
 import type { Ask, Handle, Prompt, Stage } from './ports.ts'
+import type { StageName } from './trace.ts'
+import { traced } from './traced.ts'
 
 export interface Parts {
   readonly operations: Readonly<Record<EdgeOperation, Handle>>
@@ -24,8 +26,8 @@ export interface Parts {
   readonly invalidate?: Stage
   readonly inTurn?: Stage
   readonly forward: Handle
-  /** Made of the road of reads; each absent one: the nodes distribute by themselves, and one is asked. */
-  readonly over?: (read: Handle) => Partial<Over>
+  /** Made of the road of reads, and of that to one node; each absent one: the nodes distribute by themselves, and one is asked. */
+  readonly over?: (read: Handle, forward: Handle) => Partial<Over>
 }
 
 /** What is more than asking one node. */
@@ -35,24 +37,31 @@ export interface Over {
   readonly joinActs: Handle
 }
 
-const pass: Stage = (next) => next
-
 export function buildPipeline(parts: Parts): Prompt {
-  const { operations, cached = pass, inTurn = pass, invalidate = pass, forward } = parts
-  const read = cached((ask) => ways[wayOf(ask)](ask))
-  const write: Handle = inTurn(invalidate((ask) => ways[wayOf(ask)](ask)))
+  const { operations } = parts
+  const inTurn = named('turn', parts.inTurn)
+  const invalidate = named('invalidate', parts.invalidate)
+  const forward = traced('forward', parts.forward)
+  const live: Handle = (ask) => ways[wayOf(ask)](ask)
+  const read: Prompt = parts.cached === undefined ? live : traced('cache', parts.cached(live))
+  const write: Handle = inTurn(invalidate(live))
+  const { ofOwner, joinReads, joinActs } = { ...parts.over?.(async (ask) => read(ask), forward) }
   const ways = {
     forward,
-    ofOwner: forward,
-    joinReads: forward,
-    joinActs: forward,
-    ...parts.over?.(async (ask) => read(ask)),
+    ofOwner: ofOwner === undefined ? forward : traced('owner', ofOwner),
+    joinReads: joinReads === undefined ? forward : traced('join', joinReads),
+    joinActs: joinActs === undefined ? forward : traced('join', joinActs),
   }
   return (ask) => {
     const { target, method } = ask.endpoint
-    if (target.kind === 'edge') return operations[target.operation](ask)
+    if (target.kind === 'edge') return traced('answer', operations[target.operation])(ask)
     return method === 'GET' ? read(ask) : write(ask)
   }
+}
+
+/** In a trace a part that is absent has no span. */
+function named(name: StageName, stage: Stage | undefined): Stage {
+  return stage === undefined ? (next) => next : (next) => traced(name, stage(next))
 }
 
 function wayOf({ endpoint: { target }, node }: Ask): 'forward' | keyof Over {

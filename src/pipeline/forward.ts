@@ -6,6 +6,7 @@ import { nodeCall } from './node-call.ts'
 import { type Failed, mayMoveOn, nodeFault } from './node-fault.ts'
 import type { Answer, Ask, CallNode, ClusterView, Handle, NodeReply } from './ports.ts'
 import type { Router } from './route.ts'
+import { atOnce } from './traced.ts'
 
 export interface ForwardPorts {
   readonly call: CallNode
@@ -55,7 +56,7 @@ async function askNodes({ call, view, route, timeout, slowTimeout }: ForwardPort
   const most = performance.now() + (ask.endpoint.slow === true ? slowTimeout : timeout)
   const until = Math.min(most, ask.until ?? most)
   let first: Failed | undefined
-  for (const candidate of route(ask, view)) {
+  for (const candidate of atOnce(ask.trace, 'route', () => route(ask, view))) {
     const left = until - performance.now()
     if (first !== undefined && left <= 0 && !ask.waitForComplete) break
     const result = await call(nodeCall(ask, candidate, ask.waitForComplete ? undefined : left))

@@ -109,8 +109,13 @@ export interface IndexRow extends Listed {
 
 /** The index of kept answers, the same through every replica and after a restart. Kept without scans. */
 export interface AnswerIndex {
-  /** Rows of one group, or of all; those whose time is over are not there. */
-  rows(group?: string): Promise<readonly IndexRow[]>
+  /** As a look, but it counts as no hit, and no use of the entry: looking at what is kept changes nothing of it. */
+  peek(key: string, tags: readonly Tag[]): Promise<Look>
+  /**
+   * Rows of one group, or of all; those whose time is over are not there. Where it takes long, `heard` is given those
+   * that were read so far, again and again.
+   */
+  rows(group?: string, heard?: (rows: readonly IndexRow[]) => void): Promise<readonly IndexRow[]>
   /** Drops everything, one group, or one entry; resolves when no replica serves it any more. */
   drop(what: { readonly group?: string; readonly key?: string; readonly soft?: boolean }): Promise<void>
 }

@@ -20,6 +20,7 @@ export function nodeCall(ask: Ask, { node, path }: Candidate, timeout: number | 
     load: loadOf(ask),
     caller: ask.caller.name,
     endpoint: `${method} ${path}`,
+    ...(ask.trace && { trace: ask.trace }),
     ...(ask.caller.credentials && { credentials: ask.caller.credentials }),
   }
 }

@@ -2,10 +2,17 @@
  * What the parts of the edge tell of themselves while it runs: plain facts, bounded in kind, for metrics, the console
  * and the audit. Never a raw URL, a query value, a header or a body. Whoever listens must neither throw nor wait.
  */
-import type { NodeFault } from './ports.ts'
+import type { CacheStatus, NodeFault } from './ports.ts'
 
 /** How the cache dealt with a request. `bypass`: it was not asked or may not keep it; `none`: refused before, or an error. */
 export type CacheWord = 'hit' | 'stale' | 'miss' | 'bypass' | 'none'
+
+/** Cache-Status in one word. */
+export function cacheWord({ hit, fwd, detail }: CacheStatus): CacheWord {
+  if (detail?.startsWith('stale-')) return 'stale'
+  if (hit) return 'hit'
+  return fwd === 'uri-miss' || fwd === 'stale' ? 'miss' : 'bypass'
+}
 
 /** One request, told once, after its answer left or its client did. */
 export interface Answered {
@@ -28,7 +35,12 @@ export interface Answered {
   /** Absent: nobody was let in. */
   readonly caller: string | undefined
   readonly client: string
+  /** The code with which the edge refused it before anything could come of it; absent: it went on. */
+  readonly refusal?: number | undefined
 }
+
+/** What is told of a request that was refused; the route may be one of the operators' own. */
+export type Refused = Pick<Answered, 'requestId' | 'caller' | 'client' | 'method' | 'route' | 'status' | 'refusal'>
 
 /** One call to one node, when it is over (a raw file: when its last byte came). */
 export interface Called {
@@ -43,6 +55,29 @@ export interface Called {
   /** Milliseconds on the node, and in our own line before. */
   readonly ms: number
   readonly waited: number
+}
+
+/** One answer put together of what several nodes gave: told when it is made, not when it comes out of the cache. */
+export interface Composed {
+  readonly requestId: string
+  /** The route template. */
+  readonly route: string
+  /** Milliseconds until the last node had given its part, and the answer was whole. */
+  readonly ms: number
+  /** Those that are known and were asked; a name that the client made up is not told. */
+  readonly nodes: readonly NodeShare[]
+}
+
+/** What one node did for such an answer. */
+export interface NodeShare {
+  readonly node: string
+  /** Its rows on the page, and of how many; absent: it gave none, since it failed. */
+  readonly rows?: number
+  readonly total?: number
+  /** Milliseconds until the last of its parts had come; absent: all that it gave had been kept. */
+  readonly ms?: number
+  /** A word of RFC 9209 section 2.3. */
+  readonly error?: string
 }
 
 /** What made kept answers stale. `unknown`: a write whose outcome nobody knows; its fence stays. */
@@ -71,6 +106,7 @@ export interface StoreStep {
 export interface Observer {
   answered?(event: Answered): void
   called?(event: Called): void
+  composed?(event: Composed): void
   cache?(event: CacheEvent): void
   step?(event: StoreStep): void
   /** Events of the store, in its own few words (`lost`, `returned`, …). */

@@ -75,10 +75,21 @@ function ours(onBehalf: Ask, endpoint: Endpoint): Ask {
     caller: { name, credentials },
     requestId,
     signal,
+    trace,
   } = onBehalf
   const caller: Caller = { name, permissions: ['*:*'], ...(credentials && { credentials }) }
   const load = loadOf(onBehalf)
-  return { endpoint, params: {}, query: {}, caller, load, waitForComplete: false, requestId, signal }
+  return {
+    endpoint,
+    params: {},
+    query: {},
+    caller,
+    load,
+    waitForComplete: false,
+    requestId,
+    signal,
+    ...(trace && { trace }),
+  }
 }
 
 function anew(ask: Ask): Ask {

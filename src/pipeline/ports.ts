@@ -5,6 +5,7 @@
 import type { Readable } from 'node:stream'
 import type { Endpoint, Load } from '../catalogue/endpoint.ts'
 import type { KeptAnswer } from './kept.ts'
+import type { Trace } from './trace.ts'
 
 /** Who asks. `credentials` are there only in mode `passthrough`. */
 export interface Caller {
@@ -43,6 +44,8 @@ export interface Ask {
   readonly client?: string
   /** Aborted when the client leaves. */
   readonly signal: AbortSignal
+  /** Absent: nobody traces this request. */
+  readonly trace?: Trace
 }
 
 /** RFC 9111 section 5.2.1. `noCache`: a new answer is wanted (also `max-age=0`); `noStore`: it is not to be kept. */
@@ -128,6 +131,7 @@ export interface NodeCall {
   readonly caller: string
   /** Method and path of the record, as a template: calls of one endpoint take about the same time. */
   readonly endpoint: string
+  readonly trace?: Trace
   readonly credentials?: { readonly username: string; readonly password: string }
 }
 

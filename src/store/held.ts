@@ -53,10 +53,12 @@ export class HeldEntries {
 
   /** The entry, while its time is not over. */
   get(key: string, now = this.#elapsed()): Held | undefined {
-    const held = this.#entries?.get(key)
-    if (held === undefined || !isOver(held, now)) return held
-    this.#entries?.delete(key)
-    return undefined
+    return this.#inTime(key, this.#entries?.get(key), now)
+  }
+
+  /** As `get`, but it counts as no use of the entry: one that is only looked at is not held longer for that. */
+  peek(key: string, now = this.#elapsed()): Held | undefined {
+    return this.#inTime(key, this.#entries?.peek(key), now)
   }
 
   set(key: string, held: Held): void {
@@ -78,6 +80,12 @@ export class HeldEntries {
       if (isOver(held, now)) this.#entries?.delete(key)
       else yield [key, held]
     }
+  }
+
+  #inTime(key: string, held: Held | undefined, now: number): Held | undefined {
+    if (held === undefined || !isOver(held, now)) return held
+    this.#entries?.delete(key)
+    return undefined
   }
 
   get bytes(): number {

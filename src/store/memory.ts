@@ -31,10 +31,11 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
   const kept = new MemoryKept(options)
   return {
     look: (key, tags) => kept.look(key, tags),
+    peek: async (key, tags) => kept.peek(key, tags),
     keep: async (entry) => kept.keep(entry),
     claim: async (key, mark) => kept.claim(key, mark),
     fence: async (tags) => kept.fence(tags),
-    rows: async (group) => kept.rows(group),
+    rows: async (group, heard) => kept.rows(group, heard),
     drop: async (what) => kept.drop(what),
     state: () => kept.state,
     close: async () => kept.close(),
@@ -60,14 +61,14 @@ class MemoryKept {
   }
 
   look(key: string, tags: readonly Tag[]): Look {
-    const mark = this.#standing.mark(key, tags)
-    const now = this.#elapsed()
     const held = this.#entries.get(key)
-    if (held === undefined) return { kind: 'absent', mark, changed: false }
-    const difference = compareMarks(held, mark)
-    if (difference === 'changed') return { kind: 'absent', mark, changed: true }
-    this.#hits.set(held, (this.#hits.get(held) ?? 0) + 1)
-    return { kind: 'present', mark, answer: answerOf(held, now, difference === 'softened'), near: true }
+    const look = this.#compared(key, tags, held)
+    if (held !== undefined && look.kind === 'present') this.#hits.set(held, (this.#hits.get(held) ?? 0) + 1)
+    return look
+  }
+
+  peek(key: string, tags: readonly Tag[]): Look {
+    return this.#compared(key, tags, this.#entries.peek(key))
   }
 
   keep(entry: NewEntry): void {
@@ -107,12 +108,15 @@ class MemoryKept {
   }
 
   /** In turns: there may be many, and requests come between. */
-  async rows(group?: string): Promise<IndexRow[]> {
+  async rows(group?: string, heard?: (rows: readonly IndexRow[]) => void): Promise<IndexRow[]> {
     const rows: IndexRow[] = []
     let seen = 0
     for (const [key, held] of this.#entries.all()) {
       seen += 1
-      if (seen % SOME_ROWS === 0) await turn()
+      if (seen % SOME_ROWS === 0) {
+        heard?.(rows)
+        await turn()
+      }
       if (group !== undefined && held.listed.group !== group) continue
       const age = this.#elapsed() - held.begun
       if (compareMarks(held, this.#standing.mark(key, held.tags)) === 'changed') continue
@@ -138,6 +142,14 @@ class MemoryKept {
 
   close(): void {
     this.#entries.clear()
+  }
+
+  #compared(key: string, tags: readonly Tag[], held: Held | undefined): Look {
+    const mark = this.#standing.mark(key, tags)
+    if (held === undefined) return { kind: 'absent', mark, changed: false }
+    const difference = compareMarks(held, mark)
+    if (difference === 'changed') return { kind: 'absent', mark, changed: true }
+    return { kind: 'present', mark, answer: answerOf(held, this.#elapsed(), difference === 'softened'), near: true }
   }
 }
 

@@ -5,6 +5,7 @@ import t from 'tap'
 import { startSimulator } from '../../src/simulator/index.ts'
 import { startEdge } from '../edge.ts'
 import { startRedis } from '../redis.ts'
+import { startCollector } from '../tracing/collector.ts'
 
 const canary = (where: string) => `canary${where}${'7'.repeat(6)}`
 
@@ -28,12 +29,18 @@ t.test('D03: secrets that come in anywhere come out nowhere that operators look'
   t.teardown(() => simulator.close())
   const redis = await startRedis({ args: ['--rdbcompression', 'no'] })
   t.teardown(() => redis.close())
-  const folder = t.testdir({})
+  const folder = t.testdir({ headers: `authorization: ${canary('Collector')}\n` })
   const audit = join(folder, 'audit')
+  const collector = await startCollector(t)
   const edge = await startEdge({
     nodes: simulator.nodes,
     password: account.password,
-    settings: { audit: { file: audit }, log: { level: 'trace' }, cache: { redis: { url: redis.url, timeout: '1s' } } },
+    settings: {
+      audit: { file: audit },
+      log: { level: 'trace' },
+      cache: { redis: { url: redis.url, timeout: '1s' } },
+      traces: { endpoint: collector.url, headersFile: join(folder, 'headers'), share: 1, perSecond: 10_000 },
+    },
   })
   t.teardown(() => edge.close())
   const tail = await fetch(`${edge.operationsUrl}/api/requests`, {
@@ -74,7 +81,14 @@ t.test('D03: secrets that come in anywhere come out nowhere that operators look'
   await send('/agents/001', { headers: { authorization: `Bearer ${canary('Token')}.${canary('Token')}.x` } })
   await send('/agents/001', { headers: { authorization: `Bearer ${token}` } })
   await send('/agents/001', {
-    headers: { cookie: canary('Cookie'), 'x-api-key': canary('Header'), 'x-request-id': canary('Id') },
+    headers: {
+      cookie: canary('Cookie'),
+      'x-api-key': canary('Header'),
+      'x-request-id': canary('Id'),
+      traceparent: canary('Parent'),
+      tracestate: `a=${canary('State')}`,
+      baggage: `a=${canary('Baggage')}`,
+    },
   })
   // Values of a query are no secrets by nature, and yet people write some there.
   for (const path of [
@@ -99,6 +113,7 @@ t.test('D03: secrets that come in anywhere come out nowhere that operators look'
     log: edge.logged.join(''),
     audit: existsSync(audit) ? readFileSync(audit, 'utf8') : '',
     tail: tailed,
+    traces: collector.bodies.join(''),
   }
   for (const path of ['/metrics', '/api/now', '/api/history', '/api/nodes', '/api/groups', '/api/entries', '/readyz'])
     places[path] = await operators(path)
@@ -114,6 +129,13 @@ t.test('D03: secrets that come in anywhere come out nowhere that operators look'
   for (const where of ['Key', 'Upload']) t.match(arrived, canary(where), `${where} went through the edge`)
   t.match(places.audit, /inserted|agents\/insert/, 'the audit tells of the writes')
   t.match(places.tail, '/agents/insert', 'the tail saw them')
+  t.match(places.traces, '/agents/insert', 'and they were traced')
+  t.equal(
+    collector.requests[0]?.headers.authorization,
+    canary('Collector'),
+    'the key of the collector goes there alone',
+  )
+  t.notMatch(arrived, /canary(?:Collector|Parent|State|Baggage)/, 'nodes are told nothing of it')
 
   const secrets = [/canary(?!Query|Path)[A-Z][a-z]+/, token, token.split('.')[2] ?? '', made.key, agentKey, 'admin-pw']
   const encoded = [btoa(`reader:${canary('Password')}`), edge.authorization('admin').slice(6)]

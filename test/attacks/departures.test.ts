@@ -1,6 +1,8 @@
 import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
+import { startSimulator } from '../../src/simulator/index.ts'
+import { startEdge } from '../edge.ts'
 import { type Stage, stage } from './rows.ts'
 
 /** Sends all of it and goes, without a look at the answer. */
@@ -53,4 +55,29 @@ t.test('clients that leave', async (t) => {
     t.equal(at.reached(), before, 'nothing reached a node')
     t.equal(abandoned(at).length, lines + 1)
   })
+})
+
+t.test('what was refused for being slow does not act when it is whole after all', async (t) => {
+  const simulator = await startSimulator({ agents: 3 })
+  t.teardown(() => simulator.close())
+  const timeouts = { headers: '1s', body: '1s', expect: '300ms' }
+  const settings = { listen: { timeouts } }
+  const edge = await startEdge({ nodes: simulator.nodes, password: 'simulated', settings })
+  t.teardown(() => edge.close())
+  const head = `POST /agents HTTP/1.1\r\nHost: edge\r\nAuthorization: ${edge.authorization('admin')}\r\nContent-Type: application/json\r\n`
+  for (const expect of ['', 'Expect: 100-continue\r\n']) {
+    const socket = connect(Number(new URL(edge.url).port), '127.0.0.1')
+    t.teardown(() => socket.destroy())
+    socket.write(`${head}${expect}Content-Length: 12\r\n\r\n`)
+    let text = ''
+    for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
+      text += chunk
+      if (text.includes('"error":906')) break
+    }
+    t.match(text, ' 408 ')
+    socket.write('{"name":"x"}')
+    await wait(300)
+    const writes = simulator.seen.filter(({ method }) => method === 'POST')
+    t.equal(writes.length, 0, expect === '' ? 'a slow body' : 'a body that was waited for')
+  }
 })

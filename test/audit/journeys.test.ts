@@ -5,6 +5,7 @@ import { verifyAudit } from '../../src/audit/verify.ts'
 import { catalogue } from '../../src/catalogue/index.ts'
 import { startSimulator } from '../../src/simulator/index.ts'
 import { startEdge } from '../edge.ts'
+import { sendRaw } from '../raw.ts'
 
 type Line = Record<string, unknown>
 
@@ -113,7 +114,6 @@ t.test('purges are written down, previews are not; reads never', async (t) => {
   await ask('/cache/rules', 'admin')
   await ask('/cache?soft=true', 'admin')
   await ask('/cache', 'admin', 'GET')
-  t.equal(await ask('/cache', 'reader'), 403, 'who may not purge is stopped before')
   const lines = await linesOf(join(edge.folder, 'audit.jsonl'))
   t.match(lines, [
     { kind: 'opened' },
@@ -123,6 +123,62 @@ t.test('purges are written down, previews are not; reads never', async (t) => {
     { kind: 'outcome', outcome: 'done' },
   ])
   t.equal(lines.length, 5)
+})
+
+t.test('a write that is refused before it can act has one line; who was not let in has none', async (t) => {
+  const edge = await startEdge({
+    nodes: [{ name: 'master', type: 'master', url: 'http://127.0.0.1:9' }],
+    settings: {
+      audit: { file: 'audit.jsonl' },
+      cluster: { discover: false },
+      listen: { timeouts: { headers: '1s', body: '1s' } },
+    },
+  })
+  t.teardown(() => edge.close())
+  const ask = async (path: string, { user = 'admin', ...init }: RequestInit & { user?: string }) => {
+    const headers = { authorization: edge.authorization(user), ...init.headers }
+    const reply = await fetch(path.startsWith('/') ? edge.url + path : path, { method: 'POST', ...init, headers })
+    return { status: reply.status, id: reply.headers.get('x-request-id'), text: await reply.text() }
+  }
+  const json = { 'content-type': 'application/json' }
+  const xml = { 'content-type': 'application/xml' }
+  const big = JSON.stringify({ name: 'canary'.repeat(40_000) })
+  const purge = { body: JSON.stringify({ soft: false, preview: false }), headers: { ...json, 'x-edge-console': '1' } }
+  const console = `${edge.operationsUrl}/api/purge`
+  const rows: readonly [string, Parameters<typeof ask>[1], number, number, object][] = [
+    ['/agents/canary/restart', { method: 'PUT' }, 400, 600, { route: '/agents/:agent_id/restart', method: 'PUT' }],
+    ['/agents/groups/canary', { method: 'DELETE', user: 'reader' }, 403, 902, { caller: 'reader', method: 'DELETE' }],
+    ['/cache?soft=canary', { method: 'DELETE' }, 400, 618, { route: '/cache', method: 'DELETE' }],
+    ['/agents', { body: '{"name":"canary!"}', headers: json }, 400, 601, { route: '/agents' }],
+    ['/agents', { body: big, headers: json }, 400, 701, { route: '/agents' }],
+    ['/agents', { body: '<canary>', headers: xml }, 400, 607, { route: '/agents' }],
+    ['/canary', { method: 'DELETE' }, 404, 603, { route: 'unknown', method: 'DELETE' }],
+    ['/agents', { method: 'PATCH' }, 404, 603, { route: 'unknown', method: 'other' }],
+    [console, { ...purge, user: 'reader' }, 403, 902, { caller: 'reader', route: '/api/purge' }],
+    [console, { ...purge, headers: { ...json, origin: 'http://canary' } }, 403, 902, { route: '/api/purge' }],
+  ]
+  const expected: object[] = []
+  for (const [path, init, status, error, more] of rows) {
+    const reply = await ask(path, init)
+    t.equal(reply.status, status, `${path}: ${reply.text}`)
+    const said = { kind: 'refused', outcome: 'refused', status, error, nodes: [], client: '127.0.0.1' }
+    expected.push({ ...said, caller: 'admin', method: 'POST', ...more, request: reply.id })
+  }
+  const credentials = `Authorization: ${edge.authorization('admin')}\r\nContent-Type: application/json\r\n`
+  const slow = `POST /agents HTTP/1.1\r\nHost: edge\r\n${credentials}Content-Length: 20\r\n\r\n{"canary`
+  t.equal((await sendRaw(edge.url, slow)).status, 408)
+  expected.push({ kind: 'refused', status: 408, error: 906, caller: 'admin', route: '/agents' })
+
+  t.equal((await ask('/cache', { method: 'DELETE', headers: { authorization: 'Basic eDp5' } })).status, 401)
+  t.equal((await ask('/nothing', { method: 'GET' })).status, 404, 'a read')
+  t.equal((await ask(console, { ...purge, headers: { ...purge.headers, authorization: 'Basic eDp5' } })).status, 401)
+  t.equal((await ask('/cache', { method: 'DELETE' })).status, 200)
+  const file = join(edge.folder, 'audit.jsonl')
+  const lines = await linesOf(file)
+  t.match(lines, [{ kind: 'opened' }, ...expected, { kind: 'intent' }, { kind: 'outcome' }])
+  t.equal(lines.length, expected.length + 3)
+  t.notMatch(await readFile(file, 'utf8'), /canary/, 'nothing of what was not checked')
+  t.strictSame((await verifyAudit([file])).faults, [])
 })
 
 t.test(
@@ -180,12 +236,16 @@ t.test('a disk that fails refuses writes, or only says so', async (t) => {
     return { kind: 'json', status: 200, bytes: Buffer.from('{"error":0,"data":1}') } as const
   }
   const log = { error: (_: object, message: string) => void errors.push(message) }
+  const refused = { requestId: '2', caller: 'a', client: 'c', method: 'PUT', route: '/x', status: 403, refusal: 902 }
   const refusing = createAudit({ sink, onFailure: 'refuse', log })
-  await t.rejects(refusing.audited(next)(ask), { code: 936, status: 503 })
+  await t.rejects(async () => refusing.audited(next)(ask), { code: 936, status: 503 })
   t.equal(done, 0, 'nothing was sent')
   await createAudit({ sink, onFailure: 'log', log }).audited(next)(ask)
   t.equal(done, 1)
   t.equal(errors.length, 3, 'each line that could not be written is told')
+  const hanging = createAudit({ sink: { ...sink, append: () => new Promise(() => undefined) }, onFailure: 'log', log })
+  for (let at = 0; at < 1100; at += 1) hanging.answered(refused)
+  t.equal(hanging.state().failures, 100, 'what waits for a disk that hangs has a bound')
 })
 
 t.test('without a file the lines go to the log, whatever its level', async (t) => {

@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process'
-import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { appendFile, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -9,7 +9,7 @@ import { beginning, type Deed, writeLine } from '../../src/audit/line.ts'
 import { verifyAudit } from '../../src/audit/verify.ts'
 
 const call = promisify(execFile)
-const loader = ['--no-warnings', '--import=@tapjs/typescript/import']
+const loader = ['--import=./test/typescript/register.mjs']
 
 const deed = (request: string): Deed => ({ request, caller: 'alice', method: 'DELETE', route: '/agents/:agent_id' })
 
@@ -55,7 +55,7 @@ t.test('each line that is changed, taken out, doubled, moved or cut is found', a
     const place = `:${at + 1}:`
     t.match((await judge(lines.with(at, line.replace('one', 'two')))).faults[0], `${place} line ${at + 1} was changed`)
     t.match((await judge(lines.toSpliced(at, 1))).faults[0], place, 'taken out')
-    t.match((await judge(lines.toSpliced(at, 0, line))).faults[0], /moved, doubled or put in/)
+    t.match((await judge(lines.toSpliced(at, 0, line))).faults[0], / stands after line /)
     t.match((await judge(lines.with(at, lines[at + 1] ?? '').with(at + 1, line))).faults[0], /taken out|moved/, 'moved')
     t.match((await judge(lines.with(at, line.slice(0, -10)))).faults[0], `${place} no line of an audit`)
   }
@@ -94,7 +94,74 @@ t.test('a process that ends while it writes leaves a torn line; the next one say
   await next.close()
   const { faults, notes } = await verifyAudit([options.file])
   t.strictSame(faults, [])
-  t.match(notes.join(), /process ended while it wrote it/)
+  t.match(notes.join(), /process ended, or the disk was full, while it was written/)
+})
+
+t.test('lines that were torn more than once, since the disk was full again, are no fault either', async (t) => {
+  const { options } = await written(t, 1)
+  await appendFile(options.file, '{"seq":5,"time":"20\n{"seq":5,"ti')
+  const next = auditFile(options)
+  await next.open()
+  await next.close()
+  const { faults, notes } = await verifyAudit([options.file])
+  t.strictSame(faults, [])
+  t.equal(notes.length, 2)
+})
+
+t.test(
+  'a file that is removed, or replaced, while it is written is begun anew, and takes no line with it',
+  async (t) => {
+    const { options } = await written(t, 0)
+    const sink = auditFile(options)
+    await sink.open()
+    await sink.append({ kind: 'intent', ...deed('before') })
+    await rm(options.file)
+    await sink.append({ kind: 'intent', ...deed('removed') })
+    t.match(await readFile(options.file, 'utf8'), /"removed"/)
+    await rename(options.file, `${options.file}.1`)
+    await writeFile(options.file, '')
+    await sink.append({ kind: 'intent', ...deed('replaced') })
+    await sink.close()
+    const { faults, notes } = await verifyAudit([`${options.file}.1`, options.file])
+    t.strictSame(faults, [])
+    t.match(notes[0], /begins with line 6; what came before is not among these files/)
+  },
+)
+
+t.test('a file that is taken away between two processes is missed', async (t) => {
+  const { options } = await written(t, 1)
+  await rename(options.file, `${options.file}.1`)
+  const next = auditFile(options)
+  await next.open()
+  await next.close()
+  const { faults } = await verifyAudit([`${options.file}.1`, options.file])
+  t.match(faults, [/:1: line 1 stands after line 4; a chain of its own begins: .* while no process wrote them/])
+})
+
+t.test('files that are put aside in one millisecond stand beside each other', async (t) => {
+  const { options, folder } = await written(t, 0)
+  await rm(options.file)
+  const sink = auditFile({ ...options, rotateAt: 100, clock: () => new Date(0) })
+  await sink.open()
+  for (let at = 0; at < 12; at += 1) await sink.append({ kind: 'intent', ...deed(`r${at}`) })
+  await sink.close()
+  const files = (await readdir(folder)).filter((name) => name.startsWith('audit.')).sort()
+  t.equal(files.length, 12)
+  for (const named of [
+    [...files, 'audit'],
+    ['audit', ...files.toReversed()],
+  ]) {
+    const { faults, lines } = await verifyAudit(named.map((name) => join(folder, name)))
+    t.strictSame(faults, [], 'in whatever order they are named')
+    t.equal(lines, 13 + 12 + 13)
+  }
+})
+
+t.test('a file that cannot be opened is told with its setting', async (t) => {
+  const { options, folder } = await written(t, 0)
+  await t.rejects(auditFile({ ...options, file: folder }).open(), {
+    message: /^audit\.file: .* cannot be opened \(EISDIR\); name a file/,
+  })
 })
 
 t.test('lines that come at once stand in one chain, and two writers of one file do not break it', async (t) => {

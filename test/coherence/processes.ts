@@ -1,12 +1,12 @@
 /** The upstream and the replicas as processes of their own, so that they can be paused and killed. */
-import { type ChildProcess, fork } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { hash } from '@node-rs/bcrypt'
 import { stringify } from 'yaml'
 import { freePort } from '../redis.ts'
+import { forkScript } from '../typescript/script.ts'
 import { ASK, type MemoryUse } from './memory-use.ts'
 
 /** Milliseconds: `delay` at most, before it acts and once more after, and `steady` always, before it acts. */
@@ -58,7 +58,7 @@ export interface ReplicaOptions {
 export const authorization = `Basic ${Buffer.from('admin:admin-pw').toString('base64')}`
 
 export async function startUpstream(how: ToUpstream): Promise<Upstream> {
-  const child = start('upstream.ts', [])
+  const child = forkScript(new URL('upstream.ts', import.meta.url), [])
   const hear = <T>(): Promise<T> => new Promise((resolve) => child.once('message', (message) => resolve(message as T)))
   const { port } = await hear<{ port: number }>()
   child.send(how)
@@ -82,7 +82,7 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   await writeFile(join(folder, 'users'), `admin:${await hash('admin-pw', 4)}\n`, { mode: 0o600 })
   await writeFile(file, stringify(settings(port, options)))
   const run = async (): Promise<ChildProcess> => {
-    const next = start('replica.ts', [file, options.fault ?? ''])
+    const next = forkScript(new URL('replica.ts', import.meta.url), [file, options.fault ?? ''])
     await new Promise<void>((resolve, reject) => {
       next.once('message', () => resolve())
       next.once('exit', (code) => reject(new Error(`a replica ended with ${code}`)))
@@ -129,10 +129,6 @@ function settings(
     cache: { ...(redis !== undefined && { redis: { url: redis } }), ...cache },
     access: { users: 'users', roles: { admin: ['administrator'] }, limits: { requests: 1_000_000 } },
   }
-}
-
-function start(script: string, args: readonly string[]): ChildProcess {
-  return fork(fileURLToPath(new URL(script, import.meta.url)), args, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
 }
 
 function ended(child: ChildProcess): Promise<void> {

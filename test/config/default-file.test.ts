@@ -54,7 +54,7 @@ t.test('it is a file that the edge reads: only what nobody can know for you is m
 t.test('the example lacks nothing but its files', async (t) => {
   const loaded = await loadConfig({ file: 'config/edge.example.yaml', env: {} })
   const faults = loaded.ok ? [] : loaded.faults
-  t.equal(faults.length, 9, faults.join('\n'))
+  t.equal(faults.length, 11, faults.join('\n'))
   t.ok(
     faults.every((fault) => fault.includes('cannot be read')),
     faults.join('\n'),

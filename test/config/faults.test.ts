@@ -44,6 +44,7 @@ t.test('a password never stands in a fault', async (t) => {
 t.test('what may seem strange and is right', async (t) => {
   const good: Record<string, string> = {
     'plain HTTP on purpose': file({ listen: 'host: 0.0.0.0\n  tls: off' }),
+    'plain HTTP for operators on purpose': file({ more: 'operations: { host: 0.0.0.0, tls: off }' }),
     'plain HTTP to this machine': file({ cluster: nodes("{ name: m, type: master, url: 'http://127.0.0.1:1' }") }),
     'plain HTTP to nodes on purpose': file({
       cluster: `${nodes("{ name: m, type: master, url: 'http://10.0.0.1:1' }")}\n  tls: { required: false }`,

@@ -5,7 +5,7 @@ const listen = (text: string) => file({ listen: text })
 const duration = 'must be a duration such as 750ms, 30s or 2m, got'
 const size = 'must be a size such as 512B, 16KiB or 64MiB, got'
 const origin = 'must be an origin such as https://console.example, got'
-const groups = 'known here: listen, operations, cluster, cache, access, audit, log'
+const groups = 'known here: listen, operations, cluster, cache, access, audit, traces, log'
 const bomb = [
   'a: &a [x,x,x,x,x,x,x,x,x]',
   ...[...'bcdefgh'].map((c, i) => `${c}: &${c} [${`*${'abcdefg'[i]},`.repeat(9)}]`),
@@ -65,6 +65,11 @@ export const front: readonly Row[] = [
     'passwords in clear',
     listen('host: 0.0.0.0'),
     'edge.yaml:2:9 listen.host: 0.0.0.0 without TLS would send passwords in clear; set listen.tls.cert and listen.tls.key, or say listen.tls: off where a balancer in front speaks TLS',
+  ],
+  [
+    'passwords of operators in clear',
+    file({ more: 'operations: { host: 0.0.0.0 }' }),
+    'edge.yaml:8:21 operations.host: 0.0.0.0 without TLS would send passwords in clear; set operations.tls.cert and operations.tls.key, or say operations.tls: off where the network of those who run the edge is theirs alone',
   ],
   [
     'a notice beyond the limit',

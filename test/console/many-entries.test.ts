@@ -6,7 +6,11 @@ import { consolePart } from '../../src/operations/console/index.ts'
 import { createTail } from '../../src/operations/console/tail.ts'
 import { createTraffic } from '../../src/operations/console/traffic.ts'
 import { createOperations } from '../../src/operations/index.ts'
+import type { AnswerIndex, IndexRow } from '../../src/pipeline/kept.ts'
 import { createMemoryStore, type MemoryStore } from '../../src/store/memory.ts'
+import { startRedis } from '../redis.ts'
+import { writeRows } from '../store/many-rows.ts'
+import { replica, sleep } from '../store/replicas.ts'
 import { openConsole, startBrowser } from './browser.ts'
 import { buildPage } from './edge.ts'
 
@@ -20,11 +24,7 @@ t.test('a hundred thousand entries stay quick', async (t) => {
   await fill(store)
   const url = await serve(store, t)
 
-  const ask = async (query: string) => {
-    const began = performance.now()
-    const page = (await (await fetch(`${url}/api/entries?${query}`)).json()) as EntryPage
-    return { ...page, took: performance.now() - began }
-  }
+  const ask = asking(url)
   await ask('limit=1')
   const sorted = await ask('sort=-size&limit=100')
   t.equal(sorted.total, MANY)
@@ -63,6 +63,107 @@ t.test('a hundred thousand entries stay quick', async (t) => {
   t.strictSame(complaints, [])
 })
 
+t.test('as many in Redis: read in few steps, while requests are answered', async (t) => {
+  const redis = await startRedis()
+  t.teardown(() => redis.close())
+  const { store } = await replica(t, redis)
+  await writeRows(redis, store, MANY)
+  const client = redis.client()
+  const steps = async () => Number(/cmdstat_evalsha:calls=(\d+)/.exec(await client.info('commandstats'))?.[1] ?? 0)
+  const ask = asking(await serve(store, t))
+
+  const before = await steps()
+  const began = performance.now()
+  const read = whole(ask, 'sort=-size&limit=100')
+  const waits = await waitsUntil(read, async () => store.look('none', ['cache', 'cache:agents']))
+  const took = performance.now() - began
+  const sorted = await read
+  t.equal(sorted.total, MANY)
+  t.ok(sorted.items.every(({ size }, at) => at === 0 || size <= (sorted.items[at - 1]?.size ?? 0)))
+  const longest = Math.max(...waits)
+  t.comment(
+    `read and sorted in ${took.toFixed()} ms; ${waits.length} looks meanwhile, the longest ${longest.toFixed()} ms`,
+  )
+  const own = (await steps()) - before - waits.length
+  t.ok(own < MANY / 50, `${own} steps`)
+  t.ok(waits.length > 10, `${waits.length} looks were answered meanwhile`)
+  t.ok(longest < took / 2, 'and none of them waited for the whole')
+
+  await (await store.fence(['agent:000123'])).lift([])
+  t.equal((await store.rows()).length, MANY - 1, 'what a write has changed is not listed')
+})
+
+t.test('rows are shown before all of them were read', async (t) => {
+  const rows = Array.from({ length: 200 }, (_, at) => rowOf(String(at).padStart(6, '0')))
+  let end = () => {}
+  const all = new Promise<void>((resolve) => {
+    end = resolve
+  })
+  const index: AnswerIndex = {
+    ...createMemoryStore({ bytes: 0 }),
+    async rows(_group, heard) {
+      heard?.(rows.slice(0, 30))
+      await all
+      return rows
+    },
+  }
+  const url = await serve(index, t)
+  const browser = await startBrowser()
+  t.teardown(() => browser.close())
+  const { page, picture, complaints } = await openConsole(browser, url)
+  await page.goto(`${url}/console/#/cache/entries`)
+  await page.getByText(/^30 of 30 entries, .* reads on/).waitFor()
+  await page.getByRole('row', { name: '/agents/000000' }).waitFor()
+  await picture('reads-on')
+  await page.goto(`${url}/console/#/cache/groups`)
+  await page.getByText('the edge reads on').waitFor()
+  t.match(await page.getByRole('row', { name: /^agents / }).innerText(), /\b30\b/)
+  await page.goto(`${url}/console/#/cache/entries`)
+  const late = asking(url)
+  const depth = fetch(`${url}/api/entries/key-000150`)
+  end()
+  await page.getByText(/^200 of 200 entries, .*; read/).waitFor()
+  t.equal((await depth).status, 500, 'it was found once all were read, and nobody asks for its body here')
+  t.equal((await late('limit=1')).total, 200)
+  t.strictSame(complaints, [])
+})
+
+function asking(url: string) {
+  return async (query: string) => {
+    const began = performance.now()
+    const page = (await (await fetch(`${url}/api/entries?${query}`)).json()) as EntryPage
+    return { ...page, took: performance.now() - began }
+  }
+}
+
+async function whole(ask: ReturnType<typeof asking>, query: string): Promise<EntryPage> {
+  const page = await ask(query)
+  return page.unfinished ? whole(ask, query) : page
+}
+
+/** How long each step took, one after the other until the other work is done. */
+async function waitsUntil(work: Promise<unknown>, step: () => Promise<unknown>): Promise<number[]> {
+  const waits: number[] = []
+  let done = false
+  const end = () => {
+    done = true
+  }
+  work.then(end, end)
+  while (!done) {
+    const began = performance.now()
+    await step()
+    waits.push(performance.now() - began)
+    await sleep(2)
+  }
+  return waits
+}
+
+function rowOf(id: string): IndexRow {
+  const tags = ['cache', 'cache:agents', `agent:${id}`]
+  const listed = { url: `/agents/${id}`, group: 'agents', endpoint: '/agents/:agent_id', scope: 'everyone', tags }
+  return { ...listed, key: `key-${id}`, size: 100, age: 0, timeLeft: 3_600_000, hits: 0, cost: 200 }
+}
+
 async function fill(store: MemoryStore): Promise<void> {
   const bytes = Buffer.from('{"error":0,"data":{}}')
   for (let at = 0; at < MANY; at++) {
@@ -83,7 +184,7 @@ async function fill(store: MemoryStore): Promise<void> {
 }
 
 /** The console over that store; who asks is let in, and may look. */
-async function serve(store: MemoryStore, t: { teardown(end: () => unknown): void }): Promise<string> {
+async function serve(index: AnswerIndex, t: { teardown(end: () => unknown): void }): Promise<string> {
   const tail = createTail()
   const nothing = async () => {
     throw new Error('nobody asks that here')
@@ -96,7 +197,8 @@ async function serve(store: MemoryStore, t: { teardown(end: () => unknown): void
       ready: () => ({ ok: true, reasons: [] }),
       traffic: createTraffic(),
       tail,
-      index: store,
+      joins: { last: () => [] },
+      index,
       cache: () => ({ enabled: true, shared: false }),
       nodes: () => [],
       permissionOf: () => 'agents:read',

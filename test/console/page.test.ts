@@ -60,6 +60,9 @@ t.test('the page and its API', async (t) => {
     t.match(found, { total: 1, all: urls.length, items: [{ url: '/agents/000', hits: 2 }] })
     const depth = await read<EntryDepth>(`/api/entries/${found.items[0]?.key}`)
     t.match(depth, { permission: 'agents:read', near: true, fenced: false, body: { shown: true, text: /"id":"000"/ } })
+    await read('/api/explain?url=/agents/000')
+    const again = await (await edge.ask('/cache?details=true&tag=agent:000')).json()
+    t.match(again, { data: { items: [{ url: '/agents/000', hits: 2 }] } }, 'to be looked at is no hit')
     t.match(await read('/api/entries/nothing'), { error: 603 })
     t.match(await read('/api/entries?sort=secret'), { error: 900 }, 'it is sorted by what is known')
 
@@ -70,6 +73,38 @@ t.test('the page and its API', async (t) => {
     t.match(await read('/api/explain?url=/agents'), { kept: true, next: { hit: false } })
     t.match(await read('/api/explain?url=/agents/000/key'), { kept: false })
     t.match(await read('/api/explain?url=/nothing'), { error: 603 })
+  })
+
+  await t.test('tells which node gave how many rows to the last joined answers', async (t) => {
+    const logs = '/cluster/*/logs?limit=7'
+    const given = (await (await edge.ask(logs)).json()) as { data: { totalItems: number } }
+    await (await edge.ask(logs)).text()
+    const { joined } = await read<Nodes>('/api/nodes')
+    t.equal(joined.length, 1, 'one that comes out of the cache is not joined again')
+    const [line] = joined
+    t.match(line, { route: '/cluster/:node_ids/logs', ms: Number, ago: Number })
+    t.strictSame(line?.nodes.map(({ node }) => node).sort(), edge.simulator.nodes.map(({ name }) => name).sort())
+    const sum = (of: 'rows' | 'total') => line?.nodes.reduce((all, share) => all + (share[of] ?? 0), 0)
+    t.equal(sum('rows'), 7)
+    t.equal(sum('total'), given.data.totalItems)
+
+    await (await edge.ask('/cluster/*/logs?limit=3')).text()
+    const [next] = (await read<Nodes>('/api/nodes')).joined
+    t.notOk(
+      next?.nodes.some(({ ms }) => ms !== undefined),
+      'its parts had been kept',
+    )
+    await edge.simulator.faults.set('worker-1', { refuse: true })
+    await (await edge.ask('/cluster/worker-1,worker-2,made-up/info')).text()
+    const [broken] = (await read<Nodes>('/api/nodes')).joined
+    t.match(broken?.nodes, [
+      { node: 'worker-1', error: 'connection_refused' },
+      { node: 'worker-2', rows: 1, total: 1 },
+    ])
+    t.notMatch(JSON.stringify(broken), 'made-up', 'no name that a client made up')
+    await edge.simulator.faults.clear()
+    for (let at = 0; at < 25; at++) await (await edge.ask(`/cluster/*/logs?limit=${at + 10}`)).text()
+    t.equal((await read<Nodes>('/api/nodes')).joined.length, 20, 'a few of them')
   })
 
   await t.test('tells of a node that is away', async (t) => {

@@ -9,6 +9,9 @@ t.test('every view, in the light, in the dark and on a narrow screen', async (t)
   t.teardown(() => browser.close())
   await makeBusy(edge)
   await edge.ask('/agents/999')
+  await (await edge.ask('/cluster/*/logs?limit=12&sort=-timestamp')).text()
+  await edge.simulator.faults.set('worker-1', { refuse: true })
+  await (await edge.ask('/cluster/*/info')).text()
 
   const looks = [
     { name: 'light', options: {} },
@@ -49,6 +52,8 @@ t.test('every view, in the light, in the dark and on a narrow screen', async (t)
 
     await page.getByRole('link', { name: 'Nodes', exact: true }).click()
     for (const node of edge.simulator.nodes) await page.getByRole('rowheader', { name: node.name }).waitFor()
+    const joined = page.getByRole('region', { name: 'Last joined answers' })
+    t.match(await joined.innerText(), /GET \/cluster\/:node_ids\/info.*worker-1 connection_refused.*12 of/s)
     await check('nodes')
 
     await page.getByRole('link', { name: 'Requests', exact: true }).click()

@@ -1,3 +1,6 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { hash } from '@node-rs/bcrypt'
 import t from 'tap'
 import { openConsole, startBrowser } from './browser.ts'
 import { makeBusy, startConsoleEdge } from './edge.ts'
@@ -79,7 +82,8 @@ t.test('what an operator does all day', async (t) => {
     await page.waitForURL(/endpoint=/)
     await status('/agents/001')
     await rows('GET /agents/:agent_id').first().waitFor()
-    t.equal(await rows('GET /summary/agents').count(), 0, 'others are not shown')
+    await rows('GET /summary/agents').first().waitFor({ state: 'detached' })
+    t.pass('others are not shown')
     const shown = await page.locator('main').innerText()
     t.notMatch(shown, '/agents/001', 'the route, never the URL')
 
@@ -106,5 +110,29 @@ t.test('says plainly what does not answer', async (t) => {
   await page.getByText('no contact', { exact: true }).waitFor()
   t.equal(await page.locator('.figures').count(), 1, 'what was known stays')
   await picture('no-contact')
+  await close()
+})
+
+t.test('stops asking where it may not any more, and says so', async (t) => {
+  const edge = await startConsoleEdge({ access: { limits: { failedLogins: 5 } } })
+  t.teardown(() => edge.close())
+  const browser = await startBrowser()
+  t.teardown(() => browser.close())
+  const users = join(edge.folder, 'users')
+  const before = await readFile(users, 'utf8')
+  const { page, close } = await openConsole(browser, edge.operationsUrl)
+  await page.goto(`${edge.operationsUrl}/console/#/nodes`)
+  await page.getByText('ready', { exact: true }).waitFor()
+  const refused: number[] = []
+  page.on('response', (answer) => {
+    if (answer.status() >= 400) refused.push(answer.status())
+  })
+  await writeFile(users, before.replace(/operator:.*/, `operator:${await hash('changed', 4)}`))
+  await page.getByText(/You are not signed in any more: reload the page\./).waitFor({ timeout: 20_000 })
+  await page.getByText('no contact', { exact: true }).waitFor()
+  await page.waitForTimeout(5000)
+  t.ok(refused.length < 4, `a page that is left open does not lock its user out: ${refused.join(' ')}`)
+  const authorization = `Basic ${btoa('operator:changed')}`
+  t.equal((await fetch(`${edge.operationsUrl}/api/now`, { headers: { authorization } })).status, 200)
   await close()
 })

@@ -13,7 +13,7 @@ t.teardown(() => stage.close())
 
 for (const name of Object.keys(faults) as FaultName[]) {
   t.test(`Redis ${name} under load: slower at most, and as before after it`, async (t) => {
-    const result = await course(stage, () => faults[name](stage, 1500), { rate: 60, time: 1500, seed })
+    const result = await course(stage, () => faults[name](stage, 1000), { rate: 60, time: 1500, seed })
     const { before, during, after, failures, most } = result
     t.comment(line(name, result))
     t.same(failures.slice(0, 3), [], `nothing fails (seed ${seed})`)

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
+import type { Stopped } from '../../src/http/refuse.ts'
 import { exchange, serve, statuses } from './raw.ts'
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: edge\r\n\r\n`
@@ -25,7 +26,9 @@ t.test('pipelined requests are at work one at a time, and answered in order', as
 })
 
 t.test('a client that sends 1,000 ahead is cut off, and others are served meanwhile', async (t) => {
-  const { port, seen } = await serve(t, {}, (app) => {
+  const dropped: (number | undefined)[] = []
+  const stopped = ({ nth, error }: Stopped) => void dropped.push(error === undefined ? nth : Number.NaN)
+  const { port, seen } = await serve(t, { stopped }, (app) => {
     app.get('/slow/:n', async (request) => {
       await wait(20)
       return { error: 0, data: request.url }
@@ -37,6 +40,12 @@ t.test('a client that sends 1,000 ahead is cut off, and others are served meanwh
   const { ended, reset } = await flood
   t.ok(ended || reset, 'the flood has lost its connection')
   t.ok(seen.filter((line) => line === 'GET /slow/x').length <= 2, 'and nearly all of its requests never ran')
+  t.ok(dropped.length > 100, `${dropped.length} of them were read, and are told`)
+  t.strictSame(
+    dropped,
+    dropped.map((_, at) => at + 1),
+    'each once, and that there was no answer',
+  )
 })
 
 t.test('a fault behind good requests does not take the place of their answers', async (t) => {

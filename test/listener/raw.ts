@@ -28,7 +28,7 @@ export async function serve(
     hosts: [],
     cors: false,
     interval: 50,
-    log: { info: note, warn: note, debug: note },
+    log: { info: note, warn: note },
     ...options,
   })
   const app = Fastify({ serverFactory: listener.serverFactory, exposeHeadRoutes: false, return503OnClosing: false })

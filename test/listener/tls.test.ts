@@ -117,7 +117,7 @@ t.test('what cannot be used at start is refused with the names of the files', as
   pair.break()
   const limits = { headers: 1, headerCount: 1, url: 1, pipelined: 1 }
   const timeouts = { headers: 1, body: 1, write: 1, expect: 1, idle: 1 }
-  const log = { info: () => undefined, warn: () => undefined, debug: () => undefined }
+  const log = { info: () => undefined, warn: () => undefined }
   const made = createListener({ tls: pair, limits, timeouts, hosts: [], cors: false, log })
   await t.rejects(made, { message: pair.cert })
 })

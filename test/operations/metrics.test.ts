@@ -1,8 +1,13 @@
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
 import { parse } from 'yaml'
 import { startSimulator } from '../../src/simulator/index.ts'
 import { type RunningEdge, startEdge } from '../edge.ts'
+import { bad, get, type Row } from '../listener/framing-rows.ts'
+import { exchange, statuses } from '../listener/raw.ts'
 import { startRedis } from '../redis.ts'
 import { samplesOf, sumOf } from './scrape.ts'
 
@@ -60,6 +65,7 @@ t.test('the sums are those of what was sent', async (t) => {
   bytes += (await anonymous.arrayBuffer()).byteLength
   sent += 1
   t.equal(await count('/cache/rules', { method: 'DELETE' }), 200)
+  await until(async () => sumOf((await scraped(edge)).samples, 'edge_audit_lines_total') === 5)
   const { status, samples } = await scraped(edge)
   t.equal(status, 200)
   const sum = (name: string, labels?: Record<string, string>) => sumOf(samples, name, labels)
@@ -81,11 +87,97 @@ t.test('the sums are those of what was sent', async (t) => {
   )
   t.equal(sum('edge_cache_invalidations_total', { cause: 'write' }), 1)
   t.equal(sum('edge_cache_invalidations_total', { cause: 'purgeGroup' }), 1)
-  t.equal(sum('edge_audit_lines_total'), 4, 'the write that was refused was never forwarded')
+  t.equal(sum('edge_audit_lines_total'), 5, 'two for each that went on, and one for the write that was refused')
   t.equal(sum('http_client_request_duration_seconds_count', { url_template: '/agents/:agent_id' }), 1)
   t.equal(sum('edge_node_available'), 3)
   t.ok(sum('edge_cache_near_bytes') > 0)
   t.ok(sum('edge_cache_saved_seconds_total', { group: 'agents' }) > 0)
+})
+
+t.test('what is refused in front of the framework is a request as well', async (t) => {
+  const timeouts = { headers: '1s', body: '1s' }
+  const { edge } = await running(t, { listen: { hosts: ['edge'], timeouts } })
+  const port = Number(new URL(edge.url).port)
+  const send = async (bytes: string) => statuses((await exchange(port, Buffer.from(bytes, 'latin1'))).text)
+  const expected: Record<string, number> = {}
+  const answered: (number | 'none')[] = []
+  const rows = async ({ bytes, status }: Row) => {
+    t.strictSame(await send(bytes), [status])
+    answered.push(status)
+  }
+  await Promise.all(bad.map(rows))
+  t.strictSame(await send(get('Host: elsewhere\r\n')), [421])
+  t.strictSame(await send('GET / HTTP/1.1\r\nHost: edge\r\n'), [408], 'a head that does not end')
+  await send('')
+  const authorized = `Host: edge\r\nAuthorization: ${edge.authorization('admin')}\r\n`
+  const upload = `${authorized}Content-Type: application/json\r\nContent-Length: 10\r\n`
+  t.strictSame(await send(`${get(upload, 'POST /agents HTTP/1.1')}{`), [408], 'a body that does not end')
+  t.strictSame(await send(get('Host: edge\r\n') + get('', 'CONNECT edge:443 HTTP/1.1')), [401, 405], 'in order')
+  answered.push(421, 408, 408, 401, 405)
+  const ahead = get(authorized).repeat(3)
+  t.strictSame(await send(get('Host: edge\r\nHost: edge\r\n') + ahead), [400], 'and what was sent ahead')
+  answered.push(400, 'none', 'none', 'none')
+  await departed(port, get(authorized))
+  answered.push('none')
+  const lines = () => edge.logged.map((line) => JSON.parse(line)).filter(({ msg }) => /^request/.test(msg))
+  await until(async () => lines().length === answered.length - 2)
+
+  for (const status of answered) expected[status] = (expected[status] ?? 0) + 1
+  const { samples } = await scraped(edge)
+  t.equal(sumOf(samples, 'edge_cache_requests_total'), answered.length)
+  const counts = samples.filter(({ name }) => name === 'http_server_request_duration_seconds_count')
+  const found: Record<string, number> = {}
+  for (const { labels, value } of counts) {
+    const status = labels.http_response_status_code ?? ''
+    found[status] = (found[status] ?? 0) + value
+  }
+  t.strictSame(found, expected)
+  t.strictSame([...new Set(counts.map(({ labels }) => labels.http_route))].sort(), ['/agents', 'unknown'])
+  t.equal(lines().length, answered.length - 2, 'a line for each, of those sent ahead for the first')
+  t.ok(lines().every(({ client, reqId }) => client === '127.0.0.1' && reqId !== undefined))
+})
+
+t.test('a client that leaves while its password is checked has asked as well', async (t) => {
+  const { edge, ask } = await running(t)
+  t.equal((await ask('/agents')).status, 200)
+  const port = Number(new URL(edge.url).port)
+  const wrong = (at: number) => `Authorization: Basic ${Buffer.from(`admin:wrong${at}`).toString('base64')}\r\n`
+  const paths = ['/agents', '/agents?limit=5']
+  for (let at = 0; at < 20; at++)
+    await departed(port, get(`Host: edge\r\n${wrong(at)}`, `GET ${paths[at % 2]} HTTP/1.1`))
+  await until(async () => sumOf((await scraped(edge)).samples, 'edge_cache_requests_total') === 21)
+  t.equal(sumOf((await scraped(edge)).samples, 'edge_cache_requests_total'), 21)
+})
+
+async function departed(port: number, bytes: string): Promise<void> {
+  const socket = connect(port, '127.0.0.1')
+  await once(socket, 'connect')
+  socket.write(bytes)
+  socket.destroy()
+}
+
+/** What comes after its cause, within two seconds. */
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 100 && !(await holds()); tries++) await wait(20)
+}
+
+t.test('what is explained, or looked at in the console, is no request: neither counted nor in the log', async (t) => {
+  const { edge, ask } = await running(t)
+  await ask('/agents/001')
+  for (const url of ['/agents/001', '/rules', '/nothing', '/%zz', '/agents?limit=x'])
+    await ask(`/cache/explain?url=${encodeURIComponent(url)}`)
+  const look = async (path: string) =>
+    (await fetch(edge.operationsUrl + path, { headers: { authorization: edge.authorization('admin') } })).json()
+  const { items } = (await look('/api/entries')) as { items: { key: string }[] }
+  t.match(await look(`/api/entries/${items[0]?.key}`), { body: { shown: true } })
+  await look('/api/explain?url=/agents')
+  const { samples } = await scraped(edge)
+  t.equal(sumOf(samples, 'edge_cache_requests_total'), 6)
+  const lines = edge.logged.map((text) => JSON.parse(text) as Record<string, unknown>).filter(({ reqId }) => reqId)
+  t.strictSame(
+    lines.map(({ msg, route }) => `${String(msg)} ${String(route)}`),
+    ['request /agents/:agent_id', ...Array.from({ length: 5 }, () => 'request /cache/explain')],
+  )
 })
 
 t.test('a miss and its hits have one route, that of the record, also where several nodes are asked', async (t) => {

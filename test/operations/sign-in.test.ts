@@ -1,4 +1,6 @@
+import { readFile, writeFile } from 'node:fs/promises'
 import { get } from 'node:http'
+import { join } from 'node:path'
 import t from 'tap'
 import { startSimulator } from '../../src/simulator/index.ts'
 import { startEdge } from '../edge.ts'
@@ -26,6 +28,11 @@ t.test('all but the probes is for users who may look', async (t) => {
     t.equal(await refused.text(), '401 Unauthorized', 'in the form of the real API')
   }
   t.match(await (await ask('/api/now', { accept: 'application/json' })).json(), { error: 901 })
+
+  const unreadable = await ask('/api/entries/%', as('operator'))
+  t.equal(unreadable.status, 400)
+  t.strictSame(await unreadable.json(), { error: 900, message: 'Bad request' }, 'in the words of the edge')
+  t.match(unreadable.headers.get('content-security-policy'), "default-src 'none'")
 
   for (const user of ['operator', 'admin']) t.equal((await ask('/openapi.json', as(user))).status, 200, user)
   const reader = await ask('/openapi.json', as('reader'))
@@ -64,6 +71,8 @@ t.test('no page of another site can use the credentials that a browser sends alo
   t.equal(await purge({ ...own, 'content-type': 'text/plain' }), 400, 'what a form could send is not read')
   t.equal(await purge({ ...own, 'content-type': 'application/x-www-form-urlencoded' }), 400)
   t.equal(await purge(own, 'operator', '{"soft":false,"preview":true,"all":1}'), 400, 'unknown words are refused')
+  for (const not of ['null', '0', '""', '"false"'])
+    t.equal(await purge(own, 'operator', `{"soft":false,"preview":${not}}`), 400, `${not} is no preview, and no purge`)
   t.equal(await purge(own, 'reader'), 403)
 
   // Not by fetch, which writes some of these headers by itself.
@@ -81,6 +90,25 @@ t.test('no page of another site can use the credentials that a browser sends alo
     method: 'OPTIONS',
     headers: { origin: 'https://elsewhere.example', 'access-control-request-method': 'POST' },
   })
-  t.equal(preflight.status, 401)
+  t.notOk(preflight.ok)
   t.equal(preflight.headers.get('access-control-allow-origin'), null)
+})
+
+t.test('the live tail ends with the right to hear it', async (t) => {
+  const simulator = await startSimulator({ agents: 3, workers: 0 })
+  t.teardown(() => simulator.close())
+  const edge = await startEdge({ nodes: simulator.nodes, password: 'simulated' })
+  t.teardown(() => edge.close())
+  const tail = (user: string) =>
+    fetch(`${edge.operationsUrl}/api/requests`, { headers: { authorization: edge.authorization(user) } })
+  const [gone, stays] = await Promise.all([tail('operator'), tail('admin')])
+  const users = join(edge.folder, 'users')
+  const lines = (await readFile(users, 'utf8')).split('\n')
+  await writeFile(users, lines.filter((line) => !line.startsWith('operator:')).join('\n'))
+  t.type(await gone.text(), 'string', 'it ends for a user who was taken out')
+  const reader = stays.body?.getReader()
+  let heard = ''
+  while (!heard.includes('pulse')) heard += Buffer.from((await reader?.read())?.value ?? []).toString()
+  t.match(heard, 'pulse', 'others hear on')
+  await reader?.cancel()
 })

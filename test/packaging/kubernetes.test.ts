@@ -77,7 +77,8 @@ t.test('selectors find the pods, and ports have one number everywhere', async (t
   for (const host of [settings.listen.host, settings.operations.host])
     t.equal(host, '0.0.0.0', 'pods are asked from outside')
   for (const name of ['startupProbe', 'livenessProbe', 'readinessProbe']) {
-    const { path, port } = container[name].httpGet
+    const { path, port, scheme } = container[name].httpGet
+    t.equal(scheme, settings.operations.tls ? 'HTTPS' : 'HTTP', 'the kubelet does not look at whose certificate it is')
     t.equal(port, 'operations', name)
     t.equal(path, name === 'readinessProbe' ? '/readyz' : '/livez')
   }

@@ -23,7 +23,7 @@ async function kept() {
     sharedThroughRedis: false,
     explained: {
       prepare: cache.prepare,
-      store,
+      index: store,
       catalogue,
       askOf: async (url, by) => {
         asked.push({ url, by: by.name })
@@ -134,7 +134,7 @@ t.test('details are a collection: sorted, searched, filtered, paged', async (t) 
 })
 
 t.test('a URL is explained', async (t) => {
-  const { get, asked, write, clock } = await kept()
+  const { get, asked, write, clock, store } = await kept()
   const explain = async (url: string) => (await get('cacheExplain', { query: { url } })).data as Record<string, unknown>
   const fresh = await explain('/agents/1')
   t.match(fresh, {
@@ -165,6 +165,11 @@ t.test('a URL is explained', async (t) => {
       (dropper) => dropper.write === 'POST /manager/files',
     ),
     { when: ['query.path matches ^etc/rules/', /ossec/] },
+  )
+  t.strictSame(
+    (await store.rows()).map(({ hits }) => hits),
+    [0, 0, 0],
+    'to be explained is no hit',
   )
   clock.pass(1200)
   t.match(await explain('/agents/001'), { next: { hit: true, reason: /stale/ } })

@@ -1,4 +1,4 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { stringify } from 'yaml'
@@ -64,7 +64,7 @@ t.test('check and token, with a cluster', async (t) => {
   const folder = t.testdir({ away: {} })
   const file = join(folder, 'edge.yaml')
   const keys = join(folder, 'keys')
-  const write = (cluster: object = {}) =>
+  const write = (cluster: object = {}, more: object = {}) =>
     writeFileSync(
       file,
       stringify({
@@ -76,6 +76,7 @@ t.test('check and token, with a cluster', async (t) => {
           ...cluster,
         },
         access: { users: 'users', roles: { alice: ['reader'] }, tokens: { keys: 'keys' } },
+        ...more,
       }),
     )
   write()
@@ -110,6 +111,14 @@ t.test('check and token, with a cluster', async (t) => {
   t.equal(refused.code, 1)
   t.match(refused.out, 'master fails: refusedCredentials')
   t.match(refused.err, '2 of 2 nodes cannot be used')
+
+  write({}, { audit: { file: 'audit.jsonl' } })
+  t.equal((await result(t, ['check', '--config', file])).code, 0)
+  t.notOk(existsSync(join(folder, 'audit.jsonl')), 'an audit is not begun by looking')
+  write({}, { audit: { file: 'away' } })
+  const nowhere = await result(t, ['check', '--config', file])
+  t.equal(nowhere.code, 1)
+  t.match(nowhere.err, /audit\.file: \S+ cannot be opened \(EISDIR\)/)
 
   writeFileSync(join(folder, 'users'), 'no colon\n')
   const broken = await result(t, ['check', '--config', file])

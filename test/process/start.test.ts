@@ -99,6 +99,10 @@ t.test('what only a start finds out: one line with what to do, code 1', async (t
       { listen: { port } },
       /listen\.port: 127\.0\.0\.1:\d+ is taken; .*\(EDGE_LISTEN_PORT, or demo --port\)/,
     ],
+    'an audit in no folder': [
+      { audit: { file: 'nowhere/audit' } },
+      /audit\.file: \S+nowhere\/audit cannot be opened \(ENOENT\)/,
+    ],
     'a users file that is none': [{ access: { users: 'bad.crt' } }, /users file \S+bad\.crt: line 1: no colon/],
   } as const
   for (const [name, [change, message]] of Object.entries(rows)) {

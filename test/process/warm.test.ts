@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
+import { judged } from '../../src/cli/warm-run.ts'
 import { startSimulator } from '../../src/simulator/index.ts'
 import { startEdge } from '../edge.ts'
 import { result } from './program.ts'
@@ -94,6 +95,11 @@ t.test('credentials, and what is refused before anything is asked', async (t) =>
     [[...from, '--user', 'reader'], 'ftp://x', /no http or https address/],
     [['--from', join(folder, 'foreign'), '--user', 'reader'], undefined, /foreign line 2: write a path/],
     [[...from, '--user', 'reader', '--concurrency', '0'], undefined, /from 1 to 64/],
+    [
+      [...from, '--user', 'reader', '--operations', `${edge.operationsUrl}/x`],
+      undefined,
+      /--operations is the address/,
+    ],
   ]
   for (const [args, url, says] of usage) {
     const refused = await warm(args, 'reader-pw\n', url)
@@ -103,6 +109,9 @@ t.test('credentials, and what is refused before anything is asked', async (t) =>
   const nowhere = await warm(['--from', join(folder, 'nowhere'), '--user', 'reader'], 'reader-pw\n')
   t.equal(nowhere.code, 1)
   t.match(nowhere.err, 'cannot be read (ENOENT)')
+  const blind = await warm([...from, '--user', 'reader', '--operations', edge.operationsUrl], 'reader-pw\n')
+  t.equal(blind.code, 1)
+  t.match(blind.err, 'GET /api/nodes of the operations listener answers 403; it needs operations:read')
   const closed = await warm(['--busiest', '1', '--user', 'reader'], 'reader-pw\n', 'http://127.0.0.1:1')
   t.equal(closed.code, 1)
   t.match(closed.err, 'http://127.0.0.1:1 cannot be reached')
@@ -147,4 +156,57 @@ t.test('gives way when the edge says that its nodes are full', async (t) => {
   const meanwhile = seen.filter(({ at }) => at > first + 100 && at < second - 100)
   t.ok(meanwhile.length === 0, `${meanwhile.length} others were asked for meanwhile`)
   t.equal(seen.length, 13, 'a broken gateway is not asked again')
+})
+
+t.test('leaves the nodes to those who wait for an answer, where it sees how full they are', async (t) => {
+  const account = { username: 'edge', password: 'only-for-tests' }
+  const simulator = await startSimulator({ agents: 100, workers: 0, frail: { scale: 6 }, ...account })
+  t.teardown(() => simulator.close())
+  const cluster = { discover: false, limits: { inFlight: 4, queue: 4, perCaller: 4 } }
+  const edge = await startEdge({ nodes: simulator.nodes, settings: { cluster, cache: lasting } })
+  t.teardown(() => edge.close())
+  const list = (name: string, from: number) => {
+    const file = join(t.testdirName, name)
+    writeFileSync(
+      file,
+      Array.from({ length: 30 }, (_, at) => `/agents/${String(from + at).padStart(3, '0')}`).join('\n'),
+    )
+    return ['warm', '--url', edge.url, '--from', file, '--user', 'operator', '--concurrency', '16']
+  }
+  t.testdir({})
+  const ended = result(t, [...list('first', 10), '--operations', edge.operationsUrl], { input: 'operator-pw\n' })
+  let over = false
+  void ended.finally(() => {
+    over = true
+  })
+  const seen: number[] = []
+  for (let at = 0; !over; at++) {
+    const headers = { authorization: edge.authorization('reader') }
+    const reply = await fetch(`${edge.url}/agents?limit=${at + 1}`, { headers })
+    await reply.arrayBuffer()
+    seen.push(reply.status)
+  }
+  const { code, out, err } = await ended
+  t.equal(code, 0, err)
+  t.match(out, /^30 filled/)
+  t.strictSame([...new Set(seen)], [200], `${seen.length} requests of a client meanwhile, none of them shed`)
+  const { most } = simulator.load('master')
+  t.ok(most <= 3, `${most} at once: two of four places, and one for the client`)
+
+  const greedy = await result(t, list('second', 50), { input: 'operator-pw\n' })
+  t.match(greedy.out, /^30 filled/, 'by the answers of the edge alone it is through as well')
+  t.ok(simulator.load('master').most > 3, 'and takes all that it may')
+})
+
+t.test('what the edge says of its cache, in one word', async (t) => {
+  const rows: readonly (readonly [string, string])[] = [
+    ['manager-edge; hit; ttl=59', 'kept'],
+    ['manager-edge; fwd=uri-miss; stored; ttl=60', 'filled'],
+    ['manager-edge; fwd=uri-miss; collapsed; ttl=60', 'filled'],
+    ['manager-edge; fwd=uri-miss; ttl=60', 'filled'],
+    ['manager-edge; fwd=bypass', 'unkept'],
+    ['', 'unkept'],
+  ]
+  for (const [cacheStatus, outcome] of rows) t.equal(judged({ status: 200, cacheStatus }).outcome, outcome, cacheStatus)
+  t.equal(judged({ status: 504, cacheStatus: '' }).outcome, 'failed')
 })

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { startCluster } from '../redis.ts'
 import { contract, fill, markOf, served } from './contract.ts'
-import { eventually, replica } from './replicas.ts'
+import { empty, eventually, replica } from './replicas.ts'
 
 const cluster = await startCluster(3)
 t.teardown(() => cluster.close())
@@ -9,7 +9,7 @@ const redis = { cluster: cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', p
 const clients = cluster.nodes.map((node) => node.client())
 
 async function two(t: Test) {
-  for (const client of clients) await client.flushall()
+  await empty(...clients)
   const [one, other] = await Promise.all([replica(t, redis), replica(t, redis)])
   return { one: one.store, other: other.store }
 }

@@ -206,6 +206,24 @@ export function contract(t: Test, make: (t: Test) => Promise<Made>): void {
     )
   })
 
+  t.test('a peek sees what a look would, and leaves no trace', async (t) => {
+    const { one, other } = await make(t)
+    t.match(await one.peek('k', TAGS), { kind: 'absent' })
+    await fill(one, 'text')
+    const seen = [await other.peek('k', TAGS), await other.peek('k', TAGS), await one.peek('k', TAGS)]
+    const nears = seen.map((look) => look.kind === 'present' && look.near)
+    for (const look of seen) t.match(present(look), answer('text'))
+    t.equal(nears[1], nears[0], 'what was looked at is not nearer')
+    const hits = async (store: Store) => (await store.rows()).map((row) => row.hits)
+    t.same(await hits(other), [0])
+    await one.look('k', TAGS)
+    await one.peek('k', TAGS)
+    t.same(await hits(one), [1], 'a look counts, a peek does not')
+    const fence = await other.fence(['agent:001'])
+    t.match(await one.peek('k', TAGS), { kind: 'absent', changed: true, mark: { fenced: true } })
+    await fence.lift([])
+  })
+
   t.test('drop takes one, a group, everything', async (t) => {
     const { one, other } = await make(t)
     const rules = ['cache', 'cache:rules']

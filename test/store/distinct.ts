@@ -1,9 +1,8 @@
 /** Many different URLs, asked once each: through a whole edge with the memory store, and through the stages over Redis. */
-import { fork } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { ASK, type MemoryUse } from '../coherence/memory-use.ts'
 import { authorization, startReplica, startUpstream } from '../coherence/processes.ts'
 import type { RedisServer } from '../redis.ts'
+import { forkScript } from '../typescript/script.ts'
 import { type Pipelined, pipelined } from './pipelined.ts'
 
 /** Milliseconds: fresh, and after that while no node answers. Short, since the end of all is waited for. */
@@ -72,8 +71,8 @@ interface Told {
 }
 
 export async function overRedis(redis: RedisServer): Promise<Source> {
-  const script = fileURLToPath(new URL('fixtures/distinct-urls.ts', import.meta.url))
-  const child = fork(script, [redis.url, `${KEEP_FOR}`, `${STALE_IF_ERROR}`, `${NEAR_BYTES}`])
+  const script = new URL('fixtures/distinct-urls.ts', import.meta.url)
+  const child = forkScript(script, [redis.url, `${KEEP_FOR}`, `${STALE_IF_ERROR}`, `${NEAR_BYTES}`])
   const heard = <T>() =>
     new Promise<T>((resolve, reject) => {
       const ended = (code: number | null) => reject(new Error(`ended with ${code}`))

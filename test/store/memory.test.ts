@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createMemoryStore } from '../../src/store/memory.ts'
-import { contract, fill, markOf, served } from './contract.ts'
+import { contract, fill, markOf, served, TAGS } from './contract.ts'
 
 contract(t, async (t) => {
   const store = createMemoryStore({ bytes: 1_000_000 })
@@ -47,8 +47,11 @@ t.test('a fence that was left stands for its lease, one under way as long as it 
 
 t.test('bytes are bounded: the least recently used go', async (t) => {
   const store = createMemoryStore({ bytes: 20_000 })
-  for (let at = 0; at < 20; at += 1) await fill(store, 'x'.repeat(3000), { key: `k${at}` })
-  t.equal(await served(store, 'k0'), 'absent')
+  for (let at = 0; at < 20; at += 1) {
+    await fill(store, 'x'.repeat(3000), { key: `k${at}` })
+    await store.peek('k0', TAGS)
+  }
+  t.equal(await served(store, 'k0'), 'absent', 'to be peeked at is no use')
   t.equal(await served(store, 'k19'), 'x'.repeat(3000))
   t.ok((await store.rows()).length < 7)
   await fill(store, 'y'.repeat(30_000), { key: 'large' })

@@ -1,7 +1,7 @@
-import { type ChildProcess, fork } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
+import type { ChildProcess } from 'node:child_process'
 import t, { type Test } from 'tap'
 import { startRedis } from '../redis.ts'
+import { forkScript } from '../typescript/script.ts'
 import { fill, markOf } from './contract.ts'
 import { eventually, replica, shortTimes, sleep } from './replicas.ts'
 
@@ -14,8 +14,7 @@ interface Process {
 }
 
 async function start(t: Test): Promise<Process> {
-  const path = fileURLToPath(new URL('fixtures/replica.ts', import.meta.url))
-  const child = fork(path, [server.url], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+  const child = forkScript(new URL('fixtures/replica.ts', import.meta.url), [server.url])
   t.teardown(() => child.kill('SIGKILL'))
   const next = () =>
     new Promise<unknown>((resolve) => child.once('message', (message: { value: unknown }) => resolve(message.value)))

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { startRedis } from '../redis.ts'
 import { contract } from './contract.ts'
-import { replica } from './replicas.ts'
+import { empty, replica } from './replicas.ts'
 
 const server = await startRedis()
 t.teardown(() => server.close())
@@ -9,7 +9,7 @@ t.teardown(() => server.close())
 /** Stores over an empty Redis for each subtest. */
 function over(options: Parameters<typeof replica>[2]) {
   return async (t: Parameters<typeof replica>[0]) => {
-    await server.client().flushall()
+    await empty(server.client())
     const [one, other] = await Promise.all([replica(t, server, options), replica(t, server, options)])
     return { one: one.store, other: other.store }
   }

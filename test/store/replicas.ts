@@ -1,4 +1,5 @@
 /** Replicas of the store over one Redis, with short leases, closed with the test. */
+import type { Redis } from 'ioredis'
 import type { Test } from 'tap'
 import {
   createRedisStore,
@@ -33,6 +34,14 @@ export async function replica(
   })
   t.teardown(() => store.close())
   return { store, events }
+}
+
+/** Nothing is kept any more. Epochs stay: in a flushed Redis the first write of all waits for a lease. */
+export async function empty(...clients: readonly Redis[]): Promise<void> {
+  for (const client of clients) {
+    const keys = await client.keys('edge:*')
+    await Promise.all(keys.filter((key) => !key.startsWith('edge:{e}')).map((key) => client.del(key)))
+  }
 }
 
 /** Resolves as soon as the condition holds; rejects after `patience` milliseconds. */

@@ -5,7 +5,7 @@ import { fill, type Store, TAGS } from './contract.ts'
 import { eventually, replica } from './replicas.ts'
 
 const HOUR = 3_600_000
-const FRESH = 2000
+const FRESH = 1000
 
 const redis = await startRedis()
 t.teardown(() => redis.close())

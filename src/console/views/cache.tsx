@@ -88,35 +88,43 @@ function groupColumns(compared: boolean): readonly Column[] {
   return ['Group', ...figures, ...(compared ? [differed] : []), ['Actions', 'hidden']]
 }
 
-function GroupTable({ data: { groups }, purge }: GroupTableProps) {
+function GroupTable({ data: { groups, unfinished }, purge }: GroupTableProps) {
+  if (unfinished && groups.length === 0) return <p class="quiet">The edge reads what is kept …</p>
   if (groups.length === 0) return <p class="quiet">Nothing is kept yet: answers come here as clients ask.</p>
   const sum = (of: (line: GroupLine) => number) => groups.reduce((total, line) => total + of(line), 0)
   const some = groups.some(({ divergence }) => divergence !== undefined)
   return (
-    <Table label="Groups" columns={groupColumns(some)}>
-      <tbody>
-        {groups.map((line) => (
-          <GroupRow key={line.group} line={line} purge={purge} some={some} />
-        ))}
-      </tbody>
-      <tfoot>
-        <tr>
-          <th scope="row">All</th>
-          <td class="number">{count(sum(({ entries }) => entries))}</td>
-          <td class="number">{bytes(sum((line) => line.bytes))}</td>
-          <td class="number">
-            {ratio(
-              sum(({ hits }) => hits),
-              sum(({ misses }) => misses),
-            )}
-          </td>
-          <td />
-          <td class="number">{time(sum(({ cost }) => cost))}</td>
-          {some && <td />}
-          <td />
-        </tr>
-      </tfoot>
-    </Table>
+    <>
+      {unfinished && (
+        <p class="quiet" role="status">
+          Of those that were read so far: the edge reads on …
+        </p>
+      )}
+      <Table label="Groups" columns={groupColumns(some)}>
+        <tbody>
+          {groups.map((line) => (
+            <GroupRow key={line.group} line={line} purge={purge} some={some} />
+          ))}
+        </tbody>
+        <tfoot>
+          <tr>
+            <th scope="row">All</th>
+            <td class="number">{count(sum(({ entries }) => entries))}</td>
+            <td class="number">{bytes(sum((line) => line.bytes))}</td>
+            <td class="number">
+              {ratio(
+                sum(({ hits }) => hits),
+                sum(({ misses }) => misses),
+              )}
+            </td>
+            <td />
+            <td class="number">{time(sum(({ cost }) => cost))}</td>
+            {some && <td />}
+            <td />
+          </tr>
+        </tfoot>
+      </Table>
+    </>
   )
 }
 

@@ -6,7 +6,7 @@ import { bytes, count, time } from '../format.ts'
 import { place, refine } from '../place.ts'
 import type { Purging } from './cache.tsx'
 import { Entry } from './entry.tsx'
-import { type EntryFilter, usePages } from './pages.ts'
+import { type EntryFilter, type Summary, usePages } from './pages.ts'
 import { VirtualGrid } from './virtual-grid.tsx'
 
 interface EntriesProps {
@@ -34,15 +34,12 @@ export function Entries({ groups, purge, changes }: EntriesProps) {
   useEffect(() => {
     opened.value = undefined
   }, [changes, opened])
-  const { total, all, size, age, fault } = pages.summary
+  const { total, fault } = pages.summary
   return (
     <>
       <Filters filter={filter} groups={groups} />
       <p class="quiet" role="status">
-        {fault ??
-          (total === undefined
-            ? 'Asking the edge …'
-            : `${count(total)} of ${count(all)} entries, ${bytes(size)}; read ${time(Math.round(age / 100) * 100)} ago`)}
+        {fault ?? said(pages.summary)}
       </p>
       <VirtualGrid
         label="Entries"
@@ -75,6 +72,12 @@ export function Entries({ groups, purge, changes }: EntriesProps) {
       )}
     </>
   )
+}
+
+function said({ total, all, size, age, unfinished }: Summary): string {
+  if (total === undefined) return 'Asking the edge …'
+  const found = `${count(total)} of ${count(all)} entries, ${bytes(size)}`
+  return unfinished ? `${found}, and the edge reads on …` : `${found}; read ${time(Math.round(age / 100) * 100)} ago`
 }
 
 function filterOf(query: URLSearchParams): EntryFilter {

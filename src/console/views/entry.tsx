@@ -13,8 +13,7 @@ interface EntryProps {
   onClose(): void
 }
 
-/** Seldom: each look at the body counts as a hit. */
-const EVERY = 30_000
+const EVERY = 10_000
 
 export function Entry({ line, purge, onClose }: EntryProps) {
   const { data, fault } = usePoll<EntryDepth>(`/api/entries/${line.key}`, EVERY)

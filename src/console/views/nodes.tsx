@@ -1,9 +1,10 @@
 /** Each node of the manager cluster, as this replica sees it, and the other replicas. */
-import type { NodeLine, Nodes, ReplicaLine } from '../../operations/console/answers/nodes.ts'
+import type { JoinedLine, NodeLine, Nodes, ReplicaLine } from '../../operations/console/answers/nodes.ts'
 import type { Now } from '../../operations/console/answers/now.ts'
 import { usePoll } from '../api.ts'
-import { count, percent, rate, time } from '../format.ts'
+import { count, NONE, percent, rate, time } from '../format.ts'
 import { type Column, Table } from '../table.tsx'
+import { Joined, lastShare, rowsOf, sinceWhen } from './joined.tsx'
 
 const EVERY = 2000
 const good: Readonly<Record<NodeLine['state'], string>> = {
@@ -23,6 +24,7 @@ const nodeColumns: readonly Column[] = [
   ['p99', 'number'],
   ['Calls', 'number'],
   ['Errors', 'number'],
+  ['Last rows', 'number'],
   'Last failure',
 ]
 const replicaColumns: readonly Column[] = [
@@ -43,26 +45,33 @@ export function NodesView({ now }: { readonly now: Now | undefined }) {
     <>
       <h1>Nodes</h1>
       <p class="quiet">As {now?.edge.name ?? 'this replica'} sees them; times and errors of the last five minutes.</p>
-      <NodeTable nodes={data.nodes} label="Nodes" />
+      <NodeTable data={data} />
+      <h2>Last joined answers</h2>
+      <Joined data={data} self={now?.edge.name ?? 'this one'} />
       <h2>Replicas of the edge</h2>
       <Replicas lines={data.replicas} />
     </>
   )
 }
 
-function NodeTable({ nodes, label }: { readonly nodes: readonly NodeLine[]; readonly label: string }) {
+function NodeTable({ data: { nodes, joined } }: { readonly data: Nodes }) {
   return (
-    <Table label={label} columns={nodeColumns}>
+    <Table label="Nodes" columns={nodeColumns}>
       <tbody>
         {nodes.map((node) => (
-          <NodeRow key={node.name} node={node} />
+          <NodeRow key={node.name} node={node} joined={joined} />
         ))}
       </tbody>
     </Table>
   )
 }
 
-function NodeRow({ node }: { readonly node: NodeLine }) {
+interface NodeRowProps {
+  readonly node: NodeLine
+  readonly joined: readonly JoinedLine[]
+}
+
+function NodeRow({ node, joined }: NodeRowProps) {
   const { name, type, version, state, inFlight, limit, queue, p50, p99, calls, errors, lastFailure, ejectedFor } = node
   return (
     <tr>
@@ -81,6 +90,7 @@ function NodeRow({ node }: { readonly node: NodeLine }) {
       <td class="number">{time(p99)}</td>
       <td class="number">{count(calls)}</td>
       <td class={errors > 0 ? 'number bad' : 'number'}>{count(errors)}</td>
+      <LastRows share={lastShare(joined, name)} />
       <td>
         {lastFailure === undefined ? (
           <span class="quiet">none</span>
@@ -89,6 +99,16 @@ function NodeRow({ node }: { readonly node: NodeLine }) {
         )}
       </td>
     </tr>
+  )
+}
+
+/** What the node gave to the last joined answer that it was asked for. */
+function LastRows({ share }: { readonly share: ReturnType<typeof lastShare> }) {
+  if (share === undefined) return <td class="number">{NONE}</td>
+  return (
+    <td class={share.rows === undefined ? 'number bad' : 'number'}>
+      {rowsOf(share)} <span class="quiet">{sinceWhen(share.ago)}</span>
+    </td>
   )
 }
 

@@ -17,6 +17,8 @@ export interface Summary {
   readonly all: number
   readonly size: number
   readonly age: number
+  /** Not all were read yet. */
+  readonly unfinished: boolean
   readonly fault?: string
 }
 
@@ -24,7 +26,9 @@ const PAGE = 100
 /** Held at once, those that were fetched first go. */
 const HELD = 20
 const EVERY = 10_000
-const none: Summary = { all: 0, size: 0, age: 0 }
+/** While the edge is reading the index: it takes its time to answer then. */
+const SOON = 100
+const none: Summary = { all: 0, size: 0, age: 0, unfinished: false }
 
 export function usePages(
   filter: EntryFilter,
@@ -34,6 +38,7 @@ export function usePages(
   const pages = useRef(new Map<number, readonly EntryLine[]>())
   const asked = useRef(new Set<number>())
   const shown = useRef(0)
+  const growing = useRef(false)
   const text = new URLSearchParams(Object.entries(filter).filter(([, value]) => value !== '')).toString()
   const current = useRef(text)
   current.current = text
@@ -43,10 +48,14 @@ export function usePages(
     try {
       const found = await ask<EntryPage>(`/api/entries?${text}&offset=${page * PAGE}&limit=${PAGE}`)
       if (current.current !== text) return
+      // Pages of one reading fit together, not those of several moments of it.
+      if (found.unfinished || growing.current) pages.current.clear()
+      growing.current = found.unfinished
       pages.current.delete(page)
       pages.current.set(page, found.items)
       for (const oldest of pages.current.keys()) if (pages.current.size > HELD) pages.current.delete(oldest)
-      setSummary({ total: found.total, all: found.all, size: found.bytes, age: found.age })
+      const { total, all, bytes: size, age, unfinished } = found
+      setSummary({ total, all, size, age, unfinished })
     } catch (fault) {
       if (current.current === text) setSummary((before) => ({ ...before, fault: (fault as Error).message }))
     } finally {
@@ -62,6 +71,11 @@ export function usePages(
     const timer = setInterval(() => void (document.hidden || fetchPage(shown.current)), EVERY)
     return () => clearInterval(timer)
   }, [text, changes])
+  useEffect(() => {
+    if (!summary.unfinished) return
+    const timer = setTimeout(() => void fetchPage(shown.current), SOON)
+    return () => clearTimeout(timer)
+  }, [summary])
   return {
     summary,
     row(at) {

@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { TailBatch, TailLine } from '../../operations/console/answers/requests.ts'
+import { signedOut } from '../api.ts'
 import { bytes, clockTime, count, time } from '../format.ts'
 import { onKey } from '../keys.ts'
 import { place, refine } from '../place.ts'
@@ -9,6 +10,9 @@ import { type Column, Table } from '../table.tsx'
 
 const MOST = 200
 const SLOW = 300
+/** Milliseconds after which it is asked again: refused (too many watch), or nothing was heard, not even a pulse. */
+const REFUSED = 10_000
+const SILENT = 15_000
 const fields = ['status', 'endpoint', 'user', 'node', 'cache'] as const
 type Filter = Record<(typeof fields)[number], string>
 const words = ['hit', 'stale', 'miss', 'bypass', 'none']
@@ -36,8 +40,10 @@ export function RequestsView() {
     if (!on) return
     lines.value = []
     return watch(`/api/requests?${text}`, {
-      state: (open) => {
+      state(open) {
         live.value = open
+        // Whoever begins to watch gets those before as well.
+        if (open) lines.value = []
       },
       batch(batch) {
         lines.value = [...batch.lines].reverse().concat(lines.value).slice(0, MOST)
@@ -69,11 +75,40 @@ export function RequestsView() {
 }
 
 function watch(url: string, hear: { state(open: boolean): void; batch(batch: TailBatch): void }): () => void {
-  const source = new EventSource(url)
-  source.onopen = () => hear.state(true)
-  source.onerror = () => hear.state(false)
-  source.onmessage = ({ data }) => hear.batch(JSON.parse(data) as TailBatch)
-  return () => source.close()
+  let source: EventSource
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const open = (): void => {
+    source = new EventSource(url)
+    source.onopen = () => {
+      hear.state(true)
+      heard()
+    }
+    source.onmessage = ({ data }) => {
+      hear.batch(JSON.parse(data) as TailBatch)
+      heard()
+    }
+    source.addEventListener('pulse', heard)
+    source.onerror = () => {
+      hear.state(false)
+      // It tries again by itself where the connection broke, and never where the edge refused it.
+      if (source.readyState === EventSource.CLOSED) again(REFUSED)
+    }
+  }
+  const heard = (): void => again(SILENT)
+  const again = (after: number): void => {
+    clearTimeout(timer)
+    timer = setTimeout(() => {
+      source.close()
+      hear.state(false)
+      if (signedOut.value) again(after)
+      else open()
+    }, after)
+  }
+  open()
+  return () => {
+    clearTimeout(timer)
+    source.close()
+  }
 }
 
 function filterOf(query: URLSearchParams): Filter {

@@ -29,8 +29,10 @@ const entriesQuery = Type.Object(
   },
   { additionalProperties: false },
 )
+/** Without a type, so that nothing is made one: `"preview": null` is a mistake, and no purge. */
+const yesOrNo = Type.Unsafe<boolean>({ enum: [true, false] })
 const purgeBody = Type.Object(
-  { group: Type.Optional(name), key: Type.Optional(key), soft: Type.Boolean(), preview: Type.Boolean() },
+  { group: Type.Optional(name), key: Type.Optional(key), soft: yesOrNo, preview: yesOrNo },
   { additionalProperties: false },
 )
 const explainQuery = Type.Object({ url: Type.String({ minLength: 1, maxLength: 8192 }) })
@@ -38,8 +40,13 @@ const explainQuery = Type.Object({ url: Type.String({ minLength: 1, maxLength: 8
 export function cacheApi(app: FastifyInstance, ports: ConsolePorts): void {
   const entries = createEntries(ports.index)
   app.get('/api/groups', async (): Promise<Groups> => {
-    const { rows, age } = await entries.all()
-    return { age, groups: groupsOf(rows, ports), endpoints: [...new Set(rows.map(({ endpoint }) => endpoint))].sort() }
+    const { rows, age, unfinished } = await entries.all()
+    return {
+      age,
+      unfinished,
+      groups: groupsOf(rows, ports),
+      endpoints: [...new Set(rows.map(({ endpoint }) => endpoint))].sort(),
+    }
   })
   app.get<{ Querystring: EntriesQuery }>('/api/entries', { schema: { querystring: entriesQuery } }, ({ query }) =>
     entries.page(query),
@@ -48,9 +55,9 @@ export function cacheApi(app: FastifyInstance, ports: ConsolePorts): void {
     '/api/entries/:key',
     { schema: { params: Type.Object({ key }) } },
     async ({ params, caller }): Promise<EntryDepth> => {
-      const { rows, age } = await entries.all()
-      const row = rows.find((each) => each.key === params.key)
-      if (row === undefined) throw new EdgeError(603, '. No answer is kept under that key any more')
+      const found = await entries.find(params.key)
+      if (found === undefined) throw new EdgeError(603, '. No answer is kept under that key any more')
+      const { row, age } = found
       return depthOf(row, age, await readFor(ports, row, caller), ports.permissionOf(row.endpoint))
     },
   )
@@ -59,16 +66,14 @@ export function cacheApi(app: FastifyInstance, ports: ConsolePorts): void {
     { schema: { querystring: explainQuery } },
     ({ query, caller }) => ports.explain(query.url, caller),
   )
-  app.post<{ Body: PurgeOrder }>(
-    '/api/purge',
-    { schema: { body: purgeBody } },
-    async ({ body, caller, clientAddress: client, id: requestId }): Promise<PurgeCost> => {
-      demand(caller, PURGE)
-      const cost = await ports.purge(body, { caller, client, requestId })
-      if (!body.preview) entries.forget()
-      return cost
-    },
-  )
+  app.post<{ Body: PurgeOrder }>('/api/purge', { schema: { body: purgeBody } }, async (request): Promise<PurgeCost> => {
+    const { body, caller, clientAddress: client, id: requestId } = request
+    demand(caller, PURGE)
+    request.asked = true
+    const cost = await ports.purge(body, { caller, client, requestId })
+    if (!body.preview) entries.forget()
+    return cost
+  })
 }
 
 function groupsOf(rows: readonly IndexRow[], { traffic, divergence }: ConsolePorts): GroupLine[] {

@@ -1,10 +1,8 @@
-/**
- * The index of kept answers as the console asks for it. Reading all of it costs: it is read once for many questions,
- * and never takes more than a small share of the time, however often somebody looks.
- */
+/** The index of kept answers as the console asks for it: searched, sorted, page by page. */
 import type { AnswerIndex, IndexRow } from '../../pipeline/kept.ts'
 import type { EntryLine, EntryPage } from './answers/cache.ts'
 import { pickAndSort } from './in-turns.ts'
+import { createSnapshots, type Snapshot } from './snapshots.ts'
 
 export interface EntriesQuery {
   readonly search?: string | undefined
@@ -19,30 +17,21 @@ export interface EntriesQuery {
 }
 
 export interface Entries {
-  /** All of them, and the milliseconds since they were read. */
-  all(): Promise<{ readonly rows: readonly IndexRow[]; readonly age: number }>
+  /** All of them, or those that a long reading has come to. */
+  all(): Promise<Pick<Snapshot, 'rows' | 'unfinished'> & { readonly age: number }>
   page(query: EntriesQuery): Promise<EntryPage>
-  find(key: string): Promise<IndexRow | undefined>
+  /** The entry of that key, as it was read so many milliseconds ago. */
+  find(key: string): Promise<{ readonly row: IndexRow; readonly age: number } | undefined>
   /** What was read is not true any more. */
   forget(): void
 }
 
-interface Snapshot {
-  readonly rows: readonly IndexRow[]
-  readonly at: number
-  /** Milliseconds for which it is not read anew. */
-  readonly good: number
-  readonly found: Map<string, Promise<Found>>
-}
 interface Found {
   readonly rows: readonly IndexRow[]
   readonly bytes: number
 }
 
-const SHORTEST = 2000
-/** Reading takes one part in so many of the time. */
-const SHARE = 8
-/** Searches that are remembered for one reading, so that the next page costs nothing. */
+/** Searches that are remembered of one snapshot, so that the next page costs nothing. */
 const SEARCHES = 8
 const FEWEST = 100
 const MOST = 500
@@ -50,51 +39,36 @@ const MOST = 500
 export const sortable = ['url', 'group', 'endpoint', 'scope', 'size', 'age', 'timeLeft', 'hits', 'cost'] as const
 type Field = (typeof sortable)[number]
 
-export function createEntries(index: AnswerIndex, clock: () => number = () => performance.now()): Entries {
-  let snapshot: Snapshot | undefined
-  let reading: Promise<Snapshot> | undefined
-  const read = async (): Promise<Snapshot> => {
-    const began = clock()
-    const rows = await index.rows()
-    const at = clock()
-    return { rows, at, good: Math.max(SHORTEST, (at - began) * SHARE), found: new Map() }
-  }
-  const current = async (): Promise<Snapshot> => {
-    if (snapshot !== undefined && clock() - snapshot.at < snapshot.good) return snapshot
-    reading ??= read().finally(() => {
-      reading = undefined
-    })
-    const mine = reading
-    // Whoever has something young enough to show does not wait for a long reading.
-    if (snapshot !== undefined && snapshot.good > SHORTEST && clock() - snapshot.at < 3 * snapshot.good) {
-      mine.then((newer) => {
-        snapshot = newer
-      }, ignore)
-      return snapshot
-    }
-    snapshot = await mine
-    return snapshot
-  }
-  const all: Entries['all'] = async () => {
-    const { rows, at } = await current()
-    return { rows, age: clock() - at }
-  }
+export function createEntries(
+  index: Pick<AnswerIndex, 'rows'>,
+  clock: () => number = () => performance.now(),
+): Entries {
+  const snapshots = createSnapshots(index, clock)
+  const search = searches()
   return {
-    all,
+    all: async () => {
+      const { rows, unfinished, at } = await snapshots.current()
+      return { rows, unfinished, age: clock() - at }
+    },
     page: async (query) => {
-      const used = await current()
-      const since = clock() - used.at
-      const found = await search(used, query)
+      const snapshot = await snapshots.current()
+      const found = await search(snapshot, query)
+      const age = clock() - snapshot.at
       const offset = query.offset ?? 0
       const some = found.rows.slice(offset, offset + Math.min(MOST, query.limit ?? FEWEST))
-      const items = some.map((row) => lineOf(row, since))
-      return { age: since, total: found.rows.length, all: used.rows.length, bytes: found.bytes, offset, items }
+      const items = some.map((row) => lineOf(row, age))
+      const { rows, unfinished } = snapshot
+      return { age, unfinished, total: found.rows.length, all: rows.length, bytes: found.bytes, offset, items }
     },
-    find: async (key) => (await all()).rows.find((row) => row.key === key),
-    forget: () => {
-      snapshot = undefined
-      reading = undefined
+    find: async (key) => {
+      const seek = ({ rows, at }: Snapshot) => {
+        const row = rows.find((each) => each.key === key)
+        return row && { row, age: clock() - at }
+      }
+      const snapshot = await snapshots.current()
+      return seek(snapshot) ?? (snapshot.unfinished ? seek(await snapshots.whole()) : undefined)
     },
+    forget: snapshots.forget,
   }
 }
 
@@ -105,16 +79,22 @@ export function lineOf(row: IndexRow, since: number): EntryLine {
   return { key, url, group, endpoint, scope, tags, size, hits, cost: Math.round(row.cost), ...times }
 }
 
-function search({ rows, found }: Snapshot, query: EntriesQuery): Promise<Found> {
-  const { offset: _, limit: __, ...asked } = query
-  const name = JSON.stringify(asked)
-  const before = found.get(name)
-  if (before !== undefined) return before
-  const result = find(rows, query)
-  const oldest = found.keys().next()
-  if (found.size >= SEARCHES && !oldest.done) found.delete(oldest.value)
-  found.set(name, result)
-  return result
+/** What was found of a snapshot is remembered as long as the snapshot is. */
+function searches(): (snapshot: Snapshot, query: EntriesQuery) => Promise<Found> {
+  const known = new WeakMap<Snapshot, Map<string, Promise<Found>>>()
+  return (snapshot, query) => {
+    const { offset: _, limit: __, ...asked } = query
+    const name = JSON.stringify(asked)
+    const found = known.get(snapshot) ?? new Map<string, Promise<Found>>()
+    known.set(snapshot, found)
+    const before = found.get(name)
+    if (before !== undefined) return before
+    const result = find(snapshot.rows, query)
+    const oldest = found.keys().next()
+    if (found.size >= SEARCHES && !oldest.done) found.delete(oldest.value)
+    found.set(name, result)
+    return result
+  }
 }
 
 async function find(all: readonly IndexRow[], query: EntriesQuery): Promise<Found> {
@@ -143,8 +123,4 @@ function order(field: Field, reverse: boolean): (a: IndexRow, b: IndexRow) => nu
     if (left !== right) return left < right ? -sign : sign
     return a.key < b.key ? -1 : 1
   }
-}
-
-function ignore(): void {
-  // The next question tries again.
 }

@@ -1,6 +1,6 @@
 /** The console's API over what happens: rates, the last hour, nodes, replicas, and the live tail of requests. */
 import type { ServerResponse } from 'node:http'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { allows } from '../../auth/permissions.ts'
 import { EdgeError } from '../../errors.ts'
@@ -40,8 +40,8 @@ export function liveApi(app: FastifyInstance, ports: ConsolePorts): void {
   })
   app.get('/api/history', async () => traffic.history())
   app.get('/api/nodes', async (): Promise<Nodes> => {
-    const { replicas } = ports
-    return { nodes: nodeLines(ports), ...(replicas && { replicas: replicas() ?? null }) }
+    const { replicas, joins } = ports
+    return { nodes: nodeLines(ports), joined: joins.last(), ...(replicas && { replicas: replicas() ?? null }) }
   })
   tailRoute(app, ports)
 }
@@ -56,42 +56,49 @@ export function nodeLines({ nodes, traffic }: Pick<ConsolePorts, 'nodes' | 'traf
 
 /** Server-sent events: `data: {lines, skipped}`; the filter is in the query. */
 function tailRoute(app: FastifyInstance, { tail }: ConsolePorts): void {
-  const open = new Set<ServerResponse>()
+  const open = new Set<() => void>()
   app.addHook('preClose', async () => {
-    for (const raw of open) raw.end()
+    for (const leave of open) leave()
   })
   const schema = { querystring: tailQuery }
   app.get<{ Querystring: TailFilter }>('/api/requests', { schema, exposeHeadRoute: false }, (request, reply) => {
     const { raw } = reply
-    const send = (batch: TailBatch) => {
-      if (raw.writableLength > BEHIND) return false
-      raw.write(`data: ${JSON.stringify(batch)}\n\n`)
-      return true
-    }
     // Headers go before the first batch, and the first batch is sent while it begins to watch.
     const held: TailBatch[] = []
     let opened = false
-    const stop = tail.watch(request.query, (batch) => (opened ? send(batch) : held.push(batch) > 0))
+    const stop = tail.watch(request.query, (batch) => (opened ? send(raw, batch) : held.push(batch) > 0))
     if (stop === undefined)
       throw new EdgeError(903, '. Too many watch the requests already', { headers: { 'retry-after': '10' } })
     reply.hijack()
-    raw.writeHead(200, { ...reply.getHeaders(), 'content-type': 'text/event-stream; charset=utf-8' } as Record<
-      string,
-      string
-    >)
+    const headers = { ...reply.getHeaders(), 'content-type': 'text/event-stream; charset=utf-8' }
+    raw.writeHead(200, headers as Record<string, string>)
     opened = true
     raw.write('retry: 2000\n\n')
-    for (const batch of held) send(batch)
-    open.add(raw)
-    // A reader that hears nothing must know whether there is nothing, or nobody.
-    const pulse = setInterval(
-      () => void (raw.writableLength > BEHIND || raw.write('event: pulse\ndata: {}\n\n')),
-      PULSE,
-    )
-    raw.once('close', () => {
+    for (const batch of held) send(raw, batch)
+    const pulse = setInterval(() => void beat(request, raw).then((goesOn) => goesOn || leave()), PULSE)
+    // Nothing is written from then on: to an answer that has ended, that is a fault.
+    const leave = (): void => {
       clearInterval(pulse)
-      open.delete(raw)
+      open.delete(leave)
       stop()
-    })
+      raw.end()
+    }
+    open.add(leave)
+    raw.once('close', leave)
+    raw.on('error', leave)
   })
+}
+
+/** `false`: its reader is too far behind. */
+function send(raw: ServerResponse, batch: TailBatch): boolean {
+  if (raw.writableLength > BEHIND) return false
+  raw.write(`data: ${JSON.stringify(batch)}\n\n`)
+  return true
+}
+
+/** A reader that hears nothing must know whether there is nothing, or nobody. `false`: it may not hear any more. */
+async function beat(request: FastifyRequest, raw: ServerResponse): Promise<boolean> {
+  if (!(await request.signedInStill())) return false
+  if (!raw.writableEnded && raw.writableLength <= BEHIND) raw.write('event: pulse\ndata: {}\n\n')
+  return true
 }

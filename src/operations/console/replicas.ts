@@ -1,7 +1,7 @@
 /** The other replicas, by what they tell of themselves through the Redis that all share. */
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
-import type { NodeLine, ReplicaLine } from './answers/nodes.ts'
+import type { JoinedLine, NodeLine, ReplicaLine } from './answers/nodes.ts'
 import type { Rates } from './answers/now.ts'
 
 /** Writes the text of this replica and gives those of the others; undefined: nobody can be told. */
@@ -15,6 +15,7 @@ export interface ReplicaSelf {
   ready(): boolean
   rates(): Rates
   nodes(): readonly Pick<NodeLine, 'name' | 'state' | 'inFlight' | 'limit'>[]
+  joined(): readonly JoinedLine[]
 }
 
 export interface Replicas {
@@ -25,10 +26,13 @@ export interface Replicas {
 
 const EVERY = 2000
 const LONGEST = 32_768
+/** Of that for joined answers, which are long where there are many nodes. */
+const FOR_JOINED = 8192
 
 const rate = Type.Number()
 const maybe = Type.Optional(Type.Number())
 const word = Type.String({ maxLength: 300 })
+const share = Type.Object({ node: word, rows: maybe, total: maybe, ms: maybe, error: Type.Optional(word) })
 /** What stands in Redis was written by a replica, or by somebody else: nothing of it is believed unseen. */
 const line = Type.Object({
   name: word,
@@ -44,6 +48,7 @@ const line = Type.Object({
     p99: maybe,
   }),
   nodes: Type.Array(Type.Object({ name: word, state: word, inFlight: rate, limit: rate }), { maxItems: 200 }),
+  joined: Type.Optional(Type.Array(Type.Object({ ago: rate, route: word, ms: rate, nodes: Type.Array(share) }))),
 })
 
 export function createReplicas(self: ReplicaSelf, tell: TellReplicas): Replicas {
@@ -62,19 +67,32 @@ export function createReplicas(self: ReplicaSelf, tell: TellReplicas): Replicas 
   return { others: () => heard, stop: () => clearInterval(timer) }
 }
 
-function textOf({ name, version, ready, rates, nodes }: ReplicaSelf): string {
+function textOf({ name, version, ready, rates, nodes, joined }: ReplicaSelf): string {
   const short = nodes().map((node) => {
     const { name, state, inFlight, limit } = node
     return { name, state, inFlight, limit }
   })
-  return JSON.stringify({ name, version, ready: ready(), rates: rates(), nodes: short })
+  const newest = fitting(joined(), FOR_JOINED)
+  return JSON.stringify({ name, version, ready: ready(), rates: rates(), nodes: short, joined: newest })
+}
+
+/** The first of them, as many as there is room for. */
+function fitting(lines: readonly JoinedLine[], room: number): readonly JoinedLine[] {
+  let left = room
+  return lines.filter((line) => {
+    left -= JSON.stringify(line).length
+    return left >= 0
+  })
 }
 
 function read(text: string, ago: number): ReplicaLine[] {
   if (text.length > LONGEST) return []
   try {
     const value: unknown = JSON.parse(text)
-    return Value.Check(line, value) ? [{ ...(value as Omit<ReplicaLine, 'ago'>), ago }] : []
+    if (!Value.Check(line, value)) return []
+    const told = value as Omit<ReplicaLine, 'ago'>
+    const joined = told.joined?.map((each) => ({ ...each, ago: each.ago + ago }))
+    return [{ ...told, ago, ...(joined && { joined }) }]
   } catch {
     return []
   }

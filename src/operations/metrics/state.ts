@@ -20,6 +20,8 @@ export interface StatePorts {
   readonly store?: () => { readonly up: boolean; readonly near: { readonly bytes: number; readonly entries: number } }
   /** Lines of the audit, and those that could not be written. */
   audit(): { readonly lines: number; readonly failures: number }
+  /** Spans that the collector took, and those that it did not; absent: nothing is traced. */
+  spans?(): { readonly sent: number; readonly dropped: number }
   /** The store is Redis. */
   readonly redis: boolean
 }
@@ -65,6 +67,15 @@ export function stateMetrics(registry: Registry, ports: StatePorts): void {
     })
   counter('edge_audit_lines_total', 'Lines written to the audit.', () => ports.audit().lines)
   counter('edge_audit_failures_total', 'Lines of the audit that could not be written.', () => ports.audit().failures)
+  const { spans } = ports
+  if (spans !== undefined) {
+    counter('edge_trace_spans_sent_total', 'Spans that the collector took.', () => spans().sent)
+    counter(
+      'edge_trace_spans_dropped_total',
+      'Spans that it did not take, or that were too many.',
+      () => spans().dropped,
+    )
+  }
 }
 
 /** Written anew at each scrape: a node that is gone is not to be seen any more. */

@@ -1,13 +1,13 @@
 /** Why a request hits or does not, and what would drop its answer: for operators, about one URL. */
 import type { Endpoint, StaleWhen, Tag, Write } from '../../catalogue/endpoint.ts'
-import type { AnswerStore, Look } from '../kept.ts'
+import type { AnswerIndex, Look } from '../kept.ts'
 import type { Ask } from '../ports.ts'
 import type { Prepare } from './prepare.ts'
 import { needsAnswer, partsOf } from './tags.ts'
 
 export interface ExplainPorts {
   readonly prepare: Prepare
-  readonly store: AnswerStore
+  readonly index: Pick<AnswerIndex, 'peek'>
   readonly catalogue: readonly Endpoint[]
 }
 
@@ -33,7 +33,7 @@ interface Dropper {
   readonly when?: readonly string[]
 }
 
-export async function explain({ prepare, store, catalogue }: ExplainPorts, ask: Ask): Promise<Explained> {
+export async function explain({ prepare, index, catalogue }: ExplainPorts, ask: Ask): Promise<Explained> {
   const endpoint = `${ask.endpoint.method} ${ask.endpoint.path}`
   const prepared = prepare(ask)
   if (typeof prepared === 'string') {
@@ -41,7 +41,7 @@ export async function explain({ prepare, store, catalogue }: ExplainPorts, ask: 
   }
   const { key, tags, listed } = prepared
   const { url, group, scope } = listed
-  const next = nextOf(await store.look(key, tags))
+  const next = nextOf(await index.peek(key, tags))
   return { endpoint, kept: true, url, key, group, scope, tags, next, droppedBy: droppers(catalogue, tags) }
 }
 

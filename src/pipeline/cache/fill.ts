@@ -4,6 +4,7 @@
  */
 import type { KeptAnswer, Look } from '../kept.ts'
 import type { Answer, CacheStatus, Handle } from '../ports.ts'
+import { tracedApart } from '../traced.ts'
 import { type Failures, failures } from './failures.ts'
 import { type Filled, type FillPorts, fetch, kept, nothingToKeep, type Request } from './fetch.ts'
 import { Flights, type Shared } from './flights.ts'
@@ -30,7 +31,9 @@ export function createFills(ports: FillPorts, next: Handle): Fills {
     lasting: lasting && !request.ask.waitForComplete,
   })
   const failed = failures(ports.clock)
-  const fill = (request: Request) => work(request, (own) => noting(failed, own, fillOnce(ports, next, own)), true)
+  const fill = (request: Request, ask = next) =>
+    work(request, (own) => noting(failed, own, fillOnce(ports, ask, own)), true)
+  const refresh = tracedApart('refresh', next)
   const told = ({ value, joined }: Shared<Filled>, { prepared }: Request): Filled => {
     if (!joined) return value
     ports.onEvent({ kind: 'joined', group: prepared.plan.group })
@@ -44,7 +47,7 @@ export function createFills(ports: FillPorts, next: Handle): Fills {
     background: async (request) => {
       if (failedLately(request)) return
       const limited = { ...request, ask: { ...request.ask, waitForComplete: false } }
-      await flights.background(idOf(limited, 'of its mark'), fill(limited))
+      await flights.background(idOf(limited, 'of its mark'), fill(limited, refresh))
     },
     live: async (request, keep) => {
       const run = async (own: Request) =>

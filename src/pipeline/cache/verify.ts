@@ -4,9 +4,11 @@
  * what the nodes have to spare, and keeps a budget.
  */
 import { isDeepStrictEqual } from 'node:util'
+import { budget } from '../budget.ts'
 import type { AnswerStore, Look } from '../kept.ts'
 import type { CacheEvent } from '../observed.ts'
 import type { Ask, Handle } from '../ports.ts'
+import { tracedApart } from '../traced.ts'
 import type { Request } from './fetch.ts'
 import { isStorable } from './outcome.ts'
 
@@ -40,6 +42,7 @@ export function createVerify(ports: VerifyPorts, next: Handle): Verify {
   if (share <= 0 || perSecond <= 0) return () => undefined
   const turn = budget(perSecond, ports.clock)
   const underWay = new Set<string>()
+  const live = tracedApart('verify', next)
   return (request, look) => {
     if (random() >= share) return
     const { ask, prepared } = request
@@ -47,23 +50,9 @@ export function createVerify(ports: VerifyPorts, next: Handle): Verify {
     if (ask.caller.credentials !== undefined || look.answer.bytes.length > LONGEST) return
     if (underWay.has(prepared.key) || !ports.spare(ask) || !turn()) return
     underWay.add(prepared.key)
-    void compare(ports, next, request, look)
+    void compare(ports, live, request, look)
       .then((outcome) => ports.onEvent({ kind: 'verified', group: prepared.plan.group, outcome }))
       .finally(() => underWay.delete(prepared.key))
-  }
-}
-
-/** The bucket begins empty and holds one second, or one turn: nobody saves up for a burst. */
-function budget(perSecond: number, clock: () => number): () => boolean {
-  let turns = 0
-  let last = clock()
-  return () => {
-    const now = clock()
-    turns = Math.min(Math.max(1, perSecond), turns + ((now - last) / 1000) * perSecond)
-    last = now
-    if (turns < 1) return false
-    turns -= 1
-    return true
   }
 }
 

@@ -31,7 +31,7 @@ export interface KeptAnswers {
 
 /** Keeps nothing: what stands here while no cache is configured. */
 export const nothingKept: KeptAnswers = {
-  index: { rows: async () => [], drop: async () => {} },
+  index: { peek: async () => ({ kind: 'away' }), rows: async () => [], drop: async () => {} },
   defaultDuration: 0,
   enabled: false,
   sharedThroughRedis: false,

@@ -8,6 +8,7 @@ import type { DatabaseSource } from '../../collection/source.ts'
 import { sources } from '../../collection/sources.ts'
 import type { Homes } from '../home.ts'
 import type { Answer } from '../ports.ts'
+import { during } from '../traced.ts'
 import { type AgentOf, agentPieces, type Rows } from './agents.ts'
 import { compose } from './compose.ts'
 import { firstPage, pieceOf } from './first-page.ts'
@@ -34,7 +35,7 @@ export async function allAgents(reading: Reading, ofAgent: Endpoint): Promise<An
   const { target } = ask.endpoint
   const how = { sort: ask.query.sort, source: rows.source, ...windowOf(ask), ...(drop && { drop }) }
   const whenPartial = target.kind === 'everyNode' ? target.whenPartial : 'label'
-  return compose(pieces, { ...how, whenPartial }, ledger)
+  return during(ask.trace, 'merge', () => compose(pieces, { ...how, whenPartial }, ledger))
 }
 
 function rowsOf({ answer: { rows } }: Endpoint, ofAgent: Endpoint): Rows {

@@ -27,7 +27,7 @@ export async function compose(
     const parts = left.map((piece) => piece.join(lazily))
     const joined = await joinRows(parts, how)
     if (joined.ok) {
-      for (const [at, { node }] of left.entries()) ledger.rows(node, joined.taken[at] ?? 0)
+      for (const [at, { node, total }] of left.entries()) ledger.rows(node, joined.taken[at] ?? 0, total)
       return labelled(joinedBody(joined, besides(ledger)), ledger)
     }
     dropOut(left[joined.part]?.node ?? 'unknown', joined, ledger)

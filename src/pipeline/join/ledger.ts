@@ -1,4 +1,5 @@
 /** The book of one joined answer: which node gave what, how old it is, and what each that failed failed of. */
+import type { NodeShare } from '../observed.ts'
 import { clusterStatus, type NodeStatus } from './cluster-status.ts'
 import type { Fault, Good } from './part.ts'
 
@@ -13,6 +14,7 @@ interface Entry {
   hits: number
   rtt: number
   rows: number
+  total: number
   stale?: string
 }
 
@@ -43,9 +45,11 @@ export class Ledger {
     this.#entry(node).faults.push(fault)
   }
 
-  /** Rows of the node that stand on the page. */
-  rows(node: string, count: number): void {
-    this.#entry(node).rows += count
+  /** Rows of the node, or of one of its agents, that stand on the page, and of how many that it has. */
+  rows(node: string, count: number, total: number): void {
+    const entry = this.#entry(node)
+    entry.rows += count
+    entry.total += total
   }
 
   /** What failed of the node so far. */
@@ -86,14 +90,22 @@ export class Ledger {
   }
 
   get status(): string {
-    const told = [...this.#nodes].filter(([, { parts, faults }]) => parts + faults.length > 0)
-    return clusterStatus(told.map(([node, entry]) => statusOf(node, entry)))
+    return clusterStatus(this.#asked.map(([node, entry]) => statusOf(node, entry)))
+  }
+
+  /** The same for those who look after the edge. */
+  get shares(): readonly NodeShare[] {
+    return this.#asked.map(([node, entry]) => shareOf(node, entry))
+  }
+
+  get #asked(): readonly (readonly [string, Entry])[] {
+    return [...this.#nodes].filter(([, { parts, faults }]) => parts + faults.length > 0)
   }
 
   #entry(node: string): Entry {
     const known = this.#nodes.get(node)
     if (known !== undefined) return known
-    const entry: Entry = { faults: [], parts: 0, hits: 0, rtt: 0, rows: 0 }
+    const entry: Entry = { faults: [], parts: 0, hits: 0, rtt: 0, rows: 0, total: 0 }
     this.#nodes.set(node, entry)
     return entry
   }
@@ -112,4 +124,8 @@ function statusOf(node: string, { faults: [fault], parts, hits, rtt, rows, stale
     ...(detail !== undefined && { detail }),
     ...(parts > 0 && { rows }),
   }
+}
+
+function shareOf(node: string, { faults: [fault], parts, hits, rtt: ms, rows, total }: Entry): NodeShare {
+  return { node, ...(parts > 0 && { rows, total }), ...(parts > hits && { ms }), ...(fault && { error: fault.word }) }
 }

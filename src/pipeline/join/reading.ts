@@ -4,6 +4,7 @@ import type { Endpoint } from '../../catalogue/endpoint.ts'
 import type { JoinHow } from '../../collection/join/join.ts'
 import { parseSort } from '../../collection/order.ts'
 import type { DatabaseSource } from '../../collection/source.ts'
+import type { Composed } from '../observed.ts'
 import type { Owners } from '../owners.ts'
 import type { Ask, ClusterView, Handle } from '../ports.ts'
 import { type FanOut, type Limits, startFanOut } from './deadline.ts'
@@ -18,6 +19,8 @@ export interface JoinPorts extends Limits {
   readonly owners: Pick<Owners, 'homes' | 'verifiedOwners'>
   readonly distribution: 'manager' | 'edge'
   readonly catalogue: readonly Endpoint[]
+  /** Hears of each answer that is made, or fails whole. */
+  readonly composed?: (event: Composed) => void
 }
 
 export interface Reading {

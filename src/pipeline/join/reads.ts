@@ -19,9 +19,13 @@ export function joinReads(ports: JoinPorts): Handle {
   return async (ask) => {
     const reading = readingOf(ask)
     try {
-      return await answer(reading, partOf(parts, ask.endpoint))
+      const joined = await answer(reading, partOf(parts, ask.endpoint))
+      tell(reading)
+      return joined
     } catch (fault) {
       if (fault instanceof CollectionError) return refusal(fault, reading.ledger)
+      // Parts that nobody waits for any more say nothing of their nodes.
+      if (!ask.signal.aborted) tell(reading)
       throw fault
     } finally {
       reading.fanOut.end()
@@ -31,6 +35,14 @@ export function joinReads(ports: JoinPorts): Handle {
 
 function answer(reading: Reading, part: Endpoint): Promise<Answer> {
   return reading.ask.endpoint.target.kind === 'severalNodes' ? several(reading, part) : allAgents(reading, part)
+}
+
+function tell({ ask, ports, ledger, fanOut }: Reading): void {
+  if (ports.composed === undefined) return
+  const nodes = ledger.shares.filter(({ node }) => ports.view.find(node) !== undefined)
+  if (nodes.length === 0) return
+  const { requestId, endpoint } = ask
+  ports.composed({ requestId, route: endpoint.path, ms: performance.now() - fanOut.began, nodes })
 }
 
 /** Of each joined record the one that its parts are asked by: the same key, and the load of the whole. */

@@ -9,6 +9,7 @@ import { sources } from '../../collection/sources.ts'
 import { compareText, valueAt } from '../../collection/value.ts'
 import { contentsOf } from '../contents.ts'
 import type { Answer, Ask } from '../ports.ts'
+import { atOnce, during } from '../traced.ts'
 import { besides, compose, labelled, nothingCame } from './compose.ts'
 import { readPages, roundedLimit } from './pages.ts'
 import { edgeFault, unreadable } from './part.ts'
@@ -63,7 +64,8 @@ async function collections(reading: Reading, ofNode: Endpoint, names: readonly s
     }),
   )
   const how = { sort: order.ofNode, source: sourceOf(ask.endpoint, order), offset, limit }
-  return compose(paged.flat(), { ...how, ...(order.before !== undefined && { before: order.before }) }, ledger)
+  const by = { ...how, ...(order.before !== undefined && { before: order.before }) }
+  return during(ask.trace, 'merge', () => compose(paged.flat(), by, ledger))
 }
 
 interface Order {
@@ -95,24 +97,37 @@ function sourceOf({ answer: { rows }, path }: Endpoint, { before, ofNode }: Orde
 /** Each node's whole answer is an item, or a list of items: few and small, so that they are parsed. */
 async function nodeAnswers(reading: Reading, ofNode: Endpoint, names: readonly string[]): Promise<Answer> {
   const { ask, ledger, get } = reading
-  const { offset: _o, limit: _l, sort, search, ...query } = ask.query
+  const query = without(ask.query, 'offset', 'limit', 'sort', 'search')
   const given = await Promise.all(
     names.map(async (node) => {
       const part = await get(node, partOf(reading, ofNode, node, query))
-      if (part.ok && !isBottomless(part.bytes)) return itemsOf(part.bytes, node, ofNode)
+      if (part.ok && !isBottomless(part.bytes)) return { node, rows: itemsOf(part.bytes, node, ofNode) }
       ledger.failed(node, part.ok ? unreadable('nested too deeply') : part.fault)
-      return []
+      return { node, rows: [] }
     }),
   )
   if (ledger.empty && ledger.faults.length > 0) return nothingCame(ledger)
-  const rows = given.flat()
+  return atOnce(ask.trace, 'merge', () => mergeItems(reading, given))
+}
+
+interface Given {
+  readonly node: string
+  readonly rows: readonly Row[]
+}
+
+function mergeItems({ ask, ledger }: Reading, given: readonly Given[]): Answer {
+  const rows = given.flatMap((each) => each.rows)
+  const { sort, search } = ask.query
   const { offset, limit } = windowOf(ask)
   const request = readRequest(
     { ...(sort !== undefined && { sort }), ...(search !== undefined && { search }) },
     new Date(),
   )
   const { items, totalItems } = collect(rows, { ...request, offset, limit }, source(sort, rows))
-  for (const item of items) ledger.rows(String((item as Row)[NODE]), 1)
+  const shown = items.map((item) => (item as Row)[NODE])
+  for (const { node, rows: own } of given) {
+    ledger.rows(node, shown.filter((name) => name === node).length, own.length)
+  }
   const data = { items, totalItems, ...besides(ledger) }
   return labelled(Buffer.from(JSON.stringify({ error: 0, data })), ledger)
 }

@@ -7,6 +7,7 @@ import { EdgeError } from '../../errors.ts'
 import { field } from '../contents.ts'
 import type { Owners } from '../owners.ts'
 import type { Answer, Ask, ClusterView, Handle } from '../ports.ts'
+import { atOnce } from '../traced.ts'
 import { act, unasked } from './acts.ts'
 import { joinAffected } from './affected.ts'
 import { joinMessages } from './message.ts'
@@ -34,7 +35,8 @@ export function joinActs(ports: JoinActsPorts): Handle {
     if (target.kind === 'agentOwners')
       return target.ids === 'group' ? group(ports, ask) : listed(ports, ask, idsOf(ask))
     if (isVerdict(ask)) return verdict(ports, ask)
-    return joinMessages(await Promise.all(view.nodes().map(({ name }) => act(forward, name, { ...ask, node: name }))))
+    const acts = await Promise.all(view.nodes().map(({ name }) => act(forward, name, { ...ask, node: name })))
+    return atOnce(ask.trace, 'merge', () => joinMessages(acts))
   }
 }
 
@@ -50,7 +52,8 @@ function isVerdict({ endpoint: { target } }: Ask): boolean {
 
 async function verdict({ read, view, records }: Pick<JoinActsPorts, 'read' | 'view' | 'records'>, ask: Ask) {
   const ofNode = (name: string): Ask => ({ ...ask, endpoint: records.validation, params: { node_id: name } })
-  return joinVerdicts(await Promise.all(view.nodes().map(({ name }) => act(read, name, ofNode(name)))))
+  const acts = await Promise.all(view.nodes().map(({ name }) => act(read, name, ofNode(name))))
+  return atOnce(ask.trace, 'merge', () => joinVerdicts(acts))
 }
 
 /**
@@ -89,7 +92,7 @@ async function shared(
     asked.map(async ([node, own]) => ({ ids: own, act: await act(forward, node, { ...ask, ...bodyOf(own), node }) })),
   )
   const lost = homeless.map(({ id, fault }) => ({ ids: [id], act: unasked(fault) }))
-  return joinAffected(ids, [...shares, ...lost])
+  return atOnce(ask.trace, 'merge', () => joinAffected(ids, [...shares, ...lost]))
 }
 
 function bodyOf(ids: readonly string[]): Pick<Ask, 'body'> {

@@ -27,7 +27,6 @@ export const commandsUsed: readonly string[] = [
   'zadd',
   'zrem',
   'zrangebyscore',
-  'zrevrange',
   // Of the connection
   'hello',
   'auth',

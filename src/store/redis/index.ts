@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { Tag } from '../../catalogue/endpoint.ts'
 import type { AnswerIndex, AnswerStore, Look, Mark, NewEntry, StoreState } from '../../pipeline/kept.ts'
 import { entryCodec } from '../entry.ts'
-import { answerOf, HeldEntries, heldOf } from '../held.ts'
+import { answerOf, type Held, HeldEntries, heldOf } from '../held.ts'
 import { begun, compareMarks, keyTag, ReadMark, withOwn } from '../marks.ts'
 import { Claims } from './claims.ts'
 import { connect } from './connect.ts'
@@ -11,7 +11,7 @@ import { Entries } from './entries.ts'
 import { Follower } from './follower.ts'
 import { Knowledge } from './knowledge.ts'
 import { Link } from './link.ts'
-import { markOf, Near } from './near.ts'
+import { markOf, Near, nearLook } from './near.ts'
 import { defaultTimes, names, type RedisStoreOptions, type Times } from './options.ts'
 import { Pulse } from './pulse.ts'
 import { Raises } from './raises.ts'
@@ -30,10 +30,11 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
   await shared.start()
   return {
     look: (key, tags) => shared.look(key, tags),
+    peek: (key, tags) => shared.peek(key, tags),
     keep: (entry) => shared.keep(entry),
     claim: (key, mark, patience) => shared.claims.claim(key, mark, patience),
     fence: (tags) => shared.raises.fence(tags),
-    rows: (group) => shared.rows.list(group),
+    rows: (group, heard) => shared.rows.list(group, heard),
     drop: (what) => shared.drop(what),
     state: () => shared.state,
     close: () => shared.close(),
@@ -79,7 +80,8 @@ class SharedStore {
     this.#pulse = new Pulse({ link, replica, times, elapsed, onEvent, restore, onLostMemory, onSilence })
     const onReply = (reply: Parameters<Pulse['heard']>[0]) => this.#pulse.heard(reply)
     this.claims = new Claims({ link, times, trusted: () => this.#pulse.trusted, onReply })
-    this.rows = new Rows({ link: bulk, codec, times, elapsed, marks: (tags) => this.#marks(tags) })
+    const generation = async () => (await this.#marks([]))?.generation
+    this.rows = new Rows({ link: bulk, codec, times, elapsed, generation })
     new Follower({
       subscriber: follower.client,
       link,
@@ -104,21 +106,24 @@ class SharedStore {
     const hit = this.#pulse.leased(now) ? this.#near.find(key, tags, now) : undefined
     if (hit !== undefined) {
       this.rows.count(key, hit.held.listed.group)
-      return { kind: 'present', mark: new ReadMark(hit.mark, now), answer: answerOf(hit.held, now, false), near: true }
+      return nearLook(hit, now)
     }
-    return this.#pulse.trusted ? this.#lookFar(key, tags) : { kind: 'away' }
+    return this.#lookFar(key, tags)
   }
 
-  /** One round trip. */
   async #lookFar(key: string, tags: readonly Tag[]): Promise<Look> {
-    const [mark, held] = await Promise.all([this.#mark(key, tags), this.#entries.get(key)])
-    if (mark === undefined) return { kind: 'away' }
-    if (held === undefined) return { kind: 'absent', mark, changed: false }
-    const difference = compareMarks(held, mark)
-    if (difference === 'changed') return { kind: 'absent', mark, changed: true }
-    this.#near.put(key, held)
-    this.rows.count(key, held.listed.group)
-    return { kind: 'present', mark, answer: answerOf(held, this.#elapsed(), difference === 'softened'), near: false }
+    const { look, held } = await this.#far(key, tags)
+    if (held !== undefined) {
+      this.#near.put(key, held)
+      this.rows.count(key, held.listed.group)
+    }
+    return look
+  }
+
+  async peek(key: string, tags: readonly Tag[]): Promise<Look> {
+    const now = this.#elapsed()
+    const hit = this.#pulse.leased(now) ? this.#near.peek(key, tags, now) : undefined
+    return hit === undefined ? (await this.#far(key, tags)).look : nearLook(hit, now)
   }
 
   async keep(entry: NewEntry): Promise<void> {
@@ -157,6 +162,18 @@ class SharedStore {
     this.rows.close()
     this.#near.clear()
     for (const link of Object.values(this.#links)) link.close()
+  }
+
+  /** `held`: there where it is present. */
+  async #far(key: string, tags: readonly Tag[]): Promise<{ readonly look: Look; readonly held?: Held }> {
+    if (!this.#pulse.trusted) return { look: { kind: 'away' } }
+    const [mark, held] = await Promise.all([this.#mark(key, tags), this.#entries.get(key)])
+    if (mark === undefined) return { look: { kind: 'away' } }
+    if (held === undefined) return { look: { kind: 'absent', mark, changed: false } }
+    const difference = compareMarks(held, mark)
+    if (difference === 'changed') return { look: { kind: 'absent', mark, changed: true } }
+    const answer = answerOf(held, this.#elapsed(), difference === 'softened')
+    return { look: { kind: 'present', mark, answer, near: false }, held }
   }
 
   /** One round trip; undefined: Redis is away. */

@@ -1,8 +1,8 @@
 /** The near copy: entries of this process, served without asking as long as what is known says that they are valid. */
 import type { Tag } from '../../catalogue/endpoint.ts'
-import type { Mark } from '../../pipeline/kept.ts'
-import type { Held, HeldEntries } from '../held.ts'
-import { compareMarks, keyTag, withOwn } from '../marks.ts'
+import type { Look, Mark } from '../../pipeline/kept.ts'
+import { answerOf, type Held, type HeldEntries } from '../held.ts'
+import { compareMarks, keyTag, ReadMark, withOwn } from '../marks.ts'
 import type { Knowledge } from './knowledge.ts'
 
 export interface NearHit {
@@ -28,14 +28,12 @@ export class Near {
 
   /** The entry and the mark that it is valid at; undefined: there is none, or it cannot be said. */
   find(key: string, tags: readonly Tag[], now: number): NearHit | undefined {
-    const held = this.#entries.get(key, now)
-    if (held === undefined) return undefined
-    const version = this.#knowledge.version
-    const checked = this.#checked.get(held)
-    if (checked?.version === version && equal(held.tags, tags)) return checked.hit
-    const hit = this.#check(key, tags, held)
-    if (hit !== undefined) this.#checked.set(held, { version, hit })
-    return hit
+    return this.#valid(key, tags, this.#entries.get(key, now))
+  }
+
+  /** As `find`, but it counts as no use of the entry. */
+  peek(key: string, tags: readonly Tag[], now: number): NearHit | undefined {
+    return this.#valid(key, tags, this.#entries.peek(key, now))
   }
 
   put(key: string, held: Held): void {
@@ -54,12 +52,26 @@ export class Near {
     this.#entries.clear()
   }
 
+  #valid(key: string, tags: readonly Tag[], held: Held | undefined): NearHit | undefined {
+    if (held === undefined) return undefined
+    const version = this.#knowledge.version
+    const checked = this.#checked.get(held)
+    if (checked?.version === version && equal(held.tags, tags)) return checked.hit
+    const hit = this.#check(key, tags, held)
+    if (hit !== undefined) this.#checked.set(held, { version, hit })
+    return hit
+  }
+
   #check(key: string, tags: readonly Tag[], held: Held): NearHit | undefined {
     const mark = markOf(key, tags, this.#knowledge)
     if (mark === undefined || !equal(held.tags, tags)) return undefined
     // After a soft drop, Redis may hold a newer one.
     return compareMarks(held, mark) === 'same' ? { held, mark } : undefined
   }
+}
+
+export function nearLook({ held, mark }: NearHit, now: number): Look {
+  return { kind: 'present', mark: new ReadMark(mark, now), answer: answerOf(held, now, false), near: true }
 }
 
 /** The mark of an entry's tags as far as it is known without asking. */

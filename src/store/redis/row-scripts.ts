@@ -37,24 +37,25 @@ redis.call('HDEL', KEYS[3], ARGV[1])
 return redis.call('HDEL', KEYS[2], ARGV[1])`)
 
 /**
- * KEYS as above. ARGV: offset, count (64 at most). Rows in the order in which they end, the last first, so that what
- * is trimmed meanwhile moves no page. Gives a flat list of key, milliseconds left, row, hits; fewer than count: the end.
+ * KEYS as above. ARGV: from (milliseconds by the clock of Redis), how many of those that end just then to pass over,
+ * count. Rows in the order in which they end: one that is added or kept anew meanwhile comes again, or later, and none
+ * is passed over for it. Gives a flat list of key, its end, milliseconds left, row, hits; fewer than count: the end.
  */
 export const pageRows = script(
   now,
   `
-local keys = redis.call('ZREVRANGE', KEYS[1], ARGV[1], ARGV[1] + ARGV[2] - 1, 'WITHSCORES')
+local from, past = tonumber(ARGV[1]), ARGV[2]
+if from <= now then from, past = '(' .. now, 0 end
+local keys = redis.call('ZRANGEBYSCORE', KEYS[1], from, '+inf', 'WITHSCORES', 'LIMIT', past, ARGV[3])
+if #keys == 0 then return keys end
 local names, out = {}, {}
-for at = 1, #keys, 2 do
-  if tonumber(keys[at + 1]) > now then names[#names + 1] = keys[at] end
-end
-if #names == 0 then return out end
+for at = 1, #keys, 2 do names[#names + 1] = keys[at] end
 local rows = redis.call('HMGET', KEYS[2], unpack(names))
 local hits = redis.call('HMGET', KEYS[3], unpack(names))
 for at = 1, #names do
-  local left = tonumber(keys[at * 2]) - now
   out[#out + 1] = names[at]
-  out[#out + 1] = left
+  out[#out + 1] = keys[at * 2]
+  out[#out + 1] = keys[at * 2] - now
   out[#out + 1] = rows[at] or ''
   out[#out + 1] = hits[at] or '0'
 end

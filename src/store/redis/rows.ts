@@ -2,36 +2,27 @@
  * The index in Redis: for each group the keys by their end, their rows and their hits. Nothing is scanned: a row ends
  * with its time, trimmed as others are added, and a row whose tags were raised since is left out when it is read.
  */
-import type { Tag } from '../../catalogue/endpoint.ts'
-import type { IndexRow, Mark } from '../../pipeline/kept.ts'
+import type { IndexRow } from '../../pipeline/kept.ts'
 import type { EntryCodec } from '../entry.ts'
 import { type Held, lifetime } from '../held.ts'
-import { compareMarks } from '../marks.ts'
-import { isListed, isNumber, isRecord, isTexts } from './entries.ts'
 import type { Link } from './link.ts'
+import { Listing } from './listing.ts'
 import { names, type Times } from './options.ts'
-import { addRow, countHits, forgetRow, pageRows } from './row-scripts.ts'
+import { addRow, countHits, forgetRow } from './row-scripts.ts'
 
 export interface RowsOptions {
   readonly link: Link
   readonly codec: EntryCodec
   readonly times: Times
   readonly elapsed: () => number
-  /** Marks of tags as they are now, for a few tags at a time; undefined: Redis is away. */
-  readonly marks: (tags: readonly Tag[]) => Promise<Mark | undefined>
+  /** As it is now; undefined: Redis is away. */
+  readonly generation: () => Promise<string | undefined>
 }
 
-/** What no command may exceed: keys of one reply, tags of one look. */
+/** Hits of one step. */
 const PAGE = 64
-const TAGS = 30
 /** Keys whose hits are counted before they are written at once. */
 const MOST_HITS = 5000
-
-interface Found {
-  readonly row: IndexRow
-  readonly generation: string
-  readonly epochs: readonly string[]
-}
 
 export class Rows {
   readonly #options: RowsOptions
@@ -83,12 +74,14 @@ export class Rows {
     }
   }
 
-  async list(group?: string): Promise<IndexRow[]> {
+  /** `heard`: is given all that was read so far, again and again. */
+  async list(group?: string, heard?: (rows: readonly IndexRow[]) => void): Promise<readonly IndexRow[]> {
     await this.flush()
-    const groups = group === undefined ? await this.#groups() : [group]
-    const found = new Map<string, Found>()
-    for (const each of groups) for await (const one of this.#pages(each)) found.set(one.row.key, one)
-    return this.#valid([...found.values()])
+    const generation = await this.#options.generation()
+    if (generation === undefined) return []
+    const listing = new Listing(this.#options, generation)
+    for (const each of group === undefined ? await this.#groups() : [group]) await listing.read(each, heard)
+    return listing.rows
   }
 
   /** Takes rows out; those of a group that is not known are looked for in each. */
@@ -109,53 +102,5 @@ export class Rows {
     const { link, times } = this.#options
     const reply = await link.step(times.slow, (client) => client.smembers(names.groups))
     return reply.ok ? reply.value.sort() : []
-  }
-
-  async *#pages(group: string): AsyncGenerator<Found> {
-    const { link, times } = this.#options
-    for (let offset = 0; ; offset += PAGE) {
-      const reply = await link.runForBytes<(Buffer | number)[]>(
-        pageRows,
-        names.index(group),
-        [offset, PAGE],
-        times.slow,
-      )
-      if (!reply.ok || reply.value.length === 0) return
-      for (let at = 0; at < reply.value.length; at += 4) {
-        const [key, left, row, hits] = reply.value.slice(at, at + 4)
-        const found = Buffer.isBuffer(row) ? this.#found(String(key), Number(left), row, Number(hits)) : undefined
-        if (found !== undefined) yield found
-      }
-      if (reply.value.length < 4 * PAGE) return
-    }
-  }
-
-  #found(key: string, timeLeft: number, bytes: Buffer, hits: number): Found | undefined {
-    const head = this.#options.codec.decode(`row:${key}`, bytes)?.head
-    if (!isRecord(head) || !isListed(head.listed) || typeof head.generation !== 'string') return undefined
-    const { listed, generation, epochs, whole, size, cost } = head
-    if (!isTexts(epochs) || !isNumber(whole) || !isNumber(size) || !isNumber(cost)) return undefined
-    const row = { ...listed, key, size, age: Math.max(0, whole - timeLeft), timeLeft, hits, cost }
-    return { row, generation, epochs }
-  }
-
-  /** Those whose tags are as they were. The key's own epoch is not asked for: dropping a key takes its row. */
-  async #valid(found: readonly Found[]): Promise<IndexRow[]> {
-    const tags = [...new Set(found.flatMap((each) => each.row.tags))]
-    const current = new Map<Tag, string>()
-    let generation: string | undefined
-    for (let at = 0; at < tags.length; at += TAGS) {
-      const some = tags.slice(at, at + TAGS)
-      const mark = await this.#options.marks(some)
-      if (mark === undefined) return []
-      generation = mark.generation
-      for (const [index, tag] of some.entries()) current.set(tag, mark.epochs[index] ?? '')
-    }
-    return found.flatMap((each) => {
-      const epochs = each.row.tags.map((tag) => current.get(tag) ?? '')
-      const before = { generation: each.generation, epochs: each.epochs.map((epoch) => epoch.replace(/\/.*$/, '')) }
-      const now = { generation: generation ?? '', epochs, fenced: false }
-      return compareMarks(before, now) === 'changed' ? [] : [each.row]
-    })
   }
 }

@@ -82,6 +82,15 @@ return out`,
 )
 
 /**
+ * KEYS: hash. ARGV: JSON of tags, in one text, since a command of many arguments costs its sender more than all the rest
+ * of it. Gives an epoch for each, nil where nobody raised it.
+ */
+export const epochsOf = script(`
+local fields = cjson.decode(ARGV[1])
+for at = 1, #fields do fields[at] = 't:' .. fields[at] end
+return redis.call('HMGET', KEYS[1], unpack(fields))`)
+
+/**
  * KEYS: hash. ARGV: fresh generation, channel, who, JSON of {raise, fence, lift, id, lease, soft}.
  * Gives generation, sequence, milliseconds for which this generation remembers, then each other registered replica and
  * the milliseconds until its registration runs out.

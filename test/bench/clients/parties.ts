@@ -1,12 +1,12 @@
 /** The processes that take part: a frail cluster, and replicas of the edge with one Redis. */
-import { type ChildProcess, fork } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { hash } from '@node-rs/bcrypt'
 import { stringify } from 'yaml'
 import { freePort } from '../../redis.ts'
+import { forkScript } from '../../typescript/script.ts'
 import type { FrailReady, FrailReport } from '../servers/frail.ts'
 
 export interface Frail {
@@ -36,7 +36,9 @@ export const basic = (user: string, password = `${user}-pw`): string =>
   `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
 
 export async function startFrail(options: object): Promise<Frail> {
-  const child = start('../servers/frail.ts', [JSON.stringify({ ...options, password: nodePassword })])
+  const child = forkScript(new URL('../servers/frail.ts', import.meta.url), [
+    JSON.stringify({ ...options, password: nodePassword }),
+  ])
   const { nodes } = await hear<FrailReady>(child)
   return {
     nodes,
@@ -61,7 +63,7 @@ export async function startReplicas(count: number, options: ReplicaOptions): Pro
     const port = await freePort()
     const file = join(folder, `edge-${i}.yaml`)
     await writeFile(file, stringify(settings(port, options)))
-    const child = start('../../coherence/replica.ts', [file, ''])
+    const child = forkScript(new URL('../../coherence/replica.ts', import.meta.url), [file, ''])
     await hear(child)
     children.push(child)
     urls.push(`http://127.0.0.1:${port}`)
@@ -93,10 +95,6 @@ function settings(port: number, { nodes, redis, inFlight, stale }: ReplicaOption
       limits: { requests: 1_000_000 },
     },
   }
-}
-
-function start(script: string, args: readonly string[]): ChildProcess {
-  return fork(fileURLToPath(new URL(script, import.meta.url)), args, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
 }
 
 function hear<T>(child: ChildProcess): Promise<T> {

@@ -17,6 +17,8 @@ export interface GroupLine {
 export interface Groups {
   /** Milliseconds since the index was read. */
   readonly age: number
+  /** It is being read, and there are more. */
+  readonly unfinished: boolean
   readonly groups: readonly GroupLine[]
   readonly endpoints: readonly string[]
 }
@@ -37,6 +39,8 @@ export interface EntryLine {
 
 export interface EntryPage {
   readonly age: number
+  /** The index is being read: what stands here is of those that were read so far. */
+  readonly unfinished: boolean
   /** Of all that match, and of all there are. */
   readonly total: number
   readonly all: number

@@ -1,0 +1,96 @@
+/**
+ * What traces cost: CPU time of a whole process (edge, simulated node and client) for each request, without a collector,
+ * with one for a request that is not recorded, and for one that is. In alternation, and compared within each round: what
+ * else the machine does falls on all of them.
+ */
+import http, { Agent } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { startSimulator } from '../../src/simulator/index.ts'
+import { startEdge } from '../edge.ts'
+
+const ROUNDS = 15
+const REQUESTS = 1500
+const password = 'only-for-tests'
+
+const before = process.cpuUsage()
+await Promise.all(['sdk-trace', 'otlp-transformer', 'resources', 'api'].map((name) => import(`@opentelemetry/${name}`)))
+console.log(`libraries: ${(since(before) / 1000).toFixed(0)} ms of CPU to load`)
+
+const collector = http.createServer((request, response) => {
+  request.resume().on('end', () => response.end('{}'))
+})
+await new Promise<void>((done) => void collector.listen(0, '127.0.0.1', done))
+const endpoint = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`
+const simulator = await startSimulator({ workers: 0, agents: 10, password })
+const world = (traces: object) =>
+  startEdge({
+    nodes: simulator.nodes,
+    password,
+    settings: {
+      traces,
+      cache: { durations: { agents: '1h', manager: '0s' } },
+      access: { limits: { requests: 1e6 } },
+      cluster: { limits: { perCaller: 4 } },
+    },
+  })
+const edges = {
+  'no collector': await world({}),
+  'not recorded': await world({ endpoint, share: 0 }),
+  recorded: await world({ endpoint, share: 1, perSecond: 10_000 }),
+}
+const agent = new Agent({ keepAlive: true, maxSockets: 4 })
+type Variant = keyof typeof edges
+const variants = Object.keys(edges) as Variant[]
+
+for (const [what, path, requests] of [
+  ['hit', '/agents?limit=5', REQUESTS],
+  ['call to a node', '/manager/status', REQUESTS / 3],
+] as const) {
+  const taken = new Map<Variant, number[]>(variants.map((name) => [name, []]))
+  // The first round warms, and does not count.
+  for (let round = 0; round <= ROUNDS; round++)
+    for (const [name, figures] of taken) {
+      const cost = await costOf(name, path, requests)
+      if (round > 0) figures.push(cost)
+    }
+  const off = taken.get('no collector') ?? []
+  for (const [name, figures] of taken) {
+    const more = median(figures.map((figure, at) => figure - (off[at] ?? Number.NaN)))
+    console.log(`${what}, ${name}: ${median(figures).toFixed(0)} µs of CPU a request, ${more.toFixed(1)} more`)
+  }
+}
+for (const edge of Object.values(edges)) await edge.close()
+await simulator.close()
+agent.destroy()
+collector.close()
+
+async function costOf(name: Variant, path: string, requests: number): Promise<number> {
+  const began = process.cpuUsage()
+  const lanes = Array.from({ length: 4 }, async () => {
+    for (let at = 0; at < requests / 4; at++) await ask(name, path)
+  })
+  await Promise.all(lanes)
+  simulator.seen.length = 0
+  edges[name].logged.length = 0
+  return since(began) / requests
+}
+
+function ask(name: Variant, path: string): Promise<void> {
+  const { url, authorization } = edges[name]
+  return new Promise((resolve, reject) => {
+    http
+      .get(url + path, { agent, headers: { authorization: authorization('admin') } }, (response) => {
+        response.resume().on('end', resolve)
+      })
+      .on('error', reject)
+  })
+}
+
+function since(began: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(began)
+  return user + system
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
+}

@@ -1,0 +1,234 @@
+import t, { type Test } from 'tap'
+import { KINDS, type Received, treeOf, until } from './collector.ts'
+import { tracedEdge } from './world.ts'
+
+const before = ['authenticate', 'authorise', 'validate']
+const calling = (name: string) => ({ forward: ['route', 'wait', name] })
+
+/** Client spans: the node, what it answered, and what failed. */
+function calls(spans: readonly Received[]) {
+  return spans
+    .filter(({ kind }) => kind === KINDS.client)
+    .map(({ attributes, status }) => ({
+      node: attributes['server.address'],
+      ...(attributes['http.response.status_code'] !== undefined && {
+        answered: attributes['http.response.status_code'],
+      }),
+      ...(attributes['error.type'] !== undefined && { error: attributes['error.type'] }),
+      ...(attributes['http.request.resend_count'] !== undefined && { resend: attributes['http.request.resend_count'] }),
+      status,
+    }))
+}
+
+function named(t: Test, spans: readonly Received[], name: string): Received {
+  const found = spans.find((span) => span.name === name)
+  if (found === undefined) throw new Error(`no span ${name} among ${spans.map((span) => span.name).join(', ')}`)
+  t.ok(found.end >= found.begin, name)
+  return found
+}
+
+t.test('one span for each stage of the road', async (t) => {
+  const { collector, ask, told, edge, simulator } = await tracedEdge(t, {
+    settings: { cache: { durations: { agents: '10m', rules: '10m', cluster: '10m' } } },
+  })
+
+  t.test('a miss, a hit and HEAD, each with all stages, under the id of the request', async (t) => {
+    const seen = told()
+    const miss = await ask('/agents?limit=2')
+    const spans = await collector.trace(miss.traceId)
+    const road = [...before, { cache: [calling('GET /agents')] }, 'reply']
+    t.strictSame(treeOf(spans), { 'GET /agents': road })
+    const server = spans.find(({ kind }) => kind === KINDS.server)
+    t.strictSame(server?.attributes, {
+      'http.request.method': 'GET',
+      'http.route': '/agents',
+      'http.response.status_code': 200,
+      'url.scheme': 'http',
+      'network.protocol.version': '1.1',
+      'edge.cache': 'miss',
+      'edge.group': 'agents',
+      'edge.request.id': miss.requestId,
+    })
+    t.equal(server?.status, 0)
+    t.strictSame(named(t, spans, 'cache').attributes, {
+      'http.route': '/agents',
+      'edge.cache': 'miss',
+      'edge.cache.stored': true,
+    })
+    const client = spans.find(({ kind }) => kind === KINDS.client)
+    t.strictSame(client?.attributes, {
+      'http.request.method': 'GET',
+      'url.template': '/agents',
+      'server.address': 'master',
+      'http.response.status_code': 200,
+    })
+    const heads = seen().map(({ node, headers }) => [node, headers.traceparent])
+    t.strictSame(heads, [['master', `00-${miss.traceId}-${client?.spanId}-01`]], 'the node is told of that very span')
+
+    const hit = await ask('/agents?limit=2')
+    t.match(hit.headers.get('cache-status'), /hit/)
+    const ofHit = await collector.trace(hit.traceId)
+    t.strictSame(treeOf(ofHit), { 'GET /agents': [...before, 'cache', 'reply'] })
+    t.equal(named(t, ofHit, 'cache').attributes['edge.cache'], 'hit')
+    const head = await ask('/agents?limit=2', { method: 'HEAD' })
+    t.strictSame(treeOf(await collector.trace(head.traceId)), { 'HEAD /agents': [...before, 'cache', 'reply'] })
+    const lines = edge.logged.map((line) => JSON.parse(line) as { reqId?: string; traceId?: string })
+    t.equal(lines.find(({ reqId }) => reqId === hit.requestId)?.traceId, hit.traceId, 'in the line of the request')
+  })
+
+  t.test('what is refused says where', async (t) => {
+    const refused = async (path: string, init: Parameters<typeof ask>[1]) => {
+      const answer = await ask(path, init)
+      const spans = await collector.trace(answer.traceId)
+      const codes = spans.map(({ name, attributes }) => [name, attributes['edge.error.code']])
+      const server = spans.find(({ kind }) => kind === KINDS.server)
+      t.equal(server?.attributes['http.response.status_code'], answer.status)
+      t.equal(server?.status, 0, 'a refusal is no failure of a server')
+      return [answer.status, treeOf(spans), Object.fromEntries(codes.filter(([, code]) => code !== undefined))]
+    }
+    const road = { '401': ['authenticate', 'reply'], '403': ['authenticate', 'authorise', 'reply'] }
+    const rows = await Promise.all([
+      refused('/agents', { headers: { authorization: '' } }),
+      refused('/agents/001/restart', { method: 'PUT', user: 'reader' }),
+      refused('/agents?limit=x', {}),
+      refused('/nothing/here', {}),
+    ])
+    t.strictSame(rows, [
+      [401, { 'GET /agents': road['401'] }, { authenticate: 901 }],
+      [403, { 'PUT /agents/:agent_id/restart': road['403'] }, { authorise: 902 }],
+      [400, { 'GET /agents': [...before, 'reply'] }, { validate: 600 }],
+      [404, { GET: road['403'] }, { authorise: 603 }],
+    ])
+  })
+
+  t.test('a write: its turn, its fence, its two lines of the audit', async (t) => {
+    const { traceId } = await ask('/agents/001/restart', { method: 'PUT' })
+    const name = 'PUT /agents/:agent_id/restart'
+    const road = [...before, 'audit', { turn: [{ invalidate: [calling(name)] }] }, 'audit', 'reply']
+    t.strictSame(treeOf(await collector.trace(traceId)), { [name]: road })
+    const purge = await ask('/cache/rules', { method: 'DELETE' })
+    const purged = treeOf(await collector.trace(purge.traceId))
+    t.strictSame(purged, { 'DELETE /cache/:group': [...before, 'audit', 'answer', 'audit', 'reply'] })
+  })
+
+  t.test('a join: the part of each node below it, and the merge', async (t) => {
+    const seen = told()
+    const { traceId } = await ask('/cluster/*/info')
+    const spans = await collector.trace(traceId)
+    const part = { cache: [calling('GET /manager/info')] }
+    const road = [...before, { cache: [{ join: [part, part, part, 'merge'] }] }, 'reply']
+    t.strictSame(treeOf(spans), { 'GET /cluster/:node_ids/info': road })
+    const asked = calls(spans).map(({ node }) => node)
+    t.strictSame(asked.sort(), ['master', 'worker-1', 'worker-2'])
+    const ids = new Map(
+      spans.filter(({ kind }) => kind === KINDS.client).map((span) => [span.attributes['server.address'], span.spanId]),
+    )
+    for (const { node, headers } of seen()) {
+      t.equal(headers.traceparent, `00-${traceId}-${ids.get(node)}-01`, `${node} is told of its own call`)
+    }
+  })
+
+  t.test('a part that fails is seen at its node and at the whole', async (t) => {
+    await simulator.faults.set('worker-2', { status: 500 })
+    const { status, traceId } = await ask('/cluster/*/status')
+    await simulator.faults.clear()
+    t.equal(status, 200)
+    const spans = await collector.trace(traceId)
+    t.strictSame(
+      calls(spans).filter(({ node }) => node === 'worker-2'),
+      [{ node: 'worker-2', error: 'unreadable', status: 2 }],
+    )
+    t.equal(named(t, spans, 'join').attributes['error.type'], 'partial')
+    t.equal(spans.find(({ kind }) => kind === KINDS.server)?.status, 0)
+  })
+
+  t.test('fail-over: each try is a span, on the node that it went to', async (t) => {
+    await simulator.faults.set('master', { apiDown: true })
+    const { status, traceId } = await ask('/rules?limit=3')
+    await simulator.faults.clear()
+    t.equal(status, 200)
+    const spans = await collector.trace(traceId)
+    const tries = calls(spans)
+    const [last] = tries.slice(-1)
+    t.match(last, { answered: 200, status: 0 })
+    t.match(last?.node, /^worker-/)
+    for (const one of tries.slice(0, -1)) t.match(one, { node: 'master', error: 'unreachable', status: 2 })
+    t.ok(tries.length > 1, 'the master was tried first')
+    t.equal(new Set(tries.map(({ resend = 0, node }) => `${node} ${resend}`)).size, tries.length, 'repeats are counted')
+  })
+
+  t.test('nobody answers: an error of the server', async (t) => {
+    for (const { name } of simulator.nodes) await simulator.faults.set(name, { reset: true })
+    const { status, traceId } = await ask('/decoders?limit=1')
+    await simulator.faults.clear()
+    t.ok(status >= 500, `${status}`)
+    const server = (await collector.trace(traceId)).find(({ kind }) => kind === KINDS.server)
+    t.equal(server?.status, 2)
+    t.equal(server?.attributes['error.type'], String(status))
+  })
+
+  t.test('a client that leaves', async (t) => {
+    await simulator.faults.set('master', { delay: 400 })
+    const controller = new AbortController()
+    const asked = fetch(`${edge.url}/lists?limit=1`, {
+      headers: { authorization: edge.authorization('admin') },
+      signal: controller.signal,
+    }).catch(() => 'left')
+    setTimeout(() => controller.abort(), 100)
+    t.equal(await asked, 'left')
+    await simulator.faults.clear()
+    const leaving = () => edge.logged.find((line) => line.includes('request not answered'))
+    await until(() => leaving() !== undefined)
+    const left = JSON.parse(leaving() ?? '{}') as { traceId?: string }
+    const server = (await collector.trace(left.traceId ?? '')).find(({ kind }) => kind === KINDS.server)
+    t.equal(server?.attributes['error.type'], 'cancelled')
+    t.notOk('http.response.status_code' in (server?.attributes ?? {}), 'nothing was answered')
+  })
+})
+
+t.test('mode edge: the owner is found first; a write over nodes goes to each', async (t) => {
+  const { collector, ask } = await tracedEdge(t, { settings: { cluster: { distribution: 'edge' } } })
+  const name = 'GET /syscollector/:agent_id/os'
+  const read = await ask('/syscollector/001/os')
+  const spans = await collector.trace(read.traceId)
+  const table = { cache: [calling('GET /agents')] }
+  t.strictSame(treeOf(spans), { [name]: [...before, { cache: [{ owner: [table, calling(name)] }] }, 'reply'] })
+  const restart = await ask('/agents/restart', { method: 'PUT' })
+  const acts = await collector.trace(restart.traceId)
+  const call = calling('PUT /agents/restart')
+  const join = { join: [call, call, call, 'merge'] }
+  t.strictSame(treeOf(acts), {
+    'PUT /agents/restart': [...before, 'audit', { turn: [{ invalidate: [join] }] }, 'audit', 'reply'],
+  })
+})
+
+t.test('what nobody waits for is a trace of its own, linked to the request that gave rise to it', async (t) => {
+  const { collector, ask } = await tracedEdge(t, {
+    settings: {
+      cache: {
+        durations: { rules: '1ms', agents: '10m' },
+        staleWhileRevalidate: { rules: '30s' },
+        verify: { share: 1, perSecond: 100 },
+      },
+    },
+  })
+  await ask('/rules?limit=1')
+  const stale = await ask('/rules?limit=1')
+  await ask('/agents?limit=1')
+  const hit = await ask('/agents?limit=1')
+  for (const [name, { traceId }] of [
+    ['refresh', stale],
+    ['verify', hit],
+  ] as const) {
+    const server = (await collector.trace(traceId)).find(({ kind }) => kind === KINDS.server)
+    const found = () => collector.spans.find((span) => span.name === name)
+    await until(() => found() !== undefined)
+    const apart = found()
+    t.equal(apart?.parentSpanId, undefined, `${name} is a root`)
+    t.not(apart?.traceId, traceId)
+    t.equal(apart?.links[0]?.traceId, traceId, 'linked')
+    t.ok(server, name)
+    const own = collector.spans.filter((span) => span.traceId === apart?.traceId)
+    t.equal(own.filter(({ kind }) => kind === KINDS.client).length, 1, 'its call stands below it')
+  }
+})
