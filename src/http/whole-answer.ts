@@ -20,12 +20,13 @@ type Response = ServerResponse<IncomingMessage>
 export function sendWhole(response: Response, id: string, { status, lasting, headers, bytes }: Representation): void {
   const { socket } = response
   const ending = socket === null ? undefined : endingOf(response, socket)
-  if (socket === null || ending === undefined) {
+  const reason = STATUS_CODES[status]
+  if (socket === null || ending === undefined || reason === undefined) {
     response.writeHead(status, [...everyAnswer(id), ...lasting.pairs, ...headers])
     response.end(bytes)
     return
   }
-  const start = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines(everyAnswer(id))}`
+  const start = `HTTP/1.1 ${status} ${reason}\r\n${lines(everyAnswer(id))}`
   const head = `${start}${lasting.text}${lines(headers)}${ending}`
   response.statusCode = status
   // Who left or who stays is told apart by this (ask.ts).
