@@ -46,7 +46,7 @@ t.test('what would begin a header of its own is a miss', async (t) => {
   ] as const) {
     await fill(store, 'whole')
     const opened = codec.decode('edge:c:k', (await client.getBuffer('edge:c:k')) ?? Buffer.alloc(0))
-    const { answer, ...head } = opened?.head as { readonly answer: object }
+    const { answer, ...head } = (opened?.head ?? {}) as { readonly answer?: object }
     const planted = codec.encode('edge:c:k', { ...head, answer: { ...answer, [name]: text } }, Buffer.from('planted'))
     await client.set('edge:c:k', planted, 'KEEPTTL')
     events.length = 0
