@@ -7,19 +7,19 @@ import { type DestinationStream, type Logger, pino } from 'pino'
 import { buildAccess } from './app/access.ts'
 import { buildAudit } from './app/audit.ts'
 import { buildCluster } from './app/cluster.ts'
-import { followCluster } from './app/follow-cluster.ts'
+import { followSettings } from './app/follow-settings.ts'
 import { buildFront } from './app/front.ts'
 import { buildMetrics } from './app/metrics.ts'
 import { buildOperations, createWatch } from './app/operations.ts'
 import { buildShared } from './app/shared.ts'
 import { createStoreNews } from './app/store-news.ts'
 import { buildTraces } from './app/traces.ts'
-import { followRoles } from './auth/follow-roles.ts'
 import { checkCatalogue } from './catalogue/check.ts'
 import { catalogue } from './catalogue/index.ts'
 import type { Cluster } from './cluster/index.ts'
-import { type Config, loadConfig } from './config.ts'
+import type { Config } from './config.ts'
 import { drain } from './http/drain.ts'
+import type { Readiness } from './operations/index.ts'
 import { createObservation } from './operations/observation.ts'
 
 export interface EdgeOptions {
@@ -43,65 +43,28 @@ export interface Edge {
 /** Milliseconds for the spans that are left; what the collector does not take by then is lost. */
 const LAST_SPANS = 2000
 
-export interface Readiness {
-  readonly ok: boolean
-  readonly reasons: readonly string[]
+/** What changes while the edge runs. */
+interface Course {
+  draining: boolean
+  /** Where clients reach it; empty until it listens. */
+  url: string
 }
 
 /** Rejects with an `Error` in words for what only shows when it is tried: certificates, keys, the users file. */
 export async function buildEdge(config: Config, options: EdgeOptions = {}): Promise<Edge> {
   const faults = checkCatalogue(catalogue)
   if (faults.length > 0) throw new Error(`the catalogue cannot be served:\n${faults.join('\n')}`)
-  const { log, writeLine } = createLog(config, options)
-  const observation = createObservation()
-  const { observer } = observation
-  const audit = buildAudit(config, log)
-  observation.listen({ called: audit.called, answered: audit.answered })
-  const traces = await buildTraces(config, log)
-  const cluster = await buildCluster(config, log, {
-    onCall: observer.called,
-    ...(traces && { untraced: traces.untraced }),
-  })
-  const shared = await buildShared(config, log)
-  const access = await buildAccess(config, { cluster, shared, log })
-  const news = createStoreNews()
-  const watch = createWatch(observation)
-  const front = await buildFront(config, { access, cluster, shared, log, writeLine, news, observer, audit, traces })
-  const { listener, app, closeCache } = front
-  let draining = false
-  const ready = (): Readiness => {
-    const reasons = [...(draining ? ['draining'] : []), ...(reachable(cluster) ? [] : ['no node is available'])]
-    return { ok: reasons.length === 0, reasons }
-  }
-  let publicUrl = ''
-  const url = (): string => publicUrl
-  const metrics = buildMetrics({ observation, cluster, front, audit, traces, ready })
-  const told = { news, watch, metrics, audit, divergence: observation.divergence }
-  const operations = await buildOperations(config, { access, cluster, shared, log, ready, url, front, ...told })
-
-  const followed: { close(): void }[] = []
+  const lines = createLog(config, options)
+  const { log } = lines
+  const course: Course = { draining: false, url: '' }
+  const { cluster, shared, access, front, audit, ready, operations, close } = await buildParts(config, lines, course)
+  let followed: { close(): void } | undefined
   const follow = async (): Promise<void> => {
-    const { settingsFile: file } = options
-    followed.push(await followCluster({ cluster, config, log, ...(file !== undefined && { file }) }))
-    if (file === undefined) return
-    const roles = await followRoles({
-      file,
-      load: () => rolesIn(file),
-      assign: (roles) => access.assignRoles(roles),
-      log: (level, message, facts) => log[level](facts ?? {}, message),
-    })
-    followed.push(roles)
+    followed = await followSettings({ cluster, access, config, log, file: options.settingsFile })
   }
-  const close = async (spansFor = LAST_SPANS): Promise<void> => {
-    await Promise.all([app.close(), operations.close(), access.close(), cluster.close()])
-    // Last: what is under way until now may still want to keep or to drop something.
-    await closeCache()
-    await audit.close()
-    await traces?.stop(spansFor)
-    shared?.stop()
-    for (const source of followed) source.close()
-    watch.close()
-    metrics.close()
+  const closeAll = async (spansFor?: number): Promise<void> => {
+    await close(spansFor)
+    followed?.close()
   }
   return {
     log,
@@ -111,22 +74,59 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
       try {
         await Promise.all([cluster.start(), shared?.start(), follow(), audit.open()])
         const operationsUrl = await listenOn(operations, config.operations)
-        publicUrl = await listenOn(app, config.listen)
-        return { operationsUrl, url: publicUrl }
+        course.url = await listenOn(front.app, config.listen)
+        return { operationsUrl, url: course.url }
       } catch (fault) {
-        await close()
+        await closeAll()
         throw fault
       }
     },
     drain: async (notice = config.listen.drain.notice) => {
-      draining = true
+      course.draining = true
       const { limit } = config.listen.drain
       const end = performance.now() + limit
-      const whole = await drain(listener, { notice, limit })
-      await close(Math.min(LAST_SPANS, Math.max(0, end - performance.now())))
+      const whole = await drain(front.listener, { notice, limit })
+      await closeAll(Math.min(LAST_SPANS, Math.max(0, end - performance.now())))
       return whole
     },
   }
+}
+
+/** All of it, each part with what it needs of those before; `close` ends all of them. */
+async function buildParts(config: Config, { log, writeLine }: Lines, course: Course) {
+  const observation = createObservation()
+  const { observer, divergence } = observation
+  const audit = buildAudit(config, log)
+  observation.listen({ called: audit.called, answered: audit.answered })
+  const traces = await buildTraces(config, log)
+  const cluster = await buildCluster(config, log, {
+    onCall: observer.called,
+    ...(traces && { untraced: traces.untraced }),
+  })
+  const ready = (): Readiness => {
+    const reasons = [...(course.draining ? ['draining'] : []), ...(reachable(cluster) ? [] : ['no node is available'])]
+    return { ok: reasons.length === 0, reasons }
+  }
+  const shared = await buildShared(config, log)
+  const access = await buildAccess(config, { cluster, shared, log })
+  const news = createStoreNews()
+  const watch = createWatch(observation)
+  const told = { news, observer, audit, traces }
+  const front = await buildFront(config, { access, cluster, shared, log, writeLine, ...told })
+  const metrics = buildMetrics({ observation, cluster, front, audit, traces, ready })
+  const shown = { news, watch, metrics, audit, divergence, ready, url: () => course.url }
+  const operations = await buildOperations(config, { access, cluster, shared, log, front, ...shown })
+  const close = async (spansFor = LAST_SPANS): Promise<void> => {
+    await Promise.all([front.app.close(), operations.close(), access.close(), cluster.close()])
+    // Last: what is under way until now may still want to keep or to drop something.
+    await front.closeCache()
+    await audit.close()
+    await traces?.stop(spansFor)
+    shared?.stop()
+    watch.close()
+    metrics.close()
+  }
+  return { cluster, shared, access, front, audit, ready, operations, close }
 }
 
 /** The framework does not know what the server that was made for it speaks. */
@@ -135,11 +135,13 @@ async function listenOn(app: FastifyInstance, { host, port, tls }: Config['liste
   return tls === undefined ? url : url.replace(/^http:/, 'https:')
 }
 
-/** `writeLine` takes whole lines at level `info`. */
-function createLog(
-  config: Config,
-  { logTo = pino.destination(1) }: EdgeOptions,
-): { log: Logger; writeLine: (text: string) => void } {
+interface Lines {
+  readonly log: Logger
+  /** Takes whole lines at level `info`. */
+  readonly writeLine: (text: string) => void
+}
+
+function createLog(config: Config, { logTo = pino.destination(1) }: EdgeOptions): Lines {
   const log = pino({ level: config.log.level, base: null }, logTo)
   return { log, writeLine: log.isLevelEnabled('info') ? (text) => logTo.write(text) : () => undefined }
 }
@@ -147,10 +149,4 @@ function createLog(
 /** Readiness asks for one node that calls may be sent to; which calls it can answer is a matter of each request. */
 function reachable({ view }: Cluster): boolean {
   return view.nodes().some(({ name }) => view.available(name))
-}
-
-async function rolesIn(file: string): Promise<Config['access']['roles']> {
-  const loaded = await loadConfig({ file })
-  if (!loaded.ok) throw new Error(loaded.faults.join('; '))
-  return loaded.config.access.roles
 }

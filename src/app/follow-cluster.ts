@@ -20,7 +20,7 @@ export interface FollowCluster {
   readonly cluster: Cluster
   readonly config: Config
   /** Absent: the settings came from the environment, and only the files of certificates are followed. */
-  readonly file?: string
+  readonly file?: string | undefined
   readonly log: Logger
 }
 
@@ -36,7 +36,7 @@ export async function followCluster({ cluster, config, file, log }: FollowCluste
       return (await Promise.all(files.map(fileFingerprint))).join(' ')
     },
     load: async () => {
-      const now = file === undefined ? config : await read(file)
+      const now = file === undefined ? config : await settingsIn(file)
       tls = now.cluster.tls
       return { nodes: now.cluster.nodes, tls: await readTls(now) }
     },
@@ -65,7 +65,8 @@ function take(cluster: Cluster, now: Followed, before: Followed, log: Logger): v
   }
 }
 
-async function read(file: string): Promise<Config> {
+/** Rejects with all that is wrong with them. */
+export async function settingsIn(file: string): Promise<Config> {
   const loaded = await loadConfig({ file })
   if (!loaded.ok) throw new Error(loaded.faults.join('; '))
   return loaded.config

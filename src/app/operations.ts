@@ -1,3 +1,4 @@
+/** The operators' listener, and what it is told of the edge. */
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
@@ -12,7 +13,7 @@ import { addressOfRequests } from '../http/client-address.ts'
 import { createListener, type ListenerOptions } from '../http/listener.ts'
 import { consolePart } from '../operations/console/index.ts'
 import { createJoins, type Joins } from '../operations/console/joins.ts'
-import { createTail } from '../operations/console/tail.ts'
+import { createTail, type Tail } from '../operations/console/tail.ts'
 import { createTraffic, type Traffic } from '../operations/console/traffic.ts'
 import { docsPart } from '../operations/docs.ts'
 import { createOperations, openApiPart, type Readiness } from '../operations/index.ts'
@@ -28,7 +29,7 @@ import type { StoreNews } from './store-news.ts'
 /** What is counted and shown of each request and each call; made before there is anything that could be. */
 export interface Watch {
   readonly traffic: Traffic
-  readonly tail: ReturnType<typeof createTail>
+  readonly tail: Tail
   readonly joins: Joins
   close(): void
 }

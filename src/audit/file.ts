@@ -15,6 +15,8 @@ export interface AuditFileOptions {
   /** Bytes after which the file is put aside. */
   readonly rotateAt: number
   readonly clock?: () => Date
+  /** It could not be put aside, and grows on: its folder is not for the edge to change, or it is a mount of its own. */
+  readonly stuck?: (fault: Error) => void
 }
 
 export interface AuditSink {
@@ -44,18 +46,20 @@ class AuditFile implements AuditSink {
   #handle: FileHandle | undefined
   #link: Link = beginning
   #size = 0
+  #rotateAt: number
   /** One thing at a time happens to the file. */
   #turn: Promise<void> = Promise.resolve()
 
   constructor(options: AuditFileOptions) {
     this.#options = options
+    this.#rotateAt = options.rotateAt
   }
 
   open(): Promise<void> {
     return this.#next(() => this.#open())
   }
 
-  async #open(carried?: Link): Promise<void> {
+  async #open(carried?: Link, unended = false): Promise<void> {
     const handle = await openPlace(this.#options.file)
     this.#handle = handle
     const { size } = await handle.stat()
@@ -64,7 +68,7 @@ class AuditFile implements AuditSink {
     this.#link = link ?? carried ?? beginning
     try {
       // The end of what is torn goes with the line that says so: a disk that fills up between them would hide it.
-      await this.#put([{ kind: 'opened', ...(torn && { torn }) }], torn ? '\n' : '')
+      await this.#put([{ kind: 'opened', ...((torn || unended) && { torn: true }) }], torn ? '\n' : '')
     } catch (fault) {
       this.#handle = undefined
       await handle.close()
@@ -85,7 +89,7 @@ class AuditFile implements AuditSink {
   close(): Promise<void> {
     return this.#next(async () => {
       if (this.#handle === undefined) return
-      await this.#put([{ kind: 'closed' }]).catch(() => undefined)
+      await this.#end()
       await this.#handle.close()
       this.#handle = undefined
     })
@@ -117,12 +121,19 @@ class AuditFile implements AuditSink {
     const { size } = await this.#handle.stat()
     // What was removed takes lines all the same, and nobody would ever read them.
     if (size !== this.#size || !(await standsAt(this.#handle, this.#options.file))) return this.#reopen()
-    if (size < this.#options.rotateAt) return
-    await this.#put([{ kind: 'closed' }])
-    await this.#handle.close()
-    this.#handle = undefined
-    await rename(this.#options.file, this.#aside())
-    await this.#open(this.#link)
+    if (size >= this.#rotateAt) await this.#rotate(size)
+  }
+
+  /** Where that cannot be, lines are written on: it is no reason to refuse what they tell of. */
+  async #rotate(size: number): Promise<void> {
+    try {
+      await rename(this.#options.file, this.#aside())
+    } catch (fault) {
+      this.#rotateAt = size + this.#options.rotateAt
+      return this.#options.stuck?.(fault as Error)
+    }
+    this.#rotateAt = this.#options.rotateAt
+    await this.#reopen()
   }
 
   /** In the order of names, each once: the number of the last line tells apart what came in one millisecond. */
@@ -133,10 +144,19 @@ class AuditFile implements AuditSink {
 
   async #reopen(): Promise<void> {
     const before = this.#handle
-    if (before !== undefined && (await before.stat()).size === this.#size) await this.#put([{ kind: 'closed' }])
+    const mine = before !== undefined && (await before.stat()).size === this.#size
+    const ended = !mine || (await this.#end())
     this.#handle = undefined
     await before?.close()
-    await this.#open(this.#link)
+    await this.#open(this.#link, !ended)
+  }
+
+  /** `false`: the last line may be torn. */
+  #end(): Promise<boolean> {
+    return this.#put([{ kind: 'closed' }]).then(
+      () => true,
+      () => false,
+    )
   }
 
   async #put(entries: readonly Entry[], before = ''): Promise<void> {

@@ -27,7 +27,7 @@ function demo(): Command {
   return new Command('demo')
     .description('run the edge in front of a simulated cluster')
     .option('--port <n>', 'port of the API; 0: any', port, 55_000)
-    .option('--operations-port <n>', 'port of the probes; 0: any', port, 55_001)
+    .option('--operations-port <n>', 'port of the operations listener; 0: any', port, 55_001)
     .option('--agents <n>', 'agents of the cluster', wholeNumber(1, 100_000), 100)
     .option('--workers <n>', 'workers beside the master', wholeNumber(0, 50), 2)
     .option('--seed <n>', 'the same number gives the same cluster', wholeNumber(0, 999_999_999), 1)

@@ -40,35 +40,12 @@ export function App() {
       <button type="button" class="skip" onClick={() => document.getElementById('main')?.focus()}>
         Skip to the view
       </button>
-      <header class="bar">
-        <div class="brand">
-          <strong>Manager Edge</strong>
-          <span class="quiet">{now.data === undefined ? '' : `${now.data.edge.name} · ${now.data.edge.version}`}</span>
-        </div>
-        <nav aria-label="Views">
-          {views.map((each) => (
-            <a key={each} href={`#/${each}`} aria-current={each === view ? 'page' : undefined}>
-              {titles[each]}
-            </a>
-          ))}
-        </nav>
-        <div class="tools">
-          <State now={now.data} />
-          <button type="button" class="plain" onClick={turn} aria-label={isDark() ? 'Light colours' : 'Dark colours'}>
-            {isDark() ? '☀' : '☾'}
-          </button>
-          <button
-            type="button"
-            class="plain"
-            aria-label="Keyboard shortcuts"
-            onClick={() => {
-              help.value = true
-            }}
-          >
-            ?
-          </button>
-        </div>
-      </header>
+      <Header
+        now={now.data}
+        onHelp={() => {
+          help.value = true
+        }}
+      />
       <Warnings now={now.data} />
       <main id="main" tabIndex={-1}>
         {view === 'now' && <NowView now={now.data} />}
@@ -84,6 +61,39 @@ export function App() {
         />
       )}
     </>
+  )
+}
+
+interface HeaderProps {
+  readonly now: Now | undefined
+  onHelp(): void
+}
+
+function Header({ now, onHelp }: HeaderProps) {
+  const { view } = place.value
+  return (
+    <header class="bar">
+      <div class="brand">
+        <strong>Manager Edge</strong>
+        <span class="quiet">{now === undefined ? '' : `${now.edge.name} · ${now.edge.version}`}</span>
+      </div>
+      <nav aria-label="Views">
+        {views.map((each) => (
+          <a key={each} href={`#/${each}`} aria-current={each === view ? 'page' : undefined}>
+            {titles[each]}
+          </a>
+        ))}
+      </nav>
+      <div class="tools">
+        <State now={now} />
+        <button type="button" class="plain" onClick={turn} aria-label={isDark() ? 'Light colours' : 'Dark colours'}>
+          {isDark() ? '☀' : '☾'}
+        </button>
+        <button type="button" class="plain" aria-label="Keyboard shortcuts" onClick={onHelp}>
+          ?
+        </button>
+      </div>
+    </header>
   )
 }
 

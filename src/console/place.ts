@@ -17,14 +17,22 @@ export const place = computed(() => {
 })
 
 export function go(path: string, query: Record<string, string> = {}): void {
-  const text = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== '')).toString()
-  location.hash = `/${path}${text === '' ? '' : `?${text}`}`
+  location.hash = withQuery(`/${path}`, query)
 }
 
 /** The same view with another query, without a step in the way back. */
 export function refine(query: Record<string, string>): void {
   const { view, part } = place.value
-  const text = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== '')).toString()
-  history.replaceState(null, '', `#/${view}${part === undefined ? '' : `/${part}`}${text === '' ? '' : `?${text}`}`)
+  history.replaceState(null, '', withQuery(`#/${view}${part === undefined ? '' : `/${part}`}`, query))
   hash.value = location.hash
+}
+
+/** What is empty is left out. */
+export function queryText(query: Readonly<Record<string, string>>): string {
+  return new URLSearchParams(Object.entries(query).filter(([, value]) => value !== '')).toString()
+}
+
+function withQuery(path: string, query: Readonly<Record<string, string>>): string {
+  const text = queryText(query)
+  return text === '' ? path : `${path}?${text}`
 }

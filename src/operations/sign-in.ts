@@ -26,7 +26,7 @@ const LOOK = 'operations:read'
 /** Too many requests, keys of an issuer that cannot be read: they say nothing of the caller. */
 const UNDECIDED: ReadonlySet<number> = new Set([903, 911])
 /** A form cannot send it, and a script of another origin only after a preflight that nobody here answers. */
-export const OWN_HEADER = 'x-edge-console'
+const OWN_HEADER = 'x-edge-console'
 
 /** From here on each request of this scope is signed in, may look, and was not sent by a foreign page. */
 export async function signIn(app: FastifyInstance, { authentication, clientAddress }: SignIn): Promise<void> {

@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process'
-import { appendFile, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -155,6 +155,26 @@ t.test('files that are put aside in one millisecond stand beside each other', as
     t.strictSame(faults, [], 'in whatever order they are named')
     t.equal(lines, 13 + 12 + 13)
   }
+})
+
+t.test('a file that cannot be put aside is written on', async (t) => {
+  const { options, folder } = await written(t, 0)
+  await rm(options.file)
+  const told: string[] = []
+  const stuck = (fault: Error) => void told.push(fault.message)
+  const sink = auditFile({ ...options, rotateAt: 1000, clock: () => new Date(0), stuck })
+  await sink.open()
+  // Where it is a mount of its own, it cannot be renamed either.
+  for (let seq = 1; seq < 30; seq += 1)
+    await mkdir(`${options.file}.1970-01-01T00-00-00.000Z.${String(seq).padStart(12, '0')}`)
+  for (let at = 0; at < 20; at += 1) await sink.append({ kind: 'intent', ...deed(`r${at}`) })
+  await sink.close()
+  const { faults, lines } = await verifyAudit([options.file])
+  t.strictSame(faults, [])
+  t.equal(lines, 22, 'each line once, and the file never closed between')
+  t.ok(told.length > 1 && told.length < 12, `tried again now and then: ${told.length}`)
+  t.match(told[0], /rename/)
+  t.ok((await readdir(folder)).includes('audit'))
 })
 
 t.test('a file that cannot be opened is told with its setting', async (t) => {

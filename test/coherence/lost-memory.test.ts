@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
 import type { NewEntry } from '../../src/pipeline/kept.ts'
 import { createRedisStore, type RedisStore } from '../../src/store/redis/index.ts'
@@ -61,6 +62,22 @@ t.test('Redis loses its memory: nobody serves what was before a write', async (t
     const fence = await writer.fence(['agent:001'])
     await client.flushall()
     const look = await reader.look('key', tags)
+    t.ok(look.kind === 'away' || look.mark.fenced, 'nothing may be kept while the write is under way')
+    await fence.lift([])
+  })
+
+  await t.test('nor by a look that was on its way when a heartbeat found the loss', async (t) => {
+    const times = { command: 3000, heartbeat: 50 }
+    const patient = await createRedisStore({ redis: { url: redis.url }, nearBytes: 0, times })
+    t.teardown(() => patient.close())
+    const fence = await writer.fence(['agent:001'])
+    await eventually(async () => (await patient.look('key', tags)).kind !== 'away')
+    // Redis answers nobody for a moment: then the flush, a heartbeat and the look, in that order.
+    await client.call('CLIENT', 'PAUSE', '500')
+    const flushed = client.flushall()
+    await wait(200)
+    const look = await patient.look('key', tags)
+    await flushed
     t.ok(look.kind === 'away' || look.mark.fenced, 'nothing may be kept while the write is under way')
     await fence.lift([])
   })

@@ -69,6 +69,20 @@ t.test('what an operator does all day', async (t) => {
     await close()
   })
 
+  await t.test('asks about a URL, and takes its time to write it', async (t) => {
+    const { page, close } = await openConsole(browser, edge.operationsUrl)
+    await page.goto(`${edge.operationsUrl}/console/#/cache/explain`)
+    const field = page.getByLabel('Path and query of a GET')
+    await field.pressSequentially('/agents/')
+    // The page asks how the edge is, and is drawn anew by the answer.
+    for (let beats = 0; beats < 2; beats++) await page.waitForResponse((answer) => answer.url().endsWith('/api/now'))
+    await field.pressSequentially('000')
+    await field.press('Enter')
+    await page.getByText('GET /agents/:agent_id', { exact: true }).waitFor()
+    t.equal(await field.inputValue(), '/agents/000')
+    await close()
+  })
+
   await t.test('watches requests as they come, some of them, and pauses', async (t) => {
     const { page, close } = await openConsole(browser, edge.operationsUrl)
     await page.goto(`${edge.operationsUrl}/console/#/requests`)
@@ -78,8 +92,13 @@ t.test('what an operator does all day', async (t) => {
     await status('/summary/agents')
     await rows('GET /summary/agents').nth(before).waitFor()
 
-    await page.getByLabel('Endpoint').fill('/agents/:agent_id')
-    await page.waitForURL(/endpoint=/)
+    const endpoint = page.getByLabel('Endpoint')
+    for (const letter of '/agents/:agent_id') {
+      await endpoint.press(letter)
+      await status('/summary/agents')
+    }
+    await page.waitForURL(/endpoint=%2Fagents%2F%3Aagent_id/)
+    t.equal(await endpoint.inputValue(), '/agents/:agent_id', 'what is written stays while requests come in')
     await status('/agents/001')
     await rows('GET /agents/:agent_id').first().waitFor()
     await rows('GET /summary/agents').first().waitFor({ state: 'detached' })

@@ -90,12 +90,9 @@ t.test(
     }
     const look = () =>
       ({ kind: 'present', mark: { generation: 'g', epochs: [epoch], fenced: false }, answer, near: true }) as const
-    const never = async () => {
-      throw new Error('not asked')
-    }
     const verify = createVerify(
       {
-        store: { look: async () => look(), keep: never, claim: never, fence: never },
+        store: { peek: async () => look() },
         spare: () => room,
         clock: () => now,
         onEvent: (event) => void events.push(event),

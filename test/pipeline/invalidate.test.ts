@@ -1,7 +1,15 @@
 import t from 'tap'
 import { EdgeError } from '../../src/errors.ts'
-import type { AnswerStore, Fence } from '../../src/pipeline/kept.ts'
+import type { CacheOptions } from '../../src/pipeline/cache/index.ts'
+import type { Fence } from '../../src/pipeline/kept.ts'
 import { answer, ask, bodyOf, fields, gate, good, replica, settle, statusOf } from './asks.ts'
+
+type Store = CacheOptions['store']
+
+const away: Pick<Store, 'look' | 'peek'> = {
+  look: async () => ({ kind: 'away' }),
+  peek: async () => ({ kind: 'away' }),
+}
 
 const one = (id = '001') => ask('GET /agents/:agent_id', { params: { agent_id: id } })
 const rules = () => ask('GET /rules')
@@ -157,8 +165,8 @@ t.test('the answer waits until nobody can be served what was before', async (t) 
       await opened
     },
   }
-  const store: AnswerStore = {
-    look: async () => ({ kind: 'away' }),
+  const store: Store = {
+    ...away,
     keep: async () => {},
     claim: async () => ({ held: true, release: async () => {} }),
     fence: async (tags) => {
@@ -184,8 +192,8 @@ t.test('the answer waits until nobody can be served what was before', async (t) 
 
 t.test('a cache that cannot be made right refuses the write before a node sees it', async (t) => {
   const fence: Fence = { state: 'refused', lift: async () => {}, leave: () => {} }
-  const store: AnswerStore = {
-    look: async () => ({ kind: 'away' }),
+  const store: Store = {
+    ...away,
     keep: async () => {},
     claim: async () => ({ held: true, release: async () => {} }),
     fence: async () => fence,
@@ -198,8 +206,8 @@ t.test('a cache that cannot be made right refuses the write before a node sees i
 })
 
 t.test('with the store away, equal reads share the next call and nothing is kept', async (t) => {
-  const store: AnswerStore = {
-    look: async () => ({ kind: 'away' }),
+  const store: Store = {
+    ...away,
     keep: async () => {
       t.fail('kept')
     },

@@ -1,7 +1,6 @@
 import t from 'tap'
 import { EdgeError } from '../../src/errors.ts'
-import type { AnswerStore } from '../../src/pipeline/kept.ts'
-import { createMemoryStore } from '../../src/store/memory.ts'
+import { createMemoryStore, type MemoryStore } from '../../src/store/memory.ts'
 import { ask, bodyOf, gate, good, Nodes, replica, SetClock, settle, statusOf } from './asks.ts'
 
 const one = () => ask('GET /agents/:agent_id', { params: { agent_id: '001' } })
@@ -46,7 +45,7 @@ t.test('a holder that fails gives the fill to the next', async (t) => {
 
 t.test('holders that never keep anything do not hold others up for ever', async (t) => {
   const memory = createMemoryStore({ bytes: 1 << 20 })
-  const store: AnswerStore = { ...memory, claim: async () => ({ held: false, settled: Promise.resolve() }) }
+  const store: MemoryStore = { ...memory, claim: async () => ({ held: false, settled: Promise.resolve() }) }
   const { read, nodes } = replica({ store })
   t.equal(bodyOf(await read(one())).data, 1)
   t.equal(nodes.calls, 1)
@@ -54,7 +53,7 @@ t.test('holders that never keep anything do not hold others up for ever', async 
 
 t.test('a follower that waits can leave', async (t) => {
   const memory = createMemoryStore({ bytes: 1 << 20 })
-  const store: AnswerStore = { ...memory, claim: async () => ({ held: false, settled: new Promise(() => {}) }) }
+  const store: MemoryStore = { ...memory, claim: async () => ({ held: false, settled: new Promise(() => {}) }) }
   const { read } = replica({ store })
   const leaving = new AbortController()
   const waiting = read({ ...one(), signal: leaving.signal })

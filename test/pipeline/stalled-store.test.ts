@@ -1,6 +1,5 @@
 import t from 'tap'
-import type { AnswerStore } from '../../src/pipeline/kept.ts'
-import { createMemoryStore } from '../../src/store/memory.ts'
+import { createMemoryStore, type MemoryStore } from '../../src/store/memory.ts'
 import { ask, bodyOf, gate, replica, settle, statusOf } from './asks.ts'
 
 const one = () => ask('GET /agents/:agent_id', { params: { agent_id: '001' } })
@@ -10,7 +9,7 @@ function stalled() {
   const memory = createMemoryStore({ bytes: 1 << 20 })
   const { opened, open } = gate()
   const released: string[] = []
-  const store: AnswerStore = {
+  const store: MemoryStore = {
     ...memory,
     keep: async (entry) => {
       await opened

@@ -8,7 +8,7 @@ import { program, result } from './program.ts'
 t.test('help, version, and what there is not', async (t) => {
   const help = await result(t, ['--help'])
   t.equal(help.code, 0)
-  for (const name of ['start', 'demo', 'check', 'user', 'token', 'warm', 'routes', 'openapi'])
+  for (const name of ['start', 'demo', 'check', 'user', 'token', 'audit', 'warm', 'routes', 'openapi'])
     t.match(help.out, ` ${name} `)
   const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
   t.strictSame((await result(t, ['--version'])).out, `${version}\n`)

@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { EntryLine, Groups } from '../../operations/console/answers/cache.ts'
+import { Chosen, Filters, Written } from '../filters.tsx'
 import { bytes, count, time } from '../format.ts'
 import { place, refine } from '../place.ts'
 import type { Purging } from './cache.tsx'
@@ -16,7 +17,6 @@ interface EntriesProps {
   readonly changes: number
 }
 
-const SLOW = 250
 const columns = [
   ['url', 'URL', ''],
   ['group', 'Group', ''],
@@ -37,7 +37,7 @@ export function Entries({ groups, purge, changes }: EntriesProps) {
   const { total, fault } = pages.summary
   return (
     <>
-      <Filters filter={filter} groups={groups} />
+      <EntryFilters groups={groups} />
       <p class="quiet" role="status">
         {fault ?? said(pages.summary)}
       </p>
@@ -92,55 +92,14 @@ function filterOf(query: URLSearchParams): EntryFilter {
   }
 }
 
-function Filters({ filter, groups }: { readonly filter: EntryFilter; readonly groups: Groups | undefined }) {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const change = (field: keyof EntryFilter, after: number) => (event: Event) => {
-    const { value } = event.currentTarget as HTMLInputElement
-    clearTimeout(timer)
-    timer = setTimeout(() => refine({ ...filterOf(place.peek().query), [field]: value }), after)
-  }
+function EntryFilters({ groups }: { readonly groups: Groups | undefined }) {
   return (
-    <form class="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filter">
-      <label class="wide">
-        Search
-        <input
-          type="search"
-          value={filter.search}
-          placeholder="words of the URL, or a key"
-          onInput={change('search', SLOW)}
-          data-search=""
-        />
-      </label>
-      <label>
-        Group
-        <select value={filter.group} onChange={change('group', 0)}>
-          <option value="">any</option>
-          {groups?.groups.map(({ group }) => (
-            <option key={group}>{group}</option>
-          ))}
-        </select>
-      </label>
-      <label>
-        Endpoint
-        <select value={filter.endpoint} onChange={change('endpoint', 0)}>
-          <option value="">any</option>
-          {groups?.endpoints.map((each) => (
-            <option key={each}>{each}</option>
-          ))}
-        </select>
-      </label>
-      <label>
-        Scope
-        <select value={filter.scope} onChange={change('scope', 0)}>
-          <option value="">any</option>
-          <option value="everyone">everyone</option>
-          <option value="rights">some rights</option>
-        </select>
-      </label>
-      <label>
-        Tag
-        <input value={filter.tag} placeholder="agent:001" onInput={change('tag', SLOW)} />
-      </label>
-    </form>
+    <Filters>
+      <Written field="search" label="Search" hint="words of the URL, or a key" search wide />
+      <Chosen field="group" label="Group" among={groups?.groups.map(({ group }) => group) ?? []} />
+      <Chosen field="endpoint" label="Endpoint" among={groups?.endpoints ?? []} />
+      <Chosen field="scope" label="Scope" among={['everyone', ['rights', 'some rights']]} />
+      <Written field="tag" label="Tag" hint="agent:001" />
+    </Filters>
   )
 }

@@ -35,7 +35,7 @@ export function Explain() {
           Path and query of a GET
           <input
             name="url"
-            value={url}
+            defaultValue={url}
             placeholder="/agents?status=active&limit=20"
             data-search=""
             spellcheck={false}

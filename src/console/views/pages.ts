@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { EntryLine, EntryPage } from '../../operations/console/answers/cache.ts'
 import { ask } from '../api.ts'
+import { queryText } from '../place.ts'
 
 export interface EntryFilter extends Record<string, string> {
   readonly search: string
@@ -39,7 +40,7 @@ export function usePages(
   const asked = useRef(new Set<number>())
   const shown = useRef(0)
   const growing = useRef(false)
-  const text = new URLSearchParams(Object.entries(filter).filter(([, value]) => value !== '')).toString()
+  const text = queryText(filter)
   const current = useRef(text)
   current.current = text
   const fetchPage = async (page: number): Promise<void> => {

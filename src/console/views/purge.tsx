@@ -52,41 +52,19 @@ export function Purge({ what: { what, ...named }, url, user, onClose, onPurged }
               ? 'Counting what would go …'
               : `${inWords(cost.value)} Filling it again costs ${time(cost.value.seconds * 1000)} of the manager’s time.`}
           </p>
-          <fieldset>
-            <legend>How</legend>
-            <label>
-              <input
-                type="radio"
-                name="how"
-                checked={!soft.value}
-                onChange={() => {
-                  soft.value = false
-                }}
-              />{' '}
-              drop it: the next request goes to the manager
-            </label>
-            <label>
-              <input
-                type="radio"
-                name="how"
-                checked={soft.value}
-                onChange={() => {
-                  soft.value = true
-                }}
-              />{' '}
-              make it stale: served once more while it is fetched anew
-            </label>
-          </fieldset>
-          <Command text={curl(url, user, named, soft.value)} />
+          <How
+            soft={soft.value}
+            onChange={(chosen) => {
+              soft.value = chosen
+            }}
+          />
+          <Command text={curl({ url, user, ...named, soft: soft.value })} />
           <div class="buttons">
             <button type="button" onClick={onClose}>
               Keep it
             </button>
             <button type="button" class="danger" disabled={cost.value === undefined} onClick={() => void purge()}>
-              {soft.value ? 'Make stale' : 'Purge'}{' '}
-              {cost.value === undefined
-                ? ''
-                : `${count(cost.value.entries)} ${cost.value.entries === 1 ? 'entry' : 'entries'}`}
+              {soft.value ? 'Make stale' : 'Purge'} {cost.value === undefined ? '' : entriesOf(cost.value)}
             </button>
           </div>
         </>
@@ -95,12 +73,42 @@ export function Purge({ what: { what, ...named }, url, user, onClose, onPurged }
   )
 }
 
-function inWords({ entries, bytes: size }: PurgeCost): string {
-  return `${count(entries)} ${entries === 1 ? 'entry' : 'entries'}, ${bytes(size)}.`
+interface HowProps {
+  readonly soft: boolean
+  onChange(soft: boolean): void
 }
 
-/** The same for a shell: user names and keys that could end a quoted word do not come here unquoted. */
-function curl(url: string, user: string, { group, key }: Omit<Purging, 'what'>, soft: boolean): string {
+function How({ soft, onChange }: HowProps) {
+  const ways = [
+    [false, 'drop it: the next request goes to the manager'],
+    [true, 'make it stale: served once more while it is fetched anew'],
+  ] as const
+  return (
+    <fieldset>
+      <legend>How</legend>
+      {ways.map(([way, does]) => (
+        <label key={does}>
+          <input type="radio" name="how" checked={soft === way} onChange={() => onChange(way)} /> {does}
+        </label>
+      ))}
+    </fieldset>
+  )
+}
+
+function inWords(cost: PurgeCost): string {
+  return `${entriesOf(cost)}, ${bytes(cost.bytes)}.`
+}
+
+function entriesOf({ entries }: PurgeCost): string {
+  return `${count(entries)} ${entries === 1 ? 'entry' : 'entries'}`
+}
+
+interface PurgeByCurl extends Omit<Purging, 'what'>, Pick<PurgeProps, 'url' | 'user'> {
+  readonly soft: boolean
+}
+
+/** The same for a shell: each word is quoted, whatever a user is called. */
+function curl({ url, user, group, key, soft }: PurgeByCurl): string {
   const query = [key === undefined ? '' : `key=${key}`, soft ? 'soft=true' : ''].filter(Boolean).join('&')
   const path = `/cache${group === undefined ? '' : `/${group}`}${query === '' ? '' : `?${query}`}`
   return `curl -u ${quoted(user)} -X DELETE ${quoted(url + path)}`

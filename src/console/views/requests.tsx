@@ -3,18 +3,18 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { TailBatch, TailLine } from '../../operations/console/answers/requests.ts'
 import { signedOut } from '../api.ts'
+import { Chosen, Filters, Written } from '../filters.tsx'
 import { bytes, clockTime, count, time } from '../format.ts'
 import { onKey } from '../keys.ts'
-import { place, refine } from '../place.ts'
+import { place, queryText } from '../place.ts'
 import { type Column, Table } from '../table.tsx'
 
 const MOST = 200
-const SLOW = 300
 /** Milliseconds after which it is asked again: refused (too many watch), or nothing was heard, not even a pulse. */
 const REFUSED = 10_000
 const SILENT = 15_000
 const fields = ['status', 'endpoint', 'user', 'node', 'cache'] as const
-type Filter = Record<(typeof fields)[number], string>
+const statuses = ['2xx', '3xx', '4xx', '5xx', '401', '403', '404', '429', '503', '504']
 const words = ['hit', 'stale', 'miss', 'bypass', 'none']
 const columns: readonly Column[] = [
   'Time',
@@ -34,12 +34,11 @@ export function RequestsView() {
   const skipped = useSignal(0)
   const live = useSignal(false)
   const paused = useSignal(false)
-  const text = new URLSearchParams(Object.entries(filter).filter(([, value]) => value !== '')).toString()
   const on = !paused.value
   useEffect(() => {
     if (!on) return
     lines.value = []
-    return watch(`/api/requests?${text}`, {
+    return watch(`/api/requests?${filter}`, {
       state(open) {
         live.value = open
         // Whoever begins to watch gets those before as well.
@@ -50,7 +49,7 @@ export function RequestsView() {
         skipped.value += batch.skipped
       },
     })
-  }, [text, on, lines, skipped, live])
+  }, [filter, on, lines, skipped, live])
   const toggle = (): void => {
     paused.value = !paused.value
   }
@@ -68,7 +67,7 @@ export function RequestsView() {
           {paused.value ? 'Go on' : 'Pause'}
         </button>
       </div>
-      <Filters filter={filter} />
+      <RequestFilters />
       <Lines lines={lines.value} />
     </>
   )
@@ -111,52 +110,20 @@ function watch(url: string, hear: { state(open: boolean): void; batch(batch: Tai
   }
 }
 
-function filterOf(query: URLSearchParams): Filter {
-  return Object.fromEntries(fields.map((field) => [field, query.get(field) ?? ''])) as Filter
+/** What the edge is asked to leave out, as it takes it. */
+function filterOf(query: URLSearchParams): string {
+  return queryText(Object.fromEntries(fields.map((field) => [field, query.get(field) ?? ''])))
 }
 
-function Filters({ filter }: { readonly filter: Filter }) {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const change = (field: keyof Filter, after: number) => (event: Event) => {
-    const { value } = event.currentTarget as HTMLInputElement
-    clearTimeout(timer)
-    timer = setTimeout(() => refine({ ...filterOf(place.peek().query), [field]: value }), after)
-  }
-  const input = (field: 'endpoint' | 'user' | 'node', label: string, hint: string) => (
-    <label>
-      {label}
-      <input
-        value={filter[field]}
-        placeholder={hint}
-        onInput={change(field, SLOW)}
-        data-search={field === 'endpoint' ? '' : undefined}
-      />
-    </label>
-  )
+function RequestFilters() {
   return (
-    <form class="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filter">
-      {input('endpoint', 'Endpoint', '/agents')}
-      <label>
-        Status
-        <select value={filter.status} onChange={change('status', 0)}>
-          <option value="">any</option>
-          {['2xx', '3xx', '4xx', '5xx', '401', '403', '404', '429', '503', '504'].map((each) => (
-            <option key={each}>{each}</option>
-          ))}
-        </select>
-      </label>
-      <label>
-        Cache
-        <select value={filter.cache} onChange={change('cache', 0)}>
-          <option value="">any</option>
-          {words.map((each) => (
-            <option key={each}>{each}</option>
-          ))}
-        </select>
-      </label>
-      {input('user', 'User', 'admin')}
-      {input('node', 'Node', 'master')}
-    </form>
+    <Filters>
+      <Written field="endpoint" label="Endpoint" hint="/agents" search />
+      <Chosen field="status" label="Status" among={statuses} />
+      <Chosen field="cache" label="Cache" among={words} />
+      <Written field="user" label="User" hint="admin" />
+      <Written field="node" label="Node" hint="master" />
+    </Filters>
   )
 }
 

@@ -47,7 +47,7 @@ export function liveApi(app: FastifyInstance, ports: ConsolePorts): void {
 }
 
 /** The nodes as this replica sees them. */
-export function nodeLines({ nodes, traffic }: Pick<ConsolePorts, 'nodes' | 'traffic'>): NodeLine[] {
+function nodeLines({ nodes, traffic }: Pick<ConsolePorts, 'nodes' | 'traffic'>): NodeLine[] {
   return nodes().map((node) => {
     const { p50, p99, calls, errors } = traffic.node(node.name)
     return { ...node, calls, errors, ...(p50 !== undefined && { p50 }), ...(p99 !== undefined && { p99 }) }

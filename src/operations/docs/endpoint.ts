@@ -37,7 +37,7 @@ function permission({ permission, secret }: Endpoint): Html {
 }
 
 /** Where the answer lives, for the person who asks why a request went there. */
-export function targetWords(target: Target): string {
+function targetWords(target: Target): string {
   switch (target.kind) {
     case 'edge':
       return 'the edge itself'

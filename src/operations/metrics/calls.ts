@@ -3,6 +3,8 @@ import { Counter, Histogram, type Registry } from '@prometheus-io/client'
 import type { Called } from '../../pipeline/observed.ts'
 
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120]
+/** Why a call is not sent. */
+const REASONS = ['overloaded', 'ejected', 'cancelled'] as const
 const WAITS = [0.001, 0.01, 0.1, 0.5, 1, 5, 20]
 
 export function callMetrics(registry: Registry): (event: Called) => void {
@@ -23,7 +25,7 @@ export function callMetrics(registry: Registry): (event: Called) => void {
   })
   const refused = new Counter({
     name: 'edge_node_refused_total',
-    help: 'Calls that were not sent: the node is at its limit, or left alone after failures.',
+    help: 'Calls that were not sent: the node is at its limit, left alone after failures, or nobody waits any more.',
     labelNames: ['node', 'reason'],
     registers,
   })
@@ -31,7 +33,7 @@ export function callMetrics(registry: Registry): (event: Called) => void {
   return ({ node, method, route, status, fault, ms, waited }) => {
     if (!known.has(node)) {
       known.add(node)
-      for (const reason of ['overloaded', 'ejected']) refused.inc({ node, reason }, 0)
+      for (const reason of REASONS) refused.inc({ node, reason }, 0)
     }
     waits.observe({ node }, waited / 1000)
     if (fault === 'overloaded' || fault === 'ejected' || (fault === 'cancelled' && ms === 0)) {

@@ -1,6 +1,6 @@
 /** `/metrics`: what a Prometheus scrapes. No label takes a value that a client chooses. */
 import { collectDefaultMetrics, Registry } from '@prometheus-io/client'
-import type { FastifyInstance } from 'fastify'
+import type { OperationsPart } from '../index.ts'
 import type { Observation } from '../observation.ts'
 import { cacheMetrics, storeMetrics } from './cache.ts'
 import { callMetrics } from './calls.ts'
@@ -18,8 +18,7 @@ export interface MetricsOptions extends StatePorts {
 }
 
 export interface Metrics {
-  /** For whoever counts something of their own. */
-  readonly registry: Registry
+  readonly contentType: string
   text(): Promise<string>
   close(): void
 }
@@ -40,7 +39,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
     ...(options.redis && storeMetrics(registry, options.storeEvents)),
   })
   return {
-    registry,
+    contentType: registry.contentType,
     text: () => registry.metrics(),
     close: () => {
       end()
@@ -49,8 +48,8 @@ export function createMetrics(options: MetricsOptions): Metrics {
   }
 }
 
-export function metricsPart({ registry, text }: Pick<Metrics, 'registry' | 'text'>): (app: FastifyInstance) => void {
+export function metricsPart({ contentType, text }: Omit<Metrics, 'close'>): OperationsPart {
   return (app) => {
-    app.get('/metrics', async (_request, reply) => reply.type(registry.contentType).send(await text()))
+    app.get('/metrics', async (_request, reply) => reply.type(contentType).send(await text()))
   }
 }

@@ -1,5 +1,5 @@
 /** The stage around reads: what is kept and right is the answer; else the nodes are asked, once for all who want it. */
-import type { AnswerStore, KeptAnswer, Look } from '../kept.ts'
+import type { AnswerIndex, AnswerStore, KeptAnswer, Look } from '../kept.ts'
 import type { Answer, Ask, CacheStatus, Handle, Prompt } from '../ports.ts'
 import type { FillPorts, Request } from './fetch.ts'
 import { createFills, type Fills, toAnswer } from './fill.ts'
@@ -9,6 +9,8 @@ import type { Prepare } from './prepare.ts'
 import { createVerify, type Verify, type VerifySettings } from './verify.ts'
 
 export interface CachedPorts extends FillPorts {
+  /** It is peeked at where hits are verified: that is none of its own. */
+  readonly store: AnswerStore & Pick<AnswerIndex, 'peek'>
   readonly prepare: Prepare
   readonly hot: HotKeys
   /** May a node be asked now for something that nobody waits for? */

@@ -1,5 +1,5 @@
 /** The cache in two stages, around reads and around writes, and what explains it. */
-import type { AnswerStore } from '../kept.ts'
+import type { AnswerIndex, AnswerStore } from '../kept.ts'
 import type { CacheEvent } from '../observed.ts'
 import type { Ask, Handle, Prompt, Stage } from '../ports.ts'
 import { cached } from './cached.ts'
@@ -14,7 +14,7 @@ import type { VerifySettings } from './verify.ts'
 export type { Durations } from './fetch.ts'
 
 export interface CacheOptions {
-  readonly store: AnswerStore
+  readonly store: AnswerStore & Pick<AnswerIndex, 'peek'>
   readonly key: KeySettings
   readonly durationsOf: FillPorts['durationsOf']
   /** Name of the master. */

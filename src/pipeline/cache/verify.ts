@@ -5,7 +5,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { budget } from '../budget.ts'
-import type { AnswerStore, Look } from '../kept.ts'
+import type { AnswerIndex, Look } from '../kept.ts'
 import type { CacheEvent } from '../observed.ts'
 import type { Ask, Handle } from '../ports.ts'
 import { tracedApart } from '../traced.ts'
@@ -22,7 +22,7 @@ export interface VerifySettings {
 }
 
 export interface VerifyPorts {
-  readonly store: AnswerStore
+  readonly store: Pick<AnswerIndex, 'peek'>
   readonly spare: (ask: Ask) => boolean
   readonly clock: () => number
   readonly onEvent: (event: CacheEvent) => void
@@ -67,7 +67,7 @@ async function compare(
     const live = await next({ ...ask, signal, waitForComplete: false })
     if (!isStorable(live)) return 'void'
     // A write that came between explains any difference, and makes agreement a matter of luck.
-    const now = await store.look(prepared.key, prepared.tags)
+    const now = await store.peek(prepared.key, prepared.tags)
     if (now.kind === 'away' || now.mark.fenced || now.mark.generation !== mark.generation) return 'void'
     if (!isDeepStrictEqual(now.mark.epochs, mark.epochs)) return 'void'
     return sameValue(answer.bytes, live.bytes) ? 'same' : 'different'

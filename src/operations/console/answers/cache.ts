@@ -54,7 +54,7 @@ export interface EntryDepth extends EntryLine {
   readonly etag?: string
   /** Bytes by encoding, as far as they were made. */
   readonly encodings: Readonly<Record<string, number>>
-  /** Until it is stale, and until nobody is served from it. */
+  /** Until it is stale; below zero: it is. Absent where it is not there any more, or made for others. */
   readonly freshFor?: number
   readonly fenced: boolean
   /** Held in the memory of this replica as well. */
