@@ -37,12 +37,7 @@ export function attach(server: Server, handler: Serve, options: ListenerOptions 
     },
     dropped: (request, nth) => stopped?.({ id: randomUUID(), request, nth, socket: request.socket }),
   })
-  /** On the bare socket; `request`: it was read. Who said nothing until its time was up has asked for nothing. */
-  const refuseHere = (socket: Socket, error: EdgeError, request?: IncomingMessage): void => {
-    const id = randomUUID()
-    const answered = refuseSocket(socket, error, id)
-    if (answered && socket.bytesRead > 0) stopped?.({ id, error, socket, ...(request && { request }) })
-  }
+  const refuseHere = refusing(stopped)
 
   // With TLS the connection of requests is the one inside.
   server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => gate.open(socket))
@@ -63,8 +58,17 @@ export function attach(server: Server, handler: Serve, options: ListenerOptions 
     const error = parserFault(fault, limits.url)
     gate.afterAnswers(socket, (atWork) => (atWork ? refuseInstead(atWork, error) : refuseHere(socket, error)))
   })
-  watchSlowReaders(server, gate, timeouts.write, options.interval)
+  watchSlowReaders(server, gate, { limit: timeouts.write, interval: options.interval })
   return gate
+}
+
+/** On the bare socket; `request`: it was read. Who said nothing until its time was up has asked for nothing. */
+function refusing(stopped: ListenerOptions['stopped']) {
+  return (socket: Socket, error: EdgeError, request?: IncomingMessage): void => {
+    const id = randomUUID()
+    const answered = refuseSocket(socket, error, id)
+    if (answered && socket.bytesRead > 0) stopped?.({ id, error, socket, ...(request && { request }) })
+  }
 }
 
 /** Whoever is at work on it tells of it, as of what it answers itself. */
@@ -90,7 +94,11 @@ function expectBody(request: IncomingMessage, response: ServerResponse, limit: n
  * that are still to be written, but also runs while an answer is being made: so it is set only while there is
  * something to write. Node destroys the socket when it fires.
  */
-function watchSlowReaders(server: Server, gate: Gate, limit: number, interval: number): void {
+function watchSlowReaders(
+  server: Server,
+  gate: Gate,
+  { limit, interval }: { readonly limit: number; readonly interval: number },
+): void {
   const watched = new WeakSet<Socket>()
   const timer = setInterval(() => {
     for (const socket of gate.writing()) {

@@ -126,6 +126,16 @@ t.test('rows are shown before all of them were read', async (t) => {
   t.equal((await depth).status, 500, 'it was found once all were read, and nobody asks for its body here')
   t.equal((await late('limit=1')).total, 200)
   t.strictSame(complaints, [])
+
+  let asked = 0
+  await page.route(/offset=100/, (route) => {
+    asked += 1
+    return route.abort()
+  })
+  await page.getByRole('grid').press('End')
+  await page.getByText('the edge does not answer', { exact: true }).waitFor()
+  await page.waitForTimeout(1000)
+  t.equal(asked, 1, 'what fails is not asked for again at once')
 })
 
 function asking(url: string) {
