@@ -131,8 +131,8 @@ async function buildParts(config: Config, { log, writeLine }: Lines, course: Cou
 
 /** The framework does not know what the server that was made for it speaks. */
 async function listenOn(app: FastifyInstance, { host, port, tls }: Config['listen' | 'operations']): Promise<string> {
-  const url = await app.listen({ host, port })
-  return tls === undefined ? url : url.replace(/^http:/, 'https:')
+  const spoken = (url: string): string => (tls === undefined ? url : url.replace(/^http:/, 'https:'))
+  return spoken(await app.listen({ host, port, listenTextResolver: (url) => `bound to ${spoken(url)}` }))
 }
 
 interface Lines {

@@ -48,11 +48,14 @@ const table: Readonly<Record<string, Room>> = {
     packages: ['ioredis', 'lru-cache'],
     never: [...NETWORK, 'node:fs'],
   },
+  // Which endpoints there are it is told: no records, so that nothing can ask one for its name.
   http: {
     rooms: [
-      'catalogue',
-      'collection',
-      'layout',
+      'catalogue/endpoint',
+      'catalogue/schemas/kinds',
+      'catalogue/secret',
+      'collection/query',
+      'layout/pretty',
       'auth',
       'pipeline/ports',
       'pipeline/observed',
@@ -85,7 +88,15 @@ const table: Readonly<Record<string, Room>> = {
   },
   // `auth` by name: which of a caller's permissions cover what is asked here.
   operations: {
-    rooms: ['catalogue', 'errors', 'auth/permissions', 'pipeline/ports', 'pipeline/kept', 'pipeline/observed'],
+    rooms: [
+      'catalogue/endpoint',
+      'catalogue/schemas/kinds',
+      'errors',
+      'auth/permissions',
+      'pipeline/ports',
+      'pipeline/kept',
+      'pipeline/observed',
+    ],
     packages: ['fastify', '@fastify/static', '@prometheus-io/client', 'typebox'],
   },
   // The operators' page: it runs in a browser and knows the edge by the answers of its API alone.

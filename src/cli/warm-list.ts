@@ -1,6 +1,6 @@
 /** What `manager-edge warm` asks for: a list that somebody wrote, or what a running edge is asked for most. */
-import { readFile } from 'node:fs/promises'
 import { exitCodes } from '../server/exit-codes.ts'
+import { fileText } from './file-text.ts'
 import { CommandError } from './terminal.ts'
 import type { EdgeClient } from './warm-client.ts'
 
@@ -9,12 +9,7 @@ const PAGE = 1000
 
 /** Paths of a file, each once, in its order. Empty lines and those that begin with # are left out. */
 export async function listFrom(file: string, base: URL): Promise<readonly string[]> {
-  let text: string
-  try {
-    text = await readFile(file, 'utf8')
-  } catch (cause) {
-    throw new CommandError(`${file} cannot be read (${(cause as NodeJS.ErrnoException).code}); name a readable file`)
-  }
+  const text = await fileText(file)
   const faults: string[] = []
   const paths = text.split(/\r?\n/).flatMap((line, at) => {
     const entry = line.trim()

@@ -1,7 +1,7 @@
 /** `manager-edge warm`: fills the cache of a running edge before clients come. */
-import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { exitCodes } from '../server/exit-codes.ts'
+import { fileText } from './file-text.ts'
 import { askKnownPassword, CommandError, complain, print } from './terminal.ts'
 import { type EdgeClient, edgeClient } from './warm-client.ts'
 import { busiest, listFrom } from './warm-list.ts'
@@ -33,7 +33,7 @@ export async function warm(options: WarmOptions): Promise<void> {
   const url = checked(options)
   const listener = options.operations === undefined ? undefined : address('--operations', options.operations)
   const authorization = await credentials(options)
-  const ca = options.ca === undefined ? {} : { ca: await textOf(options.ca) }
+  const ca = options.ca === undefined ? {} : { ca: await fileText(options.ca) }
   const edge = edgeClient({ url, authorization, connections: concurrency, ...ca })
   const operations = listener && edgeClient({ url: listener, authorization, connections: 1, limit: PATIENCE, ...ca })
   const going = new AbortController()
@@ -93,16 +93,8 @@ function wrong(says: string): CommandError {
 
 /** Never an argument: a password is typed, or the first line of standard input; a token comes from a file. */
 async function credentials({ user, tokenFile }: WarmOptions): Promise<string> {
-  if (tokenFile !== undefined) return `Bearer ${(await textOf(tokenFile)).trim()}`
+  if (tokenFile !== undefined) return `Bearer ${(await fileText(tokenFile)).trim()}`
   return `Basic ${Buffer.from(`${user}:${await askKnownPassword()}`).toString('base64')}`
-}
-
-async function textOf(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8')
-  } catch (cause) {
-    throw new CommandError(`${file} cannot be read (${(cause as NodeJS.ErrnoException).code}); name a readable file`)
-  }
 }
 
 async function reached<T>(answer: Promise<T>, { origin }: URL): Promise<T> {

@@ -32,7 +32,13 @@ function raw(url: string, bytes: string): Promise<string> {
 t.test('operators sign in over TLS where it is set', async (t) => {
   const tls = { cert: fixture('first.crt'), key: fixture('first.key') }
   const edge = await running(t, { operations: { tls }, listen: { tls } })
-  t.match(edge.url, /^https:/, 'as the log and the console say it')
+  t.match(edge.url, /^https:/, 'as the console says it')
+  const lines = edge.logged.filter((line) => line.includes(`://${new URL(edge.url).host}`))
+  t.ok(lines.length > 0)
+  t.ok(
+    lines.every((line) => line.includes(edge.url)),
+    'and the log',
+  )
   const { hostname, port, protocol } = new URL(edge.operationsUrl)
   t.equal(protocol, 'https:')
   const ask = (path: string) =>

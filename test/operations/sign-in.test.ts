@@ -108,7 +108,10 @@ t.test('the live tail ends with the right to hear it', async (t) => {
   t.type(await gone.text(), 'string', 'it ends for a user who was taken out')
   const reader = stays.body?.getReader()
   let heard = ''
-  while (!heard.includes('pulse')) heard += Buffer.from((await reader?.read())?.value ?? []).toString()
+  for (let part = await reader?.read(); part?.done === false; part = await reader?.read()) {
+    heard += Buffer.from(part.value).toString()
+    if (heard.includes('pulse')) break
+  }
   t.match(heard, 'pulse', 'others hear on')
   await reader?.cancel()
 })
