@@ -2,12 +2,13 @@
  * Real Redis servers, clusters and sentinels for tests: each on a free port of 127.0.0.1 (or a unix socket), without
  * persistence, ended with the process that started it.
  */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { Redis } from 'ioredis'
+import { installed } from './installed.ts'
 
 export interface RedisOptions {
   /** Further settings as arguments, such as `['--maxmemory', '10mb']`. */
@@ -42,37 +43,10 @@ process.on('exit', () => {
 
 let found: string | undefined
 
-/** The path of redis-server: REDIS_SERVER, PATH, or freshly installed (root on Debian); throws with instructions. */
+/** The path of redis-server. */
 export function redisBinary(): string {
-  found ??= process.env.REDIS_SERVER ?? onPath() ?? installed()
+  found ??= installed({ variable: 'REDIS_SERVER', names: ['redis-server'], package: 'redis-server' })
   return found
-}
-
-function onPath(): string | undefined {
-  const folders = (process.env.PATH ?? '').split(delimiter)
-  return folders.map((folder) => join(folder, 'redis-server')).find((path) => existsSync(path))
-}
-
-function installed(): string {
-  try {
-    if (process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')) {
-      // RUNLEVEL=1: the package must not start its service.
-      const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }
-      const lock = ['-o', 'DPkg::Lock::Timeout=300']
-      execFileSync('apt-get', [...lock, 'update', '-qq'], { env, stdio: 'ignore' })
-      execFileSync('apt-get', [...lock, 'install', '-y', '-qq', '--no-install-recommends', 'redis-server'], {
-        env,
-        stdio: 'ignore',
-      })
-    }
-  } catch {
-    // The instructions below say what to do.
-  }
-  const path = onPath()
-  if (path !== undefined) return path
-  throw new Error(
-    'No redis-server found. Install it (Debian: apt-get install redis-server) or name one by REDIS_SERVER=/path.',
-  )
 }
 
 export function freePort(): Promise<number> {

@@ -27,7 +27,7 @@ export async function buildReplicas(config: Config, parts: ConsoleParts): Promis
     version,
     ready: () => ready().ok,
     rates: watch.traffic.rates,
-    nodes: () => cluster.status().map((status) => stateOf(status, cluster)),
+    nodes: () => nodesOf(cluster),
     joined: watch.joins.last,
   }
   // Several replicas may run on one host.
@@ -58,7 +58,7 @@ export function consolePorts({ watch, cluster, front, news, ready, url, divergen
     index: kept.index,
     purge: purger(handle),
     cache: () => ({ enabled: kept.enabled, shared: kept.sharedThroughRedis, ...news.standing() }),
-    nodes: () => cluster.status().map((status) => stateOf(status, cluster)),
+    nodes: () => nodesOf(cluster),
     permissionOf: (endpoint) => permissions.get(endpoint) ?? 'unknown',
     explain: async (asked, caller) => {
       if (explained === undefined) return { kept: false, why: 'the cache is off' }
@@ -78,30 +78,31 @@ export function consolePorts({ watch, cluster, front, news, ready, url, divergen
   }
 }
 
-function stateOf(status: NodeStatus, { view }: Cluster): NodeState {
-  const { name, type, addressed, listed, inFlight, limit, queue, ejectedUntil, lastFailure } = status
-  const known = view.find(name)?.version
+function nodesOf({ status, view }: Cluster): NodeState[] {
   const now = Date.now()
-  const state = !addressed
-    ? 'no address'
-    : ejectedUntil !== undefined
-      ? 'ejected'
-      : !view.available(name)
-        ? 'full'
-        : listed === false
-          ? 'not listed'
-          : 'up'
-  return {
-    name,
-    type,
-    state,
-    inFlight,
-    limit,
-    queue,
-    ...(known !== undefined && { version: known }),
-    ...(ejectedUntil !== undefined && { ejectedFor: Math.max(0, ejectedUntil - now) }),
-    ...(lastFailure && {
-      lastFailure: { fault: lastFailure.fault, detail: lastFailure.detail, ago: now - lastFailure.at },
-    }),
-  }
+  return status().map((node) => {
+    const { name, type, inFlight, limit, queue, ejectedUntil, lastFailure } = node
+    const { version } = view.find(name) ?? {}
+    return {
+      name,
+      type,
+      state: stateOf(node, view),
+      inFlight,
+      limit,
+      queue,
+      ...(version !== undefined && { version }),
+      ...(ejectedUntil !== undefined && { ejectedFor: Math.max(0, ejectedUntil - now) }),
+      ...(lastFailure && {
+        lastFailure: { fault: lastFailure.fault, detail: lastFailure.detail, ago: now - lastFailure.at },
+      }),
+    }
+  })
+}
+
+/** Why no call goes to it, if none does. */
+function stateOf({ name, addressed, listed, ejectedUntil }: NodeStatus, view: Cluster['view']): NodeState['state'] {
+  if (!addressed) return 'no address'
+  if (ejectedUntil !== undefined) return 'ejected'
+  if (!view.available(name)) return 'full'
+  return listed === false ? 'not listed' : 'up'
 }

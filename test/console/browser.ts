@@ -1,8 +1,8 @@
-/** A real browser for tests: CHROMIUM, PATH, or freshly installed (root on Debian). */
-import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+/** A real browser for tests. */
+import { mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { type Browser, chromium, type Page } from 'playwright-core'
+import { installed } from '../installed.ts'
 
 /** Kept for people to look at; git ignores them. */
 const PICTURES = 'coverage/console'
@@ -18,32 +18,8 @@ const flags = [
 
 /** Throws with instructions where there is none. */
 export function startBrowser(): Promise<Browser> {
-  const executablePath = process.env.CHROMIUM ?? onPath() ?? installed()
+  const executablePath = installed({ variable: 'CHROMIUM', names, package: 'chromium' })
   return chromium.launch({ executablePath, args: flags })
-}
-
-function onPath(): string | undefined {
-  const folders = (process.env.PATH ?? '').split(delimiter)
-  return folders.flatMap((folder) => names.map((name) => join(folder, name))).find((path) => existsSync(path))
-}
-
-function installed(): string {
-  try {
-    if (process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')) {
-      const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-      const lock = ['-o', 'DPkg::Lock::Timeout=300']
-      execFileSync('apt-get', [...lock, 'update', '-qq'], { env, stdio: 'ignore' })
-      execFileSync('apt-get', [...lock, 'install', '-y', '-qq', '--no-install-recommends', 'chromium'], {
-        env,
-        stdio: 'ignore',
-      })
-    }
-  } catch {
-    // The instructions below say what to do.
-  }
-  const path = onPath()
-  if (path !== undefined) return path
-  throw new Error('No chromium found. Install it (Debian: apt-get install chromium) or name one by CHROMIUM=/path.')
 }
 
 export interface Opened {

@@ -1,7 +1,7 @@
 /** The index of kept answers as the console asks for it: searched, sorted, page by page. */
 import type { AnswerIndex, IndexRow } from '../../pipeline/kept.ts'
 import type { EntryLine, EntryPage } from './answers/cache.ts'
-import { pickAndSort } from './in-turns.ts'
+import { pickAndSort } from './pick-and-sort.ts'
 import { createSnapshots, type Snapshot } from './snapshots.ts'
 
 export interface EntriesQuery {

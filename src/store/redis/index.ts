@@ -168,7 +168,8 @@ class SharedStore {
   async #far(key: string, tags: readonly Tag[]): Promise<{ readonly look: Look; readonly held?: Held }> {
     if (!this.#pulse.trusted) return { look: { kind: 'away' } }
     const [mark, held] = await Promise.all([this.#mark(key, tags), this.#entries.get(key)])
-    if (mark === undefined) return { look: { kind: 'away' } }
+    // Asked again: a heartbeat may have found meanwhile that all fences are lost, and the look came after that.
+    if (mark === undefined || !this.#pulse.trusted) return { look: { kind: 'away' } }
     if (held === undefined) return { look: { kind: 'absent', mark, changed: false } }
     const difference = compareMarks(held, mark)
     if (difference === 'changed') return { look: { kind: 'absent', mark, changed: true } }

@@ -53,7 +53,7 @@ export class Pulse {
     return now < this.#leasedUntil && this.#trust.settled(now)
   }
 
-  /** Any reply names the generation; false when nothing may be concluded from it. */
+  /** Any reply names the generation; false when it is another one than before. */
   saw(generation: string): boolean {
     return this.#trust.saw(generation)
   }

@@ -37,15 +37,14 @@ export class Trust {
   }
 
   /**
-   * Any reply names the generation; false when nothing may be concluded from the reply. Fences and registrations went
-   * with the generation before: until every replica has set its own again, at its next heartbeat, nothing is served and
-   * nothing kept; nor by a reply that was on its way when another one found the loss.
+   * Any reply names the generation; false when it is another one than before. Fences and registrations went with the
+   * old one: until every replica has set its own again, at its next heartbeat, nothing is served and nothing kept.
    */
   saw(generation: string): boolean {
     const { elapsed, times, onLostMemory } = this.#options
     const changed = this.#generation !== undefined && this.#generation !== generation
     this.#generation = generation
-    if (!changed) return this.settled(elapsed())
+    if (!changed) return true
     this.#from = Math.max(this.#from, elapsed() + times.lease)
     onLostMemory()
     return false
