@@ -54,9 +54,10 @@ interface Course {
 export async function buildEdge(config: Config, options: EdgeOptions = {}): Promise<Edge> {
   const faults = checkCatalogue(catalogue)
   if (faults.length > 0) throw new Error(`the catalogue cannot be served:\n${faults.join('\n')}`)
-  const log = createLog(config, options)
+  const lines = createLog(config, options)
+  const { log } = lines
   const course: Course = { draining: false, url: '' }
-  const { cluster, shared, access, front, audit, ready, operations, close } = await buildParts(config, log, course)
+  const { cluster, shared, access, front, audit, ready, operations, close } = await buildParts(config, lines, course)
   let followed: { close(): void } | undefined
   const follow = async (): Promise<void> => {
     followed = await followSettings({ cluster, access, config, log, file: options.settingsFile })
@@ -92,7 +93,7 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
 }
 
 /** All of it, each part with what it needs of those before; `close` ends all of them. */
-async function buildParts(config: Config, log: Logger, course: Course) {
+async function buildParts(config: Config, { log, writeLine }: Lines, course: Course) {
   const observation = createObservation()
   const { observer, divergence } = observation
   const audit = buildAudit(config, log)
@@ -110,10 +111,11 @@ async function buildParts(config: Config, log: Logger, course: Course) {
   const access = await buildAccess(config, { cluster, shared, log })
   const news = createStoreNews()
   const watch = createWatch(observation)
-  const front = await buildFront(config, { access, cluster, shared, log, news, observer, audit, traces })
+  const told = { news, observer, audit, traces }
+  const front = await buildFront(config, { access, cluster, shared, log, writeLine, ...told })
   const metrics = buildMetrics({ observation, cluster, front, audit, traces, ready })
-  const told = { news, watch, metrics, audit, divergence, ready, url: () => course.url }
-  const operations = await buildOperations(config, { access, cluster, shared, log, front, ...told })
+  const shown = { news, watch, metrics, audit, divergence, ready, url: () => course.url }
+  const operations = await buildOperations(config, { access, cluster, shared, log, front, ...shown })
   const close = async (spansFor = LAST_SPANS): Promise<void> => {
     await Promise.all([front.app.close(), operations.close(), access.close(), cluster.close()])
     // Last: what is under way until now may still want to keep or to drop something.
@@ -133,9 +135,15 @@ async function listenOn(app: FastifyInstance, { host, port, tls }: Config['liste
   return spoken(await app.listen({ host, port, listenTextResolver: (url) => `bound to ${spoken(url)}` }))
 }
 
-function createLog(config: Config, { logTo }: EdgeOptions): Logger {
-  const settings = { level: config.log.level, base: null }
-  return logTo === undefined ? pino(settings) : pino(settings, logTo)
+interface Lines {
+  readonly log: Logger
+  /** Takes whole lines at level `info`. */
+  readonly writeLine: (text: string) => void
+}
+
+function createLog(config: Config, { logTo = pino.destination(1) }: EdgeOptions): Lines {
+  const log = pino({ level: config.log.level, base: null }, logTo)
+  return { log, writeLine: log.isLevelEnabled('info') ? (text) => logTo.write(text) : () => undefined }
 }
 
 /** Readiness asks for one node that calls may be sent to; which calls it can answer is a matter of each request. */

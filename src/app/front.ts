@@ -16,7 +16,7 @@ import { cacheOperations, type KeptAnswers } from '../pipeline/edge/cache.ts'
 import { tokenOperations } from '../pipeline/edge/tokens.ts'
 import type { StoreState } from '../pipeline/kept.ts'
 import type { Observer } from '../pipeline/observed.ts'
-import type { Handle } from '../pipeline/ports.ts'
+import type { Prompt } from '../pipeline/ports.ts'
 import { createRouter } from '../pipeline/route.ts'
 import type { SharedAccess } from '../store/shared-access.ts'
 import { buildCache } from './cache.ts'
@@ -29,6 +29,8 @@ export interface FrontParts {
   readonly cluster: Cluster
   readonly shared: SharedAccess | undefined
   readonly log: Logger
+  /** Takes whole lines of the log. */
+  readonly writeLine: (text: string) => void
   readonly news: StoreNews
   readonly observer: Required<Observer>
   readonly audit: Audit
@@ -39,7 +41,7 @@ export interface Front {
   readonly listener: Listener
   readonly app: FastifyInstance
   /** The whole road behind the listener, for what the operators' console does in a caller's name. */
-  readonly handle: Handle
+  readonly handle: Prompt
   readonly kept: KeptAnswers
   /** Absent: nothing is kept. */
   readonly state?: (() => StoreState) | undefined
@@ -48,7 +50,7 @@ export interface Front {
 
 /** Rejects in words when the certificate or a setting cannot be used. */
 export async function buildFront(config: Config, parts: FrontParts): Promise<Front> {
-  const { access, cluster, shared, log, news, observer, audit, traces } = parts
+  const { access, cluster, shared, log, writeLine, news, observer, audit, traces } = parts
   const { listen } = config
   const addressOf = addressOfRequests(listen.trustedProxies)
   const stopped = tellStopped(log, addressOf, observer.answered)
@@ -84,6 +86,7 @@ export async function buildFront(config: Config, parts: FrontParts): Promise<Fro
     ...(traces && { beginTrace: beginning(config, traces) }),
     serverFactory: listener.serverFactory,
     log,
+    writeLine,
     limits: listen.limits,
     prefixes: config.cluster,
     experimental: config.cluster.experimental,

@@ -4,9 +4,9 @@ import { catalogue } from '../catalogue/index.ts'
 import { EdgeError } from '../errors.ts'
 import type { PurgeCost, PurgeOrder } from '../operations/console/answers/cache.ts'
 import type { ConsolePorts } from '../operations/console-ports.ts'
-import type { Ask, Handle } from '../pipeline/ports.ts'
+import type { Ask, Prompt } from '../pipeline/ports.ts'
 
-export function purger(handle: Handle): ConsolePorts['purge'] {
+export function purger(handle: Prompt): ConsolePorts['purge'] {
   const all = operation('cacheClear')
   const group = operation('cacheClearGroup')
   return async (order, { caller, client, requestId }) => {
@@ -37,7 +37,7 @@ function operation(name: string): Endpoint {
   return found
 }
 
-function read(answer: Awaited<ReturnType<Handle>>): unknown {
+function read(answer: Awaited<ReturnType<Prompt>>): unknown {
   const { error, data } =
     answer.kind === 'json' ? (JSON.parse(answer.bytes.toString()) as { error: number; data: unknown }) : {}
   if (error !== 0) throw new EdgeError(949)

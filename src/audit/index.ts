@@ -6,7 +6,7 @@ import { EdgeError } from '../errors.ts'
 import { isOutcomeUnknown, isPartlyDone, isUnfinished } from '../pipeline/cache/outcome.ts'
 import { errorOf } from '../pipeline/contents.ts'
 import type { Called, Refused } from '../pipeline/observed.ts'
-import type { Answer, Ask, Stage } from '../pipeline/ports.ts'
+import type { Answer, Ask, Prompt } from '../pipeline/ports.ts'
 import { during } from '../pipeline/traced.ts'
 import { deedOf } from './deed.ts'
 import type { AuditSink } from './file.ts'
@@ -29,7 +29,7 @@ export interface AuditState {
 }
 
 export interface Audit {
-  readonly audited: Stage
+  readonly audited: (next: Prompt) => Prompt
   /** Hears of each call, to know which nodes a write reached. */
   called(call: Called): void
   /** Hears of each request that was answered, to write down the writes that were refused before they came here. */
@@ -66,8 +66,8 @@ export function createAudit(options: AuditOptions): Audit {
     }
   }
 
-  const audited: Stage = (next) => async (ask) => {
-    if (!isDeed(ask)) return next(ask)
+  const audited: Audit['audited'] = (next) => (ask) => (isDeed(ask) ? recorded(next, ask) : next(ask))
+  const recorded = async (next: Prompt, ask: Ask): Promise<Answer> => {
     const deed = deedOf(ask)
     if (!(await during(ask.trace, 'audit', () => append({ kind: 'intent', ...deed }))) && onFailure === 'refuse') {
       throw new EdgeError(936, '', { headers: { 'retry-after': RETRY_AFTER } })

@@ -12,12 +12,15 @@ import { clockTolerance } from '../auth/claims.ts'
 import { ownAlgorithm } from '../auth/keys.ts'
 import { EdgeError } from '../errors.ts'
 import type { Caller } from '../pipeline/ports.ts'
+import type { Head } from './head.ts'
 import { addressOf, type CountRequest, requestLimits } from './limits.ts'
 import { Recent } from './recent.ts'
 
 /** What of a request says who asks: a request of the framework, or what stands for it in front of it. */
 export type Arrival = Pick<FastifyRequest, 'raw' | 'headers' | 'clientAddress'> & {
   readonly routeOptions: object
+  /** There in front of the framework, where requests of one connection may share it. */
+  readonly head?: Head
   readonly jwtVerify?: FastifyRequest['jwtVerify']
 }
 
@@ -57,6 +60,8 @@ export async function authentication(
   // Nothing of the credentials stays in the key; what it leads to is asked each time whether it still holds.
   const salt = randomBytes(32).toString('base64')
   const lately = new Recent<() => Caller | undefined>(CALLERS)
+  const keyOf = (request: Arrival) =>
+    hash('sha256', `${salt} ${request.clientAddress} ${authorizationOf(request)}`, 'base64')
   const enter = async (request: Arrival, authorization: string): Promise<Entry> => {
     const [, scheme, credentials] = CREDENTIALS.exec(authorization) ?? []
     const by = schemes.get(scheme?.toLowerCase() ?? '')
@@ -75,10 +80,10 @@ export async function authentication(
     return entry.caller
   }
   const decide = (request: Arrival): Caller | Promise<Caller> => {
-    const authorization = authorizationOf(request)
-    const key = hash('sha256', `${salt} ${request.clientAddress} ${authorization}`, 'base64')
+    const key = request.head?.credentials ?? keyOf(request)
     const caller = lately.find(key)?.()
-    if (caller === undefined) return find(request, authorization, key)
+    if (caller === undefined) return find(request, authorizationOf(request), key)
+    if (request.head !== undefined) request.head.credentials = key
     const limited = limits.caller(caller)
     return limited === undefined ? caller : limited.then(() => caller)
   }

@@ -10,20 +10,14 @@ const REVALIDATED = 'private, no-cache'
 const VARY = 'Accept-Encoding, Authorization'
 const TOKEN = /^[A-Za-z*][A-Za-z0-9!#$%&'*+.^_`|~:/-]*$/
 
-/** Names and values in turn, as `writeHead` takes them. `etag` is that of the representation that goes out. */
-export function cacheHeaders({ answer, status }: Kept, etag: string): string[] {
-  return [
-    'etag',
-    etag,
-    'cache-control',
-    REVALIDATED,
-    'vary',
-    VARY,
-    'age',
-    String(Math.max(0, Math.floor(answer.age / 1000))),
-    'cache-status',
-    cacheStatus(status),
-  ]
+/** Of each answer with this tag, names and values in turn. `etag` is that of the representation that goes out. */
+export function validators(etag: string): readonly string[] {
+  return ['etag', etag, 'cache-control', REVALIDATED, 'vary', VARY]
+}
+
+/** Of this one alone. */
+export function cacheHeaders({ answer, status }: Kept): string[] {
+  return ['age', String(Math.max(0, Math.floor(answer.age / 1000))), 'cache-status', cacheStatus(status)]
 }
 
 /** A structured field (RFC 9651): `manager-edge; hit; ttl=4`. */

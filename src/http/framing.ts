@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http'
 import { EdgeError } from '../errors.ts'
+import { type Head, headOf, type Passed } from './head.ts'
 
 export interface FramingLimits {
   /** Bytes of all header names and values; number of them; bytes of the URL. */
@@ -34,12 +35,27 @@ const HOST = /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/
 
 /** Why this request is refused; the connection is to be closed then. `undefined`: it may pass. */
 export function framingFault(request: IncomingMessage, rules: FramingRules): EdgeError | undefined {
-  return (
+  const { url = '', method = '', httpVersion: version } = request
+  const head = headOf(request)
+  if (isRepeated(head, { rules, method, version, url })) return undefined
+  const fault =
     tooLarge(request, rules.limits) ??
     repeated(request.rawHeaders) ??
     ambiguousTarget(request, rules.methods) ??
     wrongHost(request, rules.hosts) ??
     ambiguousBody(request)
+  head.passed = fault === undefined ? { rules, method, version, url } : undefined
+  return fault
+}
+
+/** The same request as the one before on its connection is as good as that. */
+function isRepeated({ passed }: Head, { rules, method, version, url }: Passed): boolean {
+  return (
+    passed !== undefined &&
+    passed.rules === rules &&
+    passed.url === url &&
+    passed.method === method &&
+    passed.version === version
   )
 }
 

@@ -8,6 +8,13 @@ import { lingerOnClose } from './linger.ts'
 
 export type Serve = (request: IncomingMessage, response: ServerResponse) => void
 
+/** Hangs on its socket: each request looks for it. */
+const LANE = Symbol('lane')
+
+interface Connection extends Socket {
+  [LANE]?: Lane
+}
+
 /** One connection: the request at work, and those behind it. */
 interface Lane {
   readonly socket: Socket
@@ -20,6 +27,8 @@ interface Lane {
   last: (() => void) | undefined
   /** Requests that went with it, unanswered. */
   dropped: number
+  /** The answer of the request at work has left, or its client has. */
+  readonly answered: () => void
 }
 
 export interface GateOptions {
@@ -31,7 +40,7 @@ export interface GateOptions {
 }
 
 export class Gate {
-  readonly #lanes = new Map<Socket, Lane>()
+  readonly #lanes = new Set<Lane>()
   readonly #options: GateOptions
   #draining = false
   /** Requests that came while the gate is held; `undefined`: it is open. */
@@ -64,13 +73,13 @@ export class Gate {
   /** Cuts the connections that have nothing at work and have been so for that many milliseconds. */
   closeIdle(longest: number): void {
     const latest = performance.now() - longest
-    for (const { socket, busy, idleSince } of this.#lanes.values()) if (!busy && idleSince <= latest) socket.destroy()
+    for (const { socket, busy, idleSince } of this.#lanes) if (!busy && idleSince <= latest) socket.destroy()
   }
 
   /** From now on every answer closes its connection. */
   drain(): void {
     this.#draining = true
-    for (const { atWork } of this.#lanes.values()) if (atWork) closeAfter(atWork.response)
+    for (const { atWork } of this.#lanes) if (atWork) closeAfter(atWork.response)
   }
 
   /** Requests that come from now on wait, unanswered, until the release. */
@@ -105,11 +114,11 @@ export class Gate {
 
   /** The sockets on which an answer is under way. */
   *writing(): Generator<Socket> {
-    for (const lane of this.#lanes.values()) if (lane.atWork) yield lane.socket
+    for (const lane of this.#lanes) if (lane.atWork) yield lane.socket
   }
 
-  #laneOf(socket: Socket): Lane {
-    const known = this.#lanes.get(socket)
+  #laneOf(socket: Connection): Lane {
+    const known = socket[LANE]
     if (known) return known
     const lane: Lane = {
       socket,
@@ -118,18 +127,21 @@ export class Gate {
       atWork: undefined,
       waiting: [],
       last: undefined,
+      answered: () => this.#next(lane),
       dropped: 0,
     }
-    this.#lanes.set(socket, lane)
+    socket[LANE] = lane
+    this.#lanes.add(lane)
     lingerOnClose(socket)
-    socket.once('close', () => this.#lanes.delete(socket))
+    socket.once('close', () => this.#lanes.delete(lane))
     return lane
   }
 
   #start(lane: Lane, request: IncomingMessage, response: ServerResponse): void {
     lane.busy = true
     lane.atWork = { request, response }
-    response.once('close', () => this.#next(lane))
+    // It comes once for each response.
+    response.on('close', lane.answered)
     if (this.#draining) closeAfter(response)
     if (this.#held) this.#held.push(() => this.#options.serve(request, response))
     else this.#options.serve(request, response)

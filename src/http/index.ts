@@ -28,7 +28,8 @@ import { notKeptHeaders } from './not-kept.ts'
 import type { Observe } from './observe.ts'
 import { type Flags, noFlags, parseParameters, takeFlags } from './parameters.ts'
 import { Questions } from './questions.ts'
-import { sendError, toEdgeError } from './reply.ts'
+import { addHeaders, everyAnswer, sendError, toEdgeError } from './reply.ts'
+import type { WriteLine } from './request-lines.ts'
 import { logDeparture, RequestLog, tellOfRefusal } from './request-log.ts'
 import { type RouteOptions, registerRoutes } from './routes.ts'
 import { type BeginTrace, nextStage } from './trace.ts'
@@ -61,6 +62,8 @@ declare module 'fastify' {
 export interface HttpOptions extends RouteOptions {
   readonly serverFactory: FastifyServerFactory
   readonly log: FastifyBaseLogger
+  /** Takes whole lines of the log at level `info`; absent: all go through the logger. */
+  readonly writeLine?: WriteLine
   readonly experimental: boolean
   /** Hears of each request once its answer has left, or its client has. */
   readonly observe?: Observe
@@ -112,7 +115,8 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
       request.clientAddress = options.clientAddress(request)
       request.told = questions.find(request) !== undefined
       tellOfRefusal(request, reply, options.observe)
-      reply.headers({ ...everyAnswer(request), 'cache-control': NO_STORE })
+      addHeaders(reply, everyAnswer(request.id))
+      reply.header('cache-control', NO_STORE)
       sendError(request, reply, toEdgeError(error))
     },
   })
@@ -152,7 +156,7 @@ async function enter(app: FastifyInstance, options: HttpOptions, road: HitRoad, 
     const before = road.decided(request.raw)
     request.trace = before !== undefined || request.told ? before?.trace : options.beginTrace?.(request)
     logDeparture(request, reply, options.observe)
-    reply.headers(everyAnswer(request))
+    addHeaders(reply, everyAnswer(request.id))
   })
   const authenticate = await options.authentication(app)
   road.open(authenticate)
@@ -172,10 +176,6 @@ async function enter(app: FastifyInstance, options: HttpOptions, road: HitRoad, 
     checkBodyType(request, endpoint)
     nextStage(request, 'validate')
   })
-}
-
-function everyAnswer({ id }: FastifyRequest): Record<string, string> {
-  return { 'x-request-id': id, 'x-content-type-options': 'nosniff' }
 }
 
 /**

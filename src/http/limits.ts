@@ -7,6 +7,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { RequestLimit } from '../auth/access.ts'
 import { EdgeError } from '../errors.ts'
 import type { Caller } from '../pipeline/ports.ts'
+import { Recent } from './recent.ts'
 
 export interface RequestLimits {
   /** Both reject with 903, `Retry-After` and `RateLimit-*` when the share is used up; `undefined`: it is not, go on at once. */
@@ -24,6 +25,8 @@ export type CountRequest = (
   most: number,
 ) => { readonly count: number; readonly ends: number }
 
+const NAMES = 5000
+
 type Check = (key: string) => Promise<void> | undefined
 
 /** All that the plugin reads of a request. */
@@ -38,9 +41,23 @@ export async function requestLimits(
   await app.register(fastifyRateLimit, { global: false, ...(count && { store: storeOf(count) }) })
   const byAddress = checkOf(app, limits.perAddress, count)
   const byCaller = checkOf(app, limits.perCaller, count)
+  const addresses = names((clientAddress) => `address ${addressOf(clientAddress)}`)
+  const callers = names((name) => `caller ${name}`)
   return {
-    address: (clientAddress) => byAddress(`address ${addressOf(clientAddress)}`),
-    caller: ({ name }) => byCaller(`caller ${name}`),
+    address: (clientAddress) => byAddress(addresses(clientAddress)),
+    caller: ({ name }) => byCaller(callers(name)),
+  }
+}
+
+/** The same text each time for the same name: one that is made anew is hashed anew where it is looked up. */
+function names(make: (name: string) => string): (name: string) => string {
+  const known = new Recent<string>(NAMES)
+  return (name) => {
+    const found = known.find(name)
+    if (found !== undefined) return found
+    const made = make(name)
+    known.learn(name, made)
+    return made
   }
 }
 

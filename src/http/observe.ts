@@ -92,9 +92,9 @@ export function eventOfHit(line: LoggedHit, endpoint: Endpoint, answer: Answer, 
   }
 }
 
-interface LoggedHit {
+export interface LoggedHit {
   readonly reqId: string
-  readonly method: string | undefined
+  readonly method: 'GET' | 'HEAD'
   readonly route: string
   readonly status: number
   readonly elapsed: number

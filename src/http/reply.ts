@@ -25,10 +25,23 @@ export async function sendAnswer(
     else request.sentBefore = request.raw.socket.bytesWritten
     return reply.code(answer.status).type(answer.type).send(answer.stream)
   }
-  const { status, headers, bytes } = await represent(answer, wantedBy(request.headers, request.flags, compressFrom))
+  const { status, lasting, headers, bytes } = await represent(
+    answer,
+    wantedBy(request.headers, request.flags, compressFrom),
+  )
   reply.code(status)
-  for (let at = 0; at < headers.length; at += 2) addHeader(reply, headers[at] ?? '', headers[at + 1] ?? '')
+  addHeaders(reply, lasting.pairs)
+  addHeaders(reply, headers)
   return reply.send(bytes)
+}
+
+/** What every answer says, whatever it is: names and values in turn. */
+export function everyAnswer(id: string): readonly string[] {
+  return ['x-request-id', id, 'x-content-type-options', 'nosniff']
+}
+
+export function addHeaders(reply: FastifyReply, headers: readonly string[]): void {
+  for (let at = 0; at < headers.length; at += 2) addHeader(reply, headers[at] ?? '', headers[at + 1] ?? '')
 }
 
 /** What of a request's headers and flags chooses the representation. */

@@ -4,9 +4,11 @@
  */
 import { pretty } from '../layout/pretty.ts'
 import type { Answer, Kept } from '../pipeline/ports.ts'
-import { cacheHeaders } from './cache-headers.ts'
+import { cacheHeaders, validators } from './cache-headers.ts'
 import { namesTag, tagOf } from './conditional.ts'
 import { accepted, type Coding, codingFor, encoded } from './encodings.ts'
+import { type Fields, fields } from './fields.ts'
+import { Recent } from './recent.ts'
 
 export type JsonAnswer = Extract<Answer, { kind: 'json' }>
 
@@ -21,6 +23,8 @@ export interface Wanted {
 
 export interface Representation {
   readonly status: number
+  /** Those that stay the same as long as the representation does. */
+  readonly lasting: Fields
   /** Names in lower case and values, in turn. */
   readonly headers: readonly string[]
   /** Absent: the answer has no body. */
@@ -55,24 +59,56 @@ export function represent(answer: JsonAnswer, wanted: Wanted): Representation | 
 function notKept(answer: JsonAnswer, wanted: Wanted): Representation {
   const { status, headers = {}, bytes } = answer
   const body = wanted.pretty ? pretty(bytes) : bytes
-  const own = Object.entries(headers).flat()
-  return { status, headers: [...own, ...ofNodes(answer), ...described(body)], bytes: body }
+  const lasting = fields([...Object.entries(headers).flat(), ...ofNodes(answer), ...described(body)])
+  return { status, lasting, headers: NOTHING, bytes: body }
 }
 
 /** Tells that the client's copy still is what it would get; asked of successful answers only (RFC 9110 section 13.2.1). */
 function unchanged(answer: JsonAnswer, kept: Kept, wanted: Wanted, tag: string): Representation | undefined {
   if (answer.status !== 200 || !namesTag(wanted.ifNoneMatch, tag)) return undefined
-  return { status: 304, headers: [...cacheHeaders(kept, tag), ...ofNodes(answer)] }
+  return { status: 304, lasting: unchangedOf(tag), headers: own(answer, kept) }
 }
 
 function whole(answer: JsonAnswer, kept: Kept, tag: string, bytes: Buffer, coding?: Coding): Representation {
-  const headers = described(bytes)
-  for (const text of cacheHeaders(kept, tag)) headers.push(text)
+  return { status: answer.status, lasting: lastingOf(tag, bytes, coding), headers: own(answer, kept), bytes }
+}
+
+function own(answer: JsonAnswer, kept: Kept): readonly string[] {
+  const headers = cacheHeaders(kept)
   for (const text of ofNodes(answer)) headers.push(text)
-  if (coding !== undefined) headers.push('content-encoding', coding)
   if (answer.headers !== undefined)
     for (const [name, value] of Object.entries(answer.headers)) headers.push(name, value)
-  return { status: answer.status, headers, bytes }
+  return headers
+}
+
+interface Lasting {
+  readonly length: number
+  readonly coding: Coding | undefined
+  readonly fields: Fields
+}
+
+/** Entity tags of what was sent lately. */
+const TAGS = 2000
+const wholes = new Recent<Lasting>(TAGS)
+const unchangeds = new Recent<Fields>(TAGS)
+
+/** A tag names one representation; but Redis holds tags too, and a length that is not that of the bytes cuts them off. */
+function lastingOf(tag: string, bytes: Buffer, coding: Coding | undefined): Fields {
+  const known = wholes.find(tag)
+  const { length } = bytes
+  if (known?.length === length && known.coding === coding) return known.fields
+  const coded = coding === undefined ? NOTHING : ['content-encoding', coding]
+  const made = { length, coding, fields: fields([...described(bytes), ...validators(tag), ...coded]) }
+  wholes.learn(tag, made)
+  return made.fields
+}
+
+function unchangedOf(tag: string): Fields {
+  const known = unchangeds.find(tag)
+  if (known !== undefined) return known
+  const made = fields(validators(tag))
+  unchangeds.learn(tag, made)
+  return made
 }
 
 const NOTHING: readonly string[] = []

@@ -24,7 +24,11 @@ export interface Answered {
 }
 
 export function requestLine({ reqId, method, route, status, elapsed, caller, client, traceId }: Answered): object {
-  return { reqId, method, route, status, milliseconds: Math.round(elapsed * 10) / 10, caller, client, traceId }
+  return { reqId, method, route, status, milliseconds: tenths(elapsed), caller, client, traceId }
+}
+
+export function tenths(milliseconds: number): number {
+  return Math.round(milliseconds * 10) / 10
 }
 
 export class RequestLog extends LogController {

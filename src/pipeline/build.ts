@@ -15,14 +15,14 @@
  *           joinActs   – many nodes, each of which acts or judges
  */
 import type { EdgeOperation } from '../catalogue/endpoint.ts'
-import type { Ask, Handle, Stage } from './ports.ts'
+import type { Ask, Handle, Prompt, Stage } from './ports.ts'
 import type { StageName } from './trace.ts'
 import { traced } from './traced.ts'
 
 export interface Parts {
   readonly operations: Readonly<Record<EdgeOperation, Handle>>
   /** Both absent: nothing is kept. */
-  readonly cached?: Stage
+  readonly cached?: (next: Handle) => Prompt
   readonly invalidate?: Stage
   readonly inTurn?: Stage
   readonly forward: Handle
@@ -37,15 +37,15 @@ export interface Over {
   readonly joinActs: Handle
 }
 
-export function buildPipeline(parts: Parts): Handle {
+export function buildPipeline(parts: Parts): Prompt {
   const { operations } = parts
-  const cached = named('cache', parts.cached)
   const inTurn = named('turn', parts.inTurn)
   const invalidate = named('invalidate', parts.invalidate)
   const forward = traced('forward', parts.forward)
-  const read: Handle = cached((ask) => ways[wayOf(ask)](ask))
-  const write: Handle = inTurn(invalidate((ask) => ways[wayOf(ask)](ask)))
-  const { ofOwner, joinReads, joinActs } = { ...parts.over?.(read, forward) }
+  const live: Handle = (ask) => ways[wayOf(ask)](ask)
+  const read: Prompt = parts.cached === undefined ? live : traced('cache', parts.cached(live))
+  const write: Handle = inTurn(invalidate(live))
+  const { ofOwner, joinReads, joinActs } = { ...parts.over?.(async (ask) => read(ask), forward) }
   const ways = {
     forward,
     ofOwner: ofOwner === undefined ? forward : traced('owner', ofOwner),

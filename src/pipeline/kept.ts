@@ -84,7 +84,7 @@ export interface Fence {
 }
 
 export interface AnswerStore {
-  look(key: string, tags: readonly Tag[]): Promise<Look>
+  look(key: string, tags: readonly Tag[]): Look | Promise<Look>
   keep(entry: NewEntry): Promise<void>
   /** `patience`: milliseconds after which a holder that gave no sign counts as dead. */
   claim(key: string, mark: Mark, patience: number): Promise<Claim>

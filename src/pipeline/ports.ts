@@ -105,6 +105,8 @@ type Headers = Readonly<Record<string, string>>
 
 /** The shape of every stage, and of the whole. */
 export type Handle = (ask: Ask) => Promise<Answer>
+/** The same, at once where nothing has to be waited for: each turn that a hit waits costs as much as its look. */
+export type Prompt = (ask: Ask) => Answer | Promise<Answer>
 /** A part of the way that wraps what comes after it. */
 export type Stage = (next: Handle) => Handle
 

@@ -1,10 +1,13 @@
 /** Spans around the parts of the road; where nobody traces, the parts alone. */
 import { EdgeError } from '../errors.ts'
 import { cacheWord } from './observed.ts'
-import type { Answer, Ask, Handle } from './ports.ts'
+import type { Answer, Ask, Handle, Prompt } from './ports.ts'
 import type { Facts, Span, StageName, Trace } from './trace.ts'
 
-export function traced(stage: StageName, handle: Handle): Handle {
+/** What is answered at once stays so where nobody traces. */
+export function traced(stage: StageName, handle: Handle): Handle
+export function traced(stage: StageName, handle: Prompt): Prompt
+export function traced(stage: StageName, handle: Prompt): Prompt {
   return (ask) => (ask.trace?.recorded ? inSpan(ask.trace.within(stage, ofAsk(ask)), ask, handle) : handle(ask))
 }
 
@@ -41,7 +44,7 @@ export function atOnce<T>(trace: Trace | undefined, stage: StageName, work: () =
   }
 }
 
-async function inSpan(span: Span, ask: Ask, handle: Handle): Promise<Answer> {
+async function inSpan(span: Span, ask: Ask, handle: Prompt): Promise<Answer> {
   try {
     const answer = await handle({ ...ask, trace: span })
     span.end(ofAnswer(answer))

@@ -30,7 +30,7 @@ export type MemoryStore = AnswerStore & AnswerIndex & { state(): StoreState; clo
 export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
   const kept = new MemoryKept(options)
   return {
-    look: async (key, tags) => kept.look(key, tags),
+    look: (key, tags) => kept.look(key, tags),
     peek: async (key, tags) => kept.peek(key, tags),
     keep: async (entry) => kept.keep(entry),
     claim: async (key, mark) => kept.claim(key, mark),

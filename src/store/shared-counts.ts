@@ -56,7 +56,8 @@ return counts
 
 export function sharedCounts({ prepare, digest, pulse, elapsed }: SharedCountsOptions): CountShared {
   const run = prepare(COUNT)
-  const windows = new LRUCache<string, Window>({ max: KEYS_HELD })
+  // By their length first: a key need not be joined with it for each request.
+  const windowsOf = new Map<number, LRUCache<string, Window>>()
   const due = new Set<Window>()
   let waiting = false
 
@@ -90,11 +91,15 @@ export function sharedCounts({ prepare, digest, pulse, elapsed }: SharedCountsOp
 
   return (key, length, most) => {
     const now = elapsed()
-    const id = `${length} ${key}`
-    let window = windows.get(id)
+    let windows = windowsOf.get(length)
+    if (windows === undefined) {
+      windows = new LRUCache({ max: KEYS_HELD })
+      windowsOf.set(length, windows)
+    }
+    let window = windows.get(key)
     if (window === undefined || window.until <= now) {
       window = { key, length, until: now + length, own: 0, shared: 0, untold: 0 }
-      windows.set(id, window)
+      windows.set(key, window)
     }
     window.own += 1
     window.untold += 1

@@ -238,7 +238,7 @@ t.test('a disk that fails refuses writes, or only says so', async (t) => {
   const log = { error: (_: object, message: string) => void errors.push(message) }
   const refused = { requestId: '2', caller: 'a', client: 'c', method: 'PUT', route: '/x', status: 403, refusal: 902 }
   const refusing = createAudit({ sink, onFailure: 'refuse', log })
-  await t.rejects(refusing.audited(next)(ask), { code: 936, status: 503 })
+  await t.rejects(async () => refusing.audited(next)(ask), { code: 936, status: 503 })
   t.equal(done, 0, 'nothing was sent')
   await createAudit({ sink, onFailure: 'log', log }).audited(next)(ask)
   t.equal(done, 1)

@@ -1,7 +1,8 @@
 /** What is measured: which rows each server gives, and the requests behind them. A server is started only when one of its rows is asked for. */
 import type { Size } from './bodies.ts'
 import { pathOf, sizes } from './bodies.ts'
-import { bare, basic, edge, express, nginx, type Place, type Running, varnish } from './contenders.ts'
+import { bare, basic, type EdgeOptions, edge, express, nginx, type Place, type Running, varnish } from './contenders.ts'
+import { EVERYTHING, NOTHING } from './report.ts'
 
 export interface Case {
   /** Its row in the table. */
@@ -21,13 +22,14 @@ export interface Contender {
 }
 
 const every = Object.keys(sizes) as Size[]
+const EDGE_ROWS = ['Basic', 'Bearer', 'Basic, gzip', 'Basic, 304', 'Basic, no-cache'].map((row) => `edge, ${row}`)
 
 /** In the order of the table. */
-export function contenders(place: Place & { readonly redis: string }): readonly Contender[] {
+export function contenders(place: SharedPlace): readonly Contender[] {
   return [
     plain('node:http', () => bare()),
     {
-      rows: ['Basic', 'Bearer', 'Basic, gzip', 'Basic, 304', 'Basic, no-cache'].map((row) => `edge, ${row}`),
+      rows: EDGE_ROWS,
       start: () => kept(edge(place, { redis: place.redis })),
       cases: edgeCases,
     },
@@ -38,12 +40,10 @@ export function contenders(place: Place & { readonly redis: string }): readonly 
     plain('node:https', () => bare(true)),
     plain('edge, Basic, TLS', () => kept(edge(place, { tls: true })), { authorization: basic }),
     plain('nginx, TLS', () => nginx(place, { tls: true })),
-    plain(
-      'edge, Basic, no log',
-      () => kept(edge(place, { redis: place.redis, log: 'silent' })),
-      { authorization: basic },
-      ['1.2 kB'],
-    ),
+    small('edge, Basic, no log', place, { log: 'silent' }),
+    small(EVERYTHING, place, { audit: true }),
+    small(NOTHING, place, { log: 'silent', uncounted: true }),
+    ...otherBuild(place),
     {
       rows: ['nginx, bcrypt'],
       start: () => nginx(place, { bcrypt: true }),
@@ -53,6 +53,28 @@ export function contenders(place: Place & { readonly redis: string }): readonly 
           ...each,
           connections: 4,
         })),
+    },
+  ]
+}
+
+type SharedPlace = Place & { readonly redis: string }
+
+/** An edge with other settings, and the small answer of it. */
+function small(row: string, place: SharedPlace, options: EdgeOptions): Contender {
+  const start = () => kept(edge(place, { redis: place.redis, ...options }))
+  return plain(row, start, { authorization: basic }, ['1.2 kB'])
+}
+
+/** The same rows of another build, under names of their own. */
+function otherBuild(place: SharedPlace): readonly Contender[] {
+  const { than: build, redis } = place
+  if (build === undefined) return []
+  const named = (row: string) => `other ${row}`
+  return [
+    {
+      rows: EDGE_ROWS.map(named),
+      start: () => kept(edge(place, { redis, build })),
+      cases: async (server) => (await edgeCases(server)).map((each) => ({ ...each, row: named(each.row) })),
     },
   ]
 }

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { hash } from '@node-rs/bcrypt'
 import { stringify } from 'yaml'
@@ -22,6 +22,19 @@ export interface Place {
   readonly folder: string
   /** Origin of those that have one. */
   readonly origin: string
+  /** The folder of another build of the edge. */
+  readonly than?: string | undefined
+}
+
+export interface EdgeOptions {
+  readonly tls?: boolean
+  readonly redis?: string
+  readonly log?: 'info' | 'silent'
+  readonly audit?: boolean
+  /** Nothing is counted (servers/uncounted.ts). */
+  readonly uncounted?: boolean
+  /** The build to run; the one of this tree when absent. */
+  readonly build?: string
 }
 
 export const user = { name: 'bench', password: 'bench-password' } as const
@@ -78,10 +91,7 @@ export async function bare(tls = false): Promise<Running> {
 }
 
 /** The whole edge, as it is started for real, in front of the origin. */
-export async function edge(
-  { folder, origin }: Place,
-  options: { tls?: boolean; redis?: string; log?: string } = {},
-): Promise<Running> {
+export async function edge({ folder, origin }: Place, options: EdgeOptions = {}): Promise<Running> {
   const [port, operations] = [await freePort(), await freePort()]
   const own = join(folder, `edge-${port}`)
   await mkdir(own)
@@ -101,10 +111,16 @@ export async function edge(
     },
     access: { users: 'users', roles: { [user.name]: ['administrator'] }, limits: { requests: 1_000_000 } },
     log: { level: options.log ?? 'info' },
+    ...(options.audit && { audit: { file: join(own, 'audit') } }),
   }
   await writeFile(join(own, 'edge.yaml'), stringify(settings))
-  const command = ['node', here('../../dist/cli.js'), 'start', '--config', join(own, 'edge.yaml')]
-  const name = `edge${options.redis ? ', Redis' : ''}${options.tls ? ', TLS' : ''}${options.log ? ', no log' : ''}`
+  const hooks = options.uncounted ? ['--import', new URL('./servers/uncounted.mjs', import.meta.url).href] : []
+  const build = resolve(options.build ?? here('../../dist'), 'cli.js')
+  const command = ['node', ...hooks, build, 'start', '--config', join(own, 'edge.yaml')]
+  const { redis, tls, log, audit, uncounted } = options
+  const name = Object.entries({ Redis: redis, TLS: tls, [`log ${log}`]: log, audit, uncounted })
+    .flatMap(([word, given]) => (given ? [word] : []))
+    .reduce((text, word) => `${text}, ${word}`, 'edge')
   return launch(name, command, `${options.tls ? 'https' : 'http'}://127.0.0.1:${port}`)
 }
 
@@ -146,9 +162,9 @@ export async function varnish({ folder, origin }: Place): Promise<Running | stri
 
 export async function express(): Promise<Running | string> {
   const port = await freePort()
-  const { resolve } = createRequire(import.meta.url)
+  const installed = createRequire(import.meta.url)
   try {
-    for (const name of ['express', 'apicache']) resolve(name)
+    for (const name of ['express', 'apicache']) installed.resolve(name)
   } catch {
     return 'Express and apicache are not installed'
   }

@@ -2,7 +2,8 @@
  * Hits, side by side: each server a process of its own on one core, the load on another, in alternation, so that what
  * else the machine does falls on all of them. Prints medians, ratios to bare node:http, and the goals.
  *
- * `--only <regex>`: the rows that are measured beside node:http. `--quick`: one short round.
+ * `--only <regex>`: the rows that are measured beside node:http, `--sizes <regex>` the columns. `--quick`: one short
+ * round. `--cpu <rounds>`: the CPU time of each answer alone. `--than <folder>`: another build of the edge beside this one.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -11,16 +12,25 @@ import { parseArgs } from 'node:util'
 import { startRedis } from '../redis.ts'
 import { type Case, type Contender, contenders } from './cases.ts'
 import { bare, type Running } from './contenders.ts'
+import { costs, printCostGoals, printCosts } from './cost.ts'
 import { LATENCY, latencies } from './latency.ts'
 import { cpuOf, generator, load, type Sample } from './load.ts'
-import { goals, type Medians, printGoals, printTable } from './report.ts'
+import { goals, type Medians, median, printGoals, printTable } from './report.ts'
 
 const { values } = parseArgs({
-  options: { quick: { type: 'boolean', default: false }, only: { type: 'string', default: '' } },
+  options: {
+    quick: { type: 'boolean', default: false },
+    only: { type: 'string', default: '' },
+    sizes: { type: 'string', default: '' },
+    cpu: { type: 'string' },
+    than: { type: 'string' },
+  },
 })
-const wanted = new RegExp(values.only)
+const [wanted, sizes] = [new RegExp(values.only), new RegExp(values.sizes)]
 // A short run warms each server once, a long one each case: whoever idled meanwhile is slow at first.
 const [rounds, seconds] = values.quick ? [1, 1] : [5, 2]
+/** Answers of each case before its cost is measured. */
+const WARM = 40_000
 const opened: { stop(): Promise<void> }[] = []
 const say = (text: string): void => console.log(text)
 
@@ -36,7 +46,7 @@ async function open({ rows, start, cases }: Contender): Promise<readonly Case[]>
     }
     opened.push(server)
     say(`started: ${server.name}, ${Math.round((await cpuOf(server.pid)) / 10_000) / 100} s of CPU until it is ready`)
-    const found = (await cases(server)).filter(({ row }) => isWanted(row))
+    const found = (await cases(server)).filter(({ row, column }) => isWanted(row) && sizes.test(column))
     const [first] = found
     if (values.quick && first) await ask(first, 1)
     return found
@@ -77,10 +87,6 @@ async function measure(cases: readonly Case[]): Promise<Medians> {
   return medians
 }
 
-function median(values: readonly number[]): number {
-  return [...values].sort((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0
-}
-
 function inWords(fault: unknown): string {
   return fault instanceof Error ? fault.message : String(fault)
 }
@@ -91,16 +97,12 @@ async function prepare(folder: string): Promise<readonly Case[]> {
   const redis = await startRedis()
   opened.push({ stop: () => redis.close() })
   const cases: Case[] = []
-  for (const each of contenders({ folder, origin: origin.url, redis: redis.url })) cases.push(...(await open(each)))
+  const place = { folder, origin: origin.url, redis: redis.url, than: values.than }
+  for (const each of contenders(place)) cases.push(...(await open(each)))
   return cases
 }
 
-// Certificates of the bench are its own.
-process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
-process.removeAllListeners('warning')
-const folder = await mkdtemp(join(tmpdir(), 'edge-bench-'))
-try {
-  const cases = await prepare(folder)
+async function compareRates(cases: readonly Case[]): Promise<void> {
   say(`${cases.length} cases, ${rounds} rounds of ${seconds} s each, load by ${generator}`)
   const medians = await measure(cases)
   printTable(medians, say)
@@ -113,6 +115,25 @@ try {
       say,
     )
   say('\nnot measured  a second process behind a balancer: it takes a core for each of both and one for the load')
+}
+
+async function compareCosts(cases: readonly Case[], rounds: number): Promise<void> {
+  say(`${cases.length} cases, ${rounds} rounds of 1 s each, load by ${generator}`)
+  // The compiler of V8 works for those that are not warm yet.
+  for (const each of cases) for (let hits = 0; hits < WARM; ) hits += Math.max(1, (await ask(each, 1)).rate)
+  const taken = await costs(cases, rounds, async (each) => (await ask(each, 1)).cpu)
+  printCosts(taken, say)
+  printCostGoals(goals, taken, say)
+}
+
+// Certificates of the bench are its own.
+process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
+process.removeAllListeners('warning')
+const folder = await mkdtemp(join(tmpdir(), 'edge-bench-'))
+try {
+  const cases = await prepare(folder)
+  if (values.cpu === undefined) await compareRates(cases)
+  else await compareCosts(cases, Number(values.cpu))
 } finally {
   for (const each of opened.reverse()) await each.stop()
   await rm(folder, { recursive: true, force: true })

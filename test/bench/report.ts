@@ -16,6 +16,10 @@ export interface Goal {
 const goal = (says: string, of: Cell, over: Cell, least: number): Goal => ({ says, of, over, least })
 const [S, M, L] = ['1.2 kB', '60 kB', '600 kB'] as const
 
+/** Rows of an edge that tells all that it can tell, and of one that tells nothing. */
+export const EVERYTHING = 'edge, Basic, all told'
+export const NOTHING = 'edge, Basic, nothing told'
+
 /** Of one server against another in the same run. */
 export const goals: readonly Goal[] = [
   ...['Basic', 'Bearer'].flatMap((scheme) => [
@@ -33,6 +37,7 @@ export const goals: readonly Goal[] = [
   goal(`gzip, ${L}, to nginx with gzip 1`, ['edge, Basic, gzip', L], ['nginx, gzip 1', L], 100),
   goal('304, to the small hit of node:http', ['edge, Basic, 304', S], ['node:http', S], 0.9),
   goal('log on, to log off', ['edge, Basic', S], ['edge, Basic, no log', S], 0.9),
+  goal('metrics, audit and log on, to all off', [EVERYTHING, S], [NOTHING, S], 0.9),
 ]
 
 const WIDE = 26
@@ -74,6 +79,11 @@ function at(medians: Medians, [row, column]: Cell): Sample | undefined {
   return medians.get(row)?.get(column)
 }
 
-function round(number: number): string {
+export function round(number: number): string {
   return number >= 100 ? String(Math.round(number)) : number.toPrecision(number >= 10 ? 3 : 2)
+}
+
+/** `at`: 0.5 is the middle one. */
+export function median(figures: readonly number[], at = 0.5): number {
+  return [...figures].sort((one, other) => one - other)[Math.floor(figures.length * at)] ?? 0
 }

@@ -76,7 +76,7 @@ t.test('as many in Redis: read in few steps, while requests are answered', async
   const before = await steps()
   const began = performance.now()
   const read = whole(ask, 'sort=-size&limit=100')
-  const waits = await waitsUntil(read, () => store.look('none', ['cache', 'cache:agents']))
+  const waits = await waitsUntil(read, async () => store.look('none', ['cache', 'cache:agents']))
   const took = performance.now() - began
   const sorted = await read
   t.equal(sorted.total, MANY)

@@ -1,7 +1,7 @@
 /** The front of an edge on a real socket, with a small handle behind it, and a client that shows what came. */
 import { createHash } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { type IncomingHttpHeaders, request as send } from 'node:http'
+import { Agent, type IncomingHttpHeaders, request as send } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ import { catalogue } from '../../src/catalogue/index.ts'
 import { authentication } from '../../src/http/authenticate.ts'
 import { createHttp, type HttpOptions } from '../../src/http/index.ts'
 import { createListener } from '../../src/http/listener.ts'
-import type { Answer, Ask, CacheStatus } from '../../src/pipeline/ports.ts'
+import type { Answer, Ask, CacheStatus, Prompt } from '../../src/pipeline/ports.ts'
 
 type Tap = { teardown(end: () => unknown): unknown }
 
@@ -45,11 +45,7 @@ export function kept(bytes: Buffer, status: CacheStatus = { hit: true, ttl: 4000
 }
 
 /** Users alice (administrator) and bob (reader). */
-export async function startFront(
-  t: Tap,
-  handle: (ask: Ask) => Promise<Answer>,
-  settings: Partial<HttpOptions> = {},
-): Promise<Front> {
+export async function startFront(t: Tap, handle: Prompt, settings: Partial<HttpOptions> = {}): Promise<Front> {
   const folder = await mkdtemp(join(tmpdir(), 'edge-front-'))
   const users = join(folder, 'users')
   for (const name of ['alice', 'bob']) await putUser(users, name, `${name}-pw`, 4)
@@ -90,7 +86,9 @@ export async function startFront(
     ...settings,
   })
   await app.listen({ host: '127.0.0.1', port: 0 })
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   t.teardown(async () => {
+    agent.destroy()
     listener.servers.forEach((server) => void server.closeAllConnections())
     await app.close()
     await access.close()
@@ -102,7 +100,7 @@ export async function startFront(
     logged,
     port,
     ask: (path, headers = {}, method = 'GET') =>
-      exchange(port, { path, method, headers: { authorization: basic('alice'), ...headers } }),
+      exchange({ port, agent }, { path, method, headers: { authorization: basic('alice'), ...headers } }),
   }
 }
 
@@ -112,11 +110,14 @@ interface Question {
   readonly headers: Record<string, string>
 }
 
-/** One request on a connection of its own; an empty `authorization` is left out. */
-function exchange(port: number, { path, method, headers: { authorization, ...others } }: Question): Promise<Reply> {
+/** One request, on the same connection as the others unless it closes; an empty `authorization` is left out. */
+function exchange(
+  { port, agent }: { readonly port: number; readonly agent: Agent },
+  { path, method, headers: { authorization, ...others } }: Question,
+): Promise<Reply> {
   const headers = authorization === '' ? others : { authorization, ...others }
   return new Promise((resolve, reject) => {
-    send({ host: '127.0.0.1', port, path, method, headers, agent: false }, (response) => {
+    send({ host: '127.0.0.1', port, path, method, headers, agent }, (response) => {
       const chunks: Buffer[] = []
       response.on('data', (chunk: Buffer) => chunks.push(chunk))
       response.on('error', reject)

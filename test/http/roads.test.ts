@@ -45,6 +45,7 @@ t.test('both roads give the same bytes, headers and refusals', async (t) => {
     { authorization: basic('bob') },
     { 'accept-encoding': 'gzip' },
     { 'if-none-match': tag },
+    { connection: 'close' },
     { 'wazuh-app-version': '3.11.0' },
     { 'wazuh-app-version': '9.0.0' },
     { 'wazuh-app-version': 'x' },

@@ -62,7 +62,7 @@ t.test('callers who leave do not take others with them', async (t) => {
   const stays = read(one())
   await settle()
   leaving.abort(new Error('left'))
-  await t.rejects(gone, { message: 'left' })
+  await t.rejects(async () => gone, { message: 'left' })
   t.notOk(nodes.asked[0]?.signal.aborted, 'the node is still asked')
   open()
   t.equal(bodyOf(await stays).data, 1)
@@ -76,7 +76,7 @@ t.test('callers who leave do not take others with them', async (t) => {
   const alone = read({ ...one('002'), signal: all.signal })
   await settle()
   all.abort(new Error('left'))
-  await t.rejects(alone)
+  await t.rejects(async () => alone)
   t.notOk(nodes.asked.at(-1)?.signal.aborted, 'what will be kept is fetched to its end')
   openAgain()
   await settle()
@@ -90,7 +90,7 @@ t.test('callers who leave do not take others with them', async (t) => {
   const endless = read({ ...one('003'), waitForComplete: true, signal: unlimited.signal })
   await settle()
   unlimited.abort(new Error('left'))
-  await t.rejects(endless)
+  await t.rejects(async () => endless)
   t.ok(nodes.asked.at(-1)?.signal.aborted, 'a call without a limit ends with its last caller')
 })
 
@@ -160,12 +160,12 @@ t.test('when nodes fail, what is kept stands in within its bound', async (t) => 
   nodes.says = () => {
     throw new EdgeError(903)
   }
-  await t.rejects(read(one()), { code: 903 }, 'not for what is the caller’s own')
+  await t.rejects(async () => read(one()), { code: 903 }, 'not for what is the caller’s own')
   nodes.says = () => {
     throw new EdgeError(920)
   }
   clock.pass(31_000)
-  await t.rejects(read(one()), { code: 920 }, 'not beyond the bound')
+  await t.rejects(async () => read(one()), { code: 920 }, 'not beyond the bound')
 })
 
 t.test('a fetch behind a stale answer that fails is not tried again at once', async (t) => {
@@ -190,7 +190,7 @@ t.test('a write while nodes fail leaves nothing to stand in', async (t) => {
     await (await store.fence(['agent:001'])).lift([])
     throw new EdgeError(922)
   }
-  await t.rejects(read(one()), { code: 922 })
+  await t.rejects(async () => read(one()), { code: 922 })
 })
 
 t.test('only whole and good answers are kept', async (t) => {

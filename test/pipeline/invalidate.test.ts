@@ -236,7 +236,7 @@ t.test('with the store away, equal reads share the next call and nothing is kept
   const waiting = read({ ...one(), signal: leaving.signal })
   await settle()
   leaving.abort(new Error('left'))
-  await Promise.all([t.rejects(running), t.rejects(waiting)])
+  await Promise.all([t.rejects(async () => running), t.rejects(async () => waiting)])
   await settle()
   t.equal(nodes.calls, 4, 'for whom all have left, no call begins')
   nodes.says = () => good('again')

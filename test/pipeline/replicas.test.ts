@@ -59,7 +59,7 @@ t.test('a follower that waits can leave', async (t) => {
   const waiting = read({ ...one(), signal: leaving.signal })
   await settle()
   leaving.abort(new Error('left'))
-  await t.rejects(waiting, { message: 'left' })
+  await t.rejects(async () => waiting, { message: 'left' })
 })
 
 t.test('a write through one replica is seen through all', async (t) => {

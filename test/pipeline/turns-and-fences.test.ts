@@ -53,7 +53,7 @@ t.test('a client that leaves the line takes its write with it', async (t) => {
   const second = handle(displacing({ signal: leaving.signal }))
   await settle()
   leaving.abort(new Error('left'))
-  await t.rejects(second, { message: 'left' })
+  await t.rejects(async () => second, { message: 'left' })
   finish()
   await first
   await handle(registered())
@@ -65,7 +65,7 @@ t.test('a write whose turn does not come drops nothing', async (t) => {
   const { handle, read, finish } = road(20)
   await read()
   const first = handle(registered())
-  await t.rejects(handle(displacing()), { code: 934 })
+  await t.rejects(async () => handle(displacing()), { code: 934 })
   t.match(await read(), { hit: true })
   finish()
   await first

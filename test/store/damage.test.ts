@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
+import { entryCodec } from '../../src/store/entry.ts'
 import { startRedis } from '../redis.ts'
 import { fill, markOf, served } from './contract.ts'
 import { eventually, replica } from './replicas.ts'
@@ -32,6 +33,25 @@ t.test('random bytes in an entry are a miss and an event, and are written over',
     }
     await fill(store, 'whole')
     t.equal(await served(store), 'whole')
+  }
+})
+
+t.test('what would begin a header of its own is a miss', async (t) => {
+  const client = server.client()
+  const { store, events } = await replica(t, server, far)
+  const codec = entryCodec()
+  for (const [name, text] of [
+    ['etag', '"a"\r\nset-cookie: b'],
+    ['clusterStatus', 'master\nset-cookie: b'],
+  ] as const) {
+    await fill(store, 'whole')
+    const opened = codec.decode('edge:c:k', (await client.getBuffer('edge:c:k')) ?? Buffer.alloc(0))
+    const { answer, ...head } = (opened?.head ?? {}) as { readonly answer?: object }
+    const planted = codec.encode('edge:c:k', { ...head, answer: { ...answer, [name]: text } }, Buffer.from('planted'))
+    await client.set('edge:c:k', planted, 'KEEPTTL')
+    events.length = 0
+    t.equal(await served(store), 'absent', name)
+    t.same(events, ['garbage'])
   }
 })
 

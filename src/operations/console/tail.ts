@@ -53,8 +53,10 @@ export function createTail(clock: () => number = Date.now): Tail {
       if (nodes.size > UNDER_WAY && !oldest.done) nodes.delete(oldest.value)
     },
     answered(event) {
-      const line = lineOf(event, clock(), nodes.get(event.requestId))
-      nodes.delete(event.requestId)
+      // A hit asked no node before it was answered.
+      const node = event.cache === 'hit' ? undefined : nodes.get(event.requestId)
+      if (node !== undefined) nodes.delete(event.requestId)
+      const line = lineOf(event, clock(), node)
       before.push(line)
       if (before.length >= 2 * BEFORE) before.splice(0, BEFORE)
       for (const watcher of watchers) take(watcher, line)

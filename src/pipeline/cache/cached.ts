@@ -1,6 +1,6 @@
 /** The stage around reads: what is kept and right is the answer; else the nodes are asked, once for all who want it. */
 import type { AnswerIndex, AnswerStore, KeptAnswer, Look } from '../kept.ts'
-import type { Answer, Ask, CacheStatus, Stage } from '../ports.ts'
+import type { Answer, Ask, CacheStatus, Handle, Prompt } from '../ports.ts'
 import type { FillPorts, Request } from './fetch.ts'
 import { createFills, type Fills, toAnswer } from './fill.ts'
 import type { HotKeys } from './hot.ts'
@@ -25,13 +25,14 @@ interface Behind {
 }
 
 /** Answers carry `kept` when they may be kept. Rejects as `next` does, unless a stale answer may stand in. */
-export function cached(ports: CachedPorts): Stage {
+export function cached(ports: CachedPorts): (next: Handle) => Prompt {
   return (next) => {
     const behind = { fills: createFills(ports, next), verify: createVerify(ports, next) }
-    return async (ask) => {
+    return (ask) => {
       const prepared = ports.prepare(ask)
       if (typeof prepared === 'string' || ask.directives?.noStore) return next(ask)
-      const look = await ports.store.look(prepared.key, prepared.tags)
+      const look = ports.store.look(prepared.key, prepared.tags)
+      if (look instanceof Promise) return look.then((seen) => answerTo(ports, behind, { ask, prepared, look: seen }))
       return answerTo(ports, behind, { ask, prepared, look })
     }
   }
@@ -97,7 +98,16 @@ function standIn(answer: KeptAnswer, how: CacheStatus): Answer | undefined {
 
 function served(answer: KeptAnswer, how: CacheStatus): Answer {
   const { status, bytes, keepFor, age, clusterStatus } = answer
-  const kept = { answer, status: { ...how, ttl: keepFor - age } }
+  const kept = { answer, status: withTtl(how, keepFor - age) }
   if (clusterStatus === undefined) return { kind: 'json', status, bytes, kept }
   return { kind: 'json', status, bytes, clusterStatus, kept }
+}
+
+/** Written out: of objects that are spread and added to, each has a hidden class of its own, and whoever reads one is slow. */
+function withTtl({ hit, fwd, detail }: CacheStatus, ttl: number): CacheStatus {
+  const shown: { -readonly [Name in keyof CacheStatus]: CacheStatus[Name] } = { ttl }
+  if (hit !== undefined) shown.hit = hit
+  if (fwd !== undefined) shown.fwd = fwd
+  if (detail !== undefined) shown.detail = detail
+  return shown
 }

@@ -1,7 +1,7 @@
 /** The cache in two stages, around reads and around writes, and what explains it. */
 import type { AnswerIndex, AnswerStore } from '../kept.ts'
 import type { CacheEvent } from '../observed.ts'
-import type { Ask, Stage } from '../ports.ts'
+import type { Ask, Handle, Prompt, Stage } from '../ports.ts'
 import { cached } from './cached.ts'
 import { copiedData } from './copied.ts'
 import type { FillPorts } from './fetch.ts'
@@ -39,7 +39,7 @@ export interface CacheOptions {
 
 export interface CacheStages {
   /** Around reads. */
-  readonly cached: Stage
+  readonly cached: (next: Handle) => Prompt
   /** Around writes. */
   readonly invalidate: Stage
   readonly prepare: Prepare

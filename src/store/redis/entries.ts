@@ -81,12 +81,17 @@ function headOf(value: unknown): Head | undefined {
   if (!isRecord(answer) || !isListed(listed) || typeof generation !== 'string') return undefined
   if (!isTexts(epochs) || !isTexts(tags)) return undefined
   const { status, etag, keepFor, staleWhileRevalidate, staleIfError, cost, clusterStatus } = answer
-  if (typeof etag !== 'string' || !isNumber(status) || !isNumber(cost)) return undefined
+  if (!isFieldValue(etag) || !isNumber(status) || !isNumber(cost)) return undefined
   if (!isNumber(keepFor) || !isNumber(staleWhileRevalidate) || !isNumber(staleIfError)) return undefined
-  if (clusterStatus !== undefined && typeof clusterStatus !== 'string') return undefined
+  if (clusterStatus !== undefined && !isFieldValue(clusterStatus)) return undefined
   const times = { keepFor, staleWhileRevalidate, staleIfError, cost }
   const shown = { status, etag, ...times, ...(clusterStatus !== undefined && { clusterStatus }) }
   return { answer: shown, generation, epochs, tags, listed }
+}
+
+/** Both become headers: a line break in one would begin a header of its own (RFC 9110 section 5.5). */
+function isFieldValue(value: unknown): value is string {
+  return typeof value === 'string' && /^[\x20-\x7e]*$/.test(value)
 }
 
 export function isListed(value: unknown): value is Listed {

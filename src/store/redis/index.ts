@@ -100,13 +100,18 @@ class SharedStore {
     await Promise.all([this.#pulse.start(), this.#links.bulk.connected(this.#times.slow)])
   }
 
-  async look(key: string, tags: readonly Tag[]): Promise<Look> {
+  /** At once within the lease of a near copy. */
+  look(key: string, tags: readonly Tag[]): Look | Promise<Look> {
     const now = this.#elapsed()
     const hit = this.#pulse.leased(now) ? this.#near.find(key, tags, now) : undefined
     if (hit !== undefined) {
       this.rows.count(key, hit.held.listed.group)
       return nearLook(hit, now)
     }
+    return this.#lookFar(key, tags)
+  }
+
+  async #lookFar(key: string, tags: readonly Tag[]): Promise<Look> {
     const { look, held } = await this.#far(key, tags)
     if (held !== undefined) {
       this.#near.put(key, held)
