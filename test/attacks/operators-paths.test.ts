@@ -3,7 +3,7 @@ import { startSimulator } from '../../src/simulator/index.ts'
 import { startEdge } from '../edge.ts'
 
 t.test(
-  'the public listener has nothing for operators, and shows what is kept to those who may look (D02)',
+  'the public listener has nothing for operators, and shows what is kept to those who may look',
   async (t) => {
     const simulator = await startSimulator({ agents: 3, workers: 0 })
     t.teardown(() => simulator.close())
