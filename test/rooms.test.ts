@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import t from 'tap'
 
-/** Who may know whom: design.md section 3. `src` files outside any room stand under their own name. */
+/** Who may know whom. `src` files outside any room stand under their own name. */
 interface Room {
   readonly rooms: readonly string[]
   readonly packages: readonly string[]

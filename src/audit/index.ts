@@ -50,26 +50,12 @@ const RETRY_AFTER = '5'
 export function createAudit(options: AuditOptions): Audit {
   const { sink, onFailure, log, clock = () => performance.now() } = options
   const underWay = new Map<string, Set<string>>()
-  let lines = 0
-  let failures = 0
-  let waiting = 0
-
-  const append = async (entry: Entry): Promise<boolean> => {
-    try {
-      await sink.append(entry)
-      lines += 1
-      return true
-    } catch (fault) {
-      failures += 1
-      log.error({ fault: fault instanceof Error ? fault.message : String(fault) }, 'an audit line was not written')
-      return false
-    }
-  }
+  const book = keptBook(sink, log)
 
   const audited: Audit['audited'] = (next) => (ask) => (isDeed(ask) ? recorded(next, ask) : next(ask))
   const recorded = async (next: Prompt, ask: Ask): Promise<Answer> => {
     const deed = deedOf(ask)
-    if (!(await during(ask.trace, 'audit', () => append({ kind: 'intent', ...deed }))) && onFailure === 'refuse') {
+    if (!(await during(ask.trace, 'audit', () => book.append({ kind: 'intent', ...deed }))) && onFailure === 'refuse') {
       throw new EdgeError(936, '', { headers: { 'retry-after': RETRY_AFTER } })
     }
     const nodes = new Set<string>()
@@ -78,7 +64,7 @@ export function createAudit(options: AuditOptions): Audit {
     const end = (said: ReturnType<typeof ofAnswer>) => {
       underWay.delete(deed.request)
       const entry = { ...said, nodes: [...nodes], ms: Math.round(clock() - began), ...deed }
-      return during(ask.trace, 'audit', () => append({ kind: 'outcome', ...entry }))
+      return during(ask.trace, 'audit', () => book.append({ kind: 'outcome', ...entry }))
     }
     let answer: Answer
     try {
@@ -91,30 +77,62 @@ export function createAudit(options: AuditOptions): Audit {
     return answer
   }
 
-  // The answer has left, and does not wait for the disk: nothing was done that a missing line could hide, and a
-  // refusal that costs its caller a turn of the disk would let callers without rights slow down those who have them.
-  const answered = ({ requestId, caller, client, method, route, status, refusal }: Refused): void => {
-    if (refusal === undefined || caller === undefined || status === 0 || READS.has(method)) return
-    if (waiting >= MOST_WAITING) {
+  return {
+    audited,
+    answered: tellingRefused(book),
+    called: ({ requestId, node }) => void underWay.get(requestId)?.add(node),
+    open: () => sink.open(),
+    reopen: () => sink.reopen(),
+    close: () => sink.close(),
+    state: book.state,
+  }
+}
+
+/** The lines, and the count of those that are written and those that are lost. */
+interface Book {
+  /** `false`: it could not be written. */
+  append(entry: Entry): Promise<boolean>
+  lost(): void
+  state(): AuditState
+}
+
+function keptBook(sink: AuditSink, log: AuditOptions['log']): Book {
+  let lines = 0
+  let failures = 0
+  return {
+    append: async (entry) => {
+      try {
+        await sink.append(entry)
+        lines += 1
+        return true
+      } catch (fault) {
+        failures += 1
+        log.error({ fault: fault instanceof Error ? fault.message : String(fault) }, 'an audit line was not written')
+        return false
+      }
+    },
+    lost: () => {
       failures += 1
-      return
-    }
+    },
+    state: () => ({ lines, failures }),
+  }
+}
+
+/**
+ * The answer has left, and does not wait for the disk: nothing was done that a missing line could hide, and a refusal
+ * that costs its caller a turn of the disk would let callers without rights slow down those who have them.
+ */
+function tellingRefused({ append, lost }: Book): (request: Refused) => void {
+  let waiting = 0
+  return ({ requestId, caller, client, method, route, status, refusal }) => {
+    if (refusal === undefined || caller === undefined || status === 0 || READS.has(method)) return
+    if (waiting >= MOST_WAITING) return lost()
     waiting += 1
     const who = { request: requestId, caller, client, method, route }
     const said = { outcome: 'refused', status, error: refusal, nodes: [] } as const
     void append({ kind: 'refused', ...said, ...who }).finally(() => {
       waiting -= 1
     })
-  }
-
-  return {
-    audited,
-    answered,
-    called: ({ requestId, node }) => void underWay.get(requestId)?.add(node),
-    open: () => sink.open(),
-    reopen: () => sink.reopen(),
-    close: () => sink.close(),
-    state: () => ({ lines, failures }),
   }
 }
 

@@ -1,4 +1,4 @@
-/** What a token must say of itself (security rule 6). Pure: the signature is somebody else's. */
+/** What a token must say of itself. Pure: the signature is somebody else's. */
 import { type Members, member } from './jws.ts'
 import type { TokenFacts } from './revocations.ts'
 

@@ -1,4 +1,4 @@
-/** Where the room reports. Facts never hold a password, a token or a hash (security rule 10). */
+/** Where the room reports. Facts never hold a password, a token or a hash. */
 export type Log = (
   level: 'info' | 'warn' | 'error',
   message: string,

@@ -21,7 +21,7 @@ export type ParamsOf<Path extends string> = string extends Path
 /** How a value is written in its one canonical form (cache key, upstream path). */
 export type Canonical = 'agentId' | 'agentIds' | 'agentIdSet' | 'nameSet' | 'lowerCase'
 
-/** Settings that hold the prefixes which a value may begin with (SSRF and traversal, security rule 12). */
+/** Settings that hold the prefixes which a value may begin with (SSRF and traversal). */
 export type PrefixSetting = 'upgradeRepositories' | 'packageFolders'
 
 /** One path or query parameter. Values are text on the wire; `kind` says which text is legal. */
@@ -118,7 +118,7 @@ export type EdgeOperation =
   | 'cacheExplain'
 
 /**
- * Where an answer lives (design.md section 4).
+ * Where an answer lives.
  * `through` says whether a worker's API may stand in for the master's: `any` – a worker hands it to the
  * master under the same path; `twin` – only as `/cluster/<master>/…`; `none` – a worker would speak of itself.
  */

@@ -1,4 +1,4 @@
-/** Which addresses the nodes may have (security rule 12). */
+/** Which addresses the nodes may have. */
 import { lookup as resolve } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 

@@ -1,4 +1,4 @@
-/** The headers that a node sees: these and no others (security rule 3). Host and Connection are undici's. */
+/** The headers that a node sees: these and no others. Host and Connection are undici's. */
 import type { NodeCall } from '../pipeline/ports.ts'
 import type { NodeCredentials } from './options.ts'
 

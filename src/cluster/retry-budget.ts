@@ -1,6 +1,6 @@
 /**
- * Repeats are at most a tenth of the calls, so that a node in trouble never sees more than 1.1 times its load
- * (promises.md, R16). A few are saved up, for the moment in which all idle connections are closed at once.
+ * Repeats are at most a tenth of the calls, so that a node in trouble never sees more than 1.1 times its load.
+ * A few are saved up, for the moment in which all idle connections are closed at once.
  */
 const SHARE = 0.1
 

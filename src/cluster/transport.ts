@@ -37,7 +37,7 @@ export interface Transport {
 /**
  * Two ways. `kept` reuses connections. A node may close an idle connection at the very moment at which a request
  * is sent on it; then the answer is a reset, and whether the node acted on the request cannot be known. Repeating
- * a read is harmless; a write must neither be repeated nor fail for that (promises.md, R17). So writes, and repeats
+ * a read is harmless; a write must neither be repeated nor fail for that. So writes, and repeats
  * of reads, go by `fresh`: a connection for each, which cannot have been idle. It costs a handshake, which is
  * little beside the 0.2 s that a node needs.
  */

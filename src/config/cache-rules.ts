@@ -41,7 +41,7 @@ function oneStore({ cache }: Settings, report: Report): void {
   }
 }
 
-/** Answers and the password would cross the network in clear (security rule 9). */
+/** Answers and the password would cross the network in clear. */
 function encryptedWay({ cache }: Settings, report: Report): void {
   const { url, tls } = cache.redis
   if (url === undefined || url.startsWith('rediss://')) return
@@ -75,7 +75,7 @@ const SECOND = 1000
 const HOUR = 3_600_000
 const MIB = 1024 ** 2
 
-/** Who writes past the edge waits so long until it shows; an hour is no cache but a copy (users.md A8). */
+/** Who writes past the edge waits so long until it shows; an hour is no cache but a copy. */
 function freshAtMost({ cache }: Settings, report: Report): void {
   const says = 'is over 1h; changes made on the manager itself would show that late'
   if (cache.defaultDuration > HOUR) report(at('defaultDuration'), says)

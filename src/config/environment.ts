@@ -20,7 +20,7 @@ export interface Override {
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** A setting that switches off the verification of every certificate at once (security rule 13). */
+/** A setting that switches off the verification of every certificate at once. */
 const UNSAFE = 'NODE_TLS_REJECT_UNAUTHORIZED'
 
 /** Every override that the environment holds; unknown `EDGE_` names are faults. */

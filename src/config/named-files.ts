@@ -92,7 +92,7 @@ function reportWeakness({ username, password, passwordFile }: Account, report: R
   if (fault) report(['cluster', 'credentials', field], fault)
 }
 
-/** Passwords that the manager ships with, or that everybody tries first (users.md A30). */
+/** Passwords that the manager ships with, or that everybody tries first. */
 const knownPasswords = new Set([
   'foo',
   'bar',

@@ -180,7 +180,7 @@ function collectorKey({ traces: { endpoint, headersFile } }: Settings, report: R
 const SECOND = 1000
 const DAY = 86_400_000
 
-/** A stolen token of ours is worth little (security rule 6); tokens count in whole seconds. */
+/** A stolen token of ours is worth little; tokens count in whole seconds. */
 function tokenLifetime({ access: { tokens } }: Settings, report: Report): void {
   const path = ['access', 'tokens']
   if (tokens.lifetime > 900 * SECOND || tokens.lifetime % SECOND !== 0) {

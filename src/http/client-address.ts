@@ -1,5 +1,5 @@
 /**
- * Which client stands behind trusted proxies (security rule 14). `X-Forwarded-For` is read from the right, the
+ * Which client stands behind trusted proxies. `X-Forwarded-For` is read from the right, the
  * end that the nearest proxy wrote, and only as far as trusted proxies vouch for it.
  */
 import type { IncomingMessage } from 'node:http'

@@ -76,7 +76,7 @@ function refuseInstead(atWork: IncomingMessage, error: EdgeError): void {
   if (refuseSocket(atWork.socket, error)) atWork.refusedWith = error
 }
 
-/** Who asked for `100 Continue` and then sends nothing is cut off (H27). */
+/** Who asked for `100 Continue` and then sends nothing is cut off. */
 function expectBody(request: IncomingMessage, response: ServerResponse, limit: number): void {
   const { socket } = request
   const before = socket.bytesRead

@@ -1,5 +1,5 @@
 /**
- * Leaving without a reset and without a 503 (promises.md, "Draining, measured"). Fastify's own close waits for
+ * Leaving without a reset and without a 503. Fastify's own close waits for
  * idle connections, answers 503 or resets; so the servers are emptied here first.
  */
 import { setTimeout as wait } from 'node:timers/promises'

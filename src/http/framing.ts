@@ -1,6 +1,6 @@
 /**
  * What HTTP lets be read in two ways, or what is larger than it needs to be, is refused before anything else
- * looks at it (RFC 9110, RFC 9112; attacks.md, rows H). Node's parser refuses the rest.
+ * looks at it (RFC 9110, RFC 9112). Node's parser refuses the rest.
  */
 import type { IncomingMessage } from 'node:http'
 import { EdgeError } from '../errors.ts'
@@ -20,7 +20,7 @@ export interface FramingRules {
   readonly methods: readonly string[]
 }
 
-/** Headers of which a second one would be read by somebody else (H02, H05, H11, H21). */
+/** Headers of which a second one would be read by somebody else. */
 const ONCE = new Set([
   'host',
   'content-length',
@@ -112,7 +112,7 @@ function ambiguousBody({ method = '', httpVersion, headers }: IncomingMessage): 
   const length = headers['content-length']
   if (coding !== undefined) {
     if (length !== undefined) return new EdgeError(900, '; Content-Length beside Transfer-Encoding')
-    // `identity, chunked` and the like: each hop may see another end of the body (H03).
+    // `identity, chunked` and the like: each hop may see another end of the body.
     if (coding.toLowerCase() !== 'chunked' || httpVersion === '1.0') {
       return new EdgeError(900, '; Transfer-Encoding must be chunked')
     }

@@ -1,5 +1,5 @@
 /**
- * At most one request of each connection is at work (attacks.md, H33). Node hands out all pipelined requests at
+ * At most one request of each connection is at work. Node hands out all pipelined requests at
  * once; here they wait in order, and a client that sends too many ahead loses its connection.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'

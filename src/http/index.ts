@@ -136,7 +136,7 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
   return { app, askOf: (url, caller) => questions.askOf(app, url, caller) }
 }
 
-/** Who asks, and for what: no byte of an answer before both are known (security rule 1). */
+/** Who asks, and for what: no byte of an answer before both are known. */
 async function enter(app: FastifyInstance, options: HttpOptions, road: HitRoad, questions: Questions): Promise<void> {
   app.decorateRequest('caller')
   app.decorateRequest('flags')

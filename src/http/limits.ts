@@ -1,6 +1,6 @@
 /**
  * Requests limited by address before anything is decided about them, and by caller as soon as it is known: one noisy
- * client uses up its own share, not everybody's (users.md A18).
+ * client uses up its own share, not everybody's.
  */
 import fastifyRateLimit, { type FastifyRateLimitStoreCtor, normalizeIP } from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'

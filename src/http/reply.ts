@@ -1,4 +1,4 @@
-/** Answers and errors on the wire (design.md section 8); the only place where they become bytes for a client. */
+/** Answers and errors on the wire; the only place where they become bytes for a client. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { EdgeError } from '../errors.ts'

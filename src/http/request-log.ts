@@ -8,7 +8,7 @@ import { endTrace } from './trace.ts'
 const ANSWERED = 'request'
 const DEPARTED = 'request not answered: connection closed'
 
-export interface Answered {
+interface LoggedRequest {
   /** Absent: the logger knows it. */
   readonly reqId?: string
   readonly method: string | undefined
@@ -23,7 +23,7 @@ export interface Answered {
   readonly traceId?: string | undefined
 }
 
-export function requestLine({ reqId, method, route, status, elapsed, caller, client, traceId }: Answered): object {
+export function requestLine({ reqId, method, route, status, elapsed, caller, client, traceId }: LoggedRequest): object {
   return { reqId, method, route, status, milliseconds: tenths(elapsed), caller, client, traceId }
 }
 

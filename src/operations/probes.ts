@@ -1,4 +1,4 @@
-/** What balancers and orchestrators ask (users.md A31): does the process live, may it get requests. */
+/** What balancers and orchestrators ask: does the process live, may it get requests. */
 import type { FastifyInstance } from 'fastify'
 
 export interface Readiness {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { basic, bearer, passwords, startEdge, tokenOf } from './edge.ts'
 
-t.test('guessing is slowed down for the guesser, and never locks the user out elsewhere (B04)', async (t) => {
+t.test('guessing is slowed down for the guesser, and never locks the user out elsewhere', async (t) => {
   // A clock that stands still: no guess is won by waiting.
   const edge = await startEdge(t, { clock: { wall: () => Date.now(), elapsed: () => 1 } })
   const attackers = ['10.0.0.1', '10.0.0.2', '10.0.0.3']

@@ -35,7 +35,7 @@ t.test(
   },
 )
 
-t.test('headers and texts that are no token of ours (T01)', async (t) => {
+t.test('headers and texts that are no token of ours', async (t) => {
   const { edge, key, header, claims } = await start(t)
   const good = forge(header, claims, key)
   const [first = '', second = '', third = ''] = good.split('.')
@@ -115,7 +115,7 @@ t.test('claims that libraries let pass', async (t) => {
   }
 })
 
-t.test('a token in the query, a cookie or a form is no token (T04)', async (t) => {
+t.test('a token in the query, a cookie or a form is no token', async (t) => {
   const { edge } = await start(t)
   const token = await tokenOf(edge, 'bob')
   const ways = [

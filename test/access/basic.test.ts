@@ -11,7 +11,7 @@ t.test('a user of the file is let in with the permissions of its roles', async (
   t.equal(shouted.status, 200, 'schemes are known without case')
 })
 
-t.test('malformed credentials are refused as unknown ones are, without a hash (B01)', async (t) => {
+t.test('malformed credentials are refused as unknown ones are, without a hash', async (t) => {
   const edge = await startEdge(t)
   const good = Buffer.from(`bob:${passwords.bob}`).toString('base64')
   const rows: Record<string, string[]> = {

@@ -8,7 +8,7 @@ import { basic, bearer, folder, passwords, soon, startEdge, tokenOf, usersFile }
 
 const own = { lifetime: 900, issuer: 'manager-edge', audience: 'manager-edge', issuers: [] }
 
-t.test('a user that is taken out is refused, by password and by token, in every parallel request (T06)', async (t) => {
+t.test('a user that is taken out is refused, by password and by token, in every parallel request', async (t) => {
   const edge = await startEdge(t)
   const shown = [basic('bob', passwords.bob), bearer(await tokenOf(edge, 'bob'))]
   for (const line of shown) t.equal((await edge.ask([line])).status, 200)
@@ -21,7 +21,7 @@ t.test('a user that is taken out is refused, by password and by token, in every 
   t.equal((await edge.ask([basic('alice', passwords.alice)])).status, 200)
 })
 
-t.test('a user whose roles were reduced has the fewer rights at the next request (T06)', async (t) => {
+t.test('a user whose roles were reduced has the fewer rights at the next request', async (t) => {
   const edge = await startEdge(t)
   const token = await tokenOf(edge, 'alice')
   edge.access.assignRoles({ alice: ['reader'] })
@@ -66,7 +66,7 @@ t.test('a file behind a link is followed, though no notice comes from its folder
   await soon(async () => (await edge.ask([basic('bob', passwords.bob)])).status === 401)
 })
 
-t.test('a token of one replica is good at another; an old key verifies until it is taken away (T05)', async (t) => {
+t.test('a token of one replica is good at another; an old key verifies until it is taken away', async (t) => {
   const keys = await folder(t)
   const users = { file: await usersFile(t) }
   const first = await makeKeyFile(keys, new Date('2026-01-01'))

@@ -1,4 +1,4 @@
-/** HTTP/2 is not spoken (security rule 19): what floods its frames is refused as one bad request for each connection (D01). */
+/** HTTP/2 is not spoken: what floods its frames is refused as one bad request for each connection. */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'

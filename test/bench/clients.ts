@@ -1,5 +1,5 @@
 /**
- * Ten thousand clients on a manager as slow as the real one (performance.md, last goal): two replicas of the edge with
+ * Ten thousand clients on a manager as slow as the real one: two replicas of the edge with
  * one Redis; then some clients without the edge, for comparison. `--quick`, `--clients N`, `--agents N`,
  * `--looked-at N` (agents whose pages are looked at), `--seconds N`, `--stale N` (seconds of staleWhileRevalidate),
  * `--direct N` (clients without the edge; 0: none).

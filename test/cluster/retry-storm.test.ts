@@ -1,4 +1,4 @@
-/** A node that answers nothing but 503 for a while is not asked more for it, and is back at once (promises.md, R16). */
+/** A node that answers nothing but 503 for a while is not asked more for it, and is back at once. */
 import t from 'tap'
 import { clusterOf, envelope, fakeNode, get, until } from './fake-node.ts'
 

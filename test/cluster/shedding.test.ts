@@ -1,4 +1,4 @@
-/** A node that is asked for more than it bears: who is served, and who is sent away (promises.md, R11 and R25). */
+/** A node that is asked for more than it bears: who is served, and who is sent away. */
 import t from 'tap'
 import { type Arrival, run, share, spread } from './gate-world.ts'
 

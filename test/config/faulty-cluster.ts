@@ -7,7 +7,7 @@ const issuer = (text: string) => `tokens: { issuers: [{ issuer: 'https://id', au
 const remedy = 'set one of its own for this user on the manager, and name it here'
 const away = 'cannot be read (ENOENT); make it, or let the user of this process read it'
 
-/** Passwords that everybody knows (users.md A30). */
+/** Passwords that everybody knows. */
 const known: readonly Row[] = [
   'foo:bar',
   'wazuh:wazuh',

@@ -96,7 +96,7 @@ function contractParam({ validator, note, ...param }: ContractParam): string {
   )
 }
 
-/** Where design.md section 4 sends what the contract routes so. */
+/** Where the edge sends what the contract routes so. */
 function contractTarget({ routing, path, method, per_agent, mutates }: ContractEndpoint): string {
   if (routing.startsWith('api_process')) return 'edge'
   if (routing === 'local_master') return 'master through any'

@@ -1,6 +1,7 @@
 /**
- * The long form of the checks under faults of Redis (`npm run check:faults`): the figures of promises.md R1 to R4 and
- * R10. Arguments, all optional: requests a second, seconds of each phase, seed, and one fault alone, by its name.
+ * The long form of the checks under faults of Redis (`npm run check:faults`): how many requests fail, how soon it is as
+ * before, and whether a read is ever wrong. Arguments, all optional: requests a second, seconds of each phase, seed, and
+ * one fault alone, by its name.
  */
 import { type Course, course, line } from './redis-course.ts'
 import { type FaultName, failOver, faults, moveSlots } from './redis-faults.ts'

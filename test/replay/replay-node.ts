@@ -77,7 +77,7 @@ function seen(request: IncomingMessage, body: string): SeenCall {
   return { method: request.method ?? '', path: url.pathname, query, headers: request.headers, body }
 }
 
-/** The master is asked by its own address, so for `/cluster/master/x` as `/manager/x` (design.md section 4). */
+/** The master is asked by its own address, so for `/cluster/master/x` as `/manager/x`. */
 function twin(request: string): string {
   return request.replace(' /cluster/master/', ' /manager/')
 }

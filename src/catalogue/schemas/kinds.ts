@@ -2,7 +2,7 @@
  * The kinds of value that a parameter can have: one anchored, linear pattern each, the code that its
  * violation answers (contract/errors.yaml) and the words that follow "Param not valid. ".
  *
- * Where a pattern is stricter than that of the real API (security rule 16), `wider` says what the real
+ * Where a pattern is stricter than that of the real API, `wider` says what the real
  * one is and `because` why it is narrowed here; a test compares both with contract/endpoints.yaml.
  */
 export interface ValueKind {
@@ -118,7 +118,7 @@ export const kinds = {
     code: 613,
     says: 'Valid values: md5, sha1 or sha256 in hexadecimal digits.',
     wider: 'intended: 32, 40 or 64 hex digits; as written upstream it accepts any text',
-    because: 'the real filter accepts any text, `; rm -rf /` included (security rule 16)',
+    because: 'the real filter accepts any text, `; rm -rf /` included',
   },
   key: { pattern: '^[A-Za-z0-9]+$', maxLength: 1024, code: 615, says: 'Valid characters: a-z, A-Z, 0-9.' },
   timeframe: {

@@ -38,6 +38,7 @@ export function RequestsView() {
   useEffect(() => {
     if (!on) return
     lines.value = []
+    skipped.value = 0
     return watch(`/api/requests?${filter}`, {
       state(open) {
         live.value = open

@@ -1,6 +1,6 @@
 /**
  * Getting an answer that is not there: one call for all who want the same, in the process by flights, over all replicas
- * by a claim. What may be joined and what may be kept follows `promises.md` (protocol, steps 2, 4 and 5).
+ * by a claim. What may be joined and what may be kept is decided by the epochs of its tags when it began.
  */
 import type { KeptAnswer, Look } from '../kept.ts'
 import type { Answer, CacheStatus, Handle } from '../ports.ts'

@@ -47,7 +47,7 @@ export interface CacheStages {
 
 /** Two rounds of the workers, which look every 9 s (contract/semantics.md section 4). */
 const TWO_ROUNDS = 18_000
-/** A holder of a fill counts as dead so many milliseconds after its call must be over (promises.md, step 4). */
+/** A holder of a fill counts as dead so many milliseconds after its call must be over. */
 const GRACE = 2000
 const HOT: HotOptions = { most: 2, hits: 3 }
 

@@ -1,5 +1,5 @@
 /**
- * The stage around writes (promises.md, protocol step 3): fence what the write touches, forward, lift the fence with
+ * The stage around writes: fence what the write touches, forward, lift the fence with
  * what the answer names besides, and only then answer. Whatever a write may have done unheard keeps its fence.
  */
 import { EdgeError } from '../../errors.ts'

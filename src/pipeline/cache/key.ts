@@ -1,5 +1,5 @@
 /**
- * Keys of kept answers (security rule 2): the operation, its parameters in their one canonical form, and, where the
+ * Keys of kept answers: the operation, its parameters in their one canonical form, and, where the
  * answer depends on rights, a digest of them. Never a token, never a raw URL. Each field stands behind its length, so
  * that no value can pose as a delimiter, and all pass through an HMAC, so that nobody can aim at a key.
  */

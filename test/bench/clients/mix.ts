@@ -1,5 +1,5 @@
 /**
- * What so many clients ask for (performance.md, last goal; contract/clients.md): each loads a page of six calls every
+ * What so many clients ask for (contract, clients.md): each loads a page of six calls every
  * half minute, one of twenty watches a log view, one of a hundred pages through all agents, one of a thousand writes.
  * Arrivals are at random, as many people's are, and do not wait for answers.
  */

@@ -1,4 +1,4 @@
-/** performance.md's goals for joining, over what was measured. */
+/** The goals for joining, over what was measured. */
 import { median } from './measure.ts'
 import { type Costs, type Goal, paired } from './report.ts'
 

@@ -1,4 +1,4 @@
-/** The tables of joining, and performance.md's goals for it: reached, or by how much not. */
+/** The tables of joining, and the goals for it: reached, or by how much not. */
 import { type Cost, medianOf } from './measure.ts'
 
 /** All runs of one way over so many nodes; the runs of all ways took turns, so that equal places belong together. */
@@ -34,7 +34,7 @@ export interface Goal {
 }
 
 export function printGoals(goals: readonly Goal[], say: Say): void {
-  say('\ngoals (performance.md, Joining)')
+  say('\ngoals')
   for (const { says, is, goal, way, byCpu, best } of goals) {
     const sign = way === 'most' ? '≤' : '≥'
     if (is === undefined || Number.isNaN(is)) {
