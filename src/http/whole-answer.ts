@@ -31,17 +31,19 @@ export function sendWhole(response: Response, id: string, { status, lasting, hea
   response.statusCode = status
   // Who left or who stays is told apart by this (ask.ts).
   response.finished = true
-  if (bytes === undefined || response.req.method === 'HEAD') socket.write(head, 'latin1')
-  else if (bytes.length <= SHORT) socket.write(head + bytes.toString('latin1'), 'latin1')
-  else {
+  // Node's server ends the exchange at this event, as it would have by itself.
+  const sent = (fault?: Error | null): void => void (fault ?? response.emit('finish'))
+  if (bytes !== undefined && bytes.length > SHORT && response.req.method !== 'HEAD') {
     socket.cork()
     socket.write(head, 'latin1')
-    socket.write(bytes)
+    socket.write(bytes, sent)
     socket.uncork()
+    return
   }
-  // Node's server ends the exchange at this event, as it would have by itself.
-  if (socket.writableLength === 0) response.emit('finish')
-  else socket.write('', (fault) => void (fault ?? response.emit('finish')))
+  const body = bytes === undefined || response.req.method === 'HEAD' ? '' : bytes.toString('latin1')
+  socket.write(head + body, 'latin1')
+  if (socket.writableLength === 0) sent()
+  else socket.write('', sent)
 }
 
 /** The server is known to its sockets, but not in the types of Node. */
