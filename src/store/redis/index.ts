@@ -1,13 +1,14 @@
 /** The store that all replicas share, over Redis: one round trip for a look, none within the lease of a near copy. */
 import { randomUUID } from 'node:crypto'
 import type { Tag } from '../../catalogue/endpoint.ts'
-import type { AnswerIndex, AnswerStore, Look, Mark, NewEntry, StoreState } from '../../pipeline/kept.ts'
+import type { AnswerIndex, AnswerStore, Look, NewEntry, StoreState } from '../../pipeline/kept.ts'
 import { entryCodec } from '../entry.ts'
-import { answerOf, type Held, HeldEntries, heldOf } from '../held.ts'
-import { begun, compareMarks, keyTag, ReadMark, withOwn } from '../marks.ts'
+import { HeldEntries, heldOf } from '../held.ts'
+import { begun, compareMarks, keyTag } from '../marks.ts'
 import { Claims } from './claims.ts'
 import { connect } from './connect.ts'
 import { Entries } from './entries.ts'
+import { Far } from './far.ts'
 import { Follower } from './follower.ts'
 import { Knowledge } from './knowledge.ts'
 import { Link } from './link.ts'
@@ -16,7 +17,6 @@ import { defaultTimes, names, type RedisStoreOptions, type Times } from './optio
 import { Pulse } from './pulse.ts'
 import { Raises } from './raises.ts'
 import { Rows } from './rows.ts'
-import { look } from './scripts.ts'
 
 export { commandsUsed } from './commands.ts'
 export type { RedisPlace, RedisStoreOptions, StoreEvent, Times } from './options.ts'
@@ -53,6 +53,7 @@ class SharedStore {
   readonly #replica = randomUUID()
   readonly #entries: Entries
   readonly #pulse: Pulse
+  readonly #far: Far
 
   constructor(options: RedisStoreOptions) {
     const times = { ...defaultTimes, ...options.times }
@@ -80,7 +81,8 @@ class SharedStore {
     this.#pulse = new Pulse({ link, replica, times, elapsed, onEvent, restore, onLostMemory, onSilence })
     const onReply = (reply: Parameters<Pulse['heard']>[0]) => this.#pulse.heard(reply)
     this.claims = new Claims({ link, times, trusted: () => this.#pulse.trusted, onReply })
-    const generation = async () => (await this.#marks([]))?.generation
+    this.#far = new Far({ link, pulse: this.#pulse, knowledge, entries: this.#entries, times, elapsed })
+    const generation = async () => (await this.#far.marks([]))?.generation
     this.rows = new Rows({ link: bulk, codec, times, elapsed, generation })
     new Follower({
       subscriber: follower.client,
@@ -112,7 +114,7 @@ class SharedStore {
   }
 
   async #lookFar(key: string, tags: readonly Tag[]): Promise<Look> {
-    const { look, held } = await this.#far(key, tags)
+    const { look, held } = await this.#far.look(key, tags)
     if (held !== undefined) {
       this.#near.put(key, held)
       this.rows.count(key, held.listed.group)
@@ -123,7 +125,7 @@ class SharedStore {
   async peek(key: string, tags: readonly Tag[]): Promise<Look> {
     const now = this.#elapsed()
     const hit = this.#pulse.leased(now) ? this.#near.peek(key, tags, now) : undefined
-    return hit === undefined ? (await this.#far(key, tags)).look : nearLook(hit, now)
+    return hit === undefined ? (await this.#far.look(key, tags)).look : nearLook(hit, now)
   }
 
   async keep(entry: NewEntry): Promise<void> {
@@ -131,7 +133,8 @@ class SharedStore {
     if (!this.#pulse.trusted) return
     const held = heldOf(entry, begun(mark) ?? this.#elapsed() - entry.answer.cost)
     // What is read is compared when it is read; comparing now only saves the room.
-    const now = (this.#pulse.leased() ? markOf(key, tags, this.#knowledge) : undefined) ?? (await this.#mark(key, tags))
+    const now =
+      (this.#pulse.leased() ? markOf(key, tags, this.#knowledge) : undefined) ?? (await this.#far.mark(key, tags))
     if (now === undefined || compareMarks(mark, now) !== 'same') return
     this.#near.put(key, held)
     const [kept] = await Promise.all([this.#entries.set(key, held), this.rows.add(key, held)])
@@ -162,45 +165,5 @@ class SharedStore {
     this.rows.close()
     this.#near.clear()
     for (const link of Object.values(this.#links)) link.close()
-  }
-
-  /** `held`: there where it is present. */
-  async #far(key: string, tags: readonly Tag[]): Promise<{ readonly look: Look; readonly held?: Held }> {
-    if (!this.#pulse.trusted) return { look: { kind: 'away' } }
-    const [mark, held] = await Promise.all([this.#mark(key, tags), this.#entries.get(key)])
-    // Asked again: a heartbeat may have found meanwhile that all fences are lost, and the look came after that.
-    if (mark === undefined || !this.#pulse.trusted) return { look: { kind: 'away' } }
-    if (held === undefined) return { look: { kind: 'absent', mark, changed: false } }
-    const difference = compareMarks(held, mark)
-    if (difference === 'changed') return { look: { kind: 'absent', mark, changed: true } }
-    const answer = answerOf(held, this.#elapsed(), difference === 'softened')
-    return { look: { kind: 'present', mark, answer, near: false }, held }
-  }
-
-  /** One round trip; undefined: Redis is away. */
-  async #mark(key: string, tags: readonly Tag[]): Promise<Mark | undefined> {
-    const asked = this.#elapsed()
-    const mark = await this.#marks([...tags, keyTag(key)])
-    return mark === undefined ? undefined : new ReadMark(withOwn(mark), asked)
-  }
-
-  async #marks(tags: readonly Tag[]): Promise<Mark | undefined> {
-    const watch = this.#knowledge.watch(tags)
-    const args = [randomUUID(), ...tags]
-    const { steps } = this.#links
-    const reply = await steps.run<(string | number)[]>(look, [names.coherence], args, this.#times.command)
-    this.#pulse.heard(reply)
-    if (!reply.ok) {
-      this.#knowledge.learn(watch)
-      return undefined
-    }
-    const [generation, , fenced, ...epochs] = reply.value
-    if (!this.#pulse.saw(String(generation))) {
-      this.#knowledge.learn(watch)
-      return undefined
-    }
-    const mark = { generation: String(generation), epochs: epochs.map(String), fenced: fenced === 1 }
-    this.#knowledge.learn(watch, mark)
-    return mark
   }
 }
