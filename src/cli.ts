@@ -24,8 +24,16 @@ try {
 /** What commander itself finds wrong it has told already; the others are one line each. */
 function exitCodeOf(fault: unknown): number {
   if (fault instanceof CommanderError) return fault.exitCode === 0 ? exitCodes.ended : exitCodes.settings
-  complain(fault instanceof Error ? fault.message : String(fault))
+  complain(inWords(fault))
   return fault instanceof CommandError ? fault.exitCode : exitCodes.failed
+}
+
+/** The system's own words name a call and a code; what to do is the same for all of them. */
+function inWords(fault: unknown): string {
+  if (!(fault instanceof Error)) return String(fault)
+  const { code, path, message }: NodeJS.ErrnoException = fault
+  if (code === undefined || path === undefined) return message
+  return `${path} cannot be opened (${code}); look at the path, and at the rights of this user`
 }
 
 function throwInsteadOfExit(command: Command): void {

@@ -3,7 +3,10 @@ import { buildCluster } from '../app/cluster.ts'
 import { buildEdge } from '../app.ts'
 import { checkPlace } from '../audit/place.ts'
 import type { Config } from '../config.ts'
+import { type ErrorCode, errors } from '../errors.ts'
+import type { NodeFault } from '../pipeline/ports.ts'
 import { startFault } from '../server/start-fault.ts'
+import { askRedis } from './check-redis.ts'
 import { settingsFrom } from './settings.ts'
 import { CommandError, print } from './terminal.ts'
 
@@ -12,7 +15,7 @@ export async function check(options: { config?: string; connect?: true }): Promi
   const config = await settingsFrom(options.config)
   await dryRun(config)
   for (const line of summary(config)) print(line)
-  if (options.connect) await askNodes(config)
+  if (options.connect) await askAll(config)
   print('ok')
 }
 
@@ -45,7 +48,29 @@ function urlOf({ tls, host, port }: Config['operations' | 'listen']): string {
   return `${tls ? 'https' : 'http'}://${host}:${port}`
 }
 
-async function askNodes(config: Config): Promise<void> {
+/** Nodes and Redis, each told in a line; what failed is counted at the end, so that all of it is told. */
+async function askAll(config: Config): Promise<void> {
+  const failed = await askNodes(config)
+  const redis = await askRedis(config.cache.redis)
+  if (redis !== undefined) print(redis.ok ? 'redis answers' : `redis fails: ${redis.why}`)
+  const faults = [
+    ...(failed > 0 ? [`${failed} of ${config.cluster.nodes.length} nodes cannot be used`] : []),
+    ...(redis?.ok === false ? ['Redis cannot be used'] : []),
+  ]
+  if (faults.length > 0) throw new CommandError(`${faults.join(', ')}; mend what is said above`)
+}
+
+/** The rows whose remedies are told; a call of this process alone is never refused a place. */
+const codes: Readonly<Partial<Record<NodeFault, ErrorCode>>> = {
+  unreachable: 924,
+  timeout: 922,
+  unreadable: 925,
+  tooLarge: 926,
+  refusedCredentials: 927,
+}
+
+/** How many failed. */
+async function askNodes(config: Config): Promise<number> {
   const { nodes, credentials, limits } = config.cluster
   const { username = '', password = '' } = credentials
   const withoutDiscovery = { ...config, cluster: { ...config.cluster, discover: false } }
@@ -67,8 +92,13 @@ async function askNodes(config: Config): Promise<void> {
       ...(username !== '' && { credentials: { username, password } }),
     })
     if (!result.ok) failed++
-    print(result.ok ? `${name} answers (${result.reply.status})` : `${name} fails: ${result.fault}, ${result.detail}`)
+    print(result.ok ? `${name} answers (${result.reply.status})` : `${name} fails: ${said(result)}`)
   }
   await cluster.close()
-  if (failed > 0) throw new CommandError(`${failed} of ${nodes.length} nodes cannot be used; mend what is said above`)
+  return failed
+}
+
+function said({ fault, detail }: { readonly fault: NodeFault; readonly detail: string }): string {
+  const code = codes[fault]
+  return `${fault}, ${detail}${code === undefined ? '' : `; ${errors[code].remedy}`}`
 }

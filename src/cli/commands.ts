@@ -41,7 +41,7 @@ function check(): Command {
   return new Command('check')
     .description('check the settings and every file that they name')
     .option(...config)
-    .option('--connect', 'also ask every node for its version')
+    .option('--connect', 'also ask every node for its version, and try Redis')
     .addHelpText('after', '\nEnds with 0 when all is well, 1 where it could not start, 2 where settings are wrong.')
     .action(async (options) => (await import('./check.ts')).check(options))
 }

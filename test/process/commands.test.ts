@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { stringify } from 'yaml'
 import { startSimulator } from '../../src/simulator/index.ts'
+import { freePort } from '../redis.ts'
 import { program, result } from './program.ts'
 
 t.test('help, version, and what there is not', async (t) => {
@@ -46,7 +47,15 @@ t.test('users: added, changed, listed, removed', async (t) => {
   t.equal(noInput.code, 1)
   t.match(noInput.err, 'standard input holds no password')
   t.equal((await user(['add', 'a:b'], 'x\n')).code, 1)
-  t.equal((await result(t, ['user', 'list', '--file', join(folder, 'nowhere')])).code, 1)
+  const nowhere = join(folder, 'nowhere')
+  for (const args of [
+    ['user', 'list', '--file', nowhere],
+    ['audit', 'verify', nowhere],
+  ]) {
+    const { code, err } = await result(t, args)
+    t.equal(code, 1)
+    t.equal(err, `${nowhere} cannot be opened (ENOENT); look at the path, and at the rights of this user\n`)
+  }
 })
 
 t.test('routes and openapi write the catalogue', async (t) => {
@@ -109,8 +118,14 @@ t.test('check and token, with a cluster', async (t) => {
   write({ credentials: { ...account, password: 'another one' } })
   const refused = await result(t, ['check', '--config', file, '--connect'])
   t.equal(refused.code, 1)
-  t.match(refused.out, 'master fails: refusedCredentials')
+  t.match(refused.out, 'master fails: refusedCredentials, status 401; mend cluster.credentials')
   t.match(refused.err, '2 of 2 nodes cannot be used')
+
+  write({}, { cache: { redis: { url: `redis://127.0.0.1:${await freePort()}` } } })
+  const noRedis = await result(t, ['check', '--config', file, '--connect'])
+  t.equal(noRedis.code, 1)
+  t.match(noRedis.out, /worker-1 answers \(200\)\nredis fails: .*ECONNREFUSED/)
+  t.match(noRedis.err, /^Redis cannot be used; mend/)
 
   write({}, { audit: { file: 'audit.jsonl' } })
   t.equal((await result(t, ['check', '--config', file])).code, 0)
