@@ -70,8 +70,15 @@ function sentence(error: ErrorObject, schema: SchemaNode | undefined): string {
 
 /** Foreign bytes in a message are quoted and short. */
 function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? String(value)
+  const text = withoutUser(JSON.stringify(value) ?? String(value))
   return text.length > 60 ? `${text.slice(0, 57)}…` : text
+}
+
+/** Who writes a password into an address must not find it in the log of the start. */
+function withoutUser(text: string): string {
+  const scheme = text.indexOf('://')
+  const at = text.lastIndexOf('@')
+  return scheme >= 0 && at > scheme ? `${text.slice(0, scheme)}://…${text.slice(at)}` : text
 }
 
 /** `/cluster/nodes/0/url` → keys; numbers where the tree holds a list. */

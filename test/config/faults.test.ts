@@ -39,6 +39,16 @@ t.test('a password never stands in a fault', async (t) => {
   const faults = await faultsOf(t, file({ cluster: account('username: edge, password: 123456') }))
   t.notMatch(faults.join(), '123456')
   t.match(faults[0], 'cluster.credentials.password: must be text')
+  const addresses = `
+cache: { redis: { url: 'redis://edge:s3cr/et@127.0.0.1:1' } }
+traces: { endpoint: 'https://edge:s3cr@et@collector.example' }`
+  const inAddresses = await faultsOf(
+    t,
+    file({ cluster: nodes("{ name: m, type: master, url: 'https://edge:s3cret@10.0.0.1:1' }"), more: addresses }),
+  )
+  t.equal(inAddresses.length, 3, 'an address with a password is refused')
+  t.notMatch(inAddresses.join(), /s3cr/)
+  t.match(inAddresses.join(), 'got "https://…@10.0.0.1:1"')
 })
 
 t.test('what may seem strange and is right', async (t) => {
