@@ -3,6 +3,7 @@ import { exitCodes } from '../server/exit-codes.ts'
 import { fileText } from './file-text.ts'
 import { CommandError } from './terminal.ts'
 import type { EdgeClient } from './warm-client.ts'
+import { Refused } from './warm-run.ts'
 
 /** Rows of one answer of `GET /cache`; the contract allows no longer page. */
 const PAGE = 1000
@@ -38,6 +39,7 @@ export async function busiest(edge: EdgeClient, count: number): Promise<readonly
     const query = new URLSearchParams({ details: 'true', sort: '-hits', limit: String(PAGE), offset: String(offset) })
     const { status, text } = await edge.read(`/cache?${query}`)
     const page = status === 200 ? pageOf(text) : undefined
+    if (status === 401) throw new Refused()
     if (page === undefined) {
       throw new CommandError(`GET /cache answers ${status}: ${text.slice(0, 200)}; it needs the permission cache:read`)
     }

@@ -1,4 +1,5 @@
 /** Asks for one URL after the other, as many at a time as the pace has it, and gives way whenever the edge says that it is too much. */
+import { CommandError } from './terminal.ts'
 import type { EdgeAnswer } from './warm-client.ts'
 import type { Pace } from './warm-pace.ts'
 
@@ -32,7 +33,11 @@ const PAUSE = 1000
 const LONGEST_PAUSE = 60_000
 
 /** Thrown where no further request makes sense: nobody will be let in by asking again. */
-export class Refused extends Error {}
+export class Refused extends CommandError {
+  constructor() {
+    super('the edge refuses the credentials (401); nothing more was asked')
+  }
+}
 
 export async function warmAll(paths: readonly string[], options: WarmOptions): Promise<void> {
   const { get, pace, tell, paused, sleep, now } = options
@@ -47,7 +52,7 @@ export async function warmAll(paths: readonly string[], options: WarmOptions): P
     const answer = await get(path).catch((fault: Error) => fault)
     if (answer instanceof Error) return tell({ path, outcome: 'failed', why: answer.message || answer.name })
     const { status, retryAfter } = answer
-    if (status === 401) throw new Refused('the edge refuses the credentials (401); nothing more was asked')
+    if (status === 401) throw new Refused()
     if (status !== 503 && status !== 429) pace.answered()
     else pace.refused()
     if ((status !== 503 && status !== 429) || tries === TRIES) return tell({ path, ...judged(answer) })

@@ -7,7 +7,7 @@ import { type EdgeClient, edgeClient } from './warm-client.ts'
 import { busiest, listFrom } from './warm-list.ts'
 import { type Pace, pace, readNodes } from './warm-pace.ts'
 import { progress } from './warm-progress.ts'
-import { Refused, warmAll } from './warm-run.ts'
+import { warmAll } from './warm-run.ts'
 
 export interface WarmOptions {
   readonly url: string
@@ -51,8 +51,6 @@ export async function warm(options: WarmOptions): Promise<void> {
     print(shown.summary())
     if (shown.failed() > 0)
       throw new CommandError(`${shown.failed()} of ${paths.length} failed; the lines above say why`)
-  } catch (fault) {
-    throw fault instanceof Refused ? new CommandError(fault.message) : fault
   } finally {
     going.abort()
     await Promise.all([edge.close(), operations?.close()])
@@ -100,6 +98,7 @@ async function credentials({ user, tokenFile }: WarmOptions): Promise<string> {
 async function reached<T>(answer: Promise<T>, { origin }: URL): Promise<T> {
   return answer.catch((fault: Error) => {
     if (fault instanceof CommandError) throw fault
-    throw new CommandError(`${origin} cannot be reached: ${fault.message}`)
+    const remedy = /certificate/.test(fault.message) ? '; name the CA of its certificate with --ca' : ''
+    throw new CommandError(`${origin} cannot be reached: ${fault.message}${remedy}`)
   })
 }
