@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { DCLinter } from 'dclint'
 import t from 'tap'
 import { parse, stringify } from 'yaml'
@@ -16,10 +16,12 @@ const text = readFileSync(file, 'utf8')
 /** The lines above the file's first key: what has to lie beside it. */
 const head = text.slice(0, text.indexOf('\n\n'))
 const { services, secrets, networks } = parse(text, { merge: true })
+/** What its head says of the folder that all of /etc/edge is. */
+const settingsFiles = [...head.matchAll(/^# {3}edge\/(\S+)/gm)].map(([, name = '']) => name)
 /** Each service by its name; what is not there fails the test that reads it. */
 const all = Object.entries<ReturnType<typeof parse>>(services)
 
-/** What lies where in a container: `./users` → `/etc/edge/users`. */
+/** What lies where in a container: `./edge` → `/etc/edge`. */
 function mounts({ volumes, secrets: named = [] }: ReturnType<typeof parse>): [from: string, to: string][] {
   return [
     ...volumes.map((volume: string) => volume.split(':').slice(0, 2)),
@@ -43,13 +45,28 @@ t.test('what it names is there, or its head says that it is needed', async (t) =
   for (const [name, service] of all) {
     for (const [from] of mounts(service)) {
       const own = from.replace('./', '')
-      t.ok(existsSync(join('config', own)) || head.includes(own), `${name}: ${from}`)
+      t.ok(
+        existsSync(join('config', own)) || head.includes(` ${own}`) || head.includes(`\`${own}\``),
+        `${name}: ${from}`,
+      )
     }
     for (const network of service.networks) t.ok(networks[network], `${name}: network ${network}`)
     for (const other of service.depends_on ?? []) t.ok(services[other], `${name}: service ${other}`)
   }
   const used = new Set(all.flatMap(([, { secrets: named = [] }]) => named))
   t.strictSame([...used].sort(), Object.keys(secrets).sort(), 'no secret is declared for nobody')
+})
+
+t.test("what is the site's own reaches no image and no repository", (t) => {
+  const own = [...text.matchAll(/^ +(?:- |file: )\.\/([\w-]+)(?=[/:])/gm)].map(([, name = '']) => name)
+  const folders = [...new Set(own)].filter((name) => !existsSync(join('config', name)))
+  t.strictSame(folders.sort(), ['edge', 'secrets'])
+  const [docker = [], git = []] = ['.dockerignore', '.gitignore'].map((list) => readFileSync(list, 'utf8').split('\n'))
+  for (const folder of folders) {
+    t.ok(docker.indexOf(`config/${folder}`) > docker.indexOf('!config'), folder)
+    t.ok(git.includes(`/config/${folder}/`), folder)
+  }
+  t.end()
 })
 
 t.test('each service has what it needs and no more', async (t) => {
@@ -80,10 +97,14 @@ t.test('the settings of a replica are right with exactly what is mounted', async
   settings.listen.tls = 'off'
   settings.operations.tls = 'off'
   settings.listen.trustedProxies = [networks.edge.ipam.config[0].subnet]
+  mkdirSync(inside('/etc/edge/keys'), { recursive: true })
+  mkdirSync(inside('/run/secrets/'), { recursive: true })
   for (const [, to] of mounts(services['edge-1'])) {
-    mkdirSync(to.endsWith('/keys') ? inside(to) : dirname(inside(to)), { recursive: true })
-    if (to.endsWith('/keys')) await makeKeyFile(inside(to))
-    else writeFileSync(inside(to), to.endsWith('/cache') ? 'k'.repeat(44) : 'a-secret-of-its-own\n')
+    if (to !== '/etc/edge') writeFileSync(inside(to), to.endsWith('/cache') ? 'k'.repeat(44) : 'a-secret-of-its-own\n')
+  }
+  for (const name of settingsFiles) {
+    if (name === 'keys/') await makeKeyFile(inside(`/etc/edge/${name}`))
+    else writeFileSync(inside(`/etc/edge/${name}`), 'nobody reads it here\n')
   }
   const path = inside(command.at(-1))
   writeFileSync(path, inside(stringify(settings)))
