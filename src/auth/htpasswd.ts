@@ -2,7 +2,7 @@
  * The users file: `name:hash` lines as the htpasswd tool writes them, bcrypt only. Other forms are refused with
  * what to do about it: MD5 and SHA-1 fall to a graphics card in hours.
  */
-import { chmod, type FileHandle, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
+import { type FileHandle, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
 import { hashPassword, passwordFault } from './passwords.ts'
 
 const NAME = /^[^\p{Cc}\p{Z}:#]{1,128}$/u
@@ -96,10 +96,9 @@ async function rewrite<T>(path: string, edit: (lines: string[]) => { lines: stri
     const text = await readFile(file, 'utf8').catch(emptyWhenAbsent)
     const { lines, result } = edit(text.split(/\r?\n/).filter((line, at, all) => line !== '' || at < all.length - 1))
     await handle.writeFile(lines.map((line) => `${line}\n`).join(''))
-    await keepOwner(file, handle)
+    await keepReaders(file, handle)
     await handle.sync()
     await handle.close()
-    await chmod(next, 0o600)
     await rename(next, file)
     return result
   } catch (error) {
@@ -114,9 +113,11 @@ function emptyWhenAbsent(error: NodeJS.ErrnoException): string {
   throw error
 }
 
-/** Edited by root, the file must stay readable for the account that the edge runs as. */
-async function keepOwner(file: string, next: FileHandle): Promise<void> {
+/** Edited by root, the file must stay readable for the account that the edge runs as, by itself or by its group. */
+async function keepReaders(file: string, next: FileHandle): Promise<void> {
   const before = await stat(file).catch(() => undefined)
   const { uid, gid } = await next.stat()
   if (before !== undefined && (before.uid !== uid || before.gid !== gid)) await next.chown(before.uid, before.gid)
+  // After the owner: a group that is not the file's own must never read it.
+  await next.chmod(0o600 | ((before?.mode ?? 0) & 0o040))
 }

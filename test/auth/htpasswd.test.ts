@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { verify } from '@node-rs/bcrypt'
@@ -57,6 +57,14 @@ t.test('users are put into the file and taken out; everything else stays, and no
   t.ok(await removeUser(file, 'carol'))
   t.notOk(await removeUser(file, 'carol'))
   t.same([...parseUsers(await readFile(file, 'utf8')).users.keys()], ['bob', 'dave'])
+})
+
+t.test('who reads the file as a member of its group reads the next one too; others never do', async (t) => {
+  const file = await place(t)
+  await putUser(file, 'bob', 'one', 4)
+  await chmod(file, 0o664)
+  await putUser(file, 'carol', 'one', 4)
+  t.equal((await stat(file)).mode & 0o777, 0o640)
 })
 
 t.test('a link to the file stays a link', async (t) => {
