@@ -4,7 +4,7 @@ import { buildEdge } from '../app.ts'
 import { checkPlace } from '../audit/place.ts'
 import type { Config } from '../config.ts'
 import { type ErrorCode, errors } from '../errors.ts'
-import type { NodeFault } from '../pipeline/ports.ts'
+import type { NodeFault, NodeResult } from '../pipeline/ports.ts'
 import { startFault } from '../server/start-fault.ts'
 import { askRedis } from './check-redis.ts'
 import { settingsFrom } from './settings.ts'
@@ -33,13 +33,13 @@ async function dryRun(config: Config): Promise<void> {
 /** The settings that matter, in words; no secret. */
 function summary({ listen, operations, cluster, access }: Config): string[] {
   const { credentials } = cluster
-  const caller = credentials.mode === 'passthrough' ? 'that of the caller' : credentials.username
+  const own = credentials.mode === 'service'
   return [
     `listen       ${urlOf(listen)}`,
     `operations   ${urlOf(operations)}`,
     ...cluster.nodes.map(({ name, type, url }) => `${type.padEnd(12)} ${name} ${url}`),
-    `distribution ${cluster.distribution}${cluster.discover ? ', nodes are discovered' : ''}`,
-    `account      ${caller}`,
+    `distribution ${cluster.distribution}${cluster.discover && own ? ', nodes are discovered' : ''}`,
+    `account      ${own ? credentials.username : 'that of the caller'}`,
     `users        ${access.users ?? 'those of the manager'}`,
   ]
 }
@@ -91,14 +91,21 @@ async function askNodes(config: Config): Promise<number> {
       requestId: 'check',
       ...(username !== '' && { credentials: { username, password } }),
     })
-    if (!result.ok) failed++
-    print(result.ok ? `${name} answers (${result.reply.status})` : `${name} fails: ${said(result)}`)
+    const { answers, says } = verdict(result, credentials.mode)
+    if (!answers) failed++
+    print(`${name} ${says}`)
   }
   await cluster.close()
   return failed
 }
 
-function said({ fault, detail }: { readonly fault: NodeFault; readonly detail: string }): string {
+/** With passthrough there is nobody to sign in as: a node that asks who it is has been reached. */
+function verdict(result: NodeResult, mode: 'service' | 'passthrough'): { answers: boolean; says: string } {
+  if (result.ok) return { answers: true, says: `answers (${result.reply.status})` }
+  const { fault, detail } = result
+  if (mode === 'passthrough' && fault === 'refusedCredentials')
+    return { answers: true, says: 'answers (401, it asks for credentials)' }
   const code = codes[fault]
-  return `${fault}, ${detail}${code === undefined ? '' : `; ${errors[code].remedy}`}`
+  const remedy = code === undefined ? '' : `; ${errors[code].remedy}`
+  return { answers: false, says: `fails: ${fault}, ${detail}${remedy}` }
 }

@@ -127,6 +127,12 @@ t.test('check and token, with a cluster', async (t) => {
   t.match(noRedis.out, /worker-1 answers \(200\)\nredis fails: .*ECONNREFUSED/)
   t.match(noRedis.err, /^Redis cannot be used; mend/)
 
+  write({ credentials: { mode: 'passthrough' } }, { access: {} })
+  const asCallers = await result(t, ['check', '--config', file, '--connect'])
+  t.equal(asCallers.code, 0, asCallers.err)
+  t.match(asCallers.out, /^distribution manager$/m, 'nobody to discover them as')
+  t.match(asCallers.out, /worker-1 answers \(401, it asks for credentials\)\nok\n$/)
+
   write({}, { audit: { file: 'audit.jsonl' } })
   t.equal((await result(t, ['check', '--config', file])).code, 0)
   t.notOk(existsSync(join(folder, 'audit.jsonl')), 'an audit is not begun by looking')
