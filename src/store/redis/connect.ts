@@ -9,8 +9,26 @@ export function connect(place: RedisPlace, times: Times): Client {
   const client = open(place, times)
   // Without a listener, a failed connection would end the process.
   client.on('error', () => {})
+  if (client instanceof Redis) hearLateErrors(client)
+  else client.on('+node', hearLateErrors)
   return client
 }
+
+/**
+ * A TLS connection may fail twice: its certificate is refused, then the server's alert arrives. ioredis hears a socket
+ * once, and the second error would end the process.
+ */
+function hearLateErrors(client: Redis): void {
+  const listen = () => {
+    if (client.stream?.listeners('error').includes(ignore) === false) client.stream.on('error', ignore)
+  }
+  // The socket is there only after this event; where sentinels are asked first, it is there by its first error.
+  client.on('connecting', () => setImmediate(listen))
+  client.on('error', listen)
+  if (client.status === 'connecting') setImmediate(listen)
+}
+
+function ignore(): void {}
 
 function open(place: RedisPlace, times: Times): Client {
   const base = shared(place, times)
