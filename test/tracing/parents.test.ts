@@ -118,11 +118,14 @@ t.test('how many are recorded', async (t) => {
   const { collector, ask, told } = await tracedEdge(t, { cluster: { workers: 0, agents: 3 }, traces: { perSecond: 2 } })
   const seen = told()
   const began = performance.now()
-  const asked = await Promise.all(Array.from({ length: 60 }, (_, at) => ask(`/agents?limit=${at + 1}`)))
-  const seconds = (performance.now() - began) / 1000
+  const asked: Awaited<ReturnType<typeof ask>>[] = []
+  const since = () => (performance.now() - began) / 1000
+  // The first turn comes after half a second.
+  while (asked.length < 60 || since() < 1) asked.push(await ask(`/agents?limit=1&offset=${asked.length}`))
+  const seconds = since()
   const flags = new Map(seen().map(({ headers }) => [String(headers.traceparent).split('-')[1], headers.traceparent]))
   const recorded = asked.filter(({ traceId }) => String(flags.get(traceId)).endsWith('-01'))
-  t.equal(flags.size, 60, 'each node call names its request, recorded or not')
+  t.equal(flags.size, asked.length, 'each node call names its request, recorded or not')
   t.ok(recorded.length >= 1 && recorded.length <= 2 * seconds + 3, `${recorded.length} in ${seconds.toFixed(1)} s`)
   for (const { traceId } of recorded) await collector.trace(traceId)
   t.equal(collector.spans.filter(({ kind }) => kind === KINDS.server).length, recorded.length)
