@@ -49,14 +49,20 @@ export function redisBinary(): string {
   return found
 }
 
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
-    })
+const given = new Set<number>()
+
+/** Never the same twice: whoever asks for two has not yet opened the first. */
+export async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(0, '127.0.0.1', resolve)
   })
+  const address = server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  await new Promise((resolve) => server.close(resolve))
+  if (given.has(port)) return freePort()
+  given.add(port)
+  return port
 }
 
 function run(args: readonly string[], ready: RegExp): Promise<ChildProcess> {
