@@ -5,6 +5,7 @@ import type { Logger } from 'pino'
 import { readHeaderLines } from '../config/header-lines.ts'
 import type { Config } from '../config.ts'
 import { fromTrusted } from '../http/client-address.ts'
+import { textOf } from '../http/fields.ts'
 import { methodWord } from '../http/observe.ts'
 import type { BeginTrace } from '../http/trace.ts'
 import type { Traces } from '../tracing/index.ts'
@@ -35,10 +36,6 @@ export function beginning({ listen }: Config, traces: Traces): BeginTrace {
       ...(believed && { traceparent: textOf(traceparent), tracestate: textOf(tracestate) }),
     })
   }
-}
-
-function textOf(header: string | string[] | undefined): string | undefined {
-  return Array.isArray(header) ? header.join(',') : header
 }
 
 async function headersIn(file: string | undefined): Promise<Readonly<Record<string, string>>> {

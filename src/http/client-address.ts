@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP } from 'node:net'
+import { textOf } from './fields.ts'
 
 /** `peer` is the address of the TCP connection, `forwarded` the header as Node joins it. */
 export type ClientAddress = (peer: string, forwarded: string | undefined) => string
@@ -33,10 +34,7 @@ export type AddressOf = (request: { readonly raw: IncomingMessage }) => string
 /** Of requests as they came; `trusted` as above. */
 export function addressOfRequests(trusted: readonly string[]): AddressOf {
   const addressOf = clientAddress(trusted)
-  return ({ raw }) => {
-    const forwarded = raw.headers['x-forwarded-for']
-    return addressOf(raw.socket.remoteAddress ?? '', Array.isArray(forwarded) ? forwarded.join(',') : forwarded)
-  }
+  return ({ raw }) => addressOf(raw.socket.remoteAddress ?? '', textOf(raw.headers['x-forwarded-for']))
 }
 
 /** Was a request sent by a proxy whose headers are believed? */

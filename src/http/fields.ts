@@ -11,6 +11,11 @@ export function fields(pairs: readonly string[]): Fields {
   return { pairs, text: Buffer.from(lines(pairs), 'latin1').toString('latin1') }
 }
 
+/** As one text, where Node gives a header that came several times as a list. */
+export function textOf(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header.join(',') : header
+}
+
 export function lines(pairs: readonly string[]): string {
   let text = ''
   for (let at = 0; at < pairs.length; at += 2) text += `${pairs[at]}: ${pairs[at + 1]}\r\n`

@@ -5,12 +5,12 @@ import { EdgeError } from '../errors.ts'
 import { pretty } from '../layout/pretty.ts'
 import type { Answer } from '../pipeline/ports.ts'
 import { NO_STORE } from './cache-headers.ts'
+import { textOf } from './fields.ts'
 import type { Flags } from './parameters.ts'
-import { represent, type Wanted } from './represent.ts'
+import { JSON_TYPE, represent, type Wanted } from './represent.ts'
 import { nextStage } from './trace.ts'
 
 const WORTH = 1024
-const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** Sends an answer; a raw file keeps its own type and is touched by nothing. */
 export async function sendAnswer(
@@ -52,10 +52,6 @@ export function wantedBy(headers: IncomingHttpHeaders, flags: Flags, compressFro
     ifNoneMatch: headers['if-none-match'],
     compressFrom,
   }
-}
-
-function textOf(header: string | string[] | undefined): string | undefined {
-  return Array.isArray(header) ? header.join(',') : header
 }
 
 /** CORS has written its own Vary before. */

@@ -31,7 +31,7 @@ export interface Representation {
   readonly bytes?: Buffer
 }
 
-const JSON_TYPE = 'application/json; charset=utf-8'
+export const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** A promise only while something is compressed: what is ready goes out at once. */
 export function represent(answer: JsonAnswer, wanted: Wanted): Representation | Promise<Representation> {
