@@ -1,4 +1,4 @@
-/** Traces by OpenTelemetry. Loaded only where a collector is set: the libraries take most of a second to come in. */
+/** Traces by OpenTelemetry. Loaded only where a collector is set: nobody else waits for the libraries at a start. */
 import { randomBytes } from 'node:crypto'
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources'
 import { AlwaysOnSampler, RandomIdGenerator, TracerProvider } from '@opentelemetry/sdk-trace'
