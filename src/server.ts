@@ -3,8 +3,8 @@
  */
 import { constants } from 'node:os'
 import type { DestinationStream } from 'pino'
-import { buildEdge, type Edge } from './app.ts'
-import { type Config, loadConfig } from './config.ts'
+import { buildEdge, type Edge } from './app/index.ts'
+import { type Config, loadConfig } from './config/index.ts'
 import { exitCodes } from './server/exit-codes.ts'
 import { jsonLog } from './server/json-log.ts'
 import { startFault } from './server/start-fault.ts'

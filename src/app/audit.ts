@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import { auditFile } from '../audit/file.ts'
 import { type Audit, createAudit } from '../audit/index.ts'
 import { auditToLog } from '../audit/log.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/index.ts'
 
 export function buildAudit({ audit }: Config, log: Logger): Audit {
   const { file, onFailure, sync, rotateAt } = audit

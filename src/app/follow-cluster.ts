@@ -6,9 +6,9 @@
 import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
-import { fileFingerprint, watched } from '../auth/watched.ts'
-import type { Cluster, NodeSetting, NodeTls } from '../cluster/index.ts'
-import { type Config, loadConfig } from '../config.ts'
+import { fileFingerprint, watched } from '../access/watched.ts'
+import type { Cluster, NodeSetting, NodeTls } from '../upstream/index.ts'
+import { type Config, loadConfig } from '../config/index.ts'
 import { readTls } from './cluster.ts'
 
 interface Followed {

@@ -1,6 +1,6 @@
 /** What of the settings is followed while the edge runs: nodes and their certificates, and roles. */
-import type { Access } from '../auth/access.ts'
-import { followRoles } from '../auth/follow-roles.ts'
+import type { Access } from '../access/access.ts'
+import { followRoles } from '../access/follow-roles.ts'
 import { type FollowCluster, followCluster, settingsIn } from './follow-cluster.ts'
 
 export interface FollowSettings extends FollowCluster {

@@ -1,10 +1,10 @@
 /** Purges from the console: the same operations of the catalogue that clients call, on the same road. */
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { catalogue } from '../catalogue/index.ts'
-import { EdgeError } from '../errors.ts'
-import type { PurgeCost, PurgeOrder } from '../operations/console/answers/cache.ts'
-import type { ConsolePorts } from '../operations/console-ports.ts'
-import type { Ask, Prompt } from '../pipeline/ports.ts'
+import { EdgeError } from '../core/errors.ts'
+import type { PurgeCost, PurgeOrder } from '../admin/console/answers/cache.ts'
+import type { ConsolePorts } from '../admin/console-ports.ts'
+import type { Ask, Prompt } from '../core/ports.ts'
 
 export function purger(handle: Prompt): ConsolePorts['purge'] {
   const all = operation('cacheClear')

@@ -1,17 +1,17 @@
 /** The ways to the nodes, as `cluster.distribution` says. */
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { catalogue } from '../catalogue/index.ts'
-import type { Cluster } from '../cluster/index.ts'
-import type { Config } from '../config.ts'
-import type { Parts } from '../pipeline/build.ts'
-import { forward } from '../pipeline/forward.ts'
-import { createTurns, inTurn } from '../pipeline/in-turn.ts'
-import { type JoinPorts, joinReads } from '../pipeline/join/reads.ts'
-import { joinActs, joinVerdict } from '../pipeline/join/writes.ts'
-import type { AnswerStore } from '../pipeline/kept.ts'
-import { ofOwner } from '../pipeline/of-owner.ts'
-import { createOwners } from '../pipeline/owners.ts'
-import type { Router } from '../pipeline/route.ts'
+import type { Cluster } from '../upstream/index.ts'
+import type { Config } from '../config/index.ts'
+import type { Parts } from '../pipeline.ts'
+import { forward } from '../upstream/forward.ts'
+import { createTurns, inTurn } from '../cache/in-turn.ts'
+import { type JoinPorts, joinReads } from '../join/reads.ts'
+import { joinActs, joinVerdict } from '../join/writes.ts'
+import type { AnswerStore } from '../core/kept.ts'
+import { ofOwner } from '../join/of-owner.ts'
+import { createOwners } from '../join/owners.ts'
+import type { Router } from '../upstream/route.ts'
 
 export interface RoadParts {
   readonly cluster: Cluster

@@ -1,5 +1,5 @@
 /** What the cache's store last said of itself, for those who look after it. */
-import type { StoreEvent } from '../store/redis/index.ts'
+import type { StoreEvent } from '../cache/stores/redis/index.ts'
 
 export interface StoreNews {
   heard(event: StoreEvent, reason?: string): void

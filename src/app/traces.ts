@@ -3,22 +3,22 @@ import { readFile } from 'node:fs/promises'
 import { TLSSocket } from 'node:tls'
 import type { Logger } from 'pino'
 import { readHeaderLines } from '../config/header-lines.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/index.ts'
 import { fromTrusted } from '../http/client-address.ts'
 import { textOf } from '../http/fields.ts'
 import { methodWord } from '../http/observe.ts'
 import type { BeginTrace } from '../http/trace.ts'
-import type { Traces } from '../tracing/index.ts'
+import type { Traces } from '../telemetry/traces/index.ts'
 import { version } from './package.ts'
 
-export type { Traces } from '../tracing/index.ts'
+export type { Traces } from '../telemetry/traces/index.ts'
 
 /** Rejects when the file of headers cannot be read. `undefined`: nothing is traced. */
 export async function buildTraces({ traces }: Config, log: Logger): Promise<Traces | undefined> {
   const { endpoint, headersFile, share, perSecond } = traces
   if (endpoint === undefined) return undefined
   const headers = await headersIn(headersFile)
-  const { createTraces } = await import('../tracing/index.ts')
+  const { createTraces } = await import('../telemetry/traces/index.ts')
   return createTraces({ url: endpoint, headers, share, perSecond, version, log })
 }
 

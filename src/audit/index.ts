@@ -2,12 +2,12 @@
  * The record of who changed what: a line before each write and purge can act, and one when its outcome is known. It
  * stands around the whole pipeline, so nothing that changes anything goes past it.
  */
-import { EdgeError } from '../errors.ts'
-import { isOutcomeUnknown, isPartlyDone, isUnfinished } from '../pipeline/cache/outcome.ts'
-import { errorOf } from '../pipeline/contents.ts'
-import type { Called, Refused } from '../pipeline/observed.ts'
-import type { Answer, Ask, Prompt } from '../pipeline/ports.ts'
-import { during } from '../pipeline/traced.ts'
+import { EdgeError } from '../core/errors.ts'
+import { isOutcomeUnknown, isPartlyDone, isUnfinished } from '../core/outcome.ts'
+import { errorOf } from '../core/contents.ts'
+import type { Called, Refused } from '../core/events.ts'
+import type { Answer, Ask, Prompt } from '../core/ports.ts'
+import { during } from '../core/traced.ts'
 import { deedOf } from './deed.ts'
 import type { AuditSink } from './file.ts'
 import type { Entry, Outcome } from './line.ts'

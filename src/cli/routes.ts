@@ -1,7 +1,7 @@
 /** `manager-edge routes` and `manager-edge openapi`: the catalogue, written out. */
 import { catalogue } from '../catalogue/index.ts'
-import { openApiDocument } from '../operations/openapi.ts'
-import { routesTable } from '../operations/routes-table.ts'
+import { openApiDocument } from '../admin/openapi.ts'
+import { routesTable } from '../admin/routes-table.ts'
 
 export function writeRoutes(): void {
   process.stdout.write(routesTable(catalogue))

@@ -1,4 +1,4 @@
-import { type Config, loadConfig } from '../config.ts'
+import { type Config, loadConfig } from '../config/index.ts'
 import { exitCodes } from '../server/exit-codes.ts'
 import { CommandError } from './terminal.ts'
 

@@ -2,7 +2,7 @@
  * `wazuh-app-version`: a client that names its version wants a manager of the same major and minor one
  * (contract, errors.yaml 801 and 802). Answered here, from the version that the nodes report.
  */
-import { EdgeError } from '../errors.ts'
+import { EdgeError } from '../core/errors.ts'
 
 const VERSION = /^v?([0-9]{1,4})\.([0-9]{1,4})\.[0-9]{1,4}$/
 

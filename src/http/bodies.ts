@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../catalogue/endpoint.ts'
-import { EdgeError } from '../errors.ts'
+import { EdgeError } from '../core/errors.ts'
 import { typedFields } from './canonical.ts'
 import { bodyType, isEncoded } from './content-type.ts'
 import { parseParameters } from './parameters.ts'

@@ -5,7 +5,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Body } from '../catalogue/endpoint.ts'
-import { EdgeError } from '../errors.ts'
+import { EdgeError } from '../core/errors.ts'
 import { printable } from './parameters.ts'
 
 const ACCEPTED = [

@@ -1,6 +1,6 @@
 /** Whatever goes wrong behind the framework becomes an error of the contract, in one place. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { EdgeError } from '../errors.ts'
+import { EdgeError } from '../core/errors.ts'
 import { sendError, toEdgeError } from './reply.ts'
 import { validationError } from './validation-error.ts'
 

@@ -1,6 +1,6 @@
 /** What a record says beyond the form of one value: mandatory names, bounds, folders, prefixes, companions. */
 import type { Endpoint, Param, PrefixSetting } from '../catalogue/endpoint.ts'
-import { EdgeError } from '../errors.ts'
+import { EdgeError } from '../core/errors.ts'
 import type { Values } from './parameters.ts'
 import { badValue, describedBy, missingName } from './validation-error.ts'
 

@@ -4,10 +4,10 @@
  */
 import fastifyRateLimit, { type FastifyRateLimitStoreCtor, normalizeIP } from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { RequestLimit } from '../auth/access.ts'
-import { EdgeError } from '../errors.ts'
-import type { Caller } from '../pipeline/ports.ts'
-import { Recent } from './recent.ts'
+import type { RequestLimit } from '../access/access.ts'
+import { EdgeError } from '../core/errors.ts'
+import type { Caller } from '../core/ports.ts'
+import { Recent } from '../core/recent.ts'
 
 export interface RequestLimits {
   /** Both reject with 903, `Retry-After` and `RateLimit-*` when the share is used up; `undefined`: it is not, go on at once. */

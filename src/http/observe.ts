@@ -1,9 +1,9 @@
 /** What is told of each request once its answer has left (or its client has). No URLs, no values, no bodies, no headers. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../catalogue/endpoint.ts'
-import { type Answered, cacheWord } from '../pipeline/observed.ts'
-import type { Answer } from '../pipeline/ports.ts'
-import { bodyOf, type Stopped } from './refuse.ts'
+import { type Answered, cacheWord } from '../core/events.ts'
+import type { Answer } from '../core/ports.ts'
+import { bodyOf, type Stopped } from '../listener/refuse.ts'
 
 export type Observe = (event: Answered) => void
 

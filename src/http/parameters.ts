@@ -2,7 +2,7 @@
  * Names and values of a query or a form, read strictly: each name is decoded once, `+` is a space, repeated
  * names are joined with a comma (as the real API does for lists), nothing is nested and nothing is lost.
  */
-import { EdgeError, type ErrorCode } from '../errors.ts'
+import { EdgeError, type ErrorCode } from '../core/errors.ts'
 
 export type Values = Record<string, string>
 

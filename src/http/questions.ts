@@ -4,8 +4,8 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { EdgeError, type ErrorCode, errors } from '../errors.ts'
-import type { Ask, Caller } from '../pipeline/ports.ts'
+import { EdgeError, type ErrorCode, errors } from '../core/errors.ts'
+import type { Ask, Caller } from '../core/ports.ts'
 
 const HEADER = 'x-edge-question'
 

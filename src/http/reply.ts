@@ -1,9 +1,9 @@
 /** Answers and errors on the wire; the only place where they become bytes for a client. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { EdgeError } from '../errors.ts'
-import { pretty } from '../layout/pretty.ts'
-import type { Answer } from '../pipeline/ports.ts'
+import { EdgeError } from '../core/errors.ts'
+import { pretty } from './pretty.ts'
+import type { Answer } from '../core/ports.ts'
 import { NO_STORE } from './cache-headers.ts'
 import { textOf } from './fields.ts'
 import type { Flags } from './parameters.ts'

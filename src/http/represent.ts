@@ -2,13 +2,13 @@
  * Which representation of an answer goes out: as it is, indented or compressed, or none at all since the client still
  * holds it. Decided here alone, for every road that an answer takes to a client.
  */
-import { pretty } from '../layout/pretty.ts'
-import type { Answer, Kept } from '../pipeline/ports.ts'
+import { pretty } from './pretty.ts'
+import type { Answer, Kept } from '../core/ports.ts'
 import { cacheHeaders, validators } from './cache-headers.ts'
 import { namesTag, tagOf } from './conditional.ts'
 import { accepted, type Coding, codingFor, encoded } from './encodings.ts'
 import { type Fields, fields } from './fields.ts'
-import { Recent } from './recent.ts'
+import { Recent } from '../core/recent.ts'
 
 export type JsonAnswer = Extract<Answer, { kind: 'json' }>
 

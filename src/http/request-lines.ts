@@ -3,7 +3,7 @@
  * field anew, and that takes longer than the look into the cache. `requestLine` says what stands in a line.
  */
 import type { LoggedHit } from './observe.ts'
-import { Recent } from './recent.ts'
+import { Recent } from '../core/recent.ts'
 import { tenths } from './request-log.ts'
 
 /** Routes and callers whose pieces are remembered. */

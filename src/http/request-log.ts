@@ -2,7 +2,7 @@
 import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import { type AddressOf, normalAddress } from './client-address.ts'
 import { eventOf, eventOfStopped, type Observe, routeOf, statusOf } from './observe.ts'
-import type { Stopped } from './refuse.ts'
+import type { Stopped } from '../listener/refuse.ts'
 import { endTrace } from './trace.ts'
 
 const ANSWERED = 'request'

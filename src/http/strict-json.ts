@@ -4,7 +4,7 @@
  * deserialiser (`__class__` and the like: CVE-2025-24016), at most 32 levels.
  */
 import { isUtf8 } from 'node:buffer'
-import { EdgeError } from '../errors.ts'
+import { EdgeError } from '../core/errors.ts'
 
 const MAX_DEPTH = 32
 const TOKEN = /[\s,:]*(?:([{}[\]])|"((?:[^"\\]|\\.)*)"|[^\s,:{}[\]"]+)/y

@@ -1,8 +1,8 @@
 /** The stages of a traced request that are the framework's: one ends where the next begins. */
 import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
-import type { Answered } from '../pipeline/observed.ts'
-import type { Facts, Span, StageName } from '../pipeline/trace.ts'
+import type { Answered } from '../core/events.ts'
+import type { Facts, Span, StageName } from '../core/trace.ts'
 
 /** `undefined`: nobody traces this request. */
 export type BeginTrace = (request: { readonly id: string; readonly raw: IncomingMessage }) => Span | undefined

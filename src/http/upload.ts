@@ -6,7 +6,7 @@
 import { isUtf8 } from 'node:buffer'
 import { setImmediate as turn } from 'node:timers/promises'
 import { SaxesParser } from 'saxes'
-import { EdgeError } from '../errors.ts'
+import { EdgeError } from '../core/errors.ts'
 import { printable } from './parameters.ts'
 
 const SLICE = 64 * 1024

@@ -2,7 +2,7 @@
 import type { FastifySchemaValidationError } from 'fastify'
 import type { Endpoint, Field, Param } from '../catalogue/endpoint.ts'
 import { type Kind, kinds } from '../catalogue/schemas/kinds.ts'
-import { EdgeError } from '../errors.ts'
+import { EdgeError } from '../core/errors.ts'
 import { printable } from './parameters.ts'
 
 type Described = Readonly<Record<string, Param | Field>>

@@ -1,5 +1,5 @@
 /** Why the edge could not start, in one line that says what to do. */
-import type { Config } from '../config.ts'
+import type { Config } from '../config/index.ts'
 
 type Place = Pick<Config['operations'], 'host' | 'port'>
 type Listening = { readonly listen: Place; readonly operations: Place }

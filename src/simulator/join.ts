@@ -2,8 +2,8 @@
  * Joins the answers of several nodes as the real manager does, losses included (contract, semantics.md
  * section 3): the page was cut on every node and is cut again, and one failing part fails the whole.
  */
-import { collect } from '../collection/collect.ts'
-import { readRequest } from '../collection/sources.ts'
+import { collect } from '../query/collect.ts'
+import { readRequest } from '../query/sources.ts'
 import { FrameworkError } from './model.ts'
 
 export type PartAnswer = { readonly data: unknown } | { readonly failure: FrameworkError }

@@ -4,7 +4,7 @@
  * `--looked-at N` (agents whose pages are looked at), `--seconds N`, `--stale N` (seconds of staleWhileRevalidate),
  * `--direct N` (clients without the edge; 0: none).
  */
-import { startRedis } from '../redis.ts'
+import { startRedis } from '../support/redis.ts'
 import { quantile, run, type Taken } from './clients/load.ts'
 import { type Mix, rateOf } from './clients/mix.ts'
 import { basic, type Frail, nodePassword, startFrail, startReplicas } from './clients/parties.ts'

@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { hash } from '@node-rs/bcrypt'
 import { stringify } from 'yaml'
-import { freePort } from '../redis.ts'
+import { freePort } from '../support/redis.ts'
 import { has, pinned } from './load.ts'
 
 export interface Running {
@@ -41,7 +41,7 @@ export const user = { name: 'bench', password: 'bench-password' } as const
 export const basic = `Basic ${Buffer.from(`${user.name}:${user.password}`).toString('base64')}`
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
-const fixture = (name: string) => here(`../listener/fixtures/${name}`)
+const fixture = (name: string) => here(`../support/certificates/${name}`)
 /** Runs one of the servers of this folder. */
 const typescript = (file: string) => ['node', ...process.execArgv, here(file)]
 export const certificate = { cert: fixture('first.crt'), key: fixture('first.key') }

@@ -6,8 +6,8 @@ import { fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { createRedisStore } from '../../src/store/redis/index.ts'
-import { startRedis } from '../redis.ts'
+import { createRedisStore } from '../../src/cache/stores/redis/index.ts'
+import { startRedis } from '../support/redis.ts'
 
 const ENTRIES = 100_000
 const BYTES = 2048

@@ -6,7 +6,7 @@
 import http, { Agent } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { startSimulator } from '../../src/simulator/index.ts'
-import { startEdge } from '../edge.ts'
+import { startEdge } from '../support/edge.ts'
 
 const ROUNDS = 15
 const REQUESTS = 1500

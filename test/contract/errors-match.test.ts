@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { parse } from 'yaml'
 import { kinds } from '../../src/catalogue/schemas/kinds.ts'
-import { errors } from '../../src/errors.ts'
+import { errors } from '../../src/core/errors.ts'
 
 interface Row {
   readonly code: number

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { authorization } from '../coherence/processes.ts'
+import { authorization } from './coherence/processes.ts'
 import { course } from './redis-course.ts'
 import { monitored, type Told } from './redis-monitor.ts'
 import { type SingleStage, startStage } from './redis-stage.ts'

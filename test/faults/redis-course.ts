@@ -1,8 +1,8 @@
 /** A load before, during and after a fault, and what came of it. */
 import { setTimeout as wait } from 'node:timers/promises'
-import { check, type Violation } from '../coherence/history.ts'
-import { startLoad } from '../coherence/load.ts'
-import { createRandom } from '../coherence/random.ts'
+import { check, type Violation } from './coherence/history.ts'
+import { startLoad } from './coherence/load.ts'
+import { createRandom } from './coherence/random.ts'
 import { type Phase, type Steady, startSteady } from './redis-load.ts'
 import type { Stage } from './redis-stage.ts'
 

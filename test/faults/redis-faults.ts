@@ -1,7 +1,7 @@
 /** What can become of Redis under load. Each ends with Redis as it should be; `time`: milliseconds that it is not. */
 import { randomBytes } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
-import { authorization } from '../coherence/processes.ts'
+import { authorization } from './coherence/processes.ts'
 import type { ClusterStage, SentinelStage, SingleStage } from './redis-stage.ts'
 
 /** To a single server. */

@@ -1,6 +1,6 @@
 /** Many equal requests at once through two replicas, of which one may die meanwhile. */
 import { Agent, request } from 'undici'
-import { authorization } from '../coherence/processes.ts'
+import { authorization } from './coherence/processes.ts'
 import type { Stage } from './redis-stage.ts'
 
 export interface Flood {

@@ -1,7 +1,7 @@
 /** A steady load of reads through some replicas, measured phase by phase. */
 import { Agent, request } from 'undici'
-import { authorization } from '../coherence/processes.ts'
-import type { Random } from '../coherence/random.ts'
+import { authorization } from './coherence/processes.ts'
+import type { Random } from './coherence/random.ts'
 
 export interface SteadyOptions {
   readonly replicas: readonly string[]

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { startSimulator } from '../../src/simulator/index.ts'
-import { startEdge } from '../edge.ts'
-import { startRedis } from '../redis.ts'
+import { startEdge } from '../support/edge.ts'
+import { startRedis } from '../support/redis.ts'
 
 t.test('a Redis that hangs, that is gone, and that was never there, leaves the edge ready', async (t) => {
   const simulator = await startSimulator({ workers: 0, agents: 2, username: 'edge', password: 'only-for-tests' })

@@ -1,7 +1,7 @@
 /** Collections out of made-up rows: what a request asks for, over a source of the real system. */
-import { collect } from '../../collection/collect.ts'
-import type { Collected, Element, Source } from '../../collection/source.ts'
-import { readRequest } from '../../collection/sources.ts'
+import { collect } from '../../query/collect.ts'
+import type { Collected, Element, Source } from '../../query/source.ts'
+import { readRequest } from '../../query/sources.ts'
 import type { SimRequest } from '../model.ts'
 
 /** `{items, totalItems}`; `query` stands in where a parameter of the request is no part of the collection. */

@@ -1,8 +1,8 @@
 /** All agents of a node in one collection, with the faults of the real one (contract, semantics.md section 6). */
-import { collect } from '../../collection/collect.ts'
-import { nest } from '../../collection/nest.ts'
-import type { Collected, DatabaseSource, Row } from '../../collection/source.ts'
-import { readRequest } from '../../collection/sources.ts'
+import { collect } from '../../query/collect.ts'
+import { nest } from '../../query/nest.ts'
+import type { Collected, DatabaseSource, Row } from '../../query/source.ts'
+import { readRequest } from '../../query/sources.ts'
 import { FrameworkError, type SimRequest } from '../model.ts'
 import { type Machine, machineOf } from './machine.ts'
 

@@ -1,8 +1,8 @@
 /** What the manager tells of its agents. */
-import { collect, matching } from '../../collection/collect.ts'
-import { pick } from '../../collection/select.ts'
-import type { Row } from '../../collection/source.ts'
-import { readRequest, sources } from '../../collection/sources.ts'
+import { collect, matching } from '../../query/collect.ts'
+import { pick } from '../../query/select.ts'
+import type { Row } from '../../query/source.ts'
+import { readRequest, sources } from '../../query/sources.ts'
 import { rowOf } from '../agent-state.ts'
 import { agentSums } from '../group-files.ts'
 import type { SimAgent, SimHandlers, SimRequest, World } from '../model.ts'

@@ -1,5 +1,5 @@
 /** CIS-CAT results: of one agent, and of all agents of a node. */
-import { sources } from '../../collection/sources.ts'
+import { sources } from '../../query/sources.ts'
 import { machineOf } from '../data/machine.ts'
 import { pageOf } from '../data/page.ts'
 import { assessments } from '../data/scans/ciscat.ts'

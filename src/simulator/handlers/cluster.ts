@@ -1,6 +1,6 @@
 /** Facts of the cluster, and who the node is. */
-import { collect } from '../../collection/collect.ts'
-import { readRequest, sources } from '../../collection/sources.ts'
+import { collect } from '../../query/collect.ts'
+import { readRequest, sources } from '../../query/sources.ts'
 import { statusOf } from '../agent-state.ts'
 import { after, stamp } from '../data/times.ts'
 import type { SimHandlers, SimNode, SimRequest, World } from '../model.ts'

@@ -1,7 +1,7 @@
 /** Groups and who is in them. */
-import { collect } from '../../collection/collect.ts'
-import { CollectionError } from '../../collection/error.ts'
-import { readRequest, sources } from '../../collection/sources.ts'
+import { collect } from '../../query/collect.ts'
+import { CollectionError } from '../../query/error.ts'
+import { readRequest, sources } from '../../query/sources.ts'
 import { digest, emptyFiles, filesOf } from '../group-files.ts'
 import {
   FrameworkError,

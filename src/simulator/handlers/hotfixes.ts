@@ -1,5 +1,5 @@
 /** Hotfixes of all agents of a node: an endpoint of the catalogue that the seed does not name. */
-import { sources } from '../../collection/sources.ts'
+import { sources } from '../../query/sources.ts'
 import { inventoryRows } from '../data/inventory/rows.ts'
 import { walkAgents } from '../data/walk.ts'
 import type { SimHandlers } from '../model.ts'

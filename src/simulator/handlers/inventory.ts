@@ -1,5 +1,5 @@
 /** Inventory: of one agent, and of all agents of a node. */
-import { sources } from '../../collection/sources.ts'
+import { sources } from '../../query/sources.ts'
 import { type InventoryKind, inventoryKinds, inventoryRows } from '../data/inventory/rows.ts'
 import { machineOf } from '../data/machine.ts'
 import { pageOf } from '../data/page.ts'

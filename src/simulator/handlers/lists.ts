@@ -1,5 +1,5 @@
 /** CDB lists. A page is cut before it is searched and sorted, and its total is its length (unlike the seed). */
-import { sources } from '../../collection/sources.ts'
+import { sources } from '../../query/sources.ts'
 import { readList } from '../data/list-files.ts'
 import { pageOf } from '../data/page.ts'
 import { FrameworkError, type SimHandlers, type SimNode, type SimRequest } from '../model.ts'

@@ -1,5 +1,5 @@
 /** Rules and decoders, read from the node's own files at each request. */
-import { sources } from '../../collection/sources.ts'
+import { sources } from '../../query/sources.ts'
 import { pageOf } from '../data/page.ts'
 import { decoderFilesOf, decodersOf, type RulesetFile, ruleFilesOf, rulesOf, type Standard } from '../data/ruleset.ts'
 import { FrameworkError, RawFile, type SimHandler, type SimHandlers, type SimRequest } from '../model.ts'

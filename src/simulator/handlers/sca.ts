@@ -1,7 +1,7 @@
 /** Security configuration assessment of an agent. */
-import { collect, matching } from '../../collection/collect.ts'
-import { readPage } from '../../collection/page.ts'
-import { readRequest, sources } from '../../collection/sources.ts'
+import { collect, matching } from '../../query/collect.ts'
+import { readPage } from '../../query/page.ts'
+import { readRequest, sources } from '../../query/sources.ts'
 import { machineOf } from '../data/machine.ts'
 import { pageOf } from '../data/page.ts'
 import { type ScaCheck, scaChecks, scaPolicies } from '../data/scans/assessment.ts'

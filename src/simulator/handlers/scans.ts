@@ -1,5 +1,5 @@
 /** Integrity and policy scans of an agent: what they found, cleared, and run again. */
-import { sources } from '../../collection/sources.ts'
+import { sources } from '../../query/sources.ts'
 import { statusOf } from '../agent-state.ts'
 import { type Machine, machineOf } from '../data/machine.ts'
 import { pageOf } from '../data/page.ts'

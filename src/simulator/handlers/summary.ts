@@ -1,8 +1,8 @@
 /** Agents counted. */
-import { collect, matching } from '../../collection/collect.ts'
-import { pick } from '../../collection/select.ts'
-import type { Row } from '../../collection/source.ts'
-import { readRequest, sources } from '../../collection/sources.ts'
+import { collect, matching } from '../../query/collect.ts'
+import { pick } from '../../query/select.ts'
+import type { Row } from '../../query/source.ts'
+import { readRequest, sources } from '../../query/sources.ts'
 import { rowOf, statusOf } from '../agent-state.ts'
 import type { SimAgent, SimHandlers, SimRequest, World } from '../model.ts'
 import { agentRows, countBy } from './agents.ts'

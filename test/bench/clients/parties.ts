@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { hash } from '@node-rs/bcrypt'
 import { stringify } from 'yaml'
-import { freePort } from '../../redis.ts'
-import { forkScript } from '../../typescript/script.ts'
+import { freePort } from '../../support/redis.ts'
+import { forkScript } from '../../support/typescript/script.ts'
 import type { FrailReady, FrailReport } from '../servers/frail.ts'
 
 export interface Frail {
@@ -63,7 +63,7 @@ export async function startReplicas(count: number, options: ReplicaOptions): Pro
     const port = await freePort()
     const file = join(folder, `edge-${i}.yaml`)
     await writeFile(file, stringify(settings(port, options)))
-    const child = forkScript(new URL('../../coherence/replica.ts', import.meta.url), [file, ''])
+    const child = forkScript(new URL('../../faults/coherence/replica.ts', import.meta.url), [file, ''])
     await hear(child)
     children.push(child)
     urls.push(`http://127.0.0.1:${port}`)

@@ -1,0 +1,124 @@
+/**
+ * Name and password of a request, decided. Clients send them with every request and bcrypt takes 50 ms, so what was
+ * right is remembered for a minute as a keyed digest, and dropped at once when the line of the user changes.
+ */
+import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { LRUCache } from 'lru-cache'
+import type { Attempts } from './attempts.ts'
+import type { BoundedQueue } from './bounded-queue.ts'
+import type { Clock } from '../core/clock.ts'
+import { keyedDigest } from './keyed-digest.ts'
+import type { CheckPassword } from './passwords.ts'
+
+/** `after`: milliseconds until it is worth to come again. */
+export type Login =
+  /** `stands`: the same credentials from the same address need not be looked at again. */
+  | { readonly ok: true; stands(): boolean }
+  | { readonly ok: false; readonly reason: 'wrong' }
+  | { readonly ok: false; readonly reason: 'blocked' | 'busy'; readonly after: number }
+
+export interface LoginOptions {
+  readonly check: CheckPassword
+  /** What the user's credentials stand on (the line of the file); remembered credentials end when it changes. */
+  standing(name: string): string | undefined
+  readonly attempts: Attempts
+  readonly queue: BoundedQueue
+  readonly clock: Clock
+}
+
+interface Remembered {
+  readonly digest: Buffer
+  readonly standing: string | undefined
+  /** Not put off by use: a minute after it was verified, it is verified again. */
+  readonly until: number
+}
+
+const KEPT = 60_000
+const USERS = 10_000
+/** Strangers held back while the whole edge is under attack. */
+const HELD_BACK = 256
+const LONGEST_NAME = 512
+const busy: Login = { ok: false, reason: 'busy', after: 1000 }
+const wrong: Login = { ok: false, reason: 'wrong' }
+
+export class Logins {
+  readonly #options: LoginOptions
+  readonly #keyed = keyedDigest(randomBytes(32))
+  readonly #remembered = new LRUCache<string, Remembered>({ max: USERS })
+  readonly #underWay = new Map<string, Promise<Login>>()
+  #heldBack = 0
+
+  constructor(options: LoginOptions) {
+    this.#options = options
+  }
+
+  /** Rejects only as `check` does. */
+  async login(address: string, name: string, password: string): Promise<Login> {
+    if (name.length > LONGEST_NAME) return wrong
+    const digest = this.#digest(name, password)
+    // Forty parallel requests of one client are one attempt, not forty failures and forty hashes.
+    const key = `${address} ${digest}`
+    const underWay = this.#underWay.get(key)
+    if (underWay !== undefined) return underWay
+    // Before the memory is asked: a blocked address must not go on guessing at the speed of a digest.
+    const after = this.#options.attempts.blocked(address, name)
+    if (after > 0) return { ok: false, reason: 'blocked', after }
+    const found = this.#remembered.get(name)
+    if (found !== undefined && this.#stands(name, found) && timingSafeEqual(found.digest, Buffer.from(digest)))
+      return this.#right(address, name, found)
+    const attempt = this.#attempt(address, name, password, digest).finally(() => this.#underWay.delete(key))
+    this.#underWay.set(key, attempt)
+    return attempt
+  }
+
+  async #attempt(address: string, name: string, password: string, digest: string): Promise<Login> {
+    const { attempts, check, clock } = this.#options
+    const counted = await attempts.count(address, name)
+    if (!counted.allowed) return { ok: false, reason: 'blocked', after: counted.after }
+    const standing = this.#options.standing(name)
+    let right: boolean | undefined
+    try {
+      right = await this.#verified(() => check(name, password), counted)
+    } catch (error) {
+      await attempts.undone(address, name)
+      throw error
+    }
+    if (right === undefined) {
+      await attempts.undone(address, name)
+      return busy
+    }
+    if (!right) return wrong
+    await attempts.right(address, name)
+    const found = { digest: Buffer.from(digest), standing, until: clock.elapsed() + KEPT }
+    this.#remembered.set(name, found)
+    return this.#right(address, name, found)
+  }
+
+  /** What is remembered is compared by itself: it holds the digest that was found equal. */
+  #right(address: string, name: string, found: Remembered): Login {
+    const { attempts } = this.#options
+    const stands = () =>
+      this.#remembered.get(name) === found && this.#stands(name, found) && attempts.blocked(address, name) <= 0
+    return { ok: true, stands }
+  }
+
+  async #verified(check: () => Promise<boolean>, { delay, known }: { delay: number; known: boolean }) {
+    if (delay > 0) {
+      if (this.#heldBack >= HELD_BACK) return undefined
+      this.#heldBack++
+      await sleep(delay)
+      this.#heldBack--
+    }
+    return this.#options.queue.run(check, known)
+  }
+
+  #stands(name: string, { until, standing }: Remembered): boolean {
+    return until > this.#options.clock.elapsed() && standing === this.#options.standing(name)
+  }
+
+  /** The length stands in front, else `a` + `bc` and `ab` + `c` were the same credentials. */
+  #digest(name: string, password: string): string {
+    return this.#keyed(Buffer.from(`${Buffer.byteLength(name)}:${name}${password}`))
+  }
+}

@@ -1,0 +1,83 @@
+/** Why a request hits or does not, and what would drop its answer: for operators, about one URL. */
+import type { Endpoint, StaleWhen, Tag, Write } from '../catalogue/endpoint.ts'
+import type { AnswerIndex, Look } from '../core/kept.ts'
+import type { Ask } from '../core/ports.ts'
+import type { Prepare } from './prepare.ts'
+import { needsAnswer, partsOf } from './tags.ts'
+
+export interface ExplainPorts {
+  readonly prepare: Prepare
+  readonly index: Pick<AnswerIndex, 'peek'>
+  readonly catalogue: readonly Endpoint[]
+}
+
+/** Ages and times in milliseconds. */
+export interface Explained {
+  readonly endpoint: string
+  readonly kept: boolean
+  /** Why it is never kept. */
+  readonly why?: string
+  readonly url?: string
+  readonly key?: string
+  readonly group?: string
+  readonly scope?: string
+  readonly tags?: readonly Tag[]
+  readonly next: { readonly hit: boolean; readonly reason: string; readonly age?: number; readonly timeLeft?: number }
+  /** Writes that would drop it; `when`: only with such a value. */
+  readonly droppedBy: readonly Dropper[]
+}
+
+interface Dropper {
+  readonly write: string
+  readonly tags: readonly Tag[]
+  readonly when?: readonly string[]
+}
+
+export async function explain({ prepare, index, catalogue }: ExplainPorts, ask: Ask): Promise<Explained> {
+  const endpoint = `${ask.endpoint.method} ${ask.endpoint.path}`
+  const prepared = prepare(ask)
+  if (typeof prepared === 'string') {
+    return { endpoint, kept: false, why: prepared, next: { hit: false, reason: 'never kept' }, droppedBy: [] }
+  }
+  const { key, tags, listed } = prepared
+  const { url, group, scope } = listed
+  const next = nextOf(await index.peek(key, tags))
+  return { endpoint, kept: true, url, key, group, scope, tags, next, droppedBy: droppers(catalogue, tags) }
+}
+
+function nextOf(look: Look): Explained['next'] {
+  if (look.kind === 'away') return { hit: false, reason: 'the store is away' }
+  if (look.mark.fenced) return { hit: false, reason: 'a write to the data is under way, or its outcome is unknown' }
+  if (look.kind === 'absent') {
+    return { hit: false, reason: look.changed ? 'a write or a purge has changed the data since' : 'nothing is kept' }
+  }
+  const { age, keepFor, staleWhileRevalidate } = look.answer
+  const times = { age, timeLeft: keepFor - age }
+  if (age < keepFor) return { hit: true, reason: 'fresh', ...times }
+  if (age < keepFor + staleWhileRevalidate) return { hit: true, reason: 'stale, served while fetched anew', ...times }
+  return { hit: false, reason: 'stale, served only when nodes fail', ...times }
+}
+
+function droppers(catalogue: readonly Endpoint[], tags: readonly Tag[]): readonly Dropper[] {
+  return catalogue.flatMap((record) => {
+    if (!('makesStale' in record)) return []
+    const always = record.makesStale.filter((entry) => typeof entry === 'string').filter(reaches)
+    const conditional = record.makesStale.filter((entry) => typeof entry !== 'string')
+    const sometimes = conditional.filter((entry) => entry.tags.some(reaches))
+    return always.length + sometimes.length === 0 ? [] : [dropper(record, always, sometimes)]
+  })
+
+  function reaches(template: Tag): boolean {
+    const parts = partsOf(template)
+    const anything = needsAnswer(parts) ? '.+' : '[^*]+'
+    const pattern = parts.map((part) => (typeof part === 'string' ? part.replaceAll(/\W/g, '\\$&') : anything)).join('')
+    return tags.some((tag) => new RegExp(`^${pattern}$`).test(tag))
+  }
+
+  function dropper(record: Write, always: readonly Tag[], sometimes: readonly StaleWhen[]): Dropper {
+    const { method, path } = record
+    const when = always.length > 0 ? [] : sometimes.map(({ value, matches }) => `${value} matches ${matches}`)
+    const reaching = [...always, ...sometimes.flatMap((entry) => entry.tags.filter(reaches))]
+    return { write: `${method} ${path}`, tags: [...new Set(reaching)], ...(when.length > 0 && { when }) }
+  }
+}

@@ -1,0 +1,99 @@
+/** One call to the nodes, and what is kept of it: as of what the store said before they were asked. */
+import type { CacheGroup } from '../catalogue/endpoint.ts'
+import type { AnswerStore, KeptAnswer, Look, Mark } from '../core/kept.ts'
+import type { CacheEvent } from '../core/events.ts'
+import type { Answer, Ask, Handle } from '../core/ports.ts'
+import type { CopiedData } from './copied.ts'
+import { etagOf, isStorable } from '../core/outcome.ts'
+import type { Prepared } from './prepare.ts'
+
+/** Milliseconds: fresh, and after that served while it is fetched anew, or when nodes fail. */
+export interface Durations {
+  readonly keepFor: number
+  readonly staleWhileRevalidate: number
+  readonly staleIfError: number
+}
+
+export interface FillPorts {
+  readonly store: AnswerStore
+  /** By group, and by the route template where one endpoint has a pace of its own. */
+  readonly durationsOf: (group: CacheGroup, endpoint: string) => Durations
+  readonly copied: CopiedData
+  /** Milliseconds after which a holder on another replica that gave no sign counts as dead. */
+  readonly patience: (ask: Ask) => number
+  readonly clock: () => number
+  readonly onEvent: (event: CacheEvent) => void
+}
+
+/** `kept`: it may be kept; `stored`: this call kept it. */
+export interface Filled {
+  readonly answer: Answer
+  readonly kept?: KeptAnswer
+  readonly stored?: true
+  readonly collapsed?: true
+}
+
+export interface Request {
+  readonly ask: Ask
+  readonly prepared: Prepared
+  /** What the store said when the request came. */
+  readonly look: Look
+}
+
+/** Milliseconds that an answer waits to be kept, so that the next request finds it. A store that stalls holds up nobody. */
+const KEEPING = 50
+
+/** What nodes said. `keeping` resolves when the store is done with it. */
+export interface Fetched {
+  readonly filled: Filled
+  readonly keeping: Promise<void>
+}
+
+export const nothingToKeep = Promise.resolve()
+
+/** The mark that an answer may be kept under, read before the nodes are asked; none while a write is under way. */
+function openMark(look: Look): Mark | undefined {
+  return look.kind === 'away' || look.mark.fenced ? undefined : look.mark
+}
+
+/** Asks the nodes. The answer is kept as of `look`, which came before; the store compares when it is read. */
+export async function fetch(ports: FillPorts, next: Handle, request: Request, look: Look): Promise<Fetched> {
+  const { plan, key, tags, listed } = request.prepared
+  const ask = anew(request.ask, plan, request.look)
+  const began = ports.clock()
+  const masterOnly = plan.copied && ports.copied.changed(tags, look)
+  const tell = (outcome: 'kept' | 'unkept' | 'failed') =>
+    ports.onEvent({ kind: 'fill', group: plan.group, outcome, ms: ports.clock() - began })
+  const answer = await next(masterOnly ? { ...ask, masterOnly } : ask).catch((fault: unknown) => {
+    tell('failed')
+    throw fault
+  })
+  const mark = openMark(look)
+  if (mark === undefined || !isStorable(answer)) {
+    tell('unkept')
+    return { filled: { answer }, keeping: nothingToKeep }
+  }
+  tell('kept')
+  const { status, bytes, clusterStatus, oldest: older = 0 } = answer
+  const cost = ports.clock() - began
+  const times = { ...ports.durationsOf(plan.group, ask.endpoint.path), cost }
+  const entry = { status, bytes, etag: etagOf(bytes), ...times, ...(clusterStatus !== undefined && { clusterStatus }) }
+  const keeping = ports.store.keep({ key, tags, mark, answer: entry, older, listed })
+  return { filled: { answer, kept: { ...entry, age: cost + older } }, keeping }
+}
+
+/** Parts that are no younger than the whole that is to be replaced would give the same again. */
+function anew(ask: Ask, { joined }: Prepared['plan'], look: Look): Ask {
+  return joined && look.kind === 'present' ? { ...ask, youngerThan: look.answer.age } : ask
+}
+
+/** What was fetched, as soon as it is kept, or when that takes too long: then nobody says that it is. */
+export function kept({ filled, keeping }: Fetched): Promise<Filled> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, KEEPING, filled)
+    void keeping.then(() => {
+      clearTimeout(timer)
+      resolve(filled.kept === undefined ? filled : { ...filled, stored: true })
+    })
+  })
+}

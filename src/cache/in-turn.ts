@@ -1,0 +1,137 @@
+/**
+ * One write of a name at a time over all replicas: registrations, and uploads to one path. Within the process writers
+ * stand in line; the first of each line claims the name in the store, whose lease ends with a holder that dies. While
+ * Redis is away each replica has its own turns.
+ */
+import { createHash } from 'node:crypto'
+import { EdgeError } from '../core/errors.ts'
+import { nameOf } from './tags.ts'
+import type { AnswerStore, Mark } from '../core/kept.ts'
+import type { Ask, Stage } from '../core/ports.ts'
+
+export interface Turns {
+  /** Resolves when it is the caller's turn; with nothing when that did not come within `patience`, in milliseconds. */
+  take(name: string, patience: number, signal: AbortSignal): Promise<Turn | undefined>
+}
+
+export interface Turn {
+  release(): Promise<void>
+}
+
+export interface InTurnPorts {
+  readonly turns: Turns
+  /** Name of the master. */
+  readonly master: () => string
+  /** Milliseconds that a writer waits at most. */
+  readonly patience: (ask: Ask) => number
+}
+
+/** Seconds after which a writer that gave up may come again. */
+const RETRY_AFTER = '5'
+
+/** Throws 934 for a writer whose turn did not come in time; nothing was sent then. */
+export function inTurn({ turns, master, patience }: InTurnPorts): Stage {
+  return (next) => async (ask) => {
+    const { endpoint } = ask
+    if (!('inTurn' in endpoint) || endpoint.inTurn === undefined) return next(ask)
+    const turn = await turns.take(nameOf(endpoint.inTurn, ask, master()), patience(ask), ask.signal)
+    if (turn === undefined) throw new EdgeError(934, '', { headers: { 'retry-after': RETRY_AFTER } })
+    try {
+      return await next(ask)
+    } finally {
+      // The others are not to wait for the store to hear of it.
+      void turn.release()
+    }
+  }
+}
+
+/** Milliseconds after which a holder that died, or stands still, loses its turn. */
+const LEASE = 10_000
+const ALWAYS: Mark = { generation: 'turn', epochs: [], fenced: false }
+
+/** `claim`: of the store that replicas share; absent: turns of this process alone. */
+export function createTurns(claim?: AnswerStore['claim'], lease = LEASE): Turns {
+  const lines = new Map<string, Promise<void>>()
+  return {
+    take: async (name, patience, signal) => {
+      const until = performance.now() + patience
+      const mine = line(lines, name)
+      try {
+        if (!(await settledBy(mine.before, until, signal))) return mine.leave()
+        const release = claim === undefined ? undefined : await claimed(claim, name, { lease, until, signal })
+        if (release === 'late') return mine.leave()
+        return {
+          release: async () => {
+            await release?.()
+            mine.leave()
+          },
+        }
+      } catch (fault) {
+        mine.leave()
+        throw fault
+      }
+    },
+  }
+}
+
+interface Place {
+  readonly before: Promise<void>
+  leave(): undefined
+}
+
+/** A place at the end of the line; who leaves before its turn lets those behind wait for those before. */
+function line(lines: Map<string, Promise<void>>, name: string): Place {
+  const before = lines.get(name) ?? Promise.resolve()
+  let leave = () => {}
+  const left = new Promise<void>((resolve) => {
+    leave = resolve
+  })
+  const end = before.then(() => left)
+  lines.set(name, end)
+  void end.then(() => {
+    if (lines.get(name) === end) lines.delete(name)
+  })
+  return {
+    before,
+    leave: () => {
+      leave()
+      return undefined
+    },
+  }
+}
+
+interface Waiting {
+  readonly lease: number
+  readonly until: number
+  readonly signal: AbortSignal
+}
+
+async function claimed(claim: AnswerStore['claim'], name: string, { lease, until, signal }: Waiting) {
+  // Names hold paths, and keys of the store are plain.
+  const key = `turn:${createHash('sha256').update(name).digest('base64url')}`
+  for (;;) {
+    const tried = await claim(key, ALWAYS, lease)
+    if (tried.held) return tried.release
+    if (!(await settledBy(tried.settled, until, signal))) return 'late'
+  }
+}
+
+/** Did it end in time? Rejects when the signal is aborted before. */
+async function settledBy(ended: Promise<void>, until: number, signal: AbortSignal): Promise<boolean> {
+  signal.throwIfAborted()
+  let stop = () => {}
+  const given = new Promise<boolean>((resolve, reject) => {
+    const timer = setTimeout(resolve, Math.max(0, until - performance.now()), false)
+    const left = () => reject(signal.reason)
+    signal.addEventListener('abort', left, { once: true })
+    stop = () => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', left)
+    }
+  })
+  try {
+    return await Promise.race([ended.then(() => true), given])
+  } finally {
+    stop()
+  }
+}

@@ -1,0 +1,77 @@
+/** The cache in two stages, around reads and around writes, and what explains it. */
+import type { AnswerIndex, AnswerStore } from '../core/kept.ts'
+import type { CacheEvent } from '../core/events.ts'
+import type { Ask, Handle, Prompt, Stage } from '../core/ports.ts'
+import { cached } from './cached.ts'
+import { copiedData } from './copied.ts'
+import type { FillPorts } from './fetch.ts'
+import { type HotOptions, hotKeys } from './hot.ts'
+import { invalidate } from './invalidate.ts'
+import type { KeySettings } from './key.ts'
+import { createPrepare, type Prepare } from './prepare.ts'
+import type { VerifySettings } from './verify.ts'
+
+export type { Durations } from './fetch.ts'
+
+export interface CacheOptions {
+  readonly store: AnswerStore & Pick<AnswerIndex, 'peek'>
+  readonly key: KeySettings
+  readonly durationsOf: FillPorts['durationsOf']
+  /** Name of the master. */
+  readonly master: () => string
+  /** All nodes, master first; the same array as long as they are the same. */
+  readonly nodes: () => readonly { readonly name: string }[]
+  /** Milliseconds that a call to the nodes may take; `slowTimeout` for records that are slow by nature. */
+  readonly timeout: number
+  readonly slowTimeout: number
+  /** May a node be asked now for something that nobody waits for? */
+  readonly spare: (ask: Ask) => boolean
+  readonly hot?: HotOptions
+  /** Milliseconds after a write for which workers are not asked for what they copy from the master. */
+  readonly copying?: number
+  /** Hears what happens to kept answers. */
+  readonly onEvent?: (event: CacheEvent) => void
+  /** A share of the hits is asked of the nodes as well; absent: none. */
+  readonly verify?: VerifySettings
+  /** Milliseconds, monotonic. */
+  readonly clock?: () => number
+}
+
+export interface CacheStages {
+  /** Around reads. */
+  readonly cached: (next: Handle) => Prompt
+  /** Around writes. */
+  readonly invalidate: Stage
+  readonly prepare: Prepare
+}
+
+/** Two rounds of the workers, which look every 9 s (contract/semantics.md section 4). */
+const TWO_ROUNDS = 18_000
+/** A holder of a fill counts as dead so many milliseconds after its call must be over. */
+const GRACE = 2000
+const HOT: HotOptions = { most: 2, hits: 3 }
+
+export function createCache(options: CacheOptions): CacheStages {
+  const { store, master, nodes, timeout, slowTimeout, durationsOf, spare } = options
+  const clock = options.clock ?? (() => performance.now())
+  const onEvent = options.onEvent ?? (() => {})
+  const copied = copiedData({ period: options.copying ?? TWO_ROUNDS, clock })
+  const prepare = createPrepare({ key: options.key, master, nodes, durationsOf })
+  const patience = ({ endpoint }: Ask) => (endpoint.slow ? slowTimeout : timeout) + GRACE
+  return {
+    prepare,
+    cached: cached({
+      store,
+      prepare,
+      copied,
+      durationsOf,
+      patience,
+      clock,
+      spare,
+      onEvent,
+      hot: hotKeys(options.hot ?? HOT),
+      ...(options.verify && { verify: options.verify }),
+    }),
+    invalidate: invalidate({ store, copied, master, onEvent }),
+  }
+}

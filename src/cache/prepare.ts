@@ -1,0 +1,92 @@
+/** From an Ask to what the store is asked: key, tags, and the line that `/cache` shows. */
+import type { Tag } from '../catalogue/endpoint.ts'
+import { namesSecret } from '../catalogue/secret.ts'
+import type { Listed } from '../core/kept.ts'
+import type { Ask } from '../core/ports.ts'
+import type { FillPorts } from './fetch.ts'
+import { canonical, type KeySettings, keyOf, keyText, urlOf } from './key.ts'
+import { type Plan, planOf } from './plan.ts'
+
+export interface Prepared {
+  readonly plan: Plan
+  readonly key: string
+  readonly tags: readonly Tag[]
+  readonly listed: Listed
+}
+
+/** In words, why the answer is never kept. */
+export type Unkept = string
+export type Prepare = (ask: Ask) => Prepared | Unkept
+
+interface Known {
+  readonly prepared: Prepared
+  readonly endpoint: Ask['endpoint']
+  readonly params: Ask['params']
+  readonly node: Ask['node']
+  readonly master: string
+  readonly nodes: string
+}
+
+interface NamedNode {
+  readonly name: string
+}
+
+export interface PrepareOptions {
+  readonly key: KeySettings
+  /** Name of the master. */
+  readonly master: () => string
+  /** All nodes, master first; the same array as long as they are the same. */
+  readonly nodes: () => readonly NamedNode[]
+  readonly durationsOf: FillPorts['durationsOf']
+}
+
+export function createPrepare({ key, master, nodes, durationsOf }: PrepareOptions): Prepare {
+  // Requests of one URL share the very objects of its values, and a hit must not pay for an HMAC again.
+  const known = new WeakMap<Ask['query'], Known>()
+  const namesOf = nodeNames()
+  return (ask) => {
+    const { endpoint, params, query, node } = ask
+    const cluster = { master: master(), nodes: namesOf(nodes()) }
+    const before = known.get(query)
+    if (before?.endpoint === endpoint && before.params === params && before.node === node && same(before, cluster)) {
+      return before.prepared
+    }
+    const plan = planOf(endpoint)
+    if (typeof plan === 'string') return plan
+    if (plan.rawWhen !== undefined && Object.hasOwn(query, plan.rawWhen)) return 'a file passes through'
+    if (namesSecret(endpoint, query)) return 'it names a field that holds a secret'
+    if (durationsOf(plan.group, endpoint.path).keepFor <= 0) return 'its duration is set to nothing'
+    const prepared = prepare(ask, plan, key, cluster)
+    if (plan.scope === 'everyone') known.set(query, { prepared, endpoint, params, node, ...cluster })
+    return prepared
+  }
+}
+
+/** The names of all nodes as one text (no name holds a space), worked out once for each list. */
+function nodeNames(): (nodes: readonly NamedNode[]) => string {
+  const texts = new WeakMap<readonly NamedNode[], string>()
+  return (nodes) => {
+    const known = texts.get(nodes)
+    if (known !== undefined) return known
+    const text = nodes.map(({ name }) => name).join(' ')
+    texts.set(nodes, text)
+    return text
+  }
+}
+
+interface Names {
+  readonly master: string
+  readonly nodes: string
+}
+
+function same(before: Names, now: Names): boolean {
+  return before.master === now.master && before.nodes === now.nodes
+}
+
+function prepare(ask: Ask, plan: Plan, { secret, policy }: KeySettings, { master, nodes }: Names): Prepared {
+  const request = canonical(ask, plan, { policy, nodes })
+  const tags = plan.tagsOf(ask, master)
+  const { path } = ask.endpoint
+  const listed = { url: urlOf(request), group: plan.group, endpoint: path, scope: request.scope, tags }
+  return { plan, key: keyOf(keyText(request), secret), tags, listed }
+}

@@ -1,0 +1,113 @@
+/** Entries in Redis. Their age is what is missing of their time to live, so that no wall clock has a say. */
+import type { KeptAnswer, Listed } from '../../../core/kept.ts'
+import type { EntryCodec } from '../entry.ts'
+import { type Held, lifetime } from '../held.ts'
+import type { Link, Reply } from '../../../redis/link.ts'
+import { names, type StoreEvent, type Times } from './options.ts'
+
+export interface EntriesOptions {
+  readonly link: Link
+  readonly codec: EntryCodec
+  readonly times: Times
+  readonly elapsed: () => number
+  readonly onEvent: (event: StoreEvent) => void
+}
+
+type Head = Omit<Held, 'begun' | 'answer'> & { readonly answer: Omit<KeptAnswer, 'age' | 'bytes'> }
+
+export class Entries {
+  readonly #options: EntriesOptions
+
+  constructor(options: EntriesOptions) {
+    this.#options = options
+  }
+
+  /** The entry, begun by this process' clock; undefined when there is none, or it is garbage, or it did not come in time. */
+  async get(key: string): Promise<Held | undefined> {
+    const { link, codec, times, elapsed, onEvent } = this.#options
+    const name = names.entry(key)
+    const asked = elapsed()
+    const [bytes, left] = await Promise.all([
+      link.step(times.command, (client) => client.getBuffer(name)),
+      link.step(times.command, (client) => client.pttl(name)),
+    ])
+    if (isForeign(bytes)) onEvent('garbage')
+    if (!bytes.ok || bytes.value === null || !left.ok || left.value === -2) return undefined
+    const opened = codec.decode(name, bytes.value)
+    const head = headOf(opened?.head)
+    // Nobody here writes an entry without end, or with more time than it says.
+    if (opened === undefined || head === undefined || left.value < 0) return garbage(onEvent)
+    const whole = lifetime({ ...head.answer, bytes: opened.body })
+    if (left.value > whole) return garbage(onEvent)
+    // Small replies are views of a larger buffer of the connection, which a near copy must not keep alive.
+    const answer = { ...head.answer, bytes: Buffer.from(opened.body) }
+    return { ...head, answer, begun: asked - (whole - left.value) }
+  }
+
+  /** True when Redis took it. */
+  async set(key: string, held: Held): Promise<boolean> {
+    const { link, codec, times, elapsed, onEvent } = this.#options
+    const { begun, answer, ...rest } = held
+    const left = Math.floor(lifetime(answer) - (elapsed() - begun))
+    if (left < 1) return false
+    const name = names.entry(key)
+    const { bytes, ...shown } = answer
+    const sealed = codec.encode(name, { ...rest, answer: shown } satisfies Head, bytes)
+    const reply = await link.step(times.slow, (client) => client.set(name, sealed, 'PX', left))
+    if (!reply.ok && reply.fault.startsWith('OOM')) onEvent('full')
+    return reply.ok
+  }
+
+  async drop(key: string): Promise<void> {
+    const { link, times } = this.#options
+    await link.step(times.slow, (client) => client.unlink(names.entry(key)))
+  }
+}
+
+function garbage(onEvent: (event: StoreEvent) => void): undefined {
+  onEvent('garbage')
+  return undefined
+}
+
+/** Another kind of value stands where an entry belongs. */
+function isForeign(reply: Reply<unknown>): boolean {
+  return !reply.ok && reply.fault.startsWith('WRONGTYPE')
+}
+
+/** Believes a head only as far as it has the right shape: an older version of the edge may have written it. */
+function headOf(value: unknown): Head | undefined {
+  if (!isRecord(value)) return undefined
+  const { answer, generation, epochs, tags, listed } = value
+  if (!isRecord(answer) || !isListed(listed) || typeof generation !== 'string') return undefined
+  if (!isTexts(epochs) || !isTexts(tags)) return undefined
+  const { status, etag, keepFor, staleWhileRevalidate, staleIfError, cost, clusterStatus } = answer
+  if (!isFieldValue(etag) || !isNumber(status) || !isNumber(cost)) return undefined
+  if (!isNumber(keepFor) || !isNumber(staleWhileRevalidate) || !isNumber(staleIfError)) return undefined
+  if (clusterStatus !== undefined && !isFieldValue(clusterStatus)) return undefined
+  const times = { keepFor, staleWhileRevalidate, staleIfError, cost }
+  const shown = { status, etag, ...times, ...(clusterStatus !== undefined && { clusterStatus }) }
+  return { answer: shown, generation, epochs, tags, listed }
+}
+
+/** Both become headers: a line break in one would begin a header of its own (RFC 9110 section 5.5). */
+function isFieldValue(value: unknown): value is string {
+  return typeof value === 'string' && /^[\x20-\x7e]*$/.test(value)
+}
+
+export function isListed(value: unknown): value is Listed {
+  if (!isRecord(value)) return false
+  const { url, group, endpoint, scope, tags } = value
+  return [url, group, endpoint, scope].every((text) => typeof text === 'string') && isTexts(tags)
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}
+
+export function isTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === 'string')
+}
+
+export function isNumber(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value)
+}

@@ -1,0 +1,106 @@
+/**
+ * The index in Redis: for each group the keys by their end, their rows and their hits. Nothing is scanned: a row ends
+ * with its time, trimmed as others are added, and a row whose tags were raised since is left out when it is read.
+ */
+import type { IndexRow } from '../../../core/kept.ts'
+import type { EntryCodec } from '../entry.ts'
+import { type Held, lifetime } from '../held.ts'
+import type { Link } from '../../../redis/link.ts'
+import { Listing } from './listing.ts'
+import { names, type Times } from './options.ts'
+import { addRow, countHits, forgetRow } from './row-scripts.ts'
+
+export interface RowsOptions {
+  readonly link: Link
+  readonly codec: EntryCodec
+  readonly times: Times
+  readonly elapsed: () => number
+  /** As it is now; undefined: Redis is away. */
+  readonly generation: () => Promise<string | undefined>
+}
+
+/** Hits of one step. */
+const PAGE = 64
+/** Keys whose hits are counted before they are written at once. */
+const MOST_HITS = 5000
+
+export class Rows {
+  readonly #options: RowsOptions
+  readonly #hits = new Map<string, Map<string, number>>()
+  readonly #timer: NodeJS.Timeout
+  #counted = 0
+
+  constructor(options: RowsOptions) {
+    this.#options = options
+    this.#timer = setInterval(() => void this.flush(), options.times.slow)
+    this.#timer.unref()
+  }
+
+  async add(key: string, held: Held): Promise<void> {
+    const { link, codec, times, elapsed } = this.#options
+    const { answer, listed, generation, epochs } = held
+    const whole = lifetime(answer)
+    const head = { listed, generation, epochs, whole, size: answer.bytes.length, cost: answer.cost }
+    const row = codec.encode(`row:${key}`, head, Buffer.alloc(0))
+    const left = Math.floor(whole - (elapsed() - held.begun))
+    if (left < 1) return
+    await Promise.all([
+      link.step(times.slow, (client) => client.sadd(names.groups, listed.group)),
+      link.run(addRow, names.index(listed.group), [key, row, left], times.slow),
+    ])
+  }
+
+  count(key: string, group: string): void {
+    const hits = this.#hits.get(group) ?? new Map<string, number>()
+    const before = hits.get(key)
+    this.#hits.set(group, hits.set(key, (before ?? 0) + 1))
+    if (before !== undefined) return
+    this.#counted += 1
+    if (this.#counted > MOST_HITS) void this.flush()
+  }
+
+  /** Writes the hits that were counted; those that cannot be written are lost. */
+  async flush(): Promise<void> {
+    const { link, times } = this.#options
+    const counted = [...this.#hits]
+    this.#hits.clear()
+    this.#counted = 0
+    for (const [group, hits] of counted) {
+      const pairs = [...hits].flat()
+      for (let at = 0; at < pairs.length; at += 2 * PAGE) {
+        const reply = await link.run(countHits, names.index(group), pairs.slice(at, at + 2 * PAGE), times.slow)
+        if (!reply.ok) return
+      }
+    }
+  }
+
+  /** `heard`: is given all that was read so far, again and again. */
+  async list(group?: string, heard?: (rows: readonly IndexRow[]) => void): Promise<readonly IndexRow[]> {
+    await this.flush()
+    const generation = await this.#options.generation()
+    if (generation === undefined) return []
+    const listing = new Listing(this.#options, generation)
+    for (const each of group === undefined ? await this.#groups() : [group]) await listing.read(each, heard)
+    return listing.rows
+  }
+
+  /** Takes rows out; those of a group that is not known are looked for in each. */
+  async drop({ group, key }: { readonly group?: string; readonly key?: string }): Promise<void> {
+    const { link, times } = this.#options
+    const groups = group === undefined ? await this.#groups() : [group]
+    for (const each of groups) {
+      if (key !== undefined) await link.run(forgetRow, names.index(each), [key], times.slow)
+      else await link.step(times.slow, (client) => client.unlink(...names.index(each)))
+    }
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+  }
+
+  async #groups(): Promise<string[]> {
+    const { link, times } = this.#options
+    const reply = await link.step(times.slow, (client) => client.smembers(names.groups))
+    return reply.ok ? reply.value.sort() : []
+  }
+}

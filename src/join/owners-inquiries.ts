@@ -1,0 +1,147 @@
+/** What the master is asked about agents: where all of them report to, some of them, or the members of a group. */
+import type { Endpoint } from '../catalogue/endpoint.ts'
+import { EdgeError } from '../core/errors.ts'
+import { contentsOf, field, textField } from '../core/contents.ts'
+import { type Home, type Homes, notKnown } from './home.ts'
+import { loadOf } from '../upstream/node-call.ts'
+import type { Answer, Ask, Caller, Handle } from '../core/ports.ts'
+
+/** The records of the calls that owners are learnt by. */
+export interface OwnerRecords {
+  /** `GET /agents` */
+  readonly agents: Endpoint
+  /** `GET /agents/groups/:group_id` */
+  readonly members: Endpoint
+}
+
+export interface InquiryPorts {
+  readonly records: OwnerRecords
+  /** The road of reads. */
+  readonly read: Handle
+}
+
+/** `age`: milliseconds that the oldest part of it was kept. */
+interface Everyone {
+  readonly homes: Map<string, Home>
+  readonly age: number
+}
+type Members = { readonly homes: Homes } | { readonly refusal: Answer }
+
+const PAGE = 1000
+const FIELDS = 'id,node_name,status'
+/** Ids of one question: the URL stays well below what the real API takes. */
+const AT_ONCE = 100
+/** No cluster has more agents: a list that goes on and on is no list. */
+const MOST_PAGES = 1000
+
+export function createInquiries({ records, read }: InquiryPorts) {
+  return {
+    /** All agents, out of what is kept where it is fresh. Throws 931. */
+    everyone: async (ask: Ask): Promise<Everyone> => {
+      // For everybody, whoever comes first: it goes on when that one leaves, and does not wait behind its other calls.
+      const { caller, ...rest } = ours(ask, records.agents)
+      const name = caller.credentials === undefined ? 'manager-edge' : caller.name
+      const { signal } = new AbortController()
+      const own: Ask = { ...rest, caller: { ...caller, name }, load: 'interactive', signal }
+      const { homes, age } = await pages(own, read)
+      return { homes, age }
+    },
+    /** These agents, as they are now; those that do not exist are not in it. Throws 931. */
+    these: async (ids: readonly string[], ask: Ask): Promise<Homes> => {
+      const homes = new Map<string, Home>()
+      for (let at = 0; at < ids.length; at += AT_ONCE) {
+        const q = ids.slice(at, at + AT_ONCE).map((id) => `id=${id}`)
+        const own = { ...anew(ours(ask, records.agents)), query: { q: q.join(','), select: FIELDS, limit: `${PAGE}` } }
+        for (const [id, home] of rowsOf(contents(await asked(own, read)).data)) homes.set(id, home)
+      }
+      return homes
+    },
+    /** Members of a group as they are now, or the answer in which the master refuses. Throws 931. */
+    membersOf: async (group: string, ask: Ask): Promise<Members> => {
+      const own = { ...anew(ours(ask, records.members)), params: { group_id: group } }
+      const first = await asked({ ...own, query: { select: FIELDS, limit: `${PAGE}` } }, read)
+      if (contentsOf(first).error !== 0) return { refusal: first }
+      return { homes: (await pages(own, read, first)).homes }
+    },
+  }
+}
+
+/**
+ * A call of the edge's own, on behalf of the caller and as urgent as what it is for. With passthrough there are no
+ * credentials but the caller's.
+ */
+function ours(onBehalf: Ask, endpoint: Endpoint): Ask {
+  const {
+    caller: { name, credentials },
+    requestId,
+    signal,
+    trace,
+  } = onBehalf
+  const caller: Caller = { name, permissions: ['*:*'], ...(credentials && { credentials }) }
+  const load = loadOf(onBehalf)
+  return {
+    endpoint,
+    params: {},
+    query: {},
+    caller,
+    load,
+    waitForComplete: false,
+    requestId,
+    signal,
+    ...(trace && { trace }),
+  }
+}
+
+function anew(ask: Ask): Ask {
+  return { ...ask, directives: { noCache: true, noStore: false } }
+}
+
+async function pages(own: Ask, read: Handle, first?: Answer): Promise<Everyone> {
+  const homes = new Map<string, Home>()
+  let age = 0
+  let total = 1
+  for (let page = 0; page * PAGE < total && page < MOST_PAGES; page += 1) {
+    const query = { select: FIELDS, limit: `${PAGE}`, offset: `${page * PAGE}` }
+    const answer = page === 0 && first !== undefined ? first : await asked({ ...own, query }, read)
+    const { data } = contents(answer)
+    if (answer.kind === 'json') age = Math.max(age, answer.kept?.answer.age ?? 0)
+    total = Number(field(data, 'totalItems'))
+    for (const [id, home] of rowsOf(data)) homes.set(id, home)
+  }
+  return { homes, age }
+}
+
+/** Whatever keeps the master from saying it is one thing to whoever asks for an agent: its owner is not known. */
+async function asked(own: Ask, read: Handle): Promise<Answer> {
+  try {
+    return await read(own)
+  } catch (fault) {
+    own.signal.throwIfAborted()
+    if (!(fault instanceof EdgeError)) throw fault
+    // Credentials that are wrong, and callers who ask too much, have codes of their own.
+    if (fault.code === 901 || fault.code === 903) throw fault
+    throw notKnown(fault.message, fault)
+  }
+}
+
+function contents(answer: Answer): { readonly data?: unknown } {
+  const { error, message, data } = contentsOf(answer)
+  if (error === 0) return { data }
+  throw notKnown(`the master answers ${error}: ${message ?? ''}`)
+}
+
+function rowsOf(data: unknown): readonly (readonly [string, Home])[] {
+  const items = field(data, 'items')
+  if (!Array.isArray(items)) throw notKnown('the master gave no list of agents')
+  return items.flatMap((row) => {
+    const id = textField(row, 'id')
+    return id === undefined ? [] : [[id.padStart(3, '0'), homeOf(row)] as const]
+  })
+}
+
+function homeOf(row: unknown): Home {
+  // As the newer release writes it, too.
+  if (/^never[ _]connected$/i.test(textField(row, 'status') ?? '')) return { kind: 'never' }
+  const node = textField(row, 'node_name')
+  return node === undefined || node === '' || node === 'unknown' ? { kind: 'nowhere' } : { kind: 'node', node }
+}

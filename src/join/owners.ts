@@ -1,0 +1,81 @@
+/**
+ * Which node an agent reports to. In mode `edge` only that node answers for it: any other is silently empty or claims
+ * a success (contract/wire.md, last table), so what is not known is an error and never a guess.
+ *
+ * Reads go by a table that is followed in the background; what must be sure is asked of the master anew (`verified`).
+ */
+import { EdgeError } from '../core/errors.ts'
+import { type Home, type Homes, MANAGER, notKnown } from './home.ts'
+import { createInquiries, type InquiryPorts } from './owners-inquiries.ts'
+import { createTable } from './owners-table.ts'
+import type { Answer, Ask, ClusterView } from '../core/ports.ts'
+
+export interface Owners {
+  /** The node of an agent, out of the table. An id that nobody knows is the master's. Throws 931. */
+  ownerOf(id: string, ask: Ask): Promise<string>
+  /** The same, asked of the master now. Throws 931. */
+  verifiedOwner(id: string, ask: Ask): Promise<string>
+  /** Asked of the master now, for each id: its node, or why none may be asked. Throws 931 when the master cannot say. */
+  verifiedOwners(ids: readonly string[], ask: Ask): Promise<ReadonlyMap<string, string | EdgeError>>
+  /** Where each agent reports to, by id, `000` included; out of the table. Throws 931. */
+  homes(ask: Ask): Promise<Homes>
+  /** The members of a group as they are now, each with its node or why none may be asked. Throws 931. */
+  membersOf(group: string, ask: Ask): Promise<Members>
+}
+
+export type Members =
+  | { readonly places: ReadonlyMap<string, string | EdgeError> }
+  /** The answer in which the master refuses. */
+  | { readonly refusal: Answer }
+
+export interface OwnersPorts extends InquiryPorts {
+  readonly view: ClusterView
+  /** Milliseconds that an answer about agents is fresh. */
+  readonly fresh: number
+  /** Milliseconds that the table may be older than that while the master cannot be asked. */
+  readonly staleIfError: number
+  /** Monotonic milliseconds. */
+  readonly clock?: () => number
+}
+
+export function createOwners(ports: OwnersPorts): Owners {
+  const { view, fresh, staleIfError, clock = () => performance.now() } = ports
+  const inquiries = createInquiries(ports)
+  const table = createTable({ everyone: inquiries.everyone, fresh, staleIfError, clock })
+  const verifiedOwners: Owners['verifiedOwners'] = async (ids, ask) => {
+    const found = await inquiries.these(ids, ask)
+    for (const id of ids) table.correct(id, found.get(id))
+    return new Map(ids.map((id) => [id, placeOf(id, found.get(id), view)]))
+  }
+  return {
+    verifiedOwners,
+    homes: (ask) => table.current(ask),
+    ownerOf: async (id, ask) => {
+      if (id === MANAGER) return view.master().name
+      return sure(placeOf(id, (await table.current(ask)).get(id), view))
+    },
+    verifiedOwner: async (id, ask) => {
+      if (id === MANAGER) return view.master().name
+      return sure((await verifiedOwners([id], ask)).get(id) ?? view.master().name)
+    },
+    membersOf: async (group, ask) => {
+      const found = await inquiries.membersOf(group, ask)
+      if ('refusal' in found) return found
+      return { places: new Map([...found.homes].map(([id, home]) => [id, placeOf(id, home, view)])) }
+    },
+  }
+}
+
+/** An id that is not in the list, or has never connected: all there is to say about it, the master says. */
+function placeOf(id: string, home: Home | undefined, view: ClusterView): string | EdgeError {
+  if (id === MANAGER || home === undefined || home.kind === 'never') return view.master().name
+  if (home.kind !== 'node') return notKnown(`${id}: the master does not say where it reports to`)
+  const node = view.find(home.node)
+  if (node?.addressed) return node.name
+  return notKnown(`${id}: ${home.node} has no address in cluster.nodes`)
+}
+
+function sure(node: string | EdgeError): string {
+  if (node instanceof EdgeError) throw node
+  return node
+}

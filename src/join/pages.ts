@@ -1,0 +1,116 @@
+/** The rows of one node or agent, in pages that are read as they are needed. */
+import type { JoinPart } from './bytes/join.ts'
+import { type RowsPart, readPart } from './bytes/part.ts'
+import type { Ask } from '../core/ports.ts'
+import { type Fault, type Part, PartFailed, unreadable } from './part.ts'
+
+/** The most rows that a node gives at once. */
+export const MOST = 1000
+
+/** Rows that stand beside others in a joined answer. Made a part of a join anew for each attempt at it. */
+export interface Piece {
+  readonly node: string
+  readonly total: number
+  /** `lazily`: further pages may be asked for. */
+  join(lazily: boolean): JoinPart
+}
+
+export type Paged =
+  | { readonly ok: true; readonly first: RowsPart; readonly piece: Piece }
+  | { readonly ok: false; readonly fault: Fault }
+
+/** Asks for a part, and writes down what was given; what a failure means is the asker's to say. */
+export type Get = (node: string, ask: Ask, until?: number) => Promise<Part>
+
+export interface PagesOf {
+  readonly node: string
+  /** Without offset; its `sort` is the order of the join, or it has none. */
+  readonly ask: Ask
+  /** Rows of the first page; further ones are of 1,000. */
+  readonly limit: number
+  /** Are its rows in the order of the join when it is asked so? */
+  readonly trusted: boolean
+  readonly inject?: NonNullable<JoinPart['inject']>
+  readonly get: Get
+}
+
+/** The framework's word for a sort over a field that some row lacks, or holds as another type (semantics.md section 2). */
+const NOT_SORTED = 1000
+
+/** The first page, and how to go on. */
+export async function readPages(pages: PagesOf): Promise<Paged> {
+  const { ask, get, node } = pages
+  const limit = pages.trusted ? pages.limit : MOST
+  const part = await get(node, pageOf(ask, 0, limit))
+  if (part.ok) return paged({ ...pages, limit }, part.bytes)
+  const { sort: _, ...query } = ask.query
+  // Asked without a sort it has no reason to fail; its rows are sorted here.
+  const unsorted = part.fault.code === NOT_SORTED && ask.query.sort !== undefined
+  if (unsorted) return readPages({ ...pages, ask: { ...ask, query }, trusted: false })
+  return { ok: false, fault: part.fault }
+}
+
+function paged(pages: PagesOf, bytes: Buffer): Paged {
+  const read = readPart(bytes)
+  if (!read.ok) return { ok: false, fault: unreadable(read.reason) }
+  const first = counted(read.part, 0, pages.limit)
+  const later = furtherPages(pages, first.total)
+  const { trusted, inject, node } = pages
+  return {
+    ok: true,
+    first,
+    piece: {
+      node,
+      total: first.total,
+      join: (lazily) => ({
+        rows: first,
+        trusted,
+        ...(inject && { inject }),
+        ...(lazily && first.total > pages.limit && { more: later() }),
+      }),
+    },
+  }
+}
+
+/** Each join reads the pages from the beginning; none is asked for twice. */
+function furtherPages(pages: PagesOf, total: number): () => () => Promise<RowsPart | undefined> {
+  const known: Promise<RowsPart | undefined>[] = []
+  const page = (at: number) => {
+    const found = known[at] ?? nextPage(pages, pages.limit + at * MOST)
+    known[at] = found
+    // Whoever reads it hears of a failure.
+    found.catch(() => undefined)
+    return found
+  }
+  return () => {
+    let at = -1
+    return async () => {
+      at += 1
+      return pages.limit + at * MOST < total ? page(at) : undefined
+    }
+  }
+}
+
+/** Undefined: there were more when the page before was made, and now there are none. */
+async function nextPage({ get, node, ask }: PagesOf, offset: number): Promise<RowsPart | undefined> {
+  const part = await get(node, pageOf(ask, offset, MOST))
+  if (!part.ok) throw new PartFailed(part.fault)
+  const read = readPart(part.bytes)
+  if (!read.ok) throw new PartFailed(unreadable(read.reason))
+  return read.part.total > offset ? counted(read.part, offset, MOST) : undefined
+}
+
+/** A page is full, or the last one: a node that gives less and promises more would be asked on and on. */
+function counted(part: RowsPart, offset: number, limit: number): RowsPart {
+  return { ...part, count: Math.min(limit, Math.max(0, part.total - offset)) }
+}
+
+function pageOf(ask: Ask, offset: number, limit: number): Ask {
+  const query = { ...ask.query, limit: String(limit), ...(offset > 0 && { offset: String(offset) }) }
+  return { ...ask, query }
+}
+
+/** Few sizes, so that pages of one collection share what is kept of its nodes. */
+export function roundedLimit(need: number): number {
+  return need <= MOST / 2 ? MOST / 2 : MOST
+}

@@ -1,0 +1,96 @@
+/** What one node gave to a joined answer, as a value: that it failed is no reason for the others to fail. */
+import { EdgeError, type ErrorCode } from '../core/errors.ts'
+import { contentsOf, errorOf } from '../core/contents.ts'
+import type { Answer, Ask, Handle } from '../core/ports.ts'
+import { errorWord } from './error-words.ts'
+
+export interface Good {
+  readonly ok: true
+  readonly bytes: Buffer
+  /** It was kept; `stale`: and is no more than the last that was heard of the node. */
+  readonly hit: boolean
+  readonly stale?: string
+  /** It speaks to one caller alone. */
+  readonly personal?: true
+  /** The moment (performance.now) from which it is. */
+  readonly asOf: number
+}
+
+/** What a client hears of it: a code and a message; `word` is that of RFC 9209 section 2.3. */
+export interface Fault {
+  readonly code: number
+  readonly message: string
+  readonly word: string
+  /** The node answered, with an error of its own: this. */
+  readonly answered?: Extract<Answer, { kind: 'json' }>
+  /** The edge's own error. */
+  readonly thrown?: EdgeError
+}
+
+export type Part = Good | { readonly ok: false; readonly fault: Fault }
+
+/** Rejects for the client's own abort alone; `client` is its signal, that of the Ask may end before. */
+export type AskPart = (ask: Ask, client: AbortSignal) => Promise<Part>
+
+export function createAskPart(read: Handle): AskPart {
+  return async (ask, client) => {
+    client.throwIfAborted()
+    try {
+      return partOf(await read(ask))
+    } catch (thrown) {
+      client.throwIfAborted()
+      return { ok: false, fault: faultOf(thrown) }
+    }
+  }
+}
+
+function partOf(answer: Answer): Part {
+  // Only a record with `raw` gives a file, and no such record is joined.
+  if (answer.kind !== 'json') return { ok: false, fault: unreadable('a file came') }
+  const error = errorOf(answer)
+  if (error !== 0) {
+    const { message = '' } = contentsOf(answer)
+    return { ok: false, fault: { code: error, message, word: errorWord(error), answered: answer } }
+  }
+  const { kept, bytes, personal } = answer
+  const hit = kept?.status.hit === true
+  const age = kept?.answer.age ?? 0
+  const stale = isStale(answer) ? (kept?.status.detail ?? 'stale') : undefined
+  return {
+    ok: true,
+    bytes,
+    hit,
+    asOf: performance.now() - age,
+    ...(stale !== undefined && { stale }),
+    ...(personal && { personal }),
+  }
+}
+
+/** `stale-if-error` may stand over what is fresh still: newer was wanted. */
+function isStale({ kept }: Extract<Answer, { kind: 'json' }>): boolean {
+  return kept?.status.detail?.startsWith('stale') === true
+}
+
+export function faultOf(thrown: unknown): Fault {
+  const error = thrown instanceof EdgeError ? thrown : new EdgeError(949, '', { cause: thrown })
+  return { code: error.code, message: error.message, word: errorWord(error.code, error.cause), thrown: error }
+}
+
+export function edgeFault(code: ErrorCode, detail: string): Fault {
+  return faultOf(new EdgeError(code, detail))
+}
+
+export function unreadable(reason: string): Fault {
+  return edgeFault(925, ` (${reason})`)
+}
+
+/** Thrown by what reads further pages while rows are joined. */
+export class PartFailed extends Error {
+  readonly fault: Fault
+
+  constructor(fault: Fault) {
+    super(fault.message)
+    this.name = 'PartFailed'
+    this.fault = fault
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * THE ORDER. What happens to an Ask, outermost first:
+ *
+ *   edge operations – answered here, no node is asked and nothing is kept
+ *
+ *   reads:  cached     – outside of all that asks nodes, so that a hit costs no node anything; joined answers too
+ *   writes: inTurn     – where the record says so, one write of a name at a time over all replicas; outside of fences,
+ *                        since who stands in line touches nothing, and whose client leaves the line is not sent at all
+ *           invalidate – what they touch is fenced before a node can act, and dropped before the answer leaves
+ *
+ *   then, by the record's target:
+ *           forward    – one node
+ *           ofOwner    – the node that the agent reports to
+ *           joinReads  – many nodes, one collection; each node's part comes by the road of reads again, kept on its own
+ *           joinActs   – many nodes, each of which acts or judges
+ */
+import type { EdgeOperation } from './catalogue/endpoint.ts'
+import type { Ask, Handle, Prompt, Stage } from './core/ports.ts'
+import type { StageName } from './core/trace.ts'
+import { traced } from './core/traced.ts'
+
+export interface Parts {
+  readonly operations: Readonly<Record<EdgeOperation, Handle>>
+  /** Both absent: nothing is kept. */
+  readonly cached?: (next: Handle) => Prompt
+  readonly invalidate?: Stage
+  readonly inTurn?: Stage
+  readonly forward: Handle
+  /** Made of the road of reads, and of that to one node; each absent one: the nodes distribute by themselves, and one is asked. */
+  readonly over?: (read: Handle, forward: Handle) => Partial<Over>
+}
+
+/** What is more than asking one node. */
+export interface Over {
+  readonly ofOwner: Handle
+  readonly joinReads: Handle
+  readonly joinActs: Handle
+}
+
+export function buildPipeline(parts: Parts): Prompt {
+  const { operations } = parts
+  const inTurn = named('turn', parts.inTurn)
+  const invalidate = named('invalidate', parts.invalidate)
+  const forward = traced('forward', parts.forward)
+  const live: Handle = (ask) => ways[wayOf(ask)](ask)
+  const read: Prompt = parts.cached === undefined ? live : traced('cache', parts.cached(live))
+  const write: Handle = inTurn(invalidate(live))
+  const { ofOwner, joinReads, joinActs } = { ...parts.over?.(async (ask) => read(ask), forward) }
+  const ways = {
+    forward,
+    ofOwner: ofOwner === undefined ? forward : traced('owner', ofOwner),
+    joinReads: joinReads === undefined ? forward : traced('join', joinReads),
+    joinActs: joinActs === undefined ? forward : traced('join', joinActs),
+  }
+  return (ask) => {
+    const { target, method } = ask.endpoint
+    if (target.kind === 'edge') return traced('answer', operations[target.operation])(ask)
+    return method === 'GET' ? read(ask) : write(ask)
+  }
+}
+
+/** In a trace a part that is absent has no span. */
+function named(name: StageName, stage: Stage | undefined): Stage {
+  return stage === undefined ? (next) => next : (next) => traced(name, stage(next))
+}
+
+function wayOf({ endpoint: { target }, node }: Ask): 'forward' | keyof Over {
+  if (node !== undefined) return 'forward'
+  switch (target.kind) {
+    case 'agentOwner':
+      return 'ofOwner'
+    case 'severalNodes':
+      return 'joinReads'
+    case 'everyNode':
+      return target.merge === 'collection' ? 'joinReads' : 'joinActs'
+    case 'agentOwners':
+      return 'joinActs'
+    default:
+      return 'forward'
+  }
+}

@@ -1,0 +1,123 @@
+/** Steps over one client, each bounded in time and ended by a value. It knows nothing of what the steps mean. */
+import { Cluster, type Redis } from 'ioredis'
+import type { StoreStep } from '../core/events.ts'
+import type { Client } from './connect.ts'
+import type { Script } from '../cache/stores/redis/scripts.ts'
+
+export type Reply<Value> = { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly fault: string }
+
+const LATE: Reply<never> = { ok: false, fault: 'late' }
+
+export class Link {
+  readonly client: Client
+  readonly #onStep: ((step: StoreStep) => void) | undefined
+  #fault = 'not connected'
+
+  constructor(client: Client, onStep?: (step: StoreStep) => void) {
+    this.client = client
+    this.#onStep = onStep
+    // The two kinds of client share this event, but not the type of `on`.
+    const events: NodeJS.EventEmitter = client
+    events.on('error', (error: Error) => {
+      this.#fault = error.message
+    })
+  }
+
+  /** Why there is no connection, as far as it is known. */
+  get fault(): string {
+    return this.#fault
+  }
+
+  get ready(): boolean {
+    return this.client.status === 'ready'
+  }
+
+  /** Resolves when there is a connection, or after so many milliseconds without one. */
+  connected(time: number): Promise<void> {
+    if (this.ready) return Promise.resolve()
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, time)
+      const ready = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+      // The two kinds of client share this event, but not the type of `once`.
+      if (this.client instanceof Cluster) this.client.once('ready', ready)
+      else this.client.once('ready', ready)
+    })
+  }
+
+  /** Runs a step; fails at once when there is no connection, and after `time` milliseconds in any case. */
+  step<Value>(time: number, run: (client: Redis) => Promise<Value>): Promise<Reply<Value>> {
+    if (!this.ready) {
+      this.#onStep?.({ outcome: 'away', ms: 0 })
+      return Promise.resolve({ ok: false, fault: this.#fault })
+    }
+    // Cluster and Redis have the same commands; the union of their overloads is beyond the compiler.
+    const reply = within(time, run(this.client as Redis))
+    if (this.#onStep !== undefined) tellOf(reply, this.#onStep)
+    return reply
+  }
+
+  /** A script by its SHA, by its text where Redis does not know it yet. */
+  run<Value>(script: Script, keys: readonly string[], args: readonly (string | number | Buffer)[], time: number) {
+    return this.step(time, (client) => evaluate(client, script, keys, args) as Promise<Value>)
+  }
+
+  /** As `run`, with Buffers in the reply. */
+  runForBytes<Value>(script: Script, keys: readonly string[], args: readonly (string | number)[], time: number) {
+    return this.step(time, (client) => {
+      const shape = [keys.length, ...keys, ...args] as const
+      return client
+        .callBuffer('EVALSHA', script.sha, ...shape)
+        .catch((error: Error) => byText(error, () => client.callBuffer('EVAL', script.lua, ...shape))) as Promise<Value>
+    })
+  }
+
+  /** Opens the connection anew. */
+  reconnect(): void {
+    if (this.client instanceof Cluster) for (const node of this.client.nodes()) node.disconnect(true)
+    else this.client.disconnect(true)
+  }
+
+  close(): void {
+    this.client.disconnect()
+  }
+}
+
+function tellOf(reply: Promise<Reply<unknown>>, onStep: (step: StoreStep) => void): void {
+  const began = performance.now()
+  void reply.then((came) => {
+    const outcome = came.ok ? 'done' : came === LATE ? 'late' : 'failed'
+    onStep({ outcome, ms: performance.now() - began })
+  })
+}
+
+function evaluate(client: Redis, script: Script, keys: readonly string[], args: readonly (string | number | Buffer)[]) {
+  const shape = [keys.length, ...keys, ...args] as const
+  return client
+    .evalsha(script.sha, ...shape)
+    .catch((error: Error) => byText(error, () => client.eval(script.lua, ...shape)))
+}
+
+function byText(error: Error, again: () => Promise<unknown>): Promise<unknown> {
+  return error.message.startsWith('NOSCRIPT') ? again() : Promise.reject(error)
+}
+
+function within<Value>(time: number, promise: Promise<Value>): Promise<Reply<Value>> {
+  return new Promise((resolve) => {
+    const late = () => resolve(LATE)
+    // After a block of the event loop the timer comes before the reply that is already in the socket: hear that first.
+    const timer = setTimeout(() => setImmediate(late), time)
+    promise.then(
+      (value) => {
+        clearTimeout(timer)
+        resolve({ ok: true, value })
+      },
+      (error: unknown) => {
+        clearTimeout(timer)
+        resolve({ ok: false, fault: error instanceof Error ? error.message : String(error) })
+      },
+    )
+  })
+}

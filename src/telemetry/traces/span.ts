@@ -1,0 +1,116 @@
+/** The spans of a request: those that are recorded, and the place of one that nobody records. */
+import {
+  type Context,
+  createTraceState,
+  type Span as Recorded,
+  ROOT_CONTEXT,
+  type SpanContext,
+  SpanKind,
+  type Tracer,
+  trace as traces,
+} from '@opentelemetry/api'
+import type { Facts, Span, StageName } from '../../core/trace.ts'
+import { type Parent, parentText, SAMPLED } from './context.ts'
+import { attributesOf, type Kind, nameOf, statusOf } from './words.ts'
+
+const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT, inner: SpanKind.INTERNAL } as const
+
+interface Place {
+  readonly kind: Kind
+  readonly span: Recorded
+  readonly flags: number
+  readonly state?: string | undefined
+}
+
+export class RecordedSpan implements Span {
+  readonly traceId: string
+  readonly parent: string
+  declare readonly state?: string
+  readonly recorded = true
+  readonly #tracer: Tracer
+  readonly #place: Place
+
+  constructor(tracer: Tracer, place: Place) {
+    const { traceId, spanId } = place.span.spanContext()
+    this.#tracer = tracer
+    this.#place = place
+    this.traceId = traceId
+    this.parent = parentText({ traceId, spanId, flags: place.flags })
+    if (place.state !== undefined) this.state = place.state
+  }
+
+  within(stage: StageName, facts: Facts = {}): Span {
+    return this.#below('inner', stage, facts)
+  }
+
+  call(facts: Facts): Span {
+    return this.#below('client', nameOf(facts), facts)
+  }
+
+  apart(stage: StageName): Span {
+    const links = [{ context: this.#place.span.spanContext() }]
+    const span = this.#tracer.startSpan(stage, { links }, ROOT_CONTEXT)
+    return new RecordedSpan(this.#tracer, { kind: 'inner', span, flags: SAMPLED })
+  }
+
+  end(facts: Facts = {}): void {
+    const { span, kind } = this.#place
+    span.setAttributes(attributesOf(facts, kind))
+    span.setStatus(statusOf(facts, kind))
+    if (kind === 'server') span.updateName(nameOf(facts))
+    span.end()
+  }
+
+  #below(kind: Kind, name: string, facts: Facts): Span {
+    const attributes = attributesOf(facts, kind)
+    const here = traces.setSpan(ROOT_CONTEXT, this.#place.span)
+    const span = this.#tracer.startSpan(name, { kind: kinds[kind], attributes }, here)
+    return new RecordedSpan(this.#tracer, { ...this.#place, kind, span })
+  }
+}
+
+/** The span of a request; `parent`: that of the proxy which sent it. */
+export function serverSpan(tracer: Tracer, facts: Facts, parent: Parent | undefined): Span {
+  const attributes = attributesOf(facts, 'server')
+  const span = tracer.startSpan(nameOf(facts), { kind: SpanKind.SERVER, attributes }, contextOf(parent))
+  const { flags = SAMPLED, state } = parent ?? {}
+  return new RecordedSpan(tracer, { kind: 'server', span, flags, state })
+}
+
+function contextOf(parent: Parent | undefined): Context {
+  if (parent === undefined) return ROOT_CONTEXT
+  const { traceId, spanId, state } = parent
+  const remote: SpanContext = { traceId, spanId, traceFlags: SAMPLED, isRemote: true }
+  return traces.setSpanContext(
+    ROOT_CONTEXT,
+    state === undefined ? remote : { ...remote, traceState: createTraceState(state) },
+  )
+}
+
+/** A proxy decided that nobody is to record this; nodes are told where they are, and no more. */
+export class UnrecordedSpan implements Span {
+  readonly traceId: string
+  readonly parent: string
+  declare readonly state?: string
+  readonly recorded = false
+
+  constructor(parent: Parent) {
+    this.traceId = parent.traceId
+    this.parent = parentText(parent)
+    if (parent.state !== undefined) this.state = parent.state
+  }
+
+  within(): Span {
+    return this
+  }
+
+  call(): Span {
+    return this
+  }
+
+  apart(): Span {
+    return this
+  }
+
+  end(): void {}
+}

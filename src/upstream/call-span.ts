@@ -1,0 +1,43 @@
+/** What a trace shows of a call: the waiting in line for the node, and each time that it goes out on the wire. */
+import { Readable } from 'node:stream'
+import type { NodeCall, NodeFault } from '../core/ports.ts'
+import type { Span } from '../core/trace.ts'
+import type { Outcome } from './exchange.ts'
+
+/** Gives what ends it; `fault`: why the call never went out. */
+export function spanOfWaiting({ trace, node }: NodeCall): (fault?: NodeFault) => void {
+  const span = trace?.recorded ? trace.within('wait', { node }) : undefined
+  return (fault) => span?.end(fault === undefined ? {} : { fault })
+}
+
+/** One attempt, whose span the node is told as its parent. `resend`: how often it went out before. */
+export async function spanOfAttempt(
+  call: NodeCall,
+  resend: number,
+  attempt: (call: NodeCall) => Promise<Outcome>,
+): Promise<Outcome> {
+  const { trace, method, node } = call
+  if (!trace?.recorded) return attempt(call)
+  const again = resend > 0 ? { resend } : {}
+  const span = trace.call({ method, route: routeOf(call), node, ...again })
+  const outcome = await attempt({ ...call, trace: span })
+  endWith(span, outcome)
+  return outcome
+}
+
+/** The template without its method. */
+export function routeOf({ endpoint }: Pick<NodeCall, 'endpoint'>): string {
+  return endpoint.slice(endpoint.indexOf(' ') + 1)
+}
+
+/** A file is over with its last byte. */
+function endWith(span: Span, outcome: Outcome): void {
+  if (!outcome.ok) {
+    span.end({ fault: outcome.failure.fault })
+    return
+  }
+  const { status, body } = outcome.reply
+  if (body instanceof Readable) {
+    body.once('close', () => span.end({ status, ...(!body.readableEnded && { fault: 'cancelled' as const }) }))
+  } else span.end({ status })
+}

@@ -1,0 +1,105 @@
+/** When the master's list of nodes is asked for. The answer's use is the topology's affair. */
+import type { NodeCall, NodeResult } from '../core/ports.ts'
+import { readNodeList } from './node-list.ts'
+import type { ClusterLog } from './options.ts'
+import type { ListedNode } from './topology.ts'
+
+/** An unknown name may be that of a new node; clients that guess names get one look for all of them. */
+const HINT_GAP = 5_000
+/** A start, or a client, waits no longer than that for the list. */
+const FIRST_WAIT = 5_000
+
+export interface DiscoveryParts {
+  readonly call: (call: NodeCall) => Promise<NodeResult>
+  readonly master: () => string
+  readonly learn: (list: readonly ListedNode[]) => void
+  readonly interval: number
+  readonly timeout: number
+  readonly log: ClusterLog
+  readonly clock: () => number
+}
+
+export class Discovery {
+  readonly #parts: DiscoveryParts
+  readonly #stopped = new AbortController()
+  #began = Number.NEGATIVE_INFINITY
+  #running = false
+  #failing = false
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(parts: DiscoveryParts) {
+    this.#parts = parts
+  }
+
+  /** Resolves when the first list is there, or is not there in time; the next ones follow by themselves. */
+  async start(): Promise<void> {
+    let patience: NodeJS.Timeout | undefined
+    const waited = new Promise<void>((done) => {
+      patience = setTimeout(done, FIRST_WAIT)
+    })
+    await Promise.race([this.#rounds(), waited])
+    clearTimeout(patience)
+  }
+
+  stop(): void {
+    this.#stopped.abort()
+    clearTimeout(this.#timer)
+  }
+
+  /** Somebody asked for a node that is not known. Looks again in the background; the asker does not wait. */
+  hint(): void {
+    if (this.#running || this.#stopped.signal.aborted) return
+    if (this.#parts.clock() - this.#began < HINT_GAP) return
+    void this.#refresh()
+  }
+
+  async #rounds(): Promise<void> {
+    await this.#refresh()
+    if (this.#stopped.signal.aborted) return
+    this.#timer = setTimeout(() => void this.#rounds(), this.#parts.interval).unref()
+  }
+
+  async #refresh(): Promise<void> {
+    if (this.#running) return
+    this.#running = true
+    this.#began = this.#parts.clock()
+    try {
+      this.#take(await this.#parts.call(this.#question()))
+    } finally {
+      this.#running = false
+    }
+  }
+
+  #take(result: NodeResult): void {
+    if (this.#stopped.signal.aborted) return
+    const body = result.ok && result.reply.status === 200 ? result.reply.body : undefined
+    const list = Buffer.isBuffer(body) ? readNodeList(body) : undefined
+    if (list !== undefined) {
+      this.#failing = false
+      this.#parts.learn(list)
+      return
+    }
+    // Once, not at each round: what is known of the nodes stays in use.
+    if (!this.#failing) {
+      const why = result.ok ? 'the answer is no list of nodes' : `${result.fault}: ${result.detail}`
+      this.#parts.log('warn', 'nodes not discovered', { node: this.#parts.master(), why })
+    }
+    this.#failing = true
+  }
+
+  #question(): NodeCall {
+    return {
+      node: this.#parts.master(),
+      method: 'GET',
+      path: '/cluster/nodes?limit=1000',
+      repeatable: true,
+      expect: 'bytes',
+      timeout: this.#parts.timeout,
+      signal: this.#stopped.signal,
+      load: 'health',
+      caller: 'discovery',
+      endpoint: 'GET /cluster/nodes',
+      requestId: 'discovery',
+    }
+  }
+}

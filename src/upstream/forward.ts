@@ -1,0 +1,77 @@
+/** The innermost stage: one node answers. Its bytes go out as they came, after a look at their envelope. */
+import { Readable } from 'node:stream'
+import { EdgeError } from '../core/errors.ts'
+import { readEnvelope } from '../core/envelope.ts'
+import { nodeCall } from './node-call.ts'
+import { type Failed, mayMoveOn, nodeFault } from './node-fault.ts'
+import type { Answer, Ask, CallNode, ClusterView, Handle, NodeReply } from '../core/ports.ts'
+import type { Router } from './route.ts'
+import { atOnce } from '../core/traced.ts'
+
+export interface ForwardPorts {
+  readonly call: CallNode
+  readonly view: ClusterView
+  readonly route: Router
+  /** Milliseconds for all candidates together; `slowTimeout` for records that are slow by nature. */
+  readonly timeout: number
+  readonly slowTimeout: number
+}
+
+/** When one of a caller's calls without a time limit is under way, the next may be tried after so many seconds. */
+const PATIENCE = '10'
+
+/** Throws EdgeErrors that name the node: 903, 901, 920–928, 3022. */
+export function forward(ports: ForwardPorts): Handle {
+  const alone = oneUnlimited()
+  return (ask) => {
+    const work = async () => answer(await askNodes(ports, ask), ask)
+    return ask.waitForComplete ? alone(ask, work) : work()
+  }
+}
+
+/**
+ * A call without a limit may hold a place on a node for minutes, and there are few: one request of a caller at a
+ * time, which may have a part on each node.
+ */
+function oneUnlimited(): <T>(ask: Ask, work: () => Promise<T>) => Promise<T> {
+  const underWay = new Map<string, { readonly requestId: string; calls: number }>()
+  return async ({ caller: { name }, requestId }, work) => {
+    const mine = underWay.get(name) ?? { requestId, calls: 0 }
+    if (mine.requestId !== requestId) {
+      throw new EdgeError(903, ' (one wait_for_complete at a time)', { headers: { 'retry-after': PATIENCE } })
+    }
+    underWay.set(name, mine)
+    mine.calls += 1
+    try {
+      return await work()
+    } finally {
+      mine.calls -= 1
+      if (mine.calls === 0) underWay.delete(name)
+    }
+  }
+}
+
+/** Walks the candidates until one answers. When none does, the error is that of the preferred one. */
+async function askNodes({ call, view, route, timeout, slowTimeout }: ForwardPorts, ask: Ask): Promise<NodeReply> {
+  const most = performance.now() + (ask.endpoint.slow === true ? slowTimeout : timeout)
+  const until = Math.min(most, ask.until ?? most)
+  let first: Failed | undefined
+  for (const candidate of atOnce(ask.trace, 'route', () => route(ask, view))) {
+    const left = until - performance.now()
+    if (first !== undefined && left <= 0 && !ask.waitForComplete) break
+    const result = await call(nodeCall(ask, candidate, ask.waitForComplete ? undefined : left))
+    if (result.ok) return result.reply
+    if (!mayMoveOn(result, ask)) throw nodeFault(result, ask)
+    first ??= result
+  }
+  throw first === undefined ? new EdgeError(920) : nodeFault(first, ask)
+}
+
+function answer({ node, status, type, length, personal, body }: NodeReply, ask: Ask): Answer {
+  if (body instanceof Readable) {
+    return { kind: 'raw', status, type, ...(length !== undefined && { length }), stream: body }
+  }
+  const envelope = readEnvelope(body)
+  if (!envelope.ok) throw nodeFault({ ok: false, node, fault: 'unreadable', sent: true, detail: envelope.reason }, ask)
+  return { kind: 'json', status, bytes: body, ...(personal && { personal }) }
+}

@@ -1,0 +1,133 @@
+/** HTTP to one node: connections, TLS, one attempt at a time. No redirects, no decompression, no interceptors. */
+import { X509Certificate } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { createSecureContext, type SecureContext } from 'node:tls'
+import { buildConnector, Client, Pool } from 'undici'
+import type { NodeCall } from '../core/ports.ts'
+import type { Addresses } from './addresses.ts'
+import type { Deadline } from '../core/deadline.ts'
+import { Exchange, type Outcome } from './exchange.ts'
+import type { NodeLimits, NodeTls } from './options.ts'
+import type { RequestHead } from './request-head.ts'
+
+/**
+ * Below the node's five seconds (contract/wire.md), so that it is the edge that closes first.
+ * Some node may still be quicker; see `fresh`.
+ */
+const KEEP_ALIVE = 3_000
+const HEADER_BYTES = 16 * 1024
+
+export interface TransportOptions {
+  readonly url: string
+  readonly tls: NodeTls
+  readonly limits: NodeLimits
+  readonly addresses: Addresses
+  readonly head: RequestHead
+}
+
+export interface Transport {
+  attempt(call: NodeCall, deadline: Deadline, fresh: boolean): Promise<Outcome>
+  /** Connections from now on use these; those with a call on them finish it. */
+  renew(tls: NodeTls): void
+  /** Lets calls finish. */
+  close(): Promise<void>
+  destroy(): Promise<void>
+}
+
+/**
+ * Two ways. `kept` reuses connections. A node may close an idle connection at the very moment at which a request
+ * is sent on it; then the answer is a reset, and whether the node acted on the request cannot be known. Repeating
+ * a read is harmless; a write must neither be repeated nor fail for that. So writes, and repeats
+ * of reads, go by `fresh`: a connection for each, which cannot have been idle. It costs a handshake, which is
+ * little beside the 0.2 s that a node needs.
+ */
+interface Ways {
+  readonly kept: Pool
+  fresh(): Client
+}
+
+export function createTransport(options: TransportOptions): Transport {
+  let ways = openWays(options)
+  const open = new Set<Pool | Client>([ways.kept])
+  const close = async ({ kept }: Ways) => {
+    if (!kept.destroyed) await kept.close()
+    open.delete(kept)
+  }
+  let destroyed = false
+  const onFreshOne = async (call: NodeCall, deadline: Deadline): Promise<Outcome> => {
+    if (destroyed) return { ok: false, failure: { fault: 'unreachable', detail: 'the edge is closing' }, sent: false }
+    const client = ways.fresh()
+    open.add(client)
+    const over = () => {
+      open.delete(client)
+      void client.destroy()
+    }
+    const outcome = await attempt(client, call, deadline, options)
+    if (outcome.ok && outcome.reply.body instanceof Readable) outcome.reply.body.once('close', over)
+    else over()
+    return outcome
+  }
+  return {
+    attempt: (call, deadline, fresh) =>
+      fresh ? onFreshOne(call, deadline) : attempt(ways.kept, call, deadline, options),
+    renew: (tls) => {
+      const before = ways
+      ways = openWays({ ...options, tls })
+      open.add(ways.kept)
+      void close(before)
+    },
+    close: () => close(ways),
+    destroy: async () => {
+      destroyed = true
+      await Promise.all([...open].map((one) => one.destroy()))
+    },
+  }
+}
+
+function openWays({ url, tls, limits, addresses }: TransportOptions): Ways {
+  const { servername } = tls
+  const connect = buildConnector({
+    // Made once, not for each connection.
+    ...(url.startsWith('https:') && { secureContext: secureContext(tls) }),
+    ...(servername !== undefined && { servername }),
+    // Said here, so that no environment variable can switch it off.
+    rejectUnauthorized: true,
+    timeout: limits.connect,
+    lookup: addresses.lookup,
+  })
+  const common = {
+    connect,
+    maxHeaderSize: HEADER_BYTES,
+    keepAliveTimeout: KEEP_ALIVE,
+    keepAliveMaxTimeout: KEEP_ALIVE,
+    // The deadline of each call takes their place: these run up to a second late.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  }
+  return {
+    kept: new Pool(url, { ...common, connections: limits.inFlight, pipelining: 1 }),
+    // 0: `Connection: close`.
+    fresh: () => new Client(url, { ...common, pipelining: 0 }),
+  }
+}
+
+/** Throws for PEM that cannot be read. */
+function secureContext({ ca, cert, key }: NodeTls): SecureContext {
+  // createSecureContext takes a text without any certificate for an empty list.
+  if (ca !== undefined) new X509Certificate(ca)
+  return createSecureContext({ ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }), minVersion: 'TLSv1.2' })
+}
+
+function attempt(to: Pool | Client, call: NodeCall, deadline: Deadline, options: TransportOptions): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const exchange = new Exchange(call.node, { expect: call.expect, most: options.limits.response }, resolve)
+    const giveUp = () => {
+      const fault = deadline.fault()
+      exchange.giveUp({ fault, detail: fault === 'timeout' ? 'no answer in time' : 'client left' })
+    }
+    if (deadline.signal.aborted) return giveUp()
+    deadline.signal.addEventListener('abort', giveUp, { once: true })
+    const { method, path, body } = call
+    to.dispatch({ method, path, headers: options.head(call), body: body?.bytes ?? null }, exchange)
+  })
+}

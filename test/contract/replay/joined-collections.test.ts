@@ -1,0 +1,107 @@
+/** Every row of every real node once, in order and with the right total, where what the real cluster joined is not. */
+import t from 'tap'
+import { type RunningEdge, startEdge } from '../../support/edge.ts'
+import { type Collection, collectionOf, nodeNames, type Row, startThreeNodes } from './three-nodes.ts'
+
+const WHOLE = ['hardware', 'os', 'netaddr', 'netproto', 'netiface', 'ports'].map((name) => `syscollector/${name}`)
+const FAMILIES = [...WHOLE, 'ciscat/results'].map((name) => `/experimental/${name}`)
+
+const nodes = await startThreeNodes(t)
+const edge = await startEdge({ nodes, settings: { cluster: { distribution: 'edge', discover: false } } })
+t.teardown(() => edge.close())
+
+t.test('the whole of each collection', async (t) => {
+  for (const path of FAMILIES) {
+    const joined = await collection(edge, `${path}?limit=1000`)
+    const expected = expectedRows(path)
+    t.same(joined.items, expected, path)
+    t.equal(joined.totalItems, expected.length, path)
+  }
+})
+
+t.test('pages: disjoint, together the whole, the same total on each', async (t) => {
+  for (const path of FAMILIES) {
+    const expected = expectedRows(path)
+    for (const limit of [1, 2, 3, 5]) {
+      const pages: Row[] = []
+      for (let offset = 0; offset < expected.length + limit; offset += limit) {
+        const page = await collection(edge, `${path}?offset=${offset}&limit=${limit}`)
+        t.equal(page.totalItems, expected.length)
+        pages.push(...page.items)
+      }
+      t.same(pages, expected, `${path} by ${limit}`)
+    }
+  }
+})
+
+t.test('where the real cluster lost rows, none is lost', async (t) => {
+  for (const path of WHOLE.map((name) => `/experimental/${name}`)) {
+    const real = collectionOf('master', `${path}?offset=2&limit=3`, 'manager')
+    const joined = await collection(edge, `${path}?offset=2&limit=3`)
+    const expected = expectedRows(path)
+    t.same(joined.items, expected.slice(2, 5), path)
+    t.equal(joined.totalItems, expected.length)
+    t.same(real.items, [], 'as it was recorded of the cluster: nothing')
+  }
+})
+
+t.test('sorted, down and up', async (t) => {
+  const path = '/experimental/syscollector/netaddr'
+  for (const sign of ['', '-']) {
+    const joined = await collection(edge, `${path}?sort=${sign}address&limit=1000`)
+    const expected = expectedRows(path, (row) => String(row.address), sign === '-' ? -1 : 1)
+    t.same(joined.items, expected, `sort=${sign}address`)
+  }
+})
+
+t.test('three thousand packages, of which the real cluster gives the first thousand and no more', async (t) => {
+  const path = '/experimental/syscollector/packages'
+  const expected = expectedRows(path)
+  t.equal(expected.length, 3_000)
+  const pages: Row[] = []
+  for (let offset = 0; offset < 3_500; offset += 500) {
+    const page = await collection(edge, `${path}?offset=${offset}&limit=500`)
+    t.equal(page.totalItems, 3_000)
+    pages.push(...page.items)
+  }
+  t.ok(JSON.stringify(pages.map(ordered)) === JSON.stringify(expected.map(ordered)), 'all of them, in order')
+  const last = await collection(edge, `${path}?sort=-name&offset=2990&limit=10`)
+  const down = expectedRows(path, ({ name }) => String(name), -1)
+  t.same(last.items, down.slice(-10))
+  t.equal(collectionOf('master', `${path}?limit=1000`, 'manager').items.length, 1_000)
+})
+
+t.test('nothing was asked that a real node was not asked', (t) => {
+  for (const { name, unknown } of nodes) t.same(unknown, [], name)
+  t.end()
+})
+
+async function collection({ url, authorization }: RunningEdge, path: string): Promise<Collection> {
+  const answer = await fetch(`${url}${path}`, { headers: { authorization: authorization('admin') } })
+  const body = (await answer.json()) as { error: number; data: Collection & { failed_nodes?: unknown } }
+  if (body.error !== 0 || body.data.failed_nodes !== undefined) throw new Error(`${path}: ${JSON.stringify(body)}`)
+  return body.data
+}
+
+/** The rows of the three nodes by scan, as inventory is ordered; equal ones in the order of the nodes, then their own. */
+function expectedRows(path: string, key: (row: Row) => string | number = scanOf, sign = 1): Row[] {
+  const rows = nodeNames.flatMap((node) => {
+    return collectionOf(node, `${path}?limit=1000`).items.map((row) => {
+      return row.agent_id === '000' ? { node_name: node, ...row } : row
+    })
+  })
+  // A stable sort keeps what is equal as it came.
+  return rows.toSorted((a, b) => {
+    const [x, y] = [key(a), key(b)]
+    return sign * (x < y ? -1 : x > y ? 1 : 0)
+  })
+}
+
+/** Real nodes write the fields of a row in any order. */
+function ordered(row: Row): unknown[] {
+  return Object.entries(row).sort(([a], [b]) => (a < b ? -1 : 1))
+}
+
+function scanOf({ scan }: Row): number {
+  return (scan as { id: number }).id
+}

@@ -1,0 +1,42 @@
+/** What is asked of an agent is asked of its node: three real nodes, of which two would answer with nothing. */
+import t from 'tap'
+import { startEdge } from '../../support/edge.ts'
+import { collectionOf, recorded, startThreeNodes } from './three-nodes.ts'
+
+const OF_AGENT = /^\/(?:syscollector|rootcheck|sca|ciscat|syscheck)\/(\d{3})(?:\/|\?|$)/
+
+const nodes = await startThreeNodes(t)
+const edge = await startEdge({ nodes, settings: { cluster: { distribution: 'edge', discover: false } } })
+t.teardown(() => edge.close())
+
+t.test('every recorded call on data of an agent', async (t) => {
+  const owners = new Map(
+    collectionOf('master', '/agents').items.map(({ id, node_name }) => [String(id), String(node_name)]),
+  )
+  t.same([...owners.values()].sort(), ['master', 'master', 'worker-1', 'worker-2'])
+  let compared = 0
+  for (const { request, response, node, distribution } of recorded) {
+    const id = OF_AGENT.exec(request.path)?.[1]
+    if (distribution !== 'edge' || id === undefined || owners.get(id) !== node) continue
+    const headers = { authorization: edge.authorization('admin') }
+    const answer = (await (await fetch(`${edge.url}${request.path}`, { headers })).json()) as { data?: { items?: [] } }
+    const real = JSON.parse(response.body) as { data?: { items?: [] } }
+    if (real.data?.items === undefined) t.same(answer, real, `${request.path} of ${node}`)
+    else t.same(answer.data?.items, real.data.items, `${request.path} of ${node}`)
+    compared += 1
+  }
+  t.ok(compared >= 40, `${compared}`)
+})
+
+t.test('the others were not asked for them', (t) => {
+  for (const { name, asked, unknown } of nodes) {
+    const foreign = asked().filter((url) => {
+      const id = OF_AGENT.exec(url)?.[1]
+      const owner = collectionOf('master', '/agents').items.find((agent) => agent.id === id)?.node_name
+      return id !== undefined && owner !== name
+    })
+    t.same(foreign, [], name)
+    t.same(unknown, [], name)
+  }
+  t.end()
+})

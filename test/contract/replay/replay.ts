@@ -1,0 +1,93 @@
+import { Client } from 'undici'
+import { startEdge } from '../../support/edge.ts'
+import { type Exchange, json } from './exchanges.ts'
+import { ReplayNode } from './replay-node.ts'
+
+/** What the edge made of a request. */
+export interface Outcome {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly type: string
+  readonly text: string
+  /** That reached the node. */
+  readonly calls: number
+}
+
+export interface Replay {
+  /** Sends a recorded request through the edge, with the recorded answer ready at the node; `headers` are put over it. */
+  send(exchange: Exchange, headers?: Readonly<Record<string, string>>): Promise<Outcome>
+  /** Empties the cache. */
+  clear(): Promise<void>
+  close(): Promise<void>
+}
+
+const credentials: Readonly<Record<Exchange['auth'], (good: string) => Record<string, string>>> = {
+  ok: (good) => ({ authorization: good }),
+  bad: () => ({ authorization: `Basic ${Buffer.from('nobody:wrong').toString('base64')}` }),
+  none: () => ({}),
+  garbage: () => ({ authorization: 'Basic !!!' }),
+  bearer: () => ({ authorization: 'Bearer x.y.z' }),
+}
+
+/** The edge before one node that answers with what was recorded. */
+export async function startReplay(
+  exchanges: readonly Exchange[],
+  cache: Readonly<Record<string, unknown>>,
+  { discover = true }: { readonly discover?: boolean } = {},
+): Promise<Replay> {
+  const node = new ReplayNode(nodesOf(exchanges))
+  const edge = await startEdge({
+    nodes: [{ name: 'master', type: 'master', url: await node.listen() }],
+    settings: {
+      cache,
+      cluster: { discover },
+      listen: { limits: { upload: '1MiB' } },
+      access: { limits: { requests: 100_000, failedLogins: 1000 } },
+    },
+  })
+  const authorization = edge.authorization('admin')
+  // A client of its own, since `fetch` would fold paths such as `//`.
+  const client = new Client(edge.url)
+  return {
+    async send(exchange, further = {}) {
+      node.expected = exchange
+      const before = node.calls.length
+      const { method, path, headers, body } = exchange.request
+      const answer = await client.request({
+        path,
+        method: method as 'GET',
+        headers: { ...headers, ...credentials[exchange.auth](authorization), ...further },
+        body,
+      })
+      const text = await answer.body.text()
+      return {
+        status: answer.statusCode,
+        headers: answer.headers,
+        type: String(answer.headers['content-type'] ?? ''),
+        text,
+        calls: node.calls.length - before,
+      }
+    },
+    async clear() {
+      const answer = await client.request({ method: 'DELETE', path: '/cache', headers: { authorization } })
+      await answer.body.dump()
+    },
+    async close() {
+      await client.close()
+      await edge.close()
+      await node.close()
+    },
+  }
+}
+
+/** The whole list of nodes, of two recorded pages of it. */
+function nodesOf(exchanges: readonly Exchange[]): string {
+  const rows = (query: string): unknown[] => {
+    const page = exchanges.find(
+      ({ request }) => request.path.replace('wait_for_complete&', '') === `/cluster/nodes?${query}`,
+    )
+    return (json(page?.response.body ?? '')?.data as { items?: unknown[] } | undefined)?.items ?? []
+  }
+  const items = [...rows('limit=1'), ...rows('sort=-name&limit=2')]
+  return JSON.stringify({ error: 0, data: { totalItems: 3, items } })
+}

@@ -1,0 +1,24 @@
+/** The edge as a replica runs it: what was built, where nothing was changed since; starting it costs a tenth then. */
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('../../../', import.meta.url))
+
+/** A module of the edge, such as `app`, as a URL. */
+export function edgeModule(name: string): string {
+  const file = isFresh() ? `dist/${name}.js` : `src/${name}.ts`
+  return new URL(`../../../${file}`, import.meta.url).href
+}
+
+function isFresh(): boolean {
+  const built = statSync(join(root, 'dist/app/index.js'), { throwIfNoEntry: false })?.mtimeMs ?? 0
+  return newest(join(root, 'src')) < built
+}
+
+function newest(folder: string): number {
+  const times = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map(
+    (name) => statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? 0,
+  )
+  return Math.max(...times)
+}

@@ -1,0 +1,14 @@
+/** Stands in for the store over Redis in a replica with a planted fault (replica.ts says where). */
+import type * as Redis from '../../../src/cache/stores/redis/index.ts'
+import { edgeModule } from './built.ts'
+import { isPlanted, planted } from './planted.ts'
+
+const whole = (await import(edgeModule('cache/stores/redis/index'))) as typeof Redis
+
+export const { commandsUsed, storeEvents } = whole
+
+export async function createRedisStore(options: Redis.RedisStoreOptions): Promise<Redis.RedisStore> {
+  const store = await whole.createRedisStore(options)
+  const fault = process.argv[3] ?? ''
+  return isPlanted(fault) ? planted[fault](store) : store
+}

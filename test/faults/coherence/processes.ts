@@ -1,0 +1,140 @@
+/** The upstream and the replicas as processes of their own, so that they can be paused and killed. */
+import type { ChildProcess } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { hash } from '@node-rs/bcrypt'
+import { stringify } from 'yaml'
+import { freePort } from '../../support/redis.ts'
+import { forkScript } from '../../support/typescript/script.ts'
+import { ASK, type MemoryUse } from './memory-use.ts'
+
+/** Milliseconds: `delay` at most, before it acts and once more after, and `steady` always, before it acts. */
+export interface ToUpstream {
+  readonly delay: number
+  readonly steady?: number
+  readonly heedsBypass: boolean
+}
+
+/** Since the last report: calls, and the most of them at once. */
+export interface Seen {
+  readonly calls: number
+  readonly most: number
+}
+export type FromUpstream = Seen | { readonly port: number }
+
+export interface Upstream {
+  readonly url: string
+  behave(how: ToUpstream): void
+  report(): Promise<Seen>
+  close(): Promise<void>
+}
+
+export interface Replica {
+  readonly url: string
+  memory(): Promise<MemoryUse>
+  /** SIGSTOP: its connections stay open, nothing is answered. */
+  pause(): void
+  resume(): void
+  /** SIGKILL, then a new one at the same place; resolves when that one listens. */
+  restart(): Promise<void>
+  kill(): Promise<void>
+  close(): Promise<void>
+}
+
+export interface ReplicaOptions {
+  readonly upstream: string
+  /** Absent: nothing is shared. */
+  readonly redis?: string
+  /** A key of `planted`. */
+  readonly fault?: string
+  /** Calls that the upstream bears at once from each replica. */
+  readonly inFlight?: number
+  /** Of a call to the upstream, such as `3s`. */
+  readonly timeout?: string
+  readonly cache?: Readonly<Record<string, unknown>>
+}
+
+export const authorization = `Basic ${Buffer.from('admin:admin-pw').toString('base64')}`
+
+export async function startUpstream(how: ToUpstream): Promise<Upstream> {
+  const child = forkScript(new URL('upstream.ts', import.meta.url), [])
+  const hear = <T>(): Promise<T> => new Promise((resolve) => child.once('message', (message) => resolve(message as T)))
+  const { port } = await hear<{ port: number }>()
+  child.send(how)
+  return {
+    url: `http://127.0.0.1:${port}`,
+    behave: (next) => void child.send(next),
+    report: () => {
+      const seen = hear<Seen>()
+      child.send('report')
+      return seen
+    },
+    close: () => ended(child),
+  }
+}
+
+export async function startReplica(options: ReplicaOptions): Promise<Replica> {
+  const folder = await mkdtemp(join(tmpdir(), 'manager-edge-replica-'))
+  const file = join(folder, 'edge.yaml')
+  const port = await freePort()
+  // Cost 4 is the least that bcrypt takes: a test needs no protection against guessing.
+  await writeFile(join(folder, 'users'), `admin:${await hash('admin-pw', 4)}\n`, { mode: 0o600 })
+  await writeFile(file, stringify(settings(port, options)))
+  const run = async (): Promise<ChildProcess> => {
+    const next = forkScript(new URL('replica.ts', import.meta.url), [file, options.fault ?? ''])
+    await new Promise<void>((resolve, reject) => {
+      next.once('message', () => resolve())
+      next.once('exit', (code) => reject(new Error(`a replica ended with ${code}`)))
+    })
+    return next
+  }
+  let child = await run()
+  return {
+    url: `http://127.0.0.1:${port}`,
+    memory: () => {
+      const told = new Promise<MemoryUse>((resolve) =>
+        child.once('message', (message) => resolve(message as MemoryUse)),
+      )
+      child.send(ASK)
+      return told
+    },
+    pause: () => void child.kill('SIGSTOP'),
+    resume: () => void child.kill('SIGCONT'),
+    kill: () => ended(child),
+    async restart() {
+      await ended(child)
+      child = await run()
+    },
+    async close() {
+      await ended(child)
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function settings(
+  port: number,
+  { upstream, redis, inFlight = 64, timeout = '20s', cache = {} }: ReplicaOptions,
+): object {
+  return {
+    listen: { host: '127.0.0.1', port },
+    operations: { host: '127.0.0.1', port: 0 },
+    cluster: {
+      discover: false,
+      nodes: [{ name: 'master', type: 'master', url: upstream }],
+      credentials: { username: 'edge', password: 'only-for-tests' },
+      limits: { inFlight, queue: 10_000, timeout },
+    },
+    cache: { ...(redis !== undefined && { redis: { url: redis } }), ...cache },
+    access: { users: 'users', roles: { admin: ['administrator'] }, limits: { requests: 1_000_000 } },
+  }
+}
+
+function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve()
+  return new Promise((resolve) => {
+    child.once('exit', () => resolve())
+    child.kill('SIGKILL')
+  })
+}

@@ -1,0 +1,32 @@
+/** One replica of the real edge as a process, with something left out of its store where the test plants that. */
+import { register } from 'node:module'
+import { Writable } from 'node:stream'
+import type * as App from '../../../src/app/index.ts'
+import type * as Settings from '../../../src/config/index.ts'
+import { edgeModule } from './built.ts'
+import { tellMemory } from './memory-use.ts'
+import { isPlanted } from './planted.ts'
+
+const [file = '', fault = ''] = process.argv.slice(2)
+if (isPlanted(fault)) plant()
+// After the hook, or the real store would be there already.
+const { buildEdge } = (await import(edgeModule('app/index'))) as typeof App
+const { loadConfig } = (await import(edgeModule('config/index'))) as typeof Settings
+const loaded = await loadConfig({ file, env: {} })
+if (!loaded.ok) throw new Error(loaded.faults.join('\n'))
+const silent = new Writable({ write: (_line, _encoding, done) => done() })
+const edge = await buildEdge(loaded.config, { logTo: silent })
+await edge.start()
+tellMemory()
+process.on('disconnect', () => process.exit())
+process.send?.('ready')
+
+/** The edge has no switch for this: where its composition imports the store, it gets another one. */
+function plant(): void {
+  const other = new URL('./planted-store.ts', import.meta.url).href
+  const hook = `export async function resolve(specifier, context, next) {
+    const here = /\\/(src|dist)\\/app\\b/.test(context.parentURL ?? '') && /\\/store\\/redis\\/index\\.[jt]s$/.test(specifier)
+    return next(here ? ${JSON.stringify(other)} : specifier, context)
+  }`
+  register(`data:text/javascript,${encodeURIComponent(hook)}`)
+}

@@ -1,0 +1,85 @@
+/** One run of the checker: three replicas, a real Redis, an upstream, a load, faults, and what is wrong in the end. */
+import { type RedisServer, startRedis } from '../../support/redis.ts'
+import { type Chaos, startChaos } from './chaos.ts'
+import { check, type Violation } from './history.ts'
+import { type Load, startLoad } from './load.ts'
+import { type Replica, startReplica, startUpstream, type Upstream } from './processes.ts'
+import { createRandom } from './random.ts'
+
+export interface RunOptions {
+  readonly operations: number
+  readonly seed: number
+  /** No operation begins after so many seconds. */
+  readonly seconds?: number
+  /** Three when absent. */
+  readonly replicas?: number
+  /** Things are paused, killed and slowed down meanwhile; a name: in this one way alone. */
+  readonly chaos: boolean | string
+  /** A key of `planted`, or `no bypass`: the run ends when the first violation is seen. */
+  readonly fault?: string
+}
+
+export interface Report extends Omit<Load, 'history'> {
+  readonly writes: number
+  readonly violations: readonly Violation[]
+  /** How often each kind of fault was made. */
+  readonly faults: Readonly<Record<string, number>>
+  readonly seconds: number
+}
+
+export async function run(options: RunOptions): Promise<Report> {
+  const { operations, seed, seconds = Number.POSITIVE_INFINITY, replicas: count = 3, chaos, fault } = options
+  const heedsBypass = fault !== 'no bypass'
+  const upstream = await startUpstream({ delay: fault === undefined ? 4 : 20, heedsBypass })
+  const redis = await startRedis()
+  const parts = { upstream: upstream.url, redis: redis.url, ...(fault !== undefined && { fault }) }
+  const replicas = await Promise.all(Array.from({ length: count }, () => startReplica(parts)))
+  const begin = performance.now()
+  let made: Chaos | undefined
+  try {
+    const load = startLoad({
+      replicas: replicas.map(({ url }) => url),
+      operations,
+      callers: 12,
+      random: createRandom(seed),
+      patience: 8000,
+      enough: (history) =>
+        performance.now() - begin > seconds * 1000 || (fault !== undefined && check(history).length > 0),
+    })
+    if (chaos !== false) {
+      const only = typeof chaos === 'string' ? { only: chaos } : {}
+      made = startChaos({ replicas, redis, upstream, heedsBypass, load, random: createRandom(~seed), ...only })
+    }
+    const { history, ...counted } = await load.finished
+    const faults = (await made?.stop()) ?? {}
+    return {
+      ...counted,
+      writes: history.filter(({ kind }) => kind === 'write').length,
+      violations: check(history),
+      faults,
+      seconds: (performance.now() - begin) / 1000,
+    }
+  } finally {
+    await made?.stop()
+    await closeAll(replicas, redis, upstream)
+  }
+}
+
+async function closeAll(replicas: readonly Replica[], redis: RedisServer, upstream: Upstream): Promise<void> {
+  await Promise.all([...replicas, redis, upstream].map((each) => each.close()))
+}
+
+/** The report in a line or two of words. */
+export function describe(report: Report): string {
+  const { operations, writes, reads, hits, unanswered, violations, faults, seconds } = report
+  const ratio = reads === 0 ? 0 : (100 * hits) / reads
+  const kinds = ['stale', 'backwards', 'early'].map(
+    (name) => `${violations.filter(({ kind }) => kind === name).length} ${name}`,
+  )
+  const made = Object.entries(faults).map(([name, times]) => `${name} ${times}`)
+  return [
+    `${operations} operations in ${seconds.toFixed(1)} s (${(operations / seconds).toFixed(0)} a second), ${writes} writes, ${unanswered} without an answer`,
+    `${violations.length} violations (${kinds.join(', ')}), hit ratio ${ratio.toFixed(1)} %`,
+    `faults: ${made.length === 0 ? 'none' : made.join(', ')}`,
+  ].join('\n')
+}

@@ -1,0 +1,90 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Writable } from 'node:stream'
+import { hash } from '@node-rs/bcrypt'
+import { stringify } from 'yaml'
+import { buildEdge, type Edge } from '../../src/app/index.ts'
+import { loadConfig } from '../../src/config/index.ts'
+
+export interface EdgeUnderTest {
+  readonly nodes: readonly { readonly name: string; readonly type: 'master' | 'worker'; readonly url: string }[]
+  /** Of the edge's own account on the nodes. */
+  readonly password?: string
+  /** Merged over the settings below. */
+  readonly settings?: Settings
+  /** Follows the file of settings, `edge.yaml` in the folder, as the process does. */
+  readonly follows?: true
+}
+
+type Settings = { readonly [key: string]: unknown }
+
+export interface RunningEdge {
+  readonly url: string
+  readonly operationsUrl: string
+  readonly edge: Edge
+  /** Folder of the users file, the keys and so on. */
+  readonly folder: string
+  /** Every log line so far. */
+  readonly logged: string[]
+  /** The Basic header of `admin`, `operator` or `reader`. */
+  authorization(user: string): string
+  close(): Promise<void>
+}
+
+const users = ['admin', 'operator', 'reader'] as const
+
+/** The whole edge on free ports of loopback, with three users, as a real file of settings would start it. */
+export async function startEdge(options: EdgeUnderTest): Promise<RunningEdge> {
+  const folder = await mkdtemp(join(tmpdir(), 'manager-edge-'))
+  // Cost 4 is the least that bcrypt takes: a test needs no protection against guessing.
+  const lines = await Promise.all(users.map(async (user) => `${user}:${await hash(`${user}-pw`, 4)}`))
+  await writeFile(join(folder, 'users'), `${lines.join('\n')}\n`, { mode: 0o600 })
+  const file = join(folder, 'edge.yaml')
+  await writeFile(file, stringify(merge(basic(options), options.settings ?? {})))
+  const loaded = await loadConfig({ file, env: {} })
+  if (!loaded.ok) throw new Error(loaded.faults.join('\n'))
+  const logged: string[] = []
+  const logTo = new Writable({ write: (line, _encoding, done) => done(void logged.push(String(line))) })
+  const edge = await buildEdge(loaded.config, { logTo, ...(options.follows && { settingsFile: file }) })
+  const urls = await edge.start()
+  return {
+    ...urls,
+    edge,
+    folder,
+    logged,
+    authorization: (user) => `Basic ${Buffer.from(`${user}:${user}-pw`).toString('base64')}`,
+    close: async () => {
+      await edge.drain(0)
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function basic({ nodes, password = 'only-for-tests' }: EdgeUnderTest): Settings {
+  return {
+    listen: { host: '127.0.0.1', port: 0, drain: { notice: '0s', limit: '2s' } },
+    operations: { host: '127.0.0.1', port: 0 },
+    cluster: {
+      nodes: nodes.map(({ name, type, url }) => ({ name, type, url })),
+      credentials: { username: 'edge', password },
+    },
+    access: {
+      users: 'users',
+      roles: { admin: ['administrator'], operator: ['operator'], reader: ['reader'] },
+    },
+  }
+}
+
+function merge(base: Settings, over: Settings): Settings {
+  const result: Record<string, unknown> = { ...base }
+  for (const [key, value] of Object.entries(over)) {
+    const before = result[key]
+    result[key] = isSettings(before) && isSettings(value) ? merge(before, value) : value
+  }
+  return result
+}
+
+function isSettings(value: unknown): value is Settings {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,19 @@
+/** An edge before a simulated cluster, as most journeys begin. */
+import type { Test } from 'tap'
+import { type Simulator, type SimulatorOptions, startSimulator } from '../../src/simulator/index.ts'
+import { type EdgeUnderTest, type RunningEdge, startEdge } from './edge.ts'
+
+const PASSWORD = 'only-for-tests'
+
+/** Both end with the test, the edge first. */
+export async function simulated(
+  t: Test,
+  world: SimulatorOptions,
+  edgeOptions: Pick<EdgeUnderTest, 'settings' | 'follows'> = {},
+): Promise<{ readonly simulator: Simulator; readonly edge: RunningEdge }> {
+  const simulator = await startSimulator({ ...world, password: PASSWORD })
+  t.teardown(() => simulator.close())
+  const edge = await startEdge({ ...edgeOptions, nodes: simulator.nodes, password: PASSWORD })
+  t.teardown(() => edge.close())
+  return { simulator, edge }
+}

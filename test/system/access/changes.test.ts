@@ -1,0 +1,103 @@
+import { createPrivateKey, createPublicKey } from 'node:crypto'
+import { readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { putUser, removeUser } from '../../../src/access/htpasswd.ts'
+import { makeKeyFile } from '../../../src/access/keys.ts'
+import { basic, bearer, folder, passwords, soon, startEdge, tokenOf, usersFile } from './edge.ts'
+
+const own = { lifetime: 900, issuer: 'manager-edge', audience: 'manager-edge', issuers: [] }
+
+t.test('a user that is taken out is refused, by password and by token, in every parallel request', async (t) => {
+  const edge = await startEdge(t)
+  const shown = [basic('bob', passwords.bob), bearer(await tokenOf(edge, 'bob'))]
+  for (const line of shown) t.equal((await edge.ask([line])).status, 200)
+  await removeUser(edge.users, 'bob')
+  await soon(async () => (await edge.ask([shown[0] ?? ''])).status === 401)
+  const replies = await Promise.all(
+    Array.from({ length: 40 }, (_, index) => edge.ask([shown[index % 2] ?? '', `X-Address: 10.0.0.${index}`])),
+  )
+  t.same(new Set(replies.map(({ status }) => status)), new Set([401]))
+  t.equal((await edge.ask([basic('alice', passwords.alice)])).status, 200)
+})
+
+t.test('a user whose roles were reduced has the fewer rights at the next request', async (t) => {
+  const edge = await startEdge(t)
+  const token = await tokenOf(edge, 'alice')
+  edge.access.assignRoles({ alice: ['reader'] })
+  const replies = await Promise.all(Array.from({ length: 40 }, () => edge.ask([bearer(token)])))
+  for (const { text } of replies) t.same(JSON.parse(text).permissions, ['*:read'])
+  t.throws(() => edge.access.assignRoles({ alice: ['nobody'] }), /does not exist/)
+  t.same(JSON.parse((await edge.ask([basic('bob', passwords.bob)])).text).permissions, [], 'default deny')
+})
+
+t.test('a changed password ends the old one and the tokens that it bought', async (t) => {
+  const edge = await startEdge(t)
+  const token = await tokenOf(edge, 'bob')
+  t.equal(await putUser(edge.users, 'bob', 'another', 4), 'replaced')
+  await soon(async () => (await edge.ask([basic('bob', 'another')])).status === 200)
+  t.equal((await edge.ask([basic('bob', passwords.bob)])).status, 401)
+  t.equal((await edge.ask([bearer(token)])).status, 401)
+})
+
+t.test(
+  'a file that breaks keeps the last good users and is reported; one that is mended in place is read',
+  async (t) => {
+    const edge = await startEdge(t)
+    const before = await readFile(edge.users, 'utf8')
+    await writeFile(edge.users, `${before}carol:$apr1$x$y\n`)
+    await soon(() => edge.logged.some((line) => /users file is broken.*carol has an MD5 hash/.test(line)))
+    t.equal((await edge.ask([basic('bob', passwords.bob)])).status, 200)
+    await writeFile(edge.users, before.replace(/^bob.*\n/m, ''))
+    await soon(async () => (await edge.ask([basic('bob', passwords.bob)])).status === 401)
+    await writeFile(`${edge.users}.moved`, before)
+    await rename(`${edge.users}.moved`, edge.users)
+    await soon(async () => (await edge.ask([basic('bob', passwords.bob), 'X-Address: 10.0.0.1'])).status === 200)
+  },
+)
+
+t.test('a file behind a link is followed, though no notice comes from its folder', async (t) => {
+  const target = await usersFile(t)
+  const link = join(await folder(t), 'users')
+  await symlink(target, link)
+  const edge = await startEdge(t, { users: { file: link } })
+  t.equal((await edge.ask([basic('bob', passwords.bob)])).status, 200)
+  await removeUser(target, 'bob')
+  await soon(async () => (await edge.ask([basic('bob', passwords.bob)])).status === 401)
+})
+
+t.test('a token of one replica is good at another; an old key verifies until it is taken away', async (t) => {
+  const keys = await folder(t)
+  const users = { file: await usersFile(t) }
+  const first = await makeKeyFile(keys, new Date('2026-01-01'))
+  const settings = { users, tokens: { ...own, keys } }
+  const [a, b] = [await startEdge(t, settings), await startEdge(t, settings)]
+  const old = await tokenOf(a, 'bob')
+  t.equal((await b.ask([bearer(old)])).status, 200, 'elsewhere')
+
+  const second = await makeKeyFile(keys, new Date('2026-01-02'))
+  const kidOf = (token: string) => JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()).kid
+  await soon(async () => second.includes(kidOf(await tokenOf(a, 'bob'))))
+  t.equal((await b.ask([bearer(old)])).status, 200, 'in the overlap')
+  t.equal((await b.ask([bearer(await tokenOf(a, 'bob'))])).status, 200, 'of the new key')
+
+  await rm(first)
+  await soon(async () => (await b.ask([bearer(old)])).status === 401)
+  await soon(async () => (await a.ask([bearer(old)])).status === 401)
+})
+
+t.test('a public key verifies only, and a broken folder keeps the last good keys', async (t) => {
+  const keys = await folder(t)
+  const foreign = await makeKeyFile(await folder(t), new Date('2027-01-01'))
+  await makeKeyFile(keys, new Date('2026-01-01'))
+  const edge = await startEdge(t, { tokens: { ...own, keys } })
+  const publicKey = createPublicKey(createPrivateKey(await readFile(foreign, 'utf8')))
+  await writeFile(join(keys, '2027.pem'), publicKey.export({ type: 'spki', format: 'pem' }))
+  await soon(() => edge.logged.some((line) => line.includes('"keys":2')))
+  const token = await tokenOf(edge, 'bob')
+  t.equal((await edge.ask([bearer(token)])).status, 200)
+  await writeFile(join(keys, '2028.pem'), 'no key')
+  await soon(() => edge.logged.some((line) => /folder of keys is broken.*2028.pem is no Ed25519 key/.test(line)))
+  t.equal((await edge.ask([bearer(token)])).status, 200)
+  await t.rejects(startEdge(t, { tokens: { ...own, keys: await folder(t) } }), /holds no private key/)
+})

@@ -1,0 +1,142 @@
+/** A small edge on a real socket: authentication, the token operations and one path that tells who came. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { type AddressInfo, connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify'
+import type { Test } from 'tap'
+import { type AccessOptions, createAccess } from '../../../src/access/access.ts'
+import { putUser } from '../../../src/access/htpasswd.ts'
+import { EdgeError } from '../../../src/core/errors.ts'
+import { authentication, tokenIssuer } from '../../../src/http/authenticate.ts'
+import type { CountRequest } from '../../../src/http/limits.ts'
+import { tokenOperations } from '../../../src/access/token-operations.ts'
+import type { Ask, Handle } from '../../../src/core/ports.ts'
+
+export interface Reply {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly text: string
+}
+
+export interface Edge {
+  readonly access: Awaited<ReturnType<typeof createAccess>>
+  readonly users: string
+  readonly logged: string[]
+  /** Sends header lines as they are; the `X-Address` line stands for the client's address. */
+  ask(lines: readonly string[], request?: string): Promise<Reply>
+}
+
+export const passwords = { alice: 'open sesame', bob: 'swordfish' } as const
+export const basic = (name: string, password: string) =>
+  `Authorization: Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`
+export const bearer = (token: string) => `Authorization: Bearer ${token}`
+
+export async function folder(t: Test): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'edge-access-'))
+  t.teardown(() => rm(path, { recursive: true, force: true }))
+  return path
+}
+
+/** Users alice (administrator) and bob (reader), hashes of the lowest cost. */
+export async function usersFile(t: Test): Promise<string> {
+  const users = join(await folder(t), 'users')
+  for (const [name, password] of Object.entries(passwords)) await putUser(users, name, password, 4)
+  return users
+}
+
+export async function startEdge(
+  t: Test,
+  { count, ...settings }: Partial<AccessOptions> & { count?: CountRequest } = {},
+): Promise<Edge> {
+  const users = settings.users !== undefined && 'file' in settings.users ? settings.users.file : await usersFile(t)
+  const logged: string[] = []
+  const access = await createAccess({
+    realm: 'Manager Edge',
+    users: { file: users },
+    roles: { alice: ['administrator'], bob: ['reader'] },
+    ownRoles: {},
+    tokens: { lifetime: 900, issuer: 'manager-edge', audience: 'manager-edge', issuers: [] },
+    limits: { failedLogins: 5 },
+    log: (level, message, facts) => logged.push(JSON.stringify({ level, message, ...facts })),
+    ...settings,
+  })
+  const app = Fastify()
+  app.decorateRequest('clientAddress', '')
+  app.decorateRequest('caller')
+  app.addHook('onRequest', async (request) => {
+    request.clientAddress = String(request.headers['x-address'] ?? '127.0.0.1')
+  })
+  const authenticate = await authentication(app, access, count)
+  app.addHook('onRequest', async (request) => {
+    request.caller = await authenticate(request)
+  })
+  app.setErrorHandler((error, _request, reply) => {
+    const { status, headers, code } = error instanceof EdgeError ? error : new EdgeError(949, '', { cause: error })
+    return reply.code(status).headers(headers).send({ error: code })
+  })
+  const { issueToken, revokeTokens } = tokenOperations({
+    issue: tokenIssuer(app, access),
+    revoke: access.revokeTokens,
+  })
+  app.get('/who', async (request) => request.caller)
+  app.post('/security/user/authenticate', answerWith(issueToken))
+  app.delete('/security/user/authenticate', answerWith(revokeTokens))
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  t.teardown(async () => {
+    await app.close()
+    await access.close()
+  })
+  const { port } = app.server.address() as AddressInfo
+  return { access, users, logged, ask: (lines, request = 'GET /who') => exchange(port, request, lines) }
+}
+
+function answerWith(handle: Handle) {
+  return async (request: FastifyRequest, reply: FastifyReply) => {
+    const answer = await handle({ caller: request.caller } as Ask)
+    return reply.type('application/json').send(answer.kind === 'json' ? answer.bytes : '')
+  }
+}
+
+/** One request over a connection of its own, byte for byte. */
+function exchange(port: number, request: string, lines: readonly string[]): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    const socket = connect(port, '127.0.0.1', () =>
+      socket.write(
+        Buffer.from(
+          [`${request} HTTP/1.1`, 'Host: edge', 'Connection: close', ...lines, '', ''].join('\r\n'),
+          'latin1',
+        ),
+      ),
+    )
+    socket.on('data', (chunk) => chunks.push(chunk))
+    socket.on('error', reject)
+    socket.on('close', () => resolve(readReply(Buffer.concat(chunks).toString('utf8'))))
+  })
+}
+
+function readReply(text: string): Reply {
+  const [head = '', body = ''] = text.split('\r\n\r\n')
+  const [first = '', ...lines] = head.split('\r\n')
+  const headers = Object.fromEntries(
+    lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
+  )
+  return { status: Number(first.split(' ')[1]), headers, text: body }
+}
+
+/** A token of the edge's own, as clients get it. */
+export async function tokenOf(edge: Edge, name: keyof typeof passwords): Promise<string> {
+  const reply = await edge.ask([basic(name, passwords[name])], 'POST /security/user/authenticate')
+  const { data } = JSON.parse(reply.text) as { data: { token: string } }
+  return data.token
+}
+
+/** Asks again until the condition holds; rejects after a second and a half, in which every change must have been seen. */
+export async function soon(condition: () => Promise<boolean> | boolean): Promise<void> {
+  for (let turn = 0; turn < 75; turn++) {
+    if (await condition()) return
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  throw new Error('the change was not seen in time')
+}

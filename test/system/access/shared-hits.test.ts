@@ -1,0 +1,82 @@
+/** The whole edge, twice, with one Redis: what is kept is no way around a revocation. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Writable } from 'node:stream'
+import t from 'tap'
+import { buildEdge } from '../../../src/app/index.ts'
+import { removeUser } from '../../../src/access/htpasswd.ts'
+import { makeKeyFile } from '../../../src/access/keys.ts'
+import { loadConfig } from '../../../src/config/index.ts'
+import { startSimulator } from '../../../src/simulator/index.ts'
+import { startRedis } from '../../support/redis.ts'
+import { folder, passwords, soon, usersFile } from './edge.ts'
+
+const basic = (name: keyof typeof passwords) => `Basic ${Buffer.from(`${name}:${passwords[name]}`).toString('base64')}`
+const warm = '/agents?limit=2'
+
+t.test('who is revoked gets no hit, on no replica', async (t) => {
+  const redis = await startRedis()
+  const simulator = await startSimulator({ workers: 0, agents: 5, username: 'edge', password: 'only-for-tests' })
+  const file = join(await folder(t), 'edge.yaml')
+  const keys = await folder(t)
+  await makeKeyFile(keys, new Date('2026-01-01'))
+  const users = await usersFile(t)
+  const nodes = simulator.nodes.map(({ name, type, url }) => ({ name, type, url }))
+  const settings = {
+    listen: { port: 0, drain: { notice: '0s', limit: '2s' } },
+    operations: { port: 0 },
+    cluster: { nodes, credentials: { username: 'edge', password: 'only-for-tests' } },
+    // A time-out for a machine that is busy with other tests; nothing gets old in this one.
+    cache: { redis: { url: redis.url, timeout: '500ms' }, durations: { agents: '10m' } },
+    access: { users, roles: { alice: ['administrator'], bob: ['reader'] }, tokens: { keys } },
+  }
+  await writeFile(file, JSON.stringify(settings))
+  const start = async () => {
+    const loaded = await loadConfig({ file, env: {} })
+    if (!loaded.ok) throw new Error(loaded.faults.join('\n'))
+    const logTo = new Writable({ write: (_line, _encoding, done) => done() })
+    const edge = await buildEdge(loaded.config, { settingsFile: file, logTo })
+    return { edge, ...(await edge.start()) }
+  }
+  const edges = [await start(), await start()]
+  t.teardown(async () => {
+    await Promise.all(edges.map(({ edge }) => edge.drain(0)))
+    await Promise.all([redis.close(), simulator.close()])
+  })
+  const ask = (url: string, authorization: string, path = warm, method = 'GET') =>
+    fetch(`${url}${path}`, { method, headers: { authorization } })
+  const token = async (name: keyof typeof passwords) => {
+    const reply = await ask(edges[0]?.url ?? '', basic(name), '/security/user/authenticate', 'POST')
+    return `Bearer ${((await reply.json()) as { data: { token: string } }).data.token}`
+  }
+  /** All replicas, by what they keep and by what they do not. */
+  const statuses = async (authorization: string) => {
+    const paths = [warm, `/agents?search=${Math.random().toString(36).slice(2)}`]
+    const replies = await Promise.all(edges.flatMap(({ url }) => paths.map((path) => ask(url, authorization, path))))
+    await Promise.all(replies.map((reply) => reply.arrayBuffer()))
+    return [...new Set(replies.map(({ status }) => status))]
+  }
+
+  const [bobs, alices] = [await token('bob'), await token('alice')]
+  t.strictSame(await statuses(bobs), [200])
+  t.match((await ask(edges[1]?.url ?? '', bobs)).headers.get('cache-status'), 'hit')
+
+  await t.test('a token', async (t) => {
+    t.equal((await ask(edges[0]?.url ?? '', bobs, '/security/user/authenticate', 'DELETE')).status, 200)
+    await soon(async () => `${await statuses(bobs)}` === '401')
+    t.strictSame(await statuses(alices), [200], 'others are not touched')
+  })
+
+  await t.test('a role', async (t) => {
+    await writeFile(file, JSON.stringify({ ...settings, access: { ...settings.access, roles: { bob: ['reader'] } } }))
+    await soon(async () => `${await statuses(alices)}` === '403')
+    t.strictSame(await statuses(basic('bob')), [200])
+  })
+
+  await t.test('a user', async (t) => {
+    await removeUser(users, 'bob')
+    const refused = async () => (await statuses(basic('bob'))).every((status) => status === 401 || status === 429)
+    await soon(refused)
+    t.ok(await refused())
+  })
+})

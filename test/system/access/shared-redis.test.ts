@@ -1,0 +1,54 @@
+import t, { type Test } from 'tap'
+import type { RedisPlace } from '../../../src/cache/stores/redis/index.ts'
+import { createSharedAccess } from '../../../src/redis/shared-access.ts'
+import { startCluster, startSentinels } from '../../support/redis.ts'
+import { soon } from './edge.ts'
+
+const issuer = 'manager-edge'
+
+async function replicaOf(t: Test, redis: RedisPlace) {
+  const shared = createSharedAccess({ redis, times: { command: 500 }, failures: 2, log: () => {} })
+  t.teardown(() => shared.stop())
+  await shared.start()
+  return shared
+}
+
+const token = { issuer, subject: 'bob', jti: 'one', issuedAt: Date.now() }
+
+/** A fail-over takes longer than a change may. */
+async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
+  for (let turn = 0; turn < 200 && !(await condition()); turn++) await new Promise((resolve) => setTimeout(resolve, 50))
+}
+
+t.test('a Redis Cluster: each step finds its keys on one node', async (t) => {
+  const cluster = await startCluster()
+  t.teardown(() => cluster.close())
+  const place = { cluster: cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port })) }
+  const [a, b] = [await replicaOf(t, place), await replicaOf(t, place)]
+  t.notOk(a.away() || b.away())
+  await a.revocations.revokeUpTo(issuer, 'bob', Date.now(), Date.now() + 60_000)
+  await soon(() => b.revocations.isRevoked(token))
+  t.match(await a.attempts.count('10.0.0.1', 'bob'), { allowed: true })
+  t.match(await b.attempts.count('10.0.0.1', 'bob'), { allowed: true })
+  t.match(await a.attempts.count('10.0.0.1', 'bob'), { allowed: false })
+  await soon(() => a.replicas() === 2)
+  for (let turn = 0; turn < 10; turn++) a.count('caller', 60_000, 10)
+  await soon(() => b.count('caller', 60_000, 10).count > 10)
+})
+
+t.test('a fail-over: what the new primary does not have is told again by those who know it', async (t) => {
+  const sentinels = await startSentinels()
+  t.teardown(() => sentinels.close())
+  const place = { sentinels: sentinels.sentinels, name: sentinels.name }
+  const [a, b] = [await replicaOf(t, place), await replicaOf(t, place)]
+  await a.revocations.revokeUpTo(issuer, 'bob', Date.now(), Date.now() + 60_000)
+  await soon(() => b.revocations.isRevoked(token))
+  await sentinels.primary.kill()
+  await sentinels.failedOver()
+  const client = sentinels.replica.client()
+  await client.del(...['revoked', 'facts', 'ends', 'born'].map((name) => `edge:{a}:${name}`))
+  await until(async () => (await client.exists('edge:{a}:revoked')) === 1)
+  const later = await replicaOf(t, place)
+  await until(() => !later.away())
+  t.ok(await later.revocations.isRevoked(token), 'as soon as Redis is heard')
+})

@@ -1,0 +1,103 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { followRoles } from '../../../src/access/follow-roles.ts'
+import { putUser, removeUser } from '../../../src/access/htpasswd.ts'
+import { basic, bearer, folder, passwords, soon, tokenOf } from './edge.ts'
+import { replicas } from './shared.ts'
+
+const end = 'DELETE /security/user/authenticate'
+
+t.test('a token that one replica revoked is refused by all: warm, cold, and started later', async (t) => {
+  const { start } = await replicas(t)
+  const [a, b, cold] = [await start(), await start(), await start()]
+  const token = await tokenOf(a, 'bob')
+  t.equal((await b.ask([bearer(token)])).status, 200, 'good at another replica, which remembers it')
+  t.equal((await a.ask([bearer(token)], end)).status, 200)
+  t.equal((await a.ask([bearer(token)])).status, 401, 'at once where it was revoked')
+  await soon(async () => (await b.ask([bearer(token)])).status === 401)
+  await soon(async () => (await cold.ask([bearer(token)])).status === 401)
+  const later = await start()
+  t.equal((await later.ask([bearer(token)])).status, 401)
+  t.equal((await b.ask([bearer(await tokenOf(b, 'bob'))])).status, 200, 'a new one is good')
+})
+
+t.test('a revocation while Redis is away is told when it is back, though Redis has forgotten everything', async (t) => {
+  const { start, redis } = await replicas(t)
+  const [a, b] = [await start(), await start()]
+  const [before, during] = [await tokenOf(a, 'bob'), await tokenOf(a, 'alice')]
+  await a.ask([bearer(before)], end)
+  await soon(async () => (await b.ask([bearer(before)])).status === 401)
+
+  await redis.kill()
+  t.equal((await a.ask([bearer(during)], end)).status, 200)
+  t.equal((await a.ask([bearer(during)])).status, 401)
+  t.equal((await b.ask([bearer(during)])).status, 200, 'what cannot be known')
+  t.match(a.logged.join(), 'other replicas do not know of revoked tokens yet')
+  t.equal((await b.ask([bearer(before)])).status, 401, 'nothing known is forgotten')
+
+  await redis.restart()
+  await soon(async () => (await b.ask([bearer(during)])).status === 401)
+  const later = await start()
+  t.equal((await later.ask([bearer(during)])).status, 401)
+  t.equal((await later.ask([bearer(before)])).status, 401, 'from those who know it')
+})
+
+t.test('a flush of Redis takes nothing back', async (t) => {
+  const { start, redis } = await replicas(t)
+  const a = await start()
+  const token = await tokenOf(a, 'bob')
+  await a.ask([bearer(token)], end)
+  const client = redis.client()
+  await client.flushall()
+  await soon(async () => (await client.exists('edge:{a}:revoked')) === 1)
+  const later = await start()
+  t.equal((await later.ask([bearer(token)])).status, 401)
+})
+
+t.test('a user who is taken out, or gets another password, loses tokens and logins on every replica', async (t) => {
+  const { start, users } = await replicas(t)
+  const edges = [await start(), await start()]
+  const [first = edges[0]] = edges
+  if (first === undefined) return
+  const shown = [bearer(await tokenOf(first, 'bob')), basic('bob', passwords.bob)]
+  let asked = 0
+  const all = async (status: number) => {
+    // Each time from elsewhere: failed logins of one address would be answered by 429.
+    const ask = (edge: (typeof edges)[number], line: string) => edge.ask([line, `X-Address: 10.0.${asked++}.1`])
+    const replies = await Promise.all(edges.flatMap((edge) => shown.map((line) => ask(edge, line))))
+    return replies.every((reply) => reply.status === status)
+  }
+  t.ok(await all(200), 'warm')
+  await removeUser(users, 'bob')
+  await soon(() => all(401))
+  await putUser(users, 'bob', 'another', 4)
+  await soon(async () => (await first.ask([basic('bob', 'another')])).status === 200)
+  t.ok(await all(401), 'the old token stays revoked')
+})
+
+t.test('a role that is taken from the settings is gone on every replica', async (t) => {
+  const { start } = await replicas(t)
+  const file = join(await folder(t), 'roles.json')
+  await writeFile(file, JSON.stringify({ alice: ['administrator'], bob: ['reader'] }))
+  const edges = [await start(), await start()]
+  for (const { access, logged } of edges) {
+    const followed = await followRoles({
+      file,
+      load: async () => JSON.parse(await readFile(file, 'utf8')),
+      assign: access.assignRoles,
+      log: (_level, message) => logged.push(message),
+    })
+    t.teardown(() => followed.close())
+  }
+  const may = async (permissions: readonly string[]) => {
+    const replies = await Promise.all(edges.map((edge) => edge.ask([basic('alice', passwords.alice)])))
+    return replies.every(({ text }) => JSON.stringify(JSON.parse(text).permissions) === JSON.stringify(permissions))
+  }
+  t.ok(await may(['*']), 'warm')
+  await writeFile(file, JSON.stringify({ alice: ['reader'] }))
+  await soon(() => may(['*:read']))
+  await writeFile(file, JSON.stringify({ alice: ['nobody'] }))
+  await soon(() => edges.every(({ logged }) => logged.includes('settings are broken, the last good roles stay')))
+  t.ok(await may(['*:read']))
+})

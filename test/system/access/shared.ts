@@ -1,0 +1,44 @@
+/** Replicas of the small edge that share one real Redis. */
+import type { Test } from 'tap'
+import type { AccessOptions } from '../../../src/access/access.ts'
+import { makeKeyFile } from '../../../src/access/keys.ts'
+import { createSharedAccess, type SharedAccess } from '../../../src/redis/shared-access.ts'
+import { type RedisServer, startRedis } from '../../support/redis.ts'
+import { type Edge, folder, startEdge, usersFile } from './edge.ts'
+
+export interface Replicas {
+  readonly redis: RedisServer
+  readonly users: string
+  /** One more replica, which has heard of the others when it is there. */
+  start(settings?: Partial<AccessOptions>): Promise<Edge & { readonly shared: SharedAccess }>
+}
+
+/** `failures`: failed logins of one name from one address, over all replicas. */
+export async function replicas(t: Test, { failures = 5 } = {}): Promise<Replicas> {
+  const redis = await startRedis()
+  t.teardown(() => redis.close())
+  const users = await usersFile(t)
+  const keys = await folder(t)
+  await makeKeyFile(keys, new Date('2026-01-01'))
+  const tokens = { lifetime: 900, issuer: 'manager-edge', audience: 'manager-edge', issuers: [], keys }
+  return {
+    redis,
+    users,
+    async start(settings = {}) {
+      const logged: string[] = []
+      const shared = createSharedAccess({
+        redis: { url: redis.url },
+        // The machine may be busy with other tests.
+        times: { command: 300 },
+        failures,
+        log: (_level, message) => logged.push(message),
+      })
+      await shared.start()
+      t.teardown(() => shared.stop())
+      const { attempts, revocations, count } = shared
+      const parts = { users: { file: users }, tokens, attempts, revocations, count, limits: { failedLogins: failures } }
+      const edge = await startEdge(t, { ...parts, ...settings })
+      return { ...edge, logged, shared }
+    },
+  }
+}

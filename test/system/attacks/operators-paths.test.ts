@@ -1,0 +1,49 @@
+import t from 'tap'
+import { startSimulator } from '../../../src/simulator/index.ts'
+import { startEdge } from '../../support/edge.ts'
+
+t.test('the public listener has nothing for operators, and shows what is kept to those who may look', async (t) => {
+  const simulator = await startSimulator({ agents: 3, workers: 0 })
+  t.teardown(() => simulator.close())
+  const edge = await startEdge({
+    nodes: simulator.nodes,
+    password: 'simulated',
+    settings: {
+      access: { roles: { operator: ['helpdesk'] }, ownRoles: { helpdesk: ['agents:read', 'rules:read'] } },
+    },
+  })
+  t.teardown(() => edge.close())
+  const ask = async (path: string, user: string | undefined, method = 'GET') => {
+    const headers = { accept: 'application/json', ...(user && { authorization: edge.authorization(user) }) }
+    const reply = await fetch(edge.url + path, { method, headers })
+    return {
+      status: reply.status,
+      ...(JSON.parse((await reply.text()) || '{}') as { error?: number; data?: unknown }),
+    }
+  }
+  t.equal((await ask('/agents/001', 'admin')).status, 200)
+  const before = simulator.seen.length
+  for (const path of [
+    '/metrics',
+    '/admin',
+    '/admin/users',
+    '/livez',
+    '/readyz',
+    '/console/',
+    '/api/now',
+    '/api/entries',
+    '/docs',
+    '/openapi.json',
+  ]) {
+    t.match(await ask(path, 'admin'), { status: 404, error: 603 }, path)
+    t.match(await ask(path, undefined), { status: 401, error: 901 }, `${path}, nobody`)
+  }
+  t.match(await ask('/api/purge', 'admin', 'POST'), { status: 404, error: 603 })
+  for (const path of ['/cache', '/cache/config', '/cache?details=true']) {
+    t.match(await ask(path, 'operator'), { status: 403, error: 902 }, `${path}, without cache:read`)
+    t.match(await ask(path, undefined), { status: 401, error: 901 }, `${path}, nobody`)
+    t.equal((await ask(path, 'reader')).status, 200, `${path}, with cache:read`)
+  }
+  t.match(await ask('/cache', 'reader', 'DELETE'), { status: 403, error: 902 }, 'who may look may not purge')
+  t.equal(simulator.seen.length, before, 'no node was asked')
+})

@@ -1,0 +1,93 @@
+import { connect } from 'node:net'
+import type { Test } from 'tap'
+import { startSimulator } from '../../../src/simulator/index.ts'
+import { type RunningEdge, startEdge } from '../../support/edge.ts'
+import { type RawAnswer, sendRaw } from '../../support/raw.ts'
+
+/** A bad input and what the edge must answer; `error` is the code in the body, `closed` that the connection ends. */
+export interface Row {
+  readonly id: string
+  readonly what: string
+  readonly method?: string
+  readonly path: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | Buffer
+  readonly status: number | readonly number[]
+  readonly error?: number
+  /** Milliseconds that the answer may take, generous: it guards against blow-ups, not against noise. */
+  readonly within?: number
+  /** The row says that a node may see it. */
+  readonly reaches?: true
+}
+
+export interface Stage {
+  readonly edge: RunningEdge
+  readonly simulator: Awaited<ReturnType<typeof startSimulator>>
+  /** Requests of clients that reached a node (discovery aside). */
+  reached(): number
+  send(row: Row): Promise<RawAnswer>
+  close(): Promise<void>
+}
+
+export async function stage(): Promise<Stage> {
+  const simulator = await startSimulator({ workers: 2, agents: 10, username: 'edge', password: 'only-for-tests' })
+  const edge = await startEdge({
+    nodes: simulator.nodes,
+    password: 'only-for-tests',
+    settings: { access: { limits: { requests: 100_000, failedLogins: 100_000 } } },
+  })
+  return {
+    edge,
+    simulator,
+    reached: () => simulator.seen.filter(({ headers }) => headers['x-request-id'] !== 'discovery').length,
+    send: (row) => sendRaw(edge.url, bytes(row, edge.authorization('admin'))),
+    close: async () => {
+      await edge.close()
+      await simulator.close()
+    },
+  }
+}
+
+function bytes(row: Row, authorization: string): Buffer {
+  const body = Buffer.from(row.body ?? '')
+  const headers = {
+    Host: 'edge',
+    Authorization: authorization,
+    ...(row.body !== undefined && { 'Content-Length': String(body.length) }),
+    ...row.headers,
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  const head = [`${row.method ?? 'GET'} ${row.path} HTTP/1.1`, ...lines].join('\r\n')
+  return Buffer.concat([Buffer.from(`${head}\r\n\r\n`, 'latin1'), body])
+}
+
+/** Answers with one of the expected statuses, in the contract's form, in time, and nothing reaches a node. */
+export async function holds(t: Test, at: Stage, row: Row): Promise<RawAnswer> {
+  const before = at.reached()
+  const start = process.hrtime.bigint()
+  const answer = await at.send(row)
+  const took = Number(process.hrtime.bigint() - start) / 1e6
+  const statuses = typeof row.status === 'number' ? [row.status] : row.status
+  t.ok(statuses.includes(answer.status), `${row.id} ${row.what}: ${answer.status} ${answer.body.slice(0, 150)}`)
+  if (answer.status >= 400 && answer.status !== 401) {
+    const body = JSON.parse(answer.body) as { error: unknown; message: unknown }
+    t.type(body.error, 'number', `${row.id} has a code`)
+    t.type(body.message, 'string', `${row.id} has a message`)
+    if (row.error !== undefined) t.equal(body.error, row.error, `${row.id} ${row.what}: ${answer.body.slice(0, 150)}`)
+  }
+  if (row.within !== undefined) t.ok(took < row.within, `${row.id} took ${took.toFixed(1)} ms`)
+  if (!row.reaches) t.equal(at.reached(), before, `${row.id} ${row.what}: nothing reached a node`)
+  return answer
+}
+
+/** True while the edge still answers: no row may end the process. */
+export async function alive(at: Stage): Promise<boolean> {
+  const { port } = new URL(at.edge.url)
+  return new Promise((resolve) => {
+    const socket = connect({ host: '127.0.0.1', port: Number(port) }, () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.on('error', () => resolve(false))
+  })
+}

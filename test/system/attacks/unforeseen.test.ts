@@ -1,0 +1,60 @@
+import { createServer } from 'node:http'
+import { Writable } from 'node:stream'
+import { pino } from 'pino'
+import t from 'tap'
+import { catalogue } from '../../../src/catalogue/index.ts'
+import { EdgeError } from '../../../src/core/errors.ts'
+import { furtherChecks } from '../../../src/http/further-checks.ts'
+import { createHttp } from '../../../src/http/index.ts'
+
+const logged: string[] = []
+const log = pino(new Writable({ write: (line, _encoding, done) => done(void logged.push(String(line))) }))
+
+t.test('what nobody foresaw is told to the log, and nothing of it to the client', async (t) => {
+  const { app } = await createHttp({
+    catalogue,
+    handle: async () => {
+      throw new TypeError('a detail of the inside')
+    },
+    serverFactory: (handler) => createServer(handler),
+    log,
+    limits: { query: 64, fields: 1024, upload: 1024 },
+    prefixes: { upgradeRepositories: [], packageFolders: [] },
+    experimental: true,
+    corsOrigins: [],
+    clientAddress: () => '127.0.0.1',
+    managerVersion: () => undefined,
+    authentication: async () => async () => ({ name: 'admin', permissions: ['*'] }),
+  })
+  t.teardown(() => app.close())
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  const answer = await fetch(`${url}/agents`)
+  t.equal(answer.status, 500)
+  t.strictSame(await answer.json(), { error: 949, message: 'Internal error' })
+  const line = logged.map((text) => JSON.parse(text)).find(({ code }) => code === 949)
+  t.match(line, { msg: 'Internal error', err: { type: 'TypeError', message: 'a detail of the inside', stack: String } })
+  t.equal(line?.reqId, answer.headers.get('x-request-id'), 'found by the id that the client has')
+
+  const undecodable = await fetch(`${url}/agents/%zz`)
+  t.match(Object.fromEntries(undecodable.headers), { 'x-request-id': String, 'cache-control': 'no-store' })
+  t.match(await undecodable.json(), { error: 614, message: /The path cannot be decoded/ })
+})
+
+t.test('a prefix of the settings ends where its name ends', async (t) => {
+  const upgrade = catalogue.find(({ path }) => path === '/agents/:agent_id/upgrade')
+  if (upgrade === undefined) throw new Error('no endpoint takes a repository')
+  const check = furtherChecks({ upgradeRepositories: ['files.example', 'other.example/wpk/'], packageFolders: [] })
+  const of = (wpk_repo: string) => () => check(upgrade, { wpk_repo }, undefined, undefined)
+  for (const good of ['files.example', 'files.example/wpk/', 'other.example/wpk/', 'other.example/wpk/3.x/']) {
+    t.doesNotThrow(of(good), good)
+  }
+  for (const bad of [
+    'files.example.org/wpk/',
+    'files.example:81/wpk/',
+    'files.example-cdn.net/',
+    'other.example/wpk',
+    'other.example/wpk/../x',
+  ]) {
+    t.throws(of(bad), new EdgeError(608, '. Valid characters: a-z, A-Z, 0-9, ., _, -, :, /, \\.  Field: wpk_repo'), bad)
+  }
+})

@@ -1,0 +1,62 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import t from 'tap'
+import { checkList, checkXml } from '../../../src/http/upload.ts'
+
+const xml = (text: string) => checkXml(Buffer.from(text))
+
+t.test('comments are read as the manager reads them', async (t) => {
+  for (const good of [
+    '<!-- a -- b --><a></a>',
+    '<!-- x ---><a></a>',
+    '<!----><a></a>',
+    '<!-- <?php -- ?> --><a></a>',
+    '<a><![CDATA[<!--]]><b></b><!-- -- --></a>',
+    '<a><!-- <![CDATA[ --></a>',
+    '<a><!-- ]]> --><![CDATA[ --> ]]></a>',
+  ]) {
+    await t.resolves(xml(good), good)
+  }
+  for (const bad of [
+    '<!--><a></a>',
+    '<a></a><!-- --',
+    '<!-- --><?php ?><a></a>',
+    '<a><![CDATA[<!-- ]]><b> --></a>',
+    '<!-- <!DOCTYPE a> --><a></a>',
+  ]) {
+    await t.rejects(xml(bad), { code: 703 }, bad)
+  }
+})
+
+t.test('an entity is one wherever a slice ends', async (t) => {
+  for (let before = 65_520; before < 65_540; before++) {
+    const text = '.'.repeat(before)
+    await t.resolves(xml(`<a>${text}&quot;&#x10FFFF;& &x;&</a>`), `behind ${before}`)
+    await t.rejects(xml(`<a>${text}&#0000000;</a>`), { code: 703 }, `behind ${before}`)
+  }
+})
+
+t.test('no file holds up everybody else', async (t) => {
+  const megabyte = 1024 * 1024
+  const slow: Readonly<Record<string, () => Promise<void>>> = {
+    ampersands: () => xml(`<a>${'&'.repeat(megabyte)}</a>`),
+    elements: () => xml(`<a>${'<b></b>'.repeat(megabyte / 7)}</a>`),
+    comments: () => xml(`<a>${'<!-- - -->'.repeat(megabyte / 10)}</a>`),
+    lines: () => checkList(Buffer.from('a:b\n'.repeat(megabyte / 4))),
+    'empty lines': () => checkList(Buffer.from('\n'.repeat(megabyte))),
+  }
+  for (const [what, check] of Object.entries(slow)) {
+    let over = false
+    const checked = check().finally(() => {
+      over = true
+    })
+    let turns = 0
+    for (; !over; turns++) await turn()
+    await checked
+    t.ok(turns > 10, `${what}: ${turns} turns of others`)
+  }
+})
+
+t.test('lines of a list keep their numbers', async (t) => {
+  await t.rejects(checkList(Buffer.from(`${'a:b\r\n'.repeat(20_000)}c`)), { code: 705, message: /Line 20001: c$/ })
+  await t.resolves(checkList(Buffer.from('a:b\n\n  \nc:d')))
+})

@@ -1,0 +1,46 @@
+/** An edge with a console, in front of a simulated cluster, and some requests that made it busy. */
+
+import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { type Simulator, startSimulator } from '../../../src/simulator/index.ts'
+import { type RunningEdge, startEdge } from '../../support/edge.ts'
+
+export interface ConsoleEdge extends RunningEdge {
+  readonly simulator: Simulator
+  ask(path: string, user?: string): Promise<Response>
+}
+
+export async function startConsoleEdge(settings: Readonly<Record<string, unknown>> = {}): Promise<ConsoleEdge> {
+  buildPage()
+  const simulator = await startSimulator({ agents: 40, workers: 2 })
+  const edge = await startEdge({ nodes: simulator.nodes, password: 'simulated', settings })
+  return {
+    ...edge,
+    simulator,
+    ask: (path, user = 'operator') => fetch(edge.url + path, { headers: { authorization: edge.authorization(user) } }),
+    close: async () => {
+      await edge.close()
+      await simulator.close()
+    },
+  }
+}
+
+export const urls = [
+  '/agents?limit=5',
+  '/agents/000',
+  '/rules?limit=3',
+  '/decoders?limit=3',
+  '/cluster/nodes',
+  '/summary/agents',
+]
+
+export async function makeBusy({ ask }: ConsoleEdge, rounds = 3): Promise<void> {
+  for (let round = 0; round < rounds; round++) {
+    for (const url of urls) await (await ask(url)).text()
+  }
+}
+
+/** `npm test` has built it; a single file may be run without. */
+export function buildPage(): void {
+  if (!existsSync('dist/console/index.html')) execFileSync(process.execPath, ['src/console/build.mjs'])
+}

@@ -1,0 +1,234 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import t from 'tap'
+import type { EntryPage } from '../../../src/admin/console/answers/cache.ts'
+import { consolePart } from '../../../src/admin/console/index.ts'
+import { createTail } from '../../../src/admin/console/tail.ts'
+import { createTraffic } from '../../../src/admin/console/traffic.ts'
+import { createOperations } from '../../../src/admin/index.ts'
+import type { AnswerIndex, IndexRow } from '../../../src/core/kept.ts'
+import { createMemoryStore, type MemoryStore } from '../../../src/cache/stores/memory.ts'
+import { startRedis } from '../../support/redis.ts'
+import { writeRows } from '../../unit/cache/stores/many-rows.ts'
+import { replica, sleep } from '../../unit/cache/stores/replicas.ts'
+import { openConsole, startBrowser } from './browser.ts'
+import { buildPage } from './edge.ts'
+
+const MANY = 100_000
+
+t.test('a hundred thousand entries stay quick', async (t) => {
+  buildPage()
+  t.ok(existsSync('dist/console/index.html'))
+  const store = createMemoryStore({ bytes: 1 << 30 })
+  t.teardown(() => store.close())
+  await fill(store)
+  const url = await serve(store, t)
+
+  const ask = asking(url)
+  await whole(ask, 'limit=1')
+  const sorted = await ask('sort=-size&limit=100')
+  t.equal(sorted.total, MANY)
+  t.equal(sorted.items.length, 100)
+  t.ok(
+    sorted.items.every(({ size }, at) => at === 0 || size <= (sorted.items[at - 1]?.size ?? 0)),
+    'sorted by the edge',
+  )
+  const next = await ask('sort=-size&limit=100&offset=100')
+  const keys = new Set([...sorted.items, ...next.items].map(({ key }) => key))
+  t.equal(keys.size, 200, 'pages fit together')
+  t.ok(next.took < sorted.took, 'the next page is not sorted again')
+  const few = await ask('search=agents/000123&group=agents&tag=agent:000123')
+  t.equal(few.total, 1)
+  t.equal(few.all, MANY)
+
+  const browser = await startBrowser()
+  t.teardown(() => browser.close())
+  const { page, picture, complaints } = await openConsole(browser, url)
+  await page.goto(`${url}/console/#/cache/entries`)
+  await page.getByText('100,000 of 100,000 entries').waitFor()
+  const rows = page.locator('.grid-row')
+  await page.getByRole('row', { name: '/agents/000000' }).waitFor()
+  t.ok((await rows.count()) < 80, `${await rows.count()} rows stand in the page`)
+  await page.getByRole('grid').focus()
+  await page.keyboard.press('End')
+  await page.getByRole('row', { name: '/agents/099999' }).waitFor()
+  t.ok((await rows.count()) < 80, `${await rows.count()} rows at the end`)
+  for (let at = 0; at < 20; at++) await page.mouse.wheel(0, -40_000)
+  await page.keyboard.press('Home')
+  await page.getByRole('row', { name: '/agents/000000' }).waitFor()
+  await page.getByLabel('Search').fill('agents/054321')
+  await page.getByText('1 of 100,000 entries').waitFor()
+  t.equal(await rows.count(), 1)
+  await picture('many-entries')
+  t.strictSame(complaints, [])
+})
+
+t.test('as many in Redis: read in few steps, while requests are answered', async (t) => {
+  const redis = await startRedis()
+  t.teardown(() => redis.close())
+  // On a machine with other work a step takes longer, and what is late would be no row.
+  const { store } = await replica(t, redis, { times: { command: 2000 } })
+  await writeRows(redis, store, MANY)
+  const client = redis.client()
+  const steps = async () => Number(/cmdstat_evalsha:calls=(\d+)/.exec(await client.info('commandstats'))?.[1] ?? 0)
+  const ask = asking(await serve(store, t))
+
+  const before = await steps()
+  const began = performance.now()
+  const read = whole(ask, 'sort=-size&limit=100')
+  const waits = await waitsUntil(read, async () => store.look('none', ['cache', 'cache:agents']))
+  const took = performance.now() - began
+  const sorted = await read
+  t.equal(sorted.total, MANY)
+  t.ok(sorted.items.every(({ size }, at) => at === 0 || size <= (sorted.items[at - 1]?.size ?? 0)))
+  const longest = Math.max(...waits)
+  t.comment(
+    `read and sorted in ${took.toFixed()} ms; ${waits.length} looks meanwhile, the longest ${longest.toFixed()} ms`,
+  )
+  const own = (await steps()) - before - waits.length
+  t.ok(own < MANY / 50, `${own} steps`)
+  t.ok(waits.length > 10, `${waits.length} looks were answered meanwhile`)
+  t.ok(longest < took / 2, 'and none of them waited for the whole')
+
+  await (await store.fence(['agent:000123'])).lift([])
+  t.equal((await store.rows()).length, MANY - 1, 'what a write has changed is not listed')
+})
+
+t.test('rows are shown before all of them were read', async (t) => {
+  const rows = Array.from({ length: 200 }, (_, at) => rowOf(String(at).padStart(6, '0')))
+  let end = () => {}
+  const all = new Promise<void>((resolve) => {
+    end = resolve
+  })
+  const index: AnswerIndex = {
+    ...createMemoryStore({ bytes: 0 }),
+    async rows(_group, heard) {
+      heard?.(rows.slice(0, 30))
+      await all
+      return rows
+    },
+  }
+  const url = await serve(index, t)
+  const browser = await startBrowser()
+  t.teardown(() => browser.close())
+  const { page, picture, complaints } = await openConsole(browser, url)
+  await page.goto(`${url}/console/#/cache/entries`)
+  await page.getByText(/^30 of 30 entries, .* reads on/).waitFor()
+  await page.getByRole('row', { name: '/agents/000000' }).waitFor()
+  await picture('reads-on')
+  await page.goto(`${url}/console/#/cache/groups`)
+  await page.getByText('the edge reads on').waitFor()
+  t.match(await page.getByRole('row', { name: /^agents / }).innerText(), /\b30\b/)
+  await page.goto(`${url}/console/#/cache/entries`)
+  const late = asking(url)
+  const depth = fetch(`${url}/api/entries/key-000150`)
+  end()
+  await page.getByText(/^200 of 200 entries, .*; read/).waitFor()
+  t.equal((await depth).status, 500, 'it was found once all were read, and nobody asks for its body here')
+  t.equal((await late('limit=1')).total, 200)
+  t.strictSame(complaints, [])
+
+  let asked = 0
+  await page.route(/offset=100/, (route) => {
+    asked += 1
+    return route.abort()
+  })
+  await page.getByRole('grid').press('End')
+  await page.getByText('the edge does not answer', { exact: true }).waitFor()
+  await page.waitForTimeout(1000)
+  t.equal(asked, 1, 'what fails is not asked for again at once')
+})
+
+function asking(url: string) {
+  return async (query: string) => {
+    const began = performance.now()
+    const page = (await (await fetch(`${url}/api/entries?${query}`)).json()) as EntryPage
+    return { ...page, took: performance.now() - began }
+  }
+}
+
+async function whole(ask: ReturnType<typeof asking>, query: string): Promise<EntryPage> {
+  const page = await ask(query)
+  return page.unfinished ? whole(ask, query) : page
+}
+
+/** How long each step took, one after the other until the other work is done. */
+async function waitsUntil(work: Promise<unknown>, step: () => Promise<unknown>): Promise<number[]> {
+  const waits: number[] = []
+  let done = false
+  const end = () => {
+    done = true
+  }
+  work.then(end, end)
+  while (!done) {
+    const began = performance.now()
+    await step()
+    waits.push(performance.now() - began)
+    await sleep(2)
+  }
+  return waits
+}
+
+function rowOf(id: string): IndexRow {
+  const tags = ['cache', 'cache:agents', `agent:${id}`]
+  const listed = { url: `/agents/${id}`, group: 'agents', endpoint: '/agents/:agent_id', scope: 'everyone', tags }
+  return { ...listed, key: `key-${id}`, size: 100, age: 0, timeLeft: 3_600_000, hits: 0, cost: 200 }
+}
+
+async function fill(store: MemoryStore): Promise<void> {
+  const bytes = Buffer.from('{"error":0,"data":{}}')
+  for (let at = 0; at < MANY; at++) {
+    const id = String(at).padStart(6, '0')
+    const key = `key-${id}`
+    const tags = ['cache', 'cache:agents', `agent:${id}`]
+    const look = await store.look(key, tags)
+    if (look.kind !== 'absent') throw new Error('an empty store has something')
+    const times = { keepFor: 3_600_000, staleWhileRevalidate: 0, staleIfError: 0, cost: 200 + (at % 100) }
+    await store.keep({
+      key,
+      tags,
+      mark: look.mark,
+      answer: { status: 200, bytes: bytes.subarray(0, 1 + (at % bytes.length)), etag: `"${id}"`, ...times },
+      listed: { url: `/agents/${id}`, group: 'agents', endpoint: '/agents/:agent_id', scope: 'everyone', tags },
+    })
+  }
+}
+
+/** The console over that store; who asks is let in, and may look. */
+async function serve(index: AnswerIndex, t: { teardown(end: () => unknown): void }): Promise<string> {
+  const tail = createTail()
+  const nothing = async () => {
+    throw new Error('nobody asks that here')
+  }
+  const part = consolePart(
+    {
+      name: 'replica',
+      version: '1.0.0',
+      url: () => 'http://127.0.0.1:55000',
+      ready: () => ({ ok: true, reasons: [] }),
+      traffic: createTraffic(),
+      tail,
+      joins: { last: () => [] },
+      index,
+      cache: () => ({ enabled: true, shared: false }),
+      nodes: () => [],
+      permissionOf: () => 'agents:read',
+      explain: nothing,
+      read: nothing,
+      purge: nothing,
+    },
+    resolve('dist/console'),
+  )
+  const signIn = {
+    authentication: async () => () => ({ name: 'operator', permissions: ['operations:read'] }),
+    clientAddress: () => '127.0.0.1',
+  }
+  const ready = () => ({ ok: true, reasons: [] })
+  const log = { error: () => undefined }
+  const app = await createOperations({ ready, log, signedIn: { signIn, parts: [part] } })
+  t.teardown(() => {
+    tail.close()
+    return app.close()
+  })
+  return app.listen({ host: '127.0.0.1', port: 0 })
+}

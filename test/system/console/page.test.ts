@@ -1,0 +1,120 @@
+import { get, type IncomingMessage } from 'node:http'
+import t from 'tap'
+import type { EntryDepth, EntryPage, Groups } from '../../../src/admin/console/answers/cache.ts'
+import type { Nodes } from '../../../src/admin/console/answers/nodes.ts'
+import type { Now } from '../../../src/admin/console/answers/now.ts'
+import { makeBusy, startConsoleEdge, urls } from './edge.ts'
+
+t.test('the page and its API', async (t) => {
+  const edge = await startConsoleEdge()
+  t.teardown(() => edge.close())
+  const authorization = edge.authorization('operator')
+  /** As it is on the wire: fetch would decode it. */
+  const ask = (path: string, headers: Record<string, string> = {}) =>
+    new Promise<IncomingMessage>((resolve, reject) => {
+      get(edge.operationsUrl + path, { headers: { authorization, ...headers } }, (answer) =>
+        resolve(answer.resume()),
+      ).once('error', reject)
+    })
+  const read = async <T>(path: string) =>
+    (await (await fetch(edge.operationsUrl + path, { headers: { authorization } })).json()) as T
+
+  await t.test('is compressed, lasting, and may talk to nobody else', async (t) => {
+    const { statusCode, headers } = await ask('/console/', { 'accept-encoding': 'br, gzip' })
+    t.equal(statusCode, 200)
+    t.match(headers, { 'content-encoding': 'br', 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' })
+    const policy = String(headers['content-security-policy'])
+    t.match(policy, "default-src 'none'")
+    t.notMatch(policy, /unsafe|\*|http/, 'no exception in it')
+    const page = await (await fetch(`${edge.operationsUrl}/console/`, { headers: { authorization } })).text()
+    t.notMatch(page, /<script>|<style|style=|https?:/, 'nothing inline, nothing from elsewhere')
+    const assets = [...page.matchAll(/(?:src|href)="\.\/(assets\/[^"]+)"/g)].map((match) => match[1] ?? '')
+    t.equal(assets.length, 3)
+    for (const asset of assets) {
+      const found = await ask(`/console/${asset}`, { 'accept-encoding': 'gzip' })
+      t.match(found.headers, { 'content-encoding': 'gzip', 'cache-control': /immutable/ }, asset)
+      t.equal((await fetch(`${edge.operationsUrl}/console/${asset}`)).status, 401, 'not without a sign-in')
+    }
+    for (const path of ['/console/..%2f..%2fpackage.json', '/console/%2e%2e/cli.js', '/console/assets/', '/console/x'])
+      t.equal((await ask(path)).statusCode, 404, path)
+    t.match((await ask('/')).headers, { location: '/console/' })
+  })
+
+  await t.test('says what was asked, what is kept, and where it came from', async (t) => {
+    await makeBusy(edge, 3)
+    const { sinceStart, cache, you, edge: self } = await read<Now>('/api/now')
+    t.match(sinceStart, { requests: 3 * urls.length, cacheable: 3 * urls.length, hits: 2 * urls.length, failures: 0 })
+    t.ok(sinceStart.calls >= urls.length)
+    t.match(cache, { enabled: true, shared: false })
+    t.match(you, { name: 'operator', mayPurge: true })
+    t.match(self, { ready: true, url: edge.url })
+
+    const { groups, endpoints } = await read<Groups>('/api/groups')
+    t.match(
+      groups.find(({ group }) => group === 'agents'),
+      { entries: 2, hits: 4, misses: 2 },
+    )
+    t.ok(endpoints.includes('/agents/:agent_id'))
+
+    const found = await read<EntryPage>('/api/entries?tag=agent:000&scope=everyone')
+    t.match(found, { total: 1, all: urls.length, items: [{ url: '/agents/000', hits: 2 }] })
+    const depth = await read<EntryDepth>(`/api/entries/${found.items[0]?.key}`)
+    t.match(depth, { permission: 'agents:read', near: true, fenced: false, body: { shown: true, text: /"id":"000"/ } })
+    await read('/api/explain?url=/agents/000')
+    const again = await (await edge.ask('/cache?details=true&tag=agent:000')).json()
+    t.match(again, { data: { items: [{ url: '/agents/000', hits: 2 }] } }, 'to be looked at is no hit')
+    t.match(await read('/api/entries/nothing'), { error: 603 })
+    t.match(await read('/api/entries?sort=secret'), { error: 900 }, 'it is sorted by what is known')
+
+    const { nodes } = await read<Nodes>('/api/nodes')
+    const master = nodes.find(({ type }) => type === 'master')
+    t.match(master, { state: 'up', inFlight: 0, limit: 4, errors: 0 })
+    t.ok((master?.calls ?? 0) >= urls.length && (master?.p50 ?? 0) > 0)
+    t.match(await read('/api/explain?url=/agents'), { kept: true, next: { hit: false } })
+    t.match(await read('/api/explain?url=/agents/000/key'), { kept: false })
+    t.match(await read('/api/explain?url=/nothing'), { error: 603 })
+  })
+
+  await t.test('tells which node gave how many rows to the last joined answers', async (t) => {
+    const logs = '/cluster/*/logs?limit=7'
+    const given = (await (await edge.ask(logs)).json()) as { data: { totalItems: number } }
+    await (await edge.ask(logs)).text()
+    const { joined } = await read<Nodes>('/api/nodes')
+    t.equal(joined.length, 1, 'one that comes out of the cache is not joined again')
+    const [line] = joined
+    t.match(line, { route: '/cluster/:node_ids/logs', ms: Number, ago: Number })
+    t.strictSame(line?.nodes.map(({ node }) => node).sort(), edge.simulator.nodes.map(({ name }) => name).sort())
+    const sum = (of: 'rows' | 'total') => line?.nodes.reduce((all, share) => all + (share[of] ?? 0), 0)
+    t.equal(sum('rows'), 7)
+    t.equal(sum('total'), given.data.totalItems)
+
+    await (await edge.ask('/cluster/*/logs?limit=3')).text()
+    const [next] = (await read<Nodes>('/api/nodes')).joined
+    t.notOk(
+      next?.nodes.some(({ ms }) => ms !== undefined),
+      'its parts had been kept',
+    )
+    await edge.simulator.faults.set('worker-1', { refuse: true })
+    await (await edge.ask('/cluster/worker-1,worker-2,made-up/info')).text()
+    const [broken] = (await read<Nodes>('/api/nodes')).joined
+    t.match(broken?.nodes, [
+      { node: 'worker-1', error: 'connection_refused' },
+      { node: 'worker-2', rows: 1, total: 1 },
+    ])
+    t.notMatch(JSON.stringify(broken), 'made-up', 'no name that a client made up')
+    await edge.simulator.faults.clear()
+    for (let at = 0; at < 25; at++) await (await edge.ask(`/cluster/*/logs?limit=${at + 10}`)).text()
+    t.equal((await read<Nodes>('/api/nodes')).joined.length, 20, 'a few of them')
+  })
+
+  await t.test('tells of a node that is away', async (t) => {
+    await edge.simulator.faults.set('master', { apiDown: true })
+    for (let at = 0; at < 3; at++) await edge.ask(`/agents/00${at + 1}`)
+    const { nodes } = await read<Nodes>('/api/nodes')
+    const master = nodes.find(({ type }) => type === 'master')
+    t.equal(master?.state, 'ejected')
+    t.match(master?.lastFailure, { fault: 'unreachable' })
+    t.ok((master?.ejectedFor ?? 0) > 0)
+    t.ok((master?.errors ?? 0) > 0)
+  })
+})

@@ -1,0 +1,101 @@
+/** A simulated cluster behind an edge, and what one node that held everything would answer. */
+import type { Test } from 'tap'
+import { collect } from '../../../src/query/collect.ts'
+import { nest } from '../../../src/query/nest.ts'
+import type { Row } from '../../../src/query/source.ts'
+import { readRequest, sources } from '../../../src/query/sources.ts'
+import { type InventoryKind, inventoryKinds, inventoryRows } from '../../../src/simulator/data/inventory/rows.ts'
+import { machineOf } from '../../../src/simulator/data/machine.ts'
+import { assessments } from '../../../src/simulator/data/scans/ciscat.ts'
+import type { Simulator } from '../../../src/simulator/index.ts'
+import { seenFrom } from '../../../src/simulator/view.ts'
+import { simulated } from '../../support/simulated.ts'
+
+export type Kind = InventoryKind | 'ciscat'
+
+export const kinds: readonly Kind[] = [...inventoryKinds, 'ciscat']
+
+export const pathOf = (kind: Kind) =>
+  kind === 'ciscat' ? '/experimental/ciscat/results' : `/experimental/syscollector/${kind}`
+
+export interface Given {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: {
+    readonly error: number
+    readonly message?: string
+    readonly data: {
+      readonly items: readonly Row[]
+      readonly totalItems: number
+      readonly failed_nodes?: readonly { readonly node: string; readonly error: { code: number; message: string } }[]
+    }
+  }
+}
+
+interface Options {
+  readonly distribution?: 'manager' | 'edge'
+  readonly agents?: number
+  readonly workers?: number
+  readonly cluster?: Readonly<Record<string, unknown>>
+  readonly cache?: Readonly<Record<string, unknown>>
+}
+
+/** Nothing moves with the clock: what is read twice is the same. */
+const NOW = new Date('2026-11-20T12:00:00Z')
+
+export async function joinedCluster(t: Test, options: Options = {}) {
+  const { distribution = 'edge', agents = 30, workers = 2 } = options
+  const settings = { cluster: { distribution, discover: false, ...options.cluster }, cache: options.cache ?? {} }
+  const world = { agents, workers, distributed: distribution === 'manager', now: () => NOW }
+  const { simulator, edge } = await simulated(t, world, { settings })
+  const get = async (path: string, headers: Readonly<Record<string, string>> = {}): Promise<Given> => {
+    const response = await fetch(edge.url + path, {
+      headers: { authorization: edge.authorization('admin'), ...headers },
+    })
+    const text = await response.text()
+    return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) }
+  }
+  /** Requests that nodes saw of that path, without the edge's own questions. */
+  const asked = (part: string) => simulator.seen.filter(({ url }) => url.includes(part))
+  return { simulator, edge, get, asked }
+}
+
+/** `Cluster-Status` by node, times left out. */
+export function statusOf(given: Given): Readonly<Record<string, string>> {
+  const text = given.headers.get('cluster-status') ?? ''
+  return Object.fromEntries(
+    text.split(', ').map((member) => {
+      const [node = '', ...params] = member.split(';')
+      return [node, params.map((param) => param.replace(/^rtt=[0-9]+$/, 'rtt')).join(';')]
+    }),
+  )
+}
+
+function tableOf(kind: Kind) {
+  return sources[kind]
+}
+
+/** Every row of every agent of every node, in the order in which equal rows come; `masterAlone`: workers' own left out. */
+export function allRows({ world }: Simulator, kind: Kind, masterAlone = false): Row[] {
+  return world.nodes.flatMap((node) => {
+    const seen = seenFrom(node, world, 'local')
+    return [...seen.agents.values()].flatMap((agent) => {
+      const hidden = masterAlone && agent.id === '000' && node.type !== 'master'
+      const machine = hidden ? undefined : machineOf(seen, node, agent)
+      const rows =
+        machine === undefined ? [] : kind === 'ciscat' ? assessments(machine) : inventoryRows(world.seed, machine, kind)
+      const own = agent.id === '000' ? { node_name: node.name } : {}
+      return rows.map((row) => ({ ...own, ...row, agent_id: agent.id }))
+    })
+  })
+}
+
+/** What a single node would answer that held all rows. */
+export function expected(rows: readonly Row[], kind: Kind, query: Readonly<Record<string, string>>) {
+  const { nested: _, ...flat } = tableOf(kind)
+  // The two that the joining adds are always there, but are neither searched nor sorted by.
+  const fields = { ...flat.fields, agent_id: 'text', node_name: 'text' } as const
+  const source = query.select === undefined ? flat : { ...flat, fields, always: ['agent_id', 'node_name'] }
+  const { items, totalItems } = collect(rows, readRequest(query, NOW), source)
+  return { items: items.map(nest), totalItems }
+}

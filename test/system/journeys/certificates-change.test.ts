@@ -1,0 +1,64 @@
+import { readFile, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import t from 'tap'
+import { startSimulator } from '../../../src/simulator/index.ts'
+import { authority, hasOpenssl } from '../../unit/upstream/certificates.ts'
+import { startEdge } from '../../support/edge.ts'
+
+const skip = (await hasOpenssl()) ? false : 'openssl is not installed'
+
+t.test('another authority for the certificates of the nodes, under load', { skip }, async (t) => {
+  const [before, after] = await Promise.all([authority(t, 'the old one'), authority(t, 'the next one')])
+  const started = async (pair: Awaited<ReturnType<typeof before.sign>>) => {
+    const simulator = await startSimulator({ workers: 0, agents: 3, password: 'only-for-tests', tls: pair })
+    t.teardown(() => simulator.close())
+    return simulator
+  }
+  const [old, next] = [
+    await started(await before.sign('IP:127.0.0.1')),
+    await started(await after.sign('IP:127.0.0.1')),
+  ]
+  const folder = t.testdir({ 'ca.crt': before.cert })
+  const ca = join(folder, 'ca.crt')
+  const edge = await startEdge({
+    nodes: old.nodes,
+    follows: true,
+    settings: { cache: { enabled: false }, cluster: { discover: false, tls: { ca } } },
+  })
+  t.teardown(() => edge.close())
+  const get = () => fetch(`${edge.url}/agents?limit=1`, { headers: { authorization: edge.authorization('admin') } })
+  let going = true
+  const statuses: number[] = []
+  const client = async () => {
+    while (going) {
+      statuses.push((await get()).status)
+      await wait(5)
+    }
+  }
+  const load = Promise.all([client(), client()])
+  const put = async (file: string, text: string) => {
+    await writeFile(`${file}.new`, text)
+    await rename(`${file}.new`, file)
+    await wait(1000)
+  }
+  await put(ca, before.cert + after.cert)
+  const settings = join(edge.folder, 'edge.yaml')
+  const text = await readFile(settings, 'utf8')
+  await put(settings, text.replace(old.nodes[0]?.url ?? '', next.nodes[0]?.url ?? ''))
+  await put(ca, 'no certificate at all')
+  t.ok(edge.logged.some((line) => line.includes('nodes and certificates stay as they were')))
+  await put(ca, after.cert)
+  const reached = next.seen.length
+  await wait(200)
+  going = false
+  await load
+  t.ok(next.seen.length > reached, 'the node of the next authority is asked')
+  t.ok(statuses.length > 50, `${statuses.length} requests`)
+  t.strictSame(
+    statuses.filter((status) => status !== 200),
+    [],
+    'none failed',
+  )
+  t.ok(edge.logged.filter((line) => line.includes('certificates of the nodes read again')).length >= 2)
+})

@@ -1,0 +1,201 @@
+/**
+ * The cluster changes while clients ask: agents move, a worker joins, another leaves, the master's API is away for a
+ * while. No row stands in an answer twice, no agent but one that is just moving is missing unsaid, and nothing is ever
+ * an empty success.
+ */
+import { readFile, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { parse, stringify } from 'yaml'
+import { type Simulator, startSimulator } from '../../../src/simulator/index.ts'
+import { type RunningEdge, startEdge } from '../../support/edge.ts'
+import { ask, type Reply } from './edge-mode.ts'
+
+const ROWS = 'GET /experimental/syscollector/netaddr?limit=1000'
+type Row = Readonly<Record<string, string>>
+
+/** What one answer was asked for, and what it said. */
+interface Given {
+  readonly agent?: string
+  readonly reply: Reply
+  /** Agents that moved between a second before the question and the answer. */
+  readonly moving: ReadonlySet<string>
+}
+
+async function changing(t: Test, { distribution }: { distribution: 'edge' | 'manager' }) {
+  const distributed = distribution === 'manager'
+  const simulator = await startSimulator({ workers: 3, agents: 16, distributed, password: 'only-for-tests' })
+  const edge = await startEdge({
+    nodes: simulator.nodes,
+    follows: true,
+    settings: {
+      cluster: { distribution, discover: false, limits: { inFlight: 16, timeout: '4s' } },
+      cache: {
+        durations: { agents: '300ms', syscollector: '300ms' },
+        staleWhileRevalidate: { syscollector: '0s' },
+        staleIfError: '60s',
+      },
+      access: { limits: { requests: 100_000 } },
+    },
+  })
+  t.teardown(async () => {
+    await edge.close()
+    await simulator.close()
+  })
+  const withRows = agentsIn(await ask(edge, ROWS))
+  return { simulator, edge, withRows, ...load(edge, withRows), ...moves(simulator), use: usesNodes(edge) }
+}
+
+const agentsIn = ({ body }: Reply) => new Set<string>(body.data.items.map(({ agent_id }: Row) => agent_id))
+
+function moves(simulator: Simulator) {
+  const at = new Map<string, number>()
+  return {
+    movedSince: (moment: number) => new Set([...at].filter(([, when]) => when > moment).map(([id]) => id)),
+    move: (id: string, node: string) => {
+      at.set(id, performance.now())
+      simulator.moveAgent(id, node)
+    },
+  }
+}
+
+/** Writes the settings anew, which the edge follows. */
+function usesNodes({ folder }: RunningEdge) {
+  return async (nodes: Simulator['nodes']) => {
+    const file = join(folder, 'edge.yaml')
+    const settings = parse(await readFile(file, 'utf8'))
+    settings.cluster.nodes = nodes.map(({ name, type, url }) => ({ name, type, url }))
+    await writeFile(`${file}.new`, stringify(settings))
+    await rename(`${file}.new`, file)
+  }
+}
+
+function load(edge: RunningEdge, agents: ReadonlySet<string>) {
+  const ids = [...agents].filter((id) => id !== '000')
+  const run = async (change: () => Promise<void>, movedSince: (moment: number) => ReadonlySet<string>) => {
+    let going = true
+    const all: Given[] = []
+    const client = async (number: number) => {
+      for (let turn = number; going; turn += 1) {
+        const agent = turn % 2 === 0 ? ids[turn % ids.length] : undefined
+        const began = performance.now()
+        const call = agent === undefined ? `${ROWS}&offset=0` : `GET /syscollector/${agent}/netaddr`
+        const reply = await ask(edge, call)
+        all.push({ ...(agent !== undefined && { agent }), reply, moving: movedSince(began - 1_000) })
+        await wait(5)
+      }
+    }
+    const clients = Promise.all([0, 1, 2, 3].map(client))
+    await change()
+    going = false
+    await clients
+    return all
+  }
+  return { run }
+}
+
+function check(t: Test, all: readonly Given[], withRows: ReadonlySet<string>): { labelled: number; whole: number } {
+  const counts = { labelled: 0, whole: 0 }
+  const wrong: string[] = []
+  for (const { agent, reply, moving } of all) {
+    const { error, data } = reply.body
+    if (error !== 0) {
+      if (reply.status === 200) wrong.push(`${agent}: ${JSON.stringify(reply.body)}`)
+      continue
+    }
+    if (agent !== undefined) {
+      if (data.items.length === 0) wrong.push(`nothing of ${agent}`)
+      continue
+    }
+    const texts = data.items.map((row: Row) => JSON.stringify(row))
+    if (new Set(texts).size !== texts.length) wrong.push('a row twice')
+    const given = agentsIn(reply)
+    const missing = [...withRows].filter((id) => !given.has(id) && !moving.has(id))
+    // The last that was heard of a node, or of all, may stand in for it, and that is said.
+    const said = `${reply.headers.get('cluster-status')} ${reply.headers.get('cache-status')}`
+    const stale = /detail="?stale/.test(said)
+    if (data.failed_nodes === undefined && !stale) counts.whole += 1
+    else counts.labelled += 1
+    if (missing.length > 0 && data.failed_nodes === undefined) wrong.push(`without ${missing}, and nothing said`)
+  }
+  t.same([...new Set(wrong)], [])
+  return counts
+}
+
+t.test('mode edge', async (t) => {
+  const { simulator, edge, withRows, run, move, movedSince, use } = await changing(t, { distribution: 'edge' })
+  const nodes = () => simulator.nodes.map(({ name, type, url }) => ({ name, type, url }))
+  const settled = () => wait(1_500)
+
+  await t.test('agents move', async (t) => {
+    const all = await run(async () => {
+      for (let n = 0; n < 24; n += 1) {
+        move(String(1 + (n % 16)).padStart(3, '0'), ['master', 'worker-1', 'worker-2', 'worker-3'][n % 4] ?? '')
+        await wait(60)
+      }
+      await settled()
+    }, movedSince)
+    const { whole, labelled } = check(t, all, withRows)
+    t.ok(whole > 20, `${whole} whole`)
+    t.equal(labelled, 0)
+  })
+
+  await t.test('a worker joins, and gets agents', async (t) => {
+    const all = await run(async () => {
+      const joined = await simulator.join()
+      await use(nodes())
+      await wait(500)
+      for (const id of ['002', '003']) move(id, joined.name)
+      await settled()
+    }, movedSince)
+    check(t, all, withRows)
+    t.match((await ask(edge, ROWS)).headers.get('cluster-status'), /worker-4;[^,]*rows=[1-9]/)
+  })
+
+  await t.test('a worker leaves: what it held is missing by name, until its agents are elsewhere', async (t) => {
+    const all = await run(async () => {
+      await simulator.leave('worker-3')
+      await settled()
+      const left = [...simulator.world.agents.values()].filter(({ node }) => node === 'worker-3')
+      t.ok(left.length > 0)
+      for (const { id } of left) move(id, 'worker-1')
+      await use(nodes())
+      await settled()
+    }, movedSince)
+    const { labelled } = check(t, all, withRows)
+    t.ok(labelled > 0)
+    const { body } = await ask(edge, ROWS)
+    t.equal(body.data.failed_nodes, undefined)
+    t.same(agentsIn({ body } as Reply), withRows)
+  })
+
+  await t.test('the master’s API is away, and comes back', async (t) => {
+    const all = await run(async () => {
+      await simulator.faults.set('master', { apiDown: true })
+      await settled()
+      await simulator.faults.clear('master')
+      await wait(3_000)
+    }, movedSince)
+    const { labelled, whole } = check(t, all, withRows)
+    t.ok(labelled > 0 && whole > 0, `${labelled} labelled, ${whole} whole`)
+    t.equal((await ask(edge, ROWS)).body.data.failed_nodes, undefined)
+  })
+})
+
+t.test('mode manager: the master’s API fails over to a worker', async (t) => {
+  const { simulator, withRows, run, movedSince } = await changing(t, { distribution: 'manager' })
+  const all = await run(async () => {
+    await simulator.faults.set('master', { apiDown: true })
+    await wait(1_500)
+    await simulator.faults.clear('master')
+    await wait(500)
+  }, movedSince)
+  const { whole, labelled } = check(t, all, withRows)
+  t.ok(whole > 20, `${whole} whole`)
+  t.equal(labelled, 0)
+  t.notOk(
+    all.some(({ reply }) => reply.body.error !== 0),
+    'nobody noticed',
+  )
+})

@@ -1,0 +1,202 @@
+import t from 'tap'
+import type { Endpoint, Param } from '../../../src/catalogue/endpoint.ts'
+import { catalogue } from '../../../src/catalogue/index.ts'
+import type { Kind } from '../../../src/catalogue/schemas/kinds.ts'
+import { simulated } from '../../support/simulated.ts'
+
+/** A legal value for each name in a path; agents and groups that the simulated cluster has. */
+const pathValues: Readonly<Record<string, string>> = {
+  agent_id: '1',
+  agent_name: 'newcomer',
+  group_id: 'default',
+  filename: 'agent.conf',
+  file_name: 'agent.conf',
+  node_id: 'worker-1',
+  node_ids: '*',
+  node_name: 'worker-1',
+  component: 'analysis',
+  configuration: 'global',
+  rule_id: '5710',
+  decoder_name: 'sshd',
+  policy_id: 'cis_debian',
+  group: 'agents',
+}
+
+const byKind: Partial<Record<Kind, string>> = {
+  numbers: '1',
+  array_numbers: '1,002',
+  names: 'default',
+  array_names: 'web',
+  paths: 'etc/rules',
+  dates: '20200101',
+  ips: 'any',
+  alphanumeric: 'a b',
+  sort: '-id',
+  search: 'a',
+  select: 'id',
+  ranges: '2-5',
+  hashes: 'd41d8cd98f00b204e9800998ecf8427e',
+  timeframe: '7d',
+  empty_boolean: 'true',
+  yes_no: 'no',
+  boolean: 'true',
+  query: 'id>1;id<9',
+  format: 'json',
+  flag: '',
+}
+
+const byName: Readonly<Record<string, string>> = {
+  path: 'etc/rules/local_rules.xml',
+  wpk_repo: 'packages.wazuh.com/wpk/',
+  file_path: '/var/ossec/var/upgrade/x.wpk',
+  section: 'global',
+}
+
+/** Where one sample does not suit all endpoints. */
+const pathsOf: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'GET /agents/:agent_id/config/:component/:configuration': { component: 'agent', configuration: 'client' },
+  'PUT /agents/:agent_name': { agent_name: 'by-name' },
+  'PUT /agents/groups/:group_id': { group_id: 'fresh' },
+  'DELETE /agents/groups/:group_id': { group_id: 'fresh' },
+}
+
+/** What the cluster has nothing of, and says so in its own way. */
+const otherErrors: Readonly<Record<string, number>> = {
+  'GET /agents/:agent_id/upgrade_result': 3021,
+  'PUT /agents/:agent_id/upgrade': 1718,
+  'DELETE /agents': 1729,
+  'DELETE /agents/:agent_id/group/:group_id': 1745,
+  'DELETE /cluster/:node_id/files': 1906,
+}
+
+const bodies: Readonly<Record<string, unknown>> = {
+  'PUT /active-response/:agent_id': { command: '!restart.sh', custom: true, arguments: ['a'] },
+  'POST /agents': { name: 'by-journey', ip: '10.9.9.9', force: 1 },
+  'POST /agents/insert': { name: 'inserted', ip: '10.9.9.8', id: '77', key: 'a'.repeat(64) },
+  'POST /agents/restart': { ids: ['1', '002'] },
+  'POST /agents/group/:group_id': { ids: ['2'] },
+}
+
+/** What the node must see where ids are padded. */
+const seenBodies: Readonly<Record<string, unknown>> = {
+  'POST /agents/insert': { name: 'inserted', ip: '10.9.9.8', id: '077', key: 'a'.repeat(64) },
+  'POST /agents/restart': { ids: ['001', '002'] },
+  'POST /agents/group/:group_id': { ids: ['002'] },
+}
+
+function idOf(endpoint: Endpoint): string {
+  return `${endpoint.method} ${endpoint.path}`
+}
+
+function sampleOf(name: string, param: Param): string {
+  return byName[name] ?? byKind[param.kind] ?? 'a'
+}
+
+/** Path as the client writes it, and as the node must see it (padded, or its twin). */
+function paths(endpoint: Endpoint): { sent: string; seen: string } {
+  const fill = (template: string, pad: boolean) =>
+    template.replaceAll(/:([a-z_]+)/g, (_all, name: string) => {
+      const value = pathsOf[idOf(endpoint)]?.[name] ?? pathValues[name] ?? 'x'
+      return pad && name === 'agent_id' ? value.padStart(3, '0') : value
+    })
+  const { target } = endpoint
+  return { sent: fill(endpoint.path, false), seen: fill(target.kind === 'node' ? target.twin : endpoint.path, true) }
+}
+
+/** Joined of several answers: which calls that takes is another matter (test/joined). */
+function isJoined({ method, target }: Endpoint): boolean {
+  return target.kind === 'severalNodes' || (target.kind === 'everyNode' && method === 'GET')
+}
+
+function nodeOf(endpoint: Endpoint): string {
+  return endpoint.target.kind === 'node' ? 'worker-1' : 'master'
+}
+
+/** All parameters at once, as the record knows them; what the node must see of each. */
+function parameters(endpoint: Endpoint): { sent: URLSearchParams; seen: Record<string, string> } {
+  const sent = new URLSearchParams()
+  const seen: Record<string, string> = {}
+  for (const [name, param] of Object.entries(endpoint.query)) {
+    const value = sampleOf(name, param)
+    sent.set(name, value)
+    seen[name] = param.canonical === 'agentIds' ? '001,002' : value
+  }
+  return { sent, seen }
+}
+
+t.test('every endpoint goes to its node, under its path, with its parameters', async (t) => {
+  const settings = { access: { limits: { requests: 100_000 } } }
+  const { simulator, edge } = await simulated(t, { workers: 2, agents: 20 }, { settings })
+
+  const last = () => simulator.seen.filter(({ headers }) => headers['x-request-id'] !== 'discovery').at(-1)
+
+  async function ask(endpoint: Endpoint, query: URLSearchParams): Promise<{ status: number; text: string }> {
+    const fields = bodies[idOf(endpoint)]
+    const upload = 'body' in endpoint && endpoint.body?.kind === 'upload'
+    const answer = await fetch(`${edge.url}${paths(endpoint).sent}?${query}`, {
+      method: endpoint.method,
+      headers: {
+        authorization: edge.authorization('admin'),
+        ...(fields !== undefined && { 'content-type': 'application/json' }),
+        ...(upload && { 'content-type': 'application/xml' }),
+      },
+      ...(fields !== undefined && { body: JSON.stringify(fields) }),
+      ...(upload && { body: '<agent_config></agent_config>' }),
+    })
+    return { status: answer.status, text: await answer.text() }
+  }
+
+  // Reads of an agent by its name need one that is there.
+  await fetch(`${edge.url}/agents`, {
+    method: 'POST',
+    headers: { authorization: edge.authorization('admin'), 'content-type': 'application/json' },
+    body: JSON.stringify({ name: pathValues.agent_name, ip: '10.9.9.7' }),
+  })
+
+  const remote = catalogue.filter((endpoint) => endpoint.target.kind !== 'edge')
+  // Reads first, and what is removed last: it would be missing in what follows.
+  const ordered = [
+    ...remote.filter(({ method }) => method === 'GET'),
+    ...remote.filter(({ method }) => method === 'POST' || method === 'PUT'),
+    ...remote.filter(({ method, permission }) => method === 'DELETE' && permission !== 'agents:delete'),
+    ...remote.filter(({ permission }) => permission === 'agents:delete'),
+  ]
+  for (const endpoint of ordered) {
+    await t.test(idOf(endpoint), async (t) => {
+      const { sent, seen } = parameters(endpoint)
+      const answer = await ask(endpoint, sent)
+      if (isJoined(endpoint)) return t.equal(answer.status, 200, answer.text.slice(0, 200))
+      const call = last()
+      const url = new URL(call?.url ?? '/', 'http://node')
+      t.equal(call?.node, nodeOf(endpoint), 'the right node')
+      t.equal(`${call?.method} ${url.pathname}`, `${endpoint.method} ${paths(endpoint).seen}`, 'the right path')
+      t.strictSame(Object.fromEntries(url.searchParams), seen, 'the right parameters')
+      if (endpoint.method === 'GET') t.equal(call?.headers['x-apicache-bypass'], '1')
+      t.equal(call?.headers['x-request-id'] !== undefined, true)
+      if (bodies[idOf(endpoint)] !== undefined)
+        t.strictSame(
+          JSON.parse(call?.body ?? ''),
+          seenBodies[idOf(endpoint)] ?? bodies[idOf(endpoint)],
+          'the right body',
+        )
+      t.ok(answer.status === 200 || answer.status === 404, `${answer.status} ${answer.text.slice(0, 200)}`)
+      if (endpoint.method !== 'GET')
+        t.equal(JSON.parse(answer.text).error, otherErrors[idOf(endpoint)] ?? 0, answer.text.slice(0, 200))
+    })
+    if (endpoint.method !== 'GET') continue
+    await t.test(`${idOf(endpoint)} without filters`, async (t) => {
+      const required = Object.entries(endpoint.query).filter(([, param]) => param.required !== undefined)
+      const answer = await ask(
+        endpoint,
+        new URLSearchParams(required.map(([name, param]): [string, string] => [name, sampleOf(name, param)])),
+      )
+      const body = JSON.parse(answer.text) as { error: number; data: unknown }
+      t.equal(body.error, otherErrors[idOf(endpoint)] ?? 0, answer.text.slice(0, 200))
+      if (body.error !== 0) return
+      if (endpoint.answer.data === 'collection') t.match(body.data, { items: Array, totalItems: Number })
+      else t.type(body.data, ['text', 'message'].includes(endpoint.answer.data) ? 'string' : 'object')
+    })
+  }
+  t.strictSame(simulator.thrown, [], 'nothing failed inside the simulated cluster')
+  t.ok(remote.length >= 128, `${remote.length} endpoints`)
+})

@@ -1,0 +1,80 @@
+import { readFile, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import t from 'tap'
+import { parse, stringify } from 'yaml'
+import { simulated } from '../../support/simulated.ts'
+import { eventually } from '../../unit/cache/stores/replicas.ts'
+
+const CHANGES = 100
+/** Milliseconds between two changes. */
+const PACE = 40
+
+t.test('nodes of the settings file change a hundred times under load', async (t) => {
+  const { simulator, edge } = await simulated(
+    t,
+    { workers: 4, agents: 10 },
+    {
+      follows: true,
+      settings: { cache: { enabled: false }, cluster: { discover: false }, access: { limits: { requests: 100_000 } } },
+    },
+  )
+  const [master, ...workers] = simulator.nodes
+  if (master === undefined) throw new Error('no master')
+  const file = join(edge.folder, 'edge.yaml')
+  const settings = parse(await readFile(file, 'utf8'))
+  const use = async (names: readonly string[]) => {
+    const nodes = [master, ...workers.filter(({ name }) => names.includes(name))]
+    settings.cluster.nodes = nodes.map(({ name, type, url }) => ({ name, type, url }))
+    await writeFile(`${file}.new`, stringify(settings))
+    await rename(`${file}.new`, file)
+  }
+  const get = async (path: string) => {
+    const answer = await fetch(`${edge.url}${path}`, { headers: { authorization: edge.authorization('admin') } })
+    return { status: answer.status, body: (await answer.json()) as { error: number } }
+  }
+  const allButOne = (out: number) => workers.map(({ name }) => name).filter((_, at) => at !== out % workers.length)
+
+  let going = true
+  const replies: { status: number; body: { error: number } }[] = []
+  const client = async (number: number) => {
+    for (let at = number; going; at += 1) {
+      replies.push(await get(at % 2 === 0 ? '/agents?limit=1' : '/rules?limit=1'))
+      await wait(10)
+    }
+  }
+  const load = Promise.all([1, 2, 3, 4].map(client))
+  for (let change = 0; change < CHANGES; change += 1) {
+    await use(allButOne(change))
+    await wait(PACE)
+  }
+  await use(['worker-2', 'worker-3', 'worker-4'])
+  await wait(1000)
+  const from = simulator.seen.length
+  // A worker that is known answers of itself; one that is gone is nobody.
+  t.match(await get('/cluster/worker-2/info'), { status: 200, body: { error: 0 } })
+  t.match(await get('/cluster/worker-1/info'), { status: 200, body: { error: 3022 } })
+  await simulator.faults.set('master', { apiDown: true })
+  for (let count = 0; count < 30; count += 1) await get('/rules?limit=1')
+  going = false
+  await load
+  const late = simulator.seen.slice(from)
+  t.ok(late.some(({ node }) => node === 'worker-3'))
+  t.notOk(
+    late.some(({ node }) => node === 'worker-1'),
+    'a removed node gets no request one second later',
+  )
+  const failures = replies.filter(({ status, body }) => status !== 200 || body.error !== 0)
+  t.strictSame(failures.slice(0, 3), [], `no failure in ${replies.length} requests`)
+  t.ok(replies.length > 100)
+  const read = edge.logged.filter((line) => line.includes('nodes read again')).length
+  t.ok(read >= 10, `${read} of ${CHANGES} changes were seen apart`)
+
+  await t.test('nodes that make no cluster are told to the log, and the last good ones stay', async (t) => {
+    await simulator.faults.clear()
+    settings.cluster.nodes = [{ name: 'worker-3', type: 'worker', url: workers[2]?.url }]
+    await writeFile(file, stringify(settings))
+    await eventually(() => edge.logged.some((line) => line.includes('nodes and certificates stay as they were')))
+    t.match(await get('/cluster/worker-2/info'), { status: 200, body: { error: 0 } })
+  })
+})

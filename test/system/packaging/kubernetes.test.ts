@@ -1,0 +1,164 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import t from 'tap'
+import { parse, parseAllDocuments } from 'yaml'
+import { makeKeyFile } from '../../../src/access/keys.ts'
+import { loadConfig } from '../../../src/config/index.ts'
+
+interface Port {
+  readonly name?: string
+  readonly port?: number | string
+  readonly containerPort?: number
+  readonly targetPort?: string
+}
+/** Manifests have as many shapes as there are kinds; what is not there fails the test that reads it. */
+type Manifest = ReturnType<typeof parse>
+
+const folder = 'config/kubernetes'
+const text = (name: string) => readFileSync(join(folder, name), 'utf8')
+const kustomization = parse(text('kustomization.yaml'))
+const manifests: readonly Manifest[] = kustomization.resources.flatMap(documents)
+const secrets = documents('secret.example.yaml')
+const settings = parse(text('edge.yaml'))
+const pod = one('Deployment').spec.template.spec
+const [container] = pod.containers
+
+function documents(name: string): Manifest[] {
+  return [parseAllDocuments(text(name))].flat().map((document) => {
+    t.strictSame(document.errors, [], `${name} is YAML`)
+    return document.toJS()
+  })
+}
+
+function one(kind: string, name = 'manager-edge'): Manifest {
+  const found = manifests.filter((each) => each.kind === kind && each.metadata.name === name)
+  t.equal(found.length, 1, `one ${kind} ${name}`)
+  return found[0]
+}
+
+/** Milliseconds of a setting such as 5s; its default when it is not written. */
+function seconds(path: readonly [string, string, string]): number {
+  const of = (tree: Manifest) => path.reduce((at, name) => at?.[name], tree)
+  return Number.parseFloat(of(settings) ?? of(parse(readFileSync('config/default.yaml', 'utf8'))))
+}
+
+t.test('every file belongs to the base, and every resource is of the version that has it', async (t) => {
+  const named = [...kustomization.resources, ...kustomization.configMapGenerator[0].files]
+  t.strictSame(
+    readdirSync(folder).sort(),
+    [...named, 'kustomization.yaml', 'secret.example.yaml'].sort(),
+    'no file is forgotten',
+  )
+  const versions = Object.fromEntries(manifests.map(({ kind, apiVersion }) => [kind, apiVersion]))
+  t.strictSame(versions, {
+    Deployment: 'apps/v1',
+    Service: 'v1',
+    PodDisruptionBudget: 'policy/v1',
+    NetworkPolicy: 'networking.k8s.io/v1',
+  })
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
+  t.strictSame(kustomization.images, [{ name: container.image, newTag: version }], 'the image of this release')
+  t.notOk(kustomization.resources.includes('secret.example.yaml'), 'no placeholder is applied')
+})
+
+t.test('selectors find the pods, and ports have one number everywhere', async (t) => {
+  const { labels } = one('Deployment').spec.template.metadata
+  for (const { kind, spec } of manifests) {
+    const selector = kind === 'Service' ? spec.selector : (spec.podSelector ?? spec.selector).matchLabels
+    t.strictSame(selector, labels, kind)
+  }
+  const ports = Object.fromEntries(container.ports.map(({ name, containerPort }: Port) => [name, containerPort]))
+  t.strictSame(ports, { api: settings.listen.port, operations: settings.operations.port })
+  const exposed = /^EXPOSE (.*)$/m.exec(readFileSync('Dockerfile', 'utf8'))?.[1]?.split(' ').map(Number)
+  t.strictSame(exposed, Object.values(ports), 'as the image says')
+  for (const service of manifests.filter(({ kind }) => kind === 'Service'))
+    for (const { port, targetPort = '' } of service.spec.ports) t.equal(ports[targetPort], port, service.metadata.name)
+  for (const host of [settings.listen.host, settings.operations.host])
+    t.equal(host, '0.0.0.0', 'pods are asked from outside')
+  for (const name of ['startupProbe', 'livenessProbe', 'readinessProbe']) {
+    const { path, port, scheme } = container[name].httpGet
+    t.equal(scheme, settings.operations.tls ? 'HTTPS' : 'HTTP', 'the kubelet does not look at whose certificate it is')
+    t.equal(port, 'operations', name)
+    t.equal(path, name === 'readinessProbe' ? '/readyz' : '/livez')
+  }
+})
+
+t.test('the policy lets through what the settings name, and only that', async (t) => {
+  const { ingress, egress, policyTypes } = one('NetworkPolicy').spec
+  t.strictSame(policyTypes, ['Ingress', 'Egress'])
+  t.strictSame(
+    ingress.flatMap(({ ports }: { ports: Port[] }) => ports.map(({ port }) => port)),
+    [settings.listen.port, settings.operations.port],
+  )
+  t.ok(ingress[1].from, 'not everybody reaches the operations listener')
+  const redis = new URL(settings.cache.redis.url)
+  const out = egress.flatMap(({ to, ports }: { to: Manifest[]; ports: Port[] }) =>
+    to.flatMap(({ ipBlock }) => (ipBlock ? ports.map(({ port }) => `${ipBlock.cidr} ${port}`) : [])),
+  )
+  const nodePorts = new Set(settings.cluster.nodes.map(({ url }: { url: string }) => new URL(url).port))
+  t.strictSame(out, [
+    ...settings.cluster.addresses.flatMap((range: string) => [...nodePorts].map((port) => `${range} ${port}`)),
+    `${redis.hostname}/32 ${redis.port}`,
+  ])
+})
+
+t.test('a pod runs with nothing that it does not need, and leaves without an error', async (t) => {
+  t.match(pod.securityContext, { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } })
+  const user = /^USER (\d+):(\d+)$/m.exec(readFileSync('Dockerfile', 'utf8'))
+  t.strictSame([user?.[1], user?.[2]].map(Number), [pod.securityContext.runAsUser, pod.securityContext.runAsGroup])
+  t.strictSame(container.securityContext, {
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+    capabilities: { drop: ['ALL'] },
+  })
+  t.equal(pod.automountServiceAccountToken, false)
+  t.equal(pod.enableServiceLinks, false)
+  for (const { readOnly, name } of container.volumeMounts) t.equal(readOnly, true, name)
+  t.ok(pod.terminationGracePeriodSeconds > seconds(['listen', 'drain', 'limit']), 'time to end by itself')
+  const { periodSeconds, failureThreshold } = container.readinessProbe
+  t.ok(periodSeconds * failureThreshold < seconds(['listen', 'drain', 'notice']), 'nobody is sent to a leaving replica')
+  t.ok(one('Deployment').spec.replicas > one('PodDisruptionBudget').spec.maxUnavailable, 'one stays')
+})
+
+t.test('the settings are right with exactly the secrets that are listed', async (t) => {
+  const place = t.testdir({})
+  const inPlace = (path: string) => join(place, path)
+  for (const { name, mountPath } of container.volumeMounts.filter(({ subPath }: Manifest) => subPath === undefined)) {
+    const { secret } = pod.volumes.find((volume: Manifest) => volume.name === name)
+    t.equal(secret.defaultMode, 0o440, `${name} is for the group of the pod alone`)
+    const { stringData } = secrets.find(({ metadata }) => metadata.name === secret.secretName)
+    for (const file of Object.keys(stringData)) {
+      mkdirSync(inPlace(mountPath), { recursive: true })
+      writeFileSync(inPlace(join(mountPath, file)), file === 'cache-key' ? 'k'.repeat(44) : 'a-secret-of-its-own\n')
+    }
+  }
+  t.match(Object.keys(secrets.find(({ metadata }) => metadata.name === 'manager-edge-keys').stringData)[0], /\.pem$/)
+  t.match(await makeKeyFile(inPlace('/etc/edge/keys')), /\.pem$/)
+  const file = inPlace(container.args.at(-1))
+  mkdirSync(dirname(file), { recursive: true })
+  const mounted = container.volumeMounts.find(({ subPath }: Manifest) => subPath === 'edge.yaml')
+  t.equal(mounted.mountPath, container.args.at(-1), 'the settings lie where they are looked for')
+  const written = text('edge.yaml').replaceAll('/etc/edge/', `${inPlace('/etc/edge')}/`)
+  writeFileSync(file, written)
+  const loaded = await loadConfig({ file, env: {} })
+  t.strictSame(loaded.ok ? [] : loaded.faults, [])
+  writeFileSync(file, written.replace('secrets/users', 'secrets/nobody'))
+  t.equal((await loadConfig({ file, env: {} })).ok, false, 'a file that is not mounted would be found')
+})
+
+t.test('kustomize builds it', async (t) => {
+  let built: string
+  try {
+    built = execFileSync('kubectl', ['kustomize', folder], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+  } catch (fault) {
+    if ((fault as NodeJS.ErrnoException).code === 'ENOENT') return t.comment('kubectl is not installed')
+    throw fault
+  }
+  const all = parseAllDocuments(built).map((document) => document.toJS())
+  t.strictSame(all.map(({ kind }) => kind).sort(), [...manifests.map(({ kind }) => kind), 'ConfigMap'].sort())
+  const { name } = all.find(({ kind }) => kind === 'ConfigMap').metadata
+  const volumes: Manifest[] = all.find(({ kind }) => kind === 'Deployment').spec.template.spec.volumes
+  t.equal(volumes.find((volume) => volume.configMap).configMap.name, name, 'other settings are another name')
+  t.match(name, /^manager-edge-\w{10}$/)
+})

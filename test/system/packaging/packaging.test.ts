@@ -1,0 +1,176 @@
+import { execFile, execFileSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:https'
+import { builtinModules } from 'node:module'
+import { join } from 'node:path'
+import { validate } from 'dockerfile-utils'
+import type { FastifyServerFactory } from 'fastify'
+import t from 'tap'
+import { createOperations } from '../../../src/admin/index.ts'
+
+const manifest = JSON.parse(readFileSync('package.json', 'utf8'))
+const dockerfile = readFileSync('Dockerfile', 'utf8')
+
+/** Exit code and all output of a program that may fail. */
+function call(file: string, args: readonly string[], options: { input?: string; env?: NodeJS.ProcessEnv } = {}) {
+  return new Promise<{ code: number; output: string }>((resolve) => {
+    const child = execFile(file, args, { env: { ...process.env, ...options.env } }, (fault, out, err) =>
+      resolve({ code: fault ? Number(fault.code) : 0, output: out + err }),
+    )
+    // A program that reads nothing may be gone before this is written.
+    child.stdin?.on('error', () => undefined).end(options.input ?? '')
+  })
+}
+
+t.test('the Dockerfile is well-formed, and the image runs as nobody special', async (t) => {
+  t.strictSame(
+    validate(dockerfile).map((problem) => problem.message),
+    [],
+  )
+  t.not(validate('FROM node\nCMDD x').length, 0, 'the check finds what is planted')
+  const [build = '', run = ''] = dockerfile.split(/^FROM /m).slice(1)
+  t.match(build, /^node:24-bookworm-slim AS build/)
+  t.match(build, /npm ci --ignore-scripts/)
+  t.match(build, /npm prune --omit=dev/)
+  t.match(run, /^node:24-bookworm-slim\n/)
+  t.match(run, /^USER \d+:\d+$/m)
+  t.notMatch(run, /USER (?:0|root)\b/)
+  t.match(run, /^HEALTHCHECK [^\n]*CMD \["node", "config\/healthcheck\.mjs"\]$/m)
+  t.match(run, /^ENTRYPOINT \["node",[^\n]*"dist\/cli\.js"\]$/m)
+  t.notMatch(dockerfile, /\b(?:curl|wget|apt-get)\b/)
+})
+
+t.test('all that the Dockerfile copies is there, and only that is sent to the builder', async (t) => {
+  const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap((match) => (match[1] ?? '').split(' '))
+  const ignored = readFileSync('.dockerignore', 'utf8').split('\n')
+  t.equal(
+    ignored.find((line) => line !== '' && !line.startsWith('#')),
+    '*',
+    'nothing, but',
+  )
+  for (const name of copied) {
+    t.ok(existsSync(name), `${name} exists`)
+    t.ok(ignored.includes(`!${name}`), `${name} is sent`)
+  }
+  for (const line of ignored.filter((each) => each.startsWith('!')))
+    t.ok(copied.includes(line.slice(1)), `${line} is copied`)
+})
+
+t.test('the health check asks the operations listener, in clear or by TLS', async (t) => {
+  const pair = (name: string) => readFileSync(`test/support/certificates/first.${name}`)
+  const secure: FastifyServerFactory = (handler) => createServer({ cert: pair('crt'), key: pair('key') }, handler)
+  for (const serverFactory of [undefined, secure]) {
+    const ready = () => ({ ok: true, reasons: [] })
+    const log = { error: () => undefined }
+    const app = await createOperations({ ready, log, ...(serverFactory && { serverFactory }) })
+    t.teardown(() => app.close())
+    const { port } = new URL(await app.listen({ port: 0, host: '127.0.0.1' }))
+    const check = () => call(process.execPath, ['config/healthcheck.mjs'], { env: { EDGE_OPERATIONS_PORT: port } })
+    t.strictSame(await check(), { code: 0, output: '' })
+    await app.close()
+    t.equal((await check()).code, 1)
+  }
+})
+
+t.test('the built code needs the dependencies that are declared, no other', async (t) => {
+  const files = readdirSync('dist', { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.js'))
+  const needed = new Set<string>()
+  for (const name of files) {
+    const text = readFileSync(join('dist', name), 'utf8')
+    for (const match of text.matchAll(/(?:^|[\s;])(?:import|export)\b[^'";]*?from '([^']+)'|\bimport\('([^']+)'\)/g)) {
+      const specifier = match[1] ?? match[2] ?? ''
+      if (specifier.startsWith('.') || specifier.startsWith('node:') || builtinModules.includes(specifier)) continue
+      needed.add(
+        specifier
+          .split('/')
+          .slice(0, specifier.startsWith('@') ? 2 : 1)
+          .join('/'),
+      )
+    }
+  }
+  const declared = Object.keys(manifest.dependencies)
+  t.ok(needed.size > 5, 'imports were found')
+  t.strictSame(
+    [...needed].filter((name) => !declared.includes(name)),
+    [],
+  )
+  for (const [name, version] of Object.entries(manifest.dependencies)) t.match(version, /^\d/, `${name} is pinned`)
+})
+
+t.test('what is published runs, and holds nothing else', async (t) => {
+  t.strictSame(manifest.bin, { 'manager-edge': 'dist/cli.js' })
+  t.match(readFileSync('dist/cli.js', 'utf8'), /^#!\/usr\/bin\/env node\n/)
+  const [packed] = JSON.parse(
+    execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }),
+  )
+  const names: string[] = packed.files.map((file: { path: string }) => file.path)
+  for (const name of [
+    'dist/cli.js',
+    'config/default.yaml',
+    'LICENSE',
+    'README.md',
+    'CHANGELOG.md',
+    'docs/contract-decisions.md',
+  ])
+    t.ok(names.includes(name), name)
+  t.strictSame(
+    names.filter((name) => /^(?:src|test|\.)/.test(name)),
+    [],
+  )
+  t.match(readFileSync('LICENSE', 'utf8'), /Apache License\s+Version 2\.0, January 2004/)
+})
+
+t.test('the lock file is complete, and names no registry', async (t) => {
+  const check = (file: string) => call(process.execPath, ['.ci/check-lock.mjs', file])
+  t.equal((await check('package-lock.json')).code, 0)
+  const lock = JSON.parse(readFileSync('package-lock.json', 'utf8'))
+  const folder = t.testdir({})
+  const planted = async (change: (packages: Record<string, Record<string, unknown>>) => void) => {
+    const copy = structuredClone(lock)
+    change(copy.packages)
+    writeFileSync(join(folder, 'lock.json'), JSON.stringify(copy))
+    return check(join(folder, 'lock.json'))
+  }
+  const binary = Object.keys(lock.packages).find((path) => path.includes('@node-rs/bcrypt-')) ?? ''
+  const dropped = await planted((packages) => delete packages[binary])
+  t.equal(dropped.code, 1)
+  t.match(dropped.output, `lacks its optional package ${binary.replace('node_modules/', '')}`)
+  const resolved = await planted((packages) =>
+    Object.assign(packages[binary] ?? {}, { resolved: 'https://registry.example/x' }),
+  )
+  t.equal(resolved.code, 1)
+  t.match(resolved.output, 'names registry addresses')
+})
+
+t.test('.ci/run is a program that ends with the totals', async (t) => {
+  for (const file of ['.ci/run', '.ci/totals']) {
+    t.ok(statSync(file).mode & 0o100, `${file} may be run`)
+    t.strictSame(await call('bash', ['-n', file]), { code: 0, output: '' }, `${file} is bash`)
+  }
+  const run = readFileSync('.ci/run', 'utf8')
+  const steps = ['npm ci', 'npm run lint', 'npm run types', 'npm test', '.ci/totals']
+  const places = steps.map((step) => run.indexOf(`\n${step}`))
+  t.strictSame(
+    places.toSorted((a, b) => a - b),
+    places,
+    'in order',
+  )
+  t.notOk(places.includes(-1))
+  const totals = async (input: string) => (await call('.ci/totals', [], { input })).output
+  t.equal(await totals('ok 1\n# { total: 12, pass: 11, fail: 1 }\n# time=3ms\n'), '11 passed, 1 failed\n')
+  t.equal(await totals('# { total: 1, pass: 1 }\n# { total: 7, pass: 7 }\n'), '7 passed, 0 failed\n')
+  t.equal(await totals('nothing'), '0 passed, 0 failed\n')
+})
+
+t.test('the example of a balancer is well-formed', async (t) => {
+  const haproxy = readFileSync('config/haproxy.cfg', 'utf8')
+  for (const name of ['edge-1', 'edge-2']) t.match(haproxy, `server ${name} ${name}:55000`)
+  t.match(haproxy, 'uri /readyz')
+  const version = await call('haproxy', ['-v'])
+  if (version.code !== 0) return t.comment('haproxy is not installed: its file is not checked here')
+  const checked = await call('haproxy', ['-c', '-f', 'config/haproxy.cfg'])
+  t.equal(checked.code, 0, checked.output)
+})

@@ -1,0 +1,64 @@
+/** The built program as a process of its own (`npm test` builds before it tests). */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as wait } from 'node:timers/promises'
+
+export interface Ended {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly out: string
+  readonly err: string
+}
+
+export interface Running {
+  readonly child: ChildProcess
+  readonly output: () => string
+  readonly ended: Promise<Ended>
+  /** Waits until its output matches; fails with the output when it ends before. */
+  until(pattern: RegExp): Promise<RegExpExecArray>
+}
+
+/** Nothing of this process's own settings reaches it. */
+function clean(env: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+  const own = Object.entries(process.env).filter(([name]) => !name.startsWith('EDGE_') && name !== 'NODE_OPTIONS')
+  return { ...Object.fromEntries(own), ...env }
+}
+
+export function program(
+  t: { teardown(fn: () => unknown): unknown },
+  args: readonly string[],
+  options: { env?: Readonly<Record<string, string>>; input?: string; node?: readonly string[]; cwd?: string } = {},
+): Running {
+  const { env = {}, input = '', node = [], cwd } = options
+  const cli = new URL('../../../dist/cli.js', import.meta.url).pathname
+  const child = spawn(process.execPath, [...node, cli, ...args], { env: clean(env), ...(cwd !== undefined && { cwd }) })
+  t.teardown(() => child.kill('SIGKILL'))
+  let out = ''
+  let err = ''
+  child.stdout?.setEncoding('utf8').on('data', (text) => {
+    out += text
+  })
+  child.stderr?.setEncoding('utf8').on('data', (text) => {
+    err += text
+  })
+  child.stdin?.on('error', () => undefined).end(input)
+  const ended = once(child, 'close').then(([code, signal]) => ({ code, signal, out, err }))
+  let over = false
+  ended.finally(() => {
+    over = true
+  })
+  const until = async (pattern: RegExp): Promise<RegExpExecArray> => {
+    for (;;) {
+      const found = pattern.exec(out + err)
+      if (found) return found
+      if (over) throw new Error(`ended without ${pattern}: ${out}${err}`)
+      await wait(20)
+    }
+  }
+  return { child, output: () => out + err, ended, until }
+}
+
+/** Runs to the end. */
+export function result(...args: Parameters<typeof program>): Promise<Ended> {
+  return program(...args).ended
+}

@@ -1,0 +1,37 @@
+import t from 'tap'
+import { createOperations } from '../../../src/admin/index.ts'
+
+t.test('probes over a real socket', async (t) => {
+  let reasons: string[] = []
+  const errors: string[] = []
+  const ready = () => {
+    if (reasons[0] === 'throw') throw new Error('planned')
+    return { ok: reasons.length === 0, reasons }
+  }
+  const log = { error: (_fields: object, message: string) => void errors.push(message) }
+  const app = await createOperations({ ready, log })
+  t.teardown(() => app.close())
+  const url = await app.listen({ port: 0, host: '127.0.0.1' })
+  const get = async (path: string, method = 'GET') => {
+    const response = await fetch(url + path, { method })
+    const text = await response.text()
+    return { status: response.status, body: text && JSON.parse(text), cache: response.headers.get('cache-control') }
+  }
+
+  t.strictSame(await get('/livez'), { status: 200, body: { status: 'alive' }, cache: 'no-store' })
+  t.strictSame(await get('/readyz'), { status: 200, body: { status: 'ready' }, cache: 'no-store' })
+
+  reasons = ['draining', 'no node is available']
+  t.strictSame(await get('/readyz'), { status: 503, body: { status: 'not ready', reasons }, cache: 'no-store' })
+  t.equal((await get('/readyz', 'HEAD')).status, 503, 'HEAD as well')
+  t.equal((await get('/livez')).status, 200, 'not ready is still alive')
+
+  t.match(await get('/agents'), { status: 404, body: { error: 603 } }, 'nothing of the public listener')
+  t.match(await get('/livez', 'POST'), { status: 404, body: { error: 603 } })
+
+  reasons = ['throw']
+  const failed = await get('/readyz')
+  t.match(failed, { status: 500, body: { error: 949 } })
+  t.notMatch(JSON.stringify(failed.body), 'planned', 'nothing of the inside')
+  t.strictSame(errors, ['the operations listener failed'])
+})

@@ -1,0 +1,17 @@
+import t from 'tap'
+import { catalogue } from '../../../src/catalogue/index.ts'
+import { routesTable } from '../../../src/admin/routes-table.ts'
+
+t.test('one aligned line for each endpoint', async (t) => {
+  const text = routesTable(catalogue)
+  t.ok(text.endsWith('\n'))
+  const [title = '', ...lines] = text.slice(0, -1).split('\n')
+  t.equal(lines.length, catalogue.length)
+  const starts = ['METHOD', 'PATH', 'PERMISSION', 'TARGET', 'CACHE', 'SECRET'].map((column) => title.indexOf(column))
+  for (const line of lines) {
+    t.notMatch(line, / $/, 'nothing behind the last cell')
+    for (const at of starts.slice(1)) t.match(line.slice(at - 2, at + 1), /^ {2}\S$/, line)
+  }
+  const key = lines.find((line) => line.includes(' /agents/:agent_id/key '))
+  t.match(key?.split(/ {2,}/), ['GET', '/agents/:agent_id/key', /:/, 'master', '-', 'always'])
+})

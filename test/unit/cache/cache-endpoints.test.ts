@@ -1,0 +1,200 @@
+import t from 'tap'
+import { catalogue } from '../../../src/catalogue/index.ts'
+import { cacheOperations, nothingKept } from '../../../src/cache/operations.ts'
+import type { Ask } from '../../../src/core/ports.ts'
+import { createMemoryStore } from '../../../src/cache/stores/memory.ts'
+import { ask, bodyOf, caller, good, replica, SetClock, settle, statusOf } from '../../support/asks.ts'
+
+const agent = (id: string) => ask('GET /agents/:agent_id', { params: { agent_id: id } })
+
+async function kept() {
+  const clock = new SetClock()
+  const store = createMemoryStore({ bytes: 1 << 20, elapsed: clock.read })
+  const { cache, nodes, read, write } = replica({ store, clock: clock.read })
+  nodes.says = async () => {
+    clock.pass(200)
+    return good('x'.repeat(100))
+  }
+  const asked: { url: string; by: string }[] = []
+  const operations = cacheOperations({
+    index: store,
+    enabled: true,
+    defaultDuration: 750,
+    sharedThroughRedis: false,
+    explained: {
+      prepare: cache.prepare,
+      index: store,
+      catalogue,
+      askOf: async (url, by) => {
+        asked.push({ url, by: by.name })
+        if (url === '/agents/001/key') return ask('GET /agents/:agent_id/key', { params: { agent_id: '001' } })
+        return url === '/rules' ? ask('GET /rules') : agent('001')
+      },
+    },
+  })
+  const get = async (operation: keyof typeof operations, rest: Partial<Ask> = {}) =>
+    bodyOf(await operations[operation](ask('GET /cache', rest)))
+  await read(agent('001'))
+  await read(agent('002'))
+  await read(ask('GET /rules', { query: { limit: '5' } }))
+  return { clock, store, nodes, read, write, operations, get, asked }
+}
+
+t.test('the index and the configuration have the shapes of the seed', async (t) => {
+  const { get } = await kept()
+  t.strictSame(await get('cacheIndex'), {
+    error: 0,
+    data: {
+      all: ['/agents/001', '/agents/002', '/rules?limit=5&offset=0&status=all'],
+      groups: { agents: ['/agents/001', '/agents/002'], rules: ['/rules?limit=5&offset=0&status=all'] },
+    },
+  })
+  const config = { debug: false, defaultDuration: 750, enabled: true, appendKey: [], jsonp: false, redisClient: false }
+  t.strictSame(await get('cacheConfig'), { error: 0, data: config })
+  const off = cacheOperations(nothingKept)
+  t.strictSame(bodyOf(await off.cacheIndex(ask('GET /cache'))).data, { all: [], groups: {} })
+  t.strictSame(bodyOf(await off.cacheClear(ask('DELETE /cache'))).data, { all: [], groups: {} })
+  t.match(bodyOf(await off.cacheExplain(ask('GET /cache/explain', { query: { url: '/' } }))).data, { kept: false })
+})
+
+t.test('clearing answers what is left', async (t) => {
+  const { get, read } = await kept()
+  t.strictSame((await get('cacheClearGroup', { params: { group: 'nobody' } })).data, (await get('cacheIndex')).data)
+  const left = {
+    all: ['/rules?limit=5&offset=0&status=all'],
+    groups: { rules: ['/rules?limit=5&offset=0&status=all'] },
+  }
+  t.strictSame((await get('cacheClearGroup', { params: { group: 'agents' } })).data, left)
+  t.match(statusOf(await read(agent('001'))), { fwd: 'uri-miss' })
+  t.strictSame((await get('cacheClear')).data, { all: [], groups: {} })
+})
+
+t.test('one entry can be cleared', async (t) => {
+  const { get, read, store } = await kept()
+  const key = (await store.rows()).find(({ url }) => url === '/agents/001')?.key ?? ''
+  t.match((await get('cacheClear', { query: { key } })).data, { all: ['/agents/002', /^\/rules/] })
+  t.match(statusOf(await read(agent('002'))), { hit: true })
+  t.match(statusOf(await read(agent('001'))), { fwd: 'uri-miss' })
+})
+
+t.test('what would go is said without clearing it', async (t) => {
+  const { get, store } = await kept()
+  const size = (await store.rows('rules'))[0]?.size ?? 0
+  t.ok(size > 100)
+  const all = (await get('cacheClear', { query: { preview: 'true' } })).data
+  t.match(all, { entries: 3, seconds: 0.6 })
+  const group = await get('cacheClearGroup', { params: { group: 'rules' }, query: { preview: 'true', soft: 'true' } })
+  t.strictSame(group.data, { entries: 1, bytes: size, seconds: 0.2 })
+  const key = (await store.rows('rules'))[0]?.key ?? ''
+  t.match((await get('cacheClear', { query: { preview: 'true', key } })).data, { entries: 1 })
+  t.equal((await store.rows()).length, 3)
+})
+
+t.test('a soft purge leaves what may be served while it is fetched anew', async (t) => {
+  const { get, read, nodes } = await kept()
+  t.match((await get('cacheClearGroup', { params: { group: 'agents' }, query: { soft: 'true' } })).data, {
+    groups: { agents: ['/agents/001', '/agents/002'] },
+  })
+  t.match(statusOf(await read(agent('001'))), { hit: true, detail: 'stale-while-revalidate' })
+  await settle()
+  t.equal(nodes.calls, 4)
+  t.match(statusOf(await read(agent('001'))), { hit: true, ttl: Number })
+})
+
+t.test('details are a collection: sorted, searched, filtered, paged', async (t) => {
+  const { get, clock, read } = await kept()
+  clock.pass(100)
+  await read(agent('002'))
+  const details = async (query: Record<string, string>) => {
+    const { data } = await get('cacheIndex', { query: { details: 'true', ...query } })
+    return data as { items: Record<string, unknown>[]; totalItems: number }
+  }
+  const urls = async (query: Record<string, string>) => (await details(query)).items.map(({ url }) => url)
+  t.match((await details({})).items[1], {
+    url: '/agents/002',
+    group: 'agents',
+    endpoint: '/agents/:agent_id',
+    scope: 'everyone',
+    tags: ['cache', 'cache:agents', 'agent:*', 'agent:002'],
+    age: 500,
+    hits: 1,
+    cost: 200,
+    timeLeft: Number,
+    size: Number,
+    key: /^[\w-]{43}$/,
+  })
+  t.strictSame(await urls({ sort: '-hits', limit: '1' }), ['/agents/002'])
+  t.strictSame(await urls({ sort: '+age', limit: '1' }), ['/rules?limit=5&offset=0&status=all'])
+  t.strictSame(await urls({ search: '001' }), ['/agents/001'])
+  t.strictSame(await urls({ group: 'rules' }), ['/rules?limit=5&offset=0&status=all'])
+  t.strictSame(await urls({ tag: 'agent:002' }), ['/agents/002'])
+  t.strictSame(await urls({ endpoint: '/agents/:agent_id' }), ['/agents/001', '/agents/002'])
+  t.equal((await details({ offset: '1', limit: '1' })).totalItems, 3)
+  t.match(await get('cacheIndex', { query: { details: 'true', sort: 'nothing' } }), { error: 1403 })
+})
+
+t.test('a URL is explained', async (t) => {
+  const { get, asked, write, clock, store } = await kept()
+  const explain = async (url: string) => (await get('cacheExplain', { query: { url } })).data as Record<string, unknown>
+  const fresh = await explain('/agents/1')
+  t.match(fresh, {
+    endpoint: 'GET /agents/:agent_id',
+    kept: true,
+    url: '/agents/001',
+    key: /^[\w-]{43}$/,
+    group: 'agents',
+    scope: 'everyone',
+    tags: ['cache', 'cache:agents', 'agent:*', 'agent:001'],
+    next: { hit: true, reason: 'fresh', age: Number, timeLeft: Number },
+  })
+  t.strictSame(asked, [{ url: '/agents/1', by: caller.name }])
+  const droppers = fresh.droppedBy as { write: string; tags: string[]; when?: string[] }[]
+  const writes = droppers.map((dropper) => dropper.write)
+  t.ok(writes.includes('PUT /agents/:agent_id/group/:group_id'))
+  t.ok(writes.includes('PUT /cluster/restart'), 'what touches all agents')
+  t.notOk(writes.includes('PUT /syscheck/:agent_id'))
+  t.match(
+    droppers.find((dropper) => dropper.write === 'POST /agents'),
+    { tags: ['agent:{answer.id}', 'agent:*'] },
+  )
+  t.match(await explain('/agents/001/key'), { kept: false, why: 'an agent key', next: { hit: false } })
+  const rules = await explain('/rules')
+  t.match(rules, { next: { hit: false, reason: 'nothing is kept' } })
+  t.match(
+    (rules.droppedBy as { write: string; when?: string[] }[]).find(
+      (dropper) => dropper.write === 'POST /manager/files',
+    ),
+    { when: ['query.path matches ^etc/rules/', /ossec/] },
+  )
+  t.strictSame(
+    (await store.rows()).map(({ hits }) => hits),
+    [0, 0, 0],
+    'to be explained is no hit',
+  )
+  clock.pass(1200)
+  t.match(await explain('/agents/001'), { next: { hit: true, reason: /stale/ } })
+  clock.pass(5000)
+  t.match(await explain('/agents/001'), { next: { hit: false, reason: /nodes fail/ } })
+  await write(ask('PUT /agents/restart'))
+  t.match(await explain('/agents/001'), { next: { hit: false, reason: /write/ } })
+})
+
+t.test('what nothing can be kept under leaves no mark in the store', async (t) => {
+  const dropped: unknown[] = []
+  const store = createMemoryStore({ bytes: 1 << 20 })
+  const index = { ...store, drop: async (what: unknown) => void dropped.push(what) }
+  const operations = cacheOperations({ ...nothingKept, index })
+  for (const group of ['unknown', '__proto__', 'AGENTS', 'agents ', '']) {
+    const given = await operations.cacheClearGroup(ask('DELETE /cache/:group', { params: { group } }))
+    t.match(bodyOf(given), { error: 0, data: { all: [], groups: {} } })
+  }
+  await operations.cacheClear(ask('DELETE /cache', { query: { key: 'no-digest' } }))
+  t.strictSame(dropped, [])
+  await operations.cacheClearGroup(ask('DELETE /cache/:group', { params: { group: 'agents' } }))
+  const key = 'x'.repeat(43)
+  await operations.cacheClear(ask('DELETE /cache', { query: { key } }))
+  t.strictSame(dropped, [
+    { group: 'agents', soft: false },
+    { key, soft: false },
+  ])
+})

@@ -1,0 +1,98 @@
+import t from 'tap'
+import { startSimulator } from '../../../src/simulator/index.ts'
+import { startEdge } from '../../support/edge.ts'
+
+t.test('the cache through the front door', async (t) => {
+  const simulator = await startSimulator({ workers: 1, agents: 5, username: 'edge', password: 'only-for-tests' })
+  const edge = await startEdge({
+    nodes: simulator.nodes,
+    settings: {
+      cluster: { limits: { timeout: '2s', slowTimeout: '4s' } },
+      // No reading of this test depends on how fast it runs.
+      cache: { durations: { agents: '10m', rules: '10m' }, staleIfError: '60s' },
+    },
+  })
+  t.teardown(async () => {
+    await edge.close()
+    await simulator.close()
+  })
+
+  const call = async (method: string, path: string, user = 'admin') => {
+    const reply = await fetch(`${edge.url}${path}`, { method, headers: { authorization: edge.authorization(user) } })
+    const body = (await reply.json()) as { readonly error: number; readonly data?: unknown }
+    return { status: reply.status, cache: reply.headers.get('cache-status') ?? '', ...body }
+  }
+  const nodeCalls = async (work: () => Promise<unknown>) => {
+    const before = simulator.seen.length
+    await work()
+    return simulator.seen.slice(before).filter(({ url }) => !url.startsWith('/cluster/nodes')).length
+  }
+  const get = async (path: string, user?: string) => {
+    const before = simulator.seen.length
+    const reply = await call('GET', path, user)
+    return { ...reply, asked: simulator.seen.length > before }
+  }
+
+  await t.test('equal requests ask a node once, whoever asks and however they are written', async (t) => {
+    const calls = await nodeCalls(() =>
+      Promise.all([
+        call('GET', '/agents?limit=5&sort=-id'),
+        call('GET', '/agents/?sort=-id&offset=0&limit=5&pretty', 'reader'),
+        call('GET', '/AGENTS?sort=-id&limit=05', 'operator'),
+      ]),
+    )
+    t.equal(calls, 1)
+    t.match(await get('/agents?limit=5&sort=-id'), { cache: /hit/, asked: false })
+  })
+
+  await t.test('a write renews what it touches and nothing else', async (t) => {
+    for (const path of ['/agents/001', '/agents/002', '/rules?limit=1', '/agents/groups']) await call('GET', path)
+    t.equal((await call('PUT', '/agents/groups/fresh')).error, 0)
+    t.equal((await call('PUT', '/agents/001/group/fresh')).error, 0)
+    const agent = await get('/agents/001')
+    t.ok((agent.data as { group: string[] }).group.includes('fresh'))
+    t.ok(JSON.stringify((await get('/agents/groups')).data).includes('"fresh"'))
+    t.match(await get('/agents/002'), { cache: /hit/, asked: false })
+    t.match(await get('/rules?limit=1'), { cache: /hit/, asked: false })
+  })
+
+  await t.test('an agent that did not exist is found as soon as it does', async (t) => {
+    t.equal((await call('GET', '/agents/name/latecomer')).error, 1701)
+    t.equal((await call('PUT', '/agents/latecomer')).error, 0)
+    t.match(await call('GET', '/agents/name/latecomer'), { error: 0, data: { name: 'latecomer' } })
+  })
+
+  await t.test('the cache is looked into by all who may, and cleared by those who may that', async (t) => {
+    await call('GET', '/agents/002')
+    t.match(await call('GET', '/cache'), { data: { groups: { agents: Array } } })
+    const { data } = await call('GET', '/cache?details=true&search=/agents/002&limit=1')
+    t.match(data, { totalItems: 1, items: [{ url: '/agents/002', tags: ['cache', String], hits: Number }] })
+    t.match(await call('GET', `/cache/explain?url=${encodeURIComponent('/agents/2')}`), {
+      data: { url: '/agents/002', kept: true, next: { hit: true } },
+    })
+    t.match(await call('GET', '/cache/explain?url=/agents/001/key'), { data: { kept: false } })
+    t.ok((await call('GET', '/cache/explain?url=/nowhere')).error > 0, 'what would be refused is refused')
+    t.match(await call('DELETE', '/cache/agents?preview=true'), { data: { entries: Number, seconds: Number } })
+    t.match(await get('/agents/002'), { asked: false })
+    t.equal((await call('DELETE', '/cache/agents', 'reader')).status, 403)
+    t.match(await get('/agents/002'), { asked: false })
+    await call('DELETE', '/cache/agents')
+    t.match(await get('/agents/002'), { asked: true })
+    t.notMatch(JSON.stringify(await call('GET', '/cache?details=true')), /\/key"/)
+  })
+
+  await t.test('what is never kept is asked for each time', async (t) => {
+    for (const path of ['/agents/001/key', '/cluster/config', '/manager/files?path=etc/ossec.conf']) {
+      t.equal(await nodeCalls(async () => [await call('GET', path), await call('GET', path)]), 2, path)
+    }
+  })
+
+  await t.test('with all nodes away, what is fresh is served and writes are refused', async (t) => {
+    await call('GET', '/agents/003')
+    for (const { name } of simulator.nodes) await simulator.faults.set(name, { apiDown: true })
+    t.match(await get('/agents/003'), { status: 200, cache: /hit/ })
+    const refused = await call('PUT', '/agents/003/group/web')
+    t.ok([502, 503].includes(refused.status))
+    await simulator.faults.clear()
+  })
+})

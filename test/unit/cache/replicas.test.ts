@@ -1,0 +1,75 @@
+import t from 'tap'
+import { EdgeError } from '../../../src/core/errors.ts'
+import { createMemoryStore, type MemoryStore } from '../../../src/cache/stores/memory.ts'
+import { ask, bodyOf, gate, good, Nodes, replica, SetClock, settle, statusOf } from '../../support/asks.ts'
+
+const one = () => ask('GET /agents/:agent_id', { params: { agent_id: '001' } })
+
+/** Several replicas before the same store and the same nodes. */
+function replicas(count: number) {
+  const clock = new SetClock()
+  const store = createMemoryStore({ bytes: 1 << 20, elapsed: clock.read })
+  const nodes = new Nodes()
+  const each = Array.from({ length: count }, () => {
+    const { cache } = replica({ store, clock: clock.read })
+    return { read: cache.cached(nodes.handle), write: cache.invalidate(nodes.handle) }
+  })
+  return { clock, store, nodes, each }
+}
+
+t.test('equal misses through several replicas are one call', async (t) => {
+  const { nodes, each } = replicas(3)
+  const { opened, open } = gate()
+  nodes.says = async (_, call) => {
+    await opened
+    return good(call)
+  }
+  const all = Array.from({ length: 300 }, (_, at) => each[at % 3]?.read(one()))
+  await settle()
+  open()
+  for (const given of await Promise.all(all)) t.equal(given && bodyOf(given).data, 1)
+  t.equal(nodes.calls, 1)
+})
+
+t.test('a holder that fails gives the fill to the next', async (t) => {
+  const { nodes, each } = replicas(3)
+  nodes.says = async (_, call) => {
+    await settle()
+    if (call === 1) throw new EdgeError(922)
+    return good(call)
+  }
+  const outcomes = await Promise.allSettled(each.map(({ read }) => read(one())))
+  t.strictSame(outcomes.map(({ status }) => status).sort(), ['fulfilled', 'fulfilled', 'rejected'])
+  t.equal(nodes.calls, 2)
+})
+
+t.test('holders that never keep anything do not hold others up for ever', async (t) => {
+  const memory = createMemoryStore({ bytes: 1 << 20 })
+  const store: MemoryStore = { ...memory, claim: async () => ({ held: false, settled: Promise.resolve() }) }
+  const { read, nodes } = replica({ store })
+  t.equal(bodyOf(await read(one())).data, 1)
+  t.equal(nodes.calls, 1)
+})
+
+t.test('a follower that waits can leave', async (t) => {
+  const memory = createMemoryStore({ bytes: 1 << 20 })
+  const store: MemoryStore = { ...memory, claim: async () => ({ held: false, settled: new Promise(() => {}) }) }
+  const { read } = replica({ store })
+  const leaving = new AbortController()
+  const waiting = read({ ...one(), signal: leaving.signal })
+  await settle()
+  leaving.abort(new Error('left'))
+  await t.rejects(async () => waiting, { message: 'left' })
+})
+
+t.test('a write through one replica is seen through all', async (t) => {
+  const { nodes, each } = replicas(2)
+  const [first, second] = each
+  await first?.read(one())
+  const hit = await second?.read(one())
+  t.match(hit && statusOf(hit), { hit: true })
+  await first?.write(ask('PUT /agents/:agent_id/restart', { params: { agent_id: '001' } }))
+  const miss = await second?.read(one())
+  t.match(miss && statusOf(miss), { fwd: 'uri-miss' })
+  t.equal(nodes.calls, 3)
+})

@@ -1,0 +1,63 @@
+import t, { type Test } from 'tap'
+import { startCluster } from '../../../support/redis.ts'
+import { contract, fill, markOf, served } from './contract.ts'
+import { empty, eventually, replica } from './replicas.ts'
+
+const cluster = await startCluster(3)
+t.teardown(() => cluster.close())
+const redis = { cluster: cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port })) }
+const clients = cluster.nodes.map((node) => node.client())
+
+async function two(t: Test) {
+  await empty(...clients)
+  const [one, other] = await Promise.all([replica(t, redis), replica(t, redis)])
+  return { one: one.store, other: other.store }
+}
+
+t.test('three masters', async (t) => contract(t, two))
+
+t.test('entries are spread, epochs are in one place', async (t) => {
+  const { one } = await two(t)
+  for (let at = 0; at < 30; at += 1) await fill(one, 'text', { key: `k${at}` })
+  const sizes = await Promise.all(clients.map((client) => client.dbsize()))
+  t.ok(
+    sizes.every((size) => size > 2),
+    `${sizes}`,
+  )
+  const coherent = await Promise.all(clients.map((client) => client.exists('edge:{e}').catch(() => 0)))
+  t.equal(coherent.filter((found) => found === 1).length, 1)
+})
+
+t.test('a slot of entries that moves takes them along; the slot of epochs makes everything a miss', async (t) => {
+  const { one, other } = await two(t)
+  await fill(one, 'kept')
+  const slot = async (key: string) => Number(await clients[0]?.cluster('KEYSLOT', key))
+  const owner = async (key: string) => {
+    const found = await Promise.all(clients.map((client) => client.exists(key).catch(() => 0)))
+    return found.indexOf(1)
+  }
+  const from = await owner('edge:c:k')
+  await cluster.moveSlot(await slot('edge:c:k'), (from + 1) % 3)
+  t.equal(await owner('edge:c:k'), (from + 1) % 3)
+  const late = await replica(t, redis, { nearBytes: 0 })
+  for (const store of [one, other, late.store]) t.equal(await served(store), 'kept')
+  const before = await markOf(one)
+  await cluster.moveSlot(await slot('edge:{e}'), ((await owner('edge:{e}')) + 1) % 3)
+  for (const store of [one, other]) await eventually(async () => (await served(store)) === 'absent')
+  t.not((await markOf(one)).generation, before.generation)
+  await fill(other, 'again')
+  t.equal(await served(one), 'again')
+  await (await one.fence(['agent:001'])).lift([])
+  t.equal(await served(other), 'absent')
+})
+
+t.test('a master that is killed is a miss, and no error', async (t) => {
+  const { one } = await two(t)
+  const keys = Array.from({ length: 12 }, (_, at) => `k${at}`)
+  for (const key of keys) await fill(one, 'text', { key })
+  const coherent = await Promise.all(clients.map((client) => client.exists('edge:{e}').catch(() => 0)))
+  const victim = cluster.nodes[(coherent.indexOf(1) + 1) % 3]
+  await victim?.kill()
+  const { store } = await replica(t, redis, { nearBytes: 0 })
+  for (const key of keys) t.ok(['text', 'absent', 'away'].includes(await served(store, key)))
+})

@@ -1,0 +1,102 @@
+import t from 'tap'
+import { commandsUsed } from '../../../../src/cache/stores/redis/index.ts'
+import { startRedis } from '../../../support/redis.ts'
+import { fill, served } from './contract.ts'
+import { eventually, replica, sleep } from './replicas.ts'
+
+const server = await startRedis()
+t.teardown(() => server.close())
+
+/** Commands that Redis saw while `run` ran: name and arguments, and where each came from. */
+async function seen(run: () => Promise<unknown>): Promise<{ words: string[]; from: string }[]> {
+  const client = server.client()
+  const monitor = await client.monitor()
+  const commands: { words: string[]; from: string }[] = []
+  monitor.on('monitor', (_time: string, words: string[], source: string) => commands.push({ words, from: source }))
+  await run()
+  await sleep(50)
+  monitor.disconnect()
+  return commands
+}
+
+t.test('only the commands that are listed, none that walks over everything', async (t) => {
+  const commands = await seen(async () => {
+    const { store } = await replica(t, server)
+    const other = await replica(t, server)
+    for (let at = 0; at < 5; at += 1) await fill(store, 'text', { key: `k${at}` })
+    for (let at = 0; at < 50; at += 1) await served(other.store, `k${at % 7}`)
+    const fence = await store.fence(['agent:001'])
+    fence.leave()
+    await (await store.fence(['agent:002'])).lift(['agent:003'])
+    const look = await other.store.look('k', ['cache'])
+    if (look.kind === 'away') throw new Error('away')
+    const claim = await store.claim('k', look.mark, 1000)
+    await other.store.claim('k', look.mark, 1000)
+    if (claim.held) await claim.release()
+    await store.rows()
+    await store.drop({ key: 'k1' })
+    await store.drop({ group: 'agents' })
+    await store.drop({})
+    await sleep(1200)
+  })
+  const names = new Set(commands.map(({ words }) => words[0]?.toLowerCase() ?? ''))
+  for (const name of names) t.ok(commandsUsed.includes(name) || name === 'monitor', name)
+  for (const { words } of commands) {
+    t.notMatch(words[0] ?? '', /^(keys|scan|flushall|flushdb|hgetall|mget)$/i)
+    if (/^h?m?get$|^hdel$|^zrem$/i.test(words[0] ?? '')) t.ok(words.length <= 66, words.join(' ').slice(0, 100))
+  }
+})
+
+t.test('one round trip for a look, none near, scripts by their SHA', async (t) => {
+  await server.client().flushall()
+  const { store } = await replica(t, server, { times: { heartbeat: 60_000, lease: 120_000 } })
+  const { store: far } = await replica(t, server, { nearBytes: 0, times: { heartbeat: 60_000, lease: 120_000 } })
+  await fill(store, 'text')
+  await sleep(1100)
+  const near = await seen(async () => {
+    for (let at = 0; at < 100; at += 1) await served(store)
+  })
+  t.same(
+    near.filter(({ from }) => from !== 'lua').map(({ words }) => words[0]),
+    [],
+    'near',
+  )
+  const asked = await seen(() => served(far))
+  const sent = asked.filter(({ from }) => from !== 'lua').map(({ words }) => (words[0] ?? '').toLowerCase())
+  t.same(sent.sort(), ['evalsha', 'get', 'pttl'])
+})
+
+/** A million: `npm run check:keys`. */
+const KEYS = 6000
+
+t.test('many keys leave nothing behind, and no more near than allowed', async (t) => {
+  const client = server.client()
+  await client.flushall()
+  const nearBytes = 2_000_000
+  const { store } = await replica(t, server, { nearBytes, times: { command: 2000 } })
+  const times = { keepFor: 1500, staleWhileRevalidate: 0, staleIfError: 0 }
+  const before = await client.dbsize()
+  const memory = async () => Number(/used_memory:(\d+)/.exec(await client.info('memory'))?.[1])
+  const used = await memory()
+  const heap = process.memoryUsage().heapUsed
+  for (let at = 0; at < KEYS; at += 500) {
+    await Promise.all(
+      Array.from({ length: 500 }, (_, each) => {
+        const agent = String(at + each).padStart(6, '0')
+        const tags = ['cache', 'cache:agents', `agent:${agent}`, 'agent:*']
+        return fill(store, `text ${agent}`, { key: `key ${agent}`, tags, more: times })
+      }),
+    )
+  }
+  await eventually(async () => (await client.dbsize()) <= before + 2, 60_000)
+  const left = (await client.keys('*')).sort()
+  t.same(
+    left.filter((key) => !key.startsWith('edge:{e}')),
+    ['edge:i'],
+    'only coherence and the names of groups',
+  )
+  t.ok((await client.hlen('edge:{e}')) < 10, 'tags that nobody raised leave no epoch')
+  t.ok((await memory()) - used < 4_000_000)
+  t.ok(process.memoryUsage().heapUsed - heap < 150_000_000, `${process.memoryUsage().heapUsed - heap}`)
+  t.same(await store.rows(), [])
+})

@@ -1,0 +1,109 @@
+import { randomBytes } from 'node:crypto'
+import t from 'tap'
+import { entryCodec } from '../../../../src/cache/stores/entry.ts'
+import { startRedis } from '../../../support/redis.ts'
+import { fill, markOf, served } from './contract.ts'
+import { eventually, replica } from './replicas.ts'
+
+const server = await startRedis()
+t.teardown(() => server.close())
+const far = { nearBytes: 0 }
+
+t.test('random bytes in an entry are a miss and an event, and are written over', async (t) => {
+  const client = server.client()
+  for (const encryptionKey of [undefined, Buffer.from('a key of a test')]) {
+    const sealing = encryptionKey === undefined ? {} : { encryptionKey }
+    const { store, events } = await replica(t, server, { ...far, ...sealing })
+    const ways: (() => Promise<unknown>)[] = [
+      () => client.set('edge:c:k', randomBytes(500), 'PX', 20_000),
+      () => client.set('edge:c:k', '', 'PX', 20_000),
+      () => client.setrange('edge:c:k', 60, '!'),
+      () => client.append('edge:c:k', 'more'),
+      () => client.persist('edge:c:k'),
+      () => client.pexpire('edge:c:k', 3_600_000),
+      async () => client.multi().del('edge:c:k').lpush('edge:c:k', 'a list').exec(),
+    ]
+    for (const [at, damage] of ways.entries()) {
+      await fill(store, 'whole')
+      t.equal(await served(store), 'whole')
+      await damage()
+      events.length = 0
+      t.equal(await served(store), 'absent', `way ${at}`)
+      t.same(events, ['garbage'])
+    }
+    await fill(store, 'whole')
+    t.equal(await served(store), 'whole')
+  }
+})
+
+t.test('what would begin a header of its own is a miss', async (t) => {
+  const client = server.client()
+  const { store, events } = await replica(t, server, far)
+  const codec = entryCodec()
+  for (const [name, text] of [
+    ['etag', '"a"\r\nset-cookie: b'],
+    ['clusterStatus', 'master\nset-cookie: b'],
+  ] as const) {
+    await fill(store, 'whole')
+    const opened = codec.decode('edge:c:k', (await client.getBuffer('edge:c:k')) ?? Buffer.alloc(0))
+    const { answer, ...head } = (opened?.head ?? {}) as { readonly answer?: object }
+    const planted = codec.encode('edge:c:k', { ...head, answer: { ...answer, [name]: text } }, Buffer.from('planted'))
+    await client.set('edge:c:k', planted, 'KEEPTTL')
+    events.length = 0
+    t.equal(await served(store), 'absent', name)
+    t.same(events, ['garbage'])
+  }
+})
+
+t.test('an entry under the name of another is a miss', async (t) => {
+  const { store } = await replica(t, server, far)
+  await fill(store, 'of one', { key: 'one' })
+  await server.client().copy('edge:c:one', 'edge:c:other')
+  t.equal(await served(store, 'other'), 'absent')
+})
+
+t.test('garbage among epochs, rows and messages ends nothing', async (t) => {
+  const { store } = await replica(t, server)
+  const client = server.client()
+  for (const text of ['', 'not json', '[]', 'null', '{"tags":5}', '{"q":"x","tags":["a"]}']) {
+    await client.publish('edge:{e}:raised', text)
+  }
+  await fill(store, 'kept')
+  await client.hset('edge:i:{agents}:rows', 'k', 'garbage')
+  t.notOk((await store.rows('agents')).some((row) => row.key === 'k'))
+  await client.set('edge:{e}', 'not a hash')
+  await eventually(async () => (await served(store)) === 'away')
+  await client.del('edge:{e}')
+  await eventually(async () => (await served(store)) === 'absent')
+})
+
+t.test('Redis full: entries are refused, writes are still told', async (t) => {
+  const small = await startRedis({ args: ['--maxmemory', '3mb', '--maxmemory-policy', 'noeviction'] })
+  t.teardown(() => small.close())
+  const { store, events } = await replica(t, small, far)
+  await fill(store, 'small')
+  for (let at = 0; at < 40 && !events.includes('full'); at += 1)
+    await fill(store, 'x'.repeat(200_000), { key: `k${at}` })
+  t.ok(events.includes('full'))
+  t.equal(await served(store), 'small')
+  const before = await markOf(store)
+  const fence = await store.fence(['agent:001'])
+  t.equal(fence.state, 'standing')
+  await fence.lift([])
+  t.equal(await served(store), 'absent')
+  t.equal((await markOf(store)).generation, before.generation)
+})
+
+t.test('Redis full and evicting: epochs stay', async (t) => {
+  const small = await startRedis({ args: ['--maxmemory', '8mb', '--maxmemory-policy', 'volatile-lru'] })
+  t.teardown(() => small.close())
+  const { store, events } = await replica(t, small, far)
+  await (await store.fence(['agent:001'])).lift([])
+  const before = await markOf(store)
+  for (let at = 0; at < 60; at += 1) await fill(store, 'x'.repeat(200_000), { key: `k${at}` })
+  t.same(await markOf(store), before)
+  t.notOk(events.includes('full'))
+  let left = 0
+  for (let at = 0; at < 60; at += 1) if ((await served(store, `k${at}`)) !== 'absent') left += 1
+  t.ok(left > 0 && left < 45, `${left} of 60 left`)
+})

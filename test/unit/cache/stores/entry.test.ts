@@ -1,0 +1,52 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { entryCodec } from '../../../../src/cache/stores/entry.ts'
+
+const key = Buffer.from('a key that Redis never sees')
+const codecs = { plain: entryCodec(), sealed: entryCodec(key) }
+const head = { status: 200, url: '/agents?select=näme' }
+
+for (const [name, codec] of Object.entries(codecs)) {
+  t.test(`${name}: what was encoded comes back`, async (t) => {
+    fc.assert(
+      fc.property(fc.string(), fc.jsonValue(), fc.uint8Array({ maxLength: 5000 }), (at, head, body) => {
+        const opened = codec.decode(at, codec.encode(at, head, Buffer.from(body)))
+        return (
+          opened !== undefined &&
+          JSON.stringify(opened.head) === JSON.stringify(head) &&
+          opened.body.equals(Buffer.from(body))
+        )
+      }),
+    )
+    t.pass()
+  })
+
+  t.test(`${name}: garbage is nothing`, async (t) => {
+    fc.assert(fc.property(fc.uint8Array({ maxLength: 400 }), (bytes) => !codec.decode('k', Buffer.from(bytes))))
+    t.equal(codec.decode('k', Buffer.alloc(0)), undefined)
+    t.equal(codec.decode('k', Buffer.from('ME')), undefined)
+  })
+
+  t.test(`${name}: each changed, missing or further byte is noticed`, async (t) => {
+    const whole = codec.encode('k', head, Buffer.from('{"error":0}'))
+    for (let at = 0; at < whole.length; at += 1) {
+      const changed = Buffer.from(whole)
+      changed[at] = (changed[at] ?? 0) ^ 1
+      if (codec.decode('k', changed) !== undefined) t.fail(`byte ${at} changed`)
+      if (codec.decode('k', whole.subarray(0, at)) !== undefined) t.fail(`cut at ${at}`)
+    }
+    t.equal(codec.decode('k', Buffer.concat([whole, Buffer.from([0])])), undefined)
+  })
+
+  t.test(`${name}: bytes of one name are nothing under another`, async (t) => {
+    t.equal(codec.decode('other', codec.encode('k', head, Buffer.from('x'))), undefined)
+  })
+}
+
+t.test('a sealed entry shows nothing, and opens only with its key', async (t) => {
+  const bytes = codecs.sealed.encode('k', head, Buffer.from('canary in the body'))
+  t.notMatch(bytes.toString('latin1'), /canary|agents/)
+  t.equal(entryCodec(Buffer.from('another key')).decode('k', bytes), undefined)
+  t.equal(codecs.plain.decode('k', bytes), undefined)
+  t.equal(codecs.sealed.decode('k', codecs.plain.encode('k', head, Buffer.from('x'))), undefined)
+})

@@ -1,0 +1,40 @@
+import t, { type Test } from 'tap'
+import { createRedisStore } from '../../../../src/cache/stores/redis/index.ts'
+import { freePort, type RedisServer, startRedis } from '../../../support/redis.ts'
+import { eventually, shortTimes } from './replicas.ts'
+
+/** What the log of an operator would say of a Redis that cannot be used. */
+async function reasonOf(t: Test, redis: { url: string; username?: string; password?: string }): Promise<string> {
+  const reasons: (string | undefined)[] = []
+  const store = await createRedisStore({
+    redis,
+    nearBytes: 0,
+    times: { ...shortTimes, slow: 300 },
+    onEvent: (event, reason) => void (event === 'lost' && reasons.push(reason)),
+  })
+  t.teardown(() => store.close())
+  await eventually(() => reasons.length > 0)
+  return reasons[0] ?? ''
+}
+
+async function server(t: Test, args: readonly string[] = []): Promise<RedisServer> {
+  const redis = await startRedis({ args })
+  t.teardown(() => redis.close())
+  return redis
+}
+
+t.test('why Redis cannot be used is said, without what was sent to it', async (t) => {
+  const { url } = await server(t, ['--requirepass', 'the-right-one'])
+  const wrong = await reasonOf(t, { url, password: 'the-wrong-one' })
+  t.match(wrong, /WRONGPASS/)
+  t.notMatch(wrong, /the-(right|wrong)-one/)
+  t.match(await reasonOf(t, { url }), /NOAUTH/)
+  t.match(await reasonOf(t, { url: `redis://127.0.0.1:${await freePort()}` }), /ECONNREFUSED/)
+})
+
+t.test('so is a command that the user may not send', async (t) => {
+  const redis = await server(t)
+  const rights = ['~edge:*', '&edge:*', '+@all', '-evalsha']
+  await redis.client().call('ACL', 'SETUSER', 'edge', 'reset', 'on', '>pw', ...rights)
+  t.match(await reasonOf(t, { url: redis.url, username: 'edge', password: 'pw' }), /NOPERM.*evalsha/)
+})

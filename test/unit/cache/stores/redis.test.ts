@@ -1,0 +1,19 @@
+import t from 'tap'
+import { startRedis } from '../../../support/redis.ts'
+import { contract } from './contract.ts'
+import { empty, replica } from './replicas.ts'
+
+const server = await startRedis()
+t.teardown(() => server.close())
+
+/** Stores over an empty Redis for each subtest. */
+function over(options: Parameters<typeof replica>[2]) {
+  return async (t: Parameters<typeof replica>[0]) => {
+    await empty(server.client())
+    const [one, other] = await Promise.all([replica(t, server, options), replica(t, server, options)])
+    return { one: one.store, other: other.store }
+  }
+}
+
+t.test('without a near copy', async (t) => contract(t, over({ nearBytes: 0 })))
+t.test('with a near copy, sealed', async (t) => contract(t, over({ encryptionKey: Buffer.from('a key of a test') })))

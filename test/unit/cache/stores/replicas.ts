@@ -1,0 +1,58 @@
+/** Replicas of the store over one Redis, with short leases, closed with the test. */
+import type { Redis } from 'ioredis'
+import type { Test } from 'tap'
+import {
+  createRedisStore,
+  type RedisStore,
+  type RedisStoreOptions,
+  type StoreEvent,
+} from '../../../../src/cache/stores/redis/index.ts'
+import type { RedisServer } from '../../../support/redis.ts'
+
+export interface Replica {
+  readonly store: RedisStore
+  /** What it said of itself, in order. */
+  readonly events: StoreEvent[]
+}
+
+/** Shorter than in the field but for the time of a step, since machines that run tests are busy. */
+export const shortTimes = { lease: 600, heartbeat: 100, probe: 30, stuck: 3000, command: 1000 }
+
+export async function replica(
+  t: Test,
+  redis: RedisServer | RedisStoreOptions['redis'],
+  more: Partial<RedisStoreOptions> = {},
+): Promise<Replica> {
+  const events: StoreEvent[] = []
+  const { times, ...others } = more
+  const store = await createRedisStore({
+    redis: 'pid' in redis ? { url: redis.url } : redis,
+    nearBytes: 10_000_000,
+    times: { ...shortTimes, ...times },
+    onEvent: (event) => events.push(event),
+    ...others,
+  })
+  t.teardown(() => store.close())
+  return { store, events }
+}
+
+/** Nothing is kept any more. Epochs stay: in a flushed Redis the first write of all waits for a lease. */
+export async function empty(...clients: readonly Redis[]): Promise<void> {
+  for (const client of clients) {
+    const keys = await client.keys('edge:*')
+    await Promise.all(keys.filter((key) => !key.startsWith('edge:{e}')).map((key) => client.del(key)))
+  }
+}
+
+/** Resolves as soon as the condition holds; rejects after `patience` milliseconds. */
+export async function eventually(holds: () => boolean | Promise<boolean>, patience = 10_000): Promise<void> {
+  const begin = performance.now()
+  while (!(await holds())) {
+    if (performance.now() - begin > patience) throw new Error('it never came')
+    await sleep(10)
+  }
+}
+
+export function sleep(time: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, time))
+}

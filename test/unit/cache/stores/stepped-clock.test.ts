@@ -1,0 +1,57 @@
+import t, { type Test } from 'tap'
+import { createMemoryStore } from '../../../../src/cache/stores/memory.ts'
+import { startRedis } from '../../../support/redis.ts'
+import { fill, type Store, TAGS } from './contract.ts'
+import { eventually, replica } from './replicas.ts'
+
+const HOUR = 3_600_000
+const FRESH = 1000
+
+const redis = await startRedis()
+t.teardown(() => redis.close())
+
+/** Sets the wall clock of this process for as long as the test runs; its monotonic clock goes on as ever. */
+function stepClock(t: Test, by: number): void {
+  const { now } = Date
+  Date.now = () => now() + by
+  t.teardown(() => {
+    Date.now = now
+  })
+}
+
+async function ageOf(store: Store): Promise<number | undefined> {
+  const look = await store.look('k', TAGS)
+  return look.kind === 'present' ? look.answer.age : undefined
+}
+
+/** `one` keeps an entry, the clock is set, and both stores go by the time that has really passed. */
+async function holds(t: Test, by: number, one: Store, other: Store): Promise<void> {
+  const begin = performance.now()
+  await fill(one, 'kept', { more: { keepFor: FRESH, staleWhileRevalidate: 0, staleIfError: 0 } })
+  const before = await ageOf(other)
+  stepClock(t, by)
+  for (const store of [one, other]) {
+    const age = await ageOf(store)
+    const passed = performance.now() - begin
+    t.ok(age !== undefined && age >= 0 && age <= passed + 1, `${age} of ${passed}`)
+    t.ok(age !== undefined && age >= (before ?? 0) - 50, 'nor is it younger than it was')
+  }
+  const [row] = await other.rows('agents')
+  t.ok(row !== undefined && row.timeLeft > 0 && row.timeLeft <= FRESH, `${row?.timeLeft}`)
+  for (const store of [one, other]) await eventually(async () => (await ageOf(store)) === undefined)
+  const lived = performance.now() - begin
+  t.ok(lived >= FRESH - 100 && lived < 2 * FRESH, `${lived}`)
+}
+
+for (const by of [HOUR, -HOUR]) {
+  t.test(`a wall clock that is set by ${by} ms changes no lifetime, in Redis and near it`, async (t) => {
+    const [one, other] = [await replica(t, redis), await replica(t, redis, { nearBytes: 0 })]
+    await one.store.drop({})
+    await holds(t, by, one.store, other.store)
+  })
+
+  t.test(`nor in memory, by ${by} ms`, async (t) => {
+    const store = createMemoryStore({ bytes: 1 << 20 })
+    await holds(t, by, store, store)
+  })
+}

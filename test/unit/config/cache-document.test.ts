@@ -1,0 +1,144 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import t from 'tap'
+import { parse } from 'yaml'
+import { catalogue } from '../../../src/catalogue/index.ts'
+import { schema } from '../../../src/config/schema.ts'
+import { leavesOf } from '../../../src/config/tree.ts'
+import { loadConfig } from '../../../src/config/index.ts'
+import { commandsUsed, createRedisStore } from '../../../src/cache/stores/redis/index.ts'
+import { createSharedAccess } from '../../../src/redis/shared-access.ts'
+import { sharedCommands } from '../../../src/redis/shared-script.ts'
+import { startRedis } from '../../support/redis.ts'
+
+const document = readFileSync('docs/cache.md', 'utf8')
+const [, rules = ''] = /^user edge (on .*)$/m.exec(document) ?? []
+
+t.test('every setting of the cache stands in the document with its default', async (t) => {
+  for (const { path, schema: leaf } of leavesOf(schema)) {
+    if (path[0] !== 'cache') continue
+    const row = document.split('\n').find((line) => line.startsWith(`| \`${path.join('.')}\` |`))
+    t.ok(row, path.join('.'))
+    if (['string', 'boolean'].includes(typeof leaf.default)) t.match(row, `| \`${leaf.default}\` |`)
+  }
+  const named = [...document.matchAll(/`cache\.([A-Za-z.]+)`/g)].map(([, name = '']) => `cache.${name}`)
+  const known = leavesOf(schema).map(({ path }) => path.join('.'))
+  for (const name of named) {
+    t.ok(
+      known.some((each) => each === name || each.startsWith(`${name}.`)),
+      `${name} is a setting`,
+    )
+  }
+})
+
+t.test('every endpoint of the cache and each of its options', async (t) => {
+  for (const { path, method, query } of catalogue.filter((endpoint) => endpoint.path.startsWith('/cache'))) {
+    t.ok(document.includes(`\`${method} ${path}`), `${method} ${path}`)
+    for (const name of Object.keys(query)) t.match(document, new RegExp(`[\`?]${name}[\`=]`), name)
+  }
+})
+
+t.test('the ACL user may what the edge does, and nothing else', async (t) => {
+  const used = new Set([...commandsUsed, ...sharedCommands])
+  // The whole of CLUSTER could take a cluster apart.
+  used.delete('cluster')
+  const written = [...rules.matchAll(/\+(\S+)/g)].map(([, name]) => name)
+  t.strictSame(written, [...used, 'cluster|info', 'cluster|slots'].sort())
+  t.match(rules, / ~edge:\* .* &edge:\* -@all /)
+})
+
+t.test('as that user everything works, and Redis refuses nothing', async (t) => {
+  const redis = await startRedis()
+  t.teardown(() => redis.close())
+  const admin = redis.client()
+  await admin.call('ACL', 'SETUSER', 'edge', ...rules.replace('CHANGE-ME', 'word').split(' '))
+  const place = { url: redis.url, username: 'edge', password: 'word' }
+
+  const store = await createRedisStore({ redis: place, nearBytes: 0, times: { command: 500 } })
+  const tags = ['cache', 'cache:agents', 'agent:001']
+  const look = await store.look('key', tags)
+  if (look.kind === 'away') return t.fail('away')
+  const bytes = Buffer.from('{"error":0,"data":{}}')
+  const times = { keepFor: 60_000, staleWhileRevalidate: 0, staleIfError: 0 }
+  const answer = { status: 200, bytes, etag: '"x"', ...times, cost: 5 }
+  const listed = { url: '/agents/001', group: 'agents', endpoint: '/agents/:agent_id', scope: 'everyone', tags }
+  const claim = await store.claim('key', look.mark, 1000)
+  await store.keep({ key: 'key', tags, mark: look.mark, answer, listed })
+  if (claim.held) await claim.release()
+  t.match(await store.look('key', tags), { kind: 'present' })
+  t.equal((await store.rows()).length, 1)
+  await store.drop({ key: 'key', soft: true })
+  await store.drop({ key: 'key' })
+  const fence = await store.fence(['agent:001'])
+  t.equal(fence.state, 'standing')
+  await fence.lift(['agent:002'])
+  await store.drop({ group: 'agents' })
+  await store.drop({})
+  await store.close()
+
+  const shared = createSharedAccess({ redis: place, times: { command: 500 }, failures: 1, log: () => {} })
+  await shared.start()
+  t.notOk(shared.away())
+  const until = Date.now() + 60_000
+  await shared.revocations.revokeUpTo('issuer', 'alice', Date.now(), until)
+  t.match(await shared.attempts.count('10.0.0.1', 'bob'), { allowed: true })
+  t.match(await shared.attempts.count('10.0.0.1', 'bob'), { allowed: false })
+  await shared.attempts.right('10.0.0.1', 'bob')
+  await shared.attempts.undone('10.0.0.1', 'bob')
+  shared.stop()
+
+  const refused = (await admin.call('ACL', 'LOG')) as unknown[]
+  t.strictSame(refused, [])
+})
+
+t.test('the settings that the document shows are right', async (t) => {
+  const folder = t.testdir({ users: '', 'redis-ca.crt': '' })
+  const rest = `
+cluster: { nodes: [{ name: m, type: master, url: 'http://127.0.0.1:1' }], credentials: { username: a, password: bcdefgh } }
+access: { users: users }
+`
+  const shown = [...document.matchAll(/```yaml\n(.*?)```/gs)].map(([, text = '']) => text)
+  t.equal(shown.length, 3)
+  for (const text of shown) {
+    writeFileSync(`${folder}/edge.yaml`, text + rest)
+    const loaded = await loadConfig({ file: `${folder}/edge.yaml`, env: {} })
+    const faults = loaded.ok
+      ? []
+      : loaded.faults.filter((fault) => !fault.includes('/run/secrets/redis cannot be read'))
+    t.strictSame(faults, [], text)
+  }
+})
+
+t.test('Redis takes the settings that are shipped for it, and evicts nothing that makes entries right', async (t) => {
+  const lines = readFileSync('config/redis.conf', 'utf8').split('\n')
+  const settings = lines.filter((line) => /^[a-z]/.test(line) && !line.startsWith('aclfile'))
+  const args = settings.flatMap((line) => {
+    const [name = '', value = ''] = line.split(/ +/)
+    return [`--${name}`, value.replaceAll('"', '')]
+  })
+  const redis = await startRedis({ args })
+  t.teardown(() => redis.close())
+  t.strictSame(await redis.client().config('GET', 'maxmemory-policy'), ['maxmemory-policy', 'volatile-lru'])
+})
+
+t.test('the replicas of compose.yaml share that Redis', async (t) => {
+  const compose = parse(readFileSync('config/compose.yaml', 'utf8'), { merge: true })
+  const folder = t.testdir({
+    manager: 'of the manager',
+    redis: 'of redis',
+    cache: 'k'.repeat(44),
+    users: '',
+    'tls.crt': '',
+  })
+  const environment = Object.entries(compose.services['edge-1'].environment as Record<string, string>)
+  const env = Object.fromEntries(environment.map(([name, value]) => [name, value.replace('/run/secrets', folder)]))
+  const file = `${folder}/edge.yaml`
+  writeFileSync(
+    file,
+    `cluster: { nodes: [{ name: m, type: master, url: 'http://127.0.0.1:1' }], credentials: { username: edge, passwordFile: manager } }
+access: { users: users }
+`,
+  )
+  const loaded = await loadConfig({ file, env })
+  if (!loaded.ok) return t.fail(loaded.faults.join('\n'))
+  t.match(loaded.config.cache.redis, { url: 'redis://redis:6379', username: 'edge', password: 'of redis' })
+})

@@ -1,0 +1,160 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { buildEdge } from '../../../src/app/index.ts'
+import { catalogue } from '../../../src/catalogue/index.ts'
+import { cacheGroups } from '../../../src/config/cache-section.ts'
+import { type Config, loadConfig, redisPlace } from '../../../src/config/index.ts'
+
+const rest = `
+cluster:
+  nodes: [{ name: m, type: master, url: 'http://127.0.0.1:1' }]
+  credentials: { username: edge, password: 'long and its own' }
+access: { users: users }
+`
+
+async function load(t: Test, cache: string, env: Record<string, string> = {}) {
+  const folder = t.testdir({
+    users: '',
+    word: 'from the file\n',
+    short: `${'k'.repeat(31)}\n`,
+    long: `${'k'.repeat(32)}\n`,
+  })
+  const file = join(folder, 'edge.yaml')
+  writeFileSync(file, `cache: { ${cache} }${rest}`)
+  return loadConfig({ file, env })
+}
+
+async function configOf(t: Test, cache: string, env: Record<string, string> = {}): Promise<Config['cache']> {
+  const loaded = await load(t, cache, env)
+  if (!loaded.ok) throw new Error(loaded.faults.join('\n'))
+  return loaded.config.cache
+}
+
+t.test('the groups of the settings are those of the catalogue', async (t) => {
+  const kept = catalogue.flatMap((endpoint) => ('keep' in endpoint && 'group' in endpoint.keep ? [endpoint.keep] : []))
+  t.strictSame([...cacheGroups].sort(), [...new Set(kept.map(({ group }) => group))].sort())
+})
+
+t.test('the endpoints that have a pace of their own are kept at all', async (t) => {
+  const { endpoints, durations } = await configOf(t, 'enabled: true')
+  for (const [path, duration] of Object.entries(endpoints)) {
+    const found = catalogue.find((endpoint) => endpoint.method === 'GET' && endpoint.path === path)
+    if (found === undefined || !('keep' in found) || !('group' in found.keep)) return t.fail(path)
+    t.not(durations[found.keep.group], duration, `${path}: else it need not be named`)
+  }
+})
+
+t.test('an endpoint that is not there, or not kept, is told at start', async (t) => {
+  for (const path of ['/manger/info', '/agents/:agent_id/key']) {
+    const loaded = await load(t, `endpoints: { ${path}: 1s }`)
+    if (!loaded.ok) return t.fail(loaded.faults.join('\n'))
+    await t.rejects(buildEdge({ ...loaded.config, log: { ...loaded.config.log, level: 'silent' } }), {
+      message: `cache.endpoints: ${path} is no GET whose answers are kept; "manager-edge routes" lists them all`,
+    })
+  }
+})
+
+t.test('nothing that clients watch live is older than a second by default', async (t) => {
+  const { durations, endpoints, staleWhileRevalidate } = await configOf(t, 'enabled: true')
+  for (const endpoint of catalogue) {
+    if (!('keep' in endpoint) || !('group' in endpoint.keep) || !/\/(?:logs|status)$/.test(endpoint.path)) continue
+    const { group } = endpoint.keep
+    t.equal((endpoints[endpoint.path as '/'] ?? durations[group] ?? 750) + (staleWhileRevalidate[group] ?? 0), 1000)
+  }
+})
+
+t.test('each fault has its place and says what to do', async (t) => {
+  const rows: readonly (readonly [cache: string, fault: string | RegExp])[] = [
+    ['redis: { url: localhost }', /cache\.redis\.url: must be an address such as rediss:.*, got "localhost"/],
+    ['redis: { url: "redis://a:b@127.0.0.1" }', /cache\.redis\.url: must be an address .*without name and password/],
+    ['redis: { url: "redis://127.0.0.1", cluster: [{ host: a, port: 1 }] }', 'names url and cluster; keep the one'],
+    ['redis: { sentinels: [{ host: 127.0.0.1, port: 1 }] }', 'cache.redis.sentinels: need cache.redis.name'],
+    ['redis: { name: x, url: "redis://127.0.0.1" }', 'cache.redis.name: is of use with cache.redis.sentinels only'],
+    ['redis: { passwordFile: word }', 'cache.redis: names no server; write url, sentinels or cluster'],
+    ['redis: { url: "redis://10.0.0.1" }', 'would send answers and the password in clear; write rediss://, or say'],
+    ['redis: { url: "redis://127.0.0.1", tls: { ca: word } }', 'cache.redis.url: speaks no TLS'],
+    ['redis: { url: "redis://127.0.0.1", password: secret }', 'must not stand in the settings; write passwordFile'],
+    ['redis: { url: "redis://127.0.0.1", username: x }', 'cache.redis.username: has no password'],
+    ['redis: { url: "redis://127.0.0.1", passwordFile: nowhere }', /passwordFile: .*nowhere cannot be read \(ENOENT\)/],
+    ['redis: { url: "redis://127.0.0.1", timeout: 2s }', 'cache.redis.timeout: must be from 5ms to 1s'],
+    ['redis: { cluster: [{ host: a }] }', 'cache.redis.cluster[0].port: is missing'],
+    ['durations: { agents: 2h }', 'cache.durations.agents: is over 1h'],
+    ['durations: { agnets: 2s }', 'cache.durations.agnets: is not a setting; did you mean "agents"?'],
+    ['endpoints: { /version: 90m }', 'cache.endpoints./version: is over 1h'],
+    ['endpoints: { version: 1s }', 'cache.endpoints.version: is not a name that can stand here'],
+    ['staleWhileRevalidate: { agents: 2m }', 'cache.staleWhileRevalidate.agents: is over 60s'],
+    ['staleWhileRevalidate: { agnets: 2s }', 'cache.staleWhileRevalidate.agnets: is not a name'],
+    ['staleIfError: 61s', 'cache.staleIfError: is over 60s'],
+    ['defaultDuration: 2h', 'cache.defaultDuration: is over 1h'],
+    ['onLostStore: ignore', 'cache.onLostStore: must be one of delay, refuse'],
+    ['nearBytes: 1KiB', 'cache.nearBytes: is under 1MiB'],
+    ['syncPeriods: 1h', 'cache.syncPeriods: is over 10m'],
+    ['encryptionKeyFile: short', /short holds 31 bytes, and must hold 32 at least; make one with "openssl rand/],
+    ['encryptionKeyFile: nowhere', /encryptionKeyFile: .*nowhere cannot be read \(ENOENT\)/],
+  ]
+  for (const [cache, fault] of rows) {
+    const loaded = await load(t, cache)
+    const faults = loaded.ok ? [] : loaded.faults
+    t.equal(faults.length, 1, `${cache}: told once: ${faults.join(' | ')}`)
+    t.match(faults[0], fault)
+    t.match(faults[0], /^edge\.yaml:1:\d+ cache/)
+    t.notMatch(faults[0], 'secret')
+  }
+})
+
+t.test('what may seem strange and is right', async (t) => {
+  const good = [
+    'enabled: false',
+    'redis: { url: "rediss://redis.example:6380/3" }',
+    'redis: { url: "redis://[::1]:6379" }',
+    'redis: { url: "redis://redis:6379", tls: { required: false } }',
+    'durations: { manager: 0s }, staleIfError: 0s, syncPeriods: 0s, endpoints: {}',
+    'encryptionKeyFile: long',
+  ]
+  for (const cache of good) {
+    const loaded = await load(t, cache)
+    t.ok(loaded.ok, `${cache}: ${loaded.ok ? '' : loaded.faults.join(' | ')}`)
+  }
+})
+
+t.test('the password comes from a file or from the environment', async (t) => {
+  const url = 'url: "redis://127.0.0.1", username: edge'
+  const fromFile = await configOf(t, `redis: { ${url}, passwordFile: word }`)
+  t.equal(fromFile.redis.password, 'from the file')
+  const fromEnvironment = await configOf(t, `redis: { ${url} }`, { EDGE_CACHE_REDIS_PASSWORD: 'from there' })
+  t.equal(fromEnvironment.redis.password, 'from there')
+})
+
+t.test('environment names reach every kind of setting', async (t) => {
+  const cache = await configOf(t, 'enabled: true', {
+    EDGE_CACHE_ENABLED: 'false',
+    EDGE_CACHE_REDIS_SENTINELS: '[{ host: 127.0.0.1, port: 26379 }]',
+    EDGE_CACHE_REDIS_NAME: 'edge',
+    EDGE_CACHE_DURATIONS_AGENTS: '2s',
+    EDGE_CACHE_ENDPOINTS: '{ /manager/logs: 500ms }',
+    EDGE_CACHE_STALEIFERROR: '5s',
+  })
+  t.equal(cache.enabled, false)
+  t.strictSame(cache.redis.sentinels, [{ host: '127.0.0.1', port: 26_379 }])
+  t.equal(cache.durations.agents, 2000)
+  t.equal(cache.durations.rules, 60_000, 'others stay')
+  t.strictSame({ ...cache.endpoints }, { '/manager/logs': 500 }, 'a table replaces the one of the defaults')
+  t.equal(cache.staleIfError, 5000)
+})
+
+t.test('what connections are opened with', async (t) => {
+  const far = '[{ host: 10.0.0.1, port: 6379 }]'
+  const near = { host: 'localhost', port: 1 }
+  const cases: readonly (readonly [redis: string, place: object | undefined])[] = [
+    ['timeout: 60ms', undefined],
+    ['url: "redis://127.0.0.1"', { url: 'redis://127.0.0.1' }],
+    ['url: "rediss://10.0.0.1", tls: { ca: word }', { url: 'rediss://10.0.0.1', tls: { ca: 'from the file\n' } }],
+    [`cluster: ${far}`, { cluster: [{ host: '10.0.0.1', port: 6379 }], tls: {} }],
+    [`cluster: ${far}, tls: { required: false }`, { cluster: [{ host: '10.0.0.1', port: 6379 }] }],
+    ['sentinels: [{ host: localhost, port: 1 }], name: x', { sentinels: [near], name: 'x' }],
+  ]
+  for (const [redis, place] of cases) {
+    t.strictSame(await redisPlace((await configOf(t, `redis: { ${redis} }`)).redis), place, redis)
+  }
+})

@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { isScalar, parse, parseDocument, visit } from 'yaml'
+import { parseUsers } from '../../../src/access/htpasswd.ts'
+import { schema } from '../../../src/config/schema.ts'
+import { getIn, isObject, leavesOf } from '../../../src/config/tree.ts'
+import { loadConfig } from '../../../src/config/index.ts'
+
+const text = readFileSync('config/default.yaml', 'utf8')
+
+/** Paths and values of all leaves; an empty table is one. */
+function leaves(tree: unknown, path: string[] = []): Map<string, unknown> {
+  if (!isObject(tree) || Object.keys(tree).length === 0) return new Map([[path.join('.'), tree]])
+  return new Map(Object.entries(tree).flatMap(([key, member]) => [...leaves(member, [...path, key])]))
+}
+
+t.test('default.yaml names every setting of the schema with its default, and no other', async (t) => {
+  const written = parse(text)
+  const known = new Map(leavesOf(schema).map((leaf) => [leaf.path.join('.'), leaf]))
+  for (const [name, { path, schema }] of known) {
+    // `tls: null` stands for its two members.
+    const found = getIn(written, path) === undefined ? path.slice(0, -1) : path
+    t.strictSame(getIn(written, found), schema.default ?? null, `${name} is written with its default`)
+  }
+  for (const path of leaves(written).keys()) {
+    const isKnown = (name: string) => name === path || name.startsWith(`${path}.`) || path.startsWith(`${name}.`)
+    t.ok([...known.keys()].some(isKnown), `${path} is a setting`)
+  }
+})
+
+t.test('every line says why', async (t) => {
+  const document = parseDocument(text)
+  const bare: string[] = []
+  visit(document, {
+    Pair(_key, { key, value }) {
+      const begin = isScalar(key) ? (key.range?.[0] ?? 0) : 0
+      const line = text.slice(begin, text.indexOf('\n', begin))
+      if (isObject(value) && 'items' in value && !line.includes('[') && !line.includes('{')) return
+      if (!line.includes('# ')) bare.push(String(key))
+    },
+  })
+  t.strictSame(bare, [])
+})
+
+t.test('it is a file that the edge reads: only what nobody can know for you is missing', async (t) => {
+  const loaded = await loadConfig({ file: 'config/default.yaml', env: {} })
+  t.strictSame(!loaded.ok && loaded.faults.map((fault) => fault.split(' ')[1]), [
+    'cluster.nodes:',
+    'cluster.credentials:',
+    'access.users:',
+  ])
+})
+
+t.test('the example lacks nothing but its files', async (t) => {
+  const loaded = await loadConfig({ file: 'config/edge.example.yaml', env: {} })
+  const faults = loaded.ok ? [] : loaded.faults
+  t.equal(faults.length, 11, faults.join('\n'))
+  t.ok(
+    faults.every((fault) => fault.includes('cannot be read')),
+    faults.join('\n'),
+  )
+})
+
+t.test('the example of a users file lets nobody in', async (t) => {
+  const { users, faults } = parseUsers(readFileSync('config/users.example', 'utf8'))
+  t.equal(users.size, 0)
+  t.strictSame(faults, [])
+})

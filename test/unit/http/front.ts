@@ -1,0 +1,131 @@
+/** The front of an edge on a real socket, with a small handle behind it, and a client that shows what came. */
+import { createHash } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { Agent, type IncomingHttpHeaders, request as send } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { createAccess } from '../../../src/access/access.ts'
+import { putUser } from '../../../src/access/htpasswd.ts'
+import { catalogue } from '../../../src/catalogue/index.ts'
+import { authentication } from '../../../src/http/authenticate.ts'
+import { createHttp, type HttpOptions } from '../../../src/http/index.ts'
+import { createListener } from '../../../src/listener/listener.ts'
+import type { Answer, Ask, CacheStatus, Prompt } from '../../../src/core/ports.ts'
+
+type Tap = { teardown(end: () => unknown): unknown }
+
+export interface Reply {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+}
+
+export interface Front {
+  readonly asks: Ask[]
+  readonly logged: string[]
+  readonly port: number
+  /** As alice (administrator), unless the headers say otherwise. */
+  ask(path: string, headers?: Record<string, string>, method?: string): Promise<Reply>
+}
+
+export const basic = (name: string) => `Basic ${Buffer.from(`${name}:${name}-pw`).toString('base64')}`
+
+/** A kept answer as the cache stage hands it on. */
+export function kept(bytes: Buffer, status: CacheStatus = { hit: true, ttl: 4000 }, age = 1999): Answer {
+  const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`
+  const durations = { keepFor: 6000, staleWhileRevalidate: 0, staleIfError: 0 }
+  return {
+    kind: 'json',
+    status: 200,
+    bytes,
+    kept: { answer: { status: 200, bytes, etag, age, cost: 1, ...durations }, status },
+  }
+}
+
+/** Users alice (administrator) and bob (reader). */
+export async function startFront(t: Tap, handle: Prompt, settings: Partial<HttpOptions> = {}): Promise<Front> {
+  const folder = await mkdtemp(join(tmpdir(), 'edge-front-'))
+  const users = join(folder, 'users')
+  for (const name of ['alice', 'bob']) await putUser(users, name, `${name}-pw`, 4)
+  const logged: string[] = []
+  const log = pino({ base: null }, { write: (line: string) => void logged.push(line) })
+  const access = await createAccess({
+    realm: 'Manager Edge',
+    users: { file: users },
+    roles: { alice: ['administrator'], bob: ['reader'] },
+    ownRoles: {},
+    tokens: { lifetime: 900, issuer: 'manager-edge', audience: 'manager-edge', issuers: [] },
+    limits: { failedLogins: 5 },
+    log: () => undefined,
+  })
+  const listener = await createListener({
+    limits: { headers: 16_384, headerCount: 100, url: 8192, pipelined: 100 },
+    timeouts: { headers: 5000, body: 30_000, write: 30_000, expect: 10_000, idle: 72_000 },
+    hosts: [],
+    cors: false,
+    log,
+  })
+  const asks: Ask[] = []
+  const { app } = await createHttp({
+    catalogue,
+    handle: (ask) => {
+      asks.push(ask)
+      return handle(ask)
+    },
+    serverFactory: listener.serverFactory,
+    log,
+    limits: { query: 64, fields: 100_000, upload: 1_000_000 },
+    prefixes: { upgradeRepositories: [], packageFolders: [] },
+    experimental: false,
+    corsOrigins: [],
+    clientAddress: ({ raw }) => raw.socket.remoteAddress ?? '',
+    managerVersion: () => '3.11.5',
+    authentication: (instance) => authentication(instance, access),
+    ...settings,
+  })
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  t.teardown(async () => {
+    agent.destroy()
+    listener.servers.forEach((server) => void server.closeAllConnections())
+    await app.close()
+    await access.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+  const { port } = app.server.address() as AddressInfo
+  return {
+    asks,
+    logged,
+    port,
+    ask: (path, headers = {}, method = 'GET') =>
+      exchange({ port, agent }, { path, method, headers: { authorization: basic('alice'), ...headers } }),
+  }
+}
+
+interface Question {
+  readonly path: string
+  readonly method: string
+  readonly headers: Record<string, string>
+}
+
+/** One request, on the same connection as the others unless it closes; an empty `authorization` is left out. */
+function exchange(
+  { port, agent }: { readonly port: number; readonly agent: Agent },
+  { path, method, headers: { authorization, ...others } }: Question,
+): Promise<Reply> {
+  const headers = authorization === '' ? others : { authorization, ...others }
+  return new Promise((resolve, reject) => {
+    send({ host: '127.0.0.1', port, path, method, headers, agent }, (response) => {
+      const chunks: Buffer[] = []
+      response.on('data', (chunk: Buffer) => chunks.push(chunk))
+      response.on('error', reject)
+      response.on('end', () =>
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) }),
+      )
+    })
+      .on('error', reject)
+      .end()
+  })
+}

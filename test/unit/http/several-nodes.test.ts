@@ -1,0 +1,136 @@
+import t from 'tap'
+import { catalogue } from '../../../src/catalogue/index.ts'
+import type { Answer, Ask } from '../../../src/core/ports.ts'
+import { basic, kept, startFront } from './front.ts'
+
+const bytes = Buffer.from('{"error":0,"data":{"items":[],"totalItems":0}}')
+
+async function handle({ endpoint }: Ask): Promise<Answer> {
+  return 'keep' in endpoint && 'group' in endpoint.keep ? kept(bytes) : { kind: 'json', status: 200, bytes }
+}
+
+t.test('* and lists of names take the record of several nodes, in one canonical form', async (t) => {
+  const { ask, asks } = await startFront(t, handle)
+  const asked = async (path: string) => {
+    t.equal((await ask(path)).status, 200, path)
+    const { endpoint, params } = asks.at(-1) as Ask
+    return { path: endpoint.path, params: { ...params } }
+  }
+  const several = { path: '/cluster/:node_ids/info', params: { node_ids: 'master,worker-1' } }
+  t.strictSame(await asked('/cluster/*/info'), { ...several, params: { node_ids: '*' } })
+  t.strictSame(await asked('/cluster/%2A/info/'), { ...several, params: { node_ids: '*' } })
+  t.strictSame(await asked('/cluster/worker-1,master/info'), several, 'order does not matter')
+  t.strictSame(await asked('/CLUSTER/master%2Cworker-1,master/INFO'), several, 'nor do doubles and encodings')
+  t.strictSame(await asked('/cluster/Worker-1,worker-1/info'), {
+    ...several,
+    params: { node_ids: 'Worker-1,worker-1' },
+  })
+  t.strictSame(await asked('/cluster/worker-1/info'), {
+    path: '/cluster/:node_id/info',
+    params: { node_id: 'worker-1' },
+  })
+  t.strictSame(await asked('/cluster/*/config/com/internal'), {
+    path: '/cluster/:node_ids/config/:component/:configuration',
+    params: { node_ids: '*', component: 'com', configuration: 'internal' },
+  })
+})
+
+const ofOneNode = catalogue.filter(({ path }) => path.startsWith('/cluster/:node_id/'))
+const filled = (path: string, nodes: string) =>
+  path.replace(':node_id', nodes).replace(':component', 'com').replace(':configuration', 'internal') +
+  (path.endsWith('/files') ? '?path=etc/rules/x.xml' : '')
+
+t.test('every GET of one node is there of several', async (t) => {
+  const { ask, asks } = await startFront(t, handle)
+  for (const { path } of ofOneNode.filter(({ method }) => method === 'GET')) {
+    for (const nodes of ['*', 'master,worker-1']) {
+      t.equal((await ask(filled(path, nodes))).status, 200, path)
+      t.strictSame(asks.at(-1)?.endpoint.target, { kind: 'severalNodes', ofNode: path })
+    }
+  }
+})
+
+t.test('a write to several nodes is refused, and nothing is asked', async (t) => {
+  const { port, asks } = await startFront(t, handle)
+  const writes = ofOneNode.filter(({ method }) => method !== 'GET')
+  t.strictSame(
+    writes.map(({ method, path }) => `${method} ${path}`),
+    ['POST /cluster/:node_id/files', 'DELETE /cluster/:node_id/files', 'PUT /cluster/:node_id/restart'],
+  )
+  for (const { method, path } of writes) {
+    for (const nodes of ['*', 'master,worker-1']) {
+      const reply = await fetch(`http://127.0.0.1:${port}${filled(path, nodes)}`, {
+        method,
+        headers: { authorization: basic('alice'), ...(method === 'POST' && { 'content-type': 'application/xml' }) },
+        ...(method === 'POST' && { body: '<group name="x"><rule id="1"></rule></group>' }),
+      })
+      t.match(
+        { status: reply.status, body: await reply.json() },
+        { status: 400, body: { error: 601, message: /node_id$/ } },
+      )
+    }
+  }
+  t.equal(asks.length, 0)
+})
+
+t.test('what is neither a name nor a list of names is refused as before', async (t) => {
+  const { ask, asks } = await startFront(t, handle)
+  const refused: Readonly<Record<string, readonly [number, number]>> = {
+    '/cluster/a,,b/info': [400, 601],
+    '/cluster/a,/info': [400, 601],
+    '/cluster/,a/info': [400, 601],
+    '/cluster/*,a/info': [400, 601],
+    '/cluster/a,*/info': [400, 601],
+    '/cluster/**/info': [400, 601],
+    '/cluster/..,a/info': [400, 601],
+    '/cluster/a,../info': [400, 601],
+    '/cluster/a,b%20c/info': [400, 601],
+    '/cluster/a,b%2Fc/info': [400, 601],
+    '/cluster/*/nothing': [404, 603],
+    '/cluster/*': [404, 603],
+    '/manager/*/info': [404, 603],
+    '/cluster/*/info?nonsense=1': [400, 604],
+    '/cluster/*/info?limit=0': [200, 1406],
+    '/cluster/*/info?limit=1001': [200, 1405],
+    '/cluster/*/info?limit=x': [400, 600],
+    '/cluster/*/stats?date=x': [400, 605],
+    '/cluster/*/files': [400, 706],
+    '/cluster/*/files?path=etc/client.keys': [400, 704],
+    '/cluster/*/configuration?field=x': [400, 604],
+    [`/cluster/${'a,'.repeat(5000)}b/info`]: [414, 603],
+  }
+  for (const [path, [status, error]] of Object.entries(refused)) {
+    const reply = await ask(path)
+    const shown = path.slice(0, 60)
+    if (path.length < 8000) t.strictSame([reply.status, JSON.parse(String(reply.body)).error], [status, error], shown)
+    else t.ok(reply.status >= 400, `${shown} ${reply.status}`)
+  }
+  t.equal(asks.length, 0)
+})
+
+t.test('several nodes need what one needs', async (t) => {
+  const { ask } = await startFront(t, handle)
+  const as = async (path: string) => (await ask(path, { authorization: basic('bob') })).status
+  t.equal(await as('/cluster/*/info'), 200)
+  for (const part of ['configuration', 'config/com/internal', 'files?path=etc/ossec.conf']) {
+    t.equal(await as(`/cluster/*/${part}`), 403, part)
+    t.equal(await as(`/cluster/master/${part}`), 403, part)
+  }
+})
+
+t.test('a hit of several nodes goes the short road, and HEAD runs the GET', async (t) => {
+  const usual = await startFront(t, handle, { hitRoad: false })
+  const short = await startFront(t, handle)
+  await short.ask('/cluster/*/logs?limit=5')
+  for (const method of ['GET', 'HEAD']) {
+    const [one, other] = [
+      await usual.ask('/cluster/*/logs?limit=5', {}, method),
+      await short.ask('/cluster/*/logs?limit=5', {}, method),
+    ]
+    t.strictSame(
+      [other.status, String(other.body), other.headers.etag],
+      [one.status, String(one.body), one.headers.etag],
+    )
+    t.match(short.logged.at(-1), '"/cluster/:node_ids/logs"')
+  }
+})

@@ -1,0 +1,157 @@
+/** Hits that go out in one write: on one connection, one after the other, and just as Node would have sent them. */
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
+import t from 'tap'
+import type { Prompt } from '../../../src/core/ports.ts'
+import { basic, kept, startFront } from './front.ts'
+
+const small = Buffer.from('{"error":0,"data":"small"}')
+const large = Buffer.from(JSON.stringify({ error: 0, data: 'x'.repeat(600_000) }))
+/** At once, as a hit of a near copy is. */
+const handle: Prompt = ({ endpoint }) => kept(endpoint.path === '/agents' ? small : large)
+
+interface Asked {
+  readonly path?: string
+  readonly method?: string
+  readonly version?: string
+  readonly headers?: readonly string[]
+}
+
+function get({ path = '/agents', method = 'GET', version = '1.1', headers = [] }: Asked = {}): string {
+  const lines = ['Host: edge', 'Accept-Encoding: identity', `Authorization: ${basic('alice')}`, ...headers]
+  return `${method} ${path} HTTP/${version}\r\n${lines.join('\r\n')}\r\n\r\n`
+}
+
+interface Exchanged {
+  readonly text: string
+  /** The other side ended the connection. */
+  readonly ended: boolean
+}
+
+/** All that came, until so many answers are whole; those that close their connection, until it is closed. */
+async function exchange(port: number, texts: readonly string[]): Promise<Exchanged> {
+  const socket = connect(port, '127.0.0.1')
+  let text = ''
+  let ended = false
+  socket.on('data', (chunk) => {
+    text += chunk.toString('latin1')
+  })
+  socket.on('end', () => {
+    ended = true
+  })
+  await once(socket, 'connect')
+  socket.write(texts.join(''))
+  const bodies = texts.map((request) => !request.startsWith('HEAD'))
+  while (!ended && (answers(text, bodies) < texts.length || /^connection: close/im.test(text))) await wait(10)
+  socket.destroy()
+  return { text, ended }
+}
+
+/** How many are whole; `bodies`: which of them have one. */
+function answers(text: string, bodies: readonly boolean[]): number {
+  let at = 0
+  for (const [count, hasBody] of bodies.entries()) {
+    const end = text.indexOf('\r\n\r\n', at)
+    if (end < 0) return count
+    const [, length = '0'] = /^content-length: (\d+)/im.exec(text.slice(at, end)) ?? []
+    at = end + 4 + (hasBody ? Number(length) : 0)
+    if (text.length < at) return count
+  }
+  return bodies.length
+}
+
+/** What differs from answer to answer is the same in both. */
+function masked(text: string): string {
+  return text.replace(/^Date: .*/gm, 'Date').replace(/^x-request-id: .*/gm, 'x-request-id')
+}
+
+t.test('head and body are what Node would have sent', async (t) => {
+  const usual = await startFront(t, handle, { hitRoad: false })
+  const short = await startFront(t, handle)
+  for (const { port } of [usual, short]) for (const path of ['/agents', '/rules']) await exchange(port, [get({ path })])
+  const etag = String((await usual.ask('/agents')).headers.etag)
+  const asked: Record<string, Asked> = {
+    'a small one': {},
+    'a large one': { path: '/rules' },
+    'none to HEAD': { method: 'HEAD' },
+    '304': { headers: [`If-None-Match: ${etag}`] },
+    'on a connection that closes': { headers: ['Connection: close'] },
+    'to HTTP/1.0': { version: '1.0' },
+    'to HTTP/1.0 that stays': { version: '1.0', headers: ['Connection: keep-alive'] },
+  }
+  for (const [says, request] of Object.entries(asked)) {
+    const [one, other] = [await exchange(usual.port, [get(request)]), await exchange(short.port, [get(request)])]
+    t.equal(lines(other.text), lines(one.text), says)
+    t.equal(other.ended, one.ended, 'and the connection stays or ends as it would have')
+  }
+})
+
+/** Without regard to the order of headers, which says nothing (RFC 9110 section 5.3). */
+function lines(text: string): string {
+  const [head = '', ...body] = masked(text).split('\r\n\r\n')
+  return [...head.split('\r\n').sort(), ...body].join('\n')
+}
+
+t.test('requests that were sent ahead are answered in order', async (t) => {
+  const { port } = await startFront(t, handle)
+  const paths = ['/agents', '/rules', '/agents', '/agents', '/rules', '/agents']
+  for (const path of paths) await exchange(port, [get({ path })])
+  const { text, ended } = await exchange(
+    port,
+    paths.map((path) => get({ path })),
+  )
+  const lengths = [...text.matchAll(/^content-length: (\d+)/gm)].map(([, length]) => Number(length))
+  t.strictSame(
+    lengths,
+    paths.map((path) => (path === '/agents' ? small.length : large.length)),
+  )
+  t.notOk(ended)
+})
+
+t.test('who repeats a head is still looked at, and another head is another caller', async (t) => {
+  const { port, asks } = await startFront(t, handle)
+  const as = (authorization: string) => `GET /agents HTTP/1.1\r\nHost: edge\r\nAuthorization: ${authorization}\r\n\r\n`
+  const wrong = `Basic ${btoa('alice:bob-pw')}`
+  const callers = [basic('alice'), basic('alice'), basic('bob'), basic('alice'), wrong, basic('bob')]
+  const { text } = await exchange(port, callers.map(as))
+  const statuses = [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)
+  t.strictSame(statuses, ['200', '200', '200', '200', '401', '200'])
+  t.strictSame(
+    asks.map(({ caller }) => caller.name),
+    ['alice', 'alice', 'bob', 'alice', 'bob'],
+  )
+})
+
+t.test('who does not read holds one answer, not all that it asked for', async (t) => {
+  const { port, asks } = await startFront(t, handle)
+  await exchange(port, [get({ path: '/rules' })])
+  const before = asks.length
+  const socket = connect(port, '127.0.0.1').pause()
+  await once(socket, 'connect')
+  socket.write(get({ path: '/rules' }).repeat(60))
+  while (asks.length === before) await wait(10)
+  await wait(300)
+  const taken = asks.length - before
+  t.ok(taken > 0 && taken < 50, `${taken} of 60 were begun`)
+  let bytes = 0
+  socket.on('data', (chunk) => {
+    bytes += chunk.length
+  })
+  socket.resume()
+  while (bytes < 60 * large.length) await wait(10)
+  t.equal(asks.length - before, 60, 'and all are answered as it reads on')
+  socket.destroy()
+})
+
+t.test('a line of the log is what the logger would have written', async (t) => {
+  const lines: string[] = []
+  const through = await startFront(t, handle)
+  const beside = await startFront(t, handle, { writeLine: (line) => void lines.push(line) })
+  for (const { ask } of [through, beside]) for (const _ of ['usual', 'short']) await ask('/agents')
+  const same = (line: string | undefined) =>
+    line?.replace(/"(time|milliseconds)":[\d.]+/g, '"$1":0').replace(/"reqId":"[^"]+"/, '"reqId":"x"')
+  const last = through.logged.findLast((line) => line.includes('"request"'))
+  t.equal(same(lines.at(-1)), same(last))
+  t.match(last, /"milliseconds"/)
+})

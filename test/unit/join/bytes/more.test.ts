@@ -1,0 +1,102 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { collect } from '../../../../src/query/collect.ts'
+import { type JoinPart, joinRows } from '../../../../src/join/bytes/join.ts'
+import type { RowsPart } from '../../../../src/join/bytes/part.ts'
+import type { Row, Source } from '../../../../src/query/source.ts'
+import { type Case, cases, flat, now, pageOf, partOf, wholeOf } from './nodes.ts'
+
+/** A node that answers `size` rows a page, and counts what it is asked. */
+function paged(rows: readonly Row[], { source, sort }: Case, size: number, trusted = true) {
+  const asked: number[] = []
+  const page = (offset: number): RowsPart => {
+    asked.push(offset)
+    const answer = collect(rows, { ...(sort !== undefined && { sort }), offset, limit: size, now }, source)
+    return partOf(answer.items, answer.totalItems)
+  }
+  let offset = 0
+  const more = async () => {
+    await undefined
+    offset += size
+    return offset < rows.length ? page(offset) : undefined
+  }
+  const part: JoinPart = { rows: page(0), trusted, more }
+  return { part, asked }
+}
+
+t.test('rows that come page by page join to the same', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(
+      cases,
+      fc.integer({ min: 1, max: 3 }),
+      fc.nat(30),
+      fc.boolean(),
+      async (one, size, offset, trusted) => {
+        const parts = one.nodes.map((rows) => paged(rows, one, size, trusted).part)
+        const page = await pageOf(parts, { sort: one.sort, source: one.source, offset, limit: 20 })
+        const whole = JSON.parse(JSON.stringify(wholeOf(one)))
+        t.strictSame(page.items, whole.slice(offset, offset + 20))
+        t.equal(page.totalItems, whole.length)
+      },
+    ),
+    { numRuns: 150 },
+  )
+})
+
+const ordered: Case = { source: flat, sort: '+b', nodes: [[], []] }
+const rowsFrom = (from: number, count: number): Row[] => Array.from({ length: count }, (_, at) => ({ b: from + at }))
+
+t.test('only those parts are asked for more whose rows the page reaches', async (t) => {
+  const [low, high] = [paged(rowsFrom(0, 40), ordered, 10), paged(rowsFrom(100, 40), ordered, 10)]
+  const page = await pageOf([low.part, high.part], { sort: '+b', source: flat, offset: 15, limit: 10 })
+  t.strictSame(page.items, rowsFrom(15, 10))
+  t.strictSame(low.asked, [0, 10, 20])
+  t.strictSame(high.asked, [0])
+})
+
+t.test('what is there is joined at once', async (t) => {
+  const joined = joinRows([paged(rowsFrom(0, 40), ordered, 10).part], {
+    sort: '+b',
+    source: flat,
+    offset: 0,
+    limit: 10,
+  })
+  t.notOk(joined instanceof Promise)
+})
+
+t.test('a part whose next rows do not come is named, with the cause', async (t) => {
+  const cause = new Error('reset')
+  const broken: JoinPart = { rows: partOf(rowsFrom(0, 2), 5), trusted: true, more: () => Promise.reject(cause) }
+  for (const trusted of [true, false]) {
+    const parts = [paged(rowsFrom(0, 3), ordered, 10).part, { ...broken, trusted }]
+    const joined = await joinRows(parts, { sort: '+b', source: flat, offset: 0, limit: 100 })
+    t.strictSame(joined, { ok: false, part: 1, reason: 'its next rows did not come', cause })
+  }
+})
+
+t.test('a trusted part that is not in order is sorted here, and named', async (t) => {
+  const swapped: fc.Arbitrary<readonly [Case, number]> = fc.tuple(cases, fc.nat())
+  await fc.assert(
+    fc.asyncProperty(swapped, async ([one, at]) => {
+      const parts = one.nodes.map((rows): JoinPart => ({ rows: partOf(inner(rows, one.source)), trusted: true }))
+      const joined = await joinRows(parts, { sort: one.sort, source: one.source, offset: at % 7, limit: 1000 })
+      if (!joined.ok) throw new Error(joined.reason)
+      const got = JSON.parse(`[${joined.pieces.map(String).join('')}]`)
+      t.strictSame(got, JSON.parse(JSON.stringify(wholeOf(one))).slice(at % 7))
+      for (const part of joined.distrusted) t.notSame(sortedOf(one, part), one.nodes[part], 'rightly distrusted')
+    }),
+    { numRuns: 150 },
+  )
+})
+
+/** As they leave their source, but in the order in which they are given. */
+function inner(rows: readonly Row[], source: Source): Row[] {
+  return rows.flatMap((row) => collect([row], { now }, source).items)
+}
+
+function sortedOf({ nodes, source, sort }: Case, part: number): Row[] {
+  return collect(nodes[part] ?? [], { ...(sort !== undefined && { sort }), limit: 1000, now }, {
+    ...source,
+    ...(source.engine === 'database' && { nested: undefined }),
+  } as Source).items
+}

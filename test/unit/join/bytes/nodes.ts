@@ -1,0 +1,112 @@
+/** Rows spread over nodes, as each node would answer them, for the tests of joining. */
+import fc from 'fast-check'
+import { collect } from '../../../../src/query/collect.ts'
+import { type JoinHow, type JoinPart, joinedBody, joinRows } from '../../../../src/join/bytes/join.ts'
+import { type RowsPart, readPart } from '../../../../src/join/bytes/part.ts'
+import type { ArraySource, DatabaseSource, Row, Source } from '../../../../src/query/source.ts'
+
+export const now = new Date('2026-11-20T12:00:00Z')
+
+export const flat: DatabaseSource = {
+  engine: 'database',
+  fields: { a: 'text', b: 'number', scan_id: 'number', tx_packets: 'number', tx_bytes: 'number' },
+  order: '+scan_id',
+  nested: true,
+}
+export const dotted: DatabaseSource = {
+  engine: 'database',
+  fields: { a: 'text', b: 'number', 'os.name': 'text', 'os.major': 'number', 'os.version': 'text' },
+  order: '-b',
+  sortBy: { 'os.version': [{ field: 'os.major', as: 'number' }, { field: 'a' }] },
+}
+export const array: ArraySource = { engine: 'array', sortable: ['a', 'b'], order: '-a' }
+export const listed: ArraySource = { engine: 'array' }
+
+/** Numbers, texts that look like them, capitals, quotes and brackets, lists, and nothing at all. */
+export const value: fc.Arbitrary<unknown> = fc.oneof(
+  fc.constant(undefined),
+  fc.constant(null),
+  fc.integer({ min: -3, max: 3 }),
+  fc.constantFrom(1.5, -0.25, 1e21, 12345678901234),
+  fc.constantFrom('a', 'B', 'b', '', '2', '10', '003', 'é', '"}],"totalItems":7}}', '\\', '{[', '\u0000\n', '😀'),
+  fc.constantFrom(true, ['x', 'Y'], [], [{ z: 1 }], { deep: [1, { er: ']' }] }),
+)
+
+const fields: Readonly<Record<string, readonly string[]>> = {
+  flat: ['a', 'b', 'scan_id', 'tx_packets', 'tx_bytes'],
+  dotted: ['a', 'b', 'os.name', 'os.major'],
+  array: ['a', 'b'],
+}
+
+export interface Case {
+  readonly source: Source
+  readonly sort: string | undefined
+  /** The rows of each node, in its own order, each with `at` of its own. */
+  readonly nodes: readonly (readonly Row[])[]
+}
+
+export const cases: fc.Arbitrary<Case> = fc
+  .constantFrom<[string, Source]>(['flat', flat], ['dotted', dotted], ['array', array])
+  .chain(([name, source]) => {
+    const own = fields[name] ?? []
+    const sortable = source.engine === 'database' ? Object.keys(source.fields) : own
+    const row = fc.tuple(...own.map(() => value)).map((values) => rowOf(own, values))
+    const field = fc.constantFrom(...sortable)
+    const sort = fc.oneof(
+      fc.constant(undefined),
+      fc.constantFrom('+', '-'),
+      fc.tuple(fc.constantFrom('', '+', '-'), field).map(([sign, one]) => sign + one),
+      fc.tuple(fc.constantFrom('', '-'), field, field).map(([sign, one, other]) => `${sign}${one},${other}`),
+    )
+    const nodes = fc.array(fc.array(row, { maxLength: 8 }), { minLength: 1, maxLength: 40 })
+    return fc.record({ source: fc.constant(source), sort, nodes: nodes.map(numbered) })
+  })
+
+function rowOf(names: readonly string[], values: readonly unknown[]): Row {
+  const row: Record<string, unknown> = {}
+  for (const [at, name] of names.entries()) {
+    const given = values[at]
+    if (given === undefined) continue
+    const [outer = '', inner] = name.split('.')
+    if (inner === undefined) row[name] = given
+    else row[outer] = { ...(row[outer] as Row | undefined), [inner]: given }
+  }
+  return row
+}
+
+function numbered(nodes: readonly (readonly Row[])[]): Row[][] {
+  let at = 0
+  return nodes.map((rows) => rows.map((row) => ({ ...row, at: at++ })))
+}
+
+export function bodyOf(items: readonly unknown[], totalItems = items.length): Buffer {
+  return Buffer.from(JSON.stringify({ error: 0, data: { items, totalItems } }))
+}
+
+export function partOf(items: readonly unknown[], totalItems = items.length): RowsPart {
+  const read = readPart(bodyOf(items, totalItems))
+  if (!read.ok) throw new Error(read.reason)
+  return read.part
+}
+
+/** What a node answers: sorted by itself, cut to `limit`, nested as its rows leave it. */
+export function answerOf(rows: readonly Row[], { source, sort }: Case, limit: number): RowsPart {
+  const page = collect(rows, { ...(sort !== undefined && { sort }), limit, now }, source)
+  return partOf(page.items, page.totalItems)
+}
+
+/** The page that one node would answer that held all rows. */
+export function wholeOf({ nodes, source, sort }: Case): Row[] {
+  return collect(nodes.flat(), { ...(sort !== undefined && { sort }), limit: 1000, now }, source).items
+}
+
+export interface Page {
+  readonly items: readonly unknown[]
+  readonly totalItems: number
+}
+
+export async function pageOf(parts: readonly JoinPart[], how: JoinHow): Promise<Page> {
+  const joined = await joinRows(parts, how)
+  if (!joined.ok) throw new Error(joined.reason)
+  return JSON.parse(joinedBody(joined).toString()).data
+}

@@ -1,0 +1,155 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { readPart } from '../../../../src/join/bytes/part.ts'
+import { countRows, rowsOf, UnreadableRows } from '../../../../src/join/bytes/rows.ts'
+
+/** White space as no generator writes it, but as JSON may have it. */
+function spaced(value: unknown, spaces: readonly string[]): string {
+  let at = 0
+  const space = () => spaces[at++ % spaces.length] ?? ''
+  const write = (one: unknown): string => {
+    if (Array.isArray(one)) return `[${space()}${one.map((inner) => space() + write(inner) + space()).join(',')}]`
+    if (typeof one !== 'object' || one === null) return JSON.stringify(one)
+    const members = Object.entries(one).map(([name, inner]) => {
+      return `${space()}${JSON.stringify(name)}${space()}:${space()}${write(inner)}${space()}`
+    })
+    return `{${space()}${members.join(',')}}`
+  }
+  return space() + write(value) + space()
+}
+
+const spaces = fc.array(fc.constantFrom('', '', ' ', '\n', '\t ', '\r\n'), { minLength: 1, maxLength: 7 })
+const tricky = fc.constantFrom(
+  '],"totalItems":9}}',
+  '{"items":[',
+  '"]',
+  '\\"',
+  '}]',
+  'totalItems',
+  '\\',
+  '\u2028',
+  '[{',
+)
+const anything = fc.oneof(fc.jsonValue({ maxDepth: 4 }), tricky, fc.array(tricky), fc.dictionary(tricky, tricky))
+const rows = fc.oneof(
+  fc.array(fc.dictionary(fc.string(), anything, { noNullPrototype: true }), { maxLength: 6 }),
+  fc.array(fc.oneof(fc.string(), tricky), { maxLength: 6 }),
+  fc.array(anything, { maxLength: 6 }),
+)
+const others = fc.dictionary(fc.constantFrom('x', 'y', 'items ', 'failed_nodes'), anything, { noNullPrototype: true })
+
+/** An answer whose members stand in any order, with any others beside them. */
+const answers = fc
+  .record({ items: rows, totalItems: fc.nat(), inner: others, outer: others, turn: fc.nat(5), turnOuter: fc.nat(5) })
+  .map(({ items, totalItems, inner, outer, turn, turnOuter }) => {
+    const data = Object.fromEntries(turned([...Object.entries({ items, totalItems }), ...Object.entries(inner)], turn))
+    return Object.fromEntries(turned([...Object.entries({ error: 0, data }), ...Object.entries(outer)], turnOuter)) as {
+      readonly data: { readonly items: unknown[]; readonly totalItems: number }
+    }
+  })
+
+function turned<T>(list: readonly T[], by: number): T[] {
+  const at = by % list.length
+  return [...list.slice(at), ...list.slice(0, at)]
+}
+
+function same(text: string): boolean {
+  const { items, totalItems } = JSON.parse(text).data
+  const read = readPart(Buffer.from(text))
+  if (!read.ok) return false
+  const got = [...rowsOf(read.part)].map((row) => JSON.parse(row.toString()))
+  return read.part.total === totalItems && JSON.stringify(got) === JSON.stringify(items)
+}
+
+t.test('rows and total are those that JSON.parse finds, whatever stands in and around them', async (t) => {
+  fc.assert(
+    fc.property(answers, spaces, (answer, spaces) => {
+      const text = spaced(answer, spaces)
+      const read = readPart(Buffer.from(text))
+      if (!read.ok || !same(text)) return false
+      const unseen = [...rowsOf(read.part)].map(String)
+      const count = countRows(read.part)
+      // Once counted, rows are read by what was seen then.
+      const again = [...rowsOf(read.part)].map(String)
+      return count === answer.data.items.length && count === countRows(read.part) && again.join() === unseen.join()
+    }),
+    { numRuns: 1000 },
+  )
+  t.pass('no answer was found that reads otherwise')
+})
+
+t.test('rows of several kinds before members that look like the end are read rightly', async (t) => {
+  for (const text of [
+    '{"error":0,"data":{"totalItems":7,"items":[{},5],"x":[{}]}}',
+    '{"error":0,"data":{"totalItems":7,"items":[{},"]"],"x":[{"a":[1]}]}}',
+    '{"error":0,"data":{"items":["a",[{}]],"x":["b"],"totalItems":2}}',
+  ]) {
+    t.ok(same(text), `read as JSON.parse does: ${text}`)
+  }
+})
+
+t.test('a body that is cut off anywhere is refused, at the latest when its rows are read', async (t) => {
+  fc.assert(
+    fc.property(answers, fc.nat(), (answer, at) => {
+      const whole = Buffer.from(JSON.stringify(answer))
+      return !readable(whole.subarray(0, at % whole.length))
+    }),
+    { numRuns: 1000 },
+  )
+  t.pass('no cut was found that is read')
+})
+
+t.test('bytes that are lost, doubled or changed between the rows are found out', async (t) => {
+  const text = '{"error":0,"data":{"items":[{"a":"b"},{"c":[1,{"d":2}]},{"e":"]"}],"totalItems":3}}'
+  t.ok(readable(Buffer.from(text)))
+  for (const wrong of [
+    text.replace('},{', '}{'),
+    text.replace('},{', '},,{'),
+    text.replace('],"t', ',],"t'),
+    text.replace('[{', '[,{'),
+    text.replace('"]"', '"]'),
+    text.replace('{"d":2}', '{"d":2]'),
+    text.replace('[1,', '1,'),
+    text.replace('}}', '}'),
+    `${text}}`,
+    `${text} x`,
+    `x${text}`,
+    text.replace('"items":', '"items"'),
+    text.replace('"data":', ''),
+    text.replace('"totalItems":3', '"totalItems":03'),
+    text.replace('"totalItems":3', '"totalItems":-3'),
+    text.replace('"totalItems":3', '"totalItems":"3"'),
+    text.replace('"error":0', '"error":1017'),
+    text.replace('"error":0', '"error":00'),
+    text.replace('"error":0,', ''),
+    '<html>[{}],"totalItems":1}}',
+    '',
+  ]) {
+    t.notOk(readable(Buffer.from(wrong)), `not read: ${wrong}`)
+  }
+})
+
+t.test('of equal names the last counts, as in JSON.parse', async (t) => {
+  for (const text of [
+    '{"error":0,"data":{"items":[{"a":1}],"totalItems":1},"data":{"items":[{"a":2},{}],"totalItems":2}}',
+    '{"error":0,"data":{"totalItems":5,"items":[{"a":1}],"totalItems":1}}',
+    '{"error":0,"data":{"items":[{"a":1}],"items":[{"a":2}],"totalItems":1}}',
+    '{"error":0,"data":{"items":[{}],"totalItems":1,"x":[{}],"totalItems":4}}',
+    '{"error":1,"error":0,"data":{"items":["a"],"\\u0074otalItems":1}}',
+  ]) {
+    t.ok(same(text), `read as JSON.parse does: ${text}`)
+  }
+})
+
+/** Whether its rows can be read to the end. */
+function readable(bytes: Buffer): boolean {
+  const read = readPart(bytes)
+  if (!read.ok) return false
+  try {
+    countRows(read.part)
+    return true
+  } catch (error) {
+    if (error instanceof UnreadableRows) return false
+    throw error
+  }
+}

@@ -1,0 +1,133 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { collect } from '../../../../src/query/collect.ts'
+import { type Inject, type JoinHow, joinedBody, joinRows } from '../../../../src/join/bytes/join.ts'
+import { readPart } from '../../../../src/join/bytes/part.ts'
+import { sources } from '../../../../src/query/sources.ts'
+import { flat, listed, now, partOf, value } from './nodes.ts'
+
+const how: JoinHow = { sort: '+b', source: flat, offset: 0, limit: 100 }
+
+async function textOf(items: readonly unknown[], inject: Inject, more: Partial<JoinHow> = {}): Promise<string> {
+  const joined = await joinRows([{ rows: partOf(items), trusted: true, inject }], { ...how, ...more })
+  return joined.ok ? `[${joined.pieces.map(String).join('')}]` : joined.reason
+}
+
+t.test('members stand first, or last, in every row', async (t) => {
+  const first = { node_name: 'worker-1' }
+  const last = { agent_id: '003' }
+  t.equal(
+    await textOf([{ b: 1 }, {}], { first }, { sort: '-b' }),
+    '[{"node_name":"worker-1","b":1},{"node_name":"worker-1"}]',
+  )
+  t.equal(await textOf([{}, { b: 1 }], { last }), '[{"agent_id":"003"},{"b":1,"agent_id":"003"}]')
+  t.equal(
+    await textOf([{}, { b: { c: 1 } }], { first, last }),
+    '[{"node_name":"worker-1","agent_id":"003"},{"node_name":"worker-1","b":{"c":1},"agent_id":"003"}]',
+  )
+  t.equal(await textOf([{ a: '\u2028' }], { first: { 'n"1': 'a"b' } }), '[{"n\\"1":"a\\"b","a":"\u2028"}]')
+})
+
+t.test('any row is the same row with the members besides, and keeps what it has of them', async (t) => {
+  const names = fc.constantFrom('b', 'node_name', 'agent_id', 'x', 'node_name"', 'first')
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.dictionary(names, value, { noNullPrototype: true }), { maxLength: 5 }),
+      async (rows) => {
+        const inject = { first: { node_name: 'w' }, last: { agent_id: '7' } }
+        const got = JSON.parse(await textOf(rows, inject, { source: { engine: 'array' }, sort: undefined }))
+        const expected = rows.map((row) => ({ node_name: 'w', agent_id: '7', ...JSON.parse(JSON.stringify(row)) }))
+        t.strictSame(got, expected)
+      },
+    ),
+    { numRuns: 200 },
+  )
+})
+
+t.test('members may be for some rows only', async (t) => {
+  const inject = { first: { node_name: 'w' }, where: { field: 'agent_id', is: '000' } }
+  const rows = [{ agent_id: '000' }, { agent_id: '001' }, { b: '000', agent_id: '001' }, { b: 'x' }]
+  t.equal(
+    await textOf(rows, inject, { source: { engine: 'array' }, sort: undefined }),
+    '[{"node_name":"w","agent_id":"000"},{"agent_id":"001"},{"b":"000","agent_id":"001"},{"b":"x"}]',
+  )
+})
+
+t.test('texts take no members', async (t) => {
+  const joined = await joinRows([{ rows: partOf(['a']), trusted: true, inject: { first: { n: 'w' } } }], {
+    ...how,
+    source: sources.catalogue,
+    sort: undefined,
+  })
+  t.match(joined, { ok: false, part: 0, reason: 'a row is no object' })
+})
+
+t.test('texts are joined by themselves', async (t) => {
+  const parts = [
+    ['B', 'a', 'c'],
+    ['A', 'b'],
+  ].map((texts) => ({ rows: partOf(texts), trusted: false }))
+  const joined = await joinRows(parts, { ...how, source: sources.catalogue, sort: '-' })
+  t.equal(
+    joined.ok && joinedBody(joined).toString(),
+    '{"error":0,"data":{"items":["c","B","b","a","A"],"totalItems":5}}',
+  )
+})
+
+t.test('fields that were only asked for to sort by do not show, nor does the object that held them', async (t) => {
+  const rows = [
+    { scan: { id: 1 }, a: 'x' },
+    { scan: { id: 2, time: 't' }, a: 'y' },
+  ]
+  t.equal(
+    await textOf(rows, { last: { agent_id: '1' } }, { sort: '+scan_id', drop: ['scan_id'] }),
+    '[{"a":"x","agent_id":"1"},{"scan":{"time":"t"},"a":"y","agent_id":"1"}]',
+  )
+})
+
+t.test('bytes of rows pass as they are', async (t) => {
+  const text = '{"error":0,"data":{"items":[ {"b": 1.0e2,"n":12345678901234567890 } ,\n{"b":200.00}],"totalItems":2}}'
+  const read = readPart(Buffer.from(text))
+  if (!read.ok) return t.fail(read.reason)
+  const joined = await joinRows([{ rows: read.part, trusted: true }], how)
+  t.equal(joined.ok && joined.pieces.map(String).join(''), '{"b": 1.0e2,"n":12345678901234567890 } ,\n{"b":200.00}')
+})
+
+t.test('rows bear the name of their node; failed nodes stand beside', async (t) => {
+  const parts = ['master', 'worker-1'].map((node) => {
+    const read = readPart(
+      Buffer.from(JSON.stringify({ error: 0, data: { items: [{ version: `v ${node}` }], totalItems: 1 } })),
+    )
+    if (!read.ok) throw new Error(read.reason)
+    return { rows: read.part, trusted: true, inject: { first: { node_name: node } } }
+  })
+  const joined = await joinRows(parts, { ...how, source: { engine: 'array' }, sort: undefined })
+  t.equal(
+    joined.ok && joinedBody(joined, { failed_nodes: ['x'] }).toString(),
+    '{"error":0,"data":{"items":[{"node_name":"master","version":"v master"},{"node_name":"worker-1","version":"v worker-1"}],"totalItems":2,"failed_nodes":["x"]}}',
+  )
+  t.strictSame(joined.ok && joined.taken, [1, 1])
+})
+
+t.test('a sort that the source does not know is refused with its code', async (t) => {
+  const parts = [{ rows: partOf([{ b: 1 }]), trusted: true }]
+  for (const [sort, source, code] of [
+    ['nope', flat, 1403],
+    ['z', listed, 1403],
+    ['-', listed, 1404],
+  ] as const) {
+    t.throws(() => joinRows(parts, { ...how, sort, source }), { code })
+    t.throws(() => collect([{ b: 1 }], { sort, now }, source), { code })
+  }
+})
+
+t.test('garbled rows are a value that names the part', async (t) => {
+  const read = readPart(Buffer.from('{"error":0,"data":{"items":[{"b":1}{"b":2}],"totalItems":2}}'))
+  if (!read.ok) return t.fail(read.reason)
+  const parts = [
+    { rows: partOf([{ b: 0 }]), trusted: true },
+    { rows: read.part, trusted: true },
+  ]
+  t.match(await joinRows(parts, how), { ok: false, part: 1, reason: 'no comma between rows' })
+  t.match(await joinRows(parts, { ...how, limit: 1 }), { ok: true, count: 1 }, 'not read, not found out')
+})

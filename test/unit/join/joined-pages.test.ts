@@ -1,0 +1,128 @@
+import t from 'tap'
+import { catalogue } from '../../../src/catalogue/index.ts'
+import { collect } from '../../../src/query/collect.ts'
+import { readRequest, sources } from '../../../src/query/sources.ts'
+import { EdgeError } from '../../../src/core/errors.ts'
+import { joinReads } from '../../../src/join/reads.ts'
+import type { Answer, Ask, ClusterView, NodeInfo } from '../../../src/core/ports.ts'
+import { answer, ask, bodyOf, good } from '../../support/asks.ts'
+
+const names = ['master', 'worker-1', 'worker-2']
+const ROWS = 2500
+
+interface Entry {
+  readonly [field: string]: string
+  readonly timestamp: string
+  readonly tag: string
+  readonly level: string
+  readonly description: string
+}
+
+/** Many rows are equal by any field but the last. */
+function entries(node: string): readonly Entry[] {
+  return Array.from({ length: ROWS }, (_, at) => ({
+    timestamp: `2026-11-20 12:${String((at * 7) % 60).padStart(2, '0')}:00`,
+    tag: `daemon-${(at * 13) % 11}`,
+    level: ['info', 'error', 'warning'][at % 3] ?? '',
+    description: `${node} ${at}`,
+  }))
+}
+
+const all = new Map(names.map((node) => [node, entries(node)]))
+
+type Says = (part: Ask, node: string) => Answer | undefined
+
+function nodes(says: Says = () => undefined) {
+  const infos = names.map(
+    (name): NodeInfo => ({ name, type: name === 'master' ? 'master' : 'worker', addressed: true }),
+  )
+  const master = infos[0] as NodeInfo
+  const view: ClusterView = {
+    nodes: () => infos,
+    find: (name) => infos.find((info) => info.name === name),
+    master: () => master,
+    available: () => true,
+    spare: () => 4,
+  }
+  const calls: string[] = []
+  const read = joinReads({
+    view,
+    read: async (part) => {
+      const node = part.params.node_id ?? ''
+      calls.push(`${node} ${part.query.offset ?? 0} ${part.query.sort ?? ''}`.trim())
+      const said = says(part, node)
+      return said ?? good(collect(all.get(node) ?? [], readRequest(part.query, new Date()), sources.logs))
+    },
+    owners: { homes: async () => new Map(), verifiedOwners: async () => new Map() },
+    distribution: 'edge',
+    catalogue,
+    timeout: 20_000,
+    slowTimeout: 20_000,
+  })
+  const logs = (query: Ask['query']) => read(ask('GET /cluster/:node_ids/logs', { params: { node_ids: '*' }, query }))
+  return { logs, calls }
+}
+
+/** One node that holds the rows of these, each with the node that it is of. */
+function whole(query: Ask['query'], of = names) {
+  const rows = of.flatMap((node) => (all.get(node) ?? []).map((row) => ({ node_name: node, ...row })))
+  return collect(rows, readRequest(query, new Date()), sources.logs)
+}
+
+t.test('nodes are asked for further pages only as far as the page of the whole reaches', async (t) => {
+  for (const sort of ['-tag', 'level,tag', undefined]) {
+    for (const offset of ['0', '1800', '5000', '7400', '7500']) {
+      const { logs, calls } = nodes()
+      const query = { offset, limit: '300', ...(sort !== undefined && { sort }) }
+      t.strictSame(bodyOf(await logs(query)).data, whole(query), JSON.stringify(query))
+      if (offset === '0') t.equal(calls.length, 3)
+      if (offset === '7500') t.equal(calls.length, 3, 'beyond the end nobody is asked for more')
+    }
+  }
+})
+
+t.test('a node that cannot sort is asked without, and its rows are sorted here', async (t) => {
+  const { logs, calls } = nodes((part, node) => {
+    if (node !== 'worker-1' || part.query.sort === undefined) return undefined
+    return answer({ error: 1000, message: 'Internal error' })
+  })
+  const query = { offset: '1000', limit: '300', sort: 'description' }
+  t.strictSame(bodyOf(await logs(query)).data, whole(query))
+  t.strictSame(
+    calls.filter((call) => call.startsWith('worker-1')),
+    ['worker-1 0 description', 'worker-1 0', 'worker-1 1000', 'worker-1 2000'],
+  )
+})
+
+t.test('rows that come out of the order that was asked for are put into it', async (t) => {
+  const { logs } = nodes((part, node) => {
+    if (node !== 'worker-2') return undefined
+    const { sort: _, ...query } = part.query
+    return good(collect(all.get(node) ?? [], readRequest(query, new Date()), sources.logs))
+  })
+  const query = { limit: '400', sort: 'description' }
+  t.strictSame(bodyOf(await logs(query)).data, whole(query))
+})
+
+t.test('a node whose further page fails drops out whole, and is named', async (t) => {
+  const { logs } = nodes((part, node) => {
+    if (node === 'worker-1' && part.query.offset !== undefined) throw new EdgeError(924, ' (worker-1: gone)')
+    return undefined
+  })
+  const query = { offset: '4000', limit: '500', sort: '-tag' }
+  const given = await logs(query)
+  const { failed_nodes, ...data } = bodyOf(given).data as Record<string, unknown>
+  t.strictSame(data, whole(query, ['master', 'worker-2']))
+  t.match(failed_nodes, [{ node: 'worker-1', error: { code: 924 } }])
+  t.match(given, { partial: true, clusterStatus: /worker-1;rtt=\d+;error=connection_terminated;rows=0/ })
+})
+
+t.test('rows that cannot be read are no rows of others', async (t) => {
+  const { logs } = nodes((_, node) => {
+    if (node !== 'master') return undefined
+    const bytes = Buffer.from('{"error":0,"data":{"items":[{"timestamp":"a"} {"timestamp":"b"}],"totalItems":2}}')
+    return { kind: 'json', status: 200, bytes }
+  })
+  const given = await logs({ limit: '10' })
+  t.match(bodyOf(given).data, { totalItems: 2 * ROWS, failed_nodes: [{ node: 'master', error: { code: 925 } }] })
+})

@@ -1,0 +1,98 @@
+/** A listener with a small Fastify app behind it, and a client that writes bytes as they are. */
+import { connect, type Socket } from 'node:net'
+import Fastify, { type FastifyInstance } from 'fastify'
+import { createListener, type Listener, type ListenerOptions } from '../../../src/listener/listener.ts'
+
+type Tap = { teardown(fn: () => unknown): unknown }
+
+export interface Served {
+  readonly port: number
+  readonly listener: Listener
+  readonly app: FastifyInstance
+  /** What reached the handlers whole, in order: `GET /x`. */
+  readonly seen: string[]
+  readonly log: string[]
+}
+
+/** `prepare` adds routes; every other path answers `{"error":0,"data":"<url>"}`. */
+export async function serve(
+  t: Tap,
+  options: Partial<ListenerOptions> = {},
+  prepare: (app: FastifyInstance) => void = () => undefined,
+): Promise<Served> {
+  const log: string[] = []
+  const note = (_fields: object, message: string) => void log.push(message)
+  const listener = await createListener({
+    limits: { headers: 16_384, headerCount: 100, url: 8192, pipelined: 100 },
+    timeouts: { headers: 5000, body: 30_000, write: 30_000, expect: 10_000, idle: 72_000 },
+    hosts: [],
+    cors: false,
+    interval: 50,
+    log: { info: note, warn: note },
+    ...options,
+  })
+  const app = Fastify({ serverFactory: listener.serverFactory, exposeHeadRoutes: false, return503OnClosing: false })
+  const seen: string[] = []
+  app.addHook('preHandler', async (request) => void seen.push(`${request.method} ${request.url}`))
+  prepare(app)
+  app.route({
+    method: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'],
+    url: '/*',
+    handler: async (request) => ({ error: 0, data: request.url }),
+  })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  t.teardown(() => {
+    for (const server of listener.servers) server.closeAllConnections()
+    return app.close()
+  })
+  const address = app.server.address()
+  if (address === null || typeof address === 'string') throw new Error('not listening')
+  return { port: address.port, listener, app, seen, log }
+}
+
+export interface Exchange {
+  readonly text: string
+  /** The other side ended the connection, without a reset. */
+  readonly ended: boolean
+  readonly reset: boolean
+  readonly milliseconds: number
+}
+
+/** Writes the bytes, and reads until the connection ends or nothing more has come for `patience` milliseconds (5 s at first). */
+export function exchange(port: number, bytes: string | Buffer, patience = 400): Promise<Exchange> {
+  const started = performance.now()
+  return new Promise((resolve) => {
+    const socket: Socket = connect(port, '127.0.0.1')
+    const chunks: Buffer[] = []
+    let reset = false
+    const done = (ended: boolean) => {
+      clearTimeout(timer)
+      socket.destroy()
+      const text = Buffer.concat(chunks).toString('latin1')
+      resolve({ text, ended, reset, milliseconds: performance.now() - started })
+    }
+    let timer = setTimeout(() => done(false), Math.max(patience, 5000))
+    socket.on('data', (chunk) => {
+      chunks.push(chunk)
+      clearTimeout(timer)
+      timer = setTimeout(() => done(false), patience)
+    })
+    socket.on('error', () => {
+      reset = true
+    })
+    socket.on('end', () => done(true))
+    socket.on('close', () => done(true))
+    socket.write(bytes)
+  })
+}
+
+/** The status lines of all answers. */
+export function statuses(text: string): number[] {
+  return [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map((match) => Number(match[1]))
+}
+
+/** The JSON body of the last answer. */
+export function lastBody(text: string): { error?: unknown; message?: unknown } {
+  const start = text.lastIndexOf('\r\n\r\n')
+  return JSON.parse(text.slice(start + 4) || '{}')
+}

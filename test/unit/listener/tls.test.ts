@@ -1,0 +1,131 @@
+import { copyFileSync, writeFileSync } from 'node:fs'
+import { Agent, request } from 'node:https'
+import { setTimeout as wait } from 'node:timers/promises'
+import { connect, type SecureVersion } from 'node:tls'
+import t from 'tap'
+import { createListener } from '../../../src/listener/listener.ts'
+import { serve } from './raw.ts'
+
+const fixture = (name: string) => `${import.meta.dirname}/../../support/certificates/${name}`
+
+/** A folder of its own with a pair that can be changed. */
+function pairIn(folder: string): { cert: string; key: string; use(name: string): void; break(): void } {
+  const cert = `${folder}/tls.crt`
+  const key = `${folder}/tls.key`
+  const use = (name: string) => {
+    copyFileSync(fixture(`${name}.crt`), cert)
+    copyFileSync(fixture(`${name}.key`), key)
+  }
+  use('first')
+  return { cert, key, use, break: () => writeFileSync(cert, 'no certificate') }
+}
+
+/** Who answers a new connection: the common name of its certificate. */
+function nameAt(port: number, version: SecureVersion = 'TLSv1.3'): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const ciphers = 'DEFAULT@SECLEVEL=0'
+    const options = {
+      port,
+      host: '127.0.0.1',
+      rejectUnauthorized: false,
+      minVersion: 'TLSv1',
+      maxVersion: version,
+      ciphers,
+    } as const
+    const socket = connect(options, () => {
+      const { subject } = socket.getPeerCertificate()
+      socket.destroy()
+      resolve(String(subject.CN))
+    })
+    socket.on('error', reject)
+  })
+}
+
+function get(port: number, agent: Agent): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const call = request({ port, host: '127.0.0.1', path: '/x', agent }, (response) => {
+      response.resume()
+      response.on('end', () => resolve(response.statusCode))
+    })
+    call.on('error', reject)
+    call.end()
+  })
+}
+
+async function until(check: () => Promise<boolean>): Promise<boolean> {
+  for (let i = 0; i < 100; i++) {
+    if (await check()) return true
+    await wait(50)
+  }
+  return false
+}
+
+t.test('TLS 1.2 and 1.3 are spoken, nothing older', async (t) => {
+  const { port } = await serve(t, { tls: pairIn(t.testdir()) })
+  t.equal(await nameAt(port, 'TLSv1.3'), 'first.edge.test')
+  t.equal(await nameAt(port, 'TLSv1.2'), 'first.edge.test')
+  await t.rejects(nameAt(port, 'TLSv1.1'))
+})
+
+t.test('a new certificate is used without a restart, and no connection is lost', async (t) => {
+  const pair = pairIn(t.testdir())
+  const { port } = await serve(t, { tls: pair })
+  const agent = new Agent({ keepAlive: true, maxSockets: 8, rejectUnauthorized: false })
+  t.teardown(() => agent.destroy())
+  let failures = 0
+  let served = 0
+  let running = true
+  const load = Array.from({ length: 8 }, async () => {
+    while (running) {
+      const status = await get(port, agent).catch(() => undefined)
+      if (status === 200) served++
+      else failures++
+      await wait(5)
+    }
+  })
+  await wait(100)
+  pair.use('second')
+  t.ok(await until(async () => (await nameAt(port)) === 'second.edge.test'), 'found by itself')
+  pair.use('first')
+  t.ok(await until(async () => (await nameAt(port)) === 'first.edge.test'), 'and again')
+  running = false
+  await Promise.all(load)
+  t.equal(failures, 0)
+  t.ok(served > 20, `${served} requests served meanwhile`)
+})
+
+t.test('a broken pair is reported, and the one before stays', async (t) => {
+  const pair = pairIn(t.testdir())
+  const { port, listener, log } = await serve(t, { tls: pair })
+  pair.break()
+  t.equal(await listener.reloadTls(), false)
+  t.equal(await nameAt(port), 'first.edge.test')
+  t.match(
+    log.find((line) => line.includes('cannot be used')),
+    pair.cert,
+    'the message names the file',
+  )
+  copyFileSync(fixture('second.crt'), pair.cert)
+  t.equal(await listener.reloadTls(), false, 'a key of another certificate')
+  t.equal(await nameAt(port), 'first.edge.test')
+  pair.use('second')
+  t.ok(await until(async () => (await nameAt(port)) === 'second.edge.test'), 'mended, it is used')
+})
+
+t.test('what cannot be used at start is refused with the names of the files', async (t) => {
+  const pair = pairIn(t.testdir())
+  pair.break()
+  const limits = { headers: 1, headerCount: 1, url: 1, pipelined: 1 }
+  const timeouts = { headers: 1, body: 1, write: 1, expect: 1, idle: 1 }
+  const log = { info: () => undefined, warn: () => undefined }
+  const made = createListener({ tls: pair, limits, timeouts, hosts: [], cors: false, log })
+  await t.rejects(made, { message: pair.cert })
+})
+
+t.test('plain bytes on a TLS port are closed', async (t) => {
+  const { port } = await serve(t, { tls: pairIn(t.testdir()) })
+  const { exchange } = await import('./raw.ts')
+  const { text, ended } = await exchange(port, 'GET / HTTP/1.1\r\nHost: edge\r\n\r\n')
+  t.notMatch(text, 'HTTP/1.1 200')
+  t.ok(ended)
+})

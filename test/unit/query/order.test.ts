@@ -1,0 +1,90 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { collect } from '../../../src/query/collect.ts'
+import type { ArraySource, DatabaseSource, Row } from '../../../src/query/source.ts'
+
+const now = new Date('2026-11-20T12:00:00Z')
+const database: DatabaseSource = { engine: 'database', fields: { a: 'text', b: 'number' }, order: '+b' }
+const array: ArraySource = { engine: 'array', sortable: ['a', 'b'] }
+
+const value = fc.oneof(
+  fc.constant(undefined),
+  fc.integer({ min: -3, max: 3 }),
+  fc.constantFrom('a', 'B', 'b', '', '2', '10'),
+)
+const rowsOf = fc
+  .array(fc.tuple(value, value), { maxLength: 30 })
+  .map((pairs) =>
+    pairs.map(([a, b], at): Row => ({ at, ...(a !== undefined && { a }), ...(b !== undefined && { b }) })),
+  )
+const source = fc.constantFrom(database, array)
+const sort = fc.constantFrom('a', '-a', '+b', ' b,a', '-a,b', '+a, b')
+
+t.test('every order is total and stable: the same rows in any order of ties, ties as they were', async (t) => {
+  fc.assert(
+    fc.property(rowsOf, source, sort, (rows, source, sort) => {
+      const sorted = collect(rows, { sort, now, limit: 1000 }, source).items
+      t.same(new Set(sorted), new Set(rows), 'nothing lost, nothing twice')
+      t.same(
+        collect(sorted, { sort, now, limit: 1000 }, source).items,
+        sorted,
+        'sorting what is sorted changes nothing',
+      )
+      const keys = (row: Row) => JSON.stringify([row.a, row.b])
+      for (const [at, row] of sorted.entries()) {
+        const next = sorted[at + 1]
+        if (next && keys(row) === keys(next)) t.ok(Number(row.at) < Number(next.at), 'ties keep their order')
+      }
+    }),
+    { numRuns: 100 },
+  )
+})
+
+t.test('pages are disjoint, and together they are everything exactly once', async (t) => {
+  fc.assert(
+    fc.property(rowsOf, source, sort, fc.integer({ min: 1, max: 7 }), (rows, source, sort, limit) => {
+      const whole = collect(rows, { sort, now, limit: 1000 }, source)
+      const pages: Row[] = []
+      for (let offset = 0; offset < whole.totalItems; offset += limit) {
+        const page = collect(rows, { sort, now, limit, offset }, source)
+        t.equal(page.totalItems, rows.length, 'totalItems says nothing of the page')
+        pages.push(...page.items)
+      }
+      t.same(pages, whole.items)
+    }),
+    { numRuns: 100 },
+  )
+})
+
+const names = (rows: readonly Row[]) => rows.map((row) => row.a)
+const mixed: Row[] = [{ a: 'b' }, { a: 10 }, {}, { a: 'B' }, { a: 2 }, { a: 'a' }]
+
+t.test(
+  'missing, then numbers, then texts; a database tells capitals from small letters, an array does not',
+  async (t) => {
+    t.strictSame(names(collect(mixed, { sort: 'a', now }, database).items), [undefined, 2, 10, 'B', 'a', 'b'])
+    t.strictSame(names(collect(mixed, { sort: 'a', now }, array).items), [undefined, 2, 10, 'a', 'b', 'B'])
+    t.strictSame(names(collect(mixed, { sort: '-a', now }, array).items), ['b', 'B', 'a', 10, 2, undefined])
+  },
+)
+
+t.test('one sign for the whole list, and fields count in their order', async (t) => {
+  const rows: Row[] = [
+    { a: 'x', b: 1 },
+    { a: 'x', b: 2 },
+    { a: 'y', b: 1 },
+  ]
+  const order = (sort: string) => collect(rows, { sort, now }, database).items.map(({ a, b }) => `${a}${b}`)
+  t.strictSame(order('-a,b'), ['y1', 'x2', 'x1'])
+  t.strictSame(order('b , a'), ['x1', 'y1', 'x2'])
+  t.strictSame(order('-'), ['x2', 'x1', 'y1'], 'a sign alone is the order of the source in that direction')
+  t.throws(() => order('a,-b'), { code: 1403 }, 'a later sign is part of a name')
+  t.throws(() => order('constructor'), { code: 1403 })
+})
+
+t.test('array sources without a list of fields take those of the first row', async (t) => {
+  const source: ArraySource = { engine: 'array' }
+  t.throws(() => collect([{ a: 1 }, { b: 1 }], { sort: 'b', now }, source), { code: 1403 })
+  t.throws(() => collect([{ a: 1 }], { sort: '-', now }, source), { code: 1404 })
+  t.strictSame(collect([], { sort: 'b', now }, source), { items: [], totalItems: 0 })
+})

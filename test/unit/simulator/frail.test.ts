@@ -1,0 +1,64 @@
+import t from 'tap'
+import { type Simulator, startSimulator } from '../../../src/simulator/index.ts'
+import { start } from './ask.ts'
+
+const authorization = `Basic ${Buffer.from('edge:simulated').toString('base64')}`
+
+/** Milliseconds until `clients` have had `answers` answers, each asking again as soon as it has one. */
+async function takes(sim: Simulator, clients: number, answers: number, headers: Record<string, string> = {}) {
+  let left = answers
+  const begin = performance.now()
+  const client = async () => {
+    while (left-- > 0) {
+      const reply = await fetch(`${sim.nodes[0]?.url}/agents/summary`, { headers: { authorization, ...headers } })
+      await reply.arrayBuffer()
+    }
+  }
+  await Promise.all(Array.from({ length: clients }, client))
+  return performance.now() - begin
+}
+
+const uncached = { 'x-apicache-bypass': '1' }
+
+t.test('more than four at once get less done than four', async (t) => {
+  const { sim } = await start(t, { frail: { scale: 3 } })
+  await takes(sim, 4, 4, uncached)
+  const four = await takes(sim, 4, 12, uncached)
+  const twelve = await takes(sim, 12, 12, uncached)
+  t.ok(twelve > 1.4 * four, `${Math.round(four)} ms by 4, ${Math.round(twelve)} ms by 12`)
+  t.match(sim.load('master'), { inFlight: 0, served: 28, interpreted: 28 })
+  t.equal(sim.load('master').most, 12)
+})
+
+t.test('four at once get more done than one, and none is starved', async (t) => {
+  const { sim } = await start(t, { frail: { scale: 8 } })
+  await takes(sim, 1, 2, uncached)
+  const one = await takes(sim, 1, 12, uncached)
+  const four = await takes(sim, 4, 12, uncached)
+  t.ok(four < one, `${Math.round(one)} ms by one, ${Math.round(four)} ms by four`)
+})
+
+t.test('its own cache answers without an interpreter, unless it is passed by', async (t) => {
+  const { sim } = await start(t, { frail: { scale: 1 } })
+  await takes(sim, 1, 5)
+  const { interpreted } = sim.load('master')
+  t.ok(interpreted < 5, `${interpreted} of 5`)
+  await takes(sim, 1, 2, uncached)
+  t.equal(sim.load('master').interpreted, interpreted + 2)
+})
+
+t.test(
+  'refusals of the API cost no interpreter; what it answers is what a node that is not frail answers',
+  async (t) => {
+    const { sim, ask } = await start(t, { frail: { scale: 50 } })
+    await ask('GET /agents?limit=x')
+    await ask('GET /nothing')
+    await ask('GET /version')
+    t.equal(sim.load('master').interpreted, 0)
+    const other = await startSimulator({ agents: 40, now: sim.world.now })
+    t.teardown(() => other.close())
+    const reply = await ask('GET /agents/groups')
+    const same = await fetch(`${other.nodes[0]?.url}/agents/groups`, { headers: { authorization } })
+    t.same(reply.json, await same.json())
+  },
+)

@@ -1,0 +1,109 @@
+/** Real servers in the place of nodes, and clusters that are closed when the test is over. */
+import http, { type IncomingMessage, type RequestListener } from 'node:http'
+import https from 'node:https'
+import type { AddressInfo, Server, Socket } from 'node:net'
+import net from 'node:net'
+import type { Test } from 'tap'
+import { type Cluster, type ClusterOptions, createCluster } from '../../../src/upstream/index.ts'
+import type { NodeCall } from '../../../src/core/ports.ts'
+
+type Teardown = Pick<Test, 'teardown'>
+
+export interface FakeNode {
+  readonly port: number
+  readonly url: string
+  /** Heads of the requests, in the order of arrival. */
+  readonly seen: IncomingMessage[]
+  connections(): number
+}
+
+/** `{error: 0, data}` as a node sends it. */
+export const envelope: RequestListener = (_, response) => {
+  const body = '{"error":0,"data":{"x":1}}'
+  response.writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'content-length': body.length })
+  response.end(body)
+}
+
+export async function fakeNode(t: Teardown, answer: RequestListener = envelope, tls?: https.ServerOptions) {
+  const seen: IncomingMessage[] = []
+  const listener: RequestListener = (request, response) => {
+    seen.push(request)
+    answer(request, response)
+  }
+  const server = tls ? https.createServer(tls, listener) : http.createServer(listener)
+  const { port, connections } = await listen(t, server)
+  return { port, url: `${tls ? 'https' : 'http'}://127.0.0.1:${port}`, seen, connections } satisfies FakeNode
+}
+
+/** A node that writes these very bytes upon a request, then ends the connection where `end` says so. */
+export async function rawNode(t: Teardown, bytes: string | Buffer, end = false) {
+  let requests = 0
+  const server = net.createServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.on('data', () => {
+      requests += 1
+      if (end) socket.end(bytes)
+      else socket.write(bytes)
+    })
+  })
+  return { ...(await listen(t, server)), requests: () => requests }
+}
+
+export async function listen(t: Teardown, server: Server) {
+  const sockets = new Set<Socket>()
+  let connections = 0
+  server.on('connection', (socket: Socket) => {
+    connections += 1
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+  })
+  await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done))
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return { port, url: `http://127.0.0.1:${port}`, connections: () => connections, sockets }
+}
+
+/** One master at `url`, unless nodes are given. */
+export function clusterOf(t: Teardown, url: string, options: Partial<ClusterOptions> = {}): Cluster {
+  const cluster = createCluster({
+    nodes: [{ name: 'master', type: 'master', url }],
+    discover: false,
+    credentials: { mode: 'service', username: 'edge', password: 'pass' },
+    ...options,
+  })
+  t.teardown(() => cluster.close())
+  return cluster
+}
+
+export function get(path = '/agents', more: Partial<NodeCall> = {}): NodeCall {
+  return {
+    node: 'master',
+    method: 'GET',
+    path,
+    repeatable: true,
+    expect: 'bytes',
+    timeout: 5_000,
+    signal: new AbortController().signal,
+    load: 'interactive',
+    caller: 'ann',
+    endpoint: `GET ${path}`,
+    requestId: 'test-1',
+    ...more,
+  }
+}
+
+export function put(path = '/agents/001/restart', more: Partial<NodeCall> = {}): NodeCall {
+  return get(path, { method: 'PUT', repeatable: false, ...more })
+}
+
+/** Resolves when `condition` holds; looks again every few milliseconds. */
+export async function until(condition: () => boolean, patience = 5_000): Promise<void> {
+  const end = performance.now() + patience
+  while (!condition()) {
+    if (performance.now() > end) throw new Error('it did not come to that')
+    await new Promise((done) => setTimeout(done, 5))
+  }
+}

@@ -1,0 +1,162 @@
+/** Who belongs to the cluster: the nodes of the settings, and what the master lists. */
+import type { RequestListener } from 'node:http'
+import type { Test } from 'tap'
+import t from 'tap'
+import type { ClusterOptions, NodeSetting } from '../../../src/upstream/index.ts'
+import { clusterOf, envelope, fakeNode, get, until } from './fake-node.ts'
+
+interface Listed {
+  name: unknown
+  type: unknown
+  version?: unknown
+  ip?: unknown
+}
+
+const three: Listed[] = [
+  { name: 'master', type: 'master', version: '3.11.4', ip: '10.0.0.1' },
+  { name: 'worker-1', type: 'worker', version: 'v3.11.4', ip: '169.254.169.254' },
+  { name: 'worker-2', type: 'worker', version: 'odd"one', ip: '10.0.0.3' },
+]
+
+/** A master that lists what `list` holds at the moment. */
+async function discovering(t: Test, options: Partial<ClusterOptions> = {}) {
+  let items: Listed[] | string = three
+  const answer: RequestListener = (request, response) => {
+    if (!request.url?.startsWith('/cluster/nodes')) return envelope(request, response)
+    const body = typeof items === 'string' ? items : JSON.stringify({ error: 0, data: { totalItems: 3, items } })
+    response.writeHead(200, { 'content-type': 'application/json' }).end(body)
+  }
+  const node = await fakeNode(t, answer)
+  const worker = await fakeNode(t)
+  let now = 0
+  const log: unknown[] = []
+  const cluster = clusterOf(t, node.url, {
+    nodes: [
+      { name: 'worker-1', type: 'worker', url: worker.url },
+      { name: 'master', type: 'master', url: node.url },
+    ],
+    discover: true,
+    clock: () => now,
+    log: (level, message, fields) => log.push({ level, message, ...fields }),
+    ...options,
+  })
+  const list = (next: Listed[] | string) => {
+    items = next
+  }
+  const wait = (ms: number) => {
+    now += ms
+  }
+  const looks = () => node.seen.filter(({ url }) => url?.startsWith('/cluster/nodes')).length
+  return { cluster, node, log, list, wait, looks }
+}
+
+t.test('settings alone: master first, then by name', (t) => {
+  const nodes: NodeSetting[] = ['b', 'a'].map((name) => ({ name, type: 'worker', url: 'http://127.0.0.1:1' }))
+  const { view, status } = clusterOf(t, '', {
+    nodes: [...nodes, { name: 'm', type: 'master', url: 'http://127.0.0.1:1' }],
+  })
+  t.same(view.nodes(), [
+    { name: 'm', type: 'master', addressed: true },
+    { name: 'a', type: 'worker', addressed: true },
+    { name: 'b', type: 'worker', addressed: true },
+  ])
+  t.equal(view.master().name, 'm')
+  t.equal(view.find('a'), view.nodes()[1])
+  t.match(status()[0], { name: 'm', inFlight: 0, limit: 4, queue: 0 })
+  t.end()
+})
+
+t.test('the list of the master adds names and versions, and no address', async (t) => {
+  const { cluster } = await discovering(t)
+  await cluster.start()
+  t.same(cluster.view.nodes(), [
+    { name: 'master', type: 'master', addressed: true, version: '3.11.4' },
+    { name: 'worker-1', type: 'worker', addressed: true, version: '3.11.4' },
+    { name: 'worker-2', type: 'worker', addressed: false },
+  ])
+  t.notOk(cluster.view.available('worker-2'))
+  t.match(await cluster.call(get('/manager/info', { node: 'worker-2' })), { ok: false, sent: false })
+})
+
+t.test('names like __proto__ are unknown, in the view and in a list', async (t) => {
+  const { cluster, list } = await discovering(t)
+  const odd = ['__proto__', 'constructor', '../x', 'a/b', '', 7, null, 'x'.repeat(300)]
+  list([...three, ...odd.map((name) => ({ name, type: 'worker' })), { name: 'w', type: 'god' }, 'w' as never])
+  await cluster.start()
+  t.same(
+    cluster.view.nodes().map(({ name }) => name),
+    ['master', '__proto__', 'constructor', 'worker-1', 'worker-2'],
+    'what could be a name is one',
+  )
+  list(three)
+  const { view } = clusterOf(t, 'http://127.0.0.1:1')
+  for (const name of ['__proto__', 'constructor', 'toString', '169.254.169.254']) t.notOk(view.find(name))
+})
+
+t.test('what vanishes from the list is marked; with an address it stays', async (t) => {
+  const { cluster, list, wait, looks } = await discovering(t)
+  await cluster.start()
+  list(three.slice(0, 1))
+  wait(5_000)
+  t.notOk(cluster.view.find('worker-9'))
+  await until(() => cluster.status()[1]?.listed === false)
+  t.equal(looks(), 2)
+  t.same(
+    cluster.view.nodes().map(({ name }) => name),
+    ['master', 'worker-1'],
+  )
+  t.match(cluster.view.find('worker-1'), { addressed: true })
+  t.equal(cluster.status()[0]?.listed, true)
+})
+
+t.test('unknown names make it look again, once in five seconds and without waiting', async (t) => {
+  const { cluster, wait, looks } = await discovering(t)
+  await cluster.start()
+  for (let i = 0; i < 50; i += 1) t.notOk(cluster.view.find(`worker-${i + 10}`))
+  await new Promise((done) => setTimeout(done, 30))
+  t.equal(looks(), 1)
+  wait(5_000)
+  cluster.view.find('no name/at all')
+  for (let i = 0; i < 50; i += 1) cluster.view.find('worker-9')
+  await until(() => looks() === 2)
+  await new Promise((done) => setTimeout(done, 30))
+  t.equal(looks(), 2)
+})
+
+t.test('it looks again at its interval', async (t) => {
+  const { cluster, looks } = await discovering(t, { discoverInterval: 20 })
+  await cluster.start()
+  await until(() => looks() >= 3)
+  await cluster.close()
+  const after = looks()
+  await new Promise((done) => setTimeout(done, 60))
+  t.ok(looks() <= after + 1)
+})
+
+t.test('a list that is none changes nothing, and is told once', async (t) => {
+  const { cluster, list, log, looks } = await discovering(t, { discoverInterval: 10 })
+  await cluster.start()
+  const before = cluster.view.nodes()
+  for (const bad of [
+    '{}',
+    '[]',
+    'null',
+    '{"error":3013,"message":"x"}',
+    '{"error":0,"data":{"items":7}}',
+    '{"error":0',
+  ]) {
+    list(bad)
+    const seen = looks()
+    await until(() => looks() >= seen + 2)
+  }
+  t.same(cluster.view.nodes(), before)
+  t.equal(log.filter((entry) => JSON.stringify(entry).includes('not discovered')).length, 1)
+})
+
+t.test('a cluster that is away does not stop the start; passthrough discovers nothing', async (t) => {
+  await clusterOf(t, 'http://127.0.0.1:1', { discover: true }).start()
+  const { cluster, looks, log } = await discovering(t, { credentials: { mode: 'passthrough' } })
+  await cluster.start()
+  t.equal(looks(), 0)
+  t.match(log, [{ level: 'warn', message: /not discovered/ }])
+})
