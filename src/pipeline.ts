@@ -15,9 +15,9 @@
  *           joinActs   – many nodes, each of which acts or judges
  */
 import type { EdgeOperation } from './catalogue/endpoint.ts'
-import type { Ask, Handle, Prompt, Stage } from './core/ports.ts'
+import type { Ask, Handle, Prompt, Stage } from './core/request.ts'
 import type { StageName } from './core/trace.ts'
-import { traced } from './core/traced.ts'
+import { traced } from './core/trace.ts'
 
 export interface Parts {
   readonly operations: Readonly<Record<EdgeOperation, Handle>>

@@ -1,10 +1,11 @@
 /** All that decides who may enter. Answers are values; what they are on the wire is another room's. */
-import type { Caller } from '../core/ports.ts'
+
+import type { Log } from '../core/log.ts'
+import type { Caller } from '../core/request.ts'
+import type { Clock } from '../core/timing.ts'
 import type { Attempts } from './attempts.ts'
-import type { Clock } from '../core/clock.ts'
 import { fileAccess } from './file-access.ts'
 import type { OutsideIssuerSettings, UnsignedToken } from './issuers.ts'
-import type { Log } from '../core/log.ts'
 import { passthroughAccess } from './passthrough-access.ts'
 import type { CheckPassword } from './passwords.ts'
 import type { OwnRoles } from './permissions.ts'

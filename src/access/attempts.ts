@@ -4,7 +4,7 @@
  * whole edge is under attack; no name is ever locked for all addresses, since anyone could lock out anyone.
  */
 import { LRUCache } from 'lru-cache'
-import type { Clock } from '../core/clock.ts'
+import type { Clock } from '../core/timing.ts'
 import { LeakyBuckets } from './leaky-buckets.ts'
 
 /** The port: in memory here; replicas may share theirs. Addresses are normalised, names are as the client wrote them. */

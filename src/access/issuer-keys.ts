@@ -3,10 +3,10 @@
  * may cost the issuer at most one request in thirty seconds, however many come.
  */
 import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
-import type { Clock } from '../core/clock.ts'
+import type { Log } from '../core/log.ts'
+import type { Clock } from '../core/timing.ts'
 import { type Members, member } from './jws.ts'
 import type { ReadKeySet } from './key-sets.ts'
-import type { Log } from '../core/log.ts'
 
 export type OutsideAlgorithm = 'RS256' | 'RS384' | 'RS512' | 'PS256' | 'PS384' | 'PS512' | 'ES256' | 'ES384' | 'EdDSA'
 

@@ -1,7 +1,7 @@
 /** Who may have issued a token: the edge itself, and outside issuers by their key sets. */
 import { hash, randomUUID } from 'node:crypto'
+import type { Clock } from '../core/timing.ts'
 import type { ClaimRules, Claims } from './claims.ts'
-import type { Clock } from '../core/clock.ts'
 import { IssuerKeys, type IssuerKeysOptions, type KeyAnswer, type OutsideAlgorithm } from './issuer-keys.ts'
 import { type Members, member, type ReadToken } from './jws.ts'
 import { keySetReader } from './key-sets.ts'

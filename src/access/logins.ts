@@ -5,9 +5,9 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
+import type { Clock } from '../core/timing.ts'
 import type { Attempts } from './attempts.ts'
 import type { BoundedQueue } from './bounded-queue.ts'
-import type { Clock } from '../core/clock.ts'
 import { keyedDigest } from './keyed-digest.ts'
 import type { CheckPassword } from './passwords.ts'
 

@@ -2,10 +2,11 @@
  * Mode passthrough: the manager knows the users. Credentials are checked by asking it (the handed-in `verify`), remembered
  * for a minute like others, and travel on with each request, so that the manager decides on them every time.
  */
+
+import { systemClock } from '../core/timing.ts'
 import type { Access, AccessOptions } from './access.ts'
 import { createAttempts } from './attempts.ts'
 import { BoundedQueue } from './bounded-queue.ts'
-import { systemClock } from '../core/clock.ts'
 import { Logins } from './logins.ts'
 import type { CheckPassword } from './passwords.ts'
 import { resolvePermissions } from './permissions.ts'

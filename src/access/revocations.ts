@@ -1,5 +1,5 @@
 /** Tokens that ended before their time: single ones by `jti`, and all of a user that were issued up to a moment. */
-import type { Clock } from '../core/clock.ts'
+import type { Clock } from '../core/timing.ts'
 
 /** What of a token decides; `issuedAt` in milliseconds. */
 export interface TokenFacts {

@@ -1,6 +1,7 @@
 /** Tokens: issued to those who show their password, and ended for those who ask. */
 import { EdgeError } from '../core/errors.ts'
-import type { Answer, Caller, Handle } from '../core/ports.ts'
+import type { Caller, Handle } from '../core/request.ts'
+import type { Answer } from '../core/response.ts'
 
 export interface TokenPorts {
   /** A signed token for the user of that name. */

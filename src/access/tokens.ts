@@ -4,8 +4,8 @@
  */
 import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
+import type { Clock } from '../core/timing.ts'
 import { type Claims, checkClaims } from './claims.ts'
-import type { Clock } from '../core/clock.ts'
 import type { TokenIssuer } from './issuers.ts'
 import { type Members, member, readToken } from './jws.ts'
 import type { Revocations } from './revocations.ts'

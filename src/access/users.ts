@@ -1,8 +1,8 @@
 /** The users that may log in, as their file says at this moment. */
 import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { parseUsers } from './htpasswd.ts'
 import type { Log } from '../core/log.ts'
+import { parseUsers } from './htpasswd.ts'
 import { fileFingerprint, watched } from './watched.ts'
 
 export interface Users {

@@ -1,6 +1,7 @@
 /** What the console needs to know of the edge, in its own words. `app` hands it in. */
-import type { AnswerIndex } from '../core/kept.ts'
-import type { Caller } from '../core/ports.ts'
+
+import type { Caller } from '../core/request.ts'
+import type { AnswerIndex } from '../core/stored-response.ts'
 import type { Explanation, PurgeCost, PurgeOrder } from './console/answers/cache.ts'
 import type { NodeLine, ReplicaLine } from './console/answers/nodes.ts'
 import type { CacheStanding } from './console/answers/now.ts'

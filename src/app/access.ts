@@ -2,10 +2,10 @@
 import type { Logger } from 'pino'
 import { type Access, createAccess } from '../access/access.ts'
 import { permissions } from '../catalogue/index.ts'
-import type { Cluster } from '../upstream/index.ts'
 import type { Config } from '../config/index.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { SharedAccess } from '../redis/shared-access.ts'
+import type { Cluster } from '../upstream/index.ts'
 
 /** How the edge names itself: to clients that must sign in, and in its own tokens. */
 export const identity = { realm: 'manager-edge', issuer: 'manager-edge', audience: 'manager-edge' } as const

@@ -1,8 +1,8 @@
 /** The cluster as the settings describe it. */
 import { readFile } from 'node:fs/promises'
 import type { Logger } from 'pino'
-import { type Cluster, type ClusterOptions, createCluster, type NodeTls } from '../upstream/index.ts'
 import type { Config } from '../config/index.ts'
+import { type Cluster, type ClusterOptions, createCluster, type NodeTls } from '../upstream/index.ts'
 
 type Told = Pick<ClusterOptions, 'onCall' | 'untraced'>
 

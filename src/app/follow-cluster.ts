@@ -7,8 +7,8 @@ import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
 import { fileFingerprint, watched } from '../access/watched.ts'
-import type { Cluster, NodeSetting, NodeTls } from '../upstream/index.ts'
 import { type Config, loadConfig } from '../config/index.ts'
+import type { Cluster, NodeSetting, NodeTls } from '../upstream/index.ts'
 import { readTls } from './cluster.ts'
 
 interface Followed {

@@ -4,6 +4,13 @@
  */
 import type { FastifyInstance } from 'fastify'
 import { type DestinationStream, type Logger, pino } from 'pino'
+import type { Readiness } from '../admin/index.ts'
+import { checkCatalogue } from '../catalogue/check.ts'
+import { catalogue } from '../catalogue/index.ts'
+import type { Config } from '../config/index.ts'
+import { drain } from '../listener/drain.ts'
+import { createObservation } from '../telemetry/observation.ts'
+import type { Cluster } from '../upstream/index.ts'
 import { buildAccess } from './access.ts'
 import { buildAudit } from './audit.ts'
 import { buildCluster } from './cluster.ts'
@@ -14,13 +21,6 @@ import { buildOperations, createWatch } from './operations.ts'
 import { buildShared } from './shared.ts'
 import { createStoreNews } from './store-news.ts'
 import { buildTraces } from './traces.ts'
-import { checkCatalogue } from '../catalogue/check.ts'
-import { catalogue } from '../catalogue/index.ts'
-import type { Cluster } from '../upstream/index.ts'
-import type { Config } from '../config/index.ts'
-import { drain } from '../listener/drain.ts'
-import type { Readiness } from '../admin/index.ts'
-import { createObservation } from '../telemetry/observation.ts'
 
 export interface EdgeOptions {
   /** Where log lines go; standard output when absent. */

@@ -1,11 +1,11 @@
 /** What a Prometheus may scrape of this edge. */
 import type { Audit } from '../audit/index.ts'
+import { storeEvents } from '../cache/stores/redis/index.ts'
 import { catalogue } from '../catalogue/index.ts'
-import type { Cluster } from '../upstream/index.ts'
 import { groupOf } from '../http/observe.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics/index.ts'
 import type { Observation } from '../telemetry/observation.ts'
-import { storeEvents } from '../cache/stores/redis/index.ts'
+import type { Cluster } from '../upstream/index.ts'
 import type { Front } from './front.ts'
 import { version } from './package.ts'
 import type { Traces } from './traces.ts'

@@ -1,10 +1,11 @@
 /** Purges from the console: the same operations of the catalogue that clients call, on the same road. */
+
+import type { PurgeCost, PurgeOrder } from '../admin/console/answers/cache.ts'
+import type { ConsolePorts } from '../admin/console-ports.ts'
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { catalogue } from '../catalogue/index.ts'
 import { EdgeError } from '../core/errors.ts'
-import type { PurgeCost, PurgeOrder } from '../admin/console/answers/cache.ts'
-import type { ConsolePorts } from '../admin/console-ports.ts'
-import type { Ask, Prompt } from '../core/ports.ts'
+import type { Ask, Prompt } from '../core/request.ts'
 
 export function purger(handle: Prompt): ConsolePorts['purge'] {
   const all = operation('cacheClear')

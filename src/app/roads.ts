@@ -1,16 +1,17 @@
 /** The ways to the nodes, as `cluster.distribution` says. */
+
+import { createTurns, inTurn } from '../cache/in-turn.ts'
+import type { AnswerStore } from '../cache/stores/contract.ts'
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { catalogue } from '../catalogue/index.ts'
-import type { Cluster } from '../upstream/index.ts'
 import type { Config } from '../config/index.ts'
-import type { Parts } from '../pipeline.ts'
-import { forward } from '../upstream/forward.ts'
-import { createTurns, inTurn } from '../cache/in-turn.ts'
-import { type JoinPorts, joinReads } from '../join/reads.ts'
-import { joinActs, joinVerdict } from '../join/writes.ts'
-import type { AnswerStore } from '../core/kept.ts'
 import { ofOwner } from '../join/of-owner.ts'
 import { createOwners } from '../join/owners.ts'
+import { type JoinPorts, joinReads } from '../join/reads.ts'
+import { joinActs, joinVerdict } from '../join/writes.ts'
+import type { Parts } from '../pipeline.ts'
+import { forward } from '../upstream/forward.ts'
+import type { Cluster } from '../upstream/index.ts'
 import type { Router } from '../upstream/route.ts'
 
 export interface RoadParts {

@@ -2,8 +2,8 @@
 import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { Logger } from 'pino'
-import { redisPlace } from '../config/redis-place.ts'
 import type { Config } from '../config/index.ts'
+import { redisPlace } from '../config/redis-place.ts'
 import { createSharedAccess, type SharedAccess } from '../redis/shared-access.ts'
 
 /** Rejects when a file that the settings name cannot be read; Redis itself may be away. */

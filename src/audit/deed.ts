@@ -1,7 +1,7 @@
 /** What of a request may stand in the audit. Values that a client writes freely may be secrets: their names alone stand there. */
 import { createHash } from 'node:crypto'
 import type { Endpoint, Param } from '../catalogue/endpoint.ts'
-import type { Ask, AskBody } from '../core/ports.ts'
+import type { Ask, AskBody } from '../core/request.ts'
 import type { Deed } from './line.ts'
 
 /** Kinds whose values say nothing but what they are. */

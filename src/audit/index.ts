@@ -2,12 +2,14 @@
  * The record of who changed what: a line before each write and purge can act, and one when its outcome is known. It
  * stands around the whole pipeline, so nothing that changes anything goes past it.
  */
+
+import { errorOf } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
-import { isOutcomeUnknown, isPartlyDone, isUnfinished } from '../core/outcome.ts'
-import { errorOf } from '../core/contents.ts'
 import type { Called, Refused } from '../core/events.ts'
-import type { Answer, Ask, Prompt } from '../core/ports.ts'
-import { during } from '../core/traced.ts'
+import { isOutcomeUnknown, isPartlyDone, isUnfinished } from '../core/outcome.ts'
+import type { Ask, Prompt } from '../core/request.ts'
+import type { Answer } from '../core/response.ts'
+import { during } from '../core/trace.ts'
 import { deedOf } from './deed.ts'
 import type { AuditSink } from './file.ts'
 import type { Entry, Outcome } from './line.ts'

@@ -1,11 +1,14 @@
 /** The stage around reads: what is kept and right is the answer; else the nodes are asked, once for all who want it. */
-import type { AnswerIndex, AnswerStore, KeptAnswer, Look } from '../core/kept.ts'
-import type { Answer, Ask, CacheStatus, Handle, Prompt } from '../core/ports.ts'
+
+import { isNodeFailure, isTransient } from '../core/outcome.ts'
+import type { Ask, Handle, Prompt } from '../core/request.ts'
+import type { Answer, CacheStatus } from '../core/response.ts'
+import type { AnswerIndex, KeptAnswer, Look } from '../core/stored-response.ts'
 import type { FillPorts, Request } from './fetch.ts'
 import { createFills, type Fills, toAnswer } from './fill.ts'
 import type { HotKeys } from './hot.ts'
-import { isNodeFailure, isTransient } from '../core/outcome.ts'
 import type { Prepare } from './prepare.ts'
+import type { AnswerStore } from './stores/contract.ts'
 import { createVerify, type Verify, type VerifySettings } from './verify.ts'
 
 export interface CachedPorts extends FillPorts {

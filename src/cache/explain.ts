@@ -1,7 +1,7 @@
 /** Why a request hits or does not, and what would drop its answer: for operators, about one URL. */
 import type { Endpoint, StaleWhen, Tag, Write } from '../catalogue/endpoint.ts'
-import type { AnswerIndex, Look } from '../core/kept.ts'
-import type { Ask } from '../core/ports.ts'
+import type { Ask } from '../core/request.ts'
+import type { AnswerIndex, Look } from '../core/stored-response.ts'
 import type { Prepare } from './prepare.ts'
 import { needsAnswer, partsOf } from './tags.ts'
 

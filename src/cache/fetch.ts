@@ -1,11 +1,13 @@
 /** One call to the nodes, and what is kept of it: as of what the store said before they were asked. */
 import type { CacheGroup } from '../catalogue/endpoint.ts'
-import type { AnswerStore, KeptAnswer, Look, Mark } from '../core/kept.ts'
 import type { CacheEvent } from '../core/events.ts'
-import type { Answer, Ask, Handle } from '../core/ports.ts'
-import type { CopiedData } from './copied.ts'
 import { etagOf, isStorable } from '../core/outcome.ts'
+import type { Ask, Handle } from '../core/request.ts'
+import type { Answer } from '../core/response.ts'
+import type { KeptAnswer, Look, Mark } from '../core/stored-response.ts'
+import type { CopiedData } from './copied.ts'
 import type { Prepared } from './prepare.ts'
+import type { AnswerStore } from './stores/contract.ts'
 
 /** Milliseconds: fresh, and after that served while it is fetched anew, or when nodes fail. */
 export interface Durations {

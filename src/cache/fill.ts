@@ -2,13 +2,15 @@
  * Getting an answer that is not there: one call for all who want the same, in the process by flights, over all replicas
  * by a claim. What may be joined and what may be kept is decided by the epochs of its tags when it began.
  */
-import type { KeptAnswer, Look } from '../core/kept.ts'
-import type { Answer, CacheStatus, Handle } from '../core/ports.ts'
-import { tracedApart } from '../core/traced.ts'
+
+import { isNodeFailure, isTransient, type Whole } from '../core/outcome.ts'
+import type { Handle } from '../core/request.ts'
+import type { Answer, CacheStatus } from '../core/response.ts'
+import type { KeptAnswer, Look } from '../core/stored-response.ts'
+import { tracedApart } from '../core/trace.ts'
 import { type Failures, failures } from './failures.ts'
 import { type Filled, type FillPorts, fetch, kept, nothingToKeep, type Request } from './fetch.ts'
 import { Flights, type Shared } from './flights.ts'
-import { isNodeFailure, isTransient, type Whole } from '../core/outcome.ts'
 
 export interface Fills {
   /** Joins any flight of the same mark. */

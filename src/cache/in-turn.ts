@@ -5,9 +5,10 @@
  */
 import { createHash } from 'node:crypto'
 import { EdgeError } from '../core/errors.ts'
+import type { Ask, Stage } from '../core/request.ts'
+import type { Mark } from '../core/stored-response.ts'
+import type { AnswerStore } from './stores/contract.ts'
 import { nameOf } from './tags.ts'
-import type { AnswerStore, Mark } from '../core/kept.ts'
-import type { Ask, Stage } from '../core/ports.ts'
 
 export interface Turns {
   /** Resolves when it is the caller's turn; with nothing when that did not come within `patience`, in milliseconds. */

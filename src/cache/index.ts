@@ -1,7 +1,8 @@
 /** The cache in two stages, around reads and around writes, and what explains it. */
-import type { AnswerIndex, AnswerStore } from '../core/kept.ts'
+
 import type { CacheEvent } from '../core/events.ts'
-import type { Ask, Handle, Prompt, Stage } from '../core/ports.ts'
+import type { Ask, Handle, Prompt, Stage } from '../core/request.ts'
+import type { AnswerIndex } from '../core/stored-response.ts'
 import { cached } from './cached.ts'
 import { copiedData } from './copied.ts'
 import type { FillPorts } from './fetch.ts'
@@ -9,6 +10,7 @@ import { type HotOptions, hotKeys } from './hot.ts'
 import { invalidate } from './invalidate.ts'
 import type { KeySettings } from './key.ts'
 import { createPrepare, type Prepare } from './prepare.ts'
+import type { AnswerStore } from './stores/contract.ts'
 import type { VerifySettings } from './verify.ts'
 
 export type { Durations } from './fetch.ts'

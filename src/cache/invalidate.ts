@@ -3,11 +3,12 @@
  * what the answer names besides, and only then answer. Whatever a write may have done unheard keeps its fence.
  */
 import { EdgeError } from '../core/errors.ts'
-import type { AnswerStore, Fence } from '../core/kept.ts'
 import type { CacheEvent } from '../core/events.ts'
-import type { Answer, Ask, Handle, Stage } from '../core/ports.ts'
-import type { CopiedData } from './copied.ts'
 import { dataOf, isOutcomeUnknown, isPartlyDone, isUnfinished } from '../core/outcome.ts'
+import type { Ask, Handle, Stage } from '../core/request.ts'
+import type { Answer } from '../core/response.ts'
+import type { CopiedData } from './copied.ts'
+import type { AnswerStore, Fence } from './stores/contract.ts'
 import { type StaleTags, staleTags } from './tags.ts'
 
 export interface InvalidatePorts {

@@ -5,7 +5,7 @@
  */
 import { createHash, createHmac } from 'node:crypto'
 import type { Param } from '../catalogue/endpoint.ts'
-import type { Ask } from '../core/ports.ts'
+import type { Ask } from '../core/request.ts'
 import type { Plan } from './plan.ts'
 
 export interface KeySettings {

@@ -3,15 +3,16 @@
  * `redisClient` on the wire, as the real API does.
  */
 import { catalogue } from '../catalogue/index.ts'
+import type { CacheEvent, StaleCause } from '../core/events.ts'
+import type { Ask, Caller, Handle } from '../core/request.ts'
+import type { Answer } from '../core/response.ts'
+import type { AnswerIndex, IndexRow } from '../core/stored-response.ts'
 import { collect } from '../query/collect.ts'
 import { CollectionError } from '../query/error.ts'
 import { readRequest } from '../query/request.ts'
 import type { ArraySource } from '../query/source.ts'
 import { type ExplainPorts, explain } from './explain.ts'
 import { planOf } from './plan.ts'
-import type { AnswerIndex, IndexRow } from '../core/kept.ts'
-import type { CacheEvent, StaleCause } from '../core/events.ts'
-import type { Answer, Ask, Caller, Handle } from '../core/ports.ts'
 
 /** What the operations need to know of kept answers. */
 export interface KeptAnswers {

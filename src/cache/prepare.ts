@@ -1,8 +1,8 @@
 /** From an Ask to what the store is asked: key, tags, and the line that `/cache` shows. */
 import type { Tag } from '../catalogue/endpoint.ts'
 import { namesSecret } from '../catalogue/secret.ts'
-import type { Listed } from '../core/kept.ts'
-import type { Ask } from '../core/ports.ts'
+import type { Ask } from '../core/request.ts'
+import type { Listed } from '../core/stored-response.ts'
 import type { FillPorts } from './fetch.ts'
 import { canonical, type KeySettings, keyOf, keyText, urlOf } from './key.ts'
 import { type Plan, planOf } from './plan.ts'

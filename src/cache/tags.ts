@@ -1,6 +1,6 @@
 /** Tags, filled (their meaning is said at `Tag` in catalogue/endpoint.ts): what a read bears, what a write makes stale. */
 import type { Keep, StaleWhen, Tag, Write } from '../catalogue/endpoint.ts'
-import type { Ask } from '../core/ports.ts'
+import type { Ask } from '../core/request.ts'
 
 /** `master` is the name of the master. */
 export type FillTags = (ask: Ask, master: string) => readonly Tag[]

@@ -4,13 +4,13 @@
  * what the nodes have to spare, and keeps a budget.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { budget } from '../core/budget.ts'
-import type { AnswerIndex, Look } from '../core/kept.ts'
 import type { CacheEvent } from '../core/events.ts'
-import type { Ask, Handle } from '../core/ports.ts'
-import { tracedApart } from '../core/traced.ts'
-import type { Request } from './fetch.ts'
 import { isStorable } from '../core/outcome.ts'
+import type { Ask, Handle } from '../core/request.ts'
+import type { AnswerIndex, Look } from '../core/stored-response.ts'
+import { budget } from '../core/timing.ts'
+import { tracedApart } from '../core/trace.ts'
+import type { Request } from './fetch.ts'
 
 export interface VerifySettings {
   /** Of the fresh hits, 0 to 1. */

@@ -1,8 +1,8 @@
-import { redisPlace } from '../config/redis-place.ts'
+import { defaultTimes } from '../cache/stores/redis/options.ts'
 import type { Config } from '../config/index.ts'
+import { redisPlace } from '../config/redis-place.ts'
 import { connect } from '../redis/connect.ts'
 import { Link } from '../redis/link.ts'
-import { defaultTimes } from '../cache/stores/redis/options.ts'
 
 export type RedisVerdict = { readonly ok: true } | { readonly ok: false; readonly why: string }
 

@@ -1,7 +1,8 @@
 /** `manager-edge routes` and `manager-edge openapi`: the catalogue, written out. */
-import { catalogue } from '../catalogue/index.ts'
+
 import { openApiDocument } from '../admin/openapi.ts'
 import { routesTable } from '../admin/routes-table.ts'
+import { catalogue } from '../catalogue/index.ts'
 
 export function writeRoutes(): void {
   process.stdout.write(routesTable(catalogue))

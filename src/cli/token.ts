@@ -1,10 +1,10 @@
 /** `manager-edge token …`: keys that sign, and tokens for scripts. */
 import { mkdir } from 'node:fs/promises'
 import Fastify from 'fastify'
-import { identity } from '../app/access.ts'
 import { createAccess } from '../access/access.ts'
 import { makeKeyFile } from '../access/keys.ts'
 import { watchUsers } from '../access/users.ts'
+import { identity } from '../app/access.ts'
 import { authentication, tokenIssuer } from '../http/authenticate.ts'
 import { settingsFrom } from './settings.ts'
 import { CommandError, complain, print } from './terminal.ts'

@@ -1,6 +1,7 @@
 /** Rules over the settings of the cache: which Redis, how it is spoken to, and how long answers may live. */
-import type { Settings } from './index.ts'
+
 import { isLoopback, isLoopbackUrl } from './formats.ts'
+import type { Settings } from './index.ts'
 import type { Context, Report, Rule } from './rules.ts'
 import type { Path } from './tree.ts'
 

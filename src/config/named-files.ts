@@ -1,10 +1,10 @@
 /** The files that the settings name: passwords are read, the others must at least be readable. */
 import { access, constants } from 'node:fs/promises'
-import type { Settings } from './index.ts'
 import { secretFrom } from './environment.ts'
 import type { FaultList } from './faults.ts'
 import { codeOf } from './file.ts'
 import { readHeaderLines } from './header-lines.ts'
+import type { Settings } from './index.ts'
 import type { Report } from './rules.ts'
 import { getIn, type Path } from './tree.ts'
 

@@ -1,7 +1,7 @@
 /** Where Redis is and how it is spoken to, from the settings: what the store opens connections with. */
 import { readFile } from 'node:fs/promises'
-import type { Settings } from './index.ts'
 import { redisSpeaksTls } from './cache-rules.ts'
+import type { Settings } from './index.ts'
 
 export interface RedisPlace {
   readonly url?: string

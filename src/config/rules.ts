@@ -2,9 +2,10 @@
  * What the schema cannot say: rules over several settings at once. Each one speaks only of settings that
  * are sound by themselves, so one mistake is told once.
  */
-import type { Settings } from './index.ts'
+
 import { nearest } from './faults.ts'
 import { isLoopback, isLoopbackUrl } from './formats.ts'
+import type { Settings } from './index.ts'
 import { readyMadeRoles } from './schema.ts'
 import type { Path } from './tree.ts'
 

@@ -2,7 +2,9 @@
  * What the parts of the edge tell of themselves while it runs: plain facts, bounded in kind, for metrics, the console
  * and the audit. Never a raw URL, a query value, a header or a body. Whoever listens must neither throw nor wait.
  */
-import type { CacheStatus, NodeFault } from './ports.ts'
+
+import type { NodeFault } from './node-call.ts'
+import type { CacheStatus } from './response.ts'
 
 /** How the cache dealt with a request. `bypass`: it was not asked or may not keep it; `none`: refused before, or an error. */
 export type CacheWord = 'hit' | 'stale' | 'miss' | 'bypass' | 'none'

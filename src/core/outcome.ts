@@ -1,8 +1,8 @@
 /** What an answer or a failure of the nodes means to the cache. */
 import { createHash } from 'node:crypto'
+import { contentsOf, errorOf } from './envelope.ts'
 import { EdgeError } from './errors.ts'
-import { contentsOf, errorOf } from './contents.ts'
-import type { Answer } from './ports.ts'
+import type { Answer } from './response.ts'
 
 /** An answer that was read whole. */
 export type Whole = Extract<Answer, { kind: 'json' }>

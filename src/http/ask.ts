@@ -1,10 +1,10 @@
 /** From a validated request to an Ask: typed, canonical, with nothing of the raw URL left. */
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { FastifyRequest } from 'fastify'
-import { allows } from '../access/permissions.ts'
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { kinds } from '../catalogue/schemas/kinds.ts'
-import type { Ask, AskBody, Caller, Directives } from '../core/ports.ts'
+import { allows } from '../core/permissions.ts'
+import type { Ask, AskBody, Caller, Directives } from '../core/request.ts'
 import type { Trace } from '../core/trace.ts'
 import { canonicalText, canonicalValues } from './canonical.ts'
 import type { Flags, Values } from './parameters.ts'

@@ -11,10 +11,10 @@ import type { Access, Entry, Refusal } from '../access/access.ts'
 import { clockTolerance } from '../access/claims.ts'
 import { ownAlgorithm } from '../access/keys.ts'
 import { EdgeError } from '../core/errors.ts'
-import type { Caller } from '../core/ports.ts'
+import { Recent } from '../core/recent.ts'
+import type { Caller } from '../core/request.ts'
 import type { Head } from '../listener/head.ts'
 import { addressOf, type CountRequest, requestLimits } from './limits.ts'
-import { Recent } from '../core/recent.ts'
 
 /** What of a request says who asks: a request of the framework, or what stands for it in front of it. */
 export type Arrival = Pick<FastifyRequest, 'raw' | 'headers' | 'clientAddress'> & {

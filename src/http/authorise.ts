@@ -1,9 +1,10 @@
 /** Default deny: what the caller holds against what the record asks for, before anything is looked up. */
-import { allows } from '../access/permissions.ts'
+
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { namesSecret } from '../catalogue/secret.ts'
 import { EdgeError } from '../core/errors.ts'
-import type { Caller } from '../core/ports.ts'
+import { allows } from '../core/permissions.ts'
+import type { Caller } from '../core/request.ts'
 import type { Values } from './parameters.ts'
 
 const SECRETS = 'secrets:read'

@@ -1,5 +1,5 @@
 /** What caches may know of an answer: our own (RFC 9211), and those on its way and in browsers (RFC 9111). */
-import type { CacheStatus, Kept } from '../core/ports.ts'
+import type { CacheStatus, Kept } from '../core/response.ts'
 
 /** Of what nobody may keep: secrets, errors, writes. */
 export const NO_STORE = 'no-store'

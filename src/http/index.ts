@@ -12,10 +12,11 @@ import Fastify, {
   type FastifyServerFactory,
 } from 'fastify'
 import type { Endpoint } from '../catalogue/endpoint.ts'
-import { parseQuery } from '../query/query.ts'
 import { EdgeError } from '../core/errors.ts'
-import type { Answer, Ask, Caller } from '../core/ports.ts'
+import type { Ask, Caller } from '../core/request.ts'
+import type { Answer } from '../core/response.ts'
 import type { Span } from '../core/trace.ts'
+import { parseQuery } from '../query/query.ts'
 import { checkAppVersion } from './app-version.ts'
 import type { Authenticate } from './authenticate.ts'
 import { authorise } from './authorise.ts'

@@ -6,8 +6,8 @@ import fastifyRateLimit, { type FastifyRateLimitStoreCtor, normalizeIP } from '@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { RequestLimit } from '../access/access.ts'
 import { EdgeError } from '../core/errors.ts'
-import type { Caller } from '../core/ports.ts'
 import { Recent } from '../core/recent.ts'
+import type { Caller } from '../core/request.ts'
 
 export interface RequestLimits {
   /** Both reject with 903, `Retry-After` and `RateLimit-*` when the share is used up; `undefined`: it is not, go on at once. */

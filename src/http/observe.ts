@@ -2,7 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { type Answered, cacheWord } from '../core/events.ts'
-import type { Answer } from '../core/ports.ts'
+import type { Answer } from '../core/response.ts'
 import { bodyOf, type Stopped } from '../listener/refuse.ts'
 
 export type Observe = (event: Answered) => void

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { EdgeError, type ErrorCode, errors } from '../core/errors.ts'
-import type { Ask, Caller } from '../core/ports.ts'
+import type { Ask, Caller } from '../core/request.ts'
 
 const HEADER = 'x-edge-question'
 

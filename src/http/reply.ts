@@ -2,11 +2,11 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { EdgeError } from '../core/errors.ts'
-import { pretty } from './pretty.ts'
-import type { Answer } from '../core/ports.ts'
+import type { Answer } from '../core/response.ts'
 import { NO_STORE } from './cache-headers.ts'
 import { textOf } from './fields.ts'
 import type { Flags } from './parameters.ts'
+import { pretty } from './pretty.ts'
 import { JSON_TYPE, represent, type Wanted } from './represent.ts'
 import { nextStage } from './trace.ts'
 

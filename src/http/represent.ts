@@ -2,13 +2,14 @@
  * Which representation of an answer goes out: as it is, indented or compressed, or none at all since the client still
  * holds it. Decided here alone, for every road that an answer takes to a client.
  */
-import { pretty } from './pretty.ts'
-import type { Answer, Kept } from '../core/ports.ts'
+
+import { Recent } from '../core/recent.ts'
+import type { Answer, Kept } from '../core/response.ts'
 import { cacheHeaders, validators } from './cache-headers.ts'
 import { namesTag, tagOf } from './conditional.ts'
 import { accepted, type Coding, codingFor, encoded } from './encodings.ts'
 import { type Fields, fields } from './fields.ts'
-import { Recent } from '../core/recent.ts'
+import { pretty } from './pretty.ts'
 
 export type JsonAnswer = Extract<Answer, { kind: 'json' }>
 

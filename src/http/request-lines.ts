@@ -2,8 +2,9 @@
  * The line of a hit, as the logger writes it at level `info`, but made of few pieces: the logger would look at each
  * field anew, and that takes longer than the look into the cache. `requestLine` says what stands in a line.
  */
-import type { LoggedHit } from './observe.ts'
+
 import { Recent } from '../core/recent.ts'
+import type { LoggedHit } from './observe.ts'
 import { tenths } from './request-log.ts'
 
 /** Routes and callers whose pieces are remembered. */

@@ -1,8 +1,8 @@
 /** One line for each request: route template, status, time, caller. No URLs, no query values, no bodies, no headers. */
 import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
+import type { Stopped } from '../listener/refuse.ts'
 import { type AddressOf, normalAddress } from './client-address.ts'
 import { eventOf, eventOfStopped, type Observe, routeOf, statusOf } from './observe.ts'
-import type { Stopped } from '../listener/refuse.ts'
 import { endTrace } from './trace.ts'
 
 const ANSWERED = 'request'

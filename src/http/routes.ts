@@ -1,7 +1,7 @@
 /** Each record of the catalogue becomes a route: what is valid is asked of the pipeline, and its answer is sent. */
 import type { FastifyInstance } from 'fastify'
 import type { Endpoint } from '../catalogue/endpoint.ts'
-import type { Prompt } from '../core/ports.ts'
+import type { Prompt } from '../core/request.ts'
 import { askBody, toAsk, validated } from './ask.ts'
 import { furtherChecks, type Prefixes } from './further-checks.ts'
 import type { HitRoad } from './hit-road.ts'

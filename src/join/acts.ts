@@ -1,8 +1,10 @@
 /** Many nodes act, or judge, each for itself and all at once. What one of them says or fails of is a value. */
+
+import { type Contents, contentsOf } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import { isOutcomeUnknown, isUnfinished } from '../core/outcome.ts'
-import { type Contents, contentsOf } from '../core/contents.ts'
-import type { Answer, Ask, Handle } from '../core/ports.ts'
+import type { Ask, Handle } from '../core/request.ts'
+import type { Answer } from '../core/response.ts'
 import { clusterStatus, type NodeStatus } from './cluster-status.ts'
 import { errorWord } from './error-words.ts'
 

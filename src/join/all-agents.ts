@@ -4,15 +4,15 @@
  * 1,000 rows without a sort, whatever the client's page is, and where that is not all, agent by agent.
  */
 import type { Endpoint } from '../catalogue/endpoint.ts'
+import type { Answer } from '../core/response.ts'
+import { during } from '../core/trace.ts'
 import type { DatabaseSource } from '../query/source.ts'
 import { sources } from '../query/sources.ts'
-import type { Homes } from './home.ts'
-import type { Answer } from '../core/ports.ts'
-import { during } from '../core/traced.ts'
 import { type AgentOf, agentPieces, type Rows } from './agents.ts'
 import { compose } from './compose.ts'
 import { firstPage, pieceOf } from './first-page.ts'
 import { type FromNode, type Given, goneFrom, lateMoves, whoseRows } from './foreign-rows.ts'
+import type { Homes } from './home.ts'
 import { agentsOf, isWanted, type Learnt, learnOwners, nameLost, shortWalks, soon, type WalksShort } from './homes.ts'
 import type { Piece } from './pages.ts'
 import type { Fault } from './part.ts'

@@ -1,10 +1,10 @@
 /** From the rows of all nodes to one answer: joined, cut once, and labelled where somebody is missing. */
 
 import type { WhenPartial } from '../catalogue/endpoint.ts'
+import { EdgeError, errors } from '../core/errors.ts'
+import type { Answer } from '../core/response.ts'
 import type { CollectionError } from '../query/error.ts'
 import { type Joined, type JoinHow, joinedBody, joinRows } from './bytes/join.ts'
-import { EdgeError, errors } from '../core/errors.ts'
-import type { Answer } from '../core/ports.ts'
 import type { Ledger } from './ledger.ts'
 import type { Piece } from './pages.ts'
 import { faultOf, PartFailed, unreadable } from './part.ts'

@@ -4,7 +4,7 @@
  */
 import { setMaxListeners } from 'node:events'
 import { EdgeError } from '../core/errors.ts'
-import type { Ask } from '../core/ports.ts'
+import type { Ask } from '../core/request.ts'
 
 export interface FanOut {
   /** Aborted when the client leaves, or when the time of all parts is over. */

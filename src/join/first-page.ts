@@ -1,8 +1,9 @@
 /** The first page of a node's own walk over its agents: taken where it is all that the node has. */
+
+import type { Rows } from './agents.ts'
 import { type RowsPart, readPart } from './bytes/part.ts'
 import { countRows, UnreadableRows } from './bytes/rows.ts'
 import { MANAGER } from './home.ts'
-import type { Rows } from './agents.ts'
 import { MOST, type Piece } from './pages.ts'
 import { type Fault, unreadable } from './part.ts'
 import { type Reading, withOrderFields, without } from './reading.ts'

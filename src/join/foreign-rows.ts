@@ -3,13 +3,14 @@
  * node that is not who it is taken for: an address that leads to another node would give that one's rows twice, and
  * nobody would miss its own.
  */
+
+import { EdgeError } from '../core/errors.ts'
+import type { Ask } from '../core/request.ts'
+import type { AgentOf } from './agents.ts'
 import type { RowsPart } from './bytes/part.ts'
 import { rowsOf, UnreadableRows } from './bytes/rows.ts'
-import { EdgeError } from '../core/errors.ts'
 import { type Homes, MANAGER } from './home.ts'
 import type { Owners } from './owners.ts'
-import type { Ask } from '../core/ports.ts'
-import type { AgentOf } from './agents.ts'
 import type { Piece } from './pages.ts'
 import { edgeFault, type Fault, faultOf } from './part.ts'
 

@@ -1,7 +1,8 @@
 /** Where agents report to, as far as joined reads must know: who is asked for whom, and who is lost. */
-import { type Homes, MANAGER, notKnown } from './home.ts'
-import type { Ask } from '../core/ports.ts'
+
+import type { Ask } from '../core/request.ts'
 import type { AgentOf } from './agents.ts'
+import { type Homes, MANAGER, notKnown } from './home.ts'
 import { type Fault, faultOf } from './part.ts'
 import type { Reading } from './reading.ts'
 

@@ -1,8 +1,9 @@
 /** Per-agent calls in mode `edge`: the node that the agent reports to, and nobody else. */
-import { contentsOf } from '../core/contents.ts'
+import { contentsOf } from '../core/envelope.ts'
+import type { Handle } from '../core/request.ts'
+import type { Answer } from '../core/response.ts'
 import { notKnown } from './home.ts'
 import type { Owners } from './owners.ts'
-import type { Answer, Handle } from '../core/ports.ts'
 
 export interface OfOwnerPorts {
   readonly owners: Pick<Owners, 'ownerOf' | 'verifiedOwner'>

@@ -1,10 +1,11 @@
 /** What the master is asked about agents: where all of them report to, some of them, or the members of a group. */
 import type { Endpoint } from '../catalogue/endpoint.ts'
+import { contentsOf, field, textField } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
-import { contentsOf, field, textField } from '../core/contents.ts'
-import { type Home, type Homes, notKnown } from './home.ts'
+import type { Ask, Caller, Handle } from '../core/request.ts'
+import type { Answer } from '../core/response.ts'
 import { loadOf } from '../upstream/node-call.ts'
-import type { Answer, Ask, Caller, Handle } from '../core/ports.ts'
+import { type Home, type Homes, notKnown } from './home.ts'
 
 /** The records of the calls that owners are learnt by. */
 export interface OwnerRecords {

@@ -1,7 +1,7 @@
 /** The table of all agents and their nodes: learnt from the master, followed in the background, of bounded age. */
 import { EdgeError } from '../core/errors.ts'
+import type { Ask } from '../core/request.ts'
 import { type Home, type Homes, isNotKnown } from './home.ts'
-import type { Ask } from '../core/ports.ts'
 
 export interface OwnerTable {
   /** Fresh: as it is. Up to twice that: as it is, and learnt anew behind it. Older: learnt first, where that can be. */

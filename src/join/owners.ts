@@ -5,10 +5,12 @@
  * Reads go by a table that is followed in the background; what must be sure is asked of the master anew (`verified`).
  */
 import { EdgeError } from '../core/errors.ts'
+import type { ClusterView } from '../core/node-call.ts'
+import type { Ask } from '../core/request.ts'
+import type { Answer } from '../core/response.ts'
 import { type Home, type Homes, MANAGER, notKnown } from './home.ts'
 import { createInquiries, type InquiryPorts } from './owners-inquiries.ts'
 import { createTable } from './owners-table.ts'
-import type { Answer, Ask, ClusterView } from '../core/ports.ts'
 
 export interface Owners {
   /** The node of an agent, out of the table. An id that nobody knows is the master's. Throws 931. */

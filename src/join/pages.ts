@@ -1,7 +1,8 @@
 /** The rows of one node or agent, in pages that are read as they are needed. */
+
+import type { Ask } from '../core/request.ts'
 import type { JoinPart } from './bytes/join.ts'
 import { type RowsPart, readPart } from './bytes/part.ts'
-import type { Ask } from '../core/ports.ts'
 import { type Fault, type Part, PartFailed, unreadable } from './part.ts'
 
 /** The most rows that a node gives at once. */

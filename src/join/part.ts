@@ -1,7 +1,9 @@
 /** What one node gave to a joined answer, as a value: that it failed is no reason for the others to fail. */
+
+import { contentsOf, errorOf } from '../core/envelope.ts'
 import { EdgeError, type ErrorCode } from '../core/errors.ts'
-import { contentsOf, errorOf } from '../core/contents.ts'
-import type { Answer, Ask, Handle } from '../core/ports.ts'
+import type { Ask, Handle } from '../core/request.ts'
+import type { Answer } from '../core/response.ts'
 import { errorWord } from './error-words.ts'
 
 export interface Good {

@@ -1,14 +1,15 @@
 /** One joined read while it is made: what it is of, its time, its book, and how parts are asked for. */
 
 import type { Endpoint } from '../catalogue/endpoint.ts'
-import type { JoinHow } from './bytes/join.ts'
+import type { Composed } from '../core/events.ts'
+import type { ClusterView } from '../core/node-call.ts'
+import type { Ask, Handle } from '../core/request.ts'
 import { parseSort } from '../query/order.ts'
 import type { DatabaseSource } from '../query/source.ts'
-import type { Composed } from '../core/events.ts'
-import type { Owners } from './owners.ts'
-import type { Ask, ClusterView, Handle } from '../core/ports.ts'
+import type { JoinHow } from './bytes/join.ts'
 import { type FanOut, type Limits, startFanOut } from './deadline.ts'
 import { Ledger } from './ledger.ts'
+import type { Owners } from './owners.ts'
 import type { Get } from './pages.ts'
 import { createAskPart } from './part.ts'
 

@@ -1,7 +1,8 @@
 /** Reads of many nodes as one collection: the whole cluster's, or that of the nodes that are named. */
 import type { Endpoint } from '../catalogue/endpoint.ts'
+import type { Handle } from '../core/request.ts'
+import type { Answer } from '../core/response.ts'
 import { CollectionError } from '../query/error.ts'
-import type { Answer, Handle } from '../core/ports.ts'
 import { allAgents } from './all-agents.ts'
 import { refusal } from './compose.ts'
 import { createReadings, type JoinPorts, type Reading } from './reading.ts'

@@ -3,9 +3,10 @@
  * master's page is taken where it is all there is; else agents are asked for one by one, as they are where the cluster
  * fails whole since one of its nodes does.
  */
-import { type Home, type Homes, MANAGER } from './home.ts'
+
 import { type AgentOf, agentPieces, type Rows } from './agents.ts'
 import { type FirstPage, firstPage } from './first-page.ts'
+import { type Home, type Homes, MANAGER } from './home.ts'
 import { byNumber, isWanted, type Learnt, nameLost, WALKED } from './homes.ts'
 import type { Piece } from './pages.ts'
 import { edgeFault } from './part.ts'

@@ -1,6 +1,6 @@
 /** Merge rule `verdict`: KO of one node is KO of all. A node that does not judge leaves no verdict at all. */
-import { field, textField } from '../core/contents.ts'
-import type { Answer } from '../core/ports.ts'
+import { field, textField } from '../core/envelope.ts'
+import type { Answer } from '../core/response.ts'
 import { type Act, jsonAnswer, named, refusedByAll, statusOf } from './acts.ts'
 
 export function joinVerdicts(acts: readonly Act[]): Answer {

@@ -3,14 +3,16 @@
  * No part is ever sent again, and which node did not act is always said.
  */
 import type { Endpoint } from '../catalogue/endpoint.ts'
+import { field } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
-import { field } from '../core/contents.ts'
-import type { Owners } from './owners.ts'
-import type { Answer, Ask, ClusterView, Handle } from '../core/ports.ts'
-import { atOnce } from '../core/traced.ts'
+import type { ClusterView } from '../core/node-call.ts'
+import type { Ask, Handle } from '../core/request.ts'
+import type { Answer } from '../core/response.ts'
+import { atOnce } from '../core/trace.ts'
 import { act, unasked } from './acts.ts'
 import { joinAffected } from './affected.ts'
 import { joinMessages } from './message.ts'
+import type { Owners } from './owners.ts'
 import { joinVerdicts } from './verdict.ts'
 
 export interface JoinActsPorts {

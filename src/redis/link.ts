@@ -1,8 +1,8 @@
 /** Steps over one client, each bounded in time and ended by a value. It knows nothing of what the steps mean. */
 import { Cluster, type Redis } from 'ioredis'
+import type { Script } from '../cache/stores/redis/scripts.ts'
 import type { StoreStep } from '../core/events.ts'
 import type { Client } from './connect.ts'
-import type { Script } from '../cache/stores/redis/scripts.ts'
 
 export type Reply<Value> = { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly fault: string }
 

@@ -1,7 +1,7 @@
 /** Attempts to log in, counted for all replicas. While Redis is away each replica counts for itself, up to its share. */
 import { LRUCache } from 'lru-cache'
 import { type Attempts, type Counted, createAttempts } from '../access/attempts.ts'
-import type { Clock } from '../core/clock.ts'
+import type { Clock } from '../core/timing.ts'
 import { ATTEMPT, attemptArgs } from './shared-attempts-script.ts'
 import type { Heard, Pulse } from './shared-pulse.ts'
 import type { Digest, PrepareScript } from './shared-script.ts'

@@ -2,8 +2,9 @@
  * Revocations on every replica within a second. Each replica answers from its own memory, without a round trip; what
  * one revokes it tells Redis, and the others hear it at their next beat. What could not be told is told again.
  */
-import type { Clock } from '../core/clock.ts'
+
 import { type KnownRevocations, memoryRevocations, type Revocation, type Revocations } from '../access/revocations.ts'
+import type { Clock } from '../core/timing.ts'
 import type { Heard } from './shared-pulse.ts'
 import type { PrepareScript } from './shared-script.ts'
 

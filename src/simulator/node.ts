@@ -1,8 +1,8 @@
 /** The API of one node: a plain server that behaves on the wire as a real node does, faults included. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
-import { CollectionError } from '../query/error.ts'
 import { errors } from '../core/errors.ts'
+import { CollectionError } from '../query/error.ts'
 import { ProcessEnd, parseBody, readBytes } from './bodies.ts'
 import type { Burden } from './burden.ts'
 import { answer, type Call, type Cluster, handlerKey, throwFault } from './distribute.ts'

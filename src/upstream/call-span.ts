@@ -1,6 +1,6 @@
 /** What a trace shows of a call: the waiting in line for the node, and each time that it goes out on the wire. */
 import { Readable } from 'node:stream'
-import type { NodeCall, NodeFault } from '../core/ports.ts'
+import type { NodeCall, NodeFault } from '../core/node-call.ts'
 import type { Span } from '../core/trace.ts'
 import type { Outcome } from './exchange.ts'
 

@@ -1,5 +1,5 @@
 /** When the master's list of nodes is asked for. The answer's use is the topology's affair. */
-import type { NodeCall, NodeResult } from '../core/ports.ts'
+import type { NodeCall, NodeResult } from '../core/node-call.ts'
 import { readNodeList } from './node-list.ts'
 import type { ClusterLog } from './options.ts'
 import type { ListedNode } from './topology.ts'

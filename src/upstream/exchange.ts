@@ -3,7 +3,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
-import type { NodeReply } from '../core/ports.ts'
+import type { NodeReply } from '../core/node-call.ts'
 import { Collected } from './collected.ts'
 import { explain, type Failure } from './failure.ts'
 import { type Expected, type Head, readHead, tooLarge } from './response-head.ts'

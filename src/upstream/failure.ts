@@ -1,5 +1,5 @@
 /** Why one attempt on a node failed, in words without addresses: they reach the client. */
-import type { NodeFault } from '../core/ports.ts'
+import type { NodeFault } from '../core/node-call.ts'
 
 export interface Failure {
   readonly fault: NodeFault

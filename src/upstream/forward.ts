@@ -1,12 +1,14 @@
 /** The innermost stage: one node answers. Its bytes go out as they came, after a look at their envelope. */
 import { Readable } from 'node:stream'
-import { EdgeError } from '../core/errors.ts'
 import { readEnvelope } from '../core/envelope.ts'
+import { EdgeError } from '../core/errors.ts'
+import type { CallNode, ClusterView, NodeReply } from '../core/node-call.ts'
+import type { Ask, Handle } from '../core/request.ts'
+import type { Answer } from '../core/response.ts'
+import { atOnce } from '../core/trace.ts'
 import { nodeCall } from './node-call.ts'
 import { type Failed, mayMoveOn, nodeFault } from './node-fault.ts'
-import type { Answer, Ask, CallNode, ClusterView, Handle, NodeReply } from '../core/ports.ts'
 import type { Router } from './route.ts'
-import { atOnce } from '../core/traced.ts'
 
 export interface ForwardPorts {
   readonly call: CallNode

@@ -1,8 +1,8 @@
 /** The door of one node: so many calls inside, so many in line; who goes first is the line's affair. */
-import type { NodeCall } from '../core/ports.ts'
+import type { NodeCall } from '../core/node-call.ts'
+import type { Deadline } from '../core/timing.ts'
 import { AdaptiveLimit } from './adaptive-limit.ts'
 import { CallTime } from './call-time.ts'
-import type { Deadline } from '../core/deadline.ts'
 import { Line } from './line.ts'
 import type { NodeLimits } from './options.ts'
 import { Slowdown } from './slowdown.ts'

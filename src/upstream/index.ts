@@ -1,5 +1,5 @@
 /** The other nodes: their addresses, health and limits, behind two ports of the pipeline. */
-import type { CallNode, ClusterView, NodeInfo } from '../core/ports.ts'
+import type { CallNode, ClusterView, NodeInfo } from '../core/node-call.ts'
 import { Discovery } from './discovery.ts'
 import {
   type ClusterOptions,

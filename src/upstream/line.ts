@@ -2,7 +2,7 @@
  * Those who wait for one node. The highest class goes first; in a class the callers go in turn, each of them first
  * come first served: where every caller waits for one call, that is first come first served altogether.
  */
-import type { NodeCall } from '../core/ports.ts'
+import type { NodeCall } from '../core/node-call.ts'
 
 export type Load = NodeCall['load']
 

@@ -1,7 +1,8 @@
 /** From an Ask to the call on a node: written anew from parsed values, nothing of the client's bytes travels. */
 import type { Endpoint, Load } from '../catalogue/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
-import type { Ask, AskBody, NodeCall } from '../core/ports.ts'
+import type { NodeCall } from '../core/node-call.ts'
+import type { Ask, AskBody } from '../core/request.ts'
 import type { Candidate } from './route.ts'
 
 /** `timeout` in milliseconds; absent: none. */

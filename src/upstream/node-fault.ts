@@ -1,6 +1,7 @@
 /** What a failed call means to the client. */
 import { EdgeError, type ErrorCode } from '../core/errors.ts'
-import type { Ask, NodeResult } from '../core/ports.ts'
+import type { NodeResult } from '../core/node-call.ts'
+import type { Ask } from '../core/request.ts'
 
 export type Failed = Extract<NodeResult, { ok: false }>
 

@@ -1,9 +1,9 @@
 /** One node that the edge has the address of: health, then the gate, then the wire; and what each call teaches. */
 import { Readable } from 'node:stream'
 import type { Called } from '../core/events.ts'
-import type { NodeCall, NodeFault, NodeResult } from '../core/ports.ts'
+import type { NodeCall, NodeFault, NodeResult } from '../core/node-call.ts'
+import { type Deadline, startDeadline } from '../core/timing.ts'
 import { routeOf, spanOfAttempt, spanOfWaiting } from './call-span.ts'
-import { type Deadline, startDeadline } from '../core/deadline.ts'
 import type { Outcome } from './exchange.ts'
 import type { Failure } from './failure.ts'
 import { Gate, type Refusal } from './gate.ts'

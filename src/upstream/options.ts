@@ -1,6 +1,6 @@
 /** What the cluster room is told at start. Times are milliseconds, sizes are bytes. */
 import type { Called } from '../core/events.ts'
-import type { NodeFault } from '../core/ports.ts'
+import type { NodeFault } from '../core/node-call.ts'
 import type { Untraced } from './request-head.ts'
 
 export interface NodeSetting {

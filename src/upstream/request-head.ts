@@ -1,5 +1,5 @@
 /** The headers that a node sees: these and no others. Host and Connection are undici's. */
-import type { NodeCall } from '../core/ports.ts'
+import type { NodeCall } from '../core/node-call.ts'
 import type { NodeCredentials } from './options.ts'
 
 export type RequestHead = (call: NodeCall) => Readonly<Record<string, string>>

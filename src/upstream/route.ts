@@ -1,7 +1,8 @@
 /** Where an Ask goes: the record's target and what is known of the cluster, as candidates in order of preference. */
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
-import type { Ask, ClusterView, NodeInfo } from '../core/ports.ts'
+import type { ClusterView, NodeInfo } from '../core/node-call.ts'
+import type { Ask } from '../core/request.ts'
 
 export interface Candidate {
   readonly node: string

@@ -1,5 +1,7 @@
 /** Capacity that nobody asks for: what may be spent on fetching ahead of time. */
-import type { Ask, ClusterView } from '../core/ports.ts'
+
+import type { ClusterView } from '../core/node-call.ts'
+import type { Ask } from '../core/request.ts'
 import type { Router } from './route.ts'
 
 /**

@@ -2,7 +2,7 @@
  * Who belongs to the cluster: the nodes of the settings, which have addresses, and those that the master lists.
  * Names come from clients, so they are looked up in Maps: `__proto__` is one more unknown name.
  */
-import type { NodeInfo } from '../core/ports.ts'
+import type { NodeInfo } from '../core/node-call.ts'
 import type { NodeSetting } from './options.ts'
 
 export interface ListedNode {

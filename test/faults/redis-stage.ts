@@ -1,5 +1,5 @@
 /** Two replicas of the edge over one Redis, whatever its kind, and an upstream: what the faults are made to. */
-import { type Replica, startReplica, startUpstream, type Upstream } from './coherence/processes.ts'
+
 import {
   type RedisCluster,
   type RedisSentinels,
@@ -8,6 +8,7 @@ import {
   startRedis,
   startSentinels,
 } from '../support/redis.ts'
+import { type Replica, startReplica, startUpstream, type Upstream } from './coherence/processes.ts'
 import type { RedisUser } from './redis-user.ts'
 
 export interface Stage {

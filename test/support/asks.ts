@@ -1,9 +1,11 @@
 /** What tests of the stages share: Asks of the real catalogue, a clock that is set, nodes that answer when they are told. */
+
+import { type CacheOptions, createCache } from '../../src/cache/index.ts'
+import { createMemoryStore } from '../../src/cache/stores/memory.ts'
 import type { Endpoint } from '../../src/catalogue/endpoint.ts'
 import { catalogue } from '../../src/catalogue/index.ts'
-import { type CacheOptions, createCache } from '../../src/cache/index.ts'
-import type { Answer, Ask, Caller, Handle } from '../../src/core/ports.ts'
-import { createMemoryStore } from '../../src/cache/stores/memory.ts'
+import type { Ask, Caller, Handle } from '../../src/core/request.ts'
+import type { Answer } from '../../src/core/response.ts'
 
 export function recordOf(id: string): Endpoint {
   const record = catalogue.find(({ method, path }) => `${method} ${path}` === id)

@@ -1,6 +1,7 @@
 import t from 'tap'
+import type { ClusterView, NodeInfo } from '../../src/core/node-call.ts'
+import type { Handle, Stage } from '../../src/core/request.ts'
 import { buildPipeline, type Parts } from '../../src/pipeline.ts'
-import type { ClusterView, Handle, NodeInfo, Stage } from '../../src/core/ports.ts'
 import { createRouter } from '../../src/upstream/route.ts'
 import { spareCapacity } from '../../src/upstream/spare.ts'
 import { ask, bodyOf, good } from '../support/asks.ts'

@@ -3,7 +3,7 @@
  * share of the time, however often somebody looks.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { AnswerIndex, IndexRow } from '../../core/kept.ts'
+import type { AnswerIndex, IndexRow } from '../../core/stored-response.ts'
 
 export interface Snapshot {
   readonly rows: readonly IndexRow[]

@@ -1,7 +1,8 @@
 /** An entry held in this process: what a near copy and the memory store consist of, bounded in bytes. */
 import { LRUCache } from 'lru-cache'
 import type { Tag } from '../../catalogue/endpoint.ts'
-import type { KeptAnswer, Listed, NewEntry } from '../../core/kept.ts'
+import type { KeptAnswer, Listed } from '../../core/stored-response.ts'
+import type { NewEntry } from './contract.ts'
 
 export interface Held {
   readonly answer: Omit<KeptAnswer, 'age'>

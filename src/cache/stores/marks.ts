@@ -2,7 +2,7 @@
  * Marks compared. The epoch of a tag is the text `writes~softDrops`; that of the entry's own key, which only a drop of
  * this key raises, is joined to the first one by a slash.
  */
-import type { Mark } from '../../core/kept.ts'
+import type { Mark } from '../../core/stored-response.ts'
 
 /** What a tag reads as that nobody has raised in this generation. */
 export const UNRAISED = '0~0'

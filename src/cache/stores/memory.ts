@@ -1,17 +1,8 @@
 /** The store of one process: the same contract as Redis, without anything that could be away. */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Tag } from '../../catalogue/endpoint.ts'
-import type {
-  AnswerIndex,
-  AnswerStore,
-  Claim,
-  Fence,
-  IndexRow,
-  Look,
-  Mark,
-  NewEntry,
-  StoreState,
-} from '../../core/kept.ts'
+import type { AnswerIndex, IndexRow, Look, Mark, StoreState } from '../../core/stored-response.ts'
+import type { AnswerStore, Claim, Fence, NewEntry } from './contract.ts'
 import { answerOf, type Held, HeldEntries, heldOf, lifetime } from './held.ts'
 import { begun, compareMarks, keyTag } from './marks.ts'
 import { Standing } from './standing.ts'

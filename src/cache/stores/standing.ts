@@ -1,7 +1,7 @@
 /** Epochs and fences of one process, for the store without Redis. A fence under way stands; one that was left, for its lease. */
 import { randomUUID } from 'node:crypto'
 import type { Tag } from '../../catalogue/endpoint.ts'
-import type { Mark } from '../../core/kept.ts'
+import type { Mark } from '../../core/stored-response.ts'
 import { keyTag, ReadMark, UNRAISED, withOwn } from './marks.ts'
 
 interface Epoch {

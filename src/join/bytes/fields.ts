@@ -4,9 +4,21 @@
  * nested (nest.ts), along its first underscore. Of several of these, or of equal names, the first in the row counts:
  * no node writes a field twice.
  */
+
+import {
+  BACKSLASH,
+  CLOSE,
+  COLON,
+  COMMA,
+  endOfOpen,
+  endOfText,
+  endOfValue,
+  QUOTE,
+  skipSpace,
+  valueIn,
+} from '../../core/json-scan.ts'
 import { nestedName } from '../../query/nest.ts'
 import type { Source } from '../../query/source.ts'
-import { BACKSLASH, CLOSE, COLON, COMMA, endOfOpen, endOfText, endOfValue, QUOTE, skipSpace, valueIn } from '../../core/json-scan.ts'
 
 /** Finds named members of one object. */
 export interface Finder {

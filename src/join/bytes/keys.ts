@@ -1,10 +1,11 @@
 /** Sort keys out of the bytes of rows: the same keys as `collect` has of parsed ones (order.ts). */
+
+import { endOfCheckedValue, OPEN, QUOTE, valueIn } from '../../core/json-scan.ts'
 import type { Sorting } from '../../query/order.ts'
 import type { Source } from '../../query/source.ts'
 import { compareKeys, type Key } from '../../query/value.ts'
 import { createFinder, decode, type Finder, find, waysOf } from './fields.ts'
 import type { ReadRow } from './rows.ts'
-import { endOfCheckedValue, OPEN, QUOTE, valueIn } from '../../core/json-scan.ts'
 
 export type Keys = readonly Key[]
 

@@ -1,5 +1,15 @@
 /** The members of an answer's objects by their places, read strictly, but for what stands inside their values. */
-import { CLOSE, COLON, COMMA, endOfCheckedValue, endOfText, OPEN, QUOTE, skipSpace, valueIn } from '../../core/json-scan.ts'
+import {
+  CLOSE,
+  COLON,
+  COMMA,
+  endOfCheckedValue,
+  endOfText,
+  OPEN,
+  QUOTE,
+  skipSpace,
+  valueIn,
+} from '../../core/json-scan.ts'
 
 export interface Member {
   readonly from: number

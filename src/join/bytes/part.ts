@@ -9,8 +9,9 @@
  * The short way takes the rows to be of one kind. Rows of several kinds, followed by further members that again look
  * like the tail, are found out when they are read to their end (`isEnd`).
  */
-import { isZero, type Member, membersUntil, readMembers, wholeNumber } from './members.ts'
+
 import { backOverSpace, CLOSE, CLOSE_LIST, OPEN, OPEN_LIST, QUOTE, skipSpace } from '../../core/json-scan.ts'
+import { isZero, type Member, membersUntil, readMembers, wholeNumber } from './members.ts'
 
 /** The rows of one answer: values with commas between, from `from` up to `to`. */
 export interface RowsPart {

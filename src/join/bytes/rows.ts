@@ -5,8 +5,9 @@
  * unread, as long as its brackets and quotes fit: wrong literals, escapes and numbers, missing colons, control
  * characters, broken UTF-8.
  */
-import { isEnd, type RowsPart } from './part.ts'
+
 import { CLOSE_LIST, COMMA, endOfCheckedValue, skipSpace } from '../../core/json-scan.ts'
+import { isEnd, type RowsPart } from './part.ts'
 
 export class UnreadableRows extends Error {
   readonly reason: string

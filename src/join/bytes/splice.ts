@@ -2,6 +2,8 @@
  * The rows of a page as text between `[` and `]`: cut out of the answers' own bytes and set together again. Rows that
  * follow each other unchanged in their answer stay one piece.
  */
+
+import { CLOSE, OPEN, skipSpace } from '../../core/json-scan.ts'
 import { flatten, nest } from '../../query/nest.ts'
 import type { Row, Source } from '../../query/source.ts'
 import { createFinder, type Finder, find } from './fields.ts'
@@ -9,7 +11,6 @@ import type { Inject, JoinPart } from './join.ts'
 import { createFieldReader, rowAt } from './keys.ts'
 import { type Head, reading } from './lane.ts'
 import { UnreadableRows } from './rows.ts'
-import { CLOSE, OPEN, skipSpace } from '../../core/json-scan.ts'
 
 export interface Splice {
   add(head: Head, part: number): void

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources'
 import { AlwaysOnSampler, RandomIdGenerator, TracerProvider } from '@opentelemetry/sdk-trace'
-import { budget } from '../../core/budget.ts'
+import { budget } from '../../core/timing.ts'
 import type { Facts, Span } from '../../core/trace.ts'
 import { createCollector } from './collector.ts'
 import { parentText, readParent, traceIdOf } from './context.ts'

@@ -1,12 +1,12 @@
 /** Ways to make one page of what many nodes answer, side by side over the same kept-alive connections. */
 import { createConnection, type Socket } from 'node:net'
 import { Client, type Dispatcher } from 'undici'
-import { Collected } from '../../../src/upstream/collected.ts'
 import { createHeap } from '../../../src/join/bytes/heap.ts'
 import { type JoinPart, joinedBody, joinRows } from '../../../src/join/bytes/join.ts'
 import { readPart } from '../../../src/join/bytes/part.ts'
 import type { Row } from '../../../src/query/source.ts'
 import { sources } from '../../../src/query/sources.ts'
+import { Collected } from '../../../src/upstream/collected.ts'
 
 export interface Page {
   readonly offset: number

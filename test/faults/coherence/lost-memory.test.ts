@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
-import type { NewEntry } from '../../../src/core/kept.ts'
+import type { NewEntry } from '../../../src/cache/stores/contract.ts'
 import { createRedisStore, type RedisStore } from '../../../src/cache/stores/redis/index.ts'
 import { startRedis } from '../../support/redis.ts'
 import { eventually } from '../../unit/cache/stores/replicas.ts'

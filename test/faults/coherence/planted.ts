@@ -1,5 +1,6 @@
 /** Stores with one thing left out, so that the checker is seen to find what it is there for. */
-import type { AnswerStore, KeptAnswer, Look, Mark } from '../../../src/core/kept.ts'
+import type { AnswerStore } from '../../../src/cache/stores/contract.ts'
+import type { KeptAnswer, Look, Mark } from '../../../src/core/stored-response.ts'
 
 type Around = <S extends AnswerStore>(store: S) => S
 

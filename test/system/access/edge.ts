@@ -7,11 +7,11 @@ import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Test } from 'tap'
 import { type AccessOptions, createAccess } from '../../../src/access/access.ts'
 import { putUser } from '../../../src/access/htpasswd.ts'
+import { tokenOperations } from '../../../src/access/token-operations.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
+import type { Ask, Handle } from '../../../src/core/request.ts'
 import { authentication, tokenIssuer } from '../../../src/http/authenticate.ts'
 import type { CountRequest } from '../../../src/http/limits.ts'
-import { tokenOperations } from '../../../src/access/token-operations.ts'
-import type { Ask, Handle } from '../../../src/core/ports.ts'
 
 export interface Reply {
   readonly status: number

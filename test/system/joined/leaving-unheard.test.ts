@@ -1,6 +1,6 @@
 import t from 'tap'
-import { fakeNode } from '../../unit/upstream/fake-node.ts'
 import { startEdge } from '../../support/edge.ts'
+import { fakeNode } from '../../unit/upstream/fake-node.ts'
 
 t.test('mode manager: owners that are not learnt after the client has left end no process', async (t) => {
   // The master says nothing, neither where agents are nor what they have.

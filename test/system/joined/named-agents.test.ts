@@ -1,6 +1,6 @@
 import t from 'tap'
-import { fakeNode } from '../../unit/upstream/fake-node.ts'
 import { startEdge } from '../../support/edge.ts'
+import { fakeNode } from '../../unit/upstream/fake-node.ts'
 
 for (const distribution of ['edge', 'manager'] as const) {
   t.test(`mode ${distribution}: an agent that is named is asked though the table is older than it`, async (t) => {

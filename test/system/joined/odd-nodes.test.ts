@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
-import { fakeNode } from '../../unit/upstream/fake-node.ts'
 import { startEdge } from '../../support/edge.ts'
+import { fakeNode } from '../../unit/upstream/fake-node.ts'
 
 type Data = { readonly items: readonly Readonly<Record<string, unknown>>[]; readonly totalItems: number }
 type Says = (url: URL) => unknown

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
 import { startSimulator } from '../../../src/simulator/index.ts'
-import { authority, hasOpenssl } from '../../unit/upstream/certificates.ts'
 import { startEdge } from '../../support/edge.ts'
+import { authority, hasOpenssl } from '../../unit/upstream/certificates.ts'
 
 const skip = (await hasOpenssl()) ? false : 'openssl is not installed'
 

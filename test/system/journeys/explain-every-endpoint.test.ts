@@ -1,6 +1,6 @@
 import t from 'tap'
-import { catalogue } from '../../../src/catalogue/index.ts'
 import { exampleOf } from '../../../src/admin/docs/example.ts'
+import { catalogue } from '../../../src/catalogue/index.ts'
 import { startSimulator } from '../../../src/simulator/index.ts'
 import { startEdge } from '../../support/edge.ts'
 

@@ -1,8 +1,8 @@
 /** Three simulated nodes, each behind a proxy that misbehaves on demand, and an edge in mode `edge` before them. */
 import type { Test } from 'tap'
 import { type Fault as Answering, type Simulator, startSimulator } from '../../../src/simulator/index.ts'
-import { type RunningEdge, startEdge } from '../../support/edge.ts'
 import { type FaultProxy, faultProxy, type Fault as Wire } from '../../faults/proxy.ts'
+import { type RunningEdge, startEdge } from '../../support/edge.ts'
 
 /** What is done to a node, and the words in which a joined answer must tell of it. */
 export interface Injected {

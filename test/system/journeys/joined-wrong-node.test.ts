@@ -1,8 +1,8 @@
 /** Rows of agents that report elsewhere: a node that is another one than it is taken for, and an agent that moves. */
 import t from 'tap'
 import { startSimulator } from '../../../src/simulator/index.ts'
-import { startEdge } from '../../support/edge.ts'
 import { faultProxy } from '../../faults/proxy.ts'
+import { startEdge } from '../../support/edge.ts'
 import { ask, edgeMode, type Reply } from './edge-mode.ts'
 
 const ROWS = 'GET /experimental/syscollector/netaddr?limit=1000'

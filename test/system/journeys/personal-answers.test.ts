@@ -1,6 +1,6 @@
 import t from 'tap'
-import { fakeNode } from '../../unit/upstream/fake-node.ts'
 import { startEdge } from '../../support/edge.ts'
+import { fakeNode } from '../../unit/upstream/fake-node.ts'
 
 t.test('an answer that speaks to one caller is given to no other', async (t) => {
   const special: Record<string, [string, string]> = {

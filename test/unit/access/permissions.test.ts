@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { allows, ownRoleFaults, readyMadeRoles, resolvePermissions } from '../../../src/access/permissions.ts'
+import { ownRoleFaults, readyMadeRoles, resolvePermissions } from '../../../src/access/permissions.ts'
 import { permissions } from '../../../src/catalogue/index.ts'
+import { allows } from '../../../src/core/permissions.ts'
 
 const { reader, operator, administrator } = readyMadeRoles
 

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import t from 'tap'
-import { accessibilityFaults, startBrowser } from '../../system/console/browser.ts'
 import { startEdge } from '../../support/edge.ts'
+import { accessibilityFaults, startBrowser } from '../../system/console/browser.ts'
 
 t.test('the page of all endpoints can be read without scripts, in the dark and on a narrow screen', async (t) => {
   const nodes = [{ name: 'master', type: 'master', url: 'http://127.0.0.1:9' }] as const

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createEntries } from '../../../src/admin/console/entries.ts'
-import type { IndexRow } from '../../../src/core/kept.ts'
+import type { IndexRow } from '../../../src/core/stored-response.ts'
 
 const row = (key: string): IndexRow => ({
   key,

@@ -3,9 +3,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
+import { openApiDocument } from '../../../src/admin/openapi.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import { kinds } from '../../../src/catalogue/schemas/kinds.ts'
-import { openApiDocument } from '../../../src/admin/openapi.ts'
 
 interface Parameter {
   readonly $ref?: string

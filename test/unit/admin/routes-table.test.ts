@@ -1,6 +1,6 @@
 import t from 'tap'
-import { catalogue } from '../../../src/catalogue/index.ts'
 import { routesTable } from '../../../src/admin/routes-table.ts'
+import { catalogue } from '../../../src/catalogue/index.ts'
 
 t.test('one aligned line for each endpoint', async (t) => {
   const text = routesTable(catalogue)

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { catalogue } from '../../../src/catalogue/index.ts'
 import { cacheOperations, nothingKept } from '../../../src/cache/operations.ts'
-import type { Ask } from '../../../src/core/ports.ts'
 import { createMemoryStore } from '../../../src/cache/stores/memory.ts'
+import { catalogue } from '../../../src/catalogue/index.ts'
+import type { Ask } from '../../../src/core/request.ts'
 import { ask, bodyOf, caller, good, replica, SetClock, settle, statusOf } from '../../support/asks.ts'
 
 const agent = (id: string) => ask('GET /agents/:agent_id', { params: { agent_id: id } })

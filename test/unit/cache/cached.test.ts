@@ -1,6 +1,6 @@
 import t from 'tap'
 import { EdgeError } from '../../../src/core/errors.ts'
-import type { Answer } from '../../../src/core/ports.ts'
+import type { Answer } from '../../../src/core/response.ts'
 import { answer, ask, bodyOf, caller, gate, good, replica, settle, statusOf } from '../../support/asks.ts'
 
 const one = (id = '001') => ask('GET /agents/:agent_id', { params: { agent_id: id } })

@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
 import { createTurns, inTurn, type Turns } from '../../../src/cache/in-turn.ts'
-import type { Handle } from '../../../src/core/ports.ts'
 import { createMemoryStore } from '../../../src/cache/stores/memory.ts'
+import type { Handle } from '../../../src/core/request.ts'
 import { ask, fields, good, settle } from '../../support/asks.ts'
 
 const nobody = new AbortController().signal

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { EdgeError } from '../../../src/core/errors.ts'
 import type { CacheOptions } from '../../../src/cache/index.ts'
-import type { Fence } from '../../../src/core/kept.ts'
+import type { Fence } from '../../../src/cache/stores/contract.ts'
+import { EdgeError } from '../../../src/core/errors.ts'
 import { answer, ask, bodyOf, fields, gate, good, replica, settle, statusOf } from '../../support/asks.ts'
 
 type Store = CacheOptions['store']

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { catalogue } from '../../../src/catalogue/index.ts'
 import { createPrepare, type Prepared, type PrepareOptions } from '../../../src/cache/prepare.ts'
-import type { Ask } from '../../../src/core/ports.ts'
+import { catalogue } from '../../../src/catalogue/index.ts'
+import type { Ask } from '../../../src/core/request.ts'
 import { ask, caller, durations, recordOf } from '../../support/asks.ts'
 
 const nodeList = [{ name: 'm' }]

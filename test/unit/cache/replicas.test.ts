@@ -1,6 +1,6 @@
 import t from 'tap'
-import { EdgeError } from '../../../src/core/errors.ts'
 import { createMemoryStore, type MemoryStore } from '../../../src/cache/stores/memory.ts'
+import { EdgeError } from '../../../src/core/errors.ts'
 import { ask, bodyOf, gate, good, Nodes, replica, SetClock, settle, statusOf } from '../../support/asks.ts'
 
 const one = () => ask('GET /agents/:agent_id', { params: { agent_id: '001' } })

@@ -1,8 +1,8 @@
 import t from 'tap'
-import type { Endpoint, Read, Tag, Write } from '../../../src/catalogue/endpoint.ts'
-import { catalogue } from '../../../src/catalogue/index.ts'
 import { planOf } from '../../../src/cache/plan.ts'
 import { staleTags } from '../../../src/cache/tags.ts'
+import type { Endpoint, Read, Tag, Write } from '../../../src/catalogue/endpoint.ts'
+import { catalogue } from '../../../src/catalogue/index.ts'
 import { ask, fields, recordOf } from '../../support/asks.ts'
 
 /** Values for every place that a tag of the catalogue is filled from; two sets that share none. */

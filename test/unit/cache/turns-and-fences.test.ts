@@ -1,6 +1,6 @@
 import t from 'tap'
-import { buildPipeline, type Parts } from '../../../src/pipeline.ts'
 import { createTurns, inTurn } from '../../../src/cache/in-turn.ts'
+import { buildPipeline, type Parts } from '../../../src/pipeline.ts'
 import { ask, fields, gate, good, type Nodes, replica, settle, statusOf } from '../../support/asks.ts'
 
 /** The road of a request, cache and turns included; the first write stays on its node until it is let go. */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { errorOf } from '../../../src/core/contents.ts'
+import { errorOf } from '../../../src/core/envelope.ts'
 
 const said = (text: string) => errorOf({ kind: 'json', status: 200, bytes: Buffer.from(text) })
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Answer } from '../../../src/core/ports.ts'
+import type { Answer } from '../../../src/core/response.ts'
 import { kept, startFront } from './front.ts'
 
 const body = Buffer.from(JSON.stringify({ error: 0, data: { items: [{ id: '001' }], totalItems: 1 } }))

@@ -1,6 +1,6 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import t from 'tap'
-import type { Answer } from '../../../src/core/ports.ts'
+import type { Answer } from '../../../src/core/response.ts'
 import { kept, startFront } from './front.ts'
 
 const rows = (count: number) =>

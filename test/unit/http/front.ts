@@ -9,10 +9,11 @@ import { pino } from 'pino'
 import { createAccess } from '../../../src/access/access.ts'
 import { putUser } from '../../../src/access/htpasswd.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
+import type { Ask, Prompt } from '../../../src/core/request.ts'
+import type { Answer, CacheStatus } from '../../../src/core/response.ts'
 import { authentication } from '../../../src/http/authenticate.ts'
 import { createHttp, type HttpOptions } from '../../../src/http/index.ts'
 import { createListener } from '../../../src/listener/listener.ts'
-import type { Answer, Ask, CacheStatus, Prompt } from '../../../src/core/ports.ts'
 
 type Tap = { teardown(end: () => unknown): unknown }
 

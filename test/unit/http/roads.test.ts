@@ -1,6 +1,7 @@
 import t from 'tap'
 import { EdgeError } from '../../../src/core/errors.ts'
-import type { Answer, Ask } from '../../../src/core/ports.ts'
+import type { Ask } from '../../../src/core/request.ts'
+import type { Answer } from '../../../src/core/response.ts'
 import { basic, kept, type Reply, startFront } from './front.ts'
 
 const large = Buffer.from(JSON.stringify({ error: 0, data: 'x'.repeat(5000) }))

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { catalogue } from '../../../src/catalogue/index.ts'
-import type { Answer, Ask } from '../../../src/core/ports.ts'
+import type { Ask } from '../../../src/core/request.ts'
+import type { Answer } from '../../../src/core/response.ts'
 import { basic, kept, startFront } from './front.ts'
 
 const bytes = Buffer.from('{"error":0,"data":{"items":[],"totalItems":0}}')

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
-import type { Prompt } from '../../../src/core/ports.ts'
+import type { Prompt } from '../../../src/core/request.ts'
 import { basic, kept, startFront } from './front.ts'
 
 const small = Buffer.from('{"error":0,"data":"small"}')

@@ -1,7 +1,9 @@
 import t from 'tap'
 import { EdgeError } from '../../../src/core/errors.ts'
+import type { ClusterView, NodeInfo } from '../../../src/core/node-call.ts'
+import type { Ask } from '../../../src/core/request.ts'
+import type { Answer } from '../../../src/core/response.ts'
 import { joinActs, joinVerdict } from '../../../src/join/writes.ts'
-import type { Answer, Ask, ClusterView, NodeInfo } from '../../../src/core/ports.ts'
 import { answer, ask, bodyOf, fields, good, recordOf } from '../../support/asks.ts'
 
 const names = ['m', 'w1', 'w2']

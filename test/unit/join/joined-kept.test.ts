@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Answer } from '../../../src/core/ports.ts'
+import type { Answer } from '../../../src/core/response.ts'
 import { ask, caller, durations, good, type Nodes, recordOf, replica, settle, statusOf } from '../../support/asks.ts'
 
 const OS = 'GET /experimental/syscollector/os'

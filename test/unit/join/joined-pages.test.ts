@@ -1,10 +1,12 @@
 import t from 'tap'
 import { catalogue } from '../../../src/catalogue/index.ts'
+import { EdgeError } from '../../../src/core/errors.ts'
+import type { ClusterView, NodeInfo } from '../../../src/core/node-call.ts'
+import type { Ask } from '../../../src/core/request.ts'
+import type { Answer } from '../../../src/core/response.ts'
+import { joinReads } from '../../../src/join/reads.ts'
 import { collect } from '../../../src/query/collect.ts'
 import { readRequest, sources } from '../../../src/query/sources.ts'
-import { EdgeError } from '../../../src/core/errors.ts'
-import { joinReads } from '../../../src/join/reads.ts'
-import type { Answer, Ask, ClusterView, NodeInfo } from '../../../src/core/ports.ts'
 import { answer, ask, bodyOf, good } from '../../support/asks.ts'
 
 const names = ['master', 'worker-1', 'worker-2']

@@ -1,8 +1,8 @@
 import t from 'tap'
 import type { CacheEvent } from '../../../src/core/events.ts'
-import { fakeNode } from '../upstream/fake-node.ts'
 import { startEdge } from '../../support/edge.ts'
 import { samplesOf, sumOf } from '../../support/scrape.ts'
+import { fakeNode } from '../upstream/fake-node.ts'
 
 const DIVERGING = 0.2
 

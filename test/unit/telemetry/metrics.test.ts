@@ -6,10 +6,10 @@ import t from 'tap'
 import { parse } from 'yaml'
 import { startSimulator } from '../../../src/simulator/index.ts'
 import { type RunningEdge, startEdge } from '../../support/edge.ts'
-import { bad, get, type Row } from '../listener/framing-rows.ts'
-import { exchange, statuses } from '../listener/raw.ts'
 import { startRedis } from '../../support/redis.ts'
 import { samplesOf, sumOf } from '../../support/scrape.ts'
+import { bad, get, type Row } from '../listener/framing-rows.ts'
+import { exchange, statuses } from '../listener/raw.ts'
 
 type Tap = { teardown(end: () => unknown): unknown }
 type Settings = Readonly<Record<string, unknown>>

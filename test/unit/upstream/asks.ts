@@ -1,6 +1,6 @@
 /** Asks as validation hands them on, for records of the catalogue. */
 import { catalogue } from '../../../src/catalogue/index.ts'
-import type { Ask } from '../../../src/core/ports.ts'
+import type { Ask } from '../../../src/core/request.ts'
 
 export function ask(method: string, path: string, more: Partial<Ask> = {}): Ask {
   const endpoint = catalogue.find((record) => record.method === method && record.path === path)

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http'
 import type { Test } from 'tap'
-import type { ClusterOptions } from '../../../src/upstream/index.ts'
 import { forward } from '../../../src/upstream/forward.ts'
+import type { ClusterOptions } from '../../../src/upstream/index.ts'
 import { createRouter } from '../../../src/upstream/route.ts'
 import { type Fault, faultProxy } from '../../faults/proxy.ts'
 import { ask } from './asks.ts'

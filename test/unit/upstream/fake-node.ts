@@ -4,8 +4,8 @@ import https from 'node:https'
 import type { AddressInfo, Server, Socket } from 'node:net'
 import net from 'node:net'
 import type { Test } from 'tap'
+import type { NodeCall } from '../../../src/core/node-call.ts'
 import { type Cluster, type ClusterOptions, createCluster } from '../../../src/upstream/index.ts'
-import type { NodeCall } from '../../../src/core/ports.ts'
 
 type Teardown = Pick<Test, 'teardown'>
 

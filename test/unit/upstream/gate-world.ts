@@ -1,5 +1,5 @@
 /** A gate in a world where time is a number: arrivals, calls of known length, deadlines. Nothing here waits. */
-import type { Deadline } from '../../../src/core/deadline.ts'
+import type { Deadline } from '../../../src/core/timing.ts'
 import { type Entry, Gate, type Lesson, type Visitor } from '../../../src/upstream/gate.ts'
 
 export type Load = Visitor['load']

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import type { Test } from 'tap'
 import t from 'tap'
-import type { NodeCall, NodeResult } from '../../../src/core/ports.ts'
+import type { NodeCall, NodeResult } from '../../../src/core/node-call.ts'
 import { clusterOf, fakeNode, get, until } from './fake-node.ts'
 
 const raw = (more: Partial<NodeCall> = {}) => get('/rules/files?download=x', { expect: 'stream', ...more })

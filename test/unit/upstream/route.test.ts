@@ -1,6 +1,6 @@
 import t from 'tap'
 import { catalogue } from '../../../src/catalogue/index.ts'
-import type { ClusterView, NodeInfo } from '../../../src/core/ports.ts'
+import type { ClusterView, NodeInfo } from '../../../src/core/node-call.ts'
 import { createRouter, route } from '../../../src/upstream/route.ts'
 import { ask } from './asks.ts'
 

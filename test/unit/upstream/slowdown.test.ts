@@ -1,6 +1,6 @@
 /** A node that is slower than usual altogether gets less at once, before calls time out; a mixture that shifts does not. */
 import t from 'tap'
-import type { Deadline } from '../../../src/core/deadline.ts'
+import type { Deadline } from '../../../src/core/timing.ts'
 import { Gate, type Visitor } from '../../../src/upstream/gate.ts'
 
 const names = ['agents', 'rules', 'logs', 'info', 'sca']

@@ -1,7 +1,8 @@
 /** One fill for all replicas: a lease with a token that its holder renews, and followers who hear or see that it ended. */
 import { createHash, randomUUID } from 'node:crypto'
-import type { Claim, Mark } from '../../../core/kept.ts'
+import type { Mark } from '../../../core/stored-response.ts'
 import type { Link, Reply } from '../../../redis/link.ts'
+import type { Claim } from '../contract.ts'
 import { names, type Times } from './options.ts'
 import { releaseClaim, renewClaim } from './scripts.ts'
 

@@ -1,8 +1,8 @@
 /** Entries in Redis. Their age is what is missing of their time to live, so that no wall clock has a say. */
-import type { KeptAnswer, Listed } from '../../../core/kept.ts'
+import type { KeptAnswer, Listed } from '../../../core/stored-response.ts'
+import type { Link, Reply } from '../../../redis/link.ts'
 import type { EntryCodec } from '../entry.ts'
 import { type Held, lifetime } from '../held.ts'
-import type { Link, Reply } from '../../../redis/link.ts'
 import { names, type StoreEvent, type Times } from './options.ts'
 
 export interface EntriesOptions {

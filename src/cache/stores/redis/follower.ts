@@ -4,9 +4,9 @@
  * that was known is given up.
  */
 import type { Client } from '../../../redis/connect.ts'
+import type { Link } from '../../../redis/link.ts'
 import { isRecord, isTexts } from './entries.ts'
 import type { Knowledge } from './knowledge.ts'
-import type { Link } from '../../../redis/link.ts'
 import { names, type StoreEvent } from './options.ts'
 import type { Pulse } from './pulse.ts'
 

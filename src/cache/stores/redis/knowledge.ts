@@ -5,7 +5,7 @@
  */
 import { LRUCache } from 'lru-cache'
 import type { Tag } from '../../../catalogue/endpoint.ts'
-import type { Mark } from '../../../core/kept.ts'
+import type { Mark } from '../../../core/stored-response.ts'
 
 /** Tags of a look that is on its way. */
 export interface Watch {

@@ -3,11 +3,11 @@
  * process up, each one asked for while the one before is looked through.
  */
 import type { Tag } from '../../../catalogue/endpoint.ts'
-import type { IndexRow } from '../../../core/kept.ts'
+import type { IndexRow } from '../../../core/stored-response.ts'
+import type { Link, Reply } from '../../../redis/link.ts'
 import type { EntryCodec } from '../entry.ts'
 import { compareMarks, UNRAISED } from '../marks.ts'
 import { isListed, isNumber, isRecord, isTexts } from './entries.ts'
-import type { Link, Reply } from '../../../redis/link.ts'
 import { names, type Times } from './options.ts'
 import { pageRows } from './row-scripts.ts'
 import { epochsOf } from './scripts.ts'

@@ -1,6 +1,6 @@
 /** The near copy: entries of this process, served without asking as long as what is known says that they are valid. */
 import type { Tag } from '../../../catalogue/endpoint.ts'
-import type { Look, Mark } from '../../../core/kept.ts'
+import type { Look, Mark } from '../../../core/stored-response.ts'
 import { answerOf, type Held, type HeldEntries } from '../held.ts'
 import { compareMarks, keyTag, ReadMark, withOwn } from '../marks.ts'
 import type { Knowledge } from './knowledge.ts'

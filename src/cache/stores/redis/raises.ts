@@ -4,11 +4,11 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { Tag } from '../../../catalogue/endpoint.ts'
-import type { Fence } from '../../../core/kept.ts'
+import type { Link, Reply } from '../../../redis/link.ts'
+import type { Fence } from '../contract.ts'
 import { Acknowledgements } from './acknowledgements.ts'
 import { Debts } from './debts.ts'
 import type { Knowledge } from './knowledge.ts'
-import type { Link, Reply } from '../../../redis/link.ts'
 import { names, type StoreEvent, type Times } from './options.ts'
 import type { Pulse } from './pulse.ts'
 import { raise } from './scripts.ts'

@@ -2,10 +2,10 @@
  * The index in Redis: for each group the keys by their end, their rows and their hits. Nothing is scanned: a row ends
  * with its time, trimmed as others are added, and a row whose tags were raised since is left out when it is read.
  */
-import type { IndexRow } from '../../../core/kept.ts'
+import type { IndexRow } from '../../../core/stored-response.ts'
+import type { Link } from '../../../redis/link.ts'
 import type { EntryCodec } from '../entry.ts'
 import { type Held, lifetime } from '../held.ts'
-import type { Link } from '../../../redis/link.ts'
 import { Listing } from './listing.ts'
 import { names, type Times } from './options.ts'
 import { addRow, countHits, forgetRow } from './row-scripts.ts'

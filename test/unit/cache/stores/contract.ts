@@ -1,6 +1,7 @@
 /** What every store must do, whatever keeps its answers: the same suite for memory, Redis, and Redis with a near copy. */
 import type { Test } from 'tap'
-import type { AnswerIndex, AnswerStore, KeptAnswer, Look, Mark, NewEntry } from '../../../../src/core/kept.ts'
+import type { AnswerStore, NewEntry } from '../../../../src/cache/stores/contract.ts'
+import type { AnswerIndex, KeptAnswer, Look, Mark } from '../../../../src/core/stored-response.ts'
 
 export type Store = AnswerStore & AnswerIndex
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { collect } from '../../../../src/query/collect.ts'
 import { type JoinPart, joinRows } from '../../../../src/join/bytes/join.ts'
 import type { RowsPart } from '../../../../src/join/bytes/part.ts'
+import { collect } from '../../../../src/query/collect.ts'
 import type { Row, Source } from '../../../../src/query/source.ts'
 import { type Case, cases, flat, now, pageOf, partOf, wholeOf } from './nodes.ts'
 

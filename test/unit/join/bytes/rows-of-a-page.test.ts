@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { collect } from '../../../../src/query/collect.ts'
 import { type Inject, type JoinHow, joinedBody, joinRows } from '../../../../src/join/bytes/join.ts'
 import { readPart } from '../../../../src/join/bytes/part.ts'
+import { collect } from '../../../../src/query/collect.ts'
 import { sources } from '../../../../src/query/sources.ts'
 import { flat, listed, now, partOf, value } from './nodes.ts'
 

@@ -1,7 +1,3 @@
-/**
- * Kept answers, in the pipeline's words: what the cache stage needs of whatever keeps them. No method rejects: a
- * store that is away, stalled or holds garbage is a value, so that a broken cache is only a slow one.
- */
 import type { Tag } from '../catalogue/endpoint.ts'
 
 /**
@@ -42,18 +38,6 @@ export type Look =
   | { readonly kind: 'absent'; readonly mark: Mark; readonly changed: boolean }
   | { readonly kind: 'present'; readonly mark: Mark; readonly answer: KeptAnswer; readonly near: boolean }
 
-/** An answer to be kept as of the mark that its fill began with. */
-export interface NewEntry {
-  readonly key: string
-  readonly tags: readonly Tag[]
-  readonly mark: Mark
-  readonly answer: Omit<KeptAnswer, 'age'>
-  /** Milliseconds that it is older than its fill: the age that its oldest part had been kept for by then. */
-  readonly older?: number
-  /** What `/cache` shows of it; none of it is looked into by the store. */
-  readonly listed: Listed
-}
-
 export interface Listed {
   /** Canonical path and query, such as `/agents?limit=500&offset=0`. */
   readonly url: string
@@ -63,32 +47,6 @@ export interface Listed {
   /** `everyone`, or a digest of the rights that it was made for. */
   readonly scope: string
   readonly tags: readonly Tag[]
-}
-
-/** One fill for all replicas. `settled` resolves when the holder has kept an answer, given up or died. */
-export type Claim =
-  | { readonly held: true; release(): Promise<void> }
-  | { readonly held: false; readonly settled: Promise<void> }
-
-/** A write under way. Its tags are raised and fenced on every replica with a live lease when `fence` resolves. */
-export interface Fence {
-  /** `refused`: nobody can be told, and `onLostStore` is `refuse`: the write must not be forwarded. */
-  readonly state: 'standing' | 'alone' | 'refused'
-  /**
-   * Raises the tags again, and those that the answer named, drops the fence, and resolves when no replica can serve
-   * what was before (or when its lease has run out): only then may the 2xx leave.
-   */
-  lift(more: readonly Tag[]): Promise<void>
-  /** The outcome is unknown: the fence stays for its lease. */
-  leave(): void
-}
-
-export interface AnswerStore {
-  look(key: string, tags: readonly Tag[]): Look | Promise<Look>
-  keep(entry: NewEntry): Promise<void>
-  /** `patience`: milliseconds after which a holder that gave no sign counts as dead. */
-  claim(key: string, mark: Mark, patience: number): Promise<Claim>
-  fence(tags: readonly Tag[]): Promise<Fence>
 }
 
 /** What is held in this process, and whether the shared store answers; without one it always does. */

@@ -1,3 +1,11 @@
+/** Two clocks: `wall` (milliseconds since 1970) for what tokens say, `elapsed` (milliseconds, never stepped) for how long. */
+export interface Clock {
+  wall(): number
+  elapsed(): number
+}
+
+export const systemClock: Clock = { wall: () => Date.now(), elapsed: () => performance.now() }
+
 /** When a call must be over: at its own time-out or when its client leaves, whichever comes first. */
 export interface Deadline {
   readonly signal: AbortSignal
@@ -28,5 +36,19 @@ export function startDeadline(timeout: number | undefined, client: AbortSignal, 
       clearTimeout(timer)
       client.removeEventListener('abort', leave)
     },
+  }
+}
+
+/** So many turns a second. The bucket begins empty and holds one second, or one turn: nobody saves up for a burst. */
+export function budget(perSecond: number, clock: () => number): () => boolean {
+  let turns = 0
+  let last = clock()
+  return () => {
+    const now = clock()
+    turns = Math.min(Math.max(1, perSecond), turns + ((now - last) / 1000) * perSecond)
+    last = now
+    if (turns < 1) return false
+    turns -= 1
+    return true
   }
 }
