@@ -10,45 +10,45 @@
  *
  *   then, by the record's target:
  *           forward    – one node
- *           ofOwner    – the node that the agent reports to
+ *           askOwner    – the node that the agent reports to
  *           joinReads  – many nodes, one collection; each node's part comes by the road of reads again, kept on its own
  *           joinActs   – many nodes, each of which acts or judges
  */
 import type { EdgeOperation } from './catalogue/endpoint.ts'
-import type { Ask, Handle, Prompt, Stage } from './core/request.ts'
+import type { AsyncHandler, EdgeRequest, Handler, Stage } from './core/request.ts'
 import type { StageName } from './core/trace.ts'
 import { traced } from './core/trace.ts'
 
-export interface Parts {
-  readonly operations: Readonly<Record<EdgeOperation, Handle>>
+export interface PipelineParts {
+  readonly operations: Readonly<Record<EdgeOperation, AsyncHandler>>
   /** Both absent: nothing is kept. */
-  readonly cached?: (next: Handle) => Prompt
+  readonly cached?: (next: AsyncHandler) => Handler
   readonly invalidate?: Stage
   readonly inTurn?: Stage
-  readonly forward: Handle
+  readonly forward: AsyncHandler
   /** Made of the road of reads, and of that to one node; each absent one: the nodes distribute by themselves, and one is asked. */
-  readonly over?: (read: Handle, forward: Handle) => Partial<Over>
+  readonly over?: (read: AsyncHandler, forward: AsyncHandler) => Partial<MultiNodeHandlers>
 }
 
 /** What is more than asking one node. */
-export interface Over {
-  readonly ofOwner: Handle
-  readonly joinReads: Handle
-  readonly joinActs: Handle
+export interface MultiNodeHandlers {
+  readonly askOwner: AsyncHandler
+  readonly joinReads: AsyncHandler
+  readonly joinActs: AsyncHandler
 }
 
-export function buildPipeline(parts: Parts): Prompt {
+export function buildPipeline(parts: PipelineParts): Handler {
   const { operations } = parts
   const inTurn = named('turn', parts.inTurn)
   const invalidate = named('invalidate', parts.invalidate)
   const forward = traced('forward', parts.forward)
-  const live: Handle = (ask) => ways[wayOf(ask)](ask)
-  const read: Prompt = parts.cached === undefined ? live : traced('cache', parts.cached(live))
-  const write: Handle = inTurn(invalidate(live))
-  const { ofOwner, joinReads, joinActs } = { ...parts.over?.(async (ask) => read(ask), forward) }
+  const live: AsyncHandler = (ask) => ways[wayOf(ask)](ask)
+  const read: Handler = parts.cached === undefined ? live : traced('cache', parts.cached(live))
+  const write: AsyncHandler = inTurn(invalidate(live))
+  const { askOwner, joinReads, joinActs } = { ...parts.over?.(async (ask) => read(ask), forward) }
   const ways = {
     forward,
-    ofOwner: ofOwner === undefined ? forward : traced('owner', ofOwner),
+    askOwner: askOwner === undefined ? forward : traced('owner', askOwner),
     joinReads: joinReads === undefined ? forward : traced('join', joinReads),
     joinActs: joinActs === undefined ? forward : traced('join', joinActs),
   }
@@ -64,11 +64,11 @@ function named(name: StageName, stage: Stage | undefined): Stage {
   return stage === undefined ? (next) => next : (next) => traced(name, stage(next))
 }
 
-function wayOf({ endpoint: { target }, node }: Ask): 'forward' | keyof Over {
+function wayOf({ endpoint: { target }, node }: EdgeRequest): 'forward' | keyof MultiNodeHandlers {
   if (node !== undefined) return 'forward'
   switch (target.kind) {
     case 'agentOwner':
-      return 'ofOwner'
+      return 'askOwner'
     case 'severalNodes':
       return 'joinReads'
     case 'everyNode':

@@ -1,7 +1,7 @@
 /** Tokens: issued to those who show their password, and ended for those who ask. */
 import { EdgeError } from '../core/errors.ts'
-import type { Caller, Handle } from '../core/request.ts'
-import type { Answer } from '../core/response.ts'
+import type { AsyncHandler, Caller } from '../core/request.ts'
+import type { EdgeResponse } from '../core/response.ts'
 
 export interface TokenPorts {
   /** A signed token for the user of that name. */
@@ -11,7 +11,10 @@ export interface TokenPorts {
 }
 
 /** Answers `{error, data: {token}}` and `{error, data}`; 902 for a caller that may have no token. */
-export function tokenOperations({ issue, revoke }: TokenPorts): { issueToken: Handle; revokeTokens: Handle } {
+export function tokenOperations({ issue, revoke }: TokenPorts): {
+  issueToken: AsyncHandler
+  revokeTokens: AsyncHandler
+} {
   return {
     async issueToken({ caller }) {
       // A token that buys the next one would never end.
@@ -31,6 +34,6 @@ function refusePassthrough({ credentials }: Caller): void {
   if (credentials !== undefined) throw new EdgeError(902, '. No tokens where credentials are passed on to the manager')
 }
 
-function answer(data: unknown): Answer {
-  return { kind: 'json', status: 200, bytes: Buffer.from(JSON.stringify({ error: 0, data })) }
+function answer(data: unknown): EdgeResponse {
+  return { kind: 'json', status: 200, body: Buffer.from(JSON.stringify({ error: 0, data })) }
 }

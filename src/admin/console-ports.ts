@@ -1,7 +1,7 @@
 /** What the console needs to know of the edge, in its own words. `app` hands it in. */
 
 import type { Caller } from '../core/request.ts'
-import type { AnswerIndex } from '../core/stored-response.ts'
+import type { CacheIndex } from '../core/stored-response.ts'
 import type { Explanation, PurgeCost, PurgeOrder } from './console/answers/cache.ts'
 import type { NodeLine, ReplicaLine } from './console/answers/nodes.ts'
 import type { CacheStanding } from './console/answers/now.ts'
@@ -19,7 +19,7 @@ export interface ConsolePorts {
   readonly traffic: Traffic
   readonly tail: Tail
   readonly joins: Pick<Joins, 'last'>
-  readonly index: AnswerIndex
+  readonly index: CacheIndex
   cache(): CacheStanding
   /** Drops what is named, or says what would go; told in the audit as any other purge. Rejects with an EdgeError. */
   purge(order: PurgeOrder, by: PurgedBy): Promise<PurgeCost>

@@ -9,7 +9,7 @@ import Fastify, {
   type FastifyServerFactory,
 } from 'fastify'
 import { EdgeError } from '../core/errors.ts'
-import type { Refused } from '../core/events.ts'
+import type { RefusedRequestEvent } from '../core/events.ts'
 import { type Readiness, registerProbes } from './probes.ts'
 import { type SignIn, signIn } from './sign-in.ts'
 
@@ -22,7 +22,7 @@ export interface OperationsOptions {
   readonly ready: () => Readiness
   readonly log: { error(fields: object, message: string): void }
   /** Hears of what was refused to somebody who had signed in. */
-  readonly refused?: (request: Refused) => void
+  readonly refused?: (request: RefusedRequestEvent) => void
   /** Makes the server, with its limits and its certificate; absent: a plain one of Node. */
   readonly serverFactory?: FastifyServerFactory
   /** Asked for without a sign-in, as the probes are. */
@@ -101,7 +101,10 @@ export function openApiPart(openApi: object): OperationsPart {
   }
 }
 
-function refusalOf({ id, caller, clientAddress, method, routeOptions }: FastifyRequest, error: EdgeError): Refused {
+function refusalOf(
+  { id, caller, clientAddress, method, routeOptions }: FastifyRequest,
+  error: EdgeError,
+): RefusedRequestEvent {
   const { status, code } = error
   const route = routeOptions.url ?? 'unknown'
   return { requestId: id, caller: caller?.name, client: clientAddress, method, route, status, refusal: code }

@@ -68,7 +68,7 @@ function operationOf(endpoint: Endpoint, template: PathTemplate): Json {
     'x-permission': endpoint.permission,
     'x-target': endpoint.target,
     'x-secret': endpoint.secret,
-    ...('keep' in endpoint && 'group' in endpoint.keep && { 'x-cache-group': endpoint.keep.group }),
+    ...('cache' in endpoint && 'group' in endpoint.cache && { 'x-cache-group': endpoint.cache.group }),
     ...(endpoint.experimental && { 'x-experimental': true }),
     ...(endpoint.beyondSeed && { 'x-beyond-seed': true }),
   }
@@ -81,7 +81,7 @@ const secrecy: Readonly<Record<Secret, string | undefined>> = {
 }
 
 function describe({ oneOf, strictQuery, experimental, secret, slow, params }: Endpoint): string {
-  const routed = Object.values(params).find((param) => param.routed !== undefined)
+  const routed = Object.values(params).find((param) => param.routePattern !== undefined)
   return sentences(
     routed && `in place of * in the path: ${routed.role}`,
     experimental && 'served only where cluster.experimental is on (603 else)',

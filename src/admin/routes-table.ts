@@ -5,7 +5,7 @@ const columns: readonly (readonly [string, (endpoint: Endpoint) => string])[] = 
   ['PATH', ({ path }) => path],
   ['PERMISSION', ({ permission }) => permission],
   ['TARGET', ({ target }) => target.kind],
-  ['CACHE', (endpoint) => ('keep' in endpoint && 'group' in endpoint.keep ? endpoint.keep.group : '-')],
+  ['CACHE', (endpoint) => ('cache' in endpoint && 'group' in endpoint.cache ? endpoint.cache.group : '-')],
   ['SECRET', ({ secret }) => (secret === 'none' ? '-' : secret)],
 ]
 

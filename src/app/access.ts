@@ -54,17 +54,17 @@ function askManager(cluster: Cluster, timeout: number): (username: string, passw
       node: cluster.view.master().name,
       method: 'GET',
       path: '/version',
-      repeatable: true,
+      retryable: true,
       expect: 'bytes',
       timeout,
       signal: new AbortController().signal,
-      load: 'health',
+      priority: 'health',
       caller: username,
       endpoint: 'GET /version',
       requestId: 'credentials',
       credentials: { username, password },
     })
-    if (result.ok) return result.reply.status === 200
+    if (result.ok) return result.response.status === 200
     if (result.fault === 'refusedCredentials') return false
     throw new EdgeError(920, ` to check the credentials: ${result.detail}`)
   }

@@ -5,15 +5,15 @@ import type { Logger } from 'pino'
 import { type CacheStages, createCache, type Durations } from '../cache/index.ts'
 import { type KeptAnswers, nothingKept } from '../cache/operations.ts'
 import { planOf } from '../cache/plan.ts'
-import type { AnswerStore } from '../cache/stores/contract.ts'
+import type { CacheStore } from '../cache/stores/contract.ts'
 import { createMemoryStore } from '../cache/stores/memory.ts'
 import { createRedisStore, type RedisPlace } from '../cache/stores/redis/index.ts'
 import { catalogue } from '../catalogue/index.ts'
 import type { Config } from '../config/index.ts'
 import { redisPlace } from '../config/redis-place.ts'
-import type { Observer } from '../core/events.ts'
-import type { Ask, Caller } from '../core/request.ts'
-import type { AnswerIndex, StoreState } from '../core/stored-response.ts'
+import type { EventListeners } from '../core/events.ts'
+import type { Caller, EdgeRequest } from '../core/request.ts'
+import type { CacheIndex, CacheStoreState } from '../core/stored-response.ts'
 import type { Cluster } from '../upstream/index.ts'
 import type { Router } from '../upstream/route.ts'
 import { spareCapacity } from '../upstream/spare.ts'
@@ -24,9 +24,9 @@ export interface BuiltCache {
   readonly stages?: Partial<Pick<CacheStages, 'cached' | 'invalidate'>>
   readonly kept: KeptAnswers
   /** Of the store; shared by all replicas where Redis is. */
-  readonly claim?: AnswerStore['claim']
+  readonly claim?: CacheStore['acquireFetchLock']
   /** Absent: nothing is kept. */
-  readonly state?: () => StoreState
+  readonly state?: () => CacheStoreState
   close(): Promise<void>
 }
 
@@ -34,12 +34,12 @@ interface CacheParts {
   readonly cluster: Cluster
   readonly route: Router
   readonly log: Logger
-  askOf(url: string, caller: Caller): Promise<Ask>
+  askOf(url: string, caller: Caller): Promise<EdgeRequest>
   readonly news: StoreNews
-  readonly observer: Required<Observer>
+  readonly observer: Required<EventListeners>
 }
 
-type Store = AnswerStore & AnswerIndex & { state(): StoreState; close(): Promise<void> }
+type Store = CacheStore & CacheIndex & { state(): CacheStoreState; close(): Promise<void> }
 
 /** Rejects when a setting names what is not there, or a file cannot be read; Redis itself may be away. */
 export async function buildCache(
@@ -77,7 +77,7 @@ export async function buildCache(
     onEvent: observer.cache,
     explained: { prepare: stages.prepare, index: store, catalogue, askOf },
   }
-  return { stages, kept, claim: store.claim, state: store.state, close: () => store.close() }
+  return { stages, kept, claim: store.acquireFetchLock, state: store.state, close: () => store.close() }
 
   function shared(place: RedisPlace): Promise<Store> {
     return createRedisStore({
@@ -88,10 +88,10 @@ export async function buildCache(
       times: { command: cache.redis.timeout },
       onEvent: (event, reason) => {
         news.heard(event, reason)
-        observer.store(event)
+        observer.storeEvent(event)
         log.warn({ event, ...(reason && { reason }) }, 'cache store')
       },
-      onStep: observer.step,
+      onStep: observer.redisStep,
     })
   }
 }
@@ -99,7 +99,7 @@ export async function buildCache(
 function durationsOf({ cache }: Config): (group: keyof Config['cache']['durations'], endpoint: string) => Durations {
   const { durations, endpoints, staleWhileRevalidate, staleIfError, defaultDuration } = cache
   return (group, endpoint) => ({
-    keepFor: endpoints[`/${endpoint.slice(1)}`] ?? durations[group] ?? defaultDuration,
+    ttl: endpoints[`/${endpoint.slice(1)}`] ?? durations[group] ?? defaultDuration,
     staleWhileRevalidate: staleWhileRevalidate[group] ?? 0,
     staleIfError,
   })

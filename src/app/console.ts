@@ -71,9 +71,17 @@ export function consolePorts({ watch, cluster, front, news, ready, url, divergen
       if (typeof prepared === 'string' || prepared.key !== key) return { kind: 'others' }
       const look = await explained.index.peek(key, prepared.tags)
       if (look.kind !== 'present') return { kind: 'gone' }
-      const { bytes, etag, age, keepFor } = look.answer
-      const { fenced } = look.mark
-      return { kind: 'kept', etag, bytes, fenced, near: look.near, freshFor: keepFor - age, encodings: madeOf(bytes) }
+      const { body: bytes, etag, age, ttl: keepFor } = look.response
+      const { fenced } = look.epochs
+      return {
+        kind: 'kept',
+        etag,
+        bytes,
+        fenced,
+        near: look.isLocal,
+        freshFor: keepFor - age,
+        encodings: madeOf(bytes),
+      }
     },
   }
 }
@@ -103,6 +111,6 @@ function nodesOf({ status, view }: Cluster): NodeState[] {
 function stateOf({ name, addressed, listed, ejectedUntil }: NodeStatus, view: Cluster['view']): NodeState['state'] {
   if (!addressed) return 'no address'
   if (ejectedUntil !== undefined) return 'ejected'
-  if (!view.available(name)) return 'full'
+  if (!view.isAvailable(name)) return 'full'
   return listed === false ? 'not listed' : 'up'
 }

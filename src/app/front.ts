@@ -7,9 +7,9 @@ import type { Audit } from '../audit/index.ts'
 import { cacheOperations, type KeptAnswers } from '../cache/operations.ts'
 import { catalogue } from '../catalogue/index.ts'
 import type { Config } from '../config/index.ts'
-import type { Observer } from '../core/events.ts'
-import type { Prompt } from '../core/request.ts'
-import type { StoreState } from '../core/stored-response.ts'
+import type { EventListeners } from '../core/events.ts'
+import type { Handler } from '../core/request.ts'
+import type { CacheStoreState } from '../core/stored-response.ts'
 import { authentication, tokenIssuer } from '../http/authenticate.ts'
 import { addressOfRequests } from '../http/client-address.ts'
 import { createHttp, type Http } from '../http/index.ts'
@@ -32,7 +32,7 @@ export interface FrontParts {
   /** Takes whole lines of the log. */
   readonly writeLine: (text: string) => void
   readonly news: StoreNews
-  readonly observer: Required<Observer>
+  readonly observer: Required<EventListeners>
   readonly audit: Audit
   readonly traces: Traces | undefined
 }
@@ -41,10 +41,10 @@ export interface Front {
   readonly listener: Listener
   readonly app: FastifyInstance
   /** The whole road behind the listener, for what the operators' console does in a caller's name. */
-  readonly handle: Prompt
+  readonly handle: Handler
   readonly kept: KeptAnswers
   /** Absent: nothing is kept. */
-  readonly state?: (() => StoreState) | undefined
+  readonly state?: (() => CacheStoreState) | undefined
   closeCache(): Promise<void>
 }
 
@@ -53,7 +53,7 @@ export async function buildFront(config: Config, parts: FrontParts): Promise<Fro
   const { access, cluster, shared, log, writeLine, news, observer, audit, traces } = parts
   const { listen } = config
   const addressOf = addressOfRequests(listen.trustedProxies)
-  const stopped = tellStopped(log, addressOf, observer.answered)
+  const stopped = tellStopped(log, addressOf, observer.request)
   const listener = await createListener({ ...listen, cors: listen.cors.origins.length > 0, log, stopped })
   // Both are made of the app, which is made of what they are part of.
   let issue: (name: string) => Promise<string> = async () => ''
@@ -76,13 +76,13 @@ export async function buildFront(config: Config, parts: FrontParts): Promise<Fro
       ...cacheOperations(cache.kept),
     },
     ...cache.stages,
-    ...roads(config, { cluster, route, composed: observer.composed, ...(cache.claim && { claim: cache.claim }) }),
+    ...roads(config, { cluster, route, composed: observer.join, ...(cache.claim && { claim: cache.claim }) }),
   })
   const handle = audit.audited(road)
   http = await createHttp({
     catalogue,
     handle,
-    observe: observer.answered,
+    observe: observer.request,
     ...(traces && { beginTrace: beginning(config, traces) }),
     serverFactory: listener.serverFactory,
     log,

@@ -97,10 +97,10 @@ async function buildParts(config: Config, { log, writeLine }: Lines, course: Cou
   const observation = createObservation()
   const { observer, divergence } = observation
   const audit = buildAudit(config, log)
-  observation.listen({ called: audit.called, answered: audit.answered })
+  observation.listen({ nodeCall: audit.called, request: audit.answered })
   const traces = await buildTraces(config, log)
   const cluster = await buildCluster(config, log, {
-    onCall: observer.called,
+    onCall: observer.nodeCall,
     ...(traces && { untraced: traces.untraced }),
   })
   const ready = (): Readiness => {
@@ -148,5 +148,5 @@ function createLog(config: Config, { logTo = pino.destination(1) }: EdgeOptions)
 
 /** Readiness asks for one node that calls may be sent to; which calls it can answer is a matter of each request. */
 function reachable({ view }: Cluster): boolean {
-  return view.nodes().some(({ name }) => view.available(name))
+  return view.nodes().some(({ name }) => view.isAvailable(name))
 }

@@ -40,7 +40,7 @@ export function buildMetrics({ observation, cluster, front, audit, traces, ready
         inFlight,
         limit,
         queue,
-        available: cluster.view.available(name),
+        available: cluster.view.isAvailable(name),
         ejected: ejectedUntil !== undefined,
       })),
   })

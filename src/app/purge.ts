@@ -5,18 +5,18 @@ import type { ConsolePorts } from '../admin/console-ports.ts'
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { catalogue } from '../catalogue/index.ts'
 import { EdgeError } from '../core/errors.ts'
-import type { Ask, Prompt } from '../core/request.ts'
+import type { EdgeRequest, Handler } from '../core/request.ts'
 
-export function purger(handle: Prompt): ConsolePorts['purge'] {
+export function purger(handle: Handler): ConsolePorts['purge'] {
   const all = operation('cacheClear')
   const group = operation('cacheClearGroup')
   return async (order, { caller, client, requestId }) => {
-    const ask = (preview: boolean): Ask => ({
+    const ask = (preview: boolean): EdgeRequest => ({
       endpoint: order.group === undefined ? all : group,
       params: order.group === undefined ? {} : { group: order.group },
       query: queryOf(order, preview),
       caller,
-      client,
+      clientAddress: client,
       waitForComplete: false,
       requestId,
       signal: new AbortController().signal,
@@ -28,7 +28,7 @@ export function purger(handle: Prompt): ConsolePorts['purge'] {
   }
 }
 
-function queryOf({ key, soft }: PurgeOrder, preview: boolean): Ask['query'] {
+function queryOf({ key, soft }: PurgeOrder, preview: boolean): EdgeRequest['query'] {
   return { ...(key !== undefined && { key }), ...(soft && { soft: 'true' }), ...(preview && { preview: 'true' }) }
 }
 
@@ -38,9 +38,9 @@ function operation(name: string): Endpoint {
   return found
 }
 
-function read(answer: Awaited<ReturnType<Prompt>>): unknown {
+function read(answer: Awaited<ReturnType<Handler>>): unknown {
   const { error, data } =
-    answer.kind === 'json' ? (JSON.parse(answer.bytes.toString()) as { error: number; data: unknown }) : {}
+    answer.kind === 'json' ? (JSON.parse(answer.body.toString()) as { error: number; data: unknown }) : {}
   if (error !== 0) throw new EdgeError(949)
   return data
 }

@@ -1,7 +1,7 @@
 /** The ways to the nodes, as `cluster.distribution` says. */
 
 import { createTurns, inTurn } from '../cache/in-turn.ts'
-import type { AnswerStore } from '../cache/stores/contract.ts'
+import type { CacheStore } from '../cache/stores/contract.ts'
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { catalogue } from '../catalogue/index.ts'
 import type { Config } from '../config/index.ts'
@@ -9,7 +9,7 @@ import { ofOwner } from '../join/of-owner.ts'
 import { createOwners } from '../join/owners.ts'
 import { type JoinPorts, joinReads } from '../join/reads.ts'
 import { joinActs, joinVerdict } from '../join/writes.ts'
-import type { Parts } from '../pipeline.ts'
+import type { PipelineParts } from '../pipeline.ts'
 import { forward } from '../upstream/forward.ts'
 import type { Cluster } from '../upstream/index.ts'
 import type { Router } from '../upstream/route.ts'
@@ -18,14 +18,14 @@ export interface RoadParts {
   readonly cluster: Cluster
   readonly route: Router
   /** Of the store that replicas share. */
-  readonly claim?: AnswerStore['claim']
+  readonly claim?: CacheStore['acquireFetchLock']
   readonly composed?: JoinPorts['composed']
 }
 
 export function roads(
   config: Config,
   { cluster, route, claim, composed }: RoadParts,
-): Pick<Parts, 'forward' | 'inTurn' | 'over'> {
+): Pick<PipelineParts, 'forward' | 'inTurn' | 'over'> {
   const { view, call } = cluster
   const { distribution, limits } = config.cluster
   return {
@@ -50,7 +50,7 @@ export function roads(
       const reads = joinReads({ read, view, owners, distribution, catalogue, ...limits, ...(composed && { composed }) })
       const parts = { read, forward: one, view, owners, records }
       if (distribution === 'manager') return { joinReads: reads, joinActs: joinVerdict(parts) }
-      return { ofOwner: ofOwner(parts), joinReads: reads, joinActs: joinActs(parts) }
+      return { askOwner: ofOwner(parts), joinReads: reads, joinActs: joinActs(parts) }
     },
   }
 }

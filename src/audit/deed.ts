@@ -1,7 +1,7 @@
 /** What of a request may stand in the audit. Values that a client writes freely may be secrets: their names alone stand there. */
 import { createHash } from 'node:crypto'
 import type { Endpoint, Param } from '../catalogue/endpoint.ts'
-import type { Ask, AskBody } from '../core/request.ts'
+import type { EdgeRequest, RequestBody } from '../core/request.ts'
 import type { Deed } from './line.ts'
 
 /** Kinds whose values say nothing but what they are. */
@@ -17,8 +17,8 @@ const CLOSED: ReadonlySet<string> = new Set([
   'dates',
 ])
 
-export function deedOf(ask: Ask): Deed {
-  const { endpoint, params, query, body, caller, client, requestId } = ask
+export function deedOf(ask: EdgeRequest): Deed {
+  const { endpoint, params, query, body, caller, clientAddress: client, requestId } = ask
   const told = Object.keys(query).filter((name) => mayBeTold(endpoint, name))
   const names = Object.keys(query).filter((name) => !told.includes(name))
   return {
@@ -40,7 +40,7 @@ function mayBeTold({ target, query }: Endpoint, name: string): boolean {
   return target.kind === 'edge' || CLOSED.has(known[name]?.kind ?? '')
 }
 
-function ofBody(endpoint: Endpoint, body: AskBody): Pick<Deed, 'fields' | 'ids' | 'upload'> {
+function ofBody(endpoint: Endpoint, body: RequestBody): Pick<Deed, 'fields' | 'ids' | 'upload'> {
   if (body.kind === 'upload') {
     const { type, bytes } = body
     return { upload: { type, bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') } }

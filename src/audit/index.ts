@@ -3,13 +3,13 @@
  * stands around the whole pipeline, so nothing that changes anything goes past it.
  */
 
-import { errorOf } from '../core/envelope.ts'
+import { errorNumberOf } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
-import type { Called, Refused } from '../core/events.ts'
+import type { NodeCallEvent, RefusedRequestEvent } from '../core/events.ts'
 import { isOutcomeUnknown, isPartlyDone, isUnfinished } from '../core/outcome.ts'
-import type { Ask, Prompt } from '../core/request.ts'
-import type { Answer } from '../core/response.ts'
-import { during } from '../core/trace.ts'
+import type { EdgeRequest, Handler } from '../core/request.ts'
+import type { EdgeResponse } from '../core/response.ts'
+import { traceAsync } from '../core/trace.ts'
 import { deedOf } from './deed.ts'
 import type { AuditSink } from './file.ts'
 import type { Entry, Outcome } from './line.ts'
@@ -31,11 +31,11 @@ export interface AuditState {
 }
 
 export interface Audit {
-  readonly audited: (next: Prompt) => Prompt
+  readonly audited: (next: Handler) => Handler
   /** Hears of each call, to know which nodes a write reached. */
-  called(call: Called): void
+  called(call: NodeCallEvent): void
   /** Hears of each request that was answered, to write down the writes that were refused before they came here. */
-  answered(request: Refused): void
+  answered(request: RefusedRequestEvent): void
   /** Begins to write; rejects when the file cannot be opened. */
   open(): Promise<void>
   reopen(): Promise<void>
@@ -55,9 +55,12 @@ export function createAudit(options: AuditOptions): Audit {
   const book = keptBook(sink, log)
 
   const audited: Audit['audited'] = (next) => (ask) => (isDeed(ask) ? recorded(next, ask) : next(ask))
-  const recorded = async (next: Prompt, ask: Ask): Promise<Answer> => {
+  const recorded = async (next: Handler, ask: EdgeRequest): Promise<EdgeResponse> => {
     const deed = deedOf(ask)
-    if (!(await during(ask.trace, 'audit', () => book.append({ kind: 'intent', ...deed }))) && onFailure === 'refuse') {
+    if (
+      !(await traceAsync(ask.trace, 'audit', () => book.append({ kind: 'intent', ...deed }))) &&
+      onFailure === 'refuse'
+    ) {
       throw new EdgeError(936, '', { headers: { 'retry-after': RETRY_AFTER } })
     }
     const nodes = new Set<string>()
@@ -66,9 +69,9 @@ export function createAudit(options: AuditOptions): Audit {
     const end = (said: ReturnType<typeof ofAnswer>) => {
       underWay.delete(deed.request)
       const entry = { ...said, nodes: [...nodes], ms: Math.round(clock() - began), ...deed }
-      return during(ask.trace, 'audit', () => book.append({ kind: 'outcome', ...entry }))
+      return traceAsync(ask.trace, 'audit', () => book.append({ kind: 'outcome', ...entry }))
     }
-    let answer: Answer
+    let answer: EdgeResponse
     try {
       answer = await next(ask)
     } catch (fault) {
@@ -124,7 +127,7 @@ function keptBook(sink: AuditSink, log: AuditOptions['log']): Book {
  * The answer has left, and does not wait for the disk: nothing was done that a missing line could hide, and a refusal
  * that costs its caller a turn of the disk would let callers without rights slow down those who have them.
  */
-function tellingRefused({ append, lost }: Book): (request: Refused) => void {
+function tellingRefused({ append, lost }: Book): (request: RefusedRequestEvent) => void {
   let waiting = 0
   return ({ requestId, caller, client, method, route, status, refusal }) => {
     if (refusal === undefined || caller === undefined || status === 0 || READS.has(method)) return
@@ -139,7 +142,7 @@ function tellingRefused({ append, lost }: Book): (request: Refused) => void {
 }
 
 /** A preview changes nothing. */
-function isDeed({ endpoint, query }: Ask): boolean {
+function isDeed({ endpoint, query }: EdgeRequest): boolean {
   return endpoint.method !== 'GET' && !(endpoint.target.kind === 'edge' && query.preview === 'true')
 }
 
@@ -149,10 +152,10 @@ interface Ended {
   readonly error?: number
 }
 
-function ofAnswer(answer: Answer): Ended {
+function ofAnswer(answer: EdgeResponse): Ended {
   const { status } = answer
   if (answer.kind === 'raw') return { outcome: status < 400 ? 'done' : 'refused', status }
-  const error = errorOf(answer)
+  const error = errorNumberOf(answer)
   if (isUnfinished(answer)) return { outcome: 'unknown', status, error }
   return { outcome: error === 0 && status < 400 ? 'done' : 'refused', status, error }
 }

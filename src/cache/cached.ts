@@ -1,23 +1,23 @@
 /** The stage around reads: what is kept and right is the answer; else the nodes are asked, once for all who want it. */
 
 import { isNodeFailure, isTransient } from '../core/outcome.ts'
-import type { Ask, Handle, Prompt } from '../core/request.ts'
-import type { Answer, CacheStatus } from '../core/response.ts'
-import type { AnswerIndex, KeptAnswer, Look } from '../core/stored-response.ts'
+import type { AsyncHandler, EdgeRequest, Handler } from '../core/request.ts'
+import type { CacheStatus, EdgeResponse } from '../core/response.ts'
+import type { CacheIndex, Lookup, StoredResponse } from '../core/stored-response.ts'
 import type { FillPorts, Request } from './fetch.ts'
 import { createFills, type Fills, toAnswer } from './fill.ts'
 import type { HotKeys } from './hot.ts'
 import type { Prepare } from './prepare.ts'
-import type { AnswerStore } from './stores/contract.ts'
+import type { CacheStore } from './stores/contract.ts'
 import { createVerify, type Verify, type VerifySettings } from './verify.ts'
 
 export interface CachedPorts extends FillPorts {
   /** It is peeked at where hits are verified: that is none of its own. */
-  readonly store: AnswerStore & Pick<AnswerIndex, 'peek'>
+  readonly store: CacheStore & Pick<CacheIndex, 'peek'>
   readonly prepare: Prepare
   readonly hot: HotKeys
   /** May a node be asked now for something that nobody waits for? */
-  readonly spare: (ask: Ask) => boolean
+  readonly spare: (ask: EdgeRequest) => boolean
   readonly verify?: VerifySettings
 }
 
@@ -28,43 +28,48 @@ interface Behind {
 }
 
 /** Answers carry `kept` when they may be kept. Rejects as `next` does, unless a stale answer may stand in. */
-export function cached(ports: CachedPorts): (next: Handle) => Prompt {
+export function cached(ports: CachedPorts): (next: AsyncHandler) => Handler {
   return (next) => {
     const behind = { fills: createFills(ports, next), verify: createVerify(ports, next) }
     return (ask) => {
       const prepared = ports.prepare(ask)
       if (typeof prepared === 'string' || ask.directives?.noStore) return next(ask)
-      const look = ports.store.look(prepared.key, prepared.tags)
+      const look = ports.store.lookup(prepared.key, prepared.tags)
       if (look instanceof Promise) return look.then((seen) => answerTo(ports, behind, { ask, prepared, look: seen }))
       return answerTo(ports, behind, { ask, prepared, look })
     }
   }
 }
 
-function answerTo(ports: CachedPorts, behind: Behind, request: Request): Answer | Promise<Answer> {
+function answerTo(ports: CachedPorts, behind: Behind, request: Request): EdgeResponse | Promise<EdgeResponse> {
   const { fills } = behind
   const { look, ask } = request
   // What is under way may have read what a write has just changed; the next flight cannot have.
-  if (look.kind === 'away' || look.mark.fenced) return fills.live(request, false).then((filled) => filled.answer)
+  if (look.kind === 'away' || look.epochs.fenced) return fills.live(request, false).then((filled) => filled.answer)
   if (ask.directives?.noCache) return fills.live(request, true).then((filled) => toAnswer(filled, 'request'))
   if (look.kind === 'absent') return fills.filled(request).then((filled) => toAnswer(filled, 'uri-miss'))
   return present(ports, behind, request, look)
 }
 
-type Present = Extract<Look, { kind: 'present' }>
+type Present = Extract<Lookup, { kind: 'present' }>
 
-function present(ports: CachedPorts, behind: Behind, request: Request, look: Present): Answer | Promise<Answer> {
+function present(
+  ports: CachedPorts,
+  behind: Behind,
+  request: Request,
+  look: Present,
+): EdgeResponse | Promise<EdgeResponse> {
   const { fills, verify } = behind
-  const { answer } = look
-  const { age, keepFor, staleWhileRevalidate } = answer
-  if (age >= (request.ask.youngerThan ?? Number.POSITIVE_INFINITY)) return orStale(ports.store, fills, request)
-  if (age < keepFor) {
+  const { response: answer } = look
+  const { age, ttl, staleWhileRevalidate } = answer
+  if (age >= (request.ask.maxAge ?? Number.POSITIVE_INFINITY)) return orStale(ports.store, fills, request)
+  if (age < ttl) {
     const spare = () => ports.spare(request.ask)
     ports.hot.hit(request.prepared.key, answer, spare, () => fills.background(request))
     verify(request, look)
     return served(answer, { hit: true })
   }
-  if (age < keepFor + staleWhileRevalidate) {
+  if (age < ttl + staleWhileRevalidate) {
     void fills.background(request)
     return served(answer, { hit: true, detail: 'stale-while-revalidate' })
   }
@@ -75,7 +80,7 @@ function present(ports: CachedPorts, behind: Behind, request: Request, look: Pre
 }
 
 /** A node that fails is no reason to answer nothing, while what is kept is of the same data and within its bound. */
-async function orStale(store: AnswerStore, fills: Fills, request: Request): Promise<Answer> {
+async function orStale(store: CacheStore, fills: Fills, request: Request): Promise<EdgeResponse> {
   try {
     const filled = await fills.filled(request)
     if (!isTransient(filled.answer)) return toAnswer(filled, 'stale')
@@ -88,22 +93,22 @@ async function orStale(store: AnswerStore, fills: Fills, request: Request): Prom
 }
 
 /** Looked at again: a write may have been acknowledged while the nodes were asked. */
-async function staleAnswer(store: AnswerStore, { prepared }: Request): Promise<Answer | undefined> {
-  const look = await store.look(prepared.key, prepared.tags)
-  return look.kind === 'present' && !look.mark.fenced ? standIn(look.answer, { fwd: 'stale' }) : undefined
+async function staleAnswer(store: CacheStore, { prepared }: Request): Promise<EdgeResponse | undefined> {
+  const look = await store.lookup(prepared.key, prepared.tags)
+  return look.kind === 'present' && !look.epochs.fenced ? standIn(look.response, { fwd: 'stale' }) : undefined
 }
 
 /** The stale answer, within its bound. */
-function standIn(answer: KeptAnswer, how: CacheStatus): Answer | undefined {
-  const { age, keepFor, staleIfError } = answer
-  return age < keepFor + staleIfError ? served(answer, { ...how, detail: 'stale-if-error' }) : undefined
+function standIn(answer: StoredResponse, how: CacheStatus): EdgeResponse | undefined {
+  const { age, ttl, staleIfError } = answer
+  return age < ttl + staleIfError ? served(answer, { ...how, detail: 'stale-if-error' }) : undefined
 }
 
-function served(answer: KeptAnswer, how: CacheStatus): Answer {
-  const { status, bytes, keepFor, age, clusterStatus } = answer
-  const kept = { answer, status: withTtl(how, keepFor - age) }
-  if (clusterStatus === undefined) return { kind: 'json', status, bytes, kept }
-  return { kind: 'json', status, bytes, clusterStatus, kept }
+function served(answer: StoredResponse, how: CacheStatus): EdgeResponse {
+  const { status, body: bytes, ttl, age, clusterStatus } = answer
+  const kept = { response: answer, status: withTtl(how, ttl - age) }
+  if (clusterStatus === undefined) return { kind: 'json', status, body: bytes, cached: kept }
+  return { kind: 'json', status, body: bytes, clusterStatus, cached: kept }
 }
 
 /** Written out: of objects that are spread and added to, each has a hidden class of its own, and whoever reads one is slow. */

@@ -3,7 +3,7 @@
  * change a worker may still hold what was before, so reads of it go to the master alone.
  */
 import type { Tag } from '../catalogue/endpoint.ts'
-import type { Look } from '../core/stored-response.ts'
+import type { Lookup } from '../core/stored-response.ts'
 
 const COPIED: ReadonlySet<Tag> = new Set(['rules', 'decoders', 'lists'])
 const COPIED_FAMILY = 'group:'
@@ -12,7 +12,7 @@ export interface CopiedData {
   /** A write through this replica touches, or has touched, these tags. */
   wrote(tags: readonly Tag[]): void
   /** Has any of the tags been touched of late? The look shows the writes of other replicas, as epochs that moved. */
-  changed(tags: readonly Tag[], look: Look): boolean
+  changed(tags: readonly Tag[], look: Lookup): boolean
 }
 
 /** `period` in milliseconds. A write of another replica counts from the moment at which this one saw it. */
@@ -38,8 +38,8 @@ export function copiedData({ period, clock }: { period: number; clock: () => num
       const copied = tags.filter(isCopied)
       if (copied.length === 0) return false
       if (look.kind !== 'away') {
-        if (look.mark.fenced) return true
-        for (const tag of copied) compare(tag, `${look.mark.generation} ${look.mark.epochs[tags.indexOf(tag)]}`)
+        if (look.epochs.fenced) return true
+        for (const tag of copied) compare(tag, `${look.epochs.generation} ${look.epochs.epochs[tags.indexOf(tag)]}`)
       }
       return copied.some(pending)
     },

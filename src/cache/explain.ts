@@ -1,13 +1,13 @@
 /** Why a request hits or does not, and what would drop its answer: for operators, about one URL. */
-import type { Endpoint, StaleWhen, Tag, Write } from '../catalogue/endpoint.ts'
-import type { Ask } from '../core/request.ts'
-import type { AnswerIndex, Look } from '../core/stored-response.ts'
+import type { ConditionalTags, Endpoint, Tag, WriteEndpoint } from '../catalogue/endpoint.ts'
+import type { EdgeRequest } from '../core/request.ts'
+import type { CacheIndex, Lookup } from '../core/stored-response.ts'
 import type { Prepare } from './prepare.ts'
 import { needsAnswer, partsOf } from './tags.ts'
 
 export interface ExplainPorts {
   readonly prepare: Prepare
-  readonly index: Pick<AnswerIndex, 'peek'>
+  readonly index: Pick<CacheIndex, 'peek'>
   readonly catalogue: readonly Endpoint[]
 }
 
@@ -33,7 +33,7 @@ interface Dropper {
   readonly when?: readonly string[]
 }
 
-export async function explain({ prepare, index, catalogue }: ExplainPorts, ask: Ask): Promise<Explained> {
+export async function explain({ prepare, index, catalogue }: ExplainPorts, ask: EdgeRequest): Promise<Explained> {
   const endpoint = `${ask.endpoint.method} ${ask.endpoint.path}`
   const prepared = prepare(ask)
   if (typeof prepared === 'string') {
@@ -45,24 +45,24 @@ export async function explain({ prepare, index, catalogue }: ExplainPorts, ask: 
   return { endpoint, kept: true, url, key, group, scope, tags, next, droppedBy: droppers(catalogue, tags) }
 }
 
-function nextOf(look: Look): Explained['next'] {
+function nextOf(look: Lookup): Explained['next'] {
   if (look.kind === 'away') return { hit: false, reason: 'the store is away' }
-  if (look.mark.fenced) return { hit: false, reason: 'a write to the data is under way, or its outcome is unknown' }
+  if (look.epochs.fenced) return { hit: false, reason: 'a write to the data is under way, or its outcome is unknown' }
   if (look.kind === 'absent') {
     return { hit: false, reason: look.changed ? 'a write or a purge has changed the data since' : 'nothing is kept' }
   }
-  const { age, keepFor, staleWhileRevalidate } = look.answer
-  const times = { age, timeLeft: keepFor - age }
-  if (age < keepFor) return { hit: true, reason: 'fresh', ...times }
-  if (age < keepFor + staleWhileRevalidate) return { hit: true, reason: 'stale, served while fetched anew', ...times }
+  const { age, ttl, staleWhileRevalidate } = look.response
+  const times = { age, timeLeft: ttl - age }
+  if (age < ttl) return { hit: true, reason: 'fresh', ...times }
+  if (age < ttl + staleWhileRevalidate) return { hit: true, reason: 'stale, served while fetched anew', ...times }
   return { hit: false, reason: 'stale, served only when nodes fail', ...times }
 }
 
 function droppers(catalogue: readonly Endpoint[], tags: readonly Tag[]): readonly Dropper[] {
   return catalogue.flatMap((record) => {
-    if (!('makesStale' in record)) return []
-    const always = record.makesStale.filter((entry) => typeof entry === 'string').filter(reaches)
-    const conditional = record.makesStale.filter((entry) => typeof entry !== 'string')
+    if (!('invalidates' in record)) return []
+    const always = record.invalidates.filter((entry) => typeof entry === 'string').filter(reaches)
+    const conditional = record.invalidates.filter((entry) => typeof entry !== 'string')
     const sometimes = conditional.filter((entry) => entry.tags.some(reaches))
     return always.length + sometimes.length === 0 ? [] : [dropper(record, always, sometimes)]
   })
@@ -74,7 +74,7 @@ function droppers(catalogue: readonly Endpoint[], tags: readonly Tag[]): readonl
     return tags.some((tag) => new RegExp(`^${pattern}$`).test(tag))
   }
 
-  function dropper(record: Write, always: readonly Tag[], sometimes: readonly StaleWhen[]): Dropper {
+  function dropper(record: WriteEndpoint, always: readonly Tag[], sometimes: readonly ConditionalTags[]): Dropper {
     const { method, path } = record
     const when = always.length > 0 ? [] : sometimes.map(({ value, matches }) => `${value} matches ${matches}`)
     const reaching = [...always, ...sometimes.flatMap((entry) => entry.tags.filter(reaches))]

@@ -2,44 +2,44 @@
 import type { CacheGroup } from '../catalogue/endpoint.ts'
 import type { CacheEvent } from '../core/events.ts'
 import { etagOf, isStorable } from '../core/outcome.ts'
-import type { Ask, Handle } from '../core/request.ts'
-import type { Answer } from '../core/response.ts'
-import type { KeptAnswer, Look, Mark } from '../core/stored-response.ts'
+import type { AsyncHandler, EdgeRequest } from '../core/request.ts'
+import type { EdgeResponse } from '../core/response.ts'
+import type { Lookup, StoredResponse, TagEpochs } from '../core/stored-response.ts'
 import type { CopiedData } from './copied.ts'
 import type { Prepared } from './prepare.ts'
-import type { AnswerStore } from './stores/contract.ts'
+import type { CacheStore } from './stores/contract.ts'
 
 /** Milliseconds: fresh, and after that served while it is fetched anew, or when nodes fail. */
 export interface Durations {
-  readonly keepFor: number
+  readonly ttl: number
   readonly staleWhileRevalidate: number
   readonly staleIfError: number
 }
 
 export interface FillPorts {
-  readonly store: AnswerStore
+  readonly store: CacheStore
   /** By group, and by the route template where one endpoint has a pace of its own. */
   readonly durationsOf: (group: CacheGroup, endpoint: string) => Durations
   readonly copied: CopiedData
   /** Milliseconds after which a holder on another replica that gave no sign counts as dead. */
-  readonly patience: (ask: Ask) => number
+  readonly patience: (ask: EdgeRequest) => number
   readonly clock: () => number
   readonly onEvent: (event: CacheEvent) => void
 }
 
 /** `kept`: it may be kept; `stored`: this call kept it. */
 export interface Filled {
-  readonly answer: Answer
-  readonly kept?: KeptAnswer
+  readonly answer: EdgeResponse
+  readonly kept?: StoredResponse
   readonly stored?: true
   readonly collapsed?: true
 }
 
 export interface Request {
-  readonly ask: Ask
+  readonly ask: EdgeRequest
   readonly prepared: Prepared
   /** What the store said when the request came. */
-  readonly look: Look
+  readonly look: Lookup
 }
 
 /** Milliseconds that an answer waits to be kept, so that the next request finds it. A store that stalls holds up nobody. */
@@ -54,12 +54,12 @@ export interface Fetched {
 export const nothingToKeep = Promise.resolve()
 
 /** The mark that an answer may be kept under, read before the nodes are asked; none while a write is under way. */
-function openMark(look: Look): Mark | undefined {
-  return look.kind === 'away' || look.mark.fenced ? undefined : look.mark
+function openMark(look: Lookup): TagEpochs | undefined {
+  return look.kind === 'away' || look.epochs.fenced ? undefined : look.epochs
 }
 
 /** Asks the nodes. The answer is kept as of `look`, which came before; the store compares when it is read. */
-export async function fetch(ports: FillPorts, next: Handle, request: Request, look: Look): Promise<Fetched> {
+export async function fetch(ports: FillPorts, next: AsyncHandler, request: Request, look: Lookup): Promise<Fetched> {
   const { plan, key, tags, listed } = request.prepared
   const ask = anew(request.ask, plan, request.look)
   const began = ports.clock()
@@ -76,17 +76,23 @@ export async function fetch(ports: FillPorts, next: Handle, request: Request, lo
     return { filled: { answer }, keeping: nothingToKeep }
   }
   tell('kept')
-  const { status, bytes, clusterStatus, oldest: older = 0 } = answer
+  const { status, body: bytes, clusterStatus, oldestPartAge: older = 0 } = answer
   const cost = ports.clock() - began
-  const times = { ...ports.durationsOf(plan.group, ask.endpoint.path), cost }
-  const entry = { status, bytes, etag: etagOf(bytes), ...times, ...(clusterStatus !== undefined && { clusterStatus }) }
-  const keeping = ports.store.keep({ key, tags, mark, answer: entry, older, listed })
+  const times = { ...ports.durationsOf(plan.group, ask.endpoint.path), fetchTime: cost }
+  const entry = {
+    status,
+    body: bytes,
+    etag: etagOf(bytes),
+    ...times,
+    ...(clusterStatus !== undefined && { clusterStatus }),
+  }
+  const keeping = ports.store.store({ key, tags, epochs: mark, response: entry, initialAge: older, info: listed })
   return { filled: { answer, kept: { ...entry, age: cost + older } }, keeping }
 }
 
 /** Parts that are no younger than the whole that is to be replaced would give the same again. */
-function anew(ask: Ask, { joined }: Prepared['plan'], look: Look): Ask {
-  return joined && look.kind === 'present' ? { ...ask, youngerThan: look.answer.age } : ask
+function anew(ask: EdgeRequest, { joined }: Prepared['plan'], look: Lookup): EdgeRequest {
+  return joined && look.kind === 'present' ? { ...ask, maxAge: look.response.age } : ask
 }
 
 /** What was fetched, as soon as it is kept, or when that takes too long: then nobody says that it is. */

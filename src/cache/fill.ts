@@ -4,10 +4,10 @@
  */
 
 import { isNodeFailure, isTransient, type Whole } from '../core/outcome.ts'
-import type { Handle } from '../core/request.ts'
-import type { Answer, CacheStatus } from '../core/response.ts'
-import type { KeptAnswer, Look } from '../core/stored-response.ts'
-import { tracedApart } from '../core/trace.ts'
+import type { AsyncHandler } from '../core/request.ts'
+import type { CacheStatus, EdgeResponse } from '../core/response.ts'
+import type { Lookup, StoredResponse } from '../core/stored-response.ts'
+import { tracedSeparately } from '../core/trace.ts'
 import { type Failures, failures } from './failures.ts'
 import { type Filled, type FillPorts, fetch, kept, nothingToKeep, type Request } from './fetch.ts'
 import { Flights, type Shared } from './flights.ts'
@@ -25,7 +25,7 @@ export interface Fills {
 
 /** A holder elsewhere may fail, and the next, and the next; then everyone asks for themselves. */
 const ROUNDS = 3
-export function createFills(ports: FillPorts, next: Handle): Fills {
+export function createFills(ports: FillPorts, next: AsyncHandler): Fills {
   const flights = new Flights<Filled>()
   const work = (request: Request, run: (request: Request) => Promise<Filled>, lasting: boolean) => ({
     run: (signal: AbortSignal) => run({ ...request, ask: { ...request.ask, signal } }),
@@ -35,7 +35,7 @@ export function createFills(ports: FillPorts, next: Handle): Fills {
   const failed = failures(ports.clock)
   const fill = (request: Request, ask = next) =>
     work(request, (own) => noting(failed, own, fillOnce(ports, ask, own)), true)
-  const refresh = tracedApart('refresh', next)
+  const refresh = tracedSeparately('refresh', next)
   const told = ({ value, joined }: Shared<Filled>, { prepared }: Request): Filled => {
     if (!joined) return value
     ports.onEvent({ kind: 'joined', group: prepared.plan.group })
@@ -70,26 +70,26 @@ async function noting(failed: Failures, { prepared }: Request, filling: Promise<
   }
 }
 
-function lookFor({ store }: FillPorts, { prepared }: Request): Look | Promise<Look> {
-  return store.look(prepared.key, prepared.tags)
+function lookFor({ store }: FillPorts, { prepared }: Request): Lookup | Promise<Lookup> {
+  return store.lookup(prepared.key, prepared.tags)
 }
 
 /** Calls without a limit, and those with credentials of their own, are shared only among their like. */
 function idOf({ ask, prepared, look }: Request, which: 'live' | 'of its mark'): string {
   const moment =
-    which === 'live' || look.kind === 'away' ? which : `${look.mark.generation} ${look.mark.epochs.join(' ')}`
+    which === 'live' || look.kind === 'away' ? which : `${look.epochs.generation} ${look.epochs.epochs.join(' ')}`
   const whose = ask.caller.credentials === undefined ? '' : ask.caller.name
   return `${prepared.key} ${moment} ${ask.waitForComplete} ${whose}`
 }
 
-async function fillOnce(ports: FillPorts, next: Handle, request: Request): Promise<Filled> {
+async function fillOnce(ports: FillPorts, next: AsyncHandler, request: Request): Promise<Filled> {
   const { ask, prepared } = request
-  const seen = request.look.kind === 'present' ? request.look.answer : undefined
+  const seen = request.look.kind === 'present' ? request.look.response : undefined
   let look = request.look
   // A call without a limit may take minutes: nobody else is to wait for it, and it need not wait for anybody.
   const rounds = ask.waitForComplete ? 0 : ROUNDS
   for (let round = 0; round < rounds && look.kind !== 'away'; round += 1) {
-    const claim = await ports.store.claim(prepared.key, look.mark, ports.patience(ask))
+    const claim = await ports.store.acquireFetchLock(prepared.key, look.epochs, ports.patience(ask))
     look = await lookFor(ports, request)
     const found = usable(look, seen)
     if (claim.held) {
@@ -111,28 +111,31 @@ async function fillOnce(ports: FillPorts, next: Handle, request: Request): Promi
 }
 
 /** What another replica has kept meanwhile. Of the same data, and newer than what was seen. */
-function usable(look: Look, seen?: KeptAnswer): Filled | undefined {
-  if (look.kind !== 'present' || look.mark.fenced) return undefined
-  const { answer } = look
-  if (answer.age >= answer.keepFor || (seen !== undefined && answer.age >= seen.age)) return undefined
+function usable(look: Lookup, seen?: StoredResponse): Filled | undefined {
+  if (look.kind !== 'present' || look.epochs.fenced) return undefined
+  const { response: answer } = look
+  if (answer.age >= answer.ttl || (seen !== undefined && answer.age >= seen.age)) return undefined
   return { answer: asAnswer(answer), kept: answer, collapsed: true }
 }
 
 /** What was kept, as it was answered. */
-function asAnswer({ status, bytes, clusterStatus }: KeptAnswer): Whole {
-  return { kind: 'json', status, bytes, ...(clusterStatus !== undefined && { clusterStatus }) }
+function asAnswer({ status, body: bytes, clusterStatus }: StoredResponse): Whole {
+  return { kind: 'json', status, body: bytes, ...(clusterStatus !== undefined && { clusterStatus }) }
 }
 
 /** What the caller hears of it. */
-export function toAnswer({ answer, kept, stored, collapsed }: Filled, fwd: NonNullable<CacheStatus['fwd']>): Answer {
+export function toAnswer(
+  { answer, kept, stored, collapsed }: Filled,
+  fwd: NonNullable<CacheStatus['fwd']>,
+): EdgeResponse {
   if (kept === undefined || answer.kind !== 'json') return answer
   const status: CacheStatus = {
     fwd,
     ...(stored && !collapsed && { stored }),
     ...(collapsed && { collapsed }),
-    ttl: kept.keepFor - kept.age,
+    ttl: kept.ttl - kept.age,
   }
-  return { ...answer, kept: { answer: kept, status } }
+  return { ...answer, cached: { response: kept, status } }
 }
 
 async function orAborted(settled: Promise<void>, signal: AbortSignal): Promise<void> {

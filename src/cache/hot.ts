@@ -2,7 +2,7 @@
  * Refresh ahead of expiry: what is asked for again and again is fetched anew shortly before its time is over, so that
  * nobody has to wait for it. Only with capacity that nobody else asks for, and few at once.
  */
-import type { KeptAnswer } from '../core/stored-response.ts'
+import type { StoredResponse } from '../core/stored-response.ts'
 
 export interface HotOptions {
   /** Refreshes at once. */
@@ -13,7 +13,7 @@ export interface HotOptions {
 
 export interface HotKeys {
   /** An entry was hit. `spare` and `refresh` are called only when it is hot and its time nearly over. */
-  hit(key: string, answer: KeptAnswer, spare: () => boolean, refresh: () => Promise<void>): void
+  hit(key: string, answer: StoredResponse, spare: () => boolean, refresh: () => Promise<void>): void
 }
 
 const COUNTED_FROM = 0.5
@@ -25,12 +25,12 @@ export function hotKeys({ most, hits }: HotOptions): HotKeys {
   const counts = new Map<string, number>()
   const running = new Set<string>()
   return {
-    hit(key, { age, keepFor }, spare, refresh) {
-      if (age < keepFor * COUNTED_FROM) return
+    hit(key, { age, ttl }, spare, refresh) {
+      if (age < ttl * COUNTED_FROM) return
       const count = (counts.get(key) ?? 0) + 1
       if (counts.size >= COUNTED) counts.clear()
       counts.set(key, count)
-      if (count < hits || age < keepFor * REFRESHED_FROM) return
+      if (count < hits || age < ttl * REFRESHED_FROM) return
       if (running.has(key) || running.size >= most || !spare()) return
       running.add(key)
       counts.delete(key)

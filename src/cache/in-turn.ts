@@ -5,9 +5,9 @@
  */
 import { createHash } from 'node:crypto'
 import { EdgeError } from '../core/errors.ts'
-import type { Ask, Stage } from '../core/request.ts'
-import type { Mark } from '../core/stored-response.ts'
-import type { AnswerStore } from './stores/contract.ts'
+import type { EdgeRequest, Stage } from '../core/request.ts'
+import type { TagEpochs } from '../core/stored-response.ts'
+import type { CacheStore } from './stores/contract.ts'
 import { nameOf } from './tags.ts'
 
 export interface Turns {
@@ -24,7 +24,7 @@ export interface InTurnPorts {
   /** Name of the master. */
   readonly master: () => string
   /** Milliseconds that a writer waits at most. */
-  readonly patience: (ask: Ask) => number
+  readonly patience: (ask: EdgeRequest) => number
 }
 
 /** Seconds after which a writer that gave up may come again. */
@@ -34,8 +34,8 @@ const RETRY_AFTER = '5'
 export function inTurn({ turns, master, patience }: InTurnPorts): Stage {
   return (next) => async (ask) => {
     const { endpoint } = ask
-    if (!('inTurn' in endpoint) || endpoint.inTurn === undefined) return next(ask)
-    const turn = await turns.take(nameOf(endpoint.inTurn, ask, master()), patience(ask), ask.signal)
+    if (!('writeLock' in endpoint) || endpoint.writeLock === undefined) return next(ask)
+    const turn = await turns.take(nameOf(endpoint.writeLock, ask, master()), patience(ask), ask.signal)
     if (turn === undefined) throw new EdgeError(934, '', { headers: { 'retry-after': RETRY_AFTER } })
     try {
       return await next(ask)
@@ -48,10 +48,10 @@ export function inTurn({ turns, master, patience }: InTurnPorts): Stage {
 
 /** Milliseconds after which a holder that died, or stands still, loses its turn. */
 const LEASE = 10_000
-const ALWAYS: Mark = { generation: 'turn', epochs: [], fenced: false }
+const ALWAYS: TagEpochs = { generation: 'turn', epochs: [], fenced: false }
 
 /** `claim`: of the store that replicas share; absent: turns of this process alone. */
-export function createTurns(claim?: AnswerStore['claim'], lease = LEASE): Turns {
+export function createTurns(claim?: CacheStore['acquireFetchLock'], lease = LEASE): Turns {
   const lines = new Map<string, Promise<void>>()
   return {
     take: async (name, patience, signal) => {
@@ -107,7 +107,7 @@ interface Waiting {
   readonly signal: AbortSignal
 }
 
-async function claimed(claim: AnswerStore['claim'], name: string, { lease, until, signal }: Waiting) {
+async function claimed(claim: CacheStore['acquireFetchLock'], name: string, { lease, until, signal }: Waiting) {
   // Names hold paths, and keys of the store are plain.
   const key = `turn:${createHash('sha256').update(name).digest('base64url')}`
   for (;;) {

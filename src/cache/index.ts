@@ -1,8 +1,8 @@
 /** The cache in two stages, around reads and around writes, and what explains it. */
 
 import type { CacheEvent } from '../core/events.ts'
-import type { Ask, Handle, Prompt, Stage } from '../core/request.ts'
-import type { AnswerIndex } from '../core/stored-response.ts'
+import type { AsyncHandler, EdgeRequest, Handler, Stage } from '../core/request.ts'
+import type { CacheIndex } from '../core/stored-response.ts'
 import { cached } from './cached.ts'
 import { copiedData } from './copied.ts'
 import type { FillPorts } from './fetch.ts'
@@ -10,13 +10,13 @@ import { type HotOptions, hotKeys } from './hot.ts'
 import { invalidate } from './invalidate.ts'
 import type { KeySettings } from './key.ts'
 import { createPrepare, type Prepare } from './prepare.ts'
-import type { AnswerStore } from './stores/contract.ts'
+import type { CacheStore } from './stores/contract.ts'
 import type { VerifySettings } from './verify.ts'
 
 export type { Durations } from './fetch.ts'
 
 export interface CacheOptions {
-  readonly store: AnswerStore & Pick<AnswerIndex, 'peek'>
+  readonly store: CacheStore & Pick<CacheIndex, 'peek'>
   readonly key: KeySettings
   readonly durationsOf: FillPorts['durationsOf']
   /** Name of the master. */
@@ -27,7 +27,7 @@ export interface CacheOptions {
   readonly timeout: number
   readonly slowTimeout: number
   /** May a node be asked now for something that nobody waits for? */
-  readonly spare: (ask: Ask) => boolean
+  readonly spare: (ask: EdgeRequest) => boolean
   readonly hot?: HotOptions
   /** Milliseconds after a write for which workers are not asked for what they copy from the master. */
   readonly copying?: number
@@ -41,7 +41,7 @@ export interface CacheOptions {
 
 export interface CacheStages {
   /** Around reads. */
-  readonly cached: (next: Handle) => Prompt
+  readonly cached: (next: AsyncHandler) => Handler
   /** Around writes. */
   readonly invalidate: Stage
   readonly prepare: Prepare
@@ -59,7 +59,7 @@ export function createCache(options: CacheOptions): CacheStages {
   const onEvent = options.onEvent ?? (() => {})
   const copied = copiedData({ period: options.copying ?? TWO_ROUNDS, clock })
   const prepare = createPrepare({ key: options.key, master, nodes, durationsOf })
-  const patience = ({ endpoint }: Ask) => (endpoint.slow ? slowTimeout : timeout) + GRACE
+  const patience = ({ endpoint }: EdgeRequest) => (endpoint.slow ? slowTimeout : timeout) + GRACE
   return {
     prepare,
     cached: cached({

@@ -5,14 +5,14 @@
 import { EdgeError } from '../core/errors.ts'
 import type { CacheEvent } from '../core/events.ts'
 import { dataOf, isOutcomeUnknown, isPartlyDone, isUnfinished } from '../core/outcome.ts'
-import type { Ask, Handle, Stage } from '../core/request.ts'
-import type { Answer } from '../core/response.ts'
+import type { AsyncHandler, EdgeRequest, Stage } from '../core/request.ts'
+import type { EdgeResponse } from '../core/response.ts'
 import type { CopiedData } from './copied.ts'
-import type { AnswerStore, Fence } from './stores/contract.ts'
+import type { CacheStore, WriteFence } from './stores/contract.ts'
 import { type StaleTags, staleTags } from './tags.ts'
 
 export interface InvalidatePorts {
-  readonly store: AnswerStore
+  readonly store: CacheStore
   readonly copied: CopiedData
   /** Name of the master. */
   readonly master: () => string
@@ -28,7 +28,7 @@ export function invalidate(ports: InvalidatePorts): Stage {
     const { endpoint } = ask
     // Half a write helps nobody: what was begun goes on when the client leaves.
     const detached = { ...ask, signal: new AbortController().signal }
-    if (!('makesStale' in endpoint) || endpoint.makesStale.length === 0) return next(detached)
+    if (!('invalidates' in endpoint) || endpoint.invalidates.length === 0) return next(detached)
     const stale = staleTags(endpoint, ask, ports.master())
     const fence = await raise(ports, stale)
     if (ask.signal.aborted) {
@@ -39,7 +39,7 @@ export function invalidate(ports: InvalidatePorts): Stage {
   }
 }
 
-async function raise({ store, copied }: InvalidatePorts, { asked }: StaleTags): Promise<Fence> {
+async function raise({ store, copied }: InvalidatePorts, { asked }: StaleTags): Promise<WriteFence> {
   const fence = await store.fence(asked)
   if (fence.state === 'refused') throw new EdgeError(930, '', { headers: { 'retry-after': RETRY_AFTER } })
   copied.wrote(asked)
@@ -48,12 +48,12 @@ async function raise({ store, copied }: InvalidatePorts, { asked }: StaleTags): 
 
 async function forward(
   ports: InvalidatePorts,
-  next: Handle,
-  ask: Ask,
-  fence: Fence,
+  next: AsyncHandler,
+  ask: EdgeRequest,
+  fence: WriteFence,
   stale: StaleTags,
-): Promise<Answer> {
-  let answer: Answer
+): Promise<EdgeResponse> {
+  let answer: EdgeResponse
   try {
     answer = await next(ask)
   } catch (fault) {
@@ -75,9 +75,13 @@ async function forward(
 }
 
 /** The fence stays, and one stands from now on around all that the answer would have named. */
-async function leave({ store, onEvent }: InvalidatePorts, fence: Fence, { asked, answered }: StaleTags): Promise<void> {
-  fence.leave()
+async function leave(
+  { store, onEvent }: InvalidatePorts,
+  fence: WriteFence,
+  { asked, answered }: StaleTags,
+): Promise<void> {
+  fence.keepUntilLeaseEnds()
   const unnamed = answered()
   onEvent({ kind: 'stale', cause: 'unknown', tags: asked.length + unnamed.length })
-  if (unnamed.length > 0) (await store.fence(unnamed)).leave()
+  if (unnamed.length > 0) (await store.fence(unnamed)).keepUntilLeaseEnds()
 }

@@ -5,7 +5,7 @@
  */
 import { createHash, createHmac } from 'node:crypto'
 import type { Param } from '../catalogue/endpoint.ts'
-import type { Ask } from '../core/request.ts'
+import type { EdgeRequest } from '../core/request.ts'
 import type { Plan } from './plan.ts'
 
 export interface KeySettings {
@@ -33,7 +33,11 @@ export interface Canonical {
 }
 
 /** `nodes`: the names of all nodes, as one text. */
-export function canonical(ask: Ask, plan: Plan, { policy, nodes }: { policy: string; nodes: string }): Canonical {
+export function canonical(
+  ask: EdgeRequest,
+  plan: Plan,
+  { policy, nodes }: { policy: string; nodes: string },
+): Canonical {
   return {
     path: ask.endpoint.path,
     params: present(plan.params, ask.params),
@@ -78,7 +82,7 @@ function framed(fields: readonly string[]): string {
   return fields.map((field) => `${field.length}:${field}`).join('')
 }
 
-function present(named: Plan['query'], values: Ask['query']): Named {
+function present(named: Plan['query'], values: EdgeRequest['query']): Named {
   const found: (readonly [string, string])[] = []
   for (const [name, param] of named) {
     const value = Object.hasOwn(values, name) ? values[name] : param.default

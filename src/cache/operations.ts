@@ -3,10 +3,10 @@
  * `redisClient` on the wire, as the real API does.
  */
 import { catalogue } from '../catalogue/index.ts'
-import type { CacheEvent, StaleCause } from '../core/events.ts'
-import type { Ask, Caller, Handle } from '../core/request.ts'
-import type { Answer } from '../core/response.ts'
-import type { AnswerIndex, IndexRow } from '../core/stored-response.ts'
+import type { CacheEvent, InvalidationCause } from '../core/events.ts'
+import type { AsyncHandler, Caller, EdgeRequest } from '../core/request.ts'
+import type { EdgeResponse } from '../core/response.ts'
+import type { CacheIndex, IndexEntry } from '../core/stored-response.ts'
 import { collect } from '../query/collect.ts'
 import { CollectionError } from '../query/error.ts'
 import { readRequest } from '../query/request.ts'
@@ -16,7 +16,7 @@ import { planOf } from './plan.ts'
 
 /** What the operations need to know of kept answers. */
 export interface KeptAnswers {
-  readonly index: AnswerIndex
+  readonly index: CacheIndex
   /** Milliseconds. */
   readonly defaultDuration: number
   readonly enabled: boolean
@@ -26,13 +26,13 @@ export interface KeptAnswers {
   /** Absent while nothing is kept. */
   readonly explained?: ExplainPorts & {
     /** The Ask of a GET of that path and query, validated; throws EdgeErrors where the request would be refused. */
-    askOf(url: string, caller: Caller): Promise<Ask>
+    askOf(url: string, caller: Caller): Promise<EdgeRequest>
   }
 }
 
 /** Keeps nothing: what stands here while no cache is configured. */
 export const nothingKept: KeptAnswers = {
-  index: { peek: async () => ({ kind: 'away' }), rows: async () => [], drop: async () => {} },
+  index: { peek: async () => ({ kind: 'away' }), list: async () => [], purge: async () => {} },
   defaultDuration: 0,
   enabled: false,
   sharedThroughRedis: false,
@@ -53,17 +53,17 @@ const entries: ArraySource = {
   filters: { tag: { by: 'equal', fields: ['tags'] } },
 }
 
-export function cacheOperations(kept: KeptAnswers): Readonly<Record<CacheOperation, Handle>> {
+export function cacheOperations(kept: KeptAnswers): Readonly<Record<CacheOperation, AsyncHandler>> {
   // Whatever is dropped leaves a mark in the store that stays: what nothing can be kept under leaves none.
-  const drop: AnswerIndex['drop'] = async (what) => {
+  const drop: CacheIndex['purge'] = async (what) => {
     const { key, group } = what
-    if ((key === undefined || KEY.test(key)) && (group === undefined || groups.has(group))) await kept.index.drop(what)
+    if ((key === undefined || KEY.test(key)) && (group === undefined || groups.has(group))) await kept.index.purge(what)
     kept.onEvent?.({ kind: 'stale', cause: causeOf(what), tags: 1 })
   }
-  const index = { ...kept.index, drop }
+  const index = { ...kept.index, purge: drop }
   return {
     cacheIndex: async ({ query }) => {
-      const rows = await kept.index.rows()
+      const rows = await kept.index.list()
       return query.details === 'true' ? detailed(rows, query) : json(indexOf(rows))
     },
     cacheClear: ({ query }) => clear(index, query, query.key === undefined ? {} : { key: query.key }),
@@ -88,21 +88,21 @@ export function cacheOperations(kept: KeptAnswers): Readonly<Record<CacheOperati
   }
 }
 
-function causeOf({ key, group, soft }: Parameters<AnswerIndex['drop']>[0]): StaleCause {
+function causeOf({ key, group, soft }: Parameters<CacheIndex['purge']>[0]): InvalidationCause {
   if (soft) return 'softPurge'
   if (key !== undefined) return 'purgeKey'
   return group === undefined ? 'purgeAll' : 'purgeGroup'
 }
 
 /** Each URL once: answers of several scopes share it. */
-function indexOf(rows: readonly IndexRow[]): { all: readonly string[]; groups: Record<string, readonly string[]> } {
-  const urlsOf = (of: readonly IndexRow[]) => [...new Set(of.map(({ url }) => url))].sort()
+function indexOf(rows: readonly IndexEntry[]): { all: readonly string[]; groups: Record<string, readonly string[]> } {
+  const urlsOf = (of: readonly IndexEntry[]) => [...new Set(of.map(({ url }) => url))].sort()
   const names = [...new Set(rows.map(({ group }) => group))].sort()
   const groups = names.map((name) => [name, urlsOf(rows.filter(({ group }) => group === name))])
   return { all: urlsOf(rows), groups: Object.fromEntries(groups) }
 }
 
-function detailed(rows: readonly IndexRow[], { details: _, ...query }: Ask['query']): Answer {
+function detailed(rows: readonly IndexEntry[], { details: _, ...query }: EdgeRequest['query']): EdgeResponse {
   try {
     return json(collect(rows.map(readable), readRequest(query, new Date()), entries))
   } catch (fault) {
@@ -112,32 +112,36 @@ function detailed(rows: readonly IndexRow[], { details: _, ...query }: Ask['quer
 }
 
 /** Whole milliseconds, and nothing that the store may hold besides. */
-function readable({ key, url, group, endpoint, scope, tags, size, age, timeLeft, hits, cost }: IndexRow) {
+function readable({ key, url, group, endpoint, scope, tags, size, age, timeLeft, hits, fetchTime: cost }: IndexEntry) {
   const times = { age: Math.round(age), timeLeft: Math.round(timeLeft), hits, cost: Math.round(cost) }
   return { key, url, group, endpoint, scope, tags, size, ...times }
 }
 
 async function clear(
-  index: AnswerIndex,
-  query: Ask['query'],
+  index: CacheIndex,
+  query: EdgeRequest['query'],
   what: { readonly group?: string; readonly key?: string },
-): Promise<Answer> {
-  if (query.preview === 'true') return json(costOf(await index.rows(what.group), what.key))
-  await index.drop({ ...what, soft: query.soft === 'true' })
-  return json(indexOf(await index.rows()))
+): Promise<EdgeResponse> {
+  if (query.preview === 'true') return json(costOf(await index.list(what.group), what.key))
+  await index.purge({ ...what, soft: query.soft === 'true' })
+  return json(indexOf(await index.list()))
 }
 
 /** What would go: entries, bytes, and seconds of a node's time to fetch them again. */
-function costOf(rows: readonly IndexRow[], key: string | undefined) {
+function costOf(rows: readonly IndexEntry[], key: string | undefined) {
   const going = key === undefined ? rows : rows.filter((row) => row.key === key)
-  const sum = (of: (row: IndexRow) => number) => going.reduce((total, row) => total + of(row), 0)
-  return { entries: going.length, bytes: sum(({ size }) => size), seconds: Math.round(sum(({ cost }) => cost)) / 1000 }
+  const sum = (of: (row: IndexEntry) => number) => going.reduce((total, row) => total + of(row), 0)
+  return {
+    entries: going.length,
+    bytes: sum(({ size }) => size),
+    seconds: Math.round(sum(({ fetchTime: cost }) => cost)) / 1000,
+  }
 }
 
-function json(data: unknown): Answer {
+function json(data: unknown): EdgeResponse {
   return envelope({ error: 0, data })
 }
 
-function envelope(value: object): Answer {
-  return { kind: 'json', status: 200, bytes: Buffer.from(JSON.stringify(value)) }
+function envelope(value: object): EdgeResponse {
+  return { kind: 'json', status: 200, body: Buffer.from(JSON.stringify(value)) }
 }

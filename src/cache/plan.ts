@@ -1,5 +1,5 @@
 /** What the cache makes of a record, worked out once for each: is it kept, what stands in its key, under which tags. */
-import type { CacheGroup, Endpoint, Keep, Param } from '../catalogue/endpoint.ts'
+import type { CacheGroup, CachePolicy, Endpoint, Param } from '../catalogue/endpoint.ts'
 import { type FillTags, readTags } from './tags.ts'
 
 export interface Plan {
@@ -29,13 +29,13 @@ export function planOf(record: Endpoint): Plan | string {
 }
 
 function makePlan(record: Endpoint): Plan | string {
-  if (!('keep' in record)) return 'it is a write'
-  const keep: Keep = record.keep
+  if (!('cache' in record)) return 'it is a write'
+  const keep: CachePolicy = record.cache
   if ('never' in keep) return keep.never
   // Held at start too (catalogue/checks/staleness.ts); a secret must not depend on one check.
   if (record.secret !== 'none') return 'it may hold a secret'
   if (record.target.kind === 'edge') return 'the edge answers it itself'
-  const raw: Endpoint['answer']['raw'] = record.answer.raw
+  const raw: Endpoint['response']['raw'] = record.response.raw
   const params: Readonly<Record<string, Param>> = record.params
   return {
     group: keep.group,

@@ -1,8 +1,8 @@
 /** From an Ask to what the store is asked: key, tags, and the line that `/cache` shows. */
 import type { Tag } from '../catalogue/endpoint.ts'
 import { namesSecret } from '../catalogue/secret.ts'
-import type { Ask } from '../core/request.ts'
-import type { Listed } from '../core/stored-response.ts'
+import type { EdgeRequest } from '../core/request.ts'
+import type { StoredResponseInfo } from '../core/stored-response.ts'
 import type { FillPorts } from './fetch.ts'
 import { canonical, type KeySettings, keyOf, keyText, urlOf } from './key.ts'
 import { type Plan, planOf } from './plan.ts'
@@ -11,18 +11,18 @@ export interface Prepared {
   readonly plan: Plan
   readonly key: string
   readonly tags: readonly Tag[]
-  readonly listed: Listed
+  readonly listed: StoredResponseInfo
 }
 
 /** In words, why the answer is never kept. */
 export type Unkept = string
-export type Prepare = (ask: Ask) => Prepared | Unkept
+export type Prepare = (ask: EdgeRequest) => Prepared | Unkept
 
 interface Known {
   readonly prepared: Prepared
-  readonly endpoint: Ask['endpoint']
-  readonly params: Ask['params']
-  readonly node: Ask['node']
+  readonly endpoint: EdgeRequest['endpoint']
+  readonly params: EdgeRequest['params']
+  readonly node: EdgeRequest['node']
   readonly master: string
   readonly nodes: string
 }
@@ -42,7 +42,7 @@ export interface PrepareOptions {
 
 export function createPrepare({ key, master, nodes, durationsOf }: PrepareOptions): Prepare {
   // Requests of one URL share the very objects of its values, and a hit must not pay for an HMAC again.
-  const known = new WeakMap<Ask['query'], Known>()
+  const known = new WeakMap<EdgeRequest['query'], Known>()
   const namesOf = nodeNames()
   return (ask) => {
     const { endpoint, params, query, node } = ask
@@ -55,7 +55,7 @@ export function createPrepare({ key, master, nodes, durationsOf }: PrepareOption
     if (typeof plan === 'string') return plan
     if (plan.rawWhen !== undefined && Object.hasOwn(query, plan.rawWhen)) return 'a file passes through'
     if (namesSecret(endpoint, query)) return 'it names a field that holds a secret'
-    if (durationsOf(plan.group, endpoint.path).keepFor <= 0) return 'its duration is set to nothing'
+    if (durationsOf(plan.group, endpoint.path).ttl <= 0) return 'its duration is set to nothing'
     const prepared = prepare(ask, plan, key, cluster)
     if (plan.scope === 'everyone') known.set(query, { prepared, endpoint, params, node, ...cluster })
     return prepared
@@ -83,7 +83,7 @@ function same(before: Names, now: Names): boolean {
   return before.master === now.master && before.nodes === now.nodes
 }
 
-function prepare(ask: Ask, plan: Plan, { secret, policy }: KeySettings, { master, nodes }: Names): Prepared {
+function prepare(ask: EdgeRequest, plan: Plan, { secret, policy }: KeySettings, { master, nodes }: Names): Prepared {
   const request = canonical(ask, plan, { policy, nodes })
   const tags = plan.tagsOf(ask, master)
   const { path } = ask.endpoint

@@ -1,15 +1,15 @@
 /** Tags, filled (their meaning is said at `Tag` in catalogue/endpoint.ts): what a read bears, what a write makes stale. */
-import type { Keep, StaleWhen, Tag, Write } from '../catalogue/endpoint.ts'
-import type { Ask } from '../core/request.ts'
+import type { CachePolicy, ConditionalTags, Tag, WriteEndpoint } from '../catalogue/endpoint.ts'
+import type { EdgeRequest } from '../core/request.ts'
 
 /** `master` is the name of the master. */
-export type FillTags = (ask: Ask, master: string) => readonly Tag[]
+export type FillTags = (ask: EdgeRequest, master: string) => readonly Tag[]
 
 /** Text, or the place that a value is taken from. */
 type Part = string | { readonly from: string; readonly name: string }
 
 interface Values {
-  readonly ask: Ask
+  readonly ask: EdgeRequest
   readonly master: string
   /** `data` of a successful answer; absent: there is none, or not yet. */
   readonly data?: unknown
@@ -19,7 +19,7 @@ interface Values {
  * What a read bears: the record's own tags, the whole of each family that one of them is filled from (`agent:*` beside
  * `agent:001`), and what `/cache` clears by.
  */
-export function readTags(keep: Extract<Keep, { tags: readonly Tag[] }>): FillTags {
+export function readTags(keep: Extract<CachePolicy, { tags: readonly Tag[] }>): FillTags {
   const templates = keep.tags.map(partsOf)
   const whole = templates.filter(isOpen).map((parts) => parts.map((part) => (isText(part) ? part : '*')).join(''))
   const always = ['cache', `cache:${keep.group}`, ...whole]
@@ -39,8 +39,8 @@ export interface StaleTags {
 }
 
 /** What a write makes stale. */
-export function staleTags(record: Write, ask: Ask, master: string): StaleTags {
-  const templates = record.makesStale.flatMap((entry) => touched(entry, ask)).map(partsOf)
+export function staleTags(record: WriteEndpoint, ask: EdgeRequest, master: string): StaleTags {
+  const templates = record.invalidates.flatMap((entry) => touched(entry, ask)).map(partsOf)
   const filled = (chosen: readonly (readonly Part[])[], data?: unknown) => [
     ...new Set(chosen.flatMap((parts) => fill(parts, { ask, master, data }))),
   ]
@@ -52,11 +52,11 @@ export function staleTags(record: Write, ask: Ask, master: string): StaleTags {
 }
 
 /** One name for what a write must have for itself; of several values, all of them. */
-export function nameOf(template: Tag, ask: Ask, master: string): string {
+export function nameOf(template: Tag, ask: EdgeRequest, master: string): string {
   return fill(partsOf(template), { ask, master }).join(' ')
 }
 
-function touched(entry: Tag | StaleWhen, ask: Ask): readonly Tag[] {
+function touched(entry: Tag | ConditionalTags, ask: EdgeRequest): readonly Tag[] {
   if (typeof entry === 'string') return [entry]
   const [from = '', name = ''] = split(entry.value)
   const pattern = new RegExp(entry.matches)

@@ -6,10 +6,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { CacheEvent } from '../core/events.ts'
 import { isStorable } from '../core/outcome.ts'
-import type { Ask, Handle } from '../core/request.ts'
-import type { AnswerIndex, Look } from '../core/stored-response.ts'
-import { budget } from '../core/timing.ts'
-import { tracedApart } from '../core/trace.ts'
+import type { AsyncHandler, EdgeRequest } from '../core/request.ts'
+import type { CacheIndex, Lookup } from '../core/stored-response.ts'
+import { rateBudget } from '../core/timing.ts'
+import { tracedSeparately } from '../core/trace.ts'
 import type { Request } from './fetch.ts'
 
 export interface VerifySettings {
@@ -22,14 +22,14 @@ export interface VerifySettings {
 }
 
 export interface VerifyPorts {
-  readonly store: Pick<AnswerIndex, 'peek'>
-  readonly spare: (ask: Ask) => boolean
+  readonly store: Pick<CacheIndex, 'peek'>
+  readonly spare: (ask: EdgeRequest) => boolean
   readonly clock: () => number
   readonly onEvent: (event: CacheEvent) => void
   readonly verify?: VerifySettings
 }
 
-type Present = Extract<Look, { kind: 'present' }>
+type Present = Extract<Lookup, { kind: 'present' }>
 
 /** Begins a comparison where it is this hit's turn; never throws and never waits. */
 export type Verify = (request: Request, look: Present) => void
@@ -37,17 +37,17 @@ export type Verify = (request: Request, look: Present) => void
 /** Parsing and comparing take the event loop: longer answers are left out. */
 const LONGEST = 256 * 1024
 
-export function createVerify(ports: VerifyPorts, next: Handle): Verify {
+export function createVerify(ports: VerifyPorts, next: AsyncHandler): Verify {
   const { share = 0, perSecond = 0, random = Math.random } = ports.verify ?? {}
   if (share <= 0 || perSecond <= 0) return () => undefined
-  const turn = budget(perSecond, ports.clock)
+  const turn = rateBudget(perSecond, ports.clock)
   const underWay = new Set<string>()
-  const live = tracedApart('verify', next)
+  const live = tracedSeparately('verify', next)
   return (request, look) => {
     if (random() >= share) return
     const { ask, prepared } = request
     // A call with somebody's own credentials would be made in his name without his asking.
-    if (ask.caller.credentials !== undefined || look.answer.bytes.length > LONGEST) return
+    if (ask.caller.credentials !== undefined || look.response.body.length > LONGEST) return
     if (underWay.has(prepared.key) || !ports.spare(ask) || !turn()) return
     underWay.add(prepared.key)
     void compare(ports, live, request, look)
@@ -58,9 +58,9 @@ export function createVerify(ports: VerifyPorts, next: Handle): Verify {
 
 async function compare(
   { store }: VerifyPorts,
-  next: Handle,
+  next: AsyncHandler,
   { ask, prepared }: Request,
-  { mark, answer }: Present,
+  { epochs: mark, response: answer }: Present,
 ): Promise<'same' | 'different' | 'void'> {
   try {
     const { signal } = new AbortController()
@@ -68,9 +68,9 @@ async function compare(
     if (!isStorable(live)) return 'void'
     // A write that came between explains any difference, and makes agreement a matter of luck.
     const now = await store.peek(prepared.key, prepared.tags)
-    if (now.kind === 'away' || now.mark.fenced || now.mark.generation !== mark.generation) return 'void'
-    if (!isDeepStrictEqual(now.mark.epochs, mark.epochs)) return 'void'
-    return sameValue(answer.bytes, live.bytes) ? 'same' : 'different'
+    if (now.kind === 'away' || now.epochs.fenced || now.epochs.generation !== mark.generation) return 'void'
+    if (!isDeepStrictEqual(now.epochs.epochs, mark.epochs)) return 'void'
+    return sameValue(answer.body, live.body) ? 'same' : 'different'
   } catch {
     return 'void'
   }

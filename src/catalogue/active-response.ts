@@ -28,8 +28,8 @@ export const activeResponse: readonly Endpoint[] = [
     },
     permission: 'active-response:run',
     target: agentOwner,
-    answer: message,
-    makesStale: [],
-    staleNothing: 'the command acts on the agent; what it changes there arrives with the next scan',
+    response: message,
+    invalidates: [],
+    invalidatesNothingBecause: 'the command acts on the agent; what it changes there arrives with the next scan',
   }),
 ]

@@ -20,16 +20,16 @@ const restarts: readonly Endpoint[] = [
       types: fieldTypes,
       fields: { ids: agentIdList },
     },
-    answer: affected,
-    makesStale: ['agent:{body.ids}', ...liveAgents],
+    response: affected,
+    invalidates: ['agent:{body.ids}', ...liveAgents],
   }),
   write('PUT', {
     path: '/agents/restart',
     summary: 'Restart all agents',
     ...restarting,
     target: everyNode('message', 'fail'),
-    answer: message,
-    makesStale: ['agent:*', ...liveAgents],
+    response: message,
+    invalidates: ['agent:*', ...liveAgents],
   }),
   write('PUT', {
     path: '/agents/:agent_id/restart',
@@ -37,8 +37,8 @@ const restarts: readonly Endpoint[] = [
     ...restarting,
     params: { agent_id: agentId },
     target: agentOwner,
-    answer: affected,
-    makesStale: ['agent:{agent_id}', ...liveAgents],
+    response: affected,
+    invalidates: ['agent:{agent_id}', ...liveAgents],
   }),
   write('PUT', {
     path: '/agents/groups/:group_id/restart',
@@ -47,8 +47,8 @@ const restarts: readonly Endpoint[] = [
     section: 'Agent groups',
     params: { group_id: groupId },
     target: { kind: 'agentOwners', merge: 'affected', ids: 'group' },
-    answer: affected,
-    makesStale: ['agent:{answer.affected_agents}', ...liveAgents],
+    response: affected,
+    invalidates: ['agent:{answer.affected_agents}', ...liveAgents],
     beyondSeed: true,
   }),
 ]
@@ -58,7 +58,7 @@ const upgrading = {
   permission: 'agents:upgrade',
   target: agentOwner,
   strictQuery: true,
-  answer: message,
+  response: message,
   slow: true,
 } as const
 const upgrades: readonly Endpoint[] = [
@@ -77,7 +77,7 @@ const upgrades: readonly Endpoint[] = [
       use_http: { ...filter('boolean', 'HTTP instead of HTTPS'), default: false },
       force: { ...filter('numbers', 'force'), default: 0, allowed: ['0', '1'], note: 'only 1 counts as true' },
     },
-    makesStale: ['agent:{agent_id}', 'collection:agents', 'syscollector:{agent_id}', 'collection:syscollector'],
+    invalidates: ['agent:{agent_id}', 'collection:agents', 'syscollector:{agent_id}', 'collection:syscollector'],
   }),
   write('PUT', {
     path: '/agents/:agent_id/upgrade_custom',
@@ -92,7 +92,7 @@ const upgrades: readonly Endpoint[] = [
       },
       installer: { ...filter('alphanumeric', 'installation script'), note: 'absent answers 1307' },
     },
-    makesStale: ['agent:{agent_id}', 'collection:agents', 'syscollector:{agent_id}', 'collection:syscollector'],
+    invalidates: ['agent:{agent_id}', 'collection:agents', 'syscollector:{agent_id}', 'collection:syscollector'],
   }),
 ]
 

@@ -1,5 +1,5 @@
 /** How agents come and go: the registry on the master. */
-import type { Endpoint, Field, StaleWhen } from './endpoint.ts'
+import type { ConditionalTags, Endpoint, Field } from './endpoint.ts'
 import { write } from './record.ts'
 import { affected, objectOf } from './schemas/answers.ts'
 import { fieldTypes } from './schemas/bodies.ts'
@@ -26,7 +26,7 @@ const force: Field = {
 /** The manager numbers agents one after the other, and two at once may get one number. */
 const inTurn = 'registration'
 /** Which agent gives way is not said in the answer, so nothing that is kept of any agent can be trusted. */
-const displacing: StaleWhen = {
+const displacing: ConditionalTags = {
   value: 'body.force',
   matches: '^[0-9]+$',
   tags: [...wholeAgent('*'), 'collection:syscollector', 'collection:ciscat', 'cluster'],
@@ -41,9 +41,9 @@ const adding: readonly Endpoint[] = [
     target: master,
     body: { kind: 'fields', types: fieldTypes, fields: { name, ip, force } },
     secret: 'always',
-    answer: objectOf('{id, key}'),
-    makesStale: ['agent:{answer.id}', ...memberships, displacing],
-    inTurn,
+    response: objectOf('{id, key}'),
+    invalidates: ['agent:{answer.id}', ...memberships, displacing],
+    writeLock: inTurn,
   }),
   write('PUT', {
     path: '/agents/:agent_name',
@@ -53,9 +53,9 @@ const adding: readonly Endpoint[] = [
     permission: 'agents:write',
     target: master,
     secret: 'always',
-    answer: objectOf('{id, key}; ip is any'),
-    makesStale: ['agent:{answer.id}', ...memberships],
-    inTurn,
+    response: objectOf('{id, key}; ip is any'),
+    invalidates: ['agent:{answer.id}', ...memberships],
+    writeLock: inTurn,
   }),
   write('POST', {
     path: '/agents/insert',
@@ -81,9 +81,9 @@ const adding: readonly Endpoint[] = [
       },
     },
     secret: 'always',
-    answer: objectOf('{id, key}'),
-    makesStale: [...wholeAgent('{body.id}'), ...overAllAgents, displacing],
-    inTurn,
+    response: objectOf('{id, key}'),
+    invalidates: [...wholeAgent('{body.id}'), ...overAllAgents, displacing],
+    writeLock: inTurn,
   }),
 ]
 
@@ -102,8 +102,8 @@ const removing: readonly Endpoint[] = [
     oneOf: ['ids', 'status'],
     permission: 'agents:delete',
     target: master,
-    answer: { ...affected, of: 'removed agents, older_than and totals' },
-    makesStale: [...wholeAgent('{query.ids}'), ...wholeAgent('{answer.affected_agents}'), ...overAllAgents],
+    response: { ...affected, description: 'removed agents, older_than and totals' },
+    invalidates: [...wholeAgent('{query.ids}'), ...wholeAgent('{answer.affected_agents}'), ...overAllAgents],
   }),
   write('DELETE', {
     path: '/agents/:agent_id',
@@ -113,8 +113,8 @@ const removing: readonly Endpoint[] = [
     query: { purge: { ...filter('flag', 'delete from the key store'), default: false } },
     permission: 'agents:delete',
     target: master,
-    answer: affected,
-    makesStale: [...wholeAgent('{agent_id}'), ...overAllAgents],
+    response: affected,
+    invalidates: [...wholeAgent('{agent_id}'), ...overAllAgents],
   }),
 ]
 

@@ -6,7 +6,7 @@ import { filter, hiddenSearch, limit, offset, sort } from './schemas/params.ts'
 
 const section = 'Cache'
 const index = objectOf('cache index {all, groups}')
-const reading = { section, permission: 'cache:read', keep: { never: 'speaks of the cache itself' } } as const
+const reading = { section, permission: 'cache:read', cache: { never: 'speaks of the cache itself' } } as const
 
 const beyond = (param: Param): Param => ({ ...param, beyondSeed: true })
 const details: Param = {
@@ -27,9 +27,9 @@ const soft: Param = {
 const purging = {
   section,
   permission: 'cache:purge',
-  answer: index,
-  makesStale: [],
-  staleNothing: 'drops what is kept; no data changes',
+  response: index,
+  invalidates: [],
+  invalidatesNothingBecause: 'drops what is kept; no data changes',
 } as const
 
 export const cache: readonly Endpoint[] = [
@@ -48,7 +48,7 @@ export const cache: readonly Endpoint[] = [
       endpoint: beyond(filter('paths', 'path of an endpoint, such as /agents/:agent_id')),
     },
     target: { kind: 'edge', operation: 'cacheIndex' },
-    answer: index,
+    response: index,
   }),
   write('DELETE', {
     path: '/cache',
@@ -70,7 +70,7 @@ export const cache: readonly Endpoint[] = [
     summary: 'Cache configuration',
     ...reading,
     target: { kind: 'edge', operation: 'cacheConfig' },
-    answer: objectOf('cache configuration'),
+    response: objectOf('cache configuration'),
   }),
   read({
     path: '/cache/explain',
@@ -78,7 +78,7 @@ export const cache: readonly Endpoint[] = [
     ...reading,
     query: { url: { ...filter('url', 'path and query of a GET'), required: 604 } },
     target: { kind: 'edge', operation: 'cacheExplain' },
-    answer: objectOf('{endpoint, kept, url, key, group, scope, tags, next, droppedBy}'),
+    response: objectOf('{endpoint, kept, url, key, group, scope, tags, next, droppedBy}'),
     beyondSeed: true,
   }),
 ]

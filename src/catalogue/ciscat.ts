@@ -30,8 +30,8 @@ export const ciscat: readonly Endpoint[] = [
     params: { agent_id: agentId },
     query: { ...list, q: hiddenQ, ...filters, select },
     target: agentOwner,
-    answer: collectionOf('CIS-CAT result', 'ciscat'),
-    keep: keepIn('ciscat', ...ofAgent('ciscat')),
+    response: collectionOf('CIS-CAT result', 'ciscat'),
+    cache: keepIn('ciscat', ...ofAgent('ciscat')),
   }),
   read({
     path: '/experimental/ciscat/results',
@@ -39,9 +39,9 @@ export const ciscat: readonly Endpoint[] = [
     ...both,
     query: { ...list, q: hiddenQ, agent_id: agentFilter, ...filters, select },
     target: allAgents('/ciscat/:agent_id/results'),
-    answer: collectionOf('CIS-CAT result with agent_id', 'ciscat'),
-    keep: keepIn('ciscat', 'collection:ciscat'),
+    response: collectionOf('CIS-CAT result with agent_id', 'ciscat'),
+    cache: keepIn('ciscat', 'collection:ciscat'),
     experimental: true,
-    load: 'bulk',
+    priority: 'bulk',
   }),
 ]

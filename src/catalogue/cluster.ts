@@ -7,7 +7,7 @@ import { keepIn } from './schemas/tags.ts'
 import { everyNode, master, masterItself } from './schemas/targets.ts'
 
 const section = 'Cluster-only endpoints'
-const reading = { section, permission: 'cluster:read', target: master, keep: keepIn('cluster', 'cluster') } as const
+const reading = { section, permission: 'cluster:read', target: master, cache: keepIn('cluster', 'cluster') } as const
 
 export const cluster: readonly Endpoint[] = [
   read({
@@ -16,15 +16,15 @@ export const cluster: readonly Endpoint[] = [
     ...reading,
     target: masterItself,
     secret: 'always',
-    answer: objectOf('cluster configuration'),
-    keep: { never: 'holds the cluster key' },
+    response: objectOf('cluster configuration'),
+    cache: { never: 'holds the cluster key' },
   }),
   read({
     path: '/cluster/status',
     summary: 'Is the cluster enabled and running?',
     ...reading,
-    answer: objectOf('cluster status'),
-    load: 'health',
+    response: objectOf('cluster status'),
+    priority: 'health',
   }),
   read({
     path: '/cluster/healthcheck',
@@ -32,16 +32,16 @@ export const cluster: readonly Endpoint[] = [
     ...reading,
     query: { node: { ...filter('names', 'node-name filter'), note: 'an unknown name gives no nodes' } },
     strictQuery: true,
-    answer: objectOf('health object'),
-    load: 'health',
+    response: objectOf('health object'),
+    priority: 'health',
   }),
   read({
     path: '/cluster/node',
     summary: 'The node that answers: the master',
     ...reading,
     target: masterItself,
-    answer: objectOf('local node'),
-    load: 'health',
+    response: objectOf('local node'),
+    priority: 'health',
   }),
   read({
     path: '/cluster/nodes',
@@ -59,7 +59,7 @@ export const cluster: readonly Endpoint[] = [
       select,
     },
     strictQuery: true,
-    answer: collectionOf('node'),
+    response: collectionOf('node'),
   }),
   read({
     path: '/cluster/nodes/:node_name',
@@ -68,7 +68,7 @@ export const cluster: readonly Endpoint[] = [
     params: { node_name: filter('names', 'node name') },
     query: { select: { ...hiddenSelect, note: 'no effect' } },
     strictQuery: true,
-    answer: objectOf('node'),
+    response: objectOf('node'),
   }),
   read({
     path: '/cluster/configuration/validation',
@@ -77,8 +77,8 @@ export const cluster: readonly Endpoint[] = [
     section: 'Manager and cluster nodes',
     // OK for the rest of the cluster would be taken for OK: clients restart all nodes on it.
     target: everyNode('verdict', 'fail'),
-    answer: objectOf('validation result for all nodes'),
-    keep: keepIn('validation', 'validation'),
+    response: objectOf('validation result for all nodes'),
+    cache: keepIn('validation', 'validation'),
     slow: true,
   }),
   write('PUT', {
@@ -87,8 +87,8 @@ export const cluster: readonly Endpoint[] = [
     section,
     permission: 'cluster:restart',
     target: everyNode('message', 'fail'),
-    answer: message,
-    makesStale: ['node:*', 'collection:nodes', 'cluster', 'validation', 'agent:*', 'collection:agents'],
+    response: message,
+    invalidates: ['node:*', 'collection:nodes', 'cluster', 'validation', 'agent:*', 'collection:agents'],
     slow: true,
   }),
 ]

@@ -20,7 +20,7 @@ const reading = {
   strictQuery: true,
   permission: 'decoders:read',
   target: anyNode,
-  keep: keepIn('decoders', 'decoders'),
+  cache: keepIn('decoders', 'decoders'),
 } as const
 
 export const decoders: readonly Endpoint[] = [
@@ -36,21 +36,21 @@ export const decoders: readonly Endpoint[] = [
       status: rulesetStatus,
       select: failingSelect,
     },
-    answer: collectionOf('Decoder'),
+    response: collectionOf('Decoder'),
   }),
   read({
     path: '/decoders/files',
     summary: 'Decoder files',
     ...reading,
     query: { ...list, status: rulesetStatus, file: rulesetFile, path: rulesetPath, download },
-    answer: { ...collectionOf('Decoder file'), raw: { when: 'download', type: 'text/xml' } },
+    response: { ...collectionOf('Decoder file'), raw: { when: 'download', type: 'text/xml' } },
   }),
   read({
     path: '/decoders/parents',
     summary: 'Parent decoders',
     ...reading,
     query: list,
-    answer: collectionOf('Decoder'),
+    response: collectionOf('Decoder'),
   }),
   read({
     path: '/decoders/:decoder_name',
@@ -58,6 +58,6 @@ export const decoders: readonly Endpoint[] = [
     ...reading,
     params: { decoder_name: filter('names', 'decoder name') },
     query: list,
-    answer: collectionOf('Decoder'),
+    response: collectionOf('Decoder'),
   }),
 ]

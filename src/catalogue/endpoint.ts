@@ -42,12 +42,12 @@ export interface Param {
   /** The value must begin with one of the prefixes of this setting and hold no `..` (code 608). */
   readonly startsWith?: PrefixSetting
   /** Another parameter that must be there too (604). */
-  readonly needs?: string
+  readonly requires?: string
   readonly canonical?: Canonical
   /** Of a path: only such values take this route, others another record's. Linear, and without a repetition in a repetition. */
-  readonly routed?: string
+  readonly routePattern?: string
   /** The edge itself answers by it: no node knows it, so it is never sent. */
-  readonly here?: true
+  readonly edgeOnly?: true
   readonly note?: string
   /** Real clients use it though the seed does not name it. */
   readonly beyondSeed?: true
@@ -105,7 +105,7 @@ export type RowsOf =
  * Who is served first by a node that has no room for all: `health` before writes, writes before what a person waits
  * for, and `bulk` last.
  */
-export type Load = 'health' | 'write' | 'interactive' | 'bulk'
+export type Priority = 'health' | 'write' | 'interactive' | 'bulk'
 
 /** An operation that the edge answers itself. The table of them is `pipeline/edge/`; the compiler holds it complete. */
 export type EdgeOperation =
@@ -167,7 +167,7 @@ export type CacheGroup =
 export type Tag = string
 
 /** Tags that a write touches only when a value of its request matches: the folder of a file, a flag. */
-export interface StaleWhen {
+export interface ConditionalTags {
   readonly value: `query.${string}` | `body.${string}`
   /** Linear and anchored at its beginning. */
   readonly matches: string
@@ -175,7 +175,7 @@ export interface StaleWhen {
 }
 
 /** May the answer be kept, under which group of `/cache`, and which data does it show? */
-export type Keep =
+export type CachePolicy =
   | { readonly group: CacheGroup; readonly tags: readonly Tag[]; readonly scope: 'everyone' | 'rights' }
   | { readonly never: string }
 
@@ -183,9 +183,9 @@ export type Secret = 'none' | 'always' | 'possible'
 export type Permission = `${string}:${string}`
 
 /** What `data` holds. `raw`: with the named query parameter the answer is the file itself, not JSON. */
-export interface AnswerShape {
+export interface ResponseShape {
   readonly data: 'collection' | 'object' | 'array' | 'message' | 'affected' | 'text'
-  readonly of: string
+  readonly description: string
   /** Of collections that are joined, and of what is read of one agent in their stead. */
   readonly rows?: RowsOf
   readonly raw?: { readonly when: string; readonly type: 'text/xml' }
@@ -205,29 +205,29 @@ interface Common<Path extends string> {
   /** Anything but `none` needs `secrets:read` besides, and is never kept. */
   readonly secret: Secret
   readonly target: Target
-  readonly answer: AnswerShape
+  readonly response: ResponseShape
   readonly beyondSeed?: true
   /** An experimental endpoint: served only where `cluster.experimental` is on (603 else). */
   readonly experimental?: true
   /** Longer than the usual deadline by its nature (upgrades, validation). */
   readonly slow?: true
   /** Absent: reads are `interactive`, writes `write`. */
-  readonly load?: Load
+  readonly priority?: Priority
 }
 
-export interface Read<Path extends string = string> extends Common<Path> {
+export interface ReadEndpoint<Path extends string = string> extends Common<Path> {
   readonly method: ReadMethod
-  readonly keep: Keep
+  readonly cache: CachePolicy
 }
 
-export interface Write<Path extends string = string> extends Common<Path> {
+export interface WriteEndpoint<Path extends string = string> extends Common<Path> {
   readonly method: WriteMethod
   readonly body?: Body
   /** What this write makes stale; `[]` needs a reason in `staleNothing`. */
-  readonly makesStale: readonly (Tag | StaleWhen)[]
-  readonly staleNothing?: string
+  readonly invalidates: readonly (Tag | ConditionalTags)[]
+  readonly invalidatesNothingBecause?: string
   /** Over all replicas one write of that name at a time; filled as tags are (`file:{node_id}:{query.path}`). */
-  readonly inTurn?: Tag
+  readonly writeLock?: Tag
 }
 
-export type Endpoint = Read | Write
+export type Endpoint = ReadEndpoint | WriteEndpoint

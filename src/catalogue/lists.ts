@@ -11,7 +11,7 @@ const reading = {
   strictQuery: true,
   permission: 'lists:read',
   target: master,
-  keep: keepIn('lists', 'lists'),
+  cache: keepIn('lists', 'lists'),
 } as const
 
 export const lists: readonly Endpoint[] = [
@@ -26,13 +26,13 @@ export const lists: readonly Endpoint[] = [
         note: 'outside etc/lists answers 1801, a missing file 1006: the manager checks it',
       },
     },
-    answer: collectionOf('CDB list content'),
+    response: collectionOf('CDB list content'),
   }),
   read({
     path: '/lists/files',
     summary: 'Files of the lists',
     ...reading,
     query: unboundedList,
-    answer: collectionOf('list file'),
+    response: collectionOf('list file'),
   }),
 ]

@@ -1,5 +1,5 @@
 /** What each node says of itself and what can be done to it: `/manager/…` and its twin `/cluster/:node_id/…`. */
-import type { Endpoint, StaleWhen, Tag } from './endpoint.ts'
+import type { ConditionalTags, Endpoint, Tag } from './endpoint.ts'
 import { collectionOf, message, objectOf, textOf } from './schemas/answers.ts'
 import { deletePath, readPath, writePath } from './schemas/folders.ts'
 import { component, configuration, failingSelect, filter, hiddenQ, list } from './schemas/params.ts'
@@ -9,19 +9,19 @@ import { readTwins, writeTwins } from './schemas/twins.ts'
 
 const permission = 'manager:read'
 /** Settings hold the cluster key, keys of third parties, credentials of modules. */
-const settings = { secret: 'possible', keep: { never: 'settings may hold keys and credentials' } } as const
+const settings = { secret: 'possible', cache: { never: 'settings may hold keys and credentials' } } as const
 
 /** Takes effect nowhere; real clients may send it. */
 const ignoredNumber = { ...filter('numbers', 'no effect'), beyondSeed: true } as const
 
 const facts = [
-  { part: 'info', summary: 'Basic information', answer: objectOf('info object') },
-  { part: 'status', summary: 'Status of the daemons', answer: objectOf('daemon status'), load: 'health' },
-  { part: 'logs/summary', summary: 'Log entries counted by tag', answer: objectOf('log summary') },
-  { part: 'stats/hourly', summary: 'Averages of each hour', answer: objectOf('hourly averages') },
-  { part: 'stats/weekly', summary: 'Averages of each hour of the week', answer: objectOf('weekly stats') },
-  { part: 'stats/analysisd', summary: 'Counters of analysisd', answer: objectOf('analysisd counters') },
-  { part: 'stats/remoted', summary: 'Counters of remoted', answer: objectOf('remoted counters') },
+  { part: 'info', summary: 'Basic information', response: objectOf('info object') },
+  { part: 'status', summary: 'Status of the daemons', response: objectOf('daemon status'), priority: 'health' },
+  { part: 'logs/summary', summary: 'Log entries counted by tag', response: objectOf('log summary') },
+  { part: 'stats/hourly', summary: 'Averages of each hour', response: objectOf('hourly averages') },
+  { part: 'stats/weekly', summary: 'Averages of each hour of the week', response: objectOf('weekly stats') },
+  { part: 'stats/analysisd', summary: 'Counters of analysisd', response: objectOf('analysisd counters') },
+  { part: 'stats/remoted', summary: 'Counters of remoted', response: objectOf('remoted counters') },
 ] as const
 
 const reads: readonly Endpoint[] = [
@@ -35,11 +35,11 @@ const reads: readonly Endpoint[] = [
         allowed: sections(),
         note: 'unknown answers 1102, absent from the file 1106; without it the whole file',
       },
-      field: { ...filter('names', 'child field of the section'), needs: 'section', note: 'unknown answers 1103' },
+      field: { ...filter('names', 'child field of the section'), requires: 'section', note: 'unknown answers 1103' },
     },
     permission,
     ...settings,
-    answer: objectOf('that section'),
+    response: objectOf('that section'),
   }),
   ...readTwins({
     part: 'config/:component/:configuration',
@@ -47,14 +47,14 @@ const reads: readonly Endpoint[] = [
     params: { component, configuration },
     permission,
     ...settings,
-    answer: objectOf('that configuration'),
+    response: objectOf('that configuration'),
   }),
   ...readTwins({
     part: 'configuration/validation',
     summary: 'Is the configuration valid?',
     permission,
-    answer: objectOf('validation result'),
-    keep: keepIn('validation', 'validation'),
+    response: objectOf('validation result'),
+    cache: keepIn('validation', 'validation'),
     slow: true,
   }),
   ...readTwins({
@@ -72,14 +72,14 @@ const reads: readonly Endpoint[] = [
       select: failingSelect,
     },
     permission,
-    answer: collectionOf('log entry', 'logs'),
+    response: collectionOf('log entry', 'logs'),
   }),
   ...readTwins({
     part: 'stats',
     summary: 'Statistics of each hour of a day',
     query: { date: { ...filter('dates', 'date String YYYYMMDD'), note: 'absent: today, on the clock of the node' } },
     permission,
-    answer: { data: 'array', of: 'per-hour stats' },
+    response: { data: 'array', description: 'per-hour stats' },
   }),
   ...readTwins({
     part: 'files',
@@ -96,8 +96,8 @@ const reads: readonly Endpoint[] = [
     },
     permission: 'files:read',
     secret: 'possible',
-    answer: textOf('file content'),
-    keep: { never: 'the contents of a file' },
+    response: textOf('file content'),
+    cache: { never: 'the contents of a file' },
   }),
 ]
 
@@ -110,8 +110,8 @@ function sections(): readonly string[] {
 }
 
 /** Which data a file is, its folder says. The contents of files are never kept themselves. */
-function staleByFile(node: Tag): readonly (Tag | StaleWhen)[] {
-  const within = (folder: string, ...tags: readonly Tag[]): StaleWhen => ({
+function staleByFile(node: Tag): readonly (Tag | ConditionalTags)[] {
+  const within = (folder: string, ...tags: readonly Tag[]): ConditionalTags => ({
     value: 'query.path',
     matches: `^${folder}`,
     tags,
@@ -144,26 +144,26 @@ const writes: readonly Endpoint[] = [
       xmlWhen: { query: 'path', matches: '^(?!etc/lists/)' },
     },
     permission: 'files:write',
-    answer: message,
-    makesStale: staleByFile,
-    inTurn: (node) => `file:${node}:{query.path}`,
+    response: message,
+    invalidates: staleByFile,
+    writeLock: (node) => `file:${node}:{query.path}`,
   }),
   ...writeTwins('DELETE', {
     part: 'files',
     summary: 'Delete a file',
     query: { path: deletePath },
     permission: 'files:delete',
-    answer: message,
-    makesStale: staleByFile,
-    inTurn: (node) => `file:${node}:{query.path}`,
+    response: message,
+    invalidates: staleByFile,
+    writeLock: (node) => `file:${node}:{query.path}`,
   }),
   ...writeTwins('PUT', {
     part: 'restart',
     summary: 'Restart',
     permission: 'manager:restart',
-    answer: message,
+    response: message,
     // Agents reconnect, perhaps elsewhere (contract, semantics.md section 7).
-    makesStale: (node) => [node, 'collection:nodes', 'cluster', 'validation', 'agent:*', 'collection:agents'],
+    invalidates: (node) => [node, 'collection:nodes', 'cluster', 'validation', 'agent:*', 'collection:agents'],
     slow: true,
   }),
 ]

@@ -8,7 +8,7 @@ import { agentOwner, everyNode } from './schemas/targets.ts'
 
 const section = 'Rootcheck, syscheck, SCA'
 const ofOne = { section, params: { agent_id: agentId }, target: agentOwner } as const
-const reading = { ...ofOne, permission: 'rootcheck:read', keep: keepIn('rootcheck', ...ofAgent('rootcheck')) } as const
+const reading = { ...ofOne, permission: 'rootcheck:read', cache: keepIn('rootcheck', ...ofAgent('rootcheck')) } as const
 
 export const rootcheck: readonly Endpoint[] = [
   read({
@@ -29,7 +29,7 @@ export const rootcheck: readonly Endpoint[] = [
       select: hiddenSelect,
     },
     strictQuery: true,
-    answer: collectionOf('rootcheck event'),
+    response: collectionOf('rootcheck event'),
   }),
   read({
     path: '/rootcheck/:agent_id/cis',
@@ -37,7 +37,7 @@ export const rootcheck: readonly Endpoint[] = [
     ...reading,
     query: { ...list, q: failingQ },
     strictQuery: true,
-    answer: collectionOf('String'),
+    response: collectionOf('String'),
   }),
   read({
     path: '/rootcheck/:agent_id/pci',
@@ -45,13 +45,13 @@ export const rootcheck: readonly Endpoint[] = [
     ...reading,
     query: { ...list, q: failingQ },
     strictQuery: true,
-    answer: collectionOf('String'),
+    response: collectionOf('String'),
   }),
   read({
     path: '/rootcheck/:agent_id/last_scan',
     summary: 'Times of the last rootcheck scan of an agent',
     ...reading,
-    answer: scanTimes,
+    response: scanTimes,
   }),
   write('DELETE', {
     path: '/rootcheck',
@@ -59,17 +59,17 @@ export const rootcheck: readonly Endpoint[] = [
     section,
     permission: 'rootcheck:clear',
     target: everyNode('message', 'fail'),
-    answer: message,
-    makesStale: ['rootcheck:*'],
-    load: 'bulk',
+    response: message,
+    invalidates: ['rootcheck:*'],
+    priority: 'bulk',
   }),
   write('DELETE', {
     path: '/rootcheck/:agent_id',
     summary: 'Clear the rootcheck data of an agent',
     ...ofOne,
     permission: 'rootcheck:clear',
-    answer: message,
-    makesStale: ['rootcheck:{agent_id}'],
+    response: message,
+    invalidates: ['rootcheck:{agent_id}'],
   }),
   write('PUT', {
     path: '/rootcheck',
@@ -77,16 +77,16 @@ export const rootcheck: readonly Endpoint[] = [
     section,
     permission: 'rootcheck:run',
     target: everyNode('message', 'fail'),
-    answer: message,
-    makesStale: ['rootcheck:*', 'syscheck:*'],
-    load: 'bulk',
+    response: message,
+    invalidates: ['rootcheck:*', 'syscheck:*'],
+    priority: 'bulk',
   }),
   write('PUT', {
     path: '/rootcheck/:agent_id',
     summary: 'Scan an agent',
     ...ofOne,
     permission: 'rootcheck:run',
-    answer: message,
-    makesStale: ['rootcheck:{agent_id}', 'syscheck:{agent_id}'],
+    response: message,
+    invalidates: ['rootcheck:{agent_id}', 'syscheck:{agent_id}'],
   }),
 ]

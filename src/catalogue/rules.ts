@@ -20,7 +20,7 @@ const reading = {
   strictQuery: true,
   permission: 'rules:read',
   target: anyNode,
-  keep: keepIn('rules', 'rules'),
+  cache: keepIn('rules', 'rules'),
 } as const
 
 const requirements = ['pci', 'gdpr', 'hipaa', 'nist-800-53', 'gpg13'] as const
@@ -33,7 +33,7 @@ const catalogues: readonly Endpoint[] = ['groups', ...requirements].map((name) =
     ...reading,
     params: {},
     query: list,
-    answer: collectionOf('String'),
+    response: collectionOf('String'),
   }),
 )
 
@@ -53,7 +53,7 @@ export const rules: readonly Endpoint[] = [
       ...requirementFilters,
       select: failingSelect,
     },
-    answer: collectionOf('Rule'),
+    response: collectionOf('Rule'),
   }),
   read({
     path: '/rules/:rule_id',
@@ -61,14 +61,14 @@ export const rules: readonly Endpoint[] = [
     ...reading,
     params: { rule_id: filter('numbers', 'rule id') },
     query: list,
-    answer: collectionOf('Rule'),
+    response: collectionOf('Rule'),
   }),
   read({
     path: '/rules/files',
     summary: 'Rule files',
     ...reading,
     query: { ...list, status: rulesetStatus, path: rulesetPath, file: rulesetFile, download },
-    answer: { ...collectionOf('Rule file'), raw: { when: 'download', type: 'text/xml' } },
+    response: { ...collectionOf('Rule file'), raw: { when: 'download', type: 'text/xml' } },
   }),
   ...catalogues,
 ]

@@ -11,7 +11,7 @@ const reading = {
   strictQuery: true,
   permission: 'sca:read',
   target: agentOwner,
-  keep: keepIn('sca', ...ofAgent('sca')),
+  cache: keepIn('sca', ...ofAgent('sca')),
 } as const
 
 export const sca: readonly Endpoint[] = [
@@ -28,7 +28,7 @@ export const sca: readonly Endpoint[] = [
       references: filter('alphanumeric', 'references'),
       select: hiddenSelect,
     },
-    answer: collectionOf('SCA policy'),
+    response: collectionOf('SCA policy'),
   }),
   read({
     path: '/sca/:agent_id/checks/:policy_id',
@@ -50,6 +50,6 @@ export const sca: readonly Endpoint[] = [
       result: filter('alphanumeric', 'result'),
       select: hiddenSelect,
     },
-    answer: collectionOf('SCA check'),
+    response: collectionOf('SCA check'),
   }),
 ]

@@ -12,7 +12,7 @@ export const summary: readonly Endpoint[] = [
     section: 'Summary',
     permission: 'summary:read',
     target: master,
-    answer: objectOf('{nodes, groups, agent_os, agent_status, agent_version, last_registered_agent}'),
-    keep: keepIn('summary', ...memberships),
+    response: objectOf('{nodes, groups, agent_os, agent_status, agent_version, last_registered_agent}'),
+    cache: keepIn('summary', ...memberships),
   }),
 ]

@@ -8,7 +8,7 @@ import { agentOwner, everyNode } from './schemas/targets.ts'
 
 const section = 'Rootcheck, syscheck, SCA'
 const ofOne = { section, params: { agent_id: agentId }, target: agentOwner } as const
-const reading = { ...ofOne, permission: 'syscheck:read', keep: keepIn('syscheck', ...ofAgent('syscheck')) } as const
+const reading = { ...ofOne, permission: 'syscheck:read', cache: keepIn('syscheck', ...ofAgent('syscheck')) } as const
 
 export const syscheck: readonly Endpoint[] = [
   read({
@@ -33,21 +33,21 @@ export const syscheck: readonly Endpoint[] = [
       select,
     },
     strictQuery: true,
-    answer: collectionOf('syscheck file'),
+    response: collectionOf('syscheck file'),
   }),
   read({
     path: '/syscheck/:agent_id/last_scan',
     summary: 'Times of the last syscheck scan of an agent',
     ...reading,
-    answer: scanTimes,
+    response: scanTimes,
   }),
   write('DELETE', {
     path: '/syscheck/:agent_id',
     summary: 'Clear the syscheck data of an agent',
     ...ofOne,
     permission: 'syscheck:clear',
-    answer: message,
-    makesStale: ['syscheck:{agent_id}'],
+    response: message,
+    invalidates: ['syscheck:{agent_id}'],
   }),
   write('DELETE', {
     path: '/experimental/syscheck',
@@ -55,10 +55,10 @@ export const syscheck: readonly Endpoint[] = [
     section,
     permission: 'syscheck:clear',
     target: everyNode('message', 'fail'),
-    answer: message,
-    makesStale: ['syscheck:*'],
+    response: message,
+    invalidates: ['syscheck:*'],
     experimental: true,
-    load: 'bulk',
+    priority: 'bulk',
   }),
   write('PUT', {
     path: '/syscheck',
@@ -66,16 +66,16 @@ export const syscheck: readonly Endpoint[] = [
     section,
     permission: 'syscheck:run',
     target: everyNode('message', 'fail'),
-    answer: message,
-    makesStale: ['syscheck:*', 'rootcheck:*'],
-    load: 'bulk',
+    response: message,
+    invalidates: ['syscheck:*', 'rootcheck:*'],
+    priority: 'bulk',
   }),
   write('PUT', {
     path: '/syscheck/:agent_id',
     summary: 'Scan an agent',
     ...ofOne,
     permission: 'syscheck:run',
-    answer: message,
-    makesStale: ['syscheck:{agent_id}', 'rootcheck:{agent_id}'],
+    response: message,
+    invalidates: ['syscheck:{agent_id}', 'rootcheck:{agent_id}'],
   }),
 ]

@@ -104,8 +104,8 @@ function ofOneAgent(inventory: Inventory): Endpoint {
     params: { agent_id: agentId },
     query: queryOf(inventory, 'one'),
     target: agentOwner,
-    answer: single ? objectOf(`${kind} item`, kind) : collectionOf(`${kind} item`, kind),
-    keep: keepIn('syscollector', ...ofAgent('syscollector')),
+    response: single ? objectOf(`${kind} item`, kind) : collectionOf(`${kind} item`, kind),
+    cache: keepIn('syscollector', ...ofAgent('syscollector')),
     ...(hidden && { beyondSeed: true }),
   })
 }
@@ -119,10 +119,10 @@ function ofAllAgents(inventory: Inventory): Endpoint {
     params: {},
     query: queryOf(inventory, 'all'),
     target: allAgents(`/syscollector/:agent_id/${kind}`),
-    answer: collectionOf(`${kind} item with agent_id`, kind),
-    keep: keepIn('syscollector', 'collection:syscollector'),
+    response: collectionOf(`${kind} item with agent_id`, kind),
+    cache: keepIn('syscollector', 'collection:syscollector'),
     experimental: true,
-    load: 'bulk',
+    priority: 'bulk',
     ...(hidden && { beyondSeed: true }),
   })
 }

@@ -9,17 +9,17 @@ const common = {
   permission: 'signedIn',
   beyondSeed: true,
 } as const
-const issuing = { ...common, target: { kind: 'edge', operation: 'issueToken' }, answer: objectOf('{token}') } as const
-const noData = { makesStale: [], staleNothing: 'tokens are no data of the manager' } as const
+const issuing = { ...common, target: { kind: 'edge', operation: 'issueToken' }, response: objectOf('{token}') } as const
+const noData = { invalidates: [], invalidatesNothingBecause: 'tokens are no data of the manager' } as const
 
 export const tokens: readonly Endpoint[] = [
   write('POST', { summary: 'Get a token', ...issuing, ...noData }),
-  read({ summary: 'Get a token', ...issuing, keep: { never: 'a token of the caller' } }),
+  read({ summary: 'Get a token', ...issuing, cache: { never: 'a token of the caller' } }),
   write('DELETE', {
     summary: 'Revoke all tokens of the caller',
     ...common,
     target: { kind: 'edge', operation: 'revokeTokens' },
-    answer: message,
+    response: message,
     ...noData,
   }),
 ]

@@ -3,7 +3,7 @@ import { buildCluster } from '../app/cluster.ts'
 import { buildEdge } from '../app/index.ts'
 import { checkPlace } from '../audit/place.ts'
 import type { Config } from '../config/index.ts'
-import { type ErrorCode, errors } from '../core/errors.ts'
+import { type ErrorCode, errorTable } from '../core/errors.ts'
 import type { NodeFault, NodeResult } from '../core/node-call.ts'
 import { startFault } from '../server/start-fault.ts'
 import { askRedis } from './check-redis.ts'
@@ -81,11 +81,11 @@ async function askNodes(config: Config): Promise<number> {
       node: name,
       method: 'GET',
       path: '/version',
-      repeatable: true,
+      retryable: true,
       expect: 'bytes',
       timeout: limits.timeout,
       signal: new AbortController().signal,
-      load: 'health',
+      priority: 'health',
       caller: 'check',
       endpoint: 'GET /version',
       requestId: 'check',
@@ -101,11 +101,11 @@ async function askNodes(config: Config): Promise<number> {
 
 /** With passthrough there is nobody to sign in as: a node that asks who it is has been reached. */
 function verdict(result: NodeResult, mode: 'service' | 'passthrough'): { answers: boolean; says: string } {
-  if (result.ok) return { answers: true, says: `answers (${result.reply.status})` }
+  if (result.ok) return { answers: true, says: `answers (${result.response.status})` }
   const { fault, detail } = result
   if (mode === 'passthrough' && fault === 'refusedCredentials')
     return { answers: true, says: 'answers (401, it asks for credentials)' }
   const code = codes[fault]
-  const remedy = code === undefined ? '' : `; ${errors[code].remedy}`
+  const remedy = code === undefined ? '' : `; ${errorTable[code].remedy}`
   return { answers: false, says: `fails: ${fault}, ${detail}${remedy}` }
 }

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { COLON, skipSpace } from './json-scan.ts'
-import type { Answer } from './response.ts'
+import type { EdgeResponse } from './response.ts'
 
 /** What the envelope of an answer says, or why the bytes are none. */
 export type Envelope = { readonly ok: true; readonly error: number } | { readonly ok: false; readonly reason: string }
@@ -45,7 +45,7 @@ function refused(reason: string): Envelope {
 
 /** What an answer says: for the few who must look inside one. */
 
-export interface Contents {
+export interface EnvelopeContents {
   readonly error: number
   readonly message?: string
   readonly data?: unknown
@@ -58,9 +58,9 @@ const NAME = Buffer.from('"error"')
 const UNNAMED = 1000
 
 /** The number of an answer's error; 0: it is good. */
-export function errorOf(answer: Answer): number {
-  if (answer.kind !== 'json' || isPlainlyGood(answer.bytes)) return 0
-  return contentsOf(answer).error
+export function errorNumberOf(answer: EdgeResponse): number {
+  if (answer.kind !== 'json' || isPlainlyGood(answer.body)) return 0
+  return parseEnvelope(answer).error
 }
 
 function isPlainlyGood(bytes: Buffer): boolean {
@@ -76,9 +76,9 @@ function namesAnError(bytes: Buffer, from: number): boolean {
 }
 
 /** The envelope was checked when it came. */
-export function contentsOf(answer: Answer): Contents {
+export function parseEnvelope(answer: EdgeResponse): EnvelopeContents {
   if (answer.kind !== 'json') return { error: 0 }
-  const { error, message, data } = JSON.parse(answer.bytes.toString()) as Readonly<Record<string, unknown>>
+  const { error, message, data } = JSON.parse(answer.body.toString()) as Readonly<Record<string, unknown>>
   return {
     error: errorNumber(error) ?? UNNAMED,
     ...(typeof message === 'string' && { message }),
@@ -87,12 +87,12 @@ export function contentsOf(answer: Answer): Contents {
 }
 
 /** The value of an object's own field; foreign input may be anything. */
-export function field(value: unknown, name: string): unknown {
+export function ownField(value: unknown, name: string): unknown {
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
   return (value as Readonly<Record<string, unknown>>)[name]
 }
 
-export function textField(value: unknown, name: string): string | undefined {
-  const found = field(value, name)
+export function ownText(value: unknown, name: string): string | undefined {
+  const found = ownField(value, name)
   return typeof found === 'string' ? found : undefined
 }

@@ -2,7 +2,7 @@
  * One table: every error that the edge itself can answer. Codes below 900 are those of the contract
  * (contract/errors.yaml); 900 to 949 are the edge's own. Everything else that a client sees came from a node.
  */
-export interface ErrorRow {
+export interface ErrorDefinition {
   readonly status: number
   readonly message: string
   /** What the person who meets it can do. For documentation and logs; not sent. */
@@ -11,7 +11,7 @@ export interface ErrorRow {
 
 const PARAM = 'Param not valid'
 
-export const errors = {
+export const errorTable = {
   600: { status: 400, message: PARAM, remedy: 'send a whole number' },
   601: { status: 400, message: PARAM, remedy: 'use letters, digits, dot, underscore and hyphen' },
   603: {
@@ -161,9 +161,9 @@ export const errors = {
     remedy: 'mend the disk of audit.file, or set audit.onFailure to log; nothing was sent to the manager',
   },
   949: { status: 500, message: 'Internal error', remedy: 'report it with the request id' },
-} as const satisfies Record<number, ErrorRow>
+} as const satisfies Record<number, ErrorDefinition>
 
-export type ErrorCode = keyof typeof errors
+export type ErrorCode = keyof typeof errorTable
 
 /** An answer of the edge's own. `detail` is appended to the message; `headers` travel with it. */
 export class EdgeError extends Error {
@@ -172,10 +172,10 @@ export class EdgeError extends Error {
   readonly headers: Readonly<Record<string, string>>
 
   constructor(code: ErrorCode, detail = '', options: { headers?: Record<string, string>; cause?: unknown } = {}) {
-    super(errors[code].message + detail, { cause: options.cause })
+    super(errorTable[code].message + detail, { cause: options.cause })
     this.name = 'EdgeError'
     this.code = code
-    this.status = errors[code].status
+    this.status = errorTable[code].status
     this.headers = options.headers ?? {}
   }
 }

@@ -7,17 +7,17 @@ import type { NodeFault } from './node-call.ts'
 import type { CacheStatus } from './response.ts'
 
 /** How the cache dealt with a request. `bypass`: it was not asked or may not keep it; `none`: refused before, or an error. */
-export type CacheWord = 'hit' | 'stale' | 'miss' | 'bypass' | 'none'
+export type CacheOutcome = 'hit' | 'stale' | 'miss' | 'bypass' | 'none'
 
 /** Cache-Status in one word. */
-export function cacheWord({ hit, fwd, detail }: CacheStatus): CacheWord {
+export function cacheOutcomeOf({ hit, fwd, detail }: CacheStatus): CacheOutcome {
   if (detail?.startsWith('stale-')) return 'stale'
   if (hit) return 'hit'
   return fwd === 'uri-miss' || fwd === 'stale' ? 'miss' : 'bypass'
 }
 
 /** One request, told once, after its answer left or its client did. */
-export interface Answered {
+export interface RequestEvent {
   readonly requestId: string
   /** GET, HEAD, PUT, POST, DELETE, OPTIONS, or `other`. */
   readonly method: string
@@ -31,9 +31,9 @@ export interface Answered {
   readonly ms: number
   /** Of the body, as sent. */
   readonly bytes: number
-  readonly cache: CacheWord
+  readonly cache: CacheOutcome
   /** Milliseconds of a node's time that the answer cost when it was fetched; there for what came out of the cache. */
-  readonly cost: number | undefined
+  readonly fetchTime: number | undefined
   /** Absent: nobody was let in. */
   readonly caller: string | undefined
   readonly client: string
@@ -42,10 +42,13 @@ export interface Answered {
 }
 
 /** What is told of a request that was refused; the route may be one of the operators' own. */
-export type Refused = Pick<Answered, 'requestId' | 'caller' | 'client' | 'method' | 'route' | 'status' | 'refusal'>
+export type RefusedRequestEvent = Pick<
+  RequestEvent,
+  'requestId' | 'caller' | 'client' | 'method' | 'route' | 'status' | 'refusal'
+>
 
 /** One call to one node, when it is over (a raw file: when its last byte came). */
-export interface Called {
+export interface NodeCallEvent {
   readonly requestId: string
   readonly node: string
   readonly method: string
@@ -56,22 +59,22 @@ export interface Called {
   readonly fault?: NodeFault
   /** Milliseconds on the node, and in our own line before. */
   readonly ms: number
-  readonly waited: number
+  readonly queueTime: number
 }
 
 /** One answer put together of what several nodes gave: told when it is made, not when it comes out of the cache. */
-export interface Composed {
+export interface JoinEvent {
   readonly requestId: string
   /** The route template. */
   readonly route: string
   /** Milliseconds until the last node had given its part, and the answer was whole. */
   readonly ms: number
   /** Those that are known and were asked; a name that the client made up is not told. */
-  readonly nodes: readonly NodeShare[]
+  readonly nodes: readonly NodeContribution[]
 }
 
 /** What one node did for such an answer. */
-export interface NodeShare {
+export interface NodeContribution {
   readonly node: string
   /** Its rows on the page, and of how many; absent: it gave none, since it failed. */
   readonly rows?: number
@@ -83,7 +86,7 @@ export interface NodeShare {
 }
 
 /** What made kept answers stale. `unknown`: a write whose outcome nobody knows; its fence stays. */
-export type StaleCause = 'write' | 'unknown' | 'purgeAll' | 'purgeGroup' | 'purgeKey' | 'softPurge'
+export type InvalidationCause = 'write' | 'unknown' | 'purgeAll' | 'purgeGroup' | 'purgeKey' | 'softPurge'
 
 export type CacheEvent =
   /** Nodes were asked for what may be kept. `ms`: their time. */
@@ -95,22 +98,22 @@ export type CacheEvent =
     }
   /** A request waited for the call of another one. */
   | { readonly kind: 'joined'; readonly group: string }
-  | { readonly kind: 'stale'; readonly cause: StaleCause; readonly tags: number }
+  | { readonly kind: 'stale'; readonly cause: InvalidationCause; readonly tags: number }
   /** A hit was also asked of the nodes. `void`: a write or a failure came between, so it says nothing. */
   | { readonly kind: 'verified'; readonly group: string; readonly outcome: 'same' | 'different' | 'void' }
 
 /** Steps of the shared store. */
-export interface StoreStep {
+export interface RedisStepEvent {
   readonly outcome: 'done' | 'failed' | 'late' | 'away'
   readonly ms: number
 }
 
-export interface Observer {
-  answered?(event: Answered): void
-  called?(event: Called): void
-  composed?(event: Composed): void
+export interface EventListeners {
+  request?(event: RequestEvent): void
+  nodeCall?(event: NodeCallEvent): void
+  join?(event: JoinEvent): void
   cache?(event: CacheEvent): void
-  step?(event: StoreStep): void
+  redisStep?(event: RedisStepEvent): void
   /** Events of the store, in its own few words (`lost`, `returned`, …). */
-  store?(event: string): void
+  storeEvent?(event: string): void
 }

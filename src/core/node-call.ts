@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import type { Load } from '../catalogue/endpoint.ts'
+import type { Priority } from '../catalogue/endpoint.ts'
 import type { Trace } from './trace.ts'
 
 /** One call to one node. Paths are already encoded; the node is named, never addressed. */
@@ -10,7 +10,7 @@ export interface NodeCall {
   readonly path: string
   readonly body?: { readonly type: string; readonly bytes: Buffer }
   /** May be sent again when it is sure that the node did not act on it, or when it is a GET that was cut before an answer. */
-  readonly repeatable: boolean
+  readonly retryable: boolean
   /** A raw file is expected (`stream`), or an envelope read whole (`bytes`). */
   readonly expect: 'bytes' | 'stream'
   /** Milliseconds; absent: no limit (`wait_for_complete`). */
@@ -18,7 +18,7 @@ export interface NodeCall {
   readonly signal: AbortSignal
   readonly requestId: string
   /** Who goes first where the node has no room for all. */
-  readonly load: Load
+  readonly priority: Priority
   /** On whose behalf: no caller has a node for itself while others wait. */
   readonly caller: string
   /** Method and path of the record, as a template: calls of one endpoint take about the same time. */
@@ -27,7 +27,7 @@ export interface NodeCall {
   readonly credentials?: { readonly username: string; readonly password: string }
 }
 
-export interface NodeReply {
+export interface NodeResponse {
   readonly node: string
   readonly status: number
   /** Media type without parameters, in lower case. */
@@ -50,7 +50,7 @@ export type NodeFault =
   | 'cancelled'
 
 export type NodeResult =
-  | { readonly ok: true; readonly reply: NodeReply }
+  | { readonly ok: true; readonly response: NodeResponse }
   | {
       readonly ok: false
       readonly node: string
@@ -77,7 +77,7 @@ export interface ClusterView {
   find(name: string): NodeInfo | undefined
   master(): NodeInfo
   /** May a call be sent to it now (not ejected, room in its queue)? */
-  available(name: string): boolean
+  isAvailable(name: string): boolean
   /** Calls that it would take at once beside those under way and in line; 0 where none may be sent. */
-  spare(name: string): number
+  freeSlots(name: string): number
 }

@@ -1,11 +1,11 @@
 /** What an answer or a failure of the nodes means to the cache. */
 import { createHash } from 'node:crypto'
-import { contentsOf, errorOf } from './envelope.ts'
+import { errorNumberOf, parseEnvelope } from './envelope.ts'
 import { EdgeError } from './errors.ts'
-import type { Answer } from './response.ts'
+import type { EdgeResponse } from './response.ts'
 
 /** An answer that was read whole. */
-export type Whole = Extract<Answer, { kind: 'json' }>
+export type Whole = Extract<EdgeResponse, { kind: 'json' }>
 
 /** The framework's codes that another moment may answer otherwise (contract/errors.yaml, kind transient). */
 export const TRANSIENT: ReadonlySet<number> = new Set([
@@ -25,15 +25,15 @@ const OUTCOME_UNKNOWN: ReadonlySet<number> = new Set([923, 925, 926, 928, 933, 9
 const PARTIAL = '"failed_nodes"'
 
 /** May the answer be kept? Whole, without an error, from all nodes that were asked, nothing of it stale, to nobody in particular. */
-export function isStorable(answer: Answer): answer is Whole {
+export function isStorable(answer: EdgeResponse): answer is Whole {
   if (answer.kind !== 'json' || answer.status !== 200 || answer.headers !== undefined) return false
   if (answer.partial || answer.personal) return false
-  return errorOf(answer) === 0 && !answer.bytes.includes(PARTIAL)
+  return errorNumberOf(answer) === 0 && !answer.body.includes(PARTIAL)
 }
 
 /** Would another moment answer otherwise? Then a stale answer, where it is allowed, is the better one. */
-export function isTransient(answer: Answer): boolean {
-  return TRANSIENT.has(errorOf(answer))
+export function isTransient(answer: EdgeResponse): boolean {
+  return TRANSIENT.has(errorNumberOf(answer))
 }
 
 export function isNodeFailure(fault: unknown): boolean {
@@ -50,14 +50,14 @@ export function isPartlyDone(fault: unknown): boolean {
   return fault instanceof EdgeError && fault.code === 932
 }
 
-export function isUnfinished(answer: Answer): boolean {
-  if (answer.kind === 'json' && answer.unfinished) return true
-  return UNFINISHED.has(errorOf(answer))
+export function isUnfinished(answer: EdgeResponse): boolean {
+  if (answer.kind === 'json' && answer.outcomeUnknown) return true
+  return UNFINISHED.has(errorNumberOf(answer))
 }
 
 /** `data` of a successful answer. */
-export function dataOf(answer: Answer): unknown {
-  const { error, data } = contentsOf(answer)
+export function dataOf(answer: EdgeResponse): unknown {
+  const { error, data } = parseEnvelope(answer)
   return error === 0 ? data : undefined
 }
 

@@ -1,5 +1,5 @@
 /** What was found out lately, by a text. Bounded in number; what was not asked for lately is forgotten. */
-export class Recent<Found> {
+export class RecentlyUsed<Found> {
   readonly #greatest: number
   #young = new Map<string, Found>()
   #old = new Map<string, Found>()

@@ -1,5 +1,5 @@
-import type { Endpoint, Load } from '../catalogue/endpoint.ts'
-import type { Answer } from './response.ts'
+import type { Endpoint, Priority } from '../catalogue/endpoint.ts'
+import type { EdgeResponse } from './response.ts'
 import type { Trace } from './trace.ts'
 
 /** Who asks. `credentials` are there only in mode `passthrough`. */
@@ -12,31 +12,31 @@ export interface Caller {
 }
 
 /** A request after authentication, authorisation and validation: typed, canonical, nothing of the raw URL left. */
-export interface Ask {
+export interface EdgeRequest {
   readonly endpoint: Endpoint
   /** Canonical path values, not percent-encoded (agent ids have three digits). */
   readonly params: Readonly<Record<string, string>>
   /** Canonical query values that the client sent and the record knows; defaults are not filled in. */
   readonly query: Readonly<Record<string, string>>
-  readonly body?: AskBody
+  readonly body?: RequestBody
   readonly caller: Caller
   /** The client asked for no time limit: its own call has none. */
   readonly waitForComplete: boolean
   /** What a caller who may purge asks of the cache; absent: nothing. */
-  readonly directives?: Directives
+  readonly directives?: CacheDirectives
   /** A part of a joined answer: what this node alone answers. Stands in the key. */
   readonly node?: string
   /** The moment (performance.now) from which on nobody waits for this part: other parts, and the client, do not. */
-  readonly until?: number
+  readonly deadline?: number
   /** A part of an answer that is made anew: what is kept of it will do if it is younger, in milliseconds. */
-  readonly youngerThan?: number
+  readonly maxAge?: number
   /** Asked on behalf of something else, and as urgent as that; absent: as the record says. */
-  readonly load?: Load
+  readonly priority?: Priority
   /** Workers may not have copied the data yet: only the master may answer. */
   readonly masterOnly?: true
   readonly requestId: string
   /** The address of the client; there for writes, which are audited. */
-  readonly client?: string
+  readonly clientAddress?: string
   /** Aborted when the client leaves. */
   readonly signal: AbortSignal
   /** Absent: nobody traces this request. */
@@ -44,20 +44,20 @@ export interface Ask {
 }
 
 /** RFC 9111 section 5.2.1. `noCache`: a new answer is wanted (also `max-age=0`); `noStore`: it is not to be kept. */
-export interface Directives {
+export interface CacheDirectives {
   readonly noCache: boolean
   readonly noStore: boolean
 }
 
-export type AskBody =
+export type RequestBody =
   | { readonly kind: 'fields'; readonly fields: Readonly<Record<string, unknown>> }
   | { readonly kind: 'upload'; readonly type: 'application/xml' | 'application/octet-stream'; readonly bytes: Buffer }
 
 /** The shape of every stage, and of the whole. */
-export type Handle = (ask: Ask) => Promise<Answer>
+export type AsyncHandler = (ask: EdgeRequest) => Promise<EdgeResponse>
 
 /** The same, at once where nothing has to be waited for: each turn that a hit waits costs as much as its look. */
-export type Prompt = (ask: Ask) => Answer | Promise<Answer>
+export type Handler = (ask: EdgeRequest) => EdgeResponse | Promise<EdgeResponse>
 
 /** A part of the way that wraps what comes after it. */
-export type Stage = (next: Handle) => Handle
+export type Stage = (next: AsyncHandler) => AsyncHandler

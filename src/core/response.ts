@@ -1,25 +1,25 @@
 import type { Readable } from 'node:stream'
-import type { KeptAnswer } from './stored-response.ts'
+import type { StoredResponse } from './stored-response.ts'
 
 /** `json`: bytes of a checked `{error, data}` or `{error, message}` envelope. `raw`: a file passed through. */
-export type Answer =
+export type EdgeResponse =
   | {
       readonly kind: 'json'
       readonly status: number
-      readonly bytes: Buffer
+      readonly body: Buffer
       readonly headers?: Headers
       /** Of a joined answer: the value of `Cluster-Status`, one member for each node that was asked. */
       readonly clusterStatus?: string
       /** Some nodes are missing from it, or gave what they had kept: it must not be kept as if whole. */
       readonly partial?: true
       /** Of a joined answer: milliseconds for which its oldest part had been kept. */
-      readonly oldest?: number
+      readonly oldestPartAge?: number
       /** Of a write over many nodes: whether some of them acted is not known, or they may be at it still. */
-      readonly unfinished?: true
+      readonly outcomeUnknown?: true
       /** It speaks to one caller alone. */
       readonly personal?: boolean
       /** There when the answer may be kept: clients may hold it too, and ask whether it is still the same. */
-      readonly kept?: Kept
+      readonly cached?: CachedResponse
     }
   | {
       readonly kind: 'raw'
@@ -29,8 +29,8 @@ export type Answer =
       readonly stream: Readable
     }
 
-export interface Kept {
-  readonly answer: KeptAnswer
+export interface CachedResponse {
+  readonly response: StoredResponse
   readonly status: CacheStatus
 }
 

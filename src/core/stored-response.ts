@@ -4,7 +4,7 @@ import type { Tag } from '../catalogue/endpoint.ts'
  * The state of some tags at one moment. Two marks of the same tags are equal when nothing touched the data between
  * them: an answer whose fill began at one mark may be served while the mark is still the same.
  */
-export interface Mark {
+export interface TagEpochs {
   /** Changes when the store loses its memory: flush, fail-over to another primary. */
   readonly generation: string
   /** One for each tag, in the order asked; equal texts mean that no write touched the tag. */
@@ -14,31 +14,36 @@ export interface Mark {
 }
 
 /** What is stored of an answer, beside its bytes. */
-export interface KeptAnswer {
+export interface StoredResponse {
   readonly status: number
   /** The body, not encoded. The same object as long as the near copy lives, so that others may hang encodings on it. */
-  readonly bytes: Buffer
+  readonly body: Buffer
   /** Strong entity tag of the body, with its quotes (RFC 9110 section 8.8.3). */
   readonly etag: string
   /** Milliseconds since its fill began, by a monotonic clock. */
   readonly age: number
   /** Milliseconds that it is fresh, and that it may be served after that: revalidating, or when nodes fail. */
-  readonly keepFor: number
+  readonly ttl: number
   readonly staleWhileRevalidate: number
   readonly staleIfError: number
   /** Milliseconds that its fill took of a node's time. */
-  readonly cost: number
+  readonly fetchTime: number
   /** Of a joined answer: what `Cluster-Status` said of the nodes when it was put together. */
   readonly clusterStatus?: string
 }
 
 /** `near`: no round trip was needed. `changed`: an entry is there, but of another mark (never to be served after a write). */
-export type Look =
+export type Lookup =
   | { readonly kind: 'away' }
-  | { readonly kind: 'absent'; readonly mark: Mark; readonly changed: boolean }
-  | { readonly kind: 'present'; readonly mark: Mark; readonly answer: KeptAnswer; readonly near: boolean }
+  | { readonly kind: 'absent'; readonly epochs: TagEpochs; readonly changed: boolean }
+  | {
+      readonly kind: 'present'
+      readonly epochs: TagEpochs
+      readonly response: StoredResponse
+      readonly isLocal: boolean
+    }
 
-export interface Listed {
+export interface StoredResponseInfo {
   /** Canonical path and query, such as `/agents?limit=500&offset=0`. */
   readonly url: string
   readonly group: string
@@ -50,30 +55,30 @@ export interface Listed {
 }
 
 /** What is held in this process, and whether the shared store answers; without one it always does. */
-export interface StoreState {
+export interface CacheStoreState {
   readonly up: boolean
   readonly near: { readonly bytes: number; readonly entries: number }
 }
 
 /** One line of the index. Ages and times in milliseconds, sizes in bytes. */
-export interface IndexRow extends Listed {
+export interface IndexEntry extends StoredResponseInfo {
   readonly key: string
   readonly size: number
   readonly age: number
   readonly timeLeft: number
   readonly hits: number
-  readonly cost: number
+  readonly fetchTime: number
 }
 
 /** The index of kept answers, the same through every replica and after a restart. Kept without scans. */
-export interface AnswerIndex {
+export interface CacheIndex {
   /** As a look, but it counts as no hit, and no use of the entry: looking at what is kept changes nothing of it. */
-  peek(key: string, tags: readonly Tag[]): Promise<Look>
+  peek(key: string, tags: readonly Tag[]): Promise<Lookup>
   /**
    * Rows of one group, or of all; those whose time is over are not there. Where it takes long, `heard` is given those
    * that were read so far, again and again.
    */
-  rows(group?: string, heard?: (rows: readonly IndexRow[]) => void): Promise<readonly IndexRow[]>
+  list(group?: string, heard?: (rows: readonly IndexEntry[]) => void): Promise<readonly IndexEntry[]>
   /** Drops everything, one group, or one entry; resolves when no replica serves it any more. */
-  drop(what: { readonly group?: string; readonly key?: string; readonly soft?: boolean }): Promise<void>
+  purge(what: { readonly group?: string; readonly key?: string; readonly soft?: boolean }): Promise<void>
 }

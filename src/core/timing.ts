@@ -40,7 +40,7 @@ export function startDeadline(timeout: number | undefined, client: AbortSignal, 
 }
 
 /** So many turns a second. The bucket begins empty and holds one second, or one turn: nobody saves up for a burst. */
-export function budget(perSecond: number, clock: () => number): () => boolean {
+export function rateBudget(perSecond: number, clock: () => number): () => boolean {
   let turns = 0
   let last = clock()
   return () => {

@@ -1,9 +1,9 @@
 import { EdgeError } from './errors.ts'
-import type { CacheWord } from './events.ts'
-import { cacheWord } from './events.ts'
+import type { CacheOutcome } from './events.ts'
+import { cacheOutcomeOf } from './events.ts'
 import type { NodeFault } from './node-call.ts'
-import type { Ask, Handle, Prompt } from './request.ts'
-import type { Answer } from './response.ts'
+import type { AsyncHandler, EdgeRequest, Handler } from './request.ts'
+import type { EdgeResponse } from './response.ts'
 
 /**
  * Where the time of a request goes, in the core's own words. A request that nobody traces has none of it, and pays
@@ -14,7 +14,7 @@ import type { Answer } from './response.ts'
  * All that a span may say: names of the catalogue and of the settings, numbers, and words of a closed kind. There is no
  * place in it for a URL, a value, a header or a body.
  */
-export interface Facts {
+export interface SpanAttributes {
   readonly requestId?: string
   readonly method?: string
   /** A template of the catalogue, or `unknown`. */
@@ -26,7 +26,7 @@ export interface Facts {
   readonly protocol?: string
   readonly node?: string
   readonly group?: string
-  readonly cache?: CacheWord
+  readonly cache?: CacheOutcome
   readonly stored?: boolean
   /** The answer is that of a call which another request had begun. */
   readonly collapsed?: boolean
@@ -67,80 +67,80 @@ export interface Trace {
   readonly state?: string
   /** `false`: nobody wants to know more, and `parent` is only handed on. */
   readonly recorded: boolean
-  within(stage: StageName, facts?: Facts): Span
+  startSpan(stage: StageName, facts?: SpanAttributes): Span
   /** A call to a node. */
-  call(facts: Facts): Span
+  startCallSpan(facts: SpanAttributes): Span
   /** A trace of its own, linked to this one: work that goes on whether or not the request does. */
-  apart(stage: StageName): Span
+  startLinkedTrace(stage: StageName): Span
 }
 
 export interface Span extends Trace {
   /** To be called once. */
-  end(facts?: Facts): void
+  end(facts?: SpanAttributes): void
 }
 
 /** Spans around the parts of the road; where nobody traces, the parts alone. */
 
 /** What is answered at once stays so where nobody traces. */
-export function traced(stage: StageName, handle: Handle): Handle
-export function traced(stage: StageName, handle: Prompt): Prompt
-export function traced(stage: StageName, handle: Prompt): Prompt {
-  return (ask) => (ask.trace?.recorded ? inSpan(ask.trace.within(stage, ofAsk(ask)), ask, handle) : handle(ask))
+export function traced(stage: StageName, handle: AsyncHandler): AsyncHandler
+export function traced(stage: StageName, handle: Handler): Handler
+export function traced(stage: StageName, handle: Handler): Handler {
+  return (ask) => (ask.trace?.recorded ? inSpan(ask.trace.startSpan(stage, ofAsk(ask)), ask, handle) : handle(ask))
 }
 
 /** What nobody waits for, in a trace of its own. */
-export function tracedApart(stage: StageName, handle: Handle): Handle {
-  return (ask) => (ask.trace?.recorded ? inSpan(ask.trace.apart(stage), ask, handle) : handle(ask))
+export function tracedSeparately(stage: StageName, handle: AsyncHandler): AsyncHandler {
+  return (ask) => (ask.trace?.recorded ? inSpan(ask.trace.startLinkedTrace(stage), ask, handle) : handle(ask))
 }
 
 /** Work that takes time and is no stage of its own type. */
-export async function during<T>(trace: Trace | undefined, stage: StageName, work: () => Promise<T>): Promise<T> {
+export async function traceAsync<T>(trace: Trace | undefined, stage: StageName, work: () => Promise<T>): Promise<T> {
   if (!trace?.recorded) return work()
-  const span = trace.within(stage)
+  const span = trace.startSpan(stage)
   try {
     const done = await work()
     span.end()
     return done
   } catch (fault) {
-    span.end(ofFault(fault))
+    span.end(errorAttributes(fault))
     throw fault
   }
 }
 
 /** The same of work that is done at once. */
-export function atOnce<T>(trace: Trace | undefined, stage: StageName, work: () => T): T {
+export function traceSync<T>(trace: Trace | undefined, stage: StageName, work: () => T): T {
   if (!trace?.recorded) return work()
-  const span = trace.within(stage)
+  const span = trace.startSpan(stage)
   try {
     const done = work()
     span.end()
     return done
   } catch (fault) {
-    span.end(ofFault(fault))
+    span.end(errorAttributes(fault))
     throw fault
   }
 }
 
-async function inSpan(span: Span, ask: Ask, handle: Prompt): Promise<Answer> {
+async function inSpan(span: Span, ask: EdgeRequest, handle: Handler): Promise<EdgeResponse> {
   try {
     const answer = await handle({ ...ask, trace: span })
     span.end(ofAnswer(answer))
     return answer
   } catch (fault) {
-    span.end(ofFault(fault))
+    span.end(errorAttributes(fault))
     throw fault
   }
 }
 
-function ofAsk({ endpoint, node }: Ask): Facts {
+function ofAsk({ endpoint, node }: EdgeRequest): SpanAttributes {
   return { route: endpoint.path, ...(node !== undefined && { node }) }
 }
 
-function ofAnswer(answer: Answer): Facts {
+function ofAnswer(answer: EdgeResponse): SpanAttributes {
   if (answer.kind !== 'json') return {}
-  const { kept, partial } = answer
+  const { cached: kept, partial } = answer
   return {
-    ...(kept && { cache: cacheWord(kept.status) }),
+    ...(kept && { cache: cacheOutcomeOf(kept.status) }),
     ...(kept?.status.stored && { stored: true }),
     ...(kept?.status.collapsed && { collapsed: true }),
     ...(partial && { fault: 'partial' as const }),
@@ -148,7 +148,7 @@ function ofAnswer(answer: Answer): Facts {
 }
 
 /** A refusal is an answer; only what the edge or a node failed of is a failure. */
-export function ofFault(fault: unknown): Facts {
+export function errorAttributes(fault: unknown): SpanAttributes {
   if (fault instanceof EdgeError) return { error: fault.code, ...(fault.status >= 500 && { fault: 'error' as const }) }
   return { fault: fault instanceof DOMException && fault.name === 'AbortError' ? 'cancelled' : 'error' }
 }

@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { kinds } from '../catalogue/schemas/kinds.ts'
 import { allows } from '../core/permissions.ts'
-import type { Ask, AskBody, Caller, Directives } from '../core/request.ts'
+import type { CacheDirectives, Caller, EdgeRequest, RequestBody } from '../core/request.ts'
 import type { Trace } from '../core/trace.ts'
 import { canonicalText, canonicalValues } from './canonical.ts'
 import type { Flags, Values } from './parameters.ts'
@@ -34,18 +34,18 @@ export interface Asking {
   readonly caller: Caller
   readonly headers: IncomingHttpHeaders
   readonly id: string
-  readonly body?: AskBody | undefined
+  readonly body?: RequestBody | undefined
   /** Of the client; told for writes. */
   readonly client?: string
   readonly trace?: Trace | undefined
 }
 
-export function toAsk(validated: Validated, asking: Asking, response: ServerResponse): Ask {
+export function toAsk(validated: Validated, asking: Asking, response: ServerResponse): EdgeRequest {
   const { caller, headers, body, client, trace } = asking
   const directives = directivesOf(headers, caller)
-  const ask: { -readonly [Name in keyof Ask]: Ask[Name] } = new Asked(validated, asking, response)
+  const ask: { -readonly [Name in keyof EdgeRequest]: EdgeRequest[Name] } = new Asked(validated, asking, response)
   if (body !== undefined) ask.body = body
-  if (client !== undefined && validated.endpoint.method !== 'GET') ask.client = client
+  if (client !== undefined && validated.endpoint.method !== 'GET') ask.clientAddress = client
   if (directives !== undefined) ask.directives = directives
   if (trace !== undefined) ask.trace = trace
   return ask
@@ -57,8 +57,8 @@ export function toAsk(validated: Validated, asking: Asking, response: ServerResp
  */
 class Asked {
   readonly endpoint: Endpoint
-  readonly params: Ask['params']
-  readonly query: Ask['query']
+  readonly params: EdgeRequest['params']
+  readonly query: EdgeRequest['query']
   readonly caller: Caller
   readonly waitForComplete: boolean
   readonly requestId: string
@@ -91,7 +91,7 @@ class Asked {
  * What the client asks of the cache (RFC 9111 section 5.2.1), heard only of callers who may purge: others could make
  * every request of theirs an upstream call.
  */
-function directivesOf(headers: IncomingHttpHeaders, caller: Caller): Directives | undefined {
+function directivesOf(headers: IncomingHttpHeaders, caller: Caller): CacheDirectives | undefined {
   // Pragma says something only where Cache-Control says nothing (section 5.4).
   const asked = headers['cache-control'] ?? headers.pragma
   if (asked === undefined) return undefined
@@ -117,7 +117,7 @@ function leaving(response: ServerResponse): AbortSignal {
 }
 
 /** `client`: the address that the record may want to be filled in. */
-export function askBody(endpoint: Endpoint, request: FastifyRequest, client: string): AskBody | undefined {
+export function askBody(endpoint: Endpoint, request: FastifyRequest, client: string): RequestBody | undefined {
   const body = 'body' in endpoint ? endpoint.body : undefined
   if (body === undefined) return undefined
   if (body.kind === 'upload') {

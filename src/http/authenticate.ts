@@ -11,7 +11,7 @@ import type { Access, Entry, Refusal } from '../access/access.ts'
 import { clockTolerance } from '../access/claims.ts'
 import { ownAlgorithm } from '../access/keys.ts'
 import { EdgeError } from '../core/errors.ts'
-import { Recent } from '../core/recent.ts'
+import { RecentlyUsed } from '../core/recent.ts'
 import type { Caller } from '../core/request.ts'
 import type { Head } from '../listener/head.ts'
 import { addressOf, type CountRequest, requestLimits } from './limits.ts'
@@ -59,7 +59,7 @@ export async function authentication(
   const counted = new WeakSet<Arrival['raw']>()
   // Nothing of the credentials stays in the key; what it leads to is asked each time whether it still holds.
   const salt = randomBytes(32).toString('base64')
-  const lately = new Recent<() => Caller | undefined>(CALLERS)
+  const lately = new RecentlyUsed<() => Caller | undefined>(CALLERS)
   const keyOf = (request: Arrival) =>
     hash('sha256', `${salt} ${request.clientAddress} ${authorizationOf(request)}`, 'base64')
   const enter = async (request: Arrival, authorization: string): Promise<Entry> => {

@@ -1,5 +1,5 @@
 /** What caches may know of an answer: our own (RFC 9211), and those on its way and in browsers (RFC 9111). */
-import type { CacheStatus, Kept } from '../core/response.ts'
+import type { CachedResponse, CacheStatus } from '../core/response.ts'
 
 /** Of what nobody may keep: secrets, errors, writes. */
 export const NO_STORE = 'no-store'
@@ -16,7 +16,7 @@ export function validators(etag: string): readonly string[] {
 }
 
 /** Of this one alone. */
-export function cacheHeaders({ answer, status }: Kept): string[] {
+export function cacheHeaders({ response: answer, status }: CachedResponse): string[] {
   return ['age', String(Math.max(0, Math.floor(answer.age / 1000))), 'cache-status', cacheStatus(status)]
 }
 

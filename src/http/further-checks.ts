@@ -59,8 +59,8 @@ function requireOneOf(endpoint: Endpoint, query: Values): void {
 }
 
 const needs: Check = (param, _value, _name, query) =>
-  param.needs !== undefined && query[param.needs] === undefined
-    ? new EdgeError(604, `. Missing field: '${param.needs}'`)
+  param.requires !== undefined && query[param.requires] === undefined
+    ? new EdgeError(604, `. Missing field: '${param.requires}'`)
     : undefined
 
 const within: Check = (param, value) =>

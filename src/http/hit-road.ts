@@ -6,8 +6,8 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyBaseLogger } from 'fastify'
-import { Recent } from '../core/recent.ts'
-import type { Prompt } from '../core/request.ts'
+import { RecentlyUsed } from '../core/recent.ts'
+import type { Handler } from '../core/request.ts'
 import { type Head, headOf } from '../listener/head.ts'
 import type { Validated } from './ask.ts'
 import type { Authenticate } from './authenticate.ts'
@@ -25,7 +25,7 @@ const LONGEST_URL = 512
 type Serve = (request: IncomingMessage, response: ServerResponse) => void
 
 export interface HitRoadOptions {
-  readonly handle: Prompt
+  readonly handle: Handler
   readonly log: FastifyBaseLogger
   /** Takes whole lines of the log; absent: they go through the logger. */
   readonly writeLine?: WriteLine
@@ -48,7 +48,7 @@ export interface HitRoad {
 
 export function createHitRoad(options: HitRoadOptions): HitRoad {
   // What validation makes of a URL depends on nothing but its text.
-  const known = new Recent<Known>(URLS)
+  const known = new RecentlyUsed<Known>(URLS)
   const taken = new WeakMap<IncomingMessage, Decided>()
   const logHit = logOf(options)
   let authenticate: Authenticate | undefined

@@ -2,8 +2,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyBaseLogger } from 'fastify'
 import { EdgeError } from '../core/errors.ts'
-import type { Caller, Prompt } from '../core/request.ts'
-import type { Answer } from '../core/response.ts'
+import type { Caller, Handler } from '../core/request.ts'
+import type { EdgeResponse } from '../core/response.ts'
 import type { Span } from '../core/trace.ts'
 import type { Head } from '../listener/head.ts'
 import { checkAppVersion } from './app-version.ts'
@@ -25,7 +25,7 @@ export interface Decided {
   readonly waited: number
   /** Rejects as authentication and authorisation do; absent: still to be decided. */
   readonly caller?: Promise<Caller>
-  readonly answer?: Promise<Answer>
+  readonly answer?: Promise<EdgeResponse>
   readonly trace?: Span | undefined
 }
 
@@ -37,7 +37,7 @@ export interface Known {
 }
 
 export interface Way {
-  readonly handle: Prompt
+  readonly handle: Handler
   readonly log: FastifyBaseLogger
   readonly compressFrom?: number
   readonly observe?: Observe
@@ -128,7 +128,7 @@ export class Hit {
     }
   }
 
-  #ask(caller: Caller): Answer | Promise<Answer> {
+  #ask(caller: Caller): EdgeResponse | Promise<EdgeResponse> {
     const { id, trace, known, head, response } = this.#arrived
     try {
       return this.#way.handle(toAsk(known.validated, { caller, headers: head.headers, id, trace }, response))
@@ -137,8 +137,8 @@ export class Hit {
     }
   }
 
-  #reply(caller: Caller, answer: Answer): void {
-    if (answer.kind !== 'json' || answer.kept === undefined) {
+  #reply(caller: Caller, answer: EdgeResponse): void {
+    if (answer.kind !== 'json' || answer.cached === undefined) {
       this.#goOn({ caller: Promise.resolve(caller), answer: Promise.resolve(answer) })
       return
     }

@@ -13,8 +13,8 @@ import Fastify, {
 } from 'fastify'
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
-import type { Ask, Caller } from '../core/request.ts'
-import type { Answer } from '../core/response.ts'
+import type { Caller, EdgeRequest } from '../core/request.ts'
+import type { EdgeResponse } from '../core/response.ts'
 import type { Span } from '../core/trace.ts'
 import { parseQuery } from '../query/query.ts'
 import { checkAppVersion } from './app-version.ts'
@@ -46,7 +46,7 @@ declare module 'fastify' {
     /** The error that it was answered with. */
     refused: EdgeError | undefined
     /** What it was answered with; absent: an error, or nothing yet. */
-    answered: Answer | undefined
+    answered: EdgeResponse | undefined
     /** It is not to be told of (any more). */
     told: boolean
     /** Bytes that its connection had sent before an answer of unknown length. */
@@ -79,7 +79,7 @@ export interface HttpOptions extends RouteOptions {
 export interface Http {
   readonly app: FastifyInstance
   /** What a GET of a URL would ask, for that caller; throws the EdgeError that it would answer. */
-  askOf(url: string, caller: Caller): Promise<Ask>
+  askOf(url: string, caller: Caller): Promise<EdgeRequest>
 }
 
 export async function createHttp(options: HttpOptions): Promise<Http> {

@@ -6,7 +6,7 @@ import fastifyRateLimit, { type FastifyRateLimitStoreCtor, normalizeIP } from '@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { RequestLimit } from '../access/access.ts'
 import { EdgeError } from '../core/errors.ts'
-import { Recent } from '../core/recent.ts'
+import { RecentlyUsed } from '../core/recent.ts'
 import type { Caller } from '../core/request.ts'
 
 export interface RequestLimits {
@@ -51,7 +51,7 @@ export async function requestLimits(
 
 /** The same text each time for the same name: one that is made anew is hashed anew where it is looked up. */
 function names(make: (name: string) => string): (name: string) => string {
-  const known = new Recent<string>(NAMES)
+  const known = new RecentlyUsed<string>(NAMES)
   return (name) => {
     const found = known.find(name)
     if (found !== undefined) return found

@@ -1,11 +1,11 @@
 /** What is told of each request once its answer has left (or its client has). No URLs, no values, no bodies, no headers. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../catalogue/endpoint.ts'
-import { type Answered, cacheWord } from '../core/events.ts'
-import type { Answer } from '../core/response.ts'
+import { cacheOutcomeOf, type RequestEvent } from '../core/events.ts'
+import type { EdgeResponse } from '../core/response.ts'
 import { bodyOf, type Stopped } from '../listener/refuse.ts'
 
-export type Observe = (event: Answered) => void
+export type Observe = (event: RequestEvent) => void
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT', 'POST', 'DELETE', 'OPTIONS'])
 
@@ -16,7 +16,7 @@ export function methodWord(method: string | undefined): string {
 
 /** `undefined`: no route, or one that is not in the catalogue. */
 export function groupOf(endpoint: Endpoint | undefined): string {
-  return endpoint !== undefined && 'keep' in endpoint && 'group' in endpoint.keep ? endpoint.keep.group : 'none'
+  return endpoint !== undefined && 'cache' in endpoint && 'group' in endpoint.cache ? endpoint.cache.group : 'none'
 }
 
 const NO_ROUTE = 'unknown'
@@ -32,15 +32,15 @@ export function statusOf({ raw }: FastifyRequest, reply: FastifyReply): number |
 }
 
 /** How the cache dealt with an answer, and what it cost once. */
-export function ofAnswer(answer: Answer | undefined): Pick<Answered, 'cache' | 'cost'> {
-  if (answer === undefined) return { cache: 'none', cost: undefined }
-  if (answer.kind !== 'json' || answer.kept === undefined) return { cache: 'bypass', cost: undefined }
-  const cache = cacheWord(answer.kept.status)
-  return { cache, cost: cache === 'hit' || cache === 'stale' ? answer.kept.answer.cost : undefined }
+export function ofAnswer(answer: EdgeResponse | undefined): Pick<RequestEvent, 'cache' | 'fetchTime'> {
+  if (answer === undefined) return { cache: 'none', fetchTime: undefined }
+  if (answer.kind !== 'json' || answer.cached === undefined) return { cache: 'bypass', fetchTime: undefined }
+  const cache = cacheOutcomeOf(answer.cached.status)
+  return { cache, fetchTime: cache === 'hit' || cache === 'stale' ? answer.cached.response.fetchTime : undefined }
 }
 
 /** `waited`: milliseconds that the request was at work before the framework saw it. */
-export function eventOf(request: FastifyRequest, reply: FastifyReply, waited: number): Answered {
+export function eventOf(request: FastifyRequest, reply: FastifyReply, waited: number): RequestEvent {
   return {
     requestId: request.id,
     method: methodWord(request.method),
@@ -57,7 +57,7 @@ export function eventOf(request: FastifyRequest, reply: FastifyReply, waited: nu
 }
 
 /** The same of what the listener stopped. Its time is the listener's own, which is next to nothing. */
-export function eventOfStopped({ id, request, error }: Stopped, client: string): Answered {
+export function eventOfStopped({ id, request, error }: Stopped, client: string): RequestEvent {
   return {
     requestId: id,
     method: methodWord(request?.method),
@@ -74,8 +74,8 @@ export function eventOfStopped({ id, request, error }: Stopped, client: string):
 }
 
 /** The same of what went out on the short road, whose log line knows most of it. */
-export function eventOfHit(line: LoggedHit, endpoint: Endpoint, answer: Answer, bytes: number): Answered {
-  const { cache, cost } = ofAnswer(answer)
+export function eventOfHit(line: LoggedHit, endpoint: Endpoint, answer: EdgeResponse, bytes: number): RequestEvent {
+  const { cache, fetchTime: cost } = ofAnswer(answer)
   return {
     requestId: line.reqId,
     method: methodWord(line.method),
@@ -85,7 +85,7 @@ export function eventOfHit(line: LoggedHit, endpoint: Endpoint, answer: Answer, 
     ms: line.elapsed,
     bytes: line.method === 'HEAD' ? 0 : bytes,
     cache,
-    cost,
+    fetchTime: cost,
     caller: line.caller,
     client: line.client,
     refusal: undefined,

@@ -4,21 +4,21 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { EdgeError, type ErrorCode, errors } from '../core/errors.ts'
-import type { Ask, Caller } from '../core/request.ts'
+import { EdgeError, type ErrorCode, errorTable } from '../core/errors.ts'
+import type { Caller, EdgeRequest } from '../core/request.ts'
 
 const HEADER = 'x-edge-question'
 
 interface Question {
   readonly caller: Caller
-  ask?: Ask
+  ask?: EdgeRequest
 }
 
 export class Questions {
   readonly #open = new Map<string, Question>()
 
   /** The Ask of a GET of that path and query, for that caller. Throws the EdgeError that the request would answer. */
-  async askOf(app: FastifyInstance, url: string, caller: Caller): Promise<Ask> {
+  async askOf(app: FastifyInstance, url: string, caller: Caller): Promise<EdgeRequest> {
     if (!/^\/[\x21\x22\x24-\x7e]*$/.test(url)) throw new EdgeError(604, '. The url must be a path')
     const word = randomUUID()
     const question: Question = { caller }
@@ -40,6 +40,6 @@ export class Questions {
 
 function refusal(body: string): EdgeError {
   const { error, message } = JSON.parse(body) as { error: number; message: string }
-  const code = (error in errors ? error : 949) as ErrorCode
-  return new EdgeError(code, message.slice(errors[code].message.length))
+  const code = (error in errorTable ? error : 949) as ErrorCode
+  return new EdgeError(code, message.slice(errorTable[code].message.length))
 }

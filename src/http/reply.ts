@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { EdgeError } from '../core/errors.ts'
-import type { Answer } from '../core/response.ts'
+import type { EdgeResponse } from '../core/response.ts'
 import { NO_STORE } from './cache-headers.ts'
 import { textOf } from './fields.ts'
 import type { Flags } from './parameters.ts'
@@ -16,7 +16,7 @@ const WORTH = 1024
 export async function sendAnswer(
   request: FastifyRequest,
   reply: FastifyReply,
-  answer: Answer,
+  answer: EdgeResponse,
   compressFrom?: number,
 ): Promise<FastifyReply> {
   nextStage(request, 'reply')

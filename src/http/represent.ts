@@ -3,15 +3,15 @@
  * holds it. Decided here alone, for every road that an answer takes to a client.
  */
 
-import { Recent } from '../core/recent.ts'
-import type { Answer, Kept } from '../core/response.ts'
+import { RecentlyUsed } from '../core/recent.ts'
+import type { CachedResponse, EdgeResponse } from '../core/response.ts'
 import { cacheHeaders, validators } from './cache-headers.ts'
 import { namesTag, tagOf } from './conditional.ts'
 import { accepted, type Coding, codingFor, encoded } from './encodings.ts'
 import { type Fields, fields } from './fields.ts'
 import { pretty } from './pretty.ts'
 
-export type JsonAnswer = Extract<Answer, { kind: 'json' }>
+export type JsonAnswer = Extract<EdgeResponse, { kind: 'json' }>
 
 /** What of a request chooses the representation. */
 export interface Wanted {
@@ -36,9 +36,9 @@ export const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** A promise only while something is compressed: what is ready goes out at once. */
 export function represent(answer: JsonAnswer, wanted: Wanted): Representation | Promise<Representation> {
-  const { kept, bytes } = answer
+  const { cached: kept, body: bytes } = answer
   if (kept === undefined) return notKept(answer, wanted)
-  const { etag } = kept.answer
+  const { etag } = kept.response
   // Indented answers are for eyes, not for programs: made anew each time, and never compressed.
   if (wanted.pretty) {
     const tag = tagOf(etag, 'pretty')
@@ -58,23 +58,23 @@ export function represent(answer: JsonAnswer, wanted: Wanted): Representation | 
 
 /** Says nothing of caches: what names no `Cache-Control` is `no-store` (not-kept.ts). */
 function notKept(answer: JsonAnswer, wanted: Wanted): Representation {
-  const { status, headers = {}, bytes } = answer
+  const { status, headers = {}, body: bytes } = answer
   const body = wanted.pretty ? pretty(bytes) : bytes
   const lasting = fields([...Object.entries(headers).flat(), ...ofNodes(answer), ...described(body)])
   return { status, lasting, headers: NOTHING, bytes: body }
 }
 
 /** Tells that the client's copy still is what it would get; asked of successful answers only (RFC 9110 section 13.2.1). */
-function unchanged(answer: JsonAnswer, kept: Kept, wanted: Wanted, tag: string): Representation | undefined {
+function unchanged(answer: JsonAnswer, kept: CachedResponse, wanted: Wanted, tag: string): Representation | undefined {
   if (answer.status !== 200 || !namesTag(wanted.ifNoneMatch, tag)) return undefined
   return { status: 304, lasting: unchangedOf(tag), headers: own(answer, kept) }
 }
 
-function whole(answer: JsonAnswer, kept: Kept, tag: string, bytes: Buffer, coding?: Coding): Representation {
+function whole(answer: JsonAnswer, kept: CachedResponse, tag: string, bytes: Buffer, coding?: Coding): Representation {
   return { status: answer.status, lasting: lastingOf(tag, bytes, coding), headers: own(answer, kept), bytes }
 }
 
-function own(answer: JsonAnswer, kept: Kept): readonly string[] {
+function own(answer: JsonAnswer, kept: CachedResponse): readonly string[] {
   const headers = cacheHeaders(kept)
   for (const text of ofNodes(answer)) headers.push(text)
   if (answer.headers !== undefined)
@@ -90,8 +90,8 @@ interface Lasting {
 
 /** Entity tags of what was sent lately. */
 const TAGS = 2000
-const wholes = new Recent<Lasting>(TAGS)
-const unchangeds = new Recent<Fields>(TAGS)
+const wholes = new RecentlyUsed<Lasting>(TAGS)
+const unchangeds = new RecentlyUsed<Fields>(TAGS)
 
 /** A tag names one representation; but Redis holds tags too, and a length that is not that of the bytes cuts them off. */
 function lastingOf(tag: string, bytes: Buffer, coding: Coding | undefined): Fields {

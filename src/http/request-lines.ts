@@ -3,7 +3,7 @@
  * field anew, and that takes longer than the look into the cache. `requestLine` says what stands in a line.
  */
 
-import { Recent } from '../core/recent.ts'
+import { RecentlyUsed } from '../core/recent.ts'
 import type { LoggedHit } from './observe.ts'
 import { tenths } from './request-log.ts'
 
@@ -18,8 +18,8 @@ type Who = Pick<LoggedHit, 'caller' | 'client'>
 type Remembered<Facts> = Facts & { readonly text: string }
 
 export function requestLines(write: WriteLine): (hit: LoggedHit) => void {
-  const whats = new Recent<Remembered<What>>(NAMES)
-  const whos = new Recent<Remembered<Who>>(NAMES)
+  const whats = new RecentlyUsed<Remembered<What>>(NAMES)
+  const whos = new RecentlyUsed<Remembered<Who>>(NAMES)
   const textOfWhat = ({ method, route, status }: What): string => {
     const last = whats.find(route)
     if (last?.status === status && last.method === method) return last.text

@@ -1,7 +1,7 @@
 /** Each record of the catalogue becomes a route: what is valid is asked of the pipeline, and its answer is sent. */
 import type { FastifyInstance } from 'fastify'
 import type { Endpoint } from '../catalogue/endpoint.ts'
-import type { Prompt } from '../core/request.ts'
+import type { Handler } from '../core/request.ts'
 import { askBody, toAsk, validated } from './ask.ts'
 import { furtherChecks, type Prefixes } from './further-checks.ts'
 import type { HitRoad } from './hit-road.ts'
@@ -13,7 +13,7 @@ import { endStage } from './trace.ts'
 
 export interface RouteOptions {
   readonly catalogue: readonly Endpoint[]
-  readonly handle: Prompt
+  readonly handle: Handler
   /** Greatest number of query parameters; greatest bytes of a JSON or form body, and of an upload. */
   readonly limits: { readonly query: number; readonly fields: number; readonly upload: number }
   readonly prefixes: Prefixes
@@ -69,5 +69,5 @@ export function registerRoutes(app: FastifyInstance, options: RouteOptions, { ro
 }
 
 function mayBeKept(endpoint: Endpoint): boolean {
-  return endpoint.method === 'GET' && 'group' in endpoint.keep
+  return endpoint.method === 'GET' && 'group' in endpoint.cache
 }

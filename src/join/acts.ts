@@ -1,14 +1,14 @@
 /** Many nodes act, or judge, each for itself and all at once. What one of them says or fails of is a value. */
 
-import { type Contents, contentsOf } from '../core/envelope.ts'
+import { type EnvelopeContents, parseEnvelope } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import { isOutcomeUnknown, isUnfinished } from '../core/outcome.ts'
-import type { Ask, Handle } from '../core/request.ts'
-import type { Answer } from '../core/response.ts'
+import type { AsyncHandler, EdgeRequest } from '../core/request.ts'
+import type { EdgeResponse } from '../core/response.ts'
 import { clusterStatus, type NodeStatus } from './cluster-status.ts'
 import { errorWord } from './error-words.ts'
 
-type Json = Extract<Answer, { kind: 'json' }>
+type Json = Extract<EdgeResponse, { kind: 'json' }>
 
 /** `acted`: it says so. `open`: it may have acted, and nobody knows. */
 export interface Act {
@@ -20,12 +20,12 @@ export interface Act {
   readonly error?: { readonly code: number; readonly message: string }
   /** What it answered, or the edge's own error. */
   readonly answer?: Json
-  readonly contents: Contents
+  readonly contents: EnvelopeContents
   readonly fault?: EdgeError
 }
 
 /** One call, as the Ask of one node. Rejects only when the client of a read has left. */
-export async function act(handle: Handle, node: string, ask: Ask): Promise<Act> {
+export async function act(handle: AsyncHandler, node: string, ask: EdgeRequest): Promise<Act> {
   const began = performance.now()
   try {
     const answer = await handle(ask)
@@ -43,10 +43,10 @@ export function unasked(fault: EdgeError): Act {
 
 const NOBODY = ''
 
-function answered(node: string, rtt: number, answer: Answer): Act {
+function answered(node: string, rtt: number, answer: EdgeResponse): Act {
   // Files pass through single calls alone; nothing that is joined has one.
   if (answer.kind !== 'json') return failed(node, rtt, new EdgeError(925, ` (${node}: a file came)`))
-  const contents = contentsOf(answer)
+  const contents = parseEnvelope(answer)
   const { error, message = '' } = contents
   const acted = error === 0
   const open = isUnfinished(answer)
@@ -78,7 +78,7 @@ export function statusOf(
 }
 
 /** None acted. The same answer of all nodes is the answer; else what the first of them failed of, and its name. */
-export function refusedByAll(acts: readonly Act[]): Answer {
+export function refusedByAll(acts: readonly Act[]): EdgeResponse {
   const [first] = acts
   if (first === undefined) throw new EdgeError(920)
   const same = acts.every(({ answer, error }) => answer !== undefined && error?.code === first.error?.code)
@@ -92,15 +92,15 @@ export function refusedByAll(acts: readonly Act[]): Answer {
 /** The node's own refusal, with the name of the node. */
 export function named(answer: Json, node: string, error: Act['error']): Json {
   const text = JSON.stringify({ error: error?.code, message: `${error?.message} (${node})` })
-  return { kind: 'json', status: answer.status, bytes: Buffer.from(text) }
+  return { kind: 'json', status: answer.status, body: Buffer.from(text) }
 }
 
 export function jsonAnswer(data: unknown, acts: readonly Act[], status = statusOf(acts)): Json {
   return {
     kind: 'json',
     status: 200,
-    bytes: Buffer.from(JSON.stringify({ error: 0, data })),
+    body: Buffer.from(JSON.stringify({ error: 0, data })),
     clusterStatus: status,
-    ...(acts.some(({ open }) => open) && { unfinished: true as const }),
+    ...(acts.some(({ open }) => open) && { outcomeUnknown: true as const }),
   }
 }

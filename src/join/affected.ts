@@ -1,8 +1,8 @@
 /** Merge rule `affected`: each owner acts on its own agents; who was reached and who was not stands in one answer. */
 
-import { field, textField } from '../core/envelope.ts'
+import { ownField, ownText } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
-import type { Answer } from '../core/response.ts'
+import type { EdgeResponse } from '../core/response.ts'
 import { type Act, jsonAnswer, refusedByAll, statusOf } from './acts.ts'
 
 /** An owner and those of its agents that the request names; `act` absent: the owner is not known. */
@@ -16,7 +16,7 @@ const ALL = 'All selected agents were restarted'
 const SOME = 'Some agents were not restarted'
 
 /** `ids`: in the order of the request, which is that of the answer. */
-export function joinAffected(ids: readonly string[], shares: readonly Share[]): Answer {
+export function joinAffected(ids: readonly string[], shares: readonly Share[]): EdgeResponse {
   const acts = shares.map(({ act }) => act)
   if (!acts.some(({ acted }) => acted)) return refusedByAll(acts)
   const reachedOf = new Map(shares.map((share) => [share.act, reachedBy(share)]))
@@ -56,7 +56,7 @@ function failuresOf({ ids, act: { acted, contents, error } }: Share, reached: Re
 }
 
 function toldOf(data: unknown): readonly Failure[] {
-  const list = field(data, 'failed_ids')
+  const list = ownField(data, 'failed_ids')
   return Array.isArray(list) ? list.map((element): Failure => [idOf(element), element]) : []
 }
 
@@ -67,10 +67,10 @@ function elementOf(id: string, error: Act['error']): unknown {
 }
 
 function affectedBy(data: unknown): readonly string[] {
-  const list = field(data, 'affected_agents')
+  const list = ownField(data, 'affected_agents')
   return Array.isArray(list) ? list.map(String) : []
 }
 
 function idOf(element: unknown): string {
-  return typeof element === 'string' ? element : (textField(element, 'id') ?? '')
+  return typeof element === 'string' ? element : (ownText(element, 'id') ?? '')
 }

@@ -1,7 +1,7 @@
 /** Rows of agents that are asked for one by one: where a node's own walk over its agents is not all of them. */
 import type { Endpoint } from '../catalogue/endpoint.ts'
-import { contentsOf } from '../core/envelope.ts'
-import type { Ask } from '../core/request.ts'
+import { parseEnvelope } from '../core/envelope.ts'
+import type { EdgeRequest } from '../core/request.ts'
 import { matching } from '../query/collect.ts'
 import { flatten } from '../query/nest.ts'
 import { readRequest } from '../query/request.ts'
@@ -117,7 +117,7 @@ async function agentRows(reading: Reading, rows: Rows, { id, node }: AgentOf): P
   const { ask, get, fanOut, ports } = reading
   const { node: _, ...shared } = ask
   const own = id === MANAGER && ports.distribution === 'edge' ? { node } : {}
-  const part: Ask = { ...shared, ...own, endpoint: rows.ofAgent, params: { agent_id: id }, query: {} }
+  const part: EdgeRequest = { ...shared, ...own, endpoint: rows.ofAgent, params: { agent_id: id }, query: {} }
   // One that hangs is to leave time for the others behind it.
   const until = Math.min(fanOut.until, performance.now() + (fanOut.until - fanOut.began) / 4)
   if (rows.single) {
@@ -143,7 +143,7 @@ async function agentRows(reading: Reading, rows: Rows, { id, node }: AgentOf): P
 
 /** `{}`: the agent has sent nothing yet. */
 function rowOf(bytes: Buffer): Row | undefined {
-  const { data } = contentsOf({ kind: 'json', status: 200, bytes })
+  const { data } = parseEnvelope({ kind: 'json', status: 200, body: bytes })
   if (typeof data !== 'object' || data === null || Object.keys(data).length === 0) return undefined
   return flatten(data as Row)
 }

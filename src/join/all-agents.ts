@@ -4,8 +4,8 @@
  * 1,000 rows without a sort, whatever the client's page is, and where that is not all, agent by agent.
  */
 import type { Endpoint } from '../catalogue/endpoint.ts'
-import type { Answer } from '../core/response.ts'
-import { during } from '../core/trace.ts'
+import type { EdgeResponse } from '../core/response.ts'
+import { traceAsync } from '../core/trace.ts'
 import type { DatabaseSource } from '../query/source.ts'
 import { sources } from '../query/sources.ts'
 import { type AgentOf, agentPieces, type Rows } from './agents.ts'
@@ -19,7 +19,7 @@ import type { Fault } from './part.ts'
 import { type Reading, windowOf, withOrderFields } from './reading.ts'
 import { throughMaster } from './through-master.ts'
 
-export async function allAgents(reading: Reading, ofAgent: Endpoint): Promise<Answer> {
+export async function allAgents(reading: Reading, ofAgent: Endpoint): Promise<EdgeResponse> {
   const { ask, ports, ledger } = reading
   const rows = rowsOf(ask.endpoint, ofAgent)
   const owners = learnOwners(reading)
@@ -35,13 +35,13 @@ export async function allAgents(reading: Reading, ofAgent: Endpoint): Promise<An
   const { target } = ask.endpoint
   const how = { sort: ask.query.sort, source: rows.source, ...windowOf(ask), ...(drop && { drop }) }
   const whenPartial = target.kind === 'everyNode' ? target.whenPartial : 'label'
-  return during(ask.trace, 'merge', () => compose(pieces, { ...how, whenPartial }, ledger))
+  return traceAsync(ask.trace, 'merge', () => compose(pieces, { ...how, whenPartial }, ledger))
 }
 
-function rowsOf({ answer: { rows } }: Endpoint, ofAgent: Endpoint): Rows {
+function rowsOf({ response: { rows } }: Endpoint, ofAgent: Endpoint): Rows {
   const source = rows === undefined || rows === 'nodeAnswers' ? undefined : sources[rows]
   if (source?.engine !== 'database') throw new Error(`rows of ${ofAgent.path} are in no table`)
-  return { source: source satisfies DatabaseSource, ofAgent, single: ofAgent.answer.data === 'object' }
+  return { source: source satisfies DatabaseSource, ofAgent, single: ofAgent.response.data === 'object' }
 }
 
 /** Mode `edge`: each node says what it holds. */

@@ -1,15 +1,15 @@
 /** From the rows of all nodes to one answer: joined, cut once, and labelled where somebody is missing. */
 
 import type { WhenPartial } from '../catalogue/endpoint.ts'
-import { EdgeError, errors } from '../core/errors.ts'
-import type { Answer } from '../core/response.ts'
+import { EdgeError, errorTable } from '../core/errors.ts'
+import type { EdgeResponse } from '../core/response.ts'
 import type { CollectionError } from '../query/error.ts'
 import { type Joined, type JoinHow, joinedBody, joinRows } from './bytes/join.ts'
 import type { Ledger } from './ledger.ts'
 import type { Piece } from './pages.ts'
 import { faultOf, PartFailed, unreadable } from './part.ts'
 
-type Json = Extract<Answer, { kind: 'json' }>
+type Json = Extract<EdgeResponse, { kind: 'json' }>
 
 /** Rows that cannot be read drop out, and their node is named; then what is left is joined anew. Rejects with CollectionErrors. */
 export async function compose(
@@ -46,7 +46,7 @@ function dropOut(node: string, { reason, cause }: Extract<Joined, { ok: false }>
 /** What a node would answer to such a request. */
 export function refusal({ code, message }: CollectionError, { status }: Ledger): Json {
   const bytes = Buffer.from(JSON.stringify({ error: code, message }))
-  return { kind: 'json', status: 200, bytes, ...(status !== '' && { clusterStatus: status }) }
+  return { kind: 'json', status: 200, body: bytes, ...(status !== '' && { clusterStatus: status }) }
 }
 
 /** `data` beside items and total. */
@@ -58,14 +58,21 @@ export function besides(ledger: Ledger): { readonly failed_nodes?: Ledger['faile
 export function labelled(bytes: Buffer, ledger: Ledger): Json {
   const { status, oldest, partial } = ledger
   const of = status === '' ? {} : { clusterStatus: status }
-  return { kind: 'json', status: 200, bytes, ...of, ...(oldest > 0 && { oldest }), ...(partial && { partial }) }
+  return {
+    kind: 'json',
+    status: 200,
+    body: bytes,
+    ...of,
+    ...(oldest > 0 && { oldestPartAge: oldest }),
+    ...(partial && { partial }),
+  }
 }
 
 /** The error of the first node; one of the framework goes out as it came. */
 export function nothingCame({ faults, status: clusterStatus }: Ledger): Json {
   const { answered, thrown = new EdgeError(920) } = faults[0]?.fault ?? {}
-  if (answered) return { kind: 'json', status: answered.status, bytes: answered.bytes, clusterStatus }
+  if (answered) return { kind: 'json', status: answered.status, body: answered.body, clusterStatus }
   const { code, message, headers, cause } = thrown
-  const detail = message.slice(errors[code].message.length)
+  const detail = message.slice(errorTable[code].message.length)
   throw new EdgeError(code, detail, { headers: { ...headers, 'cluster-status': clusterStatus }, cause })
 }

@@ -4,7 +4,7 @@
  */
 import { setMaxListeners } from 'node:events'
 import { EdgeError } from '../core/errors.ts'
-import type { Ask } from '../core/request.ts'
+import type { EdgeRequest } from '../core/request.ts'
 
 export interface FanOut {
   /** Aborted when the client leaves, or when the time of all parts is over. */
@@ -28,7 +28,10 @@ export interface Limits {
 const ROOM = 0.04
 const MOST_ROOM = 400
 
-export function startFanOut({ endpoint, signal, waitForComplete }: Ask, { timeout, slowTimeout }: Limits): FanOut {
+export function startFanOut(
+  { endpoint, signal, waitForComplete }: EdgeRequest,
+  { timeout, slowTimeout }: Limits,
+): FanOut {
   const controller = new AbortController()
   // Each of many nodes listens; Node would take more than ten of them for a leak.
   setMaxListeners(0, controller.signal)

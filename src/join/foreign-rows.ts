@@ -5,7 +5,7 @@
  */
 
 import { EdgeError } from '../core/errors.ts'
-import type { Ask } from '../core/request.ts'
+import type { EdgeRequest } from '../core/request.ts'
 import type { AgentOf } from './agents.ts'
 import type { RowsPart } from './bytes/part.ts'
 import { rowsOf, UnreadableRows } from './bytes/rows.ts'
@@ -46,7 +46,7 @@ const QUOTE = 0x22
 export async function whoseRows(
   part: RowsPart,
   node: string,
-  { homes, owners, ask }: { homes: Homes; owners: Pick<Owners, 'verifiedOwners'>; ask: Ask },
+  { homes, owners, ask }: { homes: Homes; owners: Pick<Owners, 'verifiedOwners'>; ask: EdgeRequest },
 ): Promise<Whose> {
   const ids = agentsIn(part)
   const homeOf = (id: string) => {

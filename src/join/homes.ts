@@ -1,6 +1,6 @@
 /** Where agents report to, as far as joined reads must know: who is asked for whom, and who is lost. */
 
-import type { Ask } from '../core/request.ts'
+import type { EdgeRequest } from '../core/request.ts'
 import type { AgentOf } from './agents.ts'
 import { type Homes, MANAGER, notKnown } from './home.ts'
 import { type Fault, faultOf } from './part.ts'
@@ -43,12 +43,12 @@ export function soon(owners: Promise<Learnt>): Promise<Learnt | undefined> {
   return Promise.race([owners, later])
 }
 
-function namedIn({ query }: Ask): ReadonlySet<string> | undefined {
+function namedIn({ query }: EdgeRequest): ReadonlySet<string> | undefined {
   return query.agent_id === undefined ? undefined : new Set(query.agent_id.split(','))
 }
 
 /** The ids that the client names, or all. */
-export function isWanted(ask: Ask): (id: string) => boolean {
+export function isWanted(ask: EdgeRequest): (id: string) => boolean {
   const named = namedIn(ask)
   return (id) => named?.has(id) ?? true
 }

@@ -1,5 +1,5 @@
 /** The book of one joined answer: which node gave what, how old it is, and what each that failed failed of. */
-import type { NodeShare } from '../core/events.ts'
+import type { NodeContribution } from '../core/events.ts'
 import { clusterStatus, type NodeStatus } from './cluster-status.ts'
 import type { Fault, Good } from './part.ts'
 
@@ -94,7 +94,7 @@ export class Ledger {
   }
 
   /** The same for those who look after the edge. */
-  get shares(): readonly NodeShare[] {
+  get shares(): readonly NodeContribution[] {
     return this.#asked.map(([node, entry]) => shareOf(node, entry))
   }
 
@@ -126,6 +126,6 @@ function statusOf(node: string, { faults: [fault], parts, hits, rtt, rows, stale
   }
 }
 
-function shareOf(node: string, { faults: [fault], parts, hits, rtt: ms, rows, total }: Entry): NodeShare {
+function shareOf(node: string, { faults: [fault], parts, hits, rtt: ms, rows, total }: Entry): NodeContribution {
   return { node, ...(parts > 0 && { rows, total }), ...(parts > hits && { ms }), ...(fault && { error: fault.word }) }
 }

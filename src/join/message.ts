@@ -1,10 +1,10 @@
 /** Merge rule `message`: all nodes are told to do something, and one text stands for all of them. */
 import { EdgeError } from '../core/errors.ts'
-import type { Answer } from '../core/response.ts'
+import type { EdgeResponse } from '../core/response.ts'
 import { type Act, refusedByAll, statusOf } from './acts.ts'
 
 /** All acted: the first text. Some did not: 932 or 933, which says who did and who did not. */
-export function joinMessages(acts: readonly Act[]): Answer {
+export function joinMessages(acts: readonly Act[]): EdgeResponse {
   const [first] = acts
   if (first?.answer && acts.every(({ acted }) => acted)) return { ...first.answer, clusterStatus: statusOf(acts) }
   if (!acts.some(({ acted }) => acted)) return refusedByAll(acts)

@@ -1,17 +1,17 @@
 /** Per-agent calls in mode `edge`: the node that the agent reports to, and nobody else. */
-import { contentsOf } from '../core/envelope.ts'
-import type { Handle } from '../core/request.ts'
-import type { Answer } from '../core/response.ts'
+import { parseEnvelope } from '../core/envelope.ts'
+import type { AsyncHandler } from '../core/request.ts'
+import type { EdgeResponse } from '../core/response.ts'
 import { notKnown } from './home.ts'
 import type { Owners } from './owners.ts'
 
 export interface OfOwnerPorts {
   readonly owners: Pick<Owners, 'ownerOf' | 'verifiedOwner'>
-  readonly forward: Handle
+  readonly forward: AsyncHandler
 }
 
 /** Throws 931 where the owner is not known, else as `forward` does. */
-export function ofOwner({ owners, forward }: OfOwnerPorts): Handle {
+export function ofOwner({ owners, forward }: OfOwnerPorts): AsyncHandler {
   return async (ask) => {
     const id = ask.params.agent_id ?? ''
     // Another node would say that it acted, and nothing would happen.
@@ -41,9 +41,9 @@ const MOST_EMPTY = 512
  * Could a node answer so because the agent reports to another one? Empty answers, and refusals; those of the request
  * itself (14xx, 1724) and of an agent that does not exist (1701, the master's word) are the same from everywhere.
  */
-function maybeOfAnother(answer: Answer): boolean {
-  if (answer.kind !== 'json' || answer.bytes.length > MOST_EMPTY) return false
-  const { error, data } = contentsOf(answer)
+function maybeOfAnother(answer: EdgeResponse): boolean {
+  if (answer.kind !== 'json' || answer.body.length > MOST_EMPTY) return false
+  const { error, data } = parseEnvelope(answer)
   if (error === 0) return isEmpty(data)
   return error !== 1701 && error !== 1724 && (error < 1400 || error > 1499)
 }

@@ -1,9 +1,9 @@
 /** What the master is asked about agents: where all of them report to, some of them, or the members of a group. */
 import type { Endpoint } from '../catalogue/endpoint.ts'
-import { contentsOf, field, textField } from '../core/envelope.ts'
+import { ownField, ownText, parseEnvelope } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
-import type { Ask, Caller, Handle } from '../core/request.ts'
-import type { Answer } from '../core/response.ts'
+import type { AsyncHandler, Caller, EdgeRequest } from '../core/request.ts'
+import type { EdgeResponse } from '../core/response.ts'
 import { loadOf } from '../upstream/node-call.ts'
 import { type Home, type Homes, notKnown } from './home.ts'
 
@@ -18,7 +18,7 @@ export interface OwnerRecords {
 export interface InquiryPorts {
   readonly records: OwnerRecords
   /** The road of reads. */
-  readonly read: Handle
+  readonly read: AsyncHandler
 }
 
 /** `age`: milliseconds that the oldest part of it was kept. */
@@ -26,7 +26,7 @@ interface Everyone {
   readonly homes: Map<string, Home>
   readonly age: number
 }
-type Members = { readonly homes: Homes } | { readonly refusal: Answer }
+type Members = { readonly homes: Homes } | { readonly refusal: EdgeResponse }
 
 const PAGE = 1000
 const FIELDS = 'id,node_name,status'
@@ -38,17 +38,17 @@ const MOST_PAGES = 1000
 export function createInquiries({ records, read }: InquiryPorts) {
   return {
     /** All agents, out of what is kept where it is fresh. Throws 931. */
-    everyone: async (ask: Ask): Promise<Everyone> => {
+    everyone: async (ask: EdgeRequest): Promise<Everyone> => {
       // For everybody, whoever comes first: it goes on when that one leaves, and does not wait behind its other calls.
       const { caller, ...rest } = ours(ask, records.agents)
       const name = caller.credentials === undefined ? 'manager-edge' : caller.name
       const { signal } = new AbortController()
-      const own: Ask = { ...rest, caller: { ...caller, name }, load: 'interactive', signal }
+      const own: EdgeRequest = { ...rest, caller: { ...caller, name }, priority: 'interactive', signal }
       const { homes, age } = await pages(own, read)
       return { homes, age }
     },
     /** These agents, as they are now; those that do not exist are not in it. Throws 931. */
-    these: async (ids: readonly string[], ask: Ask): Promise<Homes> => {
+    these: async (ids: readonly string[], ask: EdgeRequest): Promise<Homes> => {
       const homes = new Map<string, Home>()
       for (let at = 0; at < ids.length; at += AT_ONCE) {
         const q = ids.slice(at, at + AT_ONCE).map((id) => `id=${id}`)
@@ -58,10 +58,10 @@ export function createInquiries({ records, read }: InquiryPorts) {
       return homes
     },
     /** Members of a group as they are now, or the answer in which the master refuses. Throws 931. */
-    membersOf: async (group: string, ask: Ask): Promise<Members> => {
+    membersOf: async (group: string, ask: EdgeRequest): Promise<Members> => {
       const own = { ...anew(ours(ask, records.members)), params: { group_id: group } }
       const first = await asked({ ...own, query: { select: FIELDS, limit: `${PAGE}` } }, read)
-      if (contentsOf(first).error !== 0) return { refusal: first }
+      if (parseEnvelope(first).error !== 0) return { refusal: first }
       return { homes: (await pages(own, read, first)).homes }
     },
   }
@@ -71,7 +71,7 @@ export function createInquiries({ records, read }: InquiryPorts) {
  * A call of the edge's own, on behalf of the caller and as urgent as what it is for. With passthrough there are no
  * credentials but the caller's.
  */
-function ours(onBehalf: Ask, endpoint: Endpoint): Ask {
+function ours(onBehalf: EdgeRequest, endpoint: Endpoint): EdgeRequest {
   const {
     caller: { name, credentials },
     requestId,
@@ -85,7 +85,7 @@ function ours(onBehalf: Ask, endpoint: Endpoint): Ask {
     params: {},
     query: {},
     caller,
-    load,
+    priority: load,
     waitForComplete: false,
     requestId,
     signal,
@@ -93,11 +93,11 @@ function ours(onBehalf: Ask, endpoint: Endpoint): Ask {
   }
 }
 
-function anew(ask: Ask): Ask {
+function anew(ask: EdgeRequest): EdgeRequest {
   return { ...ask, directives: { noCache: true, noStore: false } }
 }
 
-async function pages(own: Ask, read: Handle, first?: Answer): Promise<Everyone> {
+async function pages(own: EdgeRequest, read: AsyncHandler, first?: EdgeResponse): Promise<Everyone> {
   const homes = new Map<string, Home>()
   let age = 0
   let total = 1
@@ -105,15 +105,15 @@ async function pages(own: Ask, read: Handle, first?: Answer): Promise<Everyone> 
     const query = { select: FIELDS, limit: `${PAGE}`, offset: `${page * PAGE}` }
     const answer = page === 0 && first !== undefined ? first : await asked({ ...own, query }, read)
     const { data } = contents(answer)
-    if (answer.kind === 'json') age = Math.max(age, answer.kept?.answer.age ?? 0)
-    total = Number(field(data, 'totalItems'))
+    if (answer.kind === 'json') age = Math.max(age, answer.cached?.response.age ?? 0)
+    total = Number(ownField(data, 'totalItems'))
     for (const [id, home] of rowsOf(data)) homes.set(id, home)
   }
   return { homes, age }
 }
 
 /** Whatever keeps the master from saying it is one thing to whoever asks for an agent: its owner is not known. */
-async function asked(own: Ask, read: Handle): Promise<Answer> {
+async function asked(own: EdgeRequest, read: AsyncHandler): Promise<EdgeResponse> {
   try {
     return await read(own)
   } catch (fault) {
@@ -125,24 +125,24 @@ async function asked(own: Ask, read: Handle): Promise<Answer> {
   }
 }
 
-function contents(answer: Answer): { readonly data?: unknown } {
-  const { error, message, data } = contentsOf(answer)
+function contents(answer: EdgeResponse): { readonly data?: unknown } {
+  const { error, message, data } = parseEnvelope(answer)
   if (error === 0) return { data }
   throw notKnown(`the master answers ${error}: ${message ?? ''}`)
 }
 
 function rowsOf(data: unknown): readonly (readonly [string, Home])[] {
-  const items = field(data, 'items')
+  const items = ownField(data, 'items')
   if (!Array.isArray(items)) throw notKnown('the master gave no list of agents')
   return items.flatMap((row) => {
-    const id = textField(row, 'id')
+    const id = ownText(row, 'id')
     return id === undefined ? [] : [[id.padStart(3, '0'), homeOf(row)] as const]
   })
 }
 
 function homeOf(row: unknown): Home {
   // As the newer release writes it, too.
-  if (/^never[ _]connected$/i.test(textField(row, 'status') ?? '')) return { kind: 'never' }
-  const node = textField(row, 'node_name')
+  if (/^never[ _]connected$/i.test(ownText(row, 'status') ?? '')) return { kind: 'never' }
+  const node = ownText(row, 'node_name')
   return node === undefined || node === '' || node === 'unknown' ? { kind: 'nowhere' } : { kind: 'node', node }
 }

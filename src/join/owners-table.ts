@@ -1,18 +1,18 @@
 /** The table of all agents and their nodes: learnt from the master, followed in the background, of bounded age. */
 import { EdgeError } from '../core/errors.ts'
-import type { Ask } from '../core/request.ts'
+import type { EdgeRequest } from '../core/request.ts'
 import { type Home, type Homes, isNotKnown } from './home.ts'
 
 export interface OwnerTable {
   /** Fresh: as it is. Up to twice that: as it is, and learnt anew behind it. Older: learnt first, where that can be. */
-  current(ask: Ask): Promise<Homes>
+  current(ask: EdgeRequest): Promise<Homes>
   /** What was found out about one agent meanwhile; absent: it does not exist. */
   correct(id: string, home: Home | undefined): void
 }
 
 export interface TablePorts {
   /** `age`: milliseconds that the oldest part of it was kept. */
-  readonly everyone: (ask: Ask) => Promise<{ readonly homes: Map<string, Home>; readonly age: number }>
+  readonly everyone: (ask: EdgeRequest) => Promise<{ readonly homes: Map<string, Home>; readonly age: number }>
   readonly fresh: number
   readonly staleIfError: number
   readonly clock: () => number
@@ -37,7 +37,7 @@ export function createTable({ everyone, fresh, staleIfError, clock }: TablePorts
   let since = 0
   let failed: { readonly fault: EdgeError; readonly at: number } | undefined
 
-  const learnt = async (ask: Ask): Promise<Learnt> => {
+  const learnt = async (ask: EdgeRequest): Promise<Learnt> => {
     const began = clock()
     try {
       const { homes, age } = await everyone(ask)
@@ -49,7 +49,7 @@ export function createTable({ everyone, fresh, staleIfError, clock }: TablePorts
       throw fault
     }
   }
-  const learn = (ask: Ask): Promise<Learnt> => {
+  const learn = (ask: EdgeRequest): Promise<Learnt> => {
     // A master that just failed is not asked again by each request.
     if (failed !== undefined && clock() - failed.at < MOMENT) return Promise.reject(failed.fault)
     // What the master has against one caller it need not have against another.

@@ -6,29 +6,29 @@
  */
 import { EdgeError } from '../core/errors.ts'
 import type { ClusterView } from '../core/node-call.ts'
-import type { Ask } from '../core/request.ts'
-import type { Answer } from '../core/response.ts'
+import type { EdgeRequest } from '../core/request.ts'
+import type { EdgeResponse } from '../core/response.ts'
 import { type Home, type Homes, MANAGER, notKnown } from './home.ts'
 import { createInquiries, type InquiryPorts } from './owners-inquiries.ts'
 import { createTable } from './owners-table.ts'
 
 export interface Owners {
   /** The node of an agent, out of the table. An id that nobody knows is the master's. Throws 931. */
-  ownerOf(id: string, ask: Ask): Promise<string>
+  ownerOf(id: string, ask: EdgeRequest): Promise<string>
   /** The same, asked of the master now. Throws 931. */
-  verifiedOwner(id: string, ask: Ask): Promise<string>
+  verifiedOwner(id: string, ask: EdgeRequest): Promise<string>
   /** Asked of the master now, for each id: its node, or why none may be asked. Throws 931 when the master cannot say. */
-  verifiedOwners(ids: readonly string[], ask: Ask): Promise<ReadonlyMap<string, string | EdgeError>>
+  verifiedOwners(ids: readonly string[], ask: EdgeRequest): Promise<ReadonlyMap<string, string | EdgeError>>
   /** Where each agent reports to, by id, `000` included; out of the table. Throws 931. */
-  homes(ask: Ask): Promise<Homes>
+  homes(ask: EdgeRequest): Promise<Homes>
   /** The members of a group as they are now, each with its node or why none may be asked. Throws 931. */
-  membersOf(group: string, ask: Ask): Promise<Members>
+  membersOf(group: string, ask: EdgeRequest): Promise<Members>
 }
 
 export type Members =
   | { readonly places: ReadonlyMap<string, string | EdgeError> }
   /** The answer in which the master refuses. */
-  | { readonly refusal: Answer }
+  | { readonly refusal: EdgeResponse }
 
 export interface OwnersPorts extends InquiryPorts {
   readonly view: ClusterView

@@ -1,6 +1,6 @@
 /** The rows of one node or agent, in pages that are read as they are needed. */
 
-import type { Ask } from '../core/request.ts'
+import type { EdgeRequest } from '../core/request.ts'
 import type { JoinPart } from './bytes/join.ts'
 import { type RowsPart, readPart } from './bytes/part.ts'
 import { type Fault, type Part, PartFailed, unreadable } from './part.ts'
@@ -21,12 +21,12 @@ export type Paged =
   | { readonly ok: false; readonly fault: Fault }
 
 /** Asks for a part, and writes down what was given; what a failure means is the asker's to say. */
-export type Get = (node: string, ask: Ask, until?: number) => Promise<Part>
+export type Get = (node: string, ask: EdgeRequest, until?: number) => Promise<Part>
 
 export interface PagesOf {
   readonly node: string
   /** Without offset; its `sort` is the order of the join, or it has none. */
-  readonly ask: Ask
+  readonly ask: EdgeRequest
   /** Rows of the first page; further ones are of 1,000. */
   readonly limit: number
   /** Are its rows in the order of the join when it is asked so? */
@@ -106,7 +106,7 @@ function counted(part: RowsPart, offset: number, limit: number): RowsPart {
   return { ...part, count: Math.min(limit, Math.max(0, part.total - offset)) }
 }
 
-function pageOf(ask: Ask, offset: number, limit: number): Ask {
+function pageOf(ask: EdgeRequest, offset: number, limit: number): EdgeRequest {
   const query = { ...ask.query, limit: String(limit), ...(offset > 0 && { offset: String(offset) }) }
   return { ...ask, query }
 }

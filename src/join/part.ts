@@ -1,9 +1,9 @@
 /** What one node gave to a joined answer, as a value: that it failed is no reason for the others to fail. */
 
-import { contentsOf, errorOf } from '../core/envelope.ts'
+import { errorNumberOf, parseEnvelope } from '../core/envelope.ts'
 import { EdgeError, type ErrorCode } from '../core/errors.ts'
-import type { Ask, Handle } from '../core/request.ts'
-import type { Answer } from '../core/response.ts'
+import type { AsyncHandler, EdgeRequest } from '../core/request.ts'
+import type { EdgeResponse } from '../core/response.ts'
 import { errorWord } from './error-words.ts'
 
 export interface Good {
@@ -24,7 +24,7 @@ export interface Fault {
   readonly message: string
   readonly word: string
   /** The node answered, with an error of its own: this. */
-  readonly answered?: Extract<Answer, { kind: 'json' }>
+  readonly answered?: Extract<EdgeResponse, { kind: 'json' }>
   /** The edge's own error. */
   readonly thrown?: EdgeError
 }
@@ -32,9 +32,9 @@ export interface Fault {
 export type Part = Good | { readonly ok: false; readonly fault: Fault }
 
 /** Rejects for the client's own abort alone; `client` is its signal, that of the Ask may end before. */
-export type AskPart = (ask: Ask, client: AbortSignal) => Promise<Part>
+export type AskPart = (ask: EdgeRequest, client: AbortSignal) => Promise<Part>
 
-export function createAskPart(read: Handle): AskPart {
+export function createAskPart(read: AsyncHandler): AskPart {
   return async (ask, client) => {
     client.throwIfAborted()
     try {
@@ -46,17 +46,17 @@ export function createAskPart(read: Handle): AskPart {
   }
 }
 
-function partOf(answer: Answer): Part {
+function partOf(answer: EdgeResponse): Part {
   // Only a record with `raw` gives a file, and no such record is joined.
   if (answer.kind !== 'json') return { ok: false, fault: unreadable('a file came') }
-  const error = errorOf(answer)
+  const error = errorNumberOf(answer)
   if (error !== 0) {
-    const { message = '' } = contentsOf(answer)
+    const { message = '' } = parseEnvelope(answer)
     return { ok: false, fault: { code: error, message, word: errorWord(error), answered: answer } }
   }
-  const { kept, bytes, personal } = answer
+  const { cached: kept, body: bytes, personal } = answer
   const hit = kept?.status.hit === true
-  const age = kept?.answer.age ?? 0
+  const age = kept?.response.age ?? 0
   const stale = isStale(answer) ? (kept?.status.detail ?? 'stale') : undefined
   return {
     ok: true,
@@ -69,7 +69,7 @@ function partOf(answer: Answer): Part {
 }
 
 /** `stale-if-error` may stand over what is fresh still: newer was wanted. */
-function isStale({ kept }: Extract<Answer, { kind: 'json' }>): boolean {
+function isStale({ cached: kept }: Extract<EdgeResponse, { kind: 'json' }>): boolean {
   return kept?.status.detail?.startsWith('stale') === true
 }
 

@@ -1,7 +1,7 @@
 /** Reads of many nodes as one collection: the whole cluster's, or that of the nodes that are named. */
 import type { Endpoint } from '../catalogue/endpoint.ts'
-import type { Handle } from '../core/request.ts'
-import type { Answer } from '../core/response.ts'
+import type { AsyncHandler } from '../core/request.ts'
+import type { EdgeResponse } from '../core/response.ts'
 import { CollectionError } from '../query/error.ts'
 import { allAgents } from './all-agents.ts'
 import { refusal } from './compose.ts'
@@ -14,7 +14,7 @@ export type { JoinPorts } from './reading.ts'
  * Answers carry `clusterStatus`; those that somebody is missing from are `partial` and name who in `failed_nodes`. Rejects
  * where nobody answered, with the error of the first node, and when the client leaves.
  */
-export function joinReads(ports: JoinPorts): Handle {
+export function joinReads(ports: JoinPorts): AsyncHandler {
   const readingOf = createReadings(ports)
   const parts = partRecords(ports.catalogue)
   return async (ask) => {
@@ -34,7 +34,7 @@ export function joinReads(ports: JoinPorts): Handle {
   }
 }
 
-function answer(reading: Reading, part: Endpoint): Promise<Answer> {
+function answer(reading: Reading, part: Endpoint): Promise<EdgeResponse> {
   return reading.ask.endpoint.target.kind === 'severalNodes' ? several(reading, part) : allAgents(reading, part)
 }
 
@@ -59,7 +59,7 @@ function partRecords(catalogue: readonly Endpoint[]): ReadonlyMap<Endpoint, Endp
         throw new Error(`${record.path} is made of ${path}, which is no record`)
       return one === undefined
         ? []
-        : [[record, record.load === undefined ? one : { ...one, load: record.load }] as const]
+        : [[record, record.priority === undefined ? one : { ...one, priority: record.priority }] as const]
     }),
   )
 }

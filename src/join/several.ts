@@ -1,10 +1,10 @@
 /** Several nodes at once: what each says of itself, as one collection in which every item names its node. */
 import type { Endpoint } from '../catalogue/endpoint.ts'
-import { contentsOf } from '../core/envelope.ts'
+import { parseEnvelope } from '../core/envelope.ts'
 import { endOfValue, skipSpace } from '../core/json-scan.ts'
-import type { Ask } from '../core/request.ts'
-import type { Answer } from '../core/response.ts'
-import { atOnce, during } from '../core/trace.ts'
+import type { EdgeRequest } from '../core/request.ts'
+import type { EdgeResponse } from '../core/response.ts'
+import { traceAsync, traceSync } from '../core/trace.ts'
 import { collect } from '../query/collect.ts'
 import { parseSort } from '../query/order.ts'
 import { readRequest } from '../query/request.ts'
@@ -18,9 +18,9 @@ import { type Reading, windowOf, without } from './reading.ts'
 
 const NODE = 'node_name'
 
-export async function several(reading: Reading, ofNode: Endpoint): Promise<Answer> {
+export async function several(reading: Reading, ofNode: Endpoint): Promise<EdgeResponse> {
   const names = namesOf(reading)
-  return reading.ask.endpoint.answer.rows === 'nodeAnswers'
+  return reading.ask.endpoint.response.rows === 'nodeAnswers'
     ? nodeAnswers(reading, ofNode, names)
     : collections(reading, ofNode, names)
 }
@@ -36,13 +36,13 @@ function namesOf({ ask, ports, ledger }: Reading): readonly string[] {
   return all.filter((name) => named.includes(name))
 }
 
-function partOf({ ask }: Reading, ofNode: Endpoint, node: string, query: Ask['query']): Ask {
+function partOf({ ask }: Reading, ofNode: Endpoint, node: string, query: EdgeRequest['query']): EdgeRequest {
   const { node_ids: _, ...params } = ask.params
   return { ...ask, endpoint: ofNode, params: { ...params, node_id: node }, query }
 }
 
 /** Each node has a collection of its own: pages of it, joined. */
-async function collections(reading: Reading, ofNode: Endpoint, names: readonly string[]): Promise<Answer> {
+async function collections(reading: Reading, ofNode: Endpoint, names: readonly string[]): Promise<EdgeResponse> {
   const { ask, ledger, get } = reading
   const order = orderOf(ask.query.sort, names)
   const { offset, limit } = windowOf(ask)
@@ -66,7 +66,7 @@ async function collections(reading: Reading, ofNode: Endpoint, names: readonly s
   )
   const how = { sort: order.ofNode, source: sourceOf(ask.endpoint, order), offset, limit }
   const by = { ...how, ...(order.before !== undefined && { before: order.before }) }
-  return during(ask.trace, 'merge', () => compose(paged.flat(), by, ledger))
+  return traceAsync(ask.trace, 'merge', () => compose(paged.flat(), by, ledger))
 }
 
 interface Order {
@@ -89,14 +89,14 @@ function orderOf(sort: string | undefined, names: readonly string[]): Order {
   return { names: sorted, before, ...ofNode }
 }
 
-function sourceOf({ answer: { rows }, path }: Endpoint, { before, ofNode }: Order) {
+function sourceOf({ response: { rows }, path }: Endpoint, { before, ofNode }: Order) {
   if (rows === undefined || rows === 'nodeAnswers') throw new Error(`rows of ${path} are in no collection`)
   // By node alone: the rest is each node's own order.
   return before === 0 && ofNode === undefined ? ({ engine: 'array' } as const) : sources[rows]
 }
 
 /** Each node's whole answer is an item, or a list of items: few and small, so that they are parsed. */
-async function nodeAnswers(reading: Reading, ofNode: Endpoint, names: readonly string[]): Promise<Answer> {
+async function nodeAnswers(reading: Reading, ofNode: Endpoint, names: readonly string[]): Promise<EdgeResponse> {
   const { ask, ledger, get } = reading
   const query = without(ask.query, 'offset', 'limit', 'sort', 'search')
   const given = await Promise.all(
@@ -108,7 +108,7 @@ async function nodeAnswers(reading: Reading, ofNode: Endpoint, names: readonly s
     }),
   )
   if (ledger.empty && ledger.faults.length > 0) return nothingCame(ledger)
-  return atOnce(ask.trace, 'merge', () => mergeItems(reading, given))
+  return traceSync(ask.trace, 'merge', () => mergeItems(reading, given))
 }
 
 interface Given {
@@ -116,7 +116,7 @@ interface Given {
   readonly rows: readonly Row[]
 }
 
-function mergeItems({ ask, ledger }: Reading, given: readonly Given[]): Answer {
+function mergeItems({ ask, ledger }: Reading, given: readonly Given[]): EdgeResponse {
   const rows = given.flatMap((each) => each.rows)
   const { sort, search } = ask.query
   const { offset, limit } = windowOf(ask)
@@ -149,8 +149,8 @@ function isBottomless(bytes: Buffer): boolean {
 }
 
 /** An object's own `node_name` gives way; what is no object stands under a name of its own. */
-function itemsOf(bytes: Buffer, node: string, { answer: { data: shape } }: Endpoint): readonly Row[] {
-  const { data } = contentsOf({ kind: 'json', status: 200, bytes })
+function itemsOf(bytes: Buffer, node: string, { response: { data: shape } }: Endpoint): readonly Row[] {
+  const { data } = parseEnvelope({ kind: 'json', status: 200, body: bytes })
   const rowOf = (value: unknown): Row => {
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
       const { [NODE]: _, ...own } = value as Row

@@ -1,20 +1,20 @@
 /** Merge rule `verdict`: KO of one node is KO of all. A node that does not judge leaves no verdict at all. */
-import { field, textField } from '../core/envelope.ts'
-import type { Answer } from '../core/response.ts'
+import { ownField, ownText } from '../core/envelope.ts'
+import type { EdgeResponse } from '../core/response.ts'
 import { type Act, jsonAnswer, named, refusedByAll, statusOf } from './acts.ts'
 
-export function joinVerdicts(acts: readonly Act[]): Answer {
+export function joinVerdicts(acts: readonly Act[]): EdgeResponse {
   const silent = acts.find(({ acted }) => !acted)
   if (silent !== undefined) return withoutVerdict(acts, silent)
   const bad = acts.filter((one) => verdictOf(one) !== 'OK')
-  const details = bad.flatMap(({ contents }) => listOf(field(contents.data, 'details')))
+  const details = bad.flatMap(({ contents }) => listOf(ownField(contents.data, 'details')))
   const status = statusOf(acts, (one) => ({ detail: verdictOf(one) }))
   const data = bad.length === 0 ? { status: 'OK' } : { status: 'KO', details: [...new Set(details)] }
   return jsonAnswer(data, acts, status)
 }
 
 /** What all of them say alike, or what the first that does not judge says, under its name. */
-function withoutVerdict(acts: readonly Act[], { answer, fault, node, error }: Act): Answer {
+function withoutVerdict(acts: readonly Act[], { answer, fault, node, error }: Act): EdgeResponse {
   if (!acts.some(({ acted }) => acted)) return refusedByAll(acts)
   if (fault !== undefined || answer === undefined) throw fault
   return { ...named(answer, node, error), clusterStatus: statusOf(acts) }
@@ -22,7 +22,7 @@ function withoutVerdict(acts: readonly Act[], { answer, fault, node, error }: Ac
 
 /** Whatever is no OK is a KO. */
 function verdictOf({ contents }: Act): 'OK' | 'KO' {
-  return textField(contents.data, 'status') === 'OK' ? 'OK' : 'KO'
+  return ownText(contents.data, 'status') === 'OK' ? 'OK' : 'KO'
 }
 
 function listOf(value: unknown): readonly unknown[] {

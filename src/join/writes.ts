@@ -3,12 +3,12 @@
  * No part is ever sent again, and which node did not act is always said.
  */
 import type { Endpoint } from '../catalogue/endpoint.ts'
-import { field } from '../core/envelope.ts'
+import { ownField } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { ClusterView } from '../core/node-call.ts'
-import type { Ask, Handle } from '../core/request.ts'
-import type { Answer } from '../core/response.ts'
-import { atOnce } from '../core/trace.ts'
+import type { AsyncHandler, EdgeRequest } from '../core/request.ts'
+import type { EdgeResponse } from '../core/response.ts'
+import { traceSync } from '../core/trace.ts'
 import { act, unasked } from './acts.ts'
 import { joinAffected } from './affected.ts'
 import { joinMessages } from './message.ts'
@@ -16,9 +16,9 @@ import type { Owners } from './owners.ts'
 import { joinVerdicts } from './verdict.ts'
 
 export interface JoinActsPorts {
-  readonly forward: Handle
+  readonly forward: AsyncHandler
   /** The road of reads. */
-  readonly read: Handle
+  readonly read: AsyncHandler
   readonly view: ClusterView
   readonly owners: Pick<Owners, 'verifiedOwners' | 'membersOf'>
   readonly records: {
@@ -30,7 +30,7 @@ export interface JoinActsPorts {
 }
 
 /** Throws 931 when owners cannot be learnt, 932 and 933 when some nodes acted and others did not. */
-export function joinActs(ports: JoinActsPorts): Handle {
+export function joinActs(ports: JoinActsPorts): AsyncHandler {
   const { forward, view } = ports
   return async (ask) => {
     const { target } = ask.endpoint
@@ -38,31 +38,31 @@ export function joinActs(ports: JoinActsPorts): Handle {
       return target.ids === 'group' ? group(ports, ask) : listed(ports, ask, idsOf(ask))
     if (isVerdict(ask)) return verdict(ports, ask)
     const acts = await Promise.all(view.nodes().map(({ name }) => act(forward, name, { ...ask, node: name })))
-    return atOnce(ask.trace, 'merge', () => joinMessages(acts))
+    return traceSync(ask.trace, 'merge', () => joinMessages(acts))
   }
 }
 
 /** Mode `manager`: the cluster hands on what is to be done, but hears only the first worker that judges. */
-export function joinVerdict(ports: Pick<JoinActsPorts, 'read' | 'forward' | 'view' | 'records'>): Handle {
+export function joinVerdict(ports: Pick<JoinActsPorts, 'read' | 'forward' | 'view' | 'records'>): AsyncHandler {
   const { view, forward } = ports
   return (ask) => (isVerdict(ask) && view.nodes().length > 1 ? verdict(ports, ask) : forward(ask))
 }
 
-function isVerdict({ endpoint: { target } }: Ask): boolean {
+function isVerdict({ endpoint: { target } }: EdgeRequest): boolean {
   return target.kind === 'everyNode' && target.merge === 'verdict'
 }
 
-async function verdict({ read, view, records }: Pick<JoinActsPorts, 'read' | 'view' | 'records'>, ask: Ask) {
-  const ofNode = (name: string): Ask => ({ ...ask, endpoint: records.validation, params: { node_id: name } })
+async function verdict({ read, view, records }: Pick<JoinActsPorts, 'read' | 'view' | 'records'>, ask: EdgeRequest) {
+  const ofNode = (name: string): EdgeRequest => ({ ...ask, endpoint: records.validation, params: { node_id: name } })
   const acts = await Promise.all(view.nodes().map(({ name }) => act(read, name, ofNode(name))))
-  return atOnce(ask.trace, 'merge', () => joinVerdicts(acts))
+  return traceSync(ask.trace, 'merge', () => joinVerdicts(acts))
 }
 
 /**
  * Each node would claim to have restarted all members, those of other nodes too (contract, wire.md): so each is given
  * the ids of its own. Only the master says what there is to say of a group that has none, or does not exist.
  */
-async function group(ports: JoinActsPorts, ask: Ask): Promise<Answer> {
+async function group(ports: JoinActsPorts, ask: EdgeRequest): Promise<EdgeResponse> {
   const found = await ports.owners.membersOf(ask.params.group_id ?? '', ask)
   const members = 'refusal' in found ? [] : [...found.places.keys()]
   if ('refusal' in found || members.length === 0) return ports.forward({ ...ask, node: ports.view.master().name })
@@ -70,7 +70,7 @@ async function group(ports: JoinActsPorts, ask: Ask): Promise<Answer> {
   return shared(ports, ids, members, found.places)
 }
 
-async function listed(ports: JoinActsPorts, ask: Ask, ids: readonly string[]): Promise<Answer> {
+async function listed(ports: JoinActsPorts, ask: EdgeRequest, ids: readonly string[]): Promise<EdgeResponse> {
   // Of no agents there is only what the master says of that.
   if (ids.length === 0) return ports.forward({ ...ask, node: ports.view.master().name })
   return shared(ports, ask, ids, await ports.owners.verifiedOwners(ids, ask))
@@ -78,10 +78,10 @@ async function listed(ports: JoinActsPorts, ask: Ask, ids: readonly string[]): P
 
 async function shared(
   { forward, view }: JoinActsPorts,
-  ask: Ask,
+  ask: EdgeRequest,
   ids: readonly string[],
   places: ReadonlyMap<string, string | EdgeError>,
-): Promise<Answer> {
+): Promise<EdgeResponse> {
   const byNode = new Map<string, string[]>(view.nodes().map(({ name }) => [name, []]))
   const homeless: { readonly id: string; readonly fault: EdgeError }[] = []
   for (const id of ids) {
@@ -94,15 +94,15 @@ async function shared(
     asked.map(async ([node, own]) => ({ ids: own, act: await act(forward, node, { ...ask, ...bodyOf(own), node }) })),
   )
   const lost = homeless.map(({ id, fault }) => ({ ids: [id], act: unasked(fault) }))
-  return atOnce(ask.trace, 'merge', () => joinAffected(ids, [...shares, ...lost]))
+  return traceSync(ask.trace, 'merge', () => joinAffected(ids, [...shares, ...lost]))
 }
 
-function bodyOf(ids: readonly string[]): Pick<Ask, 'body'> {
+function bodyOf(ids: readonly string[]): Pick<EdgeRequest, 'body'> {
   return { body: { kind: 'fields', fields: { ids } } }
 }
 
 /** A list, or text with commas; canonical already. An agent that is named twice is to be told once. */
-function idsOf({ body }: Ask): readonly string[] {
-  const ids = body?.kind === 'fields' ? field(body.fields, 'ids') : undefined
+function idsOf({ body }: EdgeRequest): readonly string[] {
+  const ids = body?.kind === 'fields' ? ownField(body.fields, 'ids') : undefined
   return [...new Set(Array.isArray(ids) ? ids.map(String) : String(ids ?? '').split(','))]
 }

@@ -1,7 +1,7 @@
 /** Steps over one client, each bounded in time and ended by a value. It knows nothing of what the steps mean. */
 import { Cluster, type Redis } from 'ioredis'
 import type { Script } from '../cache/stores/redis/scripts.ts'
-import type { StoreStep } from '../core/events.ts'
+import type { RedisStepEvent } from '../core/events.ts'
 import type { Client } from './connect.ts'
 
 export type Reply<Value> = { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly fault: string }
@@ -10,10 +10,10 @@ const LATE: Reply<never> = { ok: false, fault: 'late' }
 
 export class Link {
   readonly client: Client
-  readonly #onStep: ((step: StoreStep) => void) | undefined
+  readonly #onStep: ((step: RedisStepEvent) => void) | undefined
   #fault = 'not connected'
 
-  constructor(client: Client, onStep?: (step: StoreStep) => void) {
+  constructor(client: Client, onStep?: (step: RedisStepEvent) => void) {
     this.client = client
     this.#onStep = onStep
     // The two kinds of client share this event, but not the type of `on`.
@@ -85,7 +85,7 @@ export class Link {
   }
 }
 
-function tellOf(reply: Promise<Reply<unknown>>, onStep: (step: StoreStep) => void): void {
+function tellOf(reply: Promise<Reply<unknown>>, onStep: (step: RedisStepEvent) => void): void {
   const began = performance.now()
   void reply.then((came) => {
     const outcome = came.ok ? 'done' : came === LATE ? 'late' : 'failed'

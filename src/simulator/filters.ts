@@ -38,7 +38,7 @@ export function parseQuery(search: string): { query: Texts; pretty: boolean; wai
 
 function readQuery(endpoint: Endpoint, query: Texts): Texts {
   // What the edge answers itself, no node knows.
-  const names = Object.keys(endpoint.query).filter((name) => endpoint.query[name]?.here === undefined)
+  const names = Object.keys(endpoint.query).filter((name) => endpoint.query[name]?.edgeOnly === undefined)
   if (endpoint.strictQuery && Object.keys(query).some((name) => !names.includes(name))) {
     throw notAllowed(names)
   }

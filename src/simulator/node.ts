@@ -1,7 +1,7 @@
 /** The API of one node: a plain server that behaves on the wire as a real node does, faults included. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
-import { errors } from '../core/errors.ts'
+import { errorTable } from '../core/errors.ts'
 import { CollectionError } from '../query/error.ts'
 import { ProcessEnd, parseBody, readBytes } from './bodies.ts'
 import type { Burden } from './burden.ts'
@@ -81,7 +81,7 @@ async function respond(parts: NodeParts, request: IncomingMessage, bytes: Buffer
     checkHead(request, parts.cluster.world.version)
     const method = request.method === 'HEAD' ? 'GET' : (request.method ?? 'GET')
     const match = parts.findRoute(method, path)
-    if (match === undefined) throw new FrameworkError(603, errors[603].message, 404)
+    if (match === undefined) throw new FrameworkError(603, errorTable[603].message, 404)
     const asked = filter(match, query, body)
     const client = (request.socket.remoteAddress ?? '').replace(/^::ffff:/, '')
     const call = { ...asked, endpoint: match.endpoint, entry: parts.node, client, waitForComplete }
@@ -122,13 +122,13 @@ const postTypes = [
 function checkHead({ method, headers }: IncomingMessage, version: string): void {
   const app = headers['wazuh-app-version']
   if (app !== undefined) {
-    if (!/^\d+\.\d+\.\d+$/.test(String(app))) throw new FrameworkError(801, errors[801].message, 400)
+    if (!/^\d+\.\d+\.\d+$/.test(String(app))) throw new FrameworkError(801, errorTable[801].message, 400)
     const minor = (text: string) => text.split('.').slice(0, 2).join('.')
-    if (minor(String(app)) !== minor(version)) throw new FrameworkError(802, errors[802].message, 400)
+    if (minor(String(app)) !== minor(version)) throw new FrameworkError(802, errorTable[802].message, 400)
   }
   // Exactly one of the four: a charset behind it is refused too.
   if (method === 'POST' && !postTypes.includes(headers['content-type'] ?? '')) {
-    throw new FrameworkError(607, errors[607].message, 400)
+    throw new FrameworkError(607, errorTable[607].message, 400)
   }
 }
 

@@ -1,5 +1,12 @@
 /** Where everything that the edge tells of itself comes together, and goes out to those who listen. */
-import type { Answered, CacheEvent, Called, Composed, Observer, StoreStep } from '../core/events.ts'
+import type {
+  CacheEvent,
+  EventListeners,
+  JoinEvent,
+  NodeCallEvent,
+  RedisStepEvent,
+  RequestEvent,
+} from '../core/events.ts'
 
 export interface Divergence {
   readonly group: string
@@ -10,19 +17,19 @@ export interface Divergence {
 
 export interface Observation {
   /** What the parts of the edge are given to tell. */
-  readonly observer: Required<Observer>
+  readonly observer: Required<EventListeners>
   /** Hears of everything from now on; gives what ends it. Listeners run at once: they neither throw nor wait. */
-  listen(observer: Observer): () => void
+  listen(observer: EventListeners): () => void
   divergence(): readonly Divergence[]
 }
 
 export function createObservation(): Observation {
   const ears = {
-    answered: new Ears<Answered>(),
-    called: new Ears<Called>(),
-    composed: new Ears<Composed>(),
+    answered: new Ears<RequestEvent>(),
+    called: new Ears<NodeCallEvent>(),
+    composed: new Ears<JoinEvent>(),
     cache: new Ears<CacheEvent>(),
-    step: new Ears<StoreStep>(),
+    step: new Ears<RedisStepEvent>(),
     store: new Ears<string>(),
   }
   const compared = new Map<string, { asked: number; different: number }>()
@@ -35,21 +42,21 @@ export function createObservation(): Observation {
   })
   return {
     observer: {
-      answered: ears.answered.tell,
-      called: ears.called.tell,
-      composed: ears.composed.tell,
+      request: ears.answered.tell,
+      nodeCall: ears.called.tell,
+      join: ears.composed.tell,
       cache: ears.cache.tell,
-      step: ears.step.tell,
-      store: ears.store.tell,
+      redisStep: ears.step.tell,
+      storeEvent: ears.store.tell,
     },
     listen: (observer) => {
       const ends = [
-        ears.answered.add(observer.answered?.bind(observer)),
-        ears.called.add(observer.called?.bind(observer)),
-        ears.composed.add(observer.composed?.bind(observer)),
+        ears.answered.add(observer.request?.bind(observer)),
+        ears.called.add(observer.nodeCall?.bind(observer)),
+        ears.composed.add(observer.join?.bind(observer)),
         ears.cache.add(observer.cache?.bind(observer)),
-        ears.step.add(observer.step?.bind(observer)),
-        ears.store.add(observer.store?.bind(observer)),
+        ears.step.add(observer.redisStep?.bind(observer)),
+        ears.store.add(observer.storeEvent?.bind(observer)),
       ]
       return () => ends.forEach((end) => void end())
     },

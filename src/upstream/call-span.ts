@@ -6,7 +6,7 @@ import type { Outcome } from './exchange.ts'
 
 /** Gives what ends it; `fault`: why the call never went out. */
 export function spanOfWaiting({ trace, node }: NodeCall): (fault?: NodeFault) => void {
-  const span = trace?.recorded ? trace.within('wait', { node }) : undefined
+  const span = trace?.recorded ? trace.startSpan('wait', { node }) : undefined
   return (fault) => span?.end(fault === undefined ? {} : { fault })
 }
 
@@ -19,7 +19,7 @@ export async function spanOfAttempt(
   const { trace, method, node } = call
   if (!trace?.recorded) return attempt(call)
   const again = resend > 0 ? { resend } : {}
-  const span = trace.call({ method, route: routeOf(call), node, ...again })
+  const span = trace.startCallSpan({ method, route: routeOf(call), node, ...again })
   const outcome = await attempt({ ...call, trace: span })
   endWith(span, outcome)
   return outcome

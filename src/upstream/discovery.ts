@@ -72,7 +72,7 @@ export class Discovery {
 
   #take(result: NodeResult): void {
     if (this.#stopped.signal.aborted) return
-    const body = result.ok && result.reply.status === 200 ? result.reply.body : undefined
+    const body = result.ok && result.response.status === 200 ? result.response.body : undefined
     const list = Buffer.isBuffer(body) ? readNodeList(body) : undefined
     if (list !== undefined) {
       this.#failing = false
@@ -92,11 +92,11 @@ export class Discovery {
       node: this.#parts.master(),
       method: 'GET',
       path: '/cluster/nodes?limit=1000',
-      repeatable: true,
+      retryable: true,
       expect: 'bytes',
       timeout: this.#parts.timeout,
       signal: this.#stopped.signal,
-      load: 'health',
+      priority: 'health',
       caller: 'discovery',
       endpoint: 'GET /cluster/nodes',
       requestId: 'discovery',

@@ -3,7 +3,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
-import type { NodeReply } from '../core/node-call.ts'
+import type { NodeResponse } from '../core/node-call.ts'
 import { Collected } from './collected.ts'
 import { explain, type Failure } from './failure.ts'
 import { type Expected, type Head, readHead, tooLarge } from './response-head.ts'
@@ -11,7 +11,7 @@ import { type Expected, type Head, readHead, tooLarge } from './response-head.ts
 type Controller = Dispatcher.DispatchController
 
 export type Outcome =
-  | { readonly ok: true; readonly reply: NodeReply }
+  | { readonly ok: true; readonly reply: NodeResponse }
   | { readonly ok: false; readonly failure: Failure; readonly sent: boolean }
 
 /** Bytes of a raw file that are taken in ahead of a slow client, so that small files free the node at once. */

@@ -2,10 +2,10 @@
 import { Readable } from 'node:stream'
 import { readEnvelope } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
-import type { CallNode, ClusterView, NodeReply } from '../core/node-call.ts'
-import type { Ask, Handle } from '../core/request.ts'
-import type { Answer } from '../core/response.ts'
-import { atOnce } from '../core/trace.ts'
+import type { CallNode, ClusterView, NodeResponse } from '../core/node-call.ts'
+import type { AsyncHandler, EdgeRequest } from '../core/request.ts'
+import type { EdgeResponse } from '../core/response.ts'
+import { traceSync } from '../core/trace.ts'
 import { nodeCall } from './node-call.ts'
 import { type Failed, mayMoveOn, nodeFault } from './node-fault.ts'
 import type { Router } from './route.ts'
@@ -23,7 +23,7 @@ export interface ForwardPorts {
 const PATIENCE = '10'
 
 /** Throws EdgeErrors that name the node: 903, 901, 920–928, 3022. */
-export function forward(ports: ForwardPorts): Handle {
+export function forward(ports: ForwardPorts): AsyncHandler {
   const alone = oneUnlimited()
   return (ask) => {
     const work = async () => answer(await askNodes(ports, ask), ask)
@@ -35,7 +35,7 @@ export function forward(ports: ForwardPorts): Handle {
  * A call without a limit may hold a place on a node for minutes, and there are few: one request of a caller at a
  * time, which may have a part on each node.
  */
-function oneUnlimited(): <T>(ask: Ask, work: () => Promise<T>) => Promise<T> {
+function oneUnlimited(): <T>(ask: EdgeRequest, work: () => Promise<T>) => Promise<T> {
   const underWay = new Map<string, { readonly requestId: string; calls: number }>()
   return async ({ caller: { name }, requestId }, work) => {
     const mine = underWay.get(name) ?? { requestId, calls: 0 }
@@ -54,26 +54,29 @@ function oneUnlimited(): <T>(ask: Ask, work: () => Promise<T>) => Promise<T> {
 }
 
 /** Walks the candidates until one answers. When none does, the error is that of the preferred one. */
-async function askNodes({ call, view, route, timeout, slowTimeout }: ForwardPorts, ask: Ask): Promise<NodeReply> {
+async function askNodes(
+  { call, view, route, timeout, slowTimeout }: ForwardPorts,
+  ask: EdgeRequest,
+): Promise<NodeResponse> {
   const most = performance.now() + (ask.endpoint.slow === true ? slowTimeout : timeout)
-  const until = Math.min(most, ask.until ?? most)
+  const until = Math.min(most, ask.deadline ?? most)
   let first: Failed | undefined
-  for (const candidate of atOnce(ask.trace, 'route', () => route(ask, view))) {
+  for (const candidate of traceSync(ask.trace, 'route', () => route(ask, view))) {
     const left = until - performance.now()
     if (first !== undefined && left <= 0 && !ask.waitForComplete) break
     const result = await call(nodeCall(ask, candidate, ask.waitForComplete ? undefined : left))
-    if (result.ok) return result.reply
+    if (result.ok) return result.response
     if (!mayMoveOn(result, ask)) throw nodeFault(result, ask)
     first ??= result
   }
   throw first === undefined ? new EdgeError(920) : nodeFault(first, ask)
 }
 
-function answer({ node, status, type, length, personal, body }: NodeReply, ask: Ask): Answer {
+function answer({ node, status, type, length, personal, body }: NodeResponse, ask: EdgeRequest): EdgeResponse {
   if (body instanceof Readable) {
     return { kind: 'raw', status, type, ...(length !== undefined && { length }), stream: body }
   }
   const envelope = readEnvelope(body)
   if (!envelope.ok) throw nodeFault({ ok: false, node, fault: 'unreadable', sent: true, detail: envelope.reason }, ask)
-  return { kind: 'json', status, bytes: body, ...(personal && { personal }) }
+  return { kind: 'json', status, body, ...(personal && { personal }) }
 }

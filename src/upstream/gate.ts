@@ -20,10 +20,10 @@ export type Entry = { readonly ok: true } | Refusal
 /** What a call that leaves has shown of the node: it answered, it suffered, or neither. */
 export type Lesson = 'answered' | 'strained' | 'nothing'
 
-export type Visitor = Pick<NodeCall, 'load' | 'caller' | 'endpoint' | 'expect'>
+export type Visitor = Pick<NodeCall, 'priority' | 'caller' | 'endpoint' | 'expect'>
 
 interface Waiter {
-  readonly load: NodeCall['load']
+  readonly priority: NodeCall['priority']
   readonly caller: string
   /** Is there still time for it to be answered? */
   inTime(): boolean
@@ -74,7 +74,7 @@ export class Gate {
   enter(visitor: Visitor, deadline: Deadline): Promise<Entry> {
     if (deadline.signal.aborted) return Promise.resolve(this.#tooLate(visitor, deadline))
     // Where a place is free and others wait all the same, only bulk beyond its share does.
-    if (this.#inFlight < this.#limit.value && (visitor.load !== 'bulk' || this.#bulkMayGo)) {
+    if (this.#inFlight < this.#limit.value && (visitor.priority !== 'bulk' || this.#bulkMayGo)) {
       this.#take(visitor)
       return Promise.resolve({ ok: true })
     }
@@ -127,13 +127,13 @@ export class Gate {
     return (this.#held.get(caller) ?? 0) >= this.#limits.perCaller
   }
 
-  #take({ load, caller }: Pick<NodeCall, 'load' | 'caller'>): void {
+  #take({ priority: load, caller }: Pick<NodeCall, 'priority' | 'caller'>): void {
     this.#inFlight += 1
     if (load === 'bulk') this.#bulk += 1
     this.#held.set(caller, (this.#held.get(caller) ?? 0) + 1)
   }
 
-  #free({ load, caller }: Visitor): void {
+  #free({ priority: load, caller }: Visitor): void {
     this.#inFlight -= 1
     if (load === 'bulk') this.#bulk -= 1
     const held = (this.#held.get(caller) ?? 0) - 1
@@ -141,13 +141,13 @@ export class Gate {
     else this.#held.delete(caller)
   }
 
-  #stand({ load, caller, endpoint }: Visitor, deadline: Deadline, resolve: (entry: Entry) => void): void {
+  #stand({ priority: load, caller, endpoint }: Visitor, deadline: Deadline, resolve: (entry: Entry) => void): void {
     const giveUp = () => {
       this.#line.remove(waiter)
       resolve(this.#tooLate(waiter, deadline))
     }
     const waiter: Waiter = {
-      load,
+      priority: load,
       caller,
       inTime: () => this.#usual({ endpoint }) <= deadline.remaining(),
       settle: (entry) => {
@@ -164,16 +164,16 @@ export class Gate {
   }
 
   /** How long one that comes now would stand in line. */
-  #wait(visitor: Pick<NodeCall, 'load' | 'caller'>): number {
+  #wait(visitor: Pick<NodeCall, 'priority' | 'caller'>): number {
     return this.#time.wait(this.#line.ahead(visitor), this.#limit.value)
   }
 
-  #overloaded(visitor: Pick<NodeCall, 'load' | 'caller'>, detail: string): Refusal {
+  #overloaded(visitor: Pick<NodeCall, 'priority' | 'caller'>, detail: string): Refusal {
     const retryAfter = this.#time.retryAfter(this.#line.ahead(visitor), this.#limit.value)
     return { ok: false, fault: 'overloaded', detail, retryAfter }
   }
 
-  #tooLate(visitor: Pick<NodeCall, 'load' | 'caller'>, deadline: Deadline): Refusal {
+  #tooLate(visitor: Pick<NodeCall, 'priority' | 'caller'>, deadline: Deadline): Refusal {
     if (deadline.fault() === 'timeout') return this.#overloaded(visitor, 'not its turn before the deadline')
     return { ok: false, fault: 'cancelled', detail: 'client left', retryAfter: 1 }
   }

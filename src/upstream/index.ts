@@ -92,8 +92,8 @@ function createView(topology: Topology, roster: Roster, discovery: Discovery | u
       return found
     },
     master: () => topology.master(),
-    available: (name) => roster.find(name)?.available ?? false,
-    spare: (name) => roster.find(name)?.spare ?? 0,
+    isAvailable: (name) => roster.find(name)?.available ?? false,
+    freeSlots: (name) => roster.find(name)?.spare ?? 0,
   }
 }
 

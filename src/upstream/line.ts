@@ -4,13 +4,13 @@
  */
 import type { NodeCall } from '../core/node-call.ts'
 
-export type Load = NodeCall['load']
+export type Priority = NodeCall['priority']
 
 /** Who goes first, and who is sent away last. */
-const CLASSES = ['health', 'write', 'interactive', 'bulk'] as const satisfies readonly Load[]
+const CLASSES = ['health', 'write', 'interactive', 'bulk'] as const satisfies readonly Priority[]
 
 export interface Standing {
-  readonly load: Load
+  readonly priority: Priority
   readonly caller: string
 }
 
@@ -18,7 +18,7 @@ export interface Standing {
 type Callers<One> = Map<string, Set<One>>
 
 export class Line<One extends Standing> {
-  readonly #classes: Readonly<Record<Load, Callers<One>>> = {
+  readonly #classes: Readonly<Record<Priority, Callers<One>>> = {
     health: new Map(),
     write: new Map(),
     interactive: new Map(),
@@ -31,7 +31,7 @@ export class Line<One extends Standing> {
   }
 
   add(one: One): void {
-    const callers = this.#classes[one.load]
+    const callers = this.#classes[one.priority]
     const own = callers.get(one.caller)
     if (own === undefined) callers.set(one.caller, new Set([one]))
     else own.add(one)
@@ -39,7 +39,7 @@ export class Line<One extends Standing> {
   }
 
   remove(one: One): void {
-    const callers = this.#classes[one.load]
+    const callers = this.#classes[one.priority]
     const own = callers.get(one.caller)
     if (own?.delete(one) !== true) return
     this.#size -= 1
@@ -63,7 +63,7 @@ export class Line<One extends Standing> {
   }
 
   /** How many would go before one that comes now. */
-  ahead({ load, caller }: Standing): number {
+  ahead({ priority: load, caller }: Standing): number {
     let count = 0
     for (const higher of CLASSES.slice(0, CLASSES.indexOf(load))) {
       for (const waiting of this.#classes[higher].values()) count += waiting.size
@@ -78,7 +78,7 @@ export class Line<One extends Standing> {
    * Who makes room for a newcomer where the line is full: the last of the lowest class under its own; else, in its
    * own class, the last of the caller who has most there, where the newcomer's caller has less.
    */
-  displacedBy({ load, caller }: Standing): One | undefined {
+  displacedBy({ priority: load, caller }: Standing): One | undefined {
     const lower = CLASSES.slice(CLASSES.indexOf(load) + 1).reverse()
     const lowest = lower.find((each) => this.#classes[each].size > 0)
     const most = longest(this.#classes[lowest ?? load])

@@ -1,24 +1,24 @@
 /** From an Ask to the call on a node: written anew from parsed values, nothing of the client's bytes travels. */
-import type { Endpoint, Load } from '../catalogue/endpoint.ts'
+import type { Endpoint, Priority } from '../catalogue/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { NodeCall } from '../core/node-call.ts'
-import type { Ask, AskBody } from '../core/request.ts'
+import type { EdgeRequest, RequestBody } from '../core/request.ts'
 import type { Candidate } from './route.ts'
 
 /** `timeout` in milliseconds; absent: none. */
-export function nodeCall(ask: Ask, { node, path }: Candidate, timeout: number | undefined): NodeCall {
+export function nodeCall(ask: EdgeRequest, { node, path }: Candidate, timeout: number | undefined): NodeCall {
   const { method } = ask.endpoint
   return {
     node,
     method,
     path: fillPath(path, ask.params) + queryText(ask),
     ...(ask.body && { body: nodeBody(ask.body) }),
-    repeatable: method === 'GET',
+    retryable: method === 'GET',
     expect: isRaw(ask) ? 'stream' : 'bytes',
     ...(timeout !== undefined && { timeout }),
     signal: ask.signal,
     requestId: ask.requestId,
-    load: loadOf(ask),
+    priority: loadOf(ask),
     caller: ask.caller.name,
     endpoint: `${method} ${path}`,
     ...(ask.trace && { trace: ask.trace }),
@@ -27,32 +27,32 @@ export function nodeCall(ask: Ask, { node, path }: Candidate, timeout: number | 
 }
 
 /** As urgent as what it is asked for; else as its record says. */
-export function loadOf({ load, endpoint }: Ask): Load {
-  return load ?? endpoint.load ?? (endpoint.method === 'GET' ? 'interactive' : 'write')
+export function loadOf({ priority: load, endpoint }: EdgeRequest): Priority {
+  return load ?? endpoint.priority ?? (endpoint.method === 'GET' ? 'interactive' : 'write')
 }
 
 /** Is the file itself asked for? */
-function isRaw({ endpoint, query }: Ask): boolean {
-  const raw: Endpoint['answer']['raw'] = endpoint.answer.raw
+function isRaw({ endpoint, query }: EdgeRequest): boolean {
+  const raw: Endpoint['response']['raw'] = endpoint.response.raw
   return raw !== undefined && Object.hasOwn(query, raw.when)
 }
 
-function fillPath(template: string, params: Ask['params']): string {
+function fillPath(template: string, params: EdgeRequest['params']): string {
   const fill = (part: string) => (part.startsWith(':') ? segment(params, part.slice(1)) : part)
   return template.split('/').map(fill).join('/')
 }
 
 /** One value is one segment: `/` in it is encoded, and what a server could take for a step up is refused. */
-function segment(params: Ask['params'], name: string): string {
+function segment(params: EdgeRequest['params'], name: string): string {
   const value = Object.hasOwn(params, name) ? params[name] : undefined
   if (value === undefined || /^\.*$/.test(value)) throw new EdgeError(601, `.  Field: ${name}`)
   return encode(value)
 }
 
 /** In the record's order, so that equal requests are equal bytes. The node lifts its own time limits by the flag. */
-function queryText({ endpoint, query, waitForComplete }: Ask): string {
+function queryText({ endpoint, query, waitForComplete }: EdgeRequest): string {
   const parts = Object.keys(endpoint.query)
-    .filter((name) => Object.hasOwn(query, name) && endpoint.query[name]?.here === undefined)
+    .filter((name) => Object.hasOwn(query, name) && endpoint.query[name]?.edgeOnly === undefined)
     .map((name) => `${encode(name)}=${encode(query[name] ?? '')}`)
   if (waitForComplete) parts.push('wait_for_complete')
   return parts.length === 0 ? '' : `?${parts.join('&')}`
@@ -64,7 +64,7 @@ function encode(value: string): string {
 }
 
 /** A node takes one of four types, without parameters (contract/wire.md, Parameters). */
-function nodeBody(body: AskBody): { type: string; bytes: Buffer } {
+function nodeBody(body: RequestBody): { type: string; bytes: Buffer } {
   if (body.kind === 'upload') return { type: body.type, bytes: body.bytes }
   return { type: 'application/json', bytes: Buffer.from(JSON.stringify(body.fields)) }
 }

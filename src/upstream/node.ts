@@ -1,6 +1,6 @@
 /** One node that the edge has the address of: health, then the gate, then the wire; and what each call teaches. */
 import { Readable } from 'node:stream'
-import type { Called } from '../core/events.ts'
+import type { NodeCallEvent } from '../core/events.ts'
 import type { NodeCall, NodeFault, NodeResult } from '../core/node-call.ts'
 import { type Deadline, startDeadline } from '../core/timing.ts'
 import { routeOf, spanOfAttempt, spanOfWaiting } from './call-span.ts'
@@ -20,7 +20,7 @@ export interface NodeParts {
   readonly ejection: EjectionSettings
   readonly log: ClusterLog
   readonly clock: () => number
-  readonly onCall?: (call: Called) => void
+  readonly onCall?: (call: NodeCallEvent) => void
 }
 
 /** Calls in line of a node that was taken away may still go, for so long. */
@@ -76,7 +76,7 @@ export class ClusterNode {
       deadline.end()
       this.#learn(call, began, failure, admission.probe)
       const status = outcome.ok ? outcome.reply.status : undefined
-      this.#tell(call, { waited: began - came, ms: this.#parts.clock() - began, status, fault: failure?.fault })
+      this.#tell(call, { queueTime: began - came, ms: this.#parts.clock() - began, status, fault: failure?.fault })
     }
     if (!outcome.ok) {
       over(outcome.failure)
@@ -86,7 +86,7 @@ export class ClusterNode {
     const { body } = outcome.reply
     if (body instanceof Readable) body.once('close', () => over(streamFailure(body, deadline)))
     else over(undefined)
-    return { ok: true, reply: outcome.reply }
+    return { ok: true, response: outcome.reply }
   }
 
   status(): Pick<NodeStatus, 'inFlight' | 'limit' | 'queue' | 'ejectedUntil' | 'lastFailure'> {
@@ -118,13 +118,13 @@ export class ClusterNode {
   async #attempts(call: NodeCall, deadline: Deadline): Promise<Outcome> {
     this.#budget.called()
     const first = await this.#attempt(call, deadline, 0)
-    if (first.ok || !call.repeatable || first.failure.again === undefined || !this.#budget.take()) return first
+    if (first.ok || !call.retryable || first.failure.again === undefined || !this.#budget.take()) return first
     const second = await this.#attempt(call, deadline, 1)
     return second.ok ? second : { ...second, sent: first.sent || second.sent }
   }
 
   #attempt(call: NodeCall, deadline: Deadline, resend: number): Promise<Outcome> {
-    const fresh = resend > 0 || !call.repeatable
+    const fresh = resend > 0 || !call.retryable
     return spanOfAttempt(call, resend, (traced) => this.transport.attempt(traced, deadline, fresh))
   }
 
@@ -148,15 +148,15 @@ export class ClusterNode {
   }
 
   #refuse(call: NodeCall, refusal: Refusal, came: number): NodeResult {
-    this.#tell(call, { waited: this.#parts.clock() - came, ms: 0, status: undefined, fault: refusal.fault })
+    this.#tell(call, { queueTime: this.#parts.clock() - came, ms: 0, status: undefined, fault: refusal.fault })
     return refused(call.node, refusal)
   }
 
-  #tell(call: NodeCall, how: Pick<Called, 'waited' | 'ms'> & Ended): void {
+  #tell(call: NodeCall, how: Pick<NodeCallEvent, 'ms' | 'queueTime'> & Ended): void {
     const { requestId, node, method } = call
-    const { waited, ms, status, fault } = how
+    const { queueTime: waited, ms, status, fault } = how
     const said = fault === undefined ? { ...(status !== undefined && { status }) } : { fault }
-    this.#parts.onCall?.({ requestId, node, method, route: routeOf(call), ...said, ms, waited })
+    this.#parts.onCall?.({ requestId, node, method, route: routeOf(call), ...said, ms, queueTime: waited })
   }
 
   #remember(fault: NodeFault, detail: string): void {

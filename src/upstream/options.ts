@@ -1,5 +1,5 @@
 /** What the cluster room is told at start. Times are milliseconds, sizes are bytes. */
-import type { Called } from '../core/events.ts'
+import type { NodeCallEvent } from '../core/events.ts'
 import type { NodeFault } from '../core/node-call.ts'
 import type { Untraced } from './request-head.ts'
 
@@ -62,7 +62,7 @@ export interface ClusterOptions {
   readonly allowedAddresses?: readonly string[]
   readonly log?: ClusterLog
   /** Hears of each call when it is over. */
-  readonly onCall?: (call: Called) => void
+  readonly onCall?: (call: NodeCallEvent) => void
   /** There where requests are traced: what nodes are told of those that are not. */
   readonly untraced?: Untraced
   /** Monotonic milliseconds; for tests. */

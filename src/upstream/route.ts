@@ -2,7 +2,7 @@
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { ClusterView, NodeInfo } from '../core/node-call.ts'
-import type { Ask } from '../core/request.ts'
+import type { EdgeRequest } from '../core/request.ts'
 
 export interface Candidate {
   readonly node: string
@@ -12,7 +12,7 @@ export interface Candidate {
 
 /** Never empty. */
 export type Route = readonly Candidate[]
-export type Router = (ask: Ask, view: ClusterView) => Route
+export type Router = (ask: EdgeRequest, view: ClusterView) => Route
 
 /** A request waits for so many nodes after the first at most: the deadline is one for all of them. */
 const STAND_INS = 2
@@ -66,11 +66,11 @@ const edgeRoute: Router = (ask, view) => {
 }
 
 /** `entry` is the path under which a worker may be asked instead; absent: none may. */
-function throughMaster(ask: Ask, view: ClusterView, entry: string | undefined): Route {
+function throughMaster(ask: EdgeRequest, view: ClusterView, entry: string | undefined): Route {
   const first = { node: view.master().name, path: ask.endpoint.path }
   if (entry === undefined) return [first]
   const workers = view.nodes().filter(({ type, addressed, name }) => {
-    return type === 'worker' && addressed && view.available(name)
+    return type === 'worker' && addressed && view.isAvailable(name)
   })
   // Each request begins with another worker, so that the first of them does not bear the master's whole load.
   const start = [...ask.requestId].reduce((sum, letter) => sum + letter.charCodeAt(0), 0) % Math.max(1, workers.length)
@@ -89,7 +89,7 @@ function entryPath(path: string, through: 'any' | 'twin' | 'none', view: Cluster
  * No way round through the master for a node that has an address: the master hands calls to a node one after the
  * other, and one that hangs would hold up all of them.
  */
-function toNode(ask: Ask, view: ClusterView, path: Endpoint['path'], twin: string): Route {
+function toNode(ask: EdgeRequest, view: ClusterView, path: Endpoint['path'], twin: string): Route {
   const node = known(nodeOf(ask), view)
   return [node.addressed ? { node: node.name, path: twin } : { node: view.master().name, path }]
 }
@@ -101,7 +101,7 @@ function onNode(name: string | undefined, path: string, view: ClusterView): Rout
   return [{ node: node.name, path }]
 }
 
-function nodeOf({ params }: Ask): string | undefined {
+function nodeOf({ params }: EdgeRequest): string | undefined {
   return Object.hasOwn(params, 'node_id') ? params.node_id : undefined
 }
 

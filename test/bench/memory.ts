@@ -46,24 +46,24 @@ async function hold(way: Way, url: string): Promise<Told> {
   const after = memory()
   let near = 0
   for (let at = 0; at < ENTRIES; at++) {
-    const look = await store.look(entry(at).key, entry(at).tags)
-    if (look.kind === 'present' && look.near) near++
+    const look = await store.lookup(entry(at).key, entry(at).tags)
+    if (look.kind === 'present' && look.isLocal) near++
   }
   await store.close()
   return { way, resident: after.resident - before.resident, used: after.used - before.used, near }
 
   async function fill(at: number): Promise<void> {
     const { key, url, tags } = entry(at)
-    const look = await store.look(key, tags)
+    const look = await store.lookup(key, tags)
     if (look.kind === 'away') throw new Error('Redis does not answer')
     const bytes = Buffer.from(randomBytes(BYTES / 2).toString('hex'))
-    const times = { keepFor: 3_600_000, staleWhileRevalidate: 0, staleIfError: 0 }
-    const answer = { status: 200, bytes, etag: `"${key.slice(0, 27)}"`, ...times, cost: 100 }
+    const times = { ttl: 3_600_000, staleWhileRevalidate: 0, staleIfError: 0 }
+    const answer = { status: 200, body: bytes, etag: `"${key.slice(0, 27)}"`, ...times, fetchTime: 100 }
     const listed = { url, group: 'syscollector', endpoint: '/syscollector/:agent_id/packages', scope: 'everyone', tags }
-    await store.keep({ key, tags, mark: look.mark, answer, listed })
+    await store.store({ key, tags, epochs: look.epochs, response: answer, info: listed })
   }
   async function read(at: number): Promise<void> {
-    await store.look(entry(at).key, entry(at).tags)
+    await store.lookup(entry(at).key, entry(at).tags)
   }
 }
 

@@ -4,8 +4,8 @@ import { type CacheOptions, createCache } from '../../src/cache/index.ts'
 import { createMemoryStore } from '../../src/cache/stores/memory.ts'
 import type { Endpoint } from '../../src/catalogue/endpoint.ts'
 import { catalogue } from '../../src/catalogue/index.ts'
-import type { Ask, Caller, Handle } from '../../src/core/request.ts'
-import type { Answer } from '../../src/core/response.ts'
+import type { AsyncHandler, Caller, EdgeRequest } from '../../src/core/request.ts'
+import type { EdgeResponse } from '../../src/core/response.ts'
 
 export function recordOf(id: string): Endpoint {
   const record = catalogue.find(({ method, path }) => `${method} ${path}` === id)
@@ -15,11 +15,11 @@ export function recordOf(id: string): Endpoint {
 
 export const caller: Caller = { name: 'alice', permissions: ['agents:read', 'rules:read'] }
 
-type Rest = Partial<Omit<Ask, 'endpoint'>> & { readonly endpoint?: Endpoint }
+type Rest = Partial<Omit<EdgeRequest, 'endpoint'>> & { readonly endpoint?: Endpoint }
 
 let count = 0
 
-export function ask(id: string, rest: Rest = {}): Ask {
+export function ask(id: string, rest: Rest = {}): EdgeRequest {
   count += 1
   return {
     endpoint: rest.endpoint ?? recordOf(id),
@@ -33,26 +33,30 @@ export function ask(id: string, rest: Rest = {}): Ask {
   }
 }
 
-export function fields(values: Readonly<Record<string, unknown>>): { readonly body: NonNullable<Ask['body']> } {
+export function fields(values: Readonly<Record<string, unknown>>): { readonly body: NonNullable<EdgeRequest['body']> } {
   return { body: { kind: 'fields', fields: values } }
 }
 
-export function answer(value: unknown, status = 200): Answer {
-  return { kind: 'json', status, bytes: Buffer.from(JSON.stringify(value)) }
+export function answer(value: unknown, status = 200): EdgeResponse {
+  return { kind: 'json', status, body: Buffer.from(JSON.stringify(value)) }
 }
 
-export function good(data: unknown): Answer {
+export function good(data: unknown): EdgeResponse {
   return answer({ error: 0, data })
 }
 
-export function bodyOf(given: Answer): { readonly error?: number; readonly data?: unknown; readonly message?: string } {
+export function bodyOf(given: EdgeResponse): {
+  readonly error?: number
+  readonly data?: unknown
+  readonly message?: string
+} {
   if (given.kind !== 'json') throw new Error('a file came')
-  return JSON.parse(given.bytes.toString())
+  return JSON.parse(given.body.toString())
 }
 
 /** How the cache dealt with it; undefined when the answer is not one that may be kept. */
-export function statusOf(given: Answer) {
-  return given.kind === 'json' ? given.kept?.status : undefined
+export function statusOf(given: EdgeResponse) {
+  return given.kind === 'json' ? given.cached?.status : undefined
 }
 
 /** A clock that stands still until it is moved. */
@@ -68,10 +72,10 @@ export class SetClock {
 
 /** Nodes behind the stage: every call is written down, and answered by `says`. */
 export class Nodes {
-  readonly asked: Ask[] = []
-  says: (ask: Ask, call: number) => Answer | Promise<Answer> = (_, call) => good(call)
+  readonly asked: EdgeRequest[] = []
+  says: (ask: EdgeRequest, call: number) => EdgeResponse | Promise<EdgeResponse> = (_, call) => good(call)
 
-  readonly handle: Handle = async (given) => {
+  readonly handle: AsyncHandler = async (given) => {
     this.asked.push(given)
     return this.says(given, this.asked.length)
   }
@@ -95,7 +99,7 @@ export async function settle(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve))
 }
 
-export const durations = { keepFor: 1000, staleWhileRevalidate: 1000, staleIfError: 60_000 }
+export const durations = { ttl: 1000, staleWhileRevalidate: 1000, staleIfError: 60_000 }
 
 const nodeList = [{ name: 'm' }]
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { ClusterView, NodeInfo } from '../../src/core/node-call.ts'
-import type { Handle, Stage } from '../../src/core/request.ts'
-import { buildPipeline, type Parts } from '../../src/pipeline.ts'
+import type { AsyncHandler, Stage } from '../../src/core/request.ts'
+import { buildPipeline, type PipelineParts } from '../../src/pipeline.ts'
 import { createRouter } from '../../src/upstream/route.ts'
 import { spareCapacity } from '../../src/upstream/spare.ts'
 import { ask, bodyOf, good } from '../support/asks.ts'
@@ -17,8 +17,8 @@ function view(spare: number): ClusterView {
     nodes: () => nodes,
     find: (name) => nodes.find((node) => node.name === name),
     master: () => ({ name: 'm', type: 'master', addressed: true }),
-    available: () => true,
-    spare: (name) => (name === 'm' ? spare : 4),
+    isAvailable: () => true,
+    freeSlots: (name) => (name === 'm' ? spare : 4),
   }
 }
 
@@ -32,13 +32,13 @@ t.test('reads pass what keeps, writes what drops, and the edge’s own operation
       return next(given)
     }
   const end =
-    (name: string): Handle =>
+    (name: string): AsyncHandler =>
     async () => {
       steps.push(name)
       return good(name)
     }
   const operation = end('operation')
-  const operations = new Proxy({}, { get: () => operation }) as Parts['operations']
+  const operations = new Proxy({}, { get: () => operation }) as PipelineParts['operations']
   const handle = buildPipeline({ operations, invalidate: stage('write'), cached: stage('read'), forward: end('node') })
   await handle(ask('GET /agents'))
   await handle(ask('PUT /agents/restart'))
@@ -53,7 +53,7 @@ t.test(
   async (t) => {
     const steps: string[] = []
     const to =
-      (name: string): Handle =>
+      (name: string): AsyncHandler =>
       async () => {
         steps.push(name)
         return good(name)
@@ -66,13 +66,13 @@ t.test(
         return next(given)
       }
     const handle = buildPipeline({
-      operations: {} as Parts['operations'],
+      operations: {} as PipelineParts['operations'],
       cached: stage('read'),
       invalidate: stage('write'),
       inTurn: stage('turn'),
       forward: to('node'),
       over: (read) => ({
-        ofOwner: to('owner'),
+        askOwner: to('owner'),
         joinActs: to('acts'),
         joinReads: (given) => {
           steps.push('join')

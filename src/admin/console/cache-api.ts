@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { EdgeError } from '../../core/errors.ts'
 import type { Caller } from '../../core/request.ts'
-import type { IndexRow } from '../../core/stored-response.ts'
+import type { IndexEntry } from '../../core/stored-response.ts'
 import type { ConsolePorts, ReadEntry } from '../console-ports.ts'
 import { demand } from '../sign-in.ts'
 import type { BodyAccess, EntryDepth, GroupLine, Groups, PurgeCost, PurgeOrder } from './answers/cache.ts'
@@ -76,9 +76,9 @@ export function cacheApi(app: FastifyInstance, ports: ConsolePorts): void {
   })
 }
 
-function groupsOf(rows: readonly IndexRow[], { traffic, divergence }: ConsolePorts): GroupLine[] {
+function groupsOf(rows: readonly IndexEntry[], { traffic, divergence }: ConsolePorts): GroupLine[] {
   const groups = new Map<string, { entries: number; bytes: number; cost: number; oldest: number }>()
-  for (const { group, size, cost, age } of rows) {
+  for (const { group, size, fetchTime: cost, age } of rows) {
     const sum = groups.get(group) ?? { entries: 0, bytes: 0, cost: 0, oldest: 0 }
     groups.set(group, sum)
     sum.entries += 1
@@ -94,7 +94,7 @@ function groupsOf(rows: readonly IndexRow[], { traffic, divergence }: ConsolePor
 }
 
 /** A caller who could not make the request itself does not read its answer here either. */
-async function readFor(ports: ConsolePorts, row: IndexRow, caller: Caller): Promise<ReadEntry | EdgeError> {
+async function readFor(ports: ConsolePorts, row: IndexEntry, caller: Caller): Promise<ReadEntry | EdgeError> {
   try {
     return await ports.read(row, caller)
   } catch (fault) {
@@ -103,7 +103,7 @@ async function readFor(ports: ConsolePorts, row: IndexRow, caller: Caller): Prom
   }
 }
 
-function depthOf(row: IndexRow, age: number, found: ReadEntry | EdgeError, permission: string): EntryDepth {
+function depthOf(row: IndexEntry, age: number, found: ReadEntry | EdgeError, permission: string): EntryDepth {
   const line = { ...lineOf(row, age), permission }
   if (found instanceof EdgeError || found.kind !== 'kept') {
     return { ...line, encodings: {}, fenced: false, near: false, body: { shown: false, why: whyNot(found) } }

@@ -1,5 +1,5 @@
 /** The index of kept answers as the console asks for it: searched, sorted, page by page. */
-import type { AnswerIndex, IndexRow } from '../../core/stored-response.ts'
+import type { CacheIndex, IndexEntry } from '../../core/stored-response.ts'
 import type { EntryLine, EntryPage } from './answers/cache.ts'
 import { pickAndSort } from './pick-and-sort.ts'
 import { createSnapshots, type Snapshot } from './snapshots.ts'
@@ -21,13 +21,13 @@ export interface Entries {
   all(): Promise<Pick<Snapshot, 'rows' | 'unfinished'> & { readonly age: number }>
   page(query: EntriesQuery): Promise<EntryPage>
   /** The entry of that key, as it was read so many milliseconds ago. */
-  find(key: string): Promise<{ readonly row: IndexRow; readonly age: number } | undefined>
+  find(key: string): Promise<{ readonly row: IndexEntry; readonly age: number } | undefined>
   /** What was read is not true any more. */
   forget(): void
 }
 
 interface Found {
-  readonly rows: readonly IndexRow[]
+  readonly rows: readonly IndexEntry[]
   readonly bytes: number
 }
 
@@ -39,10 +39,7 @@ const MOST = 500
 export const sortable = ['url', 'group', 'endpoint', 'scope', 'size', 'age', 'timeLeft', 'hits', 'cost'] as const
 type Field = (typeof sortable)[number]
 
-export function createEntries(
-  index: Pick<AnswerIndex, 'rows'>,
-  clock: () => number = () => performance.now(),
-): Entries {
+export function createEntries(index: Pick<CacheIndex, 'list'>, clock: () => number = () => performance.now()): Entries {
   const snapshots = createSnapshots(index, clock)
   const search = searches()
   return {
@@ -73,10 +70,10 @@ export function createEntries(
 }
 
 /** A row as it is now, so long after it was read. */
-export function lineOf(row: IndexRow, since: number): EntryLine {
+export function lineOf(row: IndexEntry, since: number): EntryLine {
   const { key, url, group, endpoint, scope, tags, size, hits } = row
   const times = { age: Math.round(row.age + since), timeLeft: Math.round(row.timeLeft - since) }
-  return { key, url, group, endpoint, scope, tags, size, hits, cost: Math.round(row.cost), ...times }
+  return { key, url, group, endpoint, scope, tags, size, hits, cost: Math.round(row.fetchTime), ...times }
 }
 
 /** What was found of a snapshot is remembered as long as the snapshot is. */
@@ -97,13 +94,13 @@ function searches(): (snapshot: Snapshot, query: EntriesQuery) => Promise<Found>
   }
 }
 
-async function find(all: readonly IndexRow[], query: EntriesQuery): Promise<Found> {
+async function find(all: readonly IndexEntry[], query: EntriesQuery): Promise<Found> {
   const field = sortable.find((each) => each === query.sort?.replace(/^-/, '')) ?? 'url'
   const rows = await pickAndSort(all, matcher(query), order(field, query.sort?.startsWith('-') ?? false))
   return { rows, bytes: rows.reduce((sum, { size }) => sum + size, 0) }
 }
 
-function matcher({ search, group, tag, scope, endpoint }: EntriesQuery): (row: IndexRow) => boolean {
+function matcher({ search, group, tag, scope, endpoint }: EntriesQuery): (row: IndexEntry) => boolean {
   const words = (search ?? '').toLowerCase().split(/\s+/).filter(Boolean)
   return (row) => {
     if (group && row.group !== group) return false
@@ -116,11 +113,16 @@ function matcher({ search, group, tag, scope, endpoint }: EntriesQuery): (row: I
 }
 
 /** Equal ones by their key, so that pages fit together. */
-function order(field: Field, reverse: boolean): (a: IndexRow, b: IndexRow) => number {
+function order(field: Field, reverse: boolean): (a: IndexEntry, b: IndexEntry) => number {
   const sign = reverse ? -1 : 1
   return (a, b) => {
-    const [left, right] = [a[field], b[field]]
+    const [left, right] = [sortValueOf(a, field), sortValueOf(b, field)]
     if (left !== right) return left < right ? -sign : sign
     return a.key < b.key ? -1 : 1
   }
+}
+
+/** Returns the value to sort by. The console API calls the fetch time `cost`. */
+function sortValueOf(entry: IndexEntry, field: Field): string | number {
+  return field === 'cost' ? entry.fetchTime : entry[field]
 }

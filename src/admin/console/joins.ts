@@ -1,9 +1,9 @@
 /** The last answers that were joined of what several nodes gave: a few, for people. */
-import type { Composed } from '../../core/events.ts'
+import type { JoinEvent } from '../../core/events.ts'
 import type { JoinedLine } from './answers/nodes.ts'
 
 export interface Joins {
-  composed(event: Composed): void
+  join(event: JoinEvent): void
   /** The newest first. */
   last(): readonly JoinedLine[]
 }
@@ -12,9 +12,9 @@ const MOST = 20
 
 /** `clock`: monotonic milliseconds. */
 export function createJoins(clock: () => number = () => performance.now()): Joins {
-  const kept: { readonly at: number; readonly event: Composed }[] = []
+  const kept: { readonly at: number; readonly event: JoinEvent }[] = []
   return {
-    composed(event) {
+    join(event) {
       kept.unshift({ at: clock(), event })
       if (kept.length > MOST) kept.pop()
     },
@@ -22,7 +22,7 @@ export function createJoins(clock: () => number = () => performance.now()): Join
   }
 }
 
-function lineOf({ route, ms, nodes }: Composed, ago: number): JoinedLine {
+function lineOf({ route, ms, nodes }: JoinEvent, ago: number): JoinedLine {
   const shares = nodes.map((share) => (share.ms === undefined ? share : { ...share, ms: Math.round(share.ms) }))
   return { ago: Math.round(ago), route, ms: Math.round(ms), nodes: shares }
 }

@@ -3,10 +3,10 @@
  * share of the time, however often somebody looks.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { AnswerIndex, IndexRow } from '../../core/stored-response.ts'
+import type { CacheIndex, IndexEntry } from '../../core/stored-response.ts'
 
 export interface Snapshot {
-  readonly rows: readonly IndexRow[]
+  readonly rows: readonly IndexEntry[]
   /** When it was read. */
   readonly at: number
   /** Milliseconds for which it is not read anew. */
@@ -32,7 +32,7 @@ const PATIENCE = 1000
 /** After that nobody looks any more, and the memory is given back. */
 const IDLE = 60_000
 
-export function createSnapshots(index: Pick<AnswerIndex, 'rows'>, clock: () => number): Snapshots {
+export function createSnapshots(index: Pick<CacheIndex, 'list'>, clock: () => number): Snapshots {
   let last: Snapshot | undefined
   let reading: UnderWay | undefined
   let idle: NodeJS.Timeout | undefined
@@ -80,10 +80,10 @@ interface UnderWay {
   soFar(): Snapshot
 }
 
-function startReading(index: Pick<AnswerIndex, 'rows'>, clock: () => number): UnderWay {
+function startReading(index: Pick<CacheIndex, 'list'>, clock: () => number): UnderWay {
   const began = clock()
-  let heard: readonly IndexRow[] = []
-  const whole = index.rows(undefined, (rows) => {
+  let heard: readonly IndexEntry[] = []
+  const whole = index.list(undefined, (rows) => {
     heard = rows
   })
   return {

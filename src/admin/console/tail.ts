@@ -1,5 +1,5 @@
 /** The live tail: each answered request to those who watch, and no more of them than they can read. */
-import type { Answered, Called } from '../../core/events.ts'
+import type { NodeCallEvent, RequestEvent } from '../../core/events.ts'
 import type { TailBatch, TailLine } from './answers/requests.ts'
 
 export interface TailFilter {
@@ -13,8 +13,8 @@ export interface TailFilter {
 
 export interface Tail {
   /** A call comes before the answer that it was for, and says which node gave it. */
-  called(event: Called): void
-  answered(event: Answered): void
+  called(event: NodeCallEvent): void
+  request(event: RequestEvent): void
   /** Gives what ends it; `undefined`: too many watch already. `send` says whether more can be taken. */
   watch(filter: TailFilter, send: (batch: TailBatch) => boolean): (() => void) | undefined
   close(): void
@@ -52,7 +52,7 @@ export function createTail(clock: () => number = Date.now): Tail {
       const oldest = nodes.keys().next()
       if (nodes.size > UNDER_WAY && !oldest.done) nodes.delete(oldest.value)
     },
-    answered(event) {
+    request(event) {
       // A hit asked no node before it was answered.
       const node = event.cache === 'hit' ? undefined : nodes.get(event.requestId)
       if (node !== undefined) nodes.delete(event.requestId)
@@ -91,7 +91,7 @@ function flush(watcher: Watcher): void {
   watcher.lines = []
 }
 
-function lineOf(event: Answered, at: number, node: string | undefined): TailLine {
+function lineOf(event: RequestEvent, at: number, node: string | undefined): TailLine {
   const { requestId: id, method, route, status, ms, bytes, cache, caller, client } = event
   const line = { id, at, method, route, status, ms, bytes, cache, user: caller ?? '–', client }
   return node === undefined ? line : { ...line, node }

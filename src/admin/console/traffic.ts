@@ -1,12 +1,12 @@
 /** What happened lately, counted as it happens: rates of now, points of the last hour, groups, nodes. All of it is bounded. */
-import type { Answered, Called } from '../../core/events.ts'
+import type { NodeCallEvent, RequestEvent } from '../../core/events.ts'
 import type { History, Rates, Totals } from './answers/now.ts'
 import { type NodeTraffic, nodeWindow } from './node-window.ts'
 import { nothing, ratesOf, ring } from './slots.ts'
 
 export interface Traffic {
-  answered(event: Answered): void
-  called(event: Called): void
+  request(event: RequestEvent): void
+  nodeCall(event: NodeCallEvent): void
   rates(): Rates
   totals(): Totals
   history(): History
@@ -33,7 +33,7 @@ export function createTraffic(clock: () => number = () => performance.now()): Tr
   const began = clock()
 
   return {
-    answered({ route, group, status, ms, cache, cost }) {
+    request({ route, group, status, ms, cache, fetchTime: cost }) {
       const now = clock()
       const hit = cache === 'hit' || cache === 'stale'
       const cacheable = hit || cache === 'miss'
@@ -54,7 +54,7 @@ export function createTraffic(clock: () => number = () => performance.now()): Tr
       groups.set(group, counted)
       counted[hit ? 'hits' : 'misses'] += 1
     },
-    called({ node, ms, fault }) {
+    nodeCall({ node, ms, fault }) {
       const now = clock()
       for (const into of [seconds.slot(now), stretches.slot(now), sums]) into.calls += 1
       const window = nodes.get(node) ?? nodeWindow()

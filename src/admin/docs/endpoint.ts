@@ -20,7 +20,7 @@ export function endpointSection(endpoint: Endpoint): Html {
 <dt>Permission</dt><dd>${permission(endpoint)}</dd>
 <dt>Target</dt><dd>${targetWords(endpoint.target)}</dd>
 <dt>Cache</dt><dd>${cachePolicy(endpoint)}</dd>
-<dt>Answer</dt><dd>${sentences(`${endpoint.answer.data}: ${endpoint.answer.of}`)}</dd>
+<dt>Answer</dt><dd>${sentences(`${endpoint.response.data}: ${endpoint.response.description}`)}</dd>
 </dl>
 ${parameters(endpoint)}${body(endpoint)}<pre tabindex="0"><code>${curl(endpoint)}</code></pre>
 </article>
@@ -62,8 +62,8 @@ function targetWords(target: Target): string {
 }
 
 function cachePolicy(endpoint: Endpoint): Html {
-  if ('makesStale' in endpoint) {
-    const { makesStale, staleNothing } = endpoint
+  if ('invalidates' in endpoint) {
+    const { invalidates: makesStale, invalidatesNothingBecause: staleNothing } = endpoint
     if (makesStale.length === 0) return html`makes nothing stale: ${staleNothing ?? ''}`
     const tags = makesStale.map((entry) =>
       typeof entry === 'string'
@@ -72,7 +72,7 @@ function cachePolicy(endpoint: Endpoint): Html {
     )
     return html`makes stale:${tags}`
   }
-  const { keep } = endpoint
+  const { cache: keep } = endpoint
   if ('never' in keep) return html`never kept: ${keep.never}`
   const scope = keep.scope === 'everyone' ? 'shared by all who may read it' : 'shared by callers with the same rights'
   return html`group <code>${keep.group}</code>, ${scope}; tags${keep.tags.map((tag) => html` <code>${tag}</code>`)}`
@@ -95,7 +95,7 @@ function parameters({ params, query, oneOf, strictQuery }: Endpoint): Html {
 }
 
 function parameter(place: 'path' | 'query', name: string, param: Param): Html {
-  const { kind, role, allowed, note, needs, startsWith, required, pageLimit } = param
+  const { kind, role, allowed, note, requires: needs, startsWith, required, pageLimit } = param
   const limits = sentences(
     role,
     allowed && `known values: ${allowed.join(', ')}`,

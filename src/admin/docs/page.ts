@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../catalogue/endpoint.ts'
-import { type ErrorRow, errors } from '../../core/errors.ts'
+import { type ErrorDefinition, errorTable } from '../../core/errors.ts'
 import { operationId } from '../openapi/paths.ts'
 import { endpointSection } from './endpoint.ts'
 import { type Html, html } from './html.ts'
@@ -31,7 +31,7 @@ ${sections.map((section) => html`<li><a href="#${anchorOf(section)}">${section}<
 <main id="content">
 ${common()}
 ${sections.map((section) => sectionOf(section, of(section)))}
-${errorTable()}
+${errorSection()}
 </main>
 </body>
 </html>
@@ -71,8 +71,8 @@ ${endpoints.map(endpointSection)}
 `
 }
 
-function errorTable(): Html {
-  const rows = Object.entries<ErrorRow>(errors).map(
+function errorSection(): Html {
+  const rows = Object.entries<ErrorDefinition>(errorTable).map(
     ([code, { status, message, remedy }]) =>
       html`<tr id="error-${code}"><td>${code}<td>${status}<td>${message}<td>${remedy}</tr>
 `,

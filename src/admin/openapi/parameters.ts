@@ -39,7 +39,7 @@ function parameter(name: string, place: 'path' | 'query', param: Param, ownName?
 }
 
 function describe(param: Param): string {
-  const { startsWith, needs, allowed } = param
+  const { startsWith, requires: needs, allowed } = param
   return sentences(
     param.role,
     allowed && `known values: ${allowed.join(', ')}`,
@@ -55,7 +55,7 @@ export function codesOf(param: Param): readonly number[] {
   const codes = [
     kinds[param.kind].code,
     ...(param.required ? [param.required] : []),
-    ...(param.needs ? [604] : []),
+    ...(param.requires ? [604] : []),
     ...(param.within ? [param.within.code] : []),
     ...(param.startsWith ? [608] : []),
   ]

@@ -27,7 +27,7 @@ export function pathTemplates(catalogue: readonly Endpoint[]): (endpoint: Endpoi
 
 /** OpenAPI knows one parameter in a place: several nodes stand as `*`, and the description names the lists. */
 function written({ path, params }: Endpoint): string {
-  const routed = Object.entries(params).filter(([, param]) => param.routed !== undefined)
+  const routed = Object.entries(params).filter(([, param]) => param.routePattern !== undefined)
   return routed.reduce((text, [name]) => text.replace(`:${name}`, '*'), path)
 }
 

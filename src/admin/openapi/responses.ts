@@ -1,8 +1,8 @@
-import type { AnswerShape, Endpoint } from '../../catalogue/endpoint.ts'
-import { errors } from '../../core/errors.ts'
+import type { Endpoint, ResponseShape } from '../../catalogue/endpoint.ts'
+import { errorTable } from '../../core/errors.ts'
 import { codesOf, type Json, sentences } from './parameters.ts'
 
-type Shape = AnswerShape['data']
+type Shape = ResponseShape['data']
 
 const object: Json = { type: 'object', additionalProperties: true }
 const texts: Json = { type: 'array', items: { type: 'string' } }
@@ -91,18 +91,18 @@ const retryAfter: Json = {
 
 /** Code, status and message of every row of the error table that fits. */
 function listed(fits: (status: number) => boolean): string {
-  const rows = Object.entries(errors).filter(([, { status }]) => fits(status))
+  const rows = Object.entries(errorTable).filter(([, { status }]) => fits(status))
   return rows.map(([code, { status, message }]) => `${code} (HTTP ${status}): ${message}.`).join(' ')
 }
 
 /** The responses of one operation. Errors of the manager itself come with HTTP 200. */
 export function responsesOf(endpoint: Endpoint): Json {
-  const { answer } = endpoint
+  const { response: answer } = endpoint
   const oneOf = [{ $ref: `#/components/schemas/${answer.data}` }, { $ref: '#/components/schemas/error' }]
   const codes = [...new Set([...paramCodes(endpoint), ...bodyCodes(endpoint)])].sort((a, b) => a - b)
   return {
     200: {
-      description: sentences(answer.of, 'an error of the manager comes with HTTP 200 too'),
+      description: sentences(answer.description, 'an error of the manager comes with HTTP 200 too'),
       ...(isJoined(endpoint) && { headers: clusterStatus }),
       content: {
         'application/json': { schema: { oneOf } },

@@ -1,25 +1,25 @@
 import type { Tag } from '../../catalogue/endpoint.ts'
-import type { KeptAnswer, Listed, Look, Mark } from '../../core/stored-response.ts'
+import type { Lookup, StoredResponse, StoredResponseInfo, TagEpochs } from '../../core/stored-response.ts'
 
 /** An answer to be kept as of the mark that its fill began with. */
-export interface NewEntry {
+export interface NewStoredResponse {
   readonly key: string
   readonly tags: readonly Tag[]
-  readonly mark: Mark
-  readonly answer: Omit<KeptAnswer, 'age'>
+  readonly epochs: TagEpochs
+  readonly response: Omit<StoredResponse, 'age'>
   /** Milliseconds that it is older than its fill: the age that its oldest part had been kept for by then. */
-  readonly older?: number
+  readonly initialAge?: number
   /** What `/cache` shows of it; none of it is looked into by the store. */
-  readonly listed: Listed
+  readonly info: StoredResponseInfo
 }
 
 /** One fill for all replicas. `settled` resolves when the holder has kept an answer, given up or died. */
-export type Claim =
+export type FetchLock =
   | { readonly held: true; release(): Promise<void> }
   | { readonly held: false; readonly settled: Promise<void> }
 
 /** A write under way. Its tags are raised and fenced on every replica with a live lease when `fence` resolves. */
-export interface Fence {
+export interface WriteFence {
   /** `refused`: nobody can be told, and `onLostStore` is `refuse`: the write must not be forwarded. */
   readonly state: 'standing' | 'alone' | 'refused'
   /**
@@ -28,13 +28,13 @@ export interface Fence {
    */
   lift(more: readonly Tag[]): Promise<void>
   /** The outcome is unknown: the fence stays for its lease. */
-  leave(): void
+  keepUntilLeaseEnds(): void
 }
 
-export interface AnswerStore {
-  look(key: string, tags: readonly Tag[]): Look | Promise<Look>
-  keep(entry: NewEntry): Promise<void>
+export interface CacheStore {
+  lookup(key: string, tags: readonly Tag[]): Lookup | Promise<Lookup>
+  store(entry: NewStoredResponse): Promise<void>
   /** `patience`: milliseconds after which a holder that gave no sign counts as dead. */
-  claim(key: string, mark: Mark, patience: number): Promise<Claim>
-  fence(tags: readonly Tag[]): Promise<Fence>
+  acquireFetchLock(key: string, mark: TagEpochs, patience: number): Promise<FetchLock>
+  fence(tags: readonly Tag[]): Promise<WriteFence>
 }

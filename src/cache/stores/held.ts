@@ -1,44 +1,47 @@
 /** An entry held in this process: what a near copy and the memory store consist of, bounded in bytes. */
 import { LRUCache } from 'lru-cache'
 import type { Tag } from '../../catalogue/endpoint.ts'
-import type { KeptAnswer, Listed } from '../../core/stored-response.ts'
-import type { NewEntry } from './contract.ts'
+import type { StoredResponse, StoredResponseInfo } from '../../core/stored-response.ts'
+import type { NewStoredResponse } from './contract.ts'
 
 export interface Held {
-  readonly answer: Omit<KeptAnswer, 'age'>
+  readonly answer: Omit<StoredResponse, 'age'>
   readonly generation: string
   readonly epochs: readonly string[]
   readonly tags: readonly Tag[]
-  readonly listed: Listed
+  readonly listed: StoredResponseInfo
   /** The moment its fill, or that of its oldest part, began, by the clock of this process. */
   readonly begun: number
 }
 
 /** Milliseconds from the beginning of its fill until nobody may be served from it. */
-export function lifetime(answer: Omit<KeptAnswer, 'age'>): number {
-  return answer.keepFor + Math.max(answer.staleWhileRevalidate, answer.staleIfError)
+export function lifetime(answer: Omit<StoredResponse, 'age'>): number {
+  return answer.ttl + Math.max(answer.staleWhileRevalidate, answer.staleIfError)
 }
 
 /** The answer with its age; one that a soft drop made stale is fresh for less than its age. */
-export function answerOf({ answer, begun }: Held, now: number, softened: boolean): KeptAnswer {
+export function answerOf({ answer, begun }: Held, now: number, softened: boolean): StoredResponse {
   const age = Math.max(0, now - begun)
   // Written out: this runs for each hit, and a spread costs as much as the rest of it.
-  const shown: { -readonly [Name in keyof KeptAnswer]: KeptAnswer[Name] } = {
+  const shown: { -readonly [Name in keyof StoredResponse]: StoredResponse[Name] } = {
     status: answer.status,
-    bytes: answer.bytes,
+    body: answer.body,
     etag: answer.etag,
     age,
-    keepFor: softened ? Math.min(answer.keepFor, age - 1) : answer.keepFor,
+    ttl: softened ? Math.min(answer.ttl, age - 1) : answer.ttl,
     staleWhileRevalidate: answer.staleWhileRevalidate,
     staleIfError: answer.staleIfError,
-    cost: answer.cost,
+    fetchTime: answer.fetchTime,
   }
   if (answer.clusterStatus !== undefined) shown.clusterStatus = answer.clusterStatus
   return shown
 }
 
 /** `begun`: when its fill began. */
-export function heldOf({ answer, listed, mark, tags, older = 0 }: NewEntry, begun: number): Held {
+export function heldOf(
+  { response: answer, info: listed, epochs: mark, tags, initialAge: older = 0 }: NewStoredResponse,
+  begun: number,
+): Held {
   return { answer, listed, tags, generation: mark.generation, epochs: mark.epochs, begun: begun - older }
 }
 
@@ -103,11 +106,11 @@ const SPARE = 1.125
 
 /** A short body is often a view of more (Node's pool, a reply of Redis), which would stay in memory with it as a whole. */
 function withOwnBytes(held: Held): Held {
-  const { bytes } = held.answer
+  const { body: bytes } = held.answer
   if (bytes.buffer.byteLength <= bytes.length * SPARE) return held
   const own = Buffer.allocUnsafeSlow(bytes.length)
   bytes.copy(own)
-  return { ...held, answer: { ...held.answer, bytes: own } }
+  return { ...held, answer: { ...held.answer, body: own } }
 }
 
 function isOver(held: Held, now: number): boolean {
@@ -119,5 +122,5 @@ const OVERHEAD = 512
 
 function sizeOf(held: Held, key: string): number {
   const texts = held.listed.url.length + key.length + 32 * held.epochs.length
-  return held.answer.bytes.length + texts + OVERHEAD
+  return held.answer.body.length + texts + OVERHEAD
 }

@@ -1,8 +1,8 @@
 /** The store of one process: the same contract as Redis, without anything that could be away. */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Tag } from '../../catalogue/endpoint.ts'
-import type { AnswerIndex, IndexRow, Look, Mark, StoreState } from '../../core/stored-response.ts'
-import type { AnswerStore, Claim, Fence, NewEntry } from './contract.ts'
+import type { CacheIndex, CacheStoreState, IndexEntry, Lookup, TagEpochs } from '../../core/stored-response.ts'
+import type { CacheStore, FetchLock, NewStoredResponse, WriteFence } from './contract.ts'
 import { answerOf, type Held, HeldEntries, heldOf, lifetime } from './held.ts'
 import { begun, compareMarks, keyTag } from './marks.ts'
 import { Standing } from './standing.ts'
@@ -16,18 +16,18 @@ export interface MemoryStoreOptions {
   readonly elapsed?: () => number
 }
 
-export type MemoryStore = AnswerStore & AnswerIndex & { state(): StoreState; close(): Promise<void> }
+export type MemoryStore = CacheStore & CacheIndex & { state(): CacheStoreState; close(): Promise<void> }
 
 export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
   const kept = new MemoryKept(options)
   return {
-    look: (key, tags) => kept.look(key, tags),
+    lookup: (key, tags) => kept.look(key, tags),
     peek: async (key, tags) => kept.peek(key, tags),
-    keep: async (entry) => kept.keep(entry),
-    claim: async (key, mark) => kept.claim(key, mark),
+    store: async (entry) => kept.keep(entry),
+    acquireFetchLock: async (key, mark) => kept.claim(key, mark),
     fence: async (tags) => kept.fence(tags),
-    rows: async (group, heard) => kept.rows(group, heard),
-    drop: async (what) => kept.drop(what),
+    list: async (group, heard) => kept.rows(group, heard),
+    purge: async (what) => kept.drop(what),
     state: () => kept.state,
     close: async () => kept.close(),
   }
@@ -51,24 +51,24 @@ class MemoryKept {
     this.#standing = new Standing(elapsed)
   }
 
-  look(key: string, tags: readonly Tag[]): Look {
+  look(key: string, tags: readonly Tag[]): Lookup {
     const held = this.#entries.get(key)
     const look = this.#compared(key, tags, held)
     if (held !== undefined && look.kind === 'present') this.#hits.set(held, (this.#hits.get(held) ?? 0) + 1)
     return look
   }
 
-  peek(key: string, tags: readonly Tag[]): Look {
+  peek(key: string, tags: readonly Tag[]): Lookup {
     return this.#compared(key, tags, this.#entries.peek(key))
   }
 
-  keep(entry: NewEntry): void {
+  keep(entry: NewStoredResponse): void {
     const now = this.#standing.mark(entry.key, entry.tags)
-    if (compareMarks(entry.mark, now) !== 'same') return
-    this.#entries.set(entry.key, heldOf(entry, begun(entry.mark) ?? this.#elapsed() - entry.answer.cost))
+    if (compareMarks(entry.epochs, now) !== 'same') return
+    this.#entries.set(entry.key, heldOf(entry, begun(entry.epochs) ?? this.#elapsed() - entry.response.fetchTime))
   }
 
-  claim(key: string, mark: Mark): Claim {
+  claim(key: string, mark: TagEpochs): FetchLock {
     const name = JSON.stringify([key, mark.generation, ...mark.epochs])
     const settled = this.#claims.get(name)
     if (settled !== undefined) return { held: false, settled }
@@ -84,7 +84,7 @@ class MemoryKept {
     }
   }
 
-  fence(tags: readonly Tag[]): Fence {
+  fence(tags: readonly Tag[]): WriteFence {
     const fence = Symbol('write')
     this.#standing.raise(tags)
     this.#standing.fence(fence, tags, Number.POSITIVE_INFINITY)
@@ -94,13 +94,13 @@ class MemoryKept {
         this.#standing.raise([...tags, ...more])
         this.#standing.lift(fence, tags)
       },
-      leave: () => this.#standing.fence(fence, tags, this.#fenceLease),
+      keepUntilLeaseEnds: () => this.#standing.fence(fence, tags, this.#fenceLease),
     }
   }
 
   /** In turns: there may be many, and requests come between. */
-  async rows(group?: string, heard?: (rows: readonly IndexRow[]) => void): Promise<IndexRow[]> {
-    const rows: IndexRow[] = []
+  async rows(group?: string, heard?: (rows: readonly IndexEntry[]) => void): Promise<IndexEntry[]> {
+    const rows: IndexEntry[] = []
     let seen = 0
     for (const [key, held] of this.#entries.all()) {
       seen += 1
@@ -111,9 +111,17 @@ class MemoryKept {
       if (group !== undefined && held.listed.group !== group) continue
       const age = this.#elapsed() - held.begun
       if (compareMarks(held, this.#standing.mark(key, held.tags)) === 'changed') continue
-      const { bytes, cost } = held.answer
+      const { body: bytes, fetchTime: cost } = held.answer
       const hits = this.#hits.get(held) ?? 0
-      rows.push({ ...held.listed, key, size: bytes.length, age, timeLeft: lifetime(held.answer) - age, hits, cost })
+      rows.push({
+        ...held.listed,
+        key,
+        size: bytes.length,
+        age,
+        timeLeft: lifetime(held.answer) - age,
+        hits,
+        fetchTime: cost,
+      })
     }
     return rows
   }
@@ -127,7 +135,7 @@ class MemoryKept {
     if (key !== undefined) this.#entries.delete(key)
   }
 
-  get state(): StoreState {
+  get state(): CacheStoreState {
     return { up: true, near: { bytes: this.#entries.bytes, entries: this.#entries.count } }
   }
 
@@ -135,12 +143,17 @@ class MemoryKept {
     this.#entries.clear()
   }
 
-  #compared(key: string, tags: readonly Tag[], held: Held | undefined): Look {
+  #compared(key: string, tags: readonly Tag[], held: Held | undefined): Lookup {
     const mark = this.#standing.mark(key, tags)
-    if (held === undefined) return { kind: 'absent', mark, changed: false }
+    if (held === undefined) return { kind: 'absent', epochs: mark, changed: false }
     const difference = compareMarks(held, mark)
-    if (difference === 'changed') return { kind: 'absent', mark, changed: true }
-    return { kind: 'present', mark, answer: answerOf(held, this.#elapsed(), difference === 'softened'), near: true }
+    if (difference === 'changed') return { kind: 'absent', epochs: mark, changed: true }
+    return {
+      kind: 'present',
+      epochs: mark,
+      response: answerOf(held, this.#elapsed(), difference === 'softened'),
+      isLocal: true,
+    }
   }
 }
 

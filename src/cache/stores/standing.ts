@@ -1,7 +1,7 @@
 /** Epochs and fences of one process, for the store without Redis. A fence under way stands; one that was left, for its lease. */
 import { randomUUID } from 'node:crypto'
 import type { Tag } from '../../catalogue/endpoint.ts'
-import type { Mark } from '../../core/stored-response.ts'
+import type { TagEpochs } from '../../core/stored-response.ts'
 import { keyTag, ReadMark, UNRAISED, withOwn } from './marks.ts'
 
 interface Epoch {
@@ -21,7 +21,7 @@ export class Standing {
     this.#elapsed = elapsed
   }
 
-  mark(key: string, tags: readonly Tag[]): Mark {
+  mark(key: string, tags: readonly Tag[]): TagEpochs {
     const epochs = [...tags, keyTag(key)].map((tag) => this.#text(tag))
     const fenced = tags.some((tag) => this.#fenced(tag))
     return new ReadMark(withOwn({ generation: this.#generation, epochs, fenced }), this.#elapsed())

@@ -1,5 +1,5 @@
 /** What all checks of the catalogue share: their one type, and what they ask of a record. */
-import type { Endpoint, Param, Read, Write } from '../endpoint.ts'
+import type { Endpoint, Param, ReadEndpoint, WriteEndpoint } from '../endpoint.ts'
 
 /** The faults of one record; the whole catalogue beside it, since some records are right only together. */
 export type Check = (record: Endpoint, all: readonly Endpoint[]) => readonly string[]
@@ -11,20 +11,20 @@ export function idOf({ method, path }: Endpoint): string {
 /** Method and path as the router tells them apart. */
 export function shapeOf({ method, path, params }: Endpoint): string {
   const described: Readonly<Record<string, Param>> = params
-  const place = (name: string) => `:${described[name.slice(1)]?.routed ?? ''}`
+  const place = (name: string) => `:${described[name.slice(1)]?.routePattern ?? ''}`
   return `${method} ${path.replaceAll(/:[^/]+|[^:]+/g, (part) => (part.startsWith(':') ? place(part) : part.toLowerCase()))}`
 }
 
-export function isWrite(record: Endpoint): record is Write {
+export function isWrite(record: Endpoint): record is WriteEndpoint {
   return record.method !== 'GET'
 }
 
-export function isRead(record: Endpoint): record is Read {
+export function isRead(record: Endpoint): record is ReadEndpoint {
   return record.method === 'GET'
 }
 
 /** The record by which each part of a joined answer is read; absent: it is joined of answers of its own. */
-export function partOf({ target }: Endpoint, all: readonly Endpoint[]): Read | undefined {
+export function partOf({ target }: Endpoint, all: readonly Endpoint[]): ReadEndpoint | undefined {
   const path = target.kind === 'severalNodes' ? target.ofNode : target.kind === 'everyNode' ? target.ofAgent : undefined
   return all.filter(isRead).find((other) => other.path === path)
 }

@@ -1,11 +1,11 @@
 /** Collections that are joined of several answers, and writes that take turns. */
-import type { Endpoint, Param, Read } from '../endpoint.ts'
+import type { Endpoint, Param, ReadEndpoint } from '../endpoint.ts'
 import { type Check, faults, idOf, isRead, isWrite, partOf } from './check.ts'
 import { fills } from './staleness.ts'
 
 /** `/cluster/:node_ids/…` asks each node as `/cluster/:node_id/…` asks one. */
 export const severalNodes: Check = (record, all) => {
-  const { target, path, method, answer, params } = record
+  const { target, path, method, response: answer, params } = record
   if (target.kind !== 'severalNodes') return []
   const nodes: Param | undefined = (params as Readonly<Record<string, Param>>).node_ids
   const part = partOf(record, all)
@@ -17,7 +17,7 @@ export const severalNodes: Check = (record, all) => {
       `it is not ${target.ofNode} of several; mend path or ofNode`,
     ],
     [
-      nodes?.kind !== 'node_names' || nodes.routed === undefined,
+      nodes?.kind !== 'node_names' || nodes.routePattern === undefined,
       'its nodes are not told apart from one node; describe :node_ids as nodeIds',
     ],
     [answer.data !== 'collection', 'several answers are one collection; set answer to collectionOf'],
@@ -26,8 +26,8 @@ export const severalNodes: Check = (record, all) => {
 }
 
 export const joinedRows: Check = (record, all) => {
-  const { target, answer, query } = record
-  const here = Object.keys(query).filter((name) => query[name]?.here)
+  const { target, response: answer, query } = record
+  const here = Object.keys(query).filter((name) => query[name]?.edgeOnly)
   const joins = target.kind === 'severalNodes' || (target.kind === 'everyNode' && target.merge === 'collection')
   const ofAgent = target.kind === 'everyNode' ? target.ofAgent : undefined
   const part = partOf(record, all)
@@ -47,7 +47,7 @@ export const joinedRows: Check = (record, all) => {
 }
 
 /** What guards the parts guards the whole. */
-function lessThan(whole: Endpoint, part: Read): readonly (readonly [boolean, string])[] {
+function lessThan(whole: Endpoint, part: ReadEndpoint): readonly (readonly [boolean, string])[] {
   return [
     [whole.permission !== part.permission, `${idOf(part)} needs ${part.permission}; set permission to that`],
     [whole.secret !== part.secret, `${idOf(part)} says ${part.secret} of secrets; set secret to that`],
@@ -55,12 +55,17 @@ function lessThan(whole: Endpoint, part: Read): readonly (readonly [boolean, str
 }
 
 /** Rows read of one agent must be the rows of all, and their filters known to both; of one object the edge filters itself. */
-function unlike(whole: Endpoint, part: Read): readonly (readonly [boolean, string])[] {
-  const unknown = Object.entries(whole.query).filter(([name, { here }]) => !here && !Object.hasOwn(part.query, name))
+function unlike(whole: Endpoint, part: ReadEndpoint): readonly (readonly [boolean, string])[] {
+  const unknown = Object.entries(whole.query).filter(
+    ([name, { edgeOnly: here }]) => !here && !Object.hasOwn(part.query, name),
+  )
   return [
-    [whole.answer.rows !== part.answer.rows, `the rows of ${idOf(part)} are others; give both the same answer.rows`],
     [
-      part.answer.data === 'collection' && unknown.length > 0,
+      whole.response.rows !== part.response.rows,
+      `the rows of ${idOf(part)} are others; give both the same answer.rows`,
+    ],
+    [
+      part.response.data === 'collection' && unknown.length > 0,
       `${idOf(part)} lacks ${unknown.map(([name]) => name).join(', ')}; describe it in both`,
     ],
   ]
@@ -68,13 +73,13 @@ function unlike(whole: Endpoint, part: Read): readonly (readonly [boolean, strin
 
 /** One at a time, over all replicas, of the writes that bear one name; it is known before the write is sent. */
 export const turns: Check = (record) => {
-  const inTurn: unknown = 'inTurn' in record ? record.inTurn : undefined
-  if (typeof inTurn !== 'string') return []
+  const writeLock: unknown = 'writeLock' in record ? record.writeLock : undefined
+  if (typeof writeLock !== 'string') return []
   return faults(
-    [isRead(record), 'reads disturb nobody; remove inTurn'],
+    [isRead(record), 'reads disturb nobody; remove writeLock'],
     [
-      isWrite(record) && (inTurn.includes('{answer.') || !fills(inTurn, record)),
-      `${inTurn} is filled from nothing; name a value of the path, {master}, {query.…} or {body.…}`,
+      isWrite(record) && (writeLock.includes('{answer.') || !fills(writeLock, record)),
+      `${writeLock} is filled from nothing; name a value of the path, {master}, {query.…} or {body.…}`,
     ],
   )
 }

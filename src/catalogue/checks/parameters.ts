@@ -26,7 +26,7 @@ export const names: Check = (record) => {
   const all = [...inPath, ...query, ...fieldsOf(record)]
   const twice = all.filter((name, at) => all.indexOf(name) !== at)
   const unknown = (record.oneOf ?? []).filter((name) => !query.includes(name))
-  const { raw } = record.answer
+  const { raw } = record.response
   return faults(
     [twice.length > 0, `the name ${twice.join(', ')} is given twice; call one of the parameters otherwise`],
     ...inPath.map((name) => [!described.includes(name), `:${name} is not described; add it to params`] as const),
@@ -47,7 +47,7 @@ export const values: Check = (record) =>
   paramsOf(record).flatMap(([name, param]) => valueFaults(name, param, Object.keys(record.query)))
 
 function valueFaults(name: string, param: Param, query: readonly string[]): readonly string[] {
-  const { within, needs, pageLimit, startsWith, kind } = param
+  const { within, requires: needs, pageLimit, startsWith, kind } = param
   return faults(
     [within !== undefined && !/^\^.*\$$/.test(within.pattern), `within of ${name} is not anchored; write ^(?:…)$`],
     [needs !== undefined && !query.includes(needs), `${name} needs ${needs}, which query lacks; describe it there`],
@@ -60,11 +60,11 @@ function valueFaults(name: string, param: Param, query: readonly string[]): read
       `${name} has more than one spelling; set canonical to agentId`,
     ],
     [
-      param.routed !== undefined && query.includes(name),
+      param.routePattern !== undefined && query.includes(name),
       `routed tells routes apart and ${name} is in the query; remove it`,
     ],
     [
-      param.routed !== undefined && !/^\^.*\$$/.test(param.routed),
+      param.routePattern !== undefined && !/^\^.*\$$/.test(param.routePattern),
       `the route of ${name} is not anchored; write ^(?:…)$`,
     ],
   )

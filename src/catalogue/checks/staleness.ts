@@ -1,10 +1,10 @@
 /** What may be kept, and which writes make it stale. */
-import type { Endpoint, Tag, Write } from '../endpoint.ts'
+import type { Endpoint, Tag, WriteEndpoint } from '../endpoint.ts'
 import { type Check, faults, fieldsOf, idOf, isRead, isWrite, partOf, pathNames } from './check.ts'
 
 export const kept: Check = (record, all) => {
-  if (!isRead(record) || 'never' in record.keep) return []
-  const { tags } = record.keep
+  if (!isRead(record) || 'never' in record.cache) return []
+  const { tags } = record.cache
   const wild = tags.filter((tag) => touchedAsWhole(tag, all) && !tags.includes(wholeOf(tag)))
   return faults(
     [record.secret !== 'none', 'it may hold a secret and is kept; set keep to {never: why}'],
@@ -17,7 +17,7 @@ export const kept: Check = (record, all) => {
 
 export const stale: Check = (record, all) => {
   if (!isWrite(record)) return []
-  const { makesStale, staleNothing } = record
+  const { invalidates: makesStale, invalidatesNothingBecause: staleNothing } = record
   const tags = tagsOf(record)
   const wrong = tags.filter((tag) => fills(tag, record) && !all.some((other) => bears(other, tag)))
   return faults(
@@ -38,10 +38,10 @@ export const stale: Check = (record, all) => {
 /** The parts of a joined answer are kept on their own: a write that drops one of them must drop the whole too. */
 export const staleAsWhole: Check = (record, all) => {
   const part = partOf(record, all)
-  if (part === undefined || !isRead(record) || 'never' in record.keep) return []
-  if ('never' in part.keep) return [`${idOf(part)} is never kept and it is; set keep to {never: why}`]
-  const own = record.keep.tags
-  const parts = part.keep.tags
+  if (part === undefined || !isRead(record) || 'never' in record.cache) return []
+  if ('never' in part.cache) return [`${idOf(part)} is never kept and it is; set keep to {never: why}`]
+  const own = record.cache.tags
+  const parts = part.cache.tags
   const families = parts.map(familyOf)
   const leaving = all.filter(isWrite).filter((write) => {
     const dropsPart = (tag: Tag) => families.includes(familyOf(tag)) || parts.includes(tag)
@@ -53,14 +53,14 @@ export const staleAsWhole: Check = (record, all) => {
 }
 
 /** What a write touches in any case, and what it touches besides under each condition. */
-function groupsOf({ makesStale }: Write): readonly (readonly Tag[])[] {
+function groupsOf({ invalidates: makesStale }: WriteEndpoint): readonly (readonly Tag[])[] {
   const always = makesStale.filter((entry) => typeof entry === 'string')
   const conditional = makesStale.flatMap((entry) => (typeof entry === 'string' ? [] : [[...always, ...entry.tags]]))
   return [always, ...conditional]
 }
 
-function conditions(record: Write): readonly (readonly [boolean, string])[] {
-  return record.makesStale.flatMap((entry) => {
+function conditions(record: WriteEndpoint): readonly (readonly [boolean, string])[] {
+  return record.invalidates.flatMap((entry) => {
     if (typeof entry === 'string') return []
     return [
       [!known(entry.value, record), `${entry.value} names nothing; name a parameter of the query or a field`] as const,
@@ -69,8 +69,8 @@ function conditions(record: Write): readonly (readonly [boolean, string])[] {
   })
 }
 
-function tagsOf(record: Write): readonly Tag[] {
-  return record.makesStale.flatMap((entry) => (typeof entry === 'string' ? [entry] : entry.tags))
+function tagsOf(record: WriteEndpoint): readonly Tag[] {
+  return record.invalidates.flatMap((entry) => (typeof entry === 'string' ? [entry] : entry.tags))
 }
 
 function placeholders(tag: Tag): readonly string[] {
@@ -109,8 +109,8 @@ function wholeOf(tag: Tag): Tag {
 }
 
 function bears(record: Endpoint, tag: Tag): boolean {
-  if (!isRead(record) || 'never' in record.keep) return false
-  return record.keep.tags.some((own) => familyOf(own) === familyOf(tag))
+  if (!isRead(record) || 'never' in record.cache) return false
+  return record.cache.tags.some((own) => familyOf(own) === familyOf(tag))
 }
 
 /** Some write touches all of the family at once, by `*` or because its answer may not come. */

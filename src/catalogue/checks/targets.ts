@@ -1,5 +1,5 @@
 /** Who may call, where the answer lives, and how several answers join. */
-import type { AnswerShape, Endpoint, MergeRule } from '../endpoint.ts'
+import type { Endpoint, MergeRule, ResponseShape } from '../endpoint.ts'
 import { type Check, faults, fieldsOf, isRead, pathNames } from './check.ts'
 
 export const access: Check = ({ permission, target, method }) =>
@@ -55,7 +55,7 @@ export const twins: Check = (record, all) => {
 }
 
 /** The rule that joins answers of a shape; shapes without one cannot come from several nodes. */
-const mergeOf: Readonly<Partial<Record<AnswerShape['data'], MergeRule>>> = {
+const mergeOf: Readonly<Partial<Record<ResponseShape['data'], MergeRule>>> = {
   collection: 'collection',
   message: 'message',
   affected: 'affected',
@@ -63,7 +63,7 @@ const mergeOf: Readonly<Partial<Record<AnswerShape['data'], MergeRule>>> = {
 }
 
 export const merges: Check = (record) => {
-  const { target, answer } = record
+  const { target, response: answer } = record
   if (target.kind !== 'everyNode' && target.kind !== 'agentOwners') return []
   const fitting = mergeOf[answer.data]
   const label = target.kind === 'everyNode' && target.whenPartial === 'label'

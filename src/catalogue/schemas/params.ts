@@ -16,7 +16,7 @@ export const nodeIds: Param = {
   kind: 'node_names',
   role: 'names of nodes, separated by commas, or * for all',
   canonical: 'nameSet',
-  routed: '^(?:\\*|[A-Za-z0-9_.-]+,[A-Za-z0-9_.,-]*)$',
+  routePattern: '^(?:\\*|[A-Za-z0-9_.-]+,[A-Za-z0-9_.,-]*)$',
 }
 export const component: Param = { kind: 'names', role: 'component' }
 export const configuration: Param = { kind: 'names', role: 'configuration of the component' }
@@ -71,7 +71,7 @@ export const agentFilter: Param = {
   kind: 'array_numbers',
   role: 'agent id filter: ids, separated by commas',
   canonical: 'agentIdSet',
-  here: true,
+  edgeOnly: true,
 }
 
 export const hashAlgorithm: Param = {

@@ -2,12 +2,12 @@
  * Several nodes at once, beyond the seed: each part of a node's own gives one more record, whose `:node_ids` is `*` or a
  * list. Each node is asked as the record of one asks it, and what they answer is one collection.
  */
-import type { AnswerShape, Endpoint, Keep, Param, Read } from '../endpoint.ts'
+import type { CachePolicy, Endpoint, Param, ReadEndpoint, ResponseShape } from '../endpoint.ts'
 import { read } from '../record.ts'
 import { collectionOf } from './answers.ts'
 import { list, nodeIds } from './params.ts'
 
-type OneNode = Read<`/cluster/:node_id/${string}`> & { readonly target: { readonly kind: 'node' } }
+type OneNode = ReadEndpoint<`/cluster/:node_id/${string}`> & { readonly target: { readonly kind: 'node' } }
 
 export function isOfNode(record: Endpoint): record is OneNode {
   return record.method === 'GET' && record.target.kind === 'node'
@@ -15,7 +15,7 @@ export function isOfNode(record: Endpoint): record is OneNode {
 
 /** The record of several nodes from that of one. */
 export function severalNodes(one: OneNode): Endpoint {
-  const { path, summary, section, query, permission, secret, answer, keep, slow } = one
+  const { path, summary, section, query, permission, secret, response: answer, cache: keep, slow } = one
   const { node_id: _, ...params }: Readonly<Record<string, Param>> = one.params
   return read<string>({
     path: path.replace(':node_id', ':node_ids'),
@@ -29,20 +29,20 @@ export function severalNodes(one: OneNode): Endpoint {
     permission,
     secret,
     target: { kind: 'severalNodes', ofNode: path },
-    answer: rowsOf(answer),
-    keep: keptAsWhole(keep),
+    response: rowsOf(answer),
+    cache: keptAsWhole(keep),
     beyondSeed: true,
     ...(slow && { slow }),
   })
 }
 
-function rowsOf({ of, rows }: AnswerShape): AnswerShape {
+function rowsOf({ description: of, rows }: ResponseShape): ResponseShape {
   return collectionOf(`${of} of each node, with node_name`, rows ?? 'nodeAnswers')
 }
 
 /** Kept until a write touches any of the nodes: which they are is not known before they are asked. */
-function keptAsWhole(keep: Keep): Keep {
-  if ('never' in keep) return keep
-  const tags = keep.tags.map((tag) => (tag === 'node:{node_id}' ? 'collection:nodes' : tag))
-  return { ...keep, tags }
+function keptAsWhole(cache: CachePolicy): CachePolicy {
+  if ('never' in cache) return cache
+  const tags = cache.tags.map((tag) => (tag === 'node:{node_id}' ? 'collection:nodes' : tag))
+  return { ...cache, tags }
 }

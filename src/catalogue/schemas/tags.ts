@@ -1,12 +1,12 @@
 /** Which data a read shows and a write touches. What tags mean is said at `Tag`. */
-import type { CacheGroup, Keep, Tag } from '../endpoint.ts'
+import type { CacheGroup, CachePolicy, Tag } from '../endpoint.ts'
 
 /** What the manager keeps about each agent, under its id. */
 const agentData = ['agent', 'syscheck', 'rootcheck', 'sca', 'syscollector', 'ciscat'] as const
 type AgentData = (typeof agentData)[number]
 
 /** No answer of the classic interface depends on the rights of its reader. */
-export function keepIn(group: CacheGroup, ...tags: readonly Tag[]): Keep {
+export function keepIn(group: CacheGroup, ...tags: readonly Tag[]): CachePolicy {
   return { group, tags, scope: 'everyone' }
 }
 

@@ -3,18 +3,18 @@
  * `/manager/…` (the master) and `/cluster/:node_id/…` (that node). What twins differ in is said here, once.
  */
 import type {
-  AnswerShape,
   CacheGroup,
+  CachePolicy,
+  ConditionalTags,
   Endpoint,
-  Keep,
-  Load,
   Param,
   Permission,
+  Priority,
+  ResponseShape,
   Secret,
-  StaleWhen,
   Tag,
   Target,
-  Write,
+  WriteEndpoint,
 } from '../endpoint.ts'
 import { read, write } from '../record.ts'
 import { nodeId } from './params.ts'
@@ -30,22 +30,22 @@ interface Described {
   readonly query?: Readonly<Record<string, Param>>
   readonly permission: Permission
   readonly secret?: Secret
-  readonly answer: AnswerShape
+  readonly response: ResponseShape
   readonly slow?: true
-  readonly load?: Load
+  readonly load?: Priority
 }
 
 interface DescribedRead extends Described {
   /** Absent: kept as facts of the node. */
-  readonly keep?: Keep
+  readonly cache?: CachePolicy
 }
 
 interface DescribedWrite extends Described {
-  readonly body?: NonNullable<Write['body']>
+  readonly body?: NonNullable<WriteEndpoint['body']>
   /** `node` is the tag of the node that is written to. */
-  readonly makesStale: (node: Tag) => readonly (Tag | StaleWhen)[]
+  readonly invalidates: (node: Tag) => readonly (Tag | ConditionalTags)[]
   /** `node` is its name. */
-  readonly inTurn?: (node: string) => Tag
+  readonly writeLock?: (node: string) => Tag
 }
 
 interface Side {
@@ -68,22 +68,22 @@ const sides: readonly Side[] = [
   },
 ]
 
-export function readTwins({ keep, ...described }: DescribedRead): readonly Endpoint[] {
+export function readTwins({ cache, ...described }: DescribedRead): readonly Endpoint[] {
   return sides.map((side) =>
-    read<string>({ ...recordOf(side, described), keep: keep ?? keepIn(side.group, `node:${side.node}`, 'node:*') }),
+    read<string>({ ...recordOf(side, described), cache: cache ?? keepIn(side.group, `node:${side.node}`, 'node:*') }),
   )
 }
 
 export function writeTwins(
-  method: Write['method'],
-  { makesStale, inTurn, body, ...described }: DescribedWrite,
+  method: WriteEndpoint['method'],
+  { invalidates, writeLock, body, ...described }: DescribedWrite,
 ): readonly Endpoint[] {
   return sides.map((side) =>
     write<string>(method, {
       ...recordOf(side, described),
       ...(body && { body }),
-      makesStale: makesStale(`node:${side.node}`),
-      ...(inTurn && { inTurn: inTurn(side.node) }),
+      invalidates: invalidates(`node:${side.node}`),
+      ...(writeLock && { writeLock: writeLock(side.node) }),
     }),
   )
 }

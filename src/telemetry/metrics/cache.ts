@@ -1,13 +1,13 @@
 /** What happens to kept answers, and the steps of the store that all replicas share. */
 import { Counter, Histogram, type Registry } from '@prometheus-io/client'
-import type { CacheEvent, Observer, StaleCause } from '../../core/events.ts'
+import type { CacheEvent, EventListeners, InvalidationCause } from '../../core/events.ts'
 
 const STEPS = [0.0002, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 1]
-const CAUSES: readonly StaleCause[] = ['write', 'unknown', 'purgeAll', 'purgeGroup', 'purgeKey', 'softPurge']
+const CAUSES: readonly InvalidationCause[] = ['write', 'unknown', 'purgeAll', 'purgeGroup', 'purgeKey', 'softPurge']
 const FILLS = ['kept', 'unkept', 'failed'] as const
 const COMPARED = ['same', 'different', 'void'] as const
 
-export function cacheMetrics(registry: Registry, groups: readonly string[]): Required<Pick<Observer, 'cache'>> {
+export function cacheMetrics(registry: Registry, groups: readonly string[]): Required<Pick<EventListeners, 'cache'>> {
   const registers = [registry]
   const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
     new Counter<Label>({ name, help, labelNames, registers })
@@ -55,7 +55,7 @@ export function cacheMetrics(registry: Registry, groups: readonly string[]): Req
 export function storeMetrics(
   registry: Registry,
   events: readonly string[],
-): Required<Pick<Observer, 'step' | 'store'>> {
+): Required<Pick<EventListeners, 'redisStep' | 'storeEvent'>> {
   const registers = [registry]
   const steps = new Histogram({
     name: 'edge_redis_step_duration_seconds',
@@ -74,7 +74,7 @@ export function storeMetrics(
   for (const outcome of ['done', 'failed', 'late', 'away']) steps.zero({ outcome })
   const known = new Set(events)
   return {
-    step: ({ outcome, ms }) => steps.observe({ outcome }, ms / 1000),
-    store: (event) => heard.inc({ event: known.has(event) ? event : 'other' }),
+    redisStep: ({ outcome, ms }) => steps.observe({ outcome }, ms / 1000),
+    storeEvent: (event) => heard.inc({ event: known.has(event) ? event : 'other' }),
   }
 }

@@ -1,13 +1,13 @@
 /** Calls to the nodes. What was never sent is no call: it is counted as refused. */
 import { Counter, Histogram, type Registry } from '@prometheus-io/client'
-import type { Called } from '../../core/events.ts'
+import type { NodeCallEvent } from '../../core/events.ts'
 
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120]
 /** Why a call is not sent. */
 const REASONS = ['overloaded', 'ejected', 'cancelled'] as const
 const WAITS = [0.001, 0.01, 0.1, 0.5, 1, 5, 20]
 
-export function callMetrics(registry: Registry): (event: Called) => void {
+export function callMetrics(registry: Registry): (event: NodeCallEvent) => void {
   const registers = [registry]
   const duration = new Histogram({
     name: 'http_client_request_duration_seconds',
@@ -30,7 +30,7 @@ export function callMetrics(registry: Registry): (event: Called) => void {
     registers,
   })
   const known = new Set<string>()
-  return ({ node, method, route, status, fault, ms, waited }) => {
+  return ({ node, method, route, status, fault, ms, queueTime: waited }) => {
     if (!known.has(node)) {
       known.add(node)
       for (const reason of REASONS) refused.inc({ node, reason }, 0)

@@ -33,8 +33,8 @@ export function createMetrics(options: MetricsOptions): Metrics {
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: PRECISION })
   stateMetrics(registry, options)
   const end = options.observation.listen({
-    answered: requestMetrics(registry, [...options.groups, NO_GROUP]),
-    called: callMetrics(registry),
+    request: requestMetrics(registry, [...options.groups, NO_GROUP]),
+    nodeCall: callMetrics(registry),
     ...cacheMetrics(registry, options.groups),
     ...(options.redis && storeMetrics(registry, options.storeEvents)),
   })

@@ -1,11 +1,11 @@
 /** Requests of clients: one histogram by OpenTelemetry's names, and how the cache dealt with each of them. */
 import { Counter, Histogram, type Registry } from '@prometheus-io/client'
-import type { Answered, CacheWord } from '../../core/events.ts'
+import type { CacheOutcome, RequestEvent } from '../../core/events.ts'
 import { Series } from './series.ts'
 
 /** Seconds. A hit takes less than one of the milliseconds that OpenTelemetry's own buckets begin with. */
 const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
-const WORDS: readonly CacheWord[] = ['hit', 'stale', 'miss', 'bypass', 'none']
+const WORDS: readonly CacheOutcome[] = ['hit', 'stale', 'miss', 'bypass', 'none']
 
 /** Requests of one kind since somebody last looked: each is counted in one place, which costs a hit next to nothing. */
 interface Tally {
@@ -16,7 +16,7 @@ interface Tally {
 }
 
 /** `groups`: the names of the cache's groups, and `none`; they are there from the start, with nothing counted. */
-export function requestMetrics(registry: Registry, groups: readonly string[]): (event: Answered) => void {
+export function requestMetrics(registry: Registry, groups: readonly string[]): (event: RequestEvent) => void {
   const registers = [registry]
   const duration = new Histogram({
     name: 'http_server_request_duration_seconds',
@@ -35,7 +35,7 @@ export function requestMetrics(registry: Registry, groups: readonly string[]): (
   )
   const tallies = tally(registers)
   for (const group of groups) for (const status of WORDS) tallies.of(group, status)
-  return ({ method, route, status, group, cache, cost, ms, bytes }) => {
+  return ({ method, route, status, group, cache, fetchTime: cost, ms, bytes }) => {
     durations.of(method, route, status).observe(ms / 1000)
     const counted = tallies.of(group, cache)
     counted.requests += 1

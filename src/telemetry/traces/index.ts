@@ -2,8 +2,8 @@
 import { randomBytes } from 'node:crypto'
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources'
 import { AlwaysOnSampler, RandomIdGenerator, TracerProvider } from '@opentelemetry/sdk-trace'
-import { budget } from '../../core/timing.ts'
-import type { Facts, Span } from '../../core/trace.ts'
+import { rateBudget } from '../../core/timing.ts'
+import type { Span, SpanAttributes } from '../../core/trace.ts'
 import { createCollector } from './collector.ts'
 import { parentText, readParent, traceIdOf } from './context.ts'
 import { createOutbox, type SpanFigures, type TracesLog } from './outbox.ts'
@@ -64,7 +64,7 @@ export function createTraces({ url, headers, share, perSecond, version, log }: T
     },
   })
   const tracer = provider.getTracer('manager-edge', version)
-  const turn = budget(perSecond, () => performance.now())
+  const turn = rateBudget(perSecond, () => performance.now())
   const mine = () => Math.random() < share && turn()
   return {
     figures: outbox.figures,
@@ -73,7 +73,7 @@ export function createTraces({ url, headers, share, perSecond, version, log }: T
       if (parent !== undefined && !parent.sampled) return new UnrecordedSpan(parent)
       if (parent === undefined && !mine()) return undefined
       nextTraceId = traceIdOf(id)
-      const begun: Facts = { ...facts, requestId: id }
+      const begun: SpanAttributes = { ...facts, requestId: id }
       const span = serverSpan(tracer, begun, parent)
       nextTraceId = undefined
       return span

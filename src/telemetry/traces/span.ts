@@ -9,7 +9,7 @@ import {
   type Tracer,
   trace as traces,
 } from '@opentelemetry/api'
-import type { Facts, Span, StageName } from '../../core/trace.ts'
+import type { Span, SpanAttributes, StageName } from '../../core/trace.ts'
 import { type Parent, parentText, SAMPLED } from './context.ts'
 import { attributesOf, type Kind, nameOf, statusOf } from './words.ts'
 
@@ -39,21 +39,21 @@ export class RecordedSpan implements Span {
     if (place.state !== undefined) this.state = place.state
   }
 
-  within(stage: StageName, facts: Facts = {}): Span {
+  startSpan(stage: StageName, facts: SpanAttributes = {}): Span {
     return this.#below('inner', stage, facts)
   }
 
-  call(facts: Facts): Span {
+  startCallSpan(facts: SpanAttributes): Span {
     return this.#below('client', nameOf(facts), facts)
   }
 
-  apart(stage: StageName): Span {
+  startLinkedTrace(stage: StageName): Span {
     const links = [{ context: this.#place.span.spanContext() }]
     const span = this.#tracer.startSpan(stage, { links }, ROOT_CONTEXT)
     return new RecordedSpan(this.#tracer, { kind: 'inner', span, flags: SAMPLED })
   }
 
-  end(facts: Facts = {}): void {
+  end(facts: SpanAttributes = {}): void {
     const { span, kind } = this.#place
     span.setAttributes(attributesOf(facts, kind))
     span.setStatus(statusOf(facts, kind))
@@ -61,7 +61,7 @@ export class RecordedSpan implements Span {
     span.end()
   }
 
-  #below(kind: Kind, name: string, facts: Facts): Span {
+  #below(kind: Kind, name: string, facts: SpanAttributes): Span {
     const attributes = attributesOf(facts, kind)
     const here = traces.setSpan(ROOT_CONTEXT, this.#place.span)
     const span = this.#tracer.startSpan(name, { kind: kinds[kind], attributes }, here)
@@ -70,7 +70,7 @@ export class RecordedSpan implements Span {
 }
 
 /** The span of a request; `parent`: that of the proxy which sent it. */
-export function serverSpan(tracer: Tracer, facts: Facts, parent: Parent | undefined): Span {
+export function serverSpan(tracer: Tracer, facts: SpanAttributes, parent: Parent | undefined): Span {
   const attributes = attributesOf(facts, 'server')
   const span = tracer.startSpan(nameOf(facts), { kind: SpanKind.SERVER, attributes }, contextOf(parent))
   const { flags = SAMPLED, state } = parent ?? {}
@@ -100,15 +100,15 @@ export class UnrecordedSpan implements Span {
     if (parent.state !== undefined) this.state = parent.state
   }
 
-  within(): Span {
+  startSpan(): Span {
     return this
   }
 
-  call(): Span {
+  startCallSpan(): Span {
     return this
   }
 
-  apart(): Span {
+  startLinkedTrace(): Span {
     return this
   }
 

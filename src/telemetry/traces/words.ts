@@ -1,10 +1,12 @@
 /** Facts in the words of OpenTelemetry's semantic conventions for HTTP; the edge's own words begin with `edge.`. */
 import { type Attributes, type SpanStatus, SpanStatusCode } from '@opentelemetry/api'
-import type { Facts } from '../../core/trace.ts'
+import type { SpanAttributes } from '../../core/trace.ts'
 
 export type Kind = 'server' | 'client' | 'inner'
 
-const common: Readonly<Record<Exclude<keyof Facts, 'route' | 'node' | 'method' | 'status' | 'fault'>, string>> = {
+const common: Readonly<
+  Record<Exclude<keyof SpanAttributes, 'route' | 'node' | 'method' | 'status' | 'fault'>, string>
+> = {
   requestId: 'edge.request.id',
   scheme: 'url.scheme',
   protocol: 'network.protocol.version',
@@ -20,7 +22,7 @@ const common: Readonly<Record<Exclude<keyof Facts, 'route' | 'node' | 'method' |
 const route = { server: 'http.route', client: 'url.template', inner: 'http.route' } as const
 const node = { server: 'edge.node', client: 'server.address', inner: 'edge.node' } as const
 
-export function attributesOf(facts: Facts, kind: Kind): Attributes {
+export function attributesOf(facts: SpanAttributes, kind: Kind): Attributes {
   const attributes: Attributes = {}
   for (const [fact, name] of Object.entries(common)) {
     const value = facts[fact as keyof typeof common]
@@ -36,22 +38,22 @@ export function attributesOf(facts: Facts, kind: Kind): Attributes {
 }
 
 /** `{method} {template}`: a name that takes few values, whatever clients send. */
-export function nameOf({ method, route }: Facts): string {
+export function nameOf({ method, route }: SpanAttributes): string {
   const verb = method === 'other' ? 'HTTP' : (method ?? 'HTTP')
   return route === undefined || route === 'unknown' ? verb : `${verb} ${route}`
 }
 
 /** A server is at fault from 500 on, whom it called from 400 on. */
-export function statusOf(facts: Facts, kind: Kind): SpanStatus {
+export function statusOf(facts: SpanAttributes, kind: Kind): SpanStatus {
   return { code: failureOf(facts, kind) === undefined ? SpanStatusCode.UNSET : SpanStatusCode.ERROR }
 }
 
-function failureOf({ status = 0, fault }: Facts, kind: Kind): string | undefined {
+function failureOf({ status = 0, fault }: SpanAttributes, kind: Kind): string | undefined {
   if (fault !== undefined) return fault
   if (kind === 'inner') return undefined
   return status >= (kind === 'server' ? 500 : 400) ? String(status) : undefined
 }
 
-function methodOf({ method = 'other' }: Facts): string {
+function methodOf({ method = 'other' }: SpanAttributes): string {
   return method === 'other' ? '_OTHER' : method
 }

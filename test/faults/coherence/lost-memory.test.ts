@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
-import type { NewEntry } from '../../../src/cache/stores/contract.ts'
+import type { NewStoredResponse } from '../../../src/cache/stores/contract.ts'
 import { createRedisStore, type RedisStore } from '../../../src/cache/stores/redis/index.ts'
 import { startRedis } from '../../support/redis.ts'
 import { eventually } from '../../unit/cache/stores/replicas.ts'
@@ -9,18 +9,18 @@ const tags = ['agent:001', 'cache']
 const listed = { url: '/agents/001', group: 'agents', endpoint: '/agents/:agent_id', scope: 'everyone', tags }
 
 async function fill(store: RedisStore): Promise<void> {
-  const look = await store.look('key', tags)
+  const look = await store.lookup('key', tags)
   if (look.kind !== 'absent') throw new Error(`nothing to fill: ${look.kind}`)
   const bytes = Buffer.from('{"error":0,"data":1}')
-  const times = { keepFor: 60_000, staleWhileRevalidate: 0, staleIfError: 0, cost: 1 }
-  const entry: NewEntry = {
+  const times = { ttl: 60_000, staleWhileRevalidate: 0, staleIfError: 0, fetchTime: 1 }
+  const entry: NewStoredResponse = {
     key: 'key',
     tags,
-    mark: look.mark,
-    answer: { status: 200, bytes, etag: '"1"', ...times },
-    listed,
+    epochs: look.epochs,
+    response: { status: 200, body: bytes, etag: '"1"', ...times },
+    info: listed,
   }
-  await store.keep(entry)
+  await store.store(entry)
 }
 
 t.test('Redis loses its memory: nobody serves what was before a write', async (t) => {
@@ -35,34 +35,34 @@ t.test('Redis loses its memory: nobody serves what was before a write', async (t
 
   await t.test('a writer waits for near copies whose registrations were lost', async (t) => {
     await fill(reader)
-    await reader.look('key', tags)
-    t.match(await reader.look('key', tags), { kind: 'present', near: true }, 'a near copy')
+    await reader.lookup('key', tags)
+    t.match(await reader.lookup('key', tags), { kind: 'present', isLocal: true }, 'a near copy')
     // The reader hears of nothing for a moment, and nobody knows any more that it is there.
     await Promise.all([client.flushall(), client.call('CLIENT', 'KILL', 'TYPE', 'pubsub')])
     const fence = await writer.fence(['agent:001'])
-    t.not((await reader.look('key', tags)).kind, 'present', 'it is not served once the write may be forwarded')
+    t.not((await reader.lookup('key', tags)).kind, 'present', 'it is not served once the write may be forwarded')
     await fence.lift([])
   })
 
   await t.test('so does a writer that was not there when they were lost', async (t) => {
     await eventually(async () => {
       await fill(reader).catch(() => {})
-      const look = await reader.look('key', tags)
-      return look.kind === 'present' && look.near
+      const look = await reader.lookup('key', tags)
+      return look.kind === 'present' && look.isLocal
     })
     await Promise.all([client.flushall(), client.call('CLIENT', 'KILL', 'TYPE', 'pubsub')])
     const newcomer = await open()
     t.teardown(() => newcomer.close())
     const fence = await newcomer.fence(['agent:001'])
-    t.not((await reader.look('key', tags)).kind, 'present')
+    t.not((await reader.lookup('key', tags)).kind, 'present')
     await fence.lift([])
   })
 
   await t.test('a fence that was lost is not taken for one that was lifted', async (t) => {
     const fence = await writer.fence(['agent:001'])
     await client.flushall()
-    const look = await reader.look('key', tags)
-    t.ok(look.kind === 'away' || look.mark.fenced, 'nothing may be kept while the write is under way')
+    const look = await reader.lookup('key', tags)
+    t.ok(look.kind === 'away' || look.epochs.fenced, 'nothing may be kept while the write is under way')
     await fence.lift([])
   })
 
@@ -71,14 +71,14 @@ t.test('Redis loses its memory: nobody serves what was before a write', async (t
     const patient = await createRedisStore({ redis: { url: redis.url }, nearBytes: 0, times })
     t.teardown(() => patient.close())
     const fence = await writer.fence(['agent:001'])
-    await eventually(async () => (await patient.look('key', tags)).kind !== 'away')
+    await eventually(async () => (await patient.lookup('key', tags)).kind !== 'away')
     // Redis answers nobody for a moment: then the flush, a heartbeat and the look, in that order.
     await client.call('CLIENT', 'PAUSE', '500')
     const flushed = client.flushall()
     await wait(200)
-    const look = await patient.look('key', tags)
+    const look = await patient.lookup('key', tags)
     await flushed
-    t.ok(look.kind === 'away' || look.mark.fenced, 'nothing may be kept while the write is under way')
+    t.ok(look.kind === 'away' || look.epochs.fenced, 'nothing may be kept while the write is under way')
     await fence.lift([])
   })
 })

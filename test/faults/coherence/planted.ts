@@ -1,12 +1,13 @@
 /** Stores with one thing left out, so that the checker is seen to find what it is there for. */
-import type { AnswerStore } from '../../../src/cache/stores/contract.ts'
-import type { KeptAnswer, Look, Mark } from '../../../src/core/stored-response.ts'
+import type { CacheStore } from '../../../src/cache/stores/contract.ts'
+import type { Lookup, StoredResponse, TagEpochs } from '../../../src/core/stored-response.ts'
 
-type Around = <S extends AnswerStore>(store: S) => S
+type Around = <S extends CacheStore>(store: S) => S
 
 /** `no bypass` is not among them: there, it is the upstream that does not heed the header. */
 export const planted = {
-  'no fence': (store) => over(store, { fence: async () => ({ state: 'standing', lift: async () => {}, leave() {} }) }),
+  'no fence': (store) =>
+    over(store, { fence: async () => ({ state: 'standing', lift: async () => {}, keepUntilLeaseEnds() {} }) }),
   'no compare': (store) => over(store, noCompare(store)),
   'no epochs': (store) => over(store, noEpochs(store)),
 } satisfies Record<string, Around>
@@ -18,7 +19,7 @@ export function isPlanted(name: string): name is Planted {
 }
 
 /** Everything else stays the store's own, whatever else it is beside an AnswerStore. */
-function over<S extends AnswerStore>(store: S, methods: Partial<AnswerStore>): S {
+function over<S extends CacheStore>(store: S, methods: Partial<CacheStore>): S {
   return new Proxy(store, {
     get(target, name) {
       const method = Reflect.get(methods, name) ?? Reflect.get(target, name)
@@ -28,42 +29,42 @@ function over<S extends AnswerStore>(store: S, methods: Partial<AnswerStore>): S
 }
 
 /** Whatever was kept or found here is a hit until its time is over, whichever marks it has now. */
-function noCompare(store: AnswerStore): Partial<AnswerStore> {
-  const known = new Map<string, { readonly answer: Omit<KeptAnswer, 'age'>; readonly begun: number }>()
-  const remember = (key: string, answer: Omit<KeptAnswer, 'age'>, age: number) =>
+function noCompare(store: CacheStore): Partial<CacheStore> {
+  const known = new Map<string, { readonly answer: Omit<StoredResponse, 'age'>; readonly begun: number }>()
+  const remember = (key: string, answer: Omit<StoredResponse, 'age'>, age: number) =>
     known.set(key, { answer, begun: performance.now() - age })
   return {
-    async look(key, tags): Promise<Look> {
-      const look = await store.look(key, tags)
-      if (look.kind === 'present') remember(key, look.answer, look.answer.age)
+    async lookup(key, tags): Promise<Lookup> {
+      const look = await store.lookup(key, tags)
+      if (look.kind === 'present') remember(key, look.response, look.response.age)
       const own = known.get(key)
       if (look.kind !== 'absent' || own === undefined) return look
       const age = performance.now() - own.begun
-      if (age > own.answer.keepFor) return look
-      return { kind: 'present', mark: look.mark, answer: { ...own.answer, age }, near: false }
+      if (age > own.answer.ttl) return look
+      return { kind: 'present', epochs: look.epochs, response: { ...own.answer, age }, isLocal: false }
     },
-    async keep(entry) {
-      remember(entry.key, entry.answer, entry.answer.cost)
-      await store.keep(entry)
+    async store(entry) {
+      remember(entry.key, entry.response, entry.response.fetchTime)
+      await store.store(entry)
     },
   }
 }
 
 /** Misses show no marks to whoever joins flights; hits are compared, and entries kept, by the real ones. */
-function noEpochs(store: AnswerStore): Partial<AnswerStore> {
-  const real = new WeakMap<Mark, Mark>()
+function noEpochs(store: CacheStore): Partial<CacheStore> {
+  const real = new WeakMap<TagEpochs, TagEpochs>()
   return {
-    async look(key, tags): Promise<Look> {
-      const look = await store.look(key, tags)
+    async lookup(key, tags): Promise<Lookup> {
+      const look = await store.lookup(key, tags)
       if (look.kind !== 'absent') return look
-      const mark: Mark = { generation: '', epochs: look.mark.epochs.map(() => ''), fenced: false }
-      real.set(mark, look.mark)
-      return { ...look, mark }
+      const mark: TagEpochs = { generation: '', epochs: look.epochs.epochs.map(() => ''), fenced: false }
+      real.set(mark, look.epochs)
+      return { ...look, epochs: mark }
     },
-    keep: async (entry) => {
-      const mark = real.get(entry.mark) ?? entry.mark
-      if (!mark.fenced) await store.keep({ ...entry, mark })
+    store: async (entry) => {
+      const mark = real.get(entry.epochs) ?? entry.epochs
+      if (!mark.fenced) await store.store({ ...entry, epochs: mark })
     },
-    claim: (key, mark, patience) => store.claim(key, real.get(mark) ?? mark, patience),
+    acquireFetchLock: (key, mark, patience) => store.acquireFetchLock(key, real.get(mark) ?? mark, patience),
   }
 }

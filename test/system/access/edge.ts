@@ -9,7 +9,7 @@ import { type AccessOptions, createAccess } from '../../../src/access/access.ts'
 import { putUser } from '../../../src/access/htpasswd.ts'
 import { tokenOperations } from '../../../src/access/token-operations.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
-import type { Ask, Handle } from '../../../src/core/request.ts'
+import type { AsyncHandler, EdgeRequest } from '../../../src/core/request.ts'
 import { authentication, tokenIssuer } from '../../../src/http/authenticate.ts'
 import type { CountRequest } from '../../../src/http/limits.ts'
 
@@ -91,10 +91,10 @@ export async function startEdge(
   return { access, users, logged, ask: (lines, request = 'GET /who') => exchange(port, request, lines) }
 }
 
-function answerWith(handle: Handle) {
+function answerWith(handle: AsyncHandler) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
-    const answer = await handle({ caller: request.caller } as Ask)
-    return reply.type('application/json').send(answer.kind === 'json' ? answer.bytes : '')
+    const answer = await handle({ caller: request.caller } as EdgeRequest)
+    return reply.type('application/json').send(answer.kind === 'json' ? answer.body : '')
   }
 }
 

@@ -7,7 +7,7 @@ import { createTail } from '../../../src/admin/console/tail.ts'
 import { createTraffic } from '../../../src/admin/console/traffic.ts'
 import { createOperations } from '../../../src/admin/index.ts'
 import { createMemoryStore, type MemoryStore } from '../../../src/cache/stores/memory.ts'
-import type { AnswerIndex, IndexRow } from '../../../src/core/stored-response.ts'
+import type { CacheIndex, IndexEntry } from '../../../src/core/stored-response.ts'
 import { startRedis } from '../../support/redis.ts'
 import { writeRows } from '../../unit/cache/stores/many-rows.ts'
 import { replica, sleep } from '../../unit/cache/stores/replicas.ts'
@@ -76,7 +76,7 @@ t.test('as many in Redis: read in few steps, while requests are answered', async
   const before = await steps()
   const began = performance.now()
   const read = whole(ask, 'sort=-size&limit=100')
-  const waits = await waitsUntil(read, async () => store.look('none', ['cache', 'cache:agents']))
+  const waits = await waitsUntil(read, async () => store.lookup('none', ['cache', 'cache:agents']))
   const took = performance.now() - began
   const sorted = await read
   t.equal(sorted.total, MANY)
@@ -91,7 +91,7 @@ t.test('as many in Redis: read in few steps, while requests are answered', async
   t.ok(longest < took / 2, 'and none of them waited for the whole')
 
   await (await store.fence(['agent:000123'])).lift([])
-  t.equal((await store.rows()).length, MANY - 1, 'what a write has changed is not listed')
+  t.equal((await store.list()).length, MANY - 1, 'what a write has changed is not listed')
 })
 
 t.test('rows are shown before all of them were read', async (t) => {
@@ -100,9 +100,9 @@ t.test('rows are shown before all of them were read', async (t) => {
   const all = new Promise<void>((resolve) => {
     end = resolve
   })
-  const index: AnswerIndex = {
+  const index: CacheIndex = {
     ...createMemoryStore({ bytes: 0 }),
-    async rows(_group, heard) {
+    async list(_group, heard) {
       heard?.(rows.slice(0, 30))
       await all
       return rows
@@ -169,10 +169,10 @@ async function waitsUntil(work: Promise<unknown>, step: () => Promise<unknown>):
   return waits
 }
 
-function rowOf(id: string): IndexRow {
+function rowOf(id: string): IndexEntry {
   const tags = ['cache', 'cache:agents', `agent:${id}`]
   const listed = { url: `/agents/${id}`, group: 'agents', endpoint: '/agents/:agent_id', scope: 'everyone', tags }
-  return { ...listed, key: `key-${id}`, size: 100, age: 0, timeLeft: 3_600_000, hits: 0, cost: 200 }
+  return { ...listed, key: `key-${id}`, size: 100, age: 0, timeLeft: 3_600_000, hits: 0, fetchTime: 200 }
 }
 
 async function fill(store: MemoryStore): Promise<void> {
@@ -181,21 +181,21 @@ async function fill(store: MemoryStore): Promise<void> {
     const id = String(at).padStart(6, '0')
     const key = `key-${id}`
     const tags = ['cache', 'cache:agents', `agent:${id}`]
-    const look = await store.look(key, tags)
+    const look = await store.lookup(key, tags)
     if (look.kind !== 'absent') throw new Error('an empty store has something')
-    const times = { keepFor: 3_600_000, staleWhileRevalidate: 0, staleIfError: 0, cost: 200 + (at % 100) }
-    await store.keep({
+    const times = { ttl: 3_600_000, staleWhileRevalidate: 0, staleIfError: 0, fetchTime: 200 + (at % 100) }
+    await store.store({
       key,
       tags,
-      mark: look.mark,
-      answer: { status: 200, bytes: bytes.subarray(0, 1 + (at % bytes.length)), etag: `"${id}"`, ...times },
-      listed: { url: `/agents/${id}`, group: 'agents', endpoint: '/agents/:agent_id', scope: 'everyone', tags },
+      epochs: look.epochs,
+      response: { status: 200, body: bytes.subarray(0, 1 + (at % bytes.length)), etag: `"${id}"`, ...times },
+      info: { url: `/agents/${id}`, group: 'agents', endpoint: '/agents/:agent_id', scope: 'everyone', tags },
     })
   }
 }
 
 /** The console over that store; who asks is let in, and may look. */
-async function serve(index: AnswerIndex, t: { teardown(end: () => unknown): void }): Promise<string> {
+async function serve(index: CacheIndex, t: { teardown(end: () => unknown): void }): Promise<string> {
   const tail = createTail()
   const nothing = async () => {
     throw new Error('nobody asks that here')

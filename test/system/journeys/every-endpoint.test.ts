@@ -193,8 +193,8 @@ t.test('every endpoint goes to its node, under its path, with its parameters', a
       const body = JSON.parse(answer.text) as { error: number; data: unknown }
       t.equal(body.error, otherErrors[idOf(endpoint)] ?? 0, answer.text.slice(0, 200))
       if (body.error !== 0) return
-      if (endpoint.answer.data === 'collection') t.match(body.data, { items: Array, totalItems: Number })
-      else t.type(body.data, ['text', 'message'].includes(endpoint.answer.data) ? 'string' : 'object')
+      if (endpoint.response.data === 'collection') t.match(body.data, { items: Array, totalItems: Number })
+      else t.type(body.data, ['text', 'message'].includes(endpoint.response.data) ? 'string' : 'object')
     })
   }
   t.strictSame(simulator.thrown, [], 'nothing failed inside the simulated cluster')

@@ -13,7 +13,7 @@ interface Explained {
 const reads = catalogue.filter(({ method }) => method === 'GET')
 const groups = [
   ...new Set(
-    reads.flatMap((endpoint) => ('keep' in endpoint && 'group' in endpoint.keep ? [endpoint.keep.group] : [])),
+    reads.flatMap((endpoint) => ('cache' in endpoint && 'group' in endpoint.cache ? [endpoint.cache.group] : [])),
   ),
 ]
 

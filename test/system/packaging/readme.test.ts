@@ -1,12 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs'
 import t from 'tap'
 import { readyMadeRoles } from '../../../src/access/permissions.ts'
-import { type ErrorRow, errors } from '../../../src/core/errors.ts'
+import { type ErrorDefinition, errorTable } from '../../../src/core/errors.ts'
 
 const readme = readFileSync('README.md', 'utf8')
 
 t.test('the README lists the errors of the edge itself as they are', async (t) => {
-  const rows: [string, ErrorRow][] = Object.entries(errors)
+  const rows: [string, ErrorDefinition][] = Object.entries(errorTable)
   const own = rows.filter(([code]) => Number(code) >= 900 && Number(code) < 950)
   t.ok(own.length > 15)
   for (const [code, { status, message, remedy }] of own) {

@@ -4,7 +4,7 @@ import t from 'tap'
 import { commands } from '../../../src/cli/commands.ts'
 import { schema } from '../../../src/config/schema.ts'
 import { leavesOf } from '../../../src/config/tree.ts'
-import { type ErrorRow, errors } from '../../../src/core/errors.ts'
+import { type ErrorDefinition, errorTable } from '../../../src/core/errors.ts'
 
 const running = readFileSync('docs/running.md', 'utf8')
 const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
@@ -14,7 +14,7 @@ const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
   .join('\n')
 
 t.test('what to do when the edge says … is what the errors themselves say', async (t) => {
-  const rows = Object.entries<ErrorRow>(errors)
+  const rows = Object.entries<ErrorDefinition>(errorTable)
   const told = [...running.matchAll(/^\| [^|]+ \| (9\d\d) ([^|]+) \| ([^|]+) \|$/gm)]
   for (const [, code = '', message, remedy = ''] of told) {
     const row = rows.find(([known]) => known === code)?.[1]

@@ -30,11 +30,11 @@ t.test('every endpoint stands there with all that its record says', async (t) =>
       ...Object.keys(endpoint.params),
       ...Object.keys(endpoint.query),
       ...('body' in endpoint && endpoint.body?.kind === 'fields' ? Object.keys(endpoint.body.fields) : []),
-      ...('keep' in endpoint
-        ? 'never' in endpoint.keep
-          ? ['never kept', endpoint.keep.never]
-          : [endpoint.keep.group, ...endpoint.keep.tags]
-        : endpoint.makesStale.flatMap((entry) => (typeof entry === 'string' ? [entry] : entry.tags))),
+      ...('cache' in endpoint
+        ? 'never' in endpoint.cache
+          ? ['never kept', endpoint.cache.never]
+          : [endpoint.cache.group, ...endpoint.cache.tags]
+        : endpoint.invalidates.flatMap((entry) => (typeof entry === 'string' ? [entry] : entry.tags))),
       'curl -u',
     ]
     const missing = words.filter((word) => !part.includes(word))

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { createEntries } from '../../../src/admin/console/entries.ts'
-import type { IndexRow } from '../../../src/core/stored-response.ts'
+import type { IndexEntry } from '../../../src/core/stored-response.ts'
 
-const row = (key: string): IndexRow => ({
+const row = (key: string): IndexEntry => ({
   key,
   url: `/agents/${key}`,
   group: 'agents',
@@ -13,14 +13,14 @@ const row = (key: string): IndexRow => ({
   age: 0,
   timeLeft: 1000,
   hits: 0,
-  cost: 1,
+  fetchTime: 1,
 })
 
 /** An index that is read when the test says so. */
 function slowIndex() {
-  const open: ((rows: readonly IndexRow[]) => void)[] = []
+  const open: ((rows: readonly IndexEntry[]) => void)[] = []
   return {
-    index: { rows: () => new Promise<readonly IndexRow[]>((resolve) => open.push(resolve)) },
+    index: { list: () => new Promise<readonly IndexEntry[]>((resolve) => open.push(resolve)) },
     open,
     answer: (...keys: string[]) => open.shift()?.(keys.map(row)),
   }

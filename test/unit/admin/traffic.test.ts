@@ -1,9 +1,9 @@
 import t from 'tap'
 import { createTail } from '../../../src/admin/console/tail.ts'
 import { createTraffic } from '../../../src/admin/console/traffic.ts'
-import type { Answered, CacheWord } from '../../../src/core/events.ts'
+import type { CacheOutcome, RequestEvent } from '../../../src/core/events.ts'
 
-const answered = (cache: CacheWord, ms: number, over: Partial<Answered> = {}): Answered => ({
+const answered = (cache: CacheOutcome, ms: number, over: Partial<RequestEvent> = {}): RequestEvent => ({
   requestId: 'id',
   method: 'GET',
   route: '/agents',
@@ -12,7 +12,7 @@ const answered = (cache: CacheWord, ms: number, over: Partial<Answered> = {}): A
   ms,
   bytes: 100,
   cache,
-  cost: undefined,
+  fetchTime: undefined,
   caller: 'admin',
   client: '127.0.0.1',
   ...over,
@@ -23,9 +23,9 @@ t.test('rates, totals and points are what was told', async (t) => {
   const traffic = createTraffic(() => now)
   t.strictSame(traffic.rates(), { perSecond: 0, callsPerSecond: 0, savedPerSecond: 0, failuresPerSecond: 0 })
   for (let second = 0; second < 10; second++) {
-    for (let at = 0; at < 3; at++) traffic.answered(answered('hit', 2, { cost: 300 }))
-    traffic.answered(answered('miss', 300))
-    traffic.called({ requestId: 'id', node: 'master', method: 'GET', route: '/agents', ms: 290, waited: 0 })
+    for (let at = 0; at < 3; at++) traffic.request(answered('hit', 2, { fetchTime: 300 }))
+    traffic.request(answered('miss', 300))
+    traffic.nodeCall({ requestId: 'id', node: 'master', method: 'GET', route: '/agents', ms: 290, queueTime: 0 })
     now += 1000
   }
   const rates = traffic.rates()
@@ -51,13 +51,13 @@ t.test('rates, totals and points are what was told', async (t) => {
   now += 3_600_000
   t.ok(traffic.history().perSecond.every((value) => value === 0))
 
-  traffic.called({
+  traffic.nodeCall({
     requestId: 'x',
     node: 'worker',
     method: 'GET',
     route: '/agents',
     ms: 50,
-    waited: 0,
+    queueTime: 0,
     fault: 'timeout',
   })
   t.match(traffic.node('worker'), { calls: 1, errors: 1 })
@@ -78,23 +78,23 @@ t.test('who watches gets what matches, and no more than can be taken', async (t)
     return true
   })
   const good = { route: '/rules', status: 503 }
-  tail.called({ requestId: 'a', node: 'master', method: 'GET', route: '/rules', ms: 1, waited: 0 })
-  tail.answered(answered('miss', 1, { ...good, requestId: 'a' }))
-  tail.answered(answered('miss', 1, { ...good, requestId: 'no node' }))
-  tail.called({ requestId: 'b', node: 'master', method: 'GET', route: '/rules', ms: 1, waited: 0 })
-  tail.answered(answered('miss', 1, { ...good, status: 200, requestId: 'b' }))
+  tail.called({ requestId: 'a', node: 'master', method: 'GET', route: '/rules', ms: 1, queueTime: 0 })
+  tail.request(answered('miss', 1, { ...good, requestId: 'a' }))
+  tail.request(answered('miss', 1, { ...good, requestId: 'no node' }))
+  tail.called({ requestId: 'b', node: 'master', method: 'GET', route: '/rules', ms: 1, queueTime: 0 })
+  tail.request(answered('miss', 1, { ...good, status: 200, requestId: 'b' }))
   await new Promise((resolve) => setTimeout(resolve, 400))
   t.strictSame(seen, ['a master'])
 
   takes = false
   for (let at = 0; at < 150; at++) {
-    tail.called({ requestId: `c${at}`, node: 'master', method: 'GET', route: '/rules', ms: 1, waited: 0 })
-    tail.answered(answered('miss', 1, { ...good, requestId: `c${at}` }))
+    tail.called({ requestId: `c${at}`, node: 'master', method: 'GET', route: '/rules', ms: 1, queueTime: 0 })
+    tail.request(answered('miss', 1, { ...good, requestId: `c${at}` }))
   }
   await new Promise((resolve) => setTimeout(resolve, 400))
   takes = true
-  tail.called({ requestId: 'd', node: 'master', method: 'GET', route: '/rules', ms: 1, waited: 0 })
-  tail.answered(answered('miss', 1, { ...good, requestId: 'd' }))
+  tail.called({ requestId: 'd', node: 'master', method: 'GET', route: '/rules', ms: 1, queueTime: 0 })
+  tail.request(answered('miss', 1, { ...good, requestId: 'd' }))
   await new Promise((resolve) => setTimeout(resolve, 400))
   t.strictSame(seen, ['a master', 'd master'])
   t.equal(skipped, 150, 'what was lost is told')

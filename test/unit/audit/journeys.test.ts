@@ -233,7 +233,7 @@ t.test('a disk that fails refuses writes, or only says so', async (t) => {
   let done = 0
   const next = async () => {
     done += 1
-    return { kind: 'json', status: 200, bytes: Buffer.from('{"error":0,"data":1}') } as const
+    return { kind: 'json', status: 200, body: Buffer.from('{"error":0,"data":1}') } as const
   }
   const log = { error: (_: object, message: string) => void errors.push(message) }
   const refused = { requestId: '2', caller: 'a', client: 'c', method: 'PUT', route: '/x', status: 403, refusal: 902 }

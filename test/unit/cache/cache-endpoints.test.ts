@@ -2,7 +2,7 @@ import t from 'tap'
 import { cacheOperations, nothingKept } from '../../../src/cache/operations.ts'
 import { createMemoryStore } from '../../../src/cache/stores/memory.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
-import type { Ask } from '../../../src/core/request.ts'
+import type { EdgeRequest } from '../../../src/core/request.ts'
 import { ask, bodyOf, caller, good, replica, SetClock, settle, statusOf } from '../../support/asks.ts'
 
 const agent = (id: string) => ask('GET /agents/:agent_id', { params: { agent_id: id } })
@@ -32,7 +32,7 @@ async function kept() {
       },
     },
   })
-  const get = async (operation: keyof typeof operations, rest: Partial<Ask> = {}) =>
+  const get = async (operation: keyof typeof operations, rest: Partial<EdgeRequest> = {}) =>
     bodyOf(await operations[operation](ask('GET /cache', rest)))
   await read(agent('001'))
   await read(agent('002'))
@@ -71,7 +71,7 @@ t.test('clearing answers what is left', async (t) => {
 
 t.test('one entry can be cleared', async (t) => {
   const { get, read, store } = await kept()
-  const key = (await store.rows()).find(({ url }) => url === '/agents/001')?.key ?? ''
+  const key = (await store.list()).find(({ url }) => url === '/agents/001')?.key ?? ''
   t.match((await get('cacheClear', { query: { key } })).data, { all: ['/agents/002', /^\/rules/] })
   t.match(statusOf(await read(agent('002'))), { hit: true })
   t.match(statusOf(await read(agent('001'))), { fwd: 'uri-miss' })
@@ -79,15 +79,15 @@ t.test('one entry can be cleared', async (t) => {
 
 t.test('what would go is said without clearing it', async (t) => {
   const { get, store } = await kept()
-  const size = (await store.rows('rules'))[0]?.size ?? 0
+  const size = (await store.list('rules'))[0]?.size ?? 0
   t.ok(size > 100)
   const all = (await get('cacheClear', { query: { preview: 'true' } })).data
   t.match(all, { entries: 3, seconds: 0.6 })
   const group = await get('cacheClearGroup', { params: { group: 'rules' }, query: { preview: 'true', soft: 'true' } })
   t.strictSame(group.data, { entries: 1, bytes: size, seconds: 0.2 })
-  const key = (await store.rows('rules'))[0]?.key ?? ''
+  const key = (await store.list('rules'))[0]?.key ?? ''
   t.match((await get('cacheClear', { query: { preview: 'true', key } })).data, { entries: 1 })
-  t.equal((await store.rows()).length, 3)
+  t.equal((await store.list()).length, 3)
 })
 
 t.test('a soft purge leaves what may be served while it is fetched anew', async (t) => {
@@ -167,7 +167,7 @@ t.test('a URL is explained', async (t) => {
     { when: ['query.path matches ^etc/rules/', /ossec/] },
   )
   t.strictSame(
-    (await store.rows()).map(({ hits }) => hits),
+    (await store.list()).map(({ hits }) => hits),
     [0, 0, 0],
     'to be explained is no hit',
   )
@@ -182,7 +182,7 @@ t.test('a URL is explained', async (t) => {
 t.test('what nothing can be kept under leaves no mark in the store', async (t) => {
   const dropped: unknown[] = []
   const store = createMemoryStore({ bytes: 1 << 20 })
-  const index = { ...store, drop: async (what: unknown) => void dropped.push(what) }
+  const index = { ...store, purge: async (what: unknown) => void dropped.push(what) }
   const operations = cacheOperations({ ...nothingKept, index })
   for (const group of ['unknown', '__proto__', 'AGENTS', 'agents ', '']) {
     const given = await operations.cacheClearGroup(ask('DELETE /cache/:group', { params: { group } }))

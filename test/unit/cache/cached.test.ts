@@ -1,10 +1,10 @@
 import t from 'tap'
 import { EdgeError } from '../../../src/core/errors.ts'
-import type { Answer } from '../../../src/core/response.ts'
+import type { EdgeResponse } from '../../../src/core/response.ts'
 import { answer, ask, bodyOf, caller, gate, good, replica, settle, statusOf } from '../../support/asks.ts'
 
 const one = (id = '001') => ask('GET /agents/:agent_id', { params: { agent_id: id } })
-const datas = (answers: readonly Answer[]) => answers.map((given) => bodyOf(given).data)
+const datas = (answers: readonly EdgeResponse[]) => answers.map((given) => bodyOf(given).data)
 
 t.test('what is kept is answered without a node, until its time is over', async (t) => {
   const { read, nodes, clock } = replica()
@@ -14,7 +14,7 @@ t.test('what is kept is answered without a node, until its time is over', async 
   const second = await read(one())
   t.strictSame(statusOf(second), { hit: true, ttl: 600 })
   t.equal(bodyOf(second).data, 1)
-  t.match(second.kind === 'json' && second.kept?.answer, { etag: /^"[\w-]{27}"$/, age: 400, keepFor: 1000 })
+  t.match(second.kind === 'json' && second.cached?.response, { etag: /^"[\w-]{27}"$/, age: 400, ttl: 1000 })
   t.equal(bodyOf(await read(one('002'))).data, 2, 'another agent is another entry')
   clock.pass(70_000)
   t.match(statusOf(await read(one())), { fwd: 'uri-miss', stored: true })
@@ -128,7 +128,7 @@ t.test('what is stale is served while it is fetched anew, once', async (t) => {
   clock.pass(1500)
   const stale = await Promise.all([read(one()), read(one()), read(one())])
   t.ok(datas(stale).every((data) => data === 1))
-  t.match(statusOf(stale[0] as Answer), { hit: true, ttl: -500, detail: 'stale-while-revalidate' })
+  t.match(statusOf(stale[0] as EdgeResponse), { hit: true, ttl: -500, detail: 'stale-while-revalidate' })
   await settle()
   t.equal(nodes.calls, 2)
   t.equal(bodyOf(await read(one())).data, 2)
@@ -195,7 +195,7 @@ t.test('a write while nodes fail leaves nothing to stand in', async (t) => {
 
 t.test('only whole and good answers are kept', async (t) => {
   const { read, nodes } = replica()
-  const kept = async (given: Answer): Promise<boolean> => {
+  const kept = async (given: EdgeResponse): Promise<boolean> => {
     const before = nodes.calls
     nodes.says = () => given
     const agent = one(String(100 + before))
@@ -215,7 +215,7 @@ t.test('what is never kept goes straight through', async (t) => {
   const never = () => ask('GET /agents/:agent_id/key', { params: { agent_id: '001' } })
   const all = await Promise.all([read(never()), read(never())])
   t.equal(nodes.calls, 2)
-  t.equal(statusOf(all[0] as Answer), undefined)
+  t.equal(statusOf(all[0] as EdgeResponse), undefined)
 })
 
 t.test('callers who may purge can ask for a new answer, or that none is kept', async (t) => {

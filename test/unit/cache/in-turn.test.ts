@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
 import { createTurns, inTurn, type Turns } from '../../../src/cache/in-turn.ts'
 import { createMemoryStore } from '../../../src/cache/stores/memory.ts'
-import type { Handle } from '../../../src/core/request.ts'
+import type { AsyncHandler } from '../../../src/core/request.ts'
 import { ask, fields, good, settle } from '../../support/asks.ts'
 
 const nobody = new AbortController().signal
@@ -58,7 +58,7 @@ t.test('who waits too long, or leaves, lets the others pass', async (t) => {
 })
 
 t.test('processes over one store take turns', async (t) => {
-  const { claim } = createMemoryStore({ bytes: 1024 })
+  const { acquireFetchLock: claim } = createMemoryStore({ bytes: 1024 })
   const [one, other] = [workers(createTurns(claim)), workers(createTurns(claim))]
   const all = [one.work('a'), other.work('b'), other.work('c', 'file', 30)]
   await settle()
@@ -73,7 +73,7 @@ t.test('processes over one store take turns', async (t) => {
 t.test('the stage: only writes that have a name wait, and what they do is theirs alone', async (t) => {
   let inside = 0
   let most = 0
-  const nodes: Handle = async (given) => {
+  const nodes: AsyncHandler = async (given) => {
     inside += 1
     most = Math.max(most, inside)
     await wait(5)
@@ -101,7 +101,7 @@ t.test('the stage: only writes that have a name wait, and what they do is theirs
 
 t.test('a writer whose turn does not come gets 934 and may come again', async (t) => {
   let calls = 0
-  const stalled: Handle = async () => {
+  const stalled: AsyncHandler = async () => {
     calls += 1
     await wait(100)
     return good('done')

@@ -1,13 +1,13 @@
 import t from 'tap'
 import type { CacheOptions } from '../../../src/cache/index.ts'
-import type { Fence } from '../../../src/cache/stores/contract.ts'
+import type { WriteFence } from '../../../src/cache/stores/contract.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
 import { answer, ask, bodyOf, fields, gate, good, replica, settle, statusOf } from '../../support/asks.ts'
 
 type Store = CacheOptions['store']
 
-const away: Pick<Store, 'look' | 'peek'> = {
-  look: async () => ({ kind: 'away' }),
+const away: Pick<Store, 'lookup' | 'peek'> = {
+  lookup: async () => ({ kind: 'away' }),
   peek: async () => ({ kind: 'away' }),
 }
 
@@ -157,9 +157,9 @@ t.test('a write goes on when its client leaves, and is not begun for one who has
 t.test('the answer waits until nobody can be served what was before', async (t) => {
   const { opened, open } = gate()
   const steps: string[] = []
-  const fence: Fence = {
+  const fence: WriteFence = {
     state: 'alone',
-    leave: () => steps.push('left'),
+    keepUntilLeaseEnds: () => steps.push('left'),
     lift: async (more) => {
       steps.push(`lift ${more.join()}`)
       await opened
@@ -167,8 +167,8 @@ t.test('the answer waits until nobody can be served what was before', async (t) 
   }
   const store: Store = {
     ...away,
-    keep: async () => {},
-    claim: async () => ({ held: true, release: async () => {} }),
+    store: async () => {},
+    acquireFetchLock: async () => ({ held: true, release: async () => {} }),
     fence: async (tags) => {
       steps.push(`fence ${tags.join()}`)
       return fence
@@ -191,11 +191,11 @@ t.test('the answer waits until nobody can be served what was before', async (t) 
 })
 
 t.test('a cache that cannot be made right refuses the write before a node sees it', async (t) => {
-  const fence: Fence = { state: 'refused', lift: async () => {}, leave: () => {} }
+  const fence: WriteFence = { state: 'refused', lift: async () => {}, keepUntilLeaseEnds: () => {} }
   const store: Store = {
     ...away,
-    keep: async () => {},
-    claim: async () => ({ held: true, release: async () => {} }),
+    store: async () => {},
+    acquireFetchLock: async () => ({ held: true, release: async () => {} }),
     fence: async () => fence,
   }
   const { write, nodes } = replica({ store })
@@ -208,11 +208,11 @@ t.test('a cache that cannot be made right refuses the write before a node sees i
 t.test('with the store away, equal reads share the next call and nothing is kept', async (t) => {
   const store: Store = {
     ...away,
-    keep: async () => {
+    store: async () => {
       t.fail('kept')
     },
-    claim: async () => ({ held: true, release: async () => {} }),
-    fence: async () => ({ state: 'alone', lift: async () => {}, leave: () => {} }),
+    acquireFetchLock: async () => ({ held: true, release: async () => {} }),
+    fence: async () => ({ state: 'alone', lift: async () => {}, keepUntilLeaseEnds: () => {} }),
   }
   const { read, nodes } = replica({ store })
   nodes.says = async (_, call) => {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { createPrepare, type Prepared, type PrepareOptions } from '../../../src/cache/prepare.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
-import type { Ask } from '../../../src/core/request.ts'
+import type { EdgeRequest } from '../../../src/core/request.ts'
 import { ask, caller, durations, recordOf } from '../../support/asks.ts'
 
 const nodeList = [{ name: 'm' }]
@@ -14,13 +14,13 @@ const options: PrepareOptions = {
 }
 const prepare = createPrepare(options)
 
-function prepared(given: Ask, by = prepare): Prepared {
+function prepared(given: EdgeRequest, by = prepare): Prepared {
   const result = by(given)
   if (typeof result === 'string') throw new Error(`not kept: ${result}`)
   return result
 }
 
-const keyOf = (given: Ask) => prepared(given).key
+const keyOf = (given: EdgeRequest) => prepared(given).key
 
 const agents = recordOf('GET /agents')
 const names = Object.keys(agents.query)
@@ -94,8 +94,8 @@ t.test('no value can pose as a delimiter', async (t) => {
 })
 
 t.test('the key knows rights only where the answer does', async (t) => {
-  const keep = { group: 'agents', tags: ['collection:agents'], scope: 'rights' } as const
-  const endpoint = { ...agents, keep }
+  const cache = { group: 'agents', tags: ['collection:agents'], scope: 'rights' } as const
+  const endpoint = { ...agents, cache }
   const of = (permissions: readonly string[]) => prepared(ask('', { endpoint, caller: { ...caller, permissions } }))
   fc.assert(
     fc.property(fc.uniqueArray(fc.string()), fc.uniqueArray(fc.string()), (one, other) => {
@@ -117,7 +117,7 @@ t.test('nobody without the secret can tell a key', async (t) => {
 })
 
 t.test('what is shown is canonical', async (t) => {
-  const shown = (given: Ask) => prepared(given).listed
+  const shown = (given: EdgeRequest) => prepared(given).listed
   t.match(shown(ask('GET /agents', { query: { status: 'active', limit: '1' } })), {
     url: '/agents?limit=1&offset=0&status=active',
     group: 'agents',
@@ -133,7 +133,7 @@ t.test('what is never kept has no key', async (t) => {
   t.match(prepare(ask('', { endpoint: { ...agents, secret: 'possible' } })), 'secret', 'whatever the record says')
   const durationsOf = (group: string, path: string) => ({
     ...durations,
-    keepFor: group === 'rules' || path === '/agents' ? 0 : 1,
+    ttl: group === 'rules' || path === '/agents' ? 0 : 1,
   })
   const some = createPrepare({ ...options, durationsOf })
   t.match(some(ask('GET /rules')), 'duration', 'as the settings say, by group')
@@ -160,7 +160,7 @@ t.test('what is remembered of a URL never stands for another request', async (t)
   t.ok(prepared(info, moving).tags.includes('node:m1'))
   master = 'm2'
   t.ok(prepared(info, moving).tags.includes('node:m2'), 'another node became the master')
-  const endpoint = { ...agents, keep: { group: 'agents', tags: ['collection:agents'], scope: 'rights' } } as const
+  const endpoint = { ...agents, cache: { group: 'agents', tags: ['collection:agents'], scope: 'rights' } } as const
   const as = (permissions: readonly string[]) =>
     keyOf(ask('', { endpoint, query, params, caller: { ...caller, permissions } }))
   t.not(as(['a']), as(['b']), 'and rights are looked at each time')

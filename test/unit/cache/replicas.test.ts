@@ -45,7 +45,7 @@ t.test('a holder that fails gives the fill to the next', async (t) => {
 
 t.test('holders that never keep anything do not hold others up for ever', async (t) => {
   const memory = createMemoryStore({ bytes: 1 << 20 })
-  const store: MemoryStore = { ...memory, claim: async () => ({ held: false, settled: Promise.resolve() }) }
+  const store: MemoryStore = { ...memory, acquireFetchLock: async () => ({ held: false, settled: Promise.resolve() }) }
   const { read, nodes } = replica({ store })
   t.equal(bodyOf(await read(one())).data, 1)
   t.equal(nodes.calls, 1)
@@ -53,7 +53,10 @@ t.test('holders that never keep anything do not hold others up for ever', async 
 
 t.test('a follower that waits can leave', async (t) => {
   const memory = createMemoryStore({ bytes: 1 << 20 })
-  const store: MemoryStore = { ...memory, claim: async () => ({ held: false, settled: new Promise(() => {}) }) }
+  const store: MemoryStore = {
+    ...memory,
+    acquireFetchLock: async () => ({ held: false, settled: new Promise(() => {}) }),
+  }
   const { read } = replica({ store })
   const leaving = new AbortController()
   const waiting = read({ ...one(), signal: leaving.signal })

@@ -11,12 +11,12 @@ function stalled() {
   const released: string[] = []
   const store: MemoryStore = {
     ...memory,
-    keep: async (entry) => {
+    store: async (entry) => {
       await opened
-      await memory.keep(entry)
+      await memory.store(entry)
     },
-    claim: async (key, mark, patience) => {
-      const claim = await memory.claim(key, mark, patience)
+    acquireFetchLock: async (key, mark, patience) => {
+      const claim = await memory.acquireFetchLock(key, mark, patience)
       if (!claim.held) return claim
       const release = async () => void released.push(key)
       return { held: true, release }

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { planOf } from '../../../src/cache/plan.ts'
 import { staleTags } from '../../../src/cache/tags.ts'
-import type { Endpoint, Read, Tag, Write } from '../../../src/catalogue/endpoint.ts'
+import type { Endpoint, ReadEndpoint, Tag, WriteEndpoint } from '../../../src/catalogue/endpoint.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import { ask, fields, recordOf } from '../../support/asks.ts'
 
@@ -24,22 +24,24 @@ function asked(endpoint: Endpoint, { agent, group, node }: Values) {
   })
 }
 
-function borne(record: Read, values: Values): readonly Tag[] {
+function borne(record: ReadEndpoint, values: Values): readonly Tag[] {
   const plan = planOf(record)
   if (typeof plan === 'string') throw new Error(plan)
   return plan.tagsOf(asked(record, values), 'm')
 }
 
-function touched(record: Write, values: Values): readonly Tag[] {
+function touched(record: WriteEndpoint, values: Values): readonly Tag[] {
   const stale = staleTags(record, asked(record, values), 'm')
   return [...stale.asked, ...stale.answered({ id: values.agent, affected_agents: [values.agent] })]
 }
 
-const writes = catalogue.filter((record): record is Write => record.method !== 'GET' && record.target.kind !== 'edge')
-const reads = catalogue.filter((record): record is Read => typeof planOf(record) !== 'string')
+const writes = catalogue.filter(
+  (record): record is WriteEndpoint => record.method !== 'GET' && record.target.kind !== 'edge',
+)
+const reads = catalogue.filter((record): record is ReadEndpoint => typeof planOf(record) !== 'string')
 /** `/manager/…` of everybody is the master's. */
 const named = (tag: Tag) => tag.replace('{master}', 'm')
-const always = (write: Write) => write.makesStale.filter((entry) => typeof entry === 'string').map(named)
+const always = (write: WriteEndpoint) => write.invalidates.filter((entry) => typeof entry === 'string').map(named)
 const family = (tag: Tag) => tag.replaceAll(/\{[^}]*\}/g, '{}')
 
 t.test('every write against every read: stale when they speak of the same, fresh when they do not', async (t) => {
@@ -48,7 +50,7 @@ t.test('every write against every read: stale when they speak of the same, fresh
     const mine = touched(write, ours)
     for (const read of reads) {
       const name = `${write.method} ${write.path} → ${read.path}`
-      const own = 'tags' in read.keep ? read.keep.tags.map(named) : []
+      const own = 'tags' in read.cache ? read.cache.tags.map(named) : []
       const same = always(write).some((tag) => own.map(family).includes(family(tag)))
       const whole = always(write).some((tag) => own.includes(tag) && !tag.includes('{'))
       if (borne(read, ours).some((tag) => mine.includes(tag)) !== same) t.fail(name)
@@ -61,7 +63,7 @@ t.test('every write against every read: stale when they speak of the same, fresh
 
 function of(id: string, values: Values = ours) {
   const record = recordOf(id)
-  return record.method === 'GET' ? borne(record as Read, values) : touched(record as Write, values)
+  return record.method === 'GET' ? borne(record as ReadEndpoint, values) : touched(record as WriteEndpoint, values)
 }
 
 t.test('reads bear their tags, the whole of their families, and what is cleared by', async (t) => {
@@ -77,7 +79,8 @@ t.test('the master is one node, under either of its paths', async (t) => {
 })
 
 t.test('lists of the query and of the body give one tag each', async (t) => {
-  const stale = (id: string, rest: Parameters<typeof ask>[1]) => staleTags(recordOf(id) as Write, ask(id, rest), 'm')
+  const stale = (id: string, rest: Parameters<typeof ask>[1]) =>
+    staleTags(recordOf(id) as WriteEndpoint, ask(id, rest), 'm')
   const removed = stale('DELETE /agents', { query: { ids: '001,003' } })
   t.ok(removed.asked.includes('agent:001') && removed.asked.includes('syscheck:003'))
   t.notOk(
@@ -102,7 +105,7 @@ t.test('lists of the query and of the body give one tag each', async (t) => {
 
 t.test('some tags depend on a value of the request', async (t) => {
   const stale = (id: string, rest: Parameters<typeof ask>[1]) =>
-    staleTags(recordOf(id) as Write, ask(id, rest), 'm').asked
+    staleTags(recordOf(id) as WriteEndpoint, ask(id, rest), 'm').asked
   const upload = (path: string) => stale('POST /manager/files', { query: { path } })
   t.strictSame(upload('etc/rules/local_rules.xml'), ['validation', 'rules'])
   t.strictSame(upload('etc/lists/a,etc/rules/b'), ['validation', 'lists'], 'a path is one value')

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createTurns, inTurn } from '../../../src/cache/in-turn.ts'
-import { buildPipeline, type Parts } from '../../../src/pipeline.ts'
+import { buildPipeline, type PipelineParts } from '../../../src/pipeline.ts'
 import { ask, fields, gate, good, type Nodes, replica, settle, statusOf } from '../../support/asks.ts'
 
 /** The road of a request, cache and turns included; the first write stays on its node until it is let go. */
@@ -12,7 +12,7 @@ function road(patience = 60_000) {
     return good({ id: `${call}`.padStart(3, '0') })
   }
   const handle = buildPipeline({
-    operations: {} as Parts['operations'],
+    operations: {} as PipelineParts['operations'],
     cached: cache.cached,
     invalidate: cache.invalidate,
     inTurn: inTurn({ turns: createTurns(), master: () => 'm', patience: () => patience }),

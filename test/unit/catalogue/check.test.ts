@@ -1,6 +1,6 @@
 import t from 'tap'
 import { checkCatalogue } from '../../../src/catalogue/check.ts'
-import type { Endpoint, Read, Write } from '../../../src/catalogue/endpoint.ts'
+import type { Endpoint, ReadEndpoint, WriteEndpoint } from '../../../src/catalogue/endpoint.ts'
 import { catalogue, permissions } from '../../../src/catalogue/index.ts'
 import { read, write } from '../../../src/catalogue/record.ts'
 import { collectionOf, message, objectOf, textOf } from '../../../src/catalogue/schemas/answers.ts'
@@ -8,7 +8,7 @@ import { agentId, filter, list, nodeId, select } from '../../../src/catalogue/sc
 import { keepIn } from '../../../src/catalogue/schemas/tags.ts'
 import { agentOwner, everyNode, master, masterByTwin } from '../../../src/catalogue/schemas/targets.ts'
 
-const good: Read = read<string>({
+const good: ReadEndpoint = read<string>({
   path: '/things',
   summary: 'All things',
   section: 'Things',
@@ -16,23 +16,23 @@ const good: Read = read<string>({
   query: list,
   permission: 'things:read',
   target: master,
-  answer: collectionOf('thing'),
-  keep: keepIn('agents', 'collection:things'),
+  response: collectionOf('thing'),
+  cache: keepIn('agents', 'collection:things'),
 })
-const goodWrite: Write = write<string>('POST', {
+const goodWrite: WriteEndpoint = write<string>('POST', {
   path: '/things',
   summary: 'Make a thing',
   section: 'Things',
   params: {},
   permission: 'things:write',
   target: master,
-  answer: message,
-  makesStale: ['collection:things'],
+  response: message,
+  invalidates: ['collection:things'],
 })
 
-const changed = (change: Partial<Read>): readonly Endpoint[] => [{ ...good, ...change }]
-const changedWrite = (change: Partial<Write>): readonly Endpoint[] => [good, { ...goodWrite, ...change }]
-const never = { keep: { never: 'not the matter here' } } as const
+const changed = (change: Partial<ReadEndpoint>): readonly Endpoint[] => [{ ...good, ...change }]
+const changedWrite = (change: Partial<WriteEndpoint>): readonly Endpoint[] => [good, { ...goodWrite, ...change }]
+const never = { cache: { never: 'not the matter here' } } as const
 const ids = { type: 'strings', role: 'ids' } as const
 const fields = (names: Record<string, typeof ids>) =>
   ({ kind: 'fields', types: ['application/json'], fields: names }) as const
@@ -61,7 +61,7 @@ const illegal: Readonly<Record<string, readonly [readonly Endpoint[], RegExp]>> 
   'a query out of order': [changed({ query: { select, ...list } }), /out of order; write offset/],
   'oneOf without its parameter': [changed({ oneOf: ['ids'] }), /oneOf names ids/],
   'raw without its parameter': [
-    changed({ answer: { ...collectionOf('x'), raw: { when: 'download', type: 'text/xml' } } }),
+    changed({ response: { ...collectionOf('x'), raw: { when: 'download', type: 'text/xml' } } }),
     /raw\.when names nothing/,
   ],
   'a folder pattern that is not anchored': [
@@ -69,7 +69,7 @@ const illegal: Readonly<Record<string, readonly [readonly Endpoint[], RegExp]>> 
     /within of path is not anchored; write \^/,
   ],
   'a companion that is not there': [
-    changed({ query: { field: { ...filter('names', 'x'), needs: 'section' } } }),
+    changed({ query: { field: { ...filter('names', 'x'), requires: 'section' } } }),
     /field needs section, which query lacks/,
   ],
   'a page limit on a text': [
@@ -134,7 +134,7 @@ const illegal: Readonly<Record<string, readonly [readonly Endpoint[], RegExp]>> 
     /verdict does not join the shape collection; set merge to collection/,
   ],
   'a text from several nodes': [
-    changed({ target: everyNode('message', 'fail'), answer: textOf('x') }),
+    changed({ target: everyNode('message', 'fail'), response: textOf('x') }),
     /the shape text cannot be joined/,
   ],
   'a sentence with failed nodes': [
@@ -142,7 +142,7 @@ const illegal: Readonly<Record<string, readonly [readonly Endpoint[], RegExp]>> 
     /no room for failed_nodes; set whenPartial to fail/,
   ],
   'a verdict over some nodes': [
-    changed({ target: everyNode('verdict', 'label'), answer: objectOf('x') }),
+    changed({ target: everyNode('verdict', 'label'), response: objectOf('x') }),
     /would be taken for all; set whenPartial to fail/,
   ],
   'a secret that is kept': [changed({ secret: 'possible' }), /may hold a secret and is kept; set keep to \{never/],
@@ -150,43 +150,46 @@ const illegal: Readonly<Record<string, readonly [readonly Endpoint[], RegExp]>> 
     changed({ target: { kind: 'edge', operation: 'cacheIndex' } }),
     /the edge answers it itself; set keep/,
   ],
-  'what is kept under no tag': [changed({ keep: keepIn('agents') }), /kept under no tag/],
+  'what is kept under no tag': [changed({ cache: keepIn('agents') }), /kept under no tag/],
   'a read tagged by its own answer': [
-    changed({ keep: keepIn('agents', 'agent:{answer.id}') }),
+    changed({ cache: keepIn('agents', 'agent:{answer.id}') }),
     /agent:\{answer\.id\} is filled from nothing/,
   ],
-  'a read tagged by nothing': [changed({ keep: keepIn('agents', 'agent:{agent_id}') }), /is filled from nothing; name/],
+  'a read tagged by nothing': [
+    changed({ cache: keepIn('agents', 'agent:{agent_id}') }),
+    /is filled from nothing; name/,
+  ],
   'one of many without all of them': [
     [
-      { ...good, path: '/a/:agent_id', params: { agent_id: agentId }, keep: keepIn('agents', 'agent:{agent_id}') },
-      { ...goodWrite, makesStale: ['agent:*'] },
+      { ...good, path: '/a/:agent_id', params: { agent_id: agentId }, cache: keepIn('agents', 'agent:{agent_id}') },
+      { ...goodWrite, invalidates: ['agent:*'] },
     ],
     /writes touch agent:\*; name that tag beside agent:\{agent_id\}/,
   ],
   'a write that makes nothing stale and does not say why': [
-    changedWrite({ makesStale: [] }),
+    changedWrite({ invalidates: [] }),
     /makes nothing stale; name tags, or say why in staleNothing/,
   ],
   'a write that says it makes nothing stale and does': [
-    changedWrite({ staleNothing: 'no reason' }),
+    changedWrite({ invalidatesNothingBecause: 'no reason' }),
     /remove staleNothing/,
   ],
   'a write tagged by nothing': [
-    changedWrite({ makesStale: ['collection:things', 'agent:{query.ids}'] }),
+    changedWrite({ invalidates: ['collection:things', 'agent:{query.ids}'] }),
     /agent:\{query\.ids\} is filled from nothing/,
   ],
   'a write to what nobody reads': [
-    changedWrite({ makesStale: ['colection:things'] }),
+    changedWrite({ invalidates: ['colection:things'] }),
     /no read that is kept bears colection:things; mend/,
   ],
   'a condition on nothing': [
-    changedWrite({ makesStale: [{ value: 'query.path', matches: '^etc/', tags: ['collection:things'] }] }),
+    changedWrite({ invalidates: [{ value: 'query.path', matches: '^etc/', tags: ['collection:things'] }] }),
     /query\.path names nothing/,
   ],
   'a condition that is not anchored': [
     changedWrite({
       query: { path: filter('paths', 'x') },
-      makesStale: [{ value: 'query.path', matches: 'etc/', tags: ['collection:things'] }],
+      invalidates: [{ value: 'query.path', matches: 'etc/', tags: ['collection:things'] }],
     }),
     /the pattern etc\/ is not anchored; begin it with \^/,
   ],

@@ -1,5 +1,5 @@
 /** Records that must not compile. `tsc --noEmit` fails here as soon as one of them does. */
-import type { Body, Endpoint, Keep, Target } from '../../../src/catalogue/endpoint.ts'
+import type { Body, CachePolicy, Endpoint, Target } from '../../../src/catalogue/endpoint.ts'
 import { read, write } from '../../../src/catalogue/record.ts'
 import { collectionOf, message } from '../../../src/catalogue/schemas/answers.ts'
 import { agentId, filter, list } from '../../../src/catalogue/schemas/params.ts'
@@ -7,9 +7,9 @@ import { keepIn } from '../../../src/catalogue/schemas/tags.ts'
 import { agentOwner, master } from '../../../src/catalogue/schemas/targets.ts'
 
 const common = { summary: 's', section: 's', permission: 'a:read', target: master } as const
-const keep: Keep = keepIn('agents', 'collection:agents')
-const reading = { ...common, answer: collectionOf('x'), keep } as const
-const writing = { ...common, answer: message, makesStale: ['collection:agents'] } as const
+const cache: CachePolicy = keepIn('agents', 'collection:agents')
+const reading = { ...common, response: collectionOf('x'), cache } as const
+const writing = { ...common, response: message, invalidates: ['collection:agents'] } as const
 const body: Body = { kind: 'upload', types: ['application/xml'], wrongType: 607 }
 
 /** Legal ones, so that the others fail for their own reason alone. */
@@ -29,19 +29,19 @@ read({ ...reading, path: '/a', params: { agent_id: agentId } })
 read({ ...reading, path: '/a/:agent_id/b/:group_id', params: { agent_id: agentId } })
 
 // @ts-expect-error a read says whether it may be kept
-read({ ...common, path: '/a', answer: collectionOf('x') })
+read({ ...common, path: '/a', response: collectionOf('x') })
 // @ts-expect-error a read has no body
 read({ ...reading, path: '/a', body })
 // @ts-expect-error a read makes nothing stale
-read({ ...reading, path: '/a', makesStale: ['collection:agents'] })
+read({ ...reading, path: '/a', invalidates: ['collection:agents'] })
 // @ts-expect-error a write says what it makes stale
-write('PUT', { ...common, path: '/a', answer: message })
+write('PUT', { ...common, path: '/a', response: message })
 // @ts-expect-error a write is never kept
 write('PUT', { ...writing, path: '/a', keep })
 // @ts-expect-error a GET is no write
 write('GET', { ...writing, path: '/a' })
 // @ts-expect-error every record names its permission
-read({ path: '/a', summary: 's', section: 's', target: master, answer: collectionOf('x'), keep })
+read({ path: '/a', summary: 's', section: 's', target: master, response: collectionOf('x'), cache: keep })
 // @ts-expect-error a permission is resource:action or signedIn
 read({ ...reading, path: '/a', permission: 'everybody' })
 // @ts-expect-error a record has no fields beyond the vocabulary
@@ -67,7 +67,7 @@ export const targets: readonly Target[] = [
   { kind: 'edge', operation: 'reboot' },
 ]
 
-export const keeps: readonly Keep[] = [
+export const keeps: readonly CachePolicy[] = [
   { never: 'a secret' },
   // @ts-expect-error what is kept names its group, its tags and its scope
   { group: 'agents' },

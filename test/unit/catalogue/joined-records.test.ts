@@ -1,6 +1,6 @@
 import t from 'tap'
 import { checkCatalogue } from '../../../src/catalogue/check.ts'
-import type { Endpoint, Read, Target, Write } from '../../../src/catalogue/endpoint.ts'
+import type { Endpoint, ReadEndpoint, Target, WriteEndpoint } from '../../../src/catalogue/endpoint.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import { read, write } from '../../../src/catalogue/record.ts'
 import { collectionOf, message, objectOf } from '../../../src/catalogue/schemas/answers.ts'
@@ -13,67 +13,67 @@ const ofMaster: Endpoint = read({
   ...common,
   path: '/manager/x',
   target: masterByTwin,
-  answer: objectOf('x'),
-  keep: keepIn('manager', 'node:{master}', 'node:*'),
+  response: objectOf('x'),
+  cache: keepIn('manager', 'node:{master}', 'node:*'),
 })
 const ofNode: Endpoint = read({
   ...common,
   path: '/cluster/:node_id/x',
   params: { node_id: nodeId },
   target: { kind: 'node', twin: '/manager/x' },
-  answer: objectOf('x'),
-  keep: keepIn('cluster', 'node:{node_id}', 'node:*'),
+  response: objectOf('x'),
+  cache: keepIn('cluster', 'node:{node_id}', 'node:*'),
 })
-const several: Read = read<string>({
+const several: ReadEndpoint = read<string>({
   ...common,
   path: '/cluster/:node_ids/x',
   params: { node_ids: nodeIds },
   query: list,
   target: { kind: 'severalNodes', ofNode: '/cluster/:node_id/x' },
-  answer: collectionOf('x', 'nodeAnswers'),
-  keep: keepIn('cluster', 'collection:nodes', 'node:*'),
+  response: collectionOf('x', 'nodeAnswers'),
+  cache: keepIn('cluster', 'collection:nodes', 'node:*'),
 })
-const ofAgent: Read = read<string>({
+const ofAgent: ReadEndpoint = read<string>({
   ...common,
   path: '/os/:agent_id/x',
   params: { agent_id: agentId },
   query: list,
   target: agentOwner,
-  answer: collectionOf('x', 'os'),
-  keep: keepIn('syscollector', 'syscollector:{agent_id}', 'syscollector:*'),
+  response: collectionOf('x', 'os'),
+  cache: keepIn('syscollector', 'syscollector:{agent_id}', 'syscollector:*'),
 })
-const all: Read = read<string>({
+const all: ReadEndpoint = read<string>({
   ...common,
   path: '/experimental/x',
   params: {},
   query: { ...list, agent_id: agentFilter },
   target: allAgents('/os/:agent_id/x'),
-  answer: collectionOf('x', 'os'),
-  keep: keepIn('syscollector', 'collection:syscollector'),
+  response: collectionOf('x', 'os'),
+  cache: keepIn('syscollector', 'collection:syscollector'),
   experimental: true,
 })
-const restart: Write = write<string>('PUT', {
+const restart: WriteEndpoint = write<string>('PUT', {
   ...common,
   path: '/cluster/:node_id/restart',
   params: { node_id: nodeId },
   target: { kind: 'node', twin: '/manager/restart' },
-  answer: message,
-  makesStale: ['node:{node_id}', 'collection:nodes'],
+  response: message,
+  invalidates: ['node:{node_id}', 'collection:nodes'],
 })
 const restartMaster: Endpoint = {
   ...restart,
   path: '/manager/restart',
   params: {},
   target: masterByTwin,
-  makesStale: ['node:*'],
+  invalidates: ['node:*'],
 }
 
-const nodes = (change: Partial<Read>): readonly Endpoint[] => [ofMaster, ofNode, { ...several, ...change }]
-const agents = (change: Partial<Read>, part: Partial<Read> = {}): readonly Endpoint[] => [
+const nodes = (change: Partial<ReadEndpoint>): readonly Endpoint[] => [ofMaster, ofNode, { ...several, ...change }]
+const agents = (change: Partial<ReadEndpoint>, part: Partial<ReadEndpoint> = {}): readonly Endpoint[] => [
   { ...ofAgent, ...part },
   { ...all, ...change },
 ]
-const writes = (change: Partial<Write>): readonly Endpoint[] => [
+const writes = (change: Partial<WriteEndpoint>): readonly Endpoint[] => [
   ofMaster,
   ofNode,
   several,
@@ -92,37 +92,37 @@ const illegal: Readonly<Record<string, readonly [readonly Endpoint[], RegExp]>> 
   'several that take every value': [nodes({ params: { node_ids: nodeId } }), /not told apart from one node; describe/],
   'several and one on one route': [nodes({ params: { node_ids: nodeId } }), /the route is GET \/cluster\/:node_id\/x/],
   'several that are no collection': [
-    nodes({ answer: objectOf('x') }),
+    nodes({ response: objectOf('x') }),
     /are one collection; set answer to collectionOf/,
   ],
   'several whose rows nobody knows': [
-    nodes({ answer: collectionOf('x') }),
+    nodes({ response: collectionOf('x') }),
     /how its rows sort; name them in answer\.rows/,
   ],
   'more may read several than one': [nodes({ permission: 'b:read' }), /needs a:read; set permission to that/],
   'a secret that several do not speak of': [
-    [ofMaster, { ...ofNode, secret: 'possible', keep: { never: 'x' } } as Endpoint, several],
+    [ofMaster, { ...ofNode, secret: 'possible', cache: { never: 'x' } } as Endpoint, several],
     /says possible of secrets; set secret to that/,
   ],
   'a whole of what is never kept': [
-    [ofMaster, { ...ofNode, keep: { never: 'x' } } as Endpoint, several],
+    [ofMaster, { ...ofNode, cache: { never: 'x' } } as Endpoint, several],
     /is never kept and it is; set keep to \{never: why\}/,
   ],
   'a whole that outlives its parts': [
-    writes({ makesStale: ['node:{node_id}'] }),
+    writes({ invalidates: ['node:{node_id}'] }),
     /PUT \/cluster\/:node_id\/restart drops parts of it and not the whole; add one of collection:nodes/,
   ],
   'a whole that outlives its parts under a condition': [
     writes({
       query: { path: filter('paths', 'x') },
-      makesStale: ['cluster', { value: 'query.path', matches: '^etc/', tags: ['node:{node_id}'] }],
+      invalidates: ['cluster', { value: 'query.path', matches: '^etc/', tags: ['node:{node_id}'] }],
     }),
     /drops parts of it and not the whole/,
   ],
-  'rows of all agents that nobody knows': [agents({ answer: collectionOf('x') }), /how its rows sort; name them/],
+  'rows of all agents that nobody knows': [agents({ response: collectionOf('x') }), /how its rows sort; name them/],
   'all agents of nothing': [agents({ target: allAgents('/os/:agent_id/y') }), /is no record of one agent; describe it/],
   'all agents of the master': [agents({}, { target: { kind: 'master', through: 'any' } }), /is no record of one agent/],
-  'all agents of other rows': [agents({ answer: collectionOf('x', 'ports') }), /are others; give both the same/],
+  'all agents of other rows': [agents({ response: collectionOf('x', 'ports') }), /are others; give both the same/],
   'a filter that one agent lacks': [
     agents({ query: { ...list, pid: filter('numbers', 'x'), agent_id: agentFilter } }),
     /lacks pid; describe it in both/,
@@ -133,31 +133,34 @@ const illegal: Readonly<Record<string, readonly [readonly Endpoint[], RegExp]>> 
   ],
   'ofAgent of what is no collection': [
     agents({
-      answer: objectOf('x', 'os'),
+      response: objectOf('x', 'os'),
       target: { kind: 'everyNode', merge: 'verdict', whenPartial: 'fail', ofAgent: '/os/:agent_id/x' },
     }),
     /ofAgent reads rows and nothing of it is a collection/,
   ],
-  'a read in turn': [[{ ...all, inTurn: 'x' } as Endpoint, ofAgent], /reads disturb nobody; remove inTurn/],
-  'a turn named by nothing': [writes({ inTurn: 'file:{query.path}' }), /file:\{query\.path\} is filled from nothing/],
+  'a read in turn': [[{ ...all, writeLock: 'x' } as Endpoint, ofAgent], /reads disturb nobody; remove writeLock/],
+  'a turn named by nothing': [
+    writes({ writeLock: 'file:{query.path}' }),
+    /file:\{query\.path\} is filled from nothing/,
+  ],
   'a turn named by the answer': [
-    writes({ inTurn: 'agent:{answer.id}' }),
+    writes({ writeLock: 'agent:{answer.id}' }),
     /agent:\{answer\.id\} is filled from nothing/,
   ],
   'a route told apart in the query': [
-    agents({ query: { ...list, agent_id: { ...agentFilter, routed: '^x$' } } }),
+    agents({ query: { ...list, agent_id: { ...agentFilter, routePattern: '^x$' } } }),
     /routed tells routes apart and agent_id is in the query; remove it/,
   ],
   'a route that is not anchored': [
-    nodes({ params: { node_ids: { ...nodeIds, routed: '[*]' } } }),
+    nodes({ params: { node_ids: { ...nodeIds, routePattern: '[*]' } } }),
     /the route of node_ids is not anchored; write \^/,
   ],
 }
 
 t.test('legal records have no faults', async (t) => {
-  t.strictSame(checkCatalogue(writes({ inTurn: 'node:{node_id}' })), [])
+  t.strictSame(checkCatalogue(writes({ writeLock: 'node:{node_id}' })), [])
   t.strictSame(checkCatalogue(agents({})), [])
-  t.strictSame(checkCatalogue(agents({}, { answer: objectOf('x', 'os'), query: {} })), [], 'one object of an agent')
+  t.strictSame(checkCatalogue(agents({}, { response: objectOf('x', 'os'), query: {} })), [], 'one object of an agent')
 })
 
 t.test('illegal records are refused, with the remedy', async (t) => {
@@ -185,7 +188,7 @@ t.test('each thing that one node says is there of several, guarded alike', async
 t.test('only what creates agents and what moves files waits for its turn', async (t) => {
   const turns = Object.fromEntries(
     catalogue.flatMap((record) =>
-      'inTurn' in record && record.inTurn ? [[`${record.method} ${record.path}`, record.inTurn]] : [],
+      'writeLock' in record && record.writeLock ? [[`${record.method} ${record.path}`, record.writeLock]] : [],
     ),
   )
   t.strictSame(turns, {

@@ -8,7 +8,7 @@ const ofKinds = Object.entries(kinds).flatMap(([name, kind]) =>
 )
 const ofRecords = catalogue.flatMap(({ method, path, query, ...record }) => {
   const folders = Object.values(query).flatMap((param) => (param.within ? [param.within.pattern] : []))
-  const files = 'makesStale' in record ? record.makesStale : []
+  const files = 'invalidates' in record ? record.invalidates : []
   const conditions = files.flatMap((stale) => (typeof stale === 'string' ? [] : [stale.matches]))
   return [...folders, ...conditions].map((pattern) => [`${method} ${path}`, pattern] as const)
 })

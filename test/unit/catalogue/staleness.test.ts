@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Endpoint, Tag, Write } from '../../../src/catalogue/endpoint.ts'
+import type { Endpoint, Tag, WriteEndpoint } from '../../../src/catalogue/endpoint.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 
 type Values = Readonly<Record<string, readonly string[]>>
@@ -161,8 +161,8 @@ function fill(tag: Tag, values: Values): readonly string[] {
   return ({ ...values, master: ['m'] }[name] ?? []).map((value) => tag.replace(`{${name}}`, value))
 }
 
-function touched(write: Write, values: Values): readonly string[] {
-  const tags = write.makesStale.flatMap((entry) => {
+function touched(write: WriteEndpoint, values: Values): readonly string[] {
+  const tags = write.invalidates.flatMap((entry) => {
     if (typeof entry === 'string') return [entry]
     return values[entry.value]?.some((value) => new RegExp(entry.matches).test(value)) ? entry.tags : []
   })
@@ -172,15 +172,15 @@ function touched(write: Write, values: Values): readonly string[] {
 function borne(name: string): readonly string[] {
   const [id, values] = kept[name] ?? ['', {}]
   const record = recordOf(id)
-  if (!('keep' in record) || 'never' in record.keep) throw new Error(`${id} is not kept`)
-  return record.keep.tags.flatMap((tag) => fill(tag, values))
+  if (!('cache' in record) || 'never' in record.cache) throw new Error(`${id} is not kept`)
+  return record.cache.tags.flatMap((tag) => fill(tag, values))
 }
 
 t.test('a write makes stale what it changes, and leaves the rest', async (t) => {
   for (const { write, values, stale, fresh } of cases) {
     await t.test(`${write} ${JSON.stringify(values)}`, async (t) => {
       const record = recordOf(write)
-      if (!('makesStale' in record)) throw new Error(`${write} is no write`)
+      if (!('invalidates' in record)) throw new Error(`${write} is no write`)
       const tags = touched(record, values)
       for (const name of stale)
         t.ok(

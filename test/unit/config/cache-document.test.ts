@@ -55,24 +55,24 @@ t.test('as that user everything works, and Redis refuses nothing', async (t) => 
 
   const store = await createRedisStore({ redis: place, nearBytes: 0, times: { command: 500 } })
   const tags = ['cache', 'cache:agents', 'agent:001']
-  const look = await store.look('key', tags)
+  const look = await store.lookup('key', tags)
   if (look.kind === 'away') return t.fail('away')
   const bytes = Buffer.from('{"error":0,"data":{}}')
-  const times = { keepFor: 60_000, staleWhileRevalidate: 0, staleIfError: 0 }
-  const answer = { status: 200, bytes, etag: '"x"', ...times, cost: 5 }
+  const times = { ttl: 60_000, staleWhileRevalidate: 0, staleIfError: 0 }
+  const answer = { status: 200, body: bytes, etag: '"x"', ...times, fetchTime: 5 }
   const listed = { url: '/agents/001', group: 'agents', endpoint: '/agents/:agent_id', scope: 'everyone', tags }
-  const claim = await store.claim('key', look.mark, 1000)
-  await store.keep({ key: 'key', tags, mark: look.mark, answer, listed })
+  const claim = await store.acquireFetchLock('key', look.epochs, 1000)
+  await store.store({ key: 'key', tags, epochs: look.epochs, response: answer, info: listed })
   if (claim.held) await claim.release()
-  t.match(await store.look('key', tags), { kind: 'present' })
-  t.equal((await store.rows()).length, 1)
-  await store.drop({ key: 'key', soft: true })
-  await store.drop({ key: 'key' })
+  t.match(await store.lookup('key', tags), { kind: 'present' })
+  t.equal((await store.list()).length, 1)
+  await store.purge({ key: 'key', soft: true })
+  await store.purge({ key: 'key' })
   const fence = await store.fence(['agent:001'])
   t.equal(fence.state, 'standing')
   await fence.lift(['agent:002'])
-  await store.drop({ group: 'agents' })
-  await store.drop({})
+  await store.purge({ group: 'agents' })
+  await store.purge({})
   await store.close()
 
   const shared = createSharedAccess({ redis: place, times: { command: 500 }, failures: 1, log: () => {} })

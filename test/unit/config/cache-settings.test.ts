@@ -32,7 +32,9 @@ async function configOf(t: Test, cache: string, env: Record<string, string> = {}
 }
 
 t.test('the groups of the settings are those of the catalogue', async (t) => {
-  const kept = catalogue.flatMap((endpoint) => ('keep' in endpoint && 'group' in endpoint.keep ? [endpoint.keep] : []))
+  const kept = catalogue.flatMap((endpoint) =>
+    'cache' in endpoint && 'group' in endpoint.cache ? [endpoint.cache] : [],
+  )
   t.strictSame([...cacheGroups].sort(), [...new Set(kept.map(({ group }) => group))].sort())
 })
 
@@ -40,8 +42,8 @@ t.test('the endpoints that have a pace of their own are kept at all', async (t) 
   const { endpoints, durations } = await configOf(t, 'enabled: true')
   for (const [path, duration] of Object.entries(endpoints)) {
     const found = catalogue.find((endpoint) => endpoint.method === 'GET' && endpoint.path === path)
-    if (found === undefined || !('keep' in found) || !('group' in found.keep)) return t.fail(path)
-    t.not(durations[found.keep.group], duration, `${path}: else it need not be named`)
+    if (found === undefined || !('cache' in found) || !('group' in found.cache)) return t.fail(path)
+    t.not(durations[found.cache.group], duration, `${path}: else it need not be named`)
   }
 })
 
@@ -58,8 +60,8 @@ t.test('an endpoint that is not there, or not kept, is told at start', async (t)
 t.test('nothing that clients watch live is older than a second by default', async (t) => {
   const { durations, endpoints, staleWhileRevalidate } = await configOf(t, 'enabled: true')
   for (const endpoint of catalogue) {
-    if (!('keep' in endpoint) || !('group' in endpoint.keep) || !/\/(?:logs|status)$/.test(endpoint.path)) continue
-    const { group } = endpoint.keep
+    if (!('cache' in endpoint) || !('group' in endpoint.cache) || !/\/(?:logs|status)$/.test(endpoint.path)) continue
+    const { group } = endpoint.cache
     t.equal((endpoints[endpoint.path as '/'] ?? durations[group] ?? 750) + (staleWhileRevalidate[group] ?? 0), 1000)
   }
 })

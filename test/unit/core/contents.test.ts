@@ -1,7 +1,7 @@
 import t from 'tap'
-import { errorOf } from '../../../src/core/envelope.ts'
+import { errorNumberOf } from '../../../src/core/envelope.ts'
 
-const said = (text: string) => errorOf({ kind: 'json', status: 200, bytes: Buffer.from(text) })
+const said = (text: string) => errorNumberOf({ kind: 'json', status: 200, body: Buffer.from(text) })
 
 t.test('an answer is good that says error 0, however it is written', async (t) => {
   t.equal(said('{"error":0,"data":{"items":[]}}'), 0)

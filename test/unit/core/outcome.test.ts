@@ -19,7 +19,7 @@ t.test('entity tags are strong, and differ with the bytes', async (t) => {
 })
 
 t.test('whatever says an error anywhere in its envelope is not kept', async (t) => {
-  const said = (text: string) => isStorable({ kind: 'json', status: 200, bytes: Buffer.from(text) })
+  const said = (text: string) => isStorable({ kind: 'json', status: 200, body: Buffer.from(text) })
   t.equal(said('{"error":0,"data":{"items":[{"error":"12"}]}}'), true, 'data may have a field of that name')
   t.equal(said('{"error":0,"data":{},"error":1701}'), false)
   t.equal(said('{"error":1701,"data":{}}'), false)

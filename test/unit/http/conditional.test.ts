@@ -1,12 +1,12 @@
 import t from 'tap'
-import type { Answer } from '../../../src/core/response.ts'
+import type { EdgeResponse } from '../../../src/core/response.ts'
 import { kept, startFront } from './front.ts'
 
 const body = Buffer.from(JSON.stringify({ error: 0, data: { items: [{ id: '001' }], totalItems: 1 } }))
-const answers: Record<string, Answer> = { '/agents': kept(body), '/rules': { kind: 'json', status: 200, bytes: body } }
+const answers: Record<string, EdgeResponse> = { '/agents': kept(body), '/rules': { kind: 'json', status: 200, body } }
 
 t.test('a client that still holds the answer is told so, after authentication', async (t) => {
-  const front = await startFront(t, async (ask) => answers[ask.endpoint.path] as Answer)
+  const front = await startFront(t, async (ask) => answers[ask.endpoint.path] as EdgeResponse)
   const { headers } = await front.ask('/agents')
   const etag = String(headers.etag)
   t.match(etag, /^"[^"]+"$/, 'a strong tag')
@@ -73,10 +73,7 @@ t.test('nobody unknown or without the right learns whether an answer is kept', a
 })
 
 t.test('what is not kept is never revalidated, and may be stored by nobody', async (t) => {
-  const front = await startFront(
-    t,
-    async (ask) => answers[ask.endpoint.path] ?? { kind: 'json', status: 200, bytes: body },
-  )
+  const front = await startFront(t, async (ask) => answers[ask.endpoint.path] ?? { kind: 'json', status: 200, body })
   for (const [path, method] of [
     ['/rules', 'GET'],
     ['/agents/001/key', 'GET'],
@@ -99,7 +96,7 @@ t.test('what is not kept is never revalidated, and may be stored by nobody', asy
 t.test('HEAD has the headers of the GET and no body', async (t) => {
   const large = Buffer.from(JSON.stringify({ error: 0, data: 'x'.repeat(5000) }))
   const front = await startFront(t, async (ask) =>
-    ask.endpoint.path === '/agents' ? kept(large) : { kind: 'json', status: 200, bytes: body },
+    ask.endpoint.path === '/agents' ? kept(large) : { kind: 'json', status: 200, body },
   )
   for (const path of ['/agents', '/agents?pretty', '/rules'])
     for (const coding of ['identity', 'gzip', 'br']) {

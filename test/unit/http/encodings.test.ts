@@ -1,6 +1,6 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import t from 'tap'
-import type { Answer } from '../../../src/core/response.ts'
+import type { EdgeResponse } from '../../../src/core/response.ts'
 import { kept, startFront } from './front.ts'
 
 const rows = (count: number) =>
@@ -53,12 +53,12 @@ t.test('what a client accepts decides how a large kept answer goes', async (t) =
 })
 
 t.test('small answers, indented ones and those that are not kept go as they are', async (t) => {
-  const answers: Record<string, Answer> = {
+  const answers: Record<string, EdgeResponse> = {
     '/agents': kept(small),
-    '/rules': { kind: 'json', status: 200, bytes: large },
+    '/rules': { kind: 'json', status: 200, body: large },
     '/decoders': kept(large),
   }
-  const front = await startFront(t, async (ask) => answers[ask.endpoint.path] as Answer)
+  const front = await startFront(t, async (ask) => answers[ask.endpoint.path] as EdgeResponse)
   const all = { 'accept-encoding': 'gzip, br' }
   t.equal((await front.ask('/agents', all)).headers['content-encoding'], undefined)
   const forced = await front.ask('/agents', { 'accept-encoding': 'identity;q=0, gzip' })
@@ -83,8 +83,8 @@ t.test('a hundred first answers are compressed once, and what gains nothing goes
       data: Array.from({ length: 3000 }, (_, at) => ((at * 2654435761) >>> 0).toString(36)).join(''),
     }),
   )
-  const answers: Record<string, Answer> = { '/agents': kept(large), '/rules': kept(noise) }
-  const front = await startFront(t, async (ask) => answers[ask.endpoint.path] as Answer)
+  const answers: Record<string, EdgeResponse> = { '/agents': kept(large), '/rules': kept(noise) }
+  const front = await startFront(t, async (ask) => answers[ask.endpoint.path] as EdgeResponse)
   const replies = await Promise.all(
     Array.from({ length: 100 }, () => front.ask('/agents', { 'accept-encoding': 'gzip' })),
   )
@@ -96,7 +96,7 @@ t.test('a hundred first answers are compressed once, and what gains nothing goes
 })
 
 t.test('each answer tells how the cache dealt with it', async (t) => {
-  let answer: Answer = kept(small)
+  let answer: EdgeResponse = kept(small)
   const front = await startFront(t, async () => answer)
   const table = [
     [kept(small, { hit: true, ttl: 4999 }, 1999), 'manager-edge; hit; ttl=4', '1'],

@@ -9,8 +9,8 @@ import { pino } from 'pino'
 import { createAccess } from '../../../src/access/access.ts'
 import { putUser } from '../../../src/access/htpasswd.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
-import type { Ask, Prompt } from '../../../src/core/request.ts'
-import type { Answer, CacheStatus } from '../../../src/core/response.ts'
+import type { EdgeRequest, Handler } from '../../../src/core/request.ts'
+import type { CacheStatus, EdgeResponse } from '../../../src/core/response.ts'
 import { authentication } from '../../../src/http/authenticate.ts'
 import { createHttp, type HttpOptions } from '../../../src/http/index.ts'
 import { createListener } from '../../../src/listener/listener.ts'
@@ -24,7 +24,7 @@ export interface Reply {
 }
 
 export interface Front {
-  readonly asks: Ask[]
+  readonly asks: EdgeRequest[]
   readonly logged: string[]
   readonly port: number
   /** As alice (administrator), unless the headers say otherwise. */
@@ -34,19 +34,19 @@ export interface Front {
 export const basic = (name: string) => `Basic ${Buffer.from(`${name}:${name}-pw`).toString('base64')}`
 
 /** A kept answer as the cache stage hands it on. */
-export function kept(bytes: Buffer, status: CacheStatus = { hit: true, ttl: 4000 }, age = 1999): Answer {
+export function kept(bytes: Buffer, status: CacheStatus = { hit: true, ttl: 4000 }, age = 1999): EdgeResponse {
   const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`
-  const durations = { keepFor: 6000, staleWhileRevalidate: 0, staleIfError: 0 }
+  const durations = { ttl: 6000, staleWhileRevalidate: 0, staleIfError: 0 }
   return {
     kind: 'json',
     status: 200,
-    bytes,
-    kept: { answer: { status: 200, bytes, etag, age, cost: 1, ...durations }, status },
+    body: bytes,
+    cached: { response: { status: 200, body: bytes, etag, age, fetchTime: 1, ...durations }, status },
   }
 }
 
 /** Users alice (administrator) and bob (reader). */
-export async function startFront(t: Tap, handle: Prompt, settings: Partial<HttpOptions> = {}): Promise<Front> {
+export async function startFront(t: Tap, handle: Handler, settings: Partial<HttpOptions> = {}): Promise<Front> {
   const folder = await mkdtemp(join(tmpdir(), 'edge-front-'))
   const users = join(folder, 'users')
   for (const name of ['alice', 'bob']) await putUser(users, name, `${name}-pw`, 4)
@@ -68,7 +68,7 @@ export async function startFront(t: Tap, handle: Prompt, settings: Partial<HttpO
     cors: false,
     log,
   })
-  const asks: Ask[] = []
+  const asks: EdgeRequest[] = []
   const { app } = await createHttp({
     catalogue,
     handle: (ask) => {

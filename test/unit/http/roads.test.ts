@@ -1,16 +1,16 @@
 import t from 'tap'
 import { EdgeError } from '../../../src/core/errors.ts'
-import type { Ask } from '../../../src/core/request.ts'
-import type { Answer } from '../../../src/core/response.ts'
+import type { EdgeRequest } from '../../../src/core/request.ts'
+import type { EdgeResponse } from '../../../src/core/response.ts'
 import { basic, kept, type Reply, startFront } from './front.ts'
 
 const large = Buffer.from(JSON.stringify({ error: 0, data: 'x'.repeat(5000) }))
 const small = Buffer.from('{"error":0,"data":"y"}')
 
-async function handle({ endpoint, query }: Ask): Promise<Answer> {
+async function handle({ endpoint, query }: EdgeRequest): Promise<EdgeResponse> {
   if (query.search === 'away') throw new EdgeError(920, '', { headers: { 'retry-after': '3' } })
   if (query.search === 'broken') throw new Error('nobody foresaw this')
-  if (query.search === 'unkept') return { kind: 'json', status: 200, bytes: small, headers: { 'x-node': 'master' } }
+  if (query.search === 'unkept') return { kind: 'json', status: 200, body: small, headers: { 'x-node': 'master' } }
   return kept(endpoint.path === '/agents' ? large : small)
 }
 

@@ -1,20 +1,20 @@
 import t from 'tap'
 import { catalogue } from '../../../src/catalogue/index.ts'
-import type { Ask } from '../../../src/core/request.ts'
-import type { Answer } from '../../../src/core/response.ts'
+import type { EdgeRequest } from '../../../src/core/request.ts'
+import type { EdgeResponse } from '../../../src/core/response.ts'
 import { basic, kept, startFront } from './front.ts'
 
 const bytes = Buffer.from('{"error":0,"data":{"items":[],"totalItems":0}}')
 
-async function handle({ endpoint }: Ask): Promise<Answer> {
-  return 'keep' in endpoint && 'group' in endpoint.keep ? kept(bytes) : { kind: 'json', status: 200, bytes }
+async function handle({ endpoint }: EdgeRequest): Promise<EdgeResponse> {
+  return 'cache' in endpoint && 'group' in endpoint.cache ? kept(bytes) : { kind: 'json', status: 200, body: bytes }
 }
 
 t.test('* and lists of names take the record of several nodes, in one canonical form', async (t) => {
   const { ask, asks } = await startFront(t, handle)
   const asked = async (path: string) => {
     t.equal((await ask(path)).status, 200, path)
-    const { endpoint, params } = asks.at(-1) as Ask
+    const { endpoint, params } = asks.at(-1) as EdgeRequest
     return { path: endpoint.path, params: { ...params } }
   }
   const several = { path: '/cluster/:node_ids/info', params: { node_ids: 'master,worker-1' } }

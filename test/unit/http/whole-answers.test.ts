@@ -3,13 +3,13 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
-import type { Prompt } from '../../../src/core/request.ts'
+import type { Handler } from '../../../src/core/request.ts'
 import { basic, kept, startFront } from './front.ts'
 
 const small = Buffer.from('{"error":0,"data":"small"}')
 const large = Buffer.from(JSON.stringify({ error: 0, data: 'x'.repeat(600_000) }))
 /** At once, as a hit of a near copy is. */
-const handle: Prompt = ({ endpoint }) => kept(endpoint.path === '/agents' ? small : large)
+const handle: Handler = ({ endpoint }) => kept(endpoint.path === '/agents' ? small : large)
 
 interface Asked {
   readonly path?: string

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { EdgeError } from '../../../src/core/errors.ts'
 import type { ClusterView, NodeInfo } from '../../../src/core/node-call.ts'
-import type { Ask } from '../../../src/core/request.ts'
-import type { Answer } from '../../../src/core/response.ts'
+import type { EdgeRequest } from '../../../src/core/request.ts'
+import type { EdgeResponse } from '../../../src/core/response.ts'
 import { joinActs, joinVerdict } from '../../../src/join/writes.ts'
 import { answer, ask, bodyOf, fields, good, recordOf } from '../../support/asks.ts'
 
@@ -16,20 +16,20 @@ const view: ClusterView = {
   nodes: () => nodes,
   find: (name) => nodes.find((node) => node.name === name),
   master: () => ({ name: 'm', type: 'master', addressed: true }),
-  available: () => true,
-  spare: () => 4,
+  isAvailable: () => true,
+  freeSlots: () => 4,
 }
 const records = {
   restart: recordOf('POST /agents/restart'),
   validation: recordOf('GET /cluster/:node_id/configuration/validation'),
 }
 
-type Says = Readonly<Record<string, (given: Ask) => Promise<Answer> | Answer>>
+type Says = Readonly<Record<string, (given: EdgeRequest) => Promise<EdgeResponse> | EdgeResponse>>
 
 /** Nodes that say what they are told, and agents 1xx at m, 2xx at w1, 3xx at w2, 9xx nobody knows where. */
 function cluster(says: Says) {
   const calls: string[] = []
-  const forward = async (given: Ask) => {
+  const forward = async (given: EdgeRequest) => {
     const node = given.node ?? given.params.node_id ?? ''
     calls.push(`${node} ${given.endpoint.method} ${given.endpoint.path}`)
     const say = says[node]
@@ -45,7 +45,7 @@ function cluster(says: Says) {
   return { calls, handle: joinActs({ forward, read: forward, view, owners, records }) }
 }
 
-const restarted = ({ body }: Ask) =>
+const restarted = ({ body }: EdgeRequest) =>
   good({ msg: 'All selected agents were restarted', affected_agents: body?.kind === 'fields' ? body.fields.ids : [] })
 const refused = (code: number) => () => answer({ error: code, message: `refused with ${code}` })
 const fails = (code: 920 | 923 | 924) => () => {
@@ -53,7 +53,7 @@ const fails = (code: 920 | 923 | 924) => () => {
 }
 const restart = (...ids: string[]) => ask('POST /agents/restart', fields({ ids }))
 const all = () => ask('PUT /agents/restart')
-const dataOf = (given: Answer) => bodyOf(given).data
+const dataOf = (given: EdgeResponse) => bodyOf(given).data
 
 t.test('affected: whoever did not act stands in failed_ids', async (t) => {
   const { handle } = cluster({ m: restarted, w1: refused(1017), w2: fails(924) })
@@ -107,7 +107,7 @@ t.test('affected: what a node says it failed of was not done', async (t) => {
 
 t.test('affected: an agent that is named twice is told once, and of none the master speaks', async (t) => {
   const told: unknown[] = []
-  const telling = (given: Ask) => {
+  const telling = (given: EdgeRequest) => {
     told.push(given.body)
     return restarted(given)
   }
@@ -123,7 +123,7 @@ t.test('affected: an agent that is named twice is told once, and of none the mas
 t.test('affected: a node that may be at it still leaves the outcome open', async (t) => {
   for (const say of [refused(3021), fails(923)]) {
     const { handle } = cluster({ m: restarted, w1: say })
-    t.match(await handle(restart('100', '200')), { unfinished: true })
+    t.match(await handle(restart('100', '200')), { outcomeUnknown: true })
   }
 })
 
@@ -184,7 +184,7 @@ t.test('verdict: KO of one is KO of all, and silence of one is no verdict', asyn
 
 t.test('where the cluster distributes by itself, only the verdict is asked of each node', async (t) => {
   const calls: string[] = []
-  const heard = (by: string) => async (given: Ask) => {
+  const heard = (by: string) => async (given: EdgeRequest) => {
     calls.push(`${by} ${given.endpoint.path}`)
     return good({ status: 'OK' })
   }

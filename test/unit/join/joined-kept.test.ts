@@ -1,9 +1,9 @@
 import t from 'tap'
-import type { Answer } from '../../../src/core/response.ts'
+import type { EdgeResponse } from '../../../src/core/response.ts'
 import { ask, caller, durations, good, type Nodes, recordOf, replica, settle, statusOf } from '../../support/asks.ts'
 
 const OS = 'GET /experimental/syscollector/os'
-const joined = (rest: Partial<Extract<Answer, { kind: 'json' }>> = {}): Answer => {
+const joined = (rest: Partial<Extract<EdgeResponse, { kind: 'json' }>> = {}): EdgeResponse => {
   const whole = good({ items: [], totalItems: 0 })
   if (whole.kind !== 'json') throw new Error('a file')
   return { ...whole, clusterStatus: 'm;rtt=1;rows=0', ...rest }
@@ -32,12 +32,12 @@ t.test('an answer that somebody is missing from, or stands in with what is old, 
 
 t.test('a whole is as old as its oldest part', async (t) => {
   const { read, nodes, clock } = replica()
-  says(nodes, { oldest: 600 })
+  says(nodes, { oldestPartAge: 600 })
   await read(ask(OS))
   clock.pass(300)
   const hit = await read(ask(OS))
   t.match(statusOf(hit), { hit: true, ttl: 100 })
-  t.match(hit.kind === 'json' && hit.kept?.answer, { age: 900 })
+  t.match(hit.kind === 'json' && hit.cached?.response, { age: 900 })
   clock.pass(200)
   t.match(statusOf(await read(ask(OS))), { detail: 'stale-while-revalidate' })
 })
@@ -46,11 +46,11 @@ t.test('a whole that is made anew wants parts that are younger than itself', asy
   const { read, nodes, clock } = replica()
   says(nodes)
   await read(ask(OS))
-  t.equal(nodes.asked[0]?.youngerThan, undefined)
+  t.equal(nodes.asked[0]?.maxAge, undefined)
   clock.pass(1500)
   await read(ask(OS))
   await settle()
-  t.equal(nodes.asked[1]?.youngerThan, 1500)
+  t.equal(nodes.asked[1]?.maxAge, 1500)
 })
 
 t.test(
@@ -60,12 +60,12 @@ t.test(
     const one = () => ask('GET /agents/:agent_id', { params: { agent_id: '001' } })
     await read(one())
     clock.pass(400)
-    t.match(statusOf(await read({ ...one(), youngerThan: 500 })), { hit: true })
-    t.match(statusOf(await read({ ...one(), youngerThan: 300 })), { fwd: 'stale', stored: true })
+    t.match(statusOf(await read({ ...one(), maxAge: 500 })), { hit: true })
+    t.match(statusOf(await read({ ...one(), maxAge: 300 })), { fwd: 'stale', stored: true })
     t.equal(nodes.calls, 2)
     clock.pass(400)
-    nodes.says = () => ({ kind: 'json', status: 200, bytes: Buffer.from('{"error":1017,"message":"not ready"}') })
-    t.match(statusOf(await read({ ...one(), youngerThan: 300 })), { fwd: 'stale', detail: 'stale-if-error' })
+    nodes.says = () => ({ kind: 'json', status: 200, body: Buffer.from('{"error":1017,"message":"not ready"}') })
+    t.match(statusOf(await read({ ...one(), maxAge: 300 })), { fwd: 'stale', detail: 'stale-if-error' })
   },
 )
 

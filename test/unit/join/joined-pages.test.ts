@@ -2,8 +2,8 @@ import t from 'tap'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
 import type { ClusterView, NodeInfo } from '../../../src/core/node-call.ts'
-import type { Ask } from '../../../src/core/request.ts'
-import type { Answer } from '../../../src/core/response.ts'
+import type { EdgeRequest } from '../../../src/core/request.ts'
+import type { EdgeResponse } from '../../../src/core/response.ts'
 import { joinReads } from '../../../src/join/reads.ts'
 import { collect } from '../../../src/query/collect.ts'
 import { readRequest, sources } from '../../../src/query/sources.ts'
@@ -32,7 +32,7 @@ function entries(node: string): readonly Entry[] {
 
 const all = new Map(names.map((node) => [node, entries(node)]))
 
-type Says = (part: Ask, node: string) => Answer | undefined
+type Says = (part: EdgeRequest, node: string) => EdgeResponse | undefined
 
 function nodes(says: Says = () => undefined) {
   const infos = names.map(
@@ -43,8 +43,8 @@ function nodes(says: Says = () => undefined) {
     nodes: () => infos,
     find: (name) => infos.find((info) => info.name === name),
     master: () => master,
-    available: () => true,
-    spare: () => 4,
+    isAvailable: () => true,
+    freeSlots: () => 4,
   }
   const calls: string[] = []
   const read = joinReads({
@@ -61,12 +61,13 @@ function nodes(says: Says = () => undefined) {
     timeout: 20_000,
     slowTimeout: 20_000,
   })
-  const logs = (query: Ask['query']) => read(ask('GET /cluster/:node_ids/logs', { params: { node_ids: '*' }, query }))
+  const logs = (query: EdgeRequest['query']) =>
+    read(ask('GET /cluster/:node_ids/logs', { params: { node_ids: '*' }, query }))
   return { logs, calls }
 }
 
 /** One node that holds the rows of these, each with the node that it is of. */
-function whole(query: Ask['query'], of = names) {
+function whole(query: EdgeRequest['query'], of = names) {
   const rows = of.flatMap((node) => (all.get(node) ?? []).map((row) => ({ node_name: node, ...row })))
   return collect(rows, readRequest(query, new Date()), sources.logs)
 }
@@ -123,7 +124,7 @@ t.test('rows that cannot be read are no rows of others', async (t) => {
   const { logs } = nodes((_, node) => {
     if (node !== 'master') return undefined
     const bytes = Buffer.from('{"error":0,"data":{"items":[{"timestamp":"a"} {"timestamp":"b"}],"totalItems":2}}')
-    return { kind: 'json', status: 200, bytes }
+    return { kind: 'json', status: 200, body: bytes }
   })
   const given = await logs({ limit: '10' })
   t.match(bodyOf(given).data, { totalItems: 2 * ROWS, failed_nodes: [{ node: 'master', error: { code: 925 } }] })

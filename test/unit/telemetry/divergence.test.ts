@@ -70,7 +70,7 @@ t.test(
     const { createVerify } = await import('../../../src/cache/verify.ts')
     const { catalogue } = await import('../../../src/catalogue/index.ts')
     const endpoint = catalogue.find(({ path, method }) => path === '/agents/:agent_id' && method === 'GET')
-    if (endpoint === undefined || endpoint.method !== 'GET' || !('group' in endpoint.keep))
+    if (endpoint === undefined || endpoint.method !== 'GET' || !('group' in endpoint.cache))
       throw new Error('no endpoint')
     let now = 0
     let room = true
@@ -80,16 +80,21 @@ t.test(
     const bytes = Buffer.from('{"error":0,"data":{"a":1}}')
     const answer = {
       status: 200,
-      bytes,
+      body: bytes,
       etag: '"x"',
       age: 1,
-      keepFor: 1e6,
+      ttl: 1e6,
       staleWhileRevalidate: 0,
       staleIfError: 0,
-      cost: 1,
+      fetchTime: 1,
     }
     const look = () =>
-      ({ kind: 'present', mark: { generation: 'g', epochs: [epoch], fenced: false }, answer, near: true }) as const
+      ({
+        kind: 'present',
+        epochs: { generation: 'g', epochs: [epoch], fenced: false },
+        response: answer,
+        isLocal: true,
+      }) as const
     const verify = createVerify(
       {
         store: { peek: async () => look() },
@@ -100,7 +105,7 @@ t.test(
       },
       async () => {
         asked += 1
-        return { kind: 'json', status: 200, bytes: Buffer.from('{"error":0,"data":{"a":2}}') }
+        return { kind: 'json', status: 200, body: Buffer.from('{"error":0,"data":{"a":2}}') }
       },
     )
     const { prepare } = await preparing()
@@ -139,7 +144,7 @@ t.test(
 
     async function preparing() {
       const { createPrepare } = await import('../../../src/cache/prepare.ts')
-      const durations = { keepFor: 1e6, staleWhileRevalidate: 0, staleIfError: 0 }
+      const durations = { ttl: 1e6, staleWhileRevalidate: 0, staleIfError: 0 }
       return {
         prepare: createPrepare({
           key: { secret: 's', policy: 'p' },

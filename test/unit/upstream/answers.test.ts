@@ -103,7 +103,7 @@ t.test('an answer in ten thousand pieces comes whole', async (t) => {
   const chunks = [...text].map((letter) => `1\r\n${letter}\r\n`).join('')
   const node = await rawNode(t, `HTTP/1.1 200 OK\r\n${JSON_TYPE}Transfer-Encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`)
   const result = await clusterOf(t, node.url).call(get())
-  t.equal(result.ok && result.reply.body.toString(), text)
+  t.equal(result.ok && result.response.body.toString(), text)
 })
 
 t.test('a node that refuses the password says so once', async (t) => {

@@ -1,8 +1,8 @@
 /** Asks as validation hands them on, for records of the catalogue. */
 import { catalogue } from '../../../src/catalogue/index.ts'
-import type { Ask } from '../../../src/core/request.ts'
+import type { EdgeRequest } from '../../../src/core/request.ts'
 
-export function ask(method: string, path: string, more: Partial<Ask> = {}): Ask {
+export function ask(method: string, path: string, more: Partial<EdgeRequest> = {}): EdgeRequest {
   const endpoint = catalogue.find((record) => record.method === method && record.path === path)
   if (endpoint === undefined) throw new Error(`the catalogue has no ${method} ${path}`)
   return {

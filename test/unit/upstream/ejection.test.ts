@@ -19,7 +19,7 @@ async function cluster(t: Test, answer?: RequestListener) {
   const wait = (ms: number) => {
     now += ms
   }
-  return { node, proxy, log, wait, call: one.call, available: () => one.view.available('master'), status: one.status }
+  return { node, proxy, log, wait, call: one.call, available: () => one.view.isAvailable('master'), status: one.status }
 }
 
 t.test('two refusals eject; one success readmits', async (t) => {
@@ -151,8 +151,8 @@ t.test('what the request is to blame for ejects nobody', async (t) => {
   const one = clusterOf(t, node.url)
   for (let i = 0; i < 6; i += 1) {
     t.match(await one.call(get('/401')), { fault: 'refusedCredentials' })
-    t.match(await one.call(get('/500')), { ok: true, reply: { status: 500 } })
+    t.match(await one.call(get('/500')), { ok: true, response: { status: 500 } })
     t.match(await one.call(get('/large')), { fault: 'tooLarge' })
   }
-  t.ok(one.view.available('master'))
+  t.ok(one.view.isAvailable('master'))
 })

@@ -35,7 +35,7 @@ t.test('ejected and overloaded say when to come again', async (t) => {
   await t.rejects(handle(restart()), { code: 921, status: 503, message: /\(boss: queue full\)/, ...retry })
   await Promise.all(held)
   await master.set({ kind: 'refuse' })
-  while (cluster.view.available('boss')) await handle(restart()).catch(() => undefined)
+  while (cluster.view.isAvailable('boss')) await handle(restart()).catch(() => undefined)
   const spent: number[] = []
   for (let i = 0; i < 3; i += 1) {
     const began = performance.now()
@@ -59,7 +59,7 @@ t.test('the master away: requests go in through a worker', async (t) => {
   await master.set({ kind: 'refuse' })
   t.match(await handle(ask('GET', '/agents')), { status: 200 })
   t.match(await handle(restart()), { status: 200 }, 'nothing of the write was sent')
-  t.notOk(cluster.view.available('boss'))
+  t.notOk(cluster.view.isAvailable('boss'))
   t.match(await handle(ask('GET', '/manager/info')), { status: 200 })
   t.match(await handle(ask('GET', '/rules')), { status: 200 })
   t.match(await handle(ask('GET', '/experimental/syscollector/os')), { status: 200 })

@@ -2,8 +2,8 @@
 import t from 'tap'
 import { run, spread } from './gate-world.ts'
 
-const crowd = (count: number, takes = 100) => spread(count, 1, { load: 'interactive', takes, caller: 'crowd' })
-const other = (at: number, takes = 100) => ({ at, load: 'interactive', takes, caller: 'other' }) as const
+const crowd = (count: number, takes = 100) => spread(count, 1, { priority: 'interactive', takes, caller: 'crowd' })
+const other = (at: number, takes = 100) => ({ at, priority: 'interactive', takes, caller: 'other' }) as const
 
 t.test('a caller with one call goes before the second one of a caller with many', async (t) => {
   const { seen } = await run([...crowd(40), other(10)], { inFlight: 1 })
@@ -20,7 +20,7 @@ t.test('callers with many take turns', async (t) => {
 
 t.test('long calls of one caller leave places to the others who wait', async (t) => {
   const long = crowd(40, 1_000)
-  const others = spread(40, 1, { load: 'interactive', takes: 1_000, caller: 'other' })
+  const others = spread(40, 1, { priority: 'interactive', takes: 1_000, caller: 'other' })
   const { seen } = await run([...long, ...others.map((one) => ({ ...one, at: one.at + 2 }))])
   const within = (caller: string) =>
     seen.filter(({ arrival, waited }) => {

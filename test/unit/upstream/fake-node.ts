@@ -83,11 +83,11 @@ export function get(path = '/agents', more: Partial<NodeCall> = {}): NodeCall {
     node: 'master',
     method: 'GET',
     path,
-    repeatable: true,
+    retryable: true,
     expect: 'bytes',
     timeout: 5_000,
     signal: new AbortController().signal,
-    load: 'interactive',
+    priority: 'interactive',
     caller: 'ann',
     endpoint: `GET ${path}`,
     requestId: 'test-1',
@@ -96,7 +96,7 @@ export function get(path = '/agents', more: Partial<NodeCall> = {}): NodeCall {
 }
 
 export function put(path = '/agents/001/restart', more: Partial<NodeCall> = {}): NodeCall {
-  return get(path, { method: 'PUT', repeatable: false, ...more })
+  return get(path, { method: 'PUT', retryable: false, ...more })
 }
 
 /** Resolves when `condition` holds; looks again every few milliseconds. */

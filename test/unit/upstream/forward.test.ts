@@ -51,7 +51,7 @@ t.test('status and bytes pass unchanged; what is no envelope does not', async (t
   })
   for (const path of ['/agents', '/rules']) {
     const [status = 0, body = ''] = replies[path] ?? []
-    t.same(await handle(ask('GET', path)), { kind: 'json', status, bytes: Buffer.from(body), personal: true })
+    t.same(await handle(ask('GET', path)), { kind: 'json', status, body: Buffer.from(body), personal: true })
   }
   for (const path of ['/decoders', '/lists']) {
     await t.rejects(handle(ask('GET', path)), { code: 925, status: 502, message: /\(boss: not JSON\)/ })

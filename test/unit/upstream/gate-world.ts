@@ -2,11 +2,11 @@
 import type { Deadline } from '../../../src/core/timing.ts'
 import { type Entry, Gate, type Lesson, type Visitor } from '../../../src/upstream/gate.ts'
 
-export type Load = Visitor['load']
+export type Load = Visitor['priority']
 
 export interface Arrival extends Partial<Visitor> {
   readonly at: number
-  readonly load: Load
+  readonly priority: Load
   /** Milliseconds on the node, once it is there. */
   readonly takes: number
   readonly timeout?: number
@@ -35,8 +35,8 @@ export async function run(arrivals: readonly Arrival[], more: Partial<typeof lim
   const agenda = new Agenda()
   const seen: Seen[] = []
   const arrive = (arrival: Arrival, place: number) => async () => {
-    const { at, load, takes, timeout = 20_000 } = arrival
-    const visitor: Visitor = { caller: 'ann', endpoint: 'GET /agents', expect: 'bytes', ...arrival, load }
+    const { at, priority: load, takes, timeout = 20_000 } = arrival
+    const visitor: Visitor = { caller: 'ann', endpoint: 'GET /agents', expect: 'bytes', ...arrival, priority: load }
     const deadline = deadlineIn(timeout, () => now, agenda)
     const entry = await gate.enter(visitor, deadline)
     seen[place] = { arrival, entry, waited: now - at }
@@ -57,7 +57,7 @@ export async function run(arrivals: readonly Arrival[], more: Partial<typeof lim
 }
 
 export function share(report: Report, load: Load): number {
-  const all = report.seen.filter(({ arrival }) => arrival.load === load)
+  const all = report.seen.filter(({ arrival }) => arrival.priority === load)
   return all.filter(({ entry }) => entry.ok).length / all.length
 }
 

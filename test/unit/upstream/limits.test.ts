@@ -25,12 +25,12 @@ async function slowNode(t: Test, options: Partial<ClusterOptions> = {}) {
 
 t.test('at most so many at once, the others in order of arrival', async (t) => {
   const { node, cluster, waiting, answer, most, state } = await slowNode(t)
-  t.equal(cluster.view.spare('master'), 4)
-  t.equal(cluster.view.spare('nobody'), 0)
+  t.equal(cluster.view.freeSlots('master'), 4)
+  t.equal(cluster.view.freeSlots('nobody'), 0)
   const calls = Array.from({ length: 20 }, (_, i) => cluster.call(get(`/${i}`)))
   await until(() => waiting.length === 4)
   t.match(state(), { inFlight: 4, limit: 4, queue: 16 })
-  t.equal(cluster.view.spare('master'), 0)
+  t.equal(cluster.view.freeSlots('master'), 0)
   for (let done = 0; done < 20; done += 1) {
     await until(() => waiting.length > 0)
     answer()
@@ -52,7 +52,7 @@ t.test('beyond the line: refused at once, with the time to come again', async (t
   const { cluster, waiting, answer } = await slowNode(t, { limits: { inFlight: 1, queue: 2 } })
   const held = [1, 2, 3].map(() => cluster.call(get()))
   await until(() => waiting.length === 1)
-  t.notOk(cluster.view.available('master'))
+  t.notOk(cluster.view.isAvailable('master'))
   const result = await cluster.call(get())
   t.match(result, { ok: false, fault: 'overloaded', sent: false, detail: 'queue full' })
   t.ok(!result.ok && Number.isInteger(result.retryAfter) && (result.retryAfter ?? 0) >= 1)
@@ -61,7 +61,7 @@ t.test('beyond the line: refused at once, with the time to come again', async (t
     answer()
   }
   for (const one of await Promise.all(held)) t.ok(one.ok)
-  t.ok(cluster.view.available('master'))
+  t.ok(cluster.view.isAvailable('master'))
 })
 
 t.test('who would wait beyond its deadline is refused early', async (t) => {

@@ -9,7 +9,7 @@ import { clusterOf, fakeNode, get, until } from './fake-node.ts'
 const raw = (more: Partial<NodeCall> = {}) => get('/rules/files?download=x', { expect: 'stream', ...more })
 
 function streamOf(t: Test, result: NodeResult): Readable {
-  if (result.ok && result.reply.body instanceof Readable) return result.reply.body
+  if (result.ok && result.response.body instanceof Readable) return result.response.body
   t.fail('no stream came')
   return Readable.from([])
 }
@@ -20,7 +20,7 @@ t.test('a file comes whole, with type and length', async (t) => {
   })
   const cluster = clusterOf(t, node.url)
   const result = await cluster.call(raw())
-  t.match(result, { ok: true, reply: { status: 200, type: 'text/xml', length: 9 } })
+  t.match(result, { ok: true, response: { status: 200, type: 'text/xml', length: 9 } })
   t.equal(await text(streamOf(t, result)), '<a>ä</a>')
   t.equal(node.seen[0]?.headers.accept, 'text/xml, application/json')
   await until(() => cluster.status()[0]?.inFlight === 0)
@@ -31,7 +31,7 @@ t.test('what is no file is bytes', async (t) => {
   const node = await fakeNode(t, (_, response) => {
     response.writeHead(404, { 'content-type': 'application/json' }).end(body)
   })
-  t.match(await clusterOf(t, node.url).call(raw()), { ok: true, reply: { status: 404, body: Buffer.from(body) } })
+  t.match(await clusterOf(t, node.url).call(raw()), { ok: true, response: { status: 404, body: Buffer.from(body) } })
 })
 
 t.test('XML that nobody asked for, or with another status, is unreadable', async (t) => {

@@ -5,7 +5,7 @@ t.test('a read carries these headers and no others', async (t) => {
   const node = await fakeNode(t)
   const cluster = clusterOf(t, node.url)
   const result = await cluster.call(get('/agents?limit=1'))
-  t.match(result, { ok: true, reply: { node: 'master', status: 200, type: 'application/json' } })
+  t.match(result, { ok: true, response: { node: 'master', status: 200, type: 'application/json' } })
   t.equal(node.seen[0]?.url, '/agents?limit=1')
   t.same(node.seen[0]?.headers, {
     host: `127.0.0.1:${node.port}`,
@@ -71,7 +71,7 @@ t.test('of the answer status, type, length and whether it is personal come back,
   const result = await clusterOf(t, node.url).call(get())
   t.same(result, {
     ok: true,
-    reply: {
+    response: {
       node: 'master',
       status: 400,
       type: 'application/json',

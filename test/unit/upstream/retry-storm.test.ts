@@ -15,7 +15,7 @@ t.test('no more calls than were asked for, and the first good answer lets all in
   t.notOk(storm.some(({ ok }) => ok))
   t.ok(node.seen.length <= CALLS * 1.1, `${node.seen.length}`)
   down = false
-  await until(() => cluster.view.available('master'), 3_000)
+  await until(() => cluster.view.isAvailable('master'), 3_000)
   t.match(await cluster.call(get('/1')), { ok: true })
   const after = await Promise.all(Array.from({ length: 20 }, (_, i) => cluster.call(get(`/${i}`))))
   t.ok(after.every(({ ok }) => ok))

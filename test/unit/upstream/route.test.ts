@@ -17,8 +17,8 @@ function view(...away: string[]): ClusterView {
     nodes: () => nodes,
     find: (name) => nodes.find((node) => node.name === name),
     master: () => master,
-    available: (name) => !away.includes(name),
-    spare: () => 1,
+    isAvailable: (name) => !away.includes(name),
+    freeSlots: () => 1,
   }
 }
 

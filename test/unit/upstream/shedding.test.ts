@@ -8,8 +8,8 @@ const CAPACITY = (60_000 / TAKES) * 4
 const MINUTE = 60_000
 
 t.test('three times the capacity, all classes: bulk goes first, then reads of people', async (t) => {
-  const of = (load: Arrival['load'], part: number, at: Partial<Arrival> = {}) =>
-    spread(CAPACITY * 3 * part, 3 * MINUTE, { load, takes: TAKES, caller: load, ...at })
+  const of = (load: Arrival['priority'], part: number, at: Partial<Arrival> = {}) =>
+    spread(CAPACITY * 3 * part, 3 * MINUTE, { priority: load, takes: TAKES, caller: load, ...at })
   const report = await run([
     ...of('health', 0.02),
     ...of('write', 0.18),
@@ -29,7 +29,7 @@ t.test('three times the capacity, all classes: bulk goes first, then reads of pe
 t.test(
   'ten thousand at once: the limit holds, the node is never idle, the others hear when to come again',
   async (t) => {
-    const burst = spread(10_000, 100, { load: 'interactive', takes: TAKES }).map((one, i) => ({
+    const burst = spread(10_000, 100, { priority: 'interactive', takes: TAKES }).map((one, i) => ({
       ...one,
       caller: `${i}`,
     }))
@@ -53,11 +53,11 @@ t.test(
 t.test('a full line: a write takes the place of the bulk call that came last', async (t) => {
   const { seen } = await run(
     [
-      { at: 0, load: 'interactive', takes: 1_000 },
-      { at: 1, load: 'bulk', takes: 10, endpoint: 'first' },
-      { at: 2, load: 'bulk', takes: 10, endpoint: 'last' },
-      { at: 3, load: 'write', takes: 10 },
-      { at: 4, load: 'bulk', takes: 10, endpoint: 'late' },
+      { at: 0, priority: 'interactive', takes: 1_000 },
+      { at: 1, priority: 'bulk', takes: 10, endpoint: 'first' },
+      { at: 2, priority: 'bulk', takes: 10, endpoint: 'last' },
+      { at: 3, priority: 'write', takes: 10 },
+      { at: 4, priority: 'bulk', takes: 10, endpoint: 'late' },
     ],
     { inFlight: 1, queue: 2 },
   )
@@ -72,7 +72,10 @@ t.test('a full line: a write takes the place of the bulk call that came last', a
 t.test('the line is served by class, whoever came first', async (t) => {
   const loads = ['bulk', 'interactive', 'write', 'health'] as const
   const { seen } = await run(
-    [{ at: 0, load: 'interactive', takes: 100 }, ...loads.map((load, i) => ({ at: i + 1, load, takes: 100 }))],
+    [
+      { at: 0, priority: 'interactive', takes: 100 },
+      ...loads.map((load, i) => ({ at: i + 1, priority: load, takes: 100 })),
+    ],
     { inFlight: 1 },
   )
   t.same(
@@ -82,14 +85,14 @@ t.test('the line is served by class, whoever came first', async (t) => {
 })
 
 t.test('bulk never holds the last place, and half of them at most', async (t) => {
-  const bulk = spread(20, 10, { load: 'bulk', takes: 5_000 })
+  const bulk = spread(20, 10, { priority: 'bulk', takes: 5_000 })
   const { seen } = await run([
     ...bulk,
-    { at: 20, load: 'write', takes: 10 },
-    { at: 21, load: 'interactive', takes: 10 },
+    { at: 20, priority: 'write', takes: 10 },
+    { at: 21, priority: 'interactive', takes: 10 },
   ])
   t.match(seen.slice(-2), [{ waited: 0 }, { waited: 0 }])
-  const begun = seen.filter(({ arrival, waited }) => arrival.load === 'bulk' && arrival.at + waited < 5_000)
+  const begun = seen.filter(({ arrival, waited }) => arrival.priority === 'bulk' && arrival.at + waited < 5_000)
   t.equal(begun.length, 2)
   const alone = await run(bulk.slice(0, 3), { inFlight: 1 })
   t.ok(
@@ -99,7 +102,7 @@ t.test('bulk never holds the last place, and half of them at most', async (t) =>
 })
 
 t.test('who waits in vain behind higher classes hears of it at its deadline, and when to come again', async (t) => {
-  const writes = spread(200, 19_000, { load: 'write', takes: 100 })
-  const { seen } = await run([...writes, { at: 50, load: 'bulk', takes: 100, timeout: 2_000 }], { inFlight: 1 })
+  const writes = spread(200, 19_000, { priority: 'write', takes: 100 })
+  const { seen } = await run([...writes, { at: 50, priority: 'bulk', takes: 100, timeout: 2_000 }], { inFlight: 1 })
   t.match(seen.at(-1), { waited: 2_000, entry: { ok: false, fault: 'overloaded', detail: /before the deadline/ } })
 })

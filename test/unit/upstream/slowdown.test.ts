@@ -12,7 +12,7 @@ function node() {
   const signal = new AbortController().signal
   const deadline: Deadline = { signal, remaining: () => 60_000, fault: () => 'timeout', end: () => undefined }
   const call = async (endpoint: string, took: number, expect: Visitor['expect'] = 'bytes') => {
-    const visitor: Visitor = { load: 'interactive', caller: 'ann', endpoint, expect }
+    const visitor: Visitor = { priority: 'interactive', caller: 'ann', endpoint, expect }
     await gate.enter(visitor, deadline)
     const began = now
     now += took

@@ -74,7 +74,7 @@ t.test('the list of the master adds names and versions, and no address', async (
     { name: 'worker-1', type: 'worker', addressed: true, version: '3.11.4' },
     { name: 'worker-2', type: 'worker', addressed: false },
   ])
-  t.notOk(cluster.view.available('worker-2'))
+  t.notOk(cluster.view.isAvailable('worker-2'))
   t.match(await cluster.call(get('/manager/info', { node: 'worker-2' })), { ok: false, sent: false })
 })
 

@@ -1,8 +1,8 @@
 /** One fill for all replicas: a lease with a token that its holder renews, and followers who hear or see that it ended. */
 import { createHash, randomUUID } from 'node:crypto'
-import type { Mark } from '../../../core/stored-response.ts'
+import type { TagEpochs } from '../../../core/stored-response.ts'
 import type { Link, Reply } from '../../../redis/link.ts'
-import type { Claim } from '../contract.ts'
+import type { FetchLock } from '../contract.ts'
 import { names, type Times } from './options.ts'
 import { releaseClaim, renewClaim } from './scripts.ts'
 
@@ -14,7 +14,7 @@ export interface ClaimsOptions {
 }
 
 /** Whoever cannot ask Redis fills for itself. */
-const ALONE: Claim = { held: true, release: async () => {} }
+const ALONE: FetchLock = { held: true, release: async () => {} }
 
 export class Claims {
   readonly #options: ClaimsOptions
@@ -25,7 +25,7 @@ export class Claims {
     this.#options = options
   }
 
-  async claim(key: string, mark: Mark, patience: number): Promise<Claim> {
+  async claim(key: string, mark: TagEpochs, patience: number): Promise<FetchLock> {
     const { link, times, trusted, onReply } = this.#options
     if (!trusted()) return ALONE
     const name = `${key}:${digest(mark)}`
@@ -53,7 +53,7 @@ export class Claims {
     for (const name of [...this.#waiting.keys()]) this.settled(name)
   }
 
-  #hold(name: string, token: string, patience: number): Claim {
+  #hold(name: string, token: string, patience: number): FetchLock {
     const { link, times } = this.#options
     const renew = () => link.run(renewClaim, [names.claim(name)], [token, Math.ceil(patience)], times.slow)
     const timer = setInterval(() => void renew(), patience / 3)
@@ -108,7 +108,7 @@ interface Wait {
 }
 
 /** A flight that began before a write is another one than the flight after it. */
-function digest(mark: Mark): string {
+function digest(mark: TagEpochs): string {
   const text = JSON.stringify([mark.generation, ...mark.epochs])
   return createHash('sha256').update(text).digest('base64url').slice(0, 22)
 }

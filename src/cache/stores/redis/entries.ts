@@ -1,5 +1,5 @@
 /** Entries in Redis. Their age is what is missing of their time to live, so that no wall clock has a say. */
-import type { KeptAnswer, Listed } from '../../../core/stored-response.ts'
+import type { StoredResponse, StoredResponseInfo } from '../../../core/stored-response.ts'
 import type { Link, Reply } from '../../../redis/link.ts'
 import type { EntryCodec } from '../entry.ts'
 import { type Held, lifetime } from '../held.ts'
@@ -13,7 +13,7 @@ export interface EntriesOptions {
   readonly onEvent: (event: StoreEvent) => void
 }
 
-type Head = Omit<Held, 'begun' | 'answer'> & { readonly answer: Omit<KeptAnswer, 'age' | 'bytes'> }
+type Head = Omit<Held, 'begun' | 'answer'> & { readonly answer: Omit<StoredResponse, 'age' | 'body'> }
 
 export class Entries {
   readonly #options: EntriesOptions
@@ -37,10 +37,10 @@ export class Entries {
     const head = headOf(opened?.head)
     // Nobody here writes an entry without end, or with more time than it says.
     if (opened === undefined || head === undefined || left.value < 0) return garbage(onEvent)
-    const whole = lifetime({ ...head.answer, bytes: opened.body })
+    const whole = lifetime({ ...head.answer, body: opened.body })
     if (left.value > whole) return garbage(onEvent)
     // Small replies are views of a larger buffer of the connection, which a near copy must not keep alive.
-    const answer = { ...head.answer, bytes: Buffer.from(opened.body) }
+    const answer = { ...head.answer, body: Buffer.from(opened.body) }
     return { ...head, answer, begun: asked - (whole - left.value) }
   }
 
@@ -51,7 +51,7 @@ export class Entries {
     const left = Math.floor(lifetime(answer) - (elapsed() - begun))
     if (left < 1) return false
     const name = names.entry(key)
-    const { bytes, ...shown } = answer
+    const { body: bytes, ...shown } = answer
     const sealed = codec.encode(name, { ...rest, answer: shown } satisfies Head, bytes)
     const reply = await link.step(times.slow, (client) => client.set(name, sealed, 'PX', left))
     if (!reply.ok && reply.fault.startsWith('OOM')) onEvent('full')
@@ -80,11 +80,11 @@ function headOf(value: unknown): Head | undefined {
   const { answer, generation, epochs, tags, listed } = value
   if (!isRecord(answer) || !isListed(listed) || typeof generation !== 'string') return undefined
   if (!isTexts(epochs) || !isTexts(tags)) return undefined
-  const { status, etag, keepFor, staleWhileRevalidate, staleIfError, cost, clusterStatus } = answer
-  if (!isFieldValue(etag) || !isNumber(status) || !isNumber(cost)) return undefined
-  if (!isNumber(keepFor) || !isNumber(staleWhileRevalidate) || !isNumber(staleIfError)) return undefined
+  const { status, etag, ttl, staleWhileRevalidate, staleIfError, fetchTime, clusterStatus } = answer
+  if (!isFieldValue(etag) || !isNumber(status) || !isNumber(fetchTime)) return undefined
+  if (!isNumber(ttl) || !isNumber(staleWhileRevalidate) || !isNumber(staleIfError)) return undefined
   if (clusterStatus !== undefined && !isFieldValue(clusterStatus)) return undefined
-  const times = { keepFor, staleWhileRevalidate, staleIfError, cost }
+  const times = { ttl, staleWhileRevalidate, staleIfError, fetchTime }
   const shown = { status, etag, ...times, ...(clusterStatus !== undefined && { clusterStatus }) }
   return { answer: shown, generation, epochs, tags, listed }
 }
@@ -94,7 +94,7 @@ function isFieldValue(value: unknown): value is string {
   return typeof value === 'string' && /^[\x20-\x7e]*$/.test(value)
 }
 
-export function isListed(value: unknown): value is Listed {
+export function isListed(value: unknown): value is StoredResponseInfo {
   if (!isRecord(value)) return false
   const { url, group, endpoint, scope, tags } = value
   return [url, group, endpoint, scope].every((text) => typeof text === 'string') && isTexts(tags)

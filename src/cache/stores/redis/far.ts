@@ -1,7 +1,7 @@
 /** What Redis itself says of an answer: the entry, and the epochs and fences of its tags at this moment. */
 import { randomUUID } from 'node:crypto'
 import type { Tag } from '../../../catalogue/endpoint.ts'
-import type { Look, Mark } from '../../../core/stored-response.ts'
+import type { Lookup, TagEpochs } from '../../../core/stored-response.ts'
 import type { Link } from '../../../redis/link.ts'
 import { answerOf, type Held } from '../held.ts'
 import { compareMarks, keyTag, ReadMark, withOwn } from '../marks.ts'
@@ -29,28 +29,28 @@ export class Far {
   }
 
   /** `held`: there where it is present. */
-  async look(key: string, tags: readonly Tag[]): Promise<{ readonly look: Look; readonly held?: Held }> {
+  async look(key: string, tags: readonly Tag[]): Promise<{ readonly look: Lookup; readonly held?: Held }> {
     const { pulse, entries, elapsed } = this.#options
     if (!pulse.trusted) return { look: { kind: 'away' } }
     const [mark, held] = await Promise.all([this.mark(key, tags), entries.get(key)])
     // Asked again: a heartbeat may have found meanwhile that all fences are lost, and the look came after that.
     if (mark === undefined || !pulse.trusted) return { look: { kind: 'away' } }
-    if (held === undefined) return { look: { kind: 'absent', mark, changed: false } }
+    if (held === undefined) return { look: { kind: 'absent', epochs: mark, changed: false } }
     const difference = compareMarks(held, mark)
-    if (difference === 'changed') return { look: { kind: 'absent', mark, changed: true } }
+    if (difference === 'changed') return { look: { kind: 'absent', epochs: mark, changed: true } }
     const answer = answerOf(held, elapsed(), difference === 'softened')
-    return { look: { kind: 'present', mark, answer, near: false }, held }
+    return { look: { kind: 'present', epochs: mark, response: answer, isLocal: false }, held }
   }
 
   /** One round trip; undefined: Redis is away. */
-  async mark(key: string, tags: readonly Tag[]): Promise<Mark | undefined> {
+  async mark(key: string, tags: readonly Tag[]): Promise<TagEpochs | undefined> {
     const asked = this.#options.elapsed()
     const mark = await this.marks([...tags, keyTag(key)])
     return mark === undefined ? undefined : new ReadMark(withOwn(mark), asked)
   }
 
   /** The same of tags alone, and told to what this replica knows of them. */
-  async marks(tags: readonly Tag[]): Promise<Mark | undefined> {
+  async marks(tags: readonly Tag[]): Promise<TagEpochs | undefined> {
     const { link, pulse, knowledge, times } = this.#options
     const watch = knowledge.watch(tags)
     const args = [randomUUID(), ...tags]

@@ -1,10 +1,10 @@
 /** The store that all replicas share, over Redis: one round trip for a look, none within the lease of a near copy. */
 import { randomUUID } from 'node:crypto'
 import type { Tag } from '../../../catalogue/endpoint.ts'
-import type { AnswerIndex, Look, StoreState } from '../../../core/stored-response.ts'
+import type { CacheIndex, CacheStoreState, Lookup } from '../../../core/stored-response.ts'
 import { connect } from '../../../redis/connect.ts'
 import { Link } from '../../../redis/link.ts'
-import type { AnswerStore, NewEntry } from '../contract.ts'
+import type { CacheStore, NewStoredResponse } from '../contract.ts'
 import { entryCodec } from '../entry.ts'
 import { HeldEntries, heldOf } from '../held.ts'
 import { begun, compareMarks, keyTag } from '../marks.ts'
@@ -23,20 +23,20 @@ export { commandsUsed } from './commands.ts'
 export type { RedisPlace, RedisStoreOptions, StoreEvent, Times } from './options.ts'
 export { storeEvents } from './options.ts'
 
-export type RedisStore = AnswerStore & AnswerIndex & { state(): StoreState; close(): Promise<void> }
+export type RedisStore = CacheStore & CacheIndex & { state(): CacheStoreState; close(): Promise<void> }
 
 /** Resolves when Redis was reached, or after `times.slow` without it: the store then comes when Redis does. */
 export async function createRedisStore(options: RedisStoreOptions): Promise<RedisStore> {
   const shared = new SharedStore(options)
   await shared.start()
   return {
-    look: (key, tags) => shared.look(key, tags),
+    lookup: (key, tags) => shared.look(key, tags),
     peek: (key, tags) => shared.peek(key, tags),
-    keep: (entry) => shared.keep(entry),
-    claim: (key, mark, patience) => shared.claims.claim(key, mark, patience),
+    store: (entry) => shared.keep(entry),
+    acquireFetchLock: (key, mark, patience) => shared.claims.claim(key, mark, patience),
     fence: (tags) => shared.raises.fence(tags),
-    rows: (group, heard) => shared.rows.list(group, heard),
-    drop: (what) => shared.drop(what),
+    list: (group, heard) => shared.rows.list(group, heard),
+    purge: (what) => shared.drop(what),
     state: () => shared.state,
     close: () => shared.close(),
   }
@@ -104,7 +104,7 @@ class SharedStore {
   }
 
   /** At once within the lease of a near copy. */
-  look(key: string, tags: readonly Tag[]): Look | Promise<Look> {
+  look(key: string, tags: readonly Tag[]): Lookup | Promise<Lookup> {
     const now = this.#elapsed()
     const hit = this.#pulse.leased(now) ? this.#near.find(key, tags, now) : undefined
     if (hit !== undefined) {
@@ -114,7 +114,7 @@ class SharedStore {
     return this.#lookFar(key, tags)
   }
 
-  async #lookFar(key: string, tags: readonly Tag[]): Promise<Look> {
+  async #lookFar(key: string, tags: readonly Tag[]): Promise<Lookup> {
     const { look, held } = await this.#far.look(key, tags)
     if (held !== undefined) {
       this.#near.put(key, held)
@@ -123,23 +123,23 @@ class SharedStore {
     return look
   }
 
-  async peek(key: string, tags: readonly Tag[]): Promise<Look> {
+  async peek(key: string, tags: readonly Tag[]): Promise<Lookup> {
     const now = this.#elapsed()
     const hit = this.#pulse.leased(now) ? this.#near.peek(key, tags, now) : undefined
     return hit === undefined ? (await this.#far.look(key, tags)).look : nearLook(hit, now)
   }
 
-  async keep(entry: NewEntry): Promise<void> {
-    const { key, tags, mark } = entry
+  async keep(entry: NewStoredResponse): Promise<void> {
+    const { key, tags, epochs: mark } = entry
     if (!this.#pulse.trusted) return
-    const held = heldOf(entry, begun(mark) ?? this.#elapsed() - entry.answer.cost)
+    const held = heldOf(entry, begun(mark) ?? this.#elapsed() - entry.response.fetchTime)
     // What is read is compared when it is read; comparing now only saves the room.
     const now =
       (this.#pulse.leased() ? markOf(key, tags, this.#knowledge) : undefined) ?? (await this.#far.mark(key, tags))
     if (now === undefined || compareMarks(mark, now) !== 'same') return
     this.#near.put(key, held)
     const [kept] = await Promise.all([this.#entries.set(key, held), this.rows.add(key, held)])
-    if (!kept) return this.rows.drop({ group: entry.listed.group, key })
+    if (!kept) return this.rows.drop({ group: entry.info.group, key })
     // Older near copies are still valid, but reads must not go back to them from the newer one.
     await this.#links.steps.step(this.#times.slow, (client) => client.publish(names.kept, `${this.#replica} ${key}`))
   }
@@ -154,7 +154,7 @@ class SharedStore {
     await this.rows.drop({ ...(group === undefined ? {} : { group }), ...(key === undefined ? {} : { key }) })
   }
 
-  get state(): StoreState {
+  get state(): CacheStoreState {
     return { up: this.#pulse.trusted, near: this.#near.size }
   }
 

@@ -5,7 +5,7 @@
  */
 import { LRUCache } from 'lru-cache'
 import type { Tag } from '../../../catalogue/endpoint.ts'
-import type { Mark } from '../../../core/stored-response.ts'
+import type { TagEpochs } from '../../../core/stored-response.ts'
 
 /** Tags of a look that is on its way. */
 export interface Watch {
@@ -59,7 +59,7 @@ export class Knowledge {
   }
 
   /** The mark of these tags as far as it is known: undefined as soon as one of them is not. */
-  mark(tags: readonly Tag[]): Mark | undefined {
+  mark(tags: readonly Tag[]): TagEpochs | undefined {
     const epochs: string[] = []
     for (const tag of tags) {
       const epoch = this.#epochs.get(tag)

@@ -3,7 +3,7 @@
  * process up, each one asked for while the one before is looked through.
  */
 import type { Tag } from '../../../catalogue/endpoint.ts'
-import type { IndexRow } from '../../../core/stored-response.ts'
+import type { IndexEntry } from '../../../core/stored-response.ts'
 import type { Link, Reply } from '../../../redis/link.ts'
 import type { EntryCodec } from '../entry.ts'
 import { compareMarks, UNRAISED } from '../marks.ts'
@@ -35,13 +35,13 @@ interface Place {
 }
 
 interface Found {
-  readonly row: IndexRow
+  readonly row: IndexEntry
   readonly generation: string
   readonly epochs: readonly string[]
 }
 
 export class Listing {
-  readonly rows: IndexRow[] = []
+  readonly rows: IndexEntry[] = []
   readonly #options: ListingOptions
   readonly #generation: string
   /** Where each key stands among the rows: one that was kept anew meanwhile comes twice. */
@@ -52,7 +52,7 @@ export class Listing {
     this.#generation = generation
   }
 
-  async read(group: string, heard?: (rows: readonly IndexRow[]) => void): Promise<void> {
+  async read(group: string, heard?: (rows: readonly IndexEntry[]) => void): Promise<void> {
     let place: Place = { from: '0', past: 0 }
     let next: Promise<Values> | undefined = this.#page(group, place)
     while (next !== undefined) {
@@ -89,7 +89,7 @@ export class Listing {
     for (const one of found) if (this.#isValid(one, epochs)) this.#put(one.row)
   }
 
-  #put(row: IndexRow): void {
+  #put(row: IndexEntry): void {
     const place = this.#places.get(row.key)
     if (place === undefined) this.#places.set(row.key, this.rows.push(row) - 1)
     else this.rows[place] = row
@@ -103,7 +103,11 @@ export class Listing {
     // Written out: a spread of what JSON made costs several times as much.
     const { url, group, endpoint, scope, tags } = listed
     const age = Math.max(0, whole - timeLeft)
-    return { row: { key, url, group, endpoint, scope, tags, size, age, timeLeft, hits, cost }, generation, epochs }
+    return {
+      row: { key, url, group, endpoint, scope, tags, size, age, timeLeft, hits, fetchTime: cost },
+      generation,
+      epochs,
+    }
   }
 
   /** Epochs of those tags. What requests know of epochs is left alone: so many would displace it. */

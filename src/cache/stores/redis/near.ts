@@ -1,13 +1,13 @@
 /** The near copy: entries of this process, served without asking as long as what is known says that they are valid. */
 import type { Tag } from '../../../catalogue/endpoint.ts'
-import type { Look, Mark } from '../../../core/stored-response.ts'
+import type { Lookup, TagEpochs } from '../../../core/stored-response.ts'
 import { answerOf, type Held, type HeldEntries } from '../held.ts'
 import { compareMarks, keyTag, ReadMark, withOwn } from '../marks.ts'
 import type { Knowledge } from './knowledge.ts'
 
 export interface NearHit {
   readonly held: Held
-  readonly mark: Mark
+  readonly mark: TagEpochs
 }
 
 /** The last comparison of an entry: it holds as long as nothing was raised since. */
@@ -70,12 +70,12 @@ export class Near {
   }
 }
 
-export function nearLook({ held, mark }: NearHit, now: number): Look {
-  return { kind: 'present', mark: new ReadMark(mark, now), answer: answerOf(held, now, false), near: true }
+export function nearLook({ held, mark }: NearHit, now: number): Lookup {
+  return { kind: 'present', epochs: new ReadMark(mark, now), response: answerOf(held, now, false), isLocal: true }
 }
 
 /** The mark of an entry's tags as far as it is known without asking. */
-export function markOf(key: string, tags: readonly Tag[], knowledge: Knowledge): Mark | undefined {
+export function markOf(key: string, tags: readonly Tag[], knowledge: Knowledge): TagEpochs | undefined {
   const known = knowledge.mark([...tags, keyTag(key)])
   return known === undefined ? undefined : withOwn(known)
 }

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Tag } from '../../../catalogue/endpoint.ts'
 import type { Link, Reply } from '../../../redis/link.ts'
-import type { Fence } from '../contract.ts'
+import type { WriteFence } from '../contract.ts'
 import { Acknowledgements } from './acknowledgements.ts'
 import { Debts } from './debts.ts'
 import type { Knowledge } from './knowledge.ts'
@@ -57,7 +57,7 @@ export class Raises {
     this.#renewal.unref()
   }
 
-  async fence(tags: readonly Tag[]): Promise<Fence> {
+  async fence(tags: readonly Tag[]): Promise<WriteFence> {
     const { times, refuse, elapsed, onEvent } = this.#options
     const id = randomUUID()
     this.#fences.set(id, { tags, until: Number.POSITIVE_INFINITY })
@@ -69,13 +69,13 @@ export class Raises {
       // It may have arrived although no reply did.
       this.#fences.delete(id)
       this.#owe([], [[id, tags]])
-      return { state: 'refused', lift: async () => {}, leave: () => this.#leaveUntold(id, tags) }
+      return { state: 'refused', lift: async () => {}, keepUntilLeaseEnds: () => this.#leaveUntold(id, tags) }
     }
     if (!told) onEvent('alone')
     return {
       state: told ? 'standing' : 'alone',
       lift: (more) => this.#lift(id, tags, more),
-      leave: () => this.#leave(id),
+      keepUntilLeaseEnds: () => this.#leave(id),
     }
   }
 

@@ -2,7 +2,7 @@
  * The index in Redis: for each group the keys by their end, their rows and their hits. Nothing is scanned: a row ends
  * with its time, trimmed as others are added, and a row whose tags were raised since is left out when it is read.
  */
-import type { IndexRow } from '../../../core/stored-response.ts'
+import type { IndexEntry } from '../../../core/stored-response.ts'
 import type { Link } from '../../../redis/link.ts'
 import type { EntryCodec } from '../entry.ts'
 import { type Held, lifetime } from '../held.ts'
@@ -40,7 +40,7 @@ export class Rows {
     const { link, codec, times, elapsed } = this.#options
     const { answer, listed, generation, epochs } = held
     const whole = lifetime(answer)
-    const head = { listed, generation, epochs, whole, size: answer.bytes.length, cost: answer.cost }
+    const head = { listed, generation, epochs, whole, size: answer.body.length, cost: answer.fetchTime }
     const row = codec.encode(`row:${key}`, head, Buffer.alloc(0))
     const left = Math.floor(whole - (elapsed() - held.begun))
     if (left < 1) return
@@ -75,7 +75,7 @@ export class Rows {
   }
 
   /** `heard`: is given all that was read so far, again and again. */
-  async list(group?: string, heard?: (rows: readonly IndexRow[]) => void): Promise<readonly IndexRow[]> {
+  async list(group?: string, heard?: (rows: readonly IndexEntry[]) => void): Promise<readonly IndexEntry[]> {
     await this.flush()
     const generation = await this.#options.generation()
     if (generation === undefined) return []

@@ -35,9 +35,9 @@ t.test('a stalled Redis is a miss in the time of one step, then at once, and is 
     await eventually(() => events.includes('lost'), 2 * shortTimes.command + 1000)
     const looks = await Promise.all(Array.from({ length: 100 }, () => timed(() => served(store))))
     t.ok(looks.every((look) => look.value === 'away' && look.took < shortTimes.command))
-    await store.keep(entry('not kept', { generation: '', epochs: [], fenced: false }))
-    t.match(await store.claim('k', { generation: '', epochs: [], fenced: false }, 1000), { held: true })
-    t.same(await store.rows(), [])
+    await store.store(entry('not kept', { generation: '', epochs: [], fenced: false }))
+    t.match(await store.acquireFetchLock('k', { generation: '', epochs: [], fenced: false }, 1000), { held: true })
+    t.same(await store.list(), [])
   })
   await eventually(() => events.includes('returned'))
   t.equal(await served(store), 'away', 'the others get a lease to write what they owe')
@@ -48,7 +48,7 @@ t.test('near copies are served within the lease, not beyond it', async (t) => {
   const { store } = await replica(t, server)
   await fill(store, 'near')
   await eventually(
-    async () => (await store.look('k', ['cache', 'cache:agents', 'agent:001', 'agent:*'])).kind === 'present',
+    async () => (await store.lookup('k', ['cache', 'cache:agents', 'agent:001', 'agent:*'])).kind === 'present',
   )
   await stalled(server, async () => {
     const { value, took } = await timed(() => served(store))
@@ -73,10 +73,10 @@ t.test('a write that nobody can be told of waits for the near copies, and is tol
   await eventually(() => writer.events.includes('replayed') && reader.events.includes('returned'))
   for (const { store } of [writer, reader]) {
     await eventually(async () => (await served(store)) !== 'away')
-    t.match(await store.look('k', ['cache', 'cache:agents', 'agent:001', 'agent:*']), {
+    t.match(await store.lookup('k', ['cache', 'cache:agents', 'agent:001', 'agent:*']), {
       kind: 'absent',
       changed: true,
-      mark: { fenced: false },
+      epochs: { fenced: false },
     })
   }
 })
@@ -87,8 +87,8 @@ t.test('a fence that could not be set is set on return, while the write is under
   const fence = await writer.store.fence(['agent:007'])
   server.resume()
   const fenced = async () => {
-    const look = await reader.store.look('k7', ['agent:007'])
-    return look.kind !== 'away' && look.mark.fenced
+    const look = await reader.store.lookup('k7', ['agent:007'])
+    return look.kind !== 'away' && look.epochs.fenced
   }
   await eventually(fenced)
   await fence.lift([])
@@ -121,7 +121,7 @@ t.test('a flush is a miss for everybody, and fences stand again', async (t) => {
   for (const { store } of [one, other]) await eventually(async () => (await served(store)) === 'absent')
   t.not((await markOf(other.store)).generation, before.generation)
   await eventually(async () => (await markOf(other.store, 'k2', ['agent:002'])).fenced)
-  await one.store.keep(entry('of the generation before', before))
+  await one.store.store(entry('of the generation before', before))
   t.equal(await served(one.store), 'absent')
   await fence.lift([])
   await fill(other.store, 'after')
@@ -156,11 +156,11 @@ t.test(
     await stalled(server, async () => {
       const fence = await store.fence(['agent:009'])
       t.equal(fence.state, 'refused')
-      fence.leave()
+      fence.keepUntilLeaseEnds()
     })
     await eventually(async () => {
-      const look = await store.look('k9', ['agent:009'])
-      return look.kind !== 'away' && look.mark.fenced
+      const look = await store.lookup('k9', ['agent:009'])
+      return look.kind !== 'away' && look.epochs.fenced
     })
   },
 )

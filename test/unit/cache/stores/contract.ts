@@ -1,9 +1,9 @@
 /** What every store must do, whatever keeps its answers: the same suite for memory, Redis, and Redis with a near copy. */
 import type { Test } from 'tap'
-import type { AnswerStore, NewEntry } from '../../../../src/cache/stores/contract.ts'
-import type { AnswerIndex, KeptAnswer, Look, Mark } from '../../../../src/core/stored-response.ts'
+import type { CacheStore, NewStoredResponse } from '../../../../src/cache/stores/contract.ts'
+import type { CacheIndex, Lookup, StoredResponse, TagEpochs } from '../../../../src/core/stored-response.ts'
 
-export type Store = AnswerStore & AnswerIndex
+export type Store = CacheStore & CacheIndex
 
 export interface Made {
   /** Two replicas over the same memory; for a store of one process twice the same. */
@@ -13,47 +13,47 @@ export interface Made {
 
 export const TAGS = ['cache', 'cache:agents', 'agent:001', 'agent:*']
 
-export function answer(text: string, more: Partial<KeptAnswer> = {}): Omit<KeptAnswer, 'age'> {
-  const times = { keepFor: 20_000, staleWhileRevalidate: 5000, staleIfError: 10_000, cost: 7 }
-  return { status: 200, bytes: Buffer.from(text), etag: `"${text}"`, ...times, ...more }
+export function answer(text: string, more: Partial<StoredResponse> = {}): Omit<StoredResponse, 'age'> {
+  const times = { ttl: 20_000, staleWhileRevalidate: 5000, staleIfError: 10_000, fetchTime: 7 }
+  return { status: 200, body: Buffer.from(text), etag: `"${text}"`, ...times, ...more }
 }
 
 export interface Filled {
   readonly key?: string
   readonly tags?: readonly string[]
-  readonly more?: Partial<KeptAnswer>
+  readonly more?: Partial<StoredResponse>
   readonly group?: string
 }
 
 export function entry(
   text: string,
-  mark: Mark,
+  mark: TagEpochs,
   { key = 'k', tags = TAGS, more = {}, group = 'agents' }: Filled = {},
-): NewEntry {
+): NewStoredResponse {
   const listed = { url: `/agents?text=${text}`, group, endpoint: '/agents', scope: 'everyone', tags }
-  return { key, tags, mark, answer: answer(text, more), listed }
+  return { key, tags, epochs: mark, response: answer(text, more), info: listed }
 }
 
 /** The mark that a fill of this key would begin with; throws when the store is away. */
-export async function markOf(store: Store, key = 'k', tags: readonly string[] = TAGS): Promise<Mark> {
-  const look = await store.look(key, tags)
+export async function markOf(store: Store, key = 'k', tags: readonly string[] = TAGS): Promise<TagEpochs> {
+  const look = await store.lookup(key, tags)
   if (look.kind === 'away') throw new Error('the store is away')
-  return look.mark
+  return look.epochs
 }
 
 export async function fill(store: Store, text: string, filled: Filled = {}): Promise<void> {
-  await store.keep(entry(text, await markOf(store, filled.key, filled.tags), filled))
+  await store.store(entry(text, await markOf(store, filled.key, filled.tags), filled))
 }
 
 /** The text that a look would serve, or the kind of the look. */
 export async function served(store: Store, key = 'k', tags: readonly string[] = TAGS): Promise<string> {
-  const look = await store.look(key, tags)
-  return look.kind === 'present' ? look.answer.bytes.toString() : look.kind
+  const look = await store.lookup(key, tags)
+  return look.kind === 'present' ? look.response.body.toString() : look.kind
 }
 
-function present(look: Look): KeptAnswer {
+function present(look: Lookup): StoredResponse {
   if (look.kind !== 'present') throw new Error(`not present but ${look.kind}`)
-  return look.answer
+  return look.response
 }
 
 const soon = () => new Promise<string>((resolve) => setTimeout(() => resolve('waiting'), 40))
@@ -62,11 +62,11 @@ const soon = () => new Promise<string>((resolve) => setTimeout(() => resolve('wa
 export function contract(t: Test, make: (t: Test) => Promise<Made>): void {
   t.test('what was kept is served as it was', async (t) => {
     const { one, other } = await make(t)
-    t.match(await one.look('k', TAGS), { kind: 'absent', changed: false, mark: { fenced: false } })
+    t.match(await one.lookup('k', TAGS), { kind: 'absent', changed: false, epochs: { fenced: false } })
     await fill(one, 'first', { more: { status: 404 } })
     for (const store of [one, other]) {
-      const found = present(await store.look('k', TAGS))
-      t.match(found, { ...answer('first'), status: 404, bytes: Buffer.from('first') })
+      const found = present(await store.lookup('k', TAGS))
+      t.match(found, { ...answer('first'), status: 404, body: Buffer.from('first') })
       t.ok(found.age >= 0 && found.age < 10_000, `${found.age}`)
     }
     t.equal(await served(one, 'another'), 'absent')
@@ -79,14 +79,14 @@ export function contract(t: Test, make: (t: Test) => Promise<Made>): void {
   t.test('what nodes said of a joined answer is kept with it, which is as old as its oldest part', async (t) => {
     const { one, other } = await make(t)
     const whole = entry('whole', await markOf(one), { more: { clusterStatus: 'm;rtt=1;rows=2' } })
-    await one.keep({ ...whole, older: 10_000 })
+    await one.store({ ...whole, initialAge: 10_000 })
     for (const store of [one, other]) {
-      const found = present(await store.look('k', TAGS))
+      const found = present(await store.lookup('k', TAGS))
       t.equal(found.clusterStatus, 'm;rtt=1;rows=2')
       t.ok(found.age >= 10_000 && found.age < 20_000, `${found.age}`)
     }
-    await one.keep({ ...whole, older: 60_000 })
-    const [row] = (await one.rows()).filter(({ key }) => key === 'k')
+    await one.store({ ...whole, initialAge: 60_000 })
+    const [row] = (await one.list()).filter(({ key }) => key === 'k')
     t.ok((row?.age ?? 0) < 60_000, 'what is past its time already is not kept')
   })
 
@@ -111,11 +111,11 @@ export function contract(t: Test, make: (t: Test) => Promise<Made>): void {
     const fence = await one.fence(['agent:001'])
     t.equal(fence.state, 'standing')
     for (const store of [one, other]) {
-      t.match(await store.look('k', TAGS), { kind: 'absent', changed: true, mark: { fenced: true } })
+      t.match(await store.lookup('k', TAGS), { kind: 'absent', changed: true, epochs: { fenced: true } })
     }
     await fence.lift(['agent:*'])
     for (const store of [one, other]) {
-      t.match(await store.look('k', TAGS), { kind: 'absent', changed: true, mark: { fenced: false } })
+      t.match(await store.lookup('k', TAGS), { kind: 'absent', changed: true, epochs: { fenced: false } })
     }
     await fill(other, 'new')
     t.equal(await served(one), 'new')
@@ -125,14 +125,14 @@ export function contract(t: Test, make: (t: Test) => Promise<Made>): void {
     const { one, other } = await make(t)
     const before = await markOf(one)
     const fence = await other.fence(['agent:*'])
-    await one.keep(entry('overtaken', before))
+    await one.store(entry('overtaken', before))
     t.equal(await served(one), 'absent')
     const during = await markOf(one)
-    await one.keep(entry('under the fence', during))
+    await one.store(entry('under the fence', during))
     t.equal(await served(one), 'absent')
     await fence.lift([])
-    await one.keep(entry('overtaken', before))
-    await one.keep(entry('under the fence', during))
+    await one.store(entry('overtaken', before))
+    await one.store(entry('under the fence', during))
     for (const store of [one, other]) t.equal(await served(store), 'absent')
   })
 
@@ -158,28 +158,32 @@ export function contract(t: Test, make: (t: Test) => Promise<Made>): void {
   t.test('a claim is held once for a key and a mark; followers hear of its end', async (t) => {
     const { one, other } = await make(t)
     const mark = await markOf(one)
-    const holder = await one.claim('k', mark, 5000)
+    const holder = await one.acquireFetchLock('k', mark, 5000)
     if (!holder.held) throw new Error('nobody else holds it')
-    const follower = await other.claim('k', mark, 5000)
+    const follower = await other.acquireFetchLock('k', mark, 5000)
     if (follower.held) throw new Error('held twice')
-    t.equal((await other.claim('another', mark, 5000)).held, true)
+    t.equal((await other.acquireFetchLock('another', mark, 5000)).held, true)
     t.equal(await Promise.race([follower.settled, soon()]), 'waiting')
-    await one.keep(entry('filled', mark))
+    await one.store(entry('filled', mark))
     await holder.release()
     await follower.settled
     t.equal(await served(other), 'filled')
-    const next = await other.claim('k', mark, 5000)
+    const next = await other.acquireFetchLock('k', mark, 5000)
     if (!next.held) throw new Error('it was released')
     await holder.release()
-    t.equal((await one.claim('k', mark, 5000)).held, false, 'a second release takes nothing from the next holder')
+    t.equal(
+      (await one.acquireFetchLock('k', mark, 5000)).held,
+      false,
+      'a second release takes nothing from the next holder',
+    )
     await next.release()
   })
 
   t.test('a claim of other epochs is another claim', async (t) => {
     const { one, other } = await make(t)
-    const before = await one.claim('k', await markOf(one), 5000)
+    const before = await one.acquireFetchLock('k', await markOf(one), 5000)
     await (await other.fence(['agent:001'])).lift([])
-    const after = await other.claim('k', await markOf(other), 5000)
+    const after = await other.acquireFetchLock('k', await markOf(other), 5000)
     t.equal(before.held && after.held, true)
     for (const claim of [before, after]) if (claim.held) await claim.release()
   })
@@ -188,21 +192,21 @@ export function contract(t: Test, make: (t: Test) => Promise<Made>): void {
     const { one, other } = await make(t)
     await fill(one, 'agents')
     await fill(other, 'rules', { key: 'r', group: 'rules', tags: ['cache', 'cache:rules'] })
-    const [row] = await other.rows('agents')
+    const [row] = await other.list('agents')
     t.match(row, {
       key: 'k',
       group: 'agents',
       url: '/agents?text=agents',
       scope: 'everyone',
       size: 6,
-      cost: 7,
+      fetchTime: 7,
       tags: TAGS,
     })
     t.ok(row !== undefined && row.age >= 0 && row.timeLeft > 20_000 && row.timeLeft <= 30_000, `${row?.timeLeft}`)
-    t.same((await one.rows()).map((each) => each.key).sort(), ['k', 'r'])
+    t.same((await one.list()).map((each) => each.key).sort(), ['k', 'r'])
     await (await one.fence(['agent:001'])).lift([])
     t.same(
-      (await other.rows()).map((each) => each.key),
+      (await other.list()).map((each) => each.key),
       ['r'],
     )
   })
@@ -212,16 +216,16 @@ export function contract(t: Test, make: (t: Test) => Promise<Made>): void {
     t.match(await one.peek('k', TAGS), { kind: 'absent' })
     await fill(one, 'text')
     const seen = [await other.peek('k', TAGS), await other.peek('k', TAGS), await one.peek('k', TAGS)]
-    const nears = seen.map((look) => look.kind === 'present' && look.near)
+    const nears = seen.map((look) => look.kind === 'present' && look.isLocal)
     for (const look of seen) t.match(present(look), answer('text'))
     t.equal(nears[1], nears[0], 'what was looked at is not nearer')
-    const hits = async (store: Store) => (await store.rows()).map((row) => row.hits)
+    const hits = async (store: Store) => (await store.list()).map((row) => row.hits)
     t.same(await hits(other), [0])
-    await one.look('k', TAGS)
+    await one.lookup('k', TAGS)
     await one.peek('k', TAGS)
     t.same(await hits(one), [1], 'a look counts, a peek does not')
     const fence = await other.fence(['agent:001'])
-    t.match(await one.peek('k', TAGS), { kind: 'absent', changed: true, mark: { fenced: true } })
+    t.match(await one.peek('k', TAGS), { kind: 'absent', changed: true, epochs: { fenced: true } })
     await fence.lift([])
   })
 
@@ -236,24 +240,24 @@ export function contract(t: Test, make: (t: Test) => Promise<Made>): void {
     const all = async () => [await served(other), await served(other, 'k2'), await served(one, 'r', rules)]
     await fillAll()
     t.same(await all(), ['a', 'b', 'c'])
-    await one.drop({ key: 'k' })
+    await one.purge({ key: 'k' })
     t.same(await all(), ['absent', 'b', 'c'])
-    t.same((await other.rows()).map((row) => row.key).sort(), ['k2', 'r'])
-    await other.drop({ group: 'agents' })
+    t.same((await other.list()).map((row) => row.key).sort(), ['k2', 'r'])
+    await other.purge({ group: 'agents' })
     t.same(await all(), ['absent', 'absent', 'c'])
-    t.same(await one.rows('agents'), [])
-    await one.drop({ group: 'unknown' })
+    t.same(await one.list('agents'), [])
+    await one.purge({ group: 'unknown' })
     await fillAll()
-    await one.drop({})
+    await one.purge({})
     t.same(await all(), ['absent', 'absent', 'absent'])
-    t.same(await other.rows(), [])
+    t.same(await other.list(), [])
   })
 
   t.test('a fill that began before its key was dropped is not kept', async (t) => {
     const { one, other } = await make(t)
     const before = await markOf(one)
-    await other.drop({ key: 'k' })
-    await one.keep(entry('from before', before))
+    await other.purge({ key: 'k' })
+    await one.store(entry('from before', before))
     t.equal(await served(one), 'absent')
     await fill(one, 'from after')
     t.equal(await served(other), 'from after')
@@ -264,18 +268,18 @@ export function contract(t: Test, make: (t: Test) => Promise<Made>): void {
     const ways = [{}, { group: 'agents' }, { key: 'k' }]
     for (const way of ways) {
       await fill(one, 'kept')
-      const fresh = present(await other.look('k', TAGS))
-      t.ok(fresh.age < fresh.keepFor)
-      await other.drop({ ...way, soft: true })
+      const fresh = present(await other.lookup('k', TAGS))
+      t.ok(fresh.age < fresh.ttl)
+      await other.purge({ ...way, soft: true })
       for (const store of [one, other]) {
-        const stale = present(await store.look('k', TAGS))
-        t.ok(stale.age >= stale.keepFor, JSON.stringify(way))
-        t.ok(stale.age < stale.keepFor + stale.staleWhileRevalidate)
+        const stale = present(await store.lookup('k', TAGS))
+        t.ok(stale.age >= stale.ttl, JSON.stringify(way))
+        t.ok(stale.age < stale.ttl + stale.staleWhileRevalidate)
       }
-      t.equal((await one.rows('agents')).length, 1)
+      t.equal((await one.list('agents')).length, 1)
     }
     await fill(one, 'again')
-    const again = present(await other.look('k', TAGS))
-    t.ok(again.age < again.keepFor, 'a new fill is fresh')
+    const again = present(await other.lookup('k', TAGS))
+    t.ok(again.age < again.ttl, 'a new fill is fresh')
   })
 }

@@ -70,7 +70,7 @@ t.test('garbage among epochs, rows and messages ends nothing', async (t) => {
   }
   await fill(store, 'kept')
   await client.hset('edge:i:{agents}:rows', 'k', 'garbage')
-  t.notOk((await store.rows('agents')).some((row) => row.key === 'k'))
+  t.notOk((await store.list('agents')).some((row) => row.key === 'k'))
   await client.set('edge:{e}', 'not a hash')
   await eventually(async () => (await served(store)) === 'away')
   await client.del('edge:{e}')

@@ -13,11 +13,11 @@ t.test('entries age by the clock that was given, and end', async (t) => {
   const store = createMemoryStore({ bytes: 1_000_000, elapsed: () => now })
   await fill(store, 'text')
   now += 19_000
-  t.match(await store.look('k', ['cache', 'cache:agents', 'agent:001', 'agent:*']), { answer: { age: 19_000 } })
-  t.match(await store.rows(), [{ age: 19_000, timeLeft: 11_000, hits: 1 }])
+  t.match(await store.lookup('k', ['cache', 'cache:agents', 'agent:001', 'agent:*']), { response: { age: 19_000 } })
+  t.match(await store.list(), [{ age: 19_000, timeLeft: 11_000, hits: 1 }])
   now += 11_000
   t.equal(await served(store), 'absent')
-  t.same(await store.rows(), [])
+  t.same(await store.list(), [])
 })
 
 t.test('a fill is as old as the mark that it began with', async (t) => {
@@ -26,10 +26,10 @@ t.test('a fill is as old as the mark that it began with', async (t) => {
   const mark = await markOf(store, 'k', ['cache'])
   now = 400
   const listed = { url: '/', group: 'agents', endpoint: '/', scope: 'everyone', tags: ['cache'] }
-  const times = { keepFor: 1000, staleWhileRevalidate: 0, staleIfError: 0, cost: 1 }
-  const answer = { status: 200, bytes: Buffer.from('x'), etag: '"x"', ...times }
-  await store.keep({ key: 'k', tags: ['cache'], mark, listed, answer })
-  t.match(await store.look('k', ['cache']), { kind: 'present', answer: { age: 400 } })
+  const times = { ttl: 1000, staleWhileRevalidate: 0, staleIfError: 0, fetchTime: 1 }
+  const answer = { status: 200, body: Buffer.from('x'), etag: '"x"', ...times }
+  await store.store({ key: 'k', tags: ['cache'], epochs: mark, info: listed, response: answer })
+  t.match(await store.lookup('k', ['cache']), { kind: 'present', response: { age: 400 } })
 })
 
 t.test('a fence that was left stands for its lease, one under way as long as it takes', async (t) => {
@@ -38,7 +38,7 @@ t.test('a fence that was left stands for its lease, one under way as long as it 
   const fence = await store.fence(['agent:001'])
   now = 5000
   t.equal((await markOf(store)).fenced, true)
-  fence.leave()
+  fence.keepUntilLeaseEnds()
   now = 5999
   t.equal((await markOf(store)).fenced, true)
   now = 6000
@@ -53,7 +53,7 @@ t.test('bytes are bounded: the least recently used go', async (t) => {
   }
   t.equal(await served(store, 'k0'), 'absent', 'to be peeked at is no use')
   t.equal(await served(store, 'k19'), 'x'.repeat(3000))
-  t.ok((await store.rows()).length < 7)
+  t.ok((await store.list()).length < 7)
   await fill(store, 'y'.repeat(30_000), { key: 'large' })
   t.equal(await served(store, 'large'), 'absent')
 })

@@ -56,7 +56,7 @@ t.test('a killed replica: its claim is free after its patience, its fence stands
   const { store } = await replica(t, server)
   const { child, ask } = await start(t)
   await eventually(async () => (await ask('claim', '900')) === true)
-  const follower = await store.claim('k', await markOf(store), 900)
+  const follower = await store.acquireFetchLock('k', await markOf(store), 900)
   if (follower.held) throw new Error('held twice')
   let settled = false
   const end = follower.settled.then(() => {
@@ -67,8 +67,8 @@ t.test('a killed replica: its claim is free after its patience, its fence stands
   t.equal(await ask('fence', 'agent:009'), 'standing')
   child.kill('SIGKILL')
   await end
-  t.match(await store.claim('k', await markOf(store), 900), { held: true })
-  t.match(await store.look('k9', ['agent:009']), { kind: 'absent', mark: { fenced: true } })
+  t.match(await store.acquireFetchLock('k', await markOf(store), 900), { held: true })
+  t.match(await store.lookup('k9', ['agent:009']), { kind: 'absent', epochs: { fenced: true } })
   const begin = performance.now()
   await (await store.fence(['agent:002'])).lift([])
   t.ok(performance.now() - begin < shortTimes.lease, 'nobody waits for a replica whose registration ran out')

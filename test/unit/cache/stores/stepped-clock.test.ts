@@ -20,14 +20,14 @@ function stepClock(t: Test, by: number): void {
 }
 
 async function ageOf(store: Store): Promise<number | undefined> {
-  const look = await store.look('k', TAGS)
-  return look.kind === 'present' ? look.answer.age : undefined
+  const look = await store.lookup('k', TAGS)
+  return look.kind === 'present' ? look.response.age : undefined
 }
 
 /** `one` keeps an entry, the clock is set, and both stores go by the time that has really passed. */
 async function holds(t: Test, by: number, one: Store, other: Store): Promise<void> {
   const begin = performance.now()
-  await fill(one, 'kept', { more: { keepFor: FRESH, staleWhileRevalidate: 0, staleIfError: 0 } })
+  await fill(one, 'kept', { more: { ttl: FRESH, staleWhileRevalidate: 0, staleIfError: 0 } })
   const before = await ageOf(other)
   stepClock(t, by)
   for (const store of [one, other]) {
@@ -36,7 +36,7 @@ async function holds(t: Test, by: number, one: Store, other: Store): Promise<voi
     t.ok(age !== undefined && age >= 0 && age <= passed + 1, `${age} of ${passed}`)
     t.ok(age !== undefined && age >= (before ?? 0) - 50, 'nor is it younger than it was')
   }
-  const [row] = await other.rows('agents')
+  const [row] = await other.list('agents')
   t.ok(row !== undefined && row.timeLeft > 0 && row.timeLeft <= FRESH, `${row?.timeLeft}`)
   for (const store of [one, other]) await eventually(async () => (await ageOf(store)) === undefined)
   const lived = performance.now() - begin
@@ -46,7 +46,7 @@ async function holds(t: Test, by: number, one: Store, other: Store): Promise<voi
 for (const by of [HOUR, -HOUR]) {
   t.test(`a wall clock that is set by ${by} ms changes no lifetime, in Redis and near it`, async (t) => {
     const [one, other] = [await replica(t, redis), await replica(t, redis, { nearBytes: 0 })]
-    await one.store.drop({})
+    await one.store.purge({})
     await holds(t, by, one.store, other.store)
   })
 

@@ -12,7 +12,7 @@ t.test('turns over Redis', async (t) => {
   t.teardown(() => redis.close())
   const replica = async () => {
     const store = await createRedisStore({ redis: { url: redis.url }, nearBytes: 1024, times: { command: 500 } })
-    return { store, turns: createTurns(store.claim, LEASE) }
+    return { store, turns: createTurns(store.acquireFetchLock, LEASE) }
   }
   const [one, other] = await Promise.all([replica(), replica()])
   t.teardown(() => Promise.all([one.store.close(), other.store.close()]))
