@@ -13,54 +13,20 @@ interface Room {
 const NETWORK = ['node:http', 'node:https', 'node:net', 'node:tls', 'node:dns', 'node:http2']
 
 const table: Readonly<Record<string, Room>> = {
+  core: { rooms: ['catalogue/endpoint'], packages: [], never: [...NETWORK, 'node:fs'] },
   catalogue: { rooms: [], packages: [], never: [...NETWORK, 'node:fs'] },
-  collection: { rooms: [], packages: [], never: [...NETWORK, 'node:fs'] },
-  layout: { rooms: [], packages: [], never: [...NETWORK, 'node:fs'] },
-  auth: {
-    rooms: ['pipeline/ports'],
-    packages: ['@node-rs/bcrypt', 'lru-cache', 'undici'],
-    never: ['node:http', 'node:https', 'node:net'],
-  },
-  pipeline: { rooms: ['catalogue', 'collection', 'layout', 'errors'], packages: [], never: NETWORK },
-  cluster: { rooms: ['pipeline/ports', 'pipeline/observed', 'pipeline/trace'], packages: ['undici'] },
-  // Loaded only where traces are wanted, so that nobody but the composition root knows it.
-  tracing: {
-    rooms: ['pipeline/trace', 'pipeline/budget'],
-    packages: [
-      '@opentelemetry/api',
-      '@opentelemetry/otlp-transformer',
-      '@opentelemetry/resources',
-      '@opentelemetry/sdk-trace',
-      'undici',
-    ],
-  },
-  // `auth` by name: what replicas share of access is made to its ports, and falls back to its own forms.
-  store: {
-    rooms: [
-      'catalogue/endpoint',
-      'pipeline/kept',
-      'pipeline/observed',
-      'auth/attempts',
-      'auth/revocations',
-      'auth/clock',
-      'auth/log',
-    ],
-    packages: ['ioredis', 'lru-cache'],
-    never: [...NETWORK, 'node:fs'],
-  },
-  // Which endpoints there are it is told: no records, so that nothing can ask one for its name.
+  query: { rooms: [], packages: [], never: [...NETWORK, 'node:fs'] },
+  listener: { rooms: ['core'], packages: ['fastify'] },
+  // http receives the catalogue as a value: without the records, no code can ask an endpoint for its name.
   http: {
     rooms: [
+      'core',
       'catalogue/endpoint',
       'catalogue/schemas/kinds',
       'catalogue/secret',
-      'collection/query',
-      'layout/pretty',
-      'auth',
-      'pipeline/ports',
-      'pipeline/observed',
-      'pipeline/trace',
-      'errors',
+      'query/query',
+      'access',
+      'listener',
     ],
     packages: [
       'fastify',
@@ -72,41 +38,49 @@ const table: Readonly<Record<string, Room>> = {
       'saxes',
     ],
   },
-  // The record of who changed what. It stands around the pipeline's handle, and knows no HTTP.
-  audit: {
-    rooms: [
-      'catalogue/endpoint',
-      'pipeline/ports',
-      'pipeline/observed',
-      'pipeline/contents',
-      'pipeline/traced',
-      'pipeline/cache/outcome',
-      'errors',
-    ],
-    packages: [],
-    never: NETWORK,
+  access: {
+    rooms: ['core'],
+    packages: ['@node-rs/bcrypt', 'lru-cache', 'undici'],
+    never: ['node:http', 'node:https', 'node:net'],
   },
-  // `auth` by name: which of a caller's permissions cover what is asked here.
-  operations: {
-    rooms: [
-      'catalogue/endpoint',
-      'catalogue/schemas/kinds',
-      'errors',
-      'auth/permissions',
-      'pipeline/ports',
-      'pipeline/kept',
-      'pipeline/observed',
-    ],
-    packages: ['fastify', '@fastify/static', '@prometheus-io/client', 'typebox'],
+  pipeline: { rooms: ['core', 'catalogue/endpoint'], packages: [], never: NETWORK },
+  cache: {
+    rooms: ['core', 'catalogue', 'query', 'redis'],
+    packages: ['lru-cache'],
+    never: [...NETWORK, 'node:fs'],
   },
-  // The operators' page: it runs in a browser and knows the edge by the answers of its API alone.
+  // What replicas share through Redis: the connection, the registry of replicas, and the shared state of access.
+  redis: {
+    rooms: ['core', 'access/attempts', 'access/revocations', 'cache/stores/redis'],
+    packages: ['ioredis', 'lru-cache'],
+    never: [...NETWORK, 'node:fs'],
+  },
+  join: { rooms: ['core', 'catalogue/endpoint', 'query', 'upstream/node-call'], packages: [], never: NETWORK },
+  upstream: { rooms: ['core', 'catalogue/endpoint'], packages: ['undici'] },
+  audit: { rooms: ['core', 'catalogue/endpoint'], packages: [], never: NETWORK },
+  // telemetry/traces is loaded only where traces are configured.
+  telemetry: {
+    rooms: ['core', 'admin/index'],
+    packages: [
+      '@opentelemetry/api',
+      '@opentelemetry/otlp-transformer',
+      '@opentelemetry/resources',
+      '@opentelemetry/sdk-trace',
+      '@prometheus-io/client',
+      'undici',
+    ],
+  },
+  admin: {
+    rooms: ['core', 'catalogue/endpoint', 'catalogue/schemas/kinds'],
+    packages: ['fastify', '@fastify/static', 'typebox'],
+  },
+  // The operators' page runs in a browser. It knows the edge only by the types of the console API.
   console: {
-    rooms: ['operations/console/answers'],
+    rooms: ['admin/console/answers'],
     packages: ['preact', '@preact/signals', 'uplot', '@tanstack/virtual-core'],
   },
   config: { rooms: [], packages: ['yaml', 'typebox', 'ajv'] },
-  simulator: { rooms: ['catalogue', 'collection', 'errors'], packages: ['saxes'] },
-  errors: { rooms: [], packages: [] },
+  simulator: { rooms: ['core', 'catalogue', 'query'], packages: ['saxes'] },
 }
 
 /** The composition root, the process and the commands may know everybody. */
@@ -198,7 +172,7 @@ t.test('only the settings read the environment, only the process and the command
 })
 
 t.test('an import that the table forbids is found', async (t) => {
-  t.match(fault('src/pipeline/build.ts', 'fastify'), /must not know the package/)
-  t.match(fault('src/catalogue/endpoint.ts', '../pipeline/ports.ts'), /must not know pipeline/)
-  t.match(fault('src/collection/query.ts', 'node:http'), /must never know/)
+  t.match(fault('src/pipeline.ts', 'fastify'), /must not know the package/)
+  t.match(fault('src/catalogue/endpoint.ts', '../core/request.ts'), /must not know core/)
+  t.match(fault('src/query/query.ts', 'node:http'), /must never know/)
 })
