@@ -1,0 +1,200 @@
+/**
+ * Prints how many files and functions one real request enters, for the flows that docs/architecture.md names, and the
+ * number of source files. The counts come from V8's precise coverage of a built edge in front of the simulator; the
+ * simulator itself is not counted. Work of timers is left out: only functions that every one of `ROUNDS` equal
+ * requests entered are counted.
+ *
+ * `--list <n>`: names the files of flow `n` (1 to 4) instead. `--than <folder>`: also measures another build, such as
+ * the `dist` of a release.
+ */
+import { execFile } from 'node:child_process'
+import { existsSync, readdirSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { Session } from 'node:inspector/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { parseArgs, promisify } from 'node:util'
+import { hash } from '@node-rs/bcrypt'
+import { stringify } from 'yaml'
+import type { buildEdge } from '../../src/app/index.ts'
+import type { loadConfig } from '../../src/config/index.ts'
+import type { startSimulator } from '../../src/simulator/index.ts'
+
+/** The expected numbers of docs/architecture.md: files, and functions where it names them. */
+const FLOWS = [
+  { name: 'cached GET /agents, known URL', files: 30, functions: 100 },
+  { name: 'GET /cluster/*/logs, miss, three nodes, mode edge', files: 75 },
+  { name: 'PUT /agents/groups/:group_id, with invalidation', files: 55 },
+  { name: 'GET /cache', files: 35 },
+] as const
+/** Files in `src` without simulator and console. */
+const MAX_SOURCE_FILES = 240
+const ROUNDS = 5
+const PASSWORD = 'only-for-this-measurement'
+
+interface Entered {
+  readonly files: readonly string[]
+  readonly functions: number
+}
+
+interface Expectation {
+  readonly status: number
+  /** A word that `Cache-Status` must contain; absent: no such header is expected. */
+  readonly cacheStatus?: string
+}
+
+const { values } = parseArgs({
+  options: {
+    list: { type: 'string' },
+    than: { type: 'string' },
+    build: { type: 'string', default: 'dist' },
+    json: { type: 'boolean' },
+  },
+})
+
+const found = await measure(resolve(values.build))
+if (values.json) console.log(JSON.stringify(found))
+else if (values.list !== undefined) console.log(found[Number(values.list) - 1]?.files.join('\n'))
+else report(found, values.than === undefined ? undefined : await measureApart(values.than))
+
+function report(now: readonly Entered[], before: readonly Entered[] | undefined): void {
+  let missed = 0
+  for (const [at, { name, ...expected }] of FLOWS.entries()) {
+    const { files, functions } = now[at] as Entered
+    const earlier = before?.[at]
+    const was = earlier === undefined ? '' : `, before: ${earlier.files.length} files · ${earlier.functions} functions`
+    const tooMany = files.length > expected.files || ('functions' in expected && functions > expected.functions)
+    const goal = `expected: at most ${expected.files} files${'functions' in expected ? ` · ${expected.functions} functions` : ''}`
+    console.log(
+      `${name}: ${files.length} files · ${functions} functions (${goal}${was})${tooMany ? ' NOT REACHED' : ''}`,
+    )
+    missed += tooMany ? 1 : 0
+  }
+  const sources = countSources()
+  console.log(`files in src without simulator and console: ${sources} (expected: at most ${MAX_SOURCE_FILES})`)
+  if (sources > MAX_SOURCE_FILES) missed += 1
+  process.exitCode = missed === 0 ? 0 : 1
+}
+
+function countSources(): number {
+  return readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(
+    (path) => /\.tsx?$/.test(path) && !/^(?:simulator|console)\//.test(path),
+  ).length
+}
+
+/** Measures another build in a process of its own, so that the modules of the two do not mix. */
+async function measureApart(build: string): Promise<readonly Entered[]> {
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [...process.execArgv, import.meta.filename, '--json', '--build', build],
+    { maxBuffer: 1 << 24 },
+  )
+  return JSON.parse(stdout) as readonly Entered[]
+}
+
+async function measure(build: string): Promise<readonly Entered[]> {
+  const load = async <Module>(...names: string[]): Promise<Module> => {
+    const file = names.map((name) => join(build, name)).find((path) => existsSync(path))
+    if (file === undefined) throw new Error(`${build} has no ${names.join(' or ')}: run "npm run build" first`)
+    return (await import(pathToFileURL(file).href)) as Module
+  }
+  const app = await load<{ buildEdge: typeof buildEdge }>('app/index.js', 'app.js')
+  const config = await load<{ loadConfig: typeof loadConfig }>('config/index.js', 'config.js')
+  const simulator = await load<{ startSimulator: typeof startSimulator }>('simulator/index.js')
+  const cluster = await simulator.startSimulator({ workers: 2, agents: 30, password: PASSWORD })
+  const folder = await mkdtemp(join(tmpdir(), 'manager-edge-flows-'))
+  await writeFile(join(folder, 'users'), `admin:${await hash(PASSWORD, 4)}\n`, { mode: 0o600 })
+  const file = join(folder, 'edge.yaml')
+  await writeFile(file, stringify(settings(cluster.nodes)))
+  const loaded = await config.loadConfig({ file, env: {} })
+  if (!loaded.ok) throw new Error(loaded.faults.join('\n'))
+  const edge = await app.buildEdge(loaded.config, { logTo: { write: () => undefined } })
+  const { url } = await edge.start()
+  try {
+    return await measureFlows(url, build)
+  } finally {
+    await edge.drain(0)
+    await cluster.close()
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+function settings(nodes: readonly { readonly name: string; readonly type: string; readonly url: string }[]): object {
+  return {
+    listen: { host: '127.0.0.1', port: 0, drain: { notice: '0s', limit: '2s' } },
+    operations: { host: '127.0.0.1', port: 0 },
+    cluster: {
+      nodes: nodes.map(({ name, type, url }) => ({ name, type, url })),
+      credentials: { username: 'edge', password: PASSWORD },
+      distribution: 'edge',
+    },
+    access: { users: 'users', roles: { admin: ['administrator'] } },
+    // A miss stays a miss: what other flows fetch must not be refreshed while one is measured.
+    cache: { durations: { agents: '1h' } },
+  }
+}
+
+async function measureFlows(url: string, build: string): Promise<readonly Entered[]> {
+  const authorization = `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}`
+  const send = async (method: string, path: string, expected: Expectation): Promise<void> => {
+    const response = await fetch(url + path, { method, headers: { authorization } })
+    const body = (await response.json()) as { readonly error?: unknown }
+    const cacheStatus = response.headers.get('cache-status')
+    const isExpected = expected.cacheStatus === undefined || cacheStatus?.includes(expected.cacheStatus) === true
+    if (response.status !== expected.status || body.error !== 0 || !isExpected)
+      throw new Error(`${method} ${path}: ${response.status}, ${cacheStatus}, ${JSON.stringify(body).slice(0, 200)}`)
+  }
+  const session = new Session()
+  session.connect()
+  await session.post('Profiler.enable')
+  await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
+  const entered = async (request: (round: number) => Promise<void>): Promise<Entered> => {
+    const rounds: Set<string>[] = []
+    // The first two rounds fill what the process remembers: passwords, URLs, connections.
+    for (let round = 0; round < ROUNDS + 2; round += 1) {
+      await session.post('Profiler.takePreciseCoverage')
+      await request(round)
+      // The request is logged and counted after its response left.
+      await new Promise((done) => setTimeout(done, 50))
+      const { result } = await session.post('Profiler.takePreciseCoverage')
+      if (round >= 2) rounds.push(calledFunctions(result, build))
+    }
+    const [first = new Set<string>(), ...others] = rounds
+    const always = [...first].filter((name) => others.every((round) => round.has(name)))
+    return { files: [...new Set(always.map((name) => name.split(' ')[0] ?? ''))].sort(), functions: always.length }
+  }
+  await send('GET', '/agents', { status: 200 })
+  const flows = [
+    await entered(() => send('GET', '/agents', { status: 200, cacheStatus: 'hit' })),
+    await entered((round) =>
+      send('GET', `/cluster/*/logs?limit=${40 + round}`, { status: 200, cacheStatus: 'uri-miss' }),
+    ),
+    await entered((round) => send('PUT', `/agents/groups/flow-${round}`, { status: 200 })),
+    await entered(() => send('GET', '/cache', { status: 200 })),
+  ]
+  session.disconnect()
+  return flows
+}
+
+interface ScriptCoverage {
+  readonly url: string
+  readonly functions: readonly {
+    readonly functionName: string
+    readonly ranges: readonly { readonly startOffset: number; readonly count: number }[]
+  }[]
+}
+
+/** `file offset` of each function of the build that was called, without the simulator. */
+function calledFunctions(scripts: readonly ScriptCoverage[], build: string): Set<string> {
+  const root = `${pathToFileURL(build).href}/`
+  const called = new Set<string>()
+  for (const { url, functions } of scripts) {
+    if (!url.startsWith(root) || url.startsWith(`${root}simulator/`)) continue
+    for (const { ranges } of functions) {
+      const [range] = ranges
+      if (range !== undefined && range.count > 0) called.add(`${url.slice(root.length)} ${range.startOffset}`)
+    }
+  }
+  return called
+}
