@@ -70,7 +70,7 @@ export function consolePorts({ watch, cluster, front, news, ready, url, divergen
       // The key says for whose rights it was made: another key, another answer.
       if (typeof prepared === 'string' || prepared.key !== key) return { kind: 'others' }
       const look = await explained.index.peek(key, prepared.tags)
-      if (look.kind !== 'present') return { kind: 'gone' }
+      if (look.kind !== 'hit') return { kind: 'gone' }
       const { body: bytes, etag, age, ttl: keepFor } = look.response
       const { fenced } = look.epochs
       return {

@@ -45,13 +45,14 @@ function answerTo(ports: CachedPorts, behind: Behind, request: Request): EdgeRes
   const { fills } = behind
   const { look, ask } = request
   // What is under way may have read what a write has just changed; the next flight cannot have.
-  if (look.kind === 'away' || look.epochs.fenced) return fills.live(request, false).then((filled) => filled.answer)
+  if (look.kind === 'unavailable' || look.epochs.fenced)
+    return fills.live(request, false).then((filled) => filled.answer)
   if (ask.directives?.noCache) return fills.live(request, true).then((filled) => toAnswer(filled, 'request'))
-  if (look.kind === 'absent') return fills.filled(request).then((filled) => toAnswer(filled, 'uri-miss'))
+  if (look.kind === 'miss') return fills.filled(request).then((filled) => toAnswer(filled, 'uri-miss'))
   return present(ports, behind, request, look)
 }
 
-type Present = Extract<Lookup, { kind: 'present' }>
+type Present = Extract<Lookup, { kind: 'hit' }>
 
 function present(
   ports: CachedPorts,
@@ -95,7 +96,7 @@ async function orStale(store: CacheStore, fills: Fills, request: Request): Promi
 /** Looked at again: a write may have been acknowledged while the nodes were asked. */
 async function staleAnswer(store: CacheStore, { prepared }: Request): Promise<EdgeResponse | undefined> {
   const look = await store.lookup(prepared.key, prepared.tags)
-  return look.kind === 'present' && !look.epochs.fenced ? standIn(look.response, { fwd: 'stale' }) : undefined
+  return look.kind === 'hit' && !look.epochs.fenced ? standIn(look.response, { fwd: 'stale' }) : undefined
 }
 
 /** The stale answer, within its bound. */

@@ -37,7 +37,7 @@ export function copiedData({ period, clock }: { period: number; clock: () => num
     changed: (tags, look) => {
       const copied = tags.filter(isCopied)
       if (copied.length === 0) return false
-      if (look.kind !== 'away') {
+      if (look.kind !== 'unavailable') {
         if (look.epochs.fenced) return true
         for (const tag of copied) compare(tag, `${look.epochs.generation} ${look.epochs.epochs[tags.indexOf(tag)]}`)
       }

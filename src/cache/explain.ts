@@ -46,9 +46,9 @@ export async function explain({ prepare, index, catalogue }: ExplainPorts, ask: 
 }
 
 function nextOf(look: Lookup): Explained['next'] {
-  if (look.kind === 'away') return { hit: false, reason: 'the store is away' }
+  if (look.kind === 'unavailable') return { hit: false, reason: 'the store is away' }
   if (look.epochs.fenced) return { hit: false, reason: 'a write to the data is under way, or its outcome is unknown' }
-  if (look.kind === 'absent') {
+  if (look.kind === 'miss') {
     return { hit: false, reason: look.changed ? 'a write or a purge has changed the data since' : 'nothing is kept' }
   }
   const { age, ttl, staleWhileRevalidate } = look.response

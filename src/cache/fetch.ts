@@ -55,7 +55,7 @@ export const nothingToKeep = Promise.resolve()
 
 /** The mark that an answer may be kept under, read before the nodes are asked; none while a write is under way. */
 function openMark(look: Lookup): TagEpochs | undefined {
-  return look.kind === 'away' || look.epochs.fenced ? undefined : look.epochs
+  return look.kind === 'unavailable' || look.epochs.fenced ? undefined : look.epochs
 }
 
 /** Asks the nodes. The answer is kept as of `look`, which came before; the store compares when it is read. */
@@ -92,7 +92,7 @@ export async function fetch(ports: FillPorts, next: AsyncHandler, request: Reque
 
 /** Parts that are no younger than the whole that is to be replaced would give the same again. */
 function anew(ask: EdgeRequest, { joined }: Prepared['plan'], look: Lookup): EdgeRequest {
-  return joined && look.kind === 'present' ? { ...ask, maxAge: look.response.age } : ask
+  return joined && look.kind === 'hit' ? { ...ask, maxAge: look.response.age } : ask
 }
 
 /** What was fetched, as soon as it is kept, or when that takes too long: then nobody says that it is. */

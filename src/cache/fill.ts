@@ -77,18 +77,20 @@ function lookFor({ store }: FillPorts, { prepared }: Request): Lookup | Promise<
 /** Calls without a limit, and those with credentials of their own, are shared only among their like. */
 function idOf({ ask, prepared, look }: Request, which: 'live' | 'of its mark'): string {
   const moment =
-    which === 'live' || look.kind === 'away' ? which : `${look.epochs.generation} ${look.epochs.epochs.join(' ')}`
+    which === 'live' || look.kind === 'unavailable'
+      ? which
+      : `${look.epochs.generation} ${look.epochs.epochs.join(' ')}`
   const whose = ask.caller.credentials === undefined ? '' : ask.caller.name
   return `${prepared.key} ${moment} ${ask.waitForComplete} ${whose}`
 }
 
 async function fillOnce(ports: FillPorts, next: AsyncHandler, request: Request): Promise<Filled> {
   const { ask, prepared } = request
-  const seen = request.look.kind === 'present' ? request.look.response : undefined
+  const seen = request.look.kind === 'hit' ? request.look.response : undefined
   let look = request.look
   // A call without a limit may take minutes: nobody else is to wait for it, and it need not wait for anybody.
   const rounds = ask.waitForComplete ? 0 : ROUNDS
-  for (let round = 0; round < rounds && look.kind !== 'away'; round += 1) {
+  for (let round = 0; round < rounds && look.kind !== 'unavailable'; round += 1) {
     const claim = await ports.store.acquireFetchLock(prepared.key, look.epochs, ports.patience(ask))
     look = await lookFor(ports, request)
     const found = usable(look, seen)
@@ -112,7 +114,7 @@ async function fillOnce(ports: FillPorts, next: AsyncHandler, request: Request):
 
 /** What another replica has kept meanwhile. Of the same data, and newer than what was seen. */
 function usable(look: Lookup, seen?: StoredResponse): Filled | undefined {
-  if (look.kind !== 'present' || look.epochs.fenced) return undefined
+  if (look.kind !== 'hit' || look.epochs.fenced) return undefined
   const { response: answer } = look
   if (answer.age >= answer.ttl || (seen !== undefined && answer.age >= seen.age)) return undefined
   return { answer: asAnswer(answer), kept: answer, collapsed: true }

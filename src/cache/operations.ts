@@ -32,7 +32,7 @@ export interface KeptAnswers {
 
 /** Keeps nothing: what stands here while no cache is configured. */
 export const nothingKept: KeptAnswers = {
-  index: { peek: async () => ({ kind: 'away' }), list: async () => [], purge: async () => {} },
+  index: { peek: async () => ({ kind: 'unavailable' }), list: async () => [], purge: async () => {} },
   defaultDuration: 0,
   enabled: false,
   sharedThroughRedis: false,

@@ -29,7 +29,7 @@ export interface VerifyPorts {
   readonly verify?: VerifySettings
 }
 
-type Present = Extract<Lookup, { kind: 'present' }>
+type Present = Extract<Lookup, { kind: 'hit' }>
 
 /** Begins a comparison where it is this hit's turn; never throws and never waits. */
 export type Verify = (request: Request, look: Present) => void
@@ -68,7 +68,7 @@ async function compare(
     if (!isStorable(live)) return 'void'
     // A write that came between explains any difference, and makes agreement a matter of luck.
     const now = await store.peek(prepared.key, prepared.tags)
-    if (now.kind === 'away' || now.epochs.fenced || now.epochs.generation !== mark.generation) return 'void'
+    if (now.kind === 'unavailable' || now.epochs.fenced || now.epochs.generation !== mark.generation) return 'void'
     if (!isDeepStrictEqual(now.epochs.epochs, mark.epochs)) return 'void'
     return sameValue(answer.body, live.body) ? 'same' : 'different'
   } catch {

@@ -34,10 +34,10 @@ export interface StoredResponse {
 
 /** `near`: no round trip was needed. `changed`: an entry is there, but of another mark (never to be served after a write). */
 export type Lookup =
-  | { readonly kind: 'away' }
-  | { readonly kind: 'absent'; readonly epochs: TagEpochs; readonly changed: boolean }
+  | { readonly kind: 'unavailable' }
+  | { readonly kind: 'miss'; readonly epochs: TagEpochs; readonly changed: boolean }
   | {
-      readonly kind: 'present'
+      readonly kind: 'hit'
       readonly epochs: TagEpochs
       readonly response: StoredResponse
       readonly isLocal: boolean

@@ -47,7 +47,7 @@ async function hold(way: Way, url: string): Promise<Told> {
   let near = 0
   for (let at = 0; at < ENTRIES; at++) {
     const look = await store.lookup(entry(at).key, entry(at).tags)
-    if (look.kind === 'present' && look.isLocal) near++
+    if (look.kind === 'hit' && look.isLocal) near++
   }
   await store.close()
   return { way, resident: after.resident - before.resident, used: after.used - before.used, near }
@@ -55,7 +55,7 @@ async function hold(way: Way, url: string): Promise<Told> {
   async function fill(at: number): Promise<void> {
     const { key, url, tags } = entry(at)
     const look = await store.lookup(key, tags)
-    if (look.kind === 'away') throw new Error('Redis does not answer')
+    if (look.kind === 'unavailable') throw new Error('Redis does not answer')
     const bytes = Buffer.from(randomBytes(BYTES / 2).toString('hex'))
     const times = { ttl: 3_600_000, staleWhileRevalidate: 0, staleIfError: 0 }
     const answer = { status: 200, body: bytes, etag: `"${key.slice(0, 27)}"`, ...times, fetchTime: 100 }

@@ -21,7 +21,7 @@ export type FetchLock =
 /** A write under way. Its tags are raised and fenced on every replica with a live lease when `fence` resolves. */
 export interface WriteFence {
   /** `refused`: nobody can be told, and `onLostStore` is `refuse`: the write must not be forwarded. */
-  readonly state: 'standing' | 'alone' | 'refused'
+  readonly state: 'active' | 'localOnly' | 'refused'
   /**
    * Raises the tags again, and those that the answer named, drops the fence, and resolves when no replica can serve
    * what was before (or when its lease has run out): only then may the 2xx leave.

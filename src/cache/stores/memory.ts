@@ -54,7 +54,7 @@ class MemoryKept {
   look(key: string, tags: readonly Tag[]): Lookup {
     const held = this.#entries.get(key)
     const look = this.#compared(key, tags, held)
-    if (held !== undefined && look.kind === 'present') this.#hits.set(held, (this.#hits.get(held) ?? 0) + 1)
+    if (held !== undefined && look.kind === 'hit') this.#hits.set(held, (this.#hits.get(held) ?? 0) + 1)
     return look
   }
 
@@ -89,7 +89,7 @@ class MemoryKept {
     this.#standing.raise(tags)
     this.#standing.fence(fence, tags, Number.POSITIVE_INFINITY)
     return {
-      state: 'standing',
+      state: 'active',
       lift: async (more) => {
         this.#standing.raise([...tags, ...more])
         this.#standing.lift(fence, tags)
@@ -145,11 +145,11 @@ class MemoryKept {
 
   #compared(key: string, tags: readonly Tag[], held: Held | undefined): Lookup {
     const mark = this.#standing.mark(key, tags)
-    if (held === undefined) return { kind: 'absent', epochs: mark, changed: false }
+    if (held === undefined) return { kind: 'miss', epochs: mark, changed: false }
     const difference = compareMarks(held, mark)
-    if (difference === 'changed') return { kind: 'absent', epochs: mark, changed: true }
+    if (difference === 'changed') return { kind: 'miss', epochs: mark, changed: true }
     return {
-      kind: 'present',
+      kind: 'hit',
       epochs: mark,
       response: answerOf(held, this.#elapsed(), difference === 'softened'),
       isLocal: true,

@@ -10,7 +10,7 @@ const listed = { url: '/agents/001', group: 'agents', endpoint: '/agents/:agent_
 
 async function fill(store: RedisStore): Promise<void> {
   const look = await store.lookup('key', tags)
-  if (look.kind !== 'absent') throw new Error(`nothing to fill: ${look.kind}`)
+  if (look.kind !== 'miss') throw new Error(`nothing to fill: ${look.kind}`)
   const bytes = Buffer.from('{"error":0,"data":1}')
   const times = { ttl: 60_000, staleWhileRevalidate: 0, staleIfError: 0, fetchTime: 1 }
   const entry: NewStoredResponse = {
@@ -36,11 +36,11 @@ t.test('Redis loses its memory: nobody serves what was before a write', async (t
   await t.test('a writer waits for near copies whose registrations were lost', async (t) => {
     await fill(reader)
     await reader.lookup('key', tags)
-    t.match(await reader.lookup('key', tags), { kind: 'present', isLocal: true }, 'a near copy')
+    t.match(await reader.lookup('key', tags), { kind: 'hit', isLocal: true }, 'a near copy')
     // The reader hears of nothing for a moment, and nobody knows any more that it is there.
     await Promise.all([client.flushall(), client.call('CLIENT', 'KILL', 'TYPE', 'pubsub')])
     const fence = await writer.fence(['agent:001'])
-    t.not((await reader.lookup('key', tags)).kind, 'present', 'it is not served once the write may be forwarded')
+    t.not((await reader.lookup('key', tags)).kind, 'hit', 'it is not served once the write may be forwarded')
     await fence.lift([])
   })
 
@@ -48,13 +48,13 @@ t.test('Redis loses its memory: nobody serves what was before a write', async (t
     await eventually(async () => {
       await fill(reader).catch(() => {})
       const look = await reader.lookup('key', tags)
-      return look.kind === 'present' && look.isLocal
+      return look.kind === 'hit' && look.isLocal
     })
     await Promise.all([client.flushall(), client.call('CLIENT', 'KILL', 'TYPE', 'pubsub')])
     const newcomer = await open()
     t.teardown(() => newcomer.close())
     const fence = await newcomer.fence(['agent:001'])
-    t.not((await reader.lookup('key', tags)).kind, 'present')
+    t.not((await reader.lookup('key', tags)).kind, 'hit')
     await fence.lift([])
   })
 
@@ -62,7 +62,7 @@ t.test('Redis loses its memory: nobody serves what was before a write', async (t
     const fence = await writer.fence(['agent:001'])
     await client.flushall()
     const look = await reader.lookup('key', tags)
-    t.ok(look.kind === 'away' || look.epochs.fenced, 'nothing may be kept while the write is under way')
+    t.ok(look.kind === 'unavailable' || look.epochs.fenced, 'nothing may be kept while the write is under way')
     await fence.lift([])
   })
 
@@ -71,14 +71,14 @@ t.test('Redis loses its memory: nobody serves what was before a write', async (t
     const patient = await createRedisStore({ redis: { url: redis.url }, nearBytes: 0, times })
     t.teardown(() => patient.close())
     const fence = await writer.fence(['agent:001'])
-    await eventually(async () => (await patient.lookup('key', tags)).kind !== 'away')
+    await eventually(async () => (await patient.lookup('key', tags)).kind !== 'unavailable')
     // Redis answers nobody for a moment: then the flush, a heartbeat and the look, in that order.
     await client.call('CLIENT', 'PAUSE', '500')
     const flushed = client.flushall()
     await wait(200)
     const look = await patient.lookup('key', tags)
     await flushed
-    t.ok(look.kind === 'away' || look.epochs.fenced, 'nothing may be kept while the write is under way')
+    t.ok(look.kind === 'unavailable' || look.epochs.fenced, 'nothing may be kept while the write is under way')
     await fence.lift([])
   })
 })

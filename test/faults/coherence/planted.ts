@@ -7,7 +7,7 @@ type Around = <S extends CacheStore>(store: S) => S
 /** `no bypass` is not among them: there, it is the upstream that does not heed the header. */
 export const planted = {
   'no fence': (store) =>
-    over(store, { fence: async () => ({ state: 'standing', lift: async () => {}, keepUntilLeaseEnds() {} }) }),
+    over(store, { fence: async () => ({ state: 'active', lift: async () => {}, keepUntilLeaseEnds() {} }) }),
   'no compare': (store) => over(store, noCompare(store)),
   'no epochs': (store) => over(store, noEpochs(store)),
 } satisfies Record<string, Around>
@@ -36,12 +36,12 @@ function noCompare(store: CacheStore): Partial<CacheStore> {
   return {
     async lookup(key, tags): Promise<Lookup> {
       const look = await store.lookup(key, tags)
-      if (look.kind === 'present') remember(key, look.response, look.response.age)
+      if (look.kind === 'hit') remember(key, look.response, look.response.age)
       const own = known.get(key)
-      if (look.kind !== 'absent' || own === undefined) return look
+      if (look.kind !== 'miss' || own === undefined) return look
       const age = performance.now() - own.begun
       if (age > own.answer.ttl) return look
-      return { kind: 'present', epochs: look.epochs, response: { ...own.answer, age }, isLocal: false }
+      return { kind: 'hit', epochs: look.epochs, response: { ...own.answer, age }, isLocal: false }
     },
     async store(entry) {
       remember(entry.key, entry.response, entry.response.fetchTime)
@@ -56,7 +56,7 @@ function noEpochs(store: CacheStore): Partial<CacheStore> {
   return {
     async lookup(key, tags): Promise<Lookup> {
       const look = await store.lookup(key, tags)
-      if (look.kind !== 'absent') return look
+      if (look.kind !== 'miss') return look
       const mark: TagEpochs = { generation: '', epochs: look.epochs.epochs.map(() => ''), fenced: false }
       real.set(mark, look.epochs)
       return { ...look, epochs: mark }

@@ -182,7 +182,7 @@ async function fill(store: MemoryStore): Promise<void> {
     const key = `key-${id}`
     const tags = ['cache', 'cache:agents', `agent:${id}`]
     const look = await store.lookup(key, tags)
-    if (look.kind !== 'absent') throw new Error('an empty store has something')
+    if (look.kind !== 'miss') throw new Error('an empty store has something')
     const times = { ttl: 3_600_000, staleWhileRevalidate: 0, staleIfError: 0, fetchTime: 200 + (at % 100) }
     await store.store({
       key,

@@ -7,8 +7,8 @@ import { answer, ask, bodyOf, fields, gate, good, replica, settle, statusOf } fr
 type Store = CacheOptions['store']
 
 const away: Pick<Store, 'lookup' | 'peek'> = {
-  lookup: async () => ({ kind: 'away' }),
-  peek: async () => ({ kind: 'away' }),
+  lookup: async () => ({ kind: 'unavailable' }),
+  peek: async () => ({ kind: 'unavailable' }),
 }
 
 const one = (id = '001') => ask('GET /agents/:agent_id', { params: { agent_id: id } })
@@ -158,7 +158,7 @@ t.test('the answer waits until nobody can be served what was before', async (t) 
   const { opened, open } = gate()
   const steps: string[] = []
   const fence: WriteFence = {
-    state: 'alone',
+    state: 'localOnly',
     keepUntilLeaseEnds: () => steps.push('left'),
     lift: async (more) => {
       steps.push(`lift ${more.join()}`)
@@ -212,7 +212,7 @@ t.test('with the store away, equal reads share the next call and nothing is kept
       t.fail('kept')
     },
     acquireFetchLock: async () => ({ held: true, release: async () => {} }),
-    fence: async () => ({ state: 'alone', lift: async () => {}, keepUntilLeaseEnds: () => {} }),
+    fence: async () => ({ state: 'localOnly', lift: async () => {}, keepUntilLeaseEnds: () => {} }),
   }
   const { read, nodes } = replica({ store })
   nodes.says = async (_, call) => {

@@ -56,7 +56,7 @@ t.test('as that user everything works, and Redis refuses nothing', async (t) => 
   const store = await createRedisStore({ redis: place, nearBytes: 0, times: { command: 500 } })
   const tags = ['cache', 'cache:agents', 'agent:001']
   const look = await store.lookup('key', tags)
-  if (look.kind === 'away') return t.fail('away')
+  if (look.kind === 'unavailable') return t.fail('unavailable')
   const bytes = Buffer.from('{"error":0,"data":{}}')
   const times = { ttl: 60_000, staleWhileRevalidate: 0, staleIfError: 0 }
   const answer = { status: 200, body: bytes, etag: '"x"', ...times, fetchTime: 5 }
@@ -64,12 +64,12 @@ t.test('as that user everything works, and Redis refuses nothing', async (t) => 
   const claim = await store.acquireFetchLock('key', look.epochs, 1000)
   await store.store({ key: 'key', tags, epochs: look.epochs, response: answer, info: listed })
   if (claim.held) await claim.release()
-  t.match(await store.lookup('key', tags), { kind: 'present' })
+  t.match(await store.lookup('key', tags), { kind: 'hit' })
   t.equal((await store.list()).length, 1)
   await store.purge({ key: 'key', soft: true })
   await store.purge({ key: 'key' })
   const fence = await store.fence(['agent:001'])
-  t.equal(fence.state, 'standing')
+  t.equal(fence.state, 'active')
   await fence.lift(['agent:002'])
   await store.purge({ group: 'agents' })
   await store.purge({})

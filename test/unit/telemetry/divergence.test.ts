@@ -90,7 +90,7 @@ t.test(
     }
     const look = () =>
       ({
-        kind: 'present',
+        kind: 'hit',
         epochs: { generation: 'g', epochs: [epoch], fenced: false },
         response: answer,
         isLocal: true,

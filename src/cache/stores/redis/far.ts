@@ -31,15 +31,15 @@ export class Far {
   /** `held`: there where it is present. */
   async look(key: string, tags: readonly Tag[]): Promise<{ readonly look: Lookup; readonly held?: Held }> {
     const { pulse, entries, elapsed } = this.#options
-    if (!pulse.trusted) return { look: { kind: 'away' } }
+    if (!pulse.trusted) return { look: { kind: 'unavailable' } }
     const [mark, held] = await Promise.all([this.mark(key, tags), entries.get(key)])
     // Asked again: a heartbeat may have found meanwhile that all fences are lost, and the look came after that.
-    if (mark === undefined || !pulse.trusted) return { look: { kind: 'away' } }
-    if (held === undefined) return { look: { kind: 'absent', epochs: mark, changed: false } }
+    if (mark === undefined || !pulse.trusted) return { look: { kind: 'unavailable' } }
+    if (held === undefined) return { look: { kind: 'miss', epochs: mark, changed: false } }
     const difference = compareMarks(held, mark)
-    if (difference === 'changed') return { look: { kind: 'absent', epochs: mark, changed: true } }
+    if (difference === 'changed') return { look: { kind: 'miss', epochs: mark, changed: true } }
     const answer = answerOf(held, elapsed(), difference === 'softened')
-    return { look: { kind: 'present', epochs: mark, response: answer, isLocal: false }, held }
+    return { look: { kind: 'hit', epochs: mark, response: answer, isLocal: false }, held }
   }
 
   /** One round trip; undefined: Redis is away. */

@@ -71,7 +71,7 @@ export class Near {
 }
 
 export function nearLook({ held, mark }: NearHit, now: number): Lookup {
-  return { kind: 'present', epochs: new ReadMark(mark, now), response: answerOf(held, now, false), isLocal: true }
+  return { kind: 'hit', epochs: new ReadMark(mark, now), response: answerOf(held, now, false), isLocal: true }
 }
 
 /** The mark of an entry's tags as far as it is known without asking. */

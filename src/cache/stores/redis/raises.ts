@@ -73,7 +73,7 @@ export class Raises {
     }
     if (!told) onEvent('alone')
     return {
-      state: told ? 'standing' : 'alone',
+      state: told ? 'active' : 'localOnly',
       lift: (more) => this.#lift(id, tags, more),
       keepUntilLeaseEnds: () => this.#leave(id),
     }

@@ -30,17 +30,17 @@ t.test('a stalled Redis is a miss in the time of one step, then at once, and is 
   await stalled(server, async () => {
     // The same machine at the same moment: a busy one is late with timers as well.
     const [first, step] = await Promise.all([timed(() => served(store)), timed(() => sleep(shortTimes.command))])
-    t.equal(first.value, 'away')
+    t.equal(first.value, 'unavailable')
     t.ok(first.took <= 2 * step.took + 50, `${first.took} against ${step.took}`)
     await eventually(() => events.includes('lost'), 2 * shortTimes.command + 1000)
     const looks = await Promise.all(Array.from({ length: 100 }, () => timed(() => served(store))))
-    t.ok(looks.every((look) => look.value === 'away' && look.took < shortTimes.command))
+    t.ok(looks.every((look) => look.value === 'unavailable' && look.took < shortTimes.command))
     await store.store(entry('not kept', { generation: '', epochs: [], fenced: false }))
     t.match(await store.acquireFetchLock('k', { generation: '', epochs: [], fenced: false }, 1000), { held: true })
     t.same(await store.list(), [])
   })
   await eventually(() => events.includes('returned'))
-  t.equal(await served(store), 'away', 'the others get a lease to write what they owe')
+  t.equal(await served(store), 'unavailable', 'the others get a lease to write what they owe')
   await eventually(async () => (await served(store)) === 'kept')
 })
 
@@ -48,14 +48,14 @@ t.test('near copies are served within the lease, not beyond it', async (t) => {
   const { store } = await replica(t, server)
   await fill(store, 'near')
   await eventually(
-    async () => (await store.lookup('k', ['cache', 'cache:agents', 'agent:001', 'agent:*'])).kind === 'present',
+    async () => (await store.lookup('k', ['cache', 'cache:agents', 'agent:001', 'agent:*'])).kind === 'hit',
   )
   await stalled(server, async () => {
     const { value, took } = await timed(() => served(store))
     t.equal(value, 'near')
     t.ok(took < shortTimes.command)
     await sleep(shortTimes.lease + 50)
-    t.equal(await served(store), 'away')
+    t.equal(await served(store), 'unavailable')
   })
 })
 
@@ -65,16 +65,16 @@ t.test('a write that nobody can be told of waits for the near copies, and is tol
   t.equal(await served(reader.store), 'old')
   server.pause()
   const { value: fence, took } = await timed(() => writer.store.fence(['agent:001']))
-  t.equal(fence.state, 'alone')
+  t.equal(fence.state, 'localOnly')
   t.ok(took >= shortTimes.lease, `${took}`)
-  t.equal(await served(reader.store), 'away', 'no near copy outlives the wait')
+  t.equal(await served(reader.store), 'unavailable', 'no near copy outlives the wait')
   await fence.lift(['agent:*'])
   server.resume()
   await eventually(() => writer.events.includes('replayed') && reader.events.includes('returned'))
   for (const { store } of [writer, reader]) {
-    await eventually(async () => (await served(store)) !== 'away')
+    await eventually(async () => (await served(store)) !== 'unavailable')
     t.match(await store.lookup('k', ['cache', 'cache:agents', 'agent:001', 'agent:*']), {
-      kind: 'absent',
+      kind: 'miss',
       changed: true,
       epochs: { fenced: false },
     })
@@ -88,7 +88,7 @@ t.test('a fence that could not be set is set on return, while the write is under
   server.resume()
   const fenced = async () => {
     const look = await reader.store.lookup('k7', ['agent:007'])
-    return look.kind !== 'away' && look.epochs.fenced
+    return look.kind !== 'unavailable' && look.epochs.fenced
   }
   await eventually(fenced)
   await fence.lift([])
@@ -104,7 +104,7 @@ t.test('with onLostStore refuse, the write is refused soon', async (t) => {
     await value.lift([])
   })
   await eventually(() => events.includes('returned'))
-  await eventually(async () => (await served(store)) !== 'away')
+  await eventually(async () => (await served(store)) !== 'unavailable')
   t.equal((await markOf(store)).fenced, false)
 })
 
@@ -117,12 +117,12 @@ t.test('a flush is a miss for everybody, and fences stand again', async (t) => {
   await server.client().flushall()
   await eventually(() => one.events.includes('forgot') && other.events.includes('forgot'))
   const looks = await Promise.all([served(one.store), served(other.store)])
-  t.same(looks, ['away', 'away'], 'who had set a fence gets a lease to set it again')
-  for (const { store } of [one, other]) await eventually(async () => (await served(store)) === 'absent')
+  t.same(looks, ['unavailable', 'unavailable'], 'who had set a fence gets a lease to set it again')
+  for (const { store } of [one, other]) await eventually(async () => (await served(store)) === 'miss')
   t.not((await markOf(other.store)).generation, before.generation)
   await eventually(async () => (await markOf(other.store, 'k2', ['agent:002'])).fenced)
   await one.store.store(entry('of the generation before', before))
-  t.equal(await served(one.store), 'absent')
+  t.equal(await served(one.store), 'miss')
   await fence.lift([])
   await fill(other.store, 'after')
   t.equal(await served(one.store), 'after')
@@ -133,7 +133,7 @@ t.test('a restart is another generation', async (t) => {
   const before = await markOf(store)
   await fill(store, 'before')
   await server.restart()
-  await eventually(async () => (await served(store)) === 'absent')
+  await eventually(async () => (await served(store)) === 'miss')
   t.not((await markOf(store)).generation, before.generation)
   await fill(store, 'after')
   t.equal(await served(store), 'after')
@@ -144,9 +144,9 @@ t.test('no Redis at the start: everything is a miss until it comes', async (t) =
   t.teardown(() => later.close())
   await later.kill()
   const { store } = await replica(t, later, { times: { slow: 100 } })
-  t.equal(await served(store), 'away')
+  t.equal(await served(store), 'unavailable')
   await later.restart()
-  await eventually(async () => (await served(store)) === 'absent')
+  await eventually(async () => (await served(store)) === 'miss')
 })
 
 t.test(
@@ -160,7 +160,7 @@ t.test(
     })
     await eventually(async () => {
       const look = await store.lookup('k9', ['agent:009'])
-      return look.kind !== 'away' && look.epochs.fenced
+      return look.kind !== 'unavailable' && look.epochs.fenced
     })
   },
 )
@@ -168,7 +168,7 @@ t.test(
 t.test('a tag that is no text is raised all the same, and Redis is trusted on', async (t) => {
   const [writer, reader] = [await replica(t, server), await replica(t, server)]
   const fence = await writer.store.fence(['agent:\ud800'])
-  t.equal(fence.state, 'standing')
+  t.equal(fence.state, 'active')
   await fence.lift(['agent:\udfff\u0000'])
   await fill(writer.store, 'kept')
   for (const { store, events } of [writer, reader]) {

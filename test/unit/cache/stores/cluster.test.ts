@@ -43,12 +43,12 @@ t.test('a slot of entries that moves takes them along; the slot of epochs makes 
   for (const store of [one, other, late.store]) t.equal(await served(store), 'kept')
   const before = await markOf(one)
   await cluster.moveSlot(await slot('edge:{e}'), ((await owner('edge:{e}')) + 1) % 3)
-  for (const store of [one, other]) await eventually(async () => (await served(store)) === 'absent')
+  for (const store of [one, other]) await eventually(async () => (await served(store)) === 'miss')
   t.not((await markOf(one)).generation, before.generation)
   await fill(other, 'again')
   t.equal(await served(one), 'again')
   await (await one.fence(['agent:001'])).lift([])
-  t.equal(await served(other), 'absent')
+  t.equal(await served(other), 'miss')
 })
 
 t.test('a master that is killed is a miss, and no error', async (t) => {
@@ -59,5 +59,5 @@ t.test('a master that is killed is a miss, and no error', async (t) => {
   const victim = cluster.nodes[(coherent.indexOf(1) + 1) % 3]
   await victim?.kill()
   const { store } = await replica(t, redis, { nearBytes: 0 })
-  for (const key of keys) t.ok(['text', 'absent', 'away'].includes(await served(store, key)))
+  for (const key of keys) t.ok(['text', 'miss', 'unavailable'].includes(await served(store, key)))
 })

@@ -29,7 +29,7 @@ t.test('only the commands that are listed, none that walks over everything', asy
     fence.keepUntilLeaseEnds()
     await (await store.fence(['agent:002'])).lift(['agent:003'])
     const look = await other.store.lookup('k', ['cache'])
-    if (look.kind === 'away') throw new Error('away')
+    if (look.kind === 'unavailable') throw new Error('unavailable')
     const claim = await store.acquireFetchLock('k', look.epochs, 1000)
     await other.store.acquireFetchLock('k', look.epochs, 1000)
     if (claim.held) await claim.release()

@@ -37,7 +37,7 @@ export function entry(
 /** The mark that a fill of this key would begin with; throws when the store is away. */
 export async function markOf(store: Store, key = 'k', tags: readonly string[] = TAGS): Promise<TagEpochs> {
   const look = await store.lookup(key, tags)
-  if (look.kind === 'away') throw new Error('the store is away')
+  if (look.kind === 'unavailable') throw new Error('the store is away')
   return look.epochs
 }
 
@@ -48,11 +48,11 @@ export async function fill(store: Store, text: string, filled: Filled = {}): Pro
 /** The text that a look would serve, or the kind of the look. */
 export async function served(store: Store, key = 'k', tags: readonly string[] = TAGS): Promise<string> {
   const look = await store.lookup(key, tags)
-  return look.kind === 'present' ? look.response.body.toString() : look.kind
+  return look.kind === 'hit' ? look.response.body.toString() : look.kind
 }
 
 function present(look: Lookup): StoredResponse {
-  if (look.kind !== 'present') throw new Error(`not present but ${look.kind}`)
+  if (look.kind !== 'hit') throw new Error(`not present but ${look.kind}`)
   return look.response
 }
 
@@ -62,14 +62,14 @@ const soon = () => new Promise<string>((resolve) => setTimeout(() => resolve('wa
 export function contract(t: Test, make: (t: Test) => Promise<Made>): void {
   t.test('what was kept is served as it was', async (t) => {
     const { one, other } = await make(t)
-    t.match(await one.lookup('k', TAGS), { kind: 'absent', changed: false, epochs: { fenced: false } })
+    t.match(await one.lookup('k', TAGS), { kind: 'miss', changed: false, epochs: { fenced: false } })
     await fill(one, 'first', { more: { status: 404 } })
     for (const store of [one, other]) {
       const found = present(await store.lookup('k', TAGS))
       t.match(found, { ...answer('first'), status: 404, body: Buffer.from('first') })
       t.ok(found.age >= 0 && found.age < 10_000, `${found.age}`)
     }
-    t.equal(await served(one, 'another'), 'absent')
+    t.equal(await served(one, 'another'), 'miss')
     await fill(other, 'second')
     // Both are valid: the near copy of the other is told, not waited for.
     for (let wait = 0; wait < 200 && (await served(one)) !== 'second'; wait += 1) await soon()
@@ -109,13 +109,13 @@ export function contract(t: Test, make: (t: Test) => Promise<Made>): void {
     await fill(one, 'old')
     t.equal(await served(other), 'old')
     const fence = await one.fence(['agent:001'])
-    t.equal(fence.state, 'standing')
+    t.equal(fence.state, 'active')
     for (const store of [one, other]) {
-      t.match(await store.lookup('k', TAGS), { kind: 'absent', changed: true, epochs: { fenced: true } })
+      t.match(await store.lookup('k', TAGS), { kind: 'miss', changed: true, epochs: { fenced: true } })
     }
     await fence.lift(['agent:*'])
     for (const store of [one, other]) {
-      t.match(await store.lookup('k', TAGS), { kind: 'absent', changed: true, epochs: { fenced: false } })
+      t.match(await store.lookup('k', TAGS), { kind: 'miss', changed: true, epochs: { fenced: false } })
     }
     await fill(other, 'new')
     t.equal(await served(one), 'new')
@@ -126,14 +126,14 @@ export function contract(t: Test, make: (t: Test) => Promise<Made>): void {
     const before = await markOf(one)
     const fence = await other.fence(['agent:*'])
     await one.store(entry('overtaken', before))
-    t.equal(await served(one), 'absent')
+    t.equal(await served(one), 'miss')
     const during = await markOf(one)
     await one.store(entry('under the fence', during))
-    t.equal(await served(one), 'absent')
+    t.equal(await served(one), 'miss')
     await fence.lift([])
     await one.store(entry('overtaken', before))
     await one.store(entry('under the fence', during))
-    for (const store of [one, other]) t.equal(await served(store), 'absent')
+    for (const store of [one, other]) t.equal(await served(store), 'miss')
   })
 
   t.test('two fences on one tag: the second still stands when the first is lifted', async (t) => {
@@ -152,7 +152,7 @@ export function contract(t: Test, make: (t: Test) => Promise<Made>): void {
     const fence = await one.fence(['agent:002'])
     t.equal(await served(other), 'old')
     await fence.lift(['agent:001'])
-    for (const store of [one, other]) t.equal(await served(store), 'absent')
+    for (const store of [one, other]) t.equal(await served(store), 'miss')
   })
 
   t.test('a claim is held once for a key and a mark; followers hear of its end', async (t) => {
@@ -213,10 +213,10 @@ export function contract(t: Test, make: (t: Test) => Promise<Made>): void {
 
   t.test('a peek sees what a look would, and leaves no trace', async (t) => {
     const { one, other } = await make(t)
-    t.match(await one.peek('k', TAGS), { kind: 'absent' })
+    t.match(await one.peek('k', TAGS), { kind: 'miss' })
     await fill(one, 'text')
     const seen = [await other.peek('k', TAGS), await other.peek('k', TAGS), await one.peek('k', TAGS)]
-    const nears = seen.map((look) => look.kind === 'present' && look.isLocal)
+    const nears = seen.map((look) => look.kind === 'hit' && look.isLocal)
     for (const look of seen) t.match(present(look), answer('text'))
     t.equal(nears[1], nears[0], 'what was looked at is not nearer')
     const hits = async (store: Store) => (await store.list()).map((row) => row.hits)
@@ -225,7 +225,7 @@ export function contract(t: Test, make: (t: Test) => Promise<Made>): void {
     await one.peek('k', TAGS)
     t.same(await hits(one), [1], 'a look counts, a peek does not')
     const fence = await other.fence(['agent:001'])
-    t.match(await one.peek('k', TAGS), { kind: 'absent', changed: true, epochs: { fenced: true } })
+    t.match(await one.peek('k', TAGS), { kind: 'miss', changed: true, epochs: { fenced: true } })
     await fence.lift([])
   })
 
@@ -241,15 +241,15 @@ export function contract(t: Test, make: (t: Test) => Promise<Made>): void {
     await fillAll()
     t.same(await all(), ['a', 'b', 'c'])
     await one.purge({ key: 'k' })
-    t.same(await all(), ['absent', 'b', 'c'])
+    t.same(await all(), ['miss', 'b', 'c'])
     t.same((await other.list()).map((row) => row.key).sort(), ['k2', 'r'])
     await other.purge({ group: 'agents' })
-    t.same(await all(), ['absent', 'absent', 'c'])
+    t.same(await all(), ['miss', 'miss', 'c'])
     t.same(await one.list('agents'), [])
     await one.purge({ group: 'unknown' })
     await fillAll()
     await one.purge({})
-    t.same(await all(), ['absent', 'absent', 'absent'])
+    t.same(await all(), ['miss', 'miss', 'miss'])
     t.same(await other.list(), [])
   })
 
@@ -258,7 +258,7 @@ export function contract(t: Test, make: (t: Test) => Promise<Made>): void {
     const before = await markOf(one)
     await other.purge({ key: 'k' })
     await one.store(entry('from before', before))
-    t.equal(await served(one), 'absent')
+    t.equal(await served(one), 'miss')
     await fill(one, 'from after')
     t.equal(await served(other), 'from after')
   })

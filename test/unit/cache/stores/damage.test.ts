@@ -28,7 +28,7 @@ t.test('random bytes in an entry are a miss and an event, and are written over',
       t.equal(await served(store), 'whole')
       await damage()
       events.length = 0
-      t.equal(await served(store), 'absent', `way ${at}`)
+      t.equal(await served(store), 'miss', `way ${at}`)
       t.same(events, ['garbage'])
     }
     await fill(store, 'whole')
@@ -50,7 +50,7 @@ t.test('what would begin a header of its own is a miss', async (t) => {
     const planted = codec.encode('edge:c:k', { ...head, answer: { ...answer, [name]: text } }, Buffer.from('planted'))
     await client.set('edge:c:k', planted, 'KEEPTTL')
     events.length = 0
-    t.equal(await served(store), 'absent', name)
+    t.equal(await served(store), 'miss', name)
     t.same(events, ['garbage'])
   }
 })
@@ -59,7 +59,7 @@ t.test('an entry under the name of another is a miss', async (t) => {
   const { store } = await replica(t, server, far)
   await fill(store, 'of one', { key: 'one' })
   await server.client().copy('edge:c:one', 'edge:c:other')
-  t.equal(await served(store, 'other'), 'absent')
+  t.equal(await served(store, 'other'), 'miss')
 })
 
 t.test('garbage among epochs, rows and messages ends nothing', async (t) => {
@@ -72,9 +72,9 @@ t.test('garbage among epochs, rows and messages ends nothing', async (t) => {
   await client.hset('edge:i:{agents}:rows', 'k', 'garbage')
   t.notOk((await store.list('agents')).some((row) => row.key === 'k'))
   await client.set('edge:{e}', 'not a hash')
-  await eventually(async () => (await served(store)) === 'away')
+  await eventually(async () => (await served(store)) === 'unavailable')
   await client.del('edge:{e}')
-  await eventually(async () => (await served(store)) === 'absent')
+  await eventually(async () => (await served(store)) === 'miss')
 })
 
 t.test('Redis full: entries are refused, writes are still told', async (t) => {
@@ -88,9 +88,9 @@ t.test('Redis full: entries are refused, writes are still told', async (t) => {
   t.equal(await served(store), 'small')
   const before = await markOf(store)
   const fence = await store.fence(['agent:001'])
-  t.equal(fence.state, 'standing')
+  t.equal(fence.state, 'active')
   await fence.lift([])
-  t.equal(await served(store), 'absent')
+  t.equal(await served(store), 'miss')
   t.equal((await markOf(store)).generation, before.generation)
 })
 
@@ -104,6 +104,6 @@ t.test('Redis full and evicting: epochs stay', async (t) => {
   t.same(await markOf(store), before)
   t.notOk(events.includes('full'))
   let left = 0
-  for (let at = 0; at < 60; at += 1) if ((await served(store, `k${at}`)) !== 'absent') left += 1
+  for (let at = 0; at < 60; at += 1) if ((await served(store, `k${at}`)) !== 'miss') left += 1
   t.ok(left > 0 && left < 45, `${left} of 60 left`)
 })

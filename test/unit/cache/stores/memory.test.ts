@@ -16,7 +16,7 @@ t.test('entries age by the clock that was given, and end', async (t) => {
   t.match(await store.lookup('k', ['cache', 'cache:agents', 'agent:001', 'agent:*']), { response: { age: 19_000 } })
   t.match(await store.list(), [{ age: 19_000, timeLeft: 11_000, hits: 1 }])
   now += 11_000
-  t.equal(await served(store), 'absent')
+  t.equal(await served(store), 'miss')
   t.same(await store.list(), [])
 })
 
@@ -29,7 +29,7 @@ t.test('a fill is as old as the mark that it began with', async (t) => {
   const times = { ttl: 1000, staleWhileRevalidate: 0, staleIfError: 0, fetchTime: 1 }
   const answer = { status: 200, body: Buffer.from('x'), etag: '"x"', ...times }
   await store.store({ key: 'k', tags: ['cache'], epochs: mark, info: listed, response: answer })
-  t.match(await store.lookup('k', ['cache']), { kind: 'present', response: { age: 400 } })
+  t.match(await store.lookup('k', ['cache']), { kind: 'hit', response: { age: 400 } })
 })
 
 t.test('a fence that was left stands for its lease, one under way as long as it takes', async (t) => {
@@ -51,9 +51,9 @@ t.test('bytes are bounded: the least recently used go', async (t) => {
     await fill(store, 'x'.repeat(3000), { key: `k${at}` })
     await store.peek('k0', TAGS)
   }
-  t.equal(await served(store, 'k0'), 'absent', 'to be peeked at is no use')
+  t.equal(await served(store, 'k0'), 'miss', 'to be peeked at is no use')
   t.equal(await served(store, 'k19'), 'x'.repeat(3000))
   t.ok((await store.list()).length < 7)
   await fill(store, 'y'.repeat(30_000), { key: 'large' })
-  t.equal(await served(store, 'large'), 'absent')
+  t.equal(await served(store, 'large'), 'miss')
 })

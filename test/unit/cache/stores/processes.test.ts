@@ -39,7 +39,7 @@ t.test('a paused replica holds a write up for its lease at most, and serves noth
   const begin = performance.now()
   const fence = await store.fence(['agent:001'])
   const took = performance.now() - begin
-  t.equal(fence.state, 'standing')
+  t.equal(fence.state, 'active')
   t.ok(events.includes('unheard'))
   t.ok(took < shortTimes.lease * 1.5 + 500, `${took}`)
   await fence.lift([])
@@ -64,11 +64,11 @@ t.test('a killed replica: its claim is free after its patience, its fence stands
   })
   await sleep(1500)
   t.equal(settled, false, 'a holder that lives keeps it')
-  t.equal(await ask('fence', 'agent:009'), 'standing')
+  t.equal(await ask('fence', 'agent:009'), 'active')
   child.kill('SIGKILL')
   await end
   t.match(await store.acquireFetchLock('k', await markOf(store), 900), { held: true })
-  t.match(await store.lookup('k9', ['agent:009']), { kind: 'absent', epochs: { fenced: true } })
+  t.match(await store.lookup('k9', ['agent:009']), { kind: 'miss', epochs: { fenced: true } })
   const begin = performance.now()
   await (await store.fence(['agent:002'])).lift([])
   t.ok(performance.now() - begin < shortTimes.lease, 'nobody waits for a replica whose registration ran out')

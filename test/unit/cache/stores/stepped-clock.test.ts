@@ -21,7 +21,7 @@ function stepClock(t: Test, by: number): void {
 
 async function ageOf(store: Store): Promise<number | undefined> {
   const look = await store.lookup('k', TAGS)
-  return look.kind === 'present' ? look.response.age : undefined
+  return look.kind === 'hit' ? look.response.age : undefined
 }
 
 /** `one` keeps an entry, the clock is set, and both stores go by the time that has really passed. */
