@@ -1,0 +1,55 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { schema } from '../../../src/config/schema.ts'
+import { leavesOf } from '../../../src/config/tree.ts'
+import { type ErrorDefinition, errorTable } from '../../../src/core/errors.ts'
+import { commentsOf, configurationReference } from '../../support/documents/configuration.ts'
+import { errorReference } from '../../support/documents/errors.ts'
+
+const configuration = readFileSync('docs/configuration.md', 'utf8')
+const errors = readFileSync('docs/errors.md', 'utf8')
+
+t.test('the committed references equal what "npm run docs:reference" writes', async (t) => {
+  t.equal(configuration, configurationReference(), 'docs/configuration.md')
+  t.equal(errors, errorReference(), 'docs/errors.md')
+})
+
+t.test('the configuration reference has one row with a meaning for each setting, and no other row', async (t) => {
+  const rows = [...configuration.matchAll(/^\| `([\w.]+)`<br>`EDGE_\w+` \| (.+) \| (.+) \| (.+) \|$/gm)]
+  const settings = leavesOf(schema).map(({ path }) => path.join('.'))
+  t.strictSame(
+    rows.map(([, name]) => name),
+    settings,
+  )
+  for (const { path, schema: leaf } of leavesOf(schema)) {
+    if (!['string', 'boolean', 'number'].includes(typeof leaf.default)) continue
+    const row = rows.find(([, name]) => name === path.join('.'))
+    t.equal(row?.[3], `\`${leaf.default}\``, `default of ${path.join('.')}`)
+  }
+})
+
+t.test('a comment is found on the line of its key and on the lines that continue it', async (t) => {
+  const text = [
+    'group:                   # about the group',
+    '  one: 1                 # first',
+    '                         # and more',
+    '  /path/:id: 10s # by path',
+    '  none: 2',
+    '  list:        # values',
+    '    - a:b',
+  ].join('\n')
+  t.strictSame(Object.fromEntries(commentsOf(text)), {
+    group: 'about the group',
+    'group.one': 'first and more',
+    'group./path/:id': 'by path',
+    'group.none': '',
+    'group.list': 'values',
+  })
+})
+
+t.test('the error reference has one row for each error', async (t) => {
+  for (const [code, { status, message, remedy }] of Object.entries<ErrorDefinition>(errorTable)) {
+    t.ok(errors.includes(`| ${code} | ${status} | ${message} | ${remedy} |`), code)
+  }
+  t.equal(errors.match(/^\| \d+ \|/gm)?.length, Object.keys(errorTable).length)
+})
