@@ -5,6 +5,7 @@ import { etagOf, isStorable } from '../core/outcome.ts'
 import type { AsyncHandler, EdgeRequest } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import type { Lookup, StoredResponse, TagEpochs } from '../core/stored-response.ts'
+import { withTimeout } from '../core/timing.ts'
 import type { CopiedData } from './copied.ts'
 import type { Prepared } from './prepare.ts'
 import type { CacheStore } from './stores/contract.ts'
@@ -97,11 +98,6 @@ function anew(ask: EdgeRequest, { joined }: Prepared['plan'], look: Lookup): Edg
 
 /** What was fetched, as soon as it is kept, or when that takes too long: then nobody says that it is. */
 export function kept({ filled, keeping }: Fetched): Promise<Filled> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, KEEPING, filled)
-    void keeping.then(() => {
-      clearTimeout(timer)
-      resolve(filled.kept === undefined ? filled : { ...filled, stored: true })
-    })
-  })
+  const stored = keeping.then((): Filled => (filled.kept === undefined ? filled : { ...filled, stored: true }))
+  return withTimeout(stored, KEEPING, filled)
 }

@@ -7,6 +7,7 @@ import { isNodeFailure, isTransient, type Whole } from '../core/outcome.ts'
 import type { AsyncHandler } from '../core/request.ts'
 import type { CacheStatus, EdgeResponse } from '../core/response.ts'
 import type { Lookup, StoredResponse } from '../core/stored-response.ts'
+import { withTimeout } from '../core/timing.ts'
 import { tracedSeparately } from '../core/trace.ts'
 import { type Failures, failures } from './failures.ts'
 import { type Filled, type FillPorts, fetch, kept, nothingToKeep, type Request } from './fetch.ts'
@@ -107,7 +108,7 @@ async function fillOnce(ports: FillPorts, next: AsyncHandler, request: Request):
       }
     }
     if (found !== undefined) return found
-    await orAborted(claim.settled, ask.signal)
+    await withTimeout(claim.settled, Number.POSITIVE_INFINITY, undefined, ask.signal)
   }
   return kept(await fetch(ports, next, request, await lookFor(ports, request)))
 }
@@ -138,18 +139,4 @@ export function toAnswer(
     ttl: kept.ttl - kept.age,
   }
   return { ...answer, cached: { response: kept, status } }
-}
-
-async function orAborted(settled: Promise<void>, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted()
-  let leave = () => {}
-  const left = new Promise<never>((_, reject) => {
-    leave = () => reject(signal.reason)
-    signal.addEventListener('abort', leave, { once: true })
-  })
-  try {
-    await Promise.race([settled, left])
-  } finally {
-    signal.removeEventListener('abort', leave)
-  }
 }

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto'
 import { EdgeError } from '../core/errors.ts'
 import type { EdgeRequest, Stage } from '../core/request.ts'
 import type { TagEpochs } from '../core/stored-response.ts'
+import { withTimeout } from '../core/timing.ts'
 import type { CacheStore } from './stores/contract.ts'
 import { nameOf } from './tags.ts'
 
@@ -118,21 +119,7 @@ async function claimed(claim: CacheStore['acquireFetchLock'], name: string, { le
 }
 
 /** Did it end in time? Rejects when the signal is aborted before. */
-async function settledBy(ended: Promise<void>, until: number, signal: AbortSignal): Promise<boolean> {
-  signal.throwIfAborted()
-  let stop = () => {}
-  const given = new Promise<boolean>((resolve, reject) => {
-    const timer = setTimeout(resolve, Math.max(0, until - performance.now()), false)
-    const left = () => reject(signal.reason)
-    signal.addEventListener('abort', left, { once: true })
-    stop = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', left)
-    }
-  })
-  try {
-    return await Promise.race([ended.then(() => true), given])
-  } finally {
-    stop()
-  }
+function settledBy(ended: Promise<void>, until: number, signal: AbortSignal): Promise<boolean> {
+  const settled = ended.then(() => true)
+  return withTimeout(settled, Math.max(0, until - performance.now()), false, signal)
 }

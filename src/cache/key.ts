@@ -6,6 +6,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import type { Param } from '../catalogue/endpoint.ts'
 import type { EdgeRequest } from '../core/request.ts'
+import { ownEntry } from '../core/values.ts'
 import type { Plan } from './plan.ts'
 
 export interface KeySettings {
@@ -85,7 +86,7 @@ function framed(fields: readonly string[]): string {
 function present(named: Plan['query'], values: EdgeRequest['query']): Named {
   const found: (readonly [string, string])[] = []
   for (const [name, param] of named) {
-    const value = Object.hasOwn(values, name) ? values[name] : param.default
+    const value = ownEntry(values, name) ?? param.default
     if (value !== undefined) found.push([name, spelling(String(value), param)])
   }
   return found

@@ -1,6 +1,7 @@
 /** Tags, filled (their meaning is said at `Tag` in catalogue/endpoint.ts): what a read bears, what a write makes stale. */
 import type { CachePolicy, ConditionalTags, Tag, WriteEndpoint } from '../catalogue/endpoint.ts'
 import type { EdgeRequest } from '../core/request.ts'
+import { ownField } from '../core/values.ts'
 
 /** `master` is the name of the master. */
 export type FillTags = (ask: EdgeRequest, master: string) => readonly Tag[]
@@ -114,10 +115,10 @@ function limited(values: readonly string[]): readonly string[] {
 function valuesOf({ from, name }: Exclude<Part, string>, values: Values, listed: boolean): readonly string[] {
   const { ask, master, data } = values
   if (from === 'master') return [master]
-  if (from === 'path') return texts(own(ask.params, name))
-  if (from === 'body') return texts(ask.body?.kind === 'fields' ? own(ask.body.fields, name) : undefined)
-  if (from === 'answer') return answered(own(data, name))
-  return texts(own(ask.query, name)).flatMap((text) => (listed ? text.split(',') : [text]))
+  if (from === 'path') return texts(ownField(ask.params, name))
+  if (from === 'body') return texts(ask.body?.kind === 'fields' ? ownField(ask.body.fields, name) : undefined)
+  if (from === 'answer') return answered(ownField(data, name))
+  return texts(ownField(ask.query, name)).flatMap((text) => (listed ? text.split(',') : [text]))
 }
 
 /** Whatever cannot be read as names may have named anything. */
@@ -129,9 +130,4 @@ function answered(value: unknown): readonly string[] {
 function texts(value: unknown): readonly string[] {
   if (value === undefined || value === null) return []
   return Array.isArray(value) ? value.map(String) : [String(value)]
-}
-
-function own(object: unknown, name: string): unknown {
-  if (typeof object !== 'object' || object === null || !Object.hasOwn(object, name)) return undefined
-  return (object as Readonly<Record<string, unknown>>)[name]
 }

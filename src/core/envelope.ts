@@ -85,14 +85,3 @@ export function parseEnvelope(answer: EdgeResponse): EnvelopeContents {
     ...(data !== undefined && { data }),
   }
 }
-
-/** The value of an object's own field; foreign input may be anything. */
-export function ownField(value: unknown, name: string): unknown {
-  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
-  return (value as Readonly<Record<string, unknown>>)[name]
-}
-
-export function ownText(value: unknown, name: string): string | undefined {
-  const found = ownField(value, name)
-  return typeof found === 'string' ? found : undefined
-}

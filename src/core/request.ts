@@ -43,6 +43,11 @@ export interface EdgeRequest {
   readonly trace?: Trace
 }
 
+/** Returns the priority of the request that this one serves; without one, that of the endpoint. */
+export function priorityOf({ priority, endpoint }: EdgeRequest): Priority {
+  return priority ?? endpoint.priority ?? (endpoint.method === 'GET' ? 'interactive' : 'write')
+}
+
 /** RFC 9111 section 5.2.1. `noCache`: a new answer is wanted (also `max-age=0`); `noStore`: it is not to be kept. */
 export interface CacheDirectives {
   readonly noCache: boolean

@@ -39,6 +39,39 @@ export function startDeadline(timeout: number | undefined, client: AbortSignal, 
   }
 }
 
+/**
+ * Resolves or rejects as `work` does, or resolves with `late` after `ms` milliseconds (Infinity: no limit). With a
+ * signal, an abort rejects with its reason. Neither a timer nor a listener outlives the returned promise.
+ */
+export function withTimeout<T, Late>(
+  work: Promise<T>,
+  ms: number,
+  late: Late,
+  signal?: AbortSignal,
+): Promise<T | Late> {
+  return new Promise((resolve, reject) => {
+    // If the event loop was blocked, the timer runs before the I/O that is already there: process that first.
+    const timer = Number.isFinite(ms) ? setTimeout(() => setImmediate(finish, late), ms) : undefined
+    const abort = () => fail(signal?.reason)
+    work.then(finish, fail)
+    if (signal?.aborted) abort()
+    else signal?.addEventListener('abort', abort, { once: true })
+
+    function finish(value: T | Late) {
+      stop()
+      resolve(value)
+    }
+    function fail(reason: unknown) {
+      stop()
+      reject(reason)
+    }
+    function stop() {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', abort)
+    }
+  })
+}
+
 /** So many turns a second. The bucket begins empty and holds one second, or one turn: nobody saves up for a burst. */
 export function rateBudget(perSecond: number, clock: () => number): () => boolean {
   let turns = 0

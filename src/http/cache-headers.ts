@@ -1,5 +1,6 @@
 /** What caches may know of an answer: our own (RFC 9211), and those on its way and in browsers (RFC 9111). */
 import type { CachedResponse, CacheStatus } from '../core/response.ts'
+import { serializeItem } from '../core/structured-fields.ts'
 
 /** Of what nobody may keep: secrets, errors, writes. */
 export const NO_STORE = 'no-store'
@@ -8,7 +9,6 @@ export const NO_STORE = 'no-store'
 const REVALIDATED = 'private, no-cache'
 /** `Authorization`: people with other rights may get another answer at the same URL. */
 const VARY = 'Accept-Encoding, Authorization'
-const TOKEN = /^[A-Za-z*][A-Za-z0-9!#$%&'*+.^_`|~:/-]*$/
 
 /** Of each answer with this tag, names and values in turn. `etag` is that of the representation that goes out. */
 export function validators(etag: string): readonly string[] {
@@ -28,11 +28,6 @@ export function cacheStatus({ hit, fwd, stored, collapsed, ttl, detail }: CacheS
   if (stored) text += '; stored'
   if (collapsed) text += '; collapsed'
   if (ttl !== undefined) text += `; ttl=${Math.floor(ttl / 1000)}`
-  if (detail !== undefined) text += `; detail=${TOKEN.test(detail) ? detail : quoted(detail)}`
+  if (detail !== undefined) text += `; detail=${serializeItem(detail)}`
   return text
-}
-
-/** Strings of structured fields are printable ASCII (RFC 9651 section 3.3.3). */
-function quoted(text: string): string {
-  return `"${text.replaceAll(/[^\x20-\x7e]/g, '?').replaceAll(/["\\]/g, '\\$&')}"`
 }

@@ -1,8 +1,8 @@
 /** Merge rule `affected`: each owner acts on its own agents; who was reached and who was not stands in one answer. */
 
-import { ownField, ownText } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { EdgeResponse } from '../core/response.ts'
+import { ownField, ownText } from '../core/values.ts'
 import { type Act, jsonAnswer, refusedByAll, statusOf } from './acts.ts'
 
 /** An owner and those of its agents that the request names; `act` absent: the owner is not known. */

@@ -1,3 +1,5 @@
+import { serializeItem } from '../core/structured-fields.ts'
+
 /**
  * `Cluster-Status`: what each node had to say to a joined answer, as a List of RFC 9651 with one member for each node.
  * Words of RFC 9211 (`hit`, `detail`) and of RFC 9209 (`error`, `received-status`); `rtt` in milliseconds, `rows` on
@@ -34,21 +36,12 @@ export function clusterStatus(nodes: readonly NodeStatus[]): string {
 const LONGEST = 12_000
 
 function member({ node, hit, rtt, detail, error, receivedStatus, rows }: NodeStatus): string {
-  let text = item(node)
+  let text = serializeItem(node)
   if (hit) text += ';hit'
   if (rtt !== undefined) text += `;rtt=${Math.max(0, Math.round(rtt))}`
   if (error !== undefined) text += `;error=${error}`
   if (receivedStatus !== undefined) text += `;received-status=${receivedStatus}`
-  if (detail !== undefined) text += `;detail=${item(detail)}`
+  if (detail !== undefined) text += `;detail=${serializeItem(detail)}`
   if (rows !== undefined) text += `;rows=${rows}`
   return text
-}
-
-/** RFC 9651 section 3.3.4: a token begins with a letter or an asterisk. */
-const TOKEN = /^[A-Za-z*][A-Za-z0-9!#$%&'*+.^_`|~:/-]*$/
-
-/** A token where it can be one, else a string, which is printable ASCII (section 3.3.3). */
-function item(text: string): string {
-  if (TOKEN.test(text)) return text
-  return `"${text.replaceAll(/[^\x20-\x7e]/g, '?').replaceAll(/["\\]/g, '\\$&')}"`
 }

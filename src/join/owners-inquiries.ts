@@ -1,10 +1,10 @@
 /** What the master is asked about agents: where all of them report to, some of them, or the members of a group. */
 import type { Endpoint } from '../catalogue/endpoint.ts'
-import { ownField, ownText, parseEnvelope } from '../core/envelope.ts'
+import { parseEnvelope } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
-import type { AsyncHandler, Caller, EdgeRequest } from '../core/request.ts'
+import { type AsyncHandler, type Caller, type EdgeRequest, priorityOf } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
-import { loadOf } from '../upstream/node-call.ts'
+import { ownField, ownText } from '../core/values.ts'
 import { type Home, type Homes, notKnown } from './home.ts'
 
 /** The records of the calls that owners are learnt by. */
@@ -79,7 +79,7 @@ function ours(onBehalf: EdgeRequest, endpoint: Endpoint): EdgeRequest {
     trace,
   } = onBehalf
   const caller: Caller = { name, permissions: ['*:*'], ...(credentials && { credentials }) }
-  const load = loadOf(onBehalf)
+  const load = priorityOf(onBehalf)
   return {
     endpoint,
     params: {},

@@ -1,6 +1,7 @@
 /** Merge rule `verdict`: KO of one node is KO of all. A node that does not judge leaves no verdict at all. */
-import { ownField, ownText } from '../core/envelope.ts'
+
 import type { EdgeResponse } from '../core/response.ts'
+import { ownField, ownText } from '../core/values.ts'
 import { type Act, jsonAnswer, named, refusedByAll, statusOf } from './acts.ts'
 
 export function joinVerdicts(acts: readonly Act[]): EdgeResponse {

@@ -3,12 +3,12 @@
  * No part is ever sent again, and which node did not act is always said.
  */
 import type { Endpoint } from '../catalogue/endpoint.ts'
-import { ownField } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { ClusterView } from '../core/node-call.ts'
 import type { AsyncHandler, EdgeRequest } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { traceSync } from '../core/trace.ts'
+import { ownField } from '../core/values.ts'
 import { act, unasked } from './acts.ts'
 import { joinAffected } from './affected.ts'
 import { joinMessages } from './message.ts'

@@ -1,8 +1,8 @@
 /** From an Ask to the call on a node: written anew from parsed values, nothing of the client's bytes travels. */
-import type { Endpoint, Priority } from '../catalogue/endpoint.ts'
+import type { Endpoint } from '../catalogue/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { NodeCall } from '../core/node-call.ts'
-import type { EdgeRequest, RequestBody } from '../core/request.ts'
+import { type EdgeRequest, priorityOf, type RequestBody } from '../core/request.ts'
 import type { Candidate } from './route.ts'
 
 /** `timeout` in milliseconds; absent: none. */
@@ -18,17 +18,12 @@ export function nodeCall(ask: EdgeRequest, { node, path }: Candidate, timeout: n
     ...(timeout !== undefined && { timeout }),
     signal: ask.signal,
     requestId: ask.requestId,
-    priority: loadOf(ask),
+    priority: priorityOf(ask),
     caller: ask.caller.name,
     endpoint: `${method} ${path}`,
     ...(ask.trace && { trace: ask.trace }),
     ...(ask.caller.credentials && { credentials: ask.caller.credentials }),
   }
-}
-
-/** As urgent as what it is asked for; else as its record says. */
-export function loadOf({ priority: load, endpoint }: EdgeRequest): Priority {
-  return load ?? endpoint.priority ?? (endpoint.method === 'GET' ? 'interactive' : 'write')
 }
 
 /** Is the file itself asked for? */

@@ -55,7 +55,7 @@ const table: Readonly<Record<string, Room>> = {
     packages: ['ioredis', 'lru-cache'],
     never: [...NETWORK, 'node:fs'],
   },
-  join: { rooms: ['core', 'catalogue/endpoint', 'query', 'upstream/node-call'], packages: [], never: NETWORK },
+  join: { rooms: ['core', 'catalogue/endpoint', 'query'], packages: [], never: NETWORK },
   upstream: { rooms: ['core', 'catalogue/endpoint'], packages: ['undici'] },
   audit: { rooms: ['core', 'catalogue/endpoint'], packages: [], never: NETWORK },
   // telemetry/traces is loaded only where traces are configured.

@@ -1,0 +1,56 @@
+import t from 'tap'
+import { withTimeout } from '../../../src/core/timing.ts'
+
+const never = new Promise<never>(() => {})
+
+t.test('a promise that settles in time gives its outcome', async (t) => {
+  t.equal(await withTimeout(Promise.resolve('value'), 1000, 'late'), 'value')
+  await t.rejects(withTimeout(Promise.reject(new Error('failed')), 1000, 'late'), /failed/)
+})
+
+t.test('the given value stands in for a promise that is late', async (t) => {
+  t.equal(await withTimeout(never, 1, 'late'), 'late')
+  t.equal(await withTimeout(never, 0, 'late'), 'late')
+  t.equal(await withTimeout(never, -5, 'late'), 'late')
+})
+
+t.test('an outcome that is there when the event loop was blocked beyond the time still counts', async (t) => {
+  const { port1, port2 } = new MessageChannel()
+  t.teardown(() => port1.close())
+  const message = new Promise((resolve) => port2.once('message', resolve))
+  const outcome = withTimeout(message, 5, 'late')
+  port1.postMessage('in time')
+  const until = performance.now() + 30
+  while (performance.now() < until);
+  t.equal(await outcome, 'in time')
+})
+
+t.test('an abort rejects with its reason, also without a time limit', async (t) => {
+  const client = new AbortController()
+  const waiting = withTimeout(never, Number.POSITIVE_INFINITY, 'late', client.signal)
+  client.abort(new Error('left'))
+  await t.rejects(waiting, /left/)
+  await t.rejects(withTimeout(never, 1000, 'late', client.signal), /left/, 'aborted before')
+})
+
+t.test('nothing is left behind: no timer, no listener, no unhandled rejection', async (t) => {
+  const client = new AbortController()
+  let listeners = 0
+  const { signal } = client
+  const add = signal.addEventListener.bind(signal)
+  const remove = signal.removeEventListener.bind(signal)
+  signal.addEventListener = (...args: Parameters<typeof add>) => {
+    listeners += 1
+    add(...args)
+  }
+  signal.removeEventListener = (...args: Parameters<typeof remove>) => {
+    listeners -= 1
+    remove(...args)
+  }
+  await withTimeout(Promise.resolve(), 60_000, undefined, signal)
+  await withTimeout(never, 1, undefined, signal)
+  t.equal(listeners, 0)
+  const failing = new Promise((_, reject) => setTimeout(reject, 5, new Error('too late to matter')))
+  t.equal(await withTimeout(failing, 1, 'late'), 'late')
+  await new Promise((resolve) => setTimeout(resolve, 10))
+})
