@@ -4,7 +4,7 @@ import { Command, CommanderError } from 'commander'
 import { description, version } from './app/package.ts'
 import { commands } from './cli/commands.ts'
 import { CommandError, complain } from './cli/terminal.ts'
-import { exitCodes } from './server/exit-codes.ts'
+import { exitCodes } from './server/exit.ts'
 
 const program = new Command('manager-edge')
   .description(description)

@@ -1,14 +1,13 @@
-/**
- * The process: read the settings, build, listen, drain. The only file that touches the process and its signals.
- */
 import { constants } from 'node:os'
 import type { DestinationStream } from 'pino'
 import { buildEdge, type Edge } from './app/index.ts'
 import { type Config, loadConfig } from './config/index.ts'
-import { exitCodes } from './server/exit-codes.ts'
-import { jsonLog } from './server/json-log.ts'
-import { startFault } from './server/start-fault.ts'
-import { textLog } from './server/text-log.ts'
+import { exitCodes, startFault } from './server/exit.ts'
+import { jsonLog, textLog } from './server/logs.ts'
+
+/**
+ * The process: read the settings, build, listen, drain. The only file that touches the process and its signals.
+ */
 
 export interface Urls {
   readonly url: string

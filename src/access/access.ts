@@ -3,14 +3,14 @@
 import type { Log } from '../core/log.ts'
 import type { Caller } from '../core/request.ts'
 import type { Clock } from '../core/timing.ts'
-import type { Attempts } from './attempts.ts'
 import { fileAccess } from './file-access.ts'
-import type { OutsideIssuerSettings, UnsignedToken } from './issuers.ts'
+import type { Attempts } from './login-attempts.ts'
 import { passthroughAccess } from './passthrough-access.ts'
 import type { CheckPassword } from './passwords.ts'
-import type { OwnRoles } from './permissions.ts'
 import type { Revocations } from './revocations.ts'
+import type { OwnRoles } from './roles.ts'
 import { type Assignment, createRoles } from './roles.ts'
+import type { OutsideIssuerSettings, UnsignedToken } from './token-issuers.ts'
 import type { Signed } from './tokens.ts'
 
 export interface RequestLimit {

@@ -1,15 +1,14 @@
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { LRUCache } from 'lru-cache'
+import type { Clock } from '../core/timing.ts'
+import type { Attempts } from './login-attempts.ts'
+import type { CheckPassword } from './passwords.ts'
+
 /**
  * Name and password of a request, decided. Clients send them with every request and bcrypt takes 50 ms, so what was
  * right is remembered for a minute as a keyed digest, and dropped at once when the line of the user changes.
  */
-import { randomBytes, timingSafeEqual } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { LRUCache } from 'lru-cache'
-import type { Clock } from '../core/timing.ts'
-import type { Attempts } from './attempts.ts'
-import type { BoundedQueue } from './bounded-queue.ts'
-import { keyedDigest } from './keyed-digest.ts'
-import type { CheckPassword } from './passwords.ts'
 
 /** `after`: milliseconds until it is worth to come again. */
 export type Login =
@@ -121,4 +120,65 @@ export class Logins {
   #digest(name: string, password: string): string {
     return this.#keyed(Buffer.from(`${Buffer.byteLength(name)}:${name}${password}`))
   }
+}
+
+/** Work that takes a core: at most so many at once, at most so many waiting, and those known to be right first. */
+export interface BoundedQueueOptions {
+  readonly atOnce: number
+  /** For each of the two lanes. */
+  readonly waiting: number
+}
+
+export class BoundedQueue {
+  readonly #options: BoundedQueueOptions
+  readonly #first: (() => void)[] = []
+  readonly #others: (() => void)[] = []
+  #running = 0
+
+  constructor(options: BoundedQueueOptions) {
+    this.#options = options
+  }
+
+  /** The job's own outcome, or `undefined` at once when its lane is full. Each lane has its own room: strangers cannot fill that of the known. */
+  run<T>(job: () => Promise<T>, first: boolean): Promise<T> | undefined {
+    const lane = first ? this.#first : this.#others
+    if (this.#running < this.#options.atOnce) {
+      this.#running++
+      return this.#work(job)
+    }
+    if (lane.length >= this.#options.waiting) return undefined
+    return new Promise<void>((go) => lane.push(go)).then(() => this.#work(job))
+  }
+
+  /** Hands its place to the next in line: given back and taken again, a newcomer could slip in between. */
+  async #work<T>(job: () => Promise<T>): Promise<T> {
+    try {
+      return await job()
+    } finally {
+      const next = this.#first.shift() ?? this.#others.shift()
+      if (next === undefined) this.#running--
+      else next()
+    }
+  }
+}
+
+/** HMAC-SHA-256 (RFC 2104) of short texts, for each request: two hashes in one go cost a third of an Hmac object. */
+
+const BLOCK = 64
+const DIGEST = 32
+
+/** Gives the function that digests; `key` has 64 bytes at most. */
+export function keyedDigest(key: Buffer): (message: Buffer) => string {
+  const inner = padded(key, 0x36)
+  const outer = Buffer.concat([padded(key, 0x5c), Buffer.alloc(DIGEST)])
+  return (message) => {
+    outer.write(hash('sha256', Buffer.concat([inner, message]), 'binary'), BLOCK, 'binary')
+    return hash('sha256', outer, 'base64')
+  }
+}
+
+function padded(key: Buffer, pad: number): Buffer {
+  const block = Buffer.alloc(BLOCK, pad)
+  for (const [at, byte] of key.entries()) block[at] = byte ^ pad
+  return block
 }

@@ -5,12 +5,11 @@
 
 import { systemClock } from '../core/timing.ts'
 import type { Access, AccessOptions } from './access.ts'
-import { createAttempts } from './attempts.ts'
-import { BoundedQueue } from './bounded-queue.ts'
-import { Logins } from './logins.ts'
+import { createAttempts } from './login-attempts.ts'
+import { BoundedQueue, Logins } from './logins.ts'
 import type { CheckPassword } from './passwords.ts'
-import { resolvePermissions } from './permissions.ts'
 import type { Roles } from './roles.ts'
+import { resolvePermissions } from './roles.ts'
 
 /** The manager bears four or five calls a second; half of that is left to those who are in. */
 const ASKED_AT_ONCE = 2

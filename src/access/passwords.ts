@@ -1,7 +1,7 @@
 /** Passwords against bcrypt hashes, off the main thread, with the same work for users that do not exist. */
 import { createHmac, randomBytes } from 'node:crypto'
 import { hash, verify } from '@node-rs/bcrypt'
-import type { Users } from './users.ts'
+import type { Users } from './users-file.ts'
 
 /** Is this the password of this user? Rejects when it cannot be known now. */
 export type CheckPassword = (name: string, password: string) => Promise<boolean>

@@ -1,5 +1,79 @@
+import { allows } from '../core/permissions.ts'
+
+/**
+ * The roles that exist without being written.
+ * - `reader` reads everything but secrets and the operations listener.
+ * - `operator` does the everyday work on agents and groups (adding, changing, removing, restarting agents), starts
+ *   scans and clears the cache, and sees secrets, since whoever registers an agent handles its key. It does not
+ *   upgrade agents or run commands on them (both act as root on every host), restart the manager or the cluster,
+ *   write or delete files of the manager, or clear scan results, which are evidence.
+ * - `administrator` does everything.
+ */
+export const readyMadeRoles: Readonly<Record<'reader' | 'operator' | 'administrator', readonly string[]>> = {
+  reader: ['*:read'],
+  operator: [
+    '*:read',
+    'secrets:read',
+    'operations:read',
+    'agents:write',
+    'agents:delete',
+    'agents:restart',
+    'groups:write',
+    'groups:delete',
+    'rootcheck:run',
+    'syscheck:run',
+    'cache:purge',
+  ],
+  administrator: ['*'],
+}
+
+export type OwnRoles = Readonly<Record<string, readonly string[]>>
+
+const PERMISSION = /^(?:\*|(?:\*|[a-z][a-z-]*):(?:\*|[a-z][a-z-]*))$/
+
+export interface ResolvedRoles {
+  readonly permissions: readonly string[]
+  /** One sentence for each role that does not exist. */
+  readonly faults: readonly string[]
+}
+
+/** All permissions of the roles, each once. A role that does not exist grants nothing. */
+export function resolvePermissions(roleNames: readonly string[], ownRoles: OwnRoles): ResolvedRoles {
+  const permissions = new Set<string>()
+  const faults: string[] = []
+  for (const name of roleNames) {
+    const granted = roleOf(name, ownRoles)
+    if (granted === undefined) faults.push(`role ${name} does not exist; there are ${roleList(ownRoles)}`)
+    else for (const permission of granted) permissions.add(permission)
+  }
+  return { permissions: Object.freeze([...permissions]), faults }
+}
+
+/** One sentence for each own role that takes a ready-made name or grants what can never be needed. `words`: the permissions that exist. */
+export function ownRoleFaults(ownRoles: OwnRoles, words?: readonly string[]): string[] {
+  return Object.entries(ownRoles).flatMap(([name, granted]) => {
+    const taken = Object.hasOwn(readyMadeRoles, name) ? [`role ${name} is ready-made; give yours another name`] : []
+    return [...taken, ...granted.flatMap((permission) => permissionFault(name, permission, words))]
+  })
+}
+
+function permissionFault(role: string, permission: string, words: readonly string[] | undefined): string[] {
+  if (!PERMISSION.test(permission))
+    return [`role ${role}: ${permission} is no permission; write resource:action, agents:*, *:read or *`]
+  if (words === undefined || permission === '*' || words.some((word) => allows([permission], word))) return []
+  return [`role ${role}: no endpoint needs ${permission}; there are ${words.join(', ')}`]
+}
+
+function roleOf(name: string, ownRoles: OwnRoles): readonly string[] | undefined {
+  if (Object.hasOwn(readyMadeRoles, name)) return readyMadeRoles[name as keyof typeof readyMadeRoles]
+  return Object.hasOwn(ownRoles, name) ? ownRoles[name] : undefined
+}
+
+function roleList(ownRoles: OwnRoles): string {
+  return [...Object.keys(readyMadeRoles), ...Object.keys(ownRoles)].join(', ')
+}
+
 /** What each user may do, kept ready for each request. */
-import { type OwnRoles, ownRoleFaults, resolvePermissions } from './permissions.ts'
 
 /** User name → names of roles. */
 export type Assignment = Readonly<Record<string, readonly string[]>>

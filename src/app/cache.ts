@@ -10,14 +10,14 @@ import { createMemoryStore } from '../cache/stores/memory.ts'
 import { createRedisStore, type RedisPlace } from '../cache/stores/redis/index.ts'
 import { catalogue } from '../catalogue/index.ts'
 import type { Config } from '../config/index.ts'
-import { redisPlace } from '../config/redis-place.ts'
 import type { EventListeners } from '../core/events.ts'
 import type { Caller, EdgeRequest } from '../core/request.ts'
 import type { CacheIndex, CacheStoreState } from '../core/stored-response.ts'
 import type { Cluster } from '../upstream/index.ts'
 import type { Router } from '../upstream/route.ts'
 import { spareCapacity } from '../upstream/spare.ts'
-import type { StoreNews } from './store-news.ts'
+import { redisPlace } from './redis.ts'
+import type { StoreNews } from './telemetry.ts'
 
 export interface BuiltCache {
   /** Reads are kept, writes told to the other replicas; absent: there is nothing, or nobody to tell. */

@@ -1,18 +1,22 @@
-/** What the operators' console is told of the edge. */
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
+import type { PurgeCost, PurgeOrder } from '../admin/console/answers/cache.ts'
 import { createReplicas, type Replicas } from '../admin/console/replicas.ts'
 import type { ConsolePorts, NodeState } from '../admin/console-ports.ts'
 import { explain } from '../cache/explain.ts'
+import type { Endpoint } from '../catalogue/endpoint.ts'
 import { catalogue } from '../catalogue/index.ts'
 import type { Config } from '../config/index.ts'
-import { redisPlace } from '../config/redis-place.ts'
+import { EdgeError } from '../core/errors.ts'
+import type { EdgeRequest, Handler } from '../core/request.ts'
 import { madeOf } from '../http/encodings.ts'
 import { createReplicaLines } from '../redis/replica-lines.ts'
 import type { Cluster, NodeStatus } from '../upstream/index.ts'
 import type { OperationsParts } from './operations.ts'
 import { version } from './package.ts'
-import { purger } from './purge.ts'
+import { redisPlace } from './redis.ts'
+
+/** What the operators' console is told of the edge. */
 
 type ConsoleParts = Pick<OperationsParts, 'watch' | 'cluster' | 'front' | 'news' | 'ready' | 'url' | 'divergence'>
 
@@ -113,4 +117,44 @@ function stateOf({ name, addressed, listed, ejectedUntil }: NodeStatus, view: Cl
   if (ejectedUntil !== undefined) return 'ejected'
   if (!view.isAvailable(name)) return 'full'
   return listed === false ? 'not listed' : 'up'
+}
+
+/** Purges from the console: the same operations of the catalogue that clients call, on the same road. */
+
+export function purger(handle: Handler): ConsolePorts['purge'] {
+  const all = operation('cacheClear')
+  const group = operation('cacheClearGroup')
+  return async (order, { caller, client, requestId }) => {
+    const ask = (preview: boolean): EdgeRequest => ({
+      endpoint: order.group === undefined ? all : group,
+      params: order.group === undefined ? {} : { group: order.group },
+      query: queryOf(order, preview),
+      caller,
+      clientAddress: client,
+      waitForComplete: false,
+      requestId,
+      signal: new AbortController().signal,
+    })
+    // What it cost can be said only before it is gone.
+    const cost = read(await handle(ask(true))) as PurgeCost
+    if (!order.preview) read(await handle(ask(false)))
+    return cost
+  }
+}
+
+function queryOf({ key, soft }: PurgeOrder, preview: boolean): EdgeRequest['query'] {
+  return { ...(key !== undefined && { key }), ...(soft && { soft: 'true' }), ...(preview && { preview: 'true' }) }
+}
+
+function operation(name: string): Endpoint {
+  const found = catalogue.find(({ target }) => target.kind === 'edge' && target.operation === name)
+  if (found === undefined) throw new Error(`the catalogue has no operation ${name}`)
+  return found
+}
+
+function read(answer: Awaited<ReturnType<Handler>>): unknown {
+  const { error, data } =
+    answer.kind === 'json' ? (JSON.parse(answer.body.toString()) as { error: number; data: unknown }) : {}
+  if (error !== 0) throw new EdgeError(949)
+  return data
 }

@@ -12,15 +12,12 @@ import { drain } from '../listener/drain.ts'
 import { createObservation } from '../telemetry/observation.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { buildAccess } from './access.ts'
-import { buildAudit } from './audit.ts'
 import { buildCluster } from './cluster.ts'
-import { followSettings } from './follow-settings.ts'
 import { buildFront } from './front.ts'
-import { buildMetrics } from './metrics.ts'
 import { buildOperations, createWatch } from './operations.ts'
-import { buildShared } from './shared.ts'
-import { createStoreNews } from './store-news.ts'
-import { buildTraces } from './traces.ts'
+import { buildShared } from './redis.ts'
+import { followSettings } from './reload.ts'
+import { buildAudit, buildMetrics, buildTraces, createStoreNews } from './telemetry.ts'
 
 export interface EdgeOptions {
   /** Where log lines go; standard output when absent. */

@@ -24,7 +24,7 @@ import type { Cluster } from '../upstream/index.ts'
 import { buildReplicas, consolePorts } from './console.ts'
 import type { Front } from './front.ts'
 import { version } from './package.ts'
-import type { StoreNews } from './store-news.ts'
+import type { StoreNews } from './telemetry.ts'
 
 /** What is counted and shown of each request and each call; made before there is anything that could be. */
 export interface Watch {

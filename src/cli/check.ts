@@ -1,14 +1,16 @@
 import { pino } from 'pino'
 import { buildCluster } from '../app/cluster.ts'
 import { buildEdge } from '../app/index.ts'
+import { redisPlace } from '../app/redis.ts'
 import { checkPlace } from '../audit/place.ts'
+import { defaultTimes } from '../cache/stores/redis/options.ts'
 import type { Config } from '../config/index.ts'
 import { type ErrorCode, errorTable } from '../core/errors.ts'
 import type { NodeFault, NodeResult } from '../core/node-call.ts'
-import { startFault } from '../server/start-fault.ts'
-import { askRedis } from './check-redis.ts'
-import { settingsFrom } from './settings.ts'
-import { CommandError, print } from './terminal.ts'
+import { connect } from '../redis/connect.ts'
+import { Link } from '../redis/link.ts'
+import { startFault } from '../server/exit.ts'
+import { CommandError, print, settingsFrom } from './terminal.ts'
 
 /** `manager-edge check`: would it start? Reads everything that a start reads, and listens nowhere. */
 export async function check(options: { config?: string; connect?: true }): Promise<void> {
@@ -108,4 +110,31 @@ function verdict(result: NodeResult, mode: 'service' | 'passthrough'): { answers
   const code = codes[fault]
   const remedy = code === undefined ? '' : `; ${errorTable[code].remedy}`
   return { answers: false, says: `fails: ${fault}, ${detail}${remedy}` }
+}
+
+export type RedisVerdict = { readonly ok: true } | { readonly ok: false; readonly why: string }
+
+/**
+ * Can the Redis of these settings be used? `undefined`: they name none. It asks as a guest: a store of its own would
+ * count as one more replica, and writes elsewhere would wait for it once it is gone.
+ */
+export async function askRedis(redis: Config['cache']['redis']): Promise<RedisVerdict | undefined> {
+  const place = await redisPlace(redis)
+  if (place === undefined) return undefined
+  const link = new Link(connect(place, defaultTimes))
+  try {
+    await link.connected(defaultTimes.slow)
+    const reply = await link.step(defaultTimes.slow, (client) => client.info('memory'))
+    if (!reply.ok) return { ok: false, why: `${reply.fault}; look at cache.redis and at the user's ACL line` }
+    return judgeEvictionPolicy(reply.value)
+  } finally {
+    link.close()
+  }
+}
+
+/** Fences and epochs have no time to live: a policy that may evict them makes answers wrong (docs/cache.md). */
+function judgeEvictionPolicy(memory: string): RedisVerdict {
+  const policy = /^maxmemory_policy:(allkeys-\w+)/m.exec(memory)?.[1]
+  if (policy === undefined) return { ok: true }
+  return { ok: false, why: `maxmemory-policy ${policy} drops what makes answers right; set volatile-lru` }
 }

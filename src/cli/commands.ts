@@ -1,8 +1,8 @@
-/** What there is to call. What a command does is loaded when it runs: a list of users needs no web framework. */
-import { Command } from 'commander'
+import { Command, InvalidArgumentError } from 'commander'
 import type { DemoOptions } from './demo.ts'
-import { wholeNumber } from './values.ts'
 import type { WarmOptions } from './warm.ts'
+
+/** What there is to call. What a command does is loaded when it runs: a list of users needs no web framework. */
 
 const config = ['--config <file>', 'settings (YAML); default: the file that EDGE_CONFIG names'] as const
 const usersFile = ['--file <file>', 'the users file that access.users names', 'users'] as const
@@ -89,7 +89,7 @@ function audit(): Command {
     .description('find lines that were changed, taken out, put in or moved (all files of one replica)')
     .option('--last <digest>', 'the digest that the last line must have, noted elsewhere')
     .addHelpText('after', '\nEnds with 0 when all is well, 1 where a line is wrong.')
-    .action(async (files, options) => (await import('./audit.ts')).verify(files, options))
+    .action(async (files, options) => (await import('./reports.ts')).verify(files, options))
   return group
 }
 
@@ -115,12 +115,21 @@ function warm(): Command {
 function routes(): Command {
   return new Command('routes')
     .description('list every endpoint')
-    .action(async () => (await import('./routes.ts')).writeRoutes())
+    .action(async () => (await import('./reports.ts')).writeRoutes())
 }
 
 function openApi(version: string): Command {
   return new Command('openapi')
     .description('write the OpenAPI document of the API (JSON)')
     .option('--server <url>', 'address of the edge, as clients write it')
-    .action(async (options) => (await import('./routes.ts')).writeOpenApi(version, options))
+    .action(async (options) => (await import('./reports.ts')).writeOpenApi(version, options))
+}
+
+/** Reads an option as a whole number within bounds; what is none is refused with the bounds. */
+export function wholeNumber(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
+    if (value >= least && value <= most) return value
+    throw new InvalidArgumentError(`Give a whole number from ${least} to ${most}.`)
+  }
 }

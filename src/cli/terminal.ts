@@ -1,6 +1,10 @@
-/** What the commands say and ask. */
+import { readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
+import type { Config } from '../config/index.ts'
+import { exitCodes } from '../server/exit.ts'
+
+/** What the commands say and ask. */
 
 export function print(line: string): void {
   process.stdout.write(`${line}\n`)
@@ -52,4 +56,22 @@ function askHidden(question: string): Promise<string> {
     prompt.close()
     process.stderr.write('\n')
   }) as Promise<string>
+}
+
+/** What stands in a file that an option names. */
+export async function fileText(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (cause) {
+    throw new CommandError(`${file} cannot be read (${(cause as NodeJS.ErrnoException).code}); name a readable file`)
+  }
+}
+
+/** The settings that a command works with; all their faults at once, one line each, when there are any. */
+export async function settingsFrom(file: string | undefined): Promise<Config> {
+  // Loaded here: commands that read no settings start faster without the YAML parser and the validator.
+  const { loadConfig } = await import('../config/index.ts')
+  const loaded = await loadConfig({ file })
+  if (!loaded.ok) throw new CommandError(loaded.faults.join('\n'), exitCodes.settings)
+  return loaded.config
 }

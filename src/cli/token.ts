@@ -2,12 +2,11 @@
 import { mkdir } from 'node:fs/promises'
 import Fastify from 'fastify'
 import { createAccess } from '../access/access.ts'
-import { makeKeyFile } from '../access/keys.ts'
-import { watchUsers } from '../access/users.ts'
+import { makeKeyFile } from '../access/signing-keys.ts'
+import { watchUsers } from '../access/users-file.ts'
 import { identity } from '../app/access.ts'
 import { authentication, tokenIssuer } from '../http/authenticate.ts'
-import { settingsFrom } from './settings.ts'
-import { CommandError, complain, print } from './terminal.ts'
+import { CommandError, complain, print, settingsFrom } from './terminal.ts'
 
 /** Makes the folder too, for this user alone. */
 export async function makeKey(folder: string): Promise<void> {

@@ -1,7 +1,7 @@
 /** `manager-edge user …`: the users file (htpasswd with bcrypt). A running edge reads a changed file by itself. */
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { parseUsers, putUser, removeUser } from '../access/htpasswd.ts'
+import { parseUsers, putUser, removeUser } from '../access/users-file.ts'
 import { askPassword, CommandError, print } from './terminal.ts'
 
 interface FileOption {

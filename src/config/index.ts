@@ -7,14 +7,12 @@ import { cacheRules } from './cache-rules.ts'
 import { type Environment, readEnvironment } from './environment.ts'
 import { FaultList } from './faults.ts'
 import { noFile, readSource } from './file.ts'
-import { interpret } from './interpret.ts'
 import { checkEncryptionKey, checkFiles, checkTraceHeaders, withPasswords } from './named-files.ts'
 import { type Listening, rules } from './rules.ts'
 import { schema, type settings } from './schema.ts'
 import { freeze, isObject, type Path, setIn, withoutNulls } from './tree.ts'
-import { validate } from './validate.ts'
+import { interpret, validate } from './validate.ts'
 
-export { redisPlace } from './redis-place.ts'
 export { readyMadeRoles } from './schema.ts'
 
 type Frozen<T> = T extends object ? { readonly [K in keyof T]: Frozen<T[K]> } : T

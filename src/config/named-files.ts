@@ -1,12 +1,12 @@
-/** The files that the settings name: passwords are read, the others must at least be readable. */
 import { access, constants } from 'node:fs/promises'
 import { secretFrom } from './environment.ts'
 import type { FaultList } from './faults.ts'
 import { codeOf } from './file.ts'
-import { readHeaderLines } from './header-lines.ts'
 import type { Settings } from './index.ts'
 import type { Report } from './rules.ts'
 import { getIn, type Path } from './tree.ts'
+
+/** The files that the settings name: passwords are read, the others must at least be readable. */
 
 const named: readonly Path[] = [
   ['listen', 'tls', 'cert'],
@@ -112,4 +112,29 @@ function weakness(username: string, password: string): string | undefined {
   if (password.toLowerCase() === username.toLowerCase()) return `the password is the name of the user; ${remedy}`
   if (knownPasswords.has(password.toLowerCase())) return `the password is a known default; ${remedy}`
   return undefined
+}
+
+/** Headers in a file, one `name: value` on each line; they hold secrets, so that no fault tells what stands there. */
+export type HeaderLines =
+  | { readonly ok: true; readonly headers: Readonly<Record<string, string>> }
+  | { readonly ok: false; readonly line: number; readonly says: string }
+
+/** RFC 9110 sections 5.1 and 5.5; one blank or none behind the colon. */
+const LINE = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]?([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)$/
+/** What the sender of the request sets itself. */
+const TAKEN = new Set(['host', 'connection', 'content-length', 'content-type', 'content-encoding', 'transfer-encoding'])
+
+export function readHeaderLines(text: string): HeaderLines {
+  const headers: Record<string, string> = {}
+  for (const [at, line] of text.split(/\r?\n/).entries()) {
+    if (line === '') continue
+    const refused = (says: string): HeaderLines => ({ ok: false, line: at + 1, says })
+    const [, name, value] = LINE.exec(line) ?? []
+    if (name === undefined || value === undefined) return refused('must be a name, a colon and a value')
+    const known = name.toLowerCase()
+    if (TAKEN.has(known)) return refused(`must not set ${known}`)
+    if (Object.hasOwn(headers, known)) return refused(`names ${known} a second time`)
+    headers[known] = value
+  }
+  return { ok: true, headers }
 }

@@ -1,27 +1,119 @@
+import Type, { type TSchema } from 'typebox'
+import type { SchemaNode } from './tree.ts'
+
+/** The words that the schema of the settings is written in. */
+
+/** Written `750ms`, `5s`, `2m` or `1h`; read as milliseconds. */
+export const duration = (value: string) => Type.Unsafe<number>({ type: 'string', format: 'duration', default: value })
+/** Written `512B`, `16KiB` or `64MiB`; read as bytes. */
+export const size = (value: string) => Type.Unsafe<number>({ type: 'string', format: 'size', default: value })
+/** A duration that may be nothing. */
+export const delay = (value: string) => Type.Unsafe<number>({ type: 'string', format: 'delay', default: value })
+export const count = (value: number, maximum = 1_000_000) => Type.Integer({ minimum: 1, maximum, default: value })
+/** Any number from 0 on. */
+export const amount = (value: number, maximum: number) => Type.Number({ minimum: 0, maximum, default: value })
+export const port = (value: number) => Type.Integer({ minimum: 0, maximum: 65_535, default: value })
+export const flag = (value: boolean) => Type.Boolean({ default: value })
+export const path = () => Type.String({ format: 'path', minLength: 1 })
+export const text = (options: { default?: string; format?: string; secret?: true } = {}) =>
+  Type.String({ minLength: 1, maxLength: 4096, ...options })
+export const list = <T extends TSchema>(items: T, value: string[] = []) =>
+  Type.Array(items, { maxItems: 1000, default: value })
+export const oneOf = <const T extends string>(values: readonly [T, ...T[]]) =>
+  Type.Unsafe<T>({ type: 'string', enum: values, default: values[0] })
+/** A closed object. Its default makes the defaults of its members hold when it is not written at all. */
+export const group = <T extends Record<string, TSchema>>(members: T) =>
+  Type.Object(members, { additionalProperties: false, default: {} })
+export const row = <T extends Record<string, TSchema>>(members: T, description?: string) =>
+  Type.Object(members, { additionalProperties: false, ...(description === undefined ? {} : { description }) })
+/** Names that the operator chooses. */
+export const tableOf = <T extends TSchema>(values: T, options: { default?: object } = {}) =>
+  Type.Record(Type.String({ pattern: '^[^\\x00-\\x20:]{1,128}$' }), values, { additionalProperties: false, ...options })
+export const table = <T extends TSchema>(values: T) => tableOf(values, { default: {} })
+
+/** The settings of the cache. Groups are the words of `/cache/:group`; a test holds them equal to the catalogue's. */
+
+/** How long answers of each group are fresh, where nothing else is written. */
+const freshness = {
+  agents: '5s',
+  summary: '5s',
+  manager: '1s',
+  cluster: '1s',
+  rules: '60s',
+  decoders: '60s',
+  lists: '60s',
+  syscheck: '5s',
+  rootcheck: '5s',
+  sca: '5s',
+  syscollector: '5s',
+  ciscat: '5s',
+} as const
+
+/** Of a pace that nobody set: `defaultDuration`. */
+const others = ['validation'] as const
+
+type Group = keyof typeof freshness | (typeof others)[number]
+export const cacheGroups: readonly Group[] = [...(Object.keys(freshness) as (keyof typeof freshness)[]), ...others]
+
+/** Facts that change with an upgrade or by the hour, in groups whose other answers change each second. */
+const slowEndpoints = {
+  '/version': '10s',
+  '/manager/info': '10s',
+  '/manager/stats/hourly': '10s',
+  '/manager/stats/weekly': '10s',
+  '/cluster/:node_id/info': '10s',
+  '/cluster/:node_id/stats/hourly': '10s',
+  '/cluster/:node_id/stats/weekly': '10s',
+}
+
+/** Scans take the manager seconds to answer, and are ten seconds old at most either way. */
+const scans = { syscheck: '5s', rootcheck: '5s', sca: '5s', syscollector: '5s', ciscat: '5s' }
+
+const anyDelay = Type.Unsafe<number>({ type: 'string', format: 'delay' })
+const durations = Object.fromEntries(Object.entries(freshness).map(([name, value]) => [name, delay(value)])) as Record<
+  keyof typeof freshness,
+  ReturnType<typeof delay>
+>
+const delays = <Name extends string>(pattern: string, value: object) =>
+  Type.Unsafe<Partial<Record<Name, number>>>({
+    type: 'object',
+    patternProperties: { [pattern]: anyDelay },
+    additionalProperties: false,
+    default: value,
+  })
+
+const address = row({ host: text({ format: 'host' }), port: Type.Integer({ minimum: 1, maximum: 65_535 }) })
+
+export const cache = group({
+  enabled: flag(true),
+  redis: group({
+    url: Type.Optional(text({ format: 'redisUrl' })),
+    sentinels: list(address),
+    name: Type.Optional(text()),
+    cluster: list(address),
+    username: Type.Optional(text()),
+    password: Type.Optional(text({ secret: true })),
+    passwordFile: Type.Optional(path()),
+    tls: group({ ca: Type.Optional(path()), required: flag(true) }),
+    timeout: duration('50ms'),
+  }),
+  onLostStore: oneOf(['delay', 'refuse']),
+  nearBytes: size('64MiB'),
+  defaultDuration: delay('750ms'),
+  durations: group({ ...durations, validation: Type.Optional(anyDelay) }),
+  endpoints: delays<`/${string}`>('^/[^\\x00-\\x20]{0,255}$', slowEndpoints),
+  staleWhileRevalidate: delays<Group>(`^(?:${cacheGroups.join('|')})$`, scans),
+  staleIfError: delay('60s'),
+  encryptionKeyFile: Type.Optional(path()),
+  syncPeriods: delay('18s'),
+  compressFrom: size('1KiB'),
+  verify: group({ share: amount(0.001, 1), perSecond: amount(0.2, 1000) }),
+})
+
 /**
  * Every setting of the edge, with its default. The one source: validation, environment names, the type
  * `Config` and the test that holds config/default.yaml equal to it all read this schema.
  */
-import Type from 'typebox'
-import { cache } from './cache-section.ts'
-import type { SchemaNode } from './tree.ts'
-import {
-  amount,
-  count,
-  delay,
-  duration,
-  flag,
-  group,
-  list,
-  oneOf,
-  path,
-  port,
-  row,
-  size,
-  table,
-  tableOf,
-  text,
-} from './words.ts'
 
 /** The roles that exist without being written; `access.ownRoles` adds to them. */
 export const readyMadeRoles = ['reader', 'operator', 'administrator'] as const

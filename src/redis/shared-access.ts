@@ -1,5 +1,5 @@
 /** What replicas share of access: who failed to log in, what was revoked, who asked how often. */
-import type { Attempts } from '../access/attempts.ts'
+import type { Attempts } from '../access/login-attempts.ts'
 import type { Revocations } from '../access/revocations.ts'
 import { defaultTimes, type RedisPlace, type Times } from '../cache/stores/redis/options.ts'
 import type { Log } from '../core/log.ts'

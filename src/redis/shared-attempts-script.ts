@@ -5,7 +5,7 @@
  * KEYS pair, address, edge, known, blocked. ARGV what to do, failures, digest of the pair, then the rules in the order
  * of `attemptArgs`. A bucket is the text "level at until"; garbage counts as an empty one.
  */
-import { attemptRules } from '../access/attempts.ts'
+import { attemptRules } from '../access/login-attempts.ts'
 
 export const ATTEMPT = `
 local what, failures, digest = ARGV[1], tonumber(ARGV[2]), ARGV[3]

@@ -1,6 +1,6 @@
 /** Attempts to log in, counted for all replicas. While Redis is away each replica counts for itself, up to its share. */
 import { LRUCache } from 'lru-cache'
-import { type Attempts, type Counted, createAttempts } from '../access/attempts.ts'
+import { type Attempts, type Counted, createAttempts } from '../access/login-attempts.ts'
 import type { Clock } from '../core/timing.ts'
 import { ATTEMPT, attemptArgs } from './shared-attempts-script.ts'
 import type { Heard, Pulse } from './shared-pulse.ts'

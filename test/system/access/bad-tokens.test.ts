@@ -2,7 +2,7 @@ import { createHmac, createPrivateKey, createPublicKey, generateKeyPairSync, ran
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import t, { type Test } from 'tap'
-import { makeKeyFile } from '../../../src/access/keys.ts'
+import { makeKeyFile } from '../../../src/access/signing-keys.ts'
 import { basic, bearer, folder, passwords, startEdge, tokenOf } from './edge.ts'
 import { forge, segment } from './forge.ts'
 

@@ -2,8 +2,8 @@ import { createPrivateKey, createPublicKey } from 'node:crypto'
 import { readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { putUser, removeUser } from '../../../src/access/htpasswd.ts'
-import { makeKeyFile } from '../../../src/access/keys.ts'
+import { makeKeyFile } from '../../../src/access/signing-keys.ts'
+import { putUser, removeUser } from '../../../src/access/users-file.ts'
 import { basic, bearer, folder, passwords, soon, startEdge, tokenOf, usersFile } from './edge.ts'
 
 const own = { lifetime: 900, issuer: 'manager-edge', audience: 'manager-edge', issuers: [] }

@@ -1,8 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { followRoles } from '../../../src/access/follow-roles.ts'
-import { putUser, removeUser } from '../../../src/access/htpasswd.ts'
+import { putUser, removeUser } from '../../../src/access/users-file.ts'
+import { followRoles } from '../../../src/app/reload.ts'
 import { basic, bearer, folder, passwords, soon, tokenOf } from './edge.ts'
 import { replicas } from './shared.ts'
 

@@ -1,7 +1,7 @@
 /** Replicas of the small edge that share one real Redis. */
 import type { Test } from 'tap'
 import type { AccessOptions } from '../../../src/access/access.ts'
-import { makeKeyFile } from '../../../src/access/keys.ts'
+import { makeKeyFile } from '../../../src/access/signing-keys.ts'
 import { createSharedAccess, type SharedAccess } from '../../../src/redis/shared-access.ts'
 import { type RedisServer, startRedis } from '../../support/redis.ts'
 import { type Edge, folder, startEdge, usersFile } from './edge.ts'

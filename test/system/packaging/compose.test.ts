@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { DCLinter } from 'dclint'
 import t from 'tap'
 import { parse, stringify } from 'yaml'
-import { makeKeyFile } from '../../../src/access/keys.ts'
+import { makeKeyFile } from '../../../src/access/signing-keys.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 
 interface Fault {

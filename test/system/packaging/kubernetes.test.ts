@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
 import { parse, parseAllDocuments } from 'yaml'
-import { makeKeyFile } from '../../../src/access/keys.ts'
+import { makeKeyFile } from '../../../src/access/signing-keys.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 
 interface Port {

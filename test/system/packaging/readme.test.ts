@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import t from 'tap'
-import { readyMadeRoles } from '../../../src/access/permissions.ts'
+import { readyMadeRoles } from '../../../src/access/roles.ts'
 import { type ErrorDefinition, errorTable } from '../../../src/core/errors.ts'
 
 const readme = readFileSync('README.md', 'utf8')

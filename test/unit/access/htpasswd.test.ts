@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { verify } from '@node-rs/bcrypt'
 import t, { type Test } from 'tap'
-import { parseUsers, putUser, removeUser } from '../../../src/access/htpasswd.ts'
+import { parseUsers, putUser, removeUser } from '../../../src/access/users-file.ts'
 
 const hash = '$2y$04$abcdefghijklmnopqrstuuAbCdEfGhIjKlMnOpQrStUvWxYz01234'
 

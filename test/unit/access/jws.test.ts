@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { readToken } from '../../../src/access/jws.ts'
+import { readToken } from '../../../src/access/tokens.ts'
 
 const segment = (text: string) => Buffer.from(text).toString('base64url')
 const compact = (header: string, claims: string) => `${segment(header)}.${segment(claims)}.${segment('signature')}`

@@ -1,7 +1,6 @@
 import t from 'tap'
-import { createAttempts } from '../../../src/access/attempts.ts'
-import { BoundedQueue } from '../../../src/access/bounded-queue.ts'
-import { Logins } from '../../../src/access/logins.ts'
+import { createAttempts } from '../../../src/access/login-attempts.ts'
+import { BoundedQueue, Logins } from '../../../src/access/logins.ts'
 import { memoryRevocations } from '../../../src/access/revocations.ts'
 
 function setUp({ failures = 3, waiting = 2, gate = Promise.resolve() } = {}) {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { ownRoleFaults, readyMadeRoles, resolvePermissions } from '../../../src/access/permissions.ts'
+import { ownRoleFaults, readyMadeRoles, resolvePermissions } from '../../../src/access/roles.ts'
 import { permissions } from '../../../src/catalogue/index.ts'
 import { allows } from '../../../src/core/permissions.ts'
 

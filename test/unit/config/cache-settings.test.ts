@@ -2,9 +2,10 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { buildEdge } from '../../../src/app/index.ts'
+import { redisPlace } from '../../../src/app/redis.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
-import { cacheGroups } from '../../../src/config/cache-section.ts'
-import { type Config, loadConfig, redisPlace } from '../../../src/config/index.ts'
+import { type Config, loadConfig } from '../../../src/config/index.ts'
+import { cacheGroups } from '../../../src/config/schema.ts'
 
 const rest = `
 cluster:

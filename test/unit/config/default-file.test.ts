@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { isScalar, parse, parseDocument, visit } from 'yaml'
-import { parseUsers } from '../../../src/access/htpasswd.ts'
+import { parseUsers } from '../../../src/access/users-file.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import { schema } from '../../../src/config/schema.ts'
 import { getIn, isObject, leavesOf } from '../../../src/config/tree.ts'

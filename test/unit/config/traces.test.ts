@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { readHeaderLines } from '../../../src/config/header-lines.ts'
 import { loadConfig } from '../../../src/config/index.ts'
+import { readHeaderLines } from '../../../src/config/named-files.ts'
 import { file } from './settings-text.ts'
 
 async function load(t: Test, traces: string, headers = '') {

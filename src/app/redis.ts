@@ -1,7 +1,11 @@
-/** Where Redis is and how it is spoken to, from the settings: what the store opens connections with. */
+import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { redisSpeaksTls } from './cache-rules.ts'
-import type { Settings } from './index.ts'
+import type { Logger } from 'pino'
+import { redisSpeaksTls } from '../config/cache-rules.ts'
+import type { Config, Settings } from '../config/index.ts'
+import { createSharedAccess, type SharedAccess } from '../redis/shared-access.ts'
+
+/** Where Redis is and how it is spoken to, from the settings: what the store opens connections with. */
 
 export interface RedisPlace {
   readonly url?: string
@@ -27,4 +31,20 @@ export async function redisPlace(redis: Settings['cache']['redis']): Promise<Red
     ...(password !== undefined && { password }),
     ...(redisSpeaksTls(redis) && { tls: ca }),
   }
+}
+
+/** What replicas share of access through the Redis of the cache; without one each replica is alone. */
+
+/** Rejects when a file that the settings name cannot be read; Redis itself may be away. */
+export async function buildShared({ cache, access }: Config, log: Logger): Promise<SharedAccess | undefined> {
+  const redis = await redisPlace(cache.redis)
+  if (redis === undefined) return undefined
+  const sealing = cache.encryptionKeyFile === undefined ? undefined : await readFile(cache.encryptionKeyFile)
+  return createSharedAccess({
+    redis,
+    times: { command: cache.redis.timeout },
+    failures: access.limits.failedLogins,
+    ...(sealing && { key: hash('sha256', sealing, 'buffer') }),
+    log: (level, message, facts) => log[level](facts ?? {}, message),
+  })
 }

@@ -1,12 +1,18 @@
-/** Who may have issued a token: the edge itself, and outside issuers by their key sets. */
 import { hash, randomUUID } from 'node:crypto'
 import type { Clock } from '../core/timing.ts'
-import type { ClaimRules, Claims } from './claims.ts'
-import { IssuerKeys, type IssuerKeysOptions, type KeyAnswer, type OutsideAlgorithm } from './issuer-keys.ts'
-import { type Members, member, type ReadToken } from './jws.ts'
-import { keySetReader } from './key-sets.ts'
-import { type KeyRing, ownAlgorithm } from './keys.ts'
+import {
+  IssuerKeys,
+  type IssuerKeysOptions,
+  type KeyAnswer,
+  keySetReader,
+  type OutsideAlgorithm,
+} from './issuer-keys.ts'
 import type { Revocations } from './revocations.ts'
+import { type KeyRing, ownAlgorithm } from './signing-keys.ts'
+import type { ClaimRules, Claims } from './tokens.ts'
+import { type Members, member, type ReadToken } from './tokens.ts'
+
+/** Who may have issued a token: the edge itself, and outside issuers by their key sets. */
 
 export interface TokenIssuer {
   readonly rules: ClaimRules

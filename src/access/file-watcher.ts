@@ -1,11 +1,12 @@
-/**
- * A value that stands in files and follows them. The operating system's notices are quick but get lost (network
- * file systems, a renamed folder, a swapped symbolic link), so a look each half second stands behind them.
- */
 import { watch } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+
+/**
+ * A value that stands in files and follows them. The operating system's notices are quick but get lost (network
+ * file systems, a renamed folder, a swapped symbolic link), so a look each half second stands behind them.
+ */
 
 const EVERY = 500
 const SETTLE = 40

@@ -1,13 +1,14 @@
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto'
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Log } from '../core/log.ts'
+import { folderFingerprint, watched } from './file-watcher.ts'
+
 /**
  * The keys that sign and verify the edge's own tokens: a folder of `<kid>.pem`, shared by all replicas. The last
  * private key by name signs, all verify; a public key verifies only. To rotate without a gap, bring the new key to
  * every replica as a public one first, then as a private one; take the old one away when its tokens have ended.
  */
-import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto'
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import type { Log } from '../core/log.ts'
-import { folderFingerprint, watched } from './watched.ts'
 
 export const ownAlgorithm = 'EdDSA'
 

@@ -1,6 +1,20 @@
+import { openApiDocument } from '../admin/openapi.ts'
+import { routesTable } from '../admin/routes-table.ts'
 import { verifyAudit } from '../audit/verify.ts'
-import { exitCodes } from '../server/exit-codes.ts'
+import { catalogue } from '../catalogue/index.ts'
+import { exitCodes } from '../server/exit.ts'
 import { CommandError, print } from './terminal.ts'
+
+/** `manager-edge routes` and `manager-edge openapi`: the catalogue, written out. */
+
+export function writeRoutes(): void {
+  process.stdout.write(routesTable(catalogue))
+}
+
+export function writeOpenApi(version: string, { server }: { server?: string }): void {
+  const document = openApiDocument(catalogue, { version, ...(server !== undefined && { server }) })
+  process.stdout.write(`${JSON.stringify(document, null, 2)}\n`)
+}
 
 /** `manager-edge audit verify`: prints what is wrong, line by line, and ends with 1 where anything is. */
 export async function verify(files: readonly string[], options: { last?: string }): Promise<void> {

@@ -1,5 +1,9 @@
-/** Why the edge could not start, in one line that says what to do. */
 import type { Config } from '../config/index.ts'
+
+/** What the process ends with; 128 + n where signal n came a second time. */
+export const exitCodes = { ended: 0, failed: 1, settings: 2 } as const
+
+/** Why the edge could not start, in one line that says what to do. */
 
 type Place = Pick<Config['operations'], 'host' | 'port'>
 type Listening = { readonly listen: Place; readonly operations: Place }

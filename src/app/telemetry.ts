@@ -1,0 +1,138 @@
+import { readFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { TLSSocket } from 'node:tls'
+import type { Logger } from 'pino'
+import { auditFile } from '../audit/file.ts'
+import { type Audit, createAudit } from '../audit/index.ts'
+import { auditToLog } from '../audit/log.ts'
+import type { StoreEvent } from '../cache/stores/redis/index.ts'
+import { storeEvents } from '../cache/stores/redis/index.ts'
+import { catalogue } from '../catalogue/index.ts'
+import type { Config } from '../config/index.ts'
+import { readHeaderLines } from '../config/named-files.ts'
+import { fromTrusted } from '../http/client-address.ts'
+import { textOf } from '../http/fields.ts'
+import { groupOf, methodWord } from '../http/observe.ts'
+import type { BeginTrace } from '../http/trace.ts'
+import { createMetrics, type Metrics } from '../telemetry/metrics/index.ts'
+import type { Observation } from '../telemetry/observation.ts'
+import type { Traces } from '../telemetry/traces/index.ts'
+import type { Cluster } from '../upstream/index.ts'
+import type { Front } from './front.ts'
+import { version } from './package.ts'
+
+/** What a Prometheus may scrape of this edge. */
+
+export interface MetricsParts {
+  readonly observation: Observation
+  readonly cluster: Cluster
+  readonly front: Pick<Front, 'kept' | 'state'>
+  readonly audit: Pick<Audit, 'state'>
+  readonly traces: Pick<Traces, 'figures'> | undefined
+  ready(): { readonly ok: boolean }
+}
+
+export function buildMetrics({ observation, cluster, front, audit, traces, ready }: MetricsParts): Metrics {
+  const { kept, state } = front
+  const groups = new Set(catalogue.map(groupOf))
+  groups.delete('none')
+  return createMetrics({
+    observation,
+    version,
+    groups: [...groups].sort(),
+    storeEvents,
+    redis: kept.sharedThroughRedis,
+    ...(state && { store: state }),
+    audit: audit.state,
+    ...(traces && { spans: traces.figures }),
+    ready: () => ready().ok,
+    nodes: () =>
+      cluster.status().map(({ name, type, inFlight, limit, queue, ejectedUntil }) => ({
+        name,
+        type,
+        inFlight,
+        limit,
+        queue,
+        available: cluster.view.isAvailable(name),
+        ejected: ejectedUntil !== undefined,
+      })),
+  })
+}
+
+export type { Traces } from '../telemetry/traces/index.ts'
+
+/** Traces as the settings describe them. Without a collector nothing of them is loaded. */
+
+/** Rejects when the file of headers cannot be read. `undefined`: nothing is traced. */
+export async function buildTraces({ traces }: Config, log: Logger): Promise<Traces | undefined> {
+  const { endpoint, headersFile, share, perSecond } = traces
+  if (endpoint === undefined) return undefined
+  const headers = await headersIn(headersFile)
+  const { createTraces } = await import('../telemetry/traces/index.ts')
+  return createTraces({ url: endpoint, headers, share, perSecond, version, log })
+}
+
+/** A `traceparent` of just anybody is not believed: it could have everything traced. */
+export function beginning({ listen }: Config, traces: Traces): BeginTrace {
+  const isTrusted = fromTrusted(listen.trustedProxies)
+  return ({ id, raw }) => {
+    const { traceparent, tracestate } = raw.headers
+    const believed = traceparent !== undefined && isTrusted({ raw })
+    return traces.begin({
+      id,
+      method: methodWord(raw.method),
+      scheme: raw.socket instanceof TLSSocket ? 'https' : 'http',
+      protocol: raw.httpVersion,
+      ...(believed && { traceparent: textOf(traceparent), tracestate: textOf(tracestate) }),
+    })
+  }
+}
+
+async function headersIn(file: string | undefined): Promise<Readonly<Record<string, string>>> {
+  if (file === undefined) return {}
+  const read = readHeaderLines(await readFile(file, 'utf8'))
+  if (!read.ok) throw new Error(`traces.headersFile: ${file}:${read.line} ${read.says}`)
+  return read.headers
+}
+
+/** What the cache's store last said of itself, for those who look after it. */
+
+export interface StoreNews {
+  heard(event: StoreEvent, reason?: string): void
+  standing(): {
+    /** Redis does not answer. */
+    readonly away: boolean
+    readonly lastEvent?: { readonly event: StoreEvent; readonly reason?: string; readonly ago: number }
+  }
+}
+
+export function createStoreNews(): StoreNews {
+  let away = false
+  let last: { readonly event: StoreEvent; readonly reason?: string; readonly at: number } | undefined
+  return {
+    heard(event, reason) {
+      if (event === 'lost') away = true
+      if (event === 'returned') away = false
+      last = { event, ...(reason !== undefined && { reason }), at: performance.now() }
+    },
+    standing() {
+      if (last === undefined) return { away }
+      const { at, ...said } = last
+      return { away, lastEvent: { ...said, ago: Math.round(performance.now() - at) } }
+    },
+  }
+}
+
+/** Where the audit goes, as the settings say. */
+
+export function buildAudit({ audit }: Config, log: Logger): Audit {
+  const { file, onFailure, sync, rotateAt } = audit
+  const replica = hostname()
+  if (file !== undefined) {
+    const stuck = ({ message }: Error) => log.warn({ fault: message }, 'the audit cannot be put aside, and grows on')
+    return createAudit({ sink: auditFile({ file, replica, sync, rotateAt, stuck }), onFailure, log })
+  }
+  // Told whatever the level of the log, and under a name of their own, so that they can be told apart.
+  const own = log.child({ name: 'audit' }, { level: log.level === 'silent' ? 'silent' : 'info' })
+  return createAudit({ sink: auditToLog(replica, (line) => own.info({ line }, 'audit')), onFailure, log })
+}
