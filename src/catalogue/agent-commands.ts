@@ -1,11 +1,10 @@
-/** What agents are told to do by the nodes that they report to: restart, upgrade. */
 import type { Endpoint } from './endpoint.ts'
 import { write } from './record.ts'
-import { affected, message } from './schemas/answers.ts'
-import { agentIdList, fieldTypes } from './schemas/bodies.ts'
 import { agentId, filter, groupId } from './schemas/params.ts'
-import { liveAgents } from './schemas/tags.ts'
-import { agentOwner, everyNode } from './schemas/targets.ts'
+import { affected, agentIdList, fieldTypes, message } from './schemas/responses.ts'
+import { agentOwner, everyNode, liveAgents } from './schemas/targets.ts'
+
+/** What agents are told to do by the nodes that they report to: restart, upgrade. */
 
 const section = 'Agents'
 const restarting = { section, permission: 'agents:restart', slow: true } as const
@@ -97,3 +96,33 @@ const upgrades: readonly Endpoint[] = [
 ]
 
 export const agentCommands: readonly Endpoint[] = [...restarts, ...upgrades]
+
+/** Commands to an agent. */
+
+export const activeResponse: readonly Endpoint[] = [
+  write('PUT', {
+    path: '/active-response/:agent_id',
+    summary: 'Send an active-response command to an agent',
+    section: 'Active response',
+    params: { agent_id: agentId },
+    body: {
+      kind: 'fields',
+      types: fieldTypes,
+      fields: {
+        command: {
+          type: 'string',
+          kind: 'command',
+          role: 'command; a leading ! means script name instead of command name',
+          note: 'absent answers 1650',
+        },
+        custom: { type: 'boolean', kind: 'boolean', role: 'the command is custom', default: false },
+        arguments: { type: 'strings', role: 'arguments' },
+      },
+    },
+    permission: 'active-response:run',
+    target: agentOwner,
+    response: message,
+    invalidates: [],
+    invalidatesNothingBecause: 'the command acts on the agent; what it changes there arrives with the next scan',
+  }),
+]

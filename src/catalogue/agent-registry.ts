@@ -1,11 +1,10 @@
-/** How agents come and go: the registry on the master. */
 import type { ConditionalTags, Endpoint, Field } from './endpoint.ts'
 import { write } from './record.ts'
-import { affected, objectOf } from './schemas/answers.ts'
-import { fieldTypes } from './schemas/bodies.ts'
 import { agentId, agentIds, agentName, agentStatus, filter, olderThan } from './schemas/params.ts'
-import { memberships, overAllAgents, wholeAgent } from './schemas/tags.ts'
-import { master } from './schemas/targets.ts'
+import { affected, fieldTypes, objectOf } from './schemas/responses.ts'
+import { master, memberships, overAllAgents, wholeAgent } from './schemas/targets.ts'
+
+/** How agents come and go: the registry on the master. */
 
 const section = 'Agents'
 

@@ -1,7 +1,5 @@
-/** What is read of agents. */
 import type { Endpoint } from './endpoint.ts'
 import { read } from './record.ts'
-import { collectionOf, message, objectOf, textOf } from './schemas/answers.ts'
 import {
   agentId,
   agentName,
@@ -19,8 +17,10 @@ import {
   select,
   sort,
 } from './schemas/params.ts'
-import { keepIn, ofAgent } from './schemas/tags.ts'
-import { agentOwner, master } from './schemas/targets.ts'
+import { collectionOf, message, objectOf, textOf } from './schemas/responses.ts'
+import { agentOwner, keepIn, master, ofAgent } from './schemas/targets.ts'
+
+/** What is read of agents. */
 
 const reading = { section: 'Agents', permission: 'agents:read', target: master } as const
 const keep = keepIn('agents', 'collection:agents')

@@ -1,8 +1,9 @@
-/** The edge's own cache, under the paths of the manager's; what these do not know are options beyond the seed. */
 import type { Endpoint, Param } from './endpoint.ts'
 import { read, write } from './record.ts'
-import { objectOf } from './schemas/answers.ts'
 import { filter, hiddenSearch, limit, offset, sort } from './schemas/params.ts'
+import { objectOf } from './schemas/responses.ts'
+
+/** The edge's own cache, under the paths of the manager's; what these do not know are options beyond the seed. */
 
 const section = 'Cache'
 const index = objectOf('cache index {all, groups}')

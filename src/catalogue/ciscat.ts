@@ -1,10 +1,10 @@
-/** CIS-CAT results of one agent and of all. */
 import type { Endpoint } from './endpoint.ts'
 import { read } from './record.ts'
-import { collectionOf } from './schemas/answers.ts'
 import { agentFilter, agentId, filter, hiddenQ, list, select } from './schemas/params.ts'
-import { keepIn, ofAgent } from './schemas/tags.ts'
-import { agentOwner, allAgents } from './schemas/targets.ts'
+import { collectionOf } from './schemas/responses.ts'
+import { agentOwner, allAgents, keepIn, ofAgent } from './schemas/targets.ts'
+
+/** CIS-CAT results of one agent and of all. */
 
 const filters = {
   benchmark: filter('alphanumeric', 'benchmark'),

@@ -1,10 +1,10 @@
-/** The cluster as a whole: who is in it, how it fares, and calls to all of its nodes. */
 import type { Endpoint } from './endpoint.ts'
 import { read, write } from './record.ts'
-import { collectionOf, message, objectOf } from './schemas/answers.ts'
 import { filter, hiddenQ, hiddenSelect, list, select } from './schemas/params.ts'
-import { keepIn } from './schemas/tags.ts'
-import { everyNode, master, masterItself } from './schemas/targets.ts'
+import { collectionOf, message, objectOf } from './schemas/responses.ts'
+import { everyNode, keepIn, master, masterItself } from './schemas/targets.ts'
+
+/** The cluster as a whole: who is in it, how it fares, and calls to all of its nodes. */
 
 const section = 'Cluster-only endpoints'
 const reading = { section, permission: 'cluster:read', target: master, cache: keepIn('cluster', 'cluster') } as const

@@ -1,8 +1,5 @@
-/** Agent groups: their members and the files that their members share, all on the master. */
 import type { Body, Endpoint } from './endpoint.ts'
 import { read, write } from './record.ts'
-import { affected, collectionOf, message, objectOf } from './schemas/answers.ts'
-import { agentIdList, fieldTypes } from './schemas/bodies.ts'
 import {
   agentId,
   agentIds,
@@ -17,8 +14,10 @@ import {
   q,
   select,
 } from './schemas/params.ts'
-import { keepIn, memberships } from './schemas/tags.ts'
-import { master } from './schemas/targets.ts'
+import { affected, agentIdList, collectionOf, fieldTypes, message, objectOf } from './schemas/responses.ts'
+import { keepIn, master, memberships } from './schemas/targets.ts'
+
+/** Agent groups: their members and the files that their members share, all on the master. */
 
 const section = 'Agent groups'
 const reading = { section, permission: 'groups:read', target: master, strictQuery: true } as const

@@ -1,24 +1,19 @@
-/** The catalogue: every endpoint that the edge serves, and every permission that a role can hold. */
-import { activeResponse } from './active-response.ts'
-import { agentCommands } from './agent-commands.ts'
+import { activeResponse, agentCommands } from './agent-commands.ts'
 import { agentRegistry } from './agent-registry.ts'
 import { agents } from './agents.ts'
 import { cache } from './cache.ts'
 import { ciscat } from './ciscat.ts'
 import { cluster } from './cluster.ts'
-import { decoders } from './decoders.ts'
 import type { Endpoint } from './endpoint.ts'
 import { groups } from './groups.ts'
-import { lists } from './lists.ts'
 import { manager } from './manager.ts'
 import { rootcheck } from './rootcheck.ts'
-import { rules } from './rules.ts'
+import { decoders, lists, rules } from './ruleset.ts'
 import { sca } from './sca.ts'
-import { service } from './service.ts'
-import { summary } from './summary.ts'
+import { service, summary, tokens } from './service.ts'
 import { syscheck } from './syscheck.ts'
 import { syscollector } from './syscollector.ts'
-import { tokens } from './tokens.ts'
+/** The catalogue: every endpoint that the edge serves, and every permission that a role can hold. */
 
 /** All records, in the order of the seed's sections. Which of two paths wins is the router’s: a literal segment before a parameter. */
 export const catalogue: readonly Endpoint[] = Object.freeze([

@@ -1,11 +1,20 @@
-/** What each node says of itself and what can be done to it: `/manager/…` and its twin `/cluster/:node_id/…`. */
 import type { ConditionalTags, Endpoint, Tag } from './endpoint.ts'
-import { collectionOf, message, objectOf, textOf } from './schemas/answers.ts'
-import { deletePath, readPath, writePath } from './schemas/folders.ts'
-import { component, configuration, failingSelect, filter, hiddenQ, list } from './schemas/params.ts'
-import { isOfNode, severalNodes } from './schemas/several-nodes.ts'
-import { keepIn } from './schemas/tags.ts'
-import { readTwins, writeTwins } from './schemas/twins.ts'
+import {
+  component,
+  configuration,
+  deletePath,
+  failingSelect,
+  filter,
+  hiddenQ,
+  list,
+  readPath,
+  writePath,
+} from './schemas/params.ts'
+import { collectionOf, message, objectOf, textOf } from './schemas/responses.ts'
+import { keepIn } from './schemas/targets.ts'
+import { isOfNode, readTwins, severalNodes, writeTwins } from './schemas/twins.ts'
+
+/** What each node says of itself and what can be done to it: `/manager/…` and its twin `/cluster/:node_id/…`. */
 
 const permission = 'manager:read'
 /** Settings hold the cluster key, keys of third parties, credentials of modules. */

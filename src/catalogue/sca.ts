@@ -1,10 +1,10 @@
-/** Security configuration assessment of an agent. */
 import type { Endpoint } from './endpoint.ts'
 import { read } from './record.ts'
-import { collectionOf } from './schemas/answers.ts'
 import { agentId, filter, hiddenQ, hiddenSelect, list, q } from './schemas/params.ts'
-import { keepIn, ofAgent } from './schemas/tags.ts'
-import { agentOwner } from './schemas/targets.ts'
+import { collectionOf } from './schemas/responses.ts'
+import { agentOwner, keepIn, ofAgent } from './schemas/targets.ts'
+
+/** Security configuration assessment of an agent. */
 
 const reading = {
   section: 'Rootcheck, syscheck, SCA',

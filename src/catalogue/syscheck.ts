@@ -1,10 +1,10 @@
-/** File integrity: files of an agent, and scans. A scan of either kind runs both (contract, semantics.md section 7). */
 import type { Endpoint } from './endpoint.ts'
 import { read, write } from './record.ts'
-import { collectionOf, message, scanTimes } from './schemas/answers.ts'
 import { agentId, filter, hiddenQ, list, select } from './schemas/params.ts'
-import { keepIn, ofAgent } from './schemas/tags.ts'
-import { agentOwner, everyNode } from './schemas/targets.ts'
+import { collectionOf, message, scanTimes } from './schemas/responses.ts'
+import { agentOwner, everyNode, keepIn, ofAgent } from './schemas/targets.ts'
+
+/** File integrity: files of an agent, and scans. A scan of either kind runs both (contract, semantics.md section 7). */
 
 const section = 'Rootcheck, syscheck, SCA'
 const ofOne = { section, params: { agent_id: agentId }, target: agentOwner } as const

@@ -1,11 +1,11 @@
-/** Inventory. One table of kinds: each is read of one agent, and of all agents at once (experimental). */
 import type { Endpoint, Param, RowsOf } from './endpoint.ts'
 import { read } from './record.ts'
-import { collectionOf, objectOf } from './schemas/answers.ts'
 import type { Kind } from './schemas/kinds.ts'
 import { agentFilter, agentId, filter, hiddenQ, list, select } from './schemas/params.ts'
-import { keepIn, ofAgent } from './schemas/tags.ts'
-import { agentOwner, allAgents } from './schemas/targets.ts'
+import { collectionOf, objectOf } from './schemas/responses.ts'
+import { agentOwner, allAgents, keepIn, ofAgent } from './schemas/targets.ts'
+
+/** Inventory. One table of kinds: each is read of one agent, and of all agents at once (experimental). */
 
 interface Inventory {
   readonly kind: Exclude<RowsOf, 'logs' | 'ciscat' | 'nodeAnswers'>

@@ -1,7 +1,8 @@
-/** Paths, names, values and bodies. */
 import type { Param } from '../endpoint.ts'
 import { kinds, type ValueKind } from '../schemas/kinds.ts'
-import { type Check, faults, fieldsOf, isWrite, paramsOf, pathNames } from './check.ts'
+import { type Check, faults, fieldsOf, isWrite, paramsOf, pathNames } from './record-facts.ts'
+
+/** Paths, names, values and bodies. */
 
 /** Taken out of every query before it is read. */
 const FLAGS = ['pretty', 'wait_for_complete']

@@ -1,6 +1,6 @@
-/** What may be kept, and which writes make it stale. */
 import type { Endpoint, Tag, WriteEndpoint } from '../endpoint.ts'
-import { type Check, faults, fieldsOf, idOf, isRead, isWrite, partOf, pathNames } from './check.ts'
+import { type Check, faults, fieldsOf, idOf, isRead, isWrite, partOf, pathNames } from './record-facts.ts'
+/** What may be kept, and which writes make it stale. */
 
 export const kept: Check = (record, all) => {
   if (!isRead(record) || 'never' in record.cache) return []

@@ -1,7 +1,3 @@
-/**
- * Twins: one description of something that a node says of itself or that can be done to it gives two records,
- * `/manager/…` (the master) and `/cluster/:node_id/…` (that node). What twins differ in is said here, once.
- */
 import type {
   CacheGroup,
   CachePolicy,
@@ -10,6 +6,7 @@ import type {
   Param,
   Permission,
   Priority,
+  ReadEndpoint,
   ResponseShape,
   Secret,
   Tag,
@@ -17,9 +14,14 @@ import type {
   WriteEndpoint,
 } from '../endpoint.ts'
 import { read, write } from '../record.ts'
-import { nodeId } from './params.ts'
-import { keepIn } from './tags.ts'
-import { masterByTwin } from './targets.ts'
+import { list, nodeId, nodeIds } from './params.ts'
+import { collectionOf } from './responses.ts'
+import { keepIn, masterByTwin } from './targets.ts'
+
+/**
+ * Twins: one description of something that a node says of itself or that can be done to it gives two records,
+ * `/manager/…` (the master) and `/cluster/:node_id/…` (that node). What twins differ in is said here, once.
+ */
 
 interface Described {
   /** The path behind `/manager/` and `/cluster/:node_id/`. */
@@ -97,4 +99,49 @@ function recordOf(side: Side, { part, params, ...described }: Described) {
     strictQuery: described.query !== undefined,
     target: side.target(part),
   }
+}
+
+/**
+ * Several nodes at once, beyond the seed: each part of a node's own gives one more record, whose `:node_ids` is `*` or a
+ * list. Each node is asked as the record of one asks it, and what they answer is one collection.
+ */
+
+type OneNode = ReadEndpoint<`/cluster/:node_id/${string}`> & { readonly target: { readonly kind: 'node' } }
+
+export function isOfNode(record: Endpoint): record is OneNode {
+  return record.method === 'GET' && record.target.kind === 'node'
+}
+
+/** The record of several nodes from that of one. */
+export function severalNodes(one: OneNode): Endpoint {
+  const { path, summary, section, query, permission, secret, response: answer, cache: keep, slow } = one
+  const { node_id: _, ...params }: Readonly<Record<string, Param>> = one.params
+  return read<string>({
+    path: path.replace(':node_id', ':node_ids'),
+    summary: `${summary}, of several nodes`,
+    section,
+    params: { node_ids: nodeIds, ...params },
+    // A page of the whole: no node is asked for it where its own answer has none.
+    query: { ...list, ...Object.fromEntries(Object.entries(query).filter(([name]) => !Object.hasOwn(list, name))) },
+    // What a single node ignores would be taken for a filter of the joined rows.
+    strictQuery: true,
+    permission,
+    secret,
+    target: { kind: 'severalNodes', ofNode: path },
+    response: rowsOf(answer),
+    cache: keptAsWhole(keep),
+    beyondSeed: true,
+    ...(slow && { slow }),
+  })
+}
+
+function rowsOf({ description: of, rows }: ResponseShape): ResponseShape {
+  return collectionOf(`${of} of each node, with node_name`, rows ?? 'nodeAnswers')
+}
+
+/** Kept until a write touches any of the nodes: which they are is not known before they are asked. */
+function keptAsWhole(cache: CachePolicy): CachePolicy {
+  if ('never' in cache) return cache
+  const tags = cache.tags.map((tag) => (tag === 'node:{node_id}' ? 'collection:nodes' : tag))
+  return { ...cache, tags }
 }

@@ -1,12 +1,11 @@
 import t from 'tap'
-import { checkCatalogue } from '../../../src/catalogue/check.ts'
+import { checkCatalogue } from '../../../src/catalogue/checks/index.ts'
 import type { Endpoint, ReadEndpoint, WriteEndpoint } from '../../../src/catalogue/endpoint.ts'
 import { catalogue, permissions } from '../../../src/catalogue/index.ts'
 import { read, write } from '../../../src/catalogue/record.ts'
-import { collectionOf, message, objectOf, textOf } from '../../../src/catalogue/schemas/answers.ts'
 import { agentId, filter, list, nodeId, select } from '../../../src/catalogue/schemas/params.ts'
-import { keepIn } from '../../../src/catalogue/schemas/tags.ts'
-import { agentOwner, everyNode, master, masterByTwin } from '../../../src/catalogue/schemas/targets.ts'
+import { collectionOf, message, objectOf, textOf } from '../../../src/catalogue/schemas/responses.ts'
+import { agentOwner, everyNode, keepIn, master, masterByTwin } from '../../../src/catalogue/schemas/targets.ts'
 
 const good: ReadEndpoint = read<string>({
   path: '/things',

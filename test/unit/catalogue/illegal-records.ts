@@ -1,10 +1,10 @@
-/** Records that must not compile. `tsc --noEmit` fails here as soon as one of them does. */
 import type { Body, CachePolicy, Endpoint, Target } from '../../../src/catalogue/endpoint.ts'
 import { read, write } from '../../../src/catalogue/record.ts'
-import { collectionOf, message } from '../../../src/catalogue/schemas/answers.ts'
 import { agentId, filter, list } from '../../../src/catalogue/schemas/params.ts'
-import { keepIn } from '../../../src/catalogue/schemas/tags.ts'
-import { agentOwner, master } from '../../../src/catalogue/schemas/targets.ts'
+import { collectionOf, message } from '../../../src/catalogue/schemas/responses.ts'
+import { agentOwner, keepIn, master } from '../../../src/catalogue/schemas/targets.ts'
+
+/** Records that must not compile. `tsc --noEmit` fails here as soon as one of them does. */
 
 const common = { summary: 's', section: 's', permission: 'a:read', target: master } as const
 const cache: CachePolicy = keepIn('agents', 'collection:agents')

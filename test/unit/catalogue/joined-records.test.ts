@@ -1,12 +1,11 @@
 import t from 'tap'
-import { checkCatalogue } from '../../../src/catalogue/check.ts'
+import { checkCatalogue } from '../../../src/catalogue/checks/index.ts'
 import type { Endpoint, ReadEndpoint, Target, WriteEndpoint } from '../../../src/catalogue/endpoint.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import { read, write } from '../../../src/catalogue/record.ts'
-import { collectionOf, message, objectOf } from '../../../src/catalogue/schemas/answers.ts'
 import { agentFilter, agentId, filter, list, nodeId, nodeIds } from '../../../src/catalogue/schemas/params.ts'
-import { keepIn } from '../../../src/catalogue/schemas/tags.ts'
-import { agentOwner, allAgents, everyNode, masterByTwin } from '../../../src/catalogue/schemas/targets.ts'
+import { collectionOf, message, objectOf } from '../../../src/catalogue/schemas/responses.ts'
+import { agentOwner, allAgents, everyNode, keepIn, masterByTwin } from '../../../src/catalogue/schemas/targets.ts'
 
 const common = { summary: 's', section: 's', permission: 'a:read' } as const
 const ofMaster: Endpoint = read({

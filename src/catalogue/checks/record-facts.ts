@@ -1,5 +1,5 @@
-/** What all checks of the catalogue share: their one type, and what they ask of a record. */
 import type { Endpoint, Param, ReadEndpoint, WriteEndpoint } from '../endpoint.ts'
+/** What all checks of the catalogue share: their one type, and what they ask of a record. */
 
 /** The faults of one record; the whole catalogue beside it, since some records are right only together. */
 export type Check = (record: Endpoint, all: readonly Endpoint[]) => readonly string[]

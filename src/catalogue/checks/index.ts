@@ -1,13 +1,13 @@
+import type { Endpoint } from '../endpoint.ts'
+import { bodies, names, paths, values } from './parameters.ts'
+import { type Check, idOf, shapeOf } from './record-facts.ts'
+import { kept, stale, staleAsWhole } from './staleness.ts'
+import { access, joinedRows, merges, owners, severalNodes, turns, twins } from './targets.ts'
+
 /**
  * What start-up refuses: mistakes of a catalogue that the types of its vocabulary cannot refuse. Each fault is one
  * sentence that names the record, the mistake and the remedy.
  */
-import { type Check, idOf, shapeOf } from './checks/check.ts'
-import { joinedRows, severalNodes, turns } from './checks/joined.ts'
-import { bodies, names, paths, values } from './checks/parameters.ts'
-import { kept, stale, staleAsWhole } from './checks/staleness.ts'
-import { access, merges, owners, twins } from './checks/targets.ts'
-import type { Endpoint } from './endpoint.ts'
 
 const checks: readonly Check[] = [
   ...[paths, names, values, bodies],

@@ -1,0 +1,157 @@
+import type { Endpoint } from './endpoint.ts'
+import { read } from './record.ts'
+import {
+  download,
+  failingSelect,
+  filter,
+  hiddenQ,
+  list,
+  rulesetFile,
+  rulesetPath,
+  rulesetStatus,
+  unboundedList,
+} from './schemas/params.ts'
+import { collectionOf } from './schemas/responses.ts'
+import { anyNode, keepIn, master } from './schemas/targets.ts'
+
+/** Rules and the catalogues of what they name; the cluster holds them equal on all nodes. */
+
+const readingRules = {
+  section: 'Decoders, rules, lists',
+  strictQuery: true,
+  permission: 'rules:read',
+  target: anyNode,
+  cache: keepIn('rules', 'rules'),
+} as const
+
+const requirements = ['pci', 'gdpr', 'hipaa', 'nist-800-53', 'gpg13'] as const
+const requirementFilters = Object.fromEntries(requirements.map((name) => [name, filter('alphanumeric', name)]))
+
+const catalogues: readonly Endpoint[] = ['groups', ...requirements].map((name) =>
+  read<string>({
+    path: `/rules/${name}`,
+    summary: `All values of ${name} in the rules`,
+    ...readingRules,
+    params: {},
+    query: list,
+    response: collectionOf('String'),
+  }),
+)
+
+export const rules: readonly Endpoint[] = [
+  read({
+    path: '/rules',
+    summary: 'All rules',
+    ...readingRules,
+    query: {
+      ...list,
+      q: hiddenQ,
+      status: rulesetStatus,
+      group: filter('alphanumeric', 'group'),
+      level: filter('ranges', 'level (Range N or N-M)'),
+      path: rulesetPath,
+      file: rulesetFile,
+      ...requirementFilters,
+      select: failingSelect,
+    },
+    response: collectionOf('Rule'),
+  }),
+  read({
+    path: '/rules/:rule_id',
+    summary: 'One rule',
+    ...readingRules,
+    params: { rule_id: filter('numbers', 'rule id') },
+    query: list,
+    response: collectionOf('Rule'),
+  }),
+  read({
+    path: '/rules/files',
+    summary: 'Rule files',
+    ...readingRules,
+    query: { ...list, status: rulesetStatus, path: rulesetPath, file: rulesetFile, download },
+    response: { ...collectionOf('Rule file'), raw: { when: 'download', type: 'text/xml' } },
+  }),
+  ...catalogues,
+]
+
+/** Decoders; the cluster holds them equal on all nodes. */
+
+const readingDecoders = {
+  section: 'Decoders, rules, lists',
+  strictQuery: true,
+  permission: 'decoders:read',
+  target: anyNode,
+  cache: keepIn('decoders', 'decoders'),
+} as const
+
+export const decoders: readonly Endpoint[] = [
+  read({
+    path: '/decoders',
+    summary: 'All decoders',
+    ...readingDecoders,
+    query: {
+      ...list,
+      q: hiddenQ,
+      file: rulesetFile,
+      path: rulesetPath,
+      status: rulesetStatus,
+      select: failingSelect,
+    },
+    response: collectionOf('Decoder'),
+  }),
+  read({
+    path: '/decoders/files',
+    summary: 'Decoder files',
+    ...readingDecoders,
+    query: { ...list, status: rulesetStatus, file: rulesetFile, path: rulesetPath, download },
+    response: { ...collectionOf('Decoder file'), raw: { when: 'download', type: 'text/xml' } },
+  }),
+  read({
+    path: '/decoders/parents',
+    summary: 'Parent decoders',
+    ...readingDecoders,
+    query: list,
+    response: collectionOf('Decoder'),
+  }),
+  read({
+    path: '/decoders/:decoder_name',
+    summary: 'Decoders of one name',
+    ...readingDecoders,
+    params: { decoder_name: filter('names', 'decoder name') },
+    query: list,
+    response: collectionOf('Decoder'),
+  }),
+]
+
+/** CDB lists, as the master holds them. */
+
+const readingLists = {
+  section: 'Decoders, rules, lists',
+  strictQuery: true,
+  permission: 'lists:read',
+  target: master,
+  cache: keepIn('lists', 'lists'),
+} as const
+
+export const lists: readonly Endpoint[] = [
+  read({
+    path: '/lists',
+    summary: 'Contents of the lists',
+    ...readingLists,
+    query: {
+      ...unboundedList,
+      path: {
+        ...filter('paths', 'path filter'),
+        note: 'outside etc/lists answers 1801, a missing file 1006: the manager checks it',
+      },
+    },
+    response: collectionOf('CDB list content'),
+  }),
+  read({
+    path: '/lists/files',
+    summary: 'Files of the lists',
+    ...readingLists,
+    query: unboundedList,
+    response: collectionOf('list file'),
+  }),
+]
