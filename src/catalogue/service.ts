@@ -49,7 +49,11 @@ const tokenEndpoint = {
   permission: 'signedIn',
   beyondSeed: true,
 } as const
-const issuing = { ...tokenEndpoint, target: { kind: 'edge', operation: 'issueToken' }, response: objectOf('{token}') } as const
+const issuing = {
+  ...tokenEndpoint,
+  target: { kind: 'edge', operation: 'issueToken' },
+  response: objectOf('{token}'),
+} as const
 const noData = { invalidates: [], invalidatesNothingBecause: 'tokens are no data of the manager' } as const
 
 export const tokens: readonly Endpoint[] = [
