@@ -4,8 +4,8 @@
  * it is taken up where the last whole line of the file left it.
  */
 import { type FileHandle, rename } from 'node:fs/promises'
-import { beginning, type Entry, type Link, writeLine } from './line.ts'
 import { openPlace, readTail, standsAt } from './place.ts'
+import { beginning, type Entry, type Link, writeLine } from './record.ts'
 
 export interface AuditFileOptions {
   readonly file: string

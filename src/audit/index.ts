@@ -1,8 +1,3 @@
-/**
- * The record of who changed what: a line before each write and purge can act, and one when its outcome is known. It
- * stands around the whole pipeline, so nothing that changes anything goes past it.
- */
-
 import { errorNumberOf } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { NodeCallEvent, RefusedRequestEvent } from '../core/events.ts'
@@ -10,11 +5,15 @@ import { isOutcomeUnknown, isPartlyDone, isUnfinished } from '../core/outcome.ts
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { traceAsync } from '../core/trace.ts'
-import { deedOf } from './deed.ts'
 import type { AuditSink } from './file.ts'
-import type { Entry, Outcome } from './line.ts'
+import { beginning, deedOf, type Entry, type Outcome, writeLine } from './record.ts'
 
 export type { AuditSink } from './file.ts'
+
+/**
+ * The record of who changed what: a line before each write and purge can act, and one when its outcome is known. It
+ * stands around the whole pipeline, so nothing that changes anything goes past it.
+ */
 
 export interface AuditOptions {
   readonly sink: AuditSink
@@ -165,4 +164,16 @@ function ofFault(fault: unknown): Ended {
   // Some nodes acted and others did not: which, the message told the client.
   if (isOutcomeUnknown(fault) || isPartlyDone(fault)) return { outcome: 'unknown', ...known }
   return { outcome: 'failed', ...known }
+}
+
+/** The audit as lines of the log, where no file is set: the same chain, which begins anew with each process. */
+
+export function auditToLog(replica: string, tell: (line: string) => void): AuditSink {
+  let link = beginning
+  const append: AuditSink['append'] = async (entry) => {
+    const written = writeLine(entry, { time: new Date(), replica }, link)
+    link = written.link
+    tell(written.text)
+  }
+  return { append, open: async () => undefined, reopen: async () => undefined, close: async () => undefined }
 }

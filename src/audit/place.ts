@@ -1,7 +1,7 @@
 /** The place where an audit is written: how it is opened, whether it is still there, and where its chain ended. */
 import { access, constants, type FileHandle, open, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { type Link, readLine } from './line.ts'
+import { type Link, readLine } from './record.ts'
 
 /** A line is shorter than that. */
 const TAIL = 256 * 1024

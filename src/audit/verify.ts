@@ -5,7 +5,7 @@
  */
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { type Read, readLine } from './line.ts'
+import { type Read, readLine } from './record.ts'
 
 export interface Verdict {
   /** One sentence each, with file and line. */

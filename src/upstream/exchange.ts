@@ -1,12 +1,10 @@
-/** One request and its answer on one connection, as undici tells it. Settles once. */
-
 import type { IncomingHttpHeaders } from 'node:http'
 import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import type { NodeResponse } from '../core/node-call.ts'
-import { Collected } from './collected.ts'
-import { explain, type Failure } from './failure.ts'
-import { type Expected, type Head, readHead, tooLarge } from './response-head.ts'
+import { Collected, type Expected, explain, type Failure, type Head, readHead, tooLarge } from './node-response.ts'
+
+/** One request and its answer on one connection, as undici tells it. Settles once. */
 
 type Controller = Dispatcher.DispatchController
 

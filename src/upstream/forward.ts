@@ -1,14 +1,14 @@
-/** The innermost stage: one node answers. Its bytes go out as they came, after a look at their envelope. */
 import { Readable } from 'node:stream'
 import { readEnvelope } from '../core/envelope.ts'
-import { EdgeError } from '../core/errors.ts'
-import type { CallNode, ClusterView, NodeResponse } from '../core/node-call.ts'
+import { EdgeError, type ErrorCode } from '../core/errors.ts'
+import type { CallNode, ClusterView, NodeResponse, NodeResult } from '../core/node-call.ts'
 import type { AsyncHandler, EdgeRequest } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { traceSync } from '../core/trace.ts'
-import { nodeCall } from './node-call.ts'
-import { type Failed, mayMoveOn, nodeFault } from './node-fault.ts'
+import { nodeCall } from './dialects/classic.ts'
 import type { Router } from './route.ts'
+
+/** The innermost stage: one node answers. Its bytes go out as they came, after a look at their envelope. */
 
 export interface ForwardPorts {
   readonly call: CallNode
@@ -79,4 +79,46 @@ function answer({ node, status, type, length, personal, body }: NodeResponse, as
   const envelope = readEnvelope(body)
   if (!envelope.ok) throw nodeFault({ ok: false, node, fault: 'unreadable', sent: true, detail: envelope.reason }, ask)
   return { kind: 'json', status, body, ...(personal && { personal }) }
+}
+
+/** What a failed call means to the client. */
+
+export type Failed = Extract<NodeResult, { ok: false }>
+
+/** A read may be asked of another node while nothing has answered; a write only when no node has seen any of it. */
+export function mayMoveOn({ fault, sent }: Failed, ask: EdgeRequest): boolean {
+  if (fault !== 'unreachable' && fault !== 'ejected' && fault !== 'overloaded') return false
+  return ask.endpoint.method === 'GET' || !sent
+}
+
+/** Names the node. A client that has left gets the reason of its own signal. */
+export function nodeFault(failed: Failed, ask: EdgeRequest): unknown {
+  if (failed.fault === 'cancelled') return ask.signal.reason ?? new EdgeError(949, ' (call cancelled)')
+  const { node, detail, retryAfter } = failed
+  const headers = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }
+  return new EdgeError(codeOf(failed, ask), ` (${node}: ${detail})`, { headers, cause: failed })
+}
+
+function codeOf({ fault, sent }: Failed, ask: EdgeRequest): ErrorCode {
+  // The node may have carried it out: the client must know that, and nobody may send it again.
+  const unknownOutcome = sent && ask.endpoint.method !== 'GET'
+  switch (fault) {
+    case 'ejected':
+      return 920
+    case 'overloaded':
+      return 921
+    case 'timeout':
+      return unknownOutcome ? 923 : 922
+    case 'unreachable':
+      return unknownOutcome ? 928 : 924
+    case 'unreadable':
+      return unknownOutcome ? 928 : 925
+    case 'tooLarge':
+      return unknownOutcome ? 928 : 926
+    case 'refusedCredentials':
+      // With passthrough they are the caller's own, and only the node can tell that they are wrong.
+      return ask.caller.credentials === undefined ? 927 : 901
+    case 'cancelled':
+      return 949
+  }
 }

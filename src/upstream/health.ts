@@ -1,8 +1,11 @@
+import type { Lesson } from './limiter.ts'
+import type { Failure } from './node-response.ts'
+import type { EjectionSettings } from './options.ts'
+
 /**
  * May a node be asked? After consecutive failures it is left alone for a while that grows each time; then one
  * call goes ahead (half-open), and its outcome decides for the others.
  */
-import type { EjectionSettings } from './options.ts'
 
 export type Admission =
   | { readonly ok: true; readonly probe: boolean }
@@ -90,4 +93,35 @@ export class Health {
     this.#ejectedUntil = this.#clock() + back * (0.75 + Math.random() / 4)
     return true
   }
+}
+
+/** What the end of a call says of its node. */
+
+/** `unreadable`: bad health if other endpoints show it too. */
+export type Verdict = 'alive' | 'failed' | 'refused' | 'unreadable' | 'nothing'
+
+/**
+ * A bad password or a huge answer is the request's affair: the node is alive. A time-out, or a client that waited
+ * no longer, counts only when the call spent half of its time on the node and not in our own line.
+ */
+export function judge(failure: Failure | undefined, timeout: number | undefined, spent: number): Verdict {
+  switch (failure?.fault) {
+    case undefined:
+    case 'tooLarge':
+    case 'refusedCredentials':
+      return 'alive'
+    case 'timeout':
+    case 'cancelled':
+      return spent >= (timeout ?? Number.POSITIVE_INFINITY) / 2 ? 'failed' : 'nothing'
+    case 'unreadable':
+      return 'unreadable'
+    default:
+      return failure?.refused ? 'refused' : 'failed'
+  }
+}
+
+/** Refusals and unreadable answers are no sign of too much load. */
+export function lessonOf(verdict: Verdict): Lesson {
+  if (verdict === 'alive') return 'answered'
+  return verdict === 'failed' ? 'strained' : 'nothing'
 }

@@ -1,6 +1,7 @@
 /** The other nodes: their addresses, health and limits, behind two ports of the pipeline. */
 import type { CallNode, ClusterView, NodeInfo } from '../core/node-call.ts'
 import { Discovery } from './discovery.ts'
+import { Roster } from './node-registry.ts'
 import {
   type ClusterOptions,
   type NodeSetting,
@@ -9,7 +10,6 @@ import {
   type Settings,
   withDefaults,
 } from './options.ts'
-import { Roster } from './roster.ts'
 import { isNodeName, Topology } from './topology.ts'
 
 export type { ClusterLog, ClusterOptions, NodeCredentials, NodeSetting, NodeStatus, NodeTls } from './options.ts'

@@ -1,17 +1,16 @@
-/** One node that the edge has the address of: health, then the gate, then the wire; and what each call teaches. */
 import { Readable } from 'node:stream'
 import type { NodeCallEvent } from '../core/events.ts'
 import type { NodeCall, NodeFault, NodeResult } from '../core/node-call.ts'
 import { type Deadline, startDeadline } from '../core/timing.ts'
-import { routeOf, spanOfAttempt, spanOfWaiting } from './call-span.ts'
+import { RetryBudget, routeOf, spanOfAttempt, spanOfWaiting } from './attempts.ts'
 import type { Outcome } from './exchange.ts'
-import type { Failure } from './failure.ts'
-import { Gate, type Refusal } from './gate.ts'
-import { Health } from './health.ts'
+import { Health, judge, lessonOf, type Verdict } from './health.ts'
+import { Gate, type Refusal } from './limiter.ts'
+import type { Failure } from './node-response.ts'
 import type { ClusterLog, EjectionSettings, NodeLimits, NodeSetting, NodeStatus } from './options.ts'
-import { RetryBudget } from './retry-budget.ts'
 import type { Transport } from './transport.ts'
-import { judge, lessonOf, type Verdict } from './verdict.ts'
+
+/** One node that the edge has the address of: health, then the gate, then the wire; and what each call teaches. */
 
 export interface NodeParts {
   readonly setting: NodeSetting

@@ -1,7 +1,7 @@
-/** What the cluster room is told at start. Times are milliseconds, sizes are bytes. */
 import type { NodeCallEvent } from '../core/events.ts'
 import type { NodeFault } from '../core/node-call.ts'
-import type { Untraced } from './request-head.ts'
+import type { Untraced } from './transport.ts'
+/** What the cluster room is told at start. Times are milliseconds, sizes are bytes. */
 
 export interface NodeSetting {
   readonly name: string

@@ -1,8 +1,9 @@
-/** Where an Ask goes: the record's target and what is known of the cluster, as candidates in order of preference. */
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { ClusterView, NodeInfo } from '../core/node-call.ts'
 import type { EdgeRequest } from '../core/request.ts'
+
+/** Where an Ask goes: the record's target and what is known of the cluster, as candidates in order of preference. */
 
 export interface Candidate {
   readonly node: string
@@ -109,4 +110,33 @@ function known(name: string | undefined, view: ClusterView): NodeInfo {
   const node = name === undefined ? undefined : view.find(name)
   if (node === undefined) throw new EdgeError(3022)
   return node
+}
+
+/** Capacity that nobody asks for: what may be spent on fetching ahead of time. */
+
+/**
+ * Would the nodes that an Ask may go to take it, and still have a place for the next client? A node that is gone would
+ * not. Where the route is not known yet (an owner, many nodes), all of them must.
+ */
+export function spareCapacity({ view, route }: { view: ClusterView; route: Router }): (ask: EdgeRequest) => boolean {
+  const all = () => view.nodes().flatMap(({ name, addressed }) => (addressed ? [name] : []))
+  return (ask) => {
+    try {
+      const nodes = isOpen(ask)
+        ? all()
+        : route(ask, view)
+            .slice(0, 1)
+            .map(({ node }) => node)
+      return nodes.length > 0 && nodes.every((node) => view.freeSlots(node) > 1)
+    } catch {
+      return false
+    }
+  }
+}
+
+function isOpen({ endpoint: { target }, node }: EdgeRequest): boolean {
+  return (
+    node === undefined &&
+    (target.kind === 'agentOwner' || target.kind === 'everyNode' || target.kind === 'severalNodes')
+  )
 }

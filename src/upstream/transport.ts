@@ -1,14 +1,14 @@
-/** HTTP to one node: connections, TLS, one attempt at a time. No redirects, no decompression, no interceptors. */
 import { X509Certificate } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { createSecureContext, type SecureContext } from 'node:tls'
 import { buildConnector, Client, Pool } from 'undici'
 import type { NodeCall } from '../core/node-call.ts'
 import type { Deadline } from '../core/timing.ts'
-import type { Addresses } from './addresses.ts'
 import { Exchange, type Outcome } from './exchange.ts'
-import type { NodeLimits, NodeTls } from './options.ts'
-import type { RequestHead } from './request-head.ts'
+import type { Addresses } from './node-registry.ts'
+import type { NodeCredentials, NodeLimits, NodeTls } from './options.ts'
+
+/** HTTP to one node: connections, TLS, one attempt at a time. No redirects, no decompression, no interceptors. */
 
 /**
  * Below the node's five seconds (contract/wire.md), so that it is the edge that closes first.
@@ -130,4 +130,37 @@ function attempt(to: Pool | Client, call: NodeCall, deadline: Deadline, options:
     const { method, path, body } = call
     to.dispatch({ method, path, headers: options.head(call), body: body?.bytes ?? null }, exchange)
   })
+}
+
+/** The headers that a node sees: these and no others. Host and Connection are undici's. */
+
+export type RequestHead = (call: NodeCall) => Readonly<Record<string, string>>
+
+/** What nodes are told of a request that nobody traces (`traceparent`); `undefined`: nothing. */
+export type Untraced = (requestId: string) => string | undefined
+
+/** Made once. A call that brings no credentials where it should goes without, and the node refuses it. */
+export function requestHead(credentials: NodeCredentials, untraced: Untraced = () => undefined): RequestHead {
+  const own = credentials.mode === 'service' ? basic(credentials) : undefined
+  return (call) => {
+    const authorization = own ?? (call.credentials && basic(call.credentials))
+    const { trace, requestId } = call
+    const traceparent = trace?.parent ?? untraced(requestId)
+    return {
+      ...(authorization !== undefined && { authorization }),
+      accept: call.expect === 'stream' ? 'text/xml, application/json' : 'application/json',
+      'user-agent': 'manager-edge',
+      'x-request-id': requestId,
+      ...(traceparent !== undefined && { traceparent }),
+      ...(trace?.state !== undefined && { tracestate: trace.state }),
+      // The node keeps a cache of its own, by URL alone and never invalidated (contract/wire.md, Cache). It also
+      // stores answers to five writes, which a GET of the same URL would then receive, so reads always go round it.
+      ...(call.method === 'GET' && { 'x-apicache-bypass': '1' }),
+      ...(call.body && { 'content-type': call.body.type, 'content-length': String(call.body.bytes.length) }),
+    }
+  }
+}
+
+function basic({ username, password }: { readonly username: string; readonly password: string }): string {
+  return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
 }

@@ -2,8 +2,7 @@ import t from 'tap'
 import type { ClusterView, NodeInfo } from '../../src/core/node-call.ts'
 import type { AsyncHandler, Stage } from '../../src/core/request.ts'
 import { buildPipeline, type PipelineParts } from '../../src/pipeline.ts'
-import { createRouter } from '../../src/upstream/route.ts'
-import { spareCapacity } from '../../src/upstream/spare.ts'
+import { createRouter, spareCapacity } from '../../src/upstream/route.ts'
 import { ask, bodyOf, good } from '../support/asks.ts'
 
 const route = createRouter('manager')

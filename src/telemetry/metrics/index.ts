@@ -1,7 +1,7 @@
 /** `/metrics`: what a Prometheus scrapes. No label takes a value that a client chooses. */
 import { collectDefaultMetrics, Registry } from '@prometheus-io/client'
 import type { OperationsPart } from '../../admin/index.ts'
-import type { Observation } from '../observation.ts'
+import type { Observation } from '../emitter.ts'
 import { cacheMetrics, storeMetrics } from './cache.ts'
 import { callMetrics } from './calls.ts'
 import { requestMetrics } from './requests.ts'

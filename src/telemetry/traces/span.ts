@@ -1,17 +1,20 @@
-/** The spans of a request: those that are recorded, and the place of one that nobody records. */
 import {
+  type Attributes,
   type Context,
   createTraceState,
   type Span as Recorded,
   ROOT_CONTEXT,
   type SpanContext,
   SpanKind,
+  type SpanStatus,
+  SpanStatusCode,
   type Tracer,
   trace as traces,
 } from '@opentelemetry/api'
 import type { Span, SpanAttributes, StageName } from '../../core/trace.ts'
 import { type Parent, parentText, SAMPLED } from './context.ts'
-import { attributesOf, type Kind, nameOf, statusOf } from './words.ts'
+
+/** The spans of a request: those that are recorded, and the place of one that nobody records. */
 
 const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT, inner: SpanKind.INTERNAL } as const
 
@@ -113,4 +116,62 @@ export class UnrecordedSpan implements Span {
   }
 
   end(): void {}
+}
+
+/** Facts in the words of OpenTelemetry's semantic conventions for HTTP; the edge's own words begin with `edge.`. */
+
+export type Kind = 'server' | 'client' | 'inner'
+
+const common: Readonly<
+  Record<Exclude<keyof SpanAttributes, 'route' | 'node' | 'method' | 'status' | 'fault'>, string>
+> = {
+  requestId: 'edge.request.id',
+  scheme: 'url.scheme',
+  protocol: 'network.protocol.version',
+  group: 'edge.group',
+  cache: 'edge.cache',
+  stored: 'edge.cache.stored',
+  collapsed: 'edge.cache.collapsed',
+  resend: 'http.request.resend_count',
+  error: 'edge.error.code',
+}
+
+/** A template stands under another name where it is that of a request which goes out. */
+const route = { server: 'http.route', client: 'url.template', inner: 'http.route' } as const
+const node = { server: 'edge.node', client: 'server.address', inner: 'edge.node' } as const
+
+export function attributesOf(facts: SpanAttributes, kind: Kind): Attributes {
+  const attributes: Attributes = {}
+  for (const [fact, name] of Object.entries(common)) {
+    const value = facts[fact as keyof typeof common]
+    if (value !== undefined) attributes[name] = value
+  }
+  if (facts.route !== undefined && facts.route !== 'unknown') attributes[route[kind]] = facts.route
+  if (facts.node !== undefined) attributes[node[kind]] = facts.node
+  if (facts.method !== undefined) attributes['http.request.method'] = methodOf(facts)
+  if (facts.status) attributes['http.response.status_code'] = facts.status
+  const failure = failureOf(facts, kind)
+  if (failure !== undefined) attributes['error.type'] = failure
+  return attributes
+}
+
+/** `{method} {template}`: a name that takes few values, whatever clients send. */
+export function nameOf({ method, route }: SpanAttributes): string {
+  const verb = method === 'other' ? 'HTTP' : (method ?? 'HTTP')
+  return route === undefined || route === 'unknown' ? verb : `${verb} ${route}`
+}
+
+/** A server is at fault from 500 on, whom it called from 400 on. */
+export function statusOf(facts: SpanAttributes, kind: Kind): SpanStatus {
+  return { code: failureOf(facts, kind) === undefined ? SpanStatusCode.UNSET : SpanStatusCode.ERROR }
+}
+
+function failureOf({ status = 0, fault }: SpanAttributes, kind: Kind): string | undefined {
+  if (fault !== undefined) return fault
+  if (kind === 'inner') return undefined
+  return status >= (kind === 'server' ? 500 : 400) ? String(status) : undefined
+}
+
+function methodOf({ method = 'other' }: SpanAttributes): string {
+  return method === 'other' ? '_OTHER' : method
 }

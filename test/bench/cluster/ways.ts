@@ -1,4 +1,3 @@
-/** Ways to make one page of what many nodes answer, side by side over the same kept-alive connections. */
 import { createConnection, type Socket } from 'node:net'
 import { Client, type Dispatcher } from 'undici'
 import { createHeap } from '../../../src/join/bytes/heap.ts'
@@ -6,7 +5,8 @@ import { type JoinPart, joinedBody, joinRows } from '../../../src/join/bytes/joi
 import { readPart } from '../../../src/join/bytes/part.ts'
 import type { Row } from '../../../src/query/source.ts'
 import { sources } from '../../../src/query/sources.ts'
-import { Collected } from '../../../src/upstream/collected.ts'
+import { Collected } from '../../../src/upstream/node-response.ts'
+/** Ways to make one page of what many nodes answer, side by side over the same kept-alive connections. */
 
 export interface Page {
   readonly offset: number

@@ -4,7 +4,7 @@ import { forward } from '../../../src/upstream/forward.ts'
 import type { ClusterOptions } from '../../../src/upstream/index.ts'
 import { createRouter } from '../../../src/upstream/route.ts'
 import { type Fault, faultProxy } from '../../faults/proxy.ts'
-import { ask } from './asks.ts'
+import { ask } from './edge-request.ts'
 import { clusterOf, envelope, fakeNode } from './fake-node.ts'
 
 /** A master and a worker, each behind a fault proxy. */

@@ -2,8 +2,8 @@
 import type { RequestListener } from 'node:http'
 import t from 'tap'
 import type { Fault } from '../../faults/proxy.ts'
-import { ask } from './asks.ts'
 import { edge, restart } from './edge.ts'
+import { ask } from './edge-request.ts'
 import { until } from './fake-node.ts'
 
 t.test('each fault has its code, and names the node', async (t) => {

@@ -1,6 +1,6 @@
 /** One caller cannot have a node for itself while others wait for it. */
 import t from 'tap'
-import { run, spread } from './gate-world.ts'
+import { run, spread } from './limiter-simulation.ts'
 
 const crowd = (count: number, takes = 100) => spread(count, 1, { priority: 'interactive', takes, caller: 'crowd' })
 const other = (at: number, takes = 100) => ({ at, priority: 'interactive', takes, caller: 'other' }) as const

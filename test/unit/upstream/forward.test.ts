@@ -2,8 +2,8 @@
 import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { EdgeError } from '../../../src/core/errors.ts'
-import { ask } from './asks.ts'
 import { edge, restart } from './edge.ts'
+import { ask } from './edge-request.ts'
 import { envelope, until } from './fake-node.ts'
 
 t.test('the request is written anew from its values', async (t) => {

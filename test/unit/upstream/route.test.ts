@@ -2,7 +2,7 @@ import t from 'tap'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import type { ClusterView, NodeInfo } from '../../../src/core/node-call.ts'
 import { createRouter, route } from '../../../src/upstream/route.ts'
-import { ask } from './asks.ts'
+import { ask } from './edge-request.ts'
 
 const master: NodeInfo = { name: 'boss', type: 'master', addressed: true }
 const nodes: NodeInfo[] = [

@@ -1,6 +1,6 @@
 /** A node that is asked for more than it bears: who is served, and who is sent away. */
 import t from 'tap'
-import { type Arrival, run, share, spread } from './gate-world.ts'
+import { type Arrival, run, share, spread } from './limiter-simulation.ts'
 
 const TAKES = 300
 /** Calls that four places serve in a minute. */

@@ -1,6 +1,6 @@
 /** A gate in a world where time is a number: arrivals, calls of known length, deadlines. Nothing here waits. */
 import type { Deadline } from '../../../src/core/timing.ts'
-import { type Entry, Gate, type Lesson, type Visitor } from '../../../src/upstream/gate.ts'
+import { type Entry, Gate, type Lesson, type Visitor } from '../../../src/upstream/limiter.ts'
 
 export type Load = Visitor['priority']
 

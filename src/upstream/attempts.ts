@@ -1,8 +1,9 @@
-/** What a trace shows of a call: the waiting in line for the node, and each time that it goes out on the wire. */
 import { Readable } from 'node:stream'
 import type { NodeCall, NodeFault } from '../core/node-call.ts'
 import type { Span } from '../core/trace.ts'
 import type { Outcome } from './exchange.ts'
+
+/** What a trace shows of a call: the waiting in line for the node, and each time that it goes out on the wire. */
 
 /** Gives what ends it; `fault`: why the call never went out. */
 export function spanOfWaiting({ trace, node }: NodeCall): (fault?: NodeFault) => void {
@@ -40,4 +41,31 @@ function endWith(span: Span, outcome: Outcome): void {
   if (body instanceof Readable) {
     body.once('close', () => span.end({ status, ...(!body.readableEnded && { fault: 'cancelled' as const }) }))
   } else span.end({ status })
+}
+
+/**
+ * Repeats are at most a tenth of the calls, so that a node in trouble never sees more than 1.1 times its load.
+ * A few are saved up, for the moment in which all idle connections are closed at once.
+ */
+const SHARE = 0.1
+
+export class RetryBudget {
+  readonly #most: number
+  #saved: number
+
+  constructor(most: number) {
+    this.#most = most
+    this.#saved = most
+  }
+
+  called(): void {
+    this.#saved = Math.min(this.#most, this.#saved + SHARE)
+  }
+
+  /** Gives true when one more repeat is allowed, and counts it. */
+  take(): boolean {
+    if (this.#saved < 1) return false
+    this.#saved -= 1
+    return true
+  }
 }

@@ -1,9 +1,9 @@
 /** From an Ask to the call on a node: written anew from parsed values, nothing of the client's bytes travels. */
-import type { Endpoint } from '../catalogue/endpoint.ts'
-import { EdgeError } from '../core/errors.ts'
-import type { NodeCall } from '../core/node-call.ts'
-import { type EdgeRequest, priorityOf, type RequestBody } from '../core/request.ts'
-import type { Candidate } from './route.ts'
+import type { Endpoint } from '../../catalogue/endpoint.ts'
+import { EdgeError } from '../../core/errors.ts'
+import type { NodeCall } from '../../core/node-call.ts'
+import { type EdgeRequest, priorityOf, type RequestBody } from '../../core/request.ts'
+import type { Candidate } from '../route.ts'
 
 /** `timeout` in milliseconds; absent: none. */
 export function nodeCall(ask: EdgeRequest, { node, path }: Candidate, timeout: number | undefined): NodeCall {

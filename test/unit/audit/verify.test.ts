@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { type AuditFileOptions, auditFile } from '../../../src/audit/file.ts'
-import { beginning, type Deed, writeLine } from '../../../src/audit/line.ts'
+import { beginning, type Deed, writeLine } from '../../../src/audit/record.ts'
 import { verifyAudit } from '../../../src/audit/verify.ts'
 
 const call = promisify(execFile)

@@ -1,11 +1,10 @@
-/** The door of one node: so many calls inside, so many in line; who goes first is the line's affair. */
 import type { NodeCall } from '../core/node-call.ts'
 import type { Deadline } from '../core/timing.ts'
-import { AdaptiveLimit } from './adaptive-limit.ts'
-import { CallTime } from './call-time.ts'
-import { Line } from './line.ts'
+import { AdaptiveLimit, Slowdown } from './adaptive-limit.ts'
 import type { NodeLimits } from './options.ts'
-import { Slowdown } from './slowdown.ts'
+import { CallTime, Line } from './queue.ts'
+
+/** The door of one node: so many calls inside, so many in line; who goes first is the line's affair. */
 
 export interface Refusal {
   readonly ok: false

@@ -1,7 +1,7 @@
 /** A node that is slower than usual altogether gets less at once, before calls time out; a mixture that shifts does not. */
 import t from 'tap'
 import type { Deadline } from '../../../src/core/timing.ts'
-import { Gate, type Visitor } from '../../../src/upstream/gate.ts'
+import { Gate, type Visitor } from '../../../src/upstream/limiter.ts'
 
 const names = ['agents', 'rules', 'logs', 'info', 'sca']
 const usual = [200, 300, 400, 250, 1_000]
