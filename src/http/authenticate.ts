@@ -13,8 +13,8 @@ import { clockTolerance } from '../access/tokens.ts'
 import { EdgeError } from '../core/errors.ts'
 import { RecentlyUsed } from '../core/recent.ts'
 import type { Caller } from '../core/request.ts'
-import type { Head } from '../listener/head.ts'
-import { addressOf, type CountRequest, requestLimits } from './limits.ts'
+import type { Head } from '../listener/request-head.ts'
+import { addressOf, type CountRequest, requestLimits } from './rate-limit.ts'
 
 /** What of a request says who asks: a request of the framework, or what stands for it in front of it. */
 export type Arrival = Pick<FastifyRequest, 'raw' | 'headers' | 'clientAddress'> & {

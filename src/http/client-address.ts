@@ -1,10 +1,10 @@
+import type { IncomingMessage } from 'node:http'
+import { BlockList, isIP } from 'node:net'
+import { textOf } from './write-response.ts'
 /**
  * Which client stands behind trusted proxies. `X-Forwarded-For` is read from the right, the
  * end that the nearest proxy wrote, and only as far as trusted proxies vouch for it.
  */
-import type { IncomingMessage } from 'node:http'
-import { BlockList, isIP } from 'node:net'
-import { textOf } from './fields.ts'
 
 /** `peer` is the address of the TCP connection, `forwarded` the header as Node joins it. */
 export type ClientAddress = (peer: string, forwarded: string | undefined) => string

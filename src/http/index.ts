@@ -1,9 +1,28 @@
+import { randomUUID } from 'node:crypto'
+import type { Endpoint } from '../catalogue/endpoint.ts'
+import { EdgeError } from '../core/errors.ts'
+import type { Caller, EdgeRequest } from '../core/request.ts'
+import type { EdgeResponse } from '../core/response.ts'
+import type { Span } from '../core/trace.ts'
+import { parseQuery } from '../query/query.ts'
+import { authorise, checkAppVersion } from './admit.ts'
+import type { Authenticate } from './authenticate.ts'
+import { checkBodyType, registerBodyParsers } from './body.ts'
+import { NO_STORE, notKeptHeaders } from './cache-headers.ts'
+import type { AddressOf } from './client-address.ts'
+import { createHitRoad, type HitRoad } from './fast-path.ts'
+import { type Flags, noFlags, parseParameters, takeFlags } from './parameters.ts'
+import { Questions } from './questions.ts'
+import { addHeaders, everyAnswer, handleErrors, sendError, toEdgeError } from './reply.ts'
+import { logDeparture, RequestLog, tellOfRefusal, type WriteLine } from './request-log.ts'
+import { type BeginTrace, nextStage, type Observe } from './request-state.ts'
+import { type RouteOptions, registerRoutes } from './routes.ts'
+
 /**
  * All that knows Fastify, put together: each record of the catalogue becomes a route, and each request runs
  * authenticate → authorise → validate → handle → reply.
  */
 
-import { randomUUID } from 'node:crypto'
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -11,29 +30,6 @@ import Fastify, {
   type FastifyRequest,
   type FastifyServerFactory,
 } from 'fastify'
-import type { Endpoint } from '../catalogue/endpoint.ts'
-import { EdgeError } from '../core/errors.ts'
-import type { Caller, EdgeRequest } from '../core/request.ts'
-import type { EdgeResponse } from '../core/response.ts'
-import type { Span } from '../core/trace.ts'
-import { parseQuery } from '../query/query.ts'
-import { checkAppVersion } from './app-version.ts'
-import type { Authenticate } from './authenticate.ts'
-import { authorise } from './authorise.ts'
-import { checkBodyType, registerBodyParsers } from './bodies.ts'
-import { NO_STORE } from './cache-headers.ts'
-import type { AddressOf } from './client-address.ts'
-import { handleErrors } from './errors.ts'
-import { createHitRoad, type HitRoad } from './hit-road.ts'
-import { notKeptHeaders } from './not-kept.ts'
-import type { Observe } from './observe.ts'
-import { type Flags, noFlags, parseParameters, takeFlags } from './parameters.ts'
-import { Questions } from './questions.ts'
-import { addHeaders, everyAnswer, sendError, toEdgeError } from './reply.ts'
-import type { WriteLine } from './request-lines.ts'
-import { logDeparture, RequestLog, tellOfRefusal } from './request-log.ts'
-import { type RouteOptions, registerRoutes } from './routes.ts'
-import { type BeginTrace, nextStage } from './trace.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -1,14 +1,16 @@
-/** Answers and errors on the wire; the only place where they become bytes for a client. */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { EdgeError } from '../core/errors.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { NO_STORE } from './cache-headers.ts'
-import { textOf } from './fields.ts'
 import type { Flags } from './parameters.ts'
 import { pretty } from './pretty.ts'
-import { JSON_TYPE, represent, type Wanted } from './represent.ts'
-import { nextStage } from './trace.ts'
+import { JSON_TYPE, represent, type Wanted } from './representation.ts'
+import { nextStage } from './request-state.ts'
+import { validationError } from './validation.ts'
+import { textOf } from './write-response.ts'
+
+/** Answers and errors on the wire; the only place where they become bytes for a client. */
 
 const WORTH = 1024
 
@@ -85,4 +87,26 @@ export function toEdgeError(error: unknown): EdgeError {
   if (code === 'FST_ERR_BAD_URL') return new EdgeError(614, ' The path cannot be decoded.', { cause: error })
   if (code === 'FST_ERR_CTP_INVALID_CONTENT_LENGTH') return new EdgeError(614, '', { cause: error })
   return new EdgeError(949, '', { cause: error })
+}
+
+/** Whatever goes wrong behind the framework becomes an error of the contract, in one place. */
+
+export function handleErrors(app: FastifyInstance): void {
+  app.setNotFoundHandler((request, reply) => sendError(request, reply, new EdgeError(603)))
+  app.setErrorHandler((error: Error & { validation?: unknown }, request, reply) => {
+    const answer = wireError(error, request)
+    // Whoever left cannot be told, and its call was given up on purpose: that is no failure to report.
+    const left = reply.raw.destroyed
+    if (answer.status >= 500 && !left) request.log.warn({ code: answer.code, err: answer.cause }, answer.message)
+    return sendError(request, reply, answer)
+  })
+}
+
+function wireError(error: unknown, request: FastifyRequest): EdgeError {
+  const endpoint = request.routeOptions.config.endpoint
+  const found = error as { validation?: Parameters<typeof validationError>[2][]; validationContext?: string }
+  const first = found.validation?.[0]
+  if (first !== undefined && endpoint !== undefined)
+    return validationError(endpoint, found.validationContext ?? '', first)
+  return toEdgeError(error)
 }

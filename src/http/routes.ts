@@ -1,15 +1,15 @@
-/** Each record of the catalogue becomes a route: what is valid is asked of the pipeline, and its answer is sent. */
 import type { FastifyInstance } from 'fastify'
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import type { Handler } from '../core/request.ts'
-import { askBody, toAsk, validated } from './ask.ts'
-import { furtherChecks, type Prefixes } from './further-checks.ts'
-import type { HitRoad } from './hit-road.ts'
+import { askBody, toAsk, validated } from './edge-request.ts'
+import type { HitRoad } from './fast-path.ts'
 import type { Questions } from './questions.ts'
 import { sendAnswer } from './reply.ts'
-import { routeUrl } from './route-url.ts'
-import { routeSchema } from './schema.ts'
-import { endStage } from './trace.ts'
+import { endStage } from './request-state.ts'
+import { routeSchema, routeUrl } from './schema.ts'
+import { furtherChecks, type Prefixes } from './validation.ts'
+
+/** Each record of the catalogue becomes a route: what is valid is asked of the pipeline, and its answer is sent. */
 
 export interface RouteOptions {
   readonly catalogue: readonly Endpoint[]

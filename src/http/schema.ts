@@ -1,10 +1,11 @@
+import type { Body, Endpoint, Field, Param } from '../catalogue/endpoint.ts'
+import { type Kind, kinds, type ValueKind } from '../catalogue/schemas/kinds.ts'
+
 /**
  * A record's parameters and body as JSON Schema, for Fastify's own Ajv. Values are text and stay text, so
  * nothing is coerced and nothing removed. What is mandatory is checked afterwards (further-checks.ts), since an
  * unknown name is to be told first. Equal schemas are one object: each distinct one is compiled.
  */
-import type { Body, Endpoint, Field, Param } from '../catalogue/endpoint.ts'
-import { type Kind, kinds, type ValueKind } from '../catalogue/schemas/kinds.ts'
 
 export type JsonSchema = Readonly<Record<string, unknown>>
 
@@ -79,4 +80,15 @@ function textSchema(field: Field): JsonSchema {
   const kind = field.kind && ((field.type === 'strings' && elementOf[field.kind]) || field.kind)
   const schema = kind === undefined ? { type: 'string', maxLength: 1024 } : valueSchema(kind)
   return shared(field.maxLength === undefined ? schema : { ...schema, maxLength: field.maxLength })
+}
+
+/** The path of a record as the router takes it. */
+
+/** A parameter that takes some values alone stands with its pattern; the router tries it before one that takes any. */
+export function routeUrl({ path, params }: Pick<Endpoint, 'path' | 'params'>): string {
+  return Object.entries(params).reduce(
+    (url, [name, { routePattern: routed }]) =>
+      routed === undefined ? url : url.replace(`:${name}`, () => `:${name}(${routed})`),
+    path,
+  )
 }

@@ -1,13 +1,13 @@
-/** The events of one server: which request passes, which is refused, and which connection is too slow. */
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { EdgeError } from '../core/errors.ts'
 import { type FramingRules, framingFault } from './framing.ts'
-import { Gate, type Serve } from './gate.ts'
 import type { ListenerOptions } from './listener.ts'
-import { parserFault, refuse, refuseSocket } from './refuse.ts'
+import { Gate, type Serve } from './pipelining-queue.ts'
+import { parserFault, refuse, refuseSocket } from './reject.ts'
+/** The events of one server: which request passes, which is refused, and which connection is too slow. */
 
 /** PATCH is no endpoint's method: it is let in to be told so as the real API tells it, with 404 and 603. */
 export const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']

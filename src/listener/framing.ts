@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http'
 import { EdgeError } from '../core/errors.ts'
-import { type Head, headOf, type Passed } from './head.ts'
+import { type Head, headOf, type Passed } from './request-head.ts'
 
 export interface FramingLimits {
   /** Bytes of all header names and values; number of them; bytes of the URL. */

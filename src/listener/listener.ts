@@ -1,15 +1,17 @@
+import { readFile, stat } from 'node:fs/promises'
+import { createServer as createPlain, type Server as HttpServer, type ServerOptions } from 'node:http'
+import { createServer as createTls, Server as TlsServer } from 'node:https'
+import { createSecureContext, type SecureContextOptions } from 'node:tls'
+import type { FastifyServerFactory } from 'fastify'
+import { attach } from './connections.ts'
+import type { FramingLimits } from './framing.ts'
+import type { Gate } from './pipelining-queue.ts'
+import type { Stopped } from './reject.ts'
+
 /**
  * The server below the framework: TLS, the strict parser, its limits and its clocks. It hands on only requests
  * that can be read in one way, one at a time for each connection.
  */
-import { createServer as createPlain, type Server as HttpServer, type ServerOptions } from 'node:http'
-import { createServer as createTls, Server as TlsServer } from 'node:https'
-import type { FastifyServerFactory } from 'fastify'
-import { attach } from './connections.ts'
-import type { FramingLimits } from './framing.ts'
-import type { Gate } from './gate.ts'
-import type { Stopped } from './refuse.ts'
-import { fingerprint, readPair, type TlsFiles } from './tls-pair.ts'
 
 export interface ListenerOptions {
   readonly tls?: TlsFiles | undefined
@@ -145,4 +147,33 @@ async function watchFiles(files: TlsFiles, changed: () => Promise<boolean>, inte
     looking = looking.then(look)
   }, interval).unref()
   return () => clearInterval(timer)
+}
+
+/** The certificate of the listener and its key, read from files and changed without a restart. */
+
+export interface TlsFiles {
+  readonly cert: string
+  readonly key: string
+}
+
+export type PairResult =
+  | { readonly ok: true; readonly context: SecureContextOptions }
+  | { readonly ok: false; readonly fault: string }
+
+/** Reads the pair and tries it; a key that does not belong to the certificate is a fault, never a throw. */
+export async function readPair({ cert, key }: TlsFiles): Promise<PairResult> {
+  try {
+    const context = { cert: await readFile(cert), key: await readFile(key), minVersion: 'TLSv1.2' } as const
+    createSecureContext(context)
+    return { ok: true, context }
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    return { ok: false, fault: `certificate ${cert} with key ${key} cannot be used: ${why}` }
+  }
+}
+
+/** Changes with each change of the files, also where a symbolic link is turned (as Kubernetes does it). */
+export async function fingerprint(files: TlsFiles): Promise<string> {
+  const parts = await Promise.all([files.cert, files.key].map((file) => stat(file).catch(() => undefined)))
+  return parts.map((part) => (part ? `${part.ino}:${part.size}:${part.mtimeMs}` : 'away')).join(' ')
 }

@@ -11,7 +11,7 @@ import { putUser } from '../../../src/access/users-file.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
 import type { AsyncHandler, EdgeRequest } from '../../../src/core/request.ts'
 import { authentication, tokenIssuer } from '../../../src/http/authenticate.ts'
-import type { CountRequest } from '../../../src/http/limits.ts'
+import type { CountRequest } from '../../../src/http/rate-limit.ts'
 
 export interface Reply {
   readonly status: number

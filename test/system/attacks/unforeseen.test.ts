@@ -4,8 +4,8 @@ import { pino } from 'pino'
 import t from 'tap'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
-import { furtherChecks } from '../../../src/http/further-checks.ts'
 import { createHttp } from '../../../src/http/index.ts'
+import { furtherChecks } from '../../../src/http/validation.ts'
 
 const logged: string[] = []
 const log = pino(new Writable({ write: (line, _encoding, done) => done(void logged.push(String(line))) }))

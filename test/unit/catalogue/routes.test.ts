@@ -1,7 +1,7 @@
 import Fastify from 'fastify'
 import t from 'tap'
 import { catalogue } from '../../../src/catalogue/index.ts'
-import { routeUrl } from '../../../src/http/route-url.ts'
+import { routeUrl } from '../../../src/http/schema.ts'
 
 /** Every record is a route of its own, and of two paths that both fit the literal one wins. */
 const app = Fastify({ routerOptions: { caseSensitive: false, ignoreTrailingSlash: true } })

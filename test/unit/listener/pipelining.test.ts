@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
-import type { Stopped } from '../../../src/listener/refuse.ts'
+import type { Stopped } from '../../../src/listener/reject.ts'
 import { exchange, serve, statuses } from './raw.ts'
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: edge\r\n\r\n`

@@ -1,15 +1,14 @@
+import { RecentlyUsed } from '../core/recent.ts'
+import type { CachedResponse, EdgeResponse } from '../core/response.ts'
+import { cacheHeaders, namesTag, tagOf, validators } from './cache-headers.ts'
+import { accepted, type Coding, codingFor, encoded } from './encodings.ts'
+import { pretty } from './pretty.ts'
+import { type Fields, fields } from './write-response.ts'
+
 /**
  * Which representation of an answer goes out: as it is, indented or compressed, or none at all since the client still
  * holds it. Decided here alone, for every road that an answer takes to a client.
  */
-
-import { RecentlyUsed } from '../core/recent.ts'
-import type { CachedResponse, EdgeResponse } from '../core/response.ts'
-import { cacheHeaders, validators } from './cache-headers.ts'
-import { namesTag, tagOf } from './conditional.ts'
-import { accepted, type Coding, codingFor, encoded } from './encodings.ts'
-import { type Fields, fields } from './fields.ts'
-import { pretty } from './pretty.ts'
 
 export type JsonAnswer = Extract<EdgeResponse, { kind: 'json' }>
 

@@ -1,9 +1,12 @@
-/** What is told of each request once its answer has left (or its client has). No URLs, no values, no bodies, no headers. */
+import type { IncomingMessage } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { cacheOutcomeOf, type RequestEvent } from '../core/events.ts'
 import type { EdgeResponse } from '../core/response.ts'
-import { bodyOf, type Stopped } from '../listener/refuse.ts'
+import type { Span, SpanAttributes, StageName } from '../core/trace.ts'
+import { bodyOf, type Stopped } from '../listener/reject.ts'
+
+/** What is told of each request once its answer has left (or its client has). No URLs, no values, no bodies, no headers. */
 
 export type Observe = (event: RequestEvent) => void
 
@@ -107,4 +110,29 @@ function bytesSent({ method, sentBefore, raw }: FastifyRequest, reply: FastifyRe
   if (method === 'HEAD' || reply.statusCode === 304) return 0
   if (sentBefore !== undefined) return Math.max(0, (raw.socket?.bytesWritten ?? 0) - sentBefore)
   return reply.raw.headersSent ? Number(reply.getHeader('content-length') ?? 0) : 0
+}
+
+/** The stages of a traced request that are the framework's: one ends where the next begins. */
+
+/** `undefined`: nobody traces this request. */
+export type BeginTrace = (request: { readonly id: string; readonly raw: IncomingMessage }) => Span | undefined
+
+/** `facts`: of the stage that ends. */
+export function nextStage(request: FastifyRequest, stage: StageName, facts?: SpanAttributes): void {
+  if (!request.trace?.recorded) return
+  request.stage?.end(facts)
+  request.stage = request.trace.startSpan(stage)
+}
+
+/** The stages that come now are the pipeline's. */
+export function endStage(request: FastifyRequest): void {
+  request.stage?.end()
+  request.stage = undefined
+}
+
+/** Once for each request, when its answer has left or its client has. */
+export function endTrace(request: FastifyRequest, { method, route, status, group, cache }: RequestEvent): void {
+  endStage(request)
+  const left = status === 0 ? { fault: 'cancelled' as const } : {}
+  request.trace?.end({ method, route, status, group, cache, ...left })
 }

@@ -1,14 +1,14 @@
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import { everyAnswer } from './reply.ts'
+import type { Representation } from './representation.ts'
+
 /**
  * An answer whose bytes are all there, in one write. Node looks at each header of a response again, joins head and body
  * in a vectored write and waits a turn for it; for a small hit that is a third of its cost. What Node would write is
  * written here: the same status line, the same headers, `Date`, `Connection` and `Keep-Alive` behind them. Values are
  * those of represent.ts, which hold no line break: what Redis gave was looked at where it came in (store/redis/entries.ts).
  */
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
-import type { Socket } from 'node:net'
-import { lines } from './fields.ts'
-import { everyAnswer } from './reply.ts'
-import type { Representation } from './represent.ts'
 
 /** Bytes up to which copying is cheaper than a vectored write. */
 const SHORT = 16_384
@@ -68,3 +68,27 @@ function endingOf(response: Response, socket: Socket & Served): string | undefin
 }
 
 let shown = { until: 0, timeout: 0, text: '' }
+
+/** Header fields that are made once and sent often: as the framework takes them, and as they stand on the wire. */
+export interface Fields {
+  /** Names in lower case and values, in turn. */
+  readonly pairs: readonly string[]
+  /** A line for each. */
+  readonly text: string
+}
+
+export function fields(pairs: readonly string[]): Fields {
+  // Joined flat: a text that is still in pieces would be put together again each time it is sent.
+  return { pairs, text: Buffer.from(lines(pairs), 'latin1').toString('latin1') }
+}
+
+/** As one text, where Node gives a header that came several times as a list. */
+export function textOf(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header.join(',') : header
+}
+
+export function lines(pairs: readonly string[]): string {
+  let text = ''
+  for (let at = 0; at < pairs.length; at += 2) text += `${pairs[at]}: ${pairs[at + 1]}\r\n`
+  return text
+}

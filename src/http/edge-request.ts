@@ -1,4 +1,3 @@
-/** From a validated request to an Ask: typed, canonical, with nothing of the raw URL left. */
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import type { Endpoint } from '../catalogue/endpoint.ts'
@@ -6,9 +5,10 @@ import { kinds } from '../catalogue/schemas/kinds.ts'
 import { allows } from '../core/permissions.ts'
 import type { CacheDirectives, Caller, EdgeRequest, RequestBody } from '../core/request.ts'
 import type { Trace } from '../core/trace.ts'
-import { canonicalText, canonicalValues } from './canonical.ts'
-import type { Flags, Values } from './parameters.ts'
-import { badValue } from './validation-error.ts'
+import { canonicalText, canonicalValues, type Flags, type Values } from './parameters.ts'
+import { badValue } from './validation.ts'
+
+/** From a validated request to an Ask: typed, canonical, with nothing of the raw URL left. */
 
 const PURGE = 'cache:purge'
 const IPV4 = new RegExp(kinds.ips.pattern)

@@ -1,10 +1,10 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { lingerOnClose } from './reject.ts'
 /**
  * At most one request of each connection is at work. Node hands out all pipelined requests at
  * once; here they wait in order, and a client that sends too many ahead loses its connection.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
-import { lingerOnClose } from './linger.ts'
 
 export type Serve = (request: IncomingMessage, response: ServerResponse) => void
 
