@@ -1,9 +1,8 @@
 /** What each replica tells of itself for those who look after them all: one short text each, gone soon after its writer. */
 
-import { defaultTimes, type RedisPlace } from '../cache/stores/redis/options.ts'
-import { now, script } from '../cache/stores/redis/scripts.ts'
-import { connect } from './connect.ts'
-import { Link } from './link.ts'
+import { connect, Link } from './connection.ts'
+import { defaultTimes, type RedisPlace } from './options.ts'
+import { now, script } from './scripts.ts'
 
 export interface ReplicaLines {
   /** Writes the text of this replica and gives those of the others, with the milliseconds since; undefined: Redis is away. */

@@ -1,11 +1,10 @@
 /** What replicas share of access: who failed to log in, what was revoked, who asked how often. */
 import type { Attempts } from '../access/login-attempts.ts'
 import type { Revocations } from '../access/revocations.ts'
-import { defaultTimes, type RedisPlace, type Times } from '../cache/stores/redis/options.ts'
 import type { Log } from '../core/log.ts'
 import { type Clock, systemClock } from '../core/timing.ts'
-import { connect } from './connect.ts'
-import { Link } from './link.ts'
+import { connect, Link } from './connection.ts'
+import { defaultTimes, type RedisPlace, type Times } from './options.ts'
 import { sharedAttempts } from './shared-attempts.ts'
 import { type CountShared, sharedCounts } from './shared-counts.ts'
 import { createPulse, type Heard, type Pulse } from './shared-pulse.ts'

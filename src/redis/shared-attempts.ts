@@ -1,10 +1,10 @@
-/** Attempts to log in, counted for all replicas. While Redis is away each replica counts for itself, up to its share. */
 import { LRUCache } from 'lru-cache'
-import { type Attempts, type Counted, createAttempts } from '../access/login-attempts.ts'
+import { type Attempts, attemptRules, type Counted, createAttempts } from '../access/login-attempts.ts'
 import type { Clock } from '../core/timing.ts'
-import { ATTEMPT, attemptArgs } from './shared-attempts-script.ts'
 import type { Heard, Pulse } from './shared-pulse.ts'
 import type { Digest, PrepareScript } from './shared-script.ts'
+
+/** Attempts to log in, counted for all replicas. While Redis is away each replica counts for itself, up to its share. */
 
 export interface SharedAttemptsOptions {
   readonly prepare: PrepareScript
@@ -87,3 +87,84 @@ const BURST = 100
 function pairOf(address: string, name: string): string {
   return `${address} ${name}`
 }
+
+/**
+ * Attempts to log in, counted for all replicas in one atomic step: a replica that counted after looking would let
+ * parallel attempts pass (CVE-2026-26206). The buckets are those of auth/leaky-buckets.ts, by the clock of Redis.
+ *
+ * KEYS pair, address, edge, known, blocked. ARGV what to do, failures, digest of the pair, then the rules in the order
+ * of `attemptArgs`. A bucket is the text "level at until"; garbage counts as an empty one.
+ */
+
+export const ATTEMPT = `
+local what, failures, digest = ARGV[1], tonumber(ARGV[2]), ARGV[3]
+local first, delay, longestDelay, knownFor = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7]
+local function rule(at) return { share = tonumber(ARGV[at]), fade = tonumber(ARGV[at + 1]), longest = tonumber(ARGV[at + 2]) } end
+local rules = { rule(8), rule(11), rule(14) }
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+
+local function load(at)
+  local level, last, ends = string.match(redis.call('GET', KEYS[at]) or '', '^([%d.]+) (%d+) (%d+)$')
+  if not tonumber(level) then return { level = 0, ends = 0 } end
+  return { level = math.max(0, level - (now - last) / rules[at].fade), ends = tonumber(ends) }
+end
+local function save(at, bucket)
+  local left = math.ceil(math.max(bucket.level * rules[at].fade, bucket.ends - now))
+  if left < 1 then redis.call('DEL', KEYS[at]) return end
+  redis.call('SET', KEYS[at], string.format('%.6f %.0f %.0f', bucket.level, now, bucket.ends), 'PX', left)
+end
+local function add(at)
+  local bucket, limit = load(at), failures * rules[at].share
+  bucket.level = bucket.level + 1
+  local over = math.floor(bucket.level + 0.5) - limit
+  if over >= 0 then
+    bucket.ends = now + math.min(rules[at].longest, first * 2 ^ math.min(over, 40))
+    if at == 1 then redis.call('ZADD', KEYS[5], bucket.ends, digest) end
+  end
+  save(at, bucket)
+  return math.max(0, over)
+end
+local function takeBack(at)
+  local bucket = load(at)
+  bucket.level = math.max(0, bucket.level - 1)
+  if math.floor(bucket.level + 0.5) < failures * rules[at].share then
+    bucket.ends = 0
+    if at == 1 then redis.call('ZREM', KEYS[5], digest) end
+  end
+  save(at, bucket)
+end
+
+if what == 'right' then
+  redis.call('DEL', KEYS[1])
+  redis.call('ZREM', KEYS[5], digest)
+  redis.call('SET', KEYS[4], '1', 'PX', knownFor)
+elseif what == 'undone' then
+  takeBack(1)
+else
+  local pair = load(1).ends
+  local wait = math.max(pair, load(2).ends) - now
+  if pair <= now then add(1) end
+  if wait > 0 then return { 0, math.ceil(wait), 0 } end
+  add(2)
+  local over = add(3)
+  if redis.call('EXISTS', KEYS[4]) == 1 then return { 1, 0, 1 } end
+  return { 1, math.min(longestDelay, over * delay), 0 }
+end
+takeBack(2)
+takeBack(3)
+return { 1, 0, 0 }
+`
+
+/** ARGV from the fourth on. */
+export const attemptArgs: readonly number[] = [
+  attemptRules.first,
+  attemptRules.delay,
+  attemptRules.longestDelay,
+  attemptRules.knownFor,
+  ...[attemptRules.pair, attemptRules.address, attemptRules.edge].flatMap(({ share, fade, longest }) => [
+    share,
+    fade,
+    longest,
+  ]),
+]

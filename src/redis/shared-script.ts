@@ -3,7 +3,7 @@
  * keys on one node of a Redis Cluster. Names and addresses stand there as digests: a name may be a mistyped password.
  */
 import { createHash, createHmac } from 'node:crypto'
-import type { Link } from './link.ts'
+import type { Link } from './connection.ts'
 
 /** Prefix of every key of this kind; `edge:` is what the ACL user may touch. */
 export const SHARED = 'edge:{a}:'

@@ -6,7 +6,7 @@ import { fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { createRedisStore } from '../../src/cache/stores/redis/index.ts'
+import { createRedisStore } from '../../src/cache/stores/redis-store.ts'
 import { startRedis } from '../support/redis.ts'
 
 const ENTRIES = 100_000

@@ -1,7 +1,7 @@
 /** What tests of the stages share: Asks of the real catalogue, a clock that is set, nodes that answer when they are told. */
 
 import { type CacheOptions, createCache } from '../../src/cache/index.ts'
-import { createMemoryStore } from '../../src/cache/stores/memory.ts'
+import { createMemoryStore } from '../../src/cache/stores/memory-store.ts'
 import type { Endpoint } from '../../src/catalogue/endpoint.ts'
 import { catalogue } from '../../src/catalogue/index.ts'
 import type { AsyncHandler, Caller, EdgeRequest } from '../../src/core/request.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
 import type { NewStoredResponse } from '../../../src/cache/stores/contract.ts'
-import { createRedisStore, type RedisStore } from '../../../src/cache/stores/redis/index.ts'
+import { createRedisStore, type RedisStore } from '../../../src/cache/stores/redis-store.ts'
 import { startRedis } from '../../support/redis.ts'
 import { eventually } from '../../unit/cache/stores/replicas.ts'
 

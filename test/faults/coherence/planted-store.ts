@@ -1,9 +1,9 @@
 /** Stands in for the store over Redis in a replica with a planted fault (replica.ts says where). */
-import type * as Redis from '../../../src/cache/stores/redis/index.ts'
+import type * as Redis from '../../../src/cache/stores/redis-store.ts'
 import { edgeModule } from './built.ts'
 import { isPlanted, planted } from './planted.ts'
 
-const whole = (await import(edgeModule('cache/stores/redis/index'))) as typeof Redis
+const whole = (await import(edgeModule('cache/stores/redis-store'))) as typeof Redis
 
 export const { commandsUsed, storeEvents } = whole
 

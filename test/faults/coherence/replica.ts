@@ -25,7 +25,7 @@ process.send?.('ready')
 function plant(): void {
   const other = new URL('./planted-store.ts', import.meta.url).href
   const hook = `export async function resolve(specifier, context, next) {
-    const here = /\\/(src|dist)\\/app\\b/.test(context.parentURL ?? '') && /\\/stores\\/redis\\/index\\.[jt]s$/.test(specifier)
+    const here = /\\/(src|dist)\\/app\\b/.test(context.parentURL ?? '') && /\\/stores\\/redis-store\\.[jt]s$/.test(specifier)
     return next(here ? ${JSON.stringify(other)} : specifier, context)
   }`
   register(`data:text/javascript,${encodeURIComponent(hook)}`)

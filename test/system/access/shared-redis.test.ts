@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import type { RedisPlace } from '../../../src/cache/stores/redis/index.ts'
+import type { RedisPlace } from '../../../src/cache/stores/redis-store.ts'
 import { createSharedAccess } from '../../../src/redis/shared-access.ts'
 import { startCluster, startSentinels } from '../../support/redis.ts'
 import { soon } from './edge.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { cacheOperations, nothingKept } from '../../../src/cache/operations.ts'
-import { createMemoryStore } from '../../../src/cache/stores/memory.ts'
+import { createMemoryStore } from '../../../src/cache/stores/memory-store.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import type { EdgeRequest } from '../../../src/core/request.ts'
 import { ask, bodyOf, caller, good, replica, SetClock, settle, statusOf } from '../../support/asks.ts'

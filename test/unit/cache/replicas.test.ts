@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createMemoryStore, type MemoryStore } from '../../../src/cache/stores/memory.ts'
+import { createMemoryStore, type MemoryStore } from '../../../src/cache/stores/memory-store.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
 import { ask, bodyOf, gate, good, Nodes, replica, SetClock, settle, statusOf } from '../../support/asks.ts'
 

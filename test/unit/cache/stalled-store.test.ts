@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createMemoryStore, type MemoryStore } from '../../../src/cache/stores/memory.ts'
+import { createMemoryStore, type MemoryStore } from '../../../src/cache/stores/memory-store.ts'
 import { ask, bodyOf, gate, replica, settle, statusOf } from '../../support/asks.ts'
 
 const one = () => ask('GET /agents/:agent_id', { params: { agent_id: '001' } })

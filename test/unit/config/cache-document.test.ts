@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import t from 'tap'
 import { parse } from 'yaml'
-import { commandsUsed, createRedisStore } from '../../../src/cache/stores/redis/index.ts'
+import { commandsUsed, createRedisStore } from '../../../src/cache/stores/redis-store.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import { schema } from '../../../src/config/schema.ts'

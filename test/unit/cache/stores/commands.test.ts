@@ -1,5 +1,5 @@
 import t from 'tap'
-import { commandsUsed } from '../../../../src/cache/stores/redis/index.ts'
+import { commandsUsed } from '../../../../src/cache/stores/redis-store.ts'
 import { startRedis } from '../../../support/redis.ts'
 import { fill, served } from './contract.ts'
 import { eventually, replica, sleep } from './replicas.ts'

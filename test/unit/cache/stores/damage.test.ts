@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import { entryCodec } from '../../../../src/cache/stores/entry.ts'
+import { entryCodec } from '../../../../src/cache/stores/entry-codec.ts'
 import { startRedis } from '../../../support/redis.ts'
 import { fill, markOf, served } from './contract.ts'
 import { eventually, replica } from './replicas.ts'

@@ -1,8 +1,8 @@
 /** An index in Redis as it stands after many fills: written at once, since so many fills would take minutes. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { entryCodec } from '../../../../src/cache/stores/entry.ts'
-import { names } from '../../../../src/cache/stores/redis/options.ts'
+import { entryCodec } from '../../../../src/cache/stores/entry-codec.ts'
+import { names } from '../../../../src/redis/options.ts'
 import type { RedisServer } from '../../../support/redis.ts'
 import { markOf, type Store } from './contract.ts'
 

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { createRedisStore } from '../../../../src/cache/stores/redis/index.ts'
+import { createRedisStore } from '../../../../src/cache/stores/redis-store.ts'
 import { freePort, type RedisServer, startRedis } from '../../../support/redis.ts'
 import { eventually, shortTimes } from './replicas.ts'
 

@@ -6,7 +6,7 @@ import {
   type RedisStore,
   type RedisStoreOptions,
   type StoreEvent,
-} from '../../../../src/cache/stores/redis/index.ts'
+} from '../../../../src/cache/stores/redis-store.ts'
 import type { RedisServer } from '../../../support/redis.ts'
 
 export interface Replica {

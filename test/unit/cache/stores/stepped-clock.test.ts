@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { createMemoryStore } from '../../../../src/cache/stores/memory.ts'
+import { createMemoryStore } from '../../../../src/cache/stores/memory-store.ts'
 import { startRedis } from '../../../support/redis.ts'
 import { fill, type Store, TAGS } from './contract.ts'
 import { eventually, replica } from './replicas.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createMemoryStore } from '../../../../src/cache/stores/memory.ts'
+import { createMemoryStore } from '../../../../src/cache/stores/memory-store.ts'
 import { contract, fill, markOf, served, TAGS } from './contract.ts'
 
 contract(t, async (t) => {

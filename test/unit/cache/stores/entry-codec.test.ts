@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { entryCodec } from '../../../../src/cache/stores/entry.ts'
+import { entryCodec } from '../../../../src/cache/stores/entry-codec.ts'
 
 const key = Buffer.from('a key that Redis never sees')
 const codecs = { plain: entryCodec(), sealed: entryCodec(key) }

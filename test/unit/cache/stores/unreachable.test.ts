@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import type { RedisStoreOptions } from '../../../../src/cache/stores/redis/index.ts'
+import type { RedisStoreOptions } from '../../../../src/cache/stores/redis-store.ts'
 import { type RedisServer, startRedis } from '../../../support/redis.ts'
 import { entry, fill, markOf, served } from './contract.ts'
 import { replica as anyReplica, eventually, shortTimes as longer, sleep } from './replicas.ts'

@@ -3,7 +3,7 @@
  * is a script that writes, so that whatever keeps raises from being written keeps leases from being renewed.
  */
 import { randomUUID } from 'node:crypto'
-import type { Link, Reply } from '../../../redis/link.ts'
+import type { Link, Reply } from './connection.ts'
 import { names } from './options.ts'
 import { beat } from './scripts.ts'
 import { Trust, type TrustOptions } from './trust.ts'

@@ -1,11 +1,10 @@
 import t, { type Test } from 'tap'
-import { defaultTimes, names } from '../../../../src/cache/stores/redis/options.ts'
-import { Pulse } from '../../../../src/cache/stores/redis/pulse.ts'
-import { connect } from '../../../../src/redis/connect.ts'
-import { Link } from '../../../../src/redis/link.ts'
-import { gate, SetClock } from '../../../support/asks.ts'
-import { startRedis } from '../../../support/redis.ts'
-import { eventually } from './replicas.ts'
+import { connect, Link } from '../../../src/redis/connection.ts'
+import { Pulse } from '../../../src/redis/heartbeat.ts'
+import { defaultTimes, names } from '../../../src/redis/options.ts'
+import { gate, SetClock } from '../../support/asks.ts'
+import { startRedis } from '../../support/redis.ts'
+import { eventually } from '../cache/stores/replicas.ts'
 
 const redis = await startRedis()
 t.teardown(() => redis.close())

@@ -1,10 +1,11 @@
 /** One fill for all replicas: a lease with a token that its holder renews, and followers who hear or see that it ended. */
 import { createHash, randomUUID } from 'node:crypto'
-import type { TagEpochs } from '../../../core/stored-response.ts'
-import type { Link, Reply } from '../../../redis/link.ts'
-import type { FetchLock } from '../contract.ts'
-import { names, type Times } from './options.ts'
-import { releaseClaim, renewClaim } from './scripts.ts'
+import type { TagEpochs } from '../../core/stored-response.ts'
+import type { Link, Reply } from '../../redis/connection.ts'
+import { names, type Times } from '../../redis/options.ts'
+import { script } from '../../redis/scripts.ts'
+
+import type { FetchLock } from './contract.ts'
 
 export interface ClaimsOptions {
   readonly link: Link
@@ -112,3 +113,14 @@ function digest(mark: TagEpochs): string {
   const text = JSON.stringify([mark.generation, ...mark.epochs])
   return createHash('sha256').update(text).digest('base64url').slice(0, 22)
 }
+
+/** KEYS: claim. ARGV: token, milliseconds. 1 while it is held by this token. */
+export const renewClaim = script(`
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+return redis.call('PEXPIRE', KEYS[1], ARGV[2])`)
+
+/** KEYS: claim. ARGV: token, channel, what followers wait for. */
+export const releaseClaim = script(`
+if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+redis.call('PUBLISH', ARGV[2], ARGV[3])
+return 1`)

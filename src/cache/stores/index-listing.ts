@@ -2,14 +2,14 @@
  * One reading of the index. There may be a hundred thousand rows: they come in steps that hold neither Redis nor this
  * process up, each one asked for while the one before is looked through.
  */
-import type { Tag } from '../../../catalogue/endpoint.ts'
-import type { IndexEntry } from '../../../core/stored-response.ts'
-import type { Link, Reply } from '../../../redis/link.ts'
-import type { EntryCodec } from '../entry.ts'
-import { compareMarks, UNRAISED } from '../marks.ts'
-import { isListed, isNumber, isRecord, isTexts } from './entries.ts'
-import { names, type Times } from './options.ts'
-import { pageRows } from './row-scripts.ts'
+import type { Tag } from '../../catalogue/endpoint.ts'
+import type { IndexEntry } from '../../core/stored-response.ts'
+import type { Link, Reply } from '../../redis/connection.ts'
+import { names, type Times } from '../../redis/options.ts'
+import type { EntryCodec } from './entry-codec.ts'
+import { compareMarks, UNRAISED } from './epochs.ts'
+import { isListed, isNumber, isRecord, isTexts } from './redis-tier.ts'
+import { pageRows } from './response-index.ts'
 import { epochsOf } from './scripts.ts'
 
 export interface ListingOptions {

@@ -1,5 +1,5 @@
 /** What the store over Redis may be told, and what it says of itself. */
-import type { RedisStepEvent } from '../../../core/events.ts'
+import type { RedisStepEvent } from '../core/events.ts'
 
 export interface RedisPlace {
   /** `redis://`, `rediss://` or `unix://` and a path. One of url, sentinels and cluster. */

@@ -3,9 +3,8 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { Tag } from '../../catalogue/endpoint.ts'
 import type { CacheIndex, CacheStoreState, IndexEntry, Lookup, TagEpochs } from '../../core/stored-response.ts'
 import type { CacheStore, FetchLock, NewStoredResponse, WriteFence } from './contract.ts'
-import { answerOf, type Held, HeldEntries, heldOf, lifetime } from './held.ts'
-import { begun, compareMarks, keyTag } from './marks.ts'
-import { Standing } from './standing.ts'
+import { begun, compareMarks, keyTag, Standing } from './epochs.ts'
+import { answerOf, type Held, HeldEntries, heldOf, lifetime } from './local-entries.ts'
 
 export interface MemoryStoreOptions {
   /** The least recently used entries go beyond so many bytes. */

@@ -3,9 +3,9 @@ import { resolve } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import t from 'tap'
-import { defaultTimes } from '../../../../src/cache/stores/redis/options.ts'
-import { connect } from '../../../../src/redis/connect.ts'
-import { freePort, startRedis } from '../../../support/redis.ts'
+import { connect } from '../../../src/redis/connection.ts'
+import { defaultTimes } from '../../../src/redis/options.ts'
+import { freePort, startRedis } from '../../support/redis.ts'
 
 t.test('a socket whose certificate was refused may fail once more, and the process goes on', async (t) => {
   const port = String(await freePort())

@@ -1,17 +1,17 @@
+import { randomUUID } from 'node:crypto'
+import type { Tag } from '../../catalogue/endpoint.ts'
+import type { Link, Reply } from '../../redis/connection.ts'
+import type { Pulse } from '../../redis/heartbeat.ts'
+import { names, type StoreEvent, type Times } from '../../redis/options.ts'
+import type { WriteFence } from './contract.ts'
+import { Acknowledgements } from './invalidation-subscriber.ts'
+import type { Knowledge } from './local-tier.ts'
+import { raise } from './scripts.ts'
+
 /**
  * Writes as the store sees them: raises of epochs and fences, told to every replica before anyone goes on
  * (the protocol's steps 3 and 5 in docs). What cannot be written is owed, and written before Redis is trusted again.
  */
-import { randomUUID } from 'node:crypto'
-import type { Tag } from '../../../catalogue/endpoint.ts'
-import type { Link, Reply } from '../../../redis/link.ts'
-import type { WriteFence } from '../contract.ts'
-import { Acknowledgements } from './acknowledgements.ts'
-import { Debts } from './debts.ts'
-import type { Knowledge } from './knowledge.ts'
-import { names, type StoreEvent, type Times } from './options.ts'
-import type { Pulse } from './pulse.ts'
-import { raise } from './scripts.ts'
 
 /** Clocks of two machines may differ by so much in the length of a lease. */
 const DRIFT = 1.05
@@ -191,4 +191,36 @@ export class Raises {
 
 function wellFormed(_: string, value: unknown): unknown {
   return typeof value === 'string' ? Buffer.from(value).toString() : value
+}
+
+/** What must be written to Redis and could not be: raises, and fences to be lifted. Bounded: too many become one. */
+
+/** Beyond so many tags, everything is raised instead. */
+const MOST = 10_000
+
+export interface Debt {
+  readonly raise: readonly Tag[]
+  /** Fences by id, and the tags that they stand on. */
+  readonly lifts: ReadonlyMap<string, readonly Tag[]>
+}
+
+export class Debts {
+  #raise = new Set<Tag>()
+  #lifts = new Map<string, readonly Tag[]>()
+
+  add(raise: Iterable<Tag>, lifts: Iterable<readonly [string, readonly Tag[]]> = []): void {
+    for (const tag of raise) this.#raise.add(tag)
+    if (this.#raise.size > MOST) this.#raise = new Set(['cache'])
+    for (const [id, tags] of lifts) this.#lifts.set(id, tags)
+    // The oldest fences are left to their own leases.
+    for (const id of this.#lifts.keys()) if (this.#lifts.size > MOST) this.#lifts.delete(id)
+  }
+
+  /** All of it; whoever cannot write it adds it again. */
+  take(): Debt {
+    const debt = { raise: [...this.#raise], lifts: this.#lifts }
+    this.#raise = new Set()
+    this.#lifts = new Map()
+    return debt
+  }
 }
