@@ -4,6 +4,7 @@
  */
 import { isIP, isIPv4 } from 'node:net'
 import { resolve } from 'node:path'
+import { parseAddressRange } from '../core/ip-addresses.ts'
 
 export interface Format {
   readonly says: string
@@ -42,7 +43,7 @@ export const formats: Readonly<Record<string, Format>> = {
   host: { says: 'a host name or an address, without a port', legal: isHost },
   cidr: {
     says: 'an address or a range such as 10.0.0.0/8 or fd00::/8 (an IPv4 range in IPv4 form, never ::ffff:…)',
-    legal: isCidr,
+    legal: (text) => parseAddressRange(text) !== undefined,
   },
   origin: { says: 'an origin such as https://console.example', legal: isOrigin },
   nodeUrl: { says: 'an address such as https://10.0.0.10:55000, without path or password', legal: isOrigin },
@@ -83,22 +84,6 @@ function between(value: number, least: number, most: number): boolean {
 
 function isHost(text: string): boolean {
   return isIP(text) !== 0 || /^(?!-)[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})*\.?$/.test(text)
-}
-
-/**
- * CVE-2026-92395: `::ffff:10.0.0.0/8`, read as IPv6, covers every IPv4 address there is. Mapped forms are
- * therefore not a way to write a range here.
- */
-function isCidr(text: string): boolean {
-  const [address = '', prefix, ...rest] = text.split('/')
-  const family = isIP(address)
-  if (family === 0 || rest.length > 0 || address.includes('%')) return false
-  if (family === 6 && isMapped(address)) return false
-  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128))
-}
-
-function isMapped(address: string): boolean {
-  return /^\[::ffff:/.test(new URL(`http://[${address}]`).host)
 }
 
 function isOrigin(text: string): boolean {

@@ -18,8 +18,6 @@ const IPV4 = new RegExp(`^${IPV4_OCTET}(?:\\.${IPV4_OCTET}){3}$`)
 const IPV6_CHARACTERS = /^[0-9A-Fa-f:.]{2,45}$/
 /** IPv4-mapped IPv6 in compressed form. */
 const MAPPED = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/
-/** Bits in front of the IPv4 address in an IPv4-mapped IPv6 address. */
-const MAPPED_PREFIX_BITS = 96
 
 /**
  * Returns the canonical text of an address: IPv4 for IPv4-mapped IPv6, else IPv6 compressed and in lower case
@@ -34,22 +32,19 @@ export function normalizeAddress(text: string): string | undefined {
 }
 
 /**
- * Parses an address or a CIDR range (`10.0.0.0/8`, `fd00::/8`, `192.0.2.1`). `::ffff:10.0.0.0/104` is `10.0.0.0/8`.
- * Returns `undefined` for any other text, and for an IPv4-mapped address with a prefix below 96 bits: such a range
- * (`::ffff:10.0.0.0/8`) was meant as IPv4, but would contain every IPv4 address.
+ * Parses an address or a CIDR range (`10.0.0.0/8`, `fd00::/8`, `192.0.2.1`). Returns `undefined` for any other text,
+ * and for an IPv4-mapped address in every spelling: `::ffff:10.0.0.0/8`, read as IPv6, would contain every IPv4
+ * address (CVE-2026-92395), so IPv4 ranges are written in IPv4 form only.
  */
 export function parseAddressRange(text: string): AddressRange | undefined {
   const slash = text.indexOf('/')
   const written = slash < 0 ? text : text.slice(0, slash)
   const address = normalizeAddress(written)
-  if (address === undefined) return undefined
-  const isIpv4 = IPV4.test(address)
-  const writtenBits = IPV4.test(written) ? 32 : 128
-  const prefix = slash < 0 ? writtenBits : parsePrefix(text.slice(slash + 1), writtenBits)
-  if (prefix === undefined) return undefined
-  if (!isIpv4) return { family: 'ipv6', address, prefix }
-  const bits = writtenBits === 32 ? prefix : prefix - MAPPED_PREFIX_BITS
-  return bits < 0 ? undefined : { family: 'ipv4', address, prefix: bits }
+  if (address === undefined || IPV4.test(address) !== IPV4.test(written)) return undefined
+  const family = IPV4.test(address) ? 'ipv4' : 'ipv6'
+  const bits = family === 'ipv4' ? 32 : 128
+  const prefix = slash < 0 ? bits : parsePrefix(text.slice(slash + 1), bits)
+  return prefix === undefined ? undefined : { family, address, prefix }
 }
 
 function parsePrefix(text: string, max: number): number | undefined {

@@ -1,7 +1,8 @@
 import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
+import { normalizeAddress } from '../core/ip-addresses.ts'
 import { RecentlyUsed } from '../core/recent.ts'
 import type { Stopped } from '../listener/reject.ts'
-import { type AddressOf, normalAddress } from './client-address.ts'
+import type { AddressOf } from './client-address.ts'
 import { endTrace, eventOf, eventOfStopped, type LoggedHit, type Observe, routeOf, statusOf } from './request-state.ts'
 
 /** One line for each request: route template, status, time, caller. No URLs, no query values, no bodies, no headers. */
@@ -94,7 +95,7 @@ export function tellStopped(
   return (stopped) => {
     const { id, request, socket, error, nth = 1 } = stopped
     const peer = socket.remoteAddress ?? ''
-    const client = request === undefined ? (normalAddress(peer) ?? peer) : addressOf({ raw: request })
+    const client = request === undefined ? (normalizeAddress(peer) ?? peer) : addressOf({ raw: request })
     const event = eventOfStopped(stopped, client)
     const { method, route, caller } = event
     const line = { reqId: id, method, route, status: error?.status, elapsed: event.ms, caller, client }

@@ -1,5 +1,6 @@
 import { lookup as resolve } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
+import { normalizeAddress, parseAddressRange } from '../core/ip-addresses.ts'
 import { ClusterNode } from './node.ts'
 import type { NodeSetting, NodeTls, Settings } from './options.ts'
 import { createTransport, requestHead } from './transport.ts'
@@ -14,9 +15,20 @@ export interface Addresses {
 
 /** Addresses and CIDRs; throws for what is neither. An empty list allows every address. */
 export function readAddresses(ranges: readonly string[]): Addresses {
-  const list = new BlockList()
-  for (const range of ranges) add(list, range)
-  const allows = (address: string) => ranges.length === 0 || list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
+  const lists = { ipv4: new BlockList(), ipv6: new BlockList() }
+  for (const range of ranges) {
+    const parsed = parseAddressRange(range)
+    if (parsed === undefined)
+      throw new Error(`cluster.addresses: ${range} is no CIDR; write it like 10.0.0.10, 10.0.0.0/8 or fd00::/8`)
+    lists[parsed.family].addSubnet(parsed.address, parsed.prefix, parsed.family)
+  }
+  // One list per family: BlockList also matches an IPv4 address with an IPv6 range such as `::/64`.
+  const allows = (address: string): boolean => {
+    const normal = normalizeAddress(address)
+    if (ranges.length === 0 || normal === undefined) return ranges.length === 0
+    const family = isIP(normal) === 4 ? 'ipv4' : 'ipv6'
+    return lists[family].check(normal, family)
+  }
   const lookup: LookupFunction = (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, found) => {
       if (error !== null) return callback(error, '')
@@ -28,19 +40,6 @@ export function readAddresses(ranges: readonly string[]): Addresses {
     })
   }
   return { allows, lookup }
-}
-
-/** Mapped forms are refused: `::ffff:10.0.0.0/8` reads as eight bits of IPv6 and lets the whole Internet in. */
-function add(list: BlockList, range: string): void {
-  const [network = '', prefix, ...rest] = range.split('/')
-  const family = isIP(network)
-  const most = family === 6 ? 128 : 32
-  const bits = prefix ?? String(most)
-  const mapped = family === 6 && network.toLowerCase().includes('::ffff:')
-  if (family === 0 || mapped || rest.length > 0 || !/^[0-9]{1,3}$/.test(bits) || Number(bits) > most) {
-    throw new Error(`cluster.addresses: ${range} is no CIDR; write it like 10.0.0.10, 10.0.0.0/8 or fd00::/8`)
-  }
-  list.addSubnet(network, Number(bits), family === 6 ? 'ipv6' : 'ipv4')
 }
 
 function notAllowed(hostname: string): NodeJS.ErrnoException {
