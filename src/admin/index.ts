@@ -93,14 +93,6 @@ function headersOf({ id }: FastifyRequest): Record<string, string> {
   return { ...everyAnswer, 'x-request-id': id }
 }
 
-/** The OpenAPI document of the public listener. */
-export function openApiPart(openApi: object): OperationsPart {
-  const document = JSON.stringify(openApi)
-  return (app) => {
-    app.get('/openapi.json', async (_request, reply) => reply.type('application/json; charset=utf-8').send(document))
-  }
-}
-
 function refusalOf(
   { id, caller, clientAddress, method, routeOptions }: FastifyRequest,
   error: EdgeError,

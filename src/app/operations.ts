@@ -8,9 +8,10 @@ import { consolePart } from '../admin/console/index.ts'
 import { createJoins, type Joins } from '../admin/console/joins.ts'
 import { createTail, type Tail } from '../admin/console/tail.ts'
 import { createTraffic, type Traffic } from '../admin/console/traffic.ts'
-import { docsPart } from '../admin/docs.ts'
-import { createOperations, openApiPart, type Readiness } from '../admin/index.ts'
-import { openApiDocument } from '../admin/openapi.ts'
+
+import { createOperations, type Readiness } from '../admin/index.ts'
+import { openApiDocument } from '../admin/openapi/document.ts'
+import { referencePart } from '../admin/reference.ts'
 import type { Audit } from '../audit/index.ts'
 import { catalogue } from '../catalogue/index.ts'
 import type { Config } from '../config/index.ts'
@@ -81,12 +82,7 @@ export async function buildOperations(config: Config, parts: OperationsParts): P
         authentication: (app) => authentication(app, access, shared?.count),
         clientAddress: addressOfRequests(config.listen.trustedProxies),
       },
-      parts: [
-        openApiPart(openApiDocument(catalogue, { version })),
-        docsPart(catalogue, version),
-        console,
-        ...(scraped ? [] : [metrics]),
-      ],
+      parts: [referencePart(openApiDocument(catalogue, { version })), console, ...(scraped ? [] : [metrics])],
     },
   })
   app.addHook('onClose', async () => replicas?.stop())

@@ -1,4 +1,4 @@
-import { openApiDocument } from '../admin/openapi.ts'
+import { openApiDocument } from '../admin/openapi/document.ts'
 import { routesTable } from '../admin/routes-table.ts'
 import { verifyAudit } from '../audit/verify.ts'
 import { catalogue } from '../catalogue/index.ts'

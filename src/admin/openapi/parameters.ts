@@ -1,57 +1,61 @@
-import type { Endpoint, Param } from '../../catalogue/endpoint.ts'
+/** Parameters and request bodies of the OpenAPI document. */
+import type { Body, Endpoint, Field, Param } from '../../catalogue/endpoint.ts'
 import { kinds, type ValueKind } from '../../catalogue/schemas/kinds.ts'
-import type { PathTemplate } from './paths.ts'
 
 export type Json = Readonly<Record<string, unknown>>
 
-/** Taken by every endpoint and looked at before all others. */
+/** Query parameters of every endpoint. */
 export const commonParameters: Readonly<Record<string, Json>> = {
-  pretty: flag('pretty', 'Indents the answer by three spaces. Presence alone counts.'),
-  waitForComplete: flag('wait_for_complete', 'Lifts the time limits for this request. Presence alone counts.'),
+  pretty: flag('pretty', 'Indents the response by three spaces. The value is ignored.'),
+  waitForComplete: flag('wait_for_complete', 'Lifts the time limits for this request. The value is ignored.'),
 }
 
 function flag(name: string, description: string): Json {
   return { name, in: 'query', description, allowEmptyValue: true, schema: { type: 'string' } }
 }
 
-/** The parameters of one operation. `template` says under which names the path has its own. */
-export function parametersOf(endpoint: Endpoint, template: PathTemplate): readonly Json[] {
-  const path = template.names.map(({ own, shown }) => {
-    const param = endpoint.params[own]
-    return param ? [parameter(shown, 'path', param, own === shown ? undefined : own)] : []
+/** Returns the parameters of one operation. `pathNames` maps names in the record to names in the document. */
+export function parametersOf(
+  endpoint: Endpoint,
+  pathNames: readonly { readonly name: string; readonly documentName: string }[],
+): readonly Json[] {
+  const params: Readonly<Record<string, Param>> = endpoint.params
+  const path = pathNames.map(({ name, documentName }) => {
+    const param = params[name]
+    return param ? [parameter(documentName, 'path', param, name === documentName ? undefined : name)] : []
   })
   const query = Object.entries(endpoint.query).map(([name, param]) => parameter(name, 'query', param))
   const common = Object.keys(commonParameters).map((name) => ({ $ref: `#/components/parameters/${name}` }))
   return [...path.flat(), ...query, ...common]
 }
 
-function parameter(name: string, place: 'path' | 'query', param: Param, ownName?: string): Json {
+function parameter(documentName: string, place: 'path' | 'query', param: Param, recordName?: string): Json {
   return {
-    name,
+    name: documentName,
     in: place,
     description: describe(param),
     ...((place === 'path' || param.required !== undefined) && { required: true }),
     ...(param.kind === 'flag' && { allowEmptyValue: true }),
     schema: schemaOf(param),
-    ...(ownName !== undefined && { 'x-name': ownName }),
+    ...(recordName !== undefined && { 'x-name': recordName }),
     ...(param.beyondSeed && { 'x-beyond-seed': true }),
   }
 }
 
 function describe(param: Param): string {
-  const { startsWith, requires: needs, allowed } = param
+  const { startsWith, requires, allowed } = param
   return sentences(
     param.role,
     allowed && `known values: ${allowed.join(', ')}`,
     param.note,
-    startsWith && `begins with one of the setting ${startsWith}`,
-    needs && `needs ${needs}`,
-    `refused with ${codesOf(param).join(', ')}`,
+    startsWith && `begins with a prefix from the setting ${startsWith}`,
+    requires && `needs ${requires}`,
+    `error codes: ${errorCodesOf(param).join(', ')}`,
   )
 }
 
-/** The codes that a value can answer at the edge. */
-export function codesOf(param: Param): readonly number[] {
+/** Returns the codes of the errors with which the edge refuses a value, in ascending order. */
+export function errorCodesOf(param: Param): readonly number[] {
   const codes = [
     kinds[param.kind].code,
     ...(param.required ? [param.required] : []),
@@ -62,21 +66,21 @@ export function codesOf(param: Param): readonly number[] {
   return [...new Set(codes)].sort((a, b) => a - b)
 }
 
-/** Numbers that are no identifiers are integers, everything else is text under a pattern. */
+/** Numbers that are not identifiers are integers. Everything else is text with a pattern. */
 function schemaOf(param: Param): Json {
-  if (param.kind === 'numbers' && param.canonical === undefined) return integer(param)
+  if (param.kind === 'numbers' && param.canonical === undefined) return integerSchema(param)
   if (param.kind === 'boolean')
     return { type: 'boolean', ...(param.default !== undefined && { default: param.default }) }
   return {
     ...textSchema(kinds[param.kind]),
     ...(param.within && { allOf: [{ pattern: param.within.pattern }] }),
-    // A flag is absent or there; its default is absence, which no value says.
+    // The default of a flag is its absence, which no value expresses.
     ...(param.default !== undefined && param.kind !== 'flag' && { default: String(param.default) }),
     ...(param.allowed && { examples: param.allowed }),
   }
 }
 
-function integer({ default: preset, pageLimit }: Param): Json {
+function integerSchema({ default: preset, pageLimit }: Param): Json {
   return {
     type: 'integer',
     minimum: pageLimit ? 1 : 0,
@@ -85,14 +89,51 @@ function integer({ default: preset, pageLimit }: Param): Json {
   }
 }
 
-export function textSchema({ pattern, maxLength }: ValueKind): Json {
+function textSchema({ pattern, maxLength }: ValueKind): Json {
   return { type: 'string', ...(pattern !== undefined && { pattern }), maxLength }
 }
 
-/** Puts parts together as sentences; what is absent is left out. */
-export function sentences(...parts: readonly (string | undefined)[]): string {
-  const written = parts.filter((part) => part !== undefined && part !== '')
-  return written
-    .map((part) => `${part?.charAt(0).toUpperCase()}${part?.slice(1)}.`.replace(/([.?!])\.$/, '$1'))
-    .join(' ')
+/** Returns the request body of a write. */
+export function bodyOf(body: Body): Json {
+  if (body.kind === 'upload') return { required: true, content: contentOf(body.types, uploadSchema) }
+  const fields = Object.entries(body.fields)
+  const required = fields.filter(([, field]) => field.required !== undefined).map(([name]) => name)
+  const schema = {
+    type: 'object',
+    properties: Object.fromEntries(fields.map(([name, field]) => [name, fieldSchema(field)])),
+    ...(required.length > 0 && { required }),
+    additionalProperties: false,
+  }
+  return { required: required.length > 0, content: contentOf(body.types, schema) }
+}
+
+const uploadSchema: Json = { type: 'string', description: 'The contents of the file' }
+
+function contentOf(types: readonly string[], schema: Json): Json {
+  return Object.fromEntries(types.map((type) => [type, { schema }]))
+}
+
+function fieldSchema(field: Field): Json {
+  const { role, note, fill, kind } = field
+  const clientAddress = fill === 'clientAddress' ? 'default: the address of the client' : undefined
+  return {
+    ...typeOf(field),
+    description: sentences(role, note, clientAddress, kind && `error code: ${kinds[kind].code}`),
+    ...(field.default !== undefined && { default: field.default }),
+  }
+}
+
+function typeOf({ type, kind, maxLength, maxItems }: Field): Json {
+  if (type === 'integer' || type === 'boolean') return { type }
+  const text = {
+    ...(kind === undefined ? { type: 'string' } : textSchema(kinds[kind])),
+    ...(maxLength !== undefined && { maxLength }),
+  }
+  return type === 'string' ? text : { type: 'array', items: text, ...(maxItems !== undefined && { maxItems }) }
+}
+
+/** Joins the parts that are present, each as a sentence. */
+export function sentences(...parts: readonly (string | undefined | false)[]): string {
+  const present = parts.filter((part): part is string => typeof part === 'string' && part !== '')
+  return present.map((part) => `${part.charAt(0).toUpperCase()}${part.slice(1)}.`.replace(/([.?!])\.$/, '$1')).join(' ')
 }

@@ -1,45 +1,50 @@
+/** Responses of the OpenAPI document: envelopes, and the errors of the edge. */
 import type { Endpoint, ResponseShape } from '../../catalogue/endpoint.ts'
 import { errorTable } from '../../core/errors.ts'
-import { codesOf, type Json, sentences } from './parameters.ts'
+import { errorCodesOf, type Json, sentences } from './parameters.ts'
 
 type Shape = ResponseShape['data']
 
-const object: Json = { type: 'object', additionalProperties: true }
-const texts: Json = { type: 'array', items: { type: 'string' } }
+const objectSchema: Json = { type: 'object', additionalProperties: true }
+const textsSchema: Json = { type: 'array', items: { type: 'string' } }
 
-const fault: Json = {
+const nodeErrorSchema: Json = {
   type: 'object',
   required: ['code', 'message'],
   properties: { code: { type: 'integer' }, message: { type: 'string' } },
 }
 
-/** `data` by its shape. What an element holds, the manager's documentation says; `of` names it. */
+/** The schema of `data` by its shape. The manager's documentation describes the elements. */
 const dataSchemas: Readonly<Record<Shape, Json>> = {
   collection: {
     type: 'object',
     required: ['items', 'totalItems'],
     properties: {
       items: { type: 'array', items: { type: ['object', 'string', 'array'] } },
-      totalItems: { type: 'integer', minimum: 0, description: 'All elements that match, over all pages.' },
+      totalItems: { type: 'integer', minimum: 0, description: 'Number of matching elements on all pages.' },
       failed_nodes: {
         type: 'array',
-        items: { type: 'object', required: ['node', 'error'], properties: { node: { type: 'string' }, error: fault } },
-        description: 'Of joined answers: nodes whose elements are missing. Absent where none is.',
+        items: {
+          type: 'object',
+          required: ['node', 'error'],
+          properties: { node: { type: 'string' }, error: nodeErrorSchema },
+        },
+        description: 'Nodes whose elements are missing from a joined response. Absent if none is missing.',
       },
     },
   },
-  object,
-  array: { type: 'array', items: object },
-  message: { type: 'string', description: 'A sentence for people.' },
+  object: objectSchema,
+  array: { type: 'array', items: objectSchema },
+  message: { type: 'string', description: 'A sentence in English.' },
   text: { type: 'string' },
   affected: {
     type: 'object',
     required: ['msg'],
     properties: {
       msg: { type: 'string' },
-      affected_agents: texts,
-      ids: texts,
-      failed_ids: { type: 'array', items: { type: ['object', 'string'] }, description: 'Absent where none failed.' },
+      affected_agents: textsSchema,
+      ids: textsSchema,
+      failed_ids: { type: 'array', items: { type: ['object', 'string'] }, description: 'Absent if none failed.' },
     },
     additionalProperties: true,
   },
@@ -49,12 +54,12 @@ const errorSchema: Json = {
   type: 'object',
   required: ['error', 'message'],
   properties: {
-    error: { type: 'integer', minimum: 1, description: 'The code; below 900 and from 999 on it is the manager’s.' },
+    error: { type: 'integer', minimum: 1, description: 'The code. Codes from 900 to 949 are errors of the edge.' },
     message: { type: 'string' },
   },
 }
 
-/** The schemas of envelopes: one for each shape of `data`, and the error. */
+/** Returns one envelope for each shape of `data`, and the envelope of errors. */
 export function envelopeSchemas(): Readonly<Record<string, Json>> {
   const shapes = Object.entries(dataSchemas).map(([shape, data]) => [
     shape,
@@ -65,51 +70,51 @@ export function envelopeSchemas(): Readonly<Record<string, Json>> {
 
 const errorContent: Json = { 'application/json': { schema: { $ref: '#/components/schemas/error' } } }
 
-/** The errors that any operation can answer. A status stands alone where clients act on it. */
+/** Returns the errors that every operation shares. Statuses on which clients act have their own entry. */
 export function sharedResponses(): Readonly<Record<string, Json>> {
   const unauthorized = {
-    description: `Not signed in. ${listed((status) => status === 401)}`,
+    description: `Not signed in. ${listErrors((status) => status === 401)}`,
     headers: { 'WWW-Authenticate': { description: 'Basic and Bearer', schema: { type: 'string' } } },
     content: { 'text/plain': { schema: { const: '401 Unauthorized' } }, ...errorContent },
   }
-  const alone = [400, 401, 403, 429]
+  const separate = [400, 401, 403, 429]
   return {
     unauthorized,
-    forbidden: { description: listed((status) => status === 403), content: errorContent },
-    tooMany: { description: listed((status) => status === 429), headers: retryAfter, content: errorContent },
+    forbidden: { description: listErrors((status) => status === 403), content: errorContent },
+    tooMany: { description: listErrors((status) => status === 429), headers: retryAfter, content: errorContent },
     refused: {
-      description: listed((status) => status > 400 && status < 500 && !alone.includes(status)),
+      description: listErrors((status) => status > 400 && status < 500 && !separate.includes(status)),
       content: errorContent,
     },
-    failed: { description: listed((status) => status >= 500), headers: retryAfter, content: errorContent },
+    failed: { description: listErrors((status) => status >= 500), headers: retryAfter, content: errorContent },
   }
 }
 
 const retryAfter: Json = {
-  'Retry-After': { description: 'Seconds until it is worth to come again.', schema: { type: 'integer' } },
+  'Retry-After': { description: 'Seconds after which the client may retry.', schema: { type: 'integer' } },
 }
 
-/** Code, status and message of every row of the error table that fits. */
-function listed(fits: (status: number) => boolean): string {
-  const rows = Object.entries(errorTable).filter(([, { status }]) => fits(status))
+/** Returns code, status and message of each row of the error table whose status matches. */
+function listErrors(matches: (status: number) => boolean): string {
+  const rows = Object.entries(errorTable).filter(([, { status }]) => matches(status))
   return rows.map(([code, { status, message }]) => `${code} (HTTP ${status}): ${message}.`).join(' ')
 }
 
-/** The responses of one operation. Errors of the manager itself come with HTTP 200. */
+/** Returns the responses of one operation. Errors of the manager have HTTP status 200. */
 export function responsesOf(endpoint: Endpoint): Json {
-  const { response: answer } = endpoint
-  const oneOf = [{ $ref: `#/components/schemas/${answer.data}` }, { $ref: '#/components/schemas/error' }]
+  const { response } = endpoint
+  const oneOf = [{ $ref: `#/components/schemas/${response.data}` }, { $ref: '#/components/schemas/error' }]
   const codes = [...new Set([...paramCodes(endpoint), ...bodyCodes(endpoint)])].sort((a, b) => a - b)
   return {
     200: {
-      description: sentences(answer.description, 'an error of the manager comes with HTTP 200 too'),
+      description: sentences(response.description, 'errors of the manager have HTTP status 200 too'),
       ...(isJoined(endpoint) && { headers: clusterStatus }),
       content: {
         'application/json': { schema: { oneOf } },
-        ...(answer.raw && { [answer.raw.type]: { schema: { type: 'string' } } }),
+        ...(response.raw && { [response.raw.type]: { schema: { type: 'string' } } }),
       },
     },
-    400: { description: `The request is wrong: ${codes.join(', ')}.`, content: errorContent },
+    400: { description: `The request is not valid. Error codes: ${codes.join(', ')}.`, content: errorContent },
     401: { $ref: '#/components/responses/unauthorized' },
     403: { $ref: '#/components/responses/forbidden' },
     429: { $ref: '#/components/responses/tooMany' },
@@ -121,7 +126,7 @@ export function responsesOf(endpoint: Endpoint): Json {
 const clusterStatus: Json = {
   'Cluster-Status': {
     description:
-      'Of a joined answer: each node that was asked, with its time and rows or its error (RFC 9651, a list).',
+      'The nodes that contributed to a joined response, with time and rows or error of each (a list of RFC 9651).',
     schema: { type: 'string' },
   },
 }
@@ -131,7 +136,7 @@ function isJoined({ target, method }: Endpoint): boolean {
 }
 
 function paramCodes({ params, query, strictQuery, oneOf }: Endpoint): readonly number[] {
-  const own = [...Object.values(params), ...Object.values(query)].flatMap(codesOf)
+  const own = [...Object.values(params), ...Object.values(query)].flatMap(errorCodesOf)
   return [...own, ...(strictQuery || oneOf ? [604] : []), 801, 802, 900]
 }
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { exampleOf } from '../../../src/admin/docs/example.ts'
+import { exampleOf } from '../../../src/admin/openapi/example.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import { startSimulator } from '../../../src/simulator/index.ts'
 import { startEdge } from '../../support/edge.ts'

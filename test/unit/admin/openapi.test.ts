@@ -3,9 +3,13 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { openApiDocument } from '../../../src/admin/openapi.ts'
+import { openApiDocument } from '../../../src/admin/openapi/document.ts'
+import { exampleOf } from '../../../src/admin/openapi/example.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import { kinds } from '../../../src/catalogue/schemas/kinds.ts'
+import { errorTable } from '../../../src/core/errors.ts'
+import { startSimulator } from '../../../src/simulator/index.ts'
+import { startEdge } from '../../support/edge.ts'
 
 interface Parameter {
   readonly $ref?: string
@@ -16,6 +20,7 @@ interface Parameter {
 }
 interface Operation {
   readonly operationId: string
+  readonly description: string
   readonly parameters: readonly Parameter[]
   readonly requestBody?: {
     readonly required: boolean
@@ -25,6 +30,8 @@ interface Operation {
   readonly [extension: `x-${string}`]: unknown
 }
 interface Document {
+  readonly info: { readonly description: string }
+  readonly 'x-errors': unknown
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
 }
 
@@ -32,7 +39,7 @@ const text = JSON.stringify(openApiDocument(catalogue, { version: '1.2.3', serve
 const document = JSON.parse(text) as Document
 const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods))
 
-t.test('redocly finds no error by its recommended rules', async (t) => {
+t.test('the document has no error under the recommended rules of redocly', async (t) => {
   const file = join(t.testdir(), 'openapi.json')
   writeFileSync(file, text)
   const lint = ['node_modules/@redocly/cli/bin/cli.js', 'lint', file, '--extends=recommended', '--format=json']
@@ -47,11 +54,11 @@ t.test('redocly finds no error by its recommended rules', async (t) => {
   )
 })
 
-t.test('every endpoint is there once, under an operationId of its own', async (t) => {
+t.test('each endpoint appears once, with a unique operationId', async (t) => {
   t.equal(operations.length, catalogue.length)
   t.equal(new Set(operations.map(({ operationId }) => operationId)).size, catalogue.length)
   for (const { method, path } of catalogue) {
-    const shape = (one: string) => one.replace(':node_ids', '*').replace(/:[^/]+|\{[^}]+\}/g, '{}')
+    const shape = (path: string) => path.replace(':node_ids', '*').replace(/:[^/]+|\{[^}]+\}/g, '{}')
     const found = Object.keys(document.paths).filter((known) => shape(known) === shape(path))
     t.equal(found.length, 1, path)
     const operation = document.paths[found[0] ?? '']?.[method.toLowerCase()]
@@ -62,7 +69,7 @@ t.test('every endpoint is there once, under an operationId of its own', async (t
   }
 })
 
-t.test('parameters say what they take', async (t) => {
+t.test('parameters have the type, pattern and limits of the record', async (t) => {
   const agents = document.paths['/agents']?.get
   const schema = (name: string) => agents?.parameters.find((parameter) => parameter.name === name)?.schema
   t.same(schema('limit'), { type: 'integer', minimum: 1, maximum: 1000, default: 500 })
@@ -84,7 +91,7 @@ t.test('parameters say what they take', async (t) => {
   }
 })
 
-t.test('bodies, answers, permissions and targets come from the records', async (t) => {
+t.test('bodies, responses, permissions, targets and cache policies come from the records', async (t) => {
   const post = document.paths['/agents']?.post
   t.match(post?.requestBody, { required: true })
   t.same(Object.keys(post?.requestBody?.content ?? {}), ['application/json', 'application/x-www-form-urlencoded'])
@@ -94,7 +101,9 @@ t.test('bodies, answers, permissions and targets come from the records', async (
     properties: { name: { type: 'string', pattern: kinds.names.pattern } },
   })
   t.match(post, { 'x-permission': 'agents:write', 'x-secret': 'always', 'x-target': { kind: 'master' } })
-  t.match(document.paths['/agents']?.get, { 'x-cache-group': 'agents' })
+  t.match(document.paths['/agents']?.get, { 'x-cache-group': 'agents', 'x-cache': { group: 'agents', tags: Array } })
+  t.match(document.paths['/agents/{agent_id}/key']?.get, { 'x-cache': { never: 'an agent key' } })
+  t.match(post, { 'x-invalidates': Array })
   t.same(Object.keys(document.paths['/manager/files']?.post?.requestBody?.content ?? {}), [
     'application/xml',
     'application/octet-stream',
@@ -110,5 +119,55 @@ t.test('bodies, answers, permissions and targets come from the records', async (
   t.notMatch(document.paths['/agents']?.get?.responses['200'], { headers: {} })
   for (const { responses } of operations) {
     t.same(Object.keys(responses), ['200', '400', '401', '403', '429', '4XX', '5XX'])
+  }
+})
+
+t.test('each description states permission, target, cache policy and an example', async (t) => {
+  for (const { operationId, description, ...operation } of operations) {
+    const permission = operation['x-permission']
+    t.match(
+      description,
+      permission === 'signedIn' ? '**Permission:** any signed-in user' : `**Permission:** \`${permission}\``,
+    )
+    t.match(description, /\*\*Target:\*\* \S/, operationId)
+    t.match(description, /\*\*(?:Cache|Invalidates):\*\* \S/, operationId)
+    t.match(description, 'curl -u "$EDGE_USER"', operationId)
+  }
+  t.match(
+    document.paths['/agents/{agent_id}/key']?.get?.description,
+    /`agents:\w+` and `secrets:read`, since the response holds a secret/,
+  )
+})
+
+t.test('the document lists each error with status, message and remedy', async (t) => {
+  t.strictSame(document['x-errors'], JSON.parse(JSON.stringify(errorTable)))
+  for (const [code, { remedy }] of Object.entries(errorTable)) {
+    t.match(document.info.description, `| ${code} |`)
+    t.match(document.info.description, `| ${remedy.replaceAll('|', '&#124;')} |`)
+  }
+})
+
+t.test('the edge accepts the example of each endpoint', async (t) => {
+  const simulator = await startSimulator({ agents: 10, workers: 1, password: 'only-for-tests', username: 'edge' })
+  t.teardown(() => simulator.close())
+  const edge = await startEdge({
+    nodes: simulator.nodes,
+    settings: { access: { limits: { requests: 100_000 } } },
+  })
+  t.teardown(() => edge.close())
+  const headers = { authorization: edge.authorization('admin') }
+  for (const endpoint of catalogue.filter(({ method }) => method === 'GET')) {
+    const response = await fetch(edge.url + exampleOf(endpoint).url, { headers })
+    const text = await response.text()
+    t.equal(response.status, 200, `${endpoint.path} ${response.status === 200 ? '' : text}`)
+  }
+  for (const endpoint of catalogue) {
+    const { body } = exampleOf(endpoint)
+    if (body === undefined || !('body' in endpoint) || endpoint.body?.kind !== 'fields') continue
+    for (const [name, value] of Object.entries<unknown>(JSON.parse(body))) {
+      const kind = endpoint.body.fields[name]?.kind
+      const { pattern = '' } = kind === undefined ? {} : (kinds[kind] as { pattern?: string })
+      for (const text of [value].flat()) t.match(String(text), new RegExp(pattern), `${endpoint.path} ${name}`)
+    }
   }
 })

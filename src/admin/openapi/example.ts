@@ -1,4 +1,4 @@
-/** A first call of each endpoint, with values that its record takes. */
+/** An example request for each endpoint, with values that its record accepts. */
 import type { Endpoint, Field, Param } from '../../catalogue/endpoint.ts'
 import type { Kind } from '../../catalogue/schemas/kinds.ts'
 
@@ -7,13 +7,14 @@ export interface Example {
   /** Path and query as a client writes them. */
   readonly url: string
   readonly contentType?: string
-  /** What is sent; of uploads only the name of a file. */
+  /** A JSON body. */
   readonly body?: string
+  /** The name of the file to upload. */
   readonly file?: string
 }
 
-/** Values that every kind takes; a test holds them against the patterns. */
-const byKind: Readonly<Record<Kind, string>> = {
+/** A test checks these values against the patterns of their kinds. */
+const valueByKind: Readonly<Record<Kind, string>> = {
   numbers: '1',
   array_numbers: '001,002',
   names: 'default',
@@ -40,8 +41,8 @@ const byKind: Readonly<Record<Kind, string>> = {
   url: '/agents?limit=5',
 }
 
-/** Names that mean the same everywhere. */
-const byName: Readonly<Record<string, string>> = {
+/** Parameters and fields that mean the same in every endpoint. */
+const valueByName: Readonly<Record<string, string>> = {
   agent_id: '001',
   agent_name: 'web-1',
   name: 'web-1',
@@ -60,55 +61,68 @@ const byName: Readonly<Record<string, string>> = {
   file_path: '/var/ossec/var/upgrade/agent.wpk',
 }
 
-/** Where what suits all others does not suit. */
-const paths: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+/** Parameters for which the value by name is not valid in this path. */
+const valueByPath: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   '/agents/:agent_id/config/:component/:configuration': { component: 'agent', configuration: 'client' },
 }
 
 export function exampleOf(endpoint: Endpoint): Example {
   const { method, path } = endpoint
-  const filled = path.replaceAll(/:(\w+)/g, (_all, name: string) => {
-    const param = (endpoint.params as Readonly<Record<string, Param>>)[name]
-    return encodeURIComponent(paths[path]?.[name] ?? sampleOf(name, param))
-  })
-  const query = shownIn(endpoint).map(([name, param]) => `${name}=${queryText(sampleOf(name, param))}`)
+  const params: Readonly<Record<string, Param>> = endpoint.params
+  const filled = path.replaceAll(/:(\w+)/g, (_all, name: string) =>
+    encodeURIComponent(valueByPath[path]?.[name] ?? paramValue(name, params[name])),
+  )
+  const query = exampleQuery(endpoint).map(([name, param]) => `${name}=${encodeQueryValue(paramValue(name, param))}`)
   const url = [filled, ...(query.length > 0 ? [query.join('&')] : [])].join('?')
-  return { method, url, ...sent(endpoint) }
+  return { method, url, ...exampleBody(endpoint) }
 }
 
-/** What is required, or one of what is required; else a page's size where there are pages. */
-function shownIn({ query, oneOf }: Endpoint): [string, Param][] {
+/** Returns a command for a shell, which reads the edge's address and the user from `EDGE` and `EDGE_USER`. */
+export function curlOf(endpoint: Endpoint): string {
+  const { method, url, contentType, body, file } = exampleOf(endpoint)
+  return [
+    'curl -u "$EDGE_USER"',
+    ...(method === 'GET' ? [] : [`-X ${method}`]),
+    ...(contentType ? [`-H 'Content-Type: ${contentType}'`] : []),
+    ...(body ? [`-d '${body}'`] : []),
+    ...(file ? [`--data-binary @${file}`] : []),
+    `"$EDGE"'${url}'`,
+  ].join(' ')
+}
+
+/** Required parameters and the first of `oneOf`; without these, the page size if the endpoint has pages. */
+function exampleQuery({ query, oneOf }: Endpoint): [string, Param][] {
   const all = Object.entries(query)
   const needed = all.filter(([name, { required }]) => required !== undefined || name === oneOf?.[0])
   return needed.length > 0 ? needed : all.filter(([name]) => name === 'limit')
 }
 
-function sampleOf(name: string, param: Param | undefined): string {
+function paramValue(name: string, param: Param | undefined): string {
   if (name === 'limit') return '5'
-  return byName[name] ?? (param === undefined ? 'x' : (param.allowed?.[0] ?? byKind[param.kind]))
+  return valueByName[name] ?? (param === undefined ? 'x' : (param.allowed?.[0] ?? valueByKind[param.kind]))
 }
 
-/** Slashes and commas need no escapes in a query, and are easier to read. */
-function queryText(value: string): string {
+/** Slashes and commas are valid in a query and easier to read unescaped. */
+function encodeQueryValue(value: string): string {
   return encodeURIComponent(value).replaceAll('%2F', '/').replaceAll('%2C', ',')
 }
 
-function sent(endpoint: Endpoint): Pick<Example, 'contentType' | 'body' | 'file'> {
+function exampleBody(endpoint: Endpoint): Pick<Example, 'contentType' | 'body' | 'file'> {
   const body = 'body' in endpoint ? endpoint.body : undefined
   const [contentType] = body?.types ?? []
   if (body === undefined || contentType === undefined) return {}
   if (body.kind === 'upload') return { contentType, file: contentType === 'application/xml' ? 'file.xml' : 'list' }
   const all = Object.entries(body.fields)
   const required = all.filter(([, field]) => field.required !== undefined)
-  const shown = required.length > 0 ? required : all.slice(0, 1)
-  const fields = Object.fromEntries(shown.map(([name, field]) => [name, fieldValue(name, field)]))
+  const chosen = required.length > 0 ? required : all.slice(0, 1)
+  const fields = Object.fromEntries(chosen.map(([name, field]) => [name, fieldValue(name, field)]))
   return { contentType, body: JSON.stringify(fields) }
 }
 
 function fieldValue(name: string, { type, kind, canonical }: Field): unknown {
   if (type === 'integer') return 1
   if (type === 'boolean') return true
-  const text = canonical === undefined ? (byName[name] ?? byKind[kind ?? 'names']) : '001'
-  if (name === 'key') return byKind.key.repeat(8)
+  const text = canonical === undefined ? (valueByName[name] ?? valueByKind[kind ?? 'names']) : '001'
+  if (name === 'key') return valueByKind.key.repeat(8)
   return type === 'strings' ? [text] : text
 }

@@ -1,0 +1,230 @@
+/** The catalogue as an OpenAPI 3.1 document: for programs, and for the reference page. */
+import type { Endpoint, Target } from '../../catalogue/endpoint.ts'
+import { type ErrorDefinition, errorTable } from '../../core/errors.ts'
+import { curlOf } from './example.ts'
+import { bodyOf, commonParameters, type Json, parametersOf, sentences } from './parameters.ts'
+import { envelopeSchemas, responsesOf, sharedResponses } from './responses.ts'
+
+export interface OpenApiOptions {
+  /** Version of the edge. */
+  readonly version: string
+  /** Base address of the API; default `/`. */
+  readonly server?: string
+}
+
+/** Returns the document as a value that can be written as JSON. */
+export function openApiDocument(catalogue: readonly Endpoint[], options: OpenApiOptions): Json {
+  const sections = [...new Set(catalogue.map(({ section }) => section))]
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Manager Edge',
+      version: options.version,
+      description: introduction(),
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: options.server ?? '/' }],
+    security: [{ basic: [] }, { bearer: [] }],
+    tags: sections.map((name) => ({ name, description: `Endpoints of the section ${name}.` })),
+    paths: pathsOf(catalogue),
+    components: {
+      securitySchemes: {
+        basic: { type: 'http', scheme: 'basic' },
+        bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+      },
+      parameters: commonParameters,
+      schemas: envelopeSchemas(),
+      responses: sharedResponses(),
+    },
+    'x-errors': errorTable,
+  }
+}
+
+/** The part that all endpoints share, in Markdown. */
+function introduction(): string {
+  const rows = Object.entries<ErrorDefinition>(errorTable).map(([code, { status, message, remedy }]) => {
+    const cells = [code, status, message, remedy].map((cell) => String(cell).replaceAll('|', '&#124;'))
+    return `| ${cells.join(' | ')} |`
+  })
+  return `The API of a security monitoring manager cluster, as this edge serves it.
+
+Sign in with HTTP Basic or with a Bearer token of \`POST /security/user/authenticate\`. The examples take the address
+and the user from the shell; curl asks for the password:
+
+\`\`\`
+EDGE=https://edge.example:55000 EDGE_USER=alice
+\`\`\`
+
+The setting \`cache.durations\` holds the freshness lifetime of each cache group. The header \`Cache-Status\` of a
+response reports what the cache did. \`GET /cache/explain\` reports what the cache would do with the next request.
+
+Errors of the manager have HTTP status 200 and the manager's own code. The edge has errors of its own:
+
+<details><summary>Errors of the edge</summary>
+
+| Code | HTTP status | Message | Remedy |
+|---|---|---|---|
+${rows.join('\n')}
+
+</details>
+`
+}
+
+function pathsOf(catalogue: readonly Endpoint[]): Json {
+  const templateOf = pathTemplates(catalogue)
+  const paths: Record<string, Record<string, Json>> = {}
+  for (const endpoint of catalogue) {
+    const template = templateOf(endpoint)
+    const operations = paths[template.path] ?? {}
+    operations[endpoint.method.toLowerCase()] = operationOf(endpoint, template)
+    paths[template.path] = operations
+  }
+  return paths
+}
+
+function operationOf(endpoint: Endpoint, template: PathTemplate): Json {
+  const body = 'body' in endpoint ? endpoint.body : undefined
+  return {
+    operationId: operationId(endpoint),
+    tags: [endpoint.section],
+    summary: endpoint.summary,
+    description: describe(endpoint),
+    parameters: parametersOf(endpoint, template.names),
+    ...(body && { requestBody: bodyOf(body) }),
+    responses: responsesOf(endpoint),
+    'x-permission': endpoint.permission,
+    'x-target': endpoint.target,
+    'x-secret': endpoint.secret,
+    ...('cache' in endpoint
+      ? { 'x-cache': endpoint.cache, ...('group' in endpoint.cache && { 'x-cache-group': endpoint.cache.group }) }
+      : { 'x-invalidates': endpoint.invalidates }),
+    ...(endpoint.experimental && { 'x-experimental': true }),
+    ...(endpoint.beyondSeed && { 'x-beyond-seed': true }),
+  }
+}
+
+/** Markdown: notes, then permission, target and cache policy in words, then a first call. */
+function describe(endpoint: Endpoint): string {
+  const { oneOf, strictQuery, experimental, beyondSeed, slow, params } = endpoint
+  const routed = Object.values(params).find((param) => param.routePattern !== undefined)
+  const notes = sentences(
+    routed && `in place of * in the path: ${routed.role}`,
+    experimental && 'served only if cluster.experimental is on (603 otherwise)',
+    beyondSeed && 'an endpoint of the edge; the manager does not have it',
+    oneOf && `needs at least one of ${oneOf.join(', ')} (604)`,
+    strictQuery ? 'other query names are refused (604)' : 'other query names are ignored',
+    slow && 'may take long',
+  )
+  const facts = [
+    `**Permission:** ${describePermission(endpoint)}`,
+    `**Target:** ${describeTarget(endpoint.target)}`,
+    describeCache(endpoint),
+  ].map((fact) => `- ${fact}`)
+  return [notes, facts.join('\n'), `\`\`\`\n${curlOf(endpoint)}\n\`\`\``].join('\n\n')
+}
+
+function describePermission({ permission, secret }: Endpoint): string {
+  if (permission === 'signedIn') return 'any signed-in user'
+  if (secret === 'none') return `\`${permission}\``
+  const verb = secret === 'always' ? 'holds' : 'may hold'
+  return `\`${permission}\` and \`secrets:read\`, since the response ${verb} a secret`
+}
+
+function describeTarget(target: Target): string {
+  switch (target.kind) {
+    case 'edge':
+      return 'the edge itself'
+    case 'master':
+      return target.through === 'none' ? 'the master only' : 'the master, or a worker while the master is unreachable'
+    case 'anyNode':
+      return 'any node'
+    case 'node':
+      return `the node in the path, which receives \`${target.twin}\``
+    case 'severalNodes':
+      return `the nodes in the path, each of which receives \`${target.ofNode}\`; the response names missing nodes`
+    case 'agentOwner':
+      return 'the node that the agent reports to'
+    case 'agentOwners':
+      return `the nodes that the agents of the ${target.ids} report to; the edge joins their responses (${target.merge})`
+    case 'everyNode': {
+      const missing = target.whenPartial === 'label' ? 'the response names missing nodes' : 'a missing node is an error'
+      return `every node; the edge joins their responses (${target.merge}); ${missing}`
+    }
+  }
+}
+
+function describeCache(endpoint: Endpoint): string {
+  if ('cache' in endpoint) {
+    const policy = endpoint.cache
+    if ('never' in policy) return `**Cache:** never stored: ${policy.never}`
+    const scope = policy.scope === 'everyone' ? 'all callers who may read it' : 'callers with the same permissions'
+    return `**Cache:** group \`${policy.group}\`, shared by ${scope}; tags ${policy.tags.map(quoted).join(' ')}`
+  }
+  if (endpoint.invalidates.length === 0) return `**Invalidates:** nothing: ${endpoint.invalidatesNothingBecause ?? ''}`
+  const tags = endpoint.invalidates.map((entry) =>
+    typeof entry === 'string'
+      ? quoted(entry)
+      : `${entry.tags.map(quoted).join(' ')} (if \`${entry.value}\` matches \`${entry.matches}\`)`,
+  )
+  return `**Invalidates:** ${tags.join(' ')}`
+}
+
+function quoted(text: string): string {
+  return `\`${text}\``
+}
+
+/** A path as OpenAPI writes it. `name` is a parameter's name in the record, `documentName` its name in the document. */
+export interface PathTemplate {
+  readonly path: string
+  readonly names: readonly { readonly name: string; readonly documentName: string }[]
+}
+
+/**
+ * Returns the template of each endpoint. OpenAPI refuses two paths that differ only in the names of their parameters
+ * (`/agents/:agent_id`, `/agents/:agent_name`). Such paths share the names of their first GET, or else of their first
+ * record.
+ */
+function pathTemplates(catalogue: readonly Endpoint[]): (endpoint: Endpoint) => PathTemplate {
+  const documentNames = new Map<string, readonly string[]>()
+  const readsFirst = catalogue.toSorted((a, b) => Number(b.method === 'GET') - Number(a.method === 'GET'))
+  for (const path of readsFirst.map(pathWithStar)) {
+    if (!documentNames.has(shapeOf(path))) documentNames.set(shapeOf(path), namesOf(path))
+  }
+  return (endpoint) => {
+    const path = pathWithStar(endpoint)
+    const names = documentNames.get(shapeOf(path)) ?? []
+    let at = 0
+    return {
+      path: path.replace(/:[^/]+/g, () => `{${names[at++]}}`),
+      names: namesOf(path).map((name, index) => ({ name, documentName: names[index] ?? name })),
+    }
+  }
+}
+
+/** OpenAPI allows one parameter per place. A list of nodes is written as `*`, and the description explains it. */
+function pathWithStar({ path, params }: Endpoint): string {
+  const routed = Object.entries(params).filter(([, param]) => param.routePattern !== undefined)
+  return routed.reduce((text, [name]) => text.replace(`:${name}`, '*'), path)
+}
+
+function shapeOf(path: string): string {
+  return path.replace(/:[^/]+/g, ':')
+}
+
+function namesOf(path: string): readonly string[] {
+  return (path.match(/:[^/]+/g) ?? []).map((name) => name.slice(1))
+}
+
+/** `GET /agents/:agent_id/key` → `getAgentsByAgentIdKey`. */
+function operationId({ method, path }: Endpoint): string {
+  const words = path.split('/').filter((segment) => segment !== '')
+  const named = words.map((word) => (word.startsWith(':') ? `By${camelCase(word.slice(1))}` : camelCase(word)))
+  return method.toLowerCase() + (named.join('') || 'Root')
+}
+
+function camelCase(word: string): string {
+  return word
+    .split(/[^A-Za-z0-9]+/)
+    .map((part) => part.charAt(0).toUpperCase() + part.slice(1))
+    .join('')
+}

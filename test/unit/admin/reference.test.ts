@@ -1,0 +1,79 @@
+import { mkdirSync } from 'node:fs'
+import t from 'tap'
+import { startEdge } from '../../support/edge.ts'
+import { startBrowser } from '../../system/console/browser.ts'
+
+const nodes = [{ name: 'master', type: 'master', url: 'http://127.0.0.1:9' }] as const
+
+t.test('the reference page shows permission, target and cache policy, and contacts only the edge', async (t) => {
+  const edge = await startEdge({ nodes })
+  t.teardown(() => edge.close())
+  const browser = await startBrowser()
+  t.teardown(() => browser.close())
+  mkdirSync('coverage/console', { recursive: true })
+  for (const [colorScheme, width] of [
+    ['dark', 360],
+    ['light', 1280],
+  ] as const) {
+    const context = await browser.newContext({
+      httpCredentials: { username: 'operator', password: 'operator-pw' },
+      colorScheme,
+      viewport: { width, height: 800 },
+    })
+    const page = await context.newPage()
+    const complaints: string[] = []
+    page.on('console', (message) => void complaints.push(message.text()))
+    page.on('pageerror', (error) => void complaints.push(error.message))
+    page.on('requestfailed', (request) => void complaints.push(request.url()))
+    page.on('request', (request) => {
+      if (!request.url().startsWith(edge.operationsUrl)) complaints.push(`another host: ${request.url()}`)
+    })
+    await page.goto(`${edge.operationsUrl}/docs`)
+    await page.getByText('Errors of the manager have HTTP status 200').waitFor()
+    await page.screenshot({ path: `coverage/console/reference-${colorScheme}.png` })
+    await page.getByText('Errors of the edge').click()
+    t.equal(await page.getByRole('cell', { name: 'Too many failed logins' }).count(), 1, 'the table of errors')
+    t.equal(await page.getByRole('row', { name: /^612 400 .* leave out ; & \| \* / }).count(), 1, 'with remedies')
+    await page.getByText('Errors of the edge').click()
+
+    await page.getByRole('heading', { name: /^Agents/ }).click()
+    await page.locator('#operations-Agents-getAgents .opblock-summary').click()
+    const operation = page.locator('#operations-Agents-getAgents')
+    await operation.getByText('x-permission').waitFor()
+    const text = await operation.innerText()
+    t.match(text, /Permission: agents:read/)
+    t.match(text, /Target: the master, or a worker/)
+    t.match(text, /Cache: group agents, shared by all callers/)
+    t.match(text, /curl -u "\$EDGE_USER" "\$EDGE"'\/agents\?limit=5'/)
+    t.match(text, /x-permission\s+"agents:read"/)
+    t.match(text, /x-target\s+\{"kind":"master"/)
+    t.match(text, /x-cache\s+\{"group":"agents"/)
+    await operation.scrollIntoViewIfNeeded()
+    await page.screenshot({ path: `coverage/console/reference-operation-${colorScheme}.png` })
+    const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
+    t.equal(overflow, 0, `nothing is wider than ${width} pixels`)
+    const isDark = await page.evaluate('document.documentElement.classList.contains("dark-mode")')
+    t.equal(isDark, colorScheme === 'dark', 'the colours are those that the reader prefers')
+    t.strictSame(complaints, [], 'no violation of the content security policy, no failed request, no other host')
+    await context.close()
+  }
+})
+
+t.test('the reference page and the document need a sign-in with operations:read', async (t) => {
+  const edge = await startEdge({ nodes })
+  t.teardown(() => edge.close())
+  const get = (path: string, user?: string) =>
+    fetch(edge.operationsUrl + path, user === undefined ? {} : { headers: { authorization: edge.authorization(user) } })
+  for (const path of ['/openapi.json', '/docs', '/docs/json', '/docs/yaml', '/docs/static/swagger-ui-bundle.js']) {
+    t.equal((await get(path)).status, 401, path)
+    t.equal((await get(path, 'reader')).status, 403, path)
+    t.equal((await get(path, 'operator')).status, 200, path)
+  }
+  const page = await get('/docs', 'operator')
+  const policy = page.headers.get('content-security-policy')
+  t.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self'; /)
+  t.notMatch(policy, /unsafe|\*|https?:/)
+  t.notMatch(await page.text(), /<script>|<style|style=|https?:/, 'no inline script or style, no other host')
+  const document = await (await get('/openapi.json', 'operator')).text()
+  t.equal(await (await get('/docs/json', 'operator')).text(), document, 'the page shows the same document')
+})
