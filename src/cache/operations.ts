@@ -1,18 +1,18 @@
-/**
- * The `/cache` endpoints over whatever keeps answers. Shapes are the seed's; the store's client is named
- * `redisClient` on the wire, as the real API does.
- */
 import { catalogue } from '../catalogue/index.ts'
 import type { CacheEvent, InvalidationCause } from '../core/events.ts'
 import type { AsyncHandler, Caller, EdgeRequest } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import type { CacheIndex, IndexEntry } from '../core/stored-response.ts'
 import { collect } from '../query/collect.ts'
-import { CollectionError } from '../query/error.ts'
-import { readRequest } from '../query/request.ts'
-import type { ArraySource } from '../query/source.ts'
+import { CollectionError, readRequest } from '../query/request.ts'
+import type { ArraySource } from '../query/sources.ts'
 import { type ExplainPorts, explain } from './explain.ts'
 import { planOf } from './plan.ts'
+
+/**
+ * The `/cache` endpoints over whatever keeps answers. Shapes are the seed's; the store's client is named
+ * `redisClient` on the wire, as the real API does.
+ */
 
 /** What the operations need to know of kept answers. */
 export interface KeptAnswers {

@@ -1,14 +1,15 @@
-/** Reads of many nodes as one collection: the whole cluster's, or that of the nodes that are named. */
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import type { AsyncHandler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
-import { CollectionError } from '../query/error.ts'
+import { CollectionError } from '../query/request.ts'
 import { allAgents } from './all-agents.ts'
-import { refusal } from './compose.ts'
-import { createReadings, type JoinPorts, type Reading } from './reading.ts'
-import { several } from './several.ts'
+import { createReadings, type JoinPorts, type Reading } from './fan-out.ts'
+import { refusal } from './rules/collection.ts'
+import { several } from './several-nodes.ts'
 
-export type { JoinPorts } from './reading.ts'
+/** Reads of many nodes as one collection: the whole cluster's, or that of the nodes that are named. */
+
+export type { JoinPorts } from './fan-out.ts'
 
 /**
  * Answers carry `clusterStatus`; those that somebody is missing from are `partial` and name who in `failed_nodes`. Rejects

@@ -1,7 +1,3 @@
-/**
- * What many nodes must do, or judge, where they do not distribute by themselves: each is asked for its own part, once.
- * No part is ever sent again, and which node did not act is always said.
- */
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { ClusterView } from '../core/node-call.ts'
@@ -9,11 +5,15 @@ import type { AsyncHandler, EdgeRequest } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { traceSync } from '../core/trace.ts'
 import { ownField } from '../core/values.ts'
-import { act, unasked } from './acts.ts'
-import { joinAffected } from './affected.ts'
-import { joinMessages } from './message.ts'
-import type { Owners } from './owners.ts'
-import { joinVerdicts } from './verdict.ts'
+import type { Owners } from './agent-owners.ts'
+import { act, unasked } from './node-outcome.ts'
+import { joinAffected } from './rules/affected.ts'
+import { joinMessages } from './rules/message.ts'
+import { joinVerdicts } from './rules/verdict.ts'
+/**
+ * What many nodes must do, or judge, where they do not distribute by themselves: each is asked for its own part, once.
+ * No part is ever sent again, and which node did not act is always said.
+ */
 
 export interface JoinActsPorts {
   readonly forward: AsyncHandler

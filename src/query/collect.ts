@@ -1,3 +1,12 @@
+import { readConditions, type Test } from './condition.ts'
+import { readFilter, readSearch } from './filter.ts'
+import { readOrder } from './order.ts'
+import type { Collected, CollectionRequest } from './request.ts'
+import { cut, readPage } from './request.ts'
+import { readShape } from './select.ts'
+import type { Source } from './sources.ts'
+import type { Element, Row } from './value.ts'
+
 /**
  * Answers a collection request over the rows of a source, as the manager does, and rightly where it does
  * not (docs/collection-choices.md): filters, search and `q` narrow, the order is total and stable,
@@ -9,13 +18,6 @@
  *
  * @example collect(agents, readRequest({ limit: '10', sort: '-id', status: 'active' }, now), sources.agents)
  */
-import { readConditions, type Test } from './condition.ts'
-import { readFilter } from './filter.ts'
-import { readOrder } from './order.ts'
-import { cut, readPage } from './page.ts'
-import { readSearch } from './search.ts'
-import { readShape } from './select.ts'
-import type { Collected, CollectionRequest, Element, Row, Source } from './source.ts'
 
 export function collect(rows: readonly Row[], request: CollectionRequest, source: Source): Collected<Row>
 export function collect(rows: readonly string[], request: CollectionRequest, source: Source): Collected<string>

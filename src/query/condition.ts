@@ -1,9 +1,25 @@
-import { CollectionError } from './error.ts'
-import { type Operator, parseQuery, type Query } from './query.ts'
-import { like } from './search.ts'
-import type { DatabaseSource, Element, FieldKind, Source } from './source.ts'
-import { before, timeFrame } from './time.ts'
-import { asNumber, asText, compareKeys, entry, type Key, valueAt } from './value.ts'
+import { type Operator, parseQuery, type Query } from './grammar.ts'
+import { CollectionError } from './request.ts'
+import type { DatabaseSource, FieldKind, Source } from './sources.ts'
+import type { Element } from './value.ts'
+import { asNumber, asText, compareKeys, entry, type Key, like, valueAt } from './value.ts'
+
+const SECONDS = { d: 86_400, h: 3_600, m: 60, s: 1 } as const
+type Unit = keyof typeof SECONDS
+
+/** Seconds of a time frame: `90`, `1d`, or several parts in a row (`1d2h`). Throws 1411. */
+export function timeFrame(text: string): number {
+  if (/^[0-9]+$/.test(text)) return Number(text)
+  if (!/^(?:[0-9]+[dhms])+$/.test(text)) throw new CollectionError(1411)
+  const parts = text.match(/[0-9]+[dhms]/g) ?? []
+  return parts.reduce((sum, part) => sum + Number(part.slice(0, -1)) * SECONDS[part.slice(-1) as Unit], 0)
+}
+
+/** The moment that lies `seconds` before `now`, written as the manager writes dates, to be compared as text. */
+export function before(now: Date, seconds: number): string {
+  const moment = new Date(Math.max(now.getTime() - seconds * 1000, 0))
+  return moment.toISOString().slice(0, 19).replace('T', ' ')
+}
 
 type Comparison = Exclude<Operator, '~'>
 export type Test = (element: Element) => boolean

@@ -1,5 +1,6 @@
-import { CollectionError } from './error.ts'
-import type { Element, SortBy, Source } from './source.ts'
+import { CollectionError } from './request.ts'
+import type { SortBy, Source } from './sources.ts'
+import type { Element } from './value.ts'
 import { asNumber, asText, compareKeys, type Key, valueAt } from './value.ts'
 
 /** One sign for the whole list; no fields means the source's own order in that direction. */

@@ -1,5 +1,3 @@
-import type { Element } from './source.ts'
-
 /** The value of a field: its own name first, then as a way into nested objects (`os.version`). */
 export function valueAt(element: Element, field: string): unknown {
   if (typeof element === 'string') return undefined
@@ -53,4 +51,48 @@ export function compareKeys(a: Key, b: Key): number {
 
 function rank(key: Key): number {
   return key === undefined ? 0 : typeof key === 'number' ? 1 : 2
+}
+
+/**
+ * What a collection is asked over and with: values only. A source is described as data, so that one
+ * algorithm serves every collection of the manager (contract/semantics.md section 2).
+ */
+
+/** An object, nested (agents: `os.version`) or flat (inventory: `scan_id`). Missing and `undefined` are the same. */
+export type Row = Readonly<Record<string, unknown>>
+
+/** An element of a collection: an object, or a text (catalogues of requirements and groups). */
+export type Element = Row | string
+
+export function includes(text: string): (value: string) => boolean {
+  const wanted = text.toLowerCase()
+  return (value) => value.toLowerCase().includes(wanted)
+}
+
+/** SQL's LIKE '%text%': `%` in the text stands for any characters, `_` for one; case does not count. */
+export function like(text: string): (value: string) => boolean {
+  if (!/[%_]/.test(text)) return includes(text)
+  const parts = text
+    .toLowerCase()
+    .split('%')
+    .filter((part) => part !== '')
+  return (value) => {
+    let from = 0
+    const within = value.toLowerCase()
+    return parts.every((part) => {
+      const at = indexOf(within, part, from)
+      from = at + part.length
+      return at >= 0
+    })
+  }
+}
+
+/** The first place of a part, in which `_` fits any character. Taking the first is right, as parts only need their order. */
+function indexOf(value: string, part: string, from: number): number {
+  for (let at = from; at + part.length <= value.length; at++) {
+    let fits = 0
+    while (fits < part.length && (part[fits] === '_' || part[fits] === value[at + fits])) fits++
+    if (fits === part.length) return at
+  }
+  return -1
 }

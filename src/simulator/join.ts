@@ -3,7 +3,7 @@
  * section 3): the page was cut on every node and is cut again, and one failing part fails the whole.
  */
 import { collect } from '../query/collect.ts'
-import { readRequest } from '../query/sources.ts'
+import { readRequest } from '../query/request.ts'
 import { FrameworkError } from './model.ts'
 
 export type PartAnswer = { readonly data: unknown } | { readonly failure: FrameworkError }

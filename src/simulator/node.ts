@@ -1,8 +1,7 @@
-/** The API of one node: a plain server that behaves on the wire as a real node does, faults included. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import { errorTable } from '../core/errors.ts'
-import { CollectionError } from '../query/error.ts'
+import { CollectionError } from '../query/request.ts'
 import { ProcessEnd, parseBody, readBytes } from './bodies.ts'
 import type { Burden } from './burden.ts'
 import { answer, type Call, type Cluster, handlerKey, throwFault } from './distribute.ts'
@@ -12,6 +11,7 @@ import { FrameworkError, type SeenRequest, type SimNode } from './model.ts'
 import type { FindRoute } from './routes.ts'
 import { failure, json, type Outgoing, preflight, success, unauthorized, unlessKnown } from './wire.ts'
 import { letTimePass } from './world.ts'
+/** The API of one node: a plain server that behaves on the wire as a real node does, faults included. */
 
 export interface NodeParts {
   readonly node: SimNode

@@ -24,7 +24,7 @@ const table: Readonly<Record<string, Room>> = {
       'catalogue/endpoint',
       'catalogue/schemas/kinds',
       'catalogue/secret',
-      'query/query',
+      'query/grammar',
       'access',
       'listener',
     ],
@@ -174,5 +174,5 @@ t.test('only the settings read the environment, only the process and the command
 t.test('an import that the table forbids is found', async (t) => {
   t.match(fault('src/pipeline.ts', 'fastify'), /must not know the package/)
   t.match(fault('src/catalogue/endpoint.ts', '../core/request.ts'), /must not know core/)
-  t.match(fault('src/query/query.ts', 'node:http'), /must never know/)
+  t.match(fault('src/query/grammar.ts', 'node:http'), /must never know/)
 })

@@ -1,3 +1,7 @@
+import type { Source } from '../../query/sources.ts'
+import { run } from './cooperative.ts'
+import type { RowsPart } from './envelope-rows.ts'
+import { merge } from './merge.ts'
 /**
  * Joins the rows of several answers into one page: a k-way merge over bytes. Rows are only read as far as the page
  * reaches, and only for their sort keys; the page is cut out of the answers' own bytes. Ties go by the order of the
@@ -6,10 +10,6 @@
  * A part that its node sorted is trusted for as long as its rows come in order; one that does not is read whole and
  * sorted here, and the join begins again. Long work gives way to others every few milliseconds.
  */
-import type { Source } from '../../query/source.ts'
-import { merge } from './merge.ts'
-import type { RowsPart } from './part.ts'
-import { run } from './pauses.ts'
 
 /** Members put into each row: `first` before, `last` behind its own. What the row has already stays as it is. */
 export interface Inject {

@@ -1,9 +1,10 @@
-/** The merge itself, as work that pauses (pauses.ts): lanes, the heap over their heads, and the page that is cut. */
 import { readSorting } from '../../query/order.ts'
-import type { Element } from '../../query/source.ts'
+import type { Element } from '../../query/value.ts'
+import { createPace, PAUSE, type Pace, type Work } from './cooperative.ts'
 import { createHeap, type Heap } from './heap.ts'
 import type { Joined, JoinedRows, JoinHow, JoinPart } from './join.ts'
-import { compareAll, createKeyReader, type KeyReader, rowAt } from './keys.ts'
+import { advance, createCursor } from './rows.ts'
+import { compareAll, createKeyReader, type KeyReader, rowAt } from './sort-keys.ts'
 import {
   createPages,
   type Head,
@@ -14,10 +15,10 @@ import {
   type Step,
   sortedLane,
   trustedLane,
-} from './lane.ts'
-import { createPace, PAUSE, type Pace, type Work } from './pauses.ts'
-import { advance, createCursor } from './rows.ts'
+} from './sorted-rows.ts'
 import { createSplice } from './splice.ts'
+
+/** The merge itself, as work that pauses (pauses.ts): lanes, the heap over their heads, and the page that is cut. */
 
 /** Sorting more at once would hold the event loop. */
 const MOST_IN_RUN = 2000

@@ -7,7 +7,7 @@
  */
 
 import { CLOSE_LIST, COMMA, endOfCheckedValue, skipSpace } from '../../core/json-scan.ts'
-import { isEnd, type RowsPart } from './part.ts'
+import { isEnd, type RowsPart } from './envelope-rows.ts'
 
 export class UnreadableRows extends Error {
   readonly reason: string

@@ -1,16 +1,16 @@
+import { CLOSE, OPEN, skipSpace } from '../../core/json-scan.ts'
+import { flatten, nest } from '../../query/select.ts'
+import type { Source } from '../../query/sources.ts'
+import type { Row } from '../../query/value.ts'
+import type { Inject, JoinPart } from './join.ts'
+import { UnreadableRows } from './rows.ts'
+import { createFieldReader, createFinder, type Finder, find, rowAt } from './sort-keys.ts'
+import { type Head, reading } from './sorted-rows.ts'
+
 /**
  * The rows of a page as text between `[` and `]`: cut out of the answers' own bytes and set together again. Rows that
  * follow each other unchanged in their answer stay one piece.
  */
-
-import { CLOSE, OPEN, skipSpace } from '../../core/json-scan.ts'
-import { flatten, nest } from '../../query/nest.ts'
-import type { Row, Source } from '../../query/source.ts'
-import { createFinder, type Finder, find } from './fields.ts'
-import type { Inject, JoinPart } from './join.ts'
-import { createFieldReader, rowAt } from './keys.ts'
-import { type Head, reading } from './lane.ts'
-import { UnreadableRows } from './rows.ts'
 
 export interface Splice {
   add(head: Head, part: number): void

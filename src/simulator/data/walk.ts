@@ -1,10 +1,13 @@
-/** All agents of a node in one collection, with the faults of the real one (contract, semantics.md section 6). */
 import { collect } from '../../query/collect.ts'
-import { nest } from '../../query/nest.ts'
-import type { Collected, DatabaseSource, Row } from '../../query/source.ts'
-import { readRequest } from '../../query/sources.ts'
+import type { Collected } from '../../query/request.ts'
+import { readRequest } from '../../query/request.ts'
+import { nest } from '../../query/select.ts'
+import type { DatabaseSource } from '../../query/sources.ts'
+import type { Row } from '../../query/value.ts'
 import { FrameworkError, type SimRequest } from '../model.ts'
 import { type Machine, machineOf } from './machine.ts'
+
+/** All agents of a node in one collection, with the faults of the real one (contract, semantics.md section 6). */
 
 const FIRST_AGENTS = 500
 const DEFAULT_LIMIT = 500

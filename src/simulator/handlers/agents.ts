@@ -1,12 +1,13 @@
-/** What the manager tells of its agents. */
 import { collect, matching } from '../../query/collect.ts'
+import { readRequest } from '../../query/request.ts'
 import { pick } from '../../query/select.ts'
-import type { Row } from '../../query/source.ts'
-import { readRequest, sources } from '../../query/sources.ts'
+import { sources } from '../../query/sources.ts'
+import type { Row } from '../../query/value.ts'
 import { rowOf } from '../agent-state.ts'
 import { agentSums } from '../group-files.ts'
 import type { SimAgent, SimHandlers, SimRequest, World } from '../model.ts'
 import { refusal } from '../texts.ts'
+/** What the manager tells of its agents. */
 
 export function agentRows(world: World): Row[] {
   const now = world.now()

@@ -1,6 +1,7 @@
 /** Facts of the cluster, and who the node is. */
 import { collect } from '../../query/collect.ts'
-import { readRequest, sources } from '../../query/sources.ts'
+import { readRequest } from '../../query/request.ts'
+import { sources } from '../../query/sources.ts'
 import { statusOf } from '../agent-state.ts'
 import { after, stamp } from '../data/times.ts'
 import type { SimHandlers, SimNode, SimRequest, World } from '../model.ts'

@@ -1,6 +1,7 @@
 /** The files that a group shares with its agents: listed, parsed, and the one that can be written. */
 import { collect } from '../../query/collect.ts'
-import { readRequest, sources } from '../../query/sources.ts'
+import { readRequest } from '../../query/request.ts'
+import { sources } from '../../query/sources.ts'
 import { elements, indent, parseXml, textOf, type XmlElement } from '../data/xml.ts'
 import { digest, filesOf } from '../group-files.ts'
 import type { SimHandlers, SimRequest } from '../model.ts'

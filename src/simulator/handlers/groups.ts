@@ -1,7 +1,6 @@
-/** Groups and who is in them. */
 import { collect } from '../../query/collect.ts'
-import { CollectionError } from '../../query/error.ts'
-import { readRequest, sources } from '../../query/sources.ts'
+import { CollectionError, readRequest } from '../../query/request.ts'
+import { sources } from '../../query/sources.ts'
 import { digest, emptyFiles, filesOf } from '../group-files.ts'
 import {
   FrameworkError,
@@ -14,6 +13,8 @@ import {
 import { refusal } from '../texts.ts'
 import { agentRows, collectAgents, findAgent } from './agents.ts'
 import { affected, type Failure, failureOf } from './outcome.ts'
+
+/** Groups and who is in them. */
 
 const MOST_GROUPS = 256
 

@@ -1,6 +1,7 @@
 /** How agents come and go: the manager's key file, with its registration daemon running (codes 90xx). */
 import { matching } from '../../query/collect.ts'
-import { readRequest, sources } from '../../query/sources.ts'
+import { readRequest } from '../../query/request.ts'
+import { sources } from '../../query/sources.ts'
 import { justNow, makeKey } from '../agent-state.ts'
 import { randomFor } from '../data/random.ts'
 import { FrameworkError, type SimAgent, type SimHandlers, type SimRequest, type World } from '../model.ts'

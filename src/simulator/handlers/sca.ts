@@ -1,13 +1,14 @@
-/** Security configuration assessment of an agent. */
 import { collect, matching } from '../../query/collect.ts'
-import { readPage } from '../../query/page.ts'
-import { readRequest, sources } from '../../query/sources.ts'
+import { readPage, readRequest } from '../../query/request.ts'
+import { sources } from '../../query/sources.ts'
 import { machineOf } from '../data/machine.ts'
 import { pageOf } from '../data/page.ts'
 import { type ScaCheck, scaChecks, scaPolicies } from '../data/scans/assessment.ts'
 import { scanStart, scanStateOf } from '../data/scans/state.ts'
 import type { SimHandlers, SimRequest } from '../model.ts'
 import { findAgent } from './agents.ts'
+
+/** Security configuration assessment of an agent. */
 
 function policies(request: SimRequest) {
   const { world, node, params } = request

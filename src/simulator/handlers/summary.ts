@@ -1,12 +1,14 @@
-/** Agents counted. */
 import { collect, matching } from '../../query/collect.ts'
+import { readRequest } from '../../query/request.ts'
 import { pick } from '../../query/select.ts'
-import type { Row } from '../../query/source.ts'
-import { readRequest, sources } from '../../query/sources.ts'
+import { sources } from '../../query/sources.ts'
+import type { Row } from '../../query/value.ts'
 import { rowOf, statusOf } from '../agent-state.ts'
 import type { SimAgent, SimHandlers, SimRequest, World } from '../model.ts'
 import { agentRows, countBy } from './agents.ts'
 import { groupRows } from './groups.ts'
+
+/** Agents counted. */
 
 /** How many agents have which status; `000` is one of the active ones. */
 function countStatus(world: World) {

@@ -1,10 +1,10 @@
 import { createConnection, type Socket } from 'node:net'
 import { Client, type Dispatcher } from 'undici'
+import { readPart } from '../../../src/join/bytes/envelope-rows.ts'
 import { createHeap } from '../../../src/join/bytes/heap.ts'
 import { type JoinPart, joinedBody, joinRows } from '../../../src/join/bytes/join.ts'
-import { readPart } from '../../../src/join/bytes/part.ts'
-import type { Row } from '../../../src/query/source.ts'
 import { sources } from '../../../src/query/sources.ts'
+import type { Row } from '../../../src/query/value.ts'
 import { Collected } from '../../../src/upstream/node-response.ts'
 /** Ways to make one page of what many nodes answer, side by side over the same kept-alive connections. */
 

@@ -1,15 +1,17 @@
-/** A simulated cluster behind an edge, and what one node that held everything would answer. */
 import type { Test } from 'tap'
 import { collect } from '../../../src/query/collect.ts'
-import { nest } from '../../../src/query/nest.ts'
-import type { Row } from '../../../src/query/source.ts'
-import { readRequest, sources } from '../../../src/query/sources.ts'
+import { readRequest } from '../../../src/query/request.ts'
+import { nest } from '../../../src/query/select.ts'
+import { sources } from '../../../src/query/sources.ts'
+import type { Row } from '../../../src/query/value.ts'
 import { type InventoryKind, inventoryKinds, inventoryRows } from '../../../src/simulator/data/inventory/rows.ts'
 import { machineOf } from '../../../src/simulator/data/machine.ts'
 import { assessments } from '../../../src/simulator/data/scans/ciscat.ts'
 import type { Simulator } from '../../../src/simulator/index.ts'
 import { seenFrom } from '../../../src/simulator/view.ts'
 import { simulated } from '../../support/simulated.ts'
+
+/** A simulated cluster behind an edge, and what one node that held everything would answer. */
 
 export type Kind = InventoryKind | 'ciscat'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { clusterStatus } from '../../../src/join/cluster-status.ts'
+import { clusterStatus } from '../../../src/join/node-report.ts'
 
 t.test('one member for each node, in the words of RFC 9211 and RFC 9209', async (t) => {
   t.equal(

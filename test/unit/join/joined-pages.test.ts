@@ -6,7 +6,8 @@ import type { EdgeRequest } from '../../../src/core/request.ts'
 import type { EdgeResponse } from '../../../src/core/response.ts'
 import { joinReads } from '../../../src/join/reads.ts'
 import { collect } from '../../../src/query/collect.ts'
-import { readRequest, sources } from '../../../src/query/sources.ts'
+import { readRequest } from '../../../src/query/request.ts'
+import { sources } from '../../../src/query/sources.ts'
 import { answer, ask, bodyOf, good } from '../../support/asks.ts'
 
 const names = ['master', 'worker-1', 'worker-2']

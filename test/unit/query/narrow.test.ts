@@ -1,8 +1,9 @@
 import t from 'tap'
 import { collect } from '../../../src/query/collect.ts'
-import { nest } from '../../../src/query/nest.ts'
-import type { Row, Source } from '../../../src/query/source.ts'
-import { readRequest, sources } from '../../../src/query/sources.ts'
+import { readRequest } from '../../../src/query/request.ts'
+import { nest } from '../../../src/query/select.ts'
+import { type Source, sources } from '../../../src/query/sources.ts'
+import type { Row } from '../../../src/query/value.ts'
 
 const now = new Date('2026-11-20T12:00:00Z')
 const agents: Row[] = [

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { collect } from '../../../src/query/collect.ts'
-import type { ArraySource, DatabaseSource, Row } from '../../../src/query/source.ts'
+import type { ArraySource, DatabaseSource } from '../../../src/query/sources.ts'
+import type { Row } from '../../../src/query/value.ts'
 
 const now = new Date('2026-11-20T12:00:00Z')
 const database: DatabaseSource = { engine: 'database', fields: { a: 'text', b: 'number' }, order: '+b' }

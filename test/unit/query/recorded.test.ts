@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap'
 import { collect } from '../../../src/query/collect.ts'
-import { CollectionError } from '../../../src/query/error.ts'
-import type { Element } from '../../../src/query/source.ts'
-import { readRequest, sources } from '../../../src/query/sources.ts'
+import { CollectionError, readRequest } from '../../../src/query/request.ts'
+import { sources } from '../../../src/query/sources.ts'
+import type { Element } from '../../../src/query/value.ts'
 import { flatten, type Known, knownRows, type RecordedAnswer, recordedAnswers } from './recorded.ts'
 
 /** The moment of the sitting whose answers are compared. */

@@ -1,5 +1,5 @@
-import type { Element } from '../../../src/query/source.ts'
 import { type SourceName, sources } from '../../../src/query/sources.ts'
+import type { Element } from '../../../src/query/value.ts'
 import { json, recorded } from '../../contract/replay/exchanges.ts'
 
 /** A recorded answer of a collection, or of one that refused the request. */

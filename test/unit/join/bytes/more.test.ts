@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import t from 'tap'
+import type { RowsPart } from '../../../../src/join/bytes/envelope-rows.ts'
 import { type JoinPart, joinRows } from '../../../../src/join/bytes/join.ts'
-import type { RowsPart } from '../../../../src/join/bytes/part.ts'
 import { collect } from '../../../../src/query/collect.ts'
-import type { Row, Source } from '../../../../src/query/source.ts'
+import type { Source } from '../../../../src/query/sources.ts'
+import type { Row } from '../../../../src/query/value.ts'
 import { type Case, cases, flat, now, pageOf, partOf, wholeOf } from './nodes.ts'
 
 /** A node that answers `size` rows a page, and counts what it is asked. */

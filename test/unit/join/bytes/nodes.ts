@@ -1,9 +1,10 @@
 /** Rows spread over nodes, as each node would answer them, for the tests of joining. */
 import fc from 'fast-check'
+import { type RowsPart, readPart } from '../../../../src/join/bytes/envelope-rows.ts'
 import { type JoinHow, type JoinPart, joinedBody, joinRows } from '../../../../src/join/bytes/join.ts'
-import { type RowsPart, readPart } from '../../../../src/join/bytes/part.ts'
 import { collect } from '../../../../src/query/collect.ts'
-import type { ArraySource, DatabaseSource, Row, Source } from '../../../../src/query/source.ts'
+import type { ArraySource, DatabaseSource, Source } from '../../../../src/query/sources.ts'
+import type { Row } from '../../../../src/query/value.ts'
 
 export const now = new Date('2026-11-20T12:00:00Z')
 

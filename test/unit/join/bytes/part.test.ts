@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { readPart } from '../../../../src/join/bytes/part.ts'
+import { readPart } from '../../../../src/join/bytes/envelope-rows.ts'
 import { countRows, rowsOf, UnreadableRows } from '../../../../src/join/bytes/rows.ts'
 
 /** White space as no generator writes it, but as JSON may have it. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { readPart } from '../../../../src/join/bytes/envelope-rows.ts'
 import { type Inject, type JoinHow, joinedBody, joinRows } from '../../../../src/join/bytes/join.ts'
-import { readPart } from '../../../../src/join/bytes/part.ts'
 import { collect } from '../../../../src/query/collect.ts'
 import { sources } from '../../../../src/query/sources.ts'
 import { flat, listed, now, partOf, value } from './nodes.ts'

@@ -1,7 +1,7 @@
 /** Merge rule `message`: all nodes are told to do something, and one text stands for all of them. */
-import { EdgeError } from '../core/errors.ts'
-import type { EdgeResponse } from '../core/response.ts'
-import { type Act, refusedByAll, statusOf } from './acts.ts'
+import { EdgeError } from '../../core/errors.ts'
+import type { EdgeResponse } from '../../core/response.ts'
+import { type Act, refusedByAll, statusOf } from '../node-outcome.ts'
 
 /** All acted: the first text. Some did not: 932 or 933, which says who did and who did not. */
 export function joinMessages(acts: readonly Act[]): EdgeResponse {

@@ -1,9 +1,13 @@
-/** The rows of one node or agent, in pages that are read as they are needed. */
-
 import type { EdgeRequest } from '../core/request.ts'
+import type { Rows } from './agent-rows.ts'
+import { type RowsPart, readPart } from './bytes/envelope-rows.ts'
 import type { JoinPart } from './bytes/join.ts'
-import { type RowsPart, readPart } from './bytes/part.ts'
-import { type Fault, type Part, PartFailed, unreadable } from './part.ts'
+import { countRows, UnreadableRows } from './bytes/rows.ts'
+import { type Reading, withOrderFields, without } from './fan-out.ts'
+import { type Fault, type Part, PartFailed, unreadable } from './node-part.ts'
+import { MANAGER } from './owner-lookup.ts'
+
+/** The rows of one node or agent, in pages that are read as they are needed. */
 
 /** The most rows that a node gives at once. */
 export const MOST = 1000
@@ -114,4 +118,45 @@ function pageOf(ask: EdgeRequest, offset: number, limit: number): EdgeRequest {
 /** Few sizes, so that pages of one collection share what is kept of its nodes. */
 export function roundedLimit(need: number): number {
   return need <= MOST / 2 ? MOST / 2 : MOST
+}
+
+/** The first page of a node's own walk over its agents: taken where it is all that the node has. */
+
+export type FirstPage = { readonly part: RowsPart; readonly whole: boolean } | { readonly fault: Fault }
+
+/** What is kept near is the same bytes for each request: read once. */
+const known = new WeakMap<Buffer, FirstPage>()
+
+/** All rows of a node without an order, if 1,000 are all; shared by all sorts and windows of the same rows. */
+export async function firstPage(reading: Reading, { source }: Rows, node: string, until?: number): Promise<FirstPage> {
+  const { ask, get } = reading
+  const { select } = withOrderFields(ask.query, source)
+  const query = {
+    ...without(ask.query, 'offset', 'sort', 'select', 'agent_id'),
+    limit: String(MOST),
+    ...(select !== undefined && { select }),
+  }
+  const given = await get(node, { ...ask, node, query }, until)
+  if (!given.ok) return { fault: given.fault }
+  const page = known.get(given.bytes) ?? readFirst(given.bytes)
+  known.set(given.bytes, page)
+  return page
+}
+
+function readFirst(bytes: Buffer): FirstPage {
+  const read = readPart(bytes)
+  if (!read.ok) return { fault: unreadable(read.reason) }
+  const { part } = read
+  try {
+    return { part, whole: part.total <= MOST && countRows(part) === part.total }
+  } catch (garbled) {
+    if (garbled instanceof UnreadableRows) return { fault: unreadable(garbled.reason) }
+    throw garbled
+  }
+}
+
+/** `000` of each node is that node itself. */
+export function pieceOf(node: string, part: RowsPart): Piece {
+  const inject = { first: { node_name: node }, where: { field: 'agent_id', is: MANAGER } }
+  return { node, total: part.total, join: () => ({ rows: part, trusted: false, inject }) }
 }

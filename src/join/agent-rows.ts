@@ -1,18 +1,18 @@
-/** Rows of agents that are asked for one by one: where a node's own walk over its agents is not all of them. */
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { parseEnvelope } from '../core/envelope.ts'
 import type { EdgeRequest } from '../core/request.ts'
 import { matching } from '../query/collect.ts'
-import { flatten } from '../query/nest.ts'
 import { readRequest } from '../query/request.ts'
-import { readShape } from '../query/select.ts'
-import type { DatabaseSource, Row } from '../query/source.ts'
-import { readPart } from './bytes/part.ts'
-import { MANAGER } from './home.ts'
-import { inLanes } from './lanes.ts'
-import { type Piece, readPages, roundedLimit } from './pages.ts'
-import { edgeFault, type Fault } from './part.ts'
-import { orderFields, type Reading, windowOf, withOrderFields, without } from './reading.ts'
+import { flatten, readShape } from '../query/select.ts'
+import type { DatabaseSource } from '../query/sources.ts'
+import type { Row } from '../query/value.ts'
+import { readPart } from './bytes/envelope-rows.ts'
+import { inLanes, orderFields, type Reading, windowOf, withOrderFields, without } from './fan-out.ts'
+import { type Piece, readPages, roundedLimit } from './node-pages.ts'
+import { edgeFault, type Fault } from './node-part.ts'
+import { MANAGER } from './owner-lookup.ts'
+
+/** Rows of agents that are asked for one by one: where a node's own walk over its agents is not all of them. */
 
 /** An agent, and the node under whose name it is told of. */
 export interface AgentOf {

@@ -2,10 +2,11 @@
  * One source of sorted rows in a merge: a part whose node sorted it, read row by row and page by page; or a run of
  * rows that were sorted here.
  */
+
+import type { RowsPart } from './envelope-rows.ts'
 import type { JoinPart } from './join.ts'
-import { compareAll, type KeyReader, type Keys } from './keys.ts'
-import type { RowsPart } from './part.ts'
 import { advance, type Cursor, createCursor, UnreadableRows } from './rows.ts'
+import { compareAll, type KeyReader, type Keys } from './sort-keys.ts'
 
 /** What goes wrong with one part while it is joined. */
 export class PartFault extends Error {

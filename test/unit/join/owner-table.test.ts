@@ -1,7 +1,7 @@
 import t from 'tap'
 import { EdgeError } from '../../../src/core/errors.ts'
-import type { Home } from '../../../src/join/home.ts'
-import { createTable } from '../../../src/join/owners-table.ts'
+import type { Home } from '../../../src/join/owner-lookup.ts'
+import { createTable } from '../../../src/join/owner-table.ts'
 import { ask, gate, SetClock, settle } from '../../support/asks.ts'
 
 const at = (node: string): Home => ({ kind: 'node', node })

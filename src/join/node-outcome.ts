@@ -1,12 +1,12 @@
-/** Many nodes act, or judge, each for itself and all at once. What one of them says or fails of is a value. */
-
 import { type EnvelopeContents, parseEnvelope } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import { isOutcomeUnknown, isUnfinished } from '../core/outcome.ts'
 import type { AsyncHandler, EdgeRequest } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
-import { clusterStatus, type NodeStatus } from './cluster-status.ts'
-import { errorWord } from './error-words.ts'
+import { errorWord } from './node-part.ts'
+import { clusterStatus, type NodeStatus } from './node-report.ts'
+
+/** Many nodes act, or judge, each for itself and all at once. What one of them says or fails of is a value. */
 
 type Json = Extract<EdgeResponse, { kind: 'json' }>
 

@@ -1,11 +1,36 @@
-/** What the master is asked about agents: where all of them report to, some of them, or the members of a group. */
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { parseEnvelope } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import { type AsyncHandler, type Caller, type EdgeRequest, priorityOf } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { ownField, ownText } from '../core/values.ts'
-import { type Home, type Homes, notKnown } from './home.ts'
+
+/** Where an agent reports to, and the one error for what is not known of it. */
+
+/** `never`: it has not connected yet. `nowhere`: it has, and the master does not say where. */
+export type Home = { readonly kind: 'node'; readonly node: string } | { readonly kind: 'never' | 'nowhere' }
+
+/** By id. */
+export type Homes = ReadonlyMap<string, Home>
+
+/** Every node is `000` to itself; under that id clients mean the master. */
+export const MANAGER = '000'
+
+const NOT_KNOWN = 931
+/** Seconds after which the master may know. */
+const RETRY_AFTER = '5'
+
+/** `cause`: the fault that kept the master from saying it; its own headers hold. */
+export function notKnown(why: string, cause?: EdgeError): EdgeError {
+  const headers = { 'retry-after': RETRY_AFTER, ...cause?.headers }
+  return new EdgeError(NOT_KNOWN, ` (${why})`, { headers, ...(cause && { cause }) })
+}
+
+export function isNotKnown(fault: unknown): fault is EdgeError {
+  return fault instanceof EdgeError && fault.code === NOT_KNOWN
+}
+
+/** What the master is asked about agents: where all of them report to, some of them, or the members of a group. */
 
 /** The records of the calls that owners are learnt by. */
 export interface OwnerRecords {

@@ -1,4 +1,3 @@
-/** Several nodes at once: what each says of itself, as one collection in which every item names its node. */
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { parseEnvelope } from '../core/envelope.ts'
 import { endOfValue, skipSpace } from '../core/json-scan.ts'
@@ -8,13 +7,14 @@ import { traceAsync, traceSync } from '../core/trace.ts'
 import { collect } from '../query/collect.ts'
 import { parseSort } from '../query/order.ts'
 import { readRequest } from '../query/request.ts'
-import type { ArraySource, Row } from '../query/source.ts'
-import { sources } from '../query/sources.ts'
-import { compareText, valueAt } from '../query/value.ts'
-import { besides, compose, labelled, nothingCame } from './compose.ts'
-import { readPages, roundedLimit } from './pages.ts'
-import { edgeFault, unreadable } from './part.ts'
-import { type Reading, windowOf, without } from './reading.ts'
+import { type ArraySource, sources } from '../query/sources.ts'
+import { compareText, type Row, valueAt } from '../query/value.ts'
+import { type Reading, windowOf, without } from './fan-out.ts'
+import { readPages, roundedLimit } from './node-pages.ts'
+import { edgeFault, unreadable } from './node-part.ts'
+import { besides, compose, labelled, nothingCame } from './rules/collection.ts'
+
+/** Several nodes at once: what each says of itself, as one collection in which every item names its node. */
 
 const NODE = 'node_name'
 

@@ -1,8 +1,8 @@
 /** Merge rule `verdict`: KO of one node is KO of all. A node that does not judge leaves no verdict at all. */
 
-import type { EdgeResponse } from '../core/response.ts'
-import { ownField, ownText } from '../core/values.ts'
-import { type Act, jsonAnswer, named, refusedByAll, statusOf } from './acts.ts'
+import type { EdgeResponse } from '../../core/response.ts'
+import { ownField, ownText } from '../../core/values.ts'
+import { type Act, jsonAnswer, named, refusedByAll, statusOf } from '../node-outcome.ts'
 
 export function joinVerdicts(acts: readonly Act[]): EdgeResponse {
   const silent = acts.find(({ acted }) => !acted)

@@ -1,7 +1,7 @@
-/** The table of all agents and their nodes: learnt from the master, followed in the background, of bounded age. */
 import { EdgeError } from '../core/errors.ts'
 import type { EdgeRequest } from '../core/request.ts'
-import { type Home, type Homes, isNotKnown } from './home.ts'
+import { type Home, type Homes, isNotKnown } from './owner-lookup.ts'
+/** The table of all agents and their nodes: learnt from the master, followed in the background, of bounded age. */
 
 export interface OwnerTable {
   /** Fresh: as it is. Up to twice that: as it is, and learnt anew behind it. Older: learnt first, where that can be. */

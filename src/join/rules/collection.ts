@@ -1,13 +1,13 @@
-/** From the rows of all nodes to one answer: joined, cut once, and labelled where somebody is missing. */
+import type { WhenPartial } from '../../catalogue/endpoint.ts'
+import { EdgeError, errorTable } from '../../core/errors.ts'
+import type { EdgeResponse } from '../../core/response.ts'
+import type { CollectionError } from '../../query/request.ts'
+import { type Joined, type JoinHow, joinedBody, joinRows } from '../bytes/join.ts'
+import type { Piece } from '../node-pages.ts'
+import { faultOf, PartFailed, unreadable } from '../node-part.ts'
+import type { Ledger } from '../node-report.ts'
 
-import type { WhenPartial } from '../catalogue/endpoint.ts'
-import { EdgeError, errorTable } from '../core/errors.ts'
-import type { EdgeResponse } from '../core/response.ts'
-import type { CollectionError } from '../query/error.ts'
-import { type Joined, type JoinHow, joinedBody, joinRows } from './bytes/join.ts'
-import type { Ledger } from './ledger.ts'
-import type { Piece } from './pages.ts'
-import { faultOf, PartFailed, unreadable } from './part.ts'
+/** From the rows of all nodes to one answer: joined, cut once, and labelled where somebody is missing. */
 
 type Json = Extract<EdgeResponse, { kind: 'json' }>
 

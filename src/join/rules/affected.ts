@@ -1,9 +1,9 @@
 /** Merge rule `affected`: each owner acts on its own agents; who was reached and who was not stands in one answer. */
 
-import { EdgeError } from '../core/errors.ts'
-import type { EdgeResponse } from '../core/response.ts'
-import { ownField, ownText } from '../core/values.ts'
-import { type Act, jsonAnswer, refusedByAll, statusOf } from './acts.ts'
+import { EdgeError } from '../../core/errors.ts'
+import type { EdgeResponse } from '../../core/response.ts'
+import { ownField, ownText } from '../../core/values.ts'
+import { type Act, jsonAnswer, refusedByAll, statusOf } from '../node-outcome.ts'
 
 /** An owner and those of its agents that the request names; `act` absent: the owner is not known. */
 export interface Share {

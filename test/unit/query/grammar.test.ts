@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { parseQuery, printQuery, type Query } from '../../../src/query/query.ts'
+import { parseQuery, printQuery, type Query } from '../../../src/query/grammar.ts'
 
 const condition = (field: string, operator: '=' | '!=' | '<' | '>' | '~', value: string): Query => ({
   kind: 'condition',
