@@ -1,6 +1,6 @@
 /** All that decides who may enter. Answers are values; what they are on the wire is another room's. */
 
-import type { Log } from '../core/log.ts'
+import type { Log } from '../core/events.ts'
 import type { Caller } from '../core/request.ts'
 import type { Clock } from '../core/timing.ts'
 import { fileAccess } from './file-access.ts'

@@ -1,6 +1,6 @@
 /** Access by a users file: Basic with its passwords, Bearer with own tokens of its users or with those of outside issuers. */
 import { availableParallelism } from 'node:os'
-import type { Log } from '../core/log.ts'
+import type { Log } from '../core/events.ts'
 import type { Caller } from '../core/request.ts'
 import { type Clock, systemClock } from '../core/timing.ts'
 import type { Access, AccessOptions, Entry } from './access.ts'

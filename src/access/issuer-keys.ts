@@ -1,6 +1,6 @@
 import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
 import { Agent, request } from 'undici'
-import type { Log } from '../core/log.ts'
+import type { Log } from '../core/events.ts'
 import type { Clock } from '../core/timing.ts'
 import { type Members, member } from './tokens.ts'
 

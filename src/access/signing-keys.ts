@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto'
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Log } from '../core/log.ts'
+import type { Log } from '../core/events.ts'
 import { folderFingerprint, watched } from './file-watcher.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { type FileHandle, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import type { Log } from '../core/log.ts'
+import type { Log } from '../core/events.ts'
 import { fileFingerprint, watched } from './file-watcher.ts'
 import { hashPassword, passwordFault } from './passwords.ts'
 

@@ -1,7 +1,7 @@
 /** What the console needs to know of the edge, in its own words. `app` hands it in. */
 
 import type { Caller } from '../core/request.ts'
-import type { CacheIndex } from '../core/stored-response.ts'
+import type { CacheIndex } from '../core/response.ts'
 import type { Explanation, PurgeCost, PurgeOrder } from './console/answers/cache.ts'
 import type { NodeLine, ReplicaLine } from './console/answers/nodes.ts'
 import type { CacheStanding } from './console/answers/now.ts'

@@ -5,7 +5,7 @@ import type { Access } from '../access/access.ts'
 import { fileFingerprint, watched } from '../access/file-watcher.ts'
 import type { Assignment } from '../access/roles.ts'
 import { type Config, loadConfig } from '../config/index.ts'
-import type { Log } from '../core/log.ts'
+import type { Log } from '../core/events.ts'
 import type { Cluster, NodeSetting, NodeTls } from '../upstream/index.ts'
 import { readTls } from './cluster.ts'
 

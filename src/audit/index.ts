@@ -1,7 +1,6 @@
-import { errorNumberOf } from '../core/envelope.ts'
+import { errorNumberOf, isOutcomeUnknown, isPartlyDone, isUnfinished } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { NodeCallEvent, RefusedRequestEvent } from '../core/events.ts'
-import { isOutcomeUnknown, isPartlyDone, isUnfinished } from '../core/outcome.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { traceAsync } from '../core/trace.ts'

@@ -1,9 +1,8 @@
 /** The stage around reads: what is kept and right is the answer; else the nodes are asked, once for all who want it. */
 
-import { isNodeFailure, isTransient } from '../core/outcome.ts'
+import { isNodeFailure, isTransient } from '../core/envelope.ts'
 import type { AsyncHandler, EdgeRequest, Handler } from '../core/request.ts'
-import type { CacheStatus, EdgeResponse } from '../core/response.ts'
-import type { CacheIndex, Lookup, StoredResponse } from '../core/stored-response.ts'
+import type { CacheIndex, CacheStatus, EdgeResponse, Lookup, StoredResponse } from '../core/response.ts'
 import type { FillPorts, Request } from './fetch.ts'
 import { createFills, type Fills, toAnswer } from './fill.ts'
 import type { HotKeys } from './hot.ts'

@@ -3,7 +3,7 @@
  * change a worker may still hold what was before, so reads of it go to the master alone.
  */
 import type { Tag } from '../catalogue/endpoint.ts'
-import type { Lookup } from '../core/stored-response.ts'
+import type { Lookup } from '../core/response.ts'
 
 const COPIED: ReadonlySet<Tag> = new Set(['rules', 'decoders', 'lists'])
 const COPIED_FAMILY = 'group:'

@@ -1,7 +1,7 @@
 /** Why a request hits or does not, and what would drop its answer: for operators, about one URL. */
 import type { ConditionalTags, Endpoint, Tag, WriteEndpoint } from '../catalogue/endpoint.ts'
 import type { EdgeRequest } from '../core/request.ts'
-import type { CacheIndex, Lookup } from '../core/stored-response.ts'
+import type { CacheIndex, Lookup } from '../core/response.ts'
 import type { Prepare } from './prepare.ts'
 import { needsAnswer, partsOf } from './tags.ts'
 

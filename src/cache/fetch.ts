@@ -1,10 +1,9 @@
 /** One call to the nodes, and what is kept of it: as of what the store said before they were asked. */
 import type { CacheGroup } from '../catalogue/endpoint.ts'
+import { etagOf, isStorable } from '../core/envelope.ts'
 import type { CacheEvent } from '../core/events.ts'
-import { etagOf, isStorable } from '../core/outcome.ts'
 import type { AsyncHandler, EdgeRequest } from '../core/request.ts'
-import type { EdgeResponse } from '../core/response.ts'
-import type { Lookup, StoredResponse, TagEpochs } from '../core/stored-response.ts'
+import type { EdgeResponse, Lookup, StoredResponse, TagEpochs } from '../core/response.ts'
 import { withTimeout } from '../core/timing.ts'
 import type { CopiedData } from './copied.ts'
 import type { Prepared } from './prepare.ts'

@@ -3,10 +3,9 @@
  * by a claim. What may be joined and what may be kept is decided by the epochs of its tags when it began.
  */
 
-import { isNodeFailure, isTransient, type Whole } from '../core/outcome.ts'
+import { isNodeFailure, isTransient, type Whole } from '../core/envelope.ts'
 import type { AsyncHandler } from '../core/request.ts'
-import type { CacheStatus, EdgeResponse } from '../core/response.ts'
-import type { Lookup, StoredResponse } from '../core/stored-response.ts'
+import type { CacheStatus, EdgeResponse, Lookup, StoredResponse } from '../core/response.ts'
 import { withTimeout } from '../core/timing.ts'
 import { tracedSeparately } from '../core/trace.ts'
 import { type Failures, failures } from './failures.ts'

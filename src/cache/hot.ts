@@ -2,7 +2,7 @@
  * Refresh ahead of expiry: what is asked for again and again is fetched anew shortly before its time is over, so that
  * nobody has to wait for it. Only with capacity that nobody else asks for, and few at once.
  */
-import type { StoredResponse } from '../core/stored-response.ts'
+import type { StoredResponse } from '../core/response.ts'
 
 export interface HotOptions {
   /** Refreshes at once. */

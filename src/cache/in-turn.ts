@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto'
 import { EdgeError } from '../core/errors.ts'
 import type { EdgeRequest, Stage } from '../core/request.ts'
-import type { TagEpochs } from '../core/stored-response.ts'
+import type { TagEpochs } from '../core/response.ts'
 import { withTimeout } from '../core/timing.ts'
 import type { CacheStore } from './stores/contract.ts'
 import { nameOf } from './tags.ts'

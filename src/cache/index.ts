@@ -2,7 +2,7 @@
 
 import type { CacheEvent } from '../core/events.ts'
 import type { AsyncHandler, EdgeRequest, Handler, Stage } from '../core/request.ts'
-import type { CacheIndex } from '../core/stored-response.ts'
+import type { CacheIndex } from '../core/response.ts'
 import { cached } from './cached.ts'
 import { copiedData } from './copied.ts'
 import type { FillPorts } from './fetch.ts'

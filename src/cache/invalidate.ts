@@ -2,9 +2,10 @@
  * The stage around writes: fence what the write touches, forward, lift the fence with
  * what the answer names besides, and only then answer. Whatever a write may have done unheard keeps its fence.
  */
+
+import { dataOf, isOutcomeUnknown, isPartlyDone, isUnfinished } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { CacheEvent } from '../core/events.ts'
-import { dataOf, isOutcomeUnknown, isPartlyDone, isUnfinished } from '../core/outcome.ts'
 import type { AsyncHandler, EdgeRequest, Stage } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import type { CopiedData } from './copied.ts'

@@ -2,7 +2,7 @@
 import type { Tag } from '../catalogue/endpoint.ts'
 import { namesSecret } from '../catalogue/secret.ts'
 import type { EdgeRequest } from '../core/request.ts'
-import type { StoredResponseInfo } from '../core/stored-response.ts'
+import type { StoredResponseInfo } from '../core/response.ts'
 import type { FillPorts } from './fetch.ts'
 import { canonical, type KeySettings, keyOf, keyText, urlOf } from './key.ts'
 import { type Plan, planOf } from './plan.ts'

@@ -4,10 +4,10 @@
  * what the nodes have to spare, and keeps a budget.
  */
 import { isDeepStrictEqual } from 'node:util'
+import { isStorable } from '../core/envelope.ts'
 import type { CacheEvent } from '../core/events.ts'
-import { isStorable } from '../core/outcome.ts'
 import type { AsyncHandler, EdgeRequest } from '../core/request.ts'
-import type { CacheIndex, Lookup } from '../core/stored-response.ts'
+import type { CacheIndex, Lookup } from '../core/response.ts'
 import { rateBudget } from '../core/timing.ts'
 import { tracedSeparately } from '../core/trace.ts'
 import type { Request } from './fetch.ts'

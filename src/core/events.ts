@@ -1,10 +1,10 @@
+import type { NodeFault } from './node-call.ts'
+import type { CacheStatus } from './response.ts'
+
 /**
  * What the parts of the edge tell of themselves while it runs: plain facts, bounded in kind, for metrics, the console
  * and the audit. Never a raw URL, a query value, a header or a body. Whoever listens must neither throw nor wait.
  */
-
-import type { NodeFault } from './node-call.ts'
-import type { CacheStatus } from './response.ts'
 
 /** How the cache dealt with a request. `bypass`: it was not asked or may not keep it; `none`: refused before, or an error. */
 export type CacheOutcome = 'hit' | 'stale' | 'miss' | 'bypass' | 'none'
@@ -117,3 +117,10 @@ export interface EventListeners {
   /** Events of the store, in its own few words (`lost`, `returned`, …). */
   storeEvent?(event: string): void
 }
+
+/** Where the room reports. Facts never hold a password, a token or a hash. */
+export type Log = (
+  level: 'info' | 'warn' | 'error',
+  message: string,
+  facts?: Readonly<Record<string, string | number>>,
+) => void

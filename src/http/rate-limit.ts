@@ -6,7 +6,7 @@ import fastifyRateLimit, { type FastifyRateLimitStoreCtor, normalizeIP } from '@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { RequestLimit } from '../access/access.ts'
 import { EdgeError } from '../core/errors.ts'
-import { RecentlyUsed } from '../core/recent.ts'
+import { RecentlyUsed } from '../core/recently-used.ts'
 import type { Caller } from '../core/request.ts'
 
 export interface RequestLimits {

@@ -1,4 +1,4 @@
-import { RecentlyUsed } from '../core/recent.ts'
+import { RecentlyUsed } from '../core/recently-used.ts'
 import type { CachedResponse, EdgeResponse } from '../core/response.ts'
 import { cacheHeaders, namesTag, tagOf, validators } from './cache-headers.ts'
 import { accepted, type Coding, codingFor, encoded } from './encodings.ts'

@@ -1,6 +1,6 @@
 import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import { normalizeAddress } from '../core/ip-addresses.ts'
-import { RecentlyUsed } from '../core/recent.ts'
+import { RecentlyUsed } from '../core/recently-used.ts'
 import type { Stopped } from '../listener/reject.ts'
 import type { AddressOf } from './client-address.ts'
 import { endTrace, eventOf, eventOfStopped, type LoggedHit, type Observe, routeOf, statusOf } from './request-state.ts'

@@ -1,6 +1,5 @@
-import { type EnvelopeContents, parseEnvelope } from '../core/envelope.ts'
+import { type EnvelopeContents, isOutcomeUnknown, isUnfinished, parseEnvelope } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
-import { isOutcomeUnknown, isUnfinished } from '../core/outcome.ts'
 import type { AsyncHandler, EdgeRequest } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { errorWord } from './node-part.ts'

@@ -1,6 +1,5 @@
-import { errorNumberOf, parseEnvelope } from '../core/envelope.ts'
+import { errorNumberOf, parseEnvelope, TRANSIENT } from '../core/envelope.ts'
 import { EdgeError, type ErrorCode } from '../core/errors.ts'
-import { TRANSIENT } from '../core/outcome.ts'
 import type { AsyncHandler, EdgeRequest } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 

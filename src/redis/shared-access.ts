@@ -1,7 +1,7 @@
 /** What replicas share of access: who failed to log in, what was revoked, who asked how often. */
 import type { Attempts } from '../access/login-attempts.ts'
 import type { Revocations } from '../access/revocations.ts'
-import type { Log } from '../core/log.ts'
+import type { Log } from '../core/events.ts'
 import { type Clock, systemClock } from '../core/timing.ts'
 import { connect, Link } from './connection.ts'
 import { defaultTimes, type RedisPlace, type Times } from './options.ts'

@@ -1,5 +1,5 @@
 /** The index of kept answers as the console asks for it: searched, sorted, page by page. */
-import type { CacheIndex, IndexEntry } from '../../core/stored-response.ts'
+import type { CacheIndex, IndexEntry } from '../../core/response.ts'
 import type { EntryLine, EntryPage } from './answers/cache.ts'
 import { pickAndSort } from './pick-and-sort.ts'
 import { createSnapshots, type Snapshot } from './snapshots.ts'

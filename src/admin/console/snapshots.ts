@@ -3,7 +3,7 @@
  * share of the time, however often somebody looks.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { CacheIndex, IndexEntry } from '../../core/stored-response.ts'
+import type { CacheIndex, IndexEntry } from '../../core/response.ts'
 
 export interface Snapshot {
   readonly rows: readonly IndexEntry[]

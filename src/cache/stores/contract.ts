@@ -1,5 +1,5 @@
 import type { Tag } from '../../catalogue/endpoint.ts'
-import type { Lookup, StoredResponse, StoredResponseInfo, TagEpochs } from '../../core/stored-response.ts'
+import type { Lookup, StoredResponse, StoredResponseInfo, TagEpochs } from '../../core/response.ts'
 
 /** An answer to be kept as of the mark that its fill began with. */
 export interface NewStoredResponse {

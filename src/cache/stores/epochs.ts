@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Tag } from '../../catalogue/endpoint.ts'
-import type { TagEpochs } from '../../core/stored-response.ts'
+import type { TagEpochs } from '../../core/response.ts'
 
 /**
  * Marks compared. The epoch of a tag is the text `writes~softDrops`; that of the entry's own key, which only a drop of

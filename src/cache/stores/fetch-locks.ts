@@ -1,6 +1,6 @@
 /** One fill for all replicas: a lease with a token that its holder renews, and followers who hear or see that it ended. */
 import { createHash, randomUUID } from 'node:crypto'
-import type { TagEpochs } from '../../core/stored-response.ts'
+import type { TagEpochs } from '../../core/response.ts'
 import type { Link, Reply } from '../../redis/connection.ts'
 import { names, type Times } from '../../redis/options.ts'
 import { script } from '../../redis/scripts.ts'

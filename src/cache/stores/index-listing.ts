@@ -3,7 +3,7 @@
  * process up, each one asked for while the one before is looked through.
  */
 import type { Tag } from '../../catalogue/endpoint.ts'
-import type { IndexEntry } from '../../core/stored-response.ts'
+import type { IndexEntry } from '../../core/response.ts'
 import type { Link, Reply } from '../../redis/connection.ts'
 import { names, type Times } from '../../redis/options.ts'
 import type { EntryCodec } from './entry-codec.ts'

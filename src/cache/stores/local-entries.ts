@@ -1,7 +1,7 @@
 /** An entry held in this process: what a near copy and the memory store consist of, bounded in bytes. */
 import { LRUCache } from 'lru-cache'
 import type { Tag } from '../../catalogue/endpoint.ts'
-import type { StoredResponse, StoredResponseInfo } from '../../core/stored-response.ts'
+import type { StoredResponse, StoredResponseInfo } from '../../core/response.ts'
 import type { NewStoredResponse } from './contract.ts'
 
 export interface Held {

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Tag } from '../../catalogue/endpoint.ts'
-import type { Lookup, TagEpochs } from '../../core/stored-response.ts'
+import type { Lookup, TagEpochs } from '../../core/response.ts'
 import { compareMarks, keyTag, ReadMark, withOwn } from './epochs.ts'
 import { answerOf, type Held, type HeldEntries } from './local-entries.ts'
 

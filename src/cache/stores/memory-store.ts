@@ -1,7 +1,7 @@
 /** The store of one process: the same contract as Redis, without anything that could be away. */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Tag } from '../../catalogue/endpoint.ts'
-import type { CacheIndex, CacheStoreState, IndexEntry, Lookup, TagEpochs } from '../../core/stored-response.ts'
+import type { CacheIndex, CacheStoreState, IndexEntry, Lookup, TagEpochs } from '../../core/response.ts'
 import type { CacheStore, FetchLock, NewStoredResponse, WriteFence } from './contract.ts'
 import { begun, compareMarks, keyTag, Standing } from './epochs.ts'
 import { answerOf, type Held, HeldEntries, heldOf, lifetime } from './local-entries.ts'

@@ -1,7 +1,7 @@
 /** The store that all replicas share, over Redis: one round trip for a look, none within the lease of a near copy. */
 import { randomUUID } from 'node:crypto'
 import type { Tag } from '../../catalogue/endpoint.ts'
-import type { CacheIndex, CacheStoreState, Lookup } from '../../core/stored-response.ts'
+import type { CacheIndex, CacheStoreState, Lookup } from '../../core/response.ts'
 import { connect, Link } from '../../redis/connection.ts'
 import { Pulse } from '../../redis/heartbeat.ts'
 import { defaultTimes, names, type RedisStoreOptions, type Times } from '../../redis/options.ts'

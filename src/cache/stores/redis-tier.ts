@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Tag } from '../../catalogue/endpoint.ts'
-import type { Lookup, StoredResponse, StoredResponseInfo, TagEpochs } from '../../core/stored-response.ts'
+import type { Lookup, StoredResponse, StoredResponseInfo, TagEpochs } from '../../core/response.ts'
 import type { Link, Reply } from '../../redis/connection.ts'
 import type { Pulse } from '../../redis/heartbeat.ts'
 import { names, type StoreEvent, type Times } from '../../redis/options.ts'

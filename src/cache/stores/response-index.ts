@@ -1,4 +1,4 @@
-import type { IndexEntry } from '../../core/stored-response.ts'
+import type { IndexEntry } from '../../core/response.ts'
 import type { Link } from '../../redis/connection.ts'
 import { names, type Times } from '../../redis/options.ts'
 import { now, script } from '../../redis/scripts.ts'

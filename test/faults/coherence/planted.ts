@@ -1,6 +1,6 @@
 /** Stores with one thing left out, so that the checker is seen to find what it is there for. */
 import type { CacheStore } from '../../../src/cache/stores/contract.ts'
-import type { Lookup, StoredResponse, TagEpochs } from '../../../src/core/stored-response.ts'
+import type { Lookup, StoredResponse, TagEpochs } from '../../../src/core/response.ts'
 
 type Around = <S extends CacheStore>(store: S) => S
 

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { ownRoleFaults, readyMadeRoles, resolvePermissions } from '../../../src/access/roles.ts'
+import { allows, ownRoleFaults, readyMadeRoles, resolvePermissions } from '../../../src/access/roles.ts'
 import { permissions } from '../../../src/catalogue/index.ts'
-import { allows } from '../../../src/core/permissions.ts'
 
 const { reader, operator, administrator } = readyMadeRoles
 

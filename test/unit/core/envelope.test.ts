@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { readEnvelope } from '../../../src/core/envelope.ts'
+import { parse } from 'yaml'
+import { errorNumberOf, etagOf, isStorable, readEnvelope, TRANSIENT } from '../../../src/core/envelope.ts'
 
 const read = (text: string) => readEnvelope(Buffer.from(text))
 
@@ -68,4 +69,53 @@ t.test('every recorded JSON answer is an envelope, cut anywhere it is none', asy
     t.match(read(body.trimEnd().slice(0, -1)), { ok: false })
     t.match(read(body.slice(0, body.length / 2)), { ok: false })
   }
+})
+
+const said = (text: string) => errorNumberOf({ kind: 'json', status: 200, body: Buffer.from(text) })
+
+t.test('an answer is good that says error 0, however it is written', async (t) => {
+  t.equal(said('{"error":0,"data":{"items":[]}}'), 0)
+  t.equal(said('{ "data": {}, "error": 0 }'), 0)
+  t.equal(said('{"error":"0","message":"done"}'), 0)
+})
+
+t.test('what data says of errors is not the error of the answer', async (t) => {
+  t.equal(said('{"error":0,"data":{"items":[{"level":"error"},{"level":"error" }]}}'), 0)
+  t.equal(said('{"error":0,"data":{"failed_ids":[{"id":"001","error":{"code":1701}}]}}'), 0)
+})
+
+t.test('of an error that is named twice, the last counts, as it does for clients', async (t) => {
+  t.equal(said('{"error":0,"data":{"level":"error"},"error":1701}'), 1701)
+  t.equal(said('{"error":0,"data":{},"error" : 1701}'), 1701)
+  t.equal(said('{"error":1701,"data":{},"error":0}'), 0)
+})
+
+t.test('an error that comes as a text has its number, too', async (t) => {
+  t.equal(said('{"error":"607","message":"Content-Type"}'), 607)
+  t.equal(said('{"error":"Undefined error.","message":""}'), 623)
+  t.equal(said('{"error":"something else","message":""}'), 1000)
+  t.equal(said('{"error":null,"message":""}'), 1000, 'null is not zero')
+})
+
+const { framework } = parse(readFileSync(new URL('../../contract/data/errors.yaml', import.meta.url), 'utf8')) as {
+  readonly framework: readonly { readonly code: number; readonly kind: string }[]
+}
+
+t.test('the codes for which a stale answer stands in are those that the contract calls transient', async (t) => {
+  const transient = framework.filter(({ kind }) => kind === 'transient').map(({ code }) => code)
+  t.strictSame([...TRANSIENT].sort(), transient.sort())
+})
+
+t.test('entity tags are strong, and differ with the bytes', async (t) => {
+  t.match(etagOf(Buffer.from('a')), /^"[\w-]{27}"$/)
+  t.equal(etagOf(Buffer.from('a')), etagOf(Buffer.from('a')))
+  t.not(etagOf(Buffer.from('a')), etagOf(Buffer.from('b')))
+})
+
+t.test('whatever says an error anywhere in its envelope is not kept', async (t) => {
+  const said = (text: string) => isStorable({ kind: 'json', status: 200, body: Buffer.from(text) })
+  t.equal(said('{"error":0,"data":{"items":[{"error":"12"}]}}'), true, 'data may have a field of that name')
+  t.equal(said('{"error":0,"data":{},"error":1701}'), false)
+  t.equal(said('{"error":1701,"data":{}}'), false)
+  t.equal(said('{"error":0,"data":{"failed_nodes":{}}}'), false)
 })

@@ -1,7 +1,7 @@
 /** What every store must do, whatever keeps its answers: the same suite for memory, Redis, and Redis with a near copy. */
 import type { Test } from 'tap'
 import type { CacheStore, NewStoredResponse } from '../../../../src/cache/stores/contract.ts'
-import type { CacheIndex, Lookup, StoredResponse, TagEpochs } from '../../../../src/core/stored-response.ts'
+import type { CacheIndex, Lookup, StoredResponse, TagEpochs } from '../../../../src/core/response.ts'
 
 export type Store = CacheStore & CacheIndex
 
