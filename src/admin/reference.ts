@@ -1,7 +1,7 @@
 /** The reference of the public API: `/openapi.json` for programs, and Swagger UI under `/docs` for people. */
 import swagger, { type StaticDocumentSpec } from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
-import type { OperationsPart } from './index.ts'
+import type { OperationsPart } from './listener.ts'
 
 /** Swagger UI comes from its package. Inline scripts, inline styles and other hosts stay forbidden. */
 const contentSecurityPolicy = [

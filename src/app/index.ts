@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import { type DestinationStream, type Logger, pino } from 'pino'
-import type { Readiness } from '../admin/index.ts'
+import type { Readiness } from '../admin/listener.ts'
 import { checkCatalogue } from '../catalogue/checks/index.ts'
 import { catalogue } from '../catalogue/index.ts'
 import type { Config } from '../config/index.ts'

@@ -1,7 +1,7 @@
 /** The frame around the views: where one is, how the edge is, and what is wrong. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import type { Now } from '../admin/console/answers/now.ts'
+import type { Now } from '../admin/console/api-types.ts'
 import { contact, tick, usePoll } from './api.ts'
 import { Dialog } from './dialog.tsx'
 import { time } from './format.ts'

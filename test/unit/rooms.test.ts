@@ -60,7 +60,7 @@ const table: Readonly<Record<string, Room>> = {
   audit: { rooms: ['core', 'catalogue/endpoint'], packages: [], never: NETWORK },
   // telemetry/traces is loaded only where traces are configured.
   telemetry: {
-    rooms: ['core', 'admin/index'],
+    rooms: ['core', 'admin/listener'],
     packages: [
       '@opentelemetry/api',
       '@opentelemetry/otlp-transformer',
@@ -76,7 +76,7 @@ const table: Readonly<Record<string, Room>> = {
   },
   // The operators' page runs in a browser. It knows the edge only by the types of the console API.
   console: {
-    rooms: ['admin/console/answers'],
+    rooms: ['admin/console/api-types'],
     packages: ['preact', '@preact/signals', 'uplot', '@tanstack/virtual-core'],
   },
   config: { rooms: ['core/ip-addresses'], packages: ['yaml', 'typebox', 'ajv'] },

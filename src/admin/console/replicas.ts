@@ -1,8 +1,7 @@
 /** The other replicas, by what they tell of themselves through the Redis that all share. */
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
-import type { JoinedLine, NodeLine, ReplicaLine } from './answers/nodes.ts'
-import type { Rates } from './answers/now.ts'
+import type { JoinedLine, NodeLine, Rates, ReplicaLine } from './api-types.ts'
 
 /** Writes the text of this replica and gives those of the others; undefined: nobody can be told. */
 export type TellReplicas = (

@@ -1,8 +1,8 @@
+import type { JoinEvent, NodeCallEvent, RequestEvent } from '../../core/events.ts'
+import type { History, JoinedLine, Rates, Totals } from './api-types.ts'
+import { Histogram, nothing, ratesOf, ring } from './time-slots.ts'
+
 /** What happened lately, counted as it happens: rates of now, points of the last hour, groups, nodes. All of it is bounded. */
-import type { NodeCallEvent, RequestEvent } from '../../core/events.ts'
-import type { History, Rates, Totals } from './answers/now.ts'
-import { type NodeTraffic, nodeWindow } from './node-window.ts'
-import { nothing, ratesOf, ring } from './slots.ts'
 
 export interface Traffic {
   request(event: RequestEvent): void
@@ -99,4 +99,74 @@ function learn(times: Map<string, number>, route: string, ms: number): void {
   const before = times.get(route)
   if (before !== undefined) times.set(route, before + (ms - before) * NEWEST)
   else if (times.size < ROUTES) times.set(route, ms)
+}
+
+/** Calls to one node over the last minutes. */
+
+/** Minutes that the figures of a node look back. */
+const LOOK_BACK = 5
+const MINUTE = 60_000
+
+export interface NodeTraffic {
+  readonly calls: number
+  readonly errors: number
+  readonly p50: number | undefined
+  readonly p99: number | undefined
+}
+
+export function nodeWindow() {
+  const minutes = Array.from({ length: LOOK_BACK + 1 }, () => ({ at: -1, calls: 0, errors: 0, times: new Histogram() }))
+  return {
+    add(now: number, ms: number, failed: boolean): void {
+      const at = Math.floor(now / MINUTE)
+      const minute = minutes[at % minutes.length]
+      if (minute === undefined) return
+      if (minute.at !== at) {
+        minute.times.clear()
+        Object.assign(minute, { at, calls: 0, errors: 0 })
+      }
+      minute.calls += 1
+      minute.errors += failed ? 1 : 0
+      minute.times.add(ms)
+    },
+    read(now: number): NodeTraffic {
+      const from = Math.floor(now / MINUTE) - LOOK_BACK
+      const times = new Histogram()
+      const sum = { calls: 0, errors: 0 }
+      for (const minute of minutes) {
+        if (minute.at < from) continue
+        times.merge(minute.times)
+        sum.calls += minute.calls
+        sum.errors += minute.errors
+      }
+      return { ...sum, p50: times.quantile(0.5), p99: times.quantile(0.99) }
+    },
+  }
+}
+
+/** The last answers that were joined of what several nodes gave: a few, for people. */
+
+export interface Joins {
+  join(event: JoinEvent): void
+  /** The newest first. */
+  last(): readonly JoinedLine[]
+}
+
+const MOST = 20
+
+/** `clock`: monotonic milliseconds. */
+export function createJoins(clock: () => number = () => performance.now()): Joins {
+  const kept: { readonly at: number; readonly event: JoinEvent }[] = []
+  return {
+    join(event) {
+      kept.unshift({ at: clock(), event })
+      if (kept.length > MOST) kept.pop()
+    },
+    last: () => kept.map(({ at, event }) => lineOf(event, clock() - at)),
+  }
+}
+
+function lineOf({ route, ms, nodes }: JoinEvent, ago: number): JoinedLine {
+  const shares = nodes.map((share) => (share.ms === undefined ? share : { ...share, ms: Math.round(share.ms) }))
+  return { ago: Math.round(ago), route, ms: Math.round(ms), nodes: shares }
 }

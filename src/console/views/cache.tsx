@@ -1,7 +1,6 @@
 /** What is kept: by group, entry by entry, and why a URL hits or does not. */
 import { useSignal } from '@preact/signals'
-import type { GroupLine, Groups, PurgeOrder } from '../../admin/console/answers/cache.ts'
-import type { Now } from '../../admin/console/answers/now.ts'
+import type { GroupLine, Groups, Now, PurgeOrder } from '../../admin/console/api-types.ts'
 import { usePoll } from '../api.ts'
 import { bytes, count, NONE, percent, time } from '../format.ts'
 import { go, place } from '../place.ts'

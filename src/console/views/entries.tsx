@@ -1,7 +1,7 @@
 /** All entries, as many as there are: the edge searches and sorts, and only what is in sight stands in the page. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import type { EntryLine, Groups } from '../../admin/console/answers/cache.ts'
+import type { EntryLine, Groups } from '../../admin/console/api-types.ts'
 import { Chosen, Filters, Written } from '../filters.tsx'
 import { bytes, count, time } from '../format.ts'
 import { place, refine } from '../place.ts'

@@ -1,5 +1,5 @@
 /** One entry in depth. */
-import type { EntryDepth, EntryLine } from '../../admin/console/answers/cache.ts'
+import type { EntryDepth, EntryLine } from '../../admin/console/api-types.ts'
 import { usePoll } from '../api.ts'
 import { Dialog } from '../dialog.tsx'
 import { bytes, count, NONE, time } from '../format.ts'

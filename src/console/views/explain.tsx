@@ -1,7 +1,7 @@
 /** Would the next request of a URL hit, and why? */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import type { Explanation } from '../../admin/console/answers/cache.ts'
+import type { Explanation } from '../../admin/console/api-types.ts'
 import { ask } from '../api.ts'
 import { time } from '../format.ts'
 import { Pair } from '../pair.tsx'

@@ -1,5 +1,5 @@
 /** The last answers that were joined of what several nodes gave: which node gave how many rows, how soon, or why none. */
-import type { JoinedLine, Nodes, ShareLine } from '../../admin/console/answers/nodes.ts'
+import type { JoinedLine, Nodes, ShareLine } from '../../admin/console/api-types.ts'
 import { count, time } from '../format.ts'
 import { type Column, Table } from '../table.tsx'
 

@@ -1,6 +1,5 @@
 /** Each node of the manager cluster, as this replica sees it, and the other replicas. */
-import type { JoinedLine, NodeLine, Nodes, ReplicaLine } from '../../admin/console/answers/nodes.ts'
-import type { Now } from '../../admin/console/answers/now.ts'
+import type { JoinedLine, NodeLine, Nodes, Now, ReplicaLine } from '../../admin/console/api-types.ts'
 import { usePoll } from '../api.ts'
 import { count, NONE, percent, rate, time } from '../format.ts'
 import { type Column, Table } from '../table.tsx'

@@ -1,5 +1,5 @@
 /** What happens now, and what happened in the last hour. */
-import type { History, Now, Rates } from '../../admin/console/answers/now.ts'
+import type { History, Now, Rates } from '../../admin/console/api-types.ts'
 import { usePoll } from '../api.ts'
 import { Chart } from '../chart.tsx'
 import { count, percent, rate, time } from '../format.ts'

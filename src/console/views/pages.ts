@@ -1,6 +1,6 @@
 /** Pages of a long list, fetched as they come into sight. */
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { EntryLine, EntryPage } from '../../admin/console/answers/cache.ts'
+import type { EntryLine, EntryPage } from '../../admin/console/api-types.ts'
 import { ask } from '../api.ts'
 import { queryText } from '../place.ts'
 

@@ -1,7 +1,7 @@
 /** A purge, with what it costs before it is done, and the same as a command. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import type { PurgeCost } from '../../admin/console/answers/cache.ts'
+import type { PurgeCost } from '../../admin/console/api-types.ts'
 import { ask } from '../api.ts'
 import { Dialog } from '../dialog.tsx'
 import { bytes, count, time } from '../format.ts'

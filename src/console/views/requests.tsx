@@ -1,7 +1,7 @@
 /** Requests as they are answered: newest on top, filtered by the edge, never a URL, a body or a secret. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import type { TailBatch, TailLine } from '../../admin/console/answers/requests.ts'
+import type { TailBatch, TailLine } from '../../admin/console/api-types.ts'
 import { signedOut } from '../api.ts'
 import { Chosen, Filters, Written } from '../filters.tsx'
 import { bytes, clockTime, count, time } from '../format.ts'

@@ -1,6 +1,6 @@
 /** `/metrics`: what a Prometheus scrapes. No label takes a value that a client chooses. */
 import { collectDefaultMetrics, Registry } from '@prometheus-io/client'
-import type { OperationsPart } from '../../admin/index.ts'
+import type { OperationsPart } from '../../admin/listener.ts'
 import type { Observation } from '../emitter.ts'
 import { cacheMetrics, storeMetrics } from './cache.ts'
 import { callMetrics } from './calls.ts'

@@ -1,8 +1,6 @@
 import { get, type IncomingMessage } from 'node:http'
 import t from 'tap'
-import type { EntryDepth, EntryPage, Groups } from '../../../src/admin/console/answers/cache.ts'
-import type { Nodes } from '../../../src/admin/console/answers/nodes.ts'
-import type { Now } from '../../../src/admin/console/answers/now.ts'
+import type { EntryDepth, EntryPage, Groups, Nodes, Now } from '../../../src/admin/console/api-types.ts'
 import { makeBusy, startConsoleEdge, urls } from './edge.ts'
 
 t.test('the page and its API', async (t) => {

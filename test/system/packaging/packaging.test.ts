@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { validate } from 'dockerfile-utils'
 import type { FastifyServerFactory } from 'fastify'
 import t from 'tap'
-import { createOperations } from '../../../src/admin/index.ts'
+import { createOperations } from '../../../src/admin/listener.ts'
 
 const manifest = JSON.parse(readFileSync('package.json', 'utf8'))
 const dockerfile = readFileSync('Dockerfile', 'utf8')

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createOperations } from '../../../src/admin/index.ts'
+import { createOperations } from '../../../src/admin/listener.ts'
 
 t.test('probes over a real socket', async (t) => {
   let reasons: string[] = []

@@ -1,6 +1,6 @@
 /** The live tail: each answered request to those who watch, and no more of them than they can read. */
 import type { NodeCallEvent, RequestEvent } from '../../core/events.ts'
-import type { TailBatch, TailLine } from './answers/requests.ts'
+import type { TailBatch, TailLine } from './api-types.ts'
 
 export interface TailFilter {
   /** `2xx`, `404`, … */

@@ -1,14 +1,11 @@
 /** What the console needs to know of the edge, in its own words. `app` hands it in. */
 
-import type { Caller } from '../core/request.ts'
-import type { CacheIndex } from '../core/response.ts'
-import type { Explanation, PurgeCost, PurgeOrder } from './console/answers/cache.ts'
-import type { NodeLine, ReplicaLine } from './console/answers/nodes.ts'
-import type { CacheStanding } from './console/answers/now.ts'
-import type { Joins } from './console/joins.ts'
-import type { Tail } from './console/tail.ts'
-import type { Traffic } from './console/traffic.ts'
-import type { Readiness } from './probes.ts'
+import type { Caller } from '../../core/request.ts'
+import type { CacheIndex } from '../../core/response.ts'
+import type { Readiness } from '../probes.ts'
+import type { CacheStanding, Explanation, NodeLine, PurgeCost, PurgeOrder, ReplicaLine } from './api-types.ts'
+import type { Tail } from './live-tail.ts'
+import type { Joins, Traffic } from './traffic.ts'
 
 export interface ConsolePorts {
   readonly name: string

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { createEntries } from '../../../src/admin/console/entries.ts'
-import type { IndexEntry } from '../../../src/core/response.ts'
+import { createEntries } from '../../../../src/admin/console/cache-entries.ts'
+import type { IndexEntry } from '../../../../src/core/response.ts'
 
 const row = (key: string): IndexEntry => ({
   key,

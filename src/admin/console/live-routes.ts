@@ -4,11 +4,9 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { allows } from '../../access/roles.ts'
 import { EdgeError } from '../../core/errors.ts'
-import type { ConsolePorts } from '../console-ports.ts'
-import type { NodeLine, Nodes } from './answers/nodes.ts'
-import type { Now } from './answers/now.ts'
-import type { TailBatch } from './answers/requests.ts'
-import type { TailFilter } from './tail.ts'
+import type { NodeLine, Nodes, Now, TailBatch } from './api-types.ts'
+import type { TailFilter } from './live-tail.ts'
+import type { ConsolePorts } from './ports.ts'
 
 const part = Type.Optional(Type.String({ maxLength: 200 }))
 const tailQuery = Type.Object(

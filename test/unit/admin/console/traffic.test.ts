@@ -1,7 +1,7 @@
 import t from 'tap'
-import { createTail } from '../../../src/admin/console/tail.ts'
-import { createTraffic } from '../../../src/admin/console/traffic.ts'
-import type { CacheOutcome, RequestEvent } from '../../../src/core/events.ts'
+import { createTail } from '../../../../src/admin/console/live-tail.ts'
+import { createTraffic } from '../../../../src/admin/console/traffic.ts'
+import type { CacheOutcome, RequestEvent } from '../../../../src/core/events.ts'
 
 const answered = (cache: CacheOutcome, ms: number, over: Partial<RequestEvent> = {}): RequestEvent => ({
   requestId: 'id',

@@ -1,8 +1,9 @@
-/** The index of kept answers as the console asks for it: searched, sorted, page by page. */
+import { setImmediate as turn } from 'node:timers/promises'
 import type { CacheIndex, IndexEntry } from '../../core/response.ts'
-import type { EntryLine, EntryPage } from './answers/cache.ts'
-import { pickAndSort } from './pick-and-sort.ts'
-import { createSnapshots, type Snapshot } from './snapshots.ts'
+import type { EntryLine, EntryPage } from './api-types.ts'
+import { createSnapshots, type Snapshot } from './index-snapshots.ts'
+
+/** The index of kept answers as the console asks for it: searched, sorted, page by page. */
 
 export interface EntriesQuery {
   readonly search?: string | undefined
@@ -125,4 +126,50 @@ function order(field: Field, reverse: boolean): (a: IndexEntry, b: IndexEntry) =
 /** Returns the value to sort by. The console API calls the fetch time `cost`. */
 function sortValueOf(entry: IndexEntry, field: Field): string | number {
   return field === 'cost' ? entry.fetchTime : entry[field]
+}
+
+/** Work over long lists in turns: requests are answered between them. */
+
+/** What is done without a pause: some milliseconds. */
+const SOME = 4096
+
+/** Those that are wanted, in order; equal ones keep theirs. */
+export async function pickAndSort<T>(
+  all: readonly T[],
+  wanted: (one: T) => boolean,
+  compare: (a: T, b: T) => number,
+): Promise<readonly T[]> {
+  let runs: T[][] = []
+  for (let at = 0; at < all.length; at += SOME) {
+    runs.push(
+      all
+        .slice(at, at + SOME)
+        .filter(wanted)
+        .sort(compare),
+    )
+    await turn()
+  }
+  while (runs.length > 1) {
+    const longer: T[][] = []
+    for (let at = 0; at < runs.length; at += 2) longer.push(await merge(runs[at] ?? [], runs[at + 1] ?? [], compare))
+    runs = longer
+  }
+  return runs[0] ?? []
+}
+
+async function merge<T>(left: readonly T[], right: readonly T[], compare: (a: T, b: T) => number): Promise<T[]> {
+  const merged: T[] = []
+  let [l, r] = [0, 0]
+  while (l < left.length || r < right.length) {
+    const [a, b] = [left[l], right[r]]
+    if (b === undefined || (a !== undefined && compare(a, b) <= 0)) {
+      if (a !== undefined) merged.push(a)
+      l += 1
+    } else {
+      merged.push(b)
+      r += 1
+    }
+    if (merged.length % SOME === 0) await turn()
+  }
+  return merged
 }

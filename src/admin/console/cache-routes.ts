@@ -4,10 +4,10 @@ import { Type } from 'typebox'
 import { EdgeError } from '../../core/errors.ts'
 import type { Caller } from '../../core/request.ts'
 import type { IndexEntry } from '../../core/response.ts'
-import type { ConsolePorts, ReadEntry } from '../console-ports.ts'
 import { demand } from '../sign-in.ts'
-import type { BodyAccess, EntryDepth, GroupLine, Groups, PurgeCost, PurgeOrder } from './answers/cache.ts'
-import { createEntries, type EntriesQuery, lineOf, sortable } from './entries.ts'
+import type { BodyAccess, EntryDepth, GroupLine, Groups, PurgeCost, PurgeOrder } from './api-types.ts'
+import { createEntries, type EntriesQuery, lineOf, sortable } from './cache-entries.ts'
+import type { ConsolePorts, ReadEntry } from './ports.ts'
 
 const PURGE = 'cache:purge'
 /** Of a body that is shown. */
