@@ -1,10 +1,9 @@
+/** Records of commands that a node sends to its agents: restart, upgrade, active response. */
 import type { Endpoint } from './endpoint.ts'
 import { write } from './record.ts'
 import { agentId, filter, groupId } from './schemas/params.ts'
 import { affected, agentIdList, fieldTypes, message } from './schemas/responses.ts'
 import { agentOwner, everyNode, liveAgents } from './schemas/targets.ts'
-
-/** What agents are told to do by the nodes that they report to: restart, upgrade. */
 
 const section = 'Agents'
 const restarting = { section, permission: 'agents:restart', slow: true } as const
@@ -97,8 +96,6 @@ const upgrades: readonly Endpoint[] = [
 
 export const agentCommands: readonly Endpoint[] = [...restarts, ...upgrades]
 
-/** Commands to an agent. */
-
 export const activeResponse: readonly Endpoint[] = [
   write('PUT', {
     path: '/active-response/:agent_id',
@@ -123,6 +120,6 @@ export const activeResponse: readonly Endpoint[] = [
     target: agentOwner,
     response: message,
     invalidates: [],
-    invalidatesNothingBecause: 'the command acts on the agent; what it changes there arrives with the next scan',
+    invalidatesNothingBecause: 'the command acts on the agent; the next scan reports what it changed',
   }),
 ]

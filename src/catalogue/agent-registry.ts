@@ -4,7 +4,7 @@ import { agentId, agentIds, agentName, agentStatus, filter, olderThan } from './
 import { affected, fieldTypes, objectOf } from './schemas/responses.ts'
 import { master, memberships, overAllAgents, wholeAgent } from './schemas/targets.ts'
 
-/** How agents come and go: the registry on the master. */
+/** Records of the agent registry on the master: adding and removing agents. */
 
 const section = 'Agents'
 
@@ -22,9 +22,9 @@ const force: Field = {
   role: 'remove an old agent with the same IP that was last seen at least so many seconds ago',
   default: -1,
 }
-/** The manager numbers agents one after the other, and two at once may get one number. */
-const inTurn = 'registration'
-/** Which agent gives way is not said in the answer, so nothing that is kept of any agent can be trusted. */
+/** The manager assigns ids in sequence, and two concurrent requests may get the same id. */
+const writeLock = 'registration'
+/** With `force` the manager replaces an agent that the response does not name, so all stored data of agents is invalidated. */
 const displacing: ConditionalTags = {
   value: 'body.force',
   matches: '^[0-9]+$',
@@ -42,7 +42,7 @@ const adding: readonly Endpoint[] = [
     secret: 'always',
     response: objectOf('{id, key}'),
     invalidates: ['agent:{answer.id}', ...memberships, displacing],
-    writeLock: inTurn,
+    writeLock: writeLock,
   }),
   write('PUT', {
     path: '/agents/:agent_name',
@@ -54,7 +54,7 @@ const adding: readonly Endpoint[] = [
     secret: 'always',
     response: objectOf('{id, key}; ip is any'),
     invalidates: ['agent:{answer.id}', ...memberships],
-    writeLock: inTurn,
+    writeLock: writeLock,
   }),
   write('POST', {
     path: '/agents/insert',
@@ -74,7 +74,7 @@ const adding: readonly Endpoint[] = [
           kind: 'key',
           role: 'agent key',
           required: 604,
-          note: 'under 64 characters answers 1709',
+          note: 'fewer than 64 characters give 1709',
         },
         force,
       },
@@ -82,7 +82,7 @@ const adding: readonly Endpoint[] = [
     secret: 'always',
     response: objectOf('{id, key}'),
     invalidates: [...wholeAgent('{body.id}'), ...overAllAgents, displacing],
-    writeLock: inTurn,
+    writeLock: writeLock,
   }),
 ]
 
@@ -95,7 +95,7 @@ const removing: readonly Endpoint[] = [
       ids: agentIds,
       purge: { ...filter('empty_boolean', 'delete from the key store'), default: false },
       status: { ...agentStatus, default: 'all' },
-      older_than: { ...olderThan, default: '7d', note: 'holds for listed ids too' },
+      older_than: { ...olderThan, default: '7d', note: 'applies to listed ids too' },
     },
     strictQuery: true,
     oneOf: ['ids', 'status'],

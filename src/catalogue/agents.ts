@@ -18,12 +18,12 @@ import {
   sort,
 } from './schemas/params.ts'
 import { collectionOf, message, objectOf, textOf } from './schemas/responses.ts'
-import { agentOwner, keepIn, master, ofAgent } from './schemas/targets.ts'
+import { agentOwner, cacheIn, master, ofAgent } from './schemas/targets.ts'
 
-/** What is read of agents. */
+/** Records of reads of agents. */
 
 const reading = { section: 'Agents', permission: 'agents:read', target: master } as const
-const keep = keepIn('agents', 'collection:agents')
+const keep = cacheIn('agents', 'collection:agents')
 
 export const agents: readonly Endpoint[] = [
   read({
@@ -37,7 +37,7 @@ export const agents: readonly Endpoint[] = [
       'os.platform': filter('alphanumeric', 'OS platform'),
       'os.version': filter('alphanumeric', 'OS version'),
       manager: filter('alphanumeric', 'manager host name'),
-      version: { ...filter('alphanumeric', 'agent version'), note: 'the space before the v may be left out' },
+      version: { ...filter('alphanumeric', 'agent version'), note: 'the space before the v is optional' },
       node_name: filter('alphanumeric', 'node name'),
       older_than: olderThan,
       group: filter('alphanumeric', 'group'),
@@ -58,7 +58,7 @@ export const agents: readonly Endpoint[] = [
     query: { select },
     strictQuery: true,
     response: objectOf('Agent'),
-    cache: keepIn('agents', ...ofAgent('agent')),
+    cache: cacheIn('agents', ...ofAgent('agent')),
   }),
   read({
     path: '/agents/name/:agent_name',
@@ -110,10 +110,10 @@ export const agents: readonly Endpoint[] = [
     ...reading,
     query: { ...list, q, fields: { ...filter('select', 'fields combined'), note: 'absent: every field' }, select },
     strictQuery: true,
-    // Without `fields` the manager gives every field, the key of each agent among them.
+    // Without `fields` the manager returns all fields, including the key of each agent.
     secret: 'possible',
     response: collectionOf('the selected fields and count'),
-    cache: { never: 'holds agent keys' },
+    cache: { never: 'contains agent keys' },
   }),
   read({
     path: '/agents/:agent_id/key',
@@ -132,7 +132,7 @@ export const agents: readonly Endpoint[] = [
     target: agentOwner,
     secret: 'possible',
     response: objectOf('that configuration'),
-    cache: { never: 'modules may hold credentials' },
+    cache: { never: 'modules may contain credentials' },
   }),
   read({
     path: '/agents/:agent_id/group/is_sync',
@@ -141,7 +141,7 @@ export const agents: readonly Endpoint[] = [
     params: { agent_id: agentId },
     strictQuery: true,
     response: objectOf('{synced}'),
-    cache: keepIn('agents', ...ofAgent('agent'), 'collection:groups'),
+    cache: cacheIn('agents', ...ofAgent('agent'), 'collection:groups'),
   }),
   read({
     path: '/agents/:agent_id/upgrade_result',
@@ -152,13 +152,13 @@ export const agents: readonly Endpoint[] = [
       timeout: {
         ...filter('numbers', "seconds to wait for the agent's reply"),
         default: 3,
-        note: 'the manager counts tries of 5 s',
+        note: 'the manager counts attempts of 5 s',
       },
     },
     strictQuery: true,
     target: agentOwner,
     response: message,
-    cache: { never: 'asked for until it changes' },
+    cache: { never: 'clients poll until the result changes' },
     slow: true,
   }),
 ]

@@ -3,11 +3,11 @@ import { read, write } from './record.ts'
 import { filter, hiddenSearch, limit, offset, sort } from './schemas/params.ts'
 import { objectOf } from './schemas/responses.ts'
 
-/** The edge's own cache, under the paths of the manager's; what these do not know are options beyond the seed. */
+/** Records of the cache of the edge, under the paths of the manager's own cache. Additional options are marked `beyondSeed`. */
 
 const section = 'Cache'
 const index = objectOf('cache index {all, groups}')
-const reading = { section, permission: 'cache:read', cache: { never: 'speaks of the cache itself' } } as const
+const reading = { section, permission: 'cache:read', cache: { never: 'describes the cache itself' } } as const
 
 const beyond = (param: Param): Param => ({ ...param, beyondSeed: true })
 const details: Param = {
@@ -16,21 +16,21 @@ const details: Param = {
   note: 'times in milliseconds, sizes in bytes',
 }
 const preview: Param = {
-  ...beyond(filter('boolean', 'only say what would go')),
+  ...beyond(filter('boolean', 'only report what would be removed')),
   default: false,
-  note: 'answers {entries, bytes, seconds}: seconds of manager time that refilling would cost',
+  note: 'returns {entries, bytes, seconds}: the manager time that fetching the entries again would take',
 }
 const soft: Param = {
-  ...beyond(filter('boolean', 'make stale instead of dropping')),
+  ...beyond(filter('boolean', 'mark as stale instead of removing')),
   default: false,
-  note: 'what is stale is served while it is fetched anew',
+  note: 'stale entries are served while they are refreshed',
 }
 const purging = {
   section,
   permission: 'cache:purge',
   response: index,
   invalidates: [],
-  invalidatesNothingBecause: 'drops what is kept; no data changes',
+  invalidatesNothingBecause: 'removes stored responses; no data changes',
 } as const
 
 export const cache: readonly Endpoint[] = [

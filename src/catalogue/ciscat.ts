@@ -2,9 +2,9 @@ import type { Endpoint } from './endpoint.ts'
 import { read } from './record.ts'
 import { agentFilter, agentId, filter, hiddenQ, list, select } from './schemas/params.ts'
 import { collectionOf } from './schemas/responses.ts'
-import { agentOwner, allAgents, keepIn, ofAgent } from './schemas/targets.ts'
+import { agentOwner, allAgents, cacheIn, ofAgent } from './schemas/targets.ts'
 
-/** CIS-CAT results of one agent and of all. */
+/** Records of CIS-CAT results of one agent and of all agents. */
 
 const filters = {
   benchmark: filter('alphanumeric', 'benchmark'),
@@ -31,7 +31,7 @@ export const ciscat: readonly Endpoint[] = [
     query: { ...list, q: hiddenQ, ...filters, select },
     target: agentOwner,
     response: collectionOf('CIS-CAT result', 'ciscat'),
-    cache: keepIn('ciscat', ...ofAgent('ciscat')),
+    cache: cacheIn('ciscat', ...ofAgent('ciscat')),
   }),
   read({
     path: '/experimental/ciscat/results',
@@ -40,7 +40,7 @@ export const ciscat: readonly Endpoint[] = [
     query: { ...list, q: hiddenQ, agent_id: agentFilter, ...filters, select },
     target: allAgents('/ciscat/:agent_id/results'),
     response: collectionOf('CIS-CAT result with agent_id', 'ciscat'),
-    cache: keepIn('ciscat', 'collection:ciscat'),
+    cache: cacheIn('ciscat', 'collection:ciscat'),
     experimental: true,
     priority: 'bulk',
   }),

@@ -2,12 +2,12 @@ import type { Endpoint } from './endpoint.ts'
 import { read, write } from './record.ts'
 import { filter, hiddenQ, hiddenSelect, list, select } from './schemas/params.ts'
 import { collectionOf, message, objectOf } from './schemas/responses.ts'
-import { everyNode, keepIn, master, masterItself } from './schemas/targets.ts'
+import { cacheIn, everyNode, master, masterItself } from './schemas/targets.ts'
 
-/** The cluster as a whole: who is in it, how it fares, and calls to all of its nodes. */
+/** Records of the cluster as a whole: nodes, health, and operations on all nodes. */
 
 const section = 'Cluster-only endpoints'
-const reading = { section, permission: 'cluster:read', target: master, cache: keepIn('cluster', 'cluster') } as const
+const reading = { section, permission: 'cluster:read', target: master, cache: cacheIn('cluster', 'cluster') } as const
 
 export const cluster: readonly Endpoint[] = [
   read({
@@ -17,7 +17,7 @@ export const cluster: readonly Endpoint[] = [
     target: masterItself,
     secret: 'always',
     response: objectOf('cluster configuration'),
-    cache: { never: 'holds the cluster key' },
+    cache: { never: 'contains the cluster key' },
   }),
   read({
     path: '/cluster/status',
@@ -30,7 +30,7 @@ export const cluster: readonly Endpoint[] = [
     path: '/cluster/healthcheck',
     summary: 'Health of the nodes',
     ...reading,
-    query: { node: { ...filter('names', 'node-name filter'), note: 'an unknown name gives no nodes' } },
+    query: { node: { ...filter('names', 'node-name filter'), note: 'an unknown name gives an empty list' } },
     strictQuery: true,
     response: objectOf('health object'),
     priority: 'health',
@@ -54,7 +54,7 @@ export const cluster: readonly Endpoint[] = [
         ...filter('alphanumeric', 'node type filter'),
         default: 'all',
         allowed: ['master', 'worker', 'all'],
-        note: 'other values answer 1728',
+        note: 'other values give 1728',
       },
       select,
     },
@@ -75,10 +75,10 @@ export const cluster: readonly Endpoint[] = [
     summary: 'Is the configuration of all nodes valid?',
     ...reading,
     section: 'Manager and cluster nodes',
-    // OK for the rest of the cluster would be taken for OK: clients restart all nodes on it.
+    // Clients restart all nodes if the verdict is OK, so a missing node must fail the request.
     target: everyNode('verdict', 'fail'),
     response: objectOf('validation result for all nodes'),
-    cache: keepIn('validation', 'validation'),
+    cache: cacheIn('validation', 'validation'),
     slow: true,
   }),
   write('PUT', {

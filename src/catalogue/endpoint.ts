@@ -1,7 +1,7 @@
 /**
- * The vocabulary of the catalogue: one record for each endpoint says everything that is particular to it.
- * Records are frozen data; every reader (routes, validation, authorisation, routing, OpenAPI, …) walks
- * them and none asks for a name. What these types cannot refuse, `check.ts` refuses at start.
+ * The types of the catalogue. One record for each endpoint describes everything particular to it.
+ * Records are frozen data. All readers (routes, validation, authorisation, routing, OpenAPI, …) iterate over the records;
+ * no code depends on the name of an endpoint. `checks/` rejects at start the mistakes that these types cannot express.
  */
 import type { Kind } from './schemas/kinds.ts'
 
@@ -9,7 +9,7 @@ export type ReadMethod = 'GET'
 export type WriteMethod = 'POST' | 'PUT' | 'DELETE'
 export type Method = ReadMethod | WriteMethod
 
-/** The names behind `:` in a path: `/cluster/:node_id/config/:component` gives `node_id | component`. */
+/** The names after `:` in a path: `/cluster/:node_id/config/:component` gives `node_id | component`. */
 export type ParamsOf<Path extends string> = string extends Path
   ? string
   : Path extends `${infer Head}/${infer Tail}`
@@ -18,42 +18,42 @@ export type ParamsOf<Path extends string> = string extends Path
       ? Name
       : never
 
-/** How a value is written in its one canonical form (cache key, upstream path). */
+/** The canonical form of a value, used in the cache key and in the path on the node. */
 export type Canonical = 'agentId' | 'agentIds' | 'agentIdSet' | 'nameSet' | 'lowerCase'
 
-/** Settings that hold the prefixes which a value may begin with (SSRF and traversal). */
+/** Settings that list the allowed prefixes of a value, against SSRF and path traversal. */
 export type PrefixSetting = 'upgradeRepositories' | 'packageFolders'
 
-/** One path or query parameter. Values are text on the wire; `kind` says which text is legal. */
+/** A path or query parameter. Values are texts; `kind` defines which texts are valid. */
 export interface Param {
   readonly kind: Kind
-  /** The seed's words for it. */
+  /** The description in the API documentation. */
   readonly role: string
-  /** What the manager takes when it is absent; fills the cache key, is never sent. */
+  /** The manager's default. It is part of the cache key and is never sent. */
   readonly default?: string | number | boolean
-  /** The values that the manager knows. It answers others itself (its own code), so they are not refused here. */
+  /** Values that the manager accepts. The manager rejects others with a code of its own, so the edge forwards them. */
   readonly allowed?: readonly string[]
-  /** The code that answers its absence (604, 706). Absent: optional. */
+  /** The error code if the parameter is missing. Absent: the parameter is optional. */
   readonly required?: 604 | 706
-  /** Its greatest number: above → 1405, and 0 → 1406, as the framework answers, without asking it. */
+  /** Limits of a page size: above `max` gives 1405, and 0 gives 1406, as in the manager's framework. */
   readonly pageLimit?: { readonly max?: number }
-  /** A further pattern, linear and anchored, with a code of its own (704: folders of files). */
+  /** A further pattern with an error code of its own (704: folders of files). Anchored, matched in linear time. */
   readonly within?: { readonly pattern: string; readonly code: 704 }
-  /** The value must begin with one of the prefixes of this setting and hold no `..` (code 608). */
+  /** The value must begin with one of the prefixes of this setting and must not contain `..` (code 608). */
   readonly startsWith?: PrefixSetting
-  /** Another parameter that must be there too (604). */
+  /** Another parameter that must be present too (604). */
   readonly requires?: string
   readonly canonical?: Canonical
-  /** Of a path: only such values take this route, others another record's. Linear, and without a repetition in a repetition. */
+  /** Only values that match take this route; the router tries other records for the rest. No nested repetitions. */
   readonly routePattern?: string
-  /** The edge itself answers by it: no node knows it, so it is never sent. */
+  /** Evaluated by the edge and never sent, because nodes do not know the parameter. */
   readonly edgeOnly?: true
   readonly note?: string
-  /** Real clients use it though the seed does not name it. */
+  /** Used by real clients although the interface description does not name the parameter. */
   readonly beyondSeed?: true
 }
 
-/** One field of a JSON or form body. `kind` gives the legal text of strings (and of each string of a list). */
+/** A field of a JSON or form body. `kind` defines the valid texts of strings and of each string of a list. */
 export interface Field {
   readonly type: 'string' | 'integer' | 'boolean' | 'strings'
   readonly kind?: Kind
@@ -63,7 +63,7 @@ export interface Field {
   readonly maxItems?: number
   readonly default?: string | number | boolean
   readonly canonical?: Canonical
-  /** Absent in the request: the edge writes the address of the client into it (contract, semantics.md section 8). */
+  /** The edge fills a missing field with the address of the client. Otherwise the manager would register the edge's address. */
   readonly fill?: 'clientAddress'
   readonly note?: string
 }
@@ -76,16 +76,16 @@ export type Body =
   | {
       readonly kind: 'upload'
       readonly types: readonly UploadType[]
-      /** What another of the four accepted types answers. */
+      /** The error code for one of the other supported media types. */
       readonly wrongType: 607 | 804
-      /** Where both types are taken: a file is XML when this query parameter matches, a list else (703, 705). */
+      /** If both types are accepted: the file is XML if this query parameter matches, otherwise a list (errors 703 and 705). */
       readonly xmlWhen?: { readonly query: string; readonly matches: string }
     }
 
 export type MergeRule = 'collection' | 'verdict' | 'message' | 'affected'
 export type WhenPartial = 'label' | 'fail'
 
-/** What the rows of a joined collection are; how each sorts stands in the table of `collection/sources.ts`. */
+/** The kind of rows in a joined collection. `query/sources.ts` defines how each kind is sorted. */
 export type RowsOf =
   | 'logs'
   | 'ciscat'
@@ -98,16 +98,13 @@ export type RowsOf =
   | 'ports'
   | 'processes'
   | 'hotfixes'
-  /** Whole answers of nodes, each with its `node_name`. */
+  /** The whole response of each node, with its `node_name`. */
   | 'nodeAnswers'
 
-/**
- * Who is served first by a node that has no room for all: `health` before writes, writes before what a person waits
- * for, and `bulk` last.
- */
+/** The order in which calls leave the queue of a busy node: `health`, `write`, `interactive` (a person waits), `bulk`. */
 export type Priority = 'health' | 'write' | 'interactive' | 'bulk'
 
-/** An operation that the edge answers itself. The table of them is `pipeline/edge/`; the compiler holds it complete. */
+/** An operation that the edge answers itself. The pipeline requires a handler for each; the compiler checks it. */
 export type EdgeOperation =
   | 'issueToken'
   | 'revokeTokens'
@@ -118,9 +115,9 @@ export type EdgeOperation =
   | 'cacheExplain'
 
 /**
- * Where an answer lives.
- * `through` says whether a worker's API may stand in for the master's: `any` – a worker hands it to the
- * master under the same path; `twin` – only as `/cluster/<master>/…`; `none` – a worker would speak of itself.
+ * The node that can answer.
+ * `through`: whether a worker can forward the request to the master. `any`: under the same path; `twin`: only as
+ * `/cluster/<master>/…`; `none`: not at all, a worker would answer about itself.
  */
 export type Target =
   | { readonly kind: 'edge'; readonly operation: EdgeOperation }
@@ -133,10 +130,10 @@ export type Target =
       readonly kind: 'everyNode'
       readonly merge: MergeRule
       readonly whenPartial: WhenPartial
-      /** The same rows of one agent: a node walks 500 agents and stops at its limit (contract, semantics.md section 6). */
+      /** The path of the same rows of one agent. A node reads at most 500 agents and stops at its limit, so large clusters need it. */
       readonly ofAgent?: `/${string}/:agent_id/${string}`
     }
-  /** `:node_ids` is `*` or a list; each node is asked as this record asks one, and the answers are one collection. */
+  /** `:node_ids` is `*` or a list. The edge sends `ofNode` to each node and joins the responses into one collection. */
   | { readonly kind: 'severalNodes'; readonly ofNode: `/cluster/:node_id/${string}` }
 
 export type CacheGroup =
@@ -155,26 +152,27 @@ export type CacheGroup =
   | 'validation'
 
 /**
- * A tag names data. `rules`, `decoders`, `lists`, `cluster`, `validation`: one thing. `agent:{agent_id}`: one of many,
- * and `agent:*` beside it on each of their reads, since a write to all of them touches `agent:*` alone.
- * `collection:agents`, `collection:nodes`: what is read over many of them at once, touched by a write to any.
+ * A tag names data that reads depend on and writes invalidate. `rules`, `decoders`, `lists`, `cluster` and `validation`
+ * name one thing. `agent:{agent_id}` names one of many; its reads also have `agent:*`, because a write to all agents
+ * invalidates only `agent:*`. `collection:agents` and `collection:nodes` name reads over many; a write to any of them
+ * invalidates the collection.
  *
- * `{x}` is filled from the path; `{query.x}`, `{body.x}`, `{answer.x}` from there (lists give one tag each, a
- * missing value none); `{master}` is the name of the master, so that `/manager/…` and `/cluster/<master>/…` agree.
- * Where no successful answer comes, `{answer.x}` stands for `*`: a write whose outcome is not known may have
- * touched any of them.
+ * Placeholders: `{x}` is a path parameter; `{query.x}`, `{body.x}` and `{answer.x}` come from the query, the body and the
+ * response. A list gives one tag for each element, a missing value none. `{master}` is the name of the master, so that
+ * `/manager/…` and `/cluster/<master>/…` have the same tags. Without a successful response `{answer.x}` becomes `*`: a
+ * write with an unknown outcome may have changed any of them.
  */
 export type Tag = string
 
-/** Tags that a write touches only when a value of its request matches: the folder of a file, a flag. */
+/** Tags that a write invalidates only if a value of its request matches, such as the folder of a file. */
 export interface ConditionalTags {
   readonly value: `query.${string}` | `body.${string}`
-  /** Linear and anchored at its beginning. */
+  /** Anchored at the beginning, matched in linear time. */
   readonly matches: string
   readonly tags: readonly Tag[]
 }
 
-/** May the answer be kept, under which group of `/cache`, and which data does it show? */
+/** Whether a response may be stored, in which cache group, and which data it depends on. `rights`: callers with different permissions get different responses. */
 export type CachePolicy =
   | { readonly group: CacheGroup; readonly tags: readonly Tag[]; readonly scope: 'everyone' | 'rights' }
   | { readonly never: string }
@@ -182,11 +180,11 @@ export type CachePolicy =
 export type Secret = 'none' | 'always' | 'possible'
 export type Permission = `${string}:${string}`
 
-/** What `data` holds. `raw`: with the named query parameter the answer is the file itself, not JSON. */
+/** The shape of `data` in the response. `raw`: with the query parameter `when` the response is the file itself. */
 export interface ResponseShape {
   readonly data: 'collection' | 'object' | 'array' | 'message' | 'affected' | 'text'
   readonly description: string
-  /** Of collections that are joined, and of what is read of one agent in their stead. */
+  /** The kind of rows. Required for joined collections and for the per-agent reads that they are composed of. */
   readonly rows?: RowsOf
   readonly raw?: { readonly when: string; readonly type: 'text/xml' }
 }
@@ -197,19 +195,19 @@ interface Common<Path extends string> {
   readonly summary: string
   readonly params: Readonly<Record<ParamsOf<Path>, Param>>
   readonly query: Readonly<Record<string, Param>>
-  /** Unknown query names are refused (604); where the real API ignores them, they are ignored and not forwarded. */
+  /** Whether unknown query names give 604. Otherwise they are ignored and not forwarded, as in the real API. */
   readonly strictQuery: boolean
-  /** At least one of these query parameters must be there (604). */
+  /** At least one of these query parameters is required (604). */
   readonly oneOf?: readonly string[]
   readonly permission: Permission | 'signedIn'
-  /** Anything but `none` needs `secrets:read` besides, and is never kept. */
+  /** Any value but `none` also requires `secrets:read`, and the response is never stored. */
   readonly secret: Secret
   readonly target: Target
   readonly response: ResponseShape
   readonly beyondSeed?: true
-  /** An experimental endpoint: served only where `cluster.experimental` is on (603 else). */
+  /** Served only if `cluster.experimental` is on; otherwise 603. */
   readonly experimental?: true
-  /** Longer than the usual deadline by its nature (upgrades, validation). */
+  /** Uses `cluster.limits.slowTimeout` (upgrades, validation). */
   readonly slow?: true
   /** Absent: reads are `interactive`, writes `write`. */
   readonly priority?: Priority
@@ -223,10 +221,10 @@ export interface ReadEndpoint<Path extends string = string> extends Common<Path>
 export interface WriteEndpoint<Path extends string = string> extends Common<Path> {
   readonly method: WriteMethod
   readonly body?: Body
-  /** What this write makes stale; `[]` needs a reason in `staleNothing`. */
+  /** The tags that this write invalidates. `[]` requires a reason in `invalidatesNothingBecause`. */
   readonly invalidates: readonly (Tag | ConditionalTags)[]
   readonly invalidatesNothingBecause?: string
-  /** Over all replicas one write of that name at a time; filled as tags are (`file:{node_id}:{query.path}`). */
+  /** The name of a lock: writes with the same name run one at a time over all replicas. Placeholders as in tags. */
   readonly writeLock?: Tag
 }
 

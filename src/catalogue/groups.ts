@@ -15,9 +15,9 @@ import {
   select,
 } from './schemas/params.ts'
 import { affected, agentIdList, collectionOf, fieldTypes, message, objectOf } from './schemas/responses.ts'
-import { keepIn, master, memberships } from './schemas/targets.ts'
+import { cacheIn, master, memberships } from './schemas/targets.ts'
 
-/** Agent groups: their members and the files that their members share, all on the master. */
+/** Records of agent groups: members and shared files, all on the master. */
 
 const section = 'Agent groups'
 const reading = { section, permission: 'groups:read', target: master, strictQuery: true } as const
@@ -33,7 +33,7 @@ const reads: readonly Endpoint[] = [
     ...reading,
     query: { ...list, q: hiddenQ, hash: hashAlgorithm, select: failingSelect },
     response: collectionOf('Group'),
-    cache: keepIn('agents', 'collection:groups'),
+    cache: cacheIn('agents', 'collection:groups'),
   }),
   read({
     path: '/agents/groups/:group_id',
@@ -42,7 +42,7 @@ const reads: readonly Endpoint[] = [
     params: { group_id: groupId },
     query: { ...list, q, status: agentStatus, select },
     response: collectionOf('Agent'),
-    cache: keepIn('agents', 'group:{group_id}', 'collection:agents'),
+    cache: cacheIn('agents', 'group:{group_id}', 'collection:agents'),
   }),
   read({
     path: '/agents/groups/:group_id/configuration',
@@ -52,7 +52,7 @@ const reads: readonly Endpoint[] = [
     query: page,
     secret: 'possible',
     response: collectionOf('group configuration item'),
-    cache: { never: 'modules may hold credentials' },
+    cache: { never: 'modules may contain credentials' },
   }),
   read({
     path: '/agents/groups/:group_id/files',
@@ -61,7 +61,7 @@ const reads: readonly Endpoint[] = [
     params: { group_id: groupId },
     query: { ...list, hash: hashAlgorithm },
     response: collectionOf('group file entry'),
-    cache: keepIn('agents', 'group:{group_id}'),
+    cache: cacheIn('agents', 'group:{group_id}'),
   }),
   read({
     path: '/agents/groups/:group_id/files/:filename',
@@ -72,13 +72,13 @@ const reads: readonly Endpoint[] = [
       type: {
         ...filter('names', 'type of file'),
         allowed: ['conf', 'rootkit_files', 'rootkit_trojans', 'rcl'],
-        note: 'other values answer 1104; absent: guessed from the name',
+        note: 'other values give 1104; absent: derived from the name',
       },
       format: {
         ...filter('format', 'output format'),
         allowed: ['json', 'xml'],
         default: 'json',
-        note: 'xml for agent.conf only: its text in data',
+        note: 'xml for agent.conf only: data is its text',
       },
     },
     secret: 'possible',
@@ -134,7 +134,7 @@ const writes: readonly Endpoint[] = [
       force_single_group: {
         ...filter('flag', 'the group replaces all others'),
         default: false,
-        note: 'presence alone counts; absent appends',
+        note: 'only its presence counts; absent: append',
       },
     },
     response: message,

@@ -13,9 +13,9 @@ import { sca } from './sca.ts'
 import { service, summary, tokens } from './service.ts'
 import { syscheck } from './syscheck.ts'
 import { syscollector } from './syscollector.ts'
-/** The catalogue: every endpoint that the edge serves, and every permission that a role can hold. */
+/** The catalogue: every endpoint that the edge serves, and every permission that a role can grant. */
 
-/** All records, in the order of the seed's sections. Which of two paths wins is the router’s: a literal segment before a parameter. */
+/** All records by section. If two paths match, the router prefers a literal segment to a parameter. */
 export const catalogue: readonly Endpoint[] = Object.freeze([
   ...activeResponse,
   ...agentRegistry,
@@ -38,12 +38,12 @@ export const catalogue: readonly Endpoint[] = Object.freeze([
   ...tokens,
 ])
 
-/** The permissions that no record names: reading answers with secrets, and the operators’ listener. */
-const beside = ['secrets:read', 'operations:read']
+/** Permissions that no record names: reading responses with secrets, and the operations listener. */
+const permissionsWithoutRecord = ['secrets:read', 'operations:read']
 
-/** Every permission, sorted: what a role may list. */
+/** Every permission that a role may list, sorted. */
 export const permissions: readonly string[] = Object.freeze(
-  [...new Set([...catalogue.map(({ permission }) => permission), ...beside])]
+  [...new Set([...catalogue.map(({ permission }) => permission), ...permissionsWithoutRecord])]
     .filter((permission) => permission !== 'signedIn')
     .sort(),
 )

@@ -11,16 +11,16 @@ import {
   writePath,
 } from './schemas/params.ts'
 import { collectionOf, message, objectOf, textOf } from './schemas/responses.ts'
-import { keepIn } from './schemas/targets.ts'
+import { cacheIn } from './schemas/targets.ts'
 import { isOfNode, readTwins, severalNodes, writeTwins } from './schemas/twins.ts'
 
-/** What each node says of itself and what can be done to it: `/manager/…` and its twin `/cluster/:node_id/…`. */
+/** Records of facts and operations of a node: `/manager/…` and its twin `/cluster/:node_id/…`. */
 
 const permission = 'manager:read'
-/** Settings hold the cluster key, keys of third parties, credentials of modules. */
-const settings = { secret: 'possible', cache: { never: 'settings may hold keys and credentials' } } as const
+/** Settings contain the cluster key, keys of third parties and credentials of modules. */
+const settings = { secret: 'possible', cache: { never: 'settings may contain keys and credentials' } } as const
 
-/** Takes effect nowhere; real clients may send it. */
+/** Has no effect, but real clients send it. */
 const ignoredNumber = { ...filter('numbers', 'no effect'), beyondSeed: true } as const
 
 const facts = [
@@ -42,9 +42,13 @@ const reads: readonly Endpoint[] = [
       section: {
         ...filter('names', 'section'),
         allowed: sections(),
-        note: 'unknown answers 1102, absent from the file 1106; without it the whole file',
+        note: 'an unknown section gives 1102, a section that is not in the file 1106; absent: the whole file',
       },
-      field: { ...filter('names', 'child field of the section'), requires: 'section', note: 'unknown answers 1103' },
+      field: {
+        ...filter('names', 'child field of the section'),
+        requires: 'section',
+        note: 'an unknown field gives 1103',
+      },
     },
     permission,
     ...settings,
@@ -63,7 +67,7 @@ const reads: readonly Endpoint[] = [
     summary: 'Is the configuration valid?',
     permission,
     response: objectOf('validation result'),
-    cache: keepIn('validation', 'validation'),
+    cache: cacheIn('validation', 'validation'),
     slow: true,
   }),
   ...readTwins({
@@ -77,7 +81,7 @@ const reads: readonly Endpoint[] = [
         default: 'all',
         allowed: ['all', 'error', 'warning', 'info', 'critical', 'debug'],
       },
-      category: { ...filter('search', 'log category'), default: 'all', note: 'exact tag of a daemon' },
+      category: { ...filter('search', 'log category'), default: 'all', note: 'the exact tag of a daemon' },
       select: failingSelect,
     },
     permission,
@@ -86,7 +90,7 @@ const reads: readonly Endpoint[] = [
   ...readTwins({
     part: 'stats',
     summary: 'Statistics of each hour of a day',
-    query: { date: { ...filter('dates', 'date String YYYYMMDD'), note: 'absent: today, on the clock of the node' } },
+    query: { date: { ...filter('dates', 'date String YYYYMMDD'), note: 'absent: today, by the clock of the node' } },
     permission,
     response: { data: 'array', description: 'per-hour stats' },
   }),
@@ -100,7 +104,7 @@ const reads: readonly Endpoint[] = [
       validation: {
         ...filter('boolean', 'validation flag'),
         default: false,
-        note: 'true: a bad list answers 1800, bad XML 1113',
+        note: 'true: an invalid list gives 1800, invalid XML 1113',
       },
     },
     permission: 'files:read',
@@ -118,7 +122,7 @@ function sections(): readonly string[] {
   ).split(' ')
 }
 
-/** Which data a file is, its folder says. The contents of files are never kept themselves. */
+/** The folder of a file determines which data a write to the file changes. File contents are never stored. */
 function staleByFile(node: Tag): readonly (Tag | ConditionalTags)[] {
   const within = (folder: string, ...tags: readonly Tag[]): ConditionalTags => ({
     value: 'query.path',
@@ -143,7 +147,7 @@ const writes: readonly Endpoint[] = [
       overwrite: {
         ...filter('boolean', 'overwrite flag'),
         default: false,
-        note: 'a file that exists answers 1905 without it',
+        note: 'without it, an existing file gives 1905',
       },
     },
     body: {
@@ -171,7 +175,7 @@ const writes: readonly Endpoint[] = [
     summary: 'Restart',
     permission: 'manager:restart',
     response: message,
-    // Agents reconnect, perhaps elsewhere (contract, semantics.md section 7).
+    // Agents reconnect, possibly to another node.
     invalidates: (node) => [node, 'collection:nodes', 'cluster', 'validation', 'agent:*', 'collection:agents'],
     slow: true,
   }),

@@ -1,18 +1,18 @@
-/** How a record is written: complete, frozen, and with its path’s names checked by the compiler. */
+/** Builds complete, frozen records. The compiler checks that `params` has the names of the path. */
 import type { Method, ParamsOf, ReadEndpoint, WriteEndpoint, WriteMethod } from './endpoint.ts'
 
-/** What a record may leave out: no query, unknown names ignored, no secret. */
+/** Fields that a record may omit: no query, unknown names ignored, no secret. */
 type Defaults = 'query' | 'strictQuery' | 'secret' | 'method' | 'params'
 type Sparse<T extends ReadEndpoint<Path> | WriteEndpoint<Path>, Path extends string> = Omit<T, Defaults> &
   Partial<Pick<T, 'query' | 'strictQuery' | 'secret'>> &
   ([ParamsOf<Path>] extends [never] ? { readonly params?: never } : Pick<T, 'params'>)
 
-/** A frozen record of something that is read. */
+/** Returns the frozen record of a read. */
 export function read<const Path extends string>(record: Sparse<ReadEndpoint<Path>, Path>): ReadEndpoint<Path> {
   return complete('GET', record) as ReadEndpoint<Path>
 }
 
-/** A frozen record of something that changes data or acts. */
+/** Returns the frozen record of a write. */
 export function write<const Path extends string>(
   method: WriteMethod,
   record: Sparse<WriteEndpoint<Path>, Path>,
@@ -24,7 +24,7 @@ function complete(method: Method, record: object): object {
   return frozen({ query: {}, strictQuery: false, secret: 'none', params: {}, ...record, method })
 }
 
-/** Frozen to the last leaf: records share their parts, so whoever wrote into one would write into many. */
+/** Freezes the value deeply: records share parts, so a change of one would change many. */
 function frozen<T extends object>(value: T): T {
   for (const part of Object.values(value)) {
     if (typeof part === 'object' && part !== null && !Object.isFrozen(part)) frozen(part)

@@ -2,13 +2,17 @@ import type { Endpoint } from './endpoint.ts'
 import { read, write } from './record.ts'
 import { agentId, failingQ, filter, hiddenQ, hiddenSelect, list } from './schemas/params.ts'
 import { collectionOf, message, scanTimes } from './schemas/responses.ts'
-import { agentOwner, everyNode, keepIn, ofAgent } from './schemas/targets.ts'
+import { agentOwner, cacheIn, everyNode, ofAgent } from './schemas/targets.ts'
 
-/** Rootkit detection: findings of an agent, and scans. A scan of either kind runs both (contract, semantics.md section 7). */
+/** Records of rootkit detection: findings of an agent, and scans. A scan request starts both rootcheck and syscheck. */
 
 const section = 'Rootcheck, syscheck, SCA'
 const ofOne = { section, params: { agent_id: agentId }, target: agentOwner } as const
-const reading = { ...ofOne, permission: 'rootcheck:read', cache: keepIn('rootcheck', ...ofAgent('rootcheck')) } as const
+const reading = {
+  ...ofOne,
+  permission: 'rootcheck:read',
+  cache: cacheIn('rootcheck', ...ofAgent('rootcheck')),
+} as const
 
 export const rootcheck: readonly Endpoint[] = [
   read({
@@ -24,7 +28,7 @@ export const rootcheck: readonly Endpoint[] = [
         ...filter('names', 'status'),
         default: 'all',
         allowed: ['all', 'outstanding', 'solved'],
-        note: 'other values answer 1603',
+        note: 'other values give 1603',
       },
       select: hiddenSelect,
     },

@@ -1,3 +1,4 @@
+/** Records of rules, decoders and CDB lists. The cluster synchronises rules and decoders, so any node can answer. */
 import type { Endpoint } from './endpoint.ts'
 import { read } from './record.ts'
 import {
@@ -12,16 +13,14 @@ import {
   unboundedList,
 } from './schemas/params.ts'
 import { collectionOf } from './schemas/responses.ts'
-import { anyNode, keepIn, master } from './schemas/targets.ts'
-
-/** Rules and the catalogues of what they name; the cluster holds them equal on all nodes. */
+import { anyNode, cacheIn, master } from './schemas/targets.ts'
 
 const readingRules = {
   section: 'Decoders, rules, lists',
   strictQuery: true,
   permission: 'rules:read',
   target: anyNode,
-  cache: keepIn('rules', 'rules'),
+  cache: cacheIn('rules', 'rules'),
 } as const
 
 const requirements = ['pci', 'gdpr', 'hipaa', 'nist-800-53', 'gpg13'] as const
@@ -74,14 +73,12 @@ export const rules: readonly Endpoint[] = [
   ...catalogues,
 ]
 
-/** Decoders; the cluster holds them equal on all nodes. */
-
 const readingDecoders = {
   section: 'Decoders, rules, lists',
   strictQuery: true,
   permission: 'decoders:read',
   target: anyNode,
-  cache: keepIn('decoders', 'decoders'),
+  cache: cacheIn('decoders', 'decoders'),
 } as const
 
 export const decoders: readonly Endpoint[] = [
@@ -123,14 +120,12 @@ export const decoders: readonly Endpoint[] = [
   }),
 ]
 
-/** CDB lists, as the master holds them. */
-
 const readingLists = {
   section: 'Decoders, rules, lists',
   strictQuery: true,
   permission: 'lists:read',
   target: master,
-  cache: keepIn('lists', 'lists'),
+  cache: cacheIn('lists', 'lists'),
 } as const
 
 export const lists: readonly Endpoint[] = [
@@ -142,7 +137,7 @@ export const lists: readonly Endpoint[] = [
       ...unboundedList,
       path: {
         ...filter('paths', 'path filter'),
-        note: 'outside etc/lists answers 1801, a missing file 1006: the manager checks it',
+        note: 'outside etc/lists gives 1801, a missing file 1006; the manager checks it',
       },
     },
     response: collectionOf('CDB list content'),

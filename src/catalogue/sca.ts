@@ -2,16 +2,16 @@ import type { Endpoint } from './endpoint.ts'
 import { read } from './record.ts'
 import { agentId, filter, hiddenQ, hiddenSelect, list, q } from './schemas/params.ts'
 import { collectionOf } from './schemas/responses.ts'
-import { agentOwner, keepIn, ofAgent } from './schemas/targets.ts'
+import { agentOwner, cacheIn, ofAgent } from './schemas/targets.ts'
 
-/** Security configuration assessment of an agent. */
+/** Records of the security configuration assessment of an agent. */
 
 const reading = {
   section: 'Rootcheck, syscheck, SCA',
   strictQuery: true,
   permission: 'sca:read',
   target: agentOwner,
-  cache: keepIn('sca', ...ofAgent('sca')),
+  cache: cacheIn('sca', ...ofAgent('sca')),
 } as const
 
 export const sca: readonly Endpoint[] = [

@@ -1,9 +1,8 @@
+/** Records of the service itself: welcome, version, summary of all agents, and the tokens of the edge. */
 import type { Endpoint } from './endpoint.ts'
 import { read, write } from './record.ts'
 import { message, objectOf, textOf } from './schemas/responses.ts'
-import { anyNode, keepIn, master, masterItself, memberships } from './schemas/targets.ts'
-
-/** What clients ask before anything else, beyond the seed: who is there, and in which version. */
+import { anyNode, cacheIn, master, masterItself, memberships } from './schemas/targets.ts'
 
 const common = { section: 'Service', permission: 'signedIn', beyondSeed: true } as const
 
@@ -14,7 +13,7 @@ export const service: readonly Endpoint[] = [
     ...common,
     target: masterItself,
     response: objectOf('{msg, api_version, hostname, timestamp}'),
-    cache: { never: 'holds the time at which it was answered' },
+    cache: { never: 'contains the time of the response' },
   }),
   read({
     path: '/version',
@@ -22,12 +21,10 @@ export const service: readonly Endpoint[] = [
     ...common,
     target: anyNode,
     response: textOf('v<major.minor.patch>'),
-    cache: keepIn('manager', 'cluster'),
+    cache: cacheIn('manager', 'cluster'),
     priority: 'health',
   }),
 ]
-
-/** Summaries over all agents. */
 
 export const summary: readonly Endpoint[] = [
   read({
@@ -37,12 +34,11 @@ export const summary: readonly Endpoint[] = [
     permission: 'summary:read',
     target: master,
     response: objectOf('{nodes, groups, agent_os, agent_status, agent_version, last_registered_agent}'),
-    cache: keepIn('summary', ...memberships),
+    cache: cacheIn('summary', ...memberships),
   }),
 ]
 
-/** Tokens of the edge's own, beyond the seed: Basic credentials in, a Bearer token out. */
-
+/** The edge issues its own tokens: a request with Basic credentials gets a Bearer token. */
 const tokenEndpoint = {
   path: '/security/user/authenticate',
   section: 'Authentication',

@@ -2,13 +2,13 @@ import type { Endpoint } from './endpoint.ts'
 import { read, write } from './record.ts'
 import { agentId, filter, hiddenQ, list, select } from './schemas/params.ts'
 import { collectionOf, message, scanTimes } from './schemas/responses.ts'
-import { agentOwner, everyNode, keepIn, ofAgent } from './schemas/targets.ts'
+import { agentOwner, cacheIn, everyNode, ofAgent } from './schemas/targets.ts'
 
-/** File integrity: files of an agent, and scans. A scan of either kind runs both (contract, semantics.md section 7). */
+/** Records of file integrity: files of an agent, and scans. A scan request starts both syscheck and rootcheck. */
 
 const section = 'Rootcheck, syscheck, SCA'
 const ofOne = { section, params: { agent_id: agentId }, target: agentOwner } as const
-const reading = { ...ofOne, permission: 'syscheck:read', cache: keepIn('syscheck', ...ofAgent('syscheck')) } as const
+const reading = { ...ofOne, permission: 'syscheck:read', cache: cacheIn('syscheck', ...ofAgent('syscheck')) } as const
 
 export const syscheck: readonly Endpoint[] = [
   read({
@@ -24,7 +24,7 @@ export const syscheck: readonly Endpoint[] = [
         ...filter('yes_no', 'summary grouping by file name'),
         default: 'no',
         allowed: ['yes', 'no'],
-        note: 'yes: date, mtime and file alone',
+        note: 'yes: only date, mtime and file',
       },
       md5: filter('hashes', 'md5'),
       sha1: filter('hashes', 'sha1'),

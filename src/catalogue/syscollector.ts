@@ -3,20 +3,20 @@ import { read } from './record.ts'
 import type { Kind } from './schemas/kinds.ts'
 import { agentFilter, agentId, filter, hiddenQ, list, select } from './schemas/params.ts'
 import { collectionOf, objectOf } from './schemas/responses.ts'
-import { agentOwner, allAgents, keepIn, ofAgent } from './schemas/targets.ts'
+import { agentOwner, allAgents, cacheIn, ofAgent } from './schemas/targets.ts'
 
-/** Inventory. One table of kinds: each is read of one agent, and of all agents at once (experimental). */
+/** Records of the inventory: one table of kinds, each for one agent and for all agents (experimental). */
 
 interface Inventory {
   readonly kind: Exclude<RowsOf, 'logs' | 'ciscat' | 'nodeAnswers'>
   readonly filters: Readonly<Record<string, Param>>
-  /** One object for each agent: of one agent it has neither pages nor filters. */
+  /** Each agent has one object, so the record of one agent has neither paging nor filters. */
   readonly single?: true
-  /** Filters that the seed names for one of the twins only. */
+  /** Filters that only one of the two records has. */
   readonly beyondSeed?: { readonly name: string; readonly of: 'one' | 'all' }
-  /** The seed gives the agent id filter over all agents to these kinds alone. */
+  /** Whether the record over all agents has an agent id filter. */
   readonly byAgent?: true
-  /** The seed does not know the kind at all. */
+  /** The kind is not part of the interface description. */
   readonly hidden?: true
 }
 
@@ -105,7 +105,7 @@ function ofOneAgent(inventory: Inventory): Endpoint {
     query: queryOf(inventory, 'one'),
     target: agentOwner,
     response: single ? objectOf(`${kind} item`, kind) : collectionOf(`${kind} item`, kind),
-    cache: keepIn('syscollector', ...ofAgent('syscollector')),
+    cache: cacheIn('syscollector', ...ofAgent('syscollector')),
     ...(hidden && { beyondSeed: true }),
   })
 }
@@ -120,7 +120,7 @@ function ofAllAgents(inventory: Inventory): Endpoint {
     query: queryOf(inventory, 'all'),
     target: allAgents(`/syscollector/:agent_id/${kind}`),
     response: collectionOf(`${kind} item with agent_id`, kind),
-    cache: keepIn('syscollector', 'collection:syscollector'),
+    cache: cacheIn('syscollector', 'collection:syscollector'),
     experimental: true,
     priority: 'bulk',
     ...(hidden && { beyondSeed: true }),

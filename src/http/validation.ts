@@ -94,7 +94,7 @@ export function validationError(endpoint: Endpoint, part: Part, fault: FastifySc
 
 /** "Param not valid. Integer expected.  Field: limit": two spaces before the field, as the real API writes it. */
 export function badValue(kind: Kind, name: string): EdgeError {
-  return new EdgeError(kinds[kind].code, `. ${kinds[kind].says}  Field: ${printable(name)}`)
+  return new EdgeError(kinds[kind].code, `. ${kinds[kind].message}  Field: ${printable(name)}`)
 }
 
 export function describedBy(endpoint: Endpoint, part: Part): Described {

@@ -63,7 +63,7 @@ function checkAll(params: Readonly<Record<string, Param>>, query: Texts): void {
 
 function checkValue(name: string, param: Pick<Param, 'kind' | 'within'>, value: string): void {
   const kind: ValueKind = kinds[param.kind]
-  if (!patternOf(kind).test(value)) throw refused(kind.code, `Param not valid. ${kind.says}  Field: ${name}`)
+  if (!patternOf(kind).test(value)) throw refused(kind.code, `Param not valid. ${kind.message}  Field: ${name}`)
   if (param.within !== undefined && !new RegExp(param.within.pattern).test(value)) {
     throw refused(704, 'Invalid path')
   }

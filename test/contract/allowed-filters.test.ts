@@ -19,7 +19,7 @@ const recorded: Readonly<Record<string, string>> = {
   'POST /agents/restart': 'ids',
 }
 
-t.test('the order of parameters and fields is the one that the real API lists in 604', async (t) => {
+t.test('parameters and fields have the order in which the real API lists them in 604', async (t) => {
   for (const [id, names] of Object.entries(recorded)) {
     const record = catalogue.find((endpoint) => idOf(endpoint) === id)
     const body = record !== undefined && 'body' in record ? record.body : undefined

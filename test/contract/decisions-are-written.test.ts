@@ -9,7 +9,7 @@ const rows = document.split('\n').filter((line) => line.startsWith('| ') && !lin
 const decisions = rows.map((row) => row.split('|')).filter((cells) => cells.length === 7)
 const disagreeing = contract.endpoints.filter((endpoint) => endpoint.disagreements !== undefined).map(idOf)
 
-t.test('each endpoint on which seed and real API disagree has its decision', async (t) => {
+t.test('each endpoint whose description and real behaviour differ has a decision', async (t) => {
   t.equal(disagreeing.length, 66)
   for (const id of disagreeing) {
     const own = decisions.filter((cells) => cells[1]?.includes(`\`${id}\``))
@@ -17,12 +17,12 @@ t.test('each endpoint on which seed and real API disagree has its decision', asy
   }
 })
 
-t.test('no decision is written for an endpoint on which they agree', async (t) => {
+t.test('no decision exists for an endpoint without a difference', async (t) => {
   const named = decisions.flatMap((cells) => [...(cells[1]?.matchAll(/`((?:GET|POST|PUT|DELETE) [^`]+)`/g) ?? [])])
   for (const [, id = ''] of named) t.ok(disagreeing.includes(id), id)
 })
 
-t.test('each disagreement of the seed as a whole has its decision', async (t) => {
+t.test('each general difference has a decision', async (t) => {
   const numbers = rows.flatMap((row) => /^\| (S\d+):/.exec(row)?.[1] ?? [])
   t.strictSame(
     numbers,
@@ -30,7 +30,7 @@ t.test('each disagreement of the seed as a whole has its decision', async (t) =>
   )
 })
 
-t.test('each kind of value that is stricter than the real one is named, and says why', async (t) => {
+t.test('each kind of value that is stricter than in the real API is listed with its reason', async (t) => {
   for (const [name, kind] of Object.entries<ValueKind>(kinds)) {
     if (kind.wider === undefined) continue
     t.ok(kind.because, `${name} has a reason`)

@@ -1,22 +1,29 @@
-import type { Endpoint } from '../endpoint.ts'
-import { bodies, names, paths, values } from './parameters.ts'
-import { type Check, idOf, shapeOf } from './record-facts.ts'
-import { kept, stale, staleAsWhole } from './staleness.ts'
-import { access, joinedRows, merges, owners, severalNodes, turns, twins } from './targets.ts'
-
 /**
- * What start-up refuses: mistakes of a catalogue that the types of its vocabulary cannot refuse. Each fault is one
- * sentence that names the record, the mistake and the remedy.
+ * Checks the catalogue at start for mistakes that the types cannot express. Each fault is one sentence with the record,
+ * the mistake and the remedy.
  */
+import type { Endpoint } from '../endpoint.ts'
+import { checkCachePolicy, checkInvalidation, checkInvalidationOfJoined } from './invalidation.ts'
+import { checkBody, checkNames, checkPath, checkValues } from './parameters.ts'
+import { type Check, idOf, shapeOf } from './record-facts.ts'
+import {
+  checkJoinedRows,
+  checkMergeRule,
+  checkOwner,
+  checkPermission,
+  checkSeveralNodes,
+  checkTwin,
+  checkWriteLock,
+} from './targets.ts'
 
 const checks: readonly Check[] = [
-  ...[paths, names, values, bodies],
-  ...[access, owners, twins, merges],
-  ...[severalNodes, joinedRows, turns],
-  ...[kept, stale, staleAsWhole],
+  ...[checkPath, checkNames, checkValues, checkBody],
+  ...[checkPermission, checkOwner, checkTwin, checkMergeRule],
+  ...[checkSeveralNodes, checkJoinedRows, checkWriteLock],
+  ...[checkCachePolicy, checkInvalidation, checkInvalidationOfJoined],
 ]
 
-/** The faults of a catalogue; empty when it can be served. */
+/** Returns the faults of a catalogue; an empty list if it is correct. */
 export function checkCatalogue(records: readonly Endpoint[]): readonly string[] {
   const ofEach = records.flatMap((record) =>
     checks.flatMap((check) => check(record, records).map((fault) => `${idOf(record)}: ${fault}`)),
@@ -24,7 +31,7 @@ export function checkCatalogue(records: readonly Endpoint[]): readonly string[] 
   return [...duplicates(records), ...ofEach]
 }
 
-/** Paths are matched without case, and a parameter by its place: `/a/:b` and `/A/:c` are one route. */
+/** The router ignores case and the names of parameters: `/a/:b` and `/A/:c` are the same route. */
 function duplicates(records: readonly Endpoint[]): readonly string[] {
   const seen = new Map<string, string>()
   return records.flatMap((record) => {
@@ -33,6 +40,6 @@ function duplicates(records: readonly Endpoint[]): readonly string[] {
     seen.set(shape, idOf(record))
     return before === undefined
       ? []
-      : [`${idOf(record)}: the route is ${before} already; remove one of the two records`]
+      : [`${idOf(record)}: the route is the same as ${before}; remove one of the two records`]
   })
 }

@@ -1,14 +1,14 @@
+/** The type of a check, and facts of a record that several checks need. */
 import type { Endpoint, Param, ReadEndpoint, WriteEndpoint } from '../endpoint.ts'
-/** What all checks of the catalogue share: their one type, and what they ask of a record. */
-
-/** The faults of one record; the whole catalogue beside it, since some records are right only together. */
+/** Returns the faults of one record. `all` is the whole catalogue, because some records are correct only together. */
 export type Check = (record: Endpoint, all: readonly Endpoint[]) => readonly string[]
 
+/** Returns the method and path of a record, such as `GET /agents`. */
 export function idOf({ method, path }: Endpoint): string {
   return `${method} ${path}`
 }
 
-/** Method and path as the router tells them apart. */
+/** Returns method and path in the form in which the router distinguishes routes. */
 export function shapeOf({ method, path, params }: Endpoint): string {
   const described: Readonly<Record<string, Param>> = params
   const place = (name: string) => `:${described[name.slice(1)]?.routePattern ?? ''}`
@@ -23,7 +23,7 @@ export function isRead(record: Endpoint): record is ReadEndpoint {
   return record.method === 'GET'
 }
 
-/** The record by which each part of a joined answer is read; absent: it is joined of answers of its own. */
+/** Returns the record that reads each part of a joined response. Absent: the parts are read by the record itself. */
 export function partOf({ target }: Endpoint, all: readonly Endpoint[]): ReadEndpoint | undefined {
   const path = target.kind === 'severalNodes' ? target.ofNode : target.kind === 'everyNode' ? target.ofAgent : undefined
   return all.filter(isRead).find((other) => other.path === path)
@@ -41,7 +41,7 @@ export function paramsOf(record: Endpoint): readonly (readonly [string, Param])[
   return [...Object.entries(record.params), ...Object.entries(record.query)]
 }
 
-/** A list of possible faults with the condition of each; what holds is reported. */
+/** Returns the messages whose condition is true. */
 export function faults(...found: readonly (readonly [boolean, string])[]): readonly string[] {
   return found.filter(([holds]) => holds).map(([, fault]) => fault)
 }

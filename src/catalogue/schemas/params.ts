@@ -1,9 +1,8 @@
+/** Parameters that several records share. Equal parameters are the same object, so that equal schemas compile once. */
 import type { Param } from '../endpoint.ts'
 import type { Kind } from './kinds.ts'
 
-/** Parameters that recur. Each is one object, used by every record that takes it. */
-
-/** A filter that needs no more than its kind and the seed's words for it. */
+/** Returns a parameter that has only a kind and a description. */
 export function filter<K extends Kind>(kind: K, role: string): Param & { readonly kind: K } {
   return { kind, role }
 }
@@ -12,7 +11,7 @@ export const agentId: Param = { kind: 'numbers', role: 'agent identifier', canon
 export const agentName: Param = { kind: 'names', role: 'agent name' }
 export const groupId: Param = { kind: 'names', role: 'group name' }
 export const nodeId: Param = { kind: 'names', role: 'node name' }
-/** All nodes, or those of a list; a single name is `nodeId`. */
+/** All nodes or a list of nodes. A single name is `nodeId`. */
 export const nodeIds: Param = {
   kind: 'node_names',
   role: 'names of nodes, separated by commas, or * for all',
@@ -29,7 +28,7 @@ export const limit: Param = {
   default: 500,
   pageLimit: { max: 1000 },
 }
-/** The lists refuse 0 and know no greatest page (contract, semantics.md section 2). */
+/** CDB lists reject a limit of 0 and have no maximum. */
 export const unboundedLimit: Param = {
   kind: 'numbers',
   role: 'maximum number of elements to return',
@@ -44,12 +43,12 @@ export const q: Param = { kind: 'query', role: 'query filter' }
 export const hiddenSearch: Param = { ...search, beyondSeed: true }
 export const hiddenSelect: Param = { ...select, beyondSeed: true }
 export const hiddenQ: Param = { ...q, beyondSeed: true }
-/** Passes the filters of the real API and fails behind them. */
+/** The real API accepts the parameter and then fails. */
 const FAILS = 'the manager answers 1000'
 export const failingSelect: Param = { ...hiddenSelect, note: FAILS }
 export const failingQ: Param = { ...hiddenQ, note: FAILS }
 
-/** OL and OLSS of the seed. Their order, and that of every record's query, is the one in which 604 lists the names. */
+/** Paging, with and without sort and search. Error 604 lists the names in the order of the record's query. */
 export const page = { offset, limit }
 export const list = { offset, limit, sort, search }
 export const unboundedList = { offset, limit: unboundedLimit, sort, search }
@@ -58,16 +57,16 @@ export const agentStatus: Param = {
   kind: 'alphanumeric',
   role: 'status (comma-separable)',
   allowed: ['active', 'pending', 'neverconnected', 'disconnected', 'all'],
-  note: 'in any case; other values answer 1729',
+  note: 'in any case; other values give 1729',
 }
 export const olderThan: Param = {
   kind: 'timeframe',
   role: 'disconnected-longer-than time',
-  note: 'never-connected agents are judged by their registration',
+  note: 'for agents that never connected, the time since their registration',
 }
 export const agentIds: Param = { kind: 'array_numbers', role: 'agent ids, separated by commas', canonical: 'agentIds' }
 
-/** The real API refuses it (604): it is answered by calls to each of the agents. */
+/** The real API rejects this filter (604). The edge answers it with one call for each agent. */
 export const agentFilter: Param = {
   kind: 'array_numbers',
   role: 'agent id filter: ids, separated by commas',
@@ -93,32 +92,32 @@ export const hashAlgorithm: Param = {
     'sha3_384',
     'sha3_512',
   ],
-  note: 'others that the manager’s Python knows work too; the rest answers 1723',
+  note: 'other algorithms that the manager supports work too; unknown ones give 1723',
 }
 
-/** Of rules and decoders and of their files. */
+/** Filters of rules and decoders and of their files. */
 export const rulesetStatus: Param = {
   kind: 'alphanumeric',
   role: 'status',
   default: 'all',
   allowed: ['enabled', 'disabled', 'all'],
-  note: 'other values answer 1202',
+  note: 'other values give 1202',
 }
 export const rulesetFile = filter('alphanumeric', 'file name')
 export const rulesetPath = filter('paths', 'path')
 export const download: Param = {
   kind: 'alphanumeric',
   role: 'name of a file to download',
-  note: 'the answer is the file itself; a name that is not there answers 700',
+  note: 'the response is the file itself; an unknown name gives 700',
 }
 
-/** Fields of the manager's tables that hold agent keys: to sort, filter or select by one is to read it, bit by bit. */
+/** Fields of the manager's tables that hold agent keys. Sorting or filtering by such a field reveals it bit by bit. */
 export const secretFields: readonly string[] = ['internal_key']
 
-/**
- * Folders of files that may be read and written (704 else). A segment neither is nor ends with a dot, so `./` and `../`
- * cannot stand anywhere; a backslash and an empty segment cannot either. Each repetition ends at a character that it
- * cannot hold itself, which keeps the match linear.
+/*
+ * Folders of files that clients may read and write; other paths give 704. No segment is or ends with a dot, so `./` and
+ * `../` never match, and neither do backslashes and empty segments. Each repetition ends at a character that it cannot
+ * contain, so matching takes linear time.
  */
 
 const ANY = '[A-Za-z0-9_.:-]'
@@ -138,5 +137,5 @@ function path(role: string, ...allowed: readonly string[]): Param {
 
 export const readPath = path('relative path', CONFIGURATION, `(?:etc|ruleset)/${RULESET}`, LISTS)
 export const writePath = path('relative destination', CONFIGURATION, `etc/${RULESET}`, LISTS)
-/** Without the main configuration, a node does not start again. The real API deletes it on request. */
+/** Excludes the main configuration: a node cannot restart without it. The real API would delete it. */
 export const deletePath = path('relative path', `etc/${RULESET}`, LISTS)

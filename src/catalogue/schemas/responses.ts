@@ -1,34 +1,33 @@
+/** Shapes of the `data` of a response, and of request bodies, that several records share. */
 import type { Field, ResponseShape, RowsOf } from '../endpoint.ts'
 
-/** The shapes of `data`, by the seed's abbreviations. */
-
-/** COL: `{items, totalItems}`. */
+/** Returns the shape of a collection, `{items, totalItems}`. */
 export function collectionOf(of: string, rows?: RowsOf): ResponseShape {
   return { data: 'collection', description: of, ...(rows && { rows }) }
 }
 
+/** Returns the shape of a single object. */
 export function objectOf(of: string, rows?: RowsOf): ResponseShape {
   return { data: 'object', description: of, ...(rows && { rows }) }
 }
 
+/** Returns the shape of a plain text. */
 export function textOf(of: string): ResponseShape {
   return { data: 'text', description: of }
 }
 
-/** MSG: a sentence for people. */
+/** A sentence for people. */
 export const message: ResponseShape = { data: 'message', description: 'message' }
 
-/** AFF: `{msg, affected_agents}`, and `failed_ids` where some failed. */
+/** `{msg, affected_agents}`, with `failed_ids` if some agents failed. */
 export const affected: ResponseShape = { data: 'affected', description: 'affected agents' }
 
 export const scanTimes = objectOf('scan time range {start, end}')
 
-/** Bodies that recur. */
-
-/** Wherever JSON is taken, a form is too: the user interface and the example scripts send forms. */
+/** Every endpoint that accepts JSON also accepts a form: the user interface and the example scripts send forms. */
 export const fieldTypes = ['application/json', 'application/x-www-form-urlencoded'] as const
 
-/** Lists may come as an array, or as text with commas in a form. */
+/** A list is an array in JSON and a text with commas in a form. */
 export const agentIdList: Field = {
   type: 'strings',
   kind: 'array_numbers',

@@ -1,49 +1,50 @@
+/** Targets (which node can answer) and cache tags (which data a read depends on) that several records share. */
 import type { CacheGroup, CachePolicy, MergeRule, Tag, Target, WhenPartial } from '../endpoint.ts'
 
-/** Where answers live (design: targets). */
-
-/** Agents, groups, lists, cluster facts: a worker hands the call to the master under the same path. */
+/** Agents, groups, lists, facts of the cluster. A worker forwards such a request to the master under the same path. */
 export const master: Target = { kind: 'master', through: 'any' }
-/** What a node says of itself: through a worker only as `/cluster/<master>/…`, else the worker would speak of itself. */
+/**
+ * Facts of the master itself that have a twin. A worker must be asked for `/cluster/<master>/…`; under `/manager/…` it
+ * would answer about itself.
+ */
 export const masterByTwin: Target = { kind: 'master', through: 'twin' }
-/** What a node says of itself and has no twin: the master, or nobody. */
+/** Facts of the master itself without a twin: no worker can answer in its place. */
 export const masterItself: Target = { kind: 'master', through: 'none' }
 export const anyNode: Target = { kind: 'anyNode' }
 export const agentOwner: Target = { kind: 'agentOwner' }
 
+/** Returns the target of a request that all nodes answer together. */
 export function everyNode(merge: MergeRule, whenPartial: WhenPartial): Target {
   return { kind: 'everyNode', merge, whenPartial }
 }
 
-/** Rows of all agents, which `ofAgent` reads of one. */
+/** Returns the target of rows of all agents; `ofAgent` is the path that reads the same rows of one agent. */
 export function allAgents(ofAgent: `/${string}/:agent_id/${string}`): Target {
   return { kind: 'everyNode', merge: 'collection', whenPartial: 'label', ofAgent }
 }
 
-/** Which data a read shows and a write touches. What tags mean is said at `Tag`. */
-
-/** What the manager keeps about each agent, under its id. */
+/** Kinds of data that the manager stores for each agent. */
 const agentData = ['agent', 'syscheck', 'rootcheck', 'sca', 'syscollector', 'ciscat'] as const
 type AgentData = (typeof agentData)[number]
 
-/** No answer of the classic interface depends on the rights of its reader. */
-export function keepIn(group: CacheGroup, ...tags: readonly Tag[]): CachePolicy {
+/** Returns a policy that stores a response for all callers: no classic response depends on the permissions of the caller. */
+export function cacheIn(group: CacheGroup, ...tags: readonly Tag[]): CachePolicy {
   return { group, tags, scope: 'everyone' }
 }
 
-/** The tags of a read of one agent's data. */
+/** Returns the tags of a read of one agent's data. */
 export function ofAgent(data: AgentData): readonly Tag[] {
   return [`${data}:{agent_id}`, `${data}:*`]
 }
 
-/** Reads over all agents and their groups, and the health of nodes, which counts active agents. */
+/** Reads over all agents and their groups. `liveAgents` includes the health of the nodes, which counts active agents. */
 export const memberships: readonly Tag[] = ['collection:agents', 'collection:groups']
 export const liveAgents: readonly Tag[] = ['collection:agents', 'cluster']
 
-/** All that is kept about the agents that `ids` names, when they come or go: `{agent_id}`, `{query.ids}`, `*`. */
+/** Returns the tags of all data of agents that are added or removed. `ids` is `{agent_id}`, `{query.ids}` or `*`. */
 export function wholeAgent(ids: string): readonly Tag[] {
   return agentData.map((data) => `${data}:${ids}`)
 }
 
-/** What is read over all agents at once and loses rows when one goes. */
+/** Tags of reads over all agents, which lose rows when an agent is removed. */
 export const overAllAgents: readonly Tag[] = [...memberships, 'collection:syscollector', 'collection:ciscat', 'cluster']

@@ -1,3 +1,7 @@
+/**
+ * Twins: one description of a fact or an operation of a node gives two records, `/manager/…` (the master) and
+ * `/cluster/:node_id/…` (the named node). Every GET of the latter gives a third record for several nodes at once.
+ */
 import type {
   CacheGroup,
   CachePolicy,
@@ -16,12 +20,7 @@ import type {
 import { read, write } from '../record.ts'
 import { list, nodeId, nodeIds } from './params.ts'
 import { collectionOf } from './responses.ts'
-import { keepIn, masterByTwin } from './targets.ts'
-
-/**
- * Twins: one description of something that a node says of itself or that can be done to it gives two records,
- * `/manager/…` (the master) and `/cluster/:node_id/…` (that node). What twins differ in is said here, once.
- */
+import { cacheIn, masterByTwin } from './targets.ts'
 
 interface Described {
   /** The path behind `/manager/` and `/cluster/:node_id/`. */
@@ -34,26 +33,26 @@ interface Described {
   readonly secret?: Secret
   readonly response: ResponseShape
   readonly slow?: true
-  readonly load?: Priority
+  readonly priority?: Priority
 }
 
 interface DescribedRead extends Described {
-  /** Absent: kept as facts of the node. */
+  /** Absent: stored as facts of the node. */
   readonly cache?: CachePolicy
 }
 
 interface DescribedWrite extends Described {
   readonly body?: NonNullable<WriteEndpoint['body']>
-  /** `node` is the tag of the node that is written to. */
+  /** `node` is the tag of the written node. */
   readonly invalidates: (node: Tag) => readonly (Tag | ConditionalTags)[]
-  /** `node` is its name. */
+  /** `node` is the name of the written node. */
   readonly writeLock?: (node: string) => Tag
 }
 
 interface Side {
   readonly root: '/manager' | '/cluster/:node_id'
   readonly group: CacheGroup
-  /** The name of the node, where tags are filled. */
+  /** The placeholder of the node's name in tags. */
   readonly node: '{master}' | '{node_id}'
   readonly params: Readonly<Record<string, Param>>
   readonly target: (part: string) => Target
@@ -70,12 +69,14 @@ const sides: readonly Side[] = [
   },
 ]
 
+/** Returns the two records of a fact of a node. */
 export function readTwins({ cache, ...described }: DescribedRead): readonly Endpoint[] {
   return sides.map((side) =>
-    read<string>({ ...recordOf(side, described), cache: cache ?? keepIn(side.group, `node:${side.node}`, 'node:*') }),
+    read<string>({ ...recordOf(side, described), cache: cache ?? cacheIn(side.group, `node:${side.node}`, 'node:*') }),
   )
 }
 
+/** Returns the two records of an operation on a node. */
 export function writeTwins(
   method: WriteEndpoint['method'],
   { invalidates, writeLock, body, ...described }: DescribedWrite,
@@ -101,46 +102,42 @@ function recordOf(side: Side, { part, params, ...described }: Described) {
   }
 }
 
-/**
- * Several nodes at once, beyond the seed: each part of a node's own gives one more record, whose `:node_ids` is `*` or a
- * list. Each node is asked as the record of one asks it, and what they answer is one collection.
- */
-
 type OneNode = ReadEndpoint<`/cluster/:node_id/${string}`> & { readonly target: { readonly kind: 'node' } }
 
+/** Returns whether the record reads a fact of one node. */
 export function isOfNode(record: Endpoint): record is OneNode {
   return record.method === 'GET' && record.target.kind === 'node'
 }
 
-/** The record of several nodes from that of one. */
+/** Returns the record of several nodes (`*` or a list) for a record of one node. The responses are joined into one collection. */
 export function severalNodes(one: OneNode): Endpoint {
-  const { path, summary, section, query, permission, secret, response: answer, cache: keep, slow } = one
+  const { path, summary, section, query, permission, secret, response, cache, slow } = one
   const { node_id: _, ...params }: Readonly<Record<string, Param>> = one.params
   return read<string>({
     path: path.replace(':node_id', ':node_ids'),
     summary: `${summary}, of several nodes`,
     section,
     params: { node_ids: nodeIds, ...params },
-    // A page of the whole: no node is asked for it where its own answer has none.
+    // Pages are cut from the joined collection, also where the response of a single node has no pages.
     query: { ...list, ...Object.fromEntries(Object.entries(query).filter(([name]) => !Object.hasOwn(list, name))) },
-    // What a single node ignores would be taken for a filter of the joined rows.
+    // A node ignores unknown names, but a client would expect them to filter the joined rows.
     strictQuery: true,
     permission,
     secret,
     target: { kind: 'severalNodes', ofNode: path },
-    response: rowsOf(answer),
-    cache: keptAsWhole(keep),
+    response: rowsOf(response),
+    cache: policyOfJoined(cache),
     beyondSeed: true,
     ...(slow && { slow }),
   })
 }
 
-function rowsOf({ description: of, rows }: ResponseShape): ResponseShape {
-  return collectionOf(`${of} of each node, with node_name`, rows ?? 'nodeAnswers')
+function rowsOf({ description, rows }: ResponseShape): ResponseShape {
+  return collectionOf(`${description} of each node, with node_name`, rows ?? 'nodeAnswers')
 }
 
-/** Kept until a write touches any of the nodes: which they are is not known before they are asked. */
-function keptAsWhole(cache: CachePolicy): CachePolicy {
+/** Every write to any node invalidates the joined response, because its nodes are known only when it is fetched. */
+function policyOfJoined(cache: CachePolicy): CachePolicy {
   if ('never' in cache) return cache
   const tags = cache.tags.map((tag) => (tag === 'node:{node_id}' ? 'collection:nodes' : tag))
   return { ...cache, tags }

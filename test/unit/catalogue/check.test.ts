@@ -5,7 +5,7 @@ import { catalogue, permissions } from '../../../src/catalogue/index.ts'
 import { read, write } from '../../../src/catalogue/record.ts'
 import { agentId, filter, list, nodeId, select } from '../../../src/catalogue/schemas/params.ts'
 import { collectionOf, message, objectOf, textOf } from '../../../src/catalogue/schemas/responses.ts'
-import { agentOwner, everyNode, keepIn, master, masterByTwin } from '../../../src/catalogue/schemas/targets.ts'
+import { agentOwner, cacheIn, everyNode, master, masterByTwin } from '../../../src/catalogue/schemas/targets.ts'
 
 const good: ReadEndpoint = read<string>({
   path: '/things',
@@ -16,7 +16,7 @@ const good: ReadEndpoint = read<string>({
   permission: 'things:read',
   target: master,
   response: collectionOf('thing'),
-  cache: keepIn('agents', 'collection:things'),
+  cache: cacheIn('agents', 'collection:things'),
 })
 const goodWrite: WriteEndpoint = write<string>('POST', {
   path: '/things',
@@ -31,104 +31,107 @@ const goodWrite: WriteEndpoint = write<string>('POST', {
 
 const changed = (change: Partial<ReadEndpoint>): readonly Endpoint[] => [{ ...good, ...change }]
 const changedWrite = (change: Partial<WriteEndpoint>): readonly Endpoint[] => [good, { ...goodWrite, ...change }]
-const never = { cache: { never: 'not the matter here' } } as const
+const never = { cache: { never: 'not relevant here' } } as const
 const ids = { type: 'strings', role: 'ids' } as const
 const fields = (names: Record<string, typeof ids>) =>
   ({ kind: 'fields', types: ['application/json'], fields: names }) as const
 
-/** One illegal catalogue each, and what must be said of it. */
+/** One illegal catalogue each, and the fault that must be reported. */
 const illegal: Readonly<Record<string, readonly [readonly Endpoint[], RegExp]>> = {
   'a path without its slash': [changed({ path: 'things' }), /does not begin with a slash; write \/things/],
-  'a path that ends with a slash': [changed({ path: '/things/' }), /ends with a slash; leave it out/],
+  'a path that ends with a slash': [changed({ path: '/things/' }), /ends with a slash; remove it/],
   'an empty segment': [changed({ path: '/a//b' }), /empty segment; remove/],
-  'an experimental path that does not say so': [changed({ path: '/experimental/x' }), /set experimental/],
-  'one route twice': [[good, { ...good, path: '/THINGS' }], /the route is GET \/things already; remove/],
-  'one route with two names for its parameter': [
+  'an experimental path that is not marked': [changed({ path: '/experimental/x' }), /set experimental/],
+  'a duplicate route': [[good, { ...good, path: '/THINGS' }], /the route is the same as GET \/things; remove/],
+  'a route with two names for its parameter': [
     [
       { ...good, path: '/a/:x', params: { x: nodeId } },
       { ...good, path: '/a/:y', params: { y: nodeId } },
     ],
-    /the route is GET \/a\/:x already/,
+    /the route is the same as GET \/a\/:x/,
   ],
-  'a name that is given twice': [
+  'a name that is used twice': [
     changed({ path: '/a/:sort', params: { sort: nodeId } }),
-    /the name sort is given twice; call/,
+    /the name sort is used twice; rename/,
   ],
-  'a name in the path that nothing describes': [changed({ path: '/a/:b' }), /:b is not described; add/],
-  'a description of nothing': [changed({ params: { b: nodeId } }), /no :b in the path; remove/],
+  'a path parameter without description': [changed({ path: '/a/:b' }), /:b is not described; add/],
+  'a description without path parameter': [changed({ params: { b: nodeId } }), /no :b in the path; remove/],
   'a flag of every request': [changed({ query: { pretty: select } }), /pretty is a flag/],
   'a query out of order': [changed({ query: { select, ...list } }), /out of order; write offset/],
   'oneOf without its parameter': [changed({ oneOf: ['ids'] }), /oneOf names ids/],
   'raw without its parameter': [
     changed({ response: { ...collectionOf('x'), raw: { when: 'download', type: 'text/xml' } } }),
-    /raw\.when names nothing/,
+    /raw\.when is not a parameter/,
   ],
   'a folder pattern that is not anchored': [
     changed({ query: { path: { ...filter('paths', 'x'), within: { pattern: 'etc/.*$', code: 704 } } } }),
     /within of path is not anchored; write \^/,
   ],
-  'a companion that is not there': [
+  'a required parameter that does not exist': [
     changed({ query: { field: { ...filter('names', 'x'), requires: 'section' } } }),
-    /field needs section, which query lacks/,
+    /field requires section, which is not in query/,
   ],
   'a page limit on a text': [
     changed({ query: { limit: { ...filter('names', 'x'), pageLimit: {} } } }),
-    /page limit and is no number/,
+    /page limit but is not a number/,
   ],
   'prefixes of a text': [
     changed({ query: { file: { ...filter('names', 'x'), startsWith: 'packageFolders' } } }),
-    /prefixes and is no path/,
+    /prefixes but is not a path/,
   ],
-  'a default of what is mandatory': [
+  'a default of a required parameter': [
     changed({ query: { ids: { ...filter('names', 'x'), required: 604, default: 'a' } } }),
-    /mandatory; remove its default/,
+    /required; remove its default/,
   ],
-  'a default that its kind refuses': [
+  'a default that its kind rejects': [
     changed({ query: { ids: { ...filter('numbers', 'x'), default: 'a' } } }),
-    /default of ids is not one of its own values/,
+    /default of ids is not a valid value/,
   ],
   'a default that is not among the allowed': [
     changed({ query: { type: { ...filter('names', 'x'), default: 'a', allowed: ['b'] } } }),
-    /default of type is not one of its own values/,
+    /default of type is not a valid value/,
   ],
   'an agent id with two spellings': [
     changed({ path: '/a/:agent_id', params: { agent_id: filter('numbers', 'x') } }),
-    /more than one spelling; set canonical/,
+    /several spellings; set canonical/,
   ],
   'a DELETE with a body': [changedWrite({ method: 'DELETE', body: fields({ ids }) }), /a DELETE has no body/],
   'a body without types': [
     changedWrite({ body: { kind: 'upload', types: [], wrongType: 607 } }),
-    /the body has no types; name/,
+    /the body has no types; list/,
   ],
-  'an upload told apart by nothing': [
+  'an upload without a parameter for its type': [
     changedWrite({
       body: { kind: 'upload', types: ['application/xml'], wrongType: 607, xmlWhen: { query: 'x', matches: '^' } },
     }),
-    /xmlWhen looks at nothing; name/,
+    /xmlWhen is not a parameter of query; name/,
   ],
   'a body without fields': [changedWrite({ body: fields({}) }), /the body has no fields/],
-  'a permission that is no word': [changed({ permission: 'Things: Read' }), /is no word like agents:read/],
-  'a write for whoever is signed in': [changedWrite({ permission: 'signedIn' }), /whoever is signed in may write/],
-  'the owner of no agent': [changed({ target: agentOwner }), /put :agent_id into the path/],
-  'the owners of no group': [
+  'a permission of the wrong form': [changed({ permission: 'Things: Read' }), /does not have the form agents:read/],
+  'a write for every signed-in user': [changedWrite({ permission: 'signedIn' }), /every signed-in user may write/],
+  'an owner without an agent': [changed({ target: agentOwner }), /add :agent_id/],
+  'owners without a group': [
     changedWrite({ target: { kind: 'agentOwners', merge: 'message', ids: 'group' } }),
-    /put :group_id into the path/,
+    /add :group_id/,
   ],
-  'the owners of no ids': [
+  'owners without ids': [
     changedWrite({ target: { kind: 'agentOwners', merge: 'message', ids: 'body' } }),
-    /give the body a field ids/,
+    /add the field ids/,
   ],
-  'a node that is not named': [changed({ target: { kind: 'node', twin: '/manager/x' } }), /put :node_id into the path/],
+  'a target node that the path does not name': [
+    changed({ target: { kind: 'node', twin: '/manager/x' } }),
+    /add :node_id/,
+  ],
   'a twin that has no record': [
     changed({
       path: '/cluster/:node_id/x',
       params: { node_id: nodeId },
       target: { kind: 'node', twin: '/manager/x' },
     }),
-    /its twin \/manager\/x has no record; describe it/,
+    /its twin \/manager\/x has no record; add it/,
   ],
-  'a record that is nobody’s twin': [changed({ target: masterByTwin }), /no record has it as its twin/],
-  'a collection joined by another rule': [
+  'a twin that no record names': [changed({ target: masterByTwin }), /no record names it as its twin/],
+  'a collection with the rule of another shape': [
     changed({ target: everyNode('verdict', 'fail') }),
     /verdict does not join the shape collection; set merge to collection/,
   ],
@@ -136,54 +139,54 @@ const illegal: Readonly<Record<string, readonly [readonly Endpoint[], RegExp]>> 
     changed({ target: everyNode('message', 'fail'), response: textOf('x') }),
     /the shape text cannot be joined/,
   ],
-  'a sentence with failed nodes': [
+  'a message labelled with failed nodes': [
     changedWrite({ target: everyNode('message', 'label') }),
-    /no room for failed_nodes; set whenPartial to fail/,
+    /no field for failed_nodes; set whenPartial to fail/,
   ],
   'a verdict over some nodes': [
     changed({ target: everyNode('verdict', 'label'), response: objectOf('x') }),
-    /would be taken for all; set whenPartial to fail/,
+    /would take a verdict over some nodes for all; set whenPartial to fail/,
   ],
-  'a secret that is kept': [changed({ secret: 'possible' }), /may hold a secret and is kept; set keep to \{never/],
-  'an answer of the edge that is kept': [
+  'a stored secret': [changed({ secret: 'possible' }), /may contain a secret but is stored; set cache to \{never/],
+  'a stored response of the edge itself': [
     changed({ target: { kind: 'edge', operation: 'cacheIndex' } }),
-    /the edge answers it itself; set keep/,
+    /the edge answers it itself; set cache/,
   ],
-  'what is kept under no tag': [changed({ cache: keepIn('agents') }), /kept under no tag/],
-  'a read tagged by its own answer': [
-    changed({ cache: keepIn('agents', 'agent:{answer.id}') }),
-    /agent:\{answer\.id\} is filled from nothing/,
+  'a stored response without tags': [changed({ cache: cacheIn('agents') }), /stored without a tag/],
+  'a read tagged by its own response': [
+    changed({ cache: cacheIn('agents', 'agent:{answer.id}') }),
+    /agent:\{answer\.id\} has an unknown placeholder/,
   ],
-  'a read tagged by nothing': [
-    changed({ cache: keepIn('agents', 'agent:{agent_id}') }),
-    /is filled from nothing; name/,
+  'a read with an unknown placeholder': [
+    changed({ cache: cacheIn('agents', 'agent:{agent_id}') }),
+    /has an unknown placeholder; use/,
   ],
-  'one of many without all of them': [
+  'a tag of one without the tag of all': [
     [
-      { ...good, path: '/a/:agent_id', params: { agent_id: agentId }, cache: keepIn('agents', 'agent:{agent_id}') },
+      { ...good, path: '/a/:agent_id', params: { agent_id: agentId }, cache: cacheIn('agents', 'agent:{agent_id}') },
       { ...goodWrite, invalidates: ['agent:*'] },
     ],
-    /writes touch agent:\*; name that tag beside agent:\{agent_id\}/,
+    /writes invalidate agent:\*; add that tag beside agent:\{agent_id\}/,
   ],
-  'a write that makes nothing stale and does not say why': [
+  'a write without tags and without a reason': [
     changedWrite({ invalidates: [] }),
-    /makes nothing stale; name tags, or say why in staleNothing/,
+    /invalidates nothing; add tags, or give the reason in invalidatesNothingBecause/,
   ],
-  'a write that says it makes nothing stale and does': [
+  'a write with tags and with a reason for none': [
     changedWrite({ invalidatesNothingBecause: 'no reason' }),
-    /remove staleNothing/,
+    /has tags and invalidatesNothingBecause; remove/,
   ],
-  'a write tagged by nothing': [
+  'a write with an unknown placeholder': [
     changedWrite({ invalidates: ['collection:things', 'agent:{query.ids}'] }),
-    /agent:\{query\.ids\} is filled from nothing/,
+    /agent:\{query\.ids\} has an unknown placeholder/,
   ],
-  'a write to what nobody reads': [
+  'a write with a tag that no read has': [
     changedWrite({ invalidates: ['colection:things'] }),
-    /no read that is kept bears colection:things; mend/,
+    /no stored read has the tag colection:things; correct/,
   ],
-  'a condition on nothing': [
+  'a condition on an unknown value': [
     changedWrite({ invalidates: [{ value: 'query.path', matches: '^etc/', tags: ['collection:things'] }] }),
-    /query\.path names nothing/,
+    /query\.path does not exist/,
   ],
   'a condition that is not anchored': [
     changedWrite({
@@ -198,12 +201,12 @@ t.test('the catalogue has no faults', async (t) => {
   t.strictSame(checkCatalogue(catalogue), [])
 })
 
-t.test('legal records have no faults', async (t) => {
+t.test('correct records have no faults', async (t) => {
   t.strictSame(checkCatalogue([good, goodWrite]), [])
   t.strictSame(checkCatalogue(changed(never)), [])
 })
 
-t.test('illegal records are refused, with the remedy', async (t) => {
+t.test('incorrect records are rejected, with the remedy', async (t) => {
   for (const [what, [records, says]] of Object.entries(illegal)) {
     await t.test(what, async (t) => {
       const faults = checkCatalogue(records)
@@ -216,14 +219,14 @@ t.test('illegal records are refused, with the remedy', async (t) => {
   }
 })
 
-t.test('records are frozen to their leaves', async (t) => {
+t.test('records are frozen deeply', async (t) => {
   const frozen = (value: object): boolean =>
     Object.isFrozen(value) && Object.values(value).every((part) => typeof part !== 'object' || frozen(part))
   t.ok(Object.isFrozen(catalogue))
   for (const record of catalogue) t.ok(frozen(record), record.path)
 })
 
-t.test('permissions are the words of the records and the two beside them', async (t) => {
+t.test('the permissions are those of the records and two more', async (t) => {
   t.ok(permissions.includes('secrets:read') && permissions.includes('operations:read'))
   t.notOk(permissions.includes('signedIn'))
   t.strictSame([...permissions], [...new Set(permissions)].sort())

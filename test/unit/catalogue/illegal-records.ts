@@ -2,12 +2,12 @@ import type { Body, CachePolicy, Endpoint, Target } from '../../../src/catalogue
 import { read, write } from '../../../src/catalogue/record.ts'
 import { agentId, filter, list } from '../../../src/catalogue/schemas/params.ts'
 import { collectionOf, message } from '../../../src/catalogue/schemas/responses.ts'
-import { agentOwner, keepIn, master } from '../../../src/catalogue/schemas/targets.ts'
+import { agentOwner, cacheIn, master } from '../../../src/catalogue/schemas/targets.ts'
 
 /** Records that must not compile. `tsc --noEmit` fails here as soon as one of them does. */
 
 const common = { summary: 's', section: 's', permission: 'a:read', target: master } as const
-const cache: CachePolicy = keepIn('agents', 'collection:agents')
+const cache: CachePolicy = cacheIn('agents', 'collection:agents')
 const reading = { ...common, response: collectionOf('x'), cache } as const
 const writing = { ...common, response: message, invalidates: ['collection:agents'] } as const
 const body: Body = { kind: 'upload', types: ['application/xml'], wrongType: 607 }

@@ -5,7 +5,7 @@ import { catalogue } from '../../../src/catalogue/index.ts'
 import { read, write } from '../../../src/catalogue/record.ts'
 import { agentFilter, agentId, filter, list, nodeId, nodeIds } from '../../../src/catalogue/schemas/params.ts'
 import { collectionOf, message, objectOf } from '../../../src/catalogue/schemas/responses.ts'
-import { agentOwner, allAgents, everyNode, keepIn, masterByTwin } from '../../../src/catalogue/schemas/targets.ts'
+import { agentOwner, allAgents, cacheIn, everyNode, masterByTwin } from '../../../src/catalogue/schemas/targets.ts'
 
 const common = { summary: 's', section: 's', permission: 'a:read' } as const
 const ofMaster: Endpoint = read({
@@ -13,7 +13,7 @@ const ofMaster: Endpoint = read({
   path: '/manager/x',
   target: masterByTwin,
   response: objectOf('x'),
-  cache: keepIn('manager', 'node:{master}', 'node:*'),
+  cache: cacheIn('manager', 'node:{master}', 'node:*'),
 })
 const ofNode: Endpoint = read({
   ...common,
@@ -21,7 +21,7 @@ const ofNode: Endpoint = read({
   params: { node_id: nodeId },
   target: { kind: 'node', twin: '/manager/x' },
   response: objectOf('x'),
-  cache: keepIn('cluster', 'node:{node_id}', 'node:*'),
+  cache: cacheIn('cluster', 'node:{node_id}', 'node:*'),
 })
 const several: ReadEndpoint = read<string>({
   ...common,
@@ -30,7 +30,7 @@ const several: ReadEndpoint = read<string>({
   query: list,
   target: { kind: 'severalNodes', ofNode: '/cluster/:node_id/x' },
   response: collectionOf('x', 'nodeAnswers'),
-  cache: keepIn('cluster', 'collection:nodes', 'node:*'),
+  cache: cacheIn('cluster', 'collection:nodes', 'node:*'),
 })
 const ofAgent: ReadEndpoint = read<string>({
   ...common,
@@ -39,7 +39,7 @@ const ofAgent: ReadEndpoint = read<string>({
   query: list,
   target: agentOwner,
   response: collectionOf('x', 'os'),
-  cache: keepIn('syscollector', 'syscollector:{agent_id}', 'syscollector:*'),
+  cache: cacheIn('syscollector', 'syscollector:{agent_id}', 'syscollector:*'),
 })
 const all: ReadEndpoint = read<string>({
   ...common,
@@ -48,7 +48,7 @@ const all: ReadEndpoint = read<string>({
   query: { ...list, agent_id: agentFilter },
   target: allAgents('/os/:agent_id/x'),
   response: collectionOf('x', 'os'),
-  cache: keepIn('syscollector', 'collection:syscollector'),
+  cache: cacheIn('syscollector', 'collection:syscollector'),
   experimental: true,
 })
 const restart: WriteEndpoint = write<string>('PUT', {
@@ -84,85 +84,109 @@ const severalOf = (path: `/cluster/:node_id/${string}`): Target => ({ kind: 'sev
 const illegal: Readonly<Record<string, readonly [readonly Endpoint[], RegExp]>> = {
   'a write to several nodes': [
     [ofMaster, ofNode, { ...restart, path: several.path, params: several.params, target: several.target }],
-    /a write to several nodes is refused; make it a GET/,
+    /writes to several nodes are not supported; use GET/,
   ],
-  'several of nothing': [nodes({ target: severalOf('/cluster/:node_id/y') }), /is no record of one node; describe it/],
-  'several of another path': [nodes({ path: '/cluster/:node_ids/z' }), /it is not \/cluster\/:node_id\/x of several/],
-  'several that take every value': [nodes({ params: { node_ids: nodeId } }), /not told apart from one node; describe/],
-  'several and one on one route': [nodes({ params: { node_ids: nodeId } }), /the route is GET \/cluster\/:node_id\/x/],
-  'several that are no collection': [
+  'several nodes without a record of one': [
+    nodes({ target: severalOf('/cluster/:node_id/y') }),
+    /is not a record of one node; add it/,
+  ],
+  'several nodes with another path': [
+    nodes({ path: '/cluster/:node_ids/z' }),
+    /the path does not match \/cluster\/:node_id\/x/,
+  ],
+  'several nodes that match every value': [
+    nodes({ params: { node_ids: nodeId } }),
+    /cannot distinguish several nodes from one; describe/,
+  ],
+  'several nodes and one node on the same route': [
+    nodes({ params: { node_ids: nodeId } }),
+    /the route is the same as GET \/cluster\/:node_id\/x/,
+  ],
+  'several nodes without a collection': [
     nodes({ response: objectOf('x') }),
-    /are one collection; set answer to collectionOf/,
+    /form a collection; set response to collectionOf/,
   ],
-  'several whose rows nobody knows': [
+  'several nodes with unknown rows': [
     nodes({ response: collectionOf('x') }),
-    /how its rows sort; name them in answer\.rows/,
+    /sort order of its rows is unknown; set response\.rows/,
   ],
-  'more may read several than one': [nodes({ permission: 'b:read' }), /needs a:read; set permission to that/],
-  'a secret that several do not speak of': [
+  'several nodes with a weaker permission': [
+    nodes({ permission: 'b:read' }),
+    /requires a:read; set permission to that/,
+  ],
+  'several nodes with a weaker secret': [
     [ofMaster, { ...ofNode, secret: 'possible', cache: { never: 'x' } } as Endpoint, several],
-    /says possible of secrets; set secret to that/,
+    /has secret possible; set secret to that/,
   ],
-  'a whole of what is never kept': [
+  'a stored whole of parts that are never stored': [
     [ofMaster, { ...ofNode, cache: { never: 'x' } } as Endpoint, several],
-    /is never kept and it is; set keep to \{never: why\}/,
+    /is never stored but this record is; set cache to \{never: reason\}/,
   ],
   'a whole that outlives its parts': [
     writes({ invalidates: ['node:{node_id}'] }),
-    /PUT \/cluster\/:node_id\/restart drops parts of it and not the whole; add one of collection:nodes/,
+    /PUT \/cluster\/:node_id\/restart invalidates parts of it but not the whole; add one of collection:nodes/,
   ],
   'a whole that outlives its parts under a condition': [
     writes({
       query: { path: filter('paths', 'x') },
       invalidates: ['cluster', { value: 'query.path', matches: '^etc/', tags: ['node:{node_id}'] }],
     }),
-    /drops parts of it and not the whole/,
+    /invalidates parts of it but not the whole/,
   ],
-  'rows of all agents that nobody knows': [agents({ response: collectionOf('x') }), /how its rows sort; name them/],
-  'all agents of nothing': [agents({ target: allAgents('/os/:agent_id/y') }), /is no record of one agent; describe it/],
-  'all agents of the master': [agents({}, { target: { kind: 'master', through: 'any' } }), /is no record of one agent/],
-  'all agents of other rows': [agents({ response: collectionOf('x', 'ports') }), /are others; give both the same/],
+  'all agents with unknown rows': [agents({ response: collectionOf('x') }), /sort order of its rows is unknown/],
+  'all agents without a record of one': [
+    agents({ target: allAgents('/os/:agent_id/y') }),
+    /is not a record of one agent; add it/,
+  ],
+  'all agents with a record of the master': [
+    agents({}, { target: { kind: 'master', through: 'any' } }),
+    /is not a record of one agent/,
+  ],
+  'all agents with other rows': [agents({ response: collectionOf('x', 'ports') }), /has other rows; set the same/],
   'a filter that one agent lacks': [
     agents({ query: { ...list, pid: filter('numbers', 'x'), agent_id: agentFilter } }),
-    /lacks pid; describe it in both/,
+    /has no pid; add it to both/,
   ],
-  'a filter that nobody answers': [
+  'a filter that the edge cannot evaluate': [
     agents({ target: everyNode('collection', 'label') }),
-    /nobody answers by agent_id; leave here out, or name the record of one agent/,
+    /the edge cannot evaluate agent_id; remove edgeOnly, or set ofAgent/,
   ],
-  'ofAgent of what is no collection': [
+  'ofAgent without a collection': [
     agents({
       response: objectOf('x', 'os'),
       target: { kind: 'everyNode', merge: 'verdict', whenPartial: 'fail', ofAgent: '/os/:agent_id/x' },
     }),
-    /ofAgent reads rows and nothing of it is a collection/,
+    /ofAgent applies to joined collections only/,
   ],
-  'a read in turn': [[{ ...all, writeLock: 'x' } as Endpoint, ofAgent], /reads disturb nobody; remove writeLock/],
-  'a turn named by nothing': [
+  'a read with a write lock': [
+    [{ ...all, writeLock: 'x' } as Endpoint, ofAgent],
+    /a read needs no lock; remove writeLock/,
+  ],
+  'a write lock with an unknown placeholder': [
     writes({ writeLock: 'file:{query.path}' }),
-    /file:\{query\.path\} is filled from nothing/,
+    /file:\{query\.path\} has an unknown placeholder/,
   ],
-  'a turn named by the answer': [
+  'a write lock named by the response': [
     writes({ writeLock: 'agent:{answer.id}' }),
-    /agent:\{answer\.id\} is filled from nothing/,
+    /agent:\{answer\.id\} has an unknown placeholder/,
   ],
-  'a route told apart in the query': [
+  'a route pattern in the query': [
     agents({ query: { ...list, agent_id: { ...agentFilter, routePattern: '^x$' } } }),
-    /routed tells routes apart and agent_id is in the query; remove it/,
+    /routePattern applies to path parameters and agent_id is in the query; remove it/,
   ],
-  'a route that is not anchored': [
+  'a route pattern that is not anchored': [
     nodes({ params: { node_ids: { ...nodeIds, routePattern: '[*]' } } }),
-    /the route of node_ids is not anchored; write \^/,
+    /routePattern of node_ids is not anchored; write \^/,
   ],
 }
 
-t.test('legal records have no faults', async (t) => {
+t.test('correct records have no faults', async (t) => {
   t.strictSame(checkCatalogue(writes({ writeLock: 'node:{node_id}' })), [])
   t.strictSame(checkCatalogue(agents({})), [])
   t.strictSame(checkCatalogue(agents({}, { response: objectOf('x', 'os'), query: {} })), [], 'one object of an agent')
 })
 
-t.test('illegal records are refused, with the remedy', async (t) => {
+t.test('incorrect records are rejected, with the remedy', async (t) => {
   for (const [what, [records, says]] of Object.entries(illegal)) {
     const faults = checkCatalogue(records)
     t.ok(
@@ -173,7 +197,7 @@ t.test('illegal records are refused, with the remedy', async (t) => {
   }
 })
 
-t.test('each thing that one node says is there of several, guarded alike', async (t) => {
+t.test('every read of one node exists for several nodes with the same permission', async (t) => {
   const one = catalogue.filter(({ method, target }) => method === 'GET' && target.kind === 'node')
   t.equal(one.length, 13)
   for (const { path, permission, secret, query } of one) {
@@ -184,7 +208,7 @@ t.test('each thing that one node says is there of several, guarded alike', async
   }
 })
 
-t.test('only what creates agents and what moves files waits for its turn', async (t) => {
+t.test('only adding agents and moving files needs a write lock', async (t) => {
   const turns = Object.fromEntries(
     catalogue.flatMap((record) =>
       'writeLock' in record && record.writeLock ? [[`${record.method} ${record.path}`, record.writeLock]] : [],

@@ -17,7 +17,7 @@ t.test('patterns of values are anchored at both ends', async (t) => {
   for (const [name, pattern] of ofKinds) t.match(pattern, /^\^.*\$$/, name)
 })
 
-t.test('no pattern takes more than linear time, whatever the value', async (t) => {
+t.test('every pattern matches in linear time', async (t) => {
   const each = new Map([...ofKinds, ...ofRecords].map(([where, pattern]) => [pattern, where]))
   t.ok(each.size > 25, `${each.size} patterns`)
   for (const [pattern, where] of each) {
@@ -27,7 +27,7 @@ t.test('no pattern takes more than linear time, whatever the value', async (t) =
   }
 })
 
-t.test('the folders of files hold what they name and nothing beside it', async (t) => {
+t.test('folder patterns match the listed files and no others', async (t) => {
   const within = (method: string) => {
     const record = catalogue.find((one) => one.method === method && one.path === '/manager/files')
     return new RegExp(record?.query.path?.within?.pattern ?? '^$')
@@ -49,7 +49,7 @@ t.test('the folders of files hold what they name and nothing beside it', async (
   for (const path of [...refused, ...shipped, 'etc/ossec.conf']) t.notMatch(path, within('DELETE'), `delete ${path}`)
 })
 
-t.test('a command has no way out of the folder of scripts', async (t) => {
+t.test('a command cannot leave the folder of scripts', async (t) => {
   const command = new RegExp(kinds.command.pattern)
   for (const legal of ['', 'restart-ossec0', '!restart.sh', '!sub/firewall-drop.sh', '/bin/x']) t.match(legal, command)
   for (const wrong of ['!../../bin/sh', '..', 'a b', 'a;b', '!!a', 'a\n', '`a`']) t.notMatch(wrong, command)

@@ -41,7 +41,7 @@ const wins: Readonly<Record<string, string>> = {
   'GET /': 'GET /',
 }
 
-t.test('of two routes that fit, the literal one wins', async (t) => {
+t.test('the literal route wins if two routes match', async (t) => {
   t.teardown(() => app.close())
   for (const [sent, route] of Object.entries(wins)) {
     const [method = '', url = ''] = sent.split(' ')

@@ -176,7 +176,7 @@ function borne(name: string): readonly string[] {
   return record.cache.tags.flatMap((tag) => fill(tag, values))
 }
 
-t.test('a write makes stale what it changes, and leaves the rest', async (t) => {
+t.test('a write invalidates the data that it changes and no other', async (t) => {
   for (const { write, values, stale, fresh } of cases) {
     await t.test(`${write} ${JSON.stringify(values)}`, async (t) => {
       const record = recordOf(write)
