@@ -2,7 +2,7 @@
 import type { ConditionalTags, Endpoint, Tag, WriteEndpoint } from '../catalogue/endpoint.ts'
 import type { EdgeRequest } from '../core/request.ts'
 import type { CacheIndex, Lookup } from '../core/response.ts'
-import type { Prepare } from './prepare.ts'
+import type { Prepare } from './policy.ts'
 import { needsAnswer, partsOf } from './tags.ts'
 
 export interface ExplainPorts {

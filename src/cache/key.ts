@@ -7,7 +7,7 @@ import { createHash, createHmac } from 'node:crypto'
 import type { Param } from '../catalogue/endpoint.ts'
 import type { EdgeRequest } from '../core/request.ts'
 import { ownEntry } from '../core/values.ts'
-import type { Plan } from './plan.ts'
+import type { Plan } from './policy.ts'
 
 export interface KeySettings {
   readonly secret: Buffer | string

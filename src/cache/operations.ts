@@ -6,7 +6,7 @@ import { collect } from '../query/collect.ts'
 import { CollectionError, readRequest } from '../query/request.ts'
 import type { ArraySource } from '../query/sources.ts'
 import { type ExplainPorts, explain } from './explain.ts'
-import { planOf } from './plan.ts'
+import { planOf } from './policy.ts'
 
 /**
  * The `/cache` endpoints over whatever keeps answers. Shapes are the seed's; the store's client is named

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { createPrepare, type Prepared, type PrepareOptions } from '../../../src/cache/prepare.ts'
+import { createPrepare, type Prepared, type PrepareOptions } from '../../../src/cache/policy.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import type { EdgeRequest } from '../../../src/core/request.ts'
 import { ask, caller, durations, recordOf } from '../../support/asks.ts'

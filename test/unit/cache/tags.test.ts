@@ -1,5 +1,5 @@
 import t from 'tap'
-import { planOf } from '../../../src/cache/plan.ts'
+import { planOf } from '../../../src/cache/policy.ts'
 import { staleTags } from '../../../src/cache/tags.ts'
 import type { Endpoint, ReadEndpoint, Tag, WriteEndpoint } from '../../../src/catalogue/endpoint.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'

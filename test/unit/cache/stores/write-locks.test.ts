@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
-import { createTurns } from '../../../../src/cache/in-turn.ts'
 import { createRedisStore } from '../../../../src/cache/stores/redis-store.ts'
+import { createTurns } from '../../../../src/cache/write-lock.ts'
 import { startRedis } from '../../../support/redis.ts'
 
 const nobody = new AbortController().signal

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
-import { createTurns, inTurn, type Turns } from '../../../src/cache/in-turn.ts'
 import { createMemoryStore } from '../../../src/cache/stores/memory-store.ts'
+import { createTurns, inTurn, type Turns } from '../../../src/cache/write-lock.ts'
 import type { AsyncHandler } from '../../../src/core/request.ts'
 import { ask, fields, good, settle } from '../../support/asks.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createTurns, inTurn } from '../../../src/cache/in-turn.ts'
+import { createTurns, inTurn } from '../../../src/cache/write-lock.ts'
 import { buildPipeline, type PipelineParts } from '../../../src/pipeline.ts'
 import { ask, fields, gate, good, type Nodes, replica, settle, statusOf } from '../../support/asks.ts'
 
