@@ -93,6 +93,13 @@ function headersOf({ id }: FastifyRequest): Record<string, string> {
   return { ...everyAnswer, 'x-request-id': id }
 }
 
+/** The metrics in the text format of Prometheus. */
+export function metricsPart(metrics: { readonly contentType: string; text(): Promise<string> }): OperationsPart {
+  return (app) => {
+    app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()))
+  }
+}
+
 function refusalOf(
   { id, caller, clientAddress, method, routeOptions }: FastifyRequest,
   error: EdgeError,

@@ -35,7 +35,7 @@ interface CacheParts {
   readonly log: Logger
   askOf(url: string, caller: Caller): Promise<EdgeRequest>
   readonly news: StoreNews
-  readonly observer: Required<EventListeners>
+  readonly emit: Required<EventListeners>
 }
 
 type Store = CacheStore & CacheIndex & { state(): CacheStoreState; close(): Promise<void> }
@@ -43,7 +43,7 @@ type Store = CacheStore & CacheIndex & { state(): CacheStoreState; close(): Prom
 /** Rejects when a setting names what is not there, or a file cannot be read; Redis itself may be away. */
 export async function buildCache(
   config: Config,
-  { cluster, route, log, askOf, news, observer }: CacheParts,
+  { cluster, route, log, askOf, news, emit }: CacheParts,
 ): Promise<BuiltCache> {
   const { cache } = config
   checkEndpoints(Object.keys(cache.endpoints))
@@ -60,12 +60,12 @@ export async function buildCache(
     ...config.cluster.limits,
     spare: spareCapacity({ view: cluster.view, route }),
     copying: cache.syncPeriods,
-    onEvent: observer.cache,
+    onEvent: emit.cache,
     verify: cache.verify,
   })
   // Whoever keeps nothing still writes, and the others keep what it makes stale.
   if (!cache.enabled) {
-    const kept = { ...nothingKept, index: store, sharedThroughRedis: true, onEvent: observer.cache }
+    const kept = { ...nothingKept, index: store, sharedThroughRedis: true, onEvent: emit.cache }
     return { stages: { invalidate: stages.invalidate }, kept, state: store.state, close: () => store.close() }
   }
   const kept: KeptAnswers = {
@@ -73,7 +73,7 @@ export async function buildCache(
     defaultDuration: cache.defaultDuration,
     enabled: true,
     sharedThroughRedis: redis !== undefined,
-    onEvent: observer.cache,
+    onEvent: emit.cache,
     explained: { prepare: stages.prepare, index: store, catalogue, askOf },
   }
   return { stages, kept, claim: store.acquireFetchLock, state: store.state, close: () => store.close() }
@@ -87,10 +87,10 @@ export async function buildCache(
       times: { command: cache.redis.timeout },
       onEvent: (event, reason) => {
         news.heard(event, reason)
-        observer.storeEvent(event)
+        emit.storeEvent(event)
         log.warn({ event, ...(reason && { reason }) }, 'cache store')
       },
-      onStep: observer.redisStep,
+      onStep: emit.redisStep,
     })
   }
 }

@@ -38,7 +38,7 @@ export interface FrontParts {
   /** Takes whole lines of the log. */
   readonly writeLine: (text: string) => void
   readonly news: StoreNews
-  readonly observer: Required<EventListeners>
+  readonly emit: Required<EventListeners>
   readonly audit: Audit
   readonly traces: Traces | undefined
 }
@@ -56,10 +56,10 @@ export interface Front {
 
 /** Rejects in words when the certificate or a setting cannot be used. */
 export async function buildFront(config: Config, parts: FrontParts): Promise<Front> {
-  const { access, cluster, shared, log, writeLine, news, observer, audit, traces } = parts
+  const { access, cluster, shared, log, writeLine, news, emit, audit, traces } = parts
   const { listen } = config
   const addressOf = addressOfRequests(listen.trustedProxies)
-  const stopped = tellStopped(log, addressOf, observer.request)
+  const stopped = tellStopped(log, addressOf, emit.request)
   const listener = await createListener({ ...listen, cors: listen.cors.origins.length > 0, log, stopped })
   // Both are made of the app, which is made of what they are part of.
   let issue: (name: string) => Promise<string> = async () => ''
@@ -70,7 +70,7 @@ export async function buildFront(config: Config, parts: FrontParts): Promise<Fro
     route,
     log,
     news,
-    observer,
+    emit,
     askOf: async (url, caller) => {
       if (http === undefined) throw new Error('nothing is served yet')
       return http.askOf(url, caller)
@@ -82,13 +82,13 @@ export async function buildFront(config: Config, parts: FrontParts): Promise<Fro
       ...cacheOperations(cache.kept),
     },
     ...cache.stages,
-    ...roads(config, { cluster, route, composed: observer.join, ...(cache.claim && { claim: cache.claim }) }),
+    ...roads(config, { cluster, route, composed: emit.join, ...(cache.claim && { claim: cache.claim }) }),
   })
   const handle = audit.audited(road)
   http = await createHttp({
     catalogue,
     handle,
-    observe: observer.request,
+    observe: emit.request,
     ...(traces && { beginTrace: beginning(config, traces) }),
     serverFactory: listener.serverFactory,
     log,

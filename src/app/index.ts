@@ -9,7 +9,8 @@ import { checkCatalogue } from '../catalogue/checks/index.ts'
 import { catalogue } from '../catalogue/index.ts'
 import type { Config } from '../config/index.ts'
 import { drain } from '../listener/drain.ts'
-import { createObservation } from '../telemetry/emitter.ts'
+import { countDivergence } from '../telemetry/divergence.ts'
+import { createEdgeEvents } from '../telemetry/events.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { buildAccess } from './access.ts'
 import { buildCluster } from './cluster.ts'
@@ -91,13 +92,14 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
 
 /** All of it, each part with what it needs of those before; `close` ends all of them. */
 async function buildParts(config: Config, { log, writeLine }: Lines, course: Course) {
-  const observation = createObservation()
-  const { observer, divergence } = observation
+  const events = createEdgeEvents()
+  const { emit } = events
+  const divergence = countDivergence(events)
   const audit = buildAudit(config, log)
-  observation.listen({ nodeCall: audit.called, request: audit.answered })
+  events.on({ nodeCall: audit.called, request: audit.answered })
   const traces = await buildTraces(config, log)
   const cluster = await buildCluster(config, log, {
-    onCall: observer.nodeCall,
+    onCall: emit.nodeCall,
     ...(traces && { untraced: traces.untraced }),
   })
   const ready = (): Readiness => {
@@ -107,10 +109,10 @@ async function buildParts(config: Config, { log, writeLine }: Lines, course: Cou
   const shared = await buildShared(config, log)
   const access = await buildAccess(config, { cluster, shared, log })
   const news = createStoreNews()
-  const watch = createWatch(observation)
-  const told = { news, observer, audit, traces }
+  const watch = createWatch(events)
+  const told = { news, emit, audit, traces }
   const front = await buildFront(config, { access, cluster, shared, log, writeLine, ...told })
-  const metrics = buildMetrics({ observation, cluster, front, audit, traces, ready })
+  const metrics = buildMetrics({ events, cluster, front, audit, traces, ready })
   const shown = { news, watch, metrics, audit, divergence, ready, url: () => course.url }
   const operations = await buildOperations(config, { access, cluster, shared, log, front, ...shown })
   const close = async (spansFor = LAST_SPANS): Promise<void> => {

@@ -8,7 +8,7 @@ import { consolePart } from '../admin/console/index.ts'
 import { createTail, type Tail } from '../admin/console/live-tail.ts'
 import { createJoins, createTraffic, type Joins, type Traffic } from '../admin/console/traffic.ts'
 
-import { createOperations, type Readiness } from '../admin/listener.ts'
+import { createOperations, metricsPart, type Readiness } from '../admin/listener.ts'
 import { openApiDocument } from '../admin/openapi/document.ts'
 import { referencePart } from '../admin/reference.ts'
 import type { Audit } from '../audit/index.ts'
@@ -18,8 +18,9 @@ import { authentication } from '../http/authenticate.ts'
 import { addressOfRequests } from '../http/client-address.ts'
 import { createListener, type ListenerOptions } from '../listener/listener.ts'
 import type { SharedAccess } from '../redis/shared-access.ts'
-import type { Observation } from '../telemetry/emitter.ts'
-import { type Metrics, metricsPart } from '../telemetry/metrics/index.ts'
+import type { Divergence } from '../telemetry/divergence.ts'
+import type { EdgeEvents } from '../telemetry/events.ts'
+import type { Metrics } from '../telemetry/metrics/index.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { buildReplicas, consolePorts } from './console.ts'
 import type { Front } from './front.ts'
@@ -34,11 +35,11 @@ export interface Watch {
   close(): void
 }
 
-export function createWatch({ listen }: Pick<Observation, 'listen'>): Watch {
+export function createWatch({ on }: Pick<EdgeEvents, 'on'>): Watch {
   const traffic = createTraffic()
   const tail = createTail()
   const joins = createJoins()
-  const ends = [listen(traffic), listen(tail), listen(joins)]
+  const ends = [on(traffic), on(tail), on(joins)]
   const close = (): void => {
     for (const end of ends) end()
     tail.close()
@@ -58,7 +59,7 @@ export interface OperationsParts {
   /** Where clients reach the edge, once it listens. */
   readonly url: () => string
   readonly metrics: Metrics
-  readonly divergence: Observation['divergence']
+  readonly divergence: () => readonly Divergence[]
   readonly audit: Pick<Audit, 'answered'>
 }
 

@@ -13,7 +13,7 @@ import { fromTrusted } from '../http/client-address.ts'
 import type { BeginTrace } from '../http/request-state.ts'
 import { groupOf, methodWord } from '../http/request-state.ts'
 import { textOf } from '../http/write-response.ts'
-import type { Observation } from '../telemetry/emitter.ts'
+import type { EdgeEvents } from '../telemetry/events.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics/index.ts'
 import type { Traces } from '../telemetry/traces/index.ts'
 import type { Cluster } from '../upstream/index.ts'
@@ -23,7 +23,7 @@ import { version } from './package.ts'
 /** What a Prometheus may scrape of this edge. */
 
 export interface MetricsParts {
-  readonly observation: Observation
+  readonly events: EdgeEvents
   readonly cluster: Cluster
   readonly front: Pick<Front, 'kept' | 'state'>
   readonly audit: Pick<Audit, 'state'>
@@ -31,12 +31,12 @@ export interface MetricsParts {
   ready(): { readonly ok: boolean }
 }
 
-export function buildMetrics({ observation, cluster, front, audit, traces, ready }: MetricsParts): Metrics {
+export function buildMetrics({ events, cluster, front, audit, traces, ready }: MetricsParts): Metrics {
   const { kept, state } = front
   const groups = new Set(catalogue.map(groupOf))
   groups.delete('none')
   return createMetrics({
-    observation,
+    events,
     version,
     groups: [...groups].sort(),
     storeEvents,

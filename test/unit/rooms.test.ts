@@ -60,7 +60,7 @@ const table: Readonly<Record<string, Room>> = {
   audit: { rooms: ['core', 'catalogue/endpoint'], packages: [], never: NETWORK },
   // telemetry/traces is loaded only where traces are configured.
   telemetry: {
-    rooms: ['core', 'admin/listener'],
+    rooms: ['core'],
     packages: [
       '@opentelemetry/api',
       '@opentelemetry/otlp-transformer',

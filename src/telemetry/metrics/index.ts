@@ -1,55 +1,69 @@
-/** `/metrics`: what a Prometheus scrapes. No label takes a value that a client chooses. */
+/** The metrics of the process in the text format of Prometheus. */
 import { collectDefaultMetrics, Registry } from '@prometheus-io/client'
-import type { OperationsPart } from '../../admin/listener.ts'
-import type { Observation } from '../emitter.ts'
-import { cacheMetrics, storeMetrics } from './cache.ts'
-import { callMetrics } from './calls.ts'
-import { requestMetrics } from './requests.ts'
-import { type StatePorts, stateMetrics } from './state.ts'
+import type { CacheEvent, EventListeners } from '../../core/events.ts'
+import type { EdgeEvents } from '../events.ts'
+import { registerEventSeries, registerStateSeries } from './series.ts'
+import { eventSeries, type MetricsSources, stateSeries } from './table.ts'
 
-export type { NodeFigures, StatePorts } from './state.ts'
-
-export interface MetricsOptions extends StatePorts {
-  readonly observation: Pick<Observation, 'listen'>
-  /** The names of the cache's groups. */
-  readonly groups: readonly string[]
-  /** The words of the store's events. */
-  readonly storeEvents: readonly string[]
+export interface MetricsOptions extends MetricsSources {
+  readonly events: Pick<EdgeEvents, 'on'>
 }
 
 export interface Metrics {
+  /** The media type of `text`. */
   readonly contentType: string
   text(): Promise<string>
   close(): void
 }
 
-/** Of requests that no group keeps. */
-const NO_GROUP = 'none'
-/** Milliseconds: delays of the event loop below that are not of interest. */
-const PRECISION = 20
+/** Milliseconds between samples of the event loop delay. */
+const EVENT_LOOP_SAMPLING_MS = 20
 
-export function createMetrics(options: MetricsOptions): Metrics {
+/** Registers all rows of the table and counts events from now on, until `close`. */
+export function createMetrics({ events, ...sources }: MetricsOptions): Metrics {
   const registry = new Registry()
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: PRECISION })
-  stateMetrics(registry, options)
-  const end = options.observation.listen({
-    request: requestMetrics(registry, [...options.groups, NO_GROUP]),
-    nodeCall: callMetrics(registry),
-    ...cacheMetrics(registry, options.groups),
-    ...(options.redis && storeMetrics(registry, options.storeEvents)),
-  })
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_SAMPLING_MS })
+  for (const row of stateSeries) if (row.when?.(sources) !== false) registerStateSeries(registry, row, sources)
+  const off = events.on(createListeners(registry, sources))
   return {
     contentType: registry.contentType,
     text: () => registry.metrics(),
     close: () => {
-      end()
+      off()
       registry.clear()
     },
   }
 }
 
-export function metricsPart({ contentType, text }: Omit<Metrics, 'close'>): OperationsPart {
-  return (app) => {
-    app.get('/metrics', async (_request, reply) => reply.type(contentType).send(await text()))
+type Count = (event: unknown) => void
+
+function createListeners(registry: Registry, sources: MetricsSources): EventListeners {
+  const counts = new Map<string, Count[]>()
+  for (const row of eventSeries) {
+    if (row.when?.(sources) === false) continue
+    // The table types each row by the event that it names.
+    const count = registerEventSeries(registry, row, sources) as Count
+    counts.set(row.on, [...(counts.get(row.on) ?? []), count])
+  }
+  const all = (name: string): Count => {
+    const rows = counts.get(name) ?? []
+    return (event) => {
+      for (const count of rows) count(event)
+    }
+  }
+  const events = new Set(sources.storeEvents)
+  const countStoreEvent = all('storeEvent')
+  const cacheCounts: Readonly<Record<CacheEvent['kind'], Count>> = {
+    fill: all('cache.fill'),
+    joined: all('cache.joined'),
+    stale: all('cache.stale'),
+    verified: all('cache.verified'),
+  }
+  return {
+    request: all('request'),
+    nodeCall: all('nodeCall'),
+    redisStep: all('redisStep'),
+    cache: (event) => cacheCounts[event.kind](event),
+    storeEvent: (event) => countStoreEvent(events.has(event) ? event : 'other'),
   }
 }

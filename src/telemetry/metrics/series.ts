@@ -1,32 +1,190 @@
-/** Children of a metric by their label values, found again without making a text of them: this runs for each request. */
+/** Registers the rows of the table with the metrics library and finds the cell that an event counts in. */
+import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client'
+import type { EventSeries, LabelValue, MetricsSources, StateSeries } from './table.ts'
 
-type Value = string | number
+type Labels = Readonly<Record<string, LabelValue>>
 
-export class Series<Child> {
-  readonly #make: (values: readonly [Value, Value, Value]) => Child
-  readonly #root: Branch<Child> = new Map()
+/** One label set of a series. */
+interface Cell {
+  add(value: number): void
+}
 
-  constructor(make: (values: readonly [Value, Value, Value]) => Child) {
-    this.#make = make
-  }
+interface Series {
+  /** Creates the cell of a new label set, with the value 0. */
+  create(labels: Labels): Cell
+}
 
-  of(first: Value, second: Value = '', third: Value = ''): Child {
-    const seconds = branch(this.#root, first)
-    const thirds = branch(seconds, second)
-    const known = thirds.get(third) as Child | undefined
-    if (known !== undefined) return known
-    const made = this.#make([first, second, third])
-    thirds.set(third, made)
-    return made
+/** Registers an event series. Returns the function that counts one event; the events of a row have one type. */
+export function registerEventSeries(
+  registry: Registry,
+  row: EventSeries,
+  sources: MetricsSources,
+): (event: never) => void {
+  const series = row.buckets === undefined ? counterOf(registry, row) : histogramOf(registry, row, row.buckets)
+  const cells = new CellTree(row, series)
+  const zeros = createZeros(row, sources, cells)
+  const { value } = row
+  return (event) => {
+    zeros?.(event)
+    const added = value === undefined ? 1 : value(event)
+    if (added !== undefined) cells.find(event).add(added)
   }
 }
 
-type Branch<Child> = Map<Value, Branch<Child> | Child>
+/** Counts in plain numbers, which the library reads at a scrape: its own `inc` would validate labels at each request. */
+function counterOf(registry: Registry, { name, help, labels }: EventSeries): Series {
+  const cells: { readonly labels: Labels; total: number; add(value: number): void }[] = []
+  new Counter({
+    name,
+    help,
+    labelNames: Object.keys(labels),
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const { labels, total } of cells) this.inc(labels, total)
+    },
+  })
+  return {
+    create: (labels) => {
+      const cell = {
+        labels,
+        total: 0,
+        add(value: number) {
+          this.total += value
+        },
+      }
+      cells.push(cell)
+      return cell
+    },
+  }
+}
 
-function branch<Child>(from: Branch<Child>, value: Value): Branch<Child> {
-  const known = from.get(value) as Branch<Child> | undefined
+function histogramOf(registry: Registry, { name, help, labels }: EventSeries, buckets: readonly number[]): Series {
+  const histogram = new Histogram({
+    name,
+    help,
+    labelNames: Object.keys(labels),
+    buckets: [...buckets],
+    registers: [registry],
+  })
+  return {
+    create: (labels) => {
+      histogram.zero(labels)
+      const child = histogram.labels(labels)
+      return { add: (value) => child.observe(value) }
+    },
+  }
+}
+
+type Branch = Map<LabelValue, Branch | Cell>
+
+/** The cells of a series, found by one Map lookup per label: this runs several times for each request. */
+class CellTree {
+  readonly #names: readonly string[]
+  readonly #outer: readonly ((event: never) => LabelValue)[]
+  readonly #last: (event: never) => LabelValue
+  readonly #series: Series
+  readonly #root: Branch = new Map()
+
+  constructor({ labels }: EventSeries, series: Series) {
+    const readers = Object.values(labels)
+    this.#names = Object.keys(labels)
+    this.#outer = readers.slice(0, -1)
+    this.#last = readers.at(-1) ?? (() => '')
+    this.#series = series
+  }
+
+  find(event: never): Cell {
+    let branch = this.#root
+    for (const read of this.#outer) branch = childOf(branch, read(event))
+    const cell = branch.get(this.#last(event)) as Cell | undefined
+    return cell ?? this.at([...this.#outer, this.#last].map((read) => read(event)))
+  }
+
+  /** Returns the cell of these label values, in the order of the labels. */
+  at(values: readonly LabelValue[]): Cell {
+    let branch = this.#root
+    for (const value of values.slice(0, -1)) branch = childOf(branch, value)
+    const last = values.at(-1) ?? ''
+    const known = branch.get(last) as Cell | undefined
+    if (known !== undefined) return known
+    const cell = this.#series.create(Object.fromEntries(this.#names.map((name, at) => [name, values[at] ?? ''])))
+    branch.set(last, cell)
+    return cell
+  }
+}
+
+function childOf(branch: Branch, value: LabelValue): Branch {
+  const known = branch.get(value) as Branch | undefined
   if (known !== undefined) return known
-  const made: Branch<Child> = new Map()
-  from.set(value, made)
-  return made
+  const child: Branch = new Map()
+  branch.set(value, child)
+  return child
+}
+
+/**
+ * Creates the series of the known label values. If a label has no known values, returns a function that creates the
+ * series of each new value of that label.
+ */
+function createZeros(
+  { labels, known }: EventSeries,
+  sources: MetricsSources,
+  cells: CellTree,
+): ((event: never) => void) | undefined {
+  if (known === undefined) return undefined
+  const values = known(sources)
+  const names = Object.keys(labels)
+  const open = names.find((name) => values[name] === undefined)
+  const create = (openValue: LabelValue) => {
+    for (const set of product(names.map((name) => values[name] ?? [openValue]))) cells.at(set)
+  }
+  if (open === undefined) {
+    create('')
+    return undefined
+  }
+  const read = labels[open]
+  const seen = new Set<LabelValue>()
+  return (event) => {
+    const value = read?.(event) ?? ''
+    if (seen.has(value)) return
+    seen.add(value)
+    create(value)
+  }
+}
+
+function product(sets: readonly (readonly LabelValue[])[]): readonly (readonly LabelValue[])[] {
+  return sets.reduce<readonly (readonly LabelValue[])[]>(
+    (left, right) => left.flatMap((values) => right.map((value) => [...values, value])),
+    [[]],
+  )
+}
+
+/** Registers a series that is read at each scrape. */
+export function registerStateSeries(
+  registry: Registry,
+  { type, name, help, labels = [], read }: StateSeries,
+  sources: MetricsSources,
+): void {
+  const config = { name, help, labelNames: labels, registers: [registry] }
+  const samples = () => {
+    const value = read(sources)
+    return typeof value === 'number' ? [[{}, value] as const] : value
+  }
+  if (type === 'gauge') {
+    new Gauge({
+      ...config,
+      collect() {
+        this.reset()
+        for (const [labels, value] of samples()) this.set(labels, value)
+      },
+    })
+  } else {
+    new Counter({
+      ...config,
+      collect() {
+        this.reset()
+        for (const [labels, value] of samples()) this.inc(labels, value)
+      },
+    })
+  }
 }

@@ -1,0 +1,65 @@
+/** The event emitter of the process: all rooms emit here; metrics, the console and the audit listen. */
+import type { EventListeners } from '../core/events.ts'
+
+export interface EdgeEvents {
+  /** The functions that the other rooms call when an event happens. */
+  readonly emit: Required<EventListeners>
+  /**
+   * Calls the listeners for each event from now on. Returns the function that removes them. Listeners run synchronously;
+   * they must neither throw nor block.
+   */
+  on(listeners: EventListeners): () => void
+}
+
+export function createEdgeEvents(): EdgeEvents {
+  const emitters = {
+    request: createEmitter<'request'>(),
+    nodeCall: createEmitter<'nodeCall'>(),
+    join: createEmitter<'join'>(),
+    cache: createEmitter<'cache'>(),
+    redisStep: createEmitter<'redisStep'>(),
+    storeEvent: createEmitter<'storeEvent'>(),
+  }
+  return {
+    emit: {
+      request: emitters.request.emit,
+      nodeCall: emitters.nodeCall.emit,
+      join: emitters.join.emit,
+      cache: emitters.cache.emit,
+      redisStep: emitters.redisStep.emit,
+      storeEvent: emitters.storeEvent.emit,
+    },
+    on: (listeners) => {
+      const removals = [
+        emitters.request.on(listeners.request?.bind(listeners)),
+        emitters.nodeCall.on(listeners.nodeCall?.bind(listeners)),
+        emitters.join.on(listeners.join?.bind(listeners)),
+        emitters.cache.on(listeners.cache?.bind(listeners)),
+        emitters.redisStep.on(listeners.redisStep?.bind(listeners)),
+        emitters.storeEvent.on(listeners.storeEvent?.bind(listeners)),
+      ]
+      return () => {
+        for (const remove of removals) remove()
+      }
+    },
+  }
+}
+
+type EventOf<Name extends keyof EventListeners> = Parameters<Required<EventListeners>[Name]>[0]
+type Listener<Name extends keyof EventListeners> = (event: EventOf<Name>) => void
+
+function createEmitter<Name extends keyof EventListeners>() {
+  let listeners: readonly Listener<Name>[] = []
+  return {
+    emit: (event: EventOf<Name>): void => {
+      for (const listener of listeners) listener(event)
+    },
+    on: (listener: Listener<Name> | undefined): (() => void) => {
+      if (listener === undefined) return () => undefined
+      listeners = [...listeners, listener]
+      return () => {
+        listeners = listeners.filter((each) => each !== listener)
+      }
+    },
+  }
+}

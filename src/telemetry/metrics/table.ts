@@ -1,0 +1,309 @@
+/**
+ * All metrics, one row each. Event series count what the emitter (`telemetry/events.ts`) reports; state series are read
+ * when Prometheus scrapes. A new counter is one row here and one emit where the event happens.
+ *
+ * Label values are bounded: names of the catalogue and of the settings, numbers and closed sets of words. No label takes
+ * a value that a client chooses.
+ */
+import type { CacheEvent, EventListeners } from '../../core/events.ts'
+
+/** What the state series read at each scrape, and the label values that exist from the start. */
+export interface MetricsSources {
+  readonly version: string
+  /** Names of the cache groups. */
+  readonly groups: readonly string[]
+  /** Names of the events that the Redis store emits. */
+  readonly storeEvents: readonly string[]
+  /** Whether the cache store is Redis. */
+  readonly redis: boolean
+  ready(): boolean
+  nodes(): readonly NodeSample[]
+  /** Absent if nothing is cached. */
+  readonly store?: () => { readonly up: boolean; readonly near: { readonly bytes: number; readonly entries: number } }
+  /** Audit records written, and records that could not be written. */
+  audit(): { readonly lines: number; readonly failures: number }
+  /** Spans that the collector accepted, and spans that were lost; absent if traces are off. */
+  spans?(): { readonly sent: number; readonly dropped: number }
+}
+
+export interface NodeSample {
+  readonly name: string
+  readonly type: 'master' | 'worker'
+  readonly inFlight: number
+  readonly limit: number
+  readonly queue: number
+  /** Whether calls may be sent to the node. */
+  readonly available: boolean
+  readonly ejected: boolean
+}
+
+export type LabelValue = string | number
+
+interface Events {
+  readonly request: Parameters<Required<EventListeners>['request']>[0]
+  readonly nodeCall: Parameters<Required<EventListeners>['nodeCall']>[0]
+  readonly redisStep: Parameters<Required<EventListeners>['redisStep']>[0]
+  readonly storeEvent: string
+}
+
+/** Names of events; events of the cache are told apart by their kind. */
+type EventName = keyof Events | `cache.${CacheEvent['kind']}`
+
+type EventOf<Name extends EventName> = Name extends keyof Events
+  ? Events[Name]
+  : Name extends `cache.${infer Kind}`
+    ? Extract<CacheEvent, { kind: Kind }>
+    : never
+
+interface EventRow<Event> {
+  readonly name: string
+  readonly help: string
+  readonly labels: Readonly<Record<string, (event: Event) => LabelValue>>
+  /**
+   * Closed sets of label values. Their series exist from the start with 0; if one label is not listed here, they exist
+   * from the first event with a new value of that label.
+   */
+  readonly known?: (sources: MetricsSources) => Readonly<Record<string, readonly LabelValue[]>>
+  /** What one event adds or observes; 1 if absent. `undefined`: the event does not count. */
+  readonly value?: (event: Event) => number | undefined
+  /** Whether the series exists; true if absent. */
+  readonly when?: (sources: MetricsSources) => boolean
+}
+
+export interface EventSeries extends EventRow<never> {
+  readonly on: EventName
+  /** Upper bounds in seconds; absent: the series is a counter, else a histogram. */
+  readonly buckets?: readonly number[]
+}
+
+export interface StateSeries {
+  readonly type: 'gauge' | 'counter'
+  readonly name: string
+  readonly help: string
+  readonly labels?: readonly string[]
+  /** Returns one value, or for a series with labels all values; a label set that is not returned disappears. */
+  read(sources: MetricsSources): number | readonly (readonly [Readonly<Record<string, LabelValue>>, number])[]
+  readonly when?: (sources: MetricsSources) => boolean
+}
+
+function on<Name extends EventName>(
+  name: Name,
+  row: EventRow<EventOf<Name>> & { readonly buckets?: readonly number[] },
+): EventSeries {
+  return { on: name, ...row }
+}
+
+/** The group of requests to endpoints that are not cached. */
+const NO_GROUP = 'none'
+const CACHE_OUTCOMES = ['hit', 'stale', 'miss', 'bypass', 'none'] as const
+const INVALIDATION_CAUSES = ['write', 'unknown', 'purgeAll', 'purgeGroup', 'purgeKey', 'softPurge'] as const
+/** Faults of calls that were never sent. */
+const REFUSALS = ['overloaded', 'ejected', 'cancelled'] as const
+
+/** A cache hit takes less than one millisecond, so these start below the buckets that OpenTelemetry recommends. */
+const REQUEST_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+const NODE_CALL_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120]
+const QUEUE_SECONDS = [0.001, 0.01, 0.1, 0.5, 1, 5, 20]
+const REDIS_SECONDS = [0.0002, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 1]
+
+const perGroup = ({ groups }: MetricsSources) => ({ group: groups })
+const perGroupAndNone = ({ groups }: MetricsSources) => ({ group: [...groups, NO_GROUP] })
+const isRedis = ({ redis }: MetricsSources) => redis
+
+export const eventSeries: readonly EventSeries[] = [
+  on('request', {
+    name: 'http_server_request_duration_seconds',
+    help: 'Duration of HTTP server requests, from the request header to the end of the response.',
+    labels: {
+      http_request_method: ({ method }) => method,
+      http_route: ({ route }) => route,
+      // 0: the client disconnected before there was a response.
+      http_response_status_code: ({ status }) => (status === 0 ? 'none' : status),
+    },
+    value: ({ ms }) => ms / 1000,
+    buckets: REQUEST_SECONDS,
+  }),
+  on('request', {
+    name: 'edge_cache_requests_total',
+    help: 'Requests by cache group and cache outcome; their sum is all requests.',
+    labels: { group: ({ group }) => group, status: ({ cache }) => cache },
+    known: (sources) => ({ ...perGroupAndNone(sources), status: CACHE_OUTCOMES }),
+  }),
+  on('request', {
+    name: 'edge_sent_bytes_total',
+    help: 'Bytes of response bodies sent to clients.',
+    labels: { group: ({ group }) => group },
+    known: perGroupAndNone,
+    value: ({ bytes }) => bytes,
+  }),
+  on('request', {
+    name: 'edge_cache_saved_seconds_total',
+    help: 'Time in which nodes produced the responses that were served from the cache.',
+    labels: { group: ({ group }) => group },
+    known: perGroupAndNone,
+    value: ({ fetchTime }) => (fetchTime === undefined ? undefined : fetchTime / 1000),
+  }),
+  on('nodeCall', {
+    name: 'http_client_request_duration_seconds',
+    help: 'Duration of HTTP client requests: calls to nodes, without the time in the queue.',
+    labels: {
+      http_request_method: ({ method }) => method,
+      url_template: ({ route }) => route,
+      server_address: ({ node }) => node,
+      http_response_status_code: ({ status }) => status ?? '',
+      error_type: ({ fault }) => fault ?? '',
+    },
+    value: (call) => (isRefused(call) ? undefined : call.ms / 1000),
+    buckets: NODE_CALL_SECONDS,
+  }),
+  on('nodeCall', {
+    name: 'edge_node_wait_duration_seconds',
+    help: 'Time that calls waited in the queue of their node.',
+    labels: { node: ({ node }) => node },
+    value: ({ queueTime }) => queueTime / 1000,
+    buckets: QUEUE_SECONDS,
+  }),
+  on('nodeCall', {
+    name: 'edge_node_refused_total',
+    help: 'Calls that were not sent: the node was at its limit or ejected, or the client disconnected.',
+    labels: { node: ({ node }) => node, reason: ({ fault }) => fault ?? '' },
+    known: () => ({ reason: REFUSALS }),
+    value: (call) => (isRefused(call) ? 1 : undefined),
+  }),
+  on('cache.fill', {
+    name: 'edge_cache_fills_total',
+    help: 'Fetches of responses that may be stored; kept: stored, unkept: not storable, failed: no response.',
+    labels: { group: ({ group }) => group, outcome: ({ outcome }) => outcome },
+    known: (sources) => ({ ...perGroup(sources), outcome: ['kept', 'unkept', 'failed'] }),
+  }),
+  on('cache.fill', {
+    name: 'edge_cache_fill_seconds_total',
+    help: 'Time in which nodes answered these fetches.',
+    labels: { group: ({ group }) => group },
+    known: perGroup,
+    value: ({ ms }) => ms / 1000,
+  }),
+  on('cache.joined', {
+    name: 'edge_cache_joined_total',
+    help: 'Requests that were collapsed: they waited for an identical fetch in flight.',
+    labels: { group: ({ group }) => group },
+    known: perGroup,
+  }),
+  on('cache.stale', {
+    name: 'edge_cache_invalidations_total',
+    help: 'Writes and purges that invalidated stored responses.',
+    labels: { cause: ({ cause }) => cause },
+    known: () => ({ cause: INVALIDATION_CAUSES }),
+  }),
+  on('cache.stale', {
+    name: 'edge_cache_invalidated_tags_total',
+    help: 'Tags that these invalidations named.',
+    labels: { cause: ({ cause }) => cause },
+    known: () => ({ cause: INVALIDATION_CAUSES }),
+    value: ({ tags }) => tags,
+  }),
+  on('cache.verified', {
+    name: 'edge_cache_verified_total',
+    help: 'Hits that were compared with a fresh response; void: a write or a failure prevented the comparison.',
+    labels: { group: ({ group }) => group, outcome: ({ outcome }) => outcome },
+    known: (sources) => ({ ...perGroup(sources), outcome: ['same', 'different', 'void'] }),
+  }),
+  on('redisStep', {
+    name: 'edge_redis_step_duration_seconds',
+    help: 'Duration of Redis steps; late: timed out after cache.redis.timeout, away: there was no connection.',
+    labels: { outcome: ({ outcome }) => outcome },
+    known: () => ({ outcome: ['done', 'failed', 'late', 'away'] }),
+    value: ({ ms }) => ms / 1000,
+    buckets: REDIS_SECONDS,
+    when: isRedis,
+  }),
+  on('storeEvent', {
+    name: 'edge_redis_events_total',
+    help: 'Events of the Redis store, such as a lost connection (lost) and its recovery (returned).',
+    labels: { event: (event) => event },
+    known: ({ storeEvents }) => ({ event: storeEvents }),
+    when: isRedis,
+  }),
+]
+
+function isRefused({ fault, ms }: Events['nodeCall']): boolean {
+  return fault === 'overloaded' || fault === 'ejected' || (fault === 'cancelled' && ms === 0)
+}
+
+const hasSpans = ({ spans }: MetricsSources) => spans !== undefined
+
+export const stateSeries: readonly StateSeries[] = [
+  {
+    type: 'gauge',
+    name: 'edge_ready',
+    help: '1: the edge accepts requests.',
+    read: ({ ready }) => Number(ready()),
+  },
+  {
+    type: 'gauge',
+    name: 'edge_cache_near_bytes',
+    help: 'Bytes of stored responses in the local tier of this replica.',
+    read: ({ store }) => store?.().near.bytes ?? 0,
+  },
+  {
+    type: 'gauge',
+    name: 'edge_cache_near_entries',
+    help: 'Stored responses in the local tier of this replica.',
+    read: ({ store }) => store?.().near.entries ?? 0,
+  },
+  {
+    type: 'gauge',
+    name: 'edge_redis_up',
+    help: '0: Redis is unreachable, and responses stored there are not served.',
+    read: ({ store }) => Number(store?.().up ?? false),
+    when: ({ redis, store }) => redis && store !== undefined,
+  },
+  {
+    type: 'gauge',
+    name: 'edge_build_info',
+    help: 'The running release.',
+    labels: ['version'],
+    read: ({ version }) => [[{ version }, 1]],
+  },
+  perNode('edge_node_in_flight', 'Calls in flight on the node.', ({ inFlight }) => inFlight),
+  perNode('edge_node_limit', 'Current limit of concurrent calls to the node.', ({ limit }) => limit),
+  perNode('edge_node_queue', 'Calls in the queue of the node.', ({ queue }) => queue),
+  perNode('edge_node_available', '1: calls may be sent to the node.', ({ available }) => Number(available)),
+  perNode('edge_node_ejected', '1: the node is ejected after failures.', ({ ejected }) => Number(ejected)),
+  {
+    type: 'counter',
+    name: 'edge_audit_lines_total',
+    help: 'Audit records written.',
+    read: ({ audit }) => audit().lines,
+  },
+  {
+    type: 'counter',
+    name: 'edge_audit_failures_total',
+    help: 'Audit records that could not be written.',
+    read: ({ audit }) => audit().failures,
+  },
+  {
+    type: 'counter',
+    name: 'edge_trace_spans_sent_total',
+    help: 'Spans that the collector accepted.',
+    read: ({ spans }) => spans?.().sent ?? 0,
+    when: hasSpans,
+  },
+  {
+    type: 'counter',
+    name: 'edge_trace_spans_dropped_total',
+    help: 'Spans that the collector did not accept, or that exceeded the buffer.',
+    read: ({ spans }) => spans?.().dropped ?? 0,
+    when: hasSpans,
+  },
+]
+
+function perNode(name: string, help: string, value: (node: NodeSample) => number): StateSeries {
+  return {
+    type: 'gauge',
+    name,
+    help,
+    labels: ['node', 'type'],
+    read: ({ nodes }) => nodes().map((node) => [{ node: node.name, type: node.type }, value(node)] as const),
+  }
+}
