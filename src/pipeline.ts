@@ -15,26 +15,26 @@
  *           joinActs   – many nodes, each of which acts or judges
  */
 import type { EdgeOperation } from './catalogue/endpoint.ts'
-import type { AsyncHandler, EdgeRequest, Handler, Stage } from './core/request.ts'
+import type { EdgeRequest, Handler, Stage } from './core/request.ts'
 import type { StageName } from './core/trace.ts'
 import { traced } from './core/trace.ts'
 
 export interface PipelineParts {
-  readonly operations: Readonly<Record<EdgeOperation, AsyncHandler>>
+  readonly operations: Readonly<Record<EdgeOperation, Handler>>
   /** Both absent: nothing is kept. */
-  readonly cached?: (next: AsyncHandler) => Handler
+  readonly cached?: (next: Handler) => Handler
   readonly invalidate?: Stage
   readonly inTurn?: Stage
-  readonly forward: AsyncHandler
+  readonly forward: Handler
   /** Made of the road of reads, and of that to one node; each absent one: the nodes distribute by themselves, and one is asked. */
-  readonly over?: (read: AsyncHandler, forward: AsyncHandler) => Partial<MultiNodeHandlers>
+  readonly over?: (read: Handler, forward: Handler) => Partial<MultiNodeHandlers>
 }
 
 /** What is more than asking one node. */
 export interface MultiNodeHandlers {
-  readonly askOwner: AsyncHandler
-  readonly joinReads: AsyncHandler
-  readonly joinActs: AsyncHandler
+  readonly askOwner: Handler
+  readonly joinReads: Handler
+  readonly joinActs: Handler
 }
 
 export function buildPipeline(parts: PipelineParts): Handler {
@@ -42,10 +42,10 @@ export function buildPipeline(parts: PipelineParts): Handler {
   const inTurn = named('turn', parts.inTurn)
   const invalidate = named('invalidate', parts.invalidate)
   const forward = traced('forward', parts.forward)
-  const live: AsyncHandler = (ask) => ways[wayOf(ask)](ask)
+  const live: Handler = (ask) => ways[wayOf(ask)](ask)
   const read: Handler = parts.cached === undefined ? live : traced('cache', parts.cached(live))
-  const write: AsyncHandler = inTurn(invalidate(live))
-  const { askOwner, joinReads, joinActs } = { ...parts.over?.(async (ask) => read(ask), forward) }
+  const write: Handler = inTurn(invalidate(live))
+  const { askOwner, joinReads, joinActs } = { ...parts.over?.(read, forward) }
   const ways = {
     forward,
     askOwner: askOwner === undefined ? forward : traced('owner', askOwner),

@@ -1,6 +1,6 @@
 /** Tokens: issued to those who show their password, and ended for those who ask. */
 import { EdgeError } from '../core/errors.ts'
-import type { AsyncHandler, Caller } from '../core/request.ts'
+import type { Caller, Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 
 export interface TokenPorts {
@@ -12,8 +12,8 @@ export interface TokenPorts {
 
 /** Answers `{error, data: {token}}` and `{error, data}`; 902 for a caller that may have no token. */
 export function tokenOperations({ issue, revoke }: TokenPorts): {
-  issueToken: AsyncHandler
-  revokeTokens: AsyncHandler
+  issueToken: Handler
+  revokeTokens: Handler
 } {
   return {
     async issueToken({ caller }) {

@@ -1,7 +1,7 @@
 import type { CacheGroup } from '../catalogue/endpoint.ts'
 import { etagOf, isNodeFailure, isStorable, isTransient, type Whole } from '../core/envelope.ts'
 import type { CacheEvent } from '../core/events.ts'
-import type { AsyncHandler, EdgeRequest } from '../core/request.ts'
+import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { CacheStatus, EdgeResponse, Lookup, StoredResponse, TagEpochs } from '../core/response.ts'
 import { withTimeout } from '../core/timing.ts'
 import { tracedSeparately } from '../core/trace.ts'
@@ -28,7 +28,7 @@ export interface Fills {
 
 /** A holder elsewhere may fail, and the next, and the next; then everyone asks for themselves. */
 const ROUNDS = 3
-export function createFills(ports: FillPorts, next: AsyncHandler): Fills {
+export function createFills(ports: FillPorts, next: Handler): Fills {
   const flights = new Flights<Filled>()
   const work = (request: Request, run: (request: Request) => Promise<Filled>, lasting: boolean) => ({
     run: (signal: AbortSignal) => run({ ...request, ask: { ...request.ask, signal } }),
@@ -87,7 +87,7 @@ function idOf({ ask, prepared, look }: Request, which: 'live' | 'of its mark'): 
   return `${prepared.key} ${moment} ${ask.waitForComplete} ${whose}`
 }
 
-async function fillOnce(ports: FillPorts, next: AsyncHandler, request: Request): Promise<Filled> {
+async function fillOnce(ports: FillPorts, next: Handler, request: Request): Promise<Filled> {
   const { ask, prepared } = request
   const seen = request.look.kind === 'hit' ? request.look.response : undefined
   let look = request.look
@@ -195,17 +195,20 @@ function openMark(look: Lookup): TagEpochs | undefined {
 }
 
 /** Asks the nodes. The answer is kept as of `look`, which came before; the store compares when it is read. */
-export async function fetch(ports: FillPorts, next: AsyncHandler, request: Request, look: Lookup): Promise<Fetched> {
+export async function fetch(ports: FillPorts, next: Handler, request: Request, look: Lookup): Promise<Fetched> {
   const { plan, key, tags, listed } = request.prepared
   const ask = anew(request.ask, plan, request.look)
   const began = ports.clock()
   const masterOnly = plan.copied && ports.copied.changed(tags, look)
   const tell = (outcome: 'kept' | 'unkept' | 'failed') =>
     ports.onEvent({ kind: 'fill', group: plan.group, outcome, ms: ports.clock() - began })
-  const answer = await next(masterOnly ? { ...ask, masterOnly } : ask).catch((fault: unknown) => {
+  let answer: EdgeResponse
+  try {
+    answer = await next(masterOnly ? { ...ask, masterOnly } : ask)
+  } catch (fault) {
     tell('failed')
     throw fault
-  })
+  }
   const mark = openMark(look)
   if (mark === undefined || !isStorable(answer)) {
     tell('unkept')

@@ -1,7 +1,7 @@
 /** The cache in two stages, around reads and around writes, and what explains it. */
 
 import type { CacheEvent } from '../core/events.ts'
-import type { AsyncHandler, EdgeRequest, Handler, Stage } from '../core/request.ts'
+import type { EdgeRequest, Handler, Stage } from '../core/request.ts'
 import type { CacheIndex } from '../core/response.ts'
 import type { FillPorts } from './fetch.ts'
 import { copiedData, invalidate } from './invalidate.ts'
@@ -39,7 +39,7 @@ export interface CacheOptions {
 
 export interface CacheStages {
   /** Around reads. */
-  readonly cached: (next: AsyncHandler) => Handler
+  readonly cached: (next: Handler) => Handler
   /** Around writes. */
   readonly invalidate: Stage
   readonly prepare: Prepare

@@ -2,7 +2,7 @@ import type { Tag } from '../catalogue/endpoint.ts'
 import { dataOf, isOutcomeUnknown, isPartlyDone, isUnfinished } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { CacheEvent } from '../core/events.ts'
-import type { AsyncHandler, EdgeRequest, Stage } from '../core/request.ts'
+import type { EdgeRequest, Handler, Stage } from '../core/request.ts'
 import type { EdgeResponse, Lookup } from '../core/response.ts'
 import type { CacheStore, WriteFence } from './stores/contract.ts'
 import { type StaleTags, staleTags } from './tags.ts'
@@ -49,7 +49,7 @@ async function raise({ store, copied }: InvalidatePorts, { asked }: StaleTags): 
 
 async function forward(
   ports: InvalidatePorts,
-  next: AsyncHandler,
+  next: Handler,
   ask: EdgeRequest,
   fence: WriteFence,
   stale: StaleTags,

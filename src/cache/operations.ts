@@ -1,6 +1,6 @@
 import { catalogue } from '../catalogue/index.ts'
 import type { CacheEvent, InvalidationCause } from '../core/events.ts'
-import type { AsyncHandler, Caller, EdgeRequest } from '../core/request.ts'
+import type { Caller, EdgeRequest, Handler } from '../core/request.ts'
 import type { CacheIndex, EdgeResponse, IndexEntry } from '../core/response.ts'
 import { collect } from '../query/collect.ts'
 import { CollectionError, readRequest } from '../query/request.ts'
@@ -52,7 +52,7 @@ const entries: ArraySource = {
   filters: { tag: { by: 'equal', fields: ['tags'] } },
 }
 
-export function cacheOperations(kept: KeptAnswers): Readonly<Record<CacheOperation, AsyncHandler>> {
+export function cacheOperations(kept: KeptAnswers): Readonly<Record<CacheOperation, Handler>> {
   // Whatever is dropped leaves a mark in the store that stays: what nothing can be kept under leaves none.
   const drop: CacheIndex['purge'] = async (what) => {
     const { key, group } = what

@@ -1,5 +1,5 @@
 import { isNodeFailure, isTransient } from '../core/envelope.ts'
-import type { AsyncHandler, EdgeRequest, Handler } from '../core/request.ts'
+import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { CacheIndex, CacheStatus, EdgeResponse, Lookup, StoredResponse } from '../core/response.ts'
 import type { FillPorts, Request } from './fetch.ts'
 import { createFills, type Fills, toAnswer } from './fetch.ts'
@@ -26,7 +26,7 @@ interface Behind {
 }
 
 /** Answers carry `kept` when they may be kept. Rejects as `next` does, unless a stale answer may stand in. */
-export function cached(ports: CachedPorts): (next: AsyncHandler) => Handler {
+export function cached(ports: CachedPorts): (next: Handler) => Handler {
   return (next) => {
     const behind = { fills: createFills(ports, next), verify: createVerify(ports, next) }
     return (ask) => {

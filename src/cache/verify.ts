@@ -6,7 +6,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isStorable } from '../core/envelope.ts'
 import type { CacheEvent } from '../core/events.ts'
-import type { AsyncHandler, EdgeRequest } from '../core/request.ts'
+import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { CacheIndex, Lookup } from '../core/response.ts'
 import { rateBudget } from '../core/timing.ts'
 import { tracedSeparately } from '../core/trace.ts'
@@ -37,7 +37,7 @@ export type Verify = (request: Request, look: Present) => void
 /** Parsing and comparing take the event loop: longer answers are left out. */
 const LONGEST = 256 * 1024
 
-export function createVerify(ports: VerifyPorts, next: AsyncHandler): Verify {
+export function createVerify(ports: VerifyPorts, next: Handler): Verify {
   const { share = 0, perSecond = 0, random = Math.random } = ports.verify ?? {}
   if (share <= 0 || perSecond <= 0) return () => undefined
   const turn = rateBudget(perSecond, ports.clock)
@@ -58,7 +58,7 @@ export function createVerify(ports: VerifyPorts, next: AsyncHandler): Verify {
 
 async function compare(
   { store }: VerifyPorts,
-  next: AsyncHandler,
+  next: Handler,
   { ask, prepared }: Request,
   { epochs: mark, response: answer }: Present,
 ): Promise<'same' | 'different' | 'void'> {

@@ -2,7 +2,7 @@ import { EdgeError } from './errors.ts'
 import type { CacheOutcome } from './events.ts'
 import { cacheOutcomeOf } from './events.ts'
 import type { NodeFault } from './node-call.ts'
-import type { AsyncHandler, EdgeRequest, Handler } from './request.ts'
+import type { EdgeRequest, Handler } from './request.ts'
 import type { EdgeResponse } from './response.ts'
 
 /**
@@ -82,14 +82,12 @@ export interface Span extends Trace {
 /** Spans around the parts of the road; where nobody traces, the parts alone. */
 
 /** What is answered at once stays so where nobody traces. */
-export function traced(stage: StageName, handle: AsyncHandler): AsyncHandler
-export function traced(stage: StageName, handle: Handler): Handler
 export function traced(stage: StageName, handle: Handler): Handler {
   return (ask) => (ask.trace?.recorded ? inSpan(ask.trace.startSpan(stage, ofAsk(ask)), ask, handle) : handle(ask))
 }
 
 /** What nobody waits for, in a trace of its own. */
-export function tracedSeparately(stage: StageName, handle: AsyncHandler): AsyncHandler {
+export function tracedSeparately(stage: StageName, handle: Handler): Handler {
   return (ask) => (ask.trace?.recorded ? inSpan(ask.trace.startLinkedTrace(stage), ask, handle) : handle(ask))
 }
 

@@ -1,7 +1,7 @@
 import { parseEnvelope } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { ClusterView } from '../core/node-call.ts'
-import type { AsyncHandler, EdgeRequest } from '../core/request.ts'
+import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { createInquiries, type Home, type Homes, type InquiryPorts, MANAGER, notKnown } from './owner-lookup.ts'
 import { createTable } from './owner-table.ts'
@@ -87,11 +87,11 @@ function sure(node: string | EdgeError): string {
 
 export interface OfOwnerPorts {
   readonly owners: Pick<Owners, 'ownerOf' | 'verifiedOwner'>
-  readonly forward: AsyncHandler
+  readonly forward: Handler
 }
 
 /** Throws 931 where the owner is not known, else as `forward` does. */
-export function ofOwner({ owners, forward }: OfOwnerPorts): AsyncHandler {
+export function ofOwner({ owners, forward }: OfOwnerPorts): Handler {
   return async (ask) => {
     const id = ask.params.agent_id ?? ''
     // Another node would say that it acted, and nothing would happen.

@@ -3,7 +3,7 @@ import type { Endpoint } from '../catalogue/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { JoinEvent } from '../core/events.ts'
 import type { ClusterView } from '../core/node-call.ts'
-import type { AsyncHandler, EdgeRequest } from '../core/request.ts'
+import type { EdgeRequest, Handler } from '../core/request.ts'
 import { parseSort } from '../query/order.ts'
 import type { DatabaseSource } from '../query/sources.ts'
 import type { Owners } from './agent-owners.ts'
@@ -16,7 +16,7 @@ import { Ledger } from './node-report.ts'
 
 export interface JoinPorts extends Limits {
   /** The road of reads: each part comes by it, and is kept on its own. */
-  readonly read: AsyncHandler
+  readonly read: Handler
   readonly view: ClusterView
   readonly owners: Pick<Owners, 'homes' | 'verifiedOwners'>
   readonly distribution: 'manager' | 'edge'

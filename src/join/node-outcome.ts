@@ -1,6 +1,6 @@
 import { type EnvelopeContents, isOutcomeUnknown, isUnfinished, parseEnvelope } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
-import type { AsyncHandler, EdgeRequest } from '../core/request.ts'
+import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { errorWord } from './node-part.ts'
 import { clusterStatus, type NodeStatus } from './node-report.ts'
@@ -24,7 +24,7 @@ export interface Act {
 }
 
 /** One call, as the Ask of one node. Rejects only when the client of a read has left. */
-export async function act(handle: AsyncHandler, node: string, ask: EdgeRequest): Promise<Act> {
+export async function act(handle: Handler, node: string, ask: EdgeRequest): Promise<Act> {
   const began = performance.now()
   try {
     const answer = await handle(ask)

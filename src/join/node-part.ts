@@ -1,6 +1,6 @@
 import { errorNumberOf, parseEnvelope, TRANSIENT } from '../core/envelope.ts'
 import { EdgeError, type ErrorCode } from '../core/errors.ts'
-import type { AsyncHandler, EdgeRequest } from '../core/request.ts'
+import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 
 /** What one node gave to a joined answer, as a value: that it failed is no reason for the others to fail. */
@@ -33,7 +33,7 @@ export type Part = Good | { readonly ok: false; readonly fault: Fault }
 /** Rejects for the client's own abort alone; `client` is its signal, that of the Ask may end before. */
 export type AskPart = (ask: EdgeRequest, client: AbortSignal) => Promise<Part>
 
-export function createAskPart(read: AsyncHandler): AskPart {
+export function createAskPart(read: Handler): AskPart {
   return async (ask, client) => {
     client.throwIfAborted()
     try {

@@ -1,7 +1,7 @@
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { parseEnvelope } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
-import { type AsyncHandler, type Caller, type EdgeRequest, priorityOf } from '../core/request.ts'
+import { type Caller, type EdgeRequest, type Handler, priorityOf } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { ownField, ownText } from '../core/values.ts'
 
@@ -43,7 +43,7 @@ export interface OwnerRecords {
 export interface InquiryPorts {
   readonly records: OwnerRecords
   /** The road of reads. */
-  readonly read: AsyncHandler
+  readonly read: Handler
 }
 
 /** `age`: milliseconds that the oldest part of it was kept. */
@@ -122,7 +122,7 @@ function anew(ask: EdgeRequest): EdgeRequest {
   return { ...ask, directives: { noCache: true, noStore: false } }
 }
 
-async function pages(own: EdgeRequest, read: AsyncHandler, first?: EdgeResponse): Promise<Everyone> {
+async function pages(own: EdgeRequest, read: Handler, first?: EdgeResponse): Promise<Everyone> {
   const homes = new Map<string, Home>()
   let age = 0
   let total = 1
@@ -138,7 +138,7 @@ async function pages(own: EdgeRequest, read: AsyncHandler, first?: EdgeResponse)
 }
 
 /** Whatever keeps the master from saying it is one thing to whoever asks for an agent: its owner is not known. */
-async function asked(own: EdgeRequest, read: AsyncHandler): Promise<EdgeResponse> {
+async function asked(own: EdgeRequest, read: Handler): Promise<EdgeResponse> {
   try {
     return await read(own)
   } catch (fault) {

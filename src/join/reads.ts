@@ -1,5 +1,5 @@
 import type { Endpoint } from '../catalogue/endpoint.ts'
-import type { AsyncHandler } from '../core/request.ts'
+import type { Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { CollectionError } from '../query/request.ts'
 import { allAgents } from './all-agents.ts'
@@ -15,7 +15,7 @@ export type { JoinPorts } from './fan-out.ts'
  * Answers carry `clusterStatus`; those that somebody is missing from are `partial` and name who in `failed_nodes`. Rejects
  * where nobody answered, with the error of the first node, and when the client leaves.
  */
-export function joinReads(ports: JoinPorts): AsyncHandler {
+export function joinReads(ports: JoinPorts): Handler {
   const readingOf = createReadings(ports)
   const parts = partRecords(ports.catalogue)
   return async (ask) => {

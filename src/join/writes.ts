@@ -1,7 +1,7 @@
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { ClusterView } from '../core/node-call.ts'
-import type { AsyncHandler, EdgeRequest } from '../core/request.ts'
+import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { traceSync } from '../core/trace.ts'
 import { ownField } from '../core/values.ts'
@@ -16,9 +16,9 @@ import { joinVerdicts } from './rules/verdict.ts'
  */
 
 export interface JoinActsPorts {
-  readonly forward: AsyncHandler
+  readonly forward: Handler
   /** The road of reads. */
-  readonly read: AsyncHandler
+  readonly read: Handler
   readonly view: ClusterView
   readonly owners: Pick<Owners, 'verifiedOwners' | 'membersOf'>
   readonly records: {
@@ -30,7 +30,7 @@ export interface JoinActsPorts {
 }
 
 /** Throws 931 when owners cannot be learnt, 932 and 933 when some nodes acted and others did not. */
-export function joinActs(ports: JoinActsPorts): AsyncHandler {
+export function joinActs(ports: JoinActsPorts): Handler {
   const { forward, view } = ports
   return async (ask) => {
     const { target } = ask.endpoint
@@ -43,7 +43,7 @@ export function joinActs(ports: JoinActsPorts): AsyncHandler {
 }
 
 /** Mode `manager`: the cluster hands on what is to be done, but hears only the first worker that judges. */
-export function joinVerdict(ports: Pick<JoinActsPorts, 'read' | 'forward' | 'view' | 'records'>): AsyncHandler {
+export function joinVerdict(ports: Pick<JoinActsPorts, 'read' | 'forward' | 'view' | 'records'>): Handler {
   const { view, forward } = ports
   return (ask) => (isVerdict(ask) && view.nodes().length > 1 ? verdict(ports, ask) : forward(ask))
 }

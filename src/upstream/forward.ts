@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { readEnvelope } from '../core/envelope.ts'
 import { EdgeError, type ErrorCode } from '../core/errors.ts'
 import type { CallNode, ClusterView, NodeResponse, NodeResult } from '../core/node-call.ts'
-import type { AsyncHandler, EdgeRequest } from '../core/request.ts'
+import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { traceSync } from '../core/trace.ts'
 import { nodeCall } from './dialects/classic.ts'
@@ -23,7 +23,7 @@ export interface ForwardPorts {
 const PATIENCE = '10'
 
 /** Throws EdgeErrors that name the node: 903, 901, 920–928, 3022. */
-export function forward(ports: ForwardPorts): AsyncHandler {
+export function forward(ports: ForwardPorts): Handler {
   const alone = oneUnlimited()
   return (ask) => {
     const work = async () => answer(await askNodes(ports, ask), ask)

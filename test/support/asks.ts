@@ -4,7 +4,7 @@ import { type CacheOptions, createCache } from '../../src/cache/index.ts'
 import { createMemoryStore } from '../../src/cache/stores/memory-store.ts'
 import type { Endpoint } from '../../src/catalogue/endpoint.ts'
 import { catalogue } from '../../src/catalogue/index.ts'
-import type { AsyncHandler, Caller, EdgeRequest } from '../../src/core/request.ts'
+import type { Caller, EdgeRequest, Handler } from '../../src/core/request.ts'
 import type { EdgeResponse } from '../../src/core/response.ts'
 
 export function recordOf(id: string): Endpoint {
@@ -75,7 +75,7 @@ export class Nodes {
   readonly asked: EdgeRequest[] = []
   says: (ask: EdgeRequest, call: number) => EdgeResponse | Promise<EdgeResponse> = (_, call) => good(call)
 
-  readonly handle: AsyncHandler = async (given) => {
+  readonly handle: Handler = async (given) => {
     this.asked.push(given)
     return this.says(given, this.asked.length)
   }

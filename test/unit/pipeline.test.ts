@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { ClusterView, NodeInfo } from '../../src/core/node-call.ts'
-import type { AsyncHandler, Stage } from '../../src/core/request.ts'
+import type { Handler, Stage } from '../../src/core/request.ts'
 import { buildPipeline, type PipelineParts } from '../../src/pipeline.ts'
 import { createRouter, spareCapacity } from '../../src/upstream/route.ts'
 import { ask, bodyOf, good } from '../support/asks.ts'
@@ -31,7 +31,7 @@ t.test('reads pass what keeps, writes what drops, and the edge’s own operation
       return next(given)
     }
   const end =
-    (name: string): AsyncHandler =>
+    (name: string): Handler =>
     async () => {
       steps.push(name)
       return good(name)
@@ -52,7 +52,7 @@ t.test(
   async (t) => {
     const steps: string[] = []
     const to =
-      (name: string): AsyncHandler =>
+      (name: string): Handler =>
       async () => {
         steps.push(name)
         return good(name)

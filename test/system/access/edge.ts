@@ -9,7 +9,7 @@ import { type AccessOptions, createAccess } from '../../../src/access/access.ts'
 import { tokenOperations } from '../../../src/access/token-operations.ts'
 import { putUser } from '../../../src/access/users-file.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
-import type { AsyncHandler, EdgeRequest } from '../../../src/core/request.ts'
+import type { EdgeRequest, Handler } from '../../../src/core/request.ts'
 import { authentication, tokenIssuer } from '../../../src/http/authenticate.ts'
 import type { CountRequest } from '../../../src/http/rate-limit.ts'
 
@@ -91,7 +91,7 @@ export async function startEdge(
   return { access, users, logged, ask: (lines, request = 'GET /who') => exchange(port, request, lines) }
 }
 
-function answerWith(handle: AsyncHandler) {
+function answerWith(handle: Handler) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const answer = await handle({ caller: request.caller } as EdgeRequest)
     return reply.type('application/json').send(answer.kind === 'json' ? answer.body : '')

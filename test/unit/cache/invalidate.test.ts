@@ -103,7 +103,7 @@ t.test('a write whose outcome is unknown keeps its fence, and one around all tha
       if (endpoint.method !== 'GET') throw fault
       return good('read')
     }
-    await t.rejects(write(addAgent()), fault)
+    await t.rejects(async () => write(addAgent()), fault)
     t.equal(statusOf(await read(ask('GET /agents'))), undefined, 'not kept')
     t.equal(statusOf(await read(one())), undefined, 'nor what it may have named')
     t.match(statusOf(await read(rules())), { stored: true })
@@ -127,7 +127,7 @@ t.test('a write that certainly did not arrive lifts its fence at once', async (t
       if (endpoint.method !== 'GET') throw new EdgeError(code)
       return good('read')
     }
-    await t.rejects(write(assign()), { code })
+    await t.rejects(async () => write(assign()), { code })
     t.match(statusOf(await read(one())), { stored: true })
   }
 })
@@ -149,7 +149,7 @@ t.test('a write goes on when its client leaves, and is not begun for one who has
   t.equal(bodyOf(await written).data, 'done')
   t.match(statusOf(await read(one())), { fwd: 'uri-miss', stored: true })
   const calls = nodes.calls
-  await t.rejects(write({ ...assign(), signal: leaving.signal }), { message: 'left' })
+  await t.rejects(async () => write({ ...assign(), signal: leaving.signal }), { message: 'left' })
   t.equal(nodes.calls, calls)
   t.match(statusOf(await read(one())), { fwd: 'uri-miss', stored: true }, 'and leaves no fence')
 })
@@ -180,7 +180,7 @@ t.test('the answer waits until nobody can be served what was before', async (t) 
     return good({ id: '005', key: 'k' })
   }
   let answered = false
-  const written = write(ask('POST /agents', fields({ name: 'new' }))).then(() => {
+  const written = Promise.resolve(write(ask('POST /agents', fields({ name: 'new' })))).then(() => {
     answered = true
   })
   await settle()
@@ -199,7 +199,7 @@ t.test('a cache that cannot be made right refuses the write before a node sees i
     fence: async () => fence,
   }
   const { write, nodes } = replica({ store })
-  await t.rejects(write(assign()), { code: 930, status: 503, headers: { 'retry-after': /^\d+$/ } })
+  await t.rejects(async () => write(assign()), { code: 930, status: 503, headers: { 'retry-after': /^\d+$/ } })
   t.equal(nodes.calls, 0)
   const command = ask('PUT /active-response/:agent_id', { params: { agent_id: '001' }, ...fields({ command: 'x' }) })
   t.ok(await write(command), 'what touches nothing that is kept goes on')

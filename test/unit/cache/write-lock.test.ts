@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
 import { createMemoryStore } from '../../../src/cache/stores/memory-store.ts'
 import { createTurns, inTurn, type Turns } from '../../../src/cache/write-lock.ts'
-import type { AsyncHandler } from '../../../src/core/request.ts'
+import type { Handler } from '../../../src/core/request.ts'
 import { ask, fields, good, settle } from '../../support/asks.ts'
 
 const nobody = new AbortController().signal
@@ -73,7 +73,7 @@ t.test('processes over one store take turns', async (t) => {
 t.test('the stage: only writes that have a name wait, and what they do is theirs alone', async (t) => {
   let inside = 0
   let most = 0
-  const nodes: AsyncHandler = async (given) => {
+  const nodes: Handler = async (given) => {
     inside += 1
     most = Math.max(most, inside)
     await wait(5)
@@ -95,13 +95,13 @@ t.test('the stage: only writes that have a name wait, and what they do is theirs
   t.equal(most, 1, 'registrations')
   await Promise.all(times(() => ask('PUT /agents/:agent_id/restart', { params: { agent_id: '001' } })).map(handle))
   t.equal(most, 3, 'what needs no turn')
-  await t.rejects(handle(upload('etc/rules/a.xml', 'm', { requestId: 'fails' })), { message: 'no node' })
+  await t.rejects(async () => handle(upload('etc/rules/a.xml', 'm', { requestId: 'fails' })), { message: 'no node' })
   t.match(await handle(upload('etc/rules/a.xml')), { status: 200 }, 'a turn ends with a failure too')
 })
 
 t.test('a writer whose turn does not come gets 934 and may come again', async (t) => {
   let calls = 0
-  const stalled: AsyncHandler = async () => {
+  const stalled: Handler = async () => {
     calls += 1
     await wait(100)
     return good('done')
@@ -109,7 +109,7 @@ t.test('a writer whose turn does not come gets 934 and may come again', async (t
   const handle = inTurn({ turns: createTurns(), master: () => 'm', patience: () => 20 })(stalled)
   const upload = () => handle(ask('POST /manager/files', { query: { path: 'etc/rules/a.xml' } }))
   const first = upload()
-  await t.rejects(upload(), { code: 934, status: 503, headers: { 'retry-after': /^\d+$/ } })
+  await t.rejects(async () => upload(), { code: 934, status: 503, headers: { 'retry-after': /^\d+$/ } })
   await first
   t.equal(calls, 1, 'nothing was sent')
 })

@@ -133,9 +133,13 @@ t.test('affected: no owner acted', async (t) => {
   const differing = cluster({ m: refused(1017), w1: refused(1010) })
   t.match(bodyOf(await differing.handle(restart('100', '200'))), { error: 1017, message: 'refused with 1017 (m)' })
   const open = cluster({ m: fails(924), w1: fails(923) })
-  await t.rejects(open.handle(restart('100', '200')), { code: 923 }, 'what may have happened goes before what did not')
+  await t.rejects(
+    async () => open.handle(restart('100', '200')),
+    { code: 923 },
+    'what may have happened goes before what did not',
+  )
   const nobody = cluster({})
-  await t.rejects(nobody.handle(restart('900', '901')), { code: 931, headers: { 'retry-after': '5' } })
+  await t.rejects(async () => nobody.handle(restart('900', '901')), { code: 931, headers: { 'retry-after': '5' } })
   t.strictSame(nobody.calls, [])
 })
 
@@ -148,17 +152,17 @@ t.test('message: one text for all, or who did and who did not', async (t) => {
     names.map((name) => `${name} PUT /agents/restart`),
   )
   const partly = cluster({ m: done, w1: refused(1017), w2: fails(920) })
-  await t.rejects(partly.handle(all()), {
+  await t.rejects(async () => partly.handle(all()), {
     code: 932,
     message: /\(carried out on m; not on w1: 1017 refused with 1017; w2: 920 No node available \(it\)\)/,
     headers: { 'cluster-status': /^m;rtt=\d+, w1;error/ },
   })
   for (const say of [fails(923), refused(3020), () => Promise.reject(new TypeError('unforeseen'))]) {
     const open = cluster({ m: done, w1: done, w2: say })
-    await t.rejects(open.handle(all()), { code: 933, message: /carried out on m, w1; not on w2/ })
+    await t.rejects(async () => open.handle(all()), { code: 933, message: /carried out on m, w1; not on w2/ })
   }
   const none = cluster({ m: fails(924), w1: fails(924), w2: fails(924) })
-  await t.rejects(none.handle(all()), { code: 924, headers: { 'retry-after': '7' } })
+  await t.rejects(async () => none.handle(all()), { code: 924, headers: { 'retry-after': '7' } })
 })
 
 t.test('verdict: KO of one is KO of all, and silence of one is no verdict', async (t) => {
@@ -177,7 +181,7 @@ t.test('verdict: KO of one is KO of all, and silence of one is no verdict', asyn
     error: 1017,
     message: 'refused with 1017 (w1)',
   })
-  await t.rejects(cluster({ m: ok, w1: ok, w2: fails(924) }).handle(check()), { code: 924 })
+  await t.rejects(async () => cluster({ m: ok, w1: ok, w2: fails(924) }).handle(check()), { code: 924 })
   const same = cluster({ m: refused(1017), w1: refused(1017), w2: refused(1017) })
   t.match(bodyOf(await same.handle(check())), { error: 1017, message: 'refused with 1017' })
 })
