@@ -2,6 +2,7 @@ import type { Endpoint } from '../catalogue/endpoint.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { traceAsync } from '../core/trace.ts'
 import { type DatabaseSource, sources } from '../query/sources.ts'
+import { compareText } from '../query/value.ts'
 import { type AgentOf, agentPieces, type Rows } from './agent-rows.ts'
 import {
   agentsOf,
@@ -171,7 +172,7 @@ function agentsInOrder({ ask, ports }: Reading, homes: Homes): readonly AgentOf[
   })
   const rank = (node: string) => (node === master ? 0 : 1)
   return agents.sort((a, b) => {
-    return rank(a.node) - rank(b.node) || (a.node < b.node ? -1 : a.node > b.node ? 1 : byNumber(a.id, b.id))
+    return rank(a.node) - rank(b.node) || compareText(a.node, b.node) || byNumber(a.id, b.id)
   })
 }
 

@@ -1,7 +1,7 @@
 import { CollectionError } from './request.ts'
 import type { SortBy, Source } from './sources.ts'
 import type { Element } from './value.ts'
-import { asNumber, asText, compareKeys, type Key, valueAt } from './value.ts'
+import { asNumber, asText, codePointKey, compareKeys, type Key, valueAt } from './value.ts'
 
 /** One sign for the whole list; no fields means the source's own order in that direction. */
 export interface Sort {
@@ -90,7 +90,7 @@ function sortKey(by: SortBy, source: Source, lower: boolean): SortKey {
   const keyOf = (value: unknown): Key => {
     if (value === undefined || typeof value === 'number') return value
     const number = asNumbers ? asNumber(value) : undefined
-    return number ?? (lower ? asText(value).toLowerCase() : asText(value))
+    return number ?? codePointKey(lower ? asText(value).toLowerCase() : asText(value))
   }
   return { field: by.field, keyOf }
 }

@@ -35,17 +35,30 @@ export function asText(value: unknown): string {
       : String(value)
 }
 
-/** Compares two texts by their characters' numbers, never by the language of the machine. */
-export function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0
+/**
+ * Returns a text whose UTF-16 code units sort as the code points of `text` do, which is how SQLite and Python compare
+ * texts. Surrogate pairs have lower code units than U+E000 to U+FFFF, so each pair is moved behind U+FFFF. Equal keys
+ * mean equal texts. Most texts have neither and are returned as they are.
+ */
+export function codePointKey(text: string): string {
+  if (!SORTS_OTHERWISE.test(text)) return text
+  return text.replace(PAIR_OR_LAST, (found) => (found === '\uffff' ? '\uffff\0' : `\uffff${found}`))
 }
 
-/** A total order over everything that a field can hold: missing, then numbers, then texts. */
+const SORTS_OTHERWISE = /[\ud800-\udbff\uffff]/
+const PAIR_OR_LAST = /[\ud800-\udbff][\udc00-\udfff]|\uffff/g
+
+/** Compares two texts by code points, never by the language of the machine. */
+export function compareText(a: string, b: string): number {
+  return compareKeys(codePointKey(a), codePointKey(b))
+}
+
+/** A total order over everything that a field can hold: missing, then numbers, then texts (as their `codePointKey`). */
 export type Key = undefined | number | string
 
 export function compareKeys(a: Key, b: Key): number {
   if (typeof a === 'number' && typeof b === 'number') return a - b
-  if (typeof a === 'string' && typeof b === 'string') return compareText(a, b)
+  if (typeof a === 'string' && typeof b === 'string') return a < b ? -1 : a > b ? 1 : 0
   return rank(a) - rank(b)
 }
 

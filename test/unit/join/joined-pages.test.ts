@@ -5,13 +5,14 @@ import type { ClusterView, NodeInfo } from '../../../src/core/node-call.ts'
 import type { EdgeRequest } from '../../../src/core/request.ts'
 import type { EdgeResponse } from '../../../src/core/response.ts'
 import { joinReads } from '../../../src/join/reads.ts'
-import { collect } from '../../../src/query/collect.ts'
-import { readRequest } from '../../../src/query/request.ts'
-import { sources } from '../../../src/query/sources.ts'
 import { answer, ask, bodyOf, good } from '../../support/asks.ts'
+import { type ReferenceCollection, referencePage } from '../../support/reference-collection.ts'
 
 const names = ['master', 'worker-1', 'worker-2']
 const ROWS = 2500
+const LOGS: ReferenceCollection = { engine: 'array', order: '-timestamp' }
+/** Two of them sort one way by code point and the other way by UTF-16 code unit. */
+const MARKS = ['', 'Ω', '～', '😀', '\uffff', '\u{10ffff}']
 
 interface Entry {
   readonly [field: string]: string
@@ -27,7 +28,7 @@ function entries(node: string): readonly Entry[] {
     timestamp: `2026-11-20 12:${String((at * 7) % 60).padStart(2, '0')}:00`,
     tag: `daemon-${(at * 13) % 11}`,
     level: ['info', 'error', 'warning'][at % 3] ?? '',
-    description: `${node} ${at}`,
+    description: `${MARKS[at % MARKS.length]}${node} ${at}`,
   }))
 }
 
@@ -54,7 +55,7 @@ function nodes(says: Says = () => undefined) {
       const node = part.params.node_id ?? ''
       calls.push(`${node} ${part.query.offset ?? 0} ${part.query.sort ?? ''}`.trim())
       const said = says(part, node)
-      return said ?? good(collect(all.get(node) ?? [], readRequest(part.query, new Date()), sources.logs))
+      return said ?? good(referencePage(all.get(node) ?? [], part.query, LOGS))
     },
     owners: { homes: async () => new Map(), verifiedOwners: async () => new Map() },
     distribution: 'edge',
@@ -70,7 +71,7 @@ function nodes(says: Says = () => undefined) {
 /** One node that holds the rows of these, each with the node that it is of. */
 function whole(query: EdgeRequest['query'], of = names) {
   const rows = of.flatMap((node) => (all.get(node) ?? []).map((row) => ({ node_name: node, ...row })))
-  return collect(rows, readRequest(query, new Date()), sources.logs)
+  return referencePage(rows, query, LOGS)
 }
 
 t.test('nodes are asked for further pages only as far as the page of the whole reaches', async (t) => {
@@ -82,6 +83,18 @@ t.test('nodes are asked for further pages only as far as the page of the whole r
       if (offset === '0') t.equal(calls.length, 3)
       if (offset === '7500') t.equal(calls.length, 3, 'beyond the end nobody is asked for more')
     }
+  }
+})
+
+t.test('texts of several nodes are sorted by code point, also across the surrogates', async (t) => {
+  for (const sort of ['description', '-description']) {
+    const { logs } = nodes()
+    const items: unknown[] = []
+    for (let offset = 0; offset < names.length * ROWS; offset += 1000) {
+      const { data } = bodyOf(await logs({ sort, limit: '1000', offset: String(offset) }))
+      items.push(...(data as { readonly items: readonly unknown[] }).items)
+    }
+    t.strictSame(items, whole({ sort, limit: '100000' }).items, sort)
   }
 })
 
@@ -102,7 +115,7 @@ t.test('rows that come out of the order that was asked for are put into it', asy
   const { logs } = nodes((part, node) => {
     if (node !== 'worker-2') return undefined
     const { sort: _, ...query } = part.query
-    return good(collect(all.get(node) ?? [], readRequest(query, new Date()), sources.logs))
+    return good(referencePage(all.get(node) ?? [], query, LOGS))
   })
   const query = { limit: '400', sort: 'description' }
   t.strictSame(bodyOf(await logs(query)).data, whole(query))

@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import t from 'tap'
 import { collect } from '../../../src/query/collect.ts'
 import type { ArraySource, DatabaseSource } from '../../../src/query/sources.ts'
-import type { Row } from '../../../src/query/value.ts'
+import { codePointKey, compareText, type Row } from '../../../src/query/value.ts'
+import { codePoints, compare, referenceSort } from '../../support/reference-collection.ts'
 
 const now = new Date('2026-11-20T12:00:00Z')
 const database: DatabaseSource = { engine: 'database', fields: { a: 'text', b: 'number' }, order: '+b' }
@@ -88,4 +89,56 @@ t.test('array sources without a list of fields take those of the first row', asy
   t.throws(() => collect([{ a: 1 }, { b: 1 }], { sort: 'b', now }, source), { code: 1403 })
   t.throws(() => collect([{ a: 1 }], { sort: '-', now }, source), { code: 1404 })
   t.strictSame(collect([], { sort: 'b', now }, source), { items: [], totalItems: 0 })
+})
+
+/** Characters on both sides of the surrogates, and surrogates without their other half. */
+const texts = fc
+  .array(
+    fc.constantFrom(
+      '',
+      'a',
+      'Z',
+      '\0',
+      'é',
+      '中',
+      '\ud7ff',
+      '\ue000',
+      '～',
+      '\ufffe',
+      '\uffff',
+      '\u{10000}',
+      '😀',
+      '😁',
+    ),
+    { maxLength: 4 },
+  )
+  .map((characters) => characters.join(''))
+const anyText = fc.oneof(
+  texts,
+  fc.string({ unit: 'binary' }),
+  fc.string({ unit: fc.constantFrom('\ud800', '\udbff', '\udc00', '\udfff', '～', 'a') }),
+)
+
+t.test('texts are compared by code point, as SQLite and Python compare them', async (t) => {
+  t.ok(compareText('～', '😀') < 0, 'U+FF5E comes before U+1F600')
+  fc.assert(
+    fc.property(anyText, anyText, (a, b) => {
+      t.equal(Math.sign(compareText(a, b)), Math.sign(compare(codePoints(a), codePoints(b))), JSON.stringify([a, b]))
+      t.equal(codePointKey(a) === codePointKey(b), a === b, 'keys are equal for equal texts alone')
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+t.test('rows with texts from the whole of Unicode are in the order of the oracle', async (t) => {
+  const unicodeRows = fc.array(anyText, { maxLength: 20 }).map((all) => all.map((a, at) => ({ a, b: at })))
+  fc.assert(
+    fc.property(unicodeRows, fc.constantFrom('a', '-a', '-a,b', 'b'), (rows, sort) => {
+      t.strictSame(
+        collect(rows, { sort, now, limit: 1000 }, database).items,
+        referenceSort(rows, sort, { engine: 'database', numeric: ['b'] }),
+      )
+    }),
+    { numRuns: 300 },
+  )
 })

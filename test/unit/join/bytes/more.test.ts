@@ -2,17 +2,17 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { RowsPart } from '../../../../src/join/bytes/envelope-rows.ts'
 import { type JoinPart, joinRows } from '../../../../src/join/bytes/join.ts'
-import { collect } from '../../../../src/query/collect.ts'
-import type { Source } from '../../../../src/query/sources.ts'
 import type { Row } from '../../../../src/query/value.ts'
-import { type Case, cases, flat, now, pageOf, partOf, wholeOf } from './nodes.ts'
+import { referencePage, referenceSort } from '../../../support/reference-collection.ts'
+import { type Case, cases, flat, pageOf, partOf, referenceOf, sortOf, wholeOf } from './nodes.ts'
 
 /** A node that answers `size` rows a page, and counts what it is asked. */
-function paged(rows: readonly Row[], { source, sort }: Case, size: number, trusted = true) {
+function paged(rows: readonly Row[], one: Case, size: number, trusted = true) {
   const asked: number[] = []
   const page = (offset: number): RowsPart => {
     asked.push(offset)
-    const answer = collect(rows, { ...(sort !== undefined && { sort }), offset, limit: size, now }, source)
+    const query = { ...sortOf(one), offset: String(offset), limit: String(size) }
+    const answer = referencePage(rows, query, referenceOf(one))
     return partOf(answer.items, answer.totalItems)
   }
   let offset = 0
@@ -79,7 +79,7 @@ t.test('a trusted part that is not in order is sorted here, and named', async (t
   const swapped: fc.Arbitrary<readonly [Case, number]> = fc.tuple(cases, fc.nat())
   await fc.assert(
     fc.asyncProperty(swapped, async ([one, at]) => {
-      const parts = one.nodes.map((rows): JoinPart => ({ rows: partOf(inner(rows, one.source)), trusted: true }))
+      const parts = one.nodes.map((rows): JoinPart => ({ rows: partOf(inner(rows, one)), trusted: true }))
       const joined = await joinRows(parts, { sort: one.sort, source: one.source, offset: at % 7, limit: 1000 })
       if (!joined.ok) throw new Error(joined.reason)
       const got = JSON.parse(`[${joined.pieces.map(String).join('')}]`)
@@ -91,13 +91,10 @@ t.test('a trusted part that is not in order is sorted here, and named', async (t
 })
 
 /** As they leave their source, but in the order in which they are given. */
-function inner(rows: readonly Row[], source: Source): Row[] {
-  return rows.flatMap((row) => collect([row], { now }, source).items)
+function inner(rows: readonly Row[], one: Case): Row[] {
+  return rows.flatMap((row) => referencePage([row], {}, referenceOf(one)).items)
 }
 
-function sortedOf({ nodes, source, sort }: Case, part: number): Row[] {
-  return collect(nodes[part] ?? [], { ...(sort !== undefined && { sort }), limit: 1000, now }, {
-    ...source,
-    ...(source.engine === 'database' && { nested: undefined }),
-  } as Source).items
+function sortedOf(one: Case, part: number): Row[] {
+  return referenceSort(one.nodes[part] ?? [], one.sort, referenceOf(one))
 }

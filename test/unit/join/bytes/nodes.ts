@@ -2,11 +2,9 @@
 import fc from 'fast-check'
 import { type RowsPart, readPart } from '../../../../src/join/bytes/envelope-rows.ts'
 import { type JoinHow, type JoinPart, joinedBody, joinRows } from '../../../../src/join/bytes/join.ts'
-import { collect } from '../../../../src/query/collect.ts'
 import type { ArraySource, DatabaseSource, Source } from '../../../../src/query/sources.ts'
 import type { Row } from '../../../../src/query/value.ts'
-
-export const now = new Date('2026-11-20T12:00:00Z')
+import { type ReferenceCollection, referencePage } from '../../../support/reference-collection.ts'
 
 export const flat: DatabaseSource = {
   engine: 'database',
@@ -23,13 +21,48 @@ export const dotted: DatabaseSource = {
 export const array: ArraySource = { engine: 'array', sortable: ['a', 'b'], order: '-a' }
 export const listed: ArraySource = { engine: 'array' }
 
-/** Numbers, texts that look like them, capitals, quotes and brackets, lists, and nothing at all. */
+/** The same collections for the oracle, by the source that the join is given. */
+const references = new Map<Source, ReferenceCollection>([
+  [flat, { engine: 'database', order: '+scan_id', numeric: ['b', 'scan_id', 'tx_packets', 'tx_bytes'], nested: true }],
+  [
+    dotted,
+    {
+      engine: 'database',
+      order: '-b',
+      numeric: ['b', 'os.major'],
+      sortBy: { 'os.version': [{ field: 'os.major', as: 'number' }, { field: 'a' }] },
+    },
+  ],
+  [array, { engine: 'array', order: '-a' }],
+])
+
+export function referenceOf({ source }: Pick<Case, 'source'>): ReferenceCollection {
+  const reference = references.get(source)
+  if (reference === undefined) throw new Error('this source has no oracle')
+  return reference
+}
+
+/** Numbers, texts of digits, capitals, quotes and brackets, characters around the surrogates, lists, missing values. */
 export const value: fc.Arbitrary<unknown> = fc.oneof(
   fc.constant(undefined),
   fc.constant(null),
   fc.integer({ min: -3, max: 3 }),
   fc.constantFrom(1.5, -0.25, 1e21, 12345678901234),
-  fc.constantFrom('a', 'B', 'b', '', '2', '10', '003', 'é', '"}],"totalItems":7}}', '\\', '{[', '\u0000\n', '😀'),
+  fc.constantFrom('a', 'B', 'b', '', '2', '10', '003', 'é', '"}],"totalItems":7}}', '\\', '{[', '\u0000\n'),
+  fc.constantFrom(
+    '😀',
+    '\u{10000}',
+    '\u{10ffff}',
+    '\ud7ff',
+    '\ue000',
+    '～',
+    '\uffff',
+    '\uffff\u0000',
+    '\uffffa',
+    '😀a',
+    '～a',
+  ),
+  fc.constantFrom('\ud800', '\udfff', '\ud83d～', '\udfff😀'),
   fc.constantFrom(true, ['x', 'Y'], [], [{ z: 1 }], { deep: [1, { er: ']' }] }),
 )
 
@@ -90,15 +123,19 @@ export function partOf(items: readonly unknown[], totalItems = items.length): Ro
   return read.part
 }
 
-/** What a node answers: sorted by itself, cut to `limit`, nested as its rows leave it. */
-export function answerOf(rows: readonly Row[], { source, sort }: Case, limit: number): RowsPart {
-  const page = collect(rows, { ...(sort !== undefined && { sort }), limit, now }, source)
+/** What a node returns: sorted by the node, cut to `limit`, nested as its rows leave it. */
+export function answerOf(rows: readonly Row[], one: Case, limit: number): RowsPart {
+  const page = referencePage(rows, { ...sortOf(one), limit: String(limit) }, referenceOf(one))
   return partOf(page.items, page.totalItems)
 }
 
-/** The page that one node would answer that held all rows. */
-export function wholeOf({ nodes, source, sort }: Case): Row[] {
-  return collect(nodes.flat(), { ...(sort !== undefined && { sort }), limit: 1000, now }, source).items
+/** The page that one node would return that held all rows. */
+export function wholeOf(one: Case): Row[] {
+  return referencePage(one.nodes.flat(), { ...sortOf(one), limit: '1000' }, referenceOf(one)).items
+}
+
+export function sortOf({ sort }: Pick<Case, 'sort'>): { readonly sort?: string } {
+  return sort === undefined ? {} : { sort }
 }
 
 export interface Page {

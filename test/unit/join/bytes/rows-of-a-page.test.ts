@@ -4,7 +4,7 @@ import { readPart } from '../../../../src/join/bytes/envelope-rows.ts'
 import { type Inject, type JoinHow, joinedBody, joinRows } from '../../../../src/join/bytes/join.ts'
 import { collect } from '../../../../src/query/collect.ts'
 import { sources } from '../../../../src/query/sources.ts'
-import { flat, listed, now, partOf, value } from './nodes.ts'
+import { flat, listed, partOf, value } from './nodes.ts'
 
 const how: JoinHow = { sort: '+b', source: flat, offset: 0, limit: 100 }
 
@@ -117,7 +117,7 @@ t.test('a sort that the source does not know is refused with its code', async (t
     ['-', listed, 1404],
   ] as const) {
     t.throws(() => joinRows(parts, { ...how, sort, source }), { code })
-    t.throws(() => collect([{ b: 1 }], { sort, now }, source), { code })
+    t.throws(() => collect([{ b: 1 }], { sort, now: new Date() }, source), { code })
   }
 })
 
