@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import type { Config } from '../config/index.ts'
 import { type Cluster, type ClusterOptions, createCluster, type NodeTls } from '../upstream/index.ts'
 
-type Told = Pick<ClusterOptions, 'onCall' | 'untraced'>
+type Told = Pick<ClusterOptions, 'onCall' | 'untracedTraceparent'>
 
 /** Rejects when a certificate cannot be read. */
 export async function buildCluster(config: Config, log: Logger, told: Told = {}): Promise<Cluster> {

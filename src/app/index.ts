@@ -100,7 +100,7 @@ async function buildParts(config: Config, { log, writeLine }: Lines, course: Cou
   const traces = await buildTraces(config, log)
   const cluster = await buildCluster(config, log, {
     onCall: emit.nodeCall,
-    ...(traces && { untraced: traces.untraced }),
+    ...(traces && { untracedTraceparent: traces.untracedTraceparent }),
   })
   const ready = (): Readiness => {
     const reasons = [...(course.draining ? ['draining'] : []), ...(reachable(cluster) ? [] : ['no node is available'])]

@@ -27,7 +27,7 @@ export interface MetricsParts {
   readonly cluster: Cluster
   readonly front: Pick<Front, 'kept' | 'state'>
   readonly audit: Pick<Audit, 'state'>
-  readonly traces: Pick<Traces, 'figures'> | undefined
+  readonly traces: Pick<Traces, 'counts'> | undefined
   ready(): { readonly ok: boolean }
 }
 
@@ -43,7 +43,7 @@ export function buildMetrics({ events, cluster, front, audit, traces, ready }: M
     redis: kept.sharedThroughRedis,
     ...(state && { store: state }),
     audit: audit.state,
-    ...(traces && { spans: traces.figures }),
+    ...(traces && { spans: traces.counts }),
     ready: () => ready().ok,
     nodes: () =>
       cluster.status().map(({ name, type, inFlight, limit, queue, ejectedUntil }) => ({

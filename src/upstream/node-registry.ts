@@ -95,8 +95,8 @@ export class Roster {
   }
 
   #open(setting: NodeSetting): ClusterNode {
-    const { limits, ejection, log, clock, credentials, onCall, untraced } = this.#settings
-    const head = requestHead(credentials, untraced)
+    const { limits, ejection, log, clock, credentials, onCall, untracedTraceparent } = this.#settings
+    const head = requestHead(credentials, untracedTraceparent)
     const transport = createTransport({ url: setting.url, tls: this.#tls, limits, addresses: this.#addresses, head })
     return new ClusterNode({ setting, transport, limits, ejection, log, clock, ...(onCall && { onCall }) })
   }

@@ -1,6 +1,6 @@
 import type { NodeCallEvent } from '../core/events.ts'
 import type { NodeFault } from '../core/node-call.ts'
-import type { Untraced } from './transport.ts'
+import type { UntracedTraceparent } from './transport.ts'
 /** What the cluster room is told at start. Times are milliseconds, sizes are bytes. */
 
 export interface NodeSetting {
@@ -64,7 +64,7 @@ export interface ClusterOptions {
   /** Hears of each call when it is over. */
   readonly onCall?: (call: NodeCallEvent) => void
   /** There where requests are traced: what nodes are told of those that are not. */
-  readonly untraced?: Untraced
+  readonly untracedTraceparent?: UntracedTraceparent
   /** Monotonic milliseconds; for tests. */
   readonly clock?: () => number
 }

@@ -137,15 +137,18 @@ function attempt(to: Pool | Client, call: NodeCall, deadline: Deadline, options:
 export type RequestHead = (call: NodeCall) => Readonly<Record<string, string>>
 
 /** What nodes are told of a request that nobody traces (`traceparent`); `undefined`: nothing. */
-export type Untraced = (requestId: string) => string | undefined
+export type UntracedTraceparent = (requestId: string) => string | undefined
 
 /** Made once. A call that brings no credentials where it should goes without, and the node refuses it. */
-export function requestHead(credentials: NodeCredentials, untraced: Untraced = () => undefined): RequestHead {
+export function requestHead(
+  credentials: NodeCredentials,
+  untracedTraceparent: UntracedTraceparent = () => undefined,
+): RequestHead {
   const own = credentials.mode === 'service' ? basic(credentials) : undefined
   return (call) => {
     const authorization = own ?? (call.credentials && basic(call.credentials))
     const { trace, requestId } = call
-    const traceparent = trace?.parent ?? untraced(requestId)
+    const traceparent = trace?.parent ?? untracedTraceparent(requestId)
     return {
       ...(authorization !== undefined && { authorization }),
       accept: call.expect === 'stream' ? 'text/xml, application/json' : 'application/json',

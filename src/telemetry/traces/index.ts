@@ -1,94 +1,96 @@
-/** Traces by OpenTelemetry. Loaded only where a collector is set: nobody else waits for the libraries at a start. */
+/** Traces with OpenTelemetry. Imported only if a collector is configured, so other processes start without the SDK. */
 import { randomBytes } from 'node:crypto'
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources'
 import { AlwaysOnSampler, RandomIdGenerator, TracerProvider } from '@opentelemetry/sdk-trace'
 import { rateBudget } from '../../core/timing.ts'
 import type { Span, SpanAttributes } from '../../core/trace.ts'
-import { createCollector } from './collector.ts'
-import { parentText, readParent, traceIdOf } from './context.ts'
-import { createOutbox, type SpanFigures, type TracesLog } from './outbox.ts'
-import { serverSpan, UnrecordedSpan } from './span.ts'
+import { createCollectorClient } from './collector-client.ts'
+import { formatTraceparent, parseTraceContext, traceIdOf } from './context.ts'
+import { createExporter, type SpanCounts, type TracesLog } from './exporter.ts'
+import { startServerSpan, UnrecordedSpan } from './span.ts'
 
-export type { SpanFigures, TracesLog } from './outbox.ts'
+export type { SpanCounts, TracesLog } from './exporter.ts'
 
 export interface TracesOptions {
   /** Where spans are posted to. */
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  /** Of the requests that no trusted proxy has decided about, 0 to 1; and of those at most so many a second. */
+  /** Share of requests that are sampled, 0 to 1; requests with a trusted `traceparent` follow its sampled flag. */
   readonly share: number
+  /** Greatest number of requests per second that are sampled by `share`. */
   readonly perSecond: number
   readonly version: string
   readonly log: TracesLog
 }
 
-/** A request as it comes in; the headers are those of a proxy that is trusted, or absent. */
-export interface Arrived {
+export interface IncomingRequest {
   readonly id: string
   readonly method: string
   readonly scheme: 'http' | 'https'
   readonly protocol: string
+  /** The headers, if a trusted proxy sent them. */
   readonly traceparent?: string | undefined
   readonly tracestate?: string | undefined
 }
 
 export interface Traces {
-  /** `undefined`: nobody traces it. */
-  begin(request: Arrived): Span | undefined
-  /** What nodes are told of a request that nobody traces. */
-  untraced(requestId: string): string | undefined
-  figures(): SpanFigures
-  /** Sends what is left, for so many milliseconds at most. */
-  stop(patience: number): Promise<void>
+  /** Starts the server span of a request. Returns `undefined` if the request is not sampled. */
+  begin(request: IncomingRequest): Span | undefined
+  /** Returns the `traceparent`, not sampled, that nodes receive with calls of a request that has no span. */
+  untracedTraceparent(requestId: string): string | undefined
+  counts(): SpanCounts
+  /** Sends the pending spans for at most `timeout` milliseconds. */
+  stop(timeout: number): Promise<void>
 }
 
-const PATIENCE = 10_000
-const DELAY = 1000
-const MOST = 4096
+const BATCH_TIMEOUT_MS = 10_000
+const BATCH_DELAY_MS = 1000
+const MAX_PENDING_SPANS = 4096
 
 export function createTraces({ url, headers, share, perSecond, version, log }: TracesOptions): Traces {
-  const collector = createCollector({ url, headers, patience: PATIENCE })
-  const outbox = createOutbox({ collector, log, most: MOST, delay: DELAY })
+  const collector = createCollectorClient({ url, headers, timeout: BATCH_TIMEOUT_MS })
+  const exporter = createExporter({ collector, log, maxPending: MAX_PENDING_SPANS, delay: BATCH_DELAY_MS })
   const random = new RandomIdGenerator()
+  /** The SDK has no parameter for the id of a new trace; its id generator reads it here. */
   let nextTraceId: string | undefined
   const provider = new TracerProvider({
-    // Who is sampled is decided before there is a span.
+    // `begin` decides which requests are sampled.
     sampler: new AlwaysOnSampler(),
     resource: defaultResource().merge(
       resourceFromAttributes({ 'service.name': 'manager-edge', 'service.version': version }),
     ),
-    spanProcessors: [outbox.processor],
+    spanProcessors: [exporter.processor],
     idGenerator: {
       generateTraceId: () => nextTraceId ?? random.generateTraceId(),
       generateSpanId: () => random.generateSpanId(),
     },
   })
   const tracer = provider.getTracer('manager-edge', version)
-  const turn = rateBudget(perSecond, () => performance.now())
-  const mine = () => Math.random() < share && turn()
+  const takeBudget = rateBudget(perSecond, () => performance.now())
+  const isSampled = () => Math.random() < share && takeBudget()
   return {
-    figures: outbox.figures,
-    begin: ({ id, traceparent, tracestate, ...facts }) => {
-      const parent = readParent(traceparent, tracestate)
+    counts: exporter.counts,
+    begin: ({ id, traceparent, tracestate, ...request }) => {
+      const parent = parseTraceContext(traceparent, tracestate)
       if (parent !== undefined && !parent.sampled) return new UnrecordedSpan(parent)
-      if (parent === undefined && !mine()) return undefined
+      if (parent === undefined && !isSampled()) return undefined
+      const attributes: SpanAttributes = { ...request, requestId: id }
       nextTraceId = traceIdOf(id)
-      const begun: SpanAttributes = { ...facts, requestId: id }
-      const span = serverSpan(tracer, begun, parent)
+      const span = startServerSpan(tracer, attributes, parent)
       nextTraceId = undefined
       return span
     },
-    untraced: (requestId) => {
+    untracedTraceparent: (requestId) => {
       const traceId = traceIdOf(requestId)
       return traceId === undefined
         ? undefined
-        : parentText({ traceId, spanId: randomBytes(8).toString('hex'), flags: 0 })
+        : formatTraceparent({ traceId, spanId: randomBytes(8).toString('hex'), flags: 0 })
     },
-    stop: async (patience) => {
-      const limit = setTimeout(() => void collector.stop(), patience)
-      // What could not be sent is counted and told already.
+    stop: async (timeout) => {
+      const timer = setTimeout(() => void collector.stop(), timeout)
+      // Failures of the last batches are already counted and logged.
       await provider.shutdown().catch(() => undefined)
-      clearTimeout(limit)
+      clearTimeout(timer)
       await collector.stop()
     },
   }

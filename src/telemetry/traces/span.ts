@@ -1,105 +1,106 @@
+/** The spans of a request, with attributes in the semantic conventions of OpenTelemetry; others begin with `edge.`. */
 import {
   type Attributes,
   type Context,
   createTraceState,
-  type Span as Recorded,
+  type Span as OtelSpan,
+  trace as otelTrace,
   ROOT_CONTEXT,
   type SpanContext,
   SpanKind,
   type SpanStatus,
   SpanStatusCode,
   type Tracer,
-  trace as traces,
 } from '@opentelemetry/api'
 import type { Span, SpanAttributes, StageName } from '../../core/trace.ts'
-import { type Parent, parentText, SAMPLED } from './context.ts'
+import { formatTraceparent, type ParentContext, SAMPLED_FLAG } from './context.ts'
 
-/** The spans of a request: those that are recorded, and the place of one that nobody records. */
+type Kind = 'server' | 'client' | 'internal'
 
-const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT, inner: SpanKind.INTERNAL } as const
+const OTEL_KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL } as const
 
-interface Place {
+interface SpanState {
   readonly kind: Kind
-  readonly span: Recorded
+  readonly span: OtelSpan
+  /** Trace flags and `tracestate` for the calls to nodes. */
   readonly flags: number
   readonly state?: string | undefined
 }
 
-export class RecordedSpan implements Span {
+class RecordedSpan implements Span {
   readonly traceId: string
   readonly parent: string
   declare readonly state?: string
   readonly recorded = true
   readonly #tracer: Tracer
-  readonly #place: Place
+  readonly #own: SpanState
 
-  constructor(tracer: Tracer, place: Place) {
-    const { traceId, spanId } = place.span.spanContext()
+  constructor(tracer: Tracer, own: SpanState) {
+    const { traceId, spanId } = own.span.spanContext()
     this.#tracer = tracer
-    this.#place = place
+    this.#own = own
     this.traceId = traceId
-    this.parent = parentText({ traceId, spanId, flags: place.flags })
-    if (place.state !== undefined) this.state = place.state
+    this.parent = formatTraceparent({ traceId, spanId, flags: own.flags })
+    if (own.state !== undefined) this.state = own.state
   }
 
-  startSpan(stage: StageName, facts: SpanAttributes = {}): Span {
-    return this.#below('inner', stage, facts)
+  startSpan(stage: StageName, attributes: SpanAttributes = {}): Span {
+    return this.#startChild('internal', stage, attributes)
   }
 
-  startCallSpan(facts: SpanAttributes): Span {
-    return this.#below('client', nameOf(facts), facts)
+  startCallSpan(attributes: SpanAttributes): Span {
+    return this.#startChild('client', nameOf(attributes), attributes)
   }
 
   startLinkedTrace(stage: StageName): Span {
-    const links = [{ context: this.#place.span.spanContext() }]
+    const links = [{ context: this.#own.span.spanContext() }]
     const span = this.#tracer.startSpan(stage, { links }, ROOT_CONTEXT)
-    return new RecordedSpan(this.#tracer, { kind: 'inner', span, flags: SAMPLED })
+    return new RecordedSpan(this.#tracer, { kind: 'internal', span, flags: SAMPLED_FLAG })
   }
 
-  end(facts: SpanAttributes = {}): void {
-    const { span, kind } = this.#place
-    span.setAttributes(attributesOf(facts, kind))
-    span.setStatus(statusOf(facts, kind))
-    if (kind === 'server') span.updateName(nameOf(facts))
+  end(attributes: SpanAttributes = {}): void {
+    const { span, kind } = this.#own
+    span.setAttributes(otelAttributesOf(attributes, kind))
+    span.setStatus(statusOf(attributes, kind))
+    if (kind === 'server') span.updateName(nameOf(attributes))
     span.end()
   }
 
-  #below(kind: Kind, name: string, facts: SpanAttributes): Span {
-    const attributes = attributesOf(facts, kind)
-    const here = traces.setSpan(ROOT_CONTEXT, this.#place.span)
-    const span = this.#tracer.startSpan(name, { kind: kinds[kind], attributes }, here)
-    return new RecordedSpan(this.#tracer, { ...this.#place, kind, span })
+  #startChild(kind: Kind, name: string, attributes: SpanAttributes): Span {
+    const options = { kind: OTEL_KINDS[kind], attributes: otelAttributesOf(attributes, kind) }
+    const span = this.#tracer.startSpan(name, options, otelTrace.setSpan(ROOT_CONTEXT, this.#own.span))
+    return new RecordedSpan(this.#tracer, { ...this.#own, kind, span })
   }
 }
 
-/** The span of a request; `parent`: that of the proxy which sent it. */
-export function serverSpan(tracer: Tracer, facts: SpanAttributes, parent: Parent | undefined): Span {
-  const attributes = attributesOf(facts, 'server')
-  const span = tracer.startSpan(nameOf(facts), { kind: SpanKind.SERVER, attributes }, contextOf(parent))
-  const { flags = SAMPLED, state } = parent ?? {}
+/** Starts the span of a request; `parent` is the span of the trusted proxy that sent the request. */
+export function startServerSpan(tracer: Tracer, attributes: SpanAttributes, parent: ParentContext | undefined): Span {
+  const options = { kind: SpanKind.SERVER, attributes: otelAttributesOf(attributes, 'server') }
+  const span = tracer.startSpan(nameOf(attributes), options, contextOf(parent))
+  const { flags = SAMPLED_FLAG, state } = parent ?? {}
   return new RecordedSpan(tracer, { kind: 'server', span, flags, state })
 }
 
-function contextOf(parent: Parent | undefined): Context {
+function contextOf(parent: ParentContext | undefined): Context {
   if (parent === undefined) return ROOT_CONTEXT
   const { traceId, spanId, state } = parent
-  const remote: SpanContext = { traceId, spanId, traceFlags: SAMPLED, isRemote: true }
-  return traces.setSpanContext(
+  const remote: SpanContext = { traceId, spanId, traceFlags: SAMPLED_FLAG, isRemote: true }
+  return otelTrace.setSpanContext(
     ROOT_CONTEXT,
     state === undefined ? remote : { ...remote, traceState: createTraceState(state) },
   )
 }
 
-/** A proxy decided that nobody is to record this; nodes are told where they are, and no more. */
+/** A span of a trace that the proxy does not sample: nodes receive the context of the proxy, nothing is recorded. */
 export class UnrecordedSpan implements Span {
   readonly traceId: string
   readonly parent: string
   declare readonly state?: string
   readonly recorded = false
 
-  constructor(parent: Parent) {
+  constructor(parent: ParentContext) {
     this.traceId = parent.traceId
-    this.parent = parentText(parent)
+    this.parent = formatTraceparent(parent)
     if (parent.state !== undefined) this.state = parent.state
   }
 
@@ -118,11 +119,8 @@ export class UnrecordedSpan implements Span {
   end(): void {}
 }
 
-/** Facts in the words of OpenTelemetry's semantic conventions for HTTP; the edge's own words begin with `edge.`. */
-
-export type Kind = 'server' | 'client' | 'inner'
-
-const common: Readonly<
+/** Attributes whose name and value do not depend on the kind of the span. */
+const OTEL_NAMES: Readonly<
   Record<Exclude<keyof SpanAttributes, 'route' | 'node' | 'method' | 'status' | 'fault'>, string>
 > = {
   requestId: 'edge.request.id',
@@ -135,43 +133,38 @@ const common: Readonly<
   resend: 'http.request.resend_count',
   error: 'edge.error.code',
 }
+const ROUTE_NAMES = { server: 'http.route', client: 'url.template', internal: 'http.route' } as const
+const NODE_NAMES = { server: 'edge.node', client: 'server.address', internal: 'edge.node' } as const
 
-/** A template stands under another name where it is that of a request which goes out. */
-const route = { server: 'http.route', client: 'url.template', inner: 'http.route' } as const
-const node = { server: 'edge.node', client: 'server.address', inner: 'edge.node' } as const
-
-export function attributesOf(facts: SpanAttributes, kind: Kind): Attributes {
-  const attributes: Attributes = {}
-  for (const [fact, name] of Object.entries(common)) {
-    const value = facts[fact as keyof typeof common]
-    if (value !== undefined) attributes[name] = value
+function otelAttributesOf(attributes: SpanAttributes, kind: Kind): Attributes {
+  const { route, node, method, status } = attributes
+  const result: Attributes = {}
+  for (const [key, name] of Object.entries(OTEL_NAMES)) {
+    const value = attributes[key as keyof typeof OTEL_NAMES]
+    if (value !== undefined) result[name] = value
   }
-  if (facts.route !== undefined && facts.route !== 'unknown') attributes[route[kind]] = facts.route
-  if (facts.node !== undefined) attributes[node[kind]] = facts.node
-  if (facts.method !== undefined) attributes['http.request.method'] = methodOf(facts)
-  if (facts.status) attributes['http.response.status_code'] = facts.status
-  const failure = failureOf(facts, kind)
-  if (failure !== undefined) attributes['error.type'] = failure
-  return attributes
+  if (route !== undefined && route !== 'unknown') result[ROUTE_NAMES[kind]] = route
+  if (node !== undefined) result[NODE_NAMES[kind]] = node
+  if (method !== undefined) result['http.request.method'] = method === 'other' ? '_OTHER' : method
+  if (status) result['http.response.status_code'] = status
+  const errorType = errorTypeOf(attributes, kind)
+  if (errorType !== undefined) result['error.type'] = errorType
+  return result
 }
 
-/** `{method} {template}`: a name that takes few values, whatever clients send. */
-export function nameOf({ method, route }: SpanAttributes): string {
-  const verb = method === 'other' ? 'HTTP' : (method ?? 'HTTP')
+/** Returns `{method} {template}`, a name of few values whatever clients send. */
+function nameOf({ method, route }: SpanAttributes): string {
+  const verb = method === undefined || method === 'other' ? 'HTTP' : method
   return route === undefined || route === 'unknown' ? verb : `${verb} ${route}`
 }
 
-/** A server is at fault from 500 on, whom it called from 400 on. */
-export function statusOf(facts: SpanAttributes, kind: Kind): SpanStatus {
-  return { code: failureOf(facts, kind) === undefined ? SpanStatusCode.UNSET : SpanStatusCode.ERROR }
+function statusOf(attributes: SpanAttributes, kind: Kind): SpanStatus {
+  return { code: errorTypeOf(attributes, kind) === undefined ? SpanStatusCode.UNSET : SpanStatusCode.ERROR }
 }
 
-function failureOf({ status = 0, fault }: SpanAttributes, kind: Kind): string | undefined {
+/** By the conventions, a server span is an error from status 500 on, a client span from 400 on. */
+function errorTypeOf({ status = 0, fault }: SpanAttributes, kind: Kind): string | undefined {
   if (fault !== undefined) return fault
-  if (kind === 'inner') return undefined
+  if (kind === 'internal') return undefined
   return status >= (kind === 'server' ? 500 : 400) ? String(status) : undefined
-}
-
-function methodOf({ method = 'other' }: SpanAttributes): string {
-  return method === 'other' ? '_OTHER' : method
 }

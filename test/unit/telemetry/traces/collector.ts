@@ -1,4 +1,4 @@
-/** A collector of spans on loopback, and what a test asks of a trace. */
+/** A collector of spans on loopback, and helpers that read its traces. */
 import http, { type IncomingMessage, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -16,23 +16,23 @@ export interface Received {
   readonly status: number
   readonly links: readonly { readonly traceId: string; readonly spanId: string }[]
   readonly traceState?: string
-  readonly begin: bigint
+  readonly start: bigint
   readonly end: bigint
 }
 
 export interface Collector {
   readonly url: string
   readonly spans: Received[]
-  /** Heads of the requests, and their bodies as they came. */
+  /** The requests and their bodies. */
   readonly requests: IncomingMessage[]
   readonly bodies: string[]
-  /** From now on it answers so; `undefined`: as a collector does. */
+  /** Sets how the collector responds from now on; `undefined`: as a collector does. */
   answer(listener: RequestListener | undefined): void
-  /** All spans of a trace, once its server span is there. */
+  /** Resolves with all spans of a trace once its server span has arrived. */
   trace(traceId: string): Promise<readonly Received[]>
 }
 
-export const KINDS = { inner: 1, server: 2, client: 3 } as const
+export const KINDS = { internal: 1, server: 2, client: 3 } as const
 
 export async function startCollector(t: Pick<Test, 'teardown'>): Promise<Collector> {
   const spans: Received[] = []
@@ -70,29 +70,29 @@ export async function startCollector(t: Pick<Test, 'teardown'>): Promise<Collect
   }
 }
 
-/** Spans come in batches, a second after they ended. */
-export async function until(come: () => boolean): Promise<void> {
-  for (let waited = 0; !come() && waited < 10_000; waited += 20) await sleep(20)
+/** Waits until the condition holds, at most 10 s. Spans arrive in batches, up to a second after their end. */
+export async function until(holds: () => boolean): Promise<void> {
+  for (let waited = 0; !holds() && waited < 10_000; waited += 20) await sleep(20)
 }
 
-/** As a tree in words: `GET /agents > [authenticate, authorise, …]`, children in the order in which they began. */
+/** Returns the span names as a tree: `{ 'GET /agents': ['authenticate', …] }`, children by their start. */
 export function treeOf(spans: readonly Received[]): unknown {
   const root = spans.find(({ parentSpanId }) => !spans.some(({ spanId }) => spanId === parentSpanId))
   return root && branchOf(root, spans)
 }
 
 function branchOf(span: Received, spans: readonly Received[]): unknown {
-  const below = spans
+  const children = spans
     .filter(({ parentSpanId }) => parentSpanId === span.spanId)
-    .sort((a, b) => (a.begin < b.begin ? -1 : a.begin > b.begin ? 1 : 0))
-  return below.length === 0 ? span.name : { [span.name]: below.map((each) => branchOf(each, spans)) }
+    .sort((a, b) => (a.start < b.start ? -1 : a.start > b.start ? 1 : 0))
+  return children.length === 0 ? span.name : { [span.name]: children.map((each) => branchOf(each, spans)) }
 }
 
 interface Otlp {
   readonly resourceSpans: readonly { readonly scopeSpans: readonly { readonly spans: readonly OtlpSpan[] }[] }[]
 }
 
-interface OtlpSpan extends Omit<Received, 'attributes' | 'status' | 'begin' | 'end' | 'links'> {
+interface OtlpSpan extends Omit<Received, 'attributes' | 'status' | 'start' | 'end' | 'links'> {
   readonly startTimeUnixNano: string
   readonly endTimeUnixNano: string
   readonly attributes: readonly { readonly key: string; readonly value: Readonly<Record<string, unknown>> }[]
@@ -108,7 +108,7 @@ function spansIn(body: string): Received[] {
     links,
     attributes: Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]])),
     status: status.code ?? 0,
-    begin: BigInt(startTimeUnixNano),
+    start: BigInt(startTimeUnixNano),
     end: BigInt(endTimeUnixNano),
   }))
 }

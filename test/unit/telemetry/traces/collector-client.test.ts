@@ -1,11 +1,12 @@
 import http from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { createCollectorClient } from '../../../../src/telemetry/traces/collector-client.ts'
 import type { RunningEdge } from '../../../support/edge.ts'
 import { samplesOf, sumOf } from '../../../support/scrape.ts'
 import { simulated } from '../../../support/simulated.ts'
-import { until } from './collector.ts'
-import { tracedEdge } from './world.ts'
+import { startCollector, until } from './collector.ts'
+import { tracedEdge } from './traced-edge.ts'
 
 async function spans(edge: RunningEdge) {
   const reply = await fetch(`${edge.operationsUrl}/metrics`, {
@@ -18,9 +19,9 @@ async function spans(edge: RunningEdge) {
   }
 }
 
-const said = (edge: RunningEdge, text: string) => edge.logged.filter((line) => line.includes(text))
+const logged = (edge: RunningEdge, text: string) => edge.logged.filter((line) => line.includes(text))
 
-t.test('a collector that refuses, sends elsewhere or talks nonsense costs its spans, and one line', async (t) => {
+t.test('a collector that refuses, redirects or returns HTML costs its spans and one log line', async (t) => {
   const { collector, edge, ask } = await tracedEdge(t, { cluster: { workers: 0, agents: 2 } })
   let elsewhere = 0
   const other = http.createServer((_, response) => {
@@ -33,55 +34,81 @@ t.test('a collector that refuses, sends elsewhere or talks nonsense costs its sp
 
   collector.answer((_, response) => response.writeHead(403).end('who are you, secret-of-the-collector'))
   t.equal((await ask('/agents')).status, 200)
-  await until(() => said(edge, 'spans are dropped').length > 0)
+  await until(() => logged(edge, 'spans are dropped').length > 0)
   collector.answer((_, response) => response.writeHead(307, { location: `http://127.0.0.1:${port}/` }).end())
   t.equal((await ask('/agents')).status, 200)
   const before = collector.requests.length
   await until(() => collector.requests.length > before)
   await sleep(100)
   t.equal(elsewhere, 0, 'a redirect is not followed')
-  t.match(said(edge, 'spans are dropped'), [/"why":"status 403"/], 'one line, without the words of the collector')
+  t.match(logged(edge, 'spans are dropped'), [/"reason":"status 403"/], 'one line, without the text of the collector')
   const lost = await spans(edge)
   t.ok(lost.dropped >= 10 && lost.sent === 0, JSON.stringify(lost))
 
   collector.answer((_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>'))
   t.equal((await ask('/agents')).status, 200)
-  await until(() => said(edge, 'takes spans again').length > 0)
-  t.match(said(edge, 'takes spans again'), [new RegExp(`"dropped":${lost.dropped}\\b`)], 'and one when it is over')
+  await until(() => logged(edge, 'accepts spans again').length > 0)
+  t.match(logged(edge, 'accepts spans again'), [new RegExp(`"dropped":${lost.dropped}\\b`)], 'one line when it is over')
   const after = await spans(edge)
   t.equal(after.dropped, lost.dropped)
-  t.ok(after.sent >= 5, 'what was taken counts as sent, whatever it answered')
+  t.ok(after.sent >= 5, 'an accepted batch counts as sent, whatever the body of the response')
 })
 
-t.test('a collector that never answers holds up nobody, and not the end', async (t) => {
+t.test('a collector that never responds delays neither requests nor the shutdown', async (t) => {
   const { collector, edge, ask } = await tracedEdge(t, { cluster: { workers: 0, agents: 2 } })
   collector.answer(() => undefined)
   await ask('/agents')
   await until(() => collector.requests.length > 0)
-  t.equal((await ask('/agents')).status, 200, 'while a batch hangs')
+  t.equal((await ask('/agents')).status, 200, 'while a batch is in flight')
   const began = performance.now()
   t.ok(await edge.edge.drain(0))
   const seconds = (performance.now() - began) / 1000
   t.ok(seconds < 6, `ended after ${seconds.toFixed(1)} s`)
-  t.equal(said(edge, 'spans are dropped').length, 1)
+  t.equal(logged(edge, 'spans are dropped').length, 1)
 })
 
-t.test('no collector at all', async (t) => {
+t.test('a collector that is unreachable', async (t) => {
   const { edge } = await simulated(
     t,
     { workers: 0, agents: 2 },
-    // Port 9 is `discard`: nobody listens there.
+    // No service listens on port 9 (discard).
     { settings: { traces: { endpoint: 'http://127.0.0.1:9', share: 1, perSecond: 1e4 } } },
   )
   const headers = { authorization: edge.authorization('admin') }
   for (let at = 0; at < 20; at += 1) t.equal((await fetch(`${edge.url}/agents`, { headers })).status, 200)
-  await until(() => said(edge, 'spans are dropped').length > 0)
-  t.match(said(edge, 'spans are dropped'), [/"why":"ECONNREFUSED"/])
+  await until(() => logged(edge, 'spans are dropped').length > 0)
+  t.match(logged(edge, 'spans are dropped'), [/"reason":"ECONNREFUSED"/])
 })
 
-t.test('what is left is sent at the end', async (t) => {
+t.test('pending spans are sent at shutdown', async (t) => {
   const { collector, edge, ask } = await tracedEdge(t, { cluster: { workers: 0, agents: 2 } })
   const { traceId } = await ask('/agents')
   await edge.edge.drain(0)
   t.ok(collector.spans.filter((span) => span.traceId === traceId).length > 5)
+})
+
+t.test('a batch ends at its timeout and at stop, with the reason', async (t) => {
+  const collector = await startCollector(t)
+  collector.answer(() => undefined)
+  const batch = Buffer.from('{}')
+  const quick = createCollectorClient({ url: `${collector.url}/v1/traces`, headers: {}, timeout: 50 })
+  t.strictSame(await quick.send(batch), { ok: false, reason: 'timed out' })
+  await quick.stop()
+  const patient = createCollectorClient({ url: `${collector.url}/v1/traces`, headers: {}, timeout: 10_000 })
+  const sending = patient.send(batch)
+  await until(() => collector.requests.length === 2)
+  await patient.stop()
+  t.strictSame(await sending, { ok: false, reason: 'stopped' })
+})
+
+t.test('a batch is sent again after 503, and not after 400', async (t) => {
+  const collector = await startCollector(t)
+  const client = createCollectorClient({ url: `${collector.url}/v1/traces`, headers: {}, timeout: 10_000 })
+  t.teardown(() => client.stop())
+  collector.answer((_, response) => response.writeHead(collector.requests.length === 1 ? 503 : 200).end())
+  t.strictSame(await client.send(Buffer.from('{}')), { ok: true })
+  t.equal(collector.requests.length, 2)
+  collector.answer((_, response) => response.writeHead(400).end())
+  t.strictSame(await client.send(Buffer.from('{}')), { ok: false, reason: 'status 400' })
+  t.equal(collector.requests.length, 3)
 })

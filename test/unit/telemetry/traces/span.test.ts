@@ -1,11 +1,11 @@
 import t, { type Test } from 'tap'
 import { KINDS, type Received, treeOf, until } from './collector.ts'
-import { tracedEdge } from './world.ts'
+import { tracedEdge } from './traced-edge.ts'
 
 const before = ['authenticate', 'authorise', 'validate']
 const calling = (name: string) => ({ forward: ['route', 'wait', name] })
 
-/** Client spans: the node, what it answered, and what failed. */
+/** Client spans: the node, the status of its response, and the fault. */
 function calls(spans: readonly Received[]) {
   return spans
     .filter(({ kind }) => kind === KINDS.client)
@@ -23,21 +23,21 @@ function calls(spans: readonly Received[]) {
 function named(t: Test, spans: readonly Received[], name: string): Received {
   const found = spans.find((span) => span.name === name)
   if (found === undefined) throw new Error(`no span ${name} among ${spans.map((span) => span.name).join(', ')}`)
-  t.ok(found.end >= found.begin, name)
+  t.ok(found.end >= found.start, name)
   return found
 }
 
-t.test('one span for each stage of the road', async (t) => {
-  const { collector, ask, told, edge, simulator } = await tracedEdge(t, {
+t.test('one span for each stage', async (t) => {
+  const { collector, ask, nodeHeaders, edge, simulator } = await tracedEdge(t, {
     settings: { cache: { durations: { agents: '10m', rules: '10m', cluster: '10m' } } },
   })
 
-  t.test('a miss, a hit and HEAD, each with all stages, under the id of the request', async (t) => {
-    const seen = told()
+  t.test('a miss, a hit and a HEAD have all stages, under the request id', async (t) => {
+    const seen = nodeHeaders()
     const miss = await ask('/agents?limit=2')
     const spans = await collector.trace(miss.traceId)
-    const road = [...before, { cache: [calling('GET /agents')] }, 'reply']
-    t.strictSame(treeOf(spans), { 'GET /agents': road })
+    const stages = [...before, { cache: [calling('GET /agents')] }, 'reply']
+    t.strictSame(treeOf(spans), { 'GET /agents': stages })
     const server = spans.find(({ kind }) => kind === KINDS.server)
     t.strictSame(server?.attributes, {
       'http.request.method': 'GET',
@@ -63,7 +63,11 @@ t.test('one span for each stage of the road', async (t) => {
       'http.response.status_code': 200,
     })
     const heads = seen().map(({ node, headers }) => [node, headers.traceparent])
-    t.strictSame(heads, [['master', `00-${miss.traceId}-${client?.spanId}-01`]], 'the node is told of that very span')
+    t.strictSame(
+      heads,
+      [['master', `00-${miss.traceId}-${client?.spanId}-01`]],
+      'the node receives that very span as parent',
+    )
 
     const hit = await ask('/agents?limit=2')
     t.match(hit.headers.get('cache-status'), /hit/)
@@ -73,20 +77,20 @@ t.test('one span for each stage of the road', async (t) => {
     const head = await ask('/agents?limit=2', { method: 'HEAD' })
     t.strictSame(treeOf(await collector.trace(head.traceId)), { 'HEAD /agents': [...before, 'cache', 'reply'] })
     const lines = edge.logged.map((line) => JSON.parse(line) as { reqId?: string; traceId?: string })
-    t.equal(lines.find(({ reqId }) => reqId === hit.requestId)?.traceId, hit.traceId, 'in the line of the request')
+    t.equal(lines.find(({ reqId }) => reqId === hit.requestId)?.traceId, hit.traceId, 'in the log line of the request')
   })
 
-  t.test('what is refused says where', async (t) => {
+  t.test('a refused request has the error code at its stage', async (t) => {
     const refused = async (path: string, init: Parameters<typeof ask>[1]) => {
-      const answer = await ask(path, init)
-      const spans = await collector.trace(answer.traceId)
+      const response = await ask(path, init)
+      const spans = await collector.trace(response.traceId)
       const codes = spans.map(({ name, attributes }) => [name, attributes['edge.error.code']])
       const server = spans.find(({ kind }) => kind === KINDS.server)
-      t.equal(server?.attributes['http.response.status_code'], answer.status)
-      t.equal(server?.status, 0, 'a refusal is no failure of a server')
-      return [answer.status, treeOf(spans), Object.fromEntries(codes.filter(([, code]) => code !== undefined))]
+      t.equal(server?.attributes['http.response.status_code'], response.status)
+      t.equal(server?.status, 0, 'a refusal is no server error')
+      return [response.status, treeOf(spans), Object.fromEntries(codes.filter(([, code]) => code !== undefined))]
     }
-    const road = { '401': ['authenticate', 'reply'], '403': ['authenticate', 'authorise', 'reply'] }
+    const stages = { '401': ['authenticate', 'reply'], '403': ['authenticate', 'authorise', 'reply'] }
     const rows = await Promise.all([
       refused('/agents', { headers: { authorization: '' } }),
       refused('/agents/001/restart', { method: 'PUT', user: 'reader' }),
@@ -94,41 +98,41 @@ t.test('one span for each stage of the road', async (t) => {
       refused('/nothing/here', {}),
     ])
     t.strictSame(rows, [
-      [401, { 'GET /agents': road['401'] }, { authenticate: 901 }],
-      [403, { 'PUT /agents/:agent_id/restart': road['403'] }, { authorise: 902 }],
+      [401, { 'GET /agents': stages['401'] }, { authenticate: 901 }],
+      [403, { 'PUT /agents/:agent_id/restart': stages['403'] }, { authorise: 902 }],
       [400, { 'GET /agents': [...before, 'reply'] }, { validate: 600 }],
-      [404, { GET: road['403'] }, { authorise: 603 }],
+      [404, { GET: stages['403'] }, { authorise: 603 }],
     ])
   })
 
-  t.test('a write: its turn, its fence, its two lines of the audit', async (t) => {
+  t.test('a write: write lock, invalidation, and two audit records', async (t) => {
     const { traceId } = await ask('/agents/001/restart', { method: 'PUT' })
     const name = 'PUT /agents/:agent_id/restart'
-    const road = [...before, 'audit', { turn: [{ invalidate: [calling(name)] }] }, 'audit', 'reply']
-    t.strictSame(treeOf(await collector.trace(traceId)), { [name]: road })
+    const stages = [...before, 'audit', { turn: [{ invalidate: [calling(name)] }] }, 'audit', 'reply']
+    t.strictSame(treeOf(await collector.trace(traceId)), { [name]: stages })
     const purge = await ask('/cache/rules', { method: 'DELETE' })
     const purged = treeOf(await collector.trace(purge.traceId))
     t.strictSame(purged, { 'DELETE /cache/:group': [...before, 'audit', 'answer', 'audit', 'reply'] })
   })
 
-  t.test('a join: the part of each node below it, and the merge', async (t) => {
-    const seen = told()
+  t.test('a join has one child per node, and the merge', async (t) => {
+    const seen = nodeHeaders()
     const { traceId } = await ask('/cluster/*/info')
     const spans = await collector.trace(traceId)
     const part = { cache: [calling('GET /manager/info')] }
-    const road = [...before, { cache: [{ join: [part, part, part, 'merge'] }] }, 'reply']
-    t.strictSame(treeOf(spans), { 'GET /cluster/:node_ids/info': road })
+    const stages = [...before, { cache: [{ join: [part, part, part, 'merge'] }] }, 'reply']
+    t.strictSame(treeOf(spans), { 'GET /cluster/:node_ids/info': stages })
     const asked = calls(spans).map(({ node }) => node)
     t.strictSame(asked.sort(), ['master', 'worker-1', 'worker-2'])
     const ids = new Map(
       spans.filter(({ kind }) => kind === KINDS.client).map((span) => [span.attributes['server.address'], span.spanId]),
     )
     for (const { node, headers } of seen()) {
-      t.equal(headers.traceparent, `00-${traceId}-${ids.get(node)}-01`, `${node} is told of its own call`)
+      t.equal(headers.traceparent, `00-${traceId}-${ids.get(node)}-01`, `${node} receives the span of its own call`)
     }
   })
 
-  t.test('a part that fails is seen at its node and at the whole', async (t) => {
+  t.test('a failed node part is marked at its call and at the join', async (t) => {
     await simulator.faults.set('worker-2', { status: 500 })
     const { status, traceId } = await ask('/cluster/*/status')
     await simulator.faults.clear()
@@ -142,7 +146,7 @@ t.test('one span for each stage of the road', async (t) => {
     t.equal(spans.find(({ kind }) => kind === KINDS.server)?.status, 0)
   })
 
-  t.test('fail-over: each try is a span, on the node that it went to', async (t) => {
+  t.test('fail-over: each attempt is a span with its node', async (t) => {
     await simulator.faults.set('master', { apiDown: true })
     const { status, traceId } = await ask('/rules?limit=3')
     await simulator.faults.clear()
@@ -154,10 +158,10 @@ t.test('one span for each stage of the road', async (t) => {
     t.match(last?.node, /^worker-/)
     for (const one of tries.slice(0, -1)) t.match(one, { node: 'master', error: 'unreachable', status: 2 })
     t.ok(tries.length > 1, 'the master was tried first')
-    t.equal(new Set(tries.map(({ resend = 0, node }) => `${node} ${resend}`)).size, tries.length, 'repeats are counted')
+    t.equal(new Set(tries.map(({ resend = 0, node }) => `${node} ${resend}`)).size, tries.length, 'retries are counted')
   })
 
-  t.test('nobody answers: an error of the server', async (t) => {
+  t.test('all nodes down: a server error', async (t) => {
     for (const { name } of simulator.nodes) await simulator.faults.set(name, { reset: true })
     const { status, traceId } = await ask('/decoders?limit=1')
     await simulator.faults.clear()
@@ -167,26 +171,26 @@ t.test('one span for each stage of the road', async (t) => {
     t.equal(server?.attributes['error.type'], String(status))
   })
 
-  t.test('a client that leaves', async (t) => {
+  t.test('a client that disconnects', async (t) => {
     await simulator.faults.set('master', { delay: 400 })
     const controller = new AbortController()
     const asked = fetch(`${edge.url}/lists?limit=1`, {
       headers: { authorization: edge.authorization('admin') },
       signal: controller.signal,
-    }).catch(() => 'left')
+    }).catch(() => 'aborted')
     setTimeout(() => controller.abort(), 100)
-    t.equal(await asked, 'left')
+    t.equal(await asked, 'aborted')
     await simulator.faults.clear()
-    const leaving = () => edge.logged.find((line) => line.includes('request not answered'))
-    await until(() => leaving() !== undefined)
-    const left = JSON.parse(leaving() ?? '{}') as { traceId?: string }
+    const line = () => edge.logged.find((line) => line.includes('request not answered'))
+    await until(() => line() !== undefined)
+    const left = JSON.parse(line() ?? '{}') as { traceId?: string }
     const server = (await collector.trace(left.traceId ?? '')).find(({ kind }) => kind === KINDS.server)
     t.equal(server?.attributes['error.type'], 'cancelled')
-    t.notOk('http.response.status_code' in (server?.attributes ?? {}), 'nothing was answered')
+    t.notOk('http.response.status_code' in (server?.attributes ?? {}), 'there was no response')
   })
 })
 
-t.test('mode edge: the owner is found first; a write over nodes goes to each', async (t) => {
+t.test('mode edge: the owner lookup comes first; a write goes to each node', async (t) => {
   const { collector, ask } = await tracedEdge(t, { settings: { cluster: { distribution: 'edge' } } })
   const name = 'GET /syscollector/:agent_id/os'
   const read = await ask('/syscollector/001/os')
@@ -202,7 +206,7 @@ t.test('mode edge: the owner is found first; a write over nodes goes to each', a
   })
 })
 
-t.test('what nobody waits for is a trace of its own, linked to the request that gave rise to it', async (t) => {
+t.test('background work is a separate trace, linked to the request that caused it', async (t) => {
   const { collector, ask } = await tracedEdge(t, {
     settings: {
       cache: {
@@ -229,6 +233,6 @@ t.test('what nobody waits for is a trace of its own, linked to the request that 
     t.equal(apart?.links[0]?.traceId, traceId, 'linked')
     t.ok(server, name)
     const own = collector.spans.filter((span) => span.traceId === apart?.traceId)
-    t.equal(own.filter(({ kind }) => kind === KINDS.client).length, 1, 'its call stands below it')
+    t.equal(own.filter(({ kind }) => kind === KINDS.client).length, 1, 'its call is a child span')
   }
 })

@@ -1,20 +1,20 @@
 import { createRequire } from 'node:module'
 import t from 'tap'
 import { simulated } from '../../../support/simulated.ts'
-import { tracedEdge } from './world.ts'
+import { tracedEdge } from './traced-edge.ts'
 
 const { cache } = createRequire(import.meta.url)
 const loaded = () => Object.keys(cache).filter((path) => /@opentelemetry.(?:sdk-trace|otlp-transformer)/.test(path))
 
-t.test('without a collector nothing of it is loaded, and nodes are told nothing', async (t) => {
+t.test('without a collector the SDK is not loaded and nodes receive no traceparent', async (t) => {
   const { simulator, edge } = await simulated(t, { workers: 0, agents: 2 })
   const headers = {
     authorization: edge.authorization('admin'),
     traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`,
   }
-  const answer = await fetch(`${edge.url}/agents`, { headers })
-  t.equal(answer.status, 200)
-  await answer.arrayBuffer()
+  const response = await fetch(`${edge.url}/agents`, { headers })
+  t.equal(response.status, 200)
+  await response.arrayBuffer()
   t.strictSame(loaded(), [])
   t.ok(simulator.seen.length > 0)
   t.notOk(simulator.seen.some((seen) => 'traceparent' in seen.headers || 'tracestate' in seen.headers))
@@ -23,7 +23,7 @@ t.test('without a collector nothing of it is loaded, and nodes are told nothing'
   t.notMatch(await metrics.text(), /edge_trace_/)
 })
 
-t.test('with one it is', async (t) => {
+t.test('with a collector the SDK is loaded', async (t) => {
   await tracedEdge(t, { cluster: { workers: 0, agents: 1 } })
-  t.ok(loaded().length > 10, 'so the test above can fail')
+  t.ok(loaded().length > 10, 'the test above could fail')
 })

@@ -5,16 +5,16 @@ import t from 'tap'
 import { createTraces } from '../../../../src/telemetry/traces/index.ts'
 import { startCollector } from './collector.ts'
 
-/** As an operator's platform sets it for every process, whether it is wanted or not. */
+/** Variables that a platform may set for every process. */
 process.env.OTEL_EXPORTER_OTLP_HEADERS = 'x-from-environment=1'
 process.env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT = 'http://127.0.0.1:9/elsewhere'
 process.env.OTEL_RESOURCE_ATTRIBUTES = 'from.environment=1'
 process.env.OTEL_SDK_DISABLED = 'true'
 process.env.OTEL_TRACES_SAMPLER = 'always_off'
 
-const arrived = (id: string) => ({ id, method: 'GET', scheme: 'http', protocol: '1.1' }) as const
+const requestOf = (id: string) => ({ id, method: 'GET', scheme: 'http', protocol: '1.1' }) as const
 
-t.test('only settings count: nothing of the environment, and the headers of the file', async (t) => {
+t.test('only the settings count, not the environment', async (t) => {
   const collector = await startCollector(t)
   const traces = createTraces({
     url: `${collector.url}/some/where/v1/traces`,
@@ -24,7 +24,7 @@ t.test('only settings count: nothing of the environment, and the headers of the 
     version: '1.2.3',
     log: { info: () => undefined, warn: (fields) => t.fail(JSON.stringify(fields)) },
   })
-  traces.begin(arrived('11111111-2222-4333-8444-555555555555'))?.end({ method: 'GET', status: 200 })
+  traces.begin(requestOf('11111111-2222-4333-8444-555555555555'))?.end({ method: 'GET', status: 200 })
   await traces.stop(2000)
   t.match(collector.requests, [
     { method: 'POST', url: '/some/where/v1/traces', headers: { 'api-key': 'k-1', 'content-type': 'application/json' } },
@@ -34,55 +34,55 @@ t.test('only settings count: nothing of the environment, and the headers of the 
   t.match(body, /"service\.name","value":\{"stringValue":"manager-edge"/)
   t.match(body, /"service\.version","value":\{"stringValue":"1\.2\.3"/)
   t.notMatch(body, /from\.environment/)
-  t.equal(collector.spans[0]?.traceId, '11111111222243338444555555555555', 'the trace has the id of the request')
+  t.equal(collector.spans[0]?.traceId, '11111111222243338444555555555555', 'the trace id is the request id')
 })
 
-t.test('spans that wait are bounded, and those beyond are counted', async (t) => {
+t.test('pending spans are bounded, spans beyond are dropped and counted', async (t) => {
   const collector = await startCollector(t)
   collector.answer(() => undefined)
-  const told: string[] = []
+  const warnings: string[] = []
   const traces = createTraces({
     url: `${collector.url}/v1/traces`,
     headers: {},
     share: 1,
     perSecond: 1e6,
     version: '0',
-    log: { info: () => undefined, warn: (fields, message) => told.push(`${message} ${JSON.stringify(fields)}`) },
+    log: { info: () => undefined, warn: (fields, message) => warnings.push(`${message} ${JSON.stringify(fields)}`) },
   })
-  let begun = 0
-  while (begun < 30_000) {
-    const span = traces.begin(arrived(''))
+  let started = 0
+  while (started < 30_000) {
+    const span = traces.begin(requestOf(''))
     if (span === undefined) continue
-    begun += 1
+    started += 1
     span.end({ method: 'GET', status: 200 })
   }
-  const { dropped, sent } = traces.figures()
+  const { dropped, sent } = traces.counts()
   t.equal(sent, 0)
-  t.ok(dropped > 25_000 && dropped < begun, `${dropped} of ${begun} are dropped at once`)
-  t.equal(told.length, 1, 'one line for all')
+  t.ok(dropped > 25_000 && dropped < started, `${dropped} of ${started} are dropped immediately`)
+  t.equal(warnings.length, 1, 'one log line for all')
   await traces.stop(100)
-  t.equal(traces.figures().dropped, begun, 'what waits when the time is over is lost, and counted')
+  t.equal(traces.counts().dropped, started, 'spans still pending at the timeout are dropped and counted')
 })
 
-t.test('a certificate that nobody vouches for is not taken, whatever the environment says', async (t) => {
+t.test('an untrusted certificate is refused, whatever the environment sets', async (t) => {
   process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
   const fixture = (name: string) => readFileSync(new URL(`../../../support/certificates/${name}`, import.meta.url))
-  let asked = 0
+  let requests = 0
   const server = https.createServer({ cert: fixture('first.crt'), key: fixture('first.key') }, () => {
-    asked += 1
+    requests += 1
   })
   await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done))
   t.teardown(() => server.close())
-  const told: unknown[] = []
+  const warnings: unknown[] = []
   const traces = createTraces({
     url: `https://127.0.0.1:${(server.address() as AddressInfo).port}/v1/traces`,
     headers: { authorization: 'a secret' },
     share: 1,
     perSecond: 1e6,
     version: '0',
-    log: { info: () => undefined, warn: (fields) => told.push(fields) },
+    log: { info: () => undefined, warn: (fields) => warnings.push(fields) },
   })
-  traces.begin(arrived(''))?.end({ method: 'GET', status: 200 })
+  traces.begin(requestOf(''))?.end({ method: 'GET', status: 200 })
   await traces.stop(10_000)
-  t.strictSame([told, asked], [[{ why: 'DEPTH_ZERO_SELF_SIGNED_CERT' }], 0])
+  t.strictSame([warnings, requests], [[{ reason: 'DEPTH_ZERO_SELF_SIGNED_CERT' }], 0])
 })
