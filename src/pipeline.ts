@@ -22,12 +22,12 @@ import { traced } from './core/trace.ts'
 export interface PipelineParts {
   readonly operations: Readonly<Record<EdgeOperation, Handler>>
   /** Both absent: nothing is kept. */
-  readonly cached?: (next: Handler) => Handler
+  readonly readThrough?: (next: Handler) => Handler
   readonly invalidate?: Stage
-  readonly inTurn?: Stage
+  readonly writeLock?: Stage
   readonly forward: Handler
   /** Made of the road of reads, and of that to one node; each absent one: the nodes distribute by themselves, and one is asked. */
-  readonly over?: (read: Handler, forward: Handler) => Partial<MultiNodeHandlers>
+  readonly multiNode?: (read: Handler, forward: Handler) => Partial<MultiNodeHandlers>
 }
 
 /** What is more than asking one node. */
@@ -39,13 +39,13 @@ export interface MultiNodeHandlers {
 
 export function buildPipeline(parts: PipelineParts): Handler {
   const { operations } = parts
-  const inTurn = named('turn', parts.inTurn)
+  const inTurn = named('turn', parts.writeLock)
   const invalidate = named('invalidate', parts.invalidate)
   const forward = traced('forward', parts.forward)
   const live: Handler = (ask) => ways[wayOf(ask)](ask)
-  const read: Handler = parts.cached === undefined ? live : traced('cache', parts.cached(live))
+  const read: Handler = parts.readThrough === undefined ? live : traced('cache', parts.readThrough(live))
   const write: Handler = inTurn(invalidate(live))
-  const { askOwner, joinReads, joinActs } = { ...parts.over?.(read, forward) }
+  const { askOwner, joinReads, joinActs } = { ...parts.multiNode?.(read, forward) }
   const ways = {
     forward,
     askOwner: askOwner === undefined ? forward : traced('owner', askOwner),

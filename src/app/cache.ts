@@ -2,9 +2,9 @@
 import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { Logger } from 'pino'
-import { type CacheStages, createCache, type Durations } from '../cache/index.ts'
-import { type KeptAnswers, nothingKept } from '../cache/operations.ts'
-import { planOf } from '../cache/policy.ts'
+import { type CacheStages, createCache, type FreshnessLifetimes } from '../cache/index.ts'
+import { type CacheOperationsPorts, disabledCache } from '../cache/operations.ts'
+import { compilePolicy } from '../cache/policy.ts'
 import type { CacheStore } from '../cache/stores/contract.ts'
 import { createMemoryStore } from '../cache/stores/memory-store.ts'
 import { createRedisStore, type RedisPlace } from '../cache/stores/redis-store.ts'
@@ -20,8 +20,8 @@ import type { StoreNews } from './telemetry.ts'
 
 export interface BuiltCache {
   /** Reads are kept, writes told to the other replicas; absent: there is nothing, or nobody to tell. */
-  readonly stages?: Partial<Pick<CacheStages, 'cached' | 'invalidate'>>
-  readonly kept: KeptAnswers
+  readonly stages?: Partial<Pick<CacheStages, 'readThrough' | 'invalidate'>>
+  readonly kept: CacheOperationsPorts
   /** Of the store; shared by all replicas where Redis is. */
   readonly claim?: CacheStore['acquireFetchLock']
   /** Absent: nothing is kept. */
@@ -48,33 +48,33 @@ export async function buildCache(
   const { cache } = config
   checkEndpoints(Object.keys(cache.endpoints))
   const redis = await redisPlace(cache.redis)
-  if (!cache.enabled && redis === undefined) return { kept: nothingKept, close: async () => {} }
+  if (!cache.enabled && redis === undefined) return { kept: disabledCache, close: async () => {} }
   const sealing = cache.encryptionKeyFile === undefined ? undefined : await readFile(cache.encryptionKeyFile)
   const store: Store = redis === undefined ? createMemoryStore({ bytes: cache.nearBytes }) : await shared(redis)
   const stages = createCache({
     store,
     key: { secret: sealing ?? 'manager-edge', policy: hash('sha256', JSON.stringify(config.access.ownRoles), 'hex') },
-    durationsOf: durationsOf(config),
+    lifetimesOf: durationsOf(config),
     master: () => cluster.view.master().name,
     nodes: () => cluster.view.nodes(),
     ...config.cluster.limits,
-    spare: spareCapacity({ view: cluster.view, route }),
-    copying: cache.syncPeriods,
+    hasIdleCapacity: spareCapacity({ view: cluster.view, route }),
+    replicationLag: cache.syncPeriods,
     onEvent: emit.cache,
     verify: cache.verify,
   })
   // Whoever keeps nothing still writes, and the others keep what it makes stale.
   if (!cache.enabled) {
-    const kept = { ...nothingKept, index: store, sharedThroughRedis: true, onEvent: emit.cache }
+    const kept = { ...disabledCache, index: store, sharedThroughRedis: true, onEvent: emit.cache }
     return { stages: { invalidate: stages.invalidate }, kept, state: store.state, close: () => store.close() }
   }
-  const kept: KeptAnswers = {
+  const kept: CacheOperationsPorts = {
     index: store,
     defaultDuration: cache.defaultDuration,
     enabled: true,
     sharedThroughRedis: redis !== undefined,
     onEvent: emit.cache,
-    explained: { prepare: stages.prepare, index: store, catalogue, askOf },
+    explained: { resolveTarget: stages.resolveTarget, index: store, catalogue, askOf },
   }
   return { stages, kept, claim: store.acquireFetchLock, state: store.state, close: () => store.close() }
 
@@ -95,7 +95,9 @@ export async function buildCache(
   }
 }
 
-function durationsOf({ cache }: Config): (group: keyof Config['cache']['durations'], endpoint: string) => Durations {
+function durationsOf({
+  cache,
+}: Config): (group: keyof Config['cache']['durations'], endpoint: string) => FreshnessLifetimes {
   const { durations, endpoints, staleWhileRevalidate, staleIfError, defaultDuration } = cache
   return (group, endpoint) => ({
     ttl: endpoints[`/${endpoint.slice(1)}`] ?? durations[group] ?? defaultDuration,
@@ -106,7 +108,7 @@ function durationsOf({ cache }: Config): (group: keyof Config['cache']['duration
 
 /** Only here both the settings and the catalogue are known. */
 function checkEndpoints(named: readonly string[]): void {
-  const kept = catalogue.filter((endpoint) => typeof planOf(endpoint) !== 'string').map(({ path }) => path)
+  const kept = catalogue.filter((endpoint) => typeof compilePolicy(endpoint) !== 'string').map(({ path }) => path)
   const unknown = named.find((path) => !kept.includes(path))
   if (unknown === undefined) return
   throw new Error(`cache.endpoints: ${unknown} is no GET whose answers are kept; "manager-edge routes" lists them all`)

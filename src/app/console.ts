@@ -70,7 +70,7 @@ export function consolePorts({ watch, cluster, front, news, ready, url, divergen
     },
     read: async ({ key, url: asked }, caller) => {
       if (explained === undefined) return { kind: 'gone' }
-      const prepared = explained.prepare(await explained.askOf(asked, caller))
+      const prepared = explained.resolveTarget(await explained.askOf(asked, caller))
       // The key says for whose rights it was made: another key, another answer.
       if (typeof prepared === 'string' || prepared.key !== key) return { kind: 'others' }
       const look = await explained.index.peek(key, prepared.tags)

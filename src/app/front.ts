@@ -3,9 +3,9 @@ import type { Logger } from 'pino'
 import type { Access } from '../access/access.ts'
 import { tokenOperations } from '../access/token-operations.ts'
 import type { Audit } from '../audit/index.ts'
-import { cacheOperations, type KeptAnswers } from '../cache/operations.ts'
+import { type CacheOperationsPorts, cacheOperations } from '../cache/operations.ts'
 import type { CacheStore } from '../cache/stores/contract.ts'
-import { createTurns, inTurn } from '../cache/write-lock.ts'
+import { createWriteLocks, writeLockStage } from '../cache/write-lock.ts'
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { catalogue } from '../catalogue/index.ts'
 import type { Config } from '../config/index.ts'
@@ -48,7 +48,7 @@ export interface Front {
   readonly app: FastifyInstance
   /** The whole road behind the listener, for what the operators' console does in a caller's name. */
   readonly handle: Handler
-  readonly kept: KeptAnswers
+  readonly kept: CacheOperationsPorts
   /** Absent: nothing is kept. */
   readonly state?: (() => CacheStoreState) | undefined
   closeCache(): Promise<void>
@@ -122,17 +122,17 @@ export interface RoadParts {
 export function roads(
   config: Config,
   { cluster, route, claim, composed }: RoadParts,
-): Pick<PipelineParts, 'forward' | 'inTurn' | 'over'> {
+): Pick<PipelineParts, 'forward' | 'writeLock' | 'multiNode'> {
   const { view, call } = cluster
   const { distribution, limits } = config.cluster
   return {
     forward: forward({ call, view, route, ...limits }),
-    inTurn: inTurn({
-      turns: createTurns(claim),
+    writeLock: writeLockStage({
+      locks: createWriteLocks(claim),
       master: () => view.master().name,
-      patience: ({ endpoint }) => (endpoint.slow === true ? limits.slowTimeout : limits.timeout),
+      timeoutOf: ({ endpoint }) => (endpoint.slow === true ? limits.slowTimeout : limits.timeout),
     }),
-    over: (read, one) => {
+    multiNode: (read, one) => {
       const owners = createOwners({
         read,
         view,

@@ -2,17 +2,17 @@
 import type { ConditionalTags, Endpoint, Tag, WriteEndpoint } from '../catalogue/endpoint.ts'
 import type { EdgeRequest } from '../core/request.ts'
 import type { CacheIndex, Lookup } from '../core/response.ts'
-import type { Prepare } from './policy.ts'
-import { needsAnswer, partsOf } from './tags.ts'
+import type { ResolveTarget } from './policy.ts'
+import { needsResponse, parseTag } from './tags.ts'
 
 export interface ExplainPorts {
-  readonly prepare: Prepare
+  readonly resolveTarget: ResolveTarget
   readonly index: Pick<CacheIndex, 'peek'>
   readonly catalogue: readonly Endpoint[]
 }
 
 /** Ages and times in milliseconds. */
-export interface Explained {
+export interface Explanation {
   readonly endpoint: string
   readonly kept: boolean
   /** Why it is never kept. */
@@ -33,19 +33,22 @@ interface Dropper {
   readonly when?: readonly string[]
 }
 
-export async function explain({ prepare, index, catalogue }: ExplainPorts, ask: EdgeRequest): Promise<Explained> {
+export async function explain(
+  { resolveTarget: prepare, index, catalogue }: ExplainPorts,
+  ask: EdgeRequest,
+): Promise<Explanation> {
   const endpoint = `${ask.endpoint.method} ${ask.endpoint.path}`
   const prepared = prepare(ask)
   if (typeof prepared === 'string') {
     return { endpoint, kept: false, why: prepared, next: { hit: false, reason: 'never kept' }, droppedBy: [] }
   }
-  const { key, tags, listed } = prepared
+  const { key, tags, info: listed } = prepared
   const { url, group, scope } = listed
   const next = nextOf(await index.peek(key, tags))
   return { endpoint, kept: true, url, key, group, scope, tags, next, droppedBy: droppers(catalogue, tags) }
 }
 
-function nextOf(look: Lookup): Explained['next'] {
+function nextOf(look: Lookup): Explanation['next'] {
   if (look.kind === 'unavailable') return { hit: false, reason: 'the store is away' }
   if (look.epochs.fenced) return { hit: false, reason: 'a write to the data is under way, or its outcome is unknown' }
   if (look.kind === 'miss') {
@@ -68,8 +71,8 @@ function droppers(catalogue: readonly Endpoint[], tags: readonly Tag[]): readonl
   })
 
   function reaches(template: Tag): boolean {
-    const parts = partsOf(template)
-    const anything = needsAnswer(parts) ? '.+' : '[^*]+'
+    const parts = parseTag(template)
+    const anything = needsResponse(parts) ? '.+' : '[^*]+'
     const pattern = parts.map((part) => (typeof part === 'string' ? part.replaceAll(/\W/g, '\\$&') : anything)).join('')
     return tags.some((tag) => new RegExp(`^${pattern}$`).test(tag))
   }

@@ -5,9 +5,9 @@ import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { CacheStatus, EdgeResponse, Lookup, StoredResponse, TagEpochs } from '../core/response.ts'
 import { withTimeout } from '../core/timing.ts'
 import { tracedSeparately } from '../core/trace.ts'
-import type { CopiedData } from './invalidate.ts'
-import type { Prepared } from './policy.ts'
-import { Flights, type Shared } from './single-flight.ts'
+import type { ReplicationLag } from './invalidate.ts'
+import type { CacheTarget } from './policy.ts'
+import { type Shared, SingleFlight } from './single-flight.ts'
 import type { CacheStore } from './stores/contract.ts'
 
 /**
@@ -17,55 +17,62 @@ import type { CacheStore } from './stores/contract.ts'
 
 export interface Fills {
   /** Joins any flight of the same mark. */
-  filled(request: Request): Promise<Filled>
+  filled(request: ReadContext): Promise<FetchResult>
   /** The same, with nobody waiting; nothing where it failed a moment ago. Never rejects. */
-  background(request: Request): Promise<void>
+  background(request: ReadContext): Promise<void>
   /** Did nodes fail to answer this a moment ago? */
-  failedLately(request: Request): boolean
+  failedLately(request: ReadContext): boolean
   /** Joins only a flight that begins from now on; `keep`: what comes of it may be kept. */
-  live(request: Request, keep: boolean): Promise<Filled>
+  live(request: ReadContext, keep: boolean): Promise<FetchResult>
 }
 
 /** A holder elsewhere may fail, and the next, and the next; then everyone asks for themselves. */
 const ROUNDS = 3
-export function createFills(ports: FillPorts, next: Handler): Fills {
-  const flights = new Flights<Filled>()
-  const work = (request: Request, run: (request: Request) => Promise<Filled>, lasting: boolean) => ({
-    run: (signal: AbortSignal) => run({ ...request, ask: { ...request.ask, signal } }),
+export function createFills(ports: FetchPorts, next: Handler): Fills {
+  const flights = new SingleFlight<FetchResult>()
+  const work = (request: ReadContext, run: (request: ReadContext) => Promise<FetchResult>, lasting: boolean) => ({
+    run: (signal: AbortSignal) => run({ ...request, request: { ...request.request, signal } }),
     // Without a time limit nothing would ever end it.
-    lasting: lasting && !request.ask.waitForComplete,
+    continuesWithoutCallers: lasting && !request.request.waitForComplete,
   })
   const failed = failures(ports.clock)
-  const fill = (request: Request, ask = next) =>
+  const fill = (request: ReadContext, ask = next) =>
     work(request, (own) => noting(failed, own, fillOnce(ports, ask, own)), true)
   const refresh = tracedSeparately('refresh', next)
-  const told = ({ value, joined }: Shared<Filled>, { prepared }: Request): Filled => {
+  const told = ({ value, collapsed: joined }: Shared<FetchResult>, { target: prepared }: ReadContext): FetchResult => {
     if (!joined) return value
-    ports.onEvent({ kind: 'joined', group: prepared.plan.group })
+    ports.onEvent({ kind: 'collapsed', group: prepared.policy.group })
     return { ...value, collapsed: true }
   }
-  const failedLately = ({ prepared }: Request) => failed.lately(prepared.key)
+  const failedLately = ({ target: prepared }: ReadContext) => failed.lately(prepared.key)
   return {
     failedLately,
     filled: async (request) =>
-      told(await flights.join(idOf(request, 'of its mark'), request.ask.signal, fill(request)), request),
+      told(await flights.join(idOf(request, 'of its mark'), request.request.signal, fill(request)), request),
     background: async (request) => {
       if (failedLately(request)) return
-      const limited = { ...request, ask: { ...request.ask, waitForComplete: false } }
+      const limited = { ...request, ask: { ...request.request, waitForComplete: false } }
       await flights.background(idOf(limited, 'of its mark'), fill(limited, refresh))
     },
     live: async (request, keep) => {
-      const run = async (own: Request) =>
-        kept(await fetch(ports, next, own, keep ? await lookFor(ports, own) : own.look))
-      return told(await flights.next(idOf(request, 'live'), request.ask.signal, work(request, run, keep)), request)
+      const run = async (own: ReadContext) =>
+        kept(await fetch(ports, next, own, keep ? await lookFor(ports, own) : own.lookup))
+      return told(
+        await flights.joinNext(idOf(request, 'live'), request.request.signal, work(request, run, keep)),
+        request,
+      )
     },
   }
 }
 
-async function noting(failed: Failures, { prepared }: Request, filling: Promise<Filled>): Promise<Filled> {
+async function noting(
+  failed: Failures,
+  { target: prepared }: ReadContext,
+  filling: Promise<FetchResult>,
+): Promise<FetchResult> {
   try {
     const filled = await filling
-    if (isTransient(filled.answer)) failed.note(prepared.key)
+    if (isTransient(filled.response)) failed.note(prepared.key)
     return filled
   } catch (fault) {
     if (isNodeFailure(fault)) failed.note(prepared.key)
@@ -73,12 +80,12 @@ async function noting(failed: Failures, { prepared }: Request, filling: Promise<
   }
 }
 
-function lookFor({ store }: FillPorts, { prepared }: Request): Lookup | Promise<Lookup> {
+function lookFor({ store }: FetchPorts, { target: prepared }: ReadContext): Lookup | Promise<Lookup> {
   return store.lookup(prepared.key, prepared.tags)
 }
 
 /** Calls without a limit, and those with credentials of their own, are shared only among their like. */
-function idOf({ ask, prepared, look }: Request, which: 'live' | 'of its mark'): string {
+function idOf({ request: ask, target: prepared, lookup: look }: ReadContext, which: 'live' | 'of its mark'): string {
   const moment =
     which === 'live' || look.kind === 'unavailable'
       ? which
@@ -87,14 +94,14 @@ function idOf({ ask, prepared, look }: Request, which: 'live' | 'of its mark'): 
   return `${prepared.key} ${moment} ${ask.waitForComplete} ${whose}`
 }
 
-async function fillOnce(ports: FillPorts, next: Handler, request: Request): Promise<Filled> {
-  const { ask, prepared } = request
-  const seen = request.look.kind === 'hit' ? request.look.response : undefined
-  let look = request.look
+async function fillOnce(ports: FetchPorts, next: Handler, request: ReadContext): Promise<FetchResult> {
+  const { request: ask, target: prepared } = request
+  const seen = request.lookup.kind === 'hit' ? request.lookup.response : undefined
+  let look = request.lookup
   // A call without a limit may take minutes: nobody else is to wait for it, and it need not wait for anybody.
   const rounds = ask.waitForComplete ? 0 : ROUNDS
   for (let round = 0; round < rounds && look.kind !== 'unavailable'; round += 1) {
-    const claim = await ports.store.acquireFetchLock(prepared.key, look.epochs, ports.patience(ask))
+    const claim = await ports.store.acquireFetchLock(prepared.key, look.epochs, ports.lockTimeout(ask))
     look = await lookFor(ports, request)
     const found = usable(look, seen)
     if (claim.held) {
@@ -116,11 +123,11 @@ async function fillOnce(ports: FillPorts, next: Handler, request: Request): Prom
 }
 
 /** What another replica has kept meanwhile. Of the same data, and newer than what was seen. */
-function usable(look: Lookup, seen?: StoredResponse): Filled | undefined {
+function usable(look: Lookup, seen?: StoredResponse): FetchResult | undefined {
   if (look.kind !== 'hit' || look.epochs.fenced) return undefined
   const { response: answer } = look
   if (answer.age >= answer.ttl || (seen !== undefined && answer.age >= seen.age)) return undefined
-  return { answer: asAnswer(answer), kept: answer, collapsed: true }
+  return { response: asAnswer(answer), entry: answer, collapsed: true }
 }
 
 /** What was kept, as it was answered. */
@@ -130,7 +137,7 @@ function asAnswer({ status, body: bytes, clusterStatus }: StoredResponse): Whole
 
 /** What the caller hears of it. */
 export function toAnswer(
-  { answer, kept, stored, collapsed }: Filled,
+  { response: answer, entry: kept, stored, collapsed }: FetchResult,
   fwd: NonNullable<CacheStatus['fwd']>,
 ): EdgeResponse {
   if (kept === undefined || answer.kind !== 'json') return answer
@@ -146,36 +153,36 @@ export function toAnswer(
 /** One call to the nodes, and what is kept of it: as of what the store said before they were asked. */
 
 /** Milliseconds: fresh, and after that served while it is fetched anew, or when nodes fail. */
-export interface Durations {
+export interface FreshnessLifetimes {
   readonly ttl: number
   readonly staleWhileRevalidate: number
   readonly staleIfError: number
 }
 
-export interface FillPorts {
+export interface FetchPorts {
   readonly store: CacheStore
   /** By group, and by the route template where one endpoint has a pace of its own. */
-  readonly durationsOf: (group: CacheGroup, endpoint: string) => Durations
-  readonly copied: CopiedData
+  readonly lifetimesOf: (group: CacheGroup, endpoint: string) => FreshnessLifetimes
+  readonly replicationLag: ReplicationLag
   /** Milliseconds after which a holder on another replica that gave no sign counts as dead. */
-  readonly patience: (ask: EdgeRequest) => number
+  readonly lockTimeout: (ask: EdgeRequest) => number
   readonly clock: () => number
   readonly onEvent: (event: CacheEvent) => void
 }
 
 /** `kept`: it may be kept; `stored`: this call kept it. */
-export interface Filled {
-  readonly answer: EdgeResponse
-  readonly kept?: StoredResponse
+export interface FetchResult {
+  readonly response: EdgeResponse
+  readonly entry?: StoredResponse
   readonly stored?: true
   readonly collapsed?: true
 }
 
-export interface Request {
-  readonly ask: EdgeRequest
-  readonly prepared: Prepared
+export interface ReadContext {
+  readonly request: EdgeRequest
+  readonly target: CacheTarget
   /** What the store said when the request came. */
-  readonly look: Lookup
+  readonly lookup: Lookup
 }
 
 /** Milliseconds that an answer waits to be kept, so that the next request finds it. A store that stalls holds up nobody. */
@@ -183,7 +190,7 @@ const KEEPING = 50
 
 /** What nodes said. `keeping` resolves when the store is done with it. */
 export interface Fetched {
-  readonly filled: Filled
+  readonly filled: FetchResult
   readonly keeping: Promise<void>
 }
 
@@ -195,13 +202,13 @@ function openMark(look: Lookup): TagEpochs | undefined {
 }
 
 /** Asks the nodes. The answer is kept as of `look`, which came before; the store compares when it is read. */
-export async function fetch(ports: FillPorts, next: Handler, request: Request, look: Lookup): Promise<Fetched> {
-  const { plan, key, tags, listed } = request.prepared
-  const ask = anew(request.ask, plan, request.look)
+export async function fetch(ports: FetchPorts, next: Handler, request: ReadContext, look: Lookup): Promise<Fetched> {
+  const { policy: plan, key, tags, info: listed } = request.target
+  const ask = anew(request.request, plan, request.lookup)
   const began = ports.clock()
-  const masterOnly = plan.copied && ports.copied.changed(tags, look)
+  const masterOnly = plan.isReplicated && ports.replicationLag.mayLag(tags, look)
   const tell = (outcome: 'kept' | 'unkept' | 'failed') =>
-    ports.onEvent({ kind: 'fill', group: plan.group, outcome, ms: ports.clock() - began })
+    ports.onEvent({ kind: 'fetch', group: plan.group, outcome, ms: ports.clock() - began })
   let answer: EdgeResponse
   try {
     answer = await next(masterOnly ? { ...ask, masterOnly } : ask)
@@ -212,12 +219,12 @@ export async function fetch(ports: FillPorts, next: Handler, request: Request, l
   const mark = openMark(look)
   if (mark === undefined || !isStorable(answer)) {
     tell('unkept')
-    return { filled: { answer }, keeping: nothingToKeep }
+    return { filled: { response: answer }, keeping: nothingToKeep }
   }
   tell('kept')
   const { status, body: bytes, clusterStatus, oldestPartAge: older = 0 } = answer
   const cost = ports.clock() - began
-  const times = { ...ports.durationsOf(plan.group, ask.endpoint.path), fetchTime: cost }
+  const times = { ...ports.lifetimesOf(plan.group, ask.endpoint.path), fetchTime: cost }
   const entry = {
     status,
     body: bytes,
@@ -226,17 +233,17 @@ export async function fetch(ports: FillPorts, next: Handler, request: Request, l
     ...(clusterStatus !== undefined && { clusterStatus }),
   }
   const keeping = ports.store.store({ key, tags, epochs: mark, response: entry, initialAge: older, info: listed })
-  return { filled: { answer, kept: { ...entry, age: cost + older } }, keeping }
+  return { filled: { response: answer, entry: { ...entry, age: cost + older } }, keeping }
 }
 
 /** Parts that are no younger than the whole that is to be replaced would give the same again. */
-function anew(ask: EdgeRequest, { joined }: Prepared['plan'], look: Lookup): EdgeRequest {
+function anew(ask: EdgeRequest, { isJoined: joined }: CacheTarget['policy'], look: Lookup): EdgeRequest {
   return joined && look.kind === 'hit' ? { ...ask, maxAge: look.response.age } : ask
 }
 
 /** What was fetched, as soon as it is kept, or when that takes too long: then nobody says that it is. */
-export function kept({ filled, keeping }: Fetched): Promise<Filled> {
-  const stored = keeping.then((): Filled => (filled.kept === undefined ? filled : { ...filled, stored: true }))
+export function kept({ filled, keeping }: Fetched): Promise<FetchResult> {
+  const stored = keeping.then((): FetchResult => (filled.entry === undefined ? filled : { ...filled, stored: true }))
   return withTimeout(stored, KEEPING, filled)
 }
 

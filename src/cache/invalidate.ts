@@ -5,7 +5,7 @@ import type { CacheEvent } from '../core/events.ts'
 import type { EdgeRequest, Handler, Stage } from '../core/request.ts'
 import type { EdgeResponse, Lookup } from '../core/response.ts'
 import type { CacheStore, WriteFence } from './stores/contract.ts'
-import { type StaleTags, staleTags } from './tags.ts'
+import { type InvalidatedTags, invalidatedTags } from './tags.ts'
 
 /**
  * The stage around writes: fence what the write touches, forward, lift the fence with
@@ -14,7 +14,7 @@ import { type StaleTags, staleTags } from './tags.ts'
 
 export interface InvalidatePorts {
   readonly store: CacheStore
-  readonly copied: CopiedData
+  readonly replicationLag: ReplicationLag
   /** Name of the master. */
   readonly master: () => string
   readonly onEvent: (event: CacheEvent) => void
@@ -30,7 +30,7 @@ export function invalidate(ports: InvalidatePorts): Stage {
     // Half a write helps nobody: what was begun goes on when the client leaves.
     const detached = { ...ask, signal: new AbortController().signal }
     if (!('invalidates' in endpoint) || endpoint.invalidates.length === 0) return next(detached)
-    const stale = staleTags(endpoint, ask, ports.master())
+    const stale = invalidatedTags(endpoint, ask, ports.master())
     const fence = await raise(ports, stale)
     if (ask.signal.aborted) {
       void fence.lift([])
@@ -40,10 +40,13 @@ export function invalidate(ports: InvalidatePorts): Stage {
   }
 }
 
-async function raise({ store, copied }: InvalidatePorts, { asked }: StaleTags): Promise<WriteFence> {
+async function raise(
+  { store, replicationLag: copied }: InvalidatePorts,
+  { fromRequest: asked }: InvalidatedTags,
+): Promise<WriteFence> {
   const fence = await store.fence(asked)
   if (fence.state === 'refused') throw new EdgeError(930, '', { headers: { 'retry-after': RETRY_AFTER } })
-  copied.wrote(asked)
+  copied.noteWrite(asked)
   return fence
 }
 
@@ -52,14 +55,14 @@ async function forward(
   next: Handler,
   ask: EdgeRequest,
   fence: WriteFence,
-  stale: StaleTags,
+  stale: InvalidatedTags,
 ): Promise<EdgeResponse> {
   let answer: EdgeResponse
   try {
     answer = await next(ask)
   } catch (fault) {
     if (isOutcomeUnknown(fault)) await leave(ports, fence, stale)
-    else if (isPartlyDone(fault)) await fence.lift(stale.answered())
+    else if (isPartlyDone(fault)) await fence.lift(stale.fromResponse())
     // Nothing was sent, so nothing is to be waited for.
     else void fence.lift([])
     throw fault
@@ -68,10 +71,10 @@ async function forward(
     await leave(ports, fence, stale)
     return answer
   }
-  const more = stale.answered(dataOf(answer))
-  ports.copied.wrote([...stale.asked, ...more])
+  const more = stale.fromResponse(dataOf(answer))
+  ports.replicationLag.noteWrite([...stale.fromRequest, ...more])
   await fence.lift(more)
-  ports.onEvent({ kind: 'stale', cause: 'write', tags: stale.asked.length + more.length })
+  ports.onEvent({ kind: 'invalidated', cause: 'write', tags: stale.fromRequest.length + more.length })
   return answer
 }
 
@@ -79,11 +82,11 @@ async function forward(
 async function leave(
   { store, onEvent }: InvalidatePorts,
   fence: WriteFence,
-  { asked, answered }: StaleTags,
+  { fromRequest: asked, fromResponse: answered }: InvalidatedTags,
 ): Promise<void> {
   fence.keepUntilLeaseEnds()
   const unnamed = answered()
-  onEvent({ kind: 'stale', cause: 'unknown', tags: asked.length + unnamed.length })
+  onEvent({ kind: 'invalidated', cause: 'unknown', tags: asked.length + unnamed.length })
   if (unnamed.length > 0) (await store.fence(unnamed)).keepUntilLeaseEnds()
 }
 
@@ -95,15 +98,15 @@ async function leave(
 const COPIED: ReadonlySet<Tag> = new Set(['rules', 'decoders', 'lists'])
 const COPIED_FAMILY = 'group:'
 
-export interface CopiedData {
+export interface ReplicationLag {
   /** A write through this replica touches, or has touched, these tags. */
-  wrote(tags: readonly Tag[]): void
+  noteWrite(tags: readonly Tag[]): void
   /** Has any of the tags been touched of late? The look shows the writes of other replicas, as epochs that moved. */
-  changed(tags: readonly Tag[], look: Lookup): boolean
+  mayLag(tags: readonly Tag[], look: Lookup): boolean
 }
 
 /** `period` in milliseconds. A write of another replica counts from the moment at which this one saw it. */
-export function copiedData({ period, clock }: { period: number; clock: () => number }): CopiedData {
+export function createReplicationLag({ period, clock }: { period: number; clock: () => number }): ReplicationLag {
   const until = new Map<Tag, number>()
   const epochs = new Map<Tag, string>()
   const touch = (tag: Tag) => until.set(tag, clock() + period)
@@ -120,8 +123,8 @@ export function copiedData({ period, clock }: { period: number; clock: () => num
     return false
   }
   return {
-    wrote: (tags) => tags.filter(isCopied).forEach(touch),
-    changed: (tags, look) => {
+    noteWrite: (tags) => tags.filter(isCopied).forEach(touch),
+    mayLag: (tags, look) => {
       const copied = tags.filter(isCopied)
       if (copied.length === 0) return false
       if (look.kind !== 'unavailable') {

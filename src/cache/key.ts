@@ -7,7 +7,7 @@ import { createHash, createHmac } from 'node:crypto'
 import type { Param } from '../catalogue/endpoint.ts'
 import type { EdgeRequest } from '../core/request.ts'
 import { ownEntry } from '../core/values.ts'
-import type { Plan } from './policy.ts'
+import type { CompiledPolicy } from './policy.ts'
 
 export interface KeySettings {
   readonly secret: Buffer | string
@@ -21,7 +21,7 @@ const CONTRACT = '1'
 type Named = readonly (readonly [string, string])[]
 
 /** A request with nothing left of how it was written: defaults filled in, names in order. */
-export interface Canonical {
+export interface CanonicalRequest {
   readonly path: string
   readonly params: Named
   readonly query: Named
@@ -34,39 +34,47 @@ export interface Canonical {
 }
 
 /** `nodes`: the names of all nodes, as one text. */
-export function canonical(
+export function canonicalRequest(
   ask: EdgeRequest,
-  plan: Plan,
+  plan: CompiledPolicy,
   { policy, nodes }: { policy: string; nodes: string },
-): Canonical {
+): CanonicalRequest {
   return {
     path: ask.endpoint.path,
     params: present(plan.params, ask.params),
     query: present(plan.query, ask.query),
     scope: plan.scope === 'everyone' ? 'everyone' : scopeOf(ask.caller.permissions, policy),
     ...(ask.node !== undefined && { node: ask.node }),
-    nodes: plan.joined && ask.node === undefined ? nodes : '',
+    nodes: plan.isJoined && ask.node === undefined ? nodes : '',
   }
 }
 
 /** People with the same rights share answers, in whatever order their roles list them. */
 function scopeOf(permissions: readonly string[], policy: string): string {
-  const text = framed([policy, ...[...new Set(permissions)].sort()])
+  const text = lengthPrefixed([policy, ...[...new Set(permissions)].sort()])
   return createHash('sha256').update(text, 'utf16le').digest('base64url').slice(0, 22)
 }
 
 /** The text that an HMAC is made of. Two requests have the same one only if they are equal. */
-export function keyText({ path, params, query, scope, node = '', nodes }: Canonical): string {
-  return framed([CONTRACT, path, scope, framed(params.flat()), framed(query.flat()), node, nodes])
+export function serializeKey({ path, params, query, scope, node = '', nodes }: CanonicalRequest): string {
+  return lengthPrefixed([
+    CONTRACT,
+    path,
+    scope,
+    lengthPrefixed(params.flat()),
+    lengthPrefixed(query.flat()),
+    node,
+    nodes,
+  ])
 }
 
 /** Bytes as UTF-16, in which no two texts are the same: as UTF-8 all lone surrogates would be. */
-export function keyOf(text: string, secret: Buffer | string): string {
+export function hashKey(text: string, secret: Buffer | string): string {
   return createHmac('sha256', secret).update(text, 'utf16le').digest('base64url')
 }
 
 /** Path and query as `/cache` shows them; behind a `#` the node whose part of a joined answer it is. */
-export function urlOf({ path, params, query, node }: Canonical): string {
+export function urlOf({ path, params, query, node }: CanonicalRequest): string {
   const values = new Map(params)
   const filled = path.replaceAll(/:([^/]+)/g, (_, name: string) => encode(values.get(name) ?? ''))
   const text = query.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&')
@@ -79,11 +87,11 @@ function encode(value: string): string {
   return encodeURIComponent(Buffer.from(value).toString())
 }
 
-function framed(fields: readonly string[]): string {
+function lengthPrefixed(fields: readonly string[]): string {
   return fields.map((field) => `${field.length}:${field}`).join('')
 }
 
-function present(named: Plan['query'], values: EdgeRequest['query']): Named {
+function present(named: CompiledPolicy['query'], values: EdgeRequest['query']): Named {
   const found: (readonly [string, string])[] = []
   for (const [name, param] of named) {
     const value = ownEntry(values, name) ?? param.default

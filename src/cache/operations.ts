@@ -6,7 +6,7 @@ import { collect } from '../query/collect.ts'
 import { CollectionError, readRequest } from '../query/request.ts'
 import type { ArraySource } from '../query/sources.ts'
 import { type ExplainPorts, explain } from './explain.ts'
-import { planOf } from './policy.ts'
+import { compilePolicy } from './policy.ts'
 
 /**
  * The `/cache` endpoints over whatever keeps answers. Shapes are the seed's; the store's client is named
@@ -14,7 +14,7 @@ import { planOf } from './policy.ts'
  */
 
 /** What the operations need to know of kept answers. */
-export interface KeptAnswers {
+export interface CacheOperationsPorts {
   readonly index: CacheIndex
   /** Milliseconds. */
   readonly defaultDuration: number
@@ -30,7 +30,7 @@ export interface KeptAnswers {
 }
 
 /** Keeps nothing: what stands here while no cache is configured. */
-export const nothingKept: KeptAnswers = {
+export const disabledCache: CacheOperationsPorts = {
   index: { peek: async () => ({ kind: 'unavailable' }), list: async () => [], purge: async () => {} },
   defaultDuration: 0,
   enabled: false,
@@ -39,7 +39,7 @@ export const nothingKept: KeptAnswers = {
 
 type CacheOperation = 'cacheIndex' | 'cacheClear' | 'cacheClearGroup' | 'cacheConfig' | 'cacheExplain'
 
-const plans = catalogue.map(planOf)
+const plans = catalogue.map(compilePolicy)
 const groups: ReadonlySet<string> = new Set(plans.flatMap((plan) => (typeof plan === 'string' ? [] : [plan.group])))
 /** As `keyOf` makes them. */
 const KEY = /^[A-Za-z0-9_-]{43}$/
@@ -52,12 +52,12 @@ const entries: ArraySource = {
   filters: { tag: { by: 'equal', fields: ['tags'] } },
 }
 
-export function cacheOperations(kept: KeptAnswers): Readonly<Record<CacheOperation, Handler>> {
+export function cacheOperations(kept: CacheOperationsPorts): Readonly<Record<CacheOperation, Handler>> {
   // Whatever is dropped leaves a mark in the store that stays: what nothing can be kept under leaves none.
   const drop: CacheIndex['purge'] = async (what) => {
     const { key, group } = what
     if ((key === undefined || KEY.test(key)) && (group === undefined || groups.has(group))) await kept.index.purge(what)
-    kept.onEvent?.({ kind: 'stale', cause: causeOf(what), tags: 1 })
+    kept.onEvent?.({ kind: 'invalidated', cause: causeOf(what), tags: 1 })
   }
   const index = { ...kept.index, purge: drop }
   return {

@@ -2,31 +2,31 @@ import type { CacheGroup, CachePolicy, Endpoint, Param, Tag } from '../catalogue
 import { namesSecret } from '../catalogue/secret.ts'
 import type { EdgeRequest } from '../core/request.ts'
 import type { StoredResponseInfo } from '../core/response.ts'
-import type { FillPorts } from './fetch.ts'
-import { canonical, type KeySettings, keyOf, keyText, urlOf } from './key.ts'
-import { type FillTags, readTags } from './tags.ts'
+import type { FetchPorts } from './fetch.ts'
+import { canonicalRequest, hashKey, type KeySettings, serializeKey, urlOf } from './key.ts'
+import { compileReadTags, type ResolveTags } from './tags.ts'
 
 /** What the cache makes of a record, worked out once for each: is it kept, what stands in its key, under which tags. */
 
-export interface Plan {
+export interface CompiledPolicy {
   readonly group: CacheGroup
   readonly scope: 'everyone' | 'rights'
   /** Names in the one order that keys know. */
   readonly params: readonly (readonly [string, Param])[]
   readonly query: readonly (readonly [string, Param])[]
-  readonly tagsOf: FillTags
+  readonly tagsOf: ResolveTags
   /** With this parameter the answer is a file, which passes through. */
   readonly rawWhen?: string
   /** Put together of what several nodes answer. */
-  readonly joined: boolean
+  readonly isJoined: boolean
   /** Nodes other than the master answer it from what they copied of the master. */
-  readonly copied: boolean
+  readonly isReplicated: boolean
 }
 
-const plans = new WeakMap<Endpoint, Plan | string>()
+const plans = new WeakMap<Endpoint, CompiledPolicy | string>()
 
 /** The plan of a record, or in words why its answers are never kept. */
-export function planOf(record: Endpoint): Plan | string {
+export function compilePolicy(record: Endpoint): CompiledPolicy | string {
   const known = plans.get(record)
   if (known !== undefined) return known
   const plan = makePlan(record)
@@ -34,7 +34,7 @@ export function planOf(record: Endpoint): Plan | string {
   return plan
 }
 
-function makePlan(record: Endpoint): Plan | string {
+function makePlan(record: Endpoint): CompiledPolicy | string {
   if (!('cache' in record)) return 'it is a write'
   const keep: CachePolicy = record.cache
   if ('never' in keep) return keep.never
@@ -48,10 +48,10 @@ function makePlan(record: Endpoint): Plan | string {
     scope: keep.scope,
     params: Object.entries(params).sort(byName),
     query: Object.entries(record.query).sort(byName),
-    tagsOf: readTags(keep),
+    tagsOf: compileReadTags(keep),
     ...(raw !== undefined && { rawWhen: raw.when }),
-    joined: record.target.kind === 'everyNode' || record.target.kind === 'severalNodes',
-    copied: record.target.kind === 'anyNode',
+    isJoined: record.target.kind === 'everyNode' || record.target.kind === 'severalNodes',
+    isReplicated: record.target.kind === 'anyNode',
   }
 }
 
@@ -61,19 +61,19 @@ function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]
 
 /** From an Ask to what the store is asked: key, tags, and the line that `/cache` shows. */
 
-export interface Prepared {
-  readonly plan: Plan
+export interface CacheTarget {
+  readonly policy: CompiledPolicy
   readonly key: string
   readonly tags: readonly Tag[]
-  readonly listed: StoredResponseInfo
+  readonly info: StoredResponseInfo
 }
 
 /** In words, why the answer is never kept. */
-export type Unkept = string
-export type Prepare = (ask: EdgeRequest) => Prepared | Unkept
+export type Uncacheable = string
+export type ResolveTarget = (ask: EdgeRequest) => CacheTarget | Uncacheable
 
 interface Known {
-  readonly prepared: Prepared
+  readonly prepared: CacheTarget
   readonly endpoint: EdgeRequest['endpoint']
   readonly params: EdgeRequest['params']
   readonly node: EdgeRequest['node']
@@ -85,16 +85,16 @@ interface NamedNode {
   readonly name: string
 }
 
-export interface PrepareOptions {
+export interface TargetOptions {
   readonly key: KeySettings
   /** Name of the master. */
   readonly master: () => string
   /** All nodes, master first; the same array as long as they are the same. */
   readonly nodes: () => readonly NamedNode[]
-  readonly durationsOf: FillPorts['durationsOf']
+  readonly lifetimesOf: FetchPorts['lifetimesOf']
 }
 
-export function createPrepare({ key, master, nodes, durationsOf }: PrepareOptions): Prepare {
+export function createTargetResolver({ key, master, nodes, lifetimesOf: durationsOf }: TargetOptions): ResolveTarget {
   // Requests of one URL share the very objects of its values, and a hit must not pay for an HMAC again.
   const known = new WeakMap<EdgeRequest['query'], Known>()
   const namesOf = nodeNames()
@@ -105,7 +105,7 @@ export function createPrepare({ key, master, nodes, durationsOf }: PrepareOption
     if (before?.endpoint === endpoint && before.params === params && before.node === node && same(before, cluster)) {
       return before.prepared
     }
-    const plan = planOf(endpoint)
+    const plan = compilePolicy(endpoint)
     if (typeof plan === 'string') return plan
     if (plan.rawWhen !== undefined && Object.hasOwn(query, plan.rawWhen)) return 'a file passes through'
     if (namesSecret(endpoint, query)) return 'it names a field that holds a secret'
@@ -137,10 +137,15 @@ function same(before: Names, now: Names): boolean {
   return before.master === now.master && before.nodes === now.nodes
 }
 
-function prepare(ask: EdgeRequest, plan: Plan, { secret, policy }: KeySettings, { master, nodes }: Names): Prepared {
-  const request = canonical(ask, plan, { policy, nodes })
+function prepare(
+  ask: EdgeRequest,
+  plan: CompiledPolicy,
+  { secret, policy }: KeySettings,
+  { master, nodes }: Names,
+): CacheTarget {
+  const request = canonicalRequest(ask, plan, { policy, nodes })
   const tags = plan.tagsOf(ask, master)
   const { path } = ask.endpoint
   const listed = { url: urlOf(request), group: plan.group, endpoint: path, scope: request.scope, tags }
-  return { plan, key: keyOf(keyText(request), secret), tags, listed }
+  return { policy: plan, key: hashKey(serializeKey(request), secret), tags, info: listed }
 }

@@ -1,21 +1,21 @@
 import { isNodeFailure, isTransient } from '../core/envelope.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { CacheIndex, CacheStatus, EdgeResponse, Lookup, StoredResponse } from '../core/response.ts'
-import type { FillPorts, Request } from './fetch.ts'
+import type { FetchPorts, ReadContext } from './fetch.ts'
 import { createFills, type Fills, toAnswer } from './fetch.ts'
-import type { Prepare } from './policy.ts'
+import type { ResolveTarget } from './policy.ts'
 import type { CacheStore } from './stores/contract.ts'
 import { createVerify, type Verify, type VerifySettings } from './verify.ts'
 
 /** The stage around reads: what is kept and right is the answer; else the nodes are asked, once for all who want it. */
 
-export interface CachedPorts extends FillPorts {
+export interface ReadThroughPorts extends FetchPorts {
   /** It is peeked at where hits are verified: that is none of its own. */
   readonly store: CacheStore & Pick<CacheIndex, 'peek'>
-  readonly prepare: Prepare
-  readonly hot: HotKeys
+  readonly resolveTarget: ResolveTarget
+  readonly refreshAhead: RefreshAhead
   /** May a node be asked now for something that nobody waits for? */
-  readonly spare: (ask: EdgeRequest) => boolean
+  readonly hasIdleCapacity: (ask: EdgeRequest) => boolean
   readonly verify?: VerifySettings
 }
 
@@ -26,25 +26,26 @@ interface Behind {
 }
 
 /** Answers carry `kept` when they may be kept. Rejects as `next` does, unless a stale answer may stand in. */
-export function cached(ports: CachedPorts): (next: Handler) => Handler {
+export function readThrough(ports: ReadThroughPorts): (next: Handler) => Handler {
   return (next) => {
     const behind = { fills: createFills(ports, next), verify: createVerify(ports, next) }
     return (ask) => {
-      const prepared = ports.prepare(ask)
+      const prepared = ports.resolveTarget(ask)
       if (typeof prepared === 'string' || ask.directives?.noStore) return next(ask)
       const look = ports.store.lookup(prepared.key, prepared.tags)
-      if (look instanceof Promise) return look.then((seen) => answerTo(ports, behind, { ask, prepared, look: seen }))
-      return answerTo(ports, behind, { ask, prepared, look })
+      if (look instanceof Promise)
+        return look.then((seen) => answerTo(ports, behind, { request: ask, target: prepared, lookup: seen }))
+      return answerTo(ports, behind, { request: ask, target: prepared, lookup: look })
     }
   }
 }
 
-function answerTo(ports: CachedPorts, behind: Behind, request: Request): EdgeResponse | Promise<EdgeResponse> {
+function answerTo(ports: ReadThroughPorts, behind: Behind, request: ReadContext): EdgeResponse | Promise<EdgeResponse> {
   const { fills } = behind
-  const { look, ask } = request
+  const { lookup: look, request: ask } = request
   // What is under way may have read what a write has just changed; the next flight cannot have.
   if (look.kind === 'unavailable' || look.epochs.fenced)
-    return fills.live(request, false).then((filled) => filled.answer)
+    return fills.live(request, false).then((filled) => filled.response)
   if (ask.directives?.noCache) return fills.live(request, true).then((filled) => toAnswer(filled, 'request'))
   if (look.kind === 'miss') return fills.filled(request).then((filled) => toAnswer(filled, 'uri-miss'))
   return present(ports, behind, request, look)
@@ -53,18 +54,18 @@ function answerTo(ports: CachedPorts, behind: Behind, request: Request): EdgeRes
 type Present = Extract<Lookup, { kind: 'hit' }>
 
 function present(
-  ports: CachedPorts,
+  ports: ReadThroughPorts,
   behind: Behind,
-  request: Request,
+  request: ReadContext,
   look: Present,
 ): EdgeResponse | Promise<EdgeResponse> {
   const { fills, verify } = behind
   const { response: answer } = look
   const { age, ttl, staleWhileRevalidate } = answer
-  if (age >= (request.ask.maxAge ?? Number.POSITIVE_INFINITY)) return orStale(ports.store, fills, request)
+  if (age >= (request.request.maxAge ?? Number.POSITIVE_INFINITY)) return orStale(ports.store, fills, request)
   if (age < ttl) {
-    const spare = () => ports.spare(request.ask)
-    ports.hot.hit(request.prepared.key, answer, spare, () => fills.background(request))
+    const spare = () => ports.hasIdleCapacity(request.request)
+    ports.refreshAhead.onHit(request.target.key, answer, spare, () => fills.background(request))
     verify(request, look)
     return served(answer, { hit: true })
   }
@@ -79,11 +80,11 @@ function present(
 }
 
 /** A node that fails is no reason to answer nothing, while what is kept is of the same data and within its bound. */
-async function orStale(store: CacheStore, fills: Fills, request: Request): Promise<EdgeResponse> {
+async function orStale(store: CacheStore, fills: Fills, request: ReadContext): Promise<EdgeResponse> {
   try {
     const filled = await fills.filled(request)
-    if (!isTransient(filled.answer)) return toAnswer(filled, 'stale')
-    return (await staleAnswer(store, request)) ?? filled.answer
+    if (!isTransient(filled.response)) return toAnswer(filled, 'stale')
+    return (await staleAnswer(store, request)) ?? filled.response
   } catch (fault) {
     const stale = isNodeFailure(fault) ? await staleAnswer(store, request) : undefined
     if (stale === undefined) throw fault
@@ -92,7 +93,7 @@ async function orStale(store: CacheStore, fills: Fills, request: Request): Promi
 }
 
 /** Looked at again: a write may have been acknowledged while the nodes were asked. */
-async function staleAnswer(store: CacheStore, { prepared }: Request): Promise<EdgeResponse | undefined> {
+async function staleAnswer(store: CacheStore, { target: prepared }: ReadContext): Promise<EdgeResponse | undefined> {
   const look = await store.lookup(prepared.key, prepared.tags)
   return look.kind === 'hit' && !look.epochs.fenced ? standIn(look.response, { fwd: 'stale' }) : undefined
 }
@@ -124,16 +125,16 @@ function withTtl({ hit, fwd, detail }: CacheStatus, ttl: number): CacheStatus {
  * nobody has to wait for it. Only with capacity that nobody else asks for, and few at once.
  */
 
-export interface HotOptions {
+export interface RefreshAheadOptions {
   /** Refreshes at once. */
-  readonly most: number
+  readonly maxConcurrent: number
   /** Hits in the second half of an entry's time that make it hot. */
-  readonly hits: number
+  readonly minHits: number
 }
 
-export interface HotKeys {
+export interface RefreshAhead {
   /** An entry was hit. `spare` and `refresh` are called only when it is hot and its time nearly over. */
-  hit(key: string, answer: StoredResponse, spare: () => boolean, refresh: () => Promise<void>): void
+  onHit(key: string, answer: StoredResponse, spare: () => boolean, refresh: () => Promise<void>): void
 }
 
 const COUNTED_FROM = 0.5
@@ -141,11 +142,11 @@ const REFRESHED_FROM = 0.8
 /** Beyond that the counts begin again: hot keys are counted soon enough. */
 const COUNTED = 10_000
 
-export function hotKeys({ most, hits }: HotOptions): HotKeys {
+export function createRefreshAhead({ maxConcurrent: most, minHits: hits }: RefreshAheadOptions): RefreshAhead {
   const counts = new Map<string, number>()
   const running = new Set<string>()
   return {
-    hit(key, { age, ttl }, spare, refresh) {
+    onHit(key, { age, ttl }, spare, refresh) {
       if (age < ttl * COUNTED_FROM) return
       const count = (counts.get(key) ?? 0) + 1
       if (counts.size >= COUNTED) counts.clear()

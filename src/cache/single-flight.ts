@@ -6,13 +6,13 @@ export interface Work<T> {
   /** Rejects or resolves for all callers alike. */
   run(signal: AbortSignal): Promise<T>
   /** Goes on when all callers have left, since its outcome is kept. */
-  readonly lasting: boolean
+  readonly continuesWithoutCallers: boolean
 }
 
 export interface Shared<T> {
   readonly value: T
   /** Somebody else's work was joined. */
-  readonly joined: boolean
+  readonly collapsed: boolean
 }
 
 class Flight<T> {
@@ -23,7 +23,7 @@ class Flight<T> {
 
   constructor(work: Work<T>, after: Promise<unknown> | undefined) {
     const { signal } = this.#controller
-    this.#lasting = work.lasting
+    this.#lasting = work.continuesWithoutCallers
     this.outcome = after === undefined ? work.run(signal) : after.then(() => begin(work, signal))
     // Whoever waits hears of a failure; when nobody does, it must not end the process.
     this.outcome.catch(() => {})
@@ -67,7 +67,7 @@ interface Slot<T> {
   next?: Flight<T>
 }
 
-export class Flights<T> {
+export class SingleFlight<T> {
   readonly #flights = new Map<string, Flight<T>>()
   readonly #slots = new Map<string, Slot<T>>()
 
@@ -76,7 +76,7 @@ export class Flights<T> {
     signal.throwIfAborted()
     const found = this.#flights.get(id)
     const joined = found !== undefined && !found.abandoned
-    return { value: await (joined ? found : this.#begin(id, work)).wait(signal), joined }
+    return { value: await (joined ? found : this.#begin(id, work)).wait(signal), collapsed: joined }
   }
 
   /** Begins a flight that nobody waits for, unless it is under way. Resolves when it is over; never rejects. */
@@ -88,13 +88,13 @@ export class Flights<T> {
    * Joins only a flight that begins from now on: one that is under way may have read what a write has changed since.
    * There is one under way at most and one that begins after it, whatever the number of callers.
    */
-  async next(id: string, signal: AbortSignal, work: Work<T>): Promise<Shared<T>> {
+  async joinNext(id: string, signal: AbortSignal, work: Work<T>): Promise<Shared<T>> {
     signal.throwIfAborted()
     const slot = this.#slots.get(id)
     if (slot === undefined) {
       const current = new Flight(work, undefined)
       this.#follow(id, { current })
-      return { value: await current.wait(signal), joined: false }
+      return { value: await current.wait(signal), collapsed: false }
     }
     const joined = slot.next !== undefined && !slot.next.abandoned
     if (!joined)
@@ -103,7 +103,7 @@ export class Flights<T> {
         slot.current.outcome.catch(() => {}),
       )
     const flight = slot.next as Flight<T>
-    return { value: await flight.wait(signal), joined }
+    return { value: await flight.wait(signal), collapsed: joined }
   }
 
   #begin(id: string, work: Work<T>): Flight<T> {

@@ -4,7 +4,7 @@ import type { EdgeRequest } from '../core/request.ts'
 import { ownField } from '../core/values.ts'
 
 /** `master` is the name of the master. */
-export type FillTags = (ask: EdgeRequest, master: string) => readonly Tag[]
+export type ResolveTags = (ask: EdgeRequest, master: string) => readonly Tag[]
 
 /** Text, or the place that a value is taken from. */
 type Part = string | { readonly from: string; readonly name: string }
@@ -20,8 +20,8 @@ interface Values {
  * What a read bears: the record's own tags, the whole of each family that one of them is filled from (`agent:*` beside
  * `agent:001`), and what `/cache` clears by.
  */
-export function readTags(keep: Extract<CachePolicy, { tags: readonly Tag[] }>): FillTags {
-  const templates = keep.tags.map(partsOf)
+export function compileReadTags(keep: Extract<CachePolicy, { tags: readonly Tag[] }>): ResolveTags {
+  const templates = keep.tags.map(parseTag)
   const whole = templates.filter(isOpen).map((parts) => parts.map((part) => (isText(part) ? part : '*')).join(''))
   const always = ['cache', `cache:${keep.group}`, ...whole]
   return (ask, master) => {
@@ -32,29 +32,29 @@ export function readTags(keep: Extract<CachePolicy, { tags: readonly Tag[] }>): 
   }
 }
 
-export interface StaleTags {
+export interface InvalidatedTags {
   /** Known before the request is sent. */
-  readonly asked: readonly Tag[]
+  readonly fromRequest: readonly Tag[]
   /** Named by the answer; `data` absent or without the name: all of the family, since any of them may be touched. */
-  answered(data?: unknown): readonly Tag[]
+  fromResponse(data?: unknown): readonly Tag[]
 }
 
 /** What a write makes stale. */
-export function staleTags(record: WriteEndpoint, ask: EdgeRequest, master: string): StaleTags {
-  const templates = record.invalidates.flatMap((entry) => touched(entry, ask)).map(partsOf)
+export function invalidatedTags(record: WriteEndpoint, ask: EdgeRequest, master: string): InvalidatedTags {
+  const templates = record.invalidates.flatMap((entry) => touched(entry, ask)).map(parseTag)
   const filled = (chosen: readonly (readonly Part[])[], data?: unknown) => [
     ...new Set(chosen.flatMap((parts) => fill(parts, { ask, master, data }))),
   ]
-  const later = templates.filter(needsAnswer)
+  const later = templates.filter(needsResponse)
   return {
-    asked: filled(templates.filter((parts) => !needsAnswer(parts))),
-    answered: (data) => filled(later, data),
+    fromRequest: filled(templates.filter((parts) => !needsResponse(parts))),
+    fromResponse: (data) => filled(later, data),
   }
 }
 
 /** One name for what a write must have for itself; of several values, all of them. */
-export function nameOf(template: Tag, ask: EdgeRequest, master: string): string {
-  return fill(partsOf(template), { ask, master }).join(' ')
+export function lockNameOf(template: Tag, ask: EdgeRequest, master: string): string {
+  return fill(parseTag(template), { ask, master }).join(' ')
 }
 
 function touched(entry: Tag | ConditionalTags, ask: EdgeRequest): readonly Tag[] {
@@ -65,7 +65,7 @@ function touched(entry: Tag | ConditionalTags, ask: EdgeRequest): readonly Tag[]
 }
 
 /** `agent:{body.ids}` as text and places; values never pass through here, so braces in them mean nothing. */
-export function partsOf(tag: Tag): readonly Part[] {
+export function parseTag(tag: Tag): readonly Part[] {
   return tag.split(/(\{[^}]*\})/).flatMap((piece): Part[] => {
     if (piece === '') return []
     if (!piece.startsWith('{')) return [piece]
@@ -89,7 +89,7 @@ function isOpen(parts: readonly Part[]): boolean {
   return parts.some((part) => !isText(part))
 }
 
-export function needsAnswer(parts: readonly Part[]): boolean {
+export function needsResponse(parts: readonly Part[]): boolean {
   return parts.some((part) => !isText(part) && part.from === 'answer')
 }
 

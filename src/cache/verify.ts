@@ -10,7 +10,7 @@ import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { CacheIndex, Lookup } from '../core/response.ts'
 import { rateBudget } from '../core/timing.ts'
 import { tracedSeparately } from '../core/trace.ts'
-import type { Request } from './fetch.ts'
+import type { ReadContext } from './fetch.ts'
 
 export interface VerifySettings {
   /** Of the fresh hits, 0 to 1. */
@@ -23,7 +23,7 @@ export interface VerifySettings {
 
 export interface VerifyPorts {
   readonly store: Pick<CacheIndex, 'peek'>
-  readonly spare: (ask: EdgeRequest) => boolean
+  readonly hasIdleCapacity: (ask: EdgeRequest) => boolean
   readonly clock: () => number
   readonly onEvent: (event: CacheEvent) => void
   readonly verify?: VerifySettings
@@ -32,7 +32,7 @@ export interface VerifyPorts {
 type Present = Extract<Lookup, { kind: 'hit' }>
 
 /** Begins a comparison where it is this hit's turn; never throws and never waits. */
-export type Verify = (request: Request, look: Present) => void
+export type Verify = (request: ReadContext, look: Present) => void
 
 /** Parsing and comparing take the event loop: longer answers are left out. */
 const LONGEST = 256 * 1024
@@ -45,13 +45,13 @@ export function createVerify(ports: VerifyPorts, next: Handler): Verify {
   const live = tracedSeparately('verify', next)
   return (request, look) => {
     if (random() >= share) return
-    const { ask, prepared } = request
+    const { request: ask, target: prepared } = request
     // A call with somebody's own credentials would be made in his name without his asking.
     if (ask.caller.credentials !== undefined || look.response.body.length > LONGEST) return
-    if (underWay.has(prepared.key) || !ports.spare(ask) || !turn()) return
+    if (underWay.has(prepared.key) || !ports.hasIdleCapacity(ask) || !turn()) return
     underWay.add(prepared.key)
     void compare(ports, live, request, look)
-      .then((outcome) => ports.onEvent({ kind: 'verified', group: prepared.plan.group, outcome }))
+      .then((outcome) => ports.onEvent({ kind: 'verified', group: prepared.policy.group, outcome }))
       .finally(() => underWay.delete(prepared.key))
   }
 }
@@ -59,7 +59,7 @@ export function createVerify(ports: VerifyPorts, next: Handler): Verify {
 async function compare(
   { store }: VerifyPorts,
   next: Handler,
-  { ask, prepared }: Request,
+  { request: ask, target: prepared }: ReadContext,
   { epochs: mark, response: answer }: Present,
 ): Promise<'same' | 'different' | 'void'> {
   try {

@@ -9,34 +9,34 @@ import type { EdgeRequest, Stage } from '../core/request.ts'
 import type { TagEpochs } from '../core/response.ts'
 import { withTimeout } from '../core/timing.ts'
 import type { CacheStore } from './stores/contract.ts'
-import { nameOf } from './tags.ts'
+import { lockNameOf } from './tags.ts'
 
-export interface Turns {
+export interface WriteLocks {
   /** Resolves when it is the caller's turn; with nothing when that did not come within `patience`, in milliseconds. */
-  take(name: string, patience: number, signal: AbortSignal): Promise<Turn | undefined>
+  acquire(name: string, patience: number, signal: AbortSignal): Promise<WriteLock | undefined>
 }
 
-export interface Turn {
+export interface WriteLock {
   release(): Promise<void>
 }
 
-export interface InTurnPorts {
-  readonly turns: Turns
+export interface WriteLockPorts {
+  readonly locks: WriteLocks
   /** Name of the master. */
   readonly master: () => string
   /** Milliseconds that a writer waits at most. */
-  readonly patience: (ask: EdgeRequest) => number
+  readonly timeoutOf: (ask: EdgeRequest) => number
 }
 
 /** Seconds after which a writer that gave up may come again. */
 const RETRY_AFTER = '5'
 
 /** Throws 934 for a writer whose turn did not come in time; nothing was sent then. */
-export function inTurn({ turns, master, patience }: InTurnPorts): Stage {
+export function writeLockStage({ locks: turns, master, timeoutOf: patience }: WriteLockPorts): Stage {
   return (next) => async (ask) => {
     const { endpoint } = ask
     if (!('writeLock' in endpoint) || endpoint.writeLock === undefined) return next(ask)
-    const turn = await turns.take(nameOf(endpoint.writeLock, ask, master()), patience(ask), ask.signal)
+    const turn = await turns.acquire(lockNameOf(endpoint.writeLock, ask, master()), patience(ask), ask.signal)
     if (turn === undefined) throw new EdgeError(934, '', { headers: { 'retry-after': RETRY_AFTER } })
     try {
       return await next(ask)
@@ -52,10 +52,10 @@ const LEASE = 10_000
 const ALWAYS: TagEpochs = { generation: 'turn', epochs: [], fenced: false }
 
 /** `claim`: of the store that replicas share; absent: turns of this process alone. */
-export function createTurns(claim?: CacheStore['acquireFetchLock'], lease = LEASE): Turns {
+export function createWriteLocks(claim?: CacheStore['acquireFetchLock'], lease = LEASE): WriteLocks {
   const lines = new Map<string, Promise<void>>()
   return {
-    take: async (name, patience, signal) => {
+    acquire: async (name, patience, signal) => {
       const until = performance.now() + patience
       const mine = line(lines, name)
       try {

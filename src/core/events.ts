@@ -91,14 +91,14 @@ export type InvalidationCause = 'write' | 'unknown' | 'purgeAll' | 'purgeGroup' 
 export type CacheEvent =
   /** Nodes were asked for what may be kept. `ms`: their time. */
   | {
-      readonly kind: 'fill'
+      readonly kind: 'fetch'
       readonly group: string
       readonly outcome: 'kept' | 'unkept' | 'failed'
       readonly ms: number
     }
   /** A request waited for the call of another one. */
-  | { readonly kind: 'joined'; readonly group: string }
-  | { readonly kind: 'stale'; readonly cause: InvalidationCause; readonly tags: number }
+  | { readonly kind: 'collapsed'; readonly group: string }
+  | { readonly kind: 'invalidated'; readonly cause: InvalidationCause; readonly tags: number }
   /** A hit was also asked of the nodes. `void`: a write or a failure came between, so it says nothing. */
   | { readonly kind: 'verified'; readonly group: string; readonly outcome: 'same' | 'different' | 'void' }
 

@@ -103,7 +103,7 @@ export interface StoredResponseInfo {
 /** What is held in this process, and whether the shared store answers; without one it always does. */
 export interface CacheStoreState {
   readonly up: boolean
-  readonly near: { readonly bytes: number; readonly entries: number }
+  readonly local: { readonly bytes: number; readonly entries: number }
 }
 
 /** One line of the index. Ages and times in milliseconds, sizes in bytes. */
@@ -124,7 +124,7 @@ export interface CacheIndex {
    * Rows of one group, or of all; those whose time is over are not there. Where it takes long, `heard` is given those
    * that were read so far, again and again.
    */
-  list(group?: string, heard?: (rows: readonly IndexEntry[]) => void): Promise<readonly IndexEntry[]>
+  list(group?: string, onProgress?: (rows: readonly IndexEntry[]) => void): Promise<readonly IndexEntry[]>
   /** Drops everything, one group, or one entry; resolves when no replica serves it any more. */
   purge(what: { readonly group?: string; readonly key?: string; readonly soft?: boolean }): Promise<void>
 }

@@ -111,14 +111,14 @@ export function replica(options: Partial<CacheOptions> = {}) {
   const cache = createCache({
     store,
     key: { secret: 'secret', policy: '1' },
-    durationsOf: () => durations,
+    lifetimesOf: () => durations,
     master: () => 'm',
     nodes: () => nodeList,
     timeout: 20_000,
     slowTimeout: 120_000,
-    spare: () => true,
+    hasIdleCapacity: () => true,
     clock: clock.read,
     ...options,
   })
-  return { clock, nodes, cache, store, read: cache.cached(nodes.handle), write: cache.invalidate(nodes.handle) }
+  return { clock, nodes, cache, store, read: cache.readThrough(nodes.handle), write: cache.invalidate(nodes.handle) }
 }

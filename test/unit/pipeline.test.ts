@@ -38,7 +38,12 @@ t.test('reads pass what keeps, writes what drops, and the edge’s own operation
     }
   const operation = end('operation')
   const operations = new Proxy({}, { get: () => operation }) as PipelineParts['operations']
-  const handle = buildPipeline({ operations, invalidate: stage('write'), cached: stage('read'), forward: end('node') })
+  const handle = buildPipeline({
+    operations,
+    invalidate: stage('write'),
+    readThrough: stage('read'),
+    forward: end('node'),
+  })
   await handle(ask('GET /agents'))
   await handle(ask('PUT /agents/restart'))
   await handle(ask('DELETE /cache'))
@@ -66,11 +71,11 @@ t.test(
       }
     const handle = buildPipeline({
       operations: {} as PipelineParts['operations'],
-      cached: stage('read'),
+      readThrough: stage('read'),
       invalidate: stage('write'),
-      inTurn: stage('turn'),
+      writeLock: stage('turn'),
       forward: to('node'),
-      over: (read) => ({
+      multiNode: (read) => ({
         askOwner: to('owner'),
         joinActs: to('acts'),
         joinReads: (given) => {

@@ -135,7 +135,7 @@ class MemoryKept {
   }
 
   get state(): CacheStoreState {
-    return { up: true, near: { bytes: this.#entries.bytes, entries: this.#entries.count } }
+    return { up: true, local: { bytes: this.#entries.bytes, entries: this.#entries.count } }
   }
 
   close(): void {

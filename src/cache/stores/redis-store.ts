@@ -152,7 +152,7 @@ class SharedStore {
   }
 
   get state(): CacheStoreState {
-    return { up: this.#pulse.trusted, near: this.#near.size }
+    return { up: this.#pulse.trusted, local: this.#near.size }
   }
 
   async close(): Promise<void> {

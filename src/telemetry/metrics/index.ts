@@ -54,9 +54,9 @@ function createListeners(registry: Registry, sources: MetricsSources): EventList
   const events = new Set(sources.storeEvents)
   const countStoreEvent = all('storeEvent')
   const cacheCounts: Readonly<Record<CacheEvent['kind'], Count>> = {
-    fill: all('cache.fill'),
-    joined: all('cache.joined'),
-    stale: all('cache.stale'),
+    fetch: all('cache.fetch'),
+    collapsed: all('cache.collapsed'),
+    invalidated: all('cache.invalidated'),
     verified: all('cache.verified'),
   }
   return {

@@ -19,7 +19,7 @@ export interface MetricsSources {
   ready(): boolean
   nodes(): readonly NodeSample[]
   /** Absent if nothing is cached. */
-  readonly store?: () => { readonly up: boolean; readonly near: { readonly bytes: number; readonly entries: number } }
+  readonly store?: () => { readonly up: boolean; readonly local: { readonly bytes: number; readonly entries: number } }
   /** Audit records written, and records that could not be written. */
   audit(): { readonly lines: number; readonly failures: number }
   /** Spans that the collector accepted, and spans that were lost; absent if traces are off. */
@@ -170,32 +170,32 @@ export const eventSeries: readonly EventSeries[] = [
     known: () => ({ reason: REFUSALS }),
     value: (call) => (isRefused(call) ? 1 : undefined),
   }),
-  on('cache.fill', {
+  on('cache.fetch', {
     name: 'edge_cache_fills_total',
     help: 'Fetches of responses that may be stored; kept: stored, unkept: not storable, failed: no response.',
     labels: { group: ({ group }) => group, outcome: ({ outcome }) => outcome },
     known: (sources) => ({ ...perGroup(sources), outcome: ['kept', 'unkept', 'failed'] }),
   }),
-  on('cache.fill', {
+  on('cache.fetch', {
     name: 'edge_cache_fill_seconds_total',
     help: 'Time in which nodes answered these fetches.',
     labels: { group: ({ group }) => group },
     known: perGroup,
     value: ({ ms }) => ms / 1000,
   }),
-  on('cache.joined', {
+  on('cache.collapsed', {
     name: 'edge_cache_joined_total',
     help: 'Requests that were collapsed: they waited for an identical fetch in flight.',
     labels: { group: ({ group }) => group },
     known: perGroup,
   }),
-  on('cache.stale', {
+  on('cache.invalidated', {
     name: 'edge_cache_invalidations_total',
     help: 'Writes and purges that invalidated stored responses.',
     labels: { cause: ({ cause }) => cause },
     known: () => ({ cause: INVALIDATION_CAUSES }),
   }),
-  on('cache.stale', {
+  on('cache.invalidated', {
     name: 'edge_cache_invalidated_tags_total',
     help: 'Tags that these invalidations named.',
     labels: { cause: ({ cause }) => cause },
@@ -243,13 +243,13 @@ export const stateSeries: readonly StateSeries[] = [
     type: 'gauge',
     name: 'edge_cache_near_bytes',
     help: 'Bytes of stored responses in the local tier of this replica.',
-    read: ({ store }) => store?.().near.bytes ?? 0,
+    read: ({ store }) => store?.().local.bytes ?? 0,
   },
   {
     type: 'gauge',
     name: 'edge_cache_near_entries',
     help: 'Stored responses in the local tier of this replica.',
-    read: ({ store }) => store?.().near.entries ?? 0,
+    read: ({ store }) => store?.().local.entries ?? 0,
   },
   {
     type: 'gauge',

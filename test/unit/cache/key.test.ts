@@ -1,20 +1,20 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { createPrepare, type Prepared, type PrepareOptions } from '../../../src/cache/policy.ts'
+import { type CacheTarget, createTargetResolver, type TargetOptions } from '../../../src/cache/policy.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import type { EdgeRequest } from '../../../src/core/request.ts'
 import { ask, caller, durations, recordOf } from '../../support/asks.ts'
 
 const nodeList = [{ name: 'm' }]
-const options: PrepareOptions = {
+const options: TargetOptions = {
   key: { secret: 'secret', policy: '1' },
   master: () => 'm',
   nodes: () => nodeList,
-  durationsOf: () => durations,
+  lifetimesOf: () => durations,
 }
-const prepare = createPrepare(options)
+const prepare = createTargetResolver(options)
 
-function prepared(given: EdgeRequest, by = prepare): Prepared {
+function prepared(given: EdgeRequest, by = prepare): CacheTarget {
   const result = by(given)
   if (typeof result === 'string') throw new Error(`not kept: ${result}`)
   return result
@@ -105,19 +105,19 @@ t.test('the key knows rights only where the answer does', async (t) => {
     { numRuns: 100 },
   )
   t.equal(of(['a', 'b']).key, of(['b', 'a', 'b']).key, 'in whatever order')
-  const later = createPrepare({ ...options, key: { secret: 'secret', policy: '2' } })
+  const later = createTargetResolver({ ...options, key: { secret: 'secret', policy: '2' } })
   t.not(of([]).key, prepared(ask('', { endpoint, caller: { ...caller, permissions: [] } }), later).key, 'other policy')
-  t.notMatch(of(['agents:read']).listed.scope, /agents/, 'what is shown is a digest')
-  t.equal(prepared(ask('GET /agents')).listed.scope, 'everyone')
+  t.notMatch(of(['agents:read']).info.scope, /agents/, 'what is shown is a digest')
+  t.equal(prepared(ask('GET /agents')).info.scope, 'everyone')
 })
 
 t.test('nobody without the secret can tell a key', async (t) => {
-  const other = createPrepare({ ...options, key: { secret: 'another', policy: '1' } })
+  const other = createTargetResolver({ ...options, key: { secret: 'another', policy: '1' } })
   t.not(prepared(ask('GET /agents'), other).key, keyOf(ask('GET /agents')))
 })
 
 t.test('what is shown is canonical', async (t) => {
-  const shown = (given: EdgeRequest) => prepared(given).listed
+  const shown = (given: EdgeRequest) => prepared(given).info
   t.match(shown(ask('GET /agents', { query: { status: 'active', limit: '1' } })), {
     url: '/agents?limit=1&offset=0&status=active',
     group: 'agents',
@@ -135,7 +135,7 @@ t.test('what is never kept has no key', async (t) => {
     ...durations,
     ttl: group === 'rules' || path === '/agents' ? 0 : 1,
   })
-  const some = createPrepare({ ...options, durationsOf })
+  const some = createTargetResolver({ ...options, lifetimesOf: durationsOf })
   t.match(some(ask('GET /rules')), 'duration', 'as the settings say, by group')
   t.match(some(ask('GET /agents')), 'duration', 'or by path')
   t.type(some(ask('GET /agents/groups')), 'object')
@@ -155,7 +155,7 @@ t.test('what is remembered of a URL never stands for another request', async (t)
   const of = (id: string) => keyOf(ask('GET /agents/:agent_id', { query, params: { agent_id: id } }))
   t.not(of('001'), of('002'))
   let master = 'm1'
-  const moving = createPrepare({ ...options, master: () => master })
+  const moving = createTargetResolver({ ...options, master: () => master })
   const info = ask('GET /manager/info', { query, params })
   t.ok(prepared(info, moving).tags.includes('node:m1'))
   master = 'm2'

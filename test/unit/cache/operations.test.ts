@@ -1,5 +1,5 @@
 import t from 'tap'
-import { cacheOperations, nothingKept } from '../../../src/cache/operations.ts'
+import { cacheOperations, disabledCache } from '../../../src/cache/operations.ts'
 import { createMemoryStore } from '../../../src/cache/stores/memory-store.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import type { EdgeRequest } from '../../../src/core/request.ts'
@@ -22,7 +22,7 @@ async function kept() {
     defaultDuration: 750,
     sharedThroughRedis: false,
     explained: {
-      prepare: cache.prepare,
+      resolveTarget: cache.resolveTarget,
       index: store,
       catalogue,
       askOf: async (url, by) => {
@@ -51,7 +51,7 @@ t.test('the index and the configuration have the shapes of the seed', async (t) 
   })
   const config = { debug: false, defaultDuration: 750, enabled: true, appendKey: [], jsonp: false, redisClient: false }
   t.strictSame(await get('cacheConfig'), { error: 0, data: config })
-  const off = cacheOperations(nothingKept)
+  const off = cacheOperations(disabledCache)
   t.strictSame(bodyOf(await off.cacheIndex(ask('GET /cache'))).data, { all: [], groups: {} })
   t.strictSame(bodyOf(await off.cacheClear(ask('DELETE /cache'))).data, { all: [], groups: {} })
   t.match(bodyOf(await off.cacheExplain(ask('GET /cache/explain', { query: { url: '/' } }))).data, { kept: false })
@@ -183,7 +183,7 @@ t.test('what nothing can be kept under leaves no mark in the store', async (t) =
   const dropped: unknown[] = []
   const store = createMemoryStore({ bytes: 1 << 20 })
   const index = { ...store, purge: async (what: unknown) => void dropped.push(what) }
-  const operations = cacheOperations({ ...nothingKept, index })
+  const operations = cacheOperations({ ...disabledCache, index })
   for (const group of ['unknown', '__proto__', 'AGENTS', 'agents ', '']) {
     const given = await operations.cacheClearGroup(ask('DELETE /cache/:group', { params: { group } }))
     t.match(bodyOf(given), { error: 0, data: { all: [], groups: {} } })

@@ -233,7 +233,10 @@ t.test('callers who may purge can ask for a new answer, or that none is kept', a
 
 t.test('hot answers are fetched ahead of their end, when nodes have room', async (t) => {
   let room = false
-  const { read, nodes, clock } = replica({ spare: () => room, hot: { most: 1, hits: 3 } })
+  const { read, nodes, clock } = replica({
+    hasIdleCapacity: () => room,
+    refreshAhead: { maxConcurrent: 1, minHits: 3 },
+  })
   await Promise.all([read(one()), read(one('002'))])
   clock.pass(600)
   for (let hit = 0; hit < 3; hit += 1) await read(one())

@@ -12,7 +12,7 @@ function replicas(count: number) {
   const nodes = new Nodes()
   const each = Array.from({ length: count }, () => {
     const { cache } = replica({ store, clock: clock.read })
-    return { read: cache.cached(nodes.handle), write: cache.invalidate(nodes.handle) }
+    return { read: cache.readThrough(nodes.handle), write: cache.invalidate(nodes.handle) }
   })
   return { clock, store, nodes, each }
 }

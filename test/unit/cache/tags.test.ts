@@ -1,6 +1,6 @@
 import t from 'tap'
-import { planOf } from '../../../src/cache/policy.ts'
-import { staleTags } from '../../../src/cache/tags.ts'
+import { compilePolicy } from '../../../src/cache/policy.ts'
+import { invalidatedTags } from '../../../src/cache/tags.ts'
 import type { Endpoint, ReadEndpoint, Tag, WriteEndpoint } from '../../../src/catalogue/endpoint.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import { ask, fields, recordOf } from '../../support/asks.ts'
@@ -25,20 +25,20 @@ function asked(endpoint: Endpoint, { agent, group, node }: Values) {
 }
 
 function borne(record: ReadEndpoint, values: Values): readonly Tag[] {
-  const plan = planOf(record)
+  const plan = compilePolicy(record)
   if (typeof plan === 'string') throw new Error(plan)
   return plan.tagsOf(asked(record, values), 'm')
 }
 
 function touched(record: WriteEndpoint, values: Values): readonly Tag[] {
-  const stale = staleTags(record, asked(record, values), 'm')
-  return [...stale.asked, ...stale.answered({ id: values.agent, affected_agents: [values.agent] })]
+  const stale = invalidatedTags(record, asked(record, values), 'm')
+  return [...stale.fromRequest, ...stale.fromResponse({ id: values.agent, affected_agents: [values.agent] })]
 }
 
 const writes = catalogue.filter(
   (record): record is WriteEndpoint => record.method !== 'GET' && record.target.kind !== 'edge',
 )
-const reads = catalogue.filter((record): record is ReadEndpoint => typeof planOf(record) !== 'string')
+const reads = catalogue.filter((record): record is ReadEndpoint => typeof compilePolicy(record) !== 'string')
 /** `/manager/…` of everybody is the master's. */
 const named = (tag: Tag) => tag.replace('{master}', 'm')
 const always = (write: WriteEndpoint) => write.invalidates.filter((entry) => typeof entry === 'string').map(named)
@@ -80,24 +80,24 @@ t.test('the master is one node, under either of its paths', async (t) => {
 
 t.test('lists of the query and of the body give one tag each', async (t) => {
   const stale = (id: string, rest: Parameters<typeof ask>[1]) =>
-    staleTags(recordOf(id) as WriteEndpoint, ask(id, rest), 'm')
+    invalidatedTags(recordOf(id) as WriteEndpoint, ask(id, rest), 'm')
   const removed = stale('DELETE /agents', { query: { ids: '001,003' } })
-  t.ok(removed.asked.includes('agent:001') && removed.asked.includes('syscheck:003'))
+  t.ok(removed.fromRequest.includes('agent:001') && removed.fromRequest.includes('syscheck:003'))
   t.notOk(
-    removed.asked.some((tag) => tag.endsWith(':*')),
+    removed.fromRequest.some((tag) => tag.endsWith(':*')),
     'none of the others before the answer',
   )
-  t.ok(removed.answered({ affected_agents: ['001'] }).includes('sca:001'))
-  t.ok(removed.answered().includes('sca:*'), 'no answer: any of them')
-  t.ok(removed.answered({ affected_agents: [{ id: 1 }] }).includes('sca:*'), 'nor one that cannot be read')
-  t.strictSame(removed.answered({ affected_agents: [] }), [], 'none is none')
+  t.ok(removed.fromResponse({ affected_agents: ['001'] }).includes('sca:001'))
+  t.ok(removed.fromResponse().includes('sca:*'), 'no answer: any of them')
+  t.ok(removed.fromResponse({ affected_agents: [{ id: 1 }] }).includes('sca:*'), 'nor one that cannot be read')
+  t.strictSame(removed.fromResponse({ affected_agents: [] }), [], 'none is none')
   const many = stale('DELETE /agents', { query: { ids: Array.from({ length: 1000 }, (_, id) => `${id}`).join() } })
-  t.ok(many.asked.includes('agent:*') && many.asked.length < 20, 'very many are all')
+  t.ok(many.fromRequest.includes('agent:*') && many.fromRequest.length < 20, 'very many are all')
   const restarted = stale('POST /agents/restart', fields({ ids: ['001', '002'] }))
-  t.ok(restarted.asked.includes('agent:001') && restarted.asked.includes('agent:002'))
-  t.notOk(stale('DELETE /agents', { query: { status: 'all' } }).asked.some((tag) => tag.startsWith('agent:')))
+  t.ok(restarted.fromRequest.includes('agent:001') && restarted.fromRequest.includes('agent:002'))
+  t.notOk(stale('DELETE /agents', { query: { status: 'all' } }).fromRequest.some((tag) => tag.startsWith('agent:')))
   t.strictSame(
-    stale('POST /agents', fields({ name: 'x' })).answered({ id: '{agent_id}' }),
+    stale('POST /agents', fields({ name: 'x' })).fromResponse({ id: '{agent_id}' }),
     ['agent:{agent_id}'],
     'braces of an answer mean nothing',
   )
@@ -105,7 +105,7 @@ t.test('lists of the query and of the body give one tag each', async (t) => {
 
 t.test('some tags depend on a value of the request', async (t) => {
   const stale = (id: string, rest: Parameters<typeof ask>[1]) =>
-    staleTags(recordOf(id) as WriteEndpoint, ask(id, rest), 'm').asked
+    invalidatedTags(recordOf(id) as WriteEndpoint, ask(id, rest), 'm').fromRequest
   const upload = (path: string) => stale('POST /manager/files', { query: { path } })
   t.strictSame(upload('etc/rules/local_rules.xml'), ['validation', 'rules'])
   t.strictSame(upload('etc/lists/a,etc/rules/b'), ['validation', 'lists'], 'a path is one value')

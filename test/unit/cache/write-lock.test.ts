@@ -1,18 +1,18 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
 import { createMemoryStore } from '../../../src/cache/stores/memory-store.ts'
-import { createTurns, inTurn, type Turns } from '../../../src/cache/write-lock.ts'
+import { createWriteLocks, type WriteLocks, writeLockStage } from '../../../src/cache/write-lock.ts'
 import type { Handler } from '../../../src/core/request.ts'
 import { ask, fields, good, settle } from '../../support/asks.ts'
 
 const nobody = new AbortController().signal
 
 /** Takes turns of a name and writes down when each begins and ends. */
-function workers(turns: Turns) {
+function workers(turns: WriteLocks) {
   const steps: string[] = []
   const open = new Map<string, () => void>()
   const work = async (who: string, name = 'file', patience = 5000, signal = nobody) => {
-    const turn = await turns.take(name, patience, signal)
+    const turn = await turns.acquire(name, patience, signal)
     if (turn === undefined) return void steps.push(`${who} gave up`)
     steps.push(`${who} begins`)
     await new Promise<void>((resolve) => open.set(who, resolve))
@@ -27,7 +27,7 @@ function workers(turns: Turns) {
 }
 
 t.test('one at a time, in the order in which they came', async (t) => {
-  const { steps, work, end } = workers(createTurns())
+  const { steps, work, end } = workers(createWriteLocks())
   const all = [work('a'), work('b'), work('c'), work('d', 'another')]
   await settle()
   t.strictSame([...steps].sort(), ['a begins', 'd begins'], 'other names do not wait')
@@ -40,7 +40,7 @@ t.test('one at a time, in the order in which they came', async (t) => {
 })
 
 t.test('who waits too long, or leaves, lets the others pass', async (t) => {
-  const { steps, work, end } = workers(createTurns())
+  const { steps, work, end } = workers(createWriteLocks())
   const leaving = new AbortController()
   const first = work('a')
   const late = work('b', 'file', 20)
@@ -59,7 +59,7 @@ t.test('who waits too long, or leaves, lets the others pass', async (t) => {
 
 t.test('processes over one store take turns', async (t) => {
   const { acquireFetchLock: claim } = createMemoryStore({ bytes: 1024 })
-  const [one, other] = [workers(createTurns(claim)), workers(createTurns(claim))]
+  const [one, other] = [workers(createWriteLocks(claim)), workers(createWriteLocks(claim))]
   const all = [one.work('a'), other.work('b'), other.work('c', 'file', 30)]
   await settle()
   t.strictSame([one.steps, other.steps], [['a begins'], []])
@@ -81,7 +81,7 @@ t.test('the stage: only writes that have a name wait, and what they do is theirs
     if (given.requestId === 'fails') throw new Error('no node')
     return good('done')
   }
-  const handle = inTurn({ turns: createTurns(), master: () => 'm', patience: () => 5000 })(nodes)
+  const handle = writeLockStage({ locks: createWriteLocks(), master: () => 'm', timeoutOf: () => 5000 })(nodes)
   const upload = (path: string, node = 'm', more = {}) =>
     ask('POST /cluster/:node_id/files', { params: { node_id: node }, query: { path }, ...more })
   const own = (path: string) => ask('POST /manager/files', { query: { path } })
@@ -106,7 +106,7 @@ t.test('a writer whose turn does not come gets 934 and may come again', async (t
     await wait(100)
     return good('done')
   }
-  const handle = inTurn({ turns: createTurns(), master: () => 'm', patience: () => 20 })(stalled)
+  const handle = writeLockStage({ locks: createWriteLocks(), master: () => 'm', timeoutOf: () => 20 })(stalled)
   const upload = () => handle(ask('POST /manager/files', { query: { path: 'etc/rules/a.xml' } }))
   const first = upload()
   await t.rejects(async () => upload(), { code: 934, status: 503, headers: { 'retry-after': /^\d+$/ } })

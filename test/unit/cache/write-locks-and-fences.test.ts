@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createTurns, inTurn } from '../../../src/cache/write-lock.ts'
+import { createWriteLocks, writeLockStage } from '../../../src/cache/write-lock.ts'
 import { buildPipeline, type PipelineParts } from '../../../src/pipeline.ts'
 import { ask, fields, gate, good, type Nodes, replica, settle, statusOf } from '../../support/asks.ts'
 
@@ -13,9 +13,9 @@ function road(patience = 60_000) {
   }
   const handle = buildPipeline({
     operations: {} as PipelineParts['operations'],
-    cached: cache.cached,
+    readThrough: cache.readThrough,
     invalidate: cache.invalidate,
-    inTurn: inTurn({ turns: createTurns(), master: () => 'm', patience: () => patience }),
+    writeLock: writeLockStage({ locks: createWriteLocks(), master: () => 'm', timeoutOf: () => patience }),
     forward: nodes.handle,
   })
   const read = async () =>

@@ -72,7 +72,7 @@ t.test(
 t.test('each node has its part under a key, a line and tags of its own', (t) => {
   const { cache } = replica()
   const prepared = (rest: Parameters<typeof ask>[1]) => {
-    const found = cache.prepare(ask(OS, rest))
+    const found = cache.resolveTarget(ask(OS, rest))
     if (typeof found === 'string') throw new Error(found)
     return found
   }
@@ -81,11 +81,11 @@ t.test('each node has its part under a key, a line and tags of its own', (t) => 
   const first = prepared({ query, node: 'w1' })
   const second = prepared({ query, node: 'w2' })
   t.equal(new Set([whole.key, first.key, second.key]).size, 3, 'though the memory of them is by the same query')
-  t.equal(first.listed.url, '/experimental/syscollector/os?limit=1000&offset=0#w1')
-  t.equal(whole.listed.url, '/experimental/syscollector/os?limit=1000&offset=0')
+  t.equal(first.info.url, '/experimental/syscollector/os?limit=1000&offset=0#w1')
+  t.equal(whole.info.url, '/experimental/syscollector/os?limit=1000&offset=0')
   t.ok(['node:w1', 'node:*', 'collection:syscollector'].every((tag) => first.tags.includes(tag)))
   t.notOk(first.tags.includes('node:w2'))
-  const own = cache.prepare(ask('GET /manager/info', { node: 'w1' }))
+  const own = cache.resolveTarget(ask('GET /manager/info', { node: 'w1' }))
   t.ok(
     typeof own !== 'string' && own.tags.includes('node:w1') && !own.tags.includes('node:m'),
     'its own, not the master',
@@ -95,9 +95,9 @@ t.test('each node has its part under a key, a line and tags of its own', (t) => 
 
 t.test('with a node that joins or leaves, a joined answer is another one; others stay', (t) => {
   let nodes = [{ name: 'm' }, { name: 'w1' }]
-  const { cache } = replica({ nodes: () => nodes, durationsOf: () => durations })
+  const { cache } = replica({ nodes: () => nodes, lifetimesOf: () => durations })
   const keyOf = (id: string, rest: Parameters<typeof ask>[1] = {}) => {
-    const found = cache.prepare(ask(id, { caller, endpoint: recordOf(id), ...rest }))
+    const found = cache.resolveTarget(ask(id, { caller, endpoint: recordOf(id), ...rest }))
     if (typeof found === 'string') throw new Error(found)
     return found.key
   }

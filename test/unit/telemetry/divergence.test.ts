@@ -98,7 +98,7 @@ t.test(
     const verify = createVerify(
       {
         store: { peek: async () => look() },
-        spare: () => room,
+        hasIdleCapacity: () => room,
         clock: () => now,
         onEvent: (event) => void events.push(event),
         verify: { share: 1, perSecond: 5 },
@@ -123,7 +123,7 @@ t.test(
     const settle = () => new Promise((resolve) => setImmediate(resolve))
     for (let hit = 0; hit < 10_000; hit += 1) {
       now += 1
-      verify({ ask, prepared, look: look() }, look())
+      verify({ request: ask, target: prepared, lookup: look() }, look())
       await settle()
     }
     t.ok(asked >= 49 && asked <= 51, `${asked} in ten seconds at five a second`)
@@ -131,26 +131,26 @@ t.test(
     t.match(events[0], { kind: 'verified', group: 'agents', outcome: 'different' })
     room = false
     now += 10_000
-    verify({ ask, prepared, look: look() }, look())
+    verify({ request: ask, target: prepared, lookup: look() }, look())
     await settle()
     t.ok(asked <= 51, 'no room, no comparison')
     room = true
     const before = look()
     epoch = '2'
     events.length = 0
-    verify({ ask, prepared, look: before }, before)
+    verify({ request: ask, target: prepared, lookup: before }, before)
     await settle()
     t.strictSame(events, [{ kind: 'verified', group: 'agents', outcome: 'void' }], 'a write came between')
 
     async function preparing() {
-      const { createPrepare } = await import('../../../src/cache/policy.ts')
+      const { createTargetResolver: createPrepare } = await import('../../../src/cache/policy.ts')
       const durations = { ttl: 1e6, staleWhileRevalidate: 0, staleIfError: 0 }
       return {
         prepare: createPrepare({
           key: { secret: 's', policy: 'p' },
           master: () => 'master',
           nodes: () => [{ name: 'master', type: 'master' }],
-          durationsOf: () => durations,
+          lifetimesOf: () => durations,
         }),
       }
     }
