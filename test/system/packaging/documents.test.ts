@@ -1,0 +1,123 @@
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { parse, stringify } from 'yaml'
+
+import { commands } from '../../../src/cli/commands.ts'
+import { loadConfig, readyMadeRoles } from '../../../src/config/index.ts'
+import { schema } from '../../../src/config/schema.ts'
+import { leavesOf } from '../../../src/config/tree.ts'
+import { type ErrorDefinition, errorTable } from '../../../src/core/errors.ts'
+import { documents, textOf } from '../../support/documents/list.ts'
+
+const all = documents()
+/** Documents that describe the product as it is now. */
+const current = all.filter(({ path }) => path !== 'CHANGELOG.md' && !path.startsWith('docs/decisions/'))
+const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
+  .map((name) => join('src', name))
+  .filter((name) => statSync(name).isFile())
+  .map((name) => readFileSync(name, 'utf8'))
+  .join('\n')
+const settings = new Set(leavesOf(schema).flatMap(({ path }) => path.map((_, at) => path.slice(0, at + 1).join('.'))))
+const SECTIONS = [...new Set(leavesOf(schema).map(({ path }) => path[0]))].join('|')
+
+t.test(
+  'troubleshooting has a row for each failure that an operator can meet, with the message of the code',
+  async (t) => {
+    const rows = Object.entries<ErrorDefinition>(errorTable)
+    const written = [...textOf('docs/troubleshooting.md').matchAll(/^\| [^|]+ \| (9\d\d) ([^|]+) \| ([^|]+) \|$/gm)]
+    for (const [, code = '', message] of written) t.equal(errorTable[Number(code) as 900]?.message, message, code)
+    const failing = rows.filter(([code, { status }]) => Number(code) >= 900 && (status >= 500 || status === 429))
+    const codes = written.map(([, code = '']) => code)
+    t.equal(new Set(codes).size, codes.length, 'each code once')
+    t.strictSame(
+      failing.map(([code]) => code).filter((code) => !codes.includes(code)),
+      [],
+    )
+  },
+)
+
+t.test('every setting that a document names exists', async (t) => {
+  const pattern = new RegExp(`\`(?:${SECTIONS})\\.[a-zA-Z]+(?:\\.[a-zA-Z]+)*(?=[\`:])`, 'g')
+  let count = 0
+  for (const { path, text } of current) {
+    for (const [match] of text.matchAll(pattern)) {
+      const name = match.slice(1)
+      if (/\.(?:md|ts|yaml|sock)$/.test(name)) continue
+      count++
+      t.ok(settings.has(name), `${path}: ${name}`)
+    }
+  }
+  t.ok(count > 100, 'settings were found')
+})
+
+t.test('every script and command that a document names exists', async (t) => {
+  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> }
+  const known = commands('1').map((command) => command.name())
+  let count = 0
+  for (const { path, text } of all) {
+    for (const [, name = ''] of text.matchAll(/npm run ([\w:]+)/g)) t.ok(scripts[name], `${path}: npm run ${name}`)
+    for (const [, name = ''] of text.matchAll(/(?:manager-edge|dist\/cli\.js) ([a-z]+)(?= |`|$)/gm)) {
+      if (['cannot', 'in', 'is', 'with'].includes(name)) continue
+      count++
+      t.ok(known.includes(name), `${path}: ${name}`)
+    }
+  }
+  t.ok(count > 30, 'commands were found')
+})
+
+t.test('every metric and log line that a document names is in the code', async (t) => {
+  const names = current.flatMap(({ path, text }) => [...text.matchAll(/`(edge_[a-z_]+)[`{]/g)].map((m) => [path, m[1]]))
+  t.ok(names.length > 30)
+  for (const [path, name] of names) t.ok(sources.includes(`'${name}'`), `${path}: ${name}`)
+  const lines = [
+    ...textOf('docs/troubleshooting.md').matchAll(/`([^`]+)` in the log/g),
+    ...(/## Reload\n(.*?)\n## /s.exec(textOf('docs/operations.md'))?.[1] ?? '').matchAll(/\| `([a-z][^`]+)` \|$/gm),
+    ...(/\| Line \| Meaning \|\n[^\n]*\n(.*?)\n\n/s.exec(textOf('docs/monitoring.md'))?.[1] ?? '').matchAll(
+      /^\| `([^`]+)`/gm,
+    ),
+  ].map(([, line = '']) => line)
+  t.ok(lines.length > 20, `${lines.length} lines were found`)
+  for (const line of lines) t.ok(sources.includes(line), line)
+})
+
+t.test('every configuration that a document shows is accepted', async (t) => {
+  const folder = t.testdir({ users: '' })
+  const base = {
+    cluster: {
+      nodes: [{ name: 'm', type: 'master', url: 'http://127.0.0.1:1' }],
+      credentials: { username: 'a', password: 'not-a-real-one' },
+    },
+    access: { users: 'users' },
+  }
+  let count = 0
+  for (const { path, text } of current) {
+    for (const [, block = ''] of text.matchAll(/```yaml\n(.*?)```/gs)) {
+      const shown = parse(block)
+      if (!new RegExp(`^(?:${SECTIONS})$`).test(Object.keys(shown)[0] ?? '')) continue
+      count++
+      const merged = {
+        ...base,
+        ...shown,
+        cluster: { ...base.cluster, ...shown.cluster },
+        access: { ...base.access, ...shown.access },
+      }
+      writeFileSync(join(folder, 'edge.yaml'), stringify(merged))
+      const loaded = await loadConfig({ file: join(folder, 'edge.yaml'), env: {} })
+      const faults = loaded.ok ? [] : loaded.faults.filter((fault) => !fault.includes('cannot be read (ENOENT)'))
+      t.strictSame(faults, [], `${path}:\n${block}`)
+    }
+  }
+  t.ok(count >= 6, `${count} configurations were found`)
+})
+
+t.test('the documents name every role that exists without configuration', async (t) => {
+  for (const role of readyMadeRoles) t.ok(textOf('docs/access.md').includes(`| \`${role}\` |`), role)
+})
+
+t.test('the README fits on three screens and starts with the two commands', async (t) => {
+  const readme = textOf('README.md')
+  t.ok(readme.split('\n').length <= 151)
+  const [first, second] = [...readme.matchAll(/^npm ci && npm (.*)$/gm)].map(([, command]) => command)
+  t.strictSame([first, second], ['run demo', 'test'])
+})

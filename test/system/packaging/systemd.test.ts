@@ -1,0 +1,40 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import t from 'tap'
+import { parse } from 'yaml'
+
+const file = 'config/systemd/manager-edge.service'
+const text = readFileSync(file, 'utf8')
+const directive = (name: string): string => new RegExp(`^${name}=(.*)$`, 'm').exec(text)?.[1] ?? ''
+
+t.test('the systemd unit starts the command of the package with a configuration file', async (t) => {
+  const [, options, program = '', ...rest] = directive('ExecStart').split(' ')
+  t.match(readFileSync('Dockerfile', 'utf8'), `ENTRYPOINT ["node", "${options}", "dist/cli.js"]`, 'as the image does')
+  t.equal(program, '/opt/manager-edge/dist/cli.js')
+  t.strictSame(rest.slice(0, 2), ['start', '--config'])
+  t.match(readFileSync('docs/installation.md', 'utf8'), `mkdir -p ${rest[2]?.replace(/\/[^/]+$/, '')}\n`)
+})
+
+t.test('the graceful shutdown can finish, and a wrong configuration is not restarted', async (t) => {
+  const { drain } = parse(readFileSync('config/default.yaml', 'utf8')).listen
+  t.ok(Number(directive('TimeoutStopSec')) > Number.parseInt(drain.limit, 10))
+  t.equal(directive('Restart'), 'on-failure')
+  t.equal(directive('RestartPreventExitStatus'), '2')
+  t.equal(directive('ExecReload'), '/bin/kill -HUP $MAINPID')
+})
+
+t.test('the process has no privileges', async (t) => {
+  t.not(directive('User'), '')
+  t.match(text, /^CapabilityBoundingSet=$/m)
+  for (const name of ['NoNewPrivileges', 'ProtectHome', 'PrivateTmp', 'PrivateDevices'])
+    t.equal(directive(name), 'true')
+  t.equal(directive('ProtectSystem'), 'strict')
+})
+
+t.test('systemd accepts the unit', async (t) => {
+  if (!existsSync('/usr/bin/systemd-analyze') || !existsSync('/usr/bin/node')) {
+    t.comment('systemd-analyze or /usr/bin/node is missing: the unit is not checked here')
+    return
+  }
+  t.equal(execFileSync('systemd-analyze', ['verify', file], { encoding: 'utf8' }), '')
+})
