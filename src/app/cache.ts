@@ -7,12 +7,13 @@ import { type CacheOperationsPorts, disabledCache } from '../cache/operations.ts
 import { compilePolicy } from '../cache/policy.ts'
 import type { CacheStore } from '../cache/stores/contract.ts'
 import { createMemoryStore } from '../cache/stores/memory-store.ts'
-import { createRedisStore, type RedisPlace } from '../cache/stores/redis-store.ts'
+import { createRedisStore } from '../cache/stores/redis-store.ts'
 import { catalogue } from '../catalogue/index.ts'
 import type { Config } from '../config/index.ts'
 import type { EventListeners } from '../core/events.ts'
 import type { Caller, EdgeRequest } from '../core/request.ts'
 import type { CacheIndex, CacheStoreState } from '../core/response.ts'
+import type { RedisConnectionOptions } from '../redis/options.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { type Router, spareCapacity } from '../upstream/route.ts'
 import { redisPlace } from './redis.ts'
@@ -78,13 +79,13 @@ export async function buildCache(
   }
   return { stages, kept, claim: store.acquireFetchLock, state: store.state, close: () => store.close() }
 
-  function shared(place: RedisPlace): Promise<Store> {
+  function shared(place: RedisConnectionOptions): Promise<Store> {
     return createRedisStore({
       redis: place,
-      nearBytes: cache.enabled ? cache.nearBytes : 0,
+      localBytes: cache.enabled ? cache.nearBytes : 0,
       ...(sealing && { encryptionKey: sealing }),
       onLostStore: cache.onLostStore,
-      times: { command: cache.redis.timeout },
+      times: { commandTimeout: cache.redis.timeout },
       onEvent: (event, reason) => {
         news.heard(event, reason)
         emit.storeEvent(event)

@@ -42,7 +42,7 @@ export async function buildShared({ cache, access }: Config, log: Logger): Promi
   const sealing = cache.encryptionKeyFile === undefined ? undefined : await readFile(cache.encryptionKeyFile)
   return createSharedAccess({
     redis,
-    times: { command: cache.redis.timeout },
+    times: { commandTimeout: cache.redis.timeout },
     failures: access.limits.failedLogins,
     ...(sealing && { key: hash('sha256', sealing, 'buffer') }),
     log: (level, message, facts) => log[level](facts ?? {}, message),

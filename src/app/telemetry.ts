@@ -4,8 +4,6 @@ import { TLSSocket } from 'node:tls'
 import type { Logger } from 'pino'
 import { auditFile } from '../audit/file.ts'
 import { type Audit, auditToLog, createAudit } from '../audit/index.ts'
-import type { StoreEvent } from '../cache/stores/redis-store.ts'
-import { storeEvents } from '../cache/stores/redis-store.ts'
 import { catalogue } from '../catalogue/index.ts'
 import type { Config } from '../config/index.ts'
 import { readHeaderLines } from '../config/named-files.ts'
@@ -13,6 +11,7 @@ import { fromTrusted } from '../http/client-address.ts'
 import type { BeginTrace } from '../http/request-state.ts'
 import { groupOf, methodWord } from '../http/request-state.ts'
 import { textOf } from '../http/write-response.ts'
+import { STORE_EVENTS, type StoreEvent } from '../redis/options.ts'
 import type { EdgeEvents } from '../telemetry/events.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics/index.ts'
 import type { Traces } from '../telemetry/traces/index.ts'
@@ -39,7 +38,7 @@ export function buildMetrics({ events, cluster, front, audit, traces, ready }: M
     events,
     version,
     groups: [...groups].sort(),
-    storeEvents,
+    storeEvents: STORE_EVENTS,
     redis: kept.sharedThroughRedis,
     ...(state && { store: state }),
     audit: audit.state,

@@ -6,8 +6,8 @@ import { checkPlace } from '../audit/place.ts'
 import type { Config } from '../config/index.ts'
 import { type ErrorCode, errorTable } from '../core/errors.ts'
 import type { NodeFault, NodeResult } from '../core/node-call.ts'
-import { connect, Link } from '../redis/connection.ts'
-import { defaultTimes } from '../redis/options.ts'
+import { openClient, RedisConnection } from '../redis/connection.ts'
+import { DEFAULT_TIMES } from '../redis/options.ts'
 import { startFault } from '../server/exit.ts'
 import { CommandError, print, settingsFrom } from './terminal.ts'
 
@@ -120,14 +120,14 @@ export type RedisVerdict = { readonly ok: true } | { readonly ok: false; readonl
 export async function askRedis(redis: Config['cache']['redis']): Promise<RedisVerdict | undefined> {
   const place = await redisPlace(redis)
   if (place === undefined) return undefined
-  const link = new Link(connect(place, defaultTimes))
+  const connection = new RedisConnection(openClient(place, DEFAULT_TIMES))
   try {
-    await link.connected(defaultTimes.slow)
-    const reply = await link.step(defaultTimes.slow, (client) => client.info('memory'))
-    if (!reply.ok) return { ok: false, why: `${reply.fault}; look at cache.redis and at the user's ACL line` }
+    await connection.waitUntilReady(DEFAULT_TIMES.bulkTimeout)
+    const reply = await connection.send(DEFAULT_TIMES.bulkTimeout, (client) => client.info('memory'))
+    if (!reply.ok) return { ok: false, why: `${reply.error}; look at cache.redis and at the user's ACL line` }
     return judgeEvictionPolicy(reply.value)
   } finally {
-    link.close()
+    connection.close()
   }
 }
 

@@ -1,81 +1,90 @@
+/** Connections to Redis that fail at once instead of queueing. The caller decides what an unreachable Redis means. */
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import type { RedisStepEvent } from '../core/events.ts'
-import type { RedisPlace, Times } from './options.ts'
+import { withTimeout } from '../core/timing.ts'
+import type { RedisConnectionOptions, RedisTimes } from './options.ts'
 import type { Script } from './scripts.ts'
 
-/** Steps over one client, each bounded in time and ended by a value. It knows nothing of what the steps mean. */
+export type RedisClient = Redis | Cluster
 
-export type Reply<Value> = { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly fault: string }
+/** The outcome of a command: commands never reject. */
+export type RedisReply<Value> =
+  | { readonly ok: true; readonly value: Value }
+  | { readonly ok: false; readonly error: string }
 
-const LATE: Reply<never> = { ok: false, fault: 'late' }
+/** The reply of a command that timed out. */
+export const TIMED_OUT: RedisReply<never> = { ok: false, error: 'timed out' }
 
-export class Link {
-  readonly client: Client
+/** Commands over one client, each with a time limit. */
+export class RedisConnection {
+  readonly client: RedisClient
   readonly #onStep: ((step: RedisStepEvent) => void) | undefined
-  #fault = 'not connected'
+  #lastError = 'not connected'
 
-  constructor(client: Client, onStep?: (step: RedisStepEvent) => void) {
+  constructor(client: RedisClient, onStep?: (step: RedisStepEvent) => void) {
     this.client = client
     this.#onStep = onStep
-    // The two kinds of client share this event, but not the type of `on`.
+    // Both kinds of client emit this event, but the types of `on` differ.
     const events: NodeJS.EventEmitter = client
     events.on('error', (error: Error) => {
-      this.#fault = error.message
+      this.#lastError = error.message
     })
   }
 
   /** Why there is no connection, as far as it is known. */
-  get fault(): string {
-    return this.#fault
+  get lastError(): string {
+    return this.#lastError
   }
 
-  get ready(): boolean {
+  get isReady(): boolean {
     return this.client.status === 'ready'
   }
 
-  /** Resolves when there is a connection, or after so many milliseconds without one. */
-  connected(time: number): Promise<void> {
-    if (this.ready) return Promise.resolve()
+  /** Resolves when there is a connection, at the latest after `ms` milliseconds. */
+  waitUntilReady(ms: number): Promise<void> {
+    if (this.isReady) return Promise.resolve()
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, time)
-      const ready = () => {
+      const timer = setTimeout(resolve, ms)
+      const events: NodeJS.EventEmitter = this.client
+      events.once('ready', () => {
         clearTimeout(timer)
         resolve()
-      }
-      // The two kinds of client share this event, but not the type of `once`.
-      if (this.client instanceof Cluster) this.client.once('ready', ready)
-      else this.client.once('ready', ready)
+      })
     })
   }
 
-  /** Runs a step; fails at once when there is no connection, and after `time` milliseconds in any case. */
-  step<Value>(time: number, run: (client: Redis) => Promise<Value>): Promise<Reply<Value>> {
-    if (!this.ready) {
+  /** Sends commands. Fails at once without a connection, and after `ms` milliseconds in any case. */
+  send<Value>(ms: number, run: (client: Redis) => Promise<Value>): Promise<RedisReply<Value>> {
+    if (!this.isReady) {
       this.#onStep?.({ outcome: 'away', ms: 0 })
-      return Promise.resolve({ ok: false, fault: this.#fault })
+      return Promise.resolve({ ok: false, error: this.#lastError })
     }
-    // Cluster and Redis have the same commands; the union of their overloads is beyond the compiler.
-    const reply = within(time, run(this.client as Redis))
-    if (this.#onStep !== undefined) tellOf(reply, this.#onStep)
+    // Cluster and Redis have the same commands, but the compiler cannot unite their overloads.
+    const reply = withTimeout(settled(run(this.client as Redis)), ms, TIMED_OUT)
+    if (this.#onStep !== undefined) measure(reply, this.#onStep)
     return reply
   }
 
-  /** A script by its SHA, by its text where Redis does not know it yet. */
-  run<Value>(script: Script, keys: readonly string[], args: readonly (string | number | Buffer)[], time: number) {
-    return this.step(time, (client) => evaluate(client, script, keys, args) as Promise<Value>)
+  /** Runs a script by its SHA, or by its text if Redis does not have it yet. */
+  runScript<Value>(script: Script, keys: readonly string[], args: readonly (string | number | Buffer)[], ms: number) {
+    const shape = [keys.length, ...keys, ...args] as const
+    return this.send(ms, (client) =>
+      client
+        .evalsha(script.sha, ...shape)
+        .catch((error: Error) => ifUnknown(error, () => client.eval(script.lua, ...shape))),
+    ) as Promise<RedisReply<Value>>
   }
 
-  /** As `run`, with Buffers in the reply. */
-  runForBytes<Value>(script: Script, keys: readonly string[], args: readonly (string | number)[], time: number) {
-    return this.step(time, (client) => {
-      const shape = [keys.length, ...keys, ...args] as const
-      return client
+  /** As `runScript`, with Buffers in the reply. */
+  runScriptForBuffers<Value>(script: Script, keys: readonly string[], args: readonly (string | number)[], ms: number) {
+    const shape = [keys.length, ...keys, ...args] as const
+    return this.send(ms, (client) =>
+      client
         .callBuffer('EVALSHA', script.sha, ...shape)
-        .catch((error: Error) => byText(error, () => client.callBuffer('EVAL', script.lua, ...shape))) as Promise<Value>
-    })
+        .catch((error: Error) => ifUnknown(error, () => client.callBuffer('EVAL', script.lua, ...shape))),
+    ) as Promise<RedisReply<Value>>
   }
 
-  /** Opens the connection anew. */
   reconnect(): void {
     if (this.client instanceof Cluster) for (const node of this.client.nodes()) node.disconnect(true)
     else this.client.disconnect(true)
@@ -86,66 +95,44 @@ export class Link {
   }
 }
 
-function tellOf(reply: Promise<Reply<unknown>>, onStep: (step: RedisStepEvent) => void): void {
-  const began = performance.now()
-  void reply.then((came) => {
-    const outcome = came.ok ? 'done' : came === LATE ? 'late' : 'failed'
-    onStep({ outcome, ms: performance.now() - began })
+function settled<Value>(command: Promise<Value>): Promise<RedisReply<Value>> {
+  return command.then(
+    (value) => ({ ok: true, value }) as const,
+    (error: unknown) => ({ ok: false, error: error instanceof Error ? error.message : String(error) }) as const,
+  )
+}
+
+function measure(reply: Promise<RedisReply<unknown>>, onStep: (step: RedisStepEvent) => void): void {
+  const start = performance.now()
+  void reply.then((result) => {
+    const outcome = result.ok ? 'done' : result === TIMED_OUT ? 'late' : 'failed'
+    onStep({ outcome, ms: performance.now() - start })
   })
 }
 
-function evaluate(client: Redis, script: Script, keys: readonly string[], args: readonly (string | number | Buffer)[]) {
-  const shape = [keys.length, ...keys, ...args] as const
-  return client
-    .evalsha(script.sha, ...shape)
-    .catch((error: Error) => byText(error, () => client.eval(script.lua, ...shape)))
+function ifUnknown(error: Error, runText: () => Promise<unknown>): Promise<unknown> {
+  return error.message.startsWith('NOSCRIPT') ? runText() : Promise.reject(error)
 }
 
-function byText(error: Error, again: () => Promise<unknown>): Promise<unknown> {
-  return error.message.startsWith('NOSCRIPT') ? again() : Promise.reject(error)
-}
-
-function within<Value>(time: number, promise: Promise<Value>): Promise<Reply<Value>> {
-  return new Promise((resolve) => {
-    const late = () => resolve(LATE)
-    // After a block of the event loop the timer comes before the reply that is already in the socket: hear that first.
-    const timer = setTimeout(() => setImmediate(late), time)
-    promise.then(
-      (value) => {
-        clearTimeout(timer)
-        resolve({ ok: true, value })
-      },
-      (error: unknown) => {
-        clearTimeout(timer)
-        resolve({ ok: false, fault: error instanceof Error ? error.message : String(error) })
-      },
-    )
-  })
-}
-
-/** Connections that fail at once instead of queueing: whoever asks decides what an absent Redis means. */
-
-export type Client = Redis | Cluster
-
-/** A client that connects by itself, again and again; errors show in commands only. */
-export function connect(place: RedisPlace, times: Times): Client {
-  const client = open(place, times)
+/** Returns a client that connects on its own, again and again. Its errors show in the commands only. */
+export function openClient(target: RedisConnectionOptions, times: RedisTimes): RedisClient {
+  const client = createClient(target, times)
   // Without a listener, a failed connection would end the process.
   client.on('error', () => {})
-  if (client instanceof Redis) hearLateErrors(client)
-  else client.on('+node', hearLateErrors)
+  if (client instanceof Redis) ignoreLateErrors(client)
+  else client.on('+node', ignoreLateErrors)
   return client
 }
 
 /**
- * A TLS connection may fail twice: its certificate is refused, then the server's alert arrives. ioredis hears a socket
- * once, and the second error would end the process.
+ * A TLS connection may fail twice: its certificate is rejected, then the alert of the server arrives. ioredis listens
+ * to the first error of a socket only. Without this, the second one would end the process.
  */
-function hearLateErrors(client: Redis): void {
+function ignoreLateErrors(client: Redis): void {
   const listen = () => {
     if (client.stream?.listeners('error').includes(ignore) === false) client.stream.on('error', ignore)
   }
-  // The socket is there only after this event; where sentinels are asked first, it is there by its first error.
+  // The socket exists only after this event. With sentinels, it exists by its first error.
   client.on('connecting', () => setImmediate(listen))
   client.on('error', listen)
   if (client.status === 'connecting') setImmediate(listen)
@@ -153,52 +140,53 @@ function hearLateErrors(client: Redis): void {
 
 function ignore(): void {}
 
-function open(place: RedisPlace, times: Times): Client {
-  const base = shared(place, times)
-  if (place.cluster !== undefined && place.cluster.length > 0) {
-    const cluster = new Cluster([...place.cluster], {
+function createClient(target: RedisConnectionOptions, times: RedisTimes): RedisClient {
+  const { retryInterval, bulkTimeout } = times
+  const base = commonOptions(target, times)
+  if (target.cluster !== undefined && target.cluster.length > 0) {
+    const cluster = new Cluster([...target.cluster], {
       redisOptions: base,
       enableOfflineQueue: false,
-      clusterRetryStrategy: () => times.probe,
-      // A master that restarts in place keeps its slots: nothing would say MOVED.
-      clusterNodeRetryStrategy: () => times.probe,
-      // A node that is being connected refuses what is sent meanwhile; the store's own time-out bounds the retries.
+      clusterRetryStrategy: () => retryInterval,
+      // A master that restarts in place keeps its slots: no MOVED reply would reveal the restart.
+      clusterNodeRetryStrategy: () => retryInterval,
+      // A node that is being connected rejects commands. The time limit of the command bounds these retries.
       retryDelayOnFailover: 10,
       retryDelayOnClusterDown: 50,
-      slotsRefreshTimeout: times.slow,
+      slotsRefreshTimeout: bulkTimeout,
       slotsRefreshInterval: 2000,
     })
-    // Connected now, not with the first entry that lies there. It rejects when it is under way already.
+    // Connect now, not with the first command for this node. Rejects if it is connecting already.
     return cluster.on('+node', (node: Redis) => void node.connect().catch(() => {}))
   }
-  const options = { ...base, enableOfflineQueue: false, retryStrategy: () => times.probe }
-  if (place.sentinels !== undefined && place.sentinels.length > 0) {
-    const tls = place.tls === undefined ? {} : { sentinelTLS: { ...place.tls }, enableTLSForSentinelMode: true }
+  const options = { ...base, enableOfflineQueue: false, retryStrategy: () => retryInterval }
+  if (target.sentinels !== undefined && target.sentinels.length > 0) {
+    const tls = target.tls === undefined ? {} : { sentinelTLS: { ...target.tls }, enableTLSForSentinelMode: true }
     return new Redis({
       ...options,
       ...tls,
-      sentinels: [...place.sentinels],
-      name: place.name ?? 'mymaster',
-      sentinelRetryStrategy: () => times.probe,
-      sentinelCommandTimeout: times.slow,
+      sentinels: [...target.sentinels],
+      name: target.name ?? 'mymaster',
+      sentinelRetryStrategy: () => retryInterval,
+      sentinelCommandTimeout: bulkTimeout,
     })
   }
-  const url = place.url ?? 'redis://127.0.0.1:6379'
+  const url = target.url ?? 'redis://127.0.0.1:6379'
   return url.startsWith('unix://') ? new Redis({ ...options, path: url.slice(7) }) : new Redis(url, options)
 }
 
-function shared(place: RedisPlace, times: Times) {
+function commonOptions(target: RedisConnectionOptions, times: RedisTimes) {
   return {
     maxRetriesPerRequest: 0,
-    connectTimeout: times.slow,
-    // A connection that a black hole swallowed would else be waited for as long as TCP does: minutes.
-    socketTimeout: times.stuck,
+    connectTimeout: times.bulkTimeout,
+    // If packets are dropped silently, TCP alone would notice only after minutes.
+    socketTimeout: times.socketTimeout,
     autoResendUnfulfilledCommands: false,
     disableClientInfo: true,
-    // A demoted primary keeps its connections: only a new one finds the server that took its place.
+    // A demoted primary does not close its connections. Only a new connection finds the new primary.
     reconnectOnError: (error: Error) => /^(READONLY|MASTERDOWN)/.test(error.message),
-    ...(place.username === undefined ? {} : { username: place.username }),
-    ...(place.password === undefined ? {} : { password: place.password }),
-    ...(place.tls === undefined ? {} : { tls: { ...place.tls } }),
+    ...(target.username === undefined ? {} : { username: target.username }),
+    ...(target.password === undefined ? {} : { password: target.password }),
+    ...(target.tls === undefined ? {} : { tls: { ...target.tls } }),
   } satisfies RedisOptions
 }

@@ -1,176 +1,179 @@
 /**
- * The life sign of this replica, and what it learns by it: is Redis there, and may near copies be trusted. A heartbeat
- * is a script that writes, so that whatever keeps raises from being written keeps leases from being renewed.
+ * The heartbeat of this replica. It shows whether Redis is reachable, and while it comes back over the subscription, it
+ * gives the lease within which the local tier may be served. A heartbeat is a script that writes: if invalidations
+ * cannot be written, leases cannot be renewed either.
  */
 import { randomUUID } from 'node:crypto'
-import type { Link, Reply } from './connection.ts'
-import { names } from './options.ts'
-import { beat } from './scripts.ts'
+import { type RedisConnection, type RedisReply, TIMED_OUT } from './connection.ts'
+import { redisChannels, redisKeys } from './options.ts'
+import { HEARTBEAT } from './scripts.ts'
 import { Trust, type TrustOptions } from './trust.ts'
 
-/** A step that failed and a heartbeat that failed after it: Redis is away. A lost connection needs no second witness. */
-const FAILURES = 2
-/** Heartbeats on their way; those that came back late are worth nothing. */
-const OUTSTANDING = 16
+/** A failed command and a failed heartbeat after it: Redis is unreachable. A closed connection suffices alone. */
+const MAX_FAILURES = 2
+/** Heartbeats whose return is awaited. One that returns later gives no lease worth having. */
+const MAX_IN_FLIGHT = 16
 
-export interface PulseOptions extends TrustOptions {
-  readonly link: Link
+export interface HeartbeatOptions extends TrustOptions {
+  readonly connection: RedisConnection
   readonly replica: string
-  /** Runs when Redis is there again, before it is trusted; false: not yet. */
+  /** Runs when Redis is reachable again, before it is trusted. False: not yet. */
   readonly restore: () => Promise<boolean>
-  /** Heartbeats arrive, but none came back for a while. */
+  /** Heartbeats are sent, but none has come back for a while. */
   readonly onSilence: () => void
 }
 
-export class Pulse {
-  readonly #options: PulseOptions
+export class Heartbeat {
+  readonly #options: HeartbeatOptions
   readonly #sent = new Map<string, number>()
   readonly #trust: Trust
   #timer: NodeJS.Timeout | undefined
-  #closed = false
+  #isClosed = false
   #failures = 0
-  #fault: string | undefined
+  #lastError: string | undefined
   #leasedUntil = Number.NEGATIVE_INFINITY
-  /** When a heartbeat last came back, and when the silence since was last complained of. */
-  #heardAt: number
-  #silenceAt: number
-  #beating: Promise<boolean> | undefined
+  /** When a heartbeat last came back, and when the silence since then was last reported. */
+  #receivedAt: number
+  #silenceReportedAt: number
+  #running: Promise<boolean> | undefined
 
-  constructor(options: PulseOptions) {
+  constructor(options: HeartbeatOptions) {
     this.#options = options
     this.#trust = new Trust(options)
-    this.#heardAt = options.elapsed()
-    this.#silenceAt = this.#heardAt
+    this.#receivedAt = options.elapsed()
+    this.#silenceReportedAt = this.#receivedAt
   }
 
-  /** Redis answers, and every replica that was cut off with this one had time to say what it wrote. */
-  get trusted(): boolean {
-    return this.#trust.up && this.#options.link.ready && this.#trust.settled(this.#options.elapsed())
+  /** Redis answers, and every replica that was cut off with this one had time to send its pending invalidations. */
+  get isTrusted(): boolean {
+    return this.#trust.isUp && this.#options.connection.isReady && this.#trust.isUsable(this.#options.elapsed())
   }
 
-  /** Near copies may be served without asking. */
-  leased(now = this.#options.elapsed()): boolean {
-    return now < this.#leasedUntil && this.#trust.settled(now)
+  /** Returns whether the local tier may be served without asking Redis. */
+  hasLease(now = this.#options.elapsed()): boolean {
+    return now < this.#leasedUntil && this.#trust.isUsable(now)
   }
 
-  /** Any reply names the generation; false when it is another one than before. */
-  saw(generation: string): boolean {
-    return this.#trust.saw(generation)
+  /** Takes the generation of a reply. Returns false if it is another one than before. */
+  observeGeneration(generation: string): boolean {
+    return this.#trust.observeGeneration(generation)
   }
 
-  /** When Redis was found to be away; undefined: it is there. */
+  /** When Redis became unreachable; undefined if it is reachable. */
   get lostAt(): number | undefined {
     return this.#trust.lostAt
   }
 
-  /** The first heartbeats; resolves when Redis is there, or after `slow` milliseconds without it. */
+  /** Sends the first heartbeats. Resolves when Redis is reachable, at the latest after `bulkTimeout`. */
   async start(): Promise<void> {
     const { elapsed, times } = this.#options
-    const until = elapsed() + times.slow
-    while (!this.#closed && !(await this.#once()) && elapsed() < until) {
+    const until = elapsed() + times.bulkTimeout
+    while (!this.#isClosed && !(await this.#beatOnce()) && elapsed() < until) {
       await new Promise((resolve) => setTimeout(resolve, 10))
     }
-    if (!this.#trust.up) this.#trust.lose(this.#fault)
-    this.#next()
+    if (!this.#trust.isUp) this.#trust.lose(this.#lastError)
+    this.#schedule()
   }
 
   /**
-   * What a step came to. However many fail at once (a short stall fails all that are under way), they count as one:
-   * a heartbeat sent at once is the second witness.
+   * Takes the outcome of another command. All commands that fail at the same time (a short stall fails all that are in
+   * flight) count as one failure. A heartbeat is sent at once to confirm it.
    */
-  heard(reply: Reply<unknown>): void {
+  reportReply(reply: RedisReply<unknown>): void {
+    const { connection, onEvent } = this.#options
     if (reply.ok) this.#failures = 0
-    else if (reply.fault === 'late') this.#options.onEvent('late')
-    if (reply.ok || !this.#trust.up) return
-    if (!this.#options.link.ready) this.#trust.lose(this.#options.link.fault)
-    else if (this.#failures === 0) this.#doubt()
+    else if (reply === TIMED_OUT) onEvent('late')
+    if (reply.ok || !this.#trust.isUp) return
+    if (!connection.isReady) this.#trust.lose(connection.lastError)
+    else if (this.#failures === 0) this.#confirmFailure()
   }
 
-  /** A heartbeat out of turn: the subscriber is there, and near copies need not wait for the next one. */
-  beat(): void {
-    void (this.#beating ?? Promise.resolve()).then(() => this.#once())
+  /** Sends a heartbeat now: the subscription has started, so the local tier need not wait for the next one. */
+  sendNow(): void {
+    void (this.#running ?? Promise.resolve()).then(() => this.#beatOnce())
   }
 
-  /** A heartbeat came back over the subscriber: the lease runs from the moment it was sent. */
-  returned(nonce: string): void {
-    const sent = this.#sent.get(nonce)
-    const silent = this.#silent
-    this.#heardAt = this.#options.elapsed()
-    if (silent) this.beat()
-    // Sent into an outage: what others wrote meanwhile may not be written down yet, so it gives no lease.
-    if (sent === undefined || this.lostAt !== undefined) return
-    this.#leasedUntil = Math.max(this.#leasedUntil, sent + this.#options.times.lease)
-    for (const [older, at] of this.#sent) if (at <= sent) this.#sent.delete(older)
+  /** A heartbeat came back over the subscription. The lease runs from the time when it was sent. */
+  receive(nonce: string): void {
+    const sentAt = this.#sent.get(nonce)
+    const wasSilent = this.#isSilent
+    this.#receivedAt = this.#options.elapsed()
+    if (wasSilent) this.sendNow()
+    // During an outage it gives no lease: other replicas may not have recorded their invalidations yet.
+    if (sentAt === undefined || this.lostAt !== undefined) return
+    this.#leasedUntil = Math.max(this.#leasedUntil, sentAt + this.#options.times.lease)
+    for (const [older, at] of this.#sent) if (at <= sentAt) this.#sent.delete(older)
   }
 
-  /** Something that must be written could not be: nothing is trusted until `restore` has written it. */
+  /** An invalidation could not be sent. Nothing is trusted until `restore` has sent it. */
   distrust(): void {
     this.#trust.lose()
   }
 
-  /** Signs off, so that no writer waits for this replica. */
+  /** Removes this replica from the registry, so that writers do not wait for it. */
   async close(): Promise<void> {
-    this.#closed = true
+    this.#isClosed = true
     clearTimeout(this.#timer)
     this.#leasedUntil = Number.NEGATIVE_INFINITY
     this.#sent.clear()
     await this.#send(0)
   }
 
-  #next(): void {
-    if (this.#closed) return
+  #schedule(): void {
+    if (this.#isClosed) return
     const { times } = this.#options
-    const pause = this.#trust.up ? times.heartbeat : times.probe
-    this.#timer = setTimeout(() => void this.#once().then(() => this.#next()), pause)
+    const pause = this.#trust.isUp ? times.heartbeatInterval : times.retryInterval
+    this.#timer = setTimeout(() => void this.#beatOnce().then(() => this.#schedule()), pause)
     this.#timer.unref()
   }
 
-  /** One heartbeat at a time. */
-  #once(): Promise<boolean> {
-    this.#beating ??= this.#beat().finally(() => {
-      this.#beating = undefined
+  /** Joins a heartbeat that is in flight. */
+  #beatOnce(): Promise<boolean> {
+    this.#running ??= this.#beat().finally(() => {
+      this.#running = undefined
     })
-    return this.#beating
+    return this.#running
   }
 
   async #beat(): Promise<boolean> {
-    const { times, link, elapsed, onSilence, restore } = this.#options
-    const reply = await this.#send(this.#silent ? 0 : times.lease)
-    if (this.#closed) return false
+    const { times, connection, elapsed, onSilence, restore } = this.#options
+    const reply = await this.#send(this.#isSilent ? 0 : times.lease)
+    if (this.#isClosed) return false
     if (!reply.ok) {
-      this.#fault = reply.fault
-      if (!this.#trust.up) return false
-      if (this.#failures >= FAILURES - 1 || !link.ready) this.#trust.lose(reply.fault)
-      else this.#doubt()
+      this.#lastError = reply.error
+      if (!this.#trust.isUp) return false
+      if (this.#failures >= MAX_FAILURES - 1 || !connection.isReady) this.#trust.lose(reply.error)
+      else this.#confirmFailure()
       return false
     }
     this.#failures = 0
-    this.saw(reply.value[0])
-    if (!this.#trust.up) await this.#trust.regain(restore)
-    else if (this.#silent && elapsed() - this.#silenceAt > times.stuck) {
-      this.#silenceAt = elapsed()
+    this.observeGeneration(reply.value[0])
+    if (!this.#trust.isUp) await this.#trust.regain(restore)
+    else if (this.#isSilent && elapsed() - this.#silenceReportedAt > times.socketTimeout) {
+      this.#silenceReportedAt = elapsed()
       onSilence()
     }
     return true
   }
 
-  /** Whoever hears nothing is not registered: every write would wait in vain for its acknowledgement. */
-  get #silent(): boolean {
+  /** A replica that receives nothing is not registered: every write would wait in vain for its acknowledgement. */
+  get #isSilent(): boolean {
     const { elapsed, times } = this.#options
-    return elapsed() - this.#heardAt > times.lease + times.heartbeat
+    return elapsed() - this.#receivedAt > times.lease + times.heartbeatInterval
   }
 
-  #doubt(): void {
+  #confirmFailure(): void {
     this.#failures += 1
-    // Not joined to a heartbeat that is about to end.
-    setImmediate(() => void this.#once())
+    // Later, so that it does not join the heartbeat that is about to end.
+    setImmediate(() => void this.#beatOnce())
   }
 
-  #send(lease: number): Promise<Reply<[string, string]>> {
-    const { link, replica, elapsed, times } = this.#options
+  #send(lease: number): Promise<RedisReply<[string, string]>> {
+    const { connection, replica, elapsed, times } = this.#options
     const nonce = randomUUID()
     if (lease > 0) this.#sent.set(nonce, elapsed())
-    for (const oldest of this.#sent.keys()) if (this.#sent.size > OUTSTANDING) this.#sent.delete(oldest)
-    return link.run(beat, [names.coherence], [randomUUID(), names.to(replica), replica, lease, nonce], times.command)
+    for (const oldest of this.#sent.keys()) if (this.#sent.size > MAX_IN_FLIGHT) this.#sent.delete(oldest)
+    const args = [randomUUID(), redisChannels.replica(replica), replica, lease, nonce]
+    return connection.runScript(HEARTBEAT, [redisKeys.epochs], args, times.commandTimeout)
   }
 }

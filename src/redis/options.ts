@@ -1,72 +1,89 @@
-/** What the store over Redis may be told, and what it says of itself. */
-import type { RedisStepEvent } from '../core/events.ts'
+/** Where Redis is, how long its commands may take, and the names of all keys and channels. */
 
-export interface RedisPlace {
-  /** `redis://`, `rediss://` or `unix://` and a path. One of url, sentinels and cluster. */
+/** One of `url`, `sentinels` and `cluster`. */
+export interface RedisConnectionOptions {
+  /** `redis://`, `rediss://`, or `unix://` and a path. */
   readonly url?: string
-  readonly sentinels?: readonly Address[]
-  /** Of the primary, as the sentinels call it. */
+  readonly sentinels?: readonly RedisAddress[]
+  /** Name of the primary in the sentinels' configuration. */
   readonly name?: string
-  readonly cluster?: readonly Address[]
+  readonly cluster?: readonly RedisAddress[]
   readonly username?: string
   readonly password?: string
   /** Present: TLS to servers and sentinels. `ca` is PEM. */
   readonly tls?: { readonly ca?: string | Buffer }
 }
 
-export interface Address {
+export interface RedisAddress {
   readonly host: string
   readonly port: number
 }
 
-export interface RedisStoreOptions {
-  readonly redis: RedisPlace
-  /** Of the near copy; 0: none. */
-  readonly nearBytes: number
-  /** Seals entries and index rows; absent: they carry a check against damage only. */
-  readonly encryptionKey?: Buffer
-  /** A write while nobody can be told: its answer waits for the near copies to run out, or it is refused. */
-  readonly onLostStore?: 'delay' | 'refuse'
-  readonly times?: Partial<Times>
-  readonly elapsed?: () => number
-  readonly onEvent?: OnEvent
-  /** Hears of each step. */
-  readonly onStep?: (step: RedisStepEvent) => void
-}
-
 /** Milliseconds. */
-export interface Times {
-  /** A step that took longer counts as Redis being away. */
-  readonly command: number
-  /** How long near copies are trusted after a heartbeat was sent. */
+export interface RedisTimes {
+  /** Time limit of a command that a request waits for. Redis counts as unreachable after it. */
+  readonly commandTimeout: number
+  /** How long the local tier may be served after a heartbeat was sent. */
   readonly lease: number
-  readonly heartbeat: number
+  readonly heartbeatInterval: number
+  /** How long a write fence lasts if its replica does not renew it. */
   readonly fenceLease: number
-  /** Between two attempts to reach a Redis that is away. */
-  readonly probe: number
-  /** Bulk steps that no request waits for. */
-  readonly slow: number
-  /** A connection that said nothing for so long is opened anew. */
-  readonly stuck: number
+  /** Pause between two attempts to reach an unreachable Redis. */
+  readonly retryInterval: number
+  /** Time limit of commands that no request waits for. */
+  readonly bulkTimeout: number
+  /** A connection on which nothing arrives for this time is opened again. */
+  readonly socketTimeout: number
 }
 
-export const defaultTimes: Times = {
-  command: 50,
+export const DEFAULT_TIMES: RedisTimes = {
+  commandTimeout: 50,
   lease: 2000,
-  heartbeat: 500,
+  heartbeatInterval: 500,
   fenceLease: 240_000,
-  probe: 100,
-  slow: 1000,
-  stuck: 1500,
+  retryInterval: 100,
+  bulkTimeout: 1000,
+  socketTimeout: 1500,
 }
 
 /**
- * `late`: a step passed its time · `lost`, `returned`: Redis went away, came back · `garbage`: an entry that nobody
- * wrote · `full`: an entry was not taken · `forgot`: near copies were given up (gap, flush, fail-over) · `alone`: a
- * write that could not be told went on after the lease · `unheard`: a replica did not acknowledge a raise in its lease ·
- * `replayed`: raises that could not be written were written.
+ * The keys of the edge. Keys with the same hash tag (in braces) are on the same node of a Redis Cluster. The names are
+ * those of version 0.1.0, so that replicas of both versions can run side by side.
  */
-export const storeEvents = [
+export const redisKeys = {
+  /** Hash of tag epochs, write fences, the generation and the registry of replicas. */
+  epochs: 'edge:{e}',
+  entry: (key: string) => `edge:c:${key}`,
+  fetchLock: (name: string) => `edge:l:${name}`,
+  /** Set of the cache groups that have an index. */
+  groups: 'edge:i',
+  /** Sorted set of keys by expiry, hash of rows, hash of hit counts. */
+  index: (group: string): [string, string, string] => [
+    `edge:i:{${group}}`,
+    `edge:i:{${group}}:rows`,
+    `edge:i:{${group}}:hits`,
+  ],
+}
+
+export const redisChannels = {
+  /** Every increment of epochs: generation, sequence, writer, tags. */
+  invalidations: 'edge:{e}:raised',
+  /** What is addressed to one replica: its own heartbeats, and acknowledgements of its invalidations. */
+  replica: (id: string) => `edge:{e}:to:${id}`,
+  /** The names of fetch locks that were released. */
+  lockReleases: 'edge:{e}:settled',
+  /** Entries that were replaced: the id of the replica, a space, the key. */
+  replacements: 'edge:{e}:kept',
+}
+
+/**
+ * `late`: a command timed out · `lost`, `returned`: Redis is unreachable, is reachable again · `garbage`: an entry that
+ * the edge did not write · `full`: Redis did not take an entry for lack of memory · `forgot`: the local tier was
+ * discarded (gap in the sequence, flush, fail-over) · `alone`: a write was forwarded after the lease because Redis is
+ * unreachable · `unheard`: a replica did not acknowledge an invalidation within its lease · `replayed`: pending
+ * invalidations were sent.
+ */
+export const STORE_EVENTS = [
   'late',
   'lost',
   'returned',
@@ -77,26 +94,7 @@ export const storeEvents = [
   'unheard',
   'replayed',
 ] as const
-export type StoreEvent = (typeof storeEvents)[number]
+export type StoreEvent = (typeof STORE_EVENTS)[number]
 
-/** `reason`: why Redis counts as away, in its own words or those of the connection. */
-export type OnEvent = (event: StoreEvent, reason?: string) => void
-
-/** Names in Redis. */
-export const names = {
-  coherence: 'edge:{e}',
-  raised: 'edge:{e}:raised',
-  /** Channel of one replica: its own heartbeats and acknowledgements for it. */
-  to: (replica: string) => `edge:{e}:to:${replica}`,
-  settled: 'edge:{e}:settled',
-  /** An entry was replaced: who did it, a space, its key. */
-  kept: 'edge:{e}:kept',
-  entry: (key: string) => `edge:c:${key}`,
-  claim: (name: string) => `edge:l:${name}`,
-  groups: 'edge:i',
-  index: (group: string): [string, string, string] => [
-    `edge:i:{${group}}`,
-    `edge:i:{${group}}:rows`,
-    `edge:i:{${group}}:hits`,
-  ],
-}
+/** `reason`: why Redis is unreachable, as Redis or the connection reports it. */
+export type OnStoreEvent = (event: StoreEvent, reason?: string) => void

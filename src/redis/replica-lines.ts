@@ -1,8 +1,8 @@
 /** What each replica tells of itself for those who look after them all: one short text each, gone soon after its writer. */
 
-import { connect, Link } from './connection.ts'
-import { defaultTimes, type RedisPlace } from './options.ts'
-import { now, script } from './scripts.ts'
+import { openClient, RedisConnection } from './connection.ts'
+import { DEFAULT_TIMES, type RedisConnectionOptions } from './options.ts'
+import { NOW, script } from './scripts.ts'
 
 export interface ReplicaLines {
   /** Writes the text of this replica and gives those of the others, with the milliseconds since; undefined: Redis is away. */
@@ -18,7 +18,7 @@ const keys = ['edge:{o}:told', 'edge:{o}:lines']
 
 /** KEYS: names by the time they told, texts. ARGV: name, text, life, most. Gives text and age, in turn, of the others. */
 const tellAll = script(
-  now,
+  NOW,
   `
 local gone = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now - ARGV[3], 'LIMIT', 0, 64)
 if #gone > 0 then
@@ -40,11 +40,11 @@ return told`,
 )
 
 /** A connection of its own, so that looking around holds nothing else up. */
-export function createReplicaLines(redis: RedisPlace, time: number): ReplicaLines {
-  const link = new Link(connect(redis, { ...defaultTimes, command: time }))
+export function createReplicaLines(redis: RedisConnectionOptions, time: number): ReplicaLines {
+  const link = new RedisConnection(openClient(redis, { ...DEFAULT_TIMES, commandTimeout: time }))
   return {
     async tell(name, text) {
-      const reply = await link.run<(string | number)[]>(tellAll, keys, [name, text, LIFE, MOST], 5 * time)
+      const reply = await link.runScript<(string | number)[]>(tellAll, keys, [name, text, LIFE, MOST], 5 * time)
       if (!reply.ok) return undefined
       const { value } = reply
       return value.flatMap((each, at) => (at % 2 === 0 ? [{ text: String(each), ago: Number(value[at + 1]) }] : []))

@@ -1,3 +1,13 @@
+/**
+ * Lua scripts, each one atomic step, and the parts that several of them share. They need Redis 7.
+ *
+ * Tag epochs, write fences, the registry of replicas, the sequence of invalidations and the generation are fields of
+ * ONE hash without a time to live. A flush or an eviction removes all of it, the generation too. Responses that were
+ * stored before can then no longer be mistaken for valid ones.
+ *
+ * Fields: `g` random part of the generation · `b` replication id and since when · `q` sequence of invalidations · `r`
+ * leases of replicas · `t:<tag>` epoch · `f:<tag>` fences.
+ */
 import { createHash } from 'node:crypto'
 
 export interface Script {
@@ -6,21 +16,25 @@ export interface Script {
 }
 
 /**
- * `allow-oom`: a full Redis must still take a raise, or it would go on giving the old value to the others. No script
- * is `no-writes`, so that a demoted primary refuses them all: its epochs are not the ones to compare with.
+ * Returns a script with its SHA. `allow-oom`: a full Redis must still accept invalidations, or other replicas would
+ * serve older values. No script has the flag `no-writes`, so a demoted primary rejects all of them: its epochs are
+ * outdated.
  */
 export function script(...parts: readonly string[]): Script {
   const lua = `#!lua flags=allow-oom\n${parts.join('\n')}`
   return { lua, sha: createHash('sha1').update(lua).digest('hex') }
 }
 
-/** Milliseconds by the clock of Redis. */
-export const now = `
+/** `now`: milliseconds by the clock of Redis. */
+export const NOW = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`
 
-/** A fail-over brings another replication id, a restart as well; a flush takes the random part. ARGV[1]: a fresh one. */
-export const generation = `
+/**
+ * The generation: a random part, which a flush removes, and the replication id, which changes with a fail-over or a
+ * restart. ARGV[1]: a new random part, used if there is none.
+ */
+export const GENERATION = `
 local function generation(own)
   if not own then
     own = ARGV[1]
@@ -30,9 +44,9 @@ local function generation(own)
   return own .. '.' .. (id or 'unknown')
 end`
 
-/** Milliseconds since this generation was first seen; a clock that went back begins anew. Registrations are no older. */
-export const memory = `
-local function remembered(current, born)
+/** Milliseconds since this generation was first seen, from 0 again if the clock went back. No registration is older. */
+export const GENERATION_AGE = `
+local function generationAge(current, born)
   local id = string.match(current, '%w+$')
   local whose, since = string.match(born or '', '^(%w+) (%d+)$')
   since = tonumber(since)
@@ -41,9 +55,9 @@ local function remembered(current, born)
   return 0
 end`
 
-/** Texts of `name=until;`, until in server milliseconds. */
-export const leases = `
-local function standing(text, without, now)
+/** Leases as text, `name=until;` each, until in milliseconds of Redis: those of other names that have not expired. */
+export const LEASES = `
+local function unexpired(text, without, now)
   local left = {}
   for name, till in string.gmatch(text or '', '([^=;]+)=(%d+);') do
     if name ~= without and tonumber(till) > now then left[#left + 1] = name .. '=' .. till .. ';' end
@@ -51,20 +65,23 @@ local function standing(text, without, now)
   return table.concat(left)
 end`
 
-/** KEYS: hash. ARGV: fresh generation, own channel, who, lease (0: leaves), nonce. Gives generation and sequence. */
-export const beat = script(
-  now,
-  generation,
-  memory,
-  leases,
+/**
+ * Registers a replica for `lease` milliseconds (0: removes it) and sends the heartbeat back to it.
+ * KEYS: hash. ARGV: new random part, channel of the replica, its id, lease, nonce. Returns generation and sequence.
+ */
+export const HEARTBEAT = script(
+  NOW,
+  GENERATION,
+  GENERATION_AGE,
+  LEASES,
   `
 local got = redis.call('HMGET', KEYS[1], 'g', 'q', 'r', 'b')
 local current = generation(got[1])
-remembered(current, got[4])
-local others = standing(got[3], ARGV[3], now)
+generationAge(current, got[4])
+local replicas = unexpired(got[3], ARGV[3], now)
 local lease = tonumber(ARGV[4])
-if lease > 0 then others = others .. ARGV[3] .. '=' .. string.format('%.0f', now + lease) .. ';' end
-redis.call('HSET', KEYS[1], 'r', others)
+if lease > 0 then replicas = replicas .. ARGV[3] .. '=' .. string.format('%.0f', now + lease) .. ';' end
+redis.call('HSET', KEYS[1], 'r', replicas)
 redis.call('PUBLISH', ARGV[2], cjson.encode({g = current, q = got[2] or '0', n = ARGV[5]}))
 return {current, got[2] or '0'}`,
 )

@@ -3,8 +3,8 @@ import type { Attempts } from '../access/login-attempts.ts'
 import type { Revocations } from '../access/revocations.ts'
 import type { Log } from '../core/events.ts'
 import { type Clock, systemClock } from '../core/timing.ts'
-import { connect, Link } from './connection.ts'
-import { defaultTimes, type RedisPlace, type Times } from './options.ts'
+import { openClient, RedisConnection } from './connection.ts'
+import { DEFAULT_TIMES, type RedisConnectionOptions, type RedisTimes } from './options.ts'
 import { sharedAttempts } from './shared-attempts.ts'
 import { type CountShared, sharedCounts } from './shared-counts.ts'
 import { createPulse, type Heard, type Pulse } from './shared-pulse.ts'
@@ -12,8 +12,8 @@ import { sharedRevocations } from './shared-revocations.ts'
 import { digestWith, scriptsOver } from './shared-script.ts'
 
 export interface SharedAccessOptions {
-  readonly redis: RedisPlace
-  readonly times?: Partial<Times>
+  readonly redis: RedisConnectionOptions
+  readonly times?: Partial<RedisTimes>
   /** `access.limits.failedLogins`, over all replicas. */
   readonly failures: number
   /** Keys the digests of names and addresses; the same on all replicas. */
@@ -38,17 +38,17 @@ export interface SharedAccess {
 /** Begins with `start`. Nothing of it rejects: while Redis is away each replica decides by itself, and tells later. */
 export function createSharedAccess(options: SharedAccessOptions): SharedAccess {
   const { redis, failures, clock = systemClock, log } = options
-  const times = { ...defaultTimes, ...options.times }
+  const times = { ...DEFAULT_TIMES, ...options.times }
   // A connection of its own: a burst of logins must not hold up epochs and heartbeats.
-  let link: Link | undefined
-  const prepare = scriptsOver(() => link, times.command)
+  let link: RedisConnection | undefined
+  const prepare = scriptsOver(() => link, times.commandTimeout)
   const digest = digestWith(options.key)
   const untold = (revocations: number) =>
     log('warn', 'other replicas do not know of revoked tokens yet: Redis is away', { revocations })
   const revocations = sharedRevocations(prepare, clock, untold)
   const pulse: Pulse = createPulse({
     // Nobody waits for it, and what it hears may be long.
-    prepare: scriptsOver(() => link, times.command * 5),
+    prepare: scriptsOver(() => link, times.commandTimeout * 5),
     hear(heard: Heard) {
       attempts.hear(heard)
       return revocations.hear(heard)
@@ -59,10 +59,10 @@ export function createSharedAccess(options: SharedAccessOptions): SharedAccess {
   const count = sharedCounts({ prepare, digest, pulse, elapsed: () => clock.elapsed() })
   const opened = () =>
     new Promise<void>((resolve) => {
-      link = new Link(connect(redis, times))
+      link = new RedisConnection(openClient(redis, times))
       link.client.on('ready', pulse.doubt)
       link.client.once('ready', () => resolve())
-      setTimeout(resolve, times.slow).unref()
+      setTimeout(resolve, times.bulkTimeout).unref()
     })
   return {
     attempts,

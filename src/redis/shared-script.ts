@@ -3,7 +3,7 @@
  * keys on one node of a Redis Cluster. Names and addresses stand there as digests: a name may be a mistyped password.
  */
 import { createHash, createHmac } from 'node:crypto'
-import type { Link } from './connection.ts'
+import type { RedisConnection } from './connection.ts'
 
 /** Prefix of every key of this kind; `edge:` is what the ACL user may touch. */
 export const SHARED = 'edge:{a}:'
@@ -38,14 +38,14 @@ export type PrepareScript = (lua: string) => RunScript
  * Scripts over keys of this kind, each within `time` milliseconds; they reject where Redis is away or slower. A full
  * Redis runs them too: what is shared here is small, and a revocation must not wait for room.
  */
-export function scriptsOver(link: () => Link | undefined, time: number): PrepareScript {
+export function scriptsOver(link: () => RedisConnection | undefined, time: number): PrepareScript {
   return (text) => {
     const lua = `#!lua flags=allow-oom\n${text}`
     const script = { lua, sha: createHash('sha1').update(lua).digest('hex') }
     return async (keys, args) => {
       const named = keys.map((key) => SHARED + key)
-      const reply = await link()?.run<unknown>(script, named, args, time)
-      if (!reply?.ok) throw new Error(reply?.fault ?? 'not connected')
+      const reply = await link()?.runScript<unknown>(script, named, args, time)
+      if (!reply?.ok) throw new Error(reply?.error ?? 'not connected')
       return reply.value
     }
   }

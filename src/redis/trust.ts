@@ -1,77 +1,77 @@
-/** Is Redis there, and since when may it be trusted? Nothing is served of it, or of what was known by it, before. */
-import type { OnEvent, Times } from './options.ts'
+/** Whether Redis is reachable, and since when its data may be used. Nothing that was stored or read before is served. */
+import type { OnStoreEvent, RedisTimes } from './options.ts'
 
 export interface TrustOptions {
-  readonly times: Times
+  readonly times: RedisTimes
   readonly elapsed: () => number
-  readonly onEvent: OnEvent
-  /** The store lost its memory: so must this process, as far as it came from there. */
-  readonly onLostMemory: () => void
+  readonly onEvent: OnStoreEvent
+  /** Redis lost its data. This process must discard everything that it read from there. */
+  readonly onGenerationChange: () => void
 }
 
 export class Trust {
   readonly #options: TrustOptions
-  #up = false
+  #isUp = false
   #lostAt: number | undefined
   #losses = 0
-  #from = 0
+  #usableFrom = 0
   #generation: string | undefined
 
   constructor(options: TrustOptions) {
     this.#options = options
   }
 
-  /** Redis answers, and everything that was owed to it is written. */
-  get up(): boolean {
-    return this.#up
+  /** Redis answers, and this replica has sent its pending invalidations. */
+  get isUp(): boolean {
+    return this.#isUp
   }
 
-  /** When Redis was found to be away; undefined: it is there. */
+  /** When Redis became unreachable; undefined if it is reachable. */
   get lostAt(): number | undefined {
     return this.#lostAt
   }
 
-  /** Has every replica that was cut off with this one had time to say what it wrote? */
-  settled(now: number): boolean {
-    return now >= this.#from
+  /** Has every replica that was cut off with this one had a lease of time to send its pending invalidations? */
+  isUsable(now: number): boolean {
+    return now >= this.#usableFrom
   }
 
   /**
-   * Any reply names the generation; false when it is another one than before. Fences and registrations went with the
-   * old one: until every replica has set its own again, at its next heartbeat, nothing is served and nothing kept.
+   * Takes the generation of a reply and returns false if it is another one than before. Fences and registrations were
+   * lost with the old one. For one lease, until every replica has set its own again, nothing is served or stored.
    */
-  saw(generation: string): boolean {
-    const { elapsed, times, onLostMemory } = this.#options
-    const changed = this.#generation !== undefined && this.#generation !== generation
+  observeGeneration(generation: string): boolean {
+    const { elapsed, times, onGenerationChange } = this.#options
+    const hasChanged = this.#generation !== undefined && this.#generation !== generation
     this.#generation = generation
-    if (!changed) return true
-    this.#from = Math.max(this.#from, elapsed() + times.lease)
-    onLostMemory()
+    if (!hasChanged) return true
+    this.#usableFrom = Math.max(this.#usableFrom, elapsed() + times.lease)
+    onGenerationChange()
     return false
   }
 
   lose(reason?: string): void {
     this.#losses += 1
     if (this.#lostAt === undefined) this.#options.onEvent('lost', reason)
-    this.#up = false
+    this.#isUp = false
     this.#lostAt ??= this.#options.elapsed()
   }
 
   /**
-   * Redis is there again, once `restore` has written what this replica owes. Others may have acknowledged writes that
-   * they could not write down: they get one lease to do so. Whoever never missed Redis since its start has nothing to
-   * wait for.
+   * Redis is reachable again. Trusts it once `restore` has sent what this replica could not send. Other replicas may
+   * have acknowledged writes that they could not record: they get one lease to do so. At the first connection, there
+   * is nothing to wait for.
    */
   async regain(restore: () => Promise<boolean>): Promise<void> {
     const { elapsed, times, onEvent } = this.#options
     const losses = this.#losses
-    // What came to be owed meanwhile is not written yet.
+    // If Redis was lost meanwhile, new invalidations may be pending.
     if (!(await restore()) || this.#losses !== losses) return
     if (this.#lostAt !== undefined) {
-      this.#from = elapsed() + times.lease
+      this.#usableFrom = elapsed() + times.lease
       onEvent('returned')
     }
-    this.#up = true
+    this.#isUp = true
     this.#lostAt = undefined
   }
 }

@@ -36,8 +36,8 @@ function entry(at: number) {
 
 async function hold(way: Way, url: string): Promise<Told> {
   // Nothing is dropped for want of room or of time: what is measured is all of them.
-  const times = { command: 5000, slow: 10_000, stuck: 15_000, lease: 20_000 }
-  const store = await createRedisStore({ redis: { url }, nearBytes: 4 * ENTRIES * BYTES, times })
+  const times = { commandTimeout: 5000, bulkTimeout: 10_000, socketTimeout: 15_000, lease: 20_000 }
+  const store = await createRedisStore({ redis: { url }, localBytes: 4 * ENTRIES * BYTES, times })
   const before = memory()
   for (let from = 0; from < ENTRIES; from += AT_ONCE)
     await Promise.all(Array.from({ length: AT_ONCE }, (_, at) => (way === 'filled here' ? fill : read)(from + at)))

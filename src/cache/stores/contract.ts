@@ -1,40 +1,43 @@
 import type { Tag } from '../../catalogue/endpoint.ts'
 import type { Lookup, StoredResponse, StoredResponseInfo, TagEpochs } from '../../core/response.ts'
 
-/** An answer to be kept as of the mark that its fill began with. */
+/** A response to store, with the epochs that its tags had before it was fetched. */
 export interface NewStoredResponse {
   readonly key: string
   readonly tags: readonly Tag[]
   readonly epochs: TagEpochs
   readonly response: Omit<StoredResponse, 'age'>
-  /** Milliseconds that it is older than its fill: the age that its oldest part had been kept for by then. */
+  /** Milliseconds that its oldest part was already old when the fetch began; 0 when absent. */
   readonly initialAge?: number
-  /** What `/cache` shows of it; none of it is looked into by the store. */
+  /** What `/cache` shows of it. The store does not interpret it. */
   readonly info: StoredResponseInfo
 }
 
-/** One fill for all replicas. `settled` resolves when the holder has kept an answer, given up or died. */
+/** One fetch for all replicas. `settled` resolves when the holder has stored a response, given up or died. */
 export type FetchLock =
   | { readonly held: true; release(): Promise<void> }
   | { readonly held: false; readonly settled: Promise<void> }
 
-/** A write under way. Its tags are raised and fenced on every replica with a live lease when `fence` resolves. */
+/** A write in progress. When `fence` resolves, its tags are invalidated and fenced on every replica with a live lease. */
 export interface WriteFence {
-  /** `refused`: nobody can be told, and `onLostStore` is `refuse`: the write must not be forwarded. */
+  /**
+   * `localOnly`: Redis is unreachable, the local tiers of all replicas have expired meanwhile. `refused`: Redis is
+   * unreachable and `onLostStore` is `refuse`; the write must not be forwarded.
+   */
   readonly state: 'active' | 'localOnly' | 'refused'
   /**
-   * Raises the tags again, and those that the answer named, drops the fence, and resolves when no replica can serve
-   * what was before (or when its lease has run out): only then may the 2xx leave.
+   * Invalidates the tags again, and those that the response named, and removes the fence. Resolves when no replica can
+   * serve the older value, because it acknowledged the invalidation or its lease expired. Only then send the 2xx.
    */
   lift(more: readonly Tag[]): Promise<void>
-  /** The outcome is unknown: the fence stays for its lease. */
+  /** The outcome is unknown: leaves the fence until its lease expires. */
   keepUntilLeaseEnds(): void
 }
 
 export interface CacheStore {
   lookup(key: string, tags: readonly Tag[]): Lookup | Promise<Lookup>
   store(entry: NewStoredResponse): Promise<void>
-  /** `patience`: milliseconds after which a holder that gave no sign counts as dead. */
-  acquireFetchLock(key: string, mark: TagEpochs, patience: number): Promise<FetchLock>
+  /** `patience`: milliseconds after which a holder that did not renew the lock counts as dead. */
+  acquireFetchLock(key: string, epochs: TagEpochs, patience: number): Promise<FetchLock>
   fence(tags: readonly Tag[]): Promise<WriteFence>
 }

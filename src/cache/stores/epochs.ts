@@ -1,72 +1,70 @@
+/**
+ * Tag epochs: reading, comparing, and (for the memory store) counting them. The epoch of a tag is the text
+ * `writes~softInvalidations`. Each entry has a tag of its own as well, its key. The epoch of the key is appended to
+ * that of the first tag after a slash, so that a list of epochs has one text for each tag.
+ */
 import { randomUUID } from 'node:crypto'
 import type { Tag } from '../../catalogue/endpoint.ts'
 import type { TagEpochs } from '../../core/response.ts'
 
-/**
- * Marks compared. The epoch of a tag is the text `writes~softDrops`; that of the entry's own key, which only a drop of
- * this key raises, is joined to the first one by a slash.
- */
+/** The epoch of a tag that was never invalidated in this generation. */
+export const INITIAL_EPOCH = '0~0'
 
-/** What a tag reads as that nobody has raised in this generation. */
-export const UNRAISED = '0~0'
+/** `stale`: only soft invalidations happened in between. `changed`: a write did, so the response must not be served. */
+export type EpochComparison = 'same' | 'stale' | 'changed'
 
-/** `softened`: only soft drops lie between the two, so that the entry is stale but not wrong. */
-export type Difference = 'same' | 'softened' | 'changed'
-
-export function compareMarks(kept: Pick<TagEpochs, 'generation' | 'epochs'>, now: TagEpochs): Difference {
-  if (now.fenced || kept.generation !== now.generation || kept.epochs.length !== now.epochs.length) return 'changed'
-  let difference: Difference = 'same'
+export function compareEpochs(stored: Pick<TagEpochs, 'generation' | 'epochs'>, now: TagEpochs): EpochComparison {
+  if (now.fenced || stored.generation !== now.generation || stored.epochs.length !== now.epochs.length) return 'changed'
+  let comparison: EpochComparison = 'same'
   for (let at = 0; at < now.epochs.length; at += 1) {
-    const before = kept.epochs[at]
+    const before = stored.epochs[at]
     const after = now.epochs[at]
     if (before === after) continue
-    if (before === undefined || after === undefined || written(before) !== written(after)) return 'changed'
-    difference = 'softened'
+    if (before === undefined || after === undefined || writesOf(before) !== writesOf(after)) return 'changed'
+    comparison = 'stale'
   }
-  return difference
+  return comparison
 }
 
-/** Only the parts that hard raises count. */
-function written(epoch: string): string {
+/** Removes the counts of soft invalidations. */
+function writesOf(epoch: string): string {
   return epoch.replaceAll(/~\d+/g, '')
 }
 
-/** A mark whose last epoch is that of the entry's own key: joined to the first, so that one stands for each tag. */
-export function withOwn({ generation, epochs, fenced }: TagEpochs): TagEpochs {
+/** Appends the last epoch, that of the entry's key, to the first one. */
+export function withKeyEpoch({ generation, epochs, fenced }: TagEpochs): TagEpochs {
   const own = epochs.at(-1)
   return { generation, epochs: epochs.slice(0, -1).map((epoch, at) => (at === 0 ? `${epoch}/${own}` : epoch)), fenced }
 }
 
-/** A mark that knows when it was read: the fill that it begins is as old as that. */
-export class ReadMark implements TagEpochs {
+/** Epochs with the time of their reading, which is the start of the fetch that follows. */
+export class TimedEpochs implements TagEpochs {
   readonly generation: string
   readonly epochs: readonly string[]
   readonly fenced: boolean
-  readonly #at: number
+  readonly #readAt: number
 
-  constructor({ generation, epochs, fenced }: TagEpochs, at: number) {
+  constructor({ generation, epochs, fenced }: TagEpochs, readAt: number) {
     this.generation = generation
     this.epochs = epochs
     this.fenced = fenced
-    this.#at = at
+    this.#readAt = readAt
   }
 
-  static at(mark: TagEpochs): number | undefined {
-    return #at in mark ? mark.#at : undefined
+  static readTimeOf(epochs: TagEpochs): number | undefined {
+    return #readAt in epochs ? epochs.#readAt : undefined
   }
 }
 
-/** When the fill of this mark began, by the store's clock; undefined for a mark that the store did not make. */
-export function begun(mark: TagEpochs): number | undefined {
-  return ReadMark.at(mark)
+/** Returns when these epochs were read, by the store's clock; undefined if the store did not read them. */
+export function readTimeOf(epochs: TagEpochs): number | undefined {
+  return TimedEpochs.readTimeOf(epochs)
 }
 
-/** The tag of one entry alone. */
+/** Returns the tag of a single entry. */
 export function keyTag(key: string): string {
   return `key:${key}`
 }
-
-/** Epochs and fences of one process, for the store without Redis. A fence under way stands; one that was left, for its lease. */
 
 interface Epoch {
   writes: number
@@ -74,10 +72,11 @@ interface Epoch {
   text: string
 }
 
-export class Standing {
+/** The epochs and write fences of a process without Redis. */
+export class EpochTable {
   readonly #generation = randomUUID()
   readonly #epochs = new Map<Tag, Epoch>()
-  /** For each tag its fences, and until when each stands. */
+  /** The fences of each tag, with the time at which each expires. */
   readonly #fences = new Map<Tag, Map<symbol, number>>()
   readonly #elapsed: () => number
 
@@ -85,13 +84,13 @@ export class Standing {
     this.#elapsed = elapsed
   }
 
-  mark(key: string, tags: readonly Tag[]): TagEpochs {
-    const epochs = [...tags, keyTag(key)].map((tag) => this.#text(tag))
-    const fenced = tags.some((tag) => this.#fenced(tag))
-    return new ReadMark(withOwn({ generation: this.#generation, epochs, fenced }), this.#elapsed())
+  read(key: string, tags: readonly Tag[]): TagEpochs {
+    const epochs = [...tags, keyTag(key)].map((tag) => this.#epochs.get(tag)?.text ?? INITIAL_EPOCH)
+    const fenced = tags.some((tag) => this.#isFenced(tag))
+    return new TimedEpochs(withKeyEpoch({ generation: this.#generation, epochs, fenced }), this.#elapsed())
   }
 
-  raise(tags: readonly Tag[], soft = false): void {
+  bump(tags: readonly Tag[], soft = false): void {
     for (const tag of new Set(tags)) {
       const before = this.#epochs.get(tag) ?? { writes: 0, soft: 0 }
       const after = { writes: before.writes + (soft ? 0 : 1), soft: before.soft + (soft ? 1 : 0) }
@@ -99,16 +98,16 @@ export class Standing {
     }
   }
 
-  /** `lease`: milliseconds from now; Infinity while the write is under way. */
-  fence(fence: symbol, tags: readonly Tag[], lease: number): void {
-    const until = this.#elapsed() + lease
+  /** `lease`: milliseconds from now; Infinity while the write is in progress. */
+  addFence(fence: symbol, tags: readonly Tag[], lease: number): void {
+    const expiresAt = this.#elapsed() + lease
     for (const tag of tags) {
       const fences = this.#fences.get(tag) ?? new Map<symbol, number>()
-      this.#fences.set(tag, fences.set(fence, until))
+      this.#fences.set(tag, fences.set(fence, expiresAt))
     }
   }
 
-  lift(fence: symbol, tags: readonly Tag[]): void {
+  removeFence(fence: symbol, tags: readonly Tag[]): void {
     for (const tag of tags) {
       const fences = this.#fences.get(tag)
       fences?.delete(fence)
@@ -116,14 +115,10 @@ export class Standing {
     }
   }
 
-  #text(tag: Tag): string {
-    return this.#epochs.get(tag)?.text ?? UNRAISED
-  }
-
-  #fenced(tag: Tag): boolean {
+  #isFenced(tag: Tag): boolean {
     const fences = this.#fences.get(tag)
     if (fences === undefined) return false
-    for (const [fence, until] of [...fences]) if (until <= this.#elapsed()) fences.delete(fence)
+    for (const [fence, expiresAt] of [...fences]) if (expiresAt <= this.#elapsed()) fences.delete(fence)
     if (fences.size === 0) this.#fences.delete(tag)
     return fences.size > 0
   }

@@ -1,62 +1,77 @@
-/** One fill for all replicas: a lease with a token that its holder renews, and followers who hear or see that it ended. */
+/** Fetch locks across replicas: a lease with a token. The holder renews it; the others wait for its release or its end. */
 import { createHash, randomUUID } from 'node:crypto'
 import type { TagEpochs } from '../../core/response.ts'
-import type { Link, Reply } from '../../redis/connection.ts'
-import { names, type Times } from '../../redis/options.ts'
+import type { RedisConnection, RedisReply } from '../../redis/connection.ts'
+import { type RedisTimes, redisChannels, redisKeys } from '../../redis/options.ts'
 import { script } from '../../redis/scripts.ts'
-
 import type { FetchLock } from './contract.ts'
 
-export interface ClaimsOptions {
-  readonly link: Link
-  readonly times: Times
-  readonly trusted: () => boolean
-  readonly onReply: (reply: Reply<unknown>) => void
+/** KEYS: lock. ARGV: token, milliseconds. Returns 1 if this token holds the lock. */
+const RENEW_LOCK = script(`
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+return redis.call('PEXPIRE', KEYS[1], ARGV[2])`)
+
+/** KEYS: lock. ARGV: token, channel, name of the lock. */
+const RELEASE_LOCK = script(`
+if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+redis.call('PUBLISH', ARGV[2], ARGV[3])
+return 1`)
+
+/** Upper limit of the pause between two checks whether a lock still exists, in milliseconds. */
+const MAX_CHECK_INTERVAL_MS = 500
+
+export interface FetchLocksOptions {
+  readonly connection: RedisConnection
+  readonly times: RedisTimes
+  readonly isTrusted: () => boolean
+  readonly onReply: (reply: RedisReply<unknown>) => void
 }
 
-/** Whoever cannot ask Redis fills for itself. */
-const ALONE: FetchLock = { held: true, release: async () => {} }
+/** If Redis is unreachable, fetch without a shared lock. */
+const UNSHARED: FetchLock = { held: true, release: async () => {} }
 
-export class Claims {
-  readonly #options: ClaimsOptions
-  readonly #waiting = new Map<string, Set<() => void>>()
+export class FetchLocks {
+  readonly #options: FetchLocksOptions
+  /** For each lock the functions that end a wait for it. */
+  readonly #waits = new Map<string, Set<() => void>>()
   readonly #renewals = new Set<NodeJS.Timeout>()
 
-  constructor(options: ClaimsOptions) {
+  constructor(options: FetchLocksOptions) {
     this.#options = options
   }
 
-  async claim(key: string, mark: TagEpochs, patience: number): Promise<FetchLock> {
-    const { link, times, trusted, onReply } = this.#options
-    if (!trusted()) return ALONE
-    const name = `${key}:${digest(mark)}`
-    // Before the claim is tried: it may end between the refusal and the first listening.
-    const wait = this.#wait(name)
+  async acquire(key: string, epochs: TagEpochs, patience: number): Promise<FetchLock> {
+    const { connection, times, isTrusted, onReply } = this.#options
+    if (!isTrusted()) return UNSHARED
+    const name = `${key}:${digest(epochs)}`
+    // Listen before trying: the lock may be released between the reply and the first listener.
+    const wait = this.#beginWait(name)
     const token = randomUUID()
-    const reply = await link.step(times.command, (client) =>
-      client.set(names.claim(name), token, 'PX', Math.ceil(patience), 'NX'),
+    const reply = await connection.send(times.commandTimeout, (client) =>
+      client.set(redisKeys.fetchLock(name), token, 'PX', Math.ceil(patience), 'NX'),
     )
     onReply(reply)
-    if (reply.ok && reply.value === null) return { held: false, settled: this.#watch(name, wait, patience) }
+    if (reply.ok && reply.value === null) return { held: false, settled: this.#waitForRelease(name, wait, patience) }
     wait.end()
     if (reply.ok) return this.#hold(name, token, patience)
     void this.#release(name, token)
-    return ALONE
+    return UNSHARED
   }
 
-  /** Somebody said that a claim ended. */
-  settled(name: string): void {
-    for (const end of [...(this.#waiting.get(name) ?? [])]) end()
+  /** Takes the message that a lock was released. */
+  released(name: string): void {
+    for (const end of [...(this.#waits.get(name) ?? [])]) end()
   }
 
   close(): void {
     for (const timer of this.#renewals) clearInterval(timer)
-    for (const name of [...this.#waiting.keys()]) this.settled(name)
+    for (const name of [...this.#waits.keys()]) this.released(name)
   }
 
   #hold(name: string, token: string, patience: number): FetchLock {
-    const { link, times } = this.#options
-    const renew = () => link.run(renewClaim, [names.claim(name)], [token, Math.ceil(patience)], times.slow)
+    const { connection, times } = this.#options
+    const key = redisKeys.fetchLock(name)
+    const renew = () => connection.runScript(RENEW_LOCK, [key], [token, Math.ceil(patience)], times.bulkTimeout)
     const timer = setInterval(() => void renew(), patience / 3)
     timer.unref()
     this.#renewals.add(timer)
@@ -71,34 +86,36 @@ export class Claims {
   }
 
   async #release(name: string, token: string): Promise<void> {
-    const { link, times } = this.#options
-    await link.run(releaseClaim, [names.claim(name)], [token, names.settled, name], times.slow)
+    const { connection, times } = this.#options
+    const args = [token, redisChannels.lockReleases, name]
+    await connection.runScript(RELEASE_LOCK, [redisKeys.fetchLock(name)], args, times.bulkTimeout)
   }
 
-  /** Looks from time to time as well: a message may be lost, and a holder that died says nothing. */
-  async #watch(name: string, wait: Wait, patience: number): Promise<void> {
-    const { link, times } = this.#options
-    const look = async () => {
-      const reply = await link.step(times.command, (client) => client.exists(names.claim(name)))
+  /** Checks the lock regularly as well: the message may be lost, and a holder that died sends none. */
+  async #waitForRelease(name: string, wait: Wait, patience: number): Promise<void> {
+    const { connection, times } = this.#options
+    const check = async () => {
+      const reply = await connection.send(times.commandTimeout, (client) => client.exists(redisKeys.fetchLock(name)))
       if (!reply.ok || reply.value === 0) wait.end()
     }
-    const timer = setInterval(() => void look(), Math.min(500, Math.max(times.command, patience / 8)))
+    const interval = Math.min(MAX_CHECK_INTERVAL_MS, Math.max(times.commandTimeout, patience / 8))
+    const timer = setInterval(() => void check(), interval)
     await wait.ended
     clearInterval(timer)
   }
 
-  #wait(name: string): Wait {
+  #beginWait(name: string): Wait {
     let resolve = () => {}
     const ended = new Promise<void>((done) => {
       resolve = done
     })
-    const waiting = this.#waiting.get(name) ?? new Set()
+    const waits = this.#waits.get(name) ?? new Set()
     const end = () => {
-      waiting.delete(end)
-      if (waiting.size === 0 && this.#waiting.get(name) === waiting) this.#waiting.delete(name)
+      waits.delete(end)
+      if (waits.size === 0 && this.#waits.get(name) === waits) this.#waits.delete(name)
       resolve()
     }
-    this.#waiting.set(name, waiting.add(end))
+    this.#waits.set(name, waits.add(end))
     return { ended, end }
   }
 }
@@ -108,19 +125,10 @@ interface Wait {
   end(): void
 }
 
-/** A flight that began before a write is another one than the flight after it. */
-function digest(mark: TagEpochs): string {
-  const text = JSON.stringify([mark.generation, ...mark.epochs])
-  return createHash('sha256').update(text).digest('base64url').slice(0, 22)
+/** The epochs are part of the name: a fetch that began before a write must not be joined after it. */
+function digest({ generation, epochs }: TagEpochs): string {
+  return createHash('sha256')
+    .update(JSON.stringify([generation, ...epochs]))
+    .digest('base64url')
+    .slice(0, 22)
 }
-
-/** KEYS: claim. ARGV: token, milliseconds. 1 while it is held by this token. */
-export const renewClaim = script(`
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-return redis.call('PEXPIRE', KEYS[1], ARGV[2])`)
-
-/** KEYS: claim. ARGV: token, channel, what followers wait for. */
-export const releaseClaim = script(`
-if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
-redis.call('PUBLISH', ARGV[2], ARGV[3])
-return 1`)

@@ -1,153 +1,185 @@
 /**
- * One reading of the index. There may be a hundred thousand rows: they come in steps that hold neither Redis nor this
- * process up, each one asked for while the one before is looked through.
+ * One listing of the index. There may be a hundred thousand rows. They are read in pages that block neither Redis nor
+ * this process, each requested while the page before is processed.
  */
 import type { Tag } from '../../catalogue/endpoint.ts'
 import type { IndexEntry } from '../../core/response.ts'
-import type { Link, Reply } from '../../redis/connection.ts'
-import { names, type Times } from '../../redis/options.ts'
+import type { RedisConnection, RedisReply } from '../../redis/connection.ts'
+import { type RedisTimes, redisKeys } from '../../redis/options.ts'
+import { NOW, script } from '../../redis/scripts.ts'
 import type { EntryCodec } from './entry-codec.ts'
-import { compareMarks, UNRAISED } from './epochs.ts'
-import { isListed, isNumber, isRecord, isTexts } from './redis-tier.ts'
-import { pageRows } from './response-index.ts'
-import { epochsOf } from './scripts.ts'
+import { compareEpochs, INITIAL_EPOCH } from './epochs.ts'
+import { isNumber, isRecord, isResponseInfo, isStringArray } from './redis-tier.ts'
+import { READ_EPOCHS_OF_TAGS } from './scripts.ts'
 
-export interface ListingOptions {
-  readonly link: Link
+/**
+ * Reads a page of rows in the order of their expiry. A row that is added or replaced meanwhile is read (again) later,
+ * and no other row is left out because of it. KEYS (of one group): keys by expiry, rows, hits. ARGV: expiry at which
+ * the page begins, number of rows with just that expiry to skip, count. Returns a flat list of key, expiry,
+ * milliseconds left, row and hits. Fewer rows than `count`: the last page.
+ */
+const READ_PAGE = script(
+  NOW,
+  `
+local from, past = tonumber(ARGV[1]), ARGV[2]
+if from <= now then from, past = '(' .. now, 0 end
+local keys = redis.call('ZRANGEBYSCORE', KEYS[1], from, '+inf', 'WITHSCORES', 'LIMIT', past, ARGV[3])
+if #keys == 0 then return keys end
+local names, out = {}, {}
+for at = 1, #keys, 2 do names[#names + 1] = keys[at] end
+local rows = redis.call('HMGET', KEYS[2], unpack(names))
+local hits = redis.call('HMGET', KEYS[3], unpack(names))
+for at = 1, #names do
+  out[#out + 1] = names[at]
+  out[#out + 1] = keys[at * 2]
+  out[#out + 1] = keys[at * 2] - now
+  out[#out + 1] = rows[at] or ''
+  out[#out + 1] = hits[at] or '0'
+end
+return out`,
+)
+
+/** Rows and tags of one command, which takes Redis some tenths of a millisecond. */
+const ROWS_PER_PAGE = 256
+const TAGS_PER_COMMAND = 1024
+/** How often a command is tried: without one page, all pages after it would be missing. */
+const MAX_TRIES = 3
+/** Values of a row in a reply: key, expiry, time left, row, hits. */
+const VALUES_PER_ROW = 5
+
+export interface IndexListingOptions {
+  readonly connection: RedisConnection
   readonly codec: EntryCodec
-  readonly times: Times
+  readonly times: RedisTimes
 }
 
-/** What no command may exceed: rows and tags of one step, some tenths of a millisecond of Redis. */
-const PAGE = 256
-const TAGS = 1024
-/** Times that a step is tried: one that is late says nothing of those behind it. */
-const TRIES = 3
-/** Values of a row in a reply: key, end, time left, row, hits. */
-const WIDTH = 5
+type PageValues = readonly (Buffer | number)[]
 
-type Values = readonly (Buffer | number)[]
-
-/** Where a page begins: with the rows that end then, but for those that were read already. */
-interface Place {
-  readonly from: string
-  readonly past: number
+/** Where a page begins: at the rows with this expiry, except those that were read already. */
+interface PageStart {
+  readonly expiry: string
+  readonly skip: number
 }
 
-interface Found {
-  readonly row: IndexEntry
+interface DecodedRow {
+  readonly entry: IndexEntry
   readonly generation: string
   readonly epochs: readonly string[]
 }
 
-export class Listing {
-  readonly rows: IndexEntry[] = []
-  readonly #options: ListingOptions
+export class IndexListing {
+  readonly entries: IndexEntry[] = []
+  readonly #options: IndexListingOptions
   readonly #generation: string
-  /** Where each key stands among the rows: one that was kept anew meanwhile comes twice. */
+  /** The place of each key in `entries`: one that is replaced during the listing is read twice. */
   readonly #places = new Map<string, number>()
 
-  constructor(options: ListingOptions, generation: string) {
+  constructor(options: IndexListingOptions, generation: string) {
     this.#options = options
     this.#generation = generation
   }
 
-  async read(group: string, heard?: (rows: readonly IndexEntry[]) => void): Promise<void> {
-    let place: Place = { from: '0', past: 0 }
-    let next: Promise<Values> | undefined = this.#page(group, place)
+  async read(group: string, onProgress?: (entries: readonly IndexEntry[]) => void): Promise<void> {
+    let start: PageStart = { expiry: '0', skip: 0 }
+    let next: Promise<PageValues> | undefined = this.#readPage(group, start)
     while (next !== undefined) {
-      const values: Values = await next
-      place = behind(place, values)
-      next = values.length < WIDTH * PAGE ? undefined : this.#page(group, place)
-      await this.#take(values)
-      heard?.(this.rows)
+      const values: PageValues = await next
+      start = startAfter(start, values)
+      next = values.length < VALUES_PER_ROW * ROWS_PER_PAGE ? undefined : this.#readPage(group, start)
+      await this.#addPage(values)
+      onProgress?.(this.entries)
     }
   }
 
-  /** Empty where Redis is away. */
-  async #page(group: string, { from, past }: Place): Promise<Values> {
-    const { link, times } = this.#options
-    const reply = await patiently(() =>
-      link.runForBytes<Values>(pageRows, names.index(group), [from, past, PAGE], times.slow),
+  /** Returns no values if Redis is unreachable. */
+  async #readPage(group: string, { expiry, skip }: PageStart): Promise<PageValues> {
+    const { connection, times } = this.#options
+    const args = [expiry, skip, ROWS_PER_PAGE]
+    const reply = await retried(() =>
+      connection.runScriptForBuffers<PageValues>(READ_PAGE, redisKeys.index(group), args, times.bulkTimeout),
     )
     return reply.ok ? reply.value : []
   }
 
-  async #take(values: Values): Promise<void> {
-    const found: Found[] = []
+  async #addPage(values: PageValues): Promise<void> {
+    const rows: DecodedRow[] = []
     const tags = new Set<Tag>()
-    for (let at = 0; at < values.length; at += WIDTH) {
+    for (let at = 0; at < values.length; at += VALUES_PER_ROW) {
       const bytes = values[at + 3]
-      const left = Number(values[at + 2])
+      const timeLeft = Number(values[at + 2])
       const hits = Number(values[at + 4])
-      const one = Buffer.isBuffer(bytes) ? this.#found(String(values[at]), left, bytes, hits) : undefined
-      if (one === undefined) continue
-      found.push(one)
-      for (const tag of one.row.tags) tags.add(tag)
+      const row = Buffer.isBuffer(bytes) ? this.#decode(String(values[at]), timeLeft, bytes, hits) : undefined
+      if (row === undefined) continue
+      rows.push(row)
+      for (const tag of row.entry.tags) tags.add(tag)
     }
-    const epochs = await this.#epochsOf([...tags])
-    for (const one of found) if (this.#isValid(one, epochs)) this.#put(one.row)
+    const epochs = await this.#readEpochs([...tags])
+    for (const row of rows) if (this.#isValid(row, epochs)) this.#put(row.entry)
   }
 
-  #put(row: IndexEntry): void {
-    const place = this.#places.get(row.key)
-    if (place === undefined) this.#places.set(row.key, this.rows.push(row) - 1)
-    else this.rows[place] = row
+  #put(entry: IndexEntry): void {
+    const place = this.#places.get(entry.key)
+    if (place === undefined) this.#places.set(entry.key, this.entries.push(entry) - 1)
+    else this.entries[place] = entry
   }
 
-  #found(key: string, timeLeft: number, bytes: Buffer, hits: number): Found | undefined {
+  #decode(key: string, timeLeft: number, bytes: Buffer, hits: number): DecodedRow | undefined {
     const head = this.#options.codec.decode(`row:${key}`, bytes)?.head
-    if (!isRecord(head) || !isListed(head.listed) || typeof head.generation !== 'string') return undefined
-    const { listed, generation, epochs, whole, size, cost } = head
-    if (!isTexts(epochs) || !isNumber(whole) || !isNumber(size) || !isNumber(cost)) return undefined
-    // Written out: a spread of what JSON made costs several times as much.
+    if (!isRecord(head) || !isResponseInfo(head.listed) || typeof head.generation !== 'string') return undefined
+    const { listed, generation, epochs, whole: lifetime, size, cost: fetchTime } = head
+    if (!isStringArray(epochs) || !isNumber(lifetime) || !isNumber(size) || !isNumber(fetchTime)) return undefined
+    // Written out: a spread of an object that JSON.parse made costs several times as much.
     const { url, group, endpoint, scope, tags } = listed
-    const age = Math.max(0, whole - timeLeft)
+    const age = Math.max(0, lifetime - timeLeft)
     return {
-      row: { key, url, group, endpoint, scope, tags, size, age, timeLeft, hits, fetchTime: cost },
+      entry: { key, url, group, endpoint, scope, tags, size, age, timeLeft, hits, fetchTime },
       generation,
       epochs,
     }
   }
 
-  /** Epochs of those tags. What requests know of epochs is left alone: so many would displace it. */
-  async #epochsOf(tags: readonly Tag[]): Promise<ReadonlyMap<Tag, string>> {
-    const { link, times } = this.#options
+  /** Reads current epochs without remembering them: they are so many that they would evict those of requests. */
+  async #readEpochs(tags: readonly Tag[]): Promise<ReadonlyMap<Tag, string>> {
+    const { connection, times } = this.#options
     const epochs = new Map<Tag, string>()
-    for (let at = 0; at < tags.length; at += TAGS) {
-      const some = tags.slice(at, at + TAGS)
+    for (let at = 0; at < tags.length; at += TAGS_PER_COMMAND) {
+      const some = tags.slice(at, at + TAGS_PER_COMMAND)
       const args = [JSON.stringify(some)]
-      const reply = await patiently(() => link.run<(string | null)[]>(epochsOf, [names.coherence], args, times.slow))
-      // Of what is not known nothing is shown.
+      const reply = await retried(() =>
+        connection.runScript<(string | null)[]>(READ_EPOCHS_OF_TAGS, [redisKeys.epochs], args, times.bulkTimeout),
+      )
+      // Rows with unknown epochs are left out.
       if (!reply.ok) break
-      for (const [index, tag] of some.entries()) epochs.set(tag, reply.value[index] ?? UNRAISED)
+      for (const [index, tag] of some.entries()) epochs.set(tag, reply.value[index] ?? INITIAL_EPOCH)
     }
     return epochs
   }
 
-  /** Its tags are as they were. The key's own epoch is not asked for: dropping a key takes its row. */
-  #isValid({ row, generation, epochs }: Found, current: ReadonlyMap<Tag, string>): boolean {
-    const before = { generation, epochs: epochs.map(withoutOwn) }
-    const now = { generation: this.#generation, epochs: row.tags.map((tag) => current.get(tag) ?? ''), fenced: false }
-    return compareMarks(before, now) !== 'changed'
+  /** Compares the epochs of the tags. That of the key is not needed: a purge of a key removes its row. */
+  #isValid({ entry, generation, epochs }: DecodedRow, current: ReadonlyMap<Tag, string>): boolean {
+    const before = { generation, epochs: epochs.map(withoutKeyEpoch) }
+    const now = { generation: this.#generation, epochs: entry.tags.map((tag) => current.get(tag) ?? ''), fenced: false }
+    return compareEpochs(before, now) !== 'changed'
   }
 }
 
-/** The end of the last row; many may end just then. */
-function behind({ from, past }: Place, values: Values): Place {
-  const last = String(values.at(1 - WIDTH))
+/** Many rows may have the expiry of the last one. */
+function startAfter({ expiry, skip }: PageStart, values: PageValues): PageStart {
+  const last = String(values.at(1 - VALUES_PER_ROW))
   let same = 0
-  for (let at = values.length - WIDTH; at >= 0 && String(values[at + 1]) === last; at -= WIDTH) same += 1
-  return { from: last, past: last === from ? past + same : same }
+  for (let at = values.length - VALUES_PER_ROW; at >= 0 && String(values[at + 1]) === last; at -= VALUES_PER_ROW) {
+    same += 1
+  }
+  return { expiry: last, skip: last === expiry ? skip + same : same }
 }
 
-function withoutOwn(epoch: string): string {
+function withoutKeyEpoch(epoch: string): string {
   const slash = epoch.indexOf('/')
   return slash < 0 ? epoch : epoch.slice(0, slash)
 }
 
-async function patiently<Value>(step: () => Promise<Reply<Value>>): Promise<Reply<Value>> {
-  let reply = await step()
-  for (let tries = 1; !reply.ok && tries < TRIES; tries += 1) reply = await step()
+async function retried<Value>(run: () => Promise<RedisReply<Value>>): Promise<RedisReply<Value>> {
+  let reply = await run()
+  for (let tries = 1; !reply.ok && tries < MAX_TRIES; tries += 1) reply = await run()
   return reply
 }

@@ -1,69 +1,70 @@
-import { LRUCache } from 'lru-cache'
-import type { Client, Link } from '../../redis/connection.ts'
-import type { Pulse } from '../../redis/heartbeat.ts'
-import { names, type StoreEvent } from '../../redis/options.ts'
-import type { Knowledge } from './local-tier.ts'
-import { isRecord, isTexts } from './redis-tier.ts'
-
 /**
- * What the other replicas say, heard over a connection of its own: raises, heartbeats that come back, acknowledgements,
- * claims that ended. Messages carry the generation and the sequence of raises, so that a gap is noticed and everything
- * that was known is given up.
+ * Receives what other replicas publish: invalidations, acknowledgements, released fetch locks, replaced entries, and
+ * this replica's own heartbeats. Messages carry the generation and a sequence number. After a gap, this replica
+ * discards all epochs that it knows.
  */
+import { LRUCache } from 'lru-cache'
+import type { RedisClient, RedisConnection } from '../../redis/connection.ts'
+import type { Heartbeat } from '../../redis/heartbeat.ts'
+import { redisChannels, type StoreEvent } from '../../redis/options.ts'
+import type { KnownEpochs } from './local-tier.ts'
+import { isRecord, isStringArray } from './redis-tier.ts'
 
 interface Message {
-  /** Generation, and sequence of raises. */
+  /** Generation, and sequence of invalidations. */
   readonly g: string
   readonly q: string
   /** Nonce of a heartbeat. */
   readonly n?: string
-  /** Writer and tags of a raise. */
+  /** Writer and tags of an invalidation. */
   readonly w?: string
   readonly tags?: readonly string[]
-  /** Who acknowledges. */
+  /** The replica that acknowledges. */
   readonly a?: string
 }
 
-export interface FollowerOptions {
-  readonly subscriber: Client
-  readonly link: Link
+export interface InvalidationSubscriberOptions {
+  readonly subscriber: RedisClient
+  readonly connection: RedisConnection
   readonly replica: string
-  readonly knowledge: Knowledge
-  readonly pulse: Pulse
-  readonly time: number
+  readonly known: KnownEpochs
+  readonly heartbeat: Heartbeat
+  /** Milliseconds for sending an acknowledgement. */
+  readonly timeout: number
   readonly onEvent: (event: StoreEvent) => void
   readonly onAcknowledged: (replica: string, sequence: number, generation: string) => void
-  readonly onSettled: (claim: string) => void
-  /** Another replica kept a newer answer of this key. */
+  readonly onLockReleased: (name: string) => void
+  /** Another replica stored a newer response under this key. */
   readonly onReplaced: (key: string) => void
 }
 
-export class Follower {
-  readonly #options: FollowerOptions
+export class InvalidationSubscriber {
+  readonly #options: InvalidationSubscriberOptions
   #sequence: number | undefined
   #generation: string | undefined
 
-  constructor(options: FollowerOptions) {
+  constructor(options: InvalidationSubscriberOptions) {
     this.#options = options
-    const { subscriber, replica, pulse } = options
-    const channels = [names.raised, names.settled, names.kept, names.to(replica)]
+    const { subscriber, replica, heartbeat } = options
+    const { invalidations, lockReleases, replacements } = redisChannels
+    const channels = [invalidations, lockReleases, replacements, redisChannels.replica(replica)]
     const subscribe = () =>
       void subscriber.subscribe(...channels).then(
-        () => pulse.beat(),
+        () => heartbeat.sendNow(),
         () => {},
       )
-    subscriber.on('message', (channel: string, text: string) => this.#hear(channel, text))
-    // Again after each connection: what ioredis resubscribes by itself does not cover a first one that failed.
+    subscriber.on('message', (channel: string, text: string) => this.#receive(channel, text))
+    // After each connection: ioredis does not resubscribe if the first connection failed.
     subscriber.on('ready', subscribe)
     if (subscriber.status === 'ready') subscribe()
   }
 
-  #hear(channel: string, text: string): void {
-    if (channel === names.settled) this.#options.onSettled(text)
-    else if (channel === names.kept) this.#replaced(text)
+  #receive(channel: string, text: string): void {
+    if (channel === redisChannels.lockReleases) this.#options.onLockReleased(text)
+    else if (channel === redisChannels.replacements) this.#replaced(text)
     else {
       const message = parse(text)
-      if (message !== undefined) this.#take(message)
+      if (message !== undefined) this.#handle(message)
     }
   }
 
@@ -72,41 +73,41 @@ export class Follower {
     if (text.slice(0, space) !== this.#options.replica) this.#options.onReplaced(text.slice(space + 1))
   }
 
-  #take(message: Message): void {
+  #handle(message: Message): void {
     if (message.a !== undefined) {
       this.#options.onAcknowledged(message.a, Number(message.q), message.g)
     } else if (message.n !== undefined) {
       this.#follow(message, 0)
-      this.#options.pulse.returned(message.n)
+      this.#options.heartbeat.receive(message.n)
     } else if (message.tags !== undefined) {
       this.#follow(message, 1)
-      this.#options.knowledge.raised(message.tags)
+      this.#options.known.invalidate(message.tags)
       this.#acknowledge(message)
     }
   }
 
-  /** `step`: by how much this message moves the sequence. Anything else in between was missed. */
+  /** `step`: by how much this message increments the sequence. If it differs otherwise, messages were lost. */
   #follow(message: Message, step: number): void {
-    const { knowledge, onEvent, pulse } = this.#options
+    const { known, onEvent, heartbeat } = this.#options
     const sequence = Number(message.q)
-    pulse.saw(message.g)
+    heartbeat.observeGeneration(message.g)
     if (this.#generation !== message.g || this.#sequence === undefined || this.#sequence + step !== sequence) {
       if (this.#generation !== undefined) onEvent('forgot')
-      knowledge.forget()
+      known.clear()
     }
     this.#generation = message.g
     this.#sequence = sequence
   }
 
   #acknowledge({ w: writer, q, g }: Message): void {
-    const { link, replica, time } = this.#options
+    const { connection, replica, timeout } = this.#options
     if (writer === undefined || writer === replica) return
     const text = JSON.stringify({ a: replica, q, g })
-    void link.step(time, (client) => client.publish(names.to(writer), text))
+    void connection.send(timeout, (client) => client.publish(redisChannels.replica(writer), text))
   }
 }
 
-/** Only replicas write here, but nothing that anyone writes may end the process. */
+/** Other clients of Redis may publish anything. It must not end the process. */
 function parse(text: string): Message | undefined {
   try {
     const message: unknown = JSON.parse(text)
@@ -119,52 +120,54 @@ function parse(text: string): Message | undefined {
 function isMessage(value: unknown): value is Message {
   if (!isRecord(value)) return false
   const { g, q, n, w, a, tags } = value
-  const texts = [n, w, a].every((text) => text === undefined || typeof text === 'string')
-  const placed = typeof g === 'string' && typeof q === 'string' && /^\d{1,16}$/.test(q)
-  return texts && placed && (tags === undefined || isTexts(tags))
+  const areTexts = [n, w, a].every((text) => text === undefined || typeof text === 'string')
+  const hasPlace = typeof g === 'string' && typeof q === 'string' && /^\d{1,16}$/.test(q)
+  return areTexts && hasPlace && (tags === undefined || isStringArray(tags))
 }
 
-/** Which raise each replica has seen. A raise that was seen implies all before it: gaps make a replica forget all. */
-
-interface Seen {
+/** A place in the sequence of invalidations. */
+interface Invalidation {
   readonly generation: string
   readonly sequence: number
 }
 
+/** More than the replicas that run at the same time. Each start of a process is another replica. */
+const MAX_REPLICAS = 1000
+
+/** The last invalidation that each replica acknowledged. It includes all before it: after a gap, replicas discard all. */
 export class Acknowledgements {
-  /** More replicas than ever stand at once; each start of a process is another one. */
-  readonly #seen = new LRUCache<string, Seen>({ max: 1000 })
+  readonly #last = new LRUCache<string, Invalidation>({ max: MAX_REPLICAS })
   readonly #listeners = new Set<() => void>()
 
   add(replica: string, sequence: number, generation: string): void {
-    this.#seen.set(replica, { generation, sequence })
+    this.#last.set(replica, { generation, sequence })
     for (const listener of [...this.#listeners]) listener()
   }
 
   /**
-   * Resolves when all of `others` have seen the raise, or when their registrations, as they stood when it was made,
-   * have run out: a heartbeat that would renew one passes through the same channel after the raise. True: all have.
-   * `others`: replicas and the milliseconds left to them.
+   * Resolves with true when all `others` have acknowledged the invalidation, with false when their leases at the time
+   * of the invalidation have expired. A later heartbeat cannot extend them: it arrives over the same channel, after
+   * the invalidation. `others`: replicas with the milliseconds left of their leases.
    */
-  wait(raise: Seen, others: ReadonlyMap<string, number>): Promise<boolean> {
-    const missing = () => [...others.keys()].some((replica) => !this.#has(replica, raise))
-    if (!missing()) return Promise.resolve(true)
+  wait(invalidation: Invalidation, others: ReadonlyMap<string, number>): Promise<boolean> {
+    const isMissing = () => [...others.keys()].some((replica) => !this.#has(replica, invalidation))
+    if (!isMissing()) return Promise.resolve(true)
     return new Promise((resolve) => {
-      const end = (heard: boolean) => {
+      const end = (isComplete: boolean) => {
         clearTimeout(timer)
         this.#listeners.delete(listener)
-        resolve(heard)
+        resolve(isComplete)
       }
       const listener = () => {
-        if (!missing()) end(true)
+        if (!isMissing()) end(true)
       }
       const timer = setTimeout(end, Math.max(...others.values()) + 1, false)
       this.#listeners.add(listener)
     })
   }
 
-  #has(replica: string, { generation, sequence }: Seen): boolean {
-    const seen = this.#seen.get(replica)
-    return seen !== undefined && seen.generation === generation && seen.sequence >= sequence
+  #has(replica: string, { generation, sequence }: Invalidation): boolean {
+    const last = this.#last.get(replica)
+    return last !== undefined && last.generation === generation && last.sequence >= sequence
   }
 }

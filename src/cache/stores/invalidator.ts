@@ -1,33 +1,38 @@
+/**
+ * Invalidations and write fences. A writer continues when every replica has acknowledged the invalidation or its lease
+ * has expired. Invalidations that could not be sent are pending, and are sent before Redis is trusted again.
+ */
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Tag } from '../../catalogue/endpoint.ts'
-import type { Link, Reply } from '../../redis/connection.ts'
-import type { Pulse } from '../../redis/heartbeat.ts'
-import { names, type StoreEvent, type Times } from '../../redis/options.ts'
+import type { RedisConnection, RedisReply } from '../../redis/connection.ts'
+import type { Heartbeat } from '../../redis/heartbeat.ts'
+import { type RedisTimes, redisChannels, redisKeys, type StoreEvent } from '../../redis/options.ts'
 import type { WriteFence } from './contract.ts'
 import { Acknowledgements } from './invalidation-subscriber.ts'
-import type { Knowledge } from './local-tier.ts'
-import { raise } from './scripts.ts'
+import type { KnownEpochs } from './local-tier.ts'
+import { PendingInvalidations } from './pending-invalidations.ts'
+import { BUMP_EPOCHS } from './scripts.ts'
 
-/**
- * Writes as the store sees them: raises of epochs and fences, told to every replica before anyone goes on
- * (the protocol's steps 3 and 5 in docs). What cannot be written is owed, and written before Redis is trusted again.
- */
+/** A lease may last this many times longer by the clock of another machine. */
+const CLOCK_DRIFT = 1.05
+/** Attempts of `onLostStore: refuse`, in command timeouts, before a write is refused. */
+const REFUSE_AFTER_TIMEOUTS = 4
 
-/** Clocks of two machines may differ by so much in the length of a lease. */
-const DRIFT = 1.05
-
-export interface RaisesOptions {
-  readonly link: Link
+export interface InvalidatorOptions {
+  readonly connection: RedisConnection
   readonly replica: string
-  readonly knowledge: Knowledge
-  readonly times: Times
+  readonly known: KnownEpochs
+  readonly times: RedisTimes
+  /** Refuses writes while Redis is unreachable, instead of delaying them. */
   readonly refuse: boolean
   readonly elapsed: () => number
   readonly onEvent: (event: StoreEvent) => void
 }
 
-interface Wanted {
-  readonly raise: readonly Tag[]
+/** One atomic change: tags to invalidate, and tags to fence or to free from the fence `id`. */
+interface EpochChange {
+  readonly bump: readonly Tag[]
   readonly fence?: readonly Tag[]
   readonly lift?: readonly Tag[]
   readonly id?: string
@@ -35,69 +40,69 @@ interface Wanted {
   readonly soft?: boolean
 }
 
-interface Standing {
+interface OwnFence {
   readonly tags: readonly Tag[]
-  /** Infinity while the write is under way. */
-  until: number
+  /** Infinity while the write is in progress. */
+  expiresAt: number
 }
 
-export class Raises {
+export class Invalidator {
   readonly acknowledgements = new Acknowledgements()
-  readonly #options: RaisesOptions
-  readonly #pulse: () => Pulse
-  readonly #debts = new Debts()
-  readonly #fences = new Map<string, Standing>()
+  readonly #options: InvalidatorOptions
+  readonly #heartbeat: () => Heartbeat
+  readonly #pending = new PendingInvalidations()
+  readonly #fences = new Map<string, OwnFence>()
   readonly #renewal: NodeJS.Timeout
 
-  /** `pulse`: the two need each other; it is asked for only when something is raised. */
-  constructor(options: RaisesOptions, pulse: () => Pulse) {
+  /** `heartbeat`: a function, since the two need each other. */
+  constructor(options: InvalidatorOptions, heartbeat: () => Heartbeat) {
     this.#options = options
-    this.#pulse = pulse
-    this.#renewal = setInterval(() => void this.#renew(), options.times.fenceLease / 3)
+    this.#heartbeat = heartbeat
+    this.#renewal = setInterval(() => void this.#renewFences(), options.times.fenceLease / 3)
     this.#renewal.unref()
   }
 
   async fence(tags: readonly Tag[]): Promise<WriteFence> {
     const { times, refuse, elapsed, onEvent } = this.#options
     const id = randomUUID()
-    this.#fences.set(id, { tags, until: Number.POSITIVE_INFINITY })
-    const wanted = { raise: tags, fence: tags, id, lease: times.fenceLease }
-    // Nothing to tell until the answer names something.
-    const told =
-      tags.length === 0 || (await this.#tell(wanted, refuse ? elapsed() + 4 * times.command : this.#leasesOver()))
-    if (!told && refuse) {
-      // It may have arrived although no reply did.
+    this.#fences.set(id, { tags, expiresAt: Number.POSITIVE_INFINITY })
+    const change = { bump: tags, fence: tags, id, lease: times.fenceLease }
+    const deadline = refuse ? elapsed() + REFUSE_AFTER_TIMEOUTS * times.commandTimeout : this.#lastLeaseEnd()
+    // Without tags there is nothing to invalidate until the response names some.
+    const sent = tags.length === 0 || (await this.#announce(change, deadline))
+    if (!sent && refuse) {
+      // Redis may have processed the script although its reply did not arrive.
       this.#fences.delete(id)
-      this.#owe([], [[id, tags]])
-      return { state: 'refused', lift: async () => {}, keepUntilLeaseEnds: () => this.#leaveUntold(id, tags) }
+      this.#postpone([], [[id, tags]])
+      return { state: 'refused', lift: async () => {}, keepUntilLeaseEnds: () => this.#fenceLater(id, tags) }
     }
-    if (!told) onEvent('alone')
+    if (!sent) onEvent('alone')
     return {
-      state: told ? 'active' : 'localOnly',
+      state: sent ? 'active' : 'localOnly',
       lift: (more) => this.#lift(id, tags, more),
-      keepUntilLeaseEnds: () => this.#leave(id),
+      keepUntilLeaseEnds: () => this.#keepUntilLeaseEnds(id),
     }
   }
 
-  /** Raises once, for a purge; resolves as `lift` does. */
-  async drop(tag: Tag, soft: boolean): Promise<void> {
-    if (!(await this.#tell({ raise: [tag], soft }, this.#leasesOver()))) this.#owe([tag])
+  /** Invalidates a tag for a purge. Resolves as `WriteFence.lift` does. */
+  async invalidate(tag: Tag, soft: boolean): Promise<void> {
+    if (!(await this.#announce({ bump: [tag], soft }, this.#lastLeaseEnd()))) this.#postpone([tag])
   }
 
-  /** Writes what is owed, and the fences that stand; false when Redis did not take it all. */
-  async restore(): Promise<boolean> {
+  /** Sends what is pending, and the fences of writes in progress. Returns whether Redis accepted all of it. */
+  async sendPending(): Promise<boolean> {
     const { elapsed, onEvent, times } = this.#options
-    const debt = this.#debts.take()
-    const wanted: Wanted[] = debt.raise.length > 0 ? [{ raise: debt.raise }] : []
-    for (const [id, tags] of debt.lifts) wanted.push({ raise: [], lift: tags, id })
-    for (const [id, { tags, until }] of this.#fences) {
-      wanted.push({ raise: tags, fence: tags, id, lease: Math.min(times.fenceLease, until - elapsed()) })
+    const { bump, lifts } = this.#pending.take()
+    const changes: EpochChange[] = bump.length > 0 ? [{ bump }] : []
+    for (const [id, tags] of lifts) changes.push({ bump: [], lift: tags, id })
+    for (const [id, { tags, expiresAt }] of this.#fences) {
+      changes.push({ bump: tags, fence: tags, id, lease: Math.min(times.fenceLease, expiresAt - elapsed()) })
     }
-    const replies = await Promise.all(wanted.map((each) => this.#write(each, times.slow)))
-    const written = replies.every((reply) => reply.ok)
-    if (!written) this.#debts.add(debt.raise, debt.lifts)
-    else if (wanted.length > 0) onEvent('replayed')
-    return written
+    const replies = await Promise.all(changes.map((change) => this.#send(change, times.bulkTimeout)))
+    const allSent = replies.every((reply) => reply.ok)
+    if (!allSent) this.#pending.add(bump, lifts)
+    else if (changes.length > 0) onEvent('replayed')
+    return allSent
   }
 
   close(): void {
@@ -106,121 +111,91 @@ export class Raises {
 
   async #lift(id: string, tags: readonly Tag[], more: readonly Tag[]): Promise<void> {
     if (!this.#fences.delete(id)) return
-    const raise = [...new Set([...tags, ...more])]
-    if (!(await this.#tell({ raise, lift: tags, id }, this.#leasesOver()))) this.#owe(raise, [[id, tags]])
+    const bump = [...new Set([...tags, ...more])]
+    if (!(await this.#announce({ bump, lift: tags, id }, this.#lastLeaseEnd()))) this.#postpone(bump, [[id, tags]])
   }
 
-  #leave(id: string): void {
+  #keepUntilLeaseEnds(id: string): void {
     const { elapsed, times } = this.#options
-    const standing = this.#fences.get(id)
-    if (standing === undefined) return
-    standing.until = elapsed() + times.fenceLease
-    void this.#write({ raise: [], fence: standing.tags, id, lease: times.fenceLease }, times.slow)
+    const fence = this.#fences.get(id)
+    if (fence === undefined) return
+    fence.expiresAt = elapsed() + times.fenceLease
+    void this.#send({ bump: [], fence: fence.tags, id, lease: times.fenceLease }, times.bulkTimeout)
   }
 
-  /** What was sent nevertheless, with an outcome that nobody knows, is fenced when Redis is back. */
-  #leaveUntold(id: string, tags: readonly Tag[]): void {
+  /** A refused write was sent after all, with an unknown outcome: fences its tags when Redis is reachable again. */
+  #fenceLater(id: string, tags: readonly Tag[]): void {
     const { elapsed, times } = this.#options
-    this.#fences.set(id, { tags, until: elapsed() + times.fenceLease })
-    this.#pulse().distrust()
+    this.#fences.set(id, { tags, expiresAt: elapsed() + times.fenceLease })
+    this.#heartbeat().distrust()
   }
 
-  #owe(raise: readonly Tag[], lifts: readonly (readonly [string, readonly Tag[]])[] = []): void {
-    this.#debts.add(raise, lifts)
-    this.#pulse().distrust()
+  #postpone(bump: readonly Tag[], lifts: readonly (readonly [string, readonly Tag[]])[] = []): void {
+    this.#pending.add(bump, lifts)
+    this.#heartbeat().distrust()
   }
 
-  /** When the last near copy anywhere has run out, if Redis is away for all. */
-  #leasesOver(): number {
+  /** Returns when the lease of every local tier has expired, if Redis is unreachable for all replicas. */
+  #lastLeaseEnd(): number {
     const { elapsed, times } = this.#options
-    return (this.#pulse().lostAt ?? elapsed()) + times.lease * DRIFT
+    return (this.#heartbeat().lostAt ?? elapsed()) + times.lease * CLOCK_DRIFT
   }
 
-  /** Writes, and waits until every replica has heard of it; tries until `deadline`, once at least. */
-  async #tell(wanted: Wanted, deadline: number): Promise<boolean> {
-    const { elapsed, times, onEvent, replica } = this.#options
+  /** Sends a change, at least once and until `deadline`, then waits for the acknowledgements. False: not sent. */
+  async #announce(change: EpochChange, deadline: number): Promise<boolean> {
+    const { elapsed, times } = this.#options
     for (;;) {
-      const reply = await this.#write(wanted, Math.max(times.command, Math.min(times.slow, deadline - elapsed())))
+      const limit = Math.max(times.commandTimeout, Math.min(times.bulkTimeout, deadline - elapsed()))
+      const reply = await this.#send(change, limit)
       if (reply.ok) {
-        if (wanted.raise.length === 0) return true
-        const [generation, sequence, remembered, ...left] = reply.value
-        // Registrations are lost with the memory of Redis, but not at once the near copies of those who had them.
-        const unregistered = elapsed() + (times.lease - Number(remembered)) * DRIFT
-        const others = new Map<string, number>()
-        for (let at = 0; at < left.length; at += 2) others.set(String(left[at]), Number(left[at + 1]) * DRIFT)
-        others.delete(replica)
-        const heard = await this.acknowledgements.wait(
-          { generation: String(generation), sequence: Number(sequence) },
-          others,
-        )
-        if (!heard) onEvent('unheard')
-        const wait = unregistered - elapsed()
-        if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait))
+        if (change.bump.length > 0) await this.#waitForReplicas(reply.value)
         return true
       }
       const left = deadline - elapsed()
       if (left <= 0) return false
-      await new Promise((resolve) => setTimeout(resolve, Math.min(left, times.probe / 2)))
+      await sleep(Math.min(left, times.retryInterval / 2))
     }
   }
 
-  async #write(wanted: Wanted, time: number): Promise<Reply<(string | number)[]>> {
-    const { link, knowledge, replica } = this.#options
-    knowledge.raised(wanted.raise)
-    const whole = { fence: [], lift: [], id: '', lease: 0, soft: false, ...wanted }
-    // Half a character, which a node may name, is no text to Redis: it would refuse the raise for ever.
-    const args = [randomUUID(), names.raised, replica, JSON.stringify(whole, wellFormed)]
-    const reply = await link.run<(string | number)[]>(raise, [names.coherence], args, time)
-    // Looks that Redis answered before the raise may have taught what was before it.
-    knowledge.raised(wanted.raise)
-    if (reply.ok) this.#pulse().saw(String(reply.value[0]))
-    else this.#pulse().heard(reply)
+  /** `value`: the reply of BUMP_EPOCHS. */
+  async #waitForReplicas([generation, sequence, age, ...leases]: readonly (string | number)[]): Promise<void> {
+    const { elapsed, times, onEvent, replica } = this.#options
+    // When Redis loses its data, registrations are lost at once, but local tiers are served until their leases expire.
+    const unregisteredUntil = elapsed() + (times.lease - Number(age)) * CLOCK_DRIFT
+    const others = new Map<string, number>()
+    for (let at = 0; at < leases.length; at += 2) others.set(String(leases[at]), Number(leases[at + 1]) * CLOCK_DRIFT)
+    others.delete(replica)
+    const invalidation = { generation: String(generation), sequence: Number(sequence) }
+    if (!(await this.acknowledgements.wait(invalidation, others))) onEvent('unheard')
+    const left = unregisteredUntil - elapsed()
+    if (left > 0) await sleep(left)
+  }
+
+  async #send(change: EpochChange, ms: number): Promise<RedisReply<(string | number)[]>> {
+    const { connection, known, replica } = this.#options
+    known.invalidate(change.bump)
+    const whole = { fence: [], lift: [], id: '', lease: 0, soft: false, ...change }
+    // A node may name half a surrogate pair. cjson rejects it: the script would fail forever.
+    const args = [randomUUID(), redisChannels.invalidations, replica, JSON.stringify(whole, toWellFormed)]
+    const reply = await connection.runScript<(string | number)[]>(BUMP_EPOCHS, [redisKeys.epochs], args, ms)
+    // Reads that Redis answered before this script may have ended meanwhile, with older epochs.
+    known.invalidate(change.bump)
+    if (reply.ok) this.#heartbeat().observeGeneration(String(reply.value[0]))
+    else this.#heartbeat().reportReply(reply)
     return reply
   }
 
-  async #renew(): Promise<void> {
+  async #renewFences(): Promise<void> {
     const { elapsed, times } = this.#options
-    for (const [id, { tags, until }] of [...this.#fences]) {
-      if (until <= elapsed()) this.#fences.delete(id)
-      else if (until === Number.POSITIVE_INFINITY) {
-        await this.#write({ raise: [], fence: tags, id, lease: times.fenceLease }, times.slow)
+    for (const [id, { tags, expiresAt }] of [...this.#fences]) {
+      if (expiresAt <= elapsed()) this.#fences.delete(id)
+      else if (expiresAt === Number.POSITIVE_INFINITY) {
+        await this.#send({ bump: [], fence: tags, id, lease: times.fenceLease }, times.bulkTimeout)
       }
     }
   }
 }
 
-function wellFormed(_: string, value: unknown): unknown {
+function toWellFormed(_: string, value: unknown): unknown {
   return typeof value === 'string' ? Buffer.from(value).toString() : value
-}
-
-/** What must be written to Redis and could not be: raises, and fences to be lifted. Bounded: too many become one. */
-
-/** Beyond so many tags, everything is raised instead. */
-const MOST = 10_000
-
-export interface Debt {
-  readonly raise: readonly Tag[]
-  /** Fences by id, and the tags that they stand on. */
-  readonly lifts: ReadonlyMap<string, readonly Tag[]>
-}
-
-export class Debts {
-  #raise = new Set<Tag>()
-  #lifts = new Map<string, readonly Tag[]>()
-
-  add(raise: Iterable<Tag>, lifts: Iterable<readonly [string, readonly Tag[]]> = []): void {
-    for (const tag of raise) this.#raise.add(tag)
-    if (this.#raise.size > MOST) this.#raise = new Set(['cache'])
-    for (const [id, tags] of lifts) this.#lifts.set(id, tags)
-    // The oldest fences are left to their own leases.
-    for (const id of this.#lifts.keys()) if (this.#lifts.size > MOST) this.#lifts.delete(id)
-  }
-
-  /** All of it; whoever cannot write it adds it again. */
-  take(): Debt {
-    const debt = { raise: [...this.#raise], lifts: this.#lifts }
-    this.#raise = new Set()
-    this.#lifts = new Map()
-    return debt
-  }
 }

@@ -1,53 +1,57 @@
-/** An entry held in this process: what a near copy and the memory store consist of, bounded in bytes. */
+/** Entries in the memory of this process, bounded in bytes: the local tier and the memory store consist of them. */
 import { LRUCache } from 'lru-cache'
 import type { Tag } from '../../catalogue/endpoint.ts'
 import type { StoredResponse, StoredResponseInfo } from '../../core/response.ts'
 import type { NewStoredResponse } from './contract.ts'
 
-export interface Held {
-  readonly answer: Omit<StoredResponse, 'age'>
+export interface LocalEntry {
+  readonly response: Omit<StoredResponse, 'age'>
   readonly generation: string
   readonly epochs: readonly string[]
   readonly tags: readonly Tag[]
-  readonly listed: StoredResponseInfo
-  /** The moment its fill, or that of its oldest part, began, by the clock of this process. */
-  readonly begun: number
+  readonly info: StoredResponseInfo
+  /** When its fetch (that of its oldest part) began, in milliseconds of this process' monotonic clock. */
+  readonly fetchedAt: number
 }
 
-/** Milliseconds from the beginning of its fill until nobody may be served from it. */
-export function lifetime(answer: Omit<StoredResponse, 'age'>): number {
-  return answer.ttl + Math.max(answer.staleWhileRevalidate, answer.staleIfError)
+/** Returns the milliseconds after the fetch for which a response may be served at all, fresh or stale. */
+export function storageLifetime(response: Omit<StoredResponse, 'age'>): number {
+  return response.ttl + Math.max(response.staleWhileRevalidate, response.staleIfError)
 }
 
-/** The answer with its age; one that a soft drop made stale is fresh for less than its age. */
-export function answerOf({ answer, begun }: Held, now: number, softened: boolean): StoredResponse {
-  const age = Math.max(0, now - begun)
-  // Written out: this runs for each hit, and a spread costs as much as the rest of it.
-  const shown: { -readonly [Name in keyof StoredResponse]: StoredResponse[Name] } = {
-    status: answer.status,
-    body: answer.body,
-    etag: answer.etag,
+/** Returns the response with its age. After a soft invalidation, its freshness lifetime ends before that age. */
+export function toStoredResponse(
+  { response, fetchedAt }: LocalEntry,
+  now: number,
+  isSoftInvalidated: boolean,
+): StoredResponse {
+  const age = Math.max(0, now - fetchedAt)
+  // Written out: this runs for each hit, and a spread costs as much as all the rest.
+  const stored: { -readonly [Name in keyof StoredResponse]: StoredResponse[Name] } = {
+    status: response.status,
+    body: response.body,
+    etag: response.etag,
     age,
-    ttl: softened ? Math.min(answer.ttl, age - 1) : answer.ttl,
-    staleWhileRevalidate: answer.staleWhileRevalidate,
-    staleIfError: answer.staleIfError,
-    fetchTime: answer.fetchTime,
+    ttl: isSoftInvalidated ? Math.min(response.ttl, age - 1) : response.ttl,
+    staleWhileRevalidate: response.staleWhileRevalidate,
+    staleIfError: response.staleIfError,
+    fetchTime: response.fetchTime,
   }
-  if (answer.clusterStatus !== undefined) shown.clusterStatus = answer.clusterStatus
-  return shown
+  if (response.clusterStatus !== undefined) stored.clusterStatus = response.clusterStatus
+  return stored
 }
 
-/** `begun`: when its fill began. */
-export function heldOf(
-  { response: answer, info: listed, epochs: mark, tags, initialAge: older = 0 }: NewStoredResponse,
-  begun: number,
-): Held {
-  return { answer, listed, tags, generation: mark.generation, epochs: mark.epochs, begun: begun - older }
+/** `fetchStart`: when its fetch began, in milliseconds of this process' monotonic clock. */
+export function toLocalEntry(
+  { response, info, epochs: { generation, epochs }, tags, initialAge = 0 }: NewStoredResponse,
+  fetchStart: number,
+): LocalEntry {
+  return { response, info, tags, generation, epochs, fetchedAt: fetchStart - initialAge }
 }
 
-/** Keys to entries, the least recently used dropped beyond so many bytes; 0 bytes hold nothing. */
-export class HeldEntries {
-  readonly #entries: LRUCache<string, Held> | undefined
+/** A map that evicts the least recently used entries beyond `bytes`. With 0 bytes it stores nothing. */
+export class LocalEntries {
+  readonly #entries: LRUCache<string, LocalEntry> | undefined
   readonly #elapsed: () => number
 
   constructor(bytes: number, elapsed: () => number) {
@@ -55,18 +59,18 @@ export class HeldEntries {
     this.#entries = bytes < 1 ? undefined : new LRUCache({ maxSize: bytes, sizeCalculation: sizeOf })
   }
 
-  /** The entry, while its time is not over. */
-  get(key: string, now = this.#elapsed()): Held | undefined {
-    return this.#inTime(key, this.#entries?.get(key), now)
+  /** Returns the entry if it has not expired. */
+  get(key: string, now = this.#elapsed()): LocalEntry | undefined {
+    return this.#unexpired(key, this.#entries?.get(key), now)
   }
 
-  /** As `get`, but it counts as no use of the entry: one that is only looked at is not held longer for that. */
-  peek(key: string, now = this.#elapsed()): Held | undefined {
-    return this.#inTime(key, this.#entries?.peek(key), now)
+  /** As `get`, without counting as a use: the entry is not evicted later because of it. */
+  peek(key: string, now = this.#elapsed()): LocalEntry | undefined {
+    return this.#unexpired(key, this.#entries?.peek(key), now)
   }
 
-  set(key: string, held: Held): void {
-    this.#entries?.set(key, withOwnBytes(held))
+  set(key: string, entry: LocalEntry): void {
+    this.#entries?.set(key, withOwnBytes(entry))
   }
 
   delete(key: string): void {
@@ -77,17 +81,17 @@ export class HeldEntries {
     this.#entries?.clear()
   }
 
-  /** All whose time is not over; the others are dropped on the way. */
-  *all(): Generator<readonly [string, Held]> {
+  /** Yields all entries that have not expired, and deletes the others. */
+  *all(): Generator<readonly [string, LocalEntry]> {
     const now = this.#elapsed()
-    for (const [key, held] of [...(this.#entries?.entries() ?? [])]) {
-      if (isOver(held, now)) this.#entries?.delete(key)
-      else yield [key, held]
+    for (const [key, entry] of [...(this.#entries?.entries() ?? [])]) {
+      if (hasExpired(entry, now)) this.#entries?.delete(key)
+      else yield [key, entry]
     }
   }
 
-  #inTime(key: string, held: Held | undefined, now: number): Held | undefined {
-    if (held === undefined || !isOver(held, now)) return held
+  #unexpired(key: string, entry: LocalEntry | undefined, now: number): LocalEntry | undefined {
+    if (entry === undefined || !hasExpired(entry, now)) return entry
     this.#entries?.delete(key)
     return undefined
   }
@@ -101,26 +105,25 @@ export class HeldEntries {
   }
 }
 
-/** How many times its own length the memory behind a body may have. */
-const SPARE = 1.125
+/** The memory behind a body may be this many times its length. */
+const MAX_BUFFER_RATIO = 1.125
 
-/** A short body is often a view of more (Node's pool, a reply of Redis), which would stay in memory with it as a whole. */
-function withOwnBytes(held: Held): Held {
-  const { body: bytes } = held.answer
-  if (bytes.buffer.byteLength <= bytes.length * SPARE) return held
-  const own = Buffer.allocUnsafeSlow(bytes.length)
-  bytes.copy(own)
-  return { ...held, answer: { ...held.answer, body: own } }
+/** A short body is often a view of a larger buffer (Node's pool, a reply of Redis), which it would keep in memory. */
+function withOwnBytes(entry: LocalEntry): LocalEntry {
+  const { body } = entry.response
+  if (body.buffer.byteLength <= body.length * MAX_BUFFER_RATIO) return entry
+  const own = Buffer.allocUnsafeSlow(body.length)
+  body.copy(own)
+  return { ...entry, response: { ...entry.response, body: own } }
 }
 
-function isOver(held: Held, now: number): boolean {
-  return now - held.begun >= lifetime(held.answer)
+function hasExpired(entry: LocalEntry, now: number): boolean {
+  return now - entry.fetchedAt >= storageLifetime(entry.response)
 }
 
-/** What an entry costs in memory beside its body, roughly: objects, texts, its place in the map. */
-const OVERHEAD = 512
+/** About what an entry costs in memory besides its body: objects, strings, its place in the map. */
+const OVERHEAD_BYTES = 512
 
-function sizeOf(held: Held, key: string): number {
-  const texts = held.listed.url.length + key.length + 32 * held.epochs.length
-  return held.answer.body.length + texts + OVERHEAD
+function sizeOf({ info, epochs, response }: LocalEntry, key: string): number {
+  return response.body.length + info.url.length + key.length + 32 * epochs.length + OVERHEAD_BYTES
 }

@@ -1,47 +1,49 @@
+/**
+ * The local tier (L1): entries of this process, and the epochs that this process knows without asking Redis. An entry
+ * is served from here only within the lease of the heartbeat, and while the known epochs are those of the entry.
+ */
 import { LRUCache } from 'lru-cache'
 import type { Tag } from '../../catalogue/endpoint.ts'
 import type { Lookup, TagEpochs } from '../../core/response.ts'
-import { compareMarks, keyTag, ReadMark, withOwn } from './epochs.ts'
-import { answerOf, type Held, type HeldEntries } from './local-entries.ts'
+import { compareEpochs, keyTag, TimedEpochs, withKeyEpoch } from './epochs.ts'
+import { type LocalEntries, type LocalEntry, toStoredResponse } from './local-entries.ts'
 
-/** The near copy: entries of this process, served without asking as long as what is known says that they are valid. */
-
-export interface NearHit {
-  readonly held: Held
-  readonly mark: TagEpochs
+export interface LocalHit {
+  readonly entry: LocalEntry
+  readonly epochs: TagEpochs
 }
 
-/** The last comparison of an entry: it holds as long as nothing was raised since. */
-interface Checked {
+/** The last comparison of an entry. It is valid until something is invalidated. */
+interface ComparedHit {
   readonly version: number
-  readonly hit: NearHit
+  readonly hit: LocalHit
 }
 
-export class Near {
-  readonly #entries: HeldEntries
-  readonly #knowledge: Knowledge
-  readonly #checked = new WeakMap<Held, Checked>()
+export class LocalTier {
+  readonly #entries: LocalEntries
+  readonly #known: KnownEpochs
+  readonly #compared = new WeakMap<LocalEntry, ComparedHit>()
 
-  constructor(entries: HeldEntries, knowledge: Knowledge) {
+  constructor(entries: LocalEntries, known: KnownEpochs) {
     this.#entries = entries
-    this.#knowledge = knowledge
+    this.#known = known
   }
 
-  /** The entry and the mark that it is valid at; undefined: there is none, or it cannot be said. */
-  find(key: string, tags: readonly Tag[], now: number): NearHit | undefined {
-    return this.#valid(key, tags, this.#entries.get(key, now))
+  /** Returns the entry and the current epochs of its tags; undefined if there is no entry or its epochs are unknown. */
+  find(key: string, tags: readonly Tag[], now: number): LocalHit | undefined {
+    return this.#validHit(key, tags, this.#entries.get(key, now))
   }
 
-  /** As `find`, but it counts as no use of the entry. */
-  peek(key: string, tags: readonly Tag[], now: number): NearHit | undefined {
-    return this.#valid(key, tags, this.#entries.peek(key, now))
+  /** As `find`, without counting as a use of the entry. */
+  peek(key: string, tags: readonly Tag[], now: number): LocalHit | undefined {
+    return this.#validHit(key, tags, this.#entries.peek(key, now))
   }
 
-  put(key: string, held: Held): void {
-    this.#entries.set(key, held)
+  put(key: string, entry: LocalEntry): void {
+    this.#entries.set(key, entry)
   }
 
-  drop(key: string): void {
+  delete(key: string): void {
     this.#entries.delete(key)
   }
 
@@ -53,100 +55,104 @@ export class Near {
     this.#entries.clear()
   }
 
-  #valid(key: string, tags: readonly Tag[], held: Held | undefined): NearHit | undefined {
-    if (held === undefined) return undefined
-    const version = this.#knowledge.version
-    const checked = this.#checked.get(held)
-    if (checked?.version === version && equal(held.tags, tags)) return checked.hit
-    const hit = this.#check(key, tags, held)
-    if (hit !== undefined) this.#checked.set(held, { version, hit })
+  #validHit(key: string, tags: readonly Tag[], entry: LocalEntry | undefined): LocalHit | undefined {
+    if (entry === undefined) return undefined
+    const version = this.#known.version
+    const compared = this.#compared.get(entry)
+    if (compared?.version === version && areEqual(entry.tags, tags)) return compared.hit
+    const hit = this.#compare(key, tags, entry)
+    if (hit !== undefined) this.#compared.set(entry, { version, hit })
     return hit
   }
 
-  #check(key: string, tags: readonly Tag[], held: Held): NearHit | undefined {
-    const mark = markOf(key, tags, this.#knowledge)
-    if (mark === undefined || !equal(held.tags, tags)) return undefined
-    // After a soft drop, Redis may hold a newer one.
-    return compareMarks(held, mark) === 'same' ? { held, mark } : undefined
+  #compare(key: string, tags: readonly Tag[], entry: LocalEntry): LocalHit | undefined {
+    const epochs = knownEpochsOf(key, tags, this.#known)
+    if (epochs === undefined || !areEqual(entry.tags, tags)) return undefined
+    // After a soft invalidation, Redis may have a newer entry.
+    return compareEpochs(entry, epochs) === 'same' ? { entry, epochs } : undefined
   }
 }
 
-export function nearLook({ held, mark }: NearHit, now: number): Lookup {
-  return { kind: 'hit', epochs: new ReadMark(mark, now), response: answerOf(held, now, false), isLocal: true }
+export function localLookup({ entry, epochs }: LocalHit, now: number): Lookup {
+  return {
+    kind: 'hit',
+    epochs: new TimedEpochs(epochs, now),
+    response: toStoredResponse(entry, now, false),
+    isLocal: true,
+  }
 }
 
-/** The mark of an entry's tags as far as it is known without asking. */
-export function markOf(key: string, tags: readonly Tag[], knowledge: Knowledge): TagEpochs | undefined {
-  const known = knowledge.mark([...tags, keyTag(key)])
-  return known === undefined ? undefined : withOwn(known)
+/** Returns the epochs of an entry's tags and key if all of them are known. */
+export function knownEpochsOf(key: string, tags: readonly Tag[], known: KnownEpochs): TagEpochs | undefined {
+  const epochs = known.get([...tags, keyTag(key)])
+  return epochs === undefined ? undefined : withKeyEpoch(epochs)
 }
 
-function equal(some: readonly Tag[], others: readonly Tag[]): boolean {
+function areEqual(some: readonly Tag[], others: readonly Tag[]): boolean {
   if (some === others) return true
   if (some.length !== others.length) return false
   for (let at = 0; at < some.length; at += 1) if (some[at] !== others[at]) return false
   return true
 }
 
-/**
- * What this replica knows of epochs without asking. A look teaches; a raise that arrives unteaches; a look that was on
- * its way when a raise of one of its tags arrived teaches nothing, since nobody can say which of the two Redis did
- * first. It may be used only within the lease, and never while the replica is on its way back from an outage.
- */
-
-/** Tags of a look that is on its way. */
-export interface Watch {
+/** A read of epochs that Redis has not answered yet. */
+export interface EpochRead {
   readonly tags: readonly Tag[]
-  touched: boolean
+  isOutdated: boolean
 }
 
-const TAGS_KNOWN = 200_000
+const MAX_KNOWN_TAGS = 200_000
 
-export class Knowledge {
-  readonly #epochs = new LRUCache<Tag, string>({ max: TAGS_KNOWN })
-  readonly #watches = new Set<Watch>()
+/**
+ * The epochs that this replica has read from Redis and that no invalidation has changed since. If an invalidation of
+ * a tag arrives while a read of it is in flight, the result of the read is not used: Redis may have processed either
+ * first. Use the known epochs only within the lease, never while the replica recovers from an outage.
+ */
+export class KnownEpochs {
+  readonly #epochs = new LRUCache<Tag, string>({ max: MAX_KNOWN_TAGS })
+  readonly #reads = new Set<EpochRead>()
   #generation = ''
   #version = 0
 
-  /** Another number after anything was unlearnt: what was compared at the same number still holds. */
+  /** Changes whenever epochs are discarded. A comparison is valid as long as the version is the same. */
   get version(): number {
     return this.#version
   }
 
-  watch(tags: readonly Tag[]): Watch {
-    const watch = { tags, touched: false }
-    this.#watches.add(watch)
-    return watch
+  beginRead(tags: readonly Tag[]): EpochRead {
+    const read = { tags, isOutdated: false }
+    this.#reads.add(read)
+    return read
   }
 
-  /** Ends a watch, and learns from it: `epochs` are those of its tags, in their order. Undefined: there was no reply. */
-  learn(watch: Watch, seen?: { generation: string; epochs: readonly string[]; fenced: boolean }): void {
-    this.#watches.delete(watch)
-    if (seen === undefined || watch.touched || seen.fenced) return
-    if (seen.generation !== this.#generation) {
+  /** Ends a read and remembers its epochs, one per tag in their order. Undefined: Redis did not answer. */
+  endRead(read: EpochRead, result?: TagEpochs): void {
+    this.#reads.delete(read)
+    if (result === undefined || read.isOutdated || result.fenced) return
+    if (result.generation !== this.#generation) {
       this.#epochs.clear()
       this.#version += 1
-      this.#generation = seen.generation
+      this.#generation = result.generation
     }
-    for (const [at, tag] of watch.tags.entries()) this.#epochs.set(tag, seen.epochs[at] ?? '')
+    for (const [at, tag] of read.tags.entries()) this.#epochs.set(tag, result.epochs[at] ?? '')
   }
 
-  raised(tags: readonly Tag[]): void {
+  invalidate(tags: readonly Tag[]): void {
     this.#version += 1
     for (const tag of tags) this.#epochs.delete(tag)
-    if (this.#watches.size === 0) return
-    const names = new Set(tags)
-    for (const watch of this.#watches) watch.touched ||= watch.tags.some((tag) => names.has(tag))
+    if (this.#reads.size === 0) return
+    const invalidated = new Set(tags)
+    for (const read of this.#reads) read.isOutdated ||= read.tags.some((tag) => invalidated.has(tag))
   }
 
-  forget(): void {
+  clear(): void {
     this.#version += 1
     this.#epochs.clear()
-    for (const watch of this.#watches) watch.touched = true
+    for (const read of this.#reads) read.isOutdated = true
   }
 
-  /** The mark of these tags as far as it is known: undefined as soon as one of them is not. */
-  mark(tags: readonly Tag[]): TagEpochs | undefined {
+  /** Returns the epochs of these tags, or undefined if one of them is unknown. */
+  get(tags: readonly Tag[]): TagEpochs | undefined {
     const epochs: string[] = []
     for (const tag of tags) {
       const epoch = this.#epochs.get(tag)

@@ -1,83 +1,87 @@
-/** The store of one process: the same contract as Redis, without anything that could be away. */
-import { setImmediate as turn } from 'node:timers/promises'
+/** The store of a single process: the same contract as the store over Redis, but it is never unavailable. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Tag } from '../../catalogue/endpoint.ts'
 import type { CacheIndex, CacheStoreState, IndexEntry, Lookup, TagEpochs } from '../../core/response.ts'
 import type { CacheStore, FetchLock, NewStoredResponse, WriteFence } from './contract.ts'
-import { begun, compareMarks, keyTag, Standing } from './epochs.ts'
-import { answerOf, type Held, HeldEntries, heldOf, lifetime } from './local-entries.ts'
+import { compareEpochs, EpochTable, keyTag, readTimeOf } from './epochs.ts'
+import { LocalEntries, type LocalEntry, storageLifetime, toLocalEntry, toStoredResponse } from './local-entries.ts'
 
 export interface MemoryStoreOptions {
-  /** The least recently used entries go beyond so many bytes. */
+  /** Bytes beyond which the least recently used entries are evicted. */
   readonly bytes: number
-  /** Milliseconds that a fence stands after `leave` (default 240 s). */
+  /** Milliseconds that a fence remains after `keepUntilLeaseEnds` (default 240 s). */
   readonly fenceLease?: number
-  /** Milliseconds of a monotonic clock. */
+  /** Returns the milliseconds of a monotonic clock. */
   readonly elapsed?: () => number
 }
 
 export type MemoryStore = CacheStore & CacheIndex & { state(): CacheStoreState; close(): Promise<void> }
 
 export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
-  const kept = new MemoryKept(options)
+  const cache = new MemoryCache(options)
   return {
-    lookup: (key, tags) => kept.look(key, tags),
-    peek: async (key, tags) => kept.peek(key, tags),
-    store: async (entry) => kept.keep(entry),
-    acquireFetchLock: async (key, mark) => kept.claim(key, mark),
-    fence: async (tags) => kept.fence(tags),
-    list: async (group, heard) => kept.rows(group, heard),
-    purge: async (what) => kept.drop(what),
-    state: () => kept.state,
-    close: async () => kept.close(),
+    lookup: (key, tags) => cache.lookup(key, tags),
+    peek: async (key, tags) => cache.peek(key, tags),
+    store: async (entry) => cache.store(entry),
+    acquireFetchLock: async (key, epochs) => cache.acquireFetchLock(key, epochs),
+    fence: async (tags) => cache.fence(tags),
+    list: async (group, onProgress) => cache.list(group, onProgress),
+    purge: async (what) => cache.purge(what),
+    state: () => cache.state,
+    close: async () => cache.close(),
   }
 }
 
-/** Rows that are read without a pause. */
-const SOME_ROWS = 1000
+/** Entries that are listed between two turns of the event loop. */
+const ENTRIES_PER_TURN = 1000
 
-class MemoryKept {
+class MemoryCache {
   readonly #elapsed: () => number
   readonly #fenceLease: number
-  readonly #entries: HeldEntries
-  readonly #standing: Standing
-  readonly #hits = new WeakMap<Held, number>()
-  readonly #claims = new Map<string, Promise<void>>()
+  readonly #entries: LocalEntries
+  readonly #epochs: EpochTable
+  readonly #hits = new WeakMap<LocalEntry, number>()
+  readonly #locks = new Map<string, Promise<void>>()
 
   constructor({ bytes, fenceLease = 240_000, elapsed = () => performance.now() }: MemoryStoreOptions) {
     this.#elapsed = elapsed
     this.#fenceLease = fenceLease
-    this.#entries = new HeldEntries(bytes, elapsed)
-    this.#standing = new Standing(elapsed)
+    this.#entries = new LocalEntries(bytes, elapsed)
+    this.#epochs = new EpochTable(elapsed)
   }
 
-  look(key: string, tags: readonly Tag[]): Lookup {
-    const held = this.#entries.get(key)
-    const look = this.#compared(key, tags, held)
-    if (held !== undefined && look.kind === 'hit') this.#hits.set(held, (this.#hits.get(held) ?? 0) + 1)
-    return look
+  lookup(key: string, tags: readonly Tag[]): Lookup {
+    const entry = this.#entries.get(key)
+    const lookup = this.#compare(key, tags, entry)
+    if (entry !== undefined && lookup.kind === 'hit') this.#hits.set(entry, (this.#hits.get(entry) ?? 0) + 1)
+    return lookup
   }
 
   peek(key: string, tags: readonly Tag[]): Lookup {
-    return this.#compared(key, tags, this.#entries.peek(key))
+    return this.#compare(key, tags, this.#entries.peek(key))
   }
 
-  keep(entry: NewStoredResponse): void {
-    const now = this.#standing.mark(entry.key, entry.tags)
-    if (compareMarks(entry.epochs, now) !== 'same') return
-    this.#entries.set(entry.key, heldOf(entry, begun(entry.epochs) ?? this.#elapsed() - entry.response.fetchTime))
+  store(entry: NewStoredResponse): void {
+    const now = this.#epochs.read(entry.key, entry.tags)
+    if (compareEpochs(entry.epochs, now) !== 'same') return
+    const fetchStart = readTimeOf(entry.epochs) ?? this.#elapsed() - entry.response.fetchTime
+    this.#entries.set(entry.key, toLocalEntry(entry, fetchStart))
   }
 
-  claim(key: string, mark: TagEpochs): FetchLock {
-    const name = JSON.stringify([key, mark.generation, ...mark.epochs])
-    const settled = this.#claims.get(name)
+  acquireFetchLock(key: string, { generation, epochs }: TagEpochs): FetchLock {
+    const name = JSON.stringify([key, generation, ...epochs])
+    const settled = this.#locks.get(name)
     if (settled !== undefined) return { held: false, settled }
-    const { promise, settle } = settling()
-    this.#claims.set(name, promise)
+    let settle = () => {}
+    const lock = new Promise<void>((resolve) => {
+      settle = resolve
+    })
+    this.#locks.set(name, lock)
     return {
       held: true,
       release: async () => {
-        // A second release must not take the claim of whoever came after.
-        if (this.#claims.get(name) === promise) this.#claims.delete(name)
+        // A second release must not remove the lock of the next holder.
+        if (this.#locks.get(name) === lock) this.#locks.delete(name)
         settle()
       },
     }
@@ -85,51 +89,44 @@ class MemoryKept {
 
   fence(tags: readonly Tag[]): WriteFence {
     const fence = Symbol('write')
-    this.#standing.raise(tags)
-    this.#standing.fence(fence, tags, Number.POSITIVE_INFINITY)
+    this.#epochs.bump(tags)
+    this.#epochs.addFence(fence, tags, Number.POSITIVE_INFINITY)
     return {
       state: 'active',
       lift: async (more) => {
-        this.#standing.raise([...tags, ...more])
-        this.#standing.lift(fence, tags)
+        this.#epochs.bump([...tags, ...more])
+        this.#epochs.removeFence(fence, tags)
       },
-      keepUntilLeaseEnds: () => this.#standing.fence(fence, tags, this.#fenceLease),
+      keepUntilLeaseEnds: () => this.#epochs.addFence(fence, tags, this.#fenceLease),
     }
   }
 
-  /** In turns: there may be many, and requests come between. */
-  async rows(group?: string, heard?: (rows: readonly IndexEntry[]) => void): Promise<IndexEntry[]> {
-    const rows: IndexEntry[] = []
+  /** Yields to the event loop regularly: there may be many entries. */
+  async list(group?: string, onProgress?: (entries: readonly IndexEntry[]) => void): Promise<IndexEntry[]> {
+    const listed: IndexEntry[] = []
     let seen = 0
-    for (const [key, held] of this.#entries.all()) {
+    for (const [key, entry] of this.#entries.all()) {
       seen += 1
-      if (seen % SOME_ROWS === 0) {
-        heard?.(rows)
-        await turn()
+      if (seen % ENTRIES_PER_TURN === 0) {
+        onProgress?.(listed)
+        await nextTurn()
       }
-      if (group !== undefined && held.listed.group !== group) continue
-      const age = this.#elapsed() - held.begun
-      if (compareMarks(held, this.#standing.mark(key, held.tags)) === 'changed') continue
-      const { body: bytes, fetchTime: cost } = held.answer
-      const hits = this.#hits.get(held) ?? 0
-      rows.push({
-        ...held.listed,
-        key,
-        size: bytes.length,
-        age,
-        timeLeft: lifetime(held.answer) - age,
-        hits,
-        fetchTime: cost,
-      })
+      const { info, tags, fetchedAt, response } = entry
+      if (group !== undefined && info.group !== group) continue
+      if (compareEpochs(entry, this.#epochs.read(key, tags)) === 'changed') continue
+      const age = this.#elapsed() - fetchedAt
+      const timeLeft = storageLifetime(response) - age
+      const hits = this.#hits.get(entry) ?? 0
+      listed.push({ ...info, key, size: response.body.length, age, timeLeft, hits, fetchTime: response.fetchTime })
     }
-    return rows
+    return listed
   }
 
-  drop({ group, key, soft = false }: { group?: string; key?: string; soft?: boolean }): void {
-    this.#standing.raise([key !== undefined ? keyTag(key) : group !== undefined ? `cache:${group}` : 'cache'], soft)
+  purge({ group, key, soft = false }: { group?: string; key?: string; soft?: boolean }): void {
+    this.#epochs.bump([key !== undefined ? keyTag(key) : group !== undefined ? `cache:${group}` : 'cache'], soft)
     if (soft) return
-    for (const [name, held] of key === undefined ? this.#entries.all() : []) {
-      if (group === undefined || held.listed.group === group) this.#entries.delete(name)
+    for (const [name, { info }] of key === undefined ? this.#entries.all() : []) {
+      if (group === undefined || info.group === group) this.#entries.delete(name)
     }
     if (key !== undefined) this.#entries.delete(key)
   }
@@ -142,24 +139,12 @@ class MemoryKept {
     this.#entries.clear()
   }
 
-  #compared(key: string, tags: readonly Tag[], held: Held | undefined): Lookup {
-    const mark = this.#standing.mark(key, tags)
-    if (held === undefined) return { kind: 'miss', epochs: mark, changed: false }
-    const difference = compareMarks(held, mark)
-    if (difference === 'changed') return { kind: 'miss', epochs: mark, changed: true }
-    return {
-      kind: 'hit',
-      epochs: mark,
-      response: answerOf(held, this.#elapsed(), difference === 'softened'),
-      isLocal: true,
-    }
+  #compare(key: string, tags: readonly Tag[], entry: LocalEntry | undefined): Lookup {
+    const epochs = this.#epochs.read(key, tags)
+    if (entry === undefined) return { kind: 'miss', epochs, changed: false }
+    const comparison = compareEpochs(entry, epochs)
+    if (comparison === 'changed') return { kind: 'miss', epochs, changed: true }
+    const response = toStoredResponse(entry, this.#elapsed(), comparison === 'stale')
+    return { kind: 'hit', epochs, response, isLocal: true }
   }
-}
-
-function settling(): { promise: Promise<void>; settle: () => void } {
-  let settle = () => {}
-  const promise = new Promise<void>((resolve) => {
-    settle = resolve
-  })
-  return { promise, settle }
 }

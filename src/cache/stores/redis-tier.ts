@@ -1,131 +1,129 @@
+/** The Redis tier (L2): stored entries, and the current epochs and fences of their tags. */
 import { randomUUID } from 'node:crypto'
 import type { Tag } from '../../catalogue/endpoint.ts'
-import type { Lookup, StoredResponse, StoredResponseInfo, TagEpochs } from '../../core/response.ts'
-import type { Link, Reply } from '../../redis/connection.ts'
-import type { Pulse } from '../../redis/heartbeat.ts'
-import { names, type StoreEvent, type Times } from '../../redis/options.ts'
+import type { Lookup, StoredResponseInfo, TagEpochs } from '../../core/response.ts'
+import type { RedisConnection, RedisReply } from '../../redis/connection.ts'
+import type { Heartbeat } from '../../redis/heartbeat.ts'
+import { type RedisTimes, redisKeys, type StoreEvent } from '../../redis/options.ts'
 import type { EntryCodec } from './entry-codec.ts'
-import { compareMarks, keyTag, ReadMark, withOwn } from './epochs.ts'
-import { answerOf, type Held, lifetime } from './local-entries.ts'
-import type { Knowledge } from './local-tier.ts'
-import { look } from './scripts.ts'
+import { compareEpochs, keyTag, TimedEpochs, withKeyEpoch } from './epochs.ts'
+import { type LocalEntry, storageLifetime, toStoredResponse } from './local-entries.ts'
+import type { KnownEpochs } from './local-tier.ts'
+import { READ_EPOCHS } from './scripts.ts'
 
-/** What Redis itself says of an answer: the entry, and the epochs and fences of its tags at this moment. */
-
-export interface FarOptions {
-  /** The connection of steps. */
-  readonly link: Link
-  readonly pulse: Pulse
-  readonly knowledge: Knowledge
-  readonly entries: Entries
-  readonly times: Times
+export interface RedisTierOptions {
+  readonly connection: RedisConnection
+  readonly heartbeat: Heartbeat
+  readonly known: KnownEpochs
+  readonly entries: RedisEntries
+  readonly times: RedisTimes
   readonly elapsed: () => number
 }
 
-export class Far {
-  readonly #options: FarOptions
+export class RedisTier {
+  readonly #options: RedisTierOptions
 
-  constructor(options: FarOptions) {
+  constructor(options: RedisTierOptions) {
     this.#options = options
   }
 
-  /** `held`: there where it is present. */
-  async look(key: string, tags: readonly Tag[]): Promise<{ readonly look: Lookup; readonly held?: Held }> {
-    const { pulse, entries, elapsed } = this.#options
-    if (!pulse.trusted) return { look: { kind: 'unavailable' } }
-    const [mark, held] = await Promise.all([this.mark(key, tags), entries.get(key)])
-    // Asked again: a heartbeat may have found meanwhile that all fences are lost, and the look came after that.
-    if (mark === undefined || !pulse.trusted) return { look: { kind: 'unavailable' } }
-    if (held === undefined) return { look: { kind: 'miss', epochs: mark, changed: false } }
-    const difference = compareMarks(held, mark)
-    if (difference === 'changed') return { look: { kind: 'miss', epochs: mark, changed: true } }
-    const answer = answerOf(held, elapsed(), difference === 'softened')
-    return { look: { kind: 'hit', epochs: mark, response: answer, isLocal: false }, held }
+  /** Looks up an entry in one round trip. `entry` is there for a hit. */
+  async lookup(key: string, tags: readonly Tag[]): Promise<{ readonly lookup: Lookup; readonly entry?: LocalEntry }> {
+    const { heartbeat, entries, elapsed } = this.#options
+    if (!heartbeat.isTrusted) return { lookup: { kind: 'unavailable' } }
+    const [epochs, entry] = await Promise.all([this.readEpochs(key, tags), entries.get(key)])
+    // Checked again: meanwhile a heartbeat may have found that all fences were lost before this lookup.
+    if (epochs === undefined || !heartbeat.isTrusted) return { lookup: { kind: 'unavailable' } }
+    if (entry === undefined) return { lookup: { kind: 'miss', epochs, changed: false } }
+    const comparison = compareEpochs(entry, epochs)
+    if (comparison === 'changed') return { lookup: { kind: 'miss', epochs, changed: true } }
+    const response = toStoredResponse(entry, elapsed(), comparison === 'stale')
+    return { lookup: { kind: 'hit', epochs, response, isLocal: false }, entry }
   }
 
-  /** One round trip; undefined: Redis is away. */
-  async mark(key: string, tags: readonly Tag[]): Promise<TagEpochs | undefined> {
-    const asked = this.#options.elapsed()
-    const mark = await this.marks([...tags, keyTag(key)])
-    return mark === undefined ? undefined : new ReadMark(withOwn(mark), asked)
+  /** Reads the epochs of an entry's tags and key. Undefined: Redis is unreachable. */
+  async readEpochs(key: string, tags: readonly Tag[]): Promise<TagEpochs | undefined> {
+    const start = this.#options.elapsed()
+    const epochs = await this.readTagEpochs([...tags, keyTag(key)])
+    return epochs === undefined ? undefined : new TimedEpochs(withKeyEpoch(epochs), start)
   }
 
-  /** The same of tags alone, and told to what this replica knows of them. */
-  async marks(tags: readonly Tag[]): Promise<TagEpochs | undefined> {
-    const { link, pulse, knowledge, times } = this.#options
-    const watch = knowledge.watch(tags)
+  /** Reads the epochs of tags, and remembers them. Undefined: Redis is unreachable. */
+  async readTagEpochs(tags: readonly Tag[]): Promise<TagEpochs | undefined> {
+    const { connection, heartbeat, known, times } = this.#options
+    const read = known.beginRead(tags)
     const args = [randomUUID(), ...tags]
-    const reply = await link.run<(string | number)[]>(look, [names.coherence], args, times.command)
-    pulse.heard(reply)
-    if (!reply.ok || !pulse.saw(String(reply.value[0]))) {
-      knowledge.learn(watch)
+    const reply = await connection.runScript<(string | number)[]>(
+      READ_EPOCHS,
+      [redisKeys.epochs],
+      args,
+      times.commandTimeout,
+    )
+    heartbeat.reportReply(reply)
+    if (!reply.ok || !heartbeat.observeGeneration(String(reply.value[0]))) {
+      known.endRead(read)
       return undefined
     }
-    const [generation, , fenced, ...epochs] = reply.value
-    const mark = { generation: String(generation), epochs: epochs.map(String), fenced: fenced === 1 }
-    knowledge.learn(watch, mark)
-    return mark
+    const [generation, , fenced, ...values] = reply.value
+    const epochs = { generation: String(generation), epochs: values.map(String), fenced: fenced === 1 }
+    known.endRead(read, epochs)
+    return epochs
   }
 }
 
-/** Entries in Redis. Their age is what is missing of their time to live, so that no wall clock has a say. */
-
-export interface EntriesOptions {
-  readonly link: Link
+export interface RedisEntriesOptions {
+  readonly connection: RedisConnection
   readonly codec: EntryCodec
-  readonly times: Times
+  readonly times: RedisTimes
   readonly elapsed: () => number
   readonly onEvent: (event: StoreEvent) => void
 }
 
-type Head = Omit<Held, 'begun' | 'answer'> & { readonly answer: Omit<StoredResponse, 'age' | 'body'> }
+/** Entries in Redis. Their age follows from the time that they have left, not from a wall clock. */
+export class RedisEntries {
+  readonly #options: RedisEntriesOptions
 
-export class Entries {
-  readonly #options: EntriesOptions
-
-  constructor(options: EntriesOptions) {
+  constructor(options: RedisEntriesOptions) {
     this.#options = options
   }
 
-  /** The entry, begun by this process' clock; undefined when there is none, or it is garbage, or it did not come in time. */
-  async get(key: string): Promise<Held | undefined> {
-    const { link, codec, times, elapsed, onEvent } = this.#options
-    const name = names.entry(key)
-    const asked = elapsed()
+  /** Undefined: there is no entry, it is damaged, or Redis did not answer in time. */
+  async get(key: string): Promise<LocalEntry | undefined> {
+    const { connection, codec, times, elapsed, onEvent } = this.#options
+    const name = redisKeys.entry(key)
+    const start = elapsed()
     const [bytes, left] = await Promise.all([
-      link.step(times.command, (client) => client.getBuffer(name)),
-      link.step(times.command, (client) => client.pttl(name)),
+      connection.send(times.commandTimeout, (client) => client.getBuffer(name)),
+      connection.send(times.commandTimeout, (client) => client.pttl(name)),
     ])
-    if (isForeign(bytes)) onEvent('garbage')
+    if (isWrongType(bytes)) onEvent('garbage')
     if (!bytes.ok || bytes.value === null || !left.ok || left.value === -2) return undefined
-    const opened = codec.decode(name, bytes.value)
-    const head = headOf(opened?.head)
-    // Nobody here writes an entry without end, or with more time than it says.
-    if (opened === undefined || head === undefined || left.value < 0) return garbage(onEvent)
-    const whole = lifetime({ ...head.answer, body: opened.body })
-    if (left.value > whole) return garbage(onEvent)
-    // Small replies are views of a larger buffer of the connection, which a near copy must not keep alive.
-    const answer = { ...head.answer, body: Buffer.from(opened.body) }
-    return { ...head, answer, begun: asked - (whole - left.value) }
+    const decoded = codec.decode(name, bytes.value)
+    const head = decodeHead(decoded?.head)
+    if (decoded === undefined || head === undefined) return garbage(onEvent)
+    // A copy: a short reply is a view of a larger buffer of the connection, which a local entry would keep in memory.
+    const response = { ...head.response, body: Buffer.from(decoded.body) }
+    const lifetime = storageLifetime(response)
+    // The edge never writes an entry that does not expire, or expires later than its own lifetime.
+    if (left.value < 0 || left.value > lifetime) return garbage(onEvent)
+    return { ...head, response, fetchedAt: start - (lifetime - left.value) }
   }
 
-  /** True when Redis took it. */
-  async set(key: string, held: Held): Promise<boolean> {
-    const { link, codec, times, elapsed, onEvent } = this.#options
-    const { begun, answer, ...rest } = held
-    const left = Math.floor(lifetime(answer) - (elapsed() - begun))
+  /** Returns whether Redis stored the entry. */
+  async set(key: string, entry: LocalEntry): Promise<boolean> {
+    const { connection, codec, times, elapsed, onEvent } = this.#options
+    const left = Math.floor(storageLifetime(entry.response) - (elapsed() - entry.fetchedAt))
     if (left < 1) return false
-    const name = names.entry(key)
-    const { body: bytes, ...shown } = answer
-    const sealed = codec.encode(name, { ...rest, answer: shown } satisfies Head, bytes)
-    const reply = await link.step(times.slow, (client) => client.set(name, sealed, 'PX', left))
-    if (!reply.ok && reply.fault.startsWith('OOM')) onEvent('full')
+    const name = redisKeys.entry(key)
+    const bytes = codec.encode(name, encodeHead(entry), entry.response.body)
+    const reply = await connection.send(times.bulkTimeout, (client) => client.set(name, bytes, 'PX', left))
+    if (!reply.ok && reply.error.startsWith('OOM')) onEvent('full')
     return reply.ok
   }
 
-  async drop(key: string): Promise<void> {
-    const { link, times } = this.#options
-    await link.step(times.slow, (client) => client.unlink(names.entry(key)))
+  async delete(key: string): Promise<void> {
+    const { connection, times } = this.#options
+    await connection.send(times.bulkTimeout, (client) => client.unlink(redisKeys.entry(key)))
   }
 }
 
@@ -134,42 +132,58 @@ function garbage(onEvent: (event: StoreEvent) => void): undefined {
   return undefined
 }
 
-/** Another kind of value stands where an entry belongs. */
-function isForeign(reply: Reply<unknown>): boolean {
-  return !reply.ok && reply.fault.startsWith('WRONGTYPE')
+/** The key holds another type of value than an entry. */
+function isWrongType(reply: RedisReply<unknown>): boolean {
+  return !reply.ok && reply.error.startsWith('WRONGTYPE')
 }
 
-/** Believes a head only as far as it has the right shape: an older version of the edge may have written it. */
-function headOf(value: unknown): Head | undefined {
+type EntryHead = Omit<LocalEntry, 'fetchedAt' | 'response'> & {
+  readonly response: Omit<LocalEntry['response'], 'body'>
+}
+
+/** Returns the JSON head of an entry, with the field names of version 0.1.0: replicas of both versions share entries. */
+function encodeHead({ response, generation, epochs, tags, info }: LocalEntry): unknown {
+  const { status, etag, ttl, staleWhileRevalidate, staleIfError, fetchTime, clusterStatus } = response
+  const answer = { status, etag, keepFor: ttl, staleWhileRevalidate, staleIfError, cost: fetchTime, clusterStatus }
+  return { generation, epochs, tags, listed: info, answer }
+}
+
+/** Returns undefined for a head of another shape, which another version of the edge may have written. */
+function decodeHead(value: unknown): EntryHead | undefined {
   if (!isRecord(value)) return undefined
-  const { answer, generation, epochs, tags, listed } = value
-  if (!isRecord(answer) || !isListed(listed) || typeof generation !== 'string') return undefined
-  if (!isTexts(epochs) || !isTexts(tags)) return undefined
-  const { status, etag, ttl, staleWhileRevalidate, staleIfError, fetchTime, clusterStatus } = answer
+  const { answer, generation, epochs, tags, listed: info } = value
+  if (!isRecord(answer) || !isResponseInfo(info) || typeof generation !== 'string') return undefined
+  if (!isStringArray(epochs) || !isStringArray(tags)) return undefined
+  const { status, etag, keepFor: ttl, staleWhileRevalidate, staleIfError, cost: fetchTime, clusterStatus } = answer
   if (!isFieldValue(etag) || !isNumber(status) || !isNumber(fetchTime)) return undefined
   if (!isNumber(ttl) || !isNumber(staleWhileRevalidate) || !isNumber(staleIfError)) return undefined
   if (clusterStatus !== undefined && !isFieldValue(clusterStatus)) return undefined
-  const times = { ttl, staleWhileRevalidate, staleIfError, fetchTime }
-  const shown = { status, etag, ...times, ...(clusterStatus !== undefined && { clusterStatus }) }
-  return { answer: shown, generation, epochs, tags, listed }
+  const response = { status, etag, ttl, staleWhileRevalidate, staleIfError, fetchTime }
+  return {
+    response: clusterStatus === undefined ? response : { ...response, clusterStatus },
+    generation,
+    epochs,
+    tags,
+    info,
+  }
 }
 
-/** Both become headers: a line break in one would begin a header of its own (RFC 9110 section 5.5). */
+/** Both `etag` and `clusterStatus` become headers. A line break would start another header (RFC 9110 section 5.5). */
 function isFieldValue(value: unknown): value is string {
   return typeof value === 'string' && /^[\x20-\x7e]*$/.test(value)
 }
 
-export function isListed(value: unknown): value is StoredResponseInfo {
+export function isResponseInfo(value: unknown): value is StoredResponseInfo {
   if (!isRecord(value)) return false
   const { url, group, endpoint, scope, tags } = value
-  return [url, group, endpoint, scope].every((text) => typeof text === 'string') && isTexts(tags)
+  return [url, group, endpoint, scope].every((text) => typeof text === 'string') && isStringArray(tags)
 }
 
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
 
-export function isTexts(value: unknown): value is string[] {
+export function isStringArray(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((each) => typeof each === 'string')
 }
 

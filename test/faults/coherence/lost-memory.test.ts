@@ -26,7 +26,7 @@ async function fill(store: RedisStore): Promise<void> {
 t.test('Redis loses its memory: nobody serves what was before a write', async (t) => {
   const redis = await startRedis()
   const client = redis.client()
-  const open = () => createRedisStore({ redis: { url: redis.url }, nearBytes: 1024 ** 2 })
+  const open = () => createRedisStore({ redis: { url: redis.url }, localBytes: 1024 ** 2 })
   const [writer, reader] = [await open(), await open()]
   t.teardown(async () => {
     await Promise.all([writer.close(), reader.close()])
@@ -67,8 +67,8 @@ t.test('Redis loses its memory: nobody serves what was before a write', async (t
   })
 
   await t.test('nor by a look that was on its way when a heartbeat found the loss', async (t) => {
-    const times = { command: 3000, heartbeat: 50 }
-    const patient = await createRedisStore({ redis: { url: redis.url }, nearBytes: 0, times })
+    const times = { commandTimeout: 3000, heartbeatInterval: 50 }
+    const patient = await createRedisStore({ redis: { url: redis.url }, localBytes: 0, times })
     t.teardown(() => patient.close())
     const fence = await writer.fence(['agent:001'])
     await eventually(async () => (await patient.lookup('key', tags)).kind !== 'unavailable')

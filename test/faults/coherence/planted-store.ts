@@ -5,8 +5,6 @@ import { isPlanted, planted } from './planted.ts'
 
 const whole = (await import(edgeModule('cache/stores/redis-store'))) as typeof Redis
 
-export const { commandsUsed, storeEvents } = whole
-
 export async function createRedisStore(options: Redis.RedisStoreOptions): Promise<Redis.RedisStore> {
   const store = await whole.createRedisStore(options)
   const fault = process.argv[3] ?? ''

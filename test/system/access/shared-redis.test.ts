@@ -1,13 +1,13 @@
 import t, { type Test } from 'tap'
-import type { RedisPlace } from '../../../src/cache/stores/redis-store.ts'
+import type { RedisConnectionOptions } from '../../../src/redis/options.ts'
 import { createSharedAccess } from '../../../src/redis/shared-access.ts'
 import { startCluster, startSentinels } from '../../support/redis.ts'
 import { soon } from './edge.ts'
 
 const issuer = 'manager-edge'
 
-async function replicaOf(t: Test, redis: RedisPlace) {
-  const shared = createSharedAccess({ redis, times: { command: 500 }, failures: 2, log: () => {} })
+async function replicaOf(t: Test, redis: RedisConnectionOptions) {
+  const shared = createSharedAccess({ redis, times: { commandTimeout: 500 }, failures: 2, log: () => {} })
   t.teardown(() => shared.stop())
   await shared.start()
   return shared

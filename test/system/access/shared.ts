@@ -29,7 +29,7 @@ export async function replicas(t: Test, { failures = 5 } = {}): Promise<Replicas
       const shared = createSharedAccess({
         redis: { url: redis.url },
         // The machine may be busy with other tests.
-        times: { command: 300 },
+        times: { commandTimeout: 300 },
         failures,
         log: (_level, message) => logged.push(message),
       })

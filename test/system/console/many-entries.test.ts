@@ -67,7 +67,7 @@ t.test('as many in Redis: read in few steps, while requests are answered', async
   const redis = await startRedis()
   t.teardown(() => redis.close())
   // On a machine with other work a step takes longer, and what is late would be no row.
-  const { store } = await replica(t, redis, { times: { command: 2000 } })
+  const { store } = await replica(t, redis, { times: { commandTimeout: 2000 } })
   await writeRows(redis, store, MANY)
   const client = redis.client()
   const steps = async () => Number(/cmdstat_evalsha:calls=(\d+)/.exec(await client.info('commandstats'))?.[1] ?? 0)

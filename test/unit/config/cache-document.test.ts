@@ -1,7 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import t from 'tap'
 import { parse } from 'yaml'
-import { commandsUsed, createRedisStore } from '../../../src/cache/stores/redis-store.ts'
+import { createRedisStore } from '../../../src/cache/stores/redis-store.ts'
+import { COMMANDS_USED } from '../../../src/cache/stores/scripts.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import { schema } from '../../../src/config/schema.ts'
@@ -33,7 +34,7 @@ t.test('every endpoint of the cache and each of its options', async (t) => {
 })
 
 t.test('the ACL user may what the edge does, and nothing else', async (t) => {
-  const used = new Set([...commandsUsed, ...sharedCommands])
+  const used = new Set([...COMMANDS_USED, ...sharedCommands])
   // The whole of CLUSTER could take a cluster apart.
   used.delete('cluster')
   const written = [...rules.matchAll(/\+(\S+)/g)].map(([, name]) => name)
@@ -48,7 +49,7 @@ t.test('as that user everything works, and Redis refuses nothing', async (t) => 
   await admin.call('ACL', 'SETUSER', 'edge', ...rules.replace('CHANGE-ME', 'word').split(' '))
   const place = { url: redis.url, username: 'edge', password: 'word' }
 
-  const store = await createRedisStore({ redis: place, nearBytes: 0, times: { command: 500 } })
+  const store = await createRedisStore({ redis: place, localBytes: 0, times: { commandTimeout: 500 } })
   const tags = ['cache', 'cache:agents', 'agent:001']
   const look = await store.lookup('key', tags)
   if (look.kind === 'unavailable') return t.fail('unavailable')
@@ -70,7 +71,7 @@ t.test('as that user everything works, and Redis refuses nothing', async (t) => 
   await store.purge({})
   await store.close()
 
-  const shared = createSharedAccess({ redis: place, times: { command: 500 }, failures: 1, log: () => {} })
+  const shared = createSharedAccess({ redis: place, times: { commandTimeout: 500 }, failures: 1, log: () => {} })
   await shared.start()
   t.notOk(shared.away())
   const until = Date.now() + 60_000

@@ -3,8 +3,8 @@ import { resolve } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import t from 'tap'
-import { connect } from '../../../src/redis/connection.ts'
-import { defaultTimes } from '../../../src/redis/options.ts'
+import { openClient } from '../../../src/redis/connection.ts'
+import { DEFAULT_TIMES } from '../../../src/redis/options.ts'
 import { freePort, startRedis } from '../../support/redis.ts'
 
 t.test('a socket whose certificate was refused may fail once more, and the process goes on', async (t) => {
@@ -13,7 +13,7 @@ t.test('a socket whose certificate was refused may fail once more, and the proce
   const files = ['--tls-cert-file', `${pair}.crt`, '--tls-key-file', `${pair}.key`, '--tls-auth-clients', 'no']
   const redis = await startRedis({ args: ['--tls-port', port, ...files] })
   t.teardown(() => redis.close())
-  const client = connect({ url: `rediss://127.0.0.1:${port}`, tls: {} }, { ...defaultTimes, probe: 10_000 })
+  const client = openClient({ url: `rediss://127.0.0.1:${port}`, tls: {} }, { ...DEFAULT_TIMES, retryInterval: 10_000 })
   t.teardown(() => client.disconnect())
   const refusal = new Promise<Error>((heard) => client.once('error', heard))
   t.match(await refusal, { message: /certificate/ })

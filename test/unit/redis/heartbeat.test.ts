@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
-import { connect, Link } from '../../../src/redis/connection.ts'
-import { Pulse } from '../../../src/redis/heartbeat.ts'
-import { defaultTimes, names } from '../../../src/redis/options.ts'
+import { openClient, RedisConnection } from '../../../src/redis/connection.ts'
+import { Heartbeat } from '../../../src/redis/heartbeat.ts'
+import { DEFAULT_TIMES, redisChannels } from '../../../src/redis/options.ts'
 import { gate, SetClock } from '../../support/asks.ts'
 import { startRedis } from '../../support/redis.ts'
 import { eventually } from '../cache/stores/replicas.ts'
@@ -10,69 +10,76 @@ const redis = await startRedis()
 t.teardown(() => redis.close())
 
 const LEASE = 600
-const times = { ...defaultTimes, lease: LEASE, heartbeat: 20, probe: 20, command: 2000, stuck: 60_000 }
+const times = {
+  ...DEFAULT_TIMES,
+  lease: LEASE,
+  heartbeatInterval: 20,
+  retryInterval: 20,
+  commandTimeout: 2000,
+  socketTimeout: 60_000,
+}
 
-/** A pulse over a real Redis, by a clock that is set; `back` counts heartbeats that came back over the subscriber. */
-async function pulsing(t: Test, restore: () => Promise<boolean>) {
+/** A heartbeat over a real Redis, by a clock that is set; `back` counts heartbeats that came back over the subscriber. */
+async function beating(t: Test, restore: () => Promise<boolean>) {
   const clock = new SetClock()
-  const link = new Link(connect({ url: redis.url }, times))
+  const connection = new RedisConnection(openClient({ url: redis.url }, times))
   const replica = `replica-of-${t.name.replaceAll(/\W/g, '-')}`
   const quiet = () => {}
-  const heard = { onEvent: quiet, onLostMemory: quiet, onSilence: quiet }
-  const pulse = new Pulse({ link, replica, times, elapsed: clock.read, restore, ...heard })
+  const heard = { onEvent: quiet, onGenerationChange: quiet, onSilence: quiet }
+  const heartbeat = new Heartbeat({ connection, replica, times, elapsed: clock.read, restore, ...heard })
   const subscriber = redis.client()
   const back = { count: 0 }
   subscriber.on('message', (_, text: string) => {
-    pulse.returned(JSON.parse(text).n)
+    heartbeat.receive(JSON.parse(text).n)
     back.count += 1
   })
-  await subscriber.subscribe(names.to(replica))
-  await link.connected(times.slow)
-  await pulse.start()
+  await subscriber.subscribe(redisChannels.replica(replica))
+  await connection.waitUntilReady(times.bulkTimeout)
+  await heartbeat.start()
   t.teardown(async () => {
-    await pulse.close()
-    link.close()
+    await heartbeat.close()
+    connection.close()
   })
-  return { clock, pulse, back }
+  return { clock, heartbeat, back }
 }
 
 t.test('a heartbeat that was sent into an outage gives no lease', async (t) => {
   const { opened, open } = gate()
   let owed: Promise<void> = Promise.resolve()
-  const { clock, pulse, back } = await pulsing(t, async () => {
+  const { clock, heartbeat, back } = await beating(t, async () => {
     await owed
     return true
   })
-  await eventually(() => pulse.leased())
+  await eventually(() => heartbeat.hasLease())
   owed = opened
-  pulse.distrust()
+  heartbeat.distrust()
   // The old lease is over, so that any other would show.
   clock.pass(LEASE + 1)
   const before = back.count
   await eventually(() => back.count > before)
-  t.equal(pulse.leased(), false, 'what others wrote meanwhile may not be written down yet')
+  t.equal(heartbeat.hasLease(), false, 'what others wrote meanwhile may not be written down yet')
   open()
-  await eventually(() => pulse.lostAt === undefined)
-  t.equal(pulse.trusted, false, 'they have a lease to do so')
+  await eventually(() => heartbeat.lostAt === undefined)
+  t.equal(heartbeat.isTrusted, false, 'they have a lease to do so')
   clock.pass(LEASE)
-  t.equal(pulse.trusted, true)
-  await eventually(() => pulse.leased())
+  t.equal(heartbeat.isTrusted, true)
+  await eventually(() => heartbeat.hasLease())
 })
 
 t.test('what comes to be owed while the rest is written is written too before Redis is trusted', async (t) => {
   const { opened, open } = gate()
   let restored = 0
-  const { clock, pulse } = await pulsing(t, async () => {
+  const { clock, heartbeat } = await beating(t, async () => {
     restored += 1
     if (restored === 2) await opened
     return true
   })
-  pulse.distrust()
+  heartbeat.distrust()
   await eventually(() => restored === 2)
-  pulse.distrust()
+  heartbeat.distrust()
   open()
-  await eventually(() => pulse.lostAt === undefined)
+  await eventually(() => heartbeat.lostAt === undefined)
   t.equal(restored, 3)
   clock.pass(LEASE)
-  t.equal(pulse.trusted, true)
+  t.equal(heartbeat.isTrusted, true)
 })

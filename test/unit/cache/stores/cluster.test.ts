@@ -39,7 +39,7 @@ t.test('a slot of entries that moves takes them along; the slot of epochs makes 
   const from = await owner('edge:c:k')
   await cluster.moveSlot(await slot('edge:c:k'), (from + 1) % 3)
   t.equal(await owner('edge:c:k'), (from + 1) % 3)
-  const late = await replica(t, redis, { nearBytes: 0 })
+  const late = await replica(t, redis, { localBytes: 0 })
   for (const store of [one, other, late.store]) t.equal(await served(store), 'kept')
   const before = await markOf(one)
   await cluster.moveSlot(await slot('edge:{e}'), ((await owner('edge:{e}')) + 1) % 3)
@@ -58,6 +58,6 @@ t.test('a master that is killed is a miss, and no error', async (t) => {
   const coherent = await Promise.all(clients.map((client) => client.exists('edge:{e}').catch(() => 0)))
   const victim = cluster.nodes[(coherent.indexOf(1) + 1) % 3]
   await victim?.kill()
-  const { store } = await replica(t, redis, { nearBytes: 0 })
+  const { store } = await replica(t, redis, { localBytes: 0 })
   for (const key of keys) t.ok(['text', 'miss', 'unavailable'].includes(await served(store, key)))
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { commandsUsed } from '../../../../src/cache/stores/redis-store.ts'
+import { COMMANDS_USED } from '../../../../src/cache/stores/scripts.ts'
 import { startRedis } from '../../../support/redis.ts'
 import { fill, served } from './contract.ts'
 import { eventually, replica, sleep } from './replicas.ts'
@@ -40,7 +40,7 @@ t.test('only the commands that are listed, none that walks over everything', asy
     await sleep(1200)
   })
   const names = new Set(commands.map(({ words }) => words[0]?.toLowerCase() ?? ''))
-  for (const name of names) t.ok(commandsUsed.includes(name) || name === 'monitor', name)
+  for (const name of names) t.ok(COMMANDS_USED.includes(name) || name === 'monitor', name)
   for (const { words } of commands) {
     t.notMatch(words[0] ?? '', /^(keys|scan|flushall|flushdb|hgetall|mget)$/i)
     if (/^h?m?get$|^hdel$|^zrem$/i.test(words[0] ?? '')) t.ok(words.length <= 66, words.join(' ').slice(0, 100))
@@ -49,8 +49,11 @@ t.test('only the commands that are listed, none that walks over everything', asy
 
 t.test('one round trip for a look, none near, scripts by their SHA', async (t) => {
   await server.client().flushall()
-  const { store } = await replica(t, server, { times: { heartbeat: 60_000, lease: 120_000 } })
-  const { store: far } = await replica(t, server, { nearBytes: 0, times: { heartbeat: 60_000, lease: 120_000 } })
+  const { store } = await replica(t, server, { times: { heartbeatInterval: 60_000, lease: 120_000 } })
+  const { store: far } = await replica(t, server, {
+    localBytes: 0,
+    times: { heartbeatInterval: 60_000, lease: 120_000 },
+  })
   await fill(store, 'text')
   await sleep(1100)
   const near = await seen(async () => {
@@ -73,7 +76,7 @@ t.test('many keys leave nothing behind, and no more near than allowed', async (t
   const client = server.client()
   await client.flushall()
   const nearBytes = 2_000_000
-  const { store } = await replica(t, server, { nearBytes, times: { command: 2000 } })
+  const { store } = await replica(t, server, { localBytes: nearBytes, times: { commandTimeout: 2000 } })
   const times = { ttl: 1500, staleWhileRevalidate: 0, staleIfError: 0 }
   const before = await client.dbsize()
   const memory = async () => Number(/used_memory:(\d+)/.exec(await client.info('memory'))?.[1])

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import { entryCodec } from '../../../../src/cache/stores/entry-codec.ts'
+import { createEntryCodec } from '../../../../src/cache/stores/entry-codec.ts'
 import { startRedis } from '../../../support/redis.ts'
 import { fill, markOf, served } from './contract.ts'
 import { eventually, replica } from './replicas.ts'
 
 const server = await startRedis()
 t.teardown(() => server.close())
-const far = { nearBytes: 0 }
+const far = { localBytes: 0 }
 
 t.test('random bytes in an entry are a miss and an event, and are written over', async (t) => {
   const client = server.client()
@@ -39,7 +39,7 @@ t.test('random bytes in an entry are a miss and an event, and are written over',
 t.test('what would begin a header of its own is a miss', async (t) => {
   const client = server.client()
   const { store, events } = await replica(t, server, far)
-  const codec = entryCodec()
+  const codec = createEntryCodec()
   for (const [name, text] of [
     ['etag', '"a"\r\nset-cookie: b'],
     ['clusterStatus', 'master\nset-cookie: b'],

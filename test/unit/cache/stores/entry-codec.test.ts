@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { entryCodec } from '../../../../src/cache/stores/entry-codec.ts'
+import { createEntryCodec } from '../../../../src/cache/stores/entry-codec.ts'
 
 const key = Buffer.from('a key that Redis never sees')
-const codecs = { plain: entryCodec(), sealed: entryCodec(key) }
+const codecs = { plain: createEntryCodec(), sealed: createEntryCodec(key) }
 const head = { status: 200, url: '/agents?select=näme' }
 
 for (const [name, codec] of Object.entries(codecs)) {
@@ -46,7 +46,7 @@ for (const [name, codec] of Object.entries(codecs)) {
 t.test('a sealed entry shows nothing, and opens only with its key', async (t) => {
   const bytes = codecs.sealed.encode('k', head, Buffer.from('canary in the body'))
   t.notMatch(bytes.toString('latin1'), /canary|agents/)
-  t.equal(entryCodec(Buffer.from('another key')).decode('k', bytes), undefined)
+  t.equal(createEntryCodec(Buffer.from('another key')).decode('k', bytes), undefined)
   t.equal(codecs.plain.decode('k', bytes), undefined)
   t.equal(codecs.sealed.decode('k', codecs.plain.encode('k', head, Buffer.from('x'))), undefined)
 })

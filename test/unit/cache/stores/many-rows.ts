@@ -1,8 +1,8 @@
 /** An index in Redis as it stands after many fills: written at once, since so many fills would take minutes. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { entryCodec } from '../../../../src/cache/stores/entry-codec.ts'
-import { names } from '../../../../src/redis/options.ts'
+import { createEntryCodec } from '../../../../src/cache/stores/entry-codec.ts'
+import { redisKeys } from '../../../../src/redis/options.ts'
 import type { RedisServer } from '../../../support/redis.ts'
 import { markOf, type Store } from './contract.ts'
 
@@ -14,13 +14,13 @@ const MANY_AT_ONCE = 1000
 
 /** Each row has a tag of its own, as those of agents do. The epochs are those of tags that nobody raised. */
 export async function writeRows(redis: RedisServer, store: Store, count: number): Promise<void> {
-  const codec = entryCodec()
+  const codec = createEntryCodec()
   const shared = ['cache', `cache:${GROUP}`]
   const { generation, epochs } = await markOf(store, 'none', [...shared, 'agent:none'])
-  const [byEnd, rows, hits] = names.index(GROUP)
+  const [byEnd, rows, hits] = redisKeys.index(GROUP)
   const ends = Date.now() + LIFE - count
   const socket = connect(redis.port, '127.0.0.1')
-  socket.write(command('SADD', names.groups, GROUP))
+  socket.write(command('SADD', redisKeys.groups, GROUP))
   for (let from = 0; from < count; from += AT_ONCE) {
     const some = Array.from({ length: Math.min(AT_ONCE, count - from) }, (_, at) => {
       const id = String(from + at).padStart(6, '0')

@@ -8,8 +8,8 @@ async function reasonOf(t: Test, redis: { url: string; username?: string; passwo
   const reasons: (string | undefined)[] = []
   const store = await createRedisStore({
     redis,
-    nearBytes: 0,
-    times: { ...shortTimes, slow: 300 },
+    localBytes: 0,
+    times: { ...shortTimes, bulkTimeout: 300 },
     onEvent: (event, reason) => void (event === 'lost' && reasons.push(reason)),
   })
   t.teardown(() => store.close())

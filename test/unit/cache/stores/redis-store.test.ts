@@ -15,5 +15,5 @@ function over(options: Parameters<typeof replica>[2]) {
   }
 }
 
-t.test('without a near copy', async (t) => contract(t, over({ nearBytes: 0 })))
+t.test('without a near copy', async (t) => contract(t, over({ localBytes: 0 })))
 t.test('with a near copy, sealed', async (t) => contract(t, over({ encryptionKey: Buffer.from('a key of a test') })))

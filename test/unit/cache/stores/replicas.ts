@@ -1,12 +1,8 @@
 /** Replicas of the store over one Redis, with short leases, closed with the test. */
 import type { Redis } from 'ioredis'
 import type { Test } from 'tap'
-import {
-  createRedisStore,
-  type RedisStore,
-  type RedisStoreOptions,
-  type StoreEvent,
-} from '../../../../src/cache/stores/redis-store.ts'
+import { createRedisStore, type RedisStore, type RedisStoreOptions } from '../../../../src/cache/stores/redis-store.ts'
+import type { StoreEvent } from '../../../../src/redis/options.ts'
 import type { RedisServer } from '../../../support/redis.ts'
 
 export interface Replica {
@@ -16,7 +12,13 @@ export interface Replica {
 }
 
 /** Shorter than in the field but for the time of a step, since machines that run tests are busy. */
-export const shortTimes = { lease: 600, heartbeat: 100, probe: 30, stuck: 3000, command: 1000 }
+export const shortTimes = {
+  lease: 600,
+  heartbeatInterval: 100,
+  retryInterval: 30,
+  socketTimeout: 3000,
+  commandTimeout: 1000,
+}
 
 export async function replica(
   t: Test,
@@ -27,7 +29,7 @@ export async function replica(
   const { times, ...others } = more
   const store = await createRedisStore({
     redis: 'pid' in redis ? { url: redis.url } : redis,
-    nearBytes: 10_000_000,
+    localBytes: 10_000_000,
     times: { ...shortTimes, ...times },
     onEvent: (event) => events.push(event),
     ...others,

@@ -45,7 +45,7 @@ async function holds(t: Test, by: number, one: Store, other: Store): Promise<voi
 
 for (const by of [HOUR, -HOUR]) {
   t.test(`a wall clock that is set by ${by} ms changes no lifetime, in Redis and near it`, async (t) => {
-    const [one, other] = [await replica(t, redis), await replica(t, redis, { nearBytes: 0 })]
+    const [one, other] = [await replica(t, redis), await replica(t, redis, { localBytes: 0 })]
     await one.store.purge({})
     await holds(t, by, one.store, other.store)
   })

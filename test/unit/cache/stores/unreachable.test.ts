@@ -8,7 +8,7 @@ const server = await startRedis()
 t.teardown(() => server.close())
 
 /** A step is short here: how soon it is given up is what is held. */
-const shortTimes = { ...longer, command: 80, stuck: 500 }
+const shortTimes = { ...longer, commandTimeout: 80, socketTimeout: 500 }
 const replica = (t: Test, redis: RedisServer, { times, ...more }: Partial<RedisStoreOptions> = {}) =>
   anyReplica(t, redis, { ...more, times: { ...shortTimes, ...times } })
 
@@ -25,16 +25,16 @@ async function stalled(redis: RedisServer, during: () => Promise<void>): Promise
 }
 
 t.test('a stalled Redis is a miss in the time of one step, then at once, and is used again later', async (t) => {
-  const { store, events } = await replica(t, server, { nearBytes: 0 })
+  const { store, events } = await replica(t, server, { localBytes: 0 })
   await fill(store, 'kept')
   await stalled(server, async () => {
     // The same machine at the same moment: a busy one is late with timers as well.
-    const [first, step] = await Promise.all([timed(() => served(store)), timed(() => sleep(shortTimes.command))])
+    const [first, step] = await Promise.all([timed(() => served(store)), timed(() => sleep(shortTimes.commandTimeout))])
     t.equal(first.value, 'unavailable')
     t.ok(first.took <= 2 * step.took + 50, `${first.took} against ${step.took}`)
-    await eventually(() => events.includes('lost'), 2 * shortTimes.command + 1000)
+    await eventually(() => events.includes('lost'), 2 * shortTimes.commandTimeout + 1000)
     const looks = await Promise.all(Array.from({ length: 100 }, () => timed(() => served(store))))
-    t.ok(looks.every((look) => look.value === 'unavailable' && look.took < shortTimes.command))
+    t.ok(looks.every((look) => look.value === 'unavailable' && look.took < shortTimes.commandTimeout))
     await store.store(entry('not kept', { generation: '', epochs: [], fenced: false }))
     t.match(await store.acquireFetchLock('k', { generation: '', epochs: [], fenced: false }, 1000), { held: true })
     t.same(await store.list(), [])
@@ -53,7 +53,7 @@ t.test('near copies are served within the lease, not beyond it', async (t) => {
   await stalled(server, async () => {
     const { value, took } = await timed(() => served(store))
     t.equal(value, 'near')
-    t.ok(took < shortTimes.command)
+    t.ok(took < shortTimes.commandTimeout)
     await sleep(shortTimes.lease + 50)
     t.equal(await served(store), 'unavailable')
   })
@@ -143,7 +143,7 @@ t.test('no Redis at the start: everything is a miss until it comes', async (t) =
   const later = await startRedis()
   t.teardown(() => later.close())
   await later.kill()
-  const { store } = await replica(t, later, { times: { slow: 100 } })
+  const { store } = await replica(t, later, { times: { bulkTimeout: 100 } })
   t.equal(await served(store), 'unavailable')
   await later.restart()
   await eventually(async () => (await served(store)) === 'miss')

@@ -11,7 +11,11 @@ t.test('turns over Redis', async (t) => {
   const redis = await startRedis()
   t.teardown(() => redis.close())
   const replica = async () => {
-    const store = await createRedisStore({ redis: { url: redis.url }, nearBytes: 1024, times: { command: 500 } })
+    const store = await createRedisStore({
+      redis: { url: redis.url },
+      localBytes: 1024,
+      times: { commandTimeout: 500 },
+    })
     return { store, turns: createWriteLocks(store.acquireFetchLock, LEASE) }
   }
   const [one, other] = await Promise.all([replica(), replica()])
