@@ -1,104 +1,103 @@
-/** All that decides who may enter. Answers are values; what they are on the wire is another room's. */
-
+/** Authentication: who the caller is and what the caller may do. Results are values; http/ turns them into responses. */
 import type { Log } from '../core/events.ts'
 import type { Caller } from '../core/request.ts'
 import type { Clock } from '../core/timing.ts'
-import { fileAccess } from './file-access.ts'
-import type { Attempts } from './login-attempts.ts'
-import { passthroughAccess } from './passthrough-access.ts'
-import type { CheckPassword } from './passwords.ts'
+import { createFileAccess } from './file-access.ts'
+import type { LoginAttempts } from './login-attempts.ts'
+import { createPassthroughAccess } from './passthrough-access.ts'
+import type { VerifyPassword } from './passwords.ts'
 import type { Revocations } from './revocations.ts'
-import type { OwnRoles } from './roles.ts'
-import { type Assignment, createRoles } from './roles.ts'
-import type { OutsideIssuerSettings, UnsignedToken } from './token-issuers.ts'
-import type { Signed } from './tokens.ts'
+import { createRoles, type OwnRoles, type RoleAssignment } from './roles.ts'
+import type { ExternalIssuerSettings, UnsignedToken } from './token-issuers.ts'
+import type { VerifySignature } from './tokens.ts'
 
-export interface RequestLimit {
+export interface RateLimit {
   /** Requests in the window. */
   readonly max: number
-  /** Milliseconds. */
-  readonly window: number
+  readonly windowMs: number
 }
 
 export interface AccessOptions {
-  /** Shown to clients that must log in; printable ASCII without quotes. */
+  /** Sent to clients that must log in; printable ASCII without quotes. */
   readonly realm: string
   /**
-   * `file`: an htpasswd file. `verify`: mode passthrough – the manager says whether the credentials are right, they
-   * travel on in the caller, all callers have the one role, and no tokens are issued or taken.
+   * `file`: an htpasswd file. `verify`: mode passthrough – the manager verifies the credentials, which are forwarded
+   * with each request. All callers have the one role, and tokens are neither issued nor accepted.
    */
-  readonly users: { readonly file: string } | { readonly verify: CheckPassword; readonly role: string }
-  readonly roles: Assignment
+  readonly users: { readonly file: string } | { readonly verify: VerifyPassword; readonly role: string }
+  readonly roles: RoleAssignment
   readonly ownRoles: OwnRoles
-  /** The permissions that endpoints need; own roles that grant others are refused. */
-  readonly permissionWords?: readonly string[]
+  /** The permissions that endpoints need. Own roles that grant others are refused. */
+  readonly knownPermissions?: readonly string[]
   readonly tokens: {
     /** Seconds, 1 to 900. */
     readonly lifetime: number
-    /** A folder of `<kid>.pem`; absent: a key of this replica's own. */
+    /** A folder of `<kid>.pem`. Absent: this replica creates a key for itself. */
     readonly keys?: string
     readonly issuer: string
     readonly audience: string
-    readonly issuers: readonly OutsideIssuerSettings[]
+    readonly issuers: readonly ExternalIssuerSettings[]
   }
   readonly limits: {
-    /** Failed logins of one name from one address before the back-off begins. */
+    /** Failed logins of one name from one address before the first block. */
     readonly failedLogins: number
-    readonly perCaller?: RequestLimit
-    readonly perAddress?: RequestLimit
+    readonly perCaller?: RateLimit
+    readonly perAddress?: RateLimit
   }
   readonly log: Log
-  /** Shared by replicas where they are given; else of this replica only. */
-  readonly attempts?: Attempts
+  /** Shared by replicas. Absent: in memory. */
+  readonly attempts?: LoginAttempts
+  /** Shared by replicas. Absent: in memory. */
   readonly revocations?: Revocations
   readonly clock?: Clock
 }
 
-export type Refusal =
+export type AuthFailure =
   | { readonly ok: false; readonly reason: 'wrong' | 'invalid' }
-  /** `after`: milliseconds until it is worth to come again. */
-  | { readonly ok: false; readonly reason: 'blocked' | 'busy' | 'unavailable'; readonly after: number }
-export type Entry =
-  /** `again`: who the same credentials from the same address mean by now; `undefined`: they must be shown again. */
-  { readonly ok: true; readonly caller: Caller; again?(): Caller | undefined } | Refusal
+  | { readonly ok: false; readonly reason: 'blocked' | 'busy' | 'unavailable'; readonly retryAfterMs: number }
+export type AuthResult =
+  /**
+   * `recheck` returns the caller that the same credentials from the same address stand for now, without a password or
+   * signature check. It returns `undefined` if they must be checked again.
+   */
+  { readonly ok: true; readonly caller: Caller; recheck?(): Caller | undefined } | AuthFailure
 
 export interface Access {
   readonly realm: string
   readonly limits: AccessOptions['limits']
-  /** Are Bearer tokens taken at all? */
-  readonly takesTokens: boolean
-  /** Name and password, from a normalised address. Rejects only where the manager could not be asked (passthrough). */
-  byPassword(address: string, name: string, password: string): Promise<Entry>
-  /** A Bearer token; `signed` checks its signature by a key that is named here. */
-  byToken(token: string, signed: Signed): Promise<Entry>
-  /** A new token for a user of the file, to be signed. */
+  /** Whether Bearer tokens are accepted. */
+  readonly acceptsTokens: boolean
+  /** Checks name and password from a normalised address. Rejects only if the manager is unreachable (passthrough). */
+  authenticatePassword(address: string, name: string, password: string): Promise<AuthResult>
+  /** Checks a Bearer token; `verifySignature` checks its signature with the key that it is given. */
+  authenticateToken(token: string, verifySignature: VerifySignature): Promise<AuthResult>
+  /** Returns a new token for a user of the file, to be signed. */
   prepareToken(name: string): Promise<UnsignedToken>
-  /** Ends all tokens that the caller holds, and the one that it showed. */
+  /** Revokes all tokens of the caller, including the one of this request. */
   revokeTokens(caller: Caller): Promise<void>
-  /** Replaces the roles of all users, for the next request on. Throws for a role that does not exist. */
-  assignRoles(users: Assignment): void
+  /** Replaces the roles of all users from the next request on. Throws if a role does not exist. */
+  assignRoles(users: RoleAssignment): void
   close(): Promise<void>
 }
 
-/** Seconds. */
-const A_DAY = 86_400
+const SECONDS_PER_DAY = 86_400
 
-/** Rejects with an `Error` in words when a setting, the users file or the folder of keys is wrong. */
+/** Rejects with an `Error` for the operator if a setting, the users file or the folder of keys is invalid. */
 export async function createAccess(options: AccessOptions): Promise<Access> {
-  check(options)
-  const roles = createRoles(options.roles, options.ownRoles, options.permissionWords)
+  checkOptions(options)
+  const roles = createRoles(options.roles, options.ownRoles, options.knownPermissions)
   const { users } = options
-  return 'file' in users ? fileAccess(options, users.file, roles) : passthroughAccess(options, users, roles)
+  return 'file' in users ? createFileAccess(options, users.file, roles) : createPassthroughAccess(options, users, roles)
 }
 
-function check({ realm, tokens }: AccessOptions): void {
+function checkOptions({ realm, tokens }: AccessOptions): void {
   if (!/^[ !#-[\]-~]+$/.test(realm)) throw new Error('access.realm: printable ASCII without quotes and backslashes')
   if (!Number.isInteger(tokens.lifetime) || tokens.lifetime < 1 || tokens.lifetime > 900)
     throw new Error('access.tokens.lifetime: 1 to 900 seconds')
-  for (const { issuer, lifetime = 1 } of tokens.issuers)
-    if (!(lifetime >= 1 && lifetime <= A_DAY))
+  for (const { issuer, lifetime } of tokens.issuers)
+    if (!(lifetime >= 1 && lifetime <= SECONDS_PER_DAY))
       throw new Error(`access.tokens.issuers: ${issuer}: lifetime: 1 second to 1 day`)
   const names = [tokens.issuer, ...tokens.issuers.map(({ issuer }) => issuer)]
-  const twice = names.find((name, index) => names.indexOf(name) < index)
-  if (twice !== undefined) throw new Error(`access.tokens.issuers: ${twice} stands there twice`)
+  const duplicate = names.find((name, index) => names.indexOf(name) < index)
+  if (duplicate !== undefined) throw new Error(`access.tokens.issuers: ${duplicate} is listed twice`)
 }

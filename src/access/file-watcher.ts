@@ -1,87 +1,90 @@
+/**
+ * Values that are reloaded when their files change. Notifications of the operating system are fast but get lost
+ * (network file systems, renamed folders, replaced symbolic links), so the files are also polled every 500 ms.
+ */
 import { watch } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/**
- * A value that stands in files and follows them. The operating system's notices are quick but get lost (network
- * file systems, a renamed folder, a swapped symbolic link), so a look each half second stands behind them.
- */
+const POLL_INTERVAL_MS = 500
+const SETTLE_MS = 40
+const MAX_SETTLE_ROUNDS = 5
 
-const EVERY = 500
-const SETTLE = 40
-const UNSETTLED = 5
-
-export interface Source<T> {
-  /** The folder whose notices are heard. */
+export interface WatchedSource<T> {
+  /** The folder whose notifications trigger a reload. */
   readonly folder: string
-  /** Differs whenever the content may differ. */
+  /** Returns a text that differs whenever the content may differ. */
   fingerprint(): Promise<string>
-  /** Reads the value; throws an error that tells a person what to mend. */
+  /** Reads the value. Throws an error that tells an operator what to correct. */
   load(): Promise<T>
-  changed?(now: T, before: T): void
-  broken(error: unknown): void
+  /** Called after a reload. If it throws, `onError` is called; the new value stays. */
+  onReload?(now: T, before: T): void
+  onError(error: unknown): void
 }
 
-export interface Watched<T> {
-  /** The last good value. */
+export interface WatchedValue<T> {
+  /** Returns the last value that was read without an error. */
   current(): T
   close(): void
 }
 
-/** Loads once (and rejects if that fails), then follows: within a second of a change `current` is new, or `broken` was told. */
-export async function watched<T>(source: Source<T>): Promise<Watched<T>> {
-  let seen = await source.fingerprint()
+/**
+ * Loads the value once and rejects if that fails. From then on, within a second of a change, `current` returns the
+ * new value or `onError` was called.
+ */
+export async function watchFiles<T>(source: WatchedSource<T>): Promise<WatchedValue<T>> {
+  let fingerprint = await source.fingerprint()
   let value = await source.load()
-  let looking = false
-  let closed = false
+  let isReloading = false
+  let isClosed = false
 
-  async function look(): Promise<void> {
-    if (looking || closed) return
-    looking = true
+  async function reload(): Promise<void> {
+    if (isReloading || isClosed) return
+    isReloading = true
     try {
-      const settled = await settle(source, seen)
-      if (settled === seen || closed) return
-      seen = settled
+      const settled = await settle(source, fingerprint)
+      if (settled === fingerprint || isClosed) return
+      fingerprint = settled
       const before = value
       value = await source.load()
-      source.changed?.(value, before)
+      source.onReload?.(value, before)
     } catch (error) {
-      source.broken(error)
+      source.onError(error)
     } finally {
-      looking = false
+      isReloading = false
     }
   }
 
-  const timer = setInterval(() => void look(), EVERY)
+  const timer = setInterval(() => void reload(), POLL_INTERVAL_MS)
   timer.unref()
-  const stop = listen(source.folder, () => void look())
+  const stopWatching = watchFolder(source.folder, () => void reload())
   return {
     current: () => value,
     close: () => {
-      closed = true
+      isClosed = true
       clearInterval(timer)
-      stop()
+      stopWatching()
     },
   }
 }
 
-/** A file that is being written in place is read when the writing rests, else a moment's empty file refuses everyone. */
-async function settle<T>(source: Source<T>, known: string): Promise<string> {
+/** Waits until a file that is being written in place stops changing: read too early, it would be empty or cut. */
+async function settle<T>(source: WatchedSource<T>, known: string): Promise<string> {
   let found = await source.fingerprint()
-  for (let turn = 0; found !== known && turn < UNSETTLED; turn++) {
-    await sleep(SETTLE)
-    const again = await source.fingerprint()
-    if (again === found) break
-    found = again
+  for (let round = 0; found !== known && round < MAX_SETTLE_ROUNDS; round++) {
+    await sleep(SETTLE_MS)
+    const next = await source.fingerprint()
+    if (next === found) break
+    found = next
   }
   return found
 }
 
-function listen(folder: string, heard: () => void): () => void {
+function watchFolder(folder: string, onChange: () => void): () => void {
   try {
-    const watcher = watch(folder, { persistent: false }, heard)
-    // Out of inotify watches, or the folder is gone: the timer is enough.
+    const watcher = watch(folder, { persistent: false }, onChange)
+    // No inotify watches are left, or the folder was removed: polling continues.
     watcher.on('error', () => watcher.close())
     return () => watcher.close()
   } catch {
@@ -89,8 +92,8 @@ function listen(folder: string, heard: () => void): () => void {
   }
 }
 
-/** Changes with the file's identity, size or times; a renamed replacement has another inode. */
-export async function fileFingerprint(path: string): Promise<string> {
+/** Returns a text that changes with the file's identity, size or times. A file that replaces it has another inode. */
+export async function fingerprintFile(path: string): Promise<string> {
   try {
     const { ino, mtimeNs, ctimeNs, size } = await stat(path, { bigint: true })
     return `${ino}:${mtimeNs}:${ctimeNs}:${size}`
@@ -99,12 +102,12 @@ export async function fileFingerprint(path: string): Promise<string> {
   }
 }
 
-/** As `fileFingerprint`, of all files of the folder that end so. */
-export async function folderFingerprint(folder: string, ending: string): Promise<string> {
+/** As `fingerprintFile`, for all files of the folder with this extension. */
+export async function fingerprintFolder(folder: string, extension: string): Promise<string> {
   try {
-    const names = (await readdir(folder)).filter((name) => name.endsWith(ending)).sort()
-    const prints = await Promise.all(names.map((name) => fileFingerprint(join(folder, name))))
-    return names.map((name, index) => `${name} ${prints[index]}`).join('\n')
+    const names = (await readdir(folder)).filter((name) => name.endsWith(extension)).sort()
+    const fingerprints = await Promise.all(names.map((name) => fingerprintFile(join(folder, name))))
+    return names.map((name, index) => `${name} ${fingerprints[index]}`).join('\n')
   } catch (error) {
     return error instanceof Error ? error.message : 'unreadable'
   }

@@ -1,162 +1,162 @@
+/**
+ * Limits on failed logins. Attempts are counted before the password is checked: if they were counted afterwards,
+ * parallel attempts would all pass (CVE-2026-26206, CVE-2026-93346). Three counters slow an attacker down: one per
+ * pair of address and name, one per address, and one for the whole edge. No name is ever locked for all addresses,
+ * because then anyone could lock out any user.
+ */
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../core/timing.ts'
 
-/**
- * Attempts to log in, counted before they are verified: counted afterwards, parallel attempts all pass (CVE-2026-26206,
- * CVE-2026-93346). A name is slowed down for one address, an address for all names, and everybody a little when the
- * whole edge is under attack; no name is ever locked for all addresses, since anyone could lock out anyone.
- */
-
-/** The port: in memory here; replicas may share theirs. Addresses are normalised, names are as the client wrote them. */
-export interface Attempts {
-  /** Milliseconds for which this address may not try this name; 0 when it may. Counts nothing. */
-  blocked(address: string, name: string): number
-  /** Counts one attempt, all counters in one step. */
-  count(address: string, name: string): Promise<Counted>
-  /** The attempt was right: its pair of address and name is forgiven, and known from now on. */
-  right(address: string, name: string): Promise<void>
-  /** The attempt was neither right nor wrong (no answer could be had). */
-  undone(address: string, name: string): Promise<void>
+/** Counters of login attempts, in memory or shared by replicas. Addresses are normalised, names are as sent. */
+export interface LoginAttempts {
+  /** Returns the milliseconds for which this address may not try this name; 0 if it may. Counts nothing. */
+  blockedForMs(address: string, name: string): number
+  /** Counts one attempt in all counters in one step. */
+  count(address: string, name: string): Promise<AttemptDecision>
+  /** Records that the password was right: clears the counter of this pair and remembers the pair as known. */
+  succeed(address: string, name: string): Promise<void>
+  /** Takes one counted attempt back, because the password could not be checked. */
+  cancel(address: string, name: string): Promise<void>
 }
 
-export type Counted =
-  /** Not to be verified; milliseconds until the next may come. */
-  | { readonly allowed: false; readonly after: number }
-  /** To be verified after `delay` milliseconds; `known`: the name has logged in from this address lately. */
-  | { readonly allowed: true; readonly delay: number; readonly known: boolean }
+export type AttemptDecision =
+  /** The password is not checked. */
+  | { readonly allowed: false; readonly retryAfterMs: number }
+  /** The password is checked after `delayMs`. `isKnown`: this name logged in from this address in the last day. */
+  | { readonly allowed: true; readonly delayMs: number; readonly isKnown: boolean }
 
-const ALL = ''
+/** The only key of the counter for the whole edge. */
+const WHOLE_EDGE = ''
 
 /**
- * Milliseconds in which a failure fades, and how many are borne, in multiples of `failures`. The back-off doubles
- * from `first` to `longest`; the edge as a whole is never blocked, strangers are held back (`delay` for each failure over).
+ * Each failure fades within `fadeMs`. From `maxFailures` times `factor` failures on, a key is blocked: first for
+ * `firstBlockMs`, then twice as long after each further failure, at most `maxBlockMs`. The edge as a whole is never
+ * blocked. Instead, unknown pairs wait `delayPerFailureMs` for each failure above the limit.
  */
-export const attemptRules = {
-  first: 1000,
-  pair: { share: 1, fade: 30_000, longest: 60_000 },
-  address: { share: 10, fade: 3000, longest: 60_000 },
-  edge: { share: 20, fade: 100, longest: 0 },
-  delay: 20,
-  longestDelay: 1000,
-  knownFor: 24 * 3600 * 1000,
+export const ATTEMPT_LIMITS = {
+  firstBlockMs: 1000,
+  pair: { factor: 1, fadeMs: 30_000, maxBlockMs: 60_000 },
+  address: { factor: 10, fadeMs: 3000, maxBlockMs: 60_000 },
+  edge: { factor: 20, fadeMs: 100, maxBlockMs: 0 },
+  delayPerFailureMs: 20,
+  maxDelayMs: 1000,
+  rememberMs: 24 * 3600 * 1000,
 } as const
 
-export interface AttemptOptions {
-  /** Failures of one name from one address before the back-off begins; ten times as many for an address. May change. */
-  readonly failures: number
+export interface LoginAttemptOptions {
+  /** Failures of one name from one address before the first block. May change at run time. */
+  readonly maxFailures: number
   readonly clock: Clock
 }
 
-/** Counters of this process. */
-export function createAttempts(options: AttemptOptions): Attempts {
+/** Creates counters for this process only. */
+export function createLoginAttempts(options: LoginAttemptOptions): LoginAttempts {
   const elapsed = () => options.clock.elapsed()
-  const { first, delay, longestDelay, knownFor } = attemptRules
-  const buckets = (rule: { share: number; fade: number; longest: number }, keys: number) =>
-    new LeakyBuckets({ ...rule, first, keys, elapsed, limit: () => options.failures * rule.share })
-  const pairs = buckets(attemptRules.pair, 20_000)
-  const addresses = buckets(attemptRules.address, 10_000)
-  const edge = buckets(attemptRules.edge, 1)
-  const known = new LRUCache<string, number>({ max: 10_000 })
+  const { firstBlockMs, delayPerFailureMs, maxDelayMs, rememberMs } = ATTEMPT_LIMITS
+  const buckets = (limits: { factor: number; fadeMs: number; maxBlockMs: number }, maxKeys: number) =>
+    new LeakyBuckets({ ...limits, firstBlockMs, maxKeys, elapsed, limit: () => options.maxFailures * limits.factor })
+  const pairs = buckets(ATTEMPT_LIMITS.pair, 20_000)
+  const addresses = buckets(ATTEMPT_LIMITS.address, 10_000)
+  const edge = buckets(ATTEMPT_LIMITS.edge, 1)
+  /** Pair → time until which the pair is known. */
+  const knownUntil = new LRUCache<string, number>({ max: 10_000 })
 
   return {
-    blocked: (address, name) => pairs.blocked(pair(address, name)),
+    blockedForMs: (address, name) => pairs.blockedForMs(pairKey(address, name)),
     async count(address, name) {
-      const key = pair(address, name)
-      const before = Math.max(pairs.blocked(key), addresses.blocked(address))
-      // Counted for the pair even where the address is blocked: guesses that hit remembered credentials stay few.
-      if (pairs.blocked(key) === 0) pairs.add(key)
-      if (before > 0) return { allowed: false, after: before }
+      const key = pairKey(address, name)
+      const retryAfterMs = Math.max(pairs.blockedForMs(key), addresses.blockedForMs(address))
+      // The pair is counted even while its address is blocked, so that guesses against remembered credentials stay few.
+      if (pairs.blockedForMs(key) === 0) pairs.add(key)
+      if (retryAfterMs > 0) return { allowed: false, retryAfterMs }
       addresses.add(address)
-      const over = edge.add(ALL)
-      return (known.get(key) ?? 0) > elapsed()
-        ? { allowed: true, delay: 0, known: true }
-        : { allowed: true, delay: Math.min(longestDelay, over * delay), known: false }
+      const excess = edge.add(WHOLE_EDGE)
+      return (knownUntil.get(key) ?? 0) > elapsed()
+        ? { allowed: true, delayMs: 0, isKnown: true }
+        : { allowed: true, delayMs: Math.min(maxDelayMs, excess * delayPerFailureMs), isKnown: false }
     },
-    async right(address, name) {
-      pairs.forget(pair(address, name))
-      addresses.takeBack(address)
-      edge.takeBack(ALL)
-      known.set(pair(address, name), elapsed() + knownFor)
+    async succeed(address, name) {
+      pairs.delete(pairKey(address, name))
+      addresses.subtract(address)
+      edge.subtract(WHOLE_EDGE)
+      knownUntil.set(pairKey(address, name), elapsed() + rememberMs)
     },
-    async undone(address, name) {
-      pairs.takeBack(pair(address, name))
-      addresses.takeBack(address)
-      edge.takeBack(ALL)
+    async cancel(address, name) {
+      pairs.subtract(pairKey(address, name))
+      addresses.subtract(address)
+      edge.subtract(WHOLE_EDGE)
     },
   }
 }
 
-/** Addresses hold no blank, so two pairs never share a key. */
-function pair(address: string, name: string): string {
+/** Addresses contain no space, so two pairs never share a key. */
+function pairKey(address: string, name: string): string {
   return `${address} ${name}`
 }
 
-/**
- * Failures that fade: each key has a level that a failure raises by one and that time lowers. From `limit` on, each
- * further failure blocks the key twice as long, never longer than `longest`: a back-off, not a lock.
- */
-
-export interface BucketOptions {
-  /** Asked at each failure, since it may change. */
+interface LeakyBucketOptions {
+  /** Level at which a key is blocked; read at each failure, because the setting may change. */
   limit(): number
-  /** Milliseconds in which one failure fades. */
-  readonly fade: number
-  /** Milliseconds: the first block, and the longest. */
-  readonly first: number
-  readonly longest: number
-  readonly keys: number
+  /** Milliseconds in which the level falls by one. */
+  readonly fadeMs: number
+  readonly firstBlockMs: number
+  readonly maxBlockMs: number
+  /** Keys in memory at most; the least recently used key is dropped. */
+  readonly maxKeys: number
   elapsed(): number
 }
 
 interface Bucket {
   level: number
-  at: number
-  until: number
+  updatedAt: number
+  blockedUntil: number
 }
 
-export class LeakyBuckets {
-  readonly #options: BucketOptions
+/** Leaky buckets with exponential back-off: a failure raises the level of its key by one, time lowers it. */
+class LeakyBuckets {
+  readonly #options: LeakyBucketOptions
   readonly #buckets: LRUCache<string, Bucket>
 
-  constructor(options: BucketOptions) {
+  constructor(options: LeakyBucketOptions) {
     this.#options = options
-    this.#buckets = new LRUCache({ max: options.keys })
+    this.#buckets = new LRUCache({ max: options.maxKeys })
   }
 
-  /** Milliseconds for which the key is blocked; 0 when it is not. */
-  blocked(key: string): number {
+  /** Returns the milliseconds for which the key is blocked; 0 if it is not. */
+  blockedForMs(key: string): number {
     const bucket = this.#buckets.get(key)
-    return bucket === undefined ? 0 : Math.max(0, bucket.until - this.#options.elapsed())
+    return bucket === undefined ? 0 : Math.max(0, bucket.blockedUntil - this.#options.elapsed())
   }
 
-  /** Counts one, and gives by how many the key is over its limit (0: not). */
+  /** Counts one failure. Returns by how many failures the key exceeds its limit; 0 if it does not. */
   add(key: string): number {
-    const { limit, first, longest, elapsed } = this.#options
+    const { limit, firstBlockMs, maxBlockMs, elapsed } = this.#options
     const now = elapsed()
-    const bucket = { level: this.#level(key, now) + 1, at: now, until: this.#buckets.get(key)?.until ?? 0 }
-    // Rounded: what fades between two attempts of one burst must not buy a further one.
-    const over = Math.round(bucket.level) - limit()
-    if (over >= 0) bucket.until = now + Math.min(longest, first * 2 ** Math.min(over, 40))
+    const blockedUntil = this.#buckets.get(key)?.blockedUntil ?? 0
+    const bucket = { level: this.#level(key, now) + 1, updatedAt: now, blockedUntil }
+    // Rounded, so that the fading between two attempts of one burst does not allow one attempt more.
+    const excess = Math.round(bucket.level) - limit()
+    if (excess >= 0) bucket.blockedUntil = now + Math.min(maxBlockMs, firstBlockMs * 2 ** Math.min(excess, 40))
     this.#buckets.set(key, bucket)
-    return Math.max(0, over)
+    return Math.max(0, excess)
   }
 
-  /** Takes one back; a key that is under its limit again is free at once. */
-  takeBack(key: string): void {
+  /** Takes one failure back. The block ends as soon as the key is below its limit. */
+  subtract(key: string): void {
     const bucket = this.#buckets.get(key)
     if (bucket === undefined) return
     const now = this.#options.elapsed()
     bucket.level = Math.max(0, this.#level(key, now) - 1)
-    bucket.at = now
-    if (Math.round(bucket.level) < this.#options.limit()) bucket.until = 0
+    bucket.updatedAt = now
+    if (Math.round(bucket.level) < this.#options.limit()) bucket.blockedUntil = 0
   }
 
-  forget(key: string): void {
+  delete(key: string): void {
     this.#buckets.delete(key)
   }
 
   #level(key: string, now: number): number {
     const bucket = this.#buckets.get(key)
-    return bucket === undefined ? 0 : Math.max(0, bucket.level - (now - bucket.at) / this.#options.fade)
+    return bucket === undefined ? 0 : Math.max(0, bucket.level - (now - bucket.updatedAt) / this.#options.fadeMs)
   }
 }

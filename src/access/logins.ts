@@ -1,184 +1,194 @@
+/**
+ * Checks of name and password. Clients send both with every request and bcrypt takes 50 ms, so a right password is
+ * remembered for a minute as a keyed digest. It is forgotten at once when the user's line in the users file changes.
+ */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../core/timing.ts'
-import type { Attempts } from './login-attempts.ts'
-import type { CheckPassword } from './passwords.ts'
+import type { LoginAttempts } from './login-attempts.ts'
+import type { VerifyPassword } from './passwords.ts'
 
-/**
- * Name and password of a request, decided. Clients send them with every request and bcrypt takes 50 ms, so what was
- * right is remembered for a minute as a keyed digest, and dropped at once when the line of the user changes.
- */
-
-/** `after`: milliseconds until it is worth to come again. */
-export type Login =
-  /** `stands`: the same credentials from the same address need not be looked at again. */
-  | { readonly ok: true; stands(): boolean }
+export type LoginResult =
+  /** `isCurrent`: the same credentials from the same address are still valid without another check. */
+  | { readonly ok: true; isCurrent(): boolean }
   | { readonly ok: false; readonly reason: 'wrong' }
-  | { readonly ok: false; readonly reason: 'blocked' | 'busy'; readonly after: number }
+  | { readonly ok: false; readonly reason: 'blocked' | 'busy'; readonly retryAfterMs: number }
 
 export interface LoginOptions {
-  readonly check: CheckPassword
-  /** What the user's credentials stand on (the line of the file); remembered credentials end when it changes. */
-  standing(name: string): string | undefined
-  readonly attempts: Attempts
-  readonly queue: BoundedQueue
+  readonly verifyPassword: VerifyPassword
+  /** Returns a value that changes with the user's credentials, such as the hash in the users file. */
+  credentialVersion(name: string): string | undefined
+  readonly attempts: LoginAttempts
+  readonly queue: LoginQueue
   readonly clock: Clock
 }
 
-interface Remembered {
+interface RememberedLogin {
   readonly digest: Buffer
-  readonly standing: string | undefined
-  /** Not put off by use: a minute after it was verified, it is verified again. */
-  readonly until: number
+  readonly credentialVersion: string | undefined
+  /** Not extended by use: the password is checked again a minute after the last check. */
+  readonly expiresAt: number
 }
 
-const KEPT = 60_000
-const USERS = 10_000
-/** Strangers held back while the whole edge is under attack. */
-const HELD_BACK = 256
-const LONGEST_NAME = 512
-const busy: Login = { ok: false, reason: 'busy', after: 1000 }
-const wrong: Login = { ok: false, reason: 'wrong' }
+const REMEMBER_MS = 60_000
+const MAX_REMEMBERED_USERS = 10_000
+/** Logins that wait for their delay while the whole edge is under attack. */
+const MAX_DELAYED_LOGINS = 256
+const MAX_NAME_LENGTH = 512
+const BUSY: LoginResult = { ok: false, reason: 'busy', retryAfterMs: 1000 }
+const WRONG: LoginResult = { ok: false, reason: 'wrong' }
 
-export class Logins {
+export class PasswordLogins {
   readonly #options: LoginOptions
-  readonly #keyed = keyedDigest(randomBytes(32))
-  readonly #remembered = new LRUCache<string, Remembered>({ max: USERS })
-  readonly #underWay = new Map<string, Promise<Login>>()
-  #heldBack = 0
+  readonly #hmac = createHmacSha256(randomBytes(32))
+  readonly #remembered = new LRUCache<string, RememberedLogin>({ max: MAX_REMEMBERED_USERS })
+  readonly #pending = new Map<string, Promise<LoginResult>>()
+  #delayed = 0
 
   constructor(options: LoginOptions) {
     this.#options = options
   }
 
-  /** Rejects only as `check` does. */
-  async login(address: string, name: string, password: string): Promise<Login> {
-    if (name.length > LONGEST_NAME) return wrong
+  /** Rejects only if `verifyPassword` rejects. */
+  async login(address: string, name: string, password: string): Promise<LoginResult> {
+    if (name.length > MAX_NAME_LENGTH) return WRONG
     const digest = this.#digest(name, password)
-    // Forty parallel requests of one client are one attempt, not forty failures and forty hashes.
+    // Parallel requests with the same credentials share one attempt, and so one failure and one bcrypt hash.
     const key = `${address} ${digest}`
-    const underWay = this.#underWay.get(key)
-    if (underWay !== undefined) return underWay
-    // Before the memory is asked: a blocked address must not go on guessing at the speed of a digest.
-    const after = this.#options.attempts.blocked(address, name)
-    if (after > 0) return { ok: false, reason: 'blocked', after }
-    const found = this.#remembered.get(name)
-    if (found !== undefined && this.#stands(name, found) && timingSafeEqual(found.digest, Buffer.from(digest)))
-      return this.#right(address, name, found)
-    const attempt = this.#attempt(address, name, password, digest).finally(() => this.#underWay.delete(key))
-    this.#underWay.set(key, attempt)
+    const pending = this.#pending.get(key)
+    if (pending !== undefined) return pending
+    // Checked before the remembered logins: a blocked address must not guess at the speed of a digest.
+    const retryAfterMs = this.#options.attempts.blockedForMs(address, name)
+    if (retryAfterMs > 0) return { ok: false, reason: 'blocked', retryAfterMs }
+    const remembered = this.#remembered.get(name)
+    if (
+      remembered !== undefined &&
+      this.#isValid(name, remembered) &&
+      timingSafeEqual(remembered.digest, Buffer.from(digest))
+    )
+      return this.#success(address, name, remembered)
+    const attempt = this.#attempt(address, name, password, digest).finally(() => this.#pending.delete(key))
+    this.#pending.set(key, attempt)
     return attempt
   }
 
-  async #attempt(address: string, name: string, password: string, digest: string): Promise<Login> {
-    const { attempts, check, clock } = this.#options
-    const counted = await attempts.count(address, name)
-    if (!counted.allowed) return { ok: false, reason: 'blocked', after: counted.after }
-    const standing = this.#options.standing(name)
-    let right: boolean | undefined
+  async #attempt(address: string, name: string, password: string, digest: string): Promise<LoginResult> {
+    const { attempts, verifyPassword, clock } = this.#options
+    const decision = await attempts.count(address, name)
+    if (!decision.allowed) return { ok: false, reason: 'blocked', retryAfterMs: decision.retryAfterMs }
+    const credentialVersion = this.#options.credentialVersion(name)
+    let isRight: boolean | undefined
     try {
-      right = await this.#verified(() => check(name, password), counted)
+      isRight = await this.#verifyInTurn(() => verifyPassword(name, password), decision)
     } catch (error) {
-      await attempts.undone(address, name)
+      await attempts.cancel(address, name)
       throw error
     }
-    if (right === undefined) {
-      await attempts.undone(address, name)
-      return busy
+    if (isRight === undefined) {
+      await attempts.cancel(address, name)
+      return BUSY
     }
-    if (!right) return wrong
-    await attempts.right(address, name)
-    const found = { digest: Buffer.from(digest), standing, until: clock.elapsed() + KEPT }
-    this.#remembered.set(name, found)
-    return this.#right(address, name, found)
+    if (!isRight) return WRONG
+    await attempts.succeed(address, name)
+    const remembered = { digest: Buffer.from(digest), credentialVersion, expiresAt: clock.elapsed() + REMEMBER_MS }
+    this.#remembered.set(name, remembered)
+    return this.#success(address, name, remembered)
   }
 
-  /** What is remembered is compared by itself: it holds the digest that was found equal. */
-  #right(address: string, name: string, found: Remembered): Login {
+  /** The remembered login is compared by identity, which needs no digest: it was found equal before. */
+  #success(address: string, name: string, remembered: RememberedLogin): LoginResult {
     const { attempts } = this.#options
-    const stands = () =>
-      this.#remembered.get(name) === found && this.#stands(name, found) && attempts.blocked(address, name) <= 0
-    return { ok: true, stands }
+    const isCurrent = () =>
+      this.#remembered.get(name) === remembered &&
+      this.#isValid(name, remembered) &&
+      attempts.blockedForMs(address, name) <= 0
+    return { ok: true, isCurrent }
   }
 
-  async #verified(check: () => Promise<boolean>, { delay, known }: { delay: number; known: boolean }) {
-    if (delay > 0) {
-      if (this.#heldBack >= HELD_BACK) return undefined
-      this.#heldBack++
-      await sleep(delay)
-      this.#heldBack--
+  /** Resolves to `undefined` if too many logins are delayed or queued. */
+  async #verifyInTurn(
+    verify: () => Promise<boolean>,
+    { delayMs, isKnown }: { readonly delayMs: number; readonly isKnown: boolean },
+  ): Promise<boolean | undefined> {
+    if (delayMs > 0) {
+      if (this.#delayed >= MAX_DELAYED_LOGINS) return undefined
+      this.#delayed++
+      await sleep(delayMs)
+      this.#delayed--
     }
-    return this.#options.queue.run(check, known)
+    return this.#options.queue.run(verify, isKnown)
   }
 
-  #stands(name: string, { until, standing }: Remembered): boolean {
-    return until > this.#options.clock.elapsed() && standing === this.#options.standing(name)
+  #isValid(name: string, { expiresAt, credentialVersion }: RememberedLogin): boolean {
+    return expiresAt > this.#options.clock.elapsed() && credentialVersion === this.#options.credentialVersion(name)
   }
 
-  /** The length stands in front, else `a` + `bc` and `ab` + `c` were the same credentials. */
+  /** The length of the name comes first: without it, `a` + `bc` and `ab` + `c` would be the same credentials. */
   #digest(name: string, password: string): string {
-    return this.#keyed(Buffer.from(`${Buffer.byteLength(name)}:${name}${password}`))
+    return this.#hmac(Buffer.from(`${Buffer.byteLength(name)}:${name}${password}`))
   }
 }
 
-/** Work that takes a core: at most so many at once, at most so many waiting, and those known to be right first. */
-export interface BoundedQueueOptions {
-  readonly atOnce: number
-  /** For each of the two lanes. */
-  readonly waiting: number
+export interface LoginQueueOptions {
+  /** Checks that run at the same time. */
+  readonly concurrency: number
+  /** Checks that wait, for each of the two lanes. */
+  readonly maxQueued: number
 }
 
-export class BoundedQueue {
-  readonly #options: BoundedQueueOptions
-  readonly #first: (() => void)[] = []
-  readonly #others: (() => void)[] = []
+/** Limits concurrent password checks. Known users have a lane of their own, which unknown users cannot fill. */
+export class LoginQueue {
+  readonly #options: LoginQueueOptions
+  readonly #knownLane: (() => void)[] = []
+  readonly #unknownLane: (() => void)[] = []
   #running = 0
 
-  constructor(options: BoundedQueueOptions) {
+  constructor(options: LoginQueueOptions) {
     this.#options = options
   }
 
-  /** The job's own outcome, or `undefined` at once when its lane is full. Each lane has its own room: strangers cannot fill that of the known. */
-  run<T>(job: () => Promise<T>, first: boolean): Promise<T> | undefined {
-    const lane = first ? this.#first : this.#others
-    if (this.#running < this.#options.atOnce) {
+  /** Runs the check as soon as a slot is free. Returns `undefined` at once if its lane is full. */
+  run<T>(check: () => Promise<T>, isKnown: boolean): Promise<T> | undefined {
+    const lane = isKnown ? this.#knownLane : this.#unknownLane
+    if (this.#running < this.#options.concurrency) {
       this.#running++
-      return this.#work(job)
+      return this.#runInSlot(check)
     }
-    if (lane.length >= this.#options.waiting) return undefined
-    return new Promise<void>((go) => lane.push(go)).then(() => this.#work(job))
+    if (lane.length >= this.#options.maxQueued) return undefined
+    return new Promise<void>((resolve) => lane.push(resolve)).then(() => this.#runInSlot(check))
   }
 
-  /** Hands its place to the next in line: given back and taken again, a newcomer could slip in between. */
-  async #work<T>(job: () => Promise<T>): Promise<T> {
+  /** Passes its slot on to the next check in the queue, so that no new check can take the slot in between. */
+  async #runInSlot<T>(check: () => Promise<T>): Promise<T> {
     try {
-      return await job()
+      return await check()
     } finally {
-      const next = this.#first.shift() ?? this.#others.shift()
+      const next = this.#knownLane.shift() ?? this.#unknownLane.shift()
       if (next === undefined) this.#running--
       else next()
     }
   }
 }
 
-/** HMAC-SHA-256 (RFC 2104) of short texts, for each request: two hashes in one go cost a third of an Hmac object. */
+const HMAC_BLOCK_BYTES = 64
+const SHA256_BYTES = 32
 
-const BLOCK = 64
-const DIGEST = 32
-
-/** Gives the function that digests; `key` has 64 bytes at most. */
-export function keyedDigest(key: Buffer): (message: Buffer) => string {
-  const inner = padded(key, 0x36)
-  const outer = Buffer.concat([padded(key, 0x5c), Buffer.alloc(DIGEST)])
+/**
+ * Returns a function that computes HMAC-SHA-256 (RFC 2104) of a short text, in base64. `key` has at most 64 bytes.
+ * It runs for each request, and two calls of `crypto.hash` take a third of the time of an Hmac object.
+ */
+function createHmacSha256(key: Buffer): (message: Buffer) => string {
+  const inner = padKey(key, 0x36)
+  const outer = Buffer.concat([padKey(key, 0x5c), Buffer.alloc(SHA256_BYTES)])
   return (message) => {
-    outer.write(hash('sha256', Buffer.concat([inner, message]), 'binary'), BLOCK, 'binary')
+    outer.write(hash('sha256', Buffer.concat([inner, message]), 'binary'), HMAC_BLOCK_BYTES, 'binary')
     return hash('sha256', outer, 'base64')
   }
 }
 
-function padded(key: Buffer, pad: number): Buffer {
-  const block = Buffer.alloc(BLOCK, pad)
-  for (const [at, byte] of key.entries()) block[at] = byte ^ pad
+function padKey(key: Buffer, pad: number): Buffer {
+  const block = Buffer.alloc(HMAC_BLOCK_BYTES, pad)
+  for (const [index, byte] of key.entries()) block[index] = byte ^ pad
   return block
 }

@@ -1,45 +1,45 @@
 /**
- * Mode passthrough: the manager knows the users. Credentials are checked by asking it (the handed-in `verify`), remembered
- * for a minute like others, and travel on with each request, so that the manager decides on them every time.
+ * Access in mode passthrough: the manager's users log in with their own credentials. The edge verifies them with a
+ * call to the manager and remembers them for a minute. It also forwards them with each request, so the manager
+ * authorises every request itself.
  */
-
 import { systemClock } from '../core/timing.ts'
 import type { Access, AccessOptions } from './access.ts'
-import { createAttempts } from './login-attempts.ts'
-import { BoundedQueue, Logins } from './logins.ts'
-import type { CheckPassword } from './passwords.ts'
-import type { Roles } from './roles.ts'
-import { resolvePermissions } from './roles.ts'
+import { createLoginAttempts } from './login-attempts.ts'
+import { LoginQueue, PasswordLogins } from './logins.ts'
+import type { VerifyPassword } from './passwords.ts'
+import { type Roles, resolvePermissions } from './roles.ts'
 
-/** The manager bears four or five calls a second; half of that is left to those who are in. */
-const ASKED_AT_ONCE = 2
-const WAITING = 64
+/** A node answers four or five calls per second; half of that stays free for requests of users that are logged in. */
+const MAX_CONCURRENT_CHECKS = 2
+const MAX_QUEUED_CHECKS = 64
 
-/** Throws an `Error` in words when the role does not exist. */
-export function passthroughAccess(
+/** Throws an `Error` if the role does not exist. */
+export function createPassthroughAccess(
   options: AccessOptions,
-  { verify, role }: { readonly verify: CheckPassword; readonly role: string },
+  { verify, role }: { readonly verify: VerifyPassword; readonly role: string },
   roles: Roles,
 ): Access {
   const { clock = systemClock, log, limits } = options
   const { permissions, faults } = resolvePermissions([role], options.ownRoles)
   if (faults.length > 0) throw new Error(`access.passthroughRole: ${faults.join('; ')}`)
-  const { attempts = createAttempts({ failures: limits.failedLogins, clock }) } = options
-  const queue = new BoundedQueue({ atOnce: ASKED_AT_ONCE, waiting: WAITING })
-  const logins = new Logins({ check: verify, standing: () => undefined, attempts, queue, clock })
+  const { attempts = createLoginAttempts({ maxFailures: limits.failedLogins, clock }) } = options
+  const queue = new LoginQueue({ concurrency: MAX_CONCURRENT_CHECKS, maxQueued: MAX_QUEUED_CHECKS })
+  const credentialVersion = () => undefined
+  const logins = new PasswordLogins({ verifyPassword: verify, credentialVersion, attempts, queue, clock })
   return {
     realm: options.realm,
     limits,
-    takesTokens: false,
-    async byPassword(address, name, password) {
+    acceptsTokens: false,
+    async authenticatePassword(address, name, password) {
       const login = await logins.login(address, name, password)
       if (login.ok) return { ok: true, caller: { name, permissions, credentials: { username: name, password } } }
       if (login.reason === 'wrong') log('warn', 'login refused', { address })
       return login
     },
-    byToken: async () => ({ ok: false, reason: 'invalid' }),
+    authenticateToken: async () => ({ ok: false, reason: 'invalid' }),
     prepareToken: async () => {
-      throw new Error('no tokens are issued where credentials are passed through')
+      throw new Error('no tokens are issued in mode passthrough')
     },
     revokeTokens: async () => {},
     assignRoles: roles.assign,

@@ -1,87 +1,90 @@
-/** Tokens that ended before their time: single ones by `jti`, and all of a user that were issued up to a moment. */
+/** Revoked tokens: single tokens by `jti`, and all tokens of a user that were issued up to a moment. */
 import type { Clock } from '../core/timing.ts'
 
-/** What of a token decides; `issuedAt` in milliseconds. */
-export interface TokenFacts {
+/** The claims of a token that decide whether it is revoked. `issuedAt` in milliseconds since 1970. */
+export interface TokenIdentity {
   readonly issuer: string
   readonly subject: string
   readonly jti: string
   readonly issuedAt: number
 }
 
-/** The port: in memory here; replicas may share theirs. `until` (milliseconds, wall clock) is when the last token concerned has expired. */
+/**
+ * Revocations of tokens, in memory or shared by replicas. `until` is the time in milliseconds since 1970 when the last
+ * token concerned has expired; the revocation may be forgotten then.
+ */
 export interface Revocations {
   revoke(issuer: string, jti: string, until: number): Promise<void>
-  /** All tokens of the user that were issued at `moment` or earlier. */
+  /** Revokes all tokens of the user that were issued at `moment` or earlier. */
   revokeUpTo(issuer: string, subject: string, moment: number, until: number): Promise<void>
-  /** The last such moment of the user, 0 when there is none. */
+  /** Resolves to the latest such moment of the user; 0 if there is none. */
   revokedUpTo(issuer: string, subject: string): Promise<number>
-  /** Asked for each request, so it never waits: what others revoke is heard of. */
-  isRevoked(token: TokenFacts): boolean
+  /** Called for each request, so it is synchronous and uses what this process knows. */
+  isRevoked(token: TokenIdentity): boolean
 }
 
-/** One revocation as replicas tell it to one another: of a token, or of all of a user's up to a moment. */
+/** One revocation as replicas exchange it. */
 export interface Revocation {
-  /** Names the token or the user; says nothing to anybody else. */
-  readonly of: string
-  /** Milliseconds, wall clock; 0 for a single token. */
+  /** Identifies the token or the user. */
+  readonly key: string
+  /** Milliseconds since 1970; 0 for a single token. */
   readonly moment: number
   readonly until: number
 }
 
-export interface KnownRevocations extends Revocations {
-  /** Takes over what another replica told; nothing known is ever taken back. */
-  learn(told: Revocation): void
-  /** All whose tokens have not expired yet. */
+export interface RevocationList extends Revocations {
+  /** Adds a revocation of another replica. A revocation is never taken back. */
+  merge(revocation: Revocation): void
+  /** Returns the revocations whose tokens have not all expired. */
   all(): Iterable<Revocation>
 }
 
-const SWEEP_EVERY = 60_000
+const SWEEP_INTERVAL_MS = 60_000
 
-/** Known in this process, and forgotten when the tokens concerned have expired. `tell` hears each new one. */
-export function memoryRevocations(
+/** Creates a list in memory. `publish` is called with each revocation that is made in this process. */
+export function createRevocationList(
   clock: Clock,
-  tell: (revocation: Revocation) => Promise<void> = async () => {},
-): KnownRevocations {
+  publish: (revocation: Revocation) => Promise<void> = async () => {},
+): RevocationList {
   const known = new Map<string, Revocation>()
-  let swept = clock.elapsed()
+  let sweptAt = clock.elapsed()
 
   function sweep(): void {
-    if (clock.elapsed() - swept < SWEEP_EVERY) return
-    swept = clock.elapsed()
-    for (const [of, { until }] of known) if (until < clock.wall()) known.delete(of)
+    if (clock.elapsed() - sweptAt < SWEEP_INTERVAL_MS) return
+    sweptAt = clock.elapsed()
+    for (const [key, { until }] of known) if (until < clock.wall()) known.delete(key)
   }
-  function learn({ of, moment, until }: Revocation): void {
+  function merge({ key, moment, until }: Revocation): void {
     sweep()
-    const before = known.get(of)
-    known.set(of, {
-      of,
+    const before = known.get(key)
+    known.set(key, {
+      key,
       moment: Math.max(moment, before?.moment ?? 0),
       until: Math.max(until, before?.until ?? 0),
     })
   }
   function add(revocation: Revocation): Promise<void> {
-    learn(revocation)
-    return tell(revocation)
+    merge(revocation)
+    return publish(revocation)
   }
 
   return {
-    learn,
+    merge,
     all: () => [...known.values()].filter(({ until }) => until >= clock.wall()),
-    revoke: (issuer, jti, until) => add({ of: nameOf('token', issuer, jti), moment: 0, until }),
-    revokeUpTo: (issuer, subject, moment, until) => add({ of: nameOf('user', issuer, subject), moment, until }),
+    revoke: (issuer, jti, until) => add({ key: revocationKey('token', issuer, jti), moment: 0, until }),
+    revokeUpTo: (issuer, subject, moment, until) => add({ key: revocationKey('user', issuer, subject), moment, until }),
     async revokedUpTo(issuer, subject) {
-      return known.get(nameOf('user', issuer, subject))?.moment ?? 0
+      return known.get(revocationKey('user', issuer, subject))?.moment ?? 0
     },
     isRevoked({ issuer, subject, jti, issuedAt }) {
       if (known.size === 0) return false
-      const user = known.get(nameOf('user', issuer, subject))
-      return known.has(nameOf('token', issuer, jti)) || issuedAt <= (user?.moment ?? 0)
+      const user = known.get(revocationKey('user', issuer, subject))
+      return known.has(revocationKey('token', issuer, jti)) || issuedAt <= (user?.moment ?? 0)
     },
   }
 }
 
-/** The length stands in front: an issuer's name may hold anything. */
-function nameOf(kind: 'token' | 'user', issuer: string, name: string): string {
+/** The length of the issuer comes first, because an issuer's name may contain any character. */
+function revocationKey(kind: 'token' | 'user', issuer: string, name: string): string {
   return `${kind} ${issuer.length}:${issuer}${name}`
 }

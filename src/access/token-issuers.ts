@@ -1,31 +1,25 @@
+/** The issuers whose tokens are accepted: the edge itself, and external issuers by their key sets. */
 import { hash, randomUUID } from 'node:crypto'
 import type { Clock } from '../core/timing.ts'
-import {
-  IssuerKeys,
-  type IssuerKeysOptions,
-  type KeyAnswer,
-  keySetReader,
-  type OutsideAlgorithm,
-} from './issuer-keys.ts'
+import { OWN_TOKEN_ALGORITHM, type TokenAlgorithm } from '../core/token-algorithms.ts'
+import { ownEntry, ownField } from '../core/values.ts'
+import { createKeySetFetcher, IssuerKeys, type IssuerKeysOptions, type KeyLookup } from './issuer-keys.ts'
 import type { Revocations } from './revocations.ts'
-import { type KeyRing, ownAlgorithm } from './signing-keys.ts'
-import type { ClaimRules, Claims } from './tokens.ts'
-import { type Members, member, type ReadToken } from './tokens.ts'
-
-/** Who may have issued a token: the edge itself, and outside issuers by their key sets. */
+import type { KeyRing } from './signing-keys.ts'
+import type { ClaimRules, Claims, JsonObject, ParsedToken } from './tokens.ts'
 
 export interface TokenIssuer {
   readonly rules: ClaimRules
-  /** The public key's text as it is known at this moment. */
-  known(kid: string): string | undefined
-  find(kid: string): Promise<KeyAnswer>
-  /** Header parameters beyond `alg` and `kid`, which are the key's to decide. */
-  takes(header: Members): boolean
-  /** The last word on claims that keep the rules; `undefined` refuses them. */
-  complete(claims: Claims, token: ReadToken): Claims | undefined
+  /** Returns the public key (PEM) that is known now. */
+  cachedKey(kid: string): string | undefined
+  findKey(kid: string): Promise<KeyLookup>
+  /** Returns whether the header is allowed, apart from `alg` and `kid`, which depend on the key. */
+  acceptsHeader(header: JsonObject): boolean
+  /** Applies the rules of this issuer to claims that passed the common rules. `undefined` refuses them. */
+  completeClaims(claims: Claims, token: ParsedToken): Claims | undefined
 }
 
-/** Claims to be signed, and by which key (PEM). */
+/** The claims of a new token, and the key (PEM) that signs it. */
 export interface UnsignedToken {
   readonly claims: Readonly<Record<'iss' | 'aud' | 'sub' | 'jti', string> & Record<'iat' | 'exp', number>>
   readonly kid: string
@@ -33,7 +27,7 @@ export interface UnsignedToken {
 }
 
 export interface OwnIssuer extends TokenIssuer {
-  /** A new token for the user, not yet signed; later than every revocation of the user's tokens. */
+  /** Returns a new token for the user, to be signed. It is newer than every revocation of the user's tokens. */
   prepare(name: string): Promise<UnsignedToken>
 }
 
@@ -47,90 +41,92 @@ export interface OwnIssuerOptions {
   readonly clock: Clock
 }
 
-/** The millisecond of issue in front: seconds are too coarse to tell tokens before a revocation from those after. */
-const OWN_JTI = /^(\d{13})\.[0-9a-f-]{36}$/
+/**
+ * The `jti` starts with the millisecond of issue: whole seconds, as in `iat`, are too coarse to tell tokens before a
+ * revocation from tokens after it.
+ */
+const OWN_JTI_PATTERN = /^(\d{13})\.[0-9a-f-]{36}$/
 
-export function ownIssuer({ keys, revocations, clock, ...rest }: OwnIssuerOptions): OwnIssuer {
-  const { issuer, audience, lifetime } = rest
+export function createOwnIssuer({ keys, revocations, clock, ...rules }: OwnIssuerOptions): OwnIssuer {
+  const { issuer, audience, lifetime } = rules
   return {
     rules: { issuer, audience, lifetime, jti: 'required' },
-    known: (kid) => keys.verifier(kid),
-    async find(kid) {
-      const pem = keys.verifier(kid)
-      return pem === undefined ? { ok: false, reason: 'unknown' } : { ok: true, key: { pem, algorithm: ownAlgorithm } }
+    cachedKey: (kid) => keys.publicKey(kid),
+    async findKey(kid) {
+      const pem = keys.publicKey(kid)
+      if (pem === undefined) return { ok: false, reason: 'unknown' }
+      return { ok: true, key: { pem, algorithm: OWN_TOKEN_ALGORITHM } }
     },
-    takes: (header) => member(header, 'typ') === 'JWT' && Object.keys(header).length === 3,
-    complete(claims) {
-      const issuedAt = Number(OWN_JTI.exec(claims.jti)?.[1])
+    acceptsHeader: (header) => ownField(header, 'typ') === 'JWT' && Object.keys(header).length === 3,
+    completeClaims(claims) {
+      const issuedAt = Number(OWN_JTI_PATTERN.exec(claims.jti)?.[1])
       return Math.floor(issuedAt / 1000) * 1000 === claims.issuedAt ? { ...claims, issuedAt } : undefined
     },
     async prepare(name) {
       const issuedAt = Math.max(clock.wall(), (await revocations.revokedUpTo(issuer, name)) + 1)
       const iat = Math.floor(issuedAt / 1000)
       const jti = `${issuedAt}.${randomUUID()}`
-      return { claims: { iss: issuer, aud: audience, sub: name, iat, exp: iat + lifetime, jti }, ...keys.signer() }
+      return { claims: { iss: issuer, aud: audience, sub: name, iat, exp: iat + lifetime, jti }, ...keys.signingKey() }
     },
   }
 }
 
-export interface OutsideIssuerSettings {
+/** One entry of the setting `access.tokens.issuers`. */
+export interface ExternalIssuerSettings {
   /** The `iss` of its tokens, exactly. */
   readonly issuer: string
   readonly audience: string
-  /** Where its key set is read. */
+  /** URL of its key set. */
   readonly jwks: string
-  readonly algorithms?: readonly OutsideAlgorithm[]
+  readonly algorithms: readonly TokenAlgorithm[]
   /** Seconds between `iat` and `exp` at most. */
-  readonly lifetime?: number
-  /** Some issuers give tokens no `jti`; then a digest of the token stands for it. */
-  readonly jti?: 'required' | 'optional'
-  /** The claim that names roles: a list, or words with blanks between; `realm_access.roles` goes one level down. */
+  readonly lifetime: number
+  /** Some issuers send no `jti`. With `optional`, a digest of the token takes its place. */
+  readonly jti: 'required' | 'optional'
+  /** The claim that names roles: a list, or words with spaces between. `realm_access.roles` reads a nested claim. */
   readonly rolesClaim?: string
-  /** What its words mean in roles of the edge. Absent: the words are names of roles. */
+  /** Words of that claim → roles of the edge. Absent: the words are the names of roles. */
   readonly roles?: Readonly<Record<string, readonly string[]>>
 }
 
-export interface OutsideIssuer extends TokenIssuer {
-  /** Names of roles, as the claims say; they need not exist. */
-  rolesOf(claims: Members): readonly string[]
+export interface ExternalIssuer extends TokenIssuer {
+  /** Returns the names of roles in the claims. The roles need not exist. */
+  roleNames(payload: JsonObject): readonly string[]
 }
 
-const usual: readonly OutsideAlgorithm[] = ['RS256', 'ES256', 'EdDSA']
-const types = ['jwt', 'at+jwt']
-/** They name keys or change what is signed (RFC 8725 section 3): the key comes from the settings only. */
-const refused = ['crit', 'jwk', 'jku', 'x5u', 'x5c', 'b64', 'zip', 'enc']
+const ACCEPTED_TYPES = ['jwt', 'at+jwt']
+/** These parameters name keys or change what is signed (RFC 8725 section 3). The key comes from the settings only. */
+const REFUSED_HEADERS = ['crit', 'jwk', 'jku', 'x5u', 'x5c', 'b64', 'zip', 'enc']
 
-export function outsideIssuer(
-  settings: OutsideIssuerSettings,
+export function createExternalIssuer(
+  settings: ExternalIssuerSettings,
   parts: Pick<IssuerKeysOptions, 'clock' | 'log'>,
-): OutsideIssuer {
-  const { issuer, audience, algorithms = usual, lifetime = 3600, jti = 'required' } = settings
-  const keys = new IssuerKeys({ ...parts, issuer, algorithms, read: keySetReader(settings.jwks) })
+): ExternalIssuer {
+  const { issuer, audience, algorithms, lifetime, jti } = settings
+  const keys = new IssuerKeys({ ...parts, issuer, algorithms, fetchKeySet: createKeySetFetcher(settings.jwks) })
   return {
     rules: { issuer, audience, lifetime, jti },
-    known: (kid) => keys.known(kid)?.pem,
-    find: (kid) => keys.find(kid),
-    takes: (header) =>
-      types.includes(String(member(header, 'typ')).toLowerCase()) &&
-      !refused.some((name) => Object.hasOwn(header, name)),
-    complete: (claims, { signed }) =>
-      claims.jti === '' ? { ...claims, jti: `sha256:${hash('sha256', signed, 'base64url')}` } : claims,
-    rolesOf(claims) {
-      const words = wordsOf(claims, settings.rolesClaim ?? 'roles')
-      const meanings = settings.roles
-      if (meanings === undefined) return words
-      return words.flatMap((word) => (Object.hasOwn(meanings, word) ? (meanings[word] ?? []) : []))
+    cachedKey: (kid) => keys.cached(kid)?.pem,
+    findKey: (kid) => keys.find(kid),
+    acceptsHeader: (header) =>
+      ACCEPTED_TYPES.includes(String(ownField(header, 'typ')).toLowerCase()) &&
+      !REFUSED_HEADERS.some((name) => Object.hasOwn(header, name)),
+    completeClaims: (claims, { signingInput }) =>
+      claims.jti === '' ? { ...claims, jti: `sha256:${hash('sha256', signingInput, 'base64url')}` } : claims,
+    roleNames(payload) {
+      const words = readWords(payload, settings.rolesClaim ?? 'roles')
+      const { roles } = settings
+      return roles === undefined ? words : words.flatMap((word) => ownEntry(roles, word) ?? [])
     },
   }
 }
 
-function wordsOf(claims: Members, name: string): string[] {
-  const dot = name.indexOf('.')
-  let value = member(claims, name)
-  if (value === undefined && dot > 0) {
-    const outer = member(claims, name.slice(0, dot))
-    value = typeof outer === 'object' && outer !== null ? member(outer as Members, name.slice(dot + 1)) : undefined
-  }
+function readWords(payload: JsonObject, claim: string): string[] {
+  const dot = claim.indexOf('.')
+  const isNested = dot > 0 && ownField(payload, claim) === undefined
+  const value = isNested
+    ? ownField(ownField(payload, claim.slice(0, dot)), claim.slice(dot + 1))
+    : ownField(payload, claim)
   if (typeof value === 'string') return value.split(' ').filter((word) => word !== '')
   return Array.isArray(value) ? value.filter((word) => typeof word === 'string') : []
 }

@@ -1,39 +1,39 @@
-/** Tokens: issued to those who show their password, and ended for those who ask. */
+/** The endpoints of the edge that issue and revoke tokens. */
 import { EdgeError } from '../core/errors.ts'
 import type { Caller, Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 
-export interface TokenPorts {
-  /** A signed token for the user of that name. */
+export interface TokenActions {
+  /** Returns a signed token for the user of that name. */
   issue(name: string): Promise<string>
-  /** Ends all tokens of the caller. */
+  /** Revokes all tokens of the caller. */
   revoke(caller: Caller): Promise<void>
 }
 
-/** Answers `{error, data: {token}}` and `{error, data}`; 902 for a caller that may have no token. */
-export function tokenOperations({ issue, revoke }: TokenPorts): {
+/** Responds `{error, data: {token}}` and `{error, data}`. Throws 902 for a caller that may not have a token. */
+export function createTokenOperations({ issue, revoke }: TokenActions): {
   issueToken: Handler
   revokeTokens: Handler
 } {
   return {
     async issueToken({ caller }) {
-      // A token that buys the next one would never end.
+      // If a token could be exchanged for a new one, a stolen token would never expire.
       if (caller.token !== undefined) throw new EdgeError(902, '. A token is issued for Basic credentials only')
-      refusePassthrough(caller)
-      return answer({ token: await issue(caller.name) })
+      rejectPassthrough(caller)
+      return okResponse({ token: await issue(caller.name) })
     },
     async revokeTokens({ caller }) {
-      refusePassthrough(caller)
+      rejectPassthrough(caller)
       await revoke(caller)
-      return answer('All tokens of the user were revoked')
+      return okResponse('All tokens of the user were revoked')
     },
   }
 }
 
-function refusePassthrough({ credentials }: Caller): void {
-  if (credentials !== undefined) throw new EdgeError(902, '. No tokens where credentials are passed on to the manager')
+function rejectPassthrough({ credentials }: Caller): void {
+  if (credentials !== undefined) throw new EdgeError(902, '. Mode passthrough has no tokens')
 }
 
-function answer(data: unknown): EdgeResponse {
+function okResponse(data: unknown): EdgeResponse {
   return { kind: 'json', status: 200, body: Buffer.from(JSON.stringify({ error: 0, data })) }
 }

@@ -1,197 +1,190 @@
+/**
+ * Bearer tokens. A token is parsed so strictly that each one has one spelling and one meaning (RFC 7515, RFC 8725).
+ * Libraries accept more: of two `sub` members, one parser takes the first and another the last, and spare bits in the
+ * last character of a segment change the text of a token but not its signature. Verified tokens are remembered by
+ * digest until they expire or their key is removed.
+ */
 import { isUtf8 } from 'node:buffer'
 import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../core/timing.ts'
-import type { Revocations, TokenFacts } from './revocations.ts'
+import { ownField } from '../core/values.ts'
+import type { Revocations, TokenIdentity } from './revocations.ts'
 import type { TokenIssuer } from './token-issuers.ts'
 
-/**
- * Bearer tokens, decided. The signature is checked by a library that is handed in; everything that libraries leave
- * open is checked here, and what was once found good is remembered by digest until it ends or its key goes.
- */
+/** Resolves to whether the token of this request is signed by this key (PEM). */
+export type VerifySignature = (pem: string) => Promise<boolean>
 
-/** Is the token that is under way signed by this key (PEM)? */
-export type Signed = (pem: string) => Promise<boolean>
-
-export type Shown =
-  /** `stands`: the same token need not be looked at again. */
-  | { readonly ok: true; readonly claims: Claims; readonly members: Members; stands(): boolean }
+export type TokenResult =
+  /** `isCurrent`: the token is still valid without another check of its signature. */
+  | { readonly ok: true; readonly claims: Claims; readonly payload: JsonObject; isCurrent(): boolean }
   | { readonly ok: false; readonly reason: 'invalid' }
-  /** The keys of its issuer cannot be had; milliseconds until it is worth to come again. */
-  | { readonly ok: false; readonly reason: 'unavailable'; readonly after: number }
+  /** The keys of the issuer cannot be fetched. */
+  | { readonly ok: false; readonly reason: 'unavailable'; readonly retryAfterMs: number }
 
-export interface TokensOptions {
+export interface TokenVerifierOptions {
   /** By their `iss`. */
   readonly issuers: ReadonlyMap<string, TokenIssuer>
   readonly revocations: Revocations
   readonly clock: Clock
 }
 
-interface Good {
+interface VerifiedToken {
   readonly claims: Claims
-  readonly members: Members
+  readonly payload: JsonObject
   readonly issuer: TokenIssuer
   readonly kid: string
   readonly pem: string
 }
 
-const REMEMBERED = 5000
-const LONGEST = 4096
-const invalid = { ok: false, reason: 'invalid' } as const
+const MAX_REMEMBERED_TOKENS = 5000
+const MAX_TOKEN_LENGTH = 4096
+const INVALID = { ok: false, reason: 'invalid' } as const
 
-export class Tokens {
-  readonly #options: TokensOptions
-  readonly #good = new LRUCache<string, Good>({ max: REMEMBERED })
+export class TokenVerifier {
+  readonly #options: TokenVerifierOptions
+  readonly #verified = new LRUCache<string, VerifiedToken>({ max: MAX_REMEMBERED_TOKENS })
 
-  constructor(options: TokensOptions) {
+  constructor(options: TokenVerifierOptions) {
     this.#options = options
   }
 
-  async show(token: string, signed: Signed): Promise<Shown> {
-    if (token.length > LONGEST) return invalid
+  async verify(token: string, verifySignature: VerifySignature): Promise<TokenResult> {
+    if (token.length > MAX_TOKEN_LENGTH) return INVALID
     const digest = hash('sha256', token, 'base64')
-    const remembered = this.#good.get(digest)
-    // The key may have been taken away since.
-    const stands = remembered !== undefined && isKnown(remembered)
-    const found = stands ? remembered : await this.#verify(token, signed)
+    const remembered = this.#verified.get(digest)
+    // The key may have been removed since.
+    const isRemembered = remembered !== undefined && hasCurrentKey(remembered)
+    const found = isRemembered ? remembered : await this.#verifyNew(token, verifySignature)
     if ('ok' in found) return found
-    if (!stands) this.#good.set(digest, found)
-    const { claims, members } = found
-    if (this.#isOver(claims)) return invalid
-    return { ok: true, claims, members, stands: () => isKnown(found) && !this.#isOver(claims) }
+    if (!isRemembered) this.#verified.set(digest, found)
+    const { claims, payload } = found
+    if (this.#hasEnded(claims)) return INVALID
+    return { ok: true, claims, payload, isCurrent: () => hasCurrentKey(found) && !this.#hasEnded(claims) }
   }
 
-  #isOver(claims: Claims): boolean {
+  #hasEnded(claims: Claims): boolean {
     const { clock, revocations } = this.#options
     return claims.expiresAt * 1000 <= clock.wall() || revocations.isRevoked(claims)
   }
 
-  /** Cheap checks first: the issuer is asked for keys only for a token that could be good. */
-  async #verify(token: string, signed: Signed): Promise<Good | Exclude<Shown, { ok: true }>> {
-    const read = readToken(token)
-    const issuer = read && this.#options.issuers.get(String(member(read.claims, 'iss')))
-    const kid = read && member(read.header, 'kid')
-    if (read === undefined || issuer === undefined || typeof kid !== 'string' || !issuer.takes(read.header))
-      return invalid
-    const kept = checkClaims(read.claims, issuer.rules, this.#options.clock.wall())
-    const claims = kept && issuer.complete(kept, read)
-    if (claims === undefined) return invalid
-    const answer = await issuer.find(kid)
-    if (!answer.ok) return answer.reason === 'unknown' ? invalid : answer
-    const { pem, algorithm } = answer.key
-    if (member(read.header, 'alg') !== algorithm || !(await signed(pem))) return invalid
-    return { claims, members: read.claims, issuer, kid, pem }
+  /** Cheap checks come first: the keys of the issuer are fetched only for a token that could be valid. */
+  async #verifyNew(
+    token: string,
+    verifySignature: VerifySignature,
+  ): Promise<VerifiedToken | Exclude<TokenResult, { ok: true }>> {
+    const parsed = parseToken(token)
+    const issuer = parsed && this.#options.issuers.get(String(ownField(parsed.payload, 'iss')))
+    const kid = parsed && ownField(parsed.header, 'kid')
+    if (parsed === undefined || issuer === undefined || typeof kid !== 'string' || !issuer.acceptsHeader(parsed.header))
+      return INVALID
+    const checked = checkClaims(parsed.payload, issuer.rules, this.#options.clock.wall())
+    const claims = checked && issuer.completeClaims(checked, parsed)
+    if (claims === undefined) return INVALID
+    const lookup = await issuer.findKey(kid)
+    if (!lookup.ok) return lookup.reason === 'unknown' ? INVALID : lookup
+    const { pem, algorithm } = lookup.key
+    if (ownField(parsed.header, 'alg') !== algorithm || !(await verifySignature(pem))) return INVALID
+    return { claims, payload: parsed.payload, issuer, kid, pem }
   }
 }
 
-/** Is the key that the token is signed with still one of its issuer's? */
-function isKnown({ issuer, kid, pem }: Good): boolean {
-  return issuer.known(kid) === pem
+/** Returns whether the issuer still has the key that signed the token. */
+function hasCurrentKey({ issuer, kid, pem }: VerifiedToken): boolean {
+  return issuer.cachedKey(kid) === pem
 }
-
-/** What a token must say of itself. Pure: the signature is somebody else's. */
 
 export interface ClaimRules {
   readonly issuer: string
   readonly audience: string
-  /** Seconds: the greatest distance of `exp` and `iat`. */
+  /** Seconds between `iat` and `exp` at most. */
   readonly lifetime: number
   readonly jti: 'required' | 'optional'
 }
 
-export interface Claims extends TokenFacts {
+export interface Claims extends TokenIdentity {
   /** Seconds since 1970. */
   readonly expiresAt: number
 }
 
 /** Seconds by which the clocks of issuer and edge may differ. */
-export const clockTolerance = 5
-const SUBJECT = /^[^\p{Cc}]{1,256}$/u
+export const CLOCK_TOLERANCE_S = 5
+const SUBJECT_PATTERN = /^[^\p{Cc}]{1,256}$/u
 
-/** The claims in our words, or `undefined` when one is missing, of the wrong kind, or beyond the rules. `now` in milliseconds. */
-export function checkClaims(claims: Members, rules: ClaimRules, now: number): Claims | undefined {
-  const subject = member(claims, 'sub')
-  const jti = member(claims, 'jti') ?? (rules.jti === 'optional' ? '' : undefined)
-  const expiresAt = member(claims, 'exp')
-  const issuedAt = member(claims, 'iat')
-  if (typeof subject !== 'string' || !SUBJECT.test(subject)) return undefined
+/** Returns the claims; `undefined` if one is missing, has the wrong type or breaks a rule. `now` in milliseconds. */
+function checkClaims(payload: JsonObject, rules: ClaimRules, now: number): Claims | undefined {
+  const subject = ownField(payload, 'sub')
+  const jti = ownField(payload, 'jti') ?? (rules.jti === 'optional' ? '' : undefined)
+  const expiresAt = ownField(payload, 'exp')
+  const issuedAt = ownField(payload, 'iat')
+  if (typeof subject !== 'string' || !SUBJECT_PATTERN.test(subject)) return undefined
   if (typeof jti !== 'string' || (jti === '' && rules.jti === 'required')) return undefined
-  if (!isSecond(expiresAt) || !isSecond(issuedAt)) return undefined
-  if (member(claims, 'iss') !== rules.issuer || !names(member(claims, 'aud'), rules.audience)) return undefined
+  if (!isTimestamp(expiresAt) || !isTimestamp(issuedAt)) return undefined
+  if (ownField(payload, 'iss') !== rules.issuer || !includesAudience(ownField(payload, 'aud'), rules.audience))
+    return undefined
   const seconds = now / 1000
-  const notBefore = member(claims, 'nbf') ?? issuedAt
-  if (!isSecond(notBefore)) return undefined
+  const notBefore = ownField(payload, 'nbf') ?? issuedAt
+  if (!isTimestamp(notBefore)) return undefined
   if (expiresAt <= seconds || expiresAt - issuedAt > rules.lifetime) return undefined
-  if (Math.max(issuedAt, notBefore) > seconds + clockTolerance) return undefined
+  if (Math.max(issuedAt, notBefore) > seconds + CLOCK_TOLERANCE_S) return undefined
   return { issuer: rules.issuer, subject, jti, issuedAt: issuedAt * 1000, expiresAt }
 }
 
-function isSecond(value: unknown): value is number {
+function isTimestamp(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0
 }
 
-function names(audience: unknown, wanted: string): boolean {
+function includesAudience(audience: unknown, wanted: string): boolean {
   if (!Array.isArray(audience)) return audience === wanted
   return audience.every((name) => typeof name === 'string') && audience.includes(wanted)
 }
 
-/**
- * A token's text, read so strictly that each token has one spelling and one meaning (RFC 7515, RFC 8725). Libraries
- * take more: a second `sub` wins in one parser and loses in the next, and the last character of a segment has spare
- * bits that change the text of a token but not its signature.
- */
+/** A parsed JSON object. */
+export type JsonObject = Readonly<Record<string, unknown>>
 
-export type Members = Readonly<Record<string, unknown>>
-
-export interface ReadToken {
-  readonly header: Members
-  readonly claims: Members
-  /** What the signature covers. */
-  readonly signed: string
+export interface ParsedToken {
+  readonly header: JsonObject
+  readonly payload: JsonObject
+  /** The text that the signature covers (RFC 7515 section 5.1). */
+  readonly signingInput: string
 }
 
-const GREATEST_LENGTH = 4096
 const SEGMENTS = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/
-/** Brackets, and strings with the colon that makes them names. Used on valid JSON only. */
-const TOKENS = /[{}[\]]|"((?:[^"\\]|\\.)*)"(\s*:)?/g
+/** Brackets, and strings; with a colon behind it, a string is a name. Applied to valid JSON only. */
+const JSON_TOKENS = /[{}[\]]|"((?:[^"\\]|\\.)*)"(\s*:)?/g
 
-/** Header and claims of a compact token of at most 4 KiB; `undefined` for anything out of the ordinary. */
-export function readToken(token: string): ReadToken | undefined {
-  if (token.length > GREATEST_LENGTH) return undefined
+/** Parses a compact token of at most 4 KiB. Returns `undefined` for any text that is not exactly canonical. */
+export function parseToken(token: string): ParsedToken | undefined {
+  if (token.length > MAX_TOKEN_LENGTH) return undefined
   const [, first, second, third] = SEGMENTS.exec(token) ?? []
   if (first === undefined || second === undefined || third === undefined) return undefined
-  const header = readMembers(decode(first))
-  const claims = readMembers(decode(second))
-  if (header === undefined || claims === undefined || decode(third) === undefined) return undefined
-  return { header, claims, signed: `${first}.${second}` }
+  const header = parseJsonObject(decodeSegment(first))
+  const payload = parseJsonObject(decodeSegment(second))
+  if (header === undefined || payload === undefined || decodeSegment(third) === undefined) return undefined
+  return { header, payload, signingInput: `${first}.${second}` }
 }
 
-/** The member itself, never an inherited one. */
-export function member(members: Members, name: string): unknown {
-  return Object.hasOwn(members, name) ? members[name] : undefined
-}
-
-function decode(segment: string): Buffer | undefined {
+function decodeSegment(segment: string): Buffer | undefined {
   const bytes = Buffer.from(segment, 'base64url')
   return bytes.toString('base64url') === segment ? bytes : undefined
 }
 
-function readMembers(bytes: Buffer | undefined): Members | undefined {
+function parseJsonObject(bytes: Buffer | undefined): JsonObject | undefined {
   if (bytes === undefined || !isUtf8(bytes)) return undefined
   const text = bytes.toString('utf8')
   try {
     const value: unknown = JSON.parse(text)
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
-    return hasOnlyOwnNames(text) ? (value as Members) : undefined
+    return hasUniqueNames(text) ? (value as JsonObject) : undefined
   } catch {
     return undefined
   }
 }
 
-/** No object names a member twice or `__proto__`, at any depth and however it is escaped. */
-function hasOnlyOwnNames(json: string): boolean {
+/** Returns whether no object, at any depth and in any escaping, has the same name twice or the name `__proto__`. */
+function hasUniqueNames(json: string): boolean {
   const open: Set<string>[] = []
-  for (const [token, string, colon] of json.matchAll(TOKENS)) {
+  for (const [token, string, colon] of json.matchAll(JSON_TOKENS)) {
     if (token === '{' || token === '[') open.push(new Set())
     else if (token === '}' || token === ']') open.pop()
     else if (colon !== undefined) {

@@ -1,63 +1,64 @@
+/**
+ * The users file: `name:hash` lines as the htpasswd tool writes them, bcrypt only. Other hashes are refused, because
+ * a graphics card breaks MD5 and SHA-1 within hours.
+ */
 import { type FileHandle, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Log } from '../core/events.ts'
-import { fileFingerprint, watched } from './file-watcher.ts'
-import { hashPassword, passwordFault } from './passwords.ts'
+import { fingerprintFile, watchFiles } from './file-watcher.ts'
+import { checkPassword, hashPassword } from './passwords.ts'
 
-/** The users that may log in, as their file says at this moment. */
-
+/** The users that may log in, as the file lists them now. */
 export interface Users {
-  /** The bcrypt hash of the user; `undefined` for a name that is not there. */
+  /** Returns the bcrypt hash of the user; `undefined` for an unknown name. */
   hashOf(name: string): string | undefined
-  /** All hashes, in the order of the file. */
+  /** Returns all hashes, in the order of the file. */
   hashes(): readonly string[]
   close(): void
 }
 
 /**
- * Follows a users file: a removed or changed user is known within a second. Rejects when the file is broken at
- * start; broken later, the last good one stays and the log is told. `dropped` hears each name whose line changed.
+ * Loads a users file and reloads it within a second of a change. Rejects if the file is invalid at the start. If it
+ * becomes invalid later, the last valid users stay in use and the log has an error. `onUserChanged` is called with
+ * the name of each user whose line was changed or removed.
  */
-export async function watchUsers(file: string, log: Log, dropped: (name: string) => void): Promise<Users> {
-  const source = await watched({
+export async function watchUsers(file: string, log: Log, onUserChanged: (name: string) => void): Promise<Users> {
+  const watched = await watchFiles({
     folder: dirname(file),
-    fingerprint: () => fileFingerprint(file),
-    load: () => load(file),
-    changed: (now, before) => {
-      for (const [name, hash] of before.users) if (now.users.get(name) !== hash) dropped(name)
-      log('info', 'users file read again', { file, users: now.users.size })
+    fingerprint: () => fingerprintFile(file),
+    load: () => loadUsers(file),
+    onReload: (now, before) => {
+      for (const [name, hash] of before.users) if (now.users.get(name) !== hash) onUserChanged(name)
+      log('info', 'users file reloaded', { file, users: now.users.size })
     },
-    broken: (error) =>
-      log('error', 'users file is broken, the last good one stays', {
+    onError: (error) =>
+      log('error', 'users file cannot be reloaded, the last valid users stay in use', {
         file,
         fault: error instanceof Error ? error.message : String(error),
       }),
   })
   return {
-    hashOf: (name) => source.current().users.get(name),
-    hashes: () => source.current().hashes,
-    close: () => source.close(),
+    hashOf: (name) => watched.current().users.get(name),
+    hashes: () => watched.current().hashes,
+    close: () => watched.close(),
   }
 }
 
-async function load(file: string): Promise<{ users: ReadonlyMap<string, string>; hashes: readonly string[] }> {
+async function loadUsers(file: string): Promise<{ users: ReadonlyMap<string, string>; hashes: readonly string[] }> {
   const { users, faults } = parseUsers(await readFile(file, 'utf8'))
   if (faults.length > 0) throw new Error(`users file ${file}: ${faults.join('; ')}`)
   return { users, hashes: [...users.values()] }
 }
 
-/**
- * The users file: `name:hash` lines as the htpasswd tool writes them, bcrypt only. Other forms are refused with
- * what to do about it: MD5 and SHA-1 fall to a graphics card in hours.
- */
+const NAME_PATTERN = /^[^\p{Cc}\p{Z}:#]{1,128}$/u
+const NAME_RULE = 'a name is 1 to 128 characters without spaces, colon and #'
+const BCRYPT_PATTERN = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/
+const MIN_BCRYPT_COST = 4
+/** With a greater cost, one login would occupy a core for seconds. */
+const MAX_BCRYPT_COST = 15
+const HOW_TO_CREATE = 'create the line with `manager-edge user add NAME` or `htpasswd -B`'
 
-const NAME = /^[^\p{Cc}\p{Z}:#]{1,128}$/u
-const BCRYPT = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/
-/** Above this, one login holds a core for seconds. */
-const GREATEST_COST = 15
-const MAKE = 'make the entry with `manager-edge user add NAME` or `htpasswd -B`'
-
-const otherForms: readonly (readonly [RegExp, string])[] = [
+const UNSUPPORTED_HASHES: readonly (readonly [RegExp, string])[] = [
   [/^\$apr1\$|^\$1\$/, 'an MD5 hash'],
   [/^\{SHA\}/, 'a SHA-1 hash'],
   [/^\$[56]\$/, 'a SHA-crypt hash'],
@@ -69,11 +70,11 @@ const otherForms: readonly (readonly [RegExp, string])[] = [
 export interface ParsedUsers {
   /** Name → bcrypt hash. */
   readonly users: ReadonlyMap<string, string>
-  /** One sentence for each line that is not taken, without anything of the hash. */
+  /** One sentence for each line that is refused, without any part of the hash. */
   readonly faults: readonly string[]
 }
 
-/** Reads the text of a users file; empty lines and lines that begin with `#` are skipped. */
+/** Parses the text of a users file. Empty lines and lines that start with `#` are skipped. */
 export function parseUsers(text: string): ParsedUsers {
   const users = new Map<string, string>()
   const faults: string[] = []
@@ -84,65 +85,65 @@ export function parseUsers(text: string): ParsedUsers {
     if (line.trim() === '' || line.startsWith('#')) continue
     const colon = line.indexOf(':')
     const name = colon < 0 ? '' : line.slice(0, colon)
-    const fault = colon < 0 ? 'no colon between name and hash' : lineFault(name, line.slice(colon + 1), users)
+    const fault = colon < 0 ? 'no colon between name and hash' : checkLine(name, line.slice(colon + 1), users)
     if (fault === undefined) users.set(name, line.slice(colon + 1))
     else faults.push(`line ${index + 1}: ${fault}`)
   }
   return { users, faults }
 }
 
-function lineFault(name: string, hash: string, users: ReadonlyMap<string, string>): string | undefined {
-  if (!NAME.test(name)) return 'a name is 1 to 128 characters without blanks, colon and #'
-  if (users.has(name)) return `${name} stands there twice`
-  const cost = BCRYPT.exec(hash)?.[1]
+function checkLine(name: string, hash: string, users: ReadonlyMap<string, string>): string | undefined {
+  if (!NAME_PATTERN.test(name)) return NAME_RULE
+  if (users.has(name)) return `${name} is listed twice`
+  const cost = BCRYPT_PATTERN.exec(hash)?.[1]
   if (cost === undefined) {
-    const form = otherForms.find(([pattern]) => pattern.test(hash))?.[1] ?? 'no bcrypt hash'
-    return `${name} has ${form}; only bcrypt is taken: ${MAKE}`
+    const kind = UNSUPPORTED_HASHES.find(([pattern]) => pattern.test(hash))?.[1] ?? 'no bcrypt hash'
+    return `${name} has ${kind}; only bcrypt is accepted: ${HOW_TO_CREATE}`
   }
-  if (Number(cost) < 4 || Number(cost) > GREATEST_COST)
-    return `${name} has a bcrypt hash of cost ${cost}; 4 to ${GREATEST_COST} are taken: ${MAKE}`
+  if (Number(cost) < MIN_BCRYPT_COST || Number(cost) > MAX_BCRYPT_COST)
+    return `${name} has a bcrypt hash of cost ${cost}; ${MIN_BCRYPT_COST} to ${MAX_BCRYPT_COST} are accepted: ${HOW_TO_CREATE}`
   return undefined
 }
 
-/** Adds the user or replaces its password. Throws an `Error` in words for a name or password that cannot be. */
+/** Adds the user or replaces its password. Throws an `Error` if the name or the password is not allowed. */
 export async function putUser(file: string, name: string, password: string, cost = 10): Promise<'added' | 'replaced'> {
-  if (!NAME.test(name)) throw new Error('a name is 1 to 128 characters without blanks, colon and #')
-  const fault = passwordFault(password)
+  if (!NAME_PATTERN.test(name)) throw new Error(NAME_RULE)
+  const fault = checkPassword(password)
   if (fault !== undefined) throw new Error(fault)
   const line = `${name}:${await hashPassword(password, cost)}`
-  return rewrite(file, (lines) => {
+  return rewriteFile(file, (lines) => {
     const rest = lines.filter((other) => !other.startsWith(`${name}:`))
-    const at = lines.findIndex((other) => other.startsWith(`${name}:`))
-    return at < 0
+    const index = lines.findIndex((other) => other.startsWith(`${name}:`))
+    return index < 0
       ? { lines: [...rest, line], result: 'added' }
-      : { lines: rest.toSpliced(at, 0, line), result: 'replaced' }
+      : { lines: rest.toSpliced(index, 0, line), result: 'replaced' }
   })
 }
 
-/** Takes the user out; `false` when it was not there. */
+/** Removes the user. Resolves to `false` if the file does not list it. */
 export async function removeUser(file: string, name: string): Promise<boolean> {
-  return rewrite(file, (lines) => {
+  return rewriteFile(file, (lines) => {
     const rest = lines.filter((other) => !other.startsWith(`${name}:`))
     return { lines: rest, result: rest.length < lines.length }
   })
 }
 
 /**
- * Replaces the file as a whole, so that no reader sees half of it. The new file is created exclusively: it is the
- * lock too, else two edits at once lose one.
+ * Replaces the file as a whole, so that no reader sees half of it. The new file is created exclusively and serves as
+ * the lock, because two edits at the same time would lose one of them.
  */
-async function rewrite<T>(path: string, edit: (lines: string[]) => { lines: string[]; result: T }): Promise<T> {
+async function rewriteFile<T>(path: string, edit: (lines: string[]) => { lines: string[]; result: T }): Promise<T> {
   const file = await realpath(path).catch(() => path)
   const next = `${file}.new`
   const handle = await open(next, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error
-    throw new Error(`${next} exists: another edit is under way, or one broke off; in that case delete it`)
+    throw new Error(`${next} exists: another edit is in progress or was interrupted; if it was interrupted, delete it`)
   })
   try {
-    const text = await readFile(file, 'utf8').catch(emptyWhenAbsent)
+    const text = await readFile(file, 'utf8').catch(emptyIfMissing)
     const { lines, result } = edit(text.split(/\r?\n/).filter((line, at, all) => line !== '' || at < all.length - 1))
     await handle.writeFile(lines.map((line) => `${line}\n`).join(''))
-    await keepReaders(file, handle)
+    await copyOwnerAndMode(file, handle)
     await handle.sync()
     await handle.close()
     await rename(next, file)
@@ -154,16 +155,16 @@ async function rewrite<T>(path: string, edit: (lines: string[]) => { lines: stri
   }
 }
 
-function emptyWhenAbsent(error: NodeJS.ErrnoException): string {
+function emptyIfMissing(error: NodeJS.ErrnoException): string {
   if (error.code === 'ENOENT') return ''
   throw error
 }
 
-/** Edited by root, the file must stay readable for the account that the edge runs as, by itself or by its group. */
-async function keepReaders(file: string, next: FileHandle): Promise<void> {
+/** If root edits the file, it must stay readable for the account of the edge, as its owner or by its group. */
+async function copyOwnerAndMode(file: string, next: FileHandle): Promise<void> {
   const before = await stat(file).catch(() => undefined)
   const { uid, gid } = await next.stat()
   if (before !== undefined && (before.uid !== uid || before.gid !== gid)) await next.chown(before.uid, before.gid)
-  // After the owner: a group that is not the file's own must never read it.
+  // The mode comes after the owner, so that no other group can read the file in between.
   await next.chmod(0o600 | ((before?.mode ?? 0) & 0o040))
 }

@@ -1,7 +1,7 @@
 /** Who may use the operations listener: the users of the public one, and no page of another site on their behalf. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { allows } from '../access/roles.ts'
 import { EdgeError } from '../core/errors.ts'
+import { allows } from '../core/permissions.ts'
 import type { Caller } from '../core/request.ts'
 
 declare module 'fastify' {

@@ -19,7 +19,7 @@ export interface AccessParts {
 /** Rejects in words when the users file, the keys or the roles are wrong. */
 export async function buildAccess(config: Config, { cluster, shared, log }: AccessParts): Promise<Access> {
   const { access } = config
-  const perSecond = (max: number) => ({ max, window: 1000 })
+  const perSecond = (max: number) => ({ max, windowMs: 1000 })
   return createAccess({
     realm: identity.realm,
     users:
@@ -28,7 +28,7 @@ export async function buildAccess(config: Config, { cluster, shared, log }: Acce
         : { file: access.users ?? '' },
     roles: access.roles,
     ownRoles: access.ownRoles,
-    permissionWords: permissions,
+    knownPermissions: permissions,
     tokens: {
       lifetime: access.tokens.lifetime / 1000,
       ...(access.tokens.keys !== undefined && { keys: access.tokens.keys }),

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Access } from '../access/access.ts'
-import { tokenOperations } from '../access/token-operations.ts'
+import { createTokenOperations } from '../access/token-operations.ts'
 import type { Audit } from '../audit/index.ts'
 import { type CacheOperationsPorts, cacheOperations } from '../cache/operations.ts'
 import type { CacheStore } from '../cache/stores/contract.ts'
@@ -78,7 +78,7 @@ export async function buildFront(config: Config, parts: FrontParts): Promise<Fro
   })
   const road = buildPipeline({
     operations: {
-      ...tokenOperations({ issue: (name) => issue(name), revoke: (caller) => access.revokeTokens(caller) }),
+      ...createTokenOperations({ issue: (name) => issue(name), revoke: (caller) => access.revokeTokens(caller) }),
       ...cacheOperations(cache.kept),
     },
     ...cache.stages,

@@ -2,8 +2,8 @@ import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
 import type { Access } from '../access/access.ts'
-import { fileFingerprint, watched } from '../access/file-watcher.ts'
-import type { Assignment } from '../access/roles.ts'
+import { fingerprintFile, watchFiles } from '../access/file-watcher.ts'
+import type { RoleAssignment } from '../access/roles.ts'
 import { type Config, loadConfig } from '../config/index.ts'
 import type { Log } from '../core/events.ts'
 import type { Cluster, NodeSetting, NodeTls } from '../upstream/index.ts'
@@ -63,19 +63,19 @@ export async function followCluster({ cluster, config, file, log }: FollowCluste
   const named = file ?? ca ?? cert ?? key
   if (named === undefined) return { close: () => undefined }
   let tls = config.cluster.tls
-  const source = await watched<Followed>({
+  const source = await watchFiles<Followed>({
     folder: dirname(named),
     fingerprint: async () => {
       const files = [file, tls.ca, tls.cert, tls.key].filter((name) => name !== undefined)
-      return (await Promise.all(files.map(fileFingerprint))).join(' ')
+      return (await Promise.all(files.map(fingerprintFile))).join(' ')
     },
     load: async () => {
       const now = file === undefined ? config : await settingsIn(file)
       tls = now.cluster.tls
       return { nodes: now.cluster.nodes, tls: await readTls(now) }
     },
-    changed: (now, before) => take(cluster, now, before, log),
-    broken: (error) => {
+    onReload: (now, before) => take(cluster, now, before, log),
+    onError: (error) => {
       const fault = error instanceof Error ? error.message : String(error)
       log.error({ file: named, fault }, 'nodes and certificates stay as they were')
     },
@@ -111,23 +111,23 @@ export async function settingsIn(file: string): Promise<Config> {
 export interface FollowedRoles {
   readonly file: string
   /** Reads `access.roles` anew; throws what is wrong with the settings, in words. */
-  load(): Promise<Assignment>
+  load(): Promise<RoleAssignment>
   /** `Access.assignRoles`. Throws for a role that does not exist. */
-  assign(roles: Assignment): void
+  assign(roles: RoleAssignment): void
   readonly log: Log
 }
 
 /** Within a second of a change the new roles hold; a file that is broken keeps the last good ones and is told to the log. */
 export async function followRoles({ file, load, assign, log }: FollowedRoles): Promise<{ close(): void }> {
-  const source = await watched({
+  const source = await watchFiles({
     folder: dirname(file),
-    fingerprint: () => fileFingerprint(file),
+    fingerprint: () => fingerprintFile(file),
     load,
-    changed: (now) => {
+    onReload: (now) => {
       assign(now)
       log('info', 'roles read again', { file, users: Object.keys(now).length })
     },
-    broken: (error) =>
+    onError: (error) =>
       log('error', 'settings are broken, the last good roles stay', {
         file,
         fault: error instanceof Error ? error.message : String(error),

@@ -2,7 +2,7 @@
 import { mkdir } from 'node:fs/promises'
 import Fastify from 'fastify'
 import { createAccess } from '../access/access.ts'
-import { makeKeyFile } from '../access/signing-keys.ts'
+import { createKeyFile } from '../access/signing-keys.ts'
 import { watchUsers } from '../access/users-file.ts'
 import { identity } from '../app/access.ts'
 import { authentication, tokenIssuer } from '../http/authenticate.ts'
@@ -11,7 +11,7 @@ import { CommandError, complain, print, settingsFrom } from './terminal.ts'
 /** Makes the folder too, for this user alone. */
 export async function makeKey(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  print(await makeKeyFile(folder))
+  print(await createKeyFile(folder))
 }
 
 /** Only the token goes to standard output, so that a script can take it. */

@@ -13,8 +13,6 @@ import { schema, type settings } from './schema.ts'
 import { freeze, isObject, type Path, setIn, withoutNulls } from './tree.ts'
 import { interpret, validate } from './validate.ts'
 
-export { readyMadeRoles } from './schema.ts'
-
 type Frozen<T> = T extends object ? { readonly [K in keyof T]: Frozen<T[K]> } : T
 export type Settings = Frozen<Static<typeof settings>>
 

@@ -3,10 +3,10 @@
  * are sound by themselves, so one mistake is told once.
  */
 
+import { builtInRoles } from '../core/permissions.ts'
 import { nearest } from './faults.ts'
 import { isLoopback, isLoopbackUrl } from './formats.ts'
 import type { Settings } from './index.ts'
-import { readyMadeRoles } from './schema.ts'
 import type { Path } from './tree.ts'
 
 export type Listening = 'listen' | 'operations'
@@ -148,7 +148,7 @@ function somebodyMayCome({ access, cluster }: Settings, report: Report): void {
 }
 
 function knownRoles({ access }: Settings, report: Report): void {
-  const ready: readonly string[] = readyMadeRoles
+  const ready = Object.keys(builtInRoles)
   const known = [...ready, ...Object.keys(access.ownRoles)]
   const check = (role: string, path: Path): void => {
     if (known.includes(role)) return
@@ -156,7 +156,7 @@ function knownRoles({ access }: Settings, report: Report): void {
     report(path, `there is no role "${role}"; ${meant ? `did you mean "${meant}"?` : `there are ${known.join(', ')}`}`)
   }
   for (const role of Object.keys(access.ownRoles)) {
-    if (ready.includes(role)) report(['access', 'ownRoles', role], 'is ready-made; choose another name')
+    if (ready.includes(role)) report(['access', 'ownRoles', role], 'is built in; choose another name')
   }
   const checkTable = (table: Readonly<Record<string, readonly string[]>>, path: Path): void => {
     for (const [name, roles] of Object.entries(table)) {

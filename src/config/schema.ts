@@ -1,4 +1,6 @@
 import Type, { type TSchema } from 'typebox'
+import { PERMISSION_PATTERN } from '../core/permissions.ts'
+import { TOKEN_ALGORITHMS, type TokenAlgorithm } from '../core/token-algorithms.ts'
 import type { SchemaNode } from './tree.ts'
 
 /** The words that the schema of the settings is written in. */
@@ -115,9 +117,6 @@ export const cache = group({
  * `Config` and the test that holds config/default.yaml equal to it all read this schema.
  */
 
-/** The roles that exist without being written; `access.ownRoles` adds to them. */
-export const readyMadeRoles = ['reader', 'operator', 'administrator'] as const
-
 /** `off` instead of the pair says that plain HTTP is meant (rules.ts). */
 const certificate = () => Type.Optional(row({ cert: path(), key: path() }, 'off, or a group of cert and key'))
 
@@ -187,8 +186,7 @@ const cluster = group({
   addresses: list(text({ format: 'cidr' })),
 })
 
-const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'EdDSA'] as const
-const algorithm = Type.Unsafe<(typeof algorithms)[number]>({ type: 'string', enum: algorithms })
+const algorithm = Type.Unsafe<TokenAlgorithm>({ type: 'string', enum: TOKEN_ALGORITHMS })
 
 const issuer = row({
   issuer: text({ format: 'url' }),
@@ -202,7 +200,7 @@ const issuer = row({
 })
 
 const permission = Type.String({
-  pattern: '^(?:\\*|(?:\\*|[a-z][a-z-]*):(?:\\*|[a-z][a-z-]*))$',
+  pattern: PERMISSION_PATTERN.source,
   description: 'a permission such as agents:read, agents:* or *:*',
 })
 

@@ -1,7 +1,7 @@
-import { allows } from '../access/roles.ts'
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { namesSecret } from '../catalogue/secret.ts'
 import { EdgeError } from '../core/errors.ts'
+import { allows } from '../core/permissions.ts'
 import type { Caller } from '../core/request.ts'
 import type { Values } from './parameters.ts'
 

@@ -7,12 +7,12 @@ import { hash, randomBytes } from 'node:crypto'
 import fastifyBasicAuth from '@fastify/basic-auth'
 import fastifyJwt from '@fastify/jwt'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Access, Entry, Refusal } from '../access/access.ts'
-import { ownAlgorithm } from '../access/signing-keys.ts'
-import { clockTolerance } from '../access/tokens.ts'
+import type { Access, AuthFailure, AuthResult } from '../access/access.ts'
+import { CLOCK_TOLERANCE_S } from '../access/tokens.ts'
 import { EdgeError } from '../core/errors.ts'
 import { RecentlyUsed } from '../core/recently-used.ts'
 import type { Caller } from '../core/request.ts'
+import { OWN_TOKEN_ALGORITHM, TOKEN_ALGORITHMS } from '../core/token-algorithms.ts'
 import type { Head } from '../listener/request-head.ts'
 import { addressOf, type CountRequest, requestLimits } from './rate-limit.ts'
 
@@ -33,7 +33,7 @@ export class NotHere extends Error {}
 /** All that the Basic plugin reads of a request, and what it found. */
 type Shown = Pick<FastifyRequest, 'headers'> & { pair?: readonly [name: string, password: string] }
 
-type Enter = (request: Arrival, credentials: string) => Promise<Entry>
+type Enter = (request: Arrival, credentials: string) => Promise<AuthResult>
 
 const AUTHORIZATION = 'authorization'
 const LONGEST_HEADER = 8192
@@ -41,8 +41,6 @@ const LONGEST_HEADER = 8192
 const CALLERS = 5000
 /** RFC 9110 section 11.4; one blank, as every client writes it. */
 const CREDENTIALS = /^([A-Za-z]+) ([A-Za-z0-9._~+/-]+=*)$/
-/** For own and outside tokens; which of them a key takes is pinned by the key. No HMAC, no `none`. */
-const asymmetric = ['EdDSA', 'RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384'] as const
 /** The plugin writes to the reply only to challenge, and here it does not. */
 const noReply = {} as FastifyReply
 
@@ -54,7 +52,7 @@ export async function authentication(
 ): Promise<Authenticate> {
   const limits = await requestLimits(app, access.limits, count)
   const schemes = new Map<string, Enter>([['basic', await basic(app, access)]])
-  if (access.takesTokens) schemes.set('bearer', await bearer(app, access))
+  if (access.acceptsTokens) schemes.set('bearer', await bearer(app, access))
   // Those that come a second time, since their token could not be verified in front of the framework.
   const counted = new WeakSet<Arrival['raw']>()
   // Nothing of the credentials stays in the key; what it leads to is asked each time whether it still holds.
@@ -62,7 +60,7 @@ export async function authentication(
   const lately = new RecentlyUsed<() => Caller | undefined>(CALLERS)
   const keyOf = (request: Arrival) =>
     hash('sha256', `${salt} ${request.clientAddress} ${authorizationOf(request)}`, 'base64')
-  const enter = async (request: Arrival, authorization: string): Promise<Entry> => {
+  const enter = async (request: Arrival, authorization: string): Promise<AuthResult> => {
     const [, scheme, credentials] = CREDENTIALS.exec(authorization) ?? []
     const by = schemes.get(scheme?.toLowerCase() ?? '')
     if (by === undefined || credentials === undefined) return { ok: false, reason: 'wrong' }
@@ -73,7 +71,7 @@ export async function authentication(
   }
   const find = async (request: Arrival, authorization: string, key: string): Promise<Caller> => {
     const entry = await enter(request, authorization)
-    if (entry.ok && entry.again !== undefined) lately.learn(key, entry.again)
+    if (entry.ok && entry.recheck !== undefined) lately.learn(key, entry.recheck)
     else lately.forget(key)
     if (!entry.ok) throw refuse(access, entry)
     await limits.caller(entry.caller)
@@ -97,7 +95,7 @@ export async function authentication(
 export function tokenIssuer(app: FastifyInstance, access: Access): (name: string) => Promise<string> {
   return async (name) => {
     const { claims, kid, pem } = await access.prepareToken(name)
-    return app.jwt.sign(claims, { algorithm: ownAlgorithm, kid, key: pem })
+    return app.jwt.sign(claims, { algorithm: OWN_TOKEN_ALGORITHM, kid, key: pem })
   }
 }
 
@@ -118,7 +116,7 @@ async function basic(app: FastifyInstance, access: Access): Promise<Enter> {
     if (bytes.toString('base64') === credentials && isUtf8(bytes)) await parse(shown)
     const [name = '', password = ''] = shown.pair ?? []
     if (name === '') return { ok: false, reason: 'wrong' }
-    return access.byPassword(addressOf(clientAddress), name, password)
+    return access.authenticatePassword(addressOf(clientAddress), name, password)
   }
 }
 
@@ -130,12 +128,12 @@ async function bearer(app: FastifyInstance, access: Access): Promise<Enter> {
       // The plugin wants one to sign at all; each token names its own.
       private: async () => '',
     },
-    sign: { algorithm: ownAlgorithm },
+    sign: { algorithm: OWN_TOKEN_ALGORITHM },
     // No cache of its own: what is good is remembered by `auth`, which also sees keys and users go.
-    verify: { algorithms: [...asymmetric], cache: false, clockTolerance: clockTolerance * 1000 },
+    verify: { algorithms: [...TOKEN_ALGORITHMS], cache: false, clockTolerance: CLOCK_TOLERANCE_S * 1000 },
   })
   return (request, token) =>
-    access.byToken(token, async (pem) => {
+    access.authenticateToken(token, async (pem) => {
       if (request.jwtVerify === undefined) throw new NotHere()
       keys.set(request, pem)
       // Without options, and with a PEM text: else the verifier is built anew for each request.
@@ -161,22 +159,22 @@ function authorizationOf({ raw, headers }: Arrival): string {
   return authorization
 }
 
-function refuse(access: Access, refusal: Refusal): EdgeError {
+function refuse(access: Access, refusal: AuthFailure): EdgeError {
   switch (refusal.reason) {
     case 'wrong':
     case 'invalid':
       return new EdgeError(901, '', { headers: { 'www-authenticate': challenge(access, refusal.reason) } })
     case 'blocked':
-      return new EdgeError(904, '', { headers: later(refusal.after) })
+      return new EdgeError(904, '', { headers: later(refusal.retryAfterMs) })
     case 'busy':
-      return new EdgeError(903, '', { headers: later(refusal.after) })
+      return new EdgeError(903, '', { headers: later(refusal.retryAfterMs) })
     case 'unavailable':
-      return new EdgeError(911, '', { headers: later(refusal.after) })
+      return new EdgeError(911, '', { headers: later(refusal.retryAfterMs) })
   }
 }
 
 /** Both schemes in one field (RFC 9110 section 11.6.1), Basic first: older clients read no further. */
-function challenge({ realm, takesTokens }: Access, reason: 'wrong' | 'invalid'): string {
+function challenge({ realm, acceptsTokens: takesTokens }: Access, reason: 'wrong' | 'invalid'): string {
   const basic = `Basic realm="${realm}", charset="UTF-8"`
   if (!takesTokens) return basic
   return `${basic}, Bearer ${reason === 'invalid' ? 'error="invalid_token", ' : ''}realm="${realm}"`

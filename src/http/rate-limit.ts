@@ -4,7 +4,7 @@
  */
 import fastifyRateLimit, { type FastifyRateLimitStoreCtor, normalizeIP } from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { RequestLimit } from '../access/access.ts'
+import type { RateLimit } from '../access/access.ts'
 import { EdgeError } from '../core/errors.ts'
 import { RecentlyUsed } from '../core/recently-used.ts'
 import type { Caller } from '../core/request.ts'
@@ -35,7 +35,7 @@ type Counted = Pick<FastifyRequest, 'routeOptions'> & { readonly key: string }
 /** Registers @fastify/rate-limit, once; a limit that is not set does not limit. Without `count`: each process for itself. */
 export async function requestLimits(
   app: FastifyInstance,
-  limits: { readonly perAddress?: RequestLimit; readonly perCaller?: RequestLimit },
+  limits: { readonly perAddress?: RateLimit; readonly perCaller?: RateLimit },
   count?: CountRequest,
 ): Promise<RequestLimits> {
   await app.register(fastifyRateLimit, { global: false, ...(count && { store: storeOf(count) }) })
@@ -84,10 +84,10 @@ export function addressOf(clientAddress: string): string {
   return clientAddress.includes(':') ? normalizeIP(clientAddress) : clientAddress
 }
 
-function checkOf(app: FastifyInstance, limit: RequestLimit | undefined, countAtOnce?: CountRequest): Check {
+function checkOf(app: FastifyInstance, limit: RateLimit | undefined, countAtOnce?: CountRequest): Check {
   if (limit === undefined) return () => undefined
   const keyGenerator = (request: FastifyRequest) => (request as unknown as Counted).key
-  const count = app.createRateLimit({ max: limit.max, timeWindow: limit.window, keyGenerator })
+  const count = app.createRateLimit({ max: limit.max, timeWindow: limit.windowMs, keyGenerator })
   const check = async (key: string) => {
     const counted = await count({ key, routeOptions: {} } as Counted as unknown as FastifyRequest)
     if (counted.isAllowed || !counted.isExceeded) return
@@ -102,7 +102,7 @@ function checkOf(app: FastifyInstance, limit: RequestLimit | undefined, countAtO
     })
   }
   if (countAtOnce === undefined) return check
-  const { max, window } = limit
+  const { max, windowMs: window } = limit
   // The plugin decides by the same count, but not at once. Whoever is over counts twice, and is over all the same.
   return (key) => (countAtOnce(key, window, max).count > max ? check(key) : undefined)
 }

@@ -1,5 +1,5 @@
 /** What replicas share of access: who failed to log in, what was revoked, who asked how often. */
-import type { Attempts } from '../access/login-attempts.ts'
+import type { LoginAttempts } from '../access/login-attempts.ts'
 import type { Revocations } from '../access/revocations.ts'
 import type { Log } from '../core/events.ts'
 import { type Clock, systemClock } from '../core/timing.ts'
@@ -23,7 +23,7 @@ export interface SharedAccessOptions {
 }
 
 export interface SharedAccess {
-  readonly attempts: Attempts
+  readonly attempts: LoginAttempts
   readonly revocations: Revocations
   readonly count: CountShared
   /** Replicas that share, this one among them, when Redis was last heard. */

@@ -1,5 +1,10 @@
 import { LRUCache } from 'lru-cache'
-import { type Attempts, attemptRules, type Counted, createAttempts } from '../access/login-attempts.ts'
+import {
+  ATTEMPT_LIMITS,
+  type AttemptDecision,
+  createLoginAttempts,
+  type LoginAttempts,
+} from '../access/login-attempts.ts'
 import type { Clock } from '../core/timing.ts'
 import type { Heard, Pulse } from './shared-pulse.ts'
 import type { Digest, PrepareScript } from './shared-script.ts'
@@ -15,7 +20,7 @@ export interface SharedAttemptsOptions {
   readonly clock: Clock
 }
 
-export interface SharedAttempts extends Attempts {
+export interface SharedAttempts extends LoginAttempts {
   /** Pairs that are blocked, as some replica found. */
   hear(heard: Heard): void
 }
@@ -25,9 +30,9 @@ export function sharedAttempts(options: SharedAttemptsOptions): SharedAttempts {
   const run = prepare(ATTEMPT)
   const blocks = new LRUCache<string, number>({ max: 20_000 })
   const underWay = new Map<string, number>()
-  const alone = createAttempts({
+  const alone = createLoginAttempts({
     clock,
-    get failures() {
+    get maxFailures() {
       return Math.ceil(failures / pulse.replicas())
     },
   })
@@ -48,8 +53,8 @@ export function sharedAttempts(options: SharedAttemptsOptions): SharedAttempts {
       blocks.clear()
       for (const [pair, left] of blocked) blocks.set(pair, clock.elapsed() + left)
     },
-    blocked(address, name) {
-      if (pulse.away()) return alone.blocked(address, name)
+    blockedForMs(address, name) {
+      if (pulse.away()) return alone.blockedForMs(address, name)
       // Guesses that are still on their way to Redis: without this a burst of them would all pass.
       if ((underWay.get(pairOf(address, name)) ?? 0) >= failures) return BURST
       if (blocks.size === 0) return 0
@@ -65,16 +70,16 @@ export function sharedAttempts(options: SharedAttemptsOptions): SharedAttempts {
       else underWay.delete(key)
       if (reply === undefined) return counted
       const [allowed, wait, known] = reply
-      if (allowed === 1) return { allowed: true, delay: wait, known: known === 1 } satisfies Counted
+      if (allowed === 1) return { allowed: true, delayMs: wait, isKnown: known === 1 } satisfies AttemptDecision
       blocks.set(digest(address, name), clock.elapsed() + wait)
-      return { allowed: false, after: wait }
+      return { allowed: false, retryAfterMs: wait }
     },
-    async right(address, name) {
-      await Promise.all([alone.right(address, name), ask('right', address, name)])
+    async succeed(address, name) {
+      await Promise.all([alone.succeed(address, name), ask('right', address, name)])
       blocks.delete(digest(address, name))
     },
-    async undone(address, name) {
-      await Promise.all([alone.undone(address, name), ask('undone', address, name)])
+    async cancel(address, name) {
+      await Promise.all([alone.cancel(address, name), ask('undone', address, name)])
     },
   }
 }
@@ -158,13 +163,13 @@ return { 1, 0, 0 }
 
 /** ARGV from the fourth on. */
 export const attemptArgs: readonly number[] = [
-  attemptRules.first,
-  attemptRules.delay,
-  attemptRules.longestDelay,
-  attemptRules.knownFor,
-  ...[attemptRules.pair, attemptRules.address, attemptRules.edge].flatMap(({ share, fade, longest }) => [
-    share,
-    fade,
-    longest,
+  ATTEMPT_LIMITS.firstBlockMs,
+  ATTEMPT_LIMITS.delayPerFailureMs,
+  ATTEMPT_LIMITS.maxDelayMs,
+  ATTEMPT_LIMITS.rememberMs,
+  ...[ATTEMPT_LIMITS.pair, ATTEMPT_LIMITS.address, ATTEMPT_LIMITS.edge].flatMap(({ factor, fadeMs, maxBlockMs }) => [
+    factor,
+    fadeMs,
+    maxBlockMs,
   ]),
 ]

@@ -122,7 +122,7 @@ type Reply = readonly [born: string, replicas: number, now: number, news: readon
 
 function readNews([of, fact]: News): Revocation {
   const [moment = 0, until = 0] = fact.split(' ').map(Number)
-  return { of, moment: finite(moment), until: finite(until) }
+  return { key: of, moment: finite(moment), until: finite(until) }
 }
 
 /** Whoever can write to Redis can write anything. */

@@ -3,7 +3,7 @@
  * one revokes it tells Redis, and the others hear it at their next beat. What could not be told is told again.
  */
 
-import { type KnownRevocations, memoryRevocations, type Revocation, type Revocations } from '../access/revocations.ts'
+import { createRevocationList, type Revocation, type RevocationList, type Revocations } from '../access/revocations.ts'
 import type { Clock } from '../core/timing.ts'
 import type { Heard } from './shared-pulse.ts'
 import type { PrepareScript } from './shared-script.ts'
@@ -55,13 +55,13 @@ export function sharedRevocations(
 ): SharedRevocations {
   const run = prepare(TELL)
   const waiting = new Map<string, Revocation>()
-  const known: KnownRevocations = memoryRevocations(clock, async (revocation) => {
-    waiting.set(revocation.of, revocation)
+  const known: RevocationList = createRevocationList(clock, async (revocation) => {
+    waiting.set(revocation.key, revocation)
     await tellWaiting().catch(() => untold(waiting.size))
   })
 
   async function tell(revocations: readonly Revocation[]): Promise<void> {
-    const args = revocations.flatMap(({ of, moment, until }) => [of, Math.ceil(moment), Math.ceil(until)])
+    const args = revocations.flatMap(({ key: of, moment, until }) => [of, Math.ceil(moment), Math.ceil(until)])
     if (args.length > 0) await run(KEYS, args)
   }
   async function tellWaiting(): Promise<void> {
@@ -69,7 +69,7 @@ export function sharedRevocations(
       const now = [...waiting.values()].slice(0, AT_ONCE)
       await tell(now)
       // A later one of the same user may have come meanwhile: it stays.
-      for (const one of now) if (waiting.get(one.of) === one) waiting.delete(one.of)
+      for (const one of now) if (waiting.get(one.key) === one) waiting.delete(one.key)
     }
   }
 
@@ -79,8 +79,8 @@ export function sharedRevocations(
     revokedUpTo: known.revokedUpTo,
     isRevoked: known.isRevoked,
     async hear({ news, forgotten }) {
-      for (const revocation of news) known.learn(revocation)
-      if (forgotten) for (const one of known.all()) waiting.set(one.of, one)
+      for (const revocation of news) known.merge(revocation)
+      if (forgotten) for (const one of known.all()) waiting.set(one.key, one)
       await tellWaiting()
     },
   }

@@ -45,7 +45,7 @@ t.test('forty parallel requests of one client are one login', async (t) => {
 })
 
 t.test('requests are limited for each caller, whichever way it comes', async (t) => {
-  const edge = await startEdge(t, { limits: { failedLogins: 5, perCaller: { max: 4, window: 60_000 } } })
+  const edge = await startEdge(t, { limits: { failedLogins: 5, perCaller: { max: 4, windowMs: 60_000 } } })
   const token = await tokenOf(edge, 'bob')
   const ways = [basic('bob', passwords.bob), bearer(token), bearer(token)]
   for (const line of ways) t.equal((await edge.ask([line])).status, 200)
@@ -62,7 +62,7 @@ t.test('requests are limited for each caller, whichever way it comes', async (t)
 })
 
 t.test('requests are limited for each address before they are looked at; an IPv6 network is one', async (t) => {
-  const edge = await startEdge(t, { limits: { failedLogins: 5, perAddress: { max: 3, window: 60_000 } } })
+  const edge = await startEdge(t, { limits: { failedLogins: 5, perAddress: { max: 3, windowMs: 60_000 } } })
   const from = (address: string) => edge.ask(['Authorization: Bearer junk', `X-Address: ${address}`])
   for (const address of ['2001:db8::1', '2001:db8::2', '2001:db8::ffff']) t.equal((await from(address)).status, 401)
   t.equal((await from('2001:db8::4')).status, 429)

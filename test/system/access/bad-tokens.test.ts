@@ -2,13 +2,13 @@ import { createHmac, createPrivateKey, createPublicKey, generateKeyPairSync, ran
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import t, { type Test } from 'tap'
-import { makeKeyFile } from '../../../src/access/signing-keys.ts'
+import { createKeyFile } from '../../../src/access/signing-keys.ts'
 import { basic, bearer, folder, passwords, startEdge, tokenOf } from './edge.ts'
 import { forge, segment } from './forge.ts'
 
 async function start(t: Test) {
   const keys = await folder(t)
-  const file = await makeKeyFile(keys)
+  const file = await createKeyFile(keys)
   const edge = await startEdge(t, {
     tokens: { lifetime: 900, keys, issuer: 'manager-edge', audience: 'manager-edge', issuers: [] },
   })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { basic, passwords, startEdge } from './edge.ts'
+import { basic, issuerDefaults, passwords, startEdge } from './edge.ts'
 
 const encoded = (bytes: string | Buffer) => `Authorization: Basic ${Buffer.from(bytes).toString('base64')}`
 
@@ -80,11 +80,17 @@ t.test('where credentials are passed through, the manager is asked once a minute
 
 t.test('settings that cannot hold are refused with words', async (t) => {
   await t.rejects(startEdge(t, { realm: 'a"b' }), /access.realm/)
-  await t.rejects(startEdge(t, { roles: { bob: ['raeder'] } }), /bob: role raeder does not exist; there are reader/)
-  await t.rejects(startEdge(t, { ownRoles: { reader: ['*'] } }), /ready-made/)
+  await t.rejects(startEdge(t, { roles: { bob: ['raeder'] } }), /bob: role raeder does not exist; available: reader/)
+  await t.rejects(startEdge(t, { ownRoles: { reader: ['*'] } }), /built in/)
   const tokens = { lifetime: 900, issuer: 'a', audience: 'b', issuers: [] }
   await t.rejects(startEdge(t, { tokens: { ...tokens, lifetime: 901 } }), /1 to 900 seconds/)
-  const outside = { issuer: 'c', audience: 'b', jwks: 'https://id.example/jwks', lifetime: 3_600_000 }
+  const outside = {
+    ...issuerDefaults,
+    issuer: 'c',
+    audience: 'b',
+    jwks: 'https://id.example/jwks',
+    lifetime: 3_600_000,
+  }
   await t.rejects(startEdge(t, { tokens: { ...tokens, issuers: [outside] } }), /1 second to 1 day/)
   await t.rejects(startEdge(t, { users: { file: '/nowhere/users' } }), /ENOENT/)
 })

@@ -2,7 +2,7 @@ import { createPrivateKey, createPublicKey } from 'node:crypto'
 import { readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { makeKeyFile } from '../../../src/access/signing-keys.ts'
+import { createKeyFile } from '../../../src/access/signing-keys.ts'
 import { putUser, removeUser } from '../../../src/access/users-file.ts'
 import { basic, bearer, folder, passwords, soon, startEdge, tokenOf, usersFile } from './edge.ts'
 
@@ -46,7 +46,7 @@ t.test(
     const edge = await startEdge(t)
     const before = await readFile(edge.users, 'utf8')
     await writeFile(edge.users, `${before}carol:$apr1$x$y\n`)
-    await soon(() => edge.logged.some((line) => /users file is broken.*carol has an MD5 hash/.test(line)))
+    await soon(() => edge.logged.some((line) => /users file cannot be reloaded.*carol has an MD5 hash/.test(line)))
     t.equal((await edge.ask([basic('bob', passwords.bob)])).status, 200)
     await writeFile(edge.users, before.replace(/^bob.*\n/m, ''))
     await soon(async () => (await edge.ask([basic('bob', passwords.bob)])).status === 401)
@@ -69,13 +69,13 @@ t.test('a file behind a link is followed, though no notice comes from its folder
 t.test('a token of one replica is good at another; an old key verifies until it is taken away', async (t) => {
   const keys = await folder(t)
   const users = { file: await usersFile(t) }
-  const first = await makeKeyFile(keys, new Date('2026-01-01'))
+  const first = await createKeyFile(keys, new Date('2026-01-01'))
   const settings = { users, tokens: { ...own, keys } }
   const [a, b] = [await startEdge(t, settings), await startEdge(t, settings)]
   const old = await tokenOf(a, 'bob')
   t.equal((await b.ask([bearer(old)])).status, 200, 'elsewhere')
 
-  const second = await makeKeyFile(keys, new Date('2026-01-02'))
+  const second = await createKeyFile(keys, new Date('2026-01-02'))
   const kidOf = (token: string) => JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()).kid
   await soon(async () => second.includes(kidOf(await tokenOf(a, 'bob'))))
   t.equal((await b.ask([bearer(old)])).status, 200, 'in the overlap')
@@ -88,8 +88,8 @@ t.test('a token of one replica is good at another; an old key verifies until it 
 
 t.test('a public key verifies only, and a broken folder keeps the last good keys', async (t) => {
   const keys = await folder(t)
-  const foreign = await makeKeyFile(await folder(t), new Date('2027-01-01'))
-  await makeKeyFile(keys, new Date('2026-01-01'))
+  const foreign = await createKeyFile(await folder(t), new Date('2027-01-01'))
+  await createKeyFile(keys, new Date('2026-01-01'))
   const edge = await startEdge(t, { tokens: { ...own, keys } })
   const publicKey = createPublicKey(createPrivateKey(await readFile(foreign, 'utf8')))
   await writeFile(join(keys, '2027.pem'), publicKey.export({ type: 'spki', format: 'pem' }))
@@ -97,7 +97,9 @@ t.test('a public key verifies only, and a broken folder keeps the last good keys
   const token = await tokenOf(edge, 'bob')
   t.equal((await edge.ask([bearer(token)])).status, 200)
   await writeFile(join(keys, '2028.pem'), 'no key')
-  await soon(() => edge.logged.some((line) => /folder of keys is broken.*2028.pem is no Ed25519 key/.test(line)))
+  await soon(() =>
+    edge.logged.some((line) => /signing keys cannot be reloaded.*2028.pem is not an Ed25519 key/.test(line)),
+  )
   t.equal((await edge.ask([bearer(token)])).status, 200)
   await t.rejects(startEdge(t, { tokens: { ...own, keys: await folder(t) } }), /holds no private key/)
 })

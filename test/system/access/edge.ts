@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Test } from 'tap'
 import { type AccessOptions, createAccess } from '../../../src/access/access.ts'
-import { tokenOperations } from '../../../src/access/token-operations.ts'
+import { createTokenOperations } from '../../../src/access/token-operations.ts'
 import { putUser } from '../../../src/access/users-file.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
 import type { EdgeRequest, Handler } from '../../../src/core/request.ts'
@@ -31,6 +31,13 @@ export const passwords = { alice: 'open sesame', bob: 'swordfish' } as const
 export const basic = (name: string, password: string) =>
   `Authorization: Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`
 export const bearer = (token: string) => `Authorization: Bearer ${token}`
+
+/** The settings of an external issuer that have defaults (src/config/schema.ts). */
+export const issuerDefaults = {
+  algorithms: ['RS256', 'ES256', 'EdDSA'],
+  lifetime: 3600,
+  jti: 'required',
+} as const
 
 export async function folder(t: Test): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'edge-access-'))
@@ -75,7 +82,7 @@ export async function startEdge(
     const { status, headers, code } = error instanceof EdgeError ? error : new EdgeError(949, '', { cause: error })
     return reply.code(status).headers(headers).send({ error: code })
   })
-  const { issueToken, revokeTokens } = tokenOperations({
+  const { issueToken, revokeTokens } = createTokenOperations({
     issue: tokenIssuer(app, access),
     revoke: access.revokeTokens,
   })

@@ -2,9 +2,9 @@ import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
-import { keySetReader, readKeySet } from '../../../src/access/issuer-keys.ts'
-import type { OutsideIssuerSettings } from '../../../src/access/token-issuers.ts'
-import { bearer, startEdge } from './edge.ts'
+import { createKeySetFetcher, parseKeySet } from '../../../src/access/issuer-keys.ts'
+import type { ExternalIssuerSettings } from '../../../src/access/token-issuers.ts'
+import { bearer, issuerDefaults, startEdge } from './edge.ts'
 import { forge } from './forge.ts'
 
 const issuer = 'https://id.example'
@@ -29,7 +29,7 @@ async function identityProvider(t: Test, keys: object[] | undefined) {
   return { state, jwks: `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks` }
 }
 
-async function start(t: Test, keys: object[] | undefined, settings: Partial<OutsideIssuerSettings> = {}) {
+async function start(t: Test, keys: object[] | undefined, settings: Partial<ExternalIssuerSettings> = {}) {
   const provider = await identityProvider(t, keys)
   const time = { elapsed: 0 }
   const edge = await startEdge(t, {
@@ -37,7 +37,7 @@ async function start(t: Test, keys: object[] | undefined, settings: Partial<Outs
       lifetime: 900,
       issuer: 'manager-edge',
       audience: 'manager-edge',
-      issuers: [{ issuer, audience: 'manager', jwks: provider.jwks, ...settings }],
+      issuers: [{ issuer, audience: 'manager', jwks: provider.jwks, ...issuerDefaults, ...settings }],
     },
     clock: { wall: () => Date.now(), elapsed: () => time.elapsed },
   })
@@ -170,13 +170,13 @@ t.test('key sets are read with suspicion', async (t) => {
     jwk('r', ec),
     jwk('e', rsa, { alg: 'ES256' }),
   ]
-  const keys = readKeySet(JSON.stringify({ keys: odd }), ['RS256', 'ES256'])
+  const keys = parseKeySet(JSON.stringify({ keys: odd }), ['RS256', 'ES256'])
   t.same(
     [...keys].map(([kid, { algorithm }]) => [kid, algorithm]),
     [['r', 'RS256']],
   )
-  t.throws(() => readKeySet('{"keys":{}}', ['RS256']), /no list/)
-  t.throws(() => keySetReader('http://id.example/jwks'), /https/)
+  t.throws(() => parseKeySet('{"keys":{}}', ['RS256']), /no list/)
+  t.throws(() => createKeySetFetcher('http://id.example/jwks'), /https/)
 })
 
 t.test('a key set that does not end is cut off', async (t) => {
@@ -186,5 +186,5 @@ t.test('a key set that does not end is cut off', async (t) => {
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => server.close())
-  await t.rejects(keySetReader(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)(), /longer than/)
+  await t.rejects(createKeySetFetcher(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)(), /longer than/)
 })

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import t from 'tap'
-import { makeKeyFile } from '../../../src/access/signing-keys.ts'
+import { createKeyFile } from '../../../src/access/signing-keys.ts'
 import { removeUser } from '../../../src/access/users-file.ts'
 import { buildEdge } from '../../../src/app/index.ts'
 import { loadConfig } from '../../../src/config/index.ts'
@@ -19,7 +19,7 @@ t.test('who is revoked gets no hit, on no replica', async (t) => {
   const simulator = await startSimulator({ workers: 0, agents: 5, username: 'edge', password: 'only-for-tests' })
   const file = join(await folder(t), 'edge.yaml')
   const keys = await folder(t)
-  await makeKeyFile(keys, new Date('2026-01-01'))
+  await createKeyFile(keys, new Date('2026-01-01'))
   const users = await usersFile(t)
   const nodes = simulator.nodes.map(({ name, type, url }) => ({ name, type, url }))
   const settings = {

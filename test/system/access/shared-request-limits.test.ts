@@ -3,7 +3,7 @@ import { basic, passwords, soon } from './edge.ts'
 import { type Replicas, replicas } from './shared.ts'
 
 const MOST = 20
-const limits = { failedLogins: 100, perCaller: { max: MOST, window: 60_000 } }
+const limits = { failedLogins: 100, perCaller: { max: MOST, windowMs: 60_000 } }
 const asAlice = [basic('alice', passwords.alice)]
 
 type Replica = Awaited<ReturnType<Replicas['start']>>

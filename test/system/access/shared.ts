@@ -1,7 +1,7 @@
 /** Replicas of the small edge that share one real Redis. */
 import type { Test } from 'tap'
 import type { AccessOptions } from '../../../src/access/access.ts'
-import { makeKeyFile } from '../../../src/access/signing-keys.ts'
+import { createKeyFile } from '../../../src/access/signing-keys.ts'
 import { createSharedAccess, type SharedAccess } from '../../../src/redis/shared-access.ts'
 import { type RedisServer, startRedis } from '../../support/redis.ts'
 import { type Edge, folder, startEdge, usersFile } from './edge.ts'
@@ -19,7 +19,7 @@ export async function replicas(t: Test, { failures = 5 } = {}): Promise<Replicas
   t.teardown(() => redis.close())
   const users = await usersFile(t)
   const keys = await folder(t)
-  await makeKeyFile(keys, new Date('2026-01-01'))
+  await createKeyFile(keys, new Date('2026-01-01'))
   const tokens = { lifetime: 900, issuer: 'manager-edge', audience: 'manager-edge', issuers: [], keys }
   return {
     redis,

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { DCLinter } from 'dclint'
 import t from 'tap'
 import { parse, stringify } from 'yaml'
-import { makeKeyFile } from '../../../src/access/signing-keys.ts'
+import { createKeyFile } from '../../../src/access/signing-keys.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 
 interface Fault {
@@ -103,7 +103,7 @@ t.test('the settings of a replica are right with exactly what is mounted', async
     if (to !== '/etc/edge') writeFileSync(inside(to), to.endsWith('/cache') ? 'k'.repeat(44) : 'a-secret-of-its-own\n')
   }
   for (const name of settingsFiles) {
-    if (name === 'keys/') await makeKeyFile(inside(`/etc/edge/${name}`))
+    if (name === 'keys/') await createKeyFile(inside(`/etc/edge/${name}`))
     else writeFileSync(inside(`/etc/edge/${name}`), 'nobody reads it here\n')
   }
   const path = inside(command.at(-1))

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
 import { parse, parseAllDocuments } from 'yaml'
-import { makeKeyFile } from '../../../src/access/signing-keys.ts'
+import { createKeyFile } from '../../../src/access/signing-keys.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 
 interface Port {
@@ -134,7 +134,7 @@ t.test('the settings are right with exactly the secrets that are listed', async 
     }
   }
   t.match(Object.keys(secrets.find(({ metadata }) => metadata.name === 'manager-edge-keys').stringData)[0], /\.pem$/)
-  t.match(await makeKeyFile(inPlace('/etc/edge/keys')), /\.pem$/)
+  t.match(await createKeyFile(inPlace('/etc/edge/keys')), /\.pem$/)
   const file = inPlace(container.args.at(-1))
   mkdirSync(dirname(file), { recursive: true })
   const mounted = container.volumeMounts.find(({ subPath }: Manifest) => subPath === 'edge.yaml')

@@ -1,121 +1,104 @@
 import t from 'tap'
-import { createAttempts } from '../../../src/access/login-attempts.ts'
-import { BoundedQueue, Logins } from '../../../src/access/logins.ts'
-import { memoryRevocations } from '../../../src/access/revocations.ts'
+import { createLoginAttempts } from '../../../src/access/login-attempts.ts'
+import { LoginQueue, PasswordLogins } from '../../../src/access/logins.ts'
 
-function setUp({ failures = 3, waiting = 2, gate = Promise.resolve() } = {}) {
+/** Logins against a fake check that accepts `right for NAME` once `gate` resolves. */
+function createLogins({ gate = Promise.resolve(), concurrency = 1, maxQueued = 2 } = {}) {
   const time = { now: 0 }
   const clock = { wall: () => time.now, elapsed: () => time.now }
-  const state = { checked: 0, standing: 'first' }
-  const logins = new Logins({
-    check: async (name, password) => {
-      state.checked++
+  const state = { checks: 0, credentialVersion: 'first' }
+  const logins = new PasswordLogins({
+    verifyPassword: async (name, password) => {
+      state.checks++
       await gate
       return password === `right for ${name}`
     },
-    standing: () => state.standing,
-    attempts: createAttempts({ failures, clock }),
-    queue: new BoundedQueue({ atOnce: 1, waiting }),
+    credentialVersion: () => state.credentialVersion,
+    attempts: createLoginAttempts({ maxFailures: 3, clock }),
+    queue: new LoginQueue({ concurrency, maxQueued }),
     clock,
   })
   return { time, state, logins }
 }
 
-t.test('right credentials are remembered for a minute, not longer for being used', async (t) => {
-  const { time, state, logins } = setUp()
+function createGate(): { gate: Promise<void>; open: () => void } {
+  let open = () => {}
+  const gate = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { gate, open }
+}
+
+t.test('right credentials are remembered for one minute, and use does not extend it', async (t) => {
+  const { time, state, logins } = createLogins()
   for (time.now = 0; time.now <= 60_000; time.now += 10_000)
     t.match(await logins.login('a', 'bob', 'right for bob'), { ok: true })
-  t.equal(state.checked, 2)
+  t.equal(state.checks, 2)
 })
 
-t.test('they are forgotten when the line of the user changes', async (t) => {
-  const { state, logins } = setUp()
+t.test('remembered credentials are forgotten when the line of the user changes', async (t) => {
+  const { state, logins } = createLogins()
+  const login = await logins.login('a', 'bob', 'right for bob')
+  t.equal(login.ok && login.isCurrent(), true)
+  state.credentialVersion = 'second'
+  t.equal(login.ok && login.isCurrent(), false)
   await logins.login('a', 'bob', 'right for bob')
-  state.standing = 'second'
-  await logins.login('a', 'bob', 'right for bob')
-  t.equal(state.checked, 2)
+  t.equal(state.checks, 2)
 })
 
-t.test('name and password do not run into one another', async (t) => {
-  const { logins } = setUp()
+t.test('parts of the password moved into the name are other credentials', async (t) => {
+  const { logins } = createLogins()
   t.match(await logins.login('a', 'bob', 'right for bob'), { ok: true })
   t.match(await logins.login('a', 'bobright', ' for bob'), { reason: 'wrong' })
   t.match(await logins.login('a', 'bo', 'bright for bob'), { reason: 'wrong' })
 })
 
-t.test('each further failure blocks twice as long, a minute at most, and the block ends', async (t) => {
-  const { time, logins, state } = setUp()
-  for (let turn = 0; turn < 3; turn++) t.match(await logins.login('a', 'bob', 'x'), { reason: 'wrong' })
-  const waits: number[] = []
-  for (let turn = 0; turn < 8; turn++) {
-    const blocked = await logins.login('a', 'bob', 'x')
-    if (blocked.ok || blocked.reason !== 'blocked') throw new Error('not blocked')
-    waits.push(blocked.after)
-    time.now += blocked.after
-    t.match(await logins.login('a', 'bob', 'x'), { reason: 'wrong' }, 'one more guess')
-  }
-  t.same(waits.slice(0, 4), [1000, 2000, 4000, 8000])
-  t.ok(Math.max(...waits) <= 60_000)
-  t.equal(state.checked, 11, 'nothing was verified while blocked')
-  time.now += 60_000
-  t.match(await logins.login('a', 'bob', 'right for bob'), { ok: true })
-  t.match(await logins.login('a', 'bob', 'x'), { reason: 'wrong' }, 'forgiven')
+t.test(
+  'each further failure blocks twice as long, at most one minute, and no password is checked meanwhile',
+  async (t) => {
+    const { time, logins, state } = createLogins()
+    for (let turn = 0; turn < 3; turn++) t.match(await logins.login('a', 'bob', 'x'), { reason: 'wrong' })
+    const blocks: number[] = []
+    for (let turn = 0; turn < 8; turn++) {
+      const blocked = await logins.login('a', 'bob', 'x')
+      if (blocked.ok || blocked.reason !== 'blocked') throw new Error('not blocked')
+      blocks.push(blocked.retryAfterMs)
+      time.now += blocked.retryAfterMs
+      t.match(await logins.login('a', 'bob', 'x'), { reason: 'wrong' }, 'one more guess')
+    }
+    t.same(blocks.slice(0, 4), [1000, 2000, 4000, 8000])
+    t.ok(Math.max(...blocks) <= 60_000)
+    t.equal(state.checks, 11)
+    time.now += 60_000
+    t.match(await logins.login('a', 'bob', 'right for bob'), { ok: true })
+    t.match(await logins.login('a', 'bob', 'x'), { reason: 'wrong' }, 'a success clears the failures')
+  },
+)
+
+t.test('a login that finds the queue full is busy at once, and is no failure', async (t) => {
+  const { gate, open } = createGate()
+  const { logins, state } = createLogins({ gate, maxQueued: 1 })
+  const pending = [logins.login('a', 'bob', 'right for bob'), logins.login('b', 'carol', 'right for carol')]
+  for (let turn = 0; turn < 5; turn++)
+    t.match(await logins.login('c', 'dave', 'x'), { ok: false, reason: 'busy', retryAfterMs: 1000 })
+  open()
+  t.match(await Promise.all(pending), [{ ok: true }, { ok: true }])
+  t.equal(state.checks, 2)
+  t.match(await logins.login('c', 'dave', 'right for dave'), { ok: true }, 'not blocked')
 })
 
-t.test('a full queue refuses strangers at once, and still takes who has been there lately', async (t) => {
-  let open = () => {}
-  const { state, logins } = setUp()
-  await logins.login('home', 'bob', 'right for bob')
-  state.standing = 'changed'
-  const gate = new Promise<void>((resolve) => {
-    open = resolve
-  })
-  const queue = new BoundedQueue({ atOnce: 1, waiting: 2 })
+t.test('unknown users cannot fill the lane of known users, whose checks run first', async (t) => {
+  const { gate, open } = createGate()
+  const queue = new LoginQueue({ concurrency: 1, maxQueued: 2 })
   const order: string[] = []
-  const job = (name: string) => async () => {
+  const check = (name: string) => async () => {
     await gate
     order.push(name)
   }
-  const running = ['one', 'two', 'three'].map((name) => queue.run(job(name), false))
-  t.equal(queue.run(job('four'), false), undefined)
-  const known = queue.run(job('known'), true)
-  t.not(known, undefined)
+  const unknown = ['one', 'two', 'three'].map((name) => queue.run(check(name), false))
+  t.equal(queue.run(check('four'), false), undefined, 'the lane of unknown users is full')
+  const known = queue.run(check('known'), true)
   open()
-  await Promise.all([...running, known])
+  await Promise.all([...unknown, known])
   t.same(order, ['one', 'known', 'two', 'three'])
-})
-
-t.test('when everybody is attacked, strangers wait a little and are let in', async (t) => {
-  const time = { now: 0 }
-  const clock = { wall: () => time.now, elapsed: () => time.now }
-  const attempts = createAttempts({ failures: 1, clock })
-  await attempts.count('home', 'bob')
-  await attempts.right('home', 'bob')
-  for (let index = 0; index < 40; index++) await attempts.count(`address ${index}`, 'bob')
-  t.match(await attempts.count('new', 'bob'), { allowed: true, known: false, delay: 420 })
-  t.match(await attempts.count('home', 'bob'), { allowed: true, known: true, delay: 0 })
-})
-
-t.test('an attempt that could not be verified is no failure', async (t) => {
-  const clock = { wall: () => 0, elapsed: () => 0 }
-  const attempts = createAttempts({ failures: 1, clock })
-  for (let turn = 0; turn < 5; turn++) {
-    t.match(await attempts.count('a', 'bob'), { allowed: true })
-    await attempts.undone('a', 'bob')
-  }
-})
-
-t.test('revocations are forgotten when the tokens concerned have expired', async (t) => {
-  const time = { now: 1000 }
-  const revocations = memoryRevocations({ wall: () => time.now, elapsed: () => time.now })
-  const token = { issuer: 'i', subject: 'bob', jti: 'one', issuedAt: 900 }
-  await revocations.revokeUpTo('i', 'bob', 950, 70_000)
-  t.ok(await revocations.isRevoked(token))
-  t.notOk(await revocations.isRevoked({ ...token, issuedAt: 951 }))
-  t.notOk(await revocations.isRevoked({ ...token, issuer: 'ib', subject: 'ob' }))
-  await revocations.revoke('i', 'two', 70_000)
-  t.ok(await revocations.isRevoked({ ...token, subject: 'carol', jti: 'two' }))
-  time.now = 80_000
-  await revocations.revoke('i', 'three', 90_000)
-  t.notOk(await revocations.isRevoked(token))
 })

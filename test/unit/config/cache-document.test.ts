@@ -78,8 +78,8 @@ t.test('as that user everything works, and Redis refuses nothing', async (t) => 
   await shared.revocations.revokeUpTo('issuer', 'alice', Date.now(), until)
   t.match(await shared.attempts.count('10.0.0.1', 'bob'), { allowed: true })
   t.match(await shared.attempts.count('10.0.0.1', 'bob'), { allowed: false })
-  await shared.attempts.right('10.0.0.1', 'bob')
-  await shared.attempts.undone('10.0.0.1', 'bob')
+  await shared.attempts.succeed('10.0.0.1', 'bob')
+  await shared.attempts.cancel('10.0.0.1', 'bob')
   shared.stop()
 
   const refused = (await admin.call('ACL', 'LOG')) as unknown[]

@@ -154,7 +154,7 @@ const accessRows: readonly Row[] = [
   [
     'an own role in a ready-made name',
     access("ownRoles: { reader: ['agents:read'] }"),
-    'access.ownRoles.reader: is ready-made; choose another name',
+    'access.ownRoles.reader: is built in; choose another name',
   ],
   [
     'no permission',

@@ -7,23 +7,23 @@ import { parseUsers, putUser, removeUser } from '../../../src/access/users-file.
 
 const hash = '$2y$04$abcdefghijklmnopqrstuuAbCdEfGhIjKlMnOpQrStUvWxYz01234'
 
-async function place(t: Test): Promise<string> {
+async function createPath(t: Test): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'edge-users-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   return join(folder, 'users')
 }
 
-t.test('lines of the htpasswd tool are read, bcrypt of all three names', async (t) => {
+t.test('lines of the htpasswd tool are parsed, with all three prefixes of bcrypt', async (t) => {
   const text = `# people\nalice:${hash}\r\n\nbob:${hash.replace('2y', '2a')}\n__proto__:${hash.replace('2y', '2b')}\n`
   const { users, faults } = parseUsers(text)
   t.same(faults, [])
   t.same([...users.keys()], ['alice', 'bob', '__proto__'])
 })
 
-t.test('every other line is refused with what to do, and without its hash', async (t) => {
+t.test('every other line is refused with a remedy, and the message does not contain the hash', async (t) => {
   const rows: Record<string, RegExp> = {
     'bob:$apr1$salt$digest':
-      /line 1: bob has an MD5 hash; only bcrypt is taken: make the entry with `manager-edge user add/,
+      /line 1: bob has an MD5 hash; only bcrypt is accepted: create the line with `manager-edge user add/,
     'bob:{SHA}digest=': /SHA-1/,
     'bob:$6$salt$digest': /SHA-crypt/,
     'bob:$argon2id$digest': /another kind/,
@@ -35,7 +35,7 @@ t.test('every other line is refused with what to do, and without its hash', asyn
     [`:${hash}`]: /a name is/,
     [`bo b:${hash}`]: /a name is/,
     [`x#y:${hash}`]: /a name is/,
-    [`bob:${hash}\nbob:${hash}`]: /line 2: bob stands there twice/,
+    [`bob:${hash}\nbob:${hash}`]: /line 2: bob is listed twice/,
   }
   for (const [text, fault] of Object.entries(rows)) {
     const { faults } = parseUsers(text)
@@ -44,8 +44,8 @@ t.test('every other line is refused with what to do, and without its hash', asyn
   }
 })
 
-t.test('users are put into the file and taken out; everything else stays, and nobody else may read it', async (t) => {
-  const file = await place(t)
+t.test('users are added, replaced and removed; other lines stay, and the file has mode 0600', async (t) => {
+  const file = await createPath(t)
   t.equal(await putUser(file, 'bob', 'one', 4), 'added')
   await writeFile(file, `# people\n${await readFile(file, 'utf8')}carol:${hash}`)
   t.equal(await putUser(file, 'bob', 'two', 4), 'replaced')
@@ -59,8 +59,8 @@ t.test('users are put into the file and taken out; everything else stays, and no
   t.same([...parseUsers(await readFile(file, 'utf8')).users.keys()], ['bob', 'dave'])
 })
 
-t.test('who reads the file as a member of its group reads the next one too; others never do', async (t) => {
-  const file = await place(t)
+t.test('the group keeps its read permission after an edit; others never get it', async (t) => {
+  const file = await createPath(t)
   await putUser(file, 'bob', 'one', 4)
   await chmod(file, 0o664)
   await putUser(file, 'carol', 'one', 4)
@@ -68,23 +68,23 @@ t.test('who reads the file as a member of its group reads the next one too; othe
 })
 
 t.test('a link to the file stays a link', async (t) => {
-  const file = await place(t)
+  const file = await createPath(t)
   await putUser(file, 'bob', 'one', 4)
   await symlink(file, `${file}.link`)
   await putUser(`${file}.link`, 'carol', 'one', 4)
   t.equal(parseUsers(await readFile(file, 'utf8')).users.size, 2)
 })
 
-t.test('edits do not overwrite one another', async (t) => {
-  const file = await place(t)
+t.test('concurrent edits are refused instead of lost', async (t) => {
+  const file = await createPath(t)
   const edits = await Promise.allSettled(['a', 'b', 'c', 'd'].map((name) => putUser(file, name, 'x', 4)))
   const done = edits.filter(({ status }) => status === 'fulfilled').length
   t.equal(parseUsers(await readFile(file, 'utf8')).users.size, done)
-  for (const edit of edits) if (edit.status === 'rejected') t.match(edit.reason, /another edit is under way/)
+  for (const edit of edits) if (edit.status === 'rejected') t.match(edit.reason, /another edit is in progress/)
 })
 
-t.test('what cannot be a name or a password is refused', async (t) => {
-  const file = await place(t)
+t.test('names and passwords that are not allowed are refused', async (t) => {
+  const file = await createPath(t)
   await t.rejects(putUser(file, 'a:b', 'x'), /a name is/)
   await t.rejects(putUser(file, 'bob', ''), /empty/)
   await t.rejects(putUser(file, 'bob', 'a\nb'), /control characters/)

@@ -1,11 +1,12 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { allows, ownRoleFaults, readyMadeRoles, resolvePermissions } from '../../../src/access/roles.ts'
+import { checkOwnRoles, resolvePermissions } from '../../../src/access/roles.ts'
 import { permissions } from '../../../src/catalogue/index.ts'
+import { allows, builtInRoles } from '../../../src/core/permissions.ts'
 
-const { reader, operator, administrator } = readyMadeRoles
+const { reader, operator, administrator } = builtInRoles
 
-t.test('wildcards cover what they say', async (t) => {
+t.test('a wildcard covers all actions or all resources, not longer names', async (t) => {
   t.ok(allows(['agents:*'], 'agents:delete'))
   t.ok(allows(['*:read'], 'rules:read'))
   t.ok(allows(['*'], 'cluster:restart'))
@@ -15,13 +16,13 @@ t.test('wildcards cover what they say', async (t) => {
   t.notOk(allows([], 'agents:read'))
 })
 
-t.test('what is read by name only is not covered by reading everything', async (t) => {
+t.test('*:read covers neither secrets:read nor operations:read', async (t) => {
   t.notOk(allows(['*:read'], 'secrets:read'))
   t.notOk(allows(['*:read'], 'operations:read'))
   t.ok(allows(['secrets:*'], 'secrets:read'))
 })
 
-t.test('the ready-made roles, against every permission of the catalogue', async (t) => {
+t.test('the built-in roles grant exactly these permissions of the catalogue', async (t) => {
   const withheld = (granted: readonly string[]) => permissions.filter((word) => !allows(granted, word))
   t.same(withheld(administrator), [])
   t.same(withheld(operator), [
@@ -38,26 +39,26 @@ t.test('the ready-made roles, against every permission of the catalogue', async 
     withheld(reader),
     permissions.filter((word) => !word.endsWith(':read') || ['secrets:read', 'operations:read'].includes(word)),
   )
-  t.same(ownRoleFaults({ copy: [...operator] }, permissions), [], 'nothing is granted that no endpoint needs')
+  t.same(checkOwnRoles({ copy: [...operator] }, permissions), [], 'nothing is granted that no endpoint needs')
 })
 
-t.test('roles resolve to their permissions, each once; unknown ones to a sentence', async (t) => {
+t.test('roles resolve to their permissions, each once; unknown roles are reported', async (t) => {
   const own = { helpdesk: ['agents:read', 'agents:restart'], other: ['agents:read'] }
   t.same(resolvePermissions(['helpdesk', 'other'], own), { permissions: ['agents:read', 'agents:restart'], faults: [] })
   t.match(resolvePermissions(['constructor'], own), {
     permissions: [],
-    faults: [/role constructor does not exist; there are reader/],
+    faults: [/role constructor does not exist; available: reader/],
   })
 })
 
-t.test('own roles that cannot be meant are refused', async (t) => {
-  t.same(ownRoleFaults({ fine: ['*', '*:read', 'agents:*', 'agents:read'] }, ['agents:read']), [])
-  t.match(ownRoleFaults({ reader: ['*'] }), [/ready-made/])
-  t.match(ownRoleFaults({ odd: ['agents'] }), [/no permission/])
-  t.match(ownRoleFaults({ odd: ['agents:raed'] }, ['agents:read']), [/no endpoint needs agents:raed/])
+t.test('own roles with a built-in name or a permission that no endpoint needs are refused', async (t) => {
+  t.same(checkOwnRoles({ fine: ['*', '*:read', 'agents:*', 'agents:read'] }, ['agents:read']), [])
+  t.match(checkOwnRoles({ reader: ['*'] }), [/built in/])
+  t.match(checkOwnRoles({ odd: ['agents'] }), [/not a permission/])
+  t.match(checkOwnRoles({ odd: ['agents:raed'] }, ['agents:read']), [/no endpoint needs agents:raed/])
 })
 
-t.test('nothing is allowed that no granted permission names', async (t) => {
+t.test('without wildcards, exactly the granted permissions are allowed', async (t) => {
   const word = fc.constantFrom('agents', 'rules', 'secrets', 'read', 'write', 'x')
   const permission = fc.tuple(word, word).map(([resource, action]) => `${resource}:${action}`)
   const named = fc.property(fc.array(permission), permission, (granted, needed) => {

@@ -1,0 +1,56 @@
+/**
+ * Permissions and roles. A permission is `resource:action`, a role is a list of permissions. `agents:*` is every
+ * action on agents, `*:read` is reading everything, `*` (or `*:*`) is everything. What is not granted is denied.
+ */
+
+/** The form of a permission that a role may grant. */
+export const PERMISSION_PATTERN = /^(?:\*|(?:\*|[a-z][a-z-]*):(?:\*|[a-z][a-z-]*))$/
+
+/**
+ * The roles that exist without any setting.
+ * - `reader` reads everything except secrets and the operations listener.
+ * - `operator` does the everyday work on agents and groups (add, change, remove and restart agents), starts scans and
+ *   purges the cache. It reads secrets, because registering an agent involves its key. It does not upgrade agents or
+ *   run commands on them (both act as root on every host), restart the manager or the cluster, write or delete files
+ *   of the manager, or clear scan results, which are evidence.
+ * - `administrator` does everything.
+ */
+export const builtInRoles: Readonly<Record<'reader' | 'operator' | 'administrator', readonly string[]>> = {
+  reader: ['*:read'],
+  operator: [
+    '*:read',
+    'secrets:read',
+    'operations:read',
+    'agents:write',
+    'agents:delete',
+    'agents:restart',
+    'groups:write',
+    'groups:delete',
+    'rootcheck:run',
+    'syscheck:run',
+    'cache:purge',
+  ],
+  administrator: ['*'],
+}
+
+/**
+ * These permissions cover more than reading: agent keys, the cluster key and file contents; the internals of the
+ * edge. They are granted by name, by `secrets:*` or by `*`, never by `*:read`, so that a read-only role is harmless.
+ */
+const GRANTED_BY_NAME: ReadonlySet<string> = new Set(['secrets:read', 'operations:read'])
+
+/** Returns whether one of the granted permissions covers the needed one, which has the form `resource:action`. */
+export function allows(granted: readonly string[], needed: string): boolean {
+  const colon = needed.indexOf(':')
+  if (colon < 1 || needed.includes('*')) return false
+  const wholeResource = `${needed.slice(0, colon)}:*`
+  const allResources = GRANTED_BY_NAME.has(needed) ? undefined : `*${needed.slice(colon)}`
+  return granted.some(
+    (permission) =>
+      permission === needed ||
+      permission === wholeResource ||
+      permission === allResources ||
+      permission === '*' ||
+      permission === '*:*',
+  )
+}

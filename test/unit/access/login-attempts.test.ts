@@ -1,0 +1,21 @@
+import t from 'tap'
+import { createLoginAttempts } from '../../../src/access/login-attempts.ts'
+
+const clock = { wall: () => 0, elapsed: () => 0 }
+
+t.test('under an attack on the whole edge, unknown pairs are delayed and known pairs are not', async (t) => {
+  const attempts = createLoginAttempts({ maxFailures: 1, clock })
+  await attempts.count('home', 'bob')
+  await attempts.succeed('home', 'bob')
+  for (let index = 0; index < 40; index++) await attempts.count(`address ${index}`, 'bob')
+  t.match(await attempts.count('new', 'bob'), { allowed: true, isKnown: false, delayMs: 420 })
+  t.match(await attempts.count('home', 'bob'), { allowed: true, isKnown: true, delayMs: 0 })
+})
+
+t.test('an attempt that is cancelled is no failure', async (t) => {
+  const attempts = createLoginAttempts({ maxFailures: 1, clock })
+  for (let turn = 0; turn < 5; turn++) {
+    t.match(await attempts.count('a', 'bob'), { allowed: true })
+    await attempts.cancel('a', 'bob')
+  }
+})
