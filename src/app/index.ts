@@ -17,7 +17,7 @@ import { buildCluster } from './cluster.ts'
 import { buildFront } from './front.ts'
 import { buildOperations, createWatch } from './operations.ts'
 import { buildShared } from './redis.ts'
-import { followSettings } from './reload.ts'
+import { startReloading } from './reload.ts'
 import { buildAudit, buildMetrics, buildTraces, createStoreNews } from './telemetry.ts'
 
 export interface EdgeOptions {
@@ -58,7 +58,7 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
   const { cluster, shared, access, front, audit, ready, operations, close } = await buildParts(config, lines, course)
   let followed: { close(): void } | undefined
   const follow = async (): Promise<void> => {
-    followed = await followSettings({ cluster, access, config, log, file: options.settingsFile })
+    followed = await startReloading({ cluster, access, config, log, file: options.settingsFile })
   }
   const closeAll = async (spansFor?: number): Promise<void> => {
     await close(spansFor)

@@ -1,3 +1,9 @@
+/**
+ * What the edge reloads at run time: nodes (`cluster.nodes`), the certificates that `cluster.tls` names, and roles
+ * (`access.roles`). Within a second of a change, new calls go to the new nodes with the new certificates, and new
+ * requests have the new roles. Calls in flight end on the node where they began. If a file is invalid, the last valid
+ * values stay in use and the log has an error.
+ */
 import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
@@ -9,23 +15,29 @@ import type { Log } from '../core/events.ts'
 import type { Cluster, NodeSetting, NodeTls } from '../upstream/index.ts'
 import { readTls } from './cluster.ts'
 
-/** What of the settings is followed while the edge runs: nodes and their certificates, and roles. */
-
-export interface FollowSettings extends FollowCluster {
+export interface ReloadOptions {
+  readonly cluster: Cluster
   readonly access: Pick<Access, 'assignRoles'>
+  readonly config: Config
+  /** The configuration file. Absent: the environment is the only source, and only certificates are reloaded. */
+  readonly file?: string | undefined
+  readonly log: Logger
 }
 
-/** Rejects when what it reads first cannot be used, and follows nothing then. */
-export async function followSettings({ access, ...parts }: FollowSettings): Promise<{ close(): void }> {
-  const { file, log } = parts
-  const cluster = await followCluster(parts)
+export interface Reloading {
+  close(): void
+}
+
+/** Starts to watch the files. Rejects if one of them cannot be used, and watches nothing then. */
+export async function startReloading({ access, file, ...options }: ReloadOptions): Promise<Reloading> {
+  const cluster = await watchCluster({ ...options, file })
   if (file === undefined) return cluster
   try {
-    const roles = await followRoles({
+    const roles = await watchRoles({
       file,
-      load: async () => (await settingsIn(file)).access.roles,
-      assign: (roles) => access.assignRoles(roles),
-      log: (level, message, facts) => log[level](facts ?? {}, message),
+      load: async () => (await loadConfigFile(file)).access.roles,
+      access,
+      log: (level, message, facts) => options.log[level](facts ?? {}, message),
     })
     return {
       close: () => {
@@ -33,107 +45,91 @@ export async function followSettings({ access, ...parts }: FollowSettings): Prom
         roles.close()
       },
     }
-  } catch (fault) {
+  } catch (error) {
     cluster.close()
-    throw fault
+    throw error
   }
 }
 
-/**
- * Nodes and certificates that follow their files: `cluster.nodes` in the file of settings, and the files that
- * `cluster.tls` names. Within a second of a change new calls go to the new nodes, under the new certificates; calls
- * under way end where they began. What is broken keeps the last that was good, and is told to the log.
- */
-
-interface Followed {
+interface ClusterFiles {
   readonly nodes: readonly NodeSetting[]
   readonly tls: NodeTls
 }
 
-export interface FollowCluster {
-  readonly cluster: Cluster
-  readonly config: Config
-  /** Absent: the settings came from the environment, and only the files of certificates are followed. */
-  readonly file?: string | undefined
-  readonly log: Logger
-}
-
-export async function followCluster({ cluster, config, file, log }: FollowCluster): Promise<{ close(): void }> {
+async function watchCluster({ cluster, config, file, log }: Omit<ReloadOptions, 'access'>): Promise<Reloading> {
   const { ca, cert, key } = config.cluster.tls
-  const named = file ?? ca ?? cert ?? key
-  if (named === undefined) return { close: () => undefined }
-  let tls = config.cluster.tls
-  const source = await watchFiles<Followed>({
-    folder: dirname(named),
+  const firstFile = file ?? ca ?? cert ?? key
+  if (firstFile === undefined) return { close: () => undefined }
+  let tlsFiles = config.cluster.tls
+  const watched = await watchFiles<ClusterFiles>({
+    folder: dirname(firstFile),
     fingerprint: async () => {
-      const files = [file, tls.ca, tls.cert, tls.key].filter((name) => name !== undefined)
+      const files = [file, tlsFiles.ca, tlsFiles.cert, tlsFiles.key].filter((name) => name !== undefined)
       return (await Promise.all(files.map(fingerprintFile))).join(' ')
     },
     load: async () => {
-      const now = file === undefined ? config : await settingsIn(file)
-      tls = now.cluster.tls
+      const now = file === undefined ? config : await loadConfigFile(file)
+      tlsFiles = now.cluster.tls
       return { nodes: now.cluster.nodes, tls: await readTls(now) }
     },
-    onReload: (now, before) => take(cluster, now, before, log),
-    onError: (error) => {
-      const fault = error instanceof Error ? error.message : String(error)
-      log.error({ file: named, fault }, 'nodes and certificates stay as they were')
-    },
+    onReload: (now, before) => applyCluster(cluster, now, before, log),
+    onError: (error) =>
+      log.error(
+        { file: firstFile, fault: messageOf(error) },
+        'nodes and certificates cannot be reloaded, the last valid ones stay in use',
+      ),
   })
-  // They may have changed since the process read its settings.
-  const { nodes, tls: first } = source.current()
+  // The files may have changed since the process read its configuration.
+  const { nodes, tls } = watched.current()
   if (!isDeepStrictEqual(nodes, config.cluster.nodes)) cluster.setNodes(nodes)
-  if (ca !== undefined || cert !== undefined || key !== undefined) cluster.setTls(first)
-  return source
+  if (ca !== undefined || cert !== undefined || key !== undefined) cluster.setTls(tls)
+  return watched
 }
 
-/** Throws where the nodes do not make a cluster, or a certificate is none; then what was stays. */
-function take(cluster: Cluster, now: Followed, before: Followed, log: Logger): void {
+/** Throws if the nodes do not make a cluster or a certificate is invalid. The cluster is unchanged then. */
+function applyCluster(cluster: Cluster, now: ClusterFiles, before: ClusterFiles, log: Logger): void {
   if (!isDeepStrictEqual(now.tls, before.tls)) {
     cluster.setTls(now.tls)
-    log.info({}, 'certificates of the nodes read again')
+    log.info({}, 'node certificates reloaded')
   }
   if (!isDeepStrictEqual(now.nodes, before.nodes)) {
     cluster.setNodes(now.nodes)
-    log.info({ nodes: now.nodes.map(({ name }) => name) }, 'nodes read again')
+    log.info({ nodes: now.nodes.map(({ name }) => name) }, 'nodes reloaded')
   }
 }
 
-/** Rejects with all that is wrong with them. */
-export async function settingsIn(file: string): Promise<Config> {
+interface RoleFile {
+  readonly file: string
+  /** Reads the roles. Throws an error that lists what is wrong with the configuration. */
+  load(): Promise<RoleAssignment>
+  readonly access: Pick<Access, 'assignRoles'>
+  readonly log: Log
+}
+
+export async function watchRoles({ file, load, access, log }: RoleFile): Promise<Reloading> {
+  const watched = await watchFiles({
+    folder: dirname(file),
+    fingerprint: () => fingerprintFile(file),
+    load,
+    onReload: (roles) => {
+      access.assignRoles(roles)
+      log('info', 'roles reloaded', { file, users: Object.keys(roles).length })
+    },
+    onError: (error) =>
+      log('error', 'roles cannot be reloaded, the last valid roles stay in use', { file, fault: messageOf(error) }),
+  })
+  // The file may have changed since the process read its configuration.
+  access.assignRoles(watched.current())
+  return watched
+}
+
+/** Rejects with all faults of the configuration. */
+async function loadConfigFile(file: string): Promise<Config> {
   const loaded = await loadConfig({ file })
   if (!loaded.ok) throw new Error(loaded.faults.join('; '))
   return loaded.config
 }
 
-/** Roles that follow the file of settings: who loses one in the file loses it at the next request, without a restart. */
-
-export interface FollowedRoles {
-  readonly file: string
-  /** Reads `access.roles` anew; throws what is wrong with the settings, in words. */
-  load(): Promise<RoleAssignment>
-  /** `Access.assignRoles`. Throws for a role that does not exist. */
-  assign(roles: RoleAssignment): void
-  readonly log: Log
-}
-
-/** Within a second of a change the new roles hold; a file that is broken keeps the last good ones and is told to the log. */
-export async function followRoles({ file, load, assign, log }: FollowedRoles): Promise<{ close(): void }> {
-  const source = await watchFiles({
-    folder: dirname(file),
-    fingerprint: () => fingerprintFile(file),
-    load,
-    onReload: (now) => {
-      assign(now)
-      log('info', 'roles read again', { file, users: Object.keys(now).length })
-    },
-    onError: (error) =>
-      log('error', 'settings are broken, the last good roles stay', {
-        file,
-        fault: error instanceof Error ? error.message : String(error),
-      }),
-  })
-  // It may have changed since the process read its settings.
-  assign(source.current())
-  return { close: () => source.close() }
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }

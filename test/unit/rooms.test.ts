@@ -71,7 +71,7 @@ const table: Readonly<Record<string, Room>> = {
     ],
   },
   admin: {
-    rooms: ['core', 'access/roles', 'catalogue/endpoint', 'catalogue/schemas/kinds'],
+    rooms: ['core', 'catalogue/endpoint', 'catalogue/schemas/kinds'],
     packages: ['fastify', '@fastify/static', '@fastify/swagger', '@fastify/swagger-ui', 'typebox'],
   },
   // The operators' page runs in a browser. It knows the edge only by the types of the console API.

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { putUser, removeUser } from '../../../src/access/users-file.ts'
-import { followRoles } from '../../../src/app/reload.ts'
+import { watchRoles } from '../../../src/app/reload.ts'
 import { basic, bearer, folder, passwords, soon, tokenOf } from './edge.ts'
 import { replicas } from './shared.ts'
 
@@ -76,19 +76,19 @@ t.test('a user who is taken out, or gets another password, loses tokens and logi
   t.ok(await all(401), 'the old token stays revoked')
 })
 
-t.test('a role that is taken from the settings is gone on every replica', async (t) => {
+t.test('a role that is removed from the configuration is withdrawn on every replica', async (t) => {
   const { start } = await replicas(t)
   const file = join(await folder(t), 'roles.json')
   await writeFile(file, JSON.stringify({ alice: ['administrator'], bob: ['reader'] }))
   const edges = [await start(), await start()]
   for (const { access, logged } of edges) {
-    const followed = await followRoles({
+    const reloading = await watchRoles({
       file,
       load: async () => JSON.parse(await readFile(file, 'utf8')),
-      assign: access.assignRoles,
+      access,
       log: (_level, message) => logged.push(message),
     })
-    t.teardown(() => followed.close())
+    t.teardown(() => reloading.close())
   }
   const may = async (permissions: readonly string[]) => {
     const replies = await Promise.all(edges.map((edge) => edge.ask([basic('alice', passwords.alice)])))
@@ -98,6 +98,8 @@ t.test('a role that is taken from the settings is gone on every replica', async 
   await writeFile(file, JSON.stringify({ alice: ['reader'] }))
   await soon(() => may(['*:read']))
   await writeFile(file, JSON.stringify({ alice: ['nobody'] }))
-  await soon(() => edges.every(({ logged }) => logged.includes('settings are broken, the last good roles stay')))
+  await soon(() =>
+    edges.every(({ logged }) => logged.includes('roles cannot be reloaded, the last valid roles stay in use')),
+  )
   t.ok(await may(['*:read']))
 })

@@ -67,14 +67,14 @@ t.test('nodes of the settings file change a hundred times under load', async (t)
   const failures = replies.filter(({ status, body }) => status !== 200 || body.error !== 0)
   t.strictSame(failures.slice(0, 3), [], `no failure in ${replies.length} requests`)
   t.ok(replies.length > 100)
-  const read = edge.logged.filter((line) => line.includes('nodes read again')).length
+  const read = edge.logged.filter((line) => line.includes('nodes reloaded')).length
   t.ok(read >= 10, `${read} of ${CHANGES} changes were seen apart`)
 
   await t.test('nodes that make no cluster are told to the log, and the last good ones stay', async (t) => {
     await simulator.faults.clear()
     settings.cluster.nodes = [{ name: 'worker-3', type: 'worker', url: workers[2]?.url }]
     await writeFile(file, stringify(settings))
-    await eventually(() => edge.logged.some((line) => line.includes('nodes and certificates stay as they were')))
+    await eventually(() => edge.logged.some((line) => line.includes('nodes and certificates cannot be reloaded')))
     t.match(await get('/cluster/worker-2/info'), { status: 200, body: { error: 0 } })
   })
 })
