@@ -15,7 +15,7 @@ COPY --from=build /edge/node_modules ./node_modules
 COPY --from=build /edge/dist ./dist
 COPY package.json LICENSE ./
 COPY config ./config
-# Nothing is written at run time: start it with --read-only.
+# The process writes nothing to its file system: start the container with --read-only.
 USER 10001:10001
 EXPOSE 55000 55001
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 CMD ["node", "config/healthcheck.mjs"]

@@ -1,6 +1,5 @@
-// Asks /livez of the operations listener; for the HEALTHCHECK of the container image. Where the settings choose
-// another port, tell it by the same variable: EDGE_OPERATIONS_PORT. Whether it speaks TLS is found out; whose
-// certificate it shows does not matter on loopback.
+// Requests /livez of the operations listener, for the HEALTHCHECK of the container image. If the configuration uses another
+// port, set it by EDGE_OPERATIONS_PORT. Tries HTTP and HTTPS. On loopback, the certificate need not be verified.
 import { get as plain } from 'node:http'
 import { get as tls } from 'node:https'
 

@@ -22,6 +22,8 @@ Unknown settings and wrong values stop the start with exit code 2 and one line f
 - **Environment**: \`EDGE_\` and the path in capitals. Lists are written \`a,b\` or as YAML, tables as YAML.
 - **Secrets**: every variable also exists with \`_FILE\` at its end. The edge then reads the value from that file
   (\`EDGE_CLUSTER_CREDENTIALS_PASSWORD_FILE=/run/secrets/manager\`).
+- **Listeners without TLS**: \`listen.tls: off\` (or \`EDGE_LISTEN_TLS=off\`) and \`operations.tls: off\` state that plain HTTP is
+  intended, for example behind a balancer that terminates TLS. Without it, a listener outside of loopback needs a certificate.
 - **\`–\`** in the column "Default": the setting has no default.
 
 [Operations](operations.md#reload) lists the settings that the edge reloads at run time. All others need a restart.
