@@ -24,7 +24,10 @@ const force: Field = {
 }
 /** The manager assigns ids in sequence, and two concurrent requests may get the same id. */
 const writeLock = 'registration'
-/** With `force` the manager replaces an agent that the response does not name, so all stored data of agents is invalidated. */
+/**
+ * With `force` the manager replaces an agent that the response does not name, so all stored data of agents is
+ * invalidated.
+ */
 const displacing: ConditionalTags = {
   value: 'body.force',
   matches: '^[0-9]+$',

@@ -3,7 +3,10 @@ import { read, write } from './record.ts'
 import { filter, hiddenSearch, limit, offset, sort } from './schemas/params.ts'
 import { objectOf } from './schemas/responses.ts'
 
-/** Records of the cache of the edge, under the paths of the manager's own cache. Additional options are marked `beyondSeed`. */
+/**
+ * Records of the cache of the edge, under the paths of the manager's own cache. Additional options are marked
+ * `beyondSeed`.
+ */
 
 const section = 'Cache'
 const index = objectOf('cache index {all, groups}')

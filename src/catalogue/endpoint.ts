@@ -1,7 +1,8 @@
 /**
  * The types of the catalogue. One record for each endpoint describes everything particular to it.
- * Records are frozen data. All readers (routes, validation, authorisation, routing, OpenAPI, …) iterate over the records;
- * no code depends on the name of an endpoint. `checks/` rejects at start the mistakes that these types cannot express.
+ * Records are frozen data. All readers (routes, validation, authorisation, routing, OpenAPI, …) iterate over the
+ * records; no code depends on the name of an endpoint. `checks/` rejects at start the mistakes that these types cannot
+ * express.
  */
 import type { Kind } from './schemas/kinds.ts'
 
@@ -63,7 +64,10 @@ export interface Field {
   readonly maxItems?: number
   readonly default?: string | number | boolean
   readonly canonical?: Canonical
-  /** The edge fills a missing field with the address of the client. Otherwise the manager would register the edge's address. */
+  /**
+   * The edge fills a missing field with the address of the client. Otherwise the manager would register the edge's
+   * address.
+   */
   readonly fill?: 'clientAddress'
   readonly note?: string
 }
@@ -78,7 +82,10 @@ export type Body =
       readonly types: readonly UploadType[]
       /** The error code for one of the other supported media types. */
       readonly wrongType: 607 | 804
-      /** If both types are accepted: the file is XML if this query parameter matches, otherwise a list (errors 703 and 705). */
+      /**
+       * If both types are accepted: the file is XML if this query parameter matches, otherwise a list (errors 703 and
+       * 705).
+       */
       readonly xmlWhen?: { readonly query: string; readonly matches: string }
     }
 
@@ -101,7 +108,9 @@ export type RowsOf =
   /** The whole response of each node, with its `node_name`. */
   | 'nodeAnswers'
 
-/** The order in which calls leave the queue of a busy node: `health`, `write`, `interactive` (a person waits), `bulk`. */
+/**
+ * The order in which calls leave the queue of a busy node: `health`, `write`, `interactive` (a person waits), `bulk`.
+ */
 export type Priority = 'health' | 'write' | 'interactive' | 'bulk'
 
 /** An operation that the edge answers itself. The pipeline requires a handler for each; the compiler checks it. */
@@ -130,7 +139,10 @@ export type Target =
       readonly kind: 'everyNode'
       readonly merge: MergeRule
       readonly whenPartial: WhenPartial
-      /** The path of the same rows of one agent. A node reads at most 500 agents and stops at its limit, so large clusters need it. */
+      /**
+       * The path of the same rows of one agent. A node reads at most 500 agents and stops at its limit, so large
+       * clusters need it.
+       */
       readonly ofAgent?: `/${string}/:agent_id/${string}`
     }
   /** `:node_ids` is `*` or a list. The edge sends `ofNode` to each node and joins the responses into one collection. */
@@ -157,8 +169,9 @@ export type CacheGroup =
  * invalidates only `agent:*`. `collection:agents` and `collection:nodes` name reads over many; a write to any of them
  * invalidates the collection.
  *
- * Placeholders: `{x}` is a path parameter; `{query.x}`, `{body.x}` and `{answer.x}` come from the query, the body and the
- * response. A list gives one tag for each element, a missing value none. `{master}` is the name of the master, so that
+ * Placeholders: `{x}` is a path parameter; `{query.x}`, `{body.x}` and `{answer.x}` come from the query, the body and
+ * the response. A list gives one tag for each element, a missing value none. `{master}` is the name of the master, so
+ * that
  * `/manager/…` and `/cluster/<master>/…` have the same tags. Without a successful response `{answer.x}` becomes `*`: a
  * write with an unknown outcome may have changed any of them.
  */
@@ -172,7 +185,10 @@ export interface ConditionalTags {
   readonly tags: readonly Tag[]
 }
 
-/** Whether a response may be stored, in which cache group, and which data it depends on. `rights`: callers with different permissions get different responses. */
+/**
+ * Whether a response may be stored, in which cache group, and which data it depends on. `rights`: callers with
+ * different permissions get different responses.
+ */
 export type CachePolicy =
   | { readonly group: CacheGroup; readonly tags: readonly Tag[]; readonly scope: 'everyone' | 'rights' }
   | { readonly never: string }

@@ -1,11 +1,11 @@
-/** What the manager says about an agent at a moment: its status, its row, the times as text. */
+/** The state of an agent at a moment as the manager reports it: status, row, times as text. */
 import { stamp } from './data/times.ts'
 import type { SimAgent } from './model.ts'
 
 const SECOND = 1000
-/** An agent that was silent for longer is disconnected (contract, semantics.md section 2). */
+/** Seconds without a keepalive after which an agent is disconnected. */
 export const SILENCE = 1800 * SECOND
-/** Agents report every ten seconds (seed, limits). */
+/** Seconds between two keepalives of an agent. */
 const BEAT = 10 * SECOND
 
 export type AgentStatus = 'Active' | 'Disconnected' | 'Pending' | 'Never connected'
@@ -17,23 +17,23 @@ export function statusOf(agent: SimAgent, now: Date): AgentStatus {
   return now.getTime() - agent.lastKeepAlive.getTime() <= SILENCE ? 'Active' : 'Disconnected'
 }
 
-/** The last second that is over: what happens now is older than `0s` for whoever asks next. */
+/** Returns the last complete second, so that an event of now is older than `0s` for the next request. */
 export function justNow(now: Date): Date {
   return new Date(Math.floor(now.getTime() / SECOND) * SECOND - SECOND)
 }
 
-/** The latest keepalive of a living agent: each has its own second within the ten. */
+/** Returns the latest keepalive of a live agent. Each agent has its own second within the interval. */
 export function lastBeat(id: string, now: Date): Date {
   const phase = ((Number(id) * 7) % 10) * SECOND
   return new Date(Math.floor((justNow(now).getTime() - phase) / BEAT) * BEAT + phase)
 }
 
-/** The secret part of an agent's key. */
+/** Returns the secret part of an agent's key. */
 export function secretOf(agent: SimAgent): string | undefined {
   return Buffer.from(agent.key, 'base64').toString('utf8').split(' ')[3]
 }
 
-/** The key that the agent gets: base64 of "id name ip secret". */
+/** Returns the key of the agent: base64 of "id name ip secret". */
 export function makeKey(id: string, name: string, ip: string, secret: string): string {
   return Buffer.from(`${id} ${name} ${ip} ${secret}`).toString('base64')
 }
@@ -43,8 +43,8 @@ const kept = new WeakMap<SimAgent, { readonly of: readonly unknown[]; readonly r
 type AgentRow = Readonly<Record<string, unknown>>
 
 /**
- * An agent as the agents endpoints answer it; `internal_key` is a hidden field of the same table. The row is
- * kept until the agent changes: a collection over thousands of agents makes thousands of rows for one page.
+ * Returns the row of an agent in the agents endpoints; `internal_key` is a hidden field of the same table. The row is
+ * cached until the agent changes, because one page of a large collection needs thousands of rows.
  */
 export function rowOf(agent: SimAgent, now: Date): AgentRow {
   const { name, ip, registerIP, key, lastKeepAlive, dateAdd, version, node, groups, os, configSum, mergedSum } = agent

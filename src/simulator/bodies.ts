@@ -1,16 +1,16 @@
-/** Reads request bodies as the real API's parsers do, their limits and their deadly ends included. */
+/** Reads request bodies as the real API's parsers do, including their limits and the inputs that end the process. */
 import type { IncomingMessage } from 'node:http'
 import { gunzipSync, inflateSync } from 'node:zlib'
 import { FrameworkError } from './model.ts'
 
 export interface ParsedBody {
-  /** Without parameters, in lower case; empty when there is no body. */
+  /** Without parameters, in lower case; empty if there is no body. */
   readonly type: string
   readonly fields: Readonly<Record<string, unknown>>
   readonly text: string
 }
 
-/** The real API process would end here, and cut the connection without an answer. */
+/** The real API process would end here and close the connection without a response. */
 export class ProcessEnd extends Error {}
 
 const KIBI = 1024
@@ -22,14 +22,14 @@ const limits: Readonly<Record<string, number>> = {
 }
 const MOST_FORM_FIELDS = 1000
 
-/** The bytes of a request, whatever they are. Rejects when the client leaves before the end. */
+/** Returns the bytes of a request. Rejects if the client disconnects before the end. */
 export async function readBytes(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk as Buffer)
   return Buffer.concat(chunks)
 }
 
-/** Throws 701 (too long), 614 (not readable) with HTTP 400, or ProcessEnd. */
+/** Parses a body. Throws 701 (too long) or 614 (not readable) with HTTP 400, or ProcessEnd. */
 export function parseBody(request: IncomingMessage, sent: Buffer): ParsedBody {
   const [type = '', ...parameters] = (request.headers['content-type'] ?? '').toLowerCase().split(';').map(trimmed)
   const limit = limits[type]
@@ -82,7 +82,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** A repeated name, or one with brackets, is a list. */
+/** A repeated name or a name with brackets is a list. */
 function parseForm(text: string): Record<string, unknown> {
   const pairs = [...new URLSearchParams(text)]
   if (pairs.length > MOST_FORM_FIELDS) throw new ProcessEnd(`${pairs.length} form fields`)

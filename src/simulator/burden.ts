@@ -1,53 +1,53 @@
-/** What serving costs a node: nothing, or as much as a real one, whose own cache is part of it. */
+/** The time that a node needs for a request: none, or as much as a real node with its own cache. */
 import { createInterpreters } from './interpreters.ts'
 import type { Outgoing } from './wire.ts'
 
 export interface Frailty {
-  /** So many times as fast as a real node; default 1. */
+  /** Factor by which the node is faster than a real one; default 1. */
   readonly scale?: number
 }
 
-/** How busy the API of a node is and was. */
+/** The current and past load of a node's API. */
 export interface Load {
-  /** Requests that wait for their answer now, and the most that ever did at once. */
+  /** Requests in flight now, and their maximum so far. */
   readonly inFlight: number
   readonly most: number
-  /** Answered so far, and how many of them an interpreter was started for. */
+  /** Requests answered so far, and those among them that started an interpreter. */
   readonly served: number
   readonly interpreted: number
 }
 
 export interface Burden {
   readonly load: Load
-  /** Counts the request until its answer is made. */
+  /** Counts the request until its response is complete. */
   carry(serve: () => Promise<Outgoing>): Promise<Outgoing>
-  /** Checks a password, as every request has it done. */
+  /** Checks a password, as for every request. */
   admit(): Promise<void>
-  /** The answer to a GET, perhaps out of the node's own cache; `bypass`: it is not looked into. */
+  /** Returns the response to a GET, possibly from the node's own cache; `bypass` skips that cache. */
   answer(asked: Asked, make: () => Promise<Outgoing>): Promise<Outgoing>
 }
 
 export interface Asked {
   readonly method: string
-  /** As it stood in the request line: the real cache knows no other key. */
+  /** The raw request target, which is the only key of the real cache. */
   readonly url: string
   readonly path: string
   readonly bypass: boolean
 }
 
-/** The one thread of the API checks a password in so many milliseconds, and does nothing else meanwhile. */
+/** Milliseconds that the single thread of the API is blocked by one password check. */
 const PASSWORD = 20
 const KEPT = 750
-/** The API answers these itself. */
+/** Paths that the API answers without an interpreter. */
 const LIGHT = new Set(['/', '/version'])
-/** Asks every agent's database in turn. */
+/** Paths that query the database of every agent in turn. */
 const HEAVY = /^\/experimental\//
 const HEAVY_WEIGHT = 5
-/** Never kept by the real API (contract, semantics.md section 9). */
+/** Paths that the real API never caches. */
 const NOT_KEPT =
   /^\/(?:syscollector|experimental|ciscat)\/|\/(?:key|is_sync|upgrade_result)$|^\/agents\/:agent_id\/config\//
 
-/** `frailty` absent: as fast as this process can. */
+/** Without `frailty` the node is as fast as this process. */
 export function createBurden(frailty: Frailty | undefined): Burden {
   const load = { inFlight: 0, most: 0, served: 0, interpreted: 0 }
   const carry: Burden['carry'] = async (serve) => {
@@ -74,7 +74,7 @@ export function createBurden(frailty: Frailty | undefined): Burden {
 
 type Interpreted = (asked: Asked, make: () => Promise<Outgoing>) => Promise<Outgoing>
 
-/** Misses at once start an interpreter each; what came last is kept. */
+/** Concurrent misses start one interpreter each; the last response is cached. */
 function ownCache(milliseconds: number, interpreted: Interpreted): Burden['answer'] {
   const kept = new Map<string, { readonly answer: Outgoing; readonly until: number }>()
   return async (asked, make) => {
@@ -87,7 +87,7 @@ function ownCache(milliseconds: number, interpreted: Interpreted): Burden['answe
   }
 }
 
-/** One after the other, each for so long. */
+/** Runs one after the other, each for the given time. */
 function inTurn(milliseconds: number): () => Promise<void> {
   let free = 0
   return () => {

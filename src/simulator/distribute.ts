@@ -1,7 +1,6 @@
 /**
- * Which node carries a request out (contract, semantics.md section 3): the receiving one, the master, the
- * node that an agent reports to, or several whose answers are joined. With the manager's distribution
- * switched off, always the receiving one, whatever it knows (contract, wire.md, last section).
+ * Decides which node executes a request: the receiving node, the master, the owner of an agent, or several nodes whose
+ * responses are joined. With the manager's distribution switched off, the receiving node executes every request itself.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Endpoint } from '../catalogue/endpoint.ts'
@@ -20,13 +19,13 @@ export interface Cluster {
 
 export interface Call extends Asked {
   readonly endpoint: Endpoint
-  /** The node whose API was asked. */
+  /** The node whose API received the request. */
   readonly entry: SimNode
   readonly client: string
   readonly waitForComplete: boolean
 }
 
-/** `data` of the answer, or the FrameworkError that takes its place. */
+/** `data` of the response, or the FrameworkError in its place. */
 export async function answer(cluster: Cluster, call: Call): Promise<unknown> {
   const { world } = cluster
   if (!world.distributed) return alone(cluster, call)
@@ -49,14 +48,17 @@ export async function answer(cluster: Cluster, call: Call): Promise<unknown> {
   }
 }
 
-/** Nodes with distribution off: silently empty reads, and writes that claim success (tried on a real cluster). */
+/**
+ * Nodes without distribution return empty reads silently, and their writes report success (as observed on a real
+ * cluster).
+ */
 async function alone(cluster: Cluster, call: Call): Promise<unknown> {
   const { target } = call.endpoint
   if (target.kind === 'node') throw new FrameworkError(1000, 'Internal error')
   return carryOut(cluster, call, call.entry, sightAlone(call.endpoint, call.entry))
 }
 
-/** A worker hands everything that is not its own to the master first. */
+/** A worker first forwards everything that is not its own to the master. */
 function throughMaster(entry: SimNode, world: World): SimNode {
   const master = masterOf(world)
   if (entry.away === true || master.away === true) throw refusal(3012)
@@ -75,7 +77,7 @@ function connected(name: string | undefined, world: World): SimNode {
   return node
 }
 
-/** Agents that nobody knows, or that never connected, are the master's. */
+/** The master owns agents that are unknown or never connected. */
 function ownerOf(id: string | undefined, world: World): SimNode {
   const owner = world.agents.get(id ?? '')?.node
   return owner === undefined ? masterOf(world) : connected(owner, world)
@@ -100,7 +102,7 @@ function byOwner(call: Call, by: 'body' | 'group', world: World): Part[] {
   })
 }
 
-/** A list, or text with commas; each id with three digits. */
+/** Parses a list or a text with commas; each id gets three digits. */
 export function idsOf(value: unknown): string[] {
   const ids = Array.isArray(value) ? value.map(String) : String(value ?? '').split(',')
   return ids.filter((id) => id !== '').map((id) => id.padStart(3, '0'))
@@ -110,7 +112,7 @@ function joinOrder(nodes: readonly SimNode[]): SimNode[] {
   return nodes.toSorted((a, b) => (a.name < b.name ? 1 : -1))
 }
 
-/** Every node with agents; for calls to the cluster as such, every node. */
+/** Returns every node with agents; for requests about the cluster itself, every node. */
 async function everyNode(cluster: Cluster, call: Call): Promise<unknown> {
   const { world } = cluster
   if (call.endpoint.path.startsWith('/cluster/')) return clusterWide(cluster, call)
@@ -123,7 +125,7 @@ async function everyNode(cluster: Cluster, call: Call): Promise<unknown> {
   )
 }
 
-/** All act, but of the workers only the first that answers is heard. */
+/** All nodes act, but of the workers only the first response counts. */
 async function clusterWide(cluster: Cluster, call: Call): Promise<unknown> {
   const workers = cluster.world.nodes.filter((node) => node.type === 'worker' && node.away !== true)
   const asked = workers.map((node) => part(cluster, call, { node, fields: call.fields }))
@@ -146,7 +148,7 @@ async function part(cluster: Cluster, call: Call, { node, fields }: Part): Promi
   }
 }
 
-/** The table's key of an endpoint; a node's own path is the one of its twin. */
+/** Returns the key of an endpoint in the table; the path of a named node is that of its twin. */
 export function handlerKey({ method, path, target }: Endpoint): string {
   return `${method} ${target.kind === 'node' ? target.twin : path}`
 }
@@ -177,7 +179,7 @@ async function sufferInside(fault: ReturnType<FaultTable['of']>, key: string): P
   if (fault.error !== undefined) throwFault(fault.error, key)
 }
 
-/** Not ready (1017) is said by every call but the two that tell the status. */
+/** Every request except the two status requests gives 1017 while the node is not ready. */
 export function throwFault(code: number, key: string): void {
   if (code === 1017 && isStatus(key)) return
   throw new FrameworkError(

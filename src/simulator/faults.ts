@@ -1,48 +1,53 @@
-/** Faults of the simulated nodes, set and cleared while they run. */
+/** Faults of the simulated nodes, which tests set and clear at run time. */
 import type { SeenRequest } from './model.ts'
 
 export interface Fault {
-  /** Milliseconds before each answer, also to calls that come from inside the cluster. */
+  /** Milliseconds before each response, also for calls from inside the cluster. */
   readonly delay?: number
-  /** Nobody listens: connections are refused. */
+  /** Connections are refused. */
   readonly refuse?: true
-  /** The connection is reset as soon as a request has come. */
+  /** The connection is reset as soon as a request arrives. */
   readonly reset?: true
-  /** Requests are taken and never answered. */
+  /** Requests are accepted and never answered. */
   readonly stall?: true
-  /** The connection is cut after so many bytes of the body. */
+  /** The connection is closed after this number of bytes of the body. */
   readonly truncate?: number
-  /** A page of HTML stands where the JSON should. */
+  /** The response is an HTML page instead of JSON. */
   readonly html?: true
-  /** This HTTP status with an empty body. */
+  /** The response has this HTTP status and an empty body. */
   readonly status?: number
-  /** This error of the framework, with HTTP 200, also inside the cluster (1017: not for the status calls). */
+  /**
+   * The response is this error of the framework with HTTP 200, also inside the cluster (1017: not for status requests).
+   */
   readonly error?: number
-  /** The API process of the node is stopped; the cluster goes on. */
+  /** The API process of the node is stopped; its cluster daemon continues. */
   readonly apiDown?: true
-  /** The cluster daemon of the node is stopped: the node is gone from the cluster, its own API answers 3012. */
+  /** The cluster daemon of the node is stopped: the node leaves the cluster, and its own API answers 3012. */
   readonly clusterDown?: true
-  /** The node is gone: both of the above. */
+  /** The node is down: both of the above. */
   readonly nodeDown?: true
-  /** Only so many requests to its API are struck, none from inside; not for faults that close the listener. */
+  /**
+   * Limits the fault to this number of API requests, none from inside the cluster; not for faults that close the
+   * listener.
+   */
   readonly times?: number
-  /** Only these requests to its API are struck, none from inside; not for faults that close the listener. */
+  /** Limits the fault to these API requests, none from inside the cluster; not for faults that close the listener. */
   readonly only?: (request: SeenRequest) => boolean
 }
 
 export interface Faults {
-  /** Puts this fault in the place of the one before; resolves when it is in force. */
+  /** Replaces the previous fault; resolves when the new one is active. */
   set(node: string, fault: Fault): Promise<void>
-  /** Of one node, or of all. */
+  /** Clears the faults of one node or of all nodes. */
   clear(node?: string): Promise<void>
   of(node: string): Fault
 }
 
-/** What a node does with its faults. */
+/** The faults of a node, as the node reads them. */
 export interface FaultTable extends Faults {
-  /** The fault that strikes this request, which is counted; `{}` for none. */
+  /** Returns the fault for this request and counts the request; `{}` for none. */
   strike(request: SeenRequest): Fault
-  /** The fault for a call from inside the cluster. */
+  /** Returns the fault for a call from inside the cluster. */
   inside(node: string): Fault
 }
 
@@ -54,7 +59,7 @@ export function isAway(fault: Fault): boolean {
   return fault.nodeDown === true || fault.clusterDown === true
 }
 
-/** `names` are the nodes that there are now; `change` opens and closes listeners, and takes nodes out of the cluster. */
+/** `names` returns the present nodes; `change` opens and closes listeners and removes nodes from the cluster. */
 export function faultTable(
   names: () => readonly string[],
   change: (node: string, fault: Fault) => Promise<void>,

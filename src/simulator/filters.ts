@@ -1,6 +1,6 @@
 /**
- * The filters of the real API before its framework: names and values of parameters, by the catalogue's
- * records, with the real system's own wider patterns where a record narrows them.
+ * The parameter filters that the real API runs before its framework. They follow the catalogue's records, with the
+ * wider patterns of the real system where a record is stricter.
  */
 import type { Endpoint, Field, Param } from '../catalogue/endpoint.ts'
 import { kinds, type ValueKind } from '../catalogue/schemas/kinds.ts'
@@ -11,7 +11,7 @@ import { checkUpload } from './uploads.ts'
 
 export type Texts = Readonly<Record<string, string>>
 
-/** What a handler needs of a request that passed. */
+/** The parameters of a request that passed the filters. */
 export interface Asked {
   readonly params: Texts
   readonly query: Texts
@@ -19,14 +19,14 @@ export interface Asked {
   readonly text: string
 }
 
-/** Throws what the real API answers to a request that does not pass (HTTP 400, codes of contract/errors.yaml). */
+/** Filters a request. Throws the error that the real API returns (HTTP 400) if a name or value is invalid. */
 export function filter({ endpoint, params }: Match, query: Texts, body: ParsedBody): Asked {
   for (const [name, param] of Object.entries(endpoint.params)) checkValue(name, param, params[name] ?? '')
   const known = readQuery(endpoint, query)
   return { params: canonical(endpoint, params), query: known, ...readBody(endpoint, body) }
 }
 
-/** Query texts as the real parser reads them: `+` is a blank, a repeated name is joined by commas. */
+/** Parses a query as the real parser does: `+` is a space, and values of a repeated name are joined by commas. */
 export function parseQuery(search: string): { query: Texts; pretty: boolean; waitForComplete: boolean } {
   const query: Record<string, string> = {}
   for (const [name, value] of new URLSearchParams(search)) {
@@ -37,7 +37,7 @@ export function parseQuery(search: string): { query: Texts; pretty: boolean; wai
 }
 
 function readQuery(endpoint: Endpoint, query: Texts): Texts {
-  // What the edge answers itself, no node knows.
+  // Nodes do not know parameters that the edge evaluates itself.
   const names = Object.keys(endpoint.query).filter((name) => endpoint.query[name]?.edgeOnly === undefined)
   if (endpoint.strictQuery && Object.keys(query).some((name) => !names.includes(name))) {
     throw notAllowed(names)
@@ -84,21 +84,21 @@ const CONDITION = '\\(*[A-Za-z0-9_.-]+(?:=|!=|<|>|~)[A-Za-z0-9_. -]+\\)*'
 function sourceOf({ grammar, wider, pattern }: ValueKind): string {
   if (grammar === 'query') return `^${CONDITION}(?:[;,]${CONDITION})*$`
   if (wider === undefined) return pattern ?? ''
-  // A `wider` in words says that the real filter lets everything pass.
+  // A `wider` that is not a pattern means that the real filter accepts every value.
   return wider.startsWith('^') ? wider : ''
 }
 
 function readBody(endpoint: Endpoint, body: ParsedBody): Pick<Asked, 'fields' | 'text'> {
   if (endpoint.method === 'GET' || endpoint.body === undefined) return { fields: body.fields, text: body.text }
   if (endpoint.body.kind === 'upload') return { fields: {}, text: checkUpload(endpoint.body, body) }
-  // The real filters look for fields in what is then a text, and fall over it.
+  // The real filters expect fields and fail on a text.
   if (body.text !== '') throw new FrameworkError(3, 'Internal error', 500)
   checkFields(endpoint.method, endpoint.body.fields, body.fields)
   return { fields: body.fields, text: '' }
 }
 
 function checkFields(method: string, known: Readonly<Record<string, Field>>, sent: Asked['fields']): void {
-  // PUT /active-response is filtered by the framework alone.
+  // Only the framework validates PUT /active-response.
   if (method !== 'POST') return
   if (Object.keys(sent).some((name) => known[name] === undefined)) throw notAllowed(Object.keys(known))
   const required = Object.keys(known).filter((name) => known[name]?.required !== undefined)
@@ -109,21 +109,21 @@ function checkFields(method: string, known: Readonly<Record<string, Field>>, sen
   }
 }
 
-/** `1`, `01` and `0001` are the agent `001`. */
+/** Normalises an agent id: `1`, `01` and `0001` are the agent `001`. */
 function canonical(endpoint: Endpoint, params: Texts): Texts {
   const pad = ([name, value]: [string, string]) =>
     endpoint.params[name]?.canonical === 'agentId' ? [name, String(BigInt(value)).padStart(3, '0')] : [name, value]
   return Object.fromEntries(Object.entries(params).map(pad))
 }
 
-/** Two blanks at the end, as recorded. */
+/** The real text ends with two spaces. */
 function notAllowed(names: readonly string[]): FrameworkError {
   return refused(604, `Filter error. Allowed filters: [ ${names.join('  ')} ]  `)
 }
 
 function missing(names: readonly string[]): FrameworkError {
   if (names.length === 1) return refused(604, `Filter error. Missing field: '${names[0]}'`)
-  // Only one endpoint has several; its text names the address too, which the API itself fills in before.
+  // Only one endpoint has several. Its text also names the address, because the API has filled it in before.
   return refused(604, 'Filter error. Missing fields. Mandatory fields: id, name, ip, key')
 }
 

@@ -1,11 +1,11 @@
-/** The shared files of groups: what a new group holds, what agents receive of it, and the sums of both. */
+/** The shared files of groups: initial contents, what agents receive, and the checksums of both. */
 import { createHash, getHashes } from 'node:crypto'
 import type { SimAgent, SimGroup } from './model.ts'
 import { refusal } from './texts.ts'
 
 const AGENT_CONF = '<agent_config>\n  <!-- Shared agent configuration here -->\n</agent_config>\n'
 
-/** The state of active responses is always sent, though it lies outside the group's folder (seed). */
+/** Agents always receive the state of active responses, although it is outside the group's folder. */
 export const AR_CONF = [
   'restart-ossec0 - restart-ossec.sh - 0',
   'restart-ossec0 - restart-ossec.cmd - 0',
@@ -54,7 +54,7 @@ export function defaultFiles(): Map<string, string> {
   ])
 }
 
-/** Every file that agents of the group receive, by name, and the merged one that they really fetch. */
+/** Returns every file that agents of the group receive, by name, and the merged file that they fetch. */
 export function filesOf(group: SimGroup): Map<string, string> {
   const files = new Map([...group.files, ['ar.conf', AR_CONF] as const].toSorted(([a], [b]) => (a < b ? -1 : 1)))
   files.set('merged.mg', merge(files))
@@ -65,19 +65,19 @@ function merge(files: ReadonlyMap<string, string>): string {
   return [...files].map(([name, text]) => `!${Buffer.byteLength(text)} ${name}\n${text}`).join('')
 }
 
-/** Names as the manager's own language has them; some mean another one here. */
+/** Algorithm names of the manager's language that have another name here. */
 const aliases: Readonly<Record<string, string>> = { blake2b: 'blake2b512', blake2s: 'blake2s256' }
 
 const known = new Set(getHashes().map((name) => name.toLowerCase()))
 
-/** The digest of a text in hexadecimal; 1723 for an algorithm that nobody knows. */
+/** Returns the hexadecimal digest of a text; throws 1723 for an unknown algorithm. */
 export function digest(text: string, algorithm = 'md5'): string {
   const name = aliases[algorithm] ?? algorithm.replaceAll('_', '-')
   if (!known.has(name)) throw refusal(1723, algorithm)
   return createHash(name).update(text).digest('hex')
 }
 
-/** The sums that an agent in step with its groups reports; the group of highest priority comes last. */
+/** Returns the checksums that a synchronised agent reports; the group of highest priority is last. */
 export function agentSums(
   agent: Pick<SimAgent, 'groups'>,
   groups: ReadonlyMap<string, SimGroup>,

@@ -1,6 +1,6 @@
 /**
- * A manager cluster in one process, for the demo, the tests and the benchmarks: it answers on the wire as
- * a real one does, keeps what is written into it, and fails on demand.
+ * A manager cluster in one process for the demo, the tests and the benchmarks. It answers like a real cluster, stores
+ * what clients write, and fails on demand.
  */
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { catalogue } from '../catalogue/index.ts'
@@ -25,9 +25,9 @@ export interface SimulatorOptions extends WorldOptions {
   readonly username?: string
   readonly password?: string
   readonly tls?: Tls
-  /** Keep `seen`; default true. */
+  /** Record requests in `seen`; default true. */
   readonly remember?: boolean
-  /** As slow and as easily overrun as a real node; absent: as fast as this process can. */
+  /** Makes each node as slow as a real one under load; absent: as fast as this process. */
   readonly frail?: Frailty
 }
 
@@ -35,25 +35,25 @@ export interface Simulator {
   readonly world: World
   /** Master first. */
   readonly nodes: readonly { readonly name: string; readonly type: 'master' | 'worker'; readonly url: string }[]
-  /** Every request that reached any node, in the order of arrival. */
+  /** All requests to any node, in the order of arrival. */
   readonly seen: SeenRequest[]
-  /** What handlers threw beside refusals, each answered as error 1000: empty unless the simulator is wrong. */
+  /** Unexpected exceptions of handlers, each answered as error 1000: empty unless the simulator has a defect. */
   readonly thrown: unknown[]
   readonly faults: Faults
-  /** How busy the API of a node is and was; its cluster's inner calls are not counted. */
+  /** Returns the load of a node's API without the calls from inside the cluster. */
   load(node: string): Load
-  /** From now on the agent reports to that node. */
+  /** Makes the agent report to that node. */
   moveAgent(id: string, node: string): void
-  /** A new worker, ready to be asked. */
+  /** Adds a worker that accepts requests. */
   join(): Promise<Simulator['nodes'][number]>
-  /** Its API is gone and the cluster forgets it; its agents name it until they are moved. */
+  /** Removes a worker: its API is down and the cluster forgets it; its agents still name it until they are moved. */
   leave(worker: string): Promise<void>
-  /** The master from now on; the one before is a worker. */
+  /** Makes the node the master; the previous master becomes a worker. */
   promote(worker: string): void
   close(): Promise<void>
 }
 
-/** Starts every node on a free port of 127.0.0.1. Throws when the catalogue names what no handler answers. */
+/** Starts every node on a free port of 127.0.0.1. Throws if an endpoint of the catalogue has no handler. */
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   const { experimental = true, username = 'edge', password = 'simulated', remember = true } = options
   const endpoints = catalogue.filter((endpoint) => served(endpoint, experimental))

@@ -1,31 +1,31 @@
 /**
- * How much a real node bears (contract, wire.md): each answer that is not out of its own cache starts an interpreter,
- * 0.2 to 0.4 s of the processors, of which two share the work. Up to four at once get through 4 to 5 a second; beyond
- * that they hinder each other, and all of them together get through two.
+ * The capacity of a real node: each response that is not in its own cache starts an interpreter and takes 0.2 to 0.4 s
+ * of two shared processors. Up to four at once complete 4 to 5 requests a second; more than four slow each other down
+ * to two a second in total.
  */
 
 const LEAST = 0.2
 const MOST = 0.4
 const AT_ONCE = 4
-/** Seconds of work that are done in a second: by one, by up to four, by more. */
+/** Seconds of work done per second by one interpreter, by up to four, and by more. */
 const ONE = 1
 const SOME = 1.4
 const CROWD = 0.6
 
 export interface Interpreters {
-  /** Resolves when the work is done; `weight` times as much as usual. */
+  /** Resolves when the work is done; `weight` multiplies the usual amount. */
   run(weight: number): Promise<void>
 }
 
 interface Job {
-  /** Reading of the common clock at which it has had its share. */
+  /** The value of the common clock at which the job has received its share. */
   readonly ends: number
   readonly done: () => void
 }
 
 /**
- * All that run have equal shares. One clock counts the work that each has had since the start, so a job is over when
- * the clock has moved on by its own work, however many come and go meanwhile. `scale`: so many times as fast.
+ * All running jobs have equal shares. One clock counts the work that each job has received since the start, so a job is
+ * complete when the clock has advanced by the job's work, independent of other jobs. `scale` multiplies the speed.
  */
 export function createInterpreters(scale: number): Interpreters {
   const jobs: Job[] = []
@@ -54,7 +54,7 @@ export function createInterpreters(scale: number): Interpreters {
     run: (weight) =>
       new Promise((done) => {
         advance()
-        // Evenly spread over the range, and the same in every run.
+        // Evenly distributed over the range, and the same in every run.
         const work = LEAST + (MOST - LEAST) * ((started++ * 0.618_033_988_75) % 1)
         const ends = clock + work * weight
         const later = jobs.findIndex((job) => job.ends > ends)

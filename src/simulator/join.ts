@@ -1,6 +1,6 @@
 /**
- * Joins the answers of several nodes as the real manager does, losses included (contract, semantics.md
- * section 3): the page was cut on every node and is cut again, and one failing part fails the whole.
+ * Joins the responses of several nodes as the real manager does, including its losses: the page is cut on every node
+ * and again after the join, and one failing part fails the whole.
  */
 import { collect } from '../query/collect.ts'
 import { readRequest } from '../query/request.ts'
@@ -8,19 +8,19 @@ import { FrameworkError } from './model.ts'
 
 export type PartAnswer = { readonly data: unknown } | { readonly failure: FrameworkError }
 
-/** Where answers differ, one text wins over the other whatever the order. */
+/** If responses differ, one text takes precedence independent of the order. */
 const stronger: readonly (readonly [string, string])[] = [
   ['Some agents were not restarted', 'All selected agents were restarted'],
   ['KO', 'OK'],
 ]
 
-/** `data` of the joined answer. Parts come in the order in which they are to be joined. Throws what failed. */
+/** Returns `data` of the joined response. Parts are in join order. Throws the error of a failed part. */
 export function joinNodes(parts: readonly PartAnswer[], query: Readonly<Record<string, string>>, now: Date): unknown {
   const failures = parts.flatMap((part) => ('failure' in part ? [part.failure] : []))
   const [first] = failures
   if (first !== undefined) throw new FrameworkError(Math.max(...failures.map(({ code }) => code)), first.message)
   const [head, ...rest] = parts.flatMap((part) => ('data' in part ? [part.data] : []))
-  // A single answer is not joined, so its page is not cut twice.
+  // A single response is not joined, so its page is cut only once.
   if (rest.length === 0) return head
   const joined = rest.reduce((sum, data) => join('data', sum, data), head)
   return cutAgain(joined, query, now)
@@ -43,7 +43,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Elements that are equal to one already there are dropped, though their node counted them. */
+/** Removes elements that equal an earlier one, although their node counted them. */
 function union(a: readonly unknown[], b: readonly unknown[]): unknown[] {
   const known = new Set(a.map((element) => JSON.stringify(element)))
   return [...a, ...b.filter((element) => !known.has(JSON.stringify(element)))]

@@ -1,12 +1,12 @@
-/** A server on 127.0.0.1 that can be closed and opened again on the same port. */
+/** A server on 127.0.0.1 that can be closed and reopened on the same port. */
 import { createServer as createHttp, type RequestListener } from 'node:http'
 import { createServer as createHttps } from 'node:https'
 
 export interface Listener {
   readonly url: string
-  /** No effect when it is open. */
+  /** No effect if it is open. */
   open(): Promise<void>
-  /** Cuts all connections; new ones are refused. No effect when it is closed. */
+  /** Closes all connections; new ones are refused. No effect if it is closed. */
   shut(): Promise<void>
 }
 
@@ -15,11 +15,11 @@ export interface Tls {
   readonly key: string | Buffer
 }
 
-/** Listens on a free port. Idle connections live five seconds, as on a real node. */
+/** Listens on a free port. Idle connections are closed after five seconds, as on a real node. */
 export async function listen(serve: RequestListener, tls?: Tls): Promise<Listener> {
   const server = tls === undefined ? createHttp(serve) : createHttps({ ...tls }, serve)
   server.keepAliveTimeout = 5000
-  // A client that vanishes in the middle of a request is no event worth an exception.
+  // A client may disconnect in the middle of a request; that is no error.
   server.on('clientError', (_, socket) => socket.destroy())
   const start = (port: number) =>
     new Promise<void>((resolve, reject) => {

@@ -1,23 +1,23 @@
 /**
- * Who belongs to the cluster, changed while it runs: agents that report elsewhere, workers that join and leave, another
- * master. What a node held of an agent goes with the agent.
+ * Changes of the cluster at run time: agents that move to another node, workers that join and leave, another master.
+ * The data of an agent moves with the agent.
  */
 import type { SimAgent, SimNode, World } from './model.ts'
 import { makeNode, managerAgent } from './world.ts'
 
-/** From now on the agent reports to that node, as after the restart of its own. */
+/** Makes the agent report to that node, as after a restart of its own node. */
 export function moveAgent(world: World, id: string, to: string): void {
   const agent = world.agents.get(id)
   if (agent === undefined || id === '000') throw new RangeError(`There is no agent ${id} that could move`)
   agent.node = nodeOf(world, to).name
 }
 
-/** Agents that report to a node. */
+/** Returns the agents that report to a node. */
 export function agentsOf(world: World, name: string): SimAgent[] {
   return [...world.agents.values()].filter((agent) => agent.id !== '000' && agent.node === name)
 }
 
-/** A new worker, with what the master had copied to it. It has no agents and nobody listens for it yet. */
+/** Adds a worker with the files that the master copies. It has no agents and no listener yet. */
 export function addWorker(world: World): SimNode {
   const [master] = world.nodes
   const numbers = world.nodes.map(
@@ -30,14 +30,14 @@ export function addWorker(world: World): SimNode {
   return node
 }
 
-/** Its agents go on naming it, as the master does of a worker that is gone, until they are moved. */
+/** Removes a worker. Its agents still name it until they are moved, as in a real cluster. */
 export function removeWorker(world: World, name: string): void {
   const node = nodeOf(world, name)
   if (node.type === 'master') throw new RangeError(`${name} is the master; promote another node first`)
   world.nodes.splice(world.nodes.indexOf(node), 1)
 }
 
-/** That node is the master from now on, and the one before a worker; agent `000` is the new master itself. */
+/** Makes the node the master and the previous master a worker; agent `000` is the new master. */
 export function promote(world: World, name: string): void {
   const next = nodeOf(world, name)
   const [before] = world.nodes

@@ -1,9 +1,9 @@
 /**
- * What the simulated cluster consists of. State that all nodes share lives in `World`; what only one node
- * holds (its log, its counters, its copies of files) in `SimNode`.
+ * The state of the simulated cluster. `World` contains the state that all nodes share, `SimNode` the state of one node
+ * (log, counters, copies of files).
  */
 
-/** A row as the manager's database holds it: flat column names, absent where there is no value. */
+/** A row of the manager's database: flat column names, absent without a value. */
 export type Row = Readonly<Record<string, string | number | boolean | undefined>>
 
 export interface SimAgent {
@@ -16,38 +16,38 @@ export interface SimAgent {
   lastKeepAlive?: Date
   dateAdd: Date
   version?: string
-  /** The node it reports to; absent: never connected. */
+  /** The node that the agent reports to; absent: never connected. */
   node?: string
   groups: string[]
   os?: Readonly<Record<string, string>>
   configSum?: string
   mergedSum?: string
-  /** Cleared scan data stays cleared until the next scan. */
+  /** Cleared scan data remains cleared until the next scan. */
   cleared: Set<'syscheck' | 'rootcheck'>
   lastScan?: Date
   upgrade?: string
-  /** Restarts that reached it, for tests. */
+  /** Restarts of the agent, for tests. */
   restarts: number
 }
 
 export interface SimNode {
   readonly name: string
-  /** Changes when another node takes over. */
+  /** Changes when another node becomes the master. */
   type: 'master' | 'worker'
   readonly ip: string
   url: string
-  /** `path` relative to the installation directory → text. Masters copy theirs to the workers. */
+  /** `path` relative to the installation directory → text. The master copies its files to the workers. */
   readonly files: Map<string, string>
   restarts: number
-  /** In the future while its daemons restart: it answers 1017 till then. */
+  /** The time until which its daemons restart and it answers 1017. */
   startedAt: Date
-  /** Its cluster daemon is gone: it has vanished from the cluster, and its own API answers 3012. */
+  /** The cluster daemon is stopped: the node is not in the cluster, and its own API answers 3012. */
   away?: boolean
 }
 
 export interface SimGroup {
   readonly name: string
-  /** File name → text; `agent.conf` is always there. */
+  /** File name → text; `agent.conf` always exists. */
   readonly files: Map<string, string>
 }
 
@@ -62,12 +62,12 @@ export interface World {
   readonly clusterKey: string
   /** false: each node answers only for its own agents (the manager's distribution is off). */
   readonly distributed: boolean
-  /** Milliseconds that a node is not ready (1017) after its restart; absent: none. */
+  /** Milliseconds for which a node is not ready (1017) after a restart; absent: none. */
   readonly restartTakes?: number
   now(): Date
 }
 
-/** A request as a handler sees it, after the node's own filters. */
+/** A request after the node's filters, as a handler receives it. */
 export interface SimRequest {
   readonly world: World
   readonly node: SimNode
@@ -77,22 +77,22 @@ export interface SimRequest {
   readonly fields: Readonly<Record<string, unknown>>
   readonly text: string
   readonly client: string
-  /** The client lifted the limit of time. */
+  /** The client asked for no time limit. */
   readonly waitForComplete?: boolean
 }
 
-/** A request as it reached a node, whatever became of it. */
+/** A request as it arrived at a node. */
 export interface SeenRequest {
   readonly node: string
   readonly method: string
-  /** As it stood in the request line. */
+  /** The raw request target. */
   readonly url: string
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  /** Empty until the body has come. */
+  /** Empty until the body has arrived. */
   body: string
 }
 
-/** Gives `data`; a `FrameworkError` becomes HTTP 200 with `{error, message}`. */
+/** Returns `data`; a `FrameworkError` becomes HTTP 200 with `{error, message}`. */
 export type SimHandler = (request: SimRequest) => unknown
 
 /** Handlers by the catalogue's method and path: `GET /rules/:rule_id`. */
@@ -106,7 +106,7 @@ export class RawFile {
   }
 }
 
-/** An error as the framework gives it; the message is cut at its first colon on the wire (contract, errors.yaml). */
+/** An error of the framework; on the wire the message ends before its first colon. */
 export class FrameworkError extends Error {
   readonly code: number
   readonly status: number

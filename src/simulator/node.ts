@@ -11,26 +11,26 @@ import { FrameworkError, type SeenRequest, type SimNode } from './model.ts'
 import type { FindRoute } from './routes.ts'
 import { failure, json, type Outgoing, preflight, success, unauthorized, unlessKnown } from './wire.ts'
 import { letTimePass } from './world.ts'
-/** The API of one node: a plain server that behaves on the wire as a real node does, faults included. */
+/** The API of one node: a plain server that behaves like a real node, including its faults. */
 
 export interface NodeParts {
   readonly node: SimNode
   readonly cluster: Cluster
   readonly findRoute: FindRoute
   readonly burden: Burden
-  /** `Basic …`, exactly. */
+  /** The exact value of the header, `Basic …`. */
   readonly authorization: string
-  /** Told of each request as soon as its head is there. */
+  /** Called for each request as soon as its headers are complete. */
   see(request: SeenRequest): void
-  /** Told of exceptions that are no refusals: they are answered as error 1000, as the real one does. */
+  /** Called for unexpected exceptions, which are answered as error 1000 as in the real API. */
   thrown(fault: unknown): void
 }
 
-/** The listener of a node's requests; never rejects. */
+/** Returns the request listener of a node; it never rejects. */
 export function nodeApi(parts: NodeParts): (request: IncomingMessage, response: ServerResponse) => void {
   return (request, response) => {
     serve(parts, request, response).catch((fault: unknown) => {
-      // The client left before the end of its request: nobody waits for an answer.
+      // The client disconnected before the end of its request.
       if (request.destroyed && !request.complete) return
       parts.thrown(fault)
       request.socket.destroy()
@@ -67,7 +67,7 @@ function disfigured({ html, status }: Fault): Outgoing | undefined {
   return { status: status ?? 200, headers, body }
 }
 
-/** Checks come in the real one's order (contract, errors.yaml, order_of_checks). */
+/** Checks run in the order of the real API. */
 async function respond(parts: NodeParts, request: IncomingMessage, bytes: Buffer, fault: Fault): Promise<Outgoing> {
   const { headers } = request
   const requested = headers['access-control-request-headers']
@@ -93,7 +93,7 @@ async function respond(parts: NodeParts, request: IncomingMessage, bytes: Buffer
   }
 }
 
-/** What the interpreter answers; its refusals are answers too, and as such kept by the API. */
+/** Returns the response of the interpreter. The real API caches its errors too. */
 async function framework(parts: NodeParts, call: Call, { error }: Fault, pretty: boolean): Promise<Outgoing> {
   try {
     if (error !== undefined) throwFault(error, handlerKey(call.endpoint))
@@ -126,7 +126,7 @@ function checkHead({ method, headers }: IncomingMessage, version: string): void 
     const minor = (text: string) => text.split('.').slice(0, 2).join('.')
     if (minor(String(app)) !== minor(version)) throw new FrameworkError(802, errorTable[802].message, 400)
   }
-  // Exactly one of the four: a charset behind it is refused too.
+  // Accepts exactly one of the four media types; a charset parameter is rejected too.
   if (method === 'POST' && !postTypes.includes(headers['content-type'] ?? '')) {
     throw new FrameworkError(607, errorTable[607].message, 400)
   }
@@ -138,7 +138,7 @@ function send(response: ServerResponse, outgoing: Outgoing, { truncate }: Fault)
     response.end(outgoing.body)
     return
   }
-  // The head has to be out before the cut, also when no byte of the body may follow.
+  // The headers must be sent before the cut, even if no byte of the body may follow.
   response.flushHeaders()
   response.write(outgoing.body.subarray(0, truncate), () => response.socket?.destroy())
   if (truncate === 0) response.socket?.end()

@@ -1,4 +1,4 @@
-/** Who lives in the simulated world: its groups, and agents of every kind in a plausible mix. */
+/** The population of the simulated cluster: groups, and agents of every kind in a plausible mix. */
 import { lastBeat, makeKey } from './agent-state.ts'
 import { type Random, randomFor } from './data/random.ts'
 import type { SimAgent, SimNode } from './model.ts'
@@ -6,7 +6,7 @@ import { osOf, systems } from './systems.ts'
 
 const DAY = 86_400_000
 
-/** What an agent is for decides its name and its groups. */
+/** The purpose of an agent determines its name and groups. */
 const roles: readonly (readonly [name: string, groups: readonly string[]])[] = [
   ['web', ['web']],
   ['db', ['db']],
@@ -20,7 +20,7 @@ const roles: readonly (readonly [name: string, groups: readonly string[]])[] = [
 
 export const groupNames = ['default', 'web', 'db', 'dmz', 'desktop']
 
-/** Most agents are as old as the manager, some lag behind, a few are too old for remote configuration. */
+/** Most agents have the version of the manager, some are older, a few too old for remote configuration. */
 const olderVersions = ['3.11.3', '3.11.0', '3.10.2', '3.9.5', '3.8.2', '3.5.0', '3.2.1']
 
 export interface Circumstances {
@@ -30,7 +30,7 @@ export interface Circumstances {
   readonly now: Date
 }
 
-/** Agent number `n` (1, 2, …): always the same one in the same world, however many there are. */
+/** Returns agent number `n` (1, 2, …): always the same one for the same seed, independent of the number of agents. */
 export function makeAgent(n: number, world: Circumstances): SimAgent {
   const random = randomFor(world.seed, 'agent', n)
   const id = String(n).padStart(3, '0')
@@ -54,7 +54,7 @@ export function makeAgent(n: number, world: Circumstances): SimAgent {
 
 type Connection = Pick<SimAgent, 'lastKeepAlive' | 'version' | 'node' | 'os' | 'lastScan'>
 
-/** By number and not by chance, so that every status occurs in a small world too. */
+/** By number and not at random, so that every status occurs in a small cluster too. */
 function connection(n: number, id: string, name: string, world: Circumstances, random: Random): Connection {
   if (n % 20 === 0) return {}
   const node = world.nodes[(n - 1) % world.nodes.length]?.name

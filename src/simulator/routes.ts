@@ -1,10 +1,10 @@
-/** Which endpoint a request means: paths are matched without case, a slash at the end or doubled does not count. */
+/** Finds the endpoint of a request. Paths are matched without case; trailing and doubled slashes are ignored. */
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { FrameworkError } from './model.ts'
 
 export interface Match {
   readonly endpoint: Endpoint
-  /** Decoded, as they came. */
+  /** Decoded values of the path. */
   readonly params: Readonly<Record<string, string>>
 }
 
@@ -15,7 +15,7 @@ interface Route {
   readonly segments: readonly string[]
 }
 
-/** Finds the endpoint for a raw path; a path that cannot be decoded is error 3 (HTTP 500). */
+/** Finds the endpoint for a raw path; throws error 3 (HTTP 500) if the path cannot be decoded. */
 export function routeTable(endpoints: readonly Endpoint[]): FindRoute {
   const routes = new Map<string, Route[]>()
   for (const endpoint of endpoints) {
@@ -41,8 +41,8 @@ function split(path: string): string[] {
 }
 
 /**
- * Words go before parameters, the first segment that differs decides. Not so for PUT, where the last one
- * does: `PUT /agents/groups/restart` restarts the agent `groups`, as the real router has it.
+ * A literal segment precedes a parameter; the first differing segment decides. For PUT the last one decides:
+ * `PUT /agents/groups/restart` restarts the agent `groups`, as in the real router.
  */
 function byPrecedence(a: Route, b: Route): number {
   const places = a.segments.map((_, at) => at)

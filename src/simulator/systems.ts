@@ -1,4 +1,4 @@
-/** The operating systems of simulated agents, as agents report them (fields of `os` but `uname`). */
+/** The operating systems of simulated agents, as agents report them (fields of `os` without `uname`). */
 export interface System {
   readonly os: Readonly<Record<string, string>>
   /** Absent: `uname` is the name of the system (Windows). */
@@ -117,7 +117,7 @@ export const systems: readonly [System, ...System[]] = [
   },
 ]
 
-/** `os` of a host as an agent reports it. */
+/** Returns `os` of a host as an agent reports it. */
 export function osOf(system: System, host: string): Readonly<Record<string, string>> {
   const uname = system.kernel?.replace('{host}', host) ?? system.os.name ?? ''
   return { ...system.os, uname }

@@ -1,6 +1,6 @@
 /**
- * The framework's errors, word for word as a real manager says them (recorded, or read from its sources).
- * What stands behind the colon reaches clients only inside `failed_ids`: the API cuts messages there.
+ * The error messages of the framework, word for word as in a real manager. The text after the colon reaches clients
+ * only inside `failed_ids`; elsewhere the API cuts messages there.
  */
 import { FrameworkError } from './model.ts'
 
@@ -60,7 +60,7 @@ export const texts = {
 
 export type FrameworkCode = keyof typeof texts
 
-/** The framework's refusal; `extra` follows behind a colon. */
+/** Returns an error of the framework; `extra` follows after a colon. */
 export function refusal(code: FrameworkCode, extra?: string): FrameworkError {
   return new FrameworkError(code, extra === undefined ? texts[code] : `${texts[code]}: ${extra}`)
 }

@@ -1,4 +1,4 @@
-/** What the real API itself asks of an uploaded file, before the framework sees it. */
+/** The checks of an uploaded file that the real API runs before its framework. */
 import type { Body } from '../catalogue/endpoint.ts'
 import type { ParsedBody } from './bodies.ts'
 import { elements, parseXml, type XmlNode } from './data/xml.ts'
@@ -6,7 +6,7 @@ import { FrameworkError } from './model.ts'
 
 type Upload = Extract<Body, { kind: 'upload' }>
 
-/** The text of the file. Throws 804 (wrong type), 703 (not XML), 705 (not a CDB list), all with HTTP 400. */
+/** Returns the text of the file. Throws 804 (wrong type), 703 (not XML) or 705 (not a CDB list), all with HTTP 400. */
 export function checkUpload(upload: Upload, body: ParsedBody): string {
   const type = upload.types.find((known) => known === body.type)
   if (type === undefined && upload.wrongType === 804) {
@@ -31,7 +31,7 @@ function checkXml(text: string): void {
   }
 }
 
-/** The very last line is not looked at (a quirk of the real one). */
+/** The last line is not checked, as in the real API. */
 function checkList(text: string): void {
   for (const [at, line] of text.split('\n').slice(0, -1).entries()) {
     if (line.trim() === '' || /^[^:]+:[^:]*$/.test(line)) continue

@@ -1,23 +1,23 @@
-/** The world as one node sees it: every node knows its own agents best, and `000` is the node itself. */
+/** The cluster as one node sees it: each node knows its own agents, and `000` is the node itself. */
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import type { SimAgent, SimNode, World } from './model.ts'
 import { managerAgent } from './world.ts'
 
 export type Sight =
-  /** As the cluster knows it, agents of other nodes included. */
+  /** The view of the whole cluster, with the agents of other nodes. */
   | 'whole'
-  /** The same, but `000` is this node. */
+  /** As `cluster`, but `000` is this node. */
   | 'local'
-  /** Without the others' reports: agents of other nodes look as if they never connected. */
+  /** Without the reports of other nodes: their agents appear as never connected. */
   | 'own'
-  /** Its own agents as they are; those of other nodes look like its own, and nothing that is done to them happens. */
+  /** Agents of other nodes appear as its own, and operations on them have no effect. */
   | 'claiming'
-  /** A copy: what is written into it is lost, and agents of other nodes look like this node's own. */
+  /** A copy: writes are lost, and agents of other nodes appear as agents of this node. */
   | 'deluded'
 
 /**
- * How a node sees it that carries out everything itself: the master has the reports of all agents and the data of its
- * own alone; a worker has neither of the others'.
+ * The view of a node that executes everything itself. The master has the reports of all agents but only the data of its
+ * own; a worker has neither of other nodes' agents.
  */
 export function sightAlone({ target, method }: Endpoint, entry: SimNode): Sight {
   if (target.kind === 'everyNode') return 'local'
@@ -28,7 +28,7 @@ export function sightAlone({ target, method }: Endpoint, entry: SimNode): Sight 
   return reads ? 'own' : 'deluded'
 }
 
-/** The world for a request that `node` carries out; the same object where nothing differs. */
+/** Returns the view for a request that `node` executes; the same object if nothing differs. */
 export function seenFrom(node: SimNode, world: World, sight: Sight): World {
   if (sight === 'whole' || (sight === 'local' && node.type === 'master')) return world
   const see = sights[sight]
@@ -44,12 +44,12 @@ const sights: Readonly<Record<Exclude<Sight, 'whole'>, (agent: SimAgent, node: S
   deluded: adopted,
 }
 
-/** A worker without the cluster's distribution shows the agents of other nodes like this (recorded). */
+/** A worker without distribution shows agents of other nodes like this, as recorded. */
 function unreported({ id, name, ip, registerIP, key, groups, cleared }: SimAgent): SimAgent {
   return { id, name, ip, registerIP, key, groups: [...groups], cleared, dateAdd: new Date(0), restarts: 0 }
 }
 
-/** A copy that seems to report to this node, unless it never reported to any. */
+/** Returns a copy that appears to report to this node, unless the agent never connected. */
 function adopted(agent: SimAgent, { name }: SimNode): SimAgent {
   const { node: _, ...rest } = agent
   const node = agent.lastKeepAlive === undefined ? agent.node : name

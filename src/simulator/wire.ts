@@ -1,4 +1,4 @@
-/** How a real node puts an answer on the wire (contract, semantics.md section 1, errors.yaml). */
+/** Writes responses with the bytes of a real node. */
 import { createHash } from 'node:crypto'
 import { type FrameworkError, RawFile } from './model.ts'
 
@@ -8,10 +8,10 @@ export interface Outgoing {
   readonly body: Buffer
 }
 
-/** On every answer, 401 and 204 included. */
+/** Headers of every response, including 401 and 204. */
 export const always = { 'X-Powered-By': 'Express', 'Access-Control-Allow-Origin': '*' }
 
-/** `data` in its envelope, or the file itself. */
+/** Sends `data` in its envelope, or the file itself. */
 export function success(data: unknown, pretty: boolean): Outgoing {
   if (data instanceof RawFile) {
     const body = Buffer.from(data.text)
@@ -24,12 +24,12 @@ export function failure(error: FrameworkError, pretty: boolean): Outgoing {
   return json(error.status, { error: wireCode(error.code), message: wireMessage(error) }, pretty)
 }
 
-/** 607 leaves the real API as text. */
+/** The real API sends 607 as text. */
 function wireCode(code: number): number | string {
   return code === 607 ? '607' : code
 }
 
-/** Only what the framework said is cut at its first colon; the API's own texts are sent whole. */
+/** Only messages of the framework are cut at the first colon; texts of the API itself are sent whole. */
 function wireMessage({ code, message }: FrameworkError): string {
   if (code === 1000) return 'Internal error'
   return code >= 999 ? (message.split(':')[0] ?? '') : message
@@ -50,14 +50,14 @@ function weakTag(body: Buffer): string {
   return `W/"${body.length.toString(16)}-${createHash('sha1').update(body).digest('base64').slice(0, 27)}"`
 }
 
-/** Without a Content-Length, as the real one sends it: chunked. */
+/** Sends chunked without Content-Length, as the real API does. */
 export const unauthorized: Outgoing = {
   status: 401,
   headers: { ...always, 'Content-Type': 'text/plain', 'WWW-Authenticate': 'Basic realm="OSSEC API"' },
   body: Buffer.from('401 Unauthorized'),
 }
 
-/** CORS is on by default, and answers before anybody asks who it is. */
+/** CORS is on by default and answers before authentication. */
 export function preflight(requestedHeaders: string | undefined): Outgoing {
   const headers = {
     ...always,
@@ -69,7 +69,7 @@ export function preflight(requestedHeaders: string | undefined): Outgoing {
   return { status: 204, headers, body: Buffer.alloc(0) }
 }
 
-/** 304 where the client has this very answer already (GET and HEAD that succeeded). */
+/** Sends 304 if the client already has this response (successful GET and HEAD). */
 export function unlessKnown(answer: Outgoing, ifNoneMatch: string | undefined): Outgoing {
   const tag = answer.headers.ETag
   if (ifNoneMatch === undefined || tag === undefined || answer.status !== 200) return answer

@@ -1,4 +1,4 @@
-/** Makes the simulated cluster, and lets its time pass. */
+/** Creates the simulated cluster and advances its time. */
 import { lastBeat, SILENCE } from './agent-state.ts'
 import { initialFiles } from './data/files.ts'
 import { randomFor } from './data/random.ts'
@@ -17,7 +17,7 @@ export interface WorldOptions {
   readonly now?: () => Date
 }
 
-/** The same options, and the same `now`, give the same world. Nodes have no address yet. */
+/** Returns a cluster that depends only on the options and `now`. Nodes have no address yet. */
 export function createWorld(options: WorldOptions = {}): World {
   const { workers = 2, agents = 100, seed = 1, version = '3.11.5', distributed = true, restartTakes = 0 } = options
   const now = options.now ?? (() => new Date())
@@ -52,12 +52,12 @@ export function createWorld(options: WorldOptions = {}): World {
 interface Site {
   readonly seed: number
   readonly clusterKey: string
-  /** Address of the master. */
+  /** The address of the master. */
   readonly master: string
   readonly start: Date
 }
 
-/** Node number `at`; number 0 is the master. Nobody listens for it yet. */
+/** Returns node number `at`; number 0 is the master. It has no listener yet. */
 export function makeNode(at: number, { seed, clusterKey, master, start }: Site): SimNode {
   const name = at === 0 ? 'master' : `worker-${at}`
   const type = at === 0 ? 'master' : 'worker'
@@ -80,7 +80,7 @@ function makeGroup(name: string): SimGroup {
   return { name, files: name === 'default' ? defaultFiles() : emptyFiles() }
 }
 
-/** Agent `000` of a node is that node itself. */
+/** Agent `000` of a node is the node itself. */
 export function managerAgent(node: SimNode, world: World): SimAgent {
   return {
     id: '000',
@@ -102,8 +102,8 @@ export function managerAgent(node: SimNode, world: World): SimAgent {
 const seenLast = new WeakMap<World, Date>()
 
 /**
- * Agents that were alive when time was last looked at have gone on reporting since; with a keepalive they
- * also fetch what changed in their groups. An agent whose keepalive a test moved far back stays silent.
+ * Advances the keepalives of agents that were alive at the last update. With a keepalive an agent also fetches changes
+ * of its groups. An agent whose keepalive a test has set far back does not report.
  */
 export function letTimePass(world: World, now: Date = world.now()): void {
   const before = (seenLast.get(world) ?? now).getTime()
@@ -120,7 +120,7 @@ export function letTimePass(world: World, now: Date = world.now()): void {
   }
 }
 
-/** Agents in the same groups have the same sums: each is made once. */
+/** Agents in the same groups have the same checksums, so each is computed once. */
 function sumsBy(world: World): (agent: SimAgent) => ReturnType<typeof agentSums> {
   const made = new Map<string, ReturnType<typeof agentSums>>()
   return (agent) => {

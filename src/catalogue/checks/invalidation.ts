@@ -76,7 +76,9 @@ function placeholders(tag: Tag): readonly string[] {
   return [...tag.matchAll(/\{([^}]*)\}/g)].map((match) => match[1] ?? '')
 }
 
-/** Returns whether every placeholder is known when the tag is filled. The tags of a read are filled before its response. */
+/**
+ * Returns whether every placeholder is known when the tag is filled. The tags of a read are filled before its response.
+ */
 export function fills(tag: Tag, record: Endpoint): boolean {
   return placeholders(tag).every((name) => name === 'master' || known(name, record))
 }

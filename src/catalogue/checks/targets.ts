@@ -152,7 +152,10 @@ function differingFrom(whole: Endpoint, part: ReadEndpoint): readonly (readonly 
   ]
 }
 
-/** Writes with the same lock name run one at a time over all replicas, so the name must be known before the write is sent. */
+/**
+ * Writes with the same lock name run one at a time over all replicas, so the name must be known before the write is
+ * sent.
+ */
 export const checkWriteLock: Check = (record) => {
   const writeLock: unknown = 'writeLock' in record ? record.writeLock : undefined
   if (typeof writeLock !== 'string') return []

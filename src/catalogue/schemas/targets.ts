@@ -27,7 +27,10 @@ export function allAgents(ofAgent: `/${string}/:agent_id/${string}`): Target {
 const agentData = ['agent', 'syscheck', 'rootcheck', 'sca', 'syscollector', 'ciscat'] as const
 type AgentData = (typeof agentData)[number]
 
-/** Returns a policy that stores a response for all callers: no classic response depends on the permissions of the caller. */
+/**
+ * Returns a policy that stores a response for all callers: no classic response depends on the permissions of the
+ * caller.
+ */
 export function cacheIn(group: CacheGroup, ...tags: readonly Tag[]): CachePolicy {
   return { group, tags, scope: 'everyone' }
 }
@@ -37,7 +40,9 @@ export function ofAgent(data: AgentData): readonly Tag[] {
   return [`${data}:{agent_id}`, `${data}:*`]
 }
 
-/** Reads over all agents and their groups. `liveAgents` includes the health of the nodes, which counts active agents. */
+/**
+ * Reads over all agents and their groups. `liveAgents` includes the health of the nodes, which counts active agents.
+ */
 export const memberships: readonly Tag[] = ['collection:agents', 'collection:groups']
 export const liveAgents: readonly Tag[] = ['collection:agents', 'cluster']
 

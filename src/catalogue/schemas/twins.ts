@@ -109,7 +109,10 @@ export function isOfNode(record: Endpoint): record is OneNode {
   return record.method === 'GET' && record.target.kind === 'node'
 }
 
-/** Returns the record of several nodes (`*` or a list) for a record of one node. The responses are joined into one collection. */
+/**
+ * Returns the record of several nodes (`*` or a list) for a record of one node. The responses are joined into one
+ * collection.
+ */
 export function severalNodes(one: OneNode): Endpoint {
   const { path, summary, section, query, permission, secret, response, cache, slow } = one
   const { node_id: _, ...params }: Readonly<Record<string, Param>> = one.params

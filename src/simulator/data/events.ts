@@ -1,6 +1,6 @@
 /**
- * What happens on a host and is worth a rule: the events from which rule files are made, by theme, each with
- * its level, its groups and the requirements of standards that it answers.
+ * Events on a host, by theme, from which the rule files are generated. Each has a level, groups and the requirements of
+ * standards that it covers.
  */
 
 export type Theme = 'login' | 'service' | 'network' | 'web' | 'integrity' | 'resources'
@@ -9,9 +9,9 @@ export interface Event {
   readonly text: string
   readonly level: number
   readonly match: string
-  /** Groups and requirements as a rule writes them, comma-separated. */
+  /** Groups and requirements of the rule, comma-separated. */
   readonly groups: string
-  /** So many of them in so many seconds make one: such a rule follows an event before it. */
+  /** The rule matches after this number of events in this number of seconds; it follows another event. */
   readonly repeated?: { readonly times: number; readonly seconds: number }
 }
 

@@ -1,18 +1,18 @@
-/** The families of rules and decoders of the simulated ruleset: one file of rules for each, and for many a file of decoders. */
+/** The families of rules and decoders in the simulated ruleset: each has a rule file, and many have a decoder file. */
 import { events, type Theme } from './events.ts'
 
 export interface Family {
-  /** In front of the file name, so that files are read in this order. */
+  /** The prefix of the file name, which determines the order of files. */
   readonly number: string
   readonly name: string
-  /** The id of its first rule. */
+  /** The id of the first rule. */
   readonly base: number
-  /** Groups of all its rules, comma-separated. */
+  /** Groups of all rules, comma-separated. */
   readonly groups: string
-  /** The program whose lines it reads; absent: its lines are known by their text. */
+  /** The program whose lines match; absent: lines match by their text. */
   readonly program?: string
   readonly themes: readonly Theme[]
-  /** It has a file of decoders. */
+  /** Whether the family has a decoder file. */
   readonly decoders: boolean
 }
 

@@ -5,8 +5,8 @@ import { mainConfiguration, type NodeIdentity } from './main-configuration.ts'
 import { ruleFiles } from './rule-files.ts'
 
 /**
- * `path` relative to the installation directory → text; a new map each time.
- * `node` is who the node says it is in its main configuration.
+ * Returns a new map of paths, relative to the installation directory, to texts. `node` is the identity of the node in
+ * its main configuration.
  */
 export function initialFiles(seed: number, node: NodeIdentity = MASTER): Map<string, string> {
   return new Map([...ruleFiles(seed), ...decoderFiles(), ...listFiles(), ['etc/ossec.conf', mainConfiguration(node)]])

@@ -55,7 +55,7 @@ export function listFiles(): Map<string, string> {
   ])
 }
 
-/** The pairs of a list, or undefined where a line is not `key:value`. */
+/** Returns the pairs of a list, or undefined if a line is not `key:value`. */
 export function readList(text: string): { key: string; value: string }[] | undefined {
   const pairs: { key: string; value: string }[] = []
   for (const line of text.split('\n')) {

@@ -1,4 +1,4 @@
-/** The host behind an agent, as the node that holds its data knows it. */
+/** The host of an agent, as seen by the node that stores its data. */
 import { statusOf } from '../agent-state.ts'
 import type { SimAgent, SimNode, World } from '../model.ts'
 import { type Random, randomFor } from './random.ts'
@@ -7,21 +7,21 @@ import { after } from './times.ts'
 const HOUR = 3_600_000
 
 export interface Machine {
-  /** Its place among all hosts: the agent's id; for `000`, which is the node itself, the node's name besides. */
+  /** The identity of the host: the agent's id and, for `000`, the name of the node. */
   readonly key: string
   readonly host: string
   readonly address: string
   readonly os: Readonly<Record<string, string>>
   readonly kind: 'linux' | 'windows' | 'mac'
-  /** When the last scan of its inventory began. */
+  /** The start of the last inventory scan. */
   readonly scanned: Date
-  /** A stream for one kind of data that stays as it is, from scan to scan. */
+  /** A random stream for data that does not change between scans. */
   lasting(kind: string): Random
-  /** A stream for what changes with every scan. */
+  /** A random stream for data that changes with every scan. */
   passing(kind: string): Random
 }
 
-/** Nothing for an agent that never connected or told its system, or that reports to another node. */
+/** Returns undefined for an agent that never connected, has no known system, or reports to another node. */
 export function machineOf(world: World, node: SimNode, agent: SimAgent): Machine | undefined {
   const { os, lastKeepAlive } = agent
   const own = agent.id === '000'
@@ -42,8 +42,8 @@ export function machineOf(world: World, node: SimNode, agent: SimAgent): Machine
 }
 
 /**
- * When a scan that is made every `period` milliseconds last began. All hosts move on to their next scan at the
- * same moment, a full period of the clock, so that data read twice within seconds is nearly always the same.
+ * Returns the start of the last periodic scan (`period` in milliseconds). All hosts start their scans at the same
+ * moment, a multiple of the period, so that data that is read twice within seconds is almost always equal.
  */
 export function lastScan(seed: number, key: string, heard: Date, period: number): Date {
   const phase = randomFor(seed, 'phase', key, period).int(0, period / 1000 - 60)

@@ -1,17 +1,17 @@
-/** The main configuration file of a node, `etc/ossec.conf`; its options are the product's. */
+/** The main configuration file of a node, `etc/ossec.conf`, with the product's options. */
 
 import { fileScanner, scanners } from './scanner-configuration.ts'
 
-/** Who the node is in the cluster. */
+/** The identity of the node in the cluster. */
 export interface NodeIdentity {
   readonly name: string
   readonly type: 'master' | 'worker'
   readonly clusterKey: string
-  /** Address of the master. */
+  /** The address of the master. */
   readonly master: string
 }
 
-/** The text, as the manager's installer would write it for this node. */
+/** Returns the text that the manager's installer would write for this node. */
 export function mainConfiguration(node: NodeIdentity): string {
   const isMaster = node.type === 'master'
   return [
@@ -58,7 +58,7 @@ function globalSettings(isMaster: boolean): string {
   </remote>`
 }
 
-/** Commands of active responses; the field that each expects. */
+/** Commands of active responses and the field that each expects. */
 export const COMMANDS: readonly (readonly [name: string, expect: string])[] = [
   ['disable-account', 'user'],
   ['restart-ossec', ''],

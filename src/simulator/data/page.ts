@@ -4,9 +4,11 @@ import { readRequest } from '../../query/request.ts'
 import type { Source } from '../../query/sources.ts'
 import type { Element } from '../../query/value.ts'
 import type { SimRequest } from '../model.ts'
-/** Collections out of made-up rows: what a request asks for, over a source of the real system. */
+/** Builds collections from generated rows, with the query semantics of the real system. */
 
-/** `{items, totalItems}`; `query` stands in where a parameter of the request is no part of the collection. */
+/**
+ * Returns `{items, totalItems}`. `query` replaces the request's query if a parameter does not apply to the collection.
+ */
 export function pageOf(
   rows: readonly Element[],
   { world, query: asked }: SimRequest,

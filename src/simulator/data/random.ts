@@ -1,26 +1,26 @@
 /**
- * Chance that repeats itself: everything that the simulator makes up is a pure function of a seed and of
- * keys that name the thing, so that two processes with the same seed tell the same story.
+ * Reproducible random numbers: all generated data is a pure function of a seed and of keys, so that two processes with
+ * the same seed generate the same cluster.
  */
 
-/** A stream of numbers; each call moves it on. */
+/** A stream of numbers; each call advances it. */
 export interface Random {
-  /** A whole number from `least` to `most`, both included. */
+  /** Returns an integer from `least` to `most`, inclusive. */
   int(least: number, most: number): number
-  /** From 0 up to, but not including, 1. */
+  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   fraction(): number
-  /** True with this probability (0 to 1). */
+  /** Returns true with this probability (0 to 1). */
   chance(probability: number): boolean
-  /** One of the values; throws where there is none. */
+  /** Returns one of the values; throws if there are none. */
   pick<T>(values: readonly T[]): T
-  /** So many lower-case hexadecimal digits. */
+  /** Returns this number of lower-case hexadecimal digits. */
   hex(digits: number): string
 }
 
-/** The stream that belongs to these keys; the same seed and keys always give the same stream. */
+/** Returns the stream of these keys; equal seeds and keys give equal streams. */
 export function randomFor(seed: number, ...keys: readonly (string | number)[]): Random {
   let state = hash(`${seed}\u0000${keys.join('\u0000')}`)
-  // mulberry32: 32 bits of state are plenty for data that only has to look alive.
+  // mulberry32: 32 bits of state are enough for plausible test data.
   const next = (): number => {
     state = (state + 0x6d2b79f5) | 0
     let mixed = Math.imul(state ^ (state >>> 15), state | 1)
@@ -50,7 +50,7 @@ function pickFrom<T>(values: readonly T[], fraction: number): T {
   return value
 }
 
-/** FNV-1a over UTF-16 units, with a last mixing so that keys which differ in one digit part at once. */
+/** FNV-1a over UTF-16 units, with a final mixing step so that keys that differ in one digit give different streams. */
 function hash(text: string): number {
   let value = 0x811c9dc5
   for (let at = 0; at < text.length; at += 1) value = Math.imul(value ^ text.charCodeAt(at), 0x01000193)

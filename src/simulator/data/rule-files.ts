@@ -1,4 +1,4 @@
-/** Texts of rule files, made from families and events: what `ruleset/rules` and `etc/rules` hold at the start. */
+/** Generates the texts of rule files from families and events: the initial `ruleset/rules` and `etc/rules`. */
 import { type Event, events } from './events.ts'
 import { type Family, families } from './families.ts'
 import { randomFor } from './random.ts'
@@ -14,7 +14,7 @@ export function ruleFiles(seed: number): Map<string, string> {
   return files.set('etc/rules/local_rules.xml', LOCAL)
 }
 
-/** The rules from which all others descend; their ids are written with a leading zero, as the manager's are. */
+/** The root rules; their ids have a leading zero, as in the manager. */
 function templates(): string {
   const groups = CATEGORIES.map(
     (category, index) => `<group name="${category},">

@@ -1,9 +1,9 @@
-/** Rules and decoders as they stand in the XML files of a node: an uploaded file is read like a shipped one. */
+/** Parses rules and decoders from the XML files of a node, uploaded and shipped ones alike. */
 import { FrameworkError } from '../model.ts'
 import { memo } from './memo.ts'
 import { elements, parseXml, textOf, type XmlElement } from './xml.ts'
 
-/** What conditions and options of a rule or decoder say; a name that occurs twice holds a list. */
+/** Conditions and options of a rule or decoder; a repeated name has a list. */
 export type Details = Readonly<Record<string, unknown>>
 
 interface FromFile {
@@ -36,14 +36,14 @@ interface RuleBody extends Readonly<Record<Standard, readonly string[]>> {
 
 interface DecoderBody {
   readonly name: string
-  /** Its place in the file. */
+  /** The position in the file. */
   readonly position: number
   readonly details: Details
 }
 
 type Files = ReadonlyMap<string, string>
 
-/** All rules by id. Throws 1201 where a file cannot be read, whichever it is: one bad file fails them all. */
+/** Returns all rules by id. Throws 1201 if any file is invalid, as in the real API. */
 export function rulesOf(files: Files): Rule[] {
   const rules = ruleFilesOf(files).flatMap((from) => {
     const text = textIn(files, from)
@@ -55,7 +55,7 @@ export function rulesOf(files: Files): Rule[] {
   return rules.sort((a, b) => a.id - b.id)
 }
 
-/** All decoders by file and position. Throws 1501 where a file cannot be read. */
+/** Returns all decoders by file and position. Throws 1501 if any file is invalid. */
 export function decodersOf(files: Files): Decoder[] {
   return decoderFilesOf(files).flatMap((from) => {
     const text = textIn(files, from)
@@ -88,7 +88,7 @@ function filesIn(files: Files, folders: readonly string[], excluding: string): R
   return found.sort((a, b) => (a.file < b.file ? -1 : 1))
 }
 
-// By text: nodes share most of their files, and a text that was uploaded is a new key.
+// The key is the text: nodes share most of their files, and an uploaded text is a new key.
 const rulesOnce = memo<readonly RuleBody[]>(500)
 const decodersOnce = memo<readonly DecoderBody[]>(500)
 

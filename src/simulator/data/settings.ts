@@ -1,4 +1,4 @@
-/** The main configuration read into the sections of `GET /manager/configuration`. */
+/** Parses the main configuration into the sections of `GET /manager/configuration`. */
 import { elements, isElement, parseXml, textOf, type XmlElement } from './xml.ts'
 
 /** A text, an object, or a list of these. */
@@ -9,14 +9,14 @@ export type Settings = Readonly<Record<string, Readonly<Record<string, Setting>>
 interface Section {
   /** `each`: every block is an element of a list; `merge`: later blocks add to and overwrite earlier ones. */
   readonly blocks: 'each' | 'merge'
-  /** Options that are lists, however often they occur. */
+  /** Options that are always lists. */
   readonly lists?: readonly string[]
 }
 
 const EACH: Section = { blocks: 'each' }
 const MERGE: Section = { blocks: 'merge' }
 
-/** The sections that the manager knows; others of the file are passed over. */
+/** The sections that the manager knows; it ignores others. */
 const sections: Readonly<Record<string, Section>> = {
   'active-response': EACH,
   agentless: EACH,
@@ -52,7 +52,7 @@ export function isSection(name: string): boolean {
   return Object.hasOwn(sections, name)
 }
 
-/** The sections that the text holds, in its order. Throws an Error where it is not well-formed. */
+/** Returns the sections of the text in order. Throws an Error if the text is not well-formed. */
 export function readSettings(text: string): Settings {
   const settings: Record<string, Record<string, Setting> | Setting[]> = {}
   for (const block of elements(elements(parseXml(text), 'ossec_config').flatMap(({ children }) => children))) {
@@ -71,7 +71,7 @@ export function readSettings(text: string): Settings {
   return settings
 }
 
-/** Adds the options of a block to those before. Options without a value are left out, as the manager does. */
+/** Adds the options of a block. Options without a value are omitted, as in the manager. */
 function readBlock(
   block: XmlElement,
   lists: readonly string[],
@@ -90,7 +90,7 @@ function readBlock(
   return options
 }
 
-/** The members that one option adds to its list: paths behind commas, or the elements inside. */
+/** Returns the members that one option adds to its list: comma-separated paths, or child elements. */
 function readMembers(option: XmlElement): Setting[] {
   if (option.name === 'directories') {
     return textOf(option)

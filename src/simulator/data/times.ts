@@ -1,4 +1,4 @@
-/** Time as the manager writes it; everything in UTC, as its `tz_name` says. */
+/** Formats times like the manager; all in UTC, as in its `tz_name`. */
 
 const DAY = 86_400_000
 
@@ -12,12 +12,12 @@ export function inventoryStamp(at: Date): string {
   return stamp(at).replaceAll('-', '/')
 }
 
-/** The moment so many seconds later (earlier, when negative). */
+/** Returns the time after the given number of seconds (before it if negative). */
 export function after(at: Date, seconds: number): Date {
   return new Date(at.getTime() + seconds * 1000)
 }
 
-/** Midnight that began the day, so many days back. */
+/** Returns the midnight at the begin of the day, the given number of days ago. */
 export function midnight(at: Date, daysBack = 0): Date {
   return new Date(Math.floor(at.getTime() / DAY) * DAY - daysBack * DAY)
 }

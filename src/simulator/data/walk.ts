@@ -7,22 +7,22 @@ import type { Row } from '../../query/value.ts'
 import { FrameworkError, type SimRequest } from '../model.ts'
 import { type Machine, machineOf } from './machine.ts'
 
-/** All agents of a node in one collection, with the faults of the real one (contract, semantics.md section 6). */
+/** All agents of a node in one collection, with the defects of the real API. */
 
 const FIRST_AGENTS = 500
 const DEFAULT_LIMIT = 500
 
 export interface Walk {
   readonly source: DatabaseSource
-  /** What the node's database holds of one agent, flat. */
+  /** The flat row of one agent in the node's database. */
   readonly rowsOf: (machine: Machine) => readonly Row[]
-  /** Agents that gave a row are counted instead of the rows that match (one row for each agent). */
+  /** Counts agents with a row instead of matching rows (kinds with one row for each agent). */
   readonly countAgents?: boolean
 }
 
 /**
- * The page is cut for each agent and no rows are added beyond the limit; what is left is ordered once more, by
- * the first sort field alone. The total is of all agents. Rows of agents that report elsewhere are not here.
+ * The page is cut for each agent, and no rows are added beyond the limit. The result is sorted again, by the first sort
+ * field only. The total counts all agents. Rows of agents that report to other nodes are missing.
  */
 export function walkAgents(request: SimRequest, { source, rowsOf, countAgents = false }: Walk): Collected<Row> {
   const { world, node, query } = request
@@ -41,7 +41,7 @@ export function walkAgents(request: SimRequest, { source, rowsOf, countAgents = 
   return { items: ordered(found, query.sort).map(nest), totalItems }
 }
 
-/** Text is compared as it is, with case; a row without the field fails the call. */
+/** Texts are compared with case; a row without the field fails the request. */
 function ordered(rows: readonly Row[], sort = ''): Row[] {
   const field =
     sort

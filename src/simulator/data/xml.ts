@@ -1,6 +1,6 @@
 /**
- * The manager's dialect of XML (contract, semantics.md section 5): several top-level elements and a bare `&`
- * are fine, comments are kept. Both rules and settings are read from it, and uploads are indented with it.
+ * The manager's dialect of XML: several top-level elements and a bare `&` are valid, and comments are preserved. Rules
+ * and settings are parsed with it, and uploads are indented with it.
  */
 import { SaxesParser } from 'saxes'
 
@@ -10,11 +10,11 @@ export interface XmlElement {
   readonly children: readonly XmlNode[]
 }
 
-/** An element, text as it was meant (entities resolved), or a comment. */
+/** An element, a text with resolved entities, or a comment. */
 export type XmlNode = XmlElement | { readonly text: string } | { readonly comment: string }
 
 const BARE_AMPERSAND = /&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9A-Fa-f]{1,6});)/g
-/** The parser takes none in a fragment; the manager does. */
+/** The parser rejects a declaration in a fragment; the manager accepts it. */
 const DECLARATION = /^\s*<\?xml\s[^>]{0,200}?\?>/
 const AMPERSAND_OF_ENTITY = /&(?=(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9A-Fa-f]{1,6});)/g
 
@@ -22,7 +22,7 @@ interface Growing extends XmlElement {
   readonly children: XmlNode[]
 }
 
-/** The nodes of a text, in order. Throws an Error with the parser's reason where it is not well-formed. */
+/** Returns the nodes of a text in order. Throws an Error with the parser's reason if the text is not well-formed. */
 export function parseXml(text: string): XmlNode[] {
   const root: Growing = { name: '', attributes: {}, children: [] }
   const open: Growing[] = [root]
@@ -60,12 +60,12 @@ export function isElement(node: XmlNode): node is XmlElement {
   return 'name' in node
 }
 
-/** The elements among the children, all of them or those of one name. */
+/** Returns the child elements, all or those with one name. */
 export function elements(nodes: readonly XmlNode[], name?: string): XmlElement[] {
   return nodes.filter(isElement).filter((element) => name === undefined || element.name === name)
 }
 
-/** The text directly inside, without the blanks around it. */
+/** Returns the trimmed text directly inside. */
 export function textOf(element: XmlElement): string {
   return element.children
     .map((child) => ('text' in child ? child.text : ''))
@@ -73,7 +73,7 @@ export function textOf(element: XmlElement): string {
     .trim()
 }
 
-/** Two blanks for each level, as the manager stores what was uploaded; entities are turned back. */
+/** Indents with two spaces per level, as the manager stores uploads, and escapes entities again. */
 export function indent(nodes: readonly XmlNode[], depth = 0): string {
   const margin = '  '.repeat(depth)
   let lines = ''
@@ -96,7 +96,7 @@ function indentElement(element: XmlElement, depth: number): string {
   return `<${tag}>\n${indent(inside, depth + 1)}${'  '.repeat(depth)}</${element.name}>`
 }
 
-/** Only what would read back as something else; `>`, quotes and a bare `&` stay as the manager writes them. */
+/** Escapes only what would otherwise be parsed differently; `>`, quotes and a bare `&` remain, as in the manager. */
 function escaped(text: string): string {
   return text.replaceAll(AMPERSAND_OF_ENTITY, '&amp;').replaceAll('<', '&lt;')
 }

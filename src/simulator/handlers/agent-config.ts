@@ -1,4 +1,4 @@
-/** What an active agent answers when its node asks for the configuration that it runs with. */
+/** The active configuration of an agent, as the agent reports it to its node. */
 import { statusOf } from '../agent-state.ts'
 import type { SimAgent, SimHandlers, SimRequest, World } from '../model.ts'
 import { refusal } from '../texts.ts'
@@ -54,7 +54,7 @@ const modules = [
   { sca: { enabled: 'yes', scan_on_start: 'yes', skip_nfs: 'yes', interval: 43_200 } },
 ]
 
-/** The components of the seed, and what each can be asked for. */
+/** The components and the configurations of each. */
 const components: Readonly<Record<string, Readonly<Record<string, Configuration>>>> = {
   agent: {
     client,
@@ -79,20 +79,20 @@ const components: Readonly<Record<string, Readonly<Record<string, Configuration>
   wmodules: { wmodules: () => modules },
 }
 
-/** Agents tell their configuration since this version. */
+/** The first agent version that reports its configuration. */
 const SINCE = [3, 7] as const
 
-/** Refused in this order: unknown, not active, too old, and only then a component that there is not (recorded). */
+/** Checks in this order, as recorded: unknown agent, not active, too old, unknown component. */
 function ask(request: SimRequest): unknown {
   const { world, node, params } = request
   const { component = '', configuration = '' } = params
   const agent = findAgent(world, params.agent_id)
-  // The manager runs the same components but the agent's own.
+  // The manager runs the same components except those of the agent.
   if (agent.id === '000' && component === 'agent') throw refusal(1117)
   if (agent.id === '000') return managerConfig(request)
   if (statusOf(agent, world.now()) !== 'Active') throw refusal(1740)
   if (isTooOld(agent)) throw refusal(1735)
-  // It is connected, but not here (recorded of a master whose distribution is off).
+  // The agent is connected to another node (recorded on a master without distribution).
   if (agent.node !== node.name) throw refusal(1117)
   const known = components[component]
   if (known === undefined) throw refusal(1101)

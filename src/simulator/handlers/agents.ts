@@ -7,14 +7,14 @@ import { rowOf } from '../agent-state.ts'
 import { agentSums } from '../group-files.ts'
 import type { SimAgent, SimHandlers, SimRequest, World } from '../model.ts'
 import { refusal } from '../texts.ts'
-/** What the manager tells of its agents. */
+/** Reads of agents. */
 
 export function agentRows(world: World): Row[] {
   const now = world.now()
   return [...world.agents.values()].map((agent) => rowOf(agent, now))
 }
 
-/** The agent of this id (1701); `000` only where it may be (1703). */
+/** Returns the agent with this id. Throws 1701 if it is unknown and 1703 for `000` where it is not allowed. */
 export function findAgent(world: World, id: string | undefined, manager: 'allowed' | 'refused' = 'allowed'): SimAgent {
   const agent = world.agents.get(id ?? '')
   if (agent === undefined) throw refusal(1701, id)
@@ -22,19 +22,21 @@ export function findAgent(world: World, id: string | undefined, manager: 'allowe
   return agent
 }
 
-/** Agents as a collection, over the rows that are given. */
+/** Returns the given rows as a collection. */
 export function collectAgents(rows: readonly Row[], { world, query }: SimRequest) {
   return collect(rows, readRequest(query, world.now()), sources.agents)
 }
 
-/** A single agent shows exactly what was asked, and never its key. */
+/** A single agent has exactly the requested fields and never its key. */
 function single(agent: SimAgent, { world, query }: SimRequest): Row {
   const fields = query.select?.split(',') ?? Object.keys(sources.agents.fields)
   if (fields.some((field) => sources.agents.fields[field] === undefined)) throw refusal(1724)
   return pick(rowOf(agent, world.now()), fields)
 }
 
-/** The page is cut first; what is not outdated is then left out of it, and of the total (unlike the seed). */
+/**
+ * The page is cut first; agents that are not outdated are then removed from the page and the total, as in the real API.
+ */
 function outdated(request: SimRequest) {
   const { select, ...query } = request.query
   const page = collectAgents(agentRows(request.world), { ...request, query }).items
@@ -44,7 +46,7 @@ function outdated(request: SimRequest) {
   return { items, totalItems: items.length }
 }
 
-/** Without `fields` every field counts, the hidden key among them, which so comes to light (recorded). */
+/** Without `fields` all fields are used, including the hidden key, as recorded. */
 function distinct({ world, query }: SimRequest) {
   const { fields, select, offset, limit, ...rest } = query
   const known = [...Object.keys(sources.agents.fields), 'internal_key']
@@ -57,7 +59,7 @@ function distinct({ world, query }: SimRequest) {
   return { items, totalItems: found.length }
 }
 
-/** One row for each different choice of fields, with its `count`, in the order of first appearance. */
+/** Returns one row for each distinct combination of fields with its `count`, in the order of first appearance. */
 export function countBy(rows: readonly Row[], fields: readonly string[]): Row[] {
   const groups = new Map<string, { row: Row; count: number }>()
   for (const row of rows) {
@@ -70,11 +72,11 @@ export function countBy(rows: readonly Row[], fields: readonly string[]): Row[] 
   return [...groups.values()].map(({ row, count }) => ({ ...row, count }))
 }
 
-/** An agent is in step when it reports the sum of what its groups hold now. */
+/** An agent is synchronised if it reports the checksum of its groups' present files. */
 function isSync({ world, params }: SimRequest) {
   const agent = world.agents.get(params.agent_id ?? '')
   if (agent?.id === '000') throw refusal(1703)
-  // Whatever fails inside is told as 1739, an agent that does not exist too.
+  // Every inner failure is reported as 1739, including an unknown agent.
   if (agent === undefined) throw refusal(1739, 'Agent does not exist')
   return { synced: agent.mergedSum === agentSums(agent, world.groups).mergedSum }
 }

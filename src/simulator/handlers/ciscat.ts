@@ -1,4 +1,4 @@
-/** CIS-CAT results: of one agent, and of all agents of a node. */
+/** CIS-CAT results of one agent and of all agents of a node. */
 import { sources } from '../../query/sources.ts'
 import { machineOf } from '../data/machine.ts'
 import { pageOf } from '../data/page.ts'

@@ -1,4 +1,4 @@
-/** Facts of the cluster, and who the node is. */
+/** Facts of the cluster and the identity of the node. */
 import { collect } from '../../query/collect.ts'
 import { readRequest } from '../../query/request.ts'
 import { sources } from '../../query/sources.ts'
@@ -9,7 +9,7 @@ import { refusal } from '../texts.ts'
 
 const CLUSTER = 'cluster'
 
-/** Master first, only nodes that are connected; 3012 where there is no cluster to ask. */
+/** Returns the connected nodes, master first; throws 3012 if the cluster daemon is down. */
 function connectedNodes({ world, node }: SimRequest): SimNode[] {
   const nodes = world.nodes.filter((known) => known.away !== true)
   if (node.away === true || !nodes.some((known) => known.type === 'master')) throw refusal(3012)
@@ -26,14 +26,14 @@ function nodes(request: SimRequest) {
   return { totalItems, items }
 }
 
-/** `select` is accepted and has no effect (recorded). */
+/** `select` is accepted and has no effect, as recorded. */
 function oneNode(request: SimRequest) {
   const node = connectedNodes(request).find((known) => known.name === request.params.node_name)
   if (node === undefined) throw refusal(1730)
   return factsOf(node, request.world)
 }
 
-/** Workers first; the filter asks whether the name of a node occurs in the given text (a quirk of the master). */
+/** Workers first. The filter tests whether the name of a node occurs in the given text, as in the real master. */
 function health(request: SimRequest) {
   const { world, query } = request
   const named = query.node
@@ -54,7 +54,7 @@ function infoOf(node: SimNode, world: World) {
   return { ...factsOf(node, world), n_active_agents: active.length }
 }
 
-/** The last rounds of the synchronisation that runs every few seconds. */
+/** The last rounds of the periodic synchronisation. */
 function syncOf(world: World) {
   const at = (secondsAgo: number) => `${stamp(after(world.now(), -secondsAgo))}.000000`
   const round = (secondsAgo: number) => ({ date_start_master: at(secondsAgo), date_end_master: at(secondsAgo) })

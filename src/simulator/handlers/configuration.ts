@@ -1,4 +1,4 @@
-/** What a node is set to: the main configuration by sections, and the active one of each daemon. */
+/** The configuration of a node: the main file by sections, and the active configuration of each daemon. */
 import { components } from '../data/node/components.ts'
 import { isUsed } from '../data/node/daemons.ts'
 import { decodersOf, rulesOf } from '../data/ruleset.ts'
@@ -16,7 +16,7 @@ function settingsOf({ files }: SimNode): Settings {
   }
 }
 
-/** The whole, a section, or one option of it. */
+/** Returns the whole configuration, a section, or one option. */
 function mainConfiguration({ node, query }: SimRequest): unknown {
   const settings = settingsOf(node)
   const { section, field } = query
@@ -29,7 +29,7 @@ function mainConfiguration({ node, query }: SimRequest): unknown {
   return (found as Readonly<Record<string, unknown>>)[field]
 }
 
-/** OK, or KO and why; the files are looked into only now, not when they are put. */
+/** Returns OK, or KO with details. Files are validated here and not when they are uploaded. */
 function validation({ node }: SimRequest): { status: string; details?: string[] } {
   const details: string[] = []
   for (const check of [() => settingsOf(node), () => rulesOf(node.files), () => decodersOf(node.files)]) {
@@ -42,7 +42,7 @@ function validation({ node }: SimRequest): { status: string; details?: string[] 
   return details.length === 0 ? { status: 'OK' } : { status: 'KO', details }
 }
 
-/** 1101 and 1116 for what is not known, 1117 where the daemon that would answer does not run. Agent `000` answers so too. */
+/** Throws 1101 and 1116 for unknown names and 1117 if the daemon does not run. Agent `000` answers the same. */
 export function managerConfig({ node, world, params }: SimRequest): unknown {
   const { component: name = '', configuration = '' } = params
   const component = Object.hasOwn(components, name) ? components[name] : undefined

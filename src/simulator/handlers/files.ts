@@ -1,10 +1,10 @@
-/** Rule, decoder and list files and the main configuration of a node: read, put, deleted. */
+/** Reads, writes and deletes rule, decoder and list files and the main configuration of a node. */
 import { readList } from '../data/list-files.ts'
 import { indent, parseXml } from '../data/xml.ts'
 import { FrameworkError, type SimHandlers, type SimNode, type SimRequest } from '../model.ts'
 import { refusal } from '../texts.ts'
 
-/** The text as it is stored, byte for byte. With `validation=true` a list too is read as XML. */
+/** Returns the stored text byte for byte. With `validation=true` lists are parsed as XML too, as in the real API. */
 function readFile({ node, query }: SimRequest): string {
   const path = query.path ?? ''
   const text = node.files.get(path)
@@ -16,7 +16,7 @@ function readFile({ node, query }: SimRequest): string {
   return text
 }
 
-/** XML is stored with two blanks for each level, so what is read back differs from what was sent (recorded). */
+/** XML is stored with two spaces per level, so the stored text differs from the sent text, as recorded. */
 function putFile(request: SimRequest): string {
   const { node, query, text } = request
   const path = query.path ?? ''
@@ -37,8 +37,8 @@ function deleteFile(request: SimRequest): string {
 }
 
 /**
- * What the master holds spreads to the workers, here at once (the real ones look every nine seconds). The main
- * configuration belongs to each node, and what is written on a worker stays there alone.
+ * Copies the master's files to the workers at once; real workers synchronise every nine seconds. The main configuration
+ * belongs to each node, and a file written on a worker remains there only.
  */
 function holdersOf(path: string, { node, world }: SimRequest): readonly SimNode[] {
   return node.type === 'worker' || path === 'etc/ossec.conf' ? [node] : world.nodes
@@ -48,7 +48,7 @@ function isList(path: string): boolean {
   return path.startsWith('etc/lists/')
 }
 
-/** Values are trimmed and empty lines dropped. */
+/** Trims values and removes empty lines. */
 function tidyList(path: string, text: string): string {
   const pairs = readList(text)
   if (pairs === undefined) throw badList(path)

@@ -1,4 +1,4 @@
-/** The files that a group shares with its agents: listed, parsed, and the one that can be written. */
+/** The shared files of a group: list, parse, and write agent.conf. */
 import { collect } from '../../query/collect.ts'
 import { readRequest } from '../../query/request.ts'
 import { sources } from '../../query/sources.ts'
@@ -18,7 +18,7 @@ function list({ world, params, query }: SimRequest) {
   return collect(rows, readRequest(rest, world.now()), sources.groupFiles)
 }
 
-/** One item for each `agent_config` block: its attributes, and its sections. */
+/** Returns one item for each `agent_config` block with its attributes and sections. */
 function parseConf(text: string) {
   return elements(parseXml(text), 'agent_config').map((block) => ({
     filters: { ...block.attributes },
@@ -26,9 +26,9 @@ function parseConf(text: string) {
   }))
 }
 
-/** Sections that may stand several times are lists; the others' options are gathered in one object. */
+/** Repeatable sections are lists; the options of other sections are merged into one object. */
 const repeated = new Set(['localfile', 'command', 'active-response', 'socket', 'wodle', 'labels'])
-/** What agents take from a group (seed, centralized configuration). */
+/** Sections that agents accept from a group. */
 const sections = new Set([
   ...repeated,
   ...['syscheck', 'rootcheck', 'client_buffer', 'open-scap', 'cis-cat', 'syscollector', 'osquery', 'sca'],
@@ -45,7 +45,7 @@ function sectionsOf(block: XmlElement): Record<string, unknown> {
   return config
 }
 
-/** An option that stands once is its text; one that stands several times, or has attributes, is a list or an object. */
+/** A single option is its text; a repeated option is a list, and one with attributes an object. */
 function optionsOf(section: XmlElement): Record<string, unknown> {
   const options: Record<string, unknown> = { ...section.attributes }
   for (const option of elements(section.children)) {
@@ -81,7 +81,7 @@ const parsers: Readonly<Record<string, Parse>> = {
   rcl: parseTests,
 }
 
-/** Names of files whose type the manager knows without being told. */
+/** File names with a known type. */
 const types: Readonly<Record<string, Parse | undefined>> = {
   [CONF]: parsers.conf,
   'rootkit_files.txt': parseRootkitFiles,
@@ -100,7 +100,7 @@ function file({ world, params, query }: SimRequest): unknown {
   return parse(text)
 }
 
-/** Well-formedness was checked before (703); here the product looks at what it says. */
+/** The file is well-formed (703 is checked before); this checks its content. */
 function upload({ world, params, text }: SimRequest): string {
   const group = findGroup(world, params.group_id)
   if (params.file_name !== undefined && params.file_name !== CONF) throw refusal(1111)

@@ -1,4 +1,4 @@
-/** Parses the rootkit and audit lists of a group as the manager answers them. */
+/** Parses the rootkit and audit lists of a group into the manager's response. */
 
 function meaningful(text: string): string[] {
   return text.split('\n').filter((line) => line.trim() !== '' && !line.trimStart().startsWith('#'))

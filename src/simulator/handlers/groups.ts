@@ -14,7 +14,7 @@ import { refusal } from '../texts.ts'
 import { agentRows, collectAgents, findAgent } from './agents.ts'
 import { affected, type Failure, failureOf } from './outcome.ts'
 
-/** Groups and who is in them. */
+/** Groups and their members. */
 
 const MOST_GROUPS = 256
 
@@ -24,7 +24,7 @@ export function findGroup(world: World, name = ''): SimGroup {
   return group
 }
 
-/** By name, with how many agents are in each. */
+/** Groups by name with the number of their agents. */
 export function groupRows(world: World, hash?: string) {
   const agents = [...world.agents.values()]
   return [...world.groups.values()]
@@ -42,7 +42,7 @@ function allGroups({ world, query }: SimRequest) {
   try {
     return collect(groupRows(world, hash), readRequest(rest, world.now()), sources.groups)
   } catch (fault) {
-    // A fault in q or sort is told as one of listing.
+    // The real API reports an error in q or sort as an error of listing.
     if (fault instanceof CollectionError && rest.q !== undefined) throw refusal(1736, fault.message)
     throw fault
   }
@@ -62,7 +62,7 @@ function create({ world, params }: SimRequest): string {
   return `Group '${name}' created.`
 }
 
-/** Gives the text of the answer; an agent that is in the group already is a success. */
+/** Returns the text of the response; an agent that is already in the group counts as a success. */
 function assign(world: World, agent: SimAgent, name: string): string {
   findGroup(world, name)
   if (agent.groups.includes(name)) return `Agent '${agent.id}' already belongs to group '${name}'.`
@@ -71,7 +71,7 @@ function assign(world: World, agent: SimAgent, name: string): string {
   return `Group '${name}' added to agent '${agent.id}'.`
 }
 
-/** `force_single_group` counts by its presence, whatever its value, and makes a group that is missing. */
+/** Only the presence of `force_single_group` counts; it creates a missing group. */
 function assignOne({ world, params, query }: SimRequest): string {
   const agent = findAgent(world, params.agent_id, 'refused')
   const name = params.group_id ?? ''
@@ -81,7 +81,9 @@ function assignOne({ world, params, query }: SimRequest): string {
   return `Group '${name}' set to agent '${agent.id}'.`
 }
 
-/** Nothing is checked beforehand: a text is read letter by letter; failed ids are plain (unlike everywhere else). */
+/**
+ * Nothing is validated before: a text is read character by character, and failed ids are plain texts, unlike elsewhere.
+ */
 function assignMany({ world, params, fields }: SimRequest) {
   const name = params.group_id ?? ''
   const ids = Array.isArray(fields.ids) ? fields.ids.map(String) : [...String(fields.ids)]
@@ -101,7 +103,7 @@ function assignMany({ world, params, fields }: SimRequest) {
   return { msg: `Some agents were not assigned to group ${name}`, affected_agents: done, failed_ids: failed }
 }
 
-/** An agent without a group falls back to `default`. */
+/** An agent without a group gets the group `default`. */
 function unassign(_world: World, agent: SimAgent, name: string): string {
   if (!agent.groups.includes(name)) throw refusal(1734)
   if (agent.groups.length > 1) {
@@ -140,7 +142,7 @@ function unassignMany({ world, params, query }: SimRequest) {
   return affected(texts, done, failures)
 }
 
-/** `default` ends the request where it stands in the list: the names before it are gone. */
+/** `default` ends the request at its place in the list: the groups before it are deleted. */
 function removeGroups(world: World, names: readonly string[]) {
   const gone: string[] = []
   const agents = new Set<string>()

@@ -1,4 +1,4 @@
-/** Hotfixes of all agents of a node: an endpoint of the catalogue that the seed does not name. */
+/** Hotfixes of all agents of a node. */
 import { sources } from '../../query/sources.ts'
 import { inventoryRows } from '../data/inventory/rows.ts'
 import { walkAgents } from '../data/walk.ts'

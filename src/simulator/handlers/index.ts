@@ -1,4 +1,4 @@
-/** Every handler of the simulated manager, by the catalogue's method and path. */
+/** All handlers of the simulated manager by method and path. */
 import type { SimHandlers } from '../model.ts'
 import { agentConfigHandlers } from './agent-config.ts'
 import { agentHandlers } from './agents.ts'
@@ -18,7 +18,7 @@ import { scaHandlers } from './sca.ts'
 import { scanHandlers } from './scans.ts'
 import { summaryHandlers } from './summary.ts'
 
-/** `/cluster/:node_id/…` is not among them: that node carries out its `/manager/…` twin. */
+/** Without `/cluster/:node_id/…`: the named node executes the `/manager/…` twin. */
 export const handlers: SimHandlers = {
   ...agentHandlers,
   ...agentConfigHandlers,

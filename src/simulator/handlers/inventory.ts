@@ -1,4 +1,4 @@
-/** Inventory: of one agent, and of all agents of a node. */
+/** Inventory of one agent and of all agents of a node. */
 import { sources } from '../../query/sources.ts'
 import { type InventoryKind, inventoryKinds, inventoryRows } from '../data/inventory/rows.ts'
 import { machineOf } from '../data/machine.ts'
@@ -7,7 +7,7 @@ import { walkAgents } from '../data/walk.ts'
 import type { SimHandler, SimHandlers } from '../model.ts'
 import { findAgent } from './agents.ts'
 
-/** One row for each agent: an object, and `{}` where there is none. */
+/** One row for each agent: an object, `{}` without data. */
 const single: ReadonlySet<InventoryKind> = new Set(['hardware', 'os'])
 
 function ofAgent(kind: InventoryKind): SimHandler {

@@ -1,4 +1,4 @@
-/** CDB lists. A page is cut before it is searched and sorted, and its total is its length (unlike the seed). */
+/** CDB lists. As in the real API, a page is cut before it is searched and sorted, and its total is its length. */
 import { sources } from '../../query/sources.ts'
 import { readList } from '../data/list-files.ts'
 import { pageOf } from '../data/page.ts'
@@ -7,7 +7,7 @@ import { refusal } from '../texts.ts'
 
 const FOLDER = 'etc/lists/'
 
-/** In the order of folders: files first, then what lies deeper. */
+/** In the order of folders: files first, then subfolders. */
 function pathsOf({ files }: SimNode): string[] {
   const depth = (path: string) => path.split('/').length
   return [...files.keys()].filter((path) => path.startsWith(FOLDER)).sort((a, b) => depth(a) - depth(b))
@@ -19,7 +19,7 @@ function read({ files }: SimNode, path: string) {
   return pairs
 }
 
-/** With `path` an item is the array of pairs alone; without, it names its path too. */
+/** With `path` an item is only the array of pairs; otherwise it also has its path. */
 function lists(request: SimRequest) {
   const { path, ...query } = request.query
   const { node } = request

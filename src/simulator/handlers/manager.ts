@@ -1,4 +1,4 @@
-/** A node of the manager: who it is, how it is, and all it can be asked about itself. */
+/** A node of the manager: identity, status, and all requests about the node itself. */
 import { daemonStates } from '../data/node/daemons.ts'
 import type { SimHandlers, SimRequest } from '../model.ts'
 import { configurationHandlers } from './configuration.ts'

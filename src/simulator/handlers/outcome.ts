@@ -1,4 +1,4 @@
-/** The answer to a request that acts on several things, some of which may fail: `error` stays 0 whatever happens. */
+/** The response to a request that acts on several objects, some of which may fail: `error` is always 0. */
 import type { FrameworkError } from '../model.ts'
 
 export interface Failure {
@@ -6,7 +6,7 @@ export interface Failure {
   readonly error: { readonly message: string; readonly code: number }
 }
 
-/** Inside `failed_ids` the text is whole, behind its colon too. */
+/** Inside `failed_ids` the text is complete, including the part after its colon. */
 export function failureOf({ code, message }: FrameworkError): Failure['error'] {
   return { message, code }
 }
@@ -22,7 +22,7 @@ export interface Outcome {
   readonly failed_ids?: readonly Failure[]
 }
 
-/** `failed_ids` is left out when nothing failed. */
+/** `failed_ids` is absent if nothing failed. */
 export function affected({ all, some }: Texts, agents: readonly string[], failures: readonly Failure[] = []): Outcome {
   if (failures.length === 0) return { msg: all, affected_agents: agents }
   return { msg: some, affected_agents: agents, failed_ids: failures }

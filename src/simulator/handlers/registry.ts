@@ -1,4 +1,4 @@
-/** How agents come and go: the manager's key file, with its registration daemon running (codes 90xx). */
+/** The agent registry: the manager's key file with its registration daemon (codes 90xx). */
 import { matching } from '../../query/collect.ts'
 import { readRequest } from '../../query/request.ts'
 import { sources } from '../../query/sources.ts'
@@ -12,13 +12,13 @@ import { affected, type Failure, failureOf } from './outcome.ts'
 interface Newcomer {
   readonly name: string
   readonly ip: string
-  /** Seconds of silence after which an agent in the way is replaced; negative: never. */
+  /** Seconds without a keepalive after which a conflicting agent is replaced; negative: never. */
   readonly force: number
   readonly id?: string
   readonly secret?: string
 }
 
-/** Gives `{id, key}`, in this order: shell clients cut the answer by position. */
+/** Returns `{id, key}` in this order: shell clients cut the response by position. */
 function register(world: World, newcomer: Newcomer): { id: string; key: string } {
   const { name, ip, force } = newcomer
   if (name.length > 128) throw refusal(1738)
@@ -37,11 +37,11 @@ function register(world: World, newcomer: Newcomer): { id: string; key: string }
 }
 
 function rivals(agent: SimAgent, { name, ip, id }: Newcomer): boolean {
-  // The manager itself is not in the key file, but its name is taken.
+  // The manager itself is not in the key file, but its name is in use.
   return agent.name === name || agent.id === id || (ip !== 'any' && agent.ip === ip && agent.id !== '000')
 }
 
-/** Seconds since it was last heard of. */
+/** Returns the seconds since the last keepalive. */
 function silentFor(agent: SimAgent, world: World): number {
   return (world.now().getTime() - (agent.lastKeepAlive ?? agent.dateAdd).getTime()) / 1000
 }
@@ -51,7 +51,7 @@ function freeId(world: World): string {
   return String(highest + 1).padStart(3, '0')
 }
 
-/** `agents` is kept in id order; an inserted id may lie in the middle. */
+/** `agents` is in id order; an inserted id may be in the middle. */
 function insertInOrder(world: World, agent: SimAgent): void {
   const later = [...world.agents.values()].filter((known) => Number(known.id) > Number(agent.id))
   for (const known of later) world.agents.delete(known.id)
@@ -71,7 +71,7 @@ function insert(request: SimRequest) {
   return register(request.world, { ...newcomerOf(request), id, secret })
 }
 
-/** The daemon knows no agent of that id: 9011, as recorded (not 1701); `000` has no key either. */
+/** An unknown id gives 9011, as recorded (not 1701); `000` has no key either. */
 function removeOne({ world, params }: SimRequest) {
   const id = params.agent_id ?? ''
   if (id === '000' || !world.agents.delete(id)) {
@@ -82,7 +82,7 @@ function removeOne({ world, params }: SimRequest) {
 
 const removed = { all: 'All selected agents were removed', some: 'Some agents were not removed' }
 
-/** Only agents that are old enough go, listed ones too. */
+/** Removes only agents that are old enough, also among listed ones. */
 function removeMany({ world, query }: SimRequest) {
   const { ids, status = 'all', older_than: olderThan = '7d' } = query
   const request = readRequest({ status, older_than: olderThan }, world.now())

@@ -1,4 +1,4 @@
-/** Commands that make something happen: restarts, upgrades, active responses. */
+/** Commands to agents and nodes: restarts, upgrades, active responses. */
 import { justNow, statusOf } from '../agent-state.ts'
 import { idsOf } from '../distribute.ts'
 import { AR_CONF } from '../group-files.ts'
@@ -32,7 +32,7 @@ function restartThese(world: World, ids: readonly string[]) {
   return affected(restarted, done, failures)
 }
 
-/** Each node restarts the members that report to it; the master those that report to nobody too. */
+/** Each node restarts the members that report to it; the master also those without a node. */
 function restartGroup({ world, node, params }: SimRequest) {
   const group = params.group_id ?? ''
   const members = [...world.agents.values()].filter((agent) => agent.groups.includes(group))
@@ -54,7 +54,7 @@ function restartAll({ world, node }: SimRequest): string {
   return 'Restarting all agents'
 }
 
-/** Acknowledged at once. */
+/** Responds at once. */
 function restartNode({ world, node }: SimRequest): string {
   node.restarts += 1
   node.startedAt = new Date(world.now().getTime() + (world.restartTakes ?? 0))
@@ -94,12 +94,12 @@ function upgradeCustom(request: SimRequest): string {
 }
 
 /**
- * The agent has the new version as soon as somebody asks how it went. A real node waits for an agent that
- * upgrades nothing until its time runs out (3021); here it does not wait for that.
+ * The agent has the new version at the next request for the result. A real node waits until a timeout (3021) for an
+ * agent that does not upgrade; the simulator does not wait.
  */
 function upgradeResult({ world, node, params, waitForComplete }: SimRequest): string {
   const agent = findAgent(world, params.agent_id, 'refused')
-  // Only the node that the agent reports to hears of it.
+  // Only the node that the agent reports to receives the result.
   if (agent.upgrade === undefined || agent.node !== node.name)
     throw waitForComplete === true ? refusal(1716) : refusal(3021)
   agent.version = agent.upgrade

@@ -1,4 +1,4 @@
-/** Rules and decoders, read from the node's own files at each request. */
+/** Rules and decoders, read from the node's files at each request. */
 import { sources } from '../../query/sources.ts'
 import { pageOf } from '../data/page.ts'
 import { decoderFilesOf, decodersOf, type RulesetFile, ruleFilesOf, rulesOf, type Standard } from '../data/ruleset.ts'
@@ -6,7 +6,7 @@ import { FrameworkError, RawFile, type SimHandler, type SimHandlers, type SimReq
 
 type FilesOf = (files: ReadonlyMap<string, string>) => RulesetFile[]
 
-/** Files as a collection, or with `download` the file itself; the other parameters do not count then. */
+/** Returns files as a collection, or the file itself with `download`, which ignores the other parameters. */
 function files(filesOf: FilesOf, source: 'ruleFiles' | 'decoderFiles'): SimHandler {
   return (request) => {
     const { download } = request.query
@@ -18,7 +18,7 @@ function files(filesOf: FilesOf, source: 'ruleFiles' | 'decoderFiles'): SimHandl
   }
 }
 
-/** The different values that rules have in a field which is a list. */
+/** Returns the distinct values of a list field over all rules. */
 function catalogueOf(field: 'groups' | Standard): SimHandler {
   return (request) => {
     const values = new Set(rulesOf(request.node.files).flatMap((rule) => rule[field]))

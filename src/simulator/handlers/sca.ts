@@ -19,8 +19,8 @@ function policies(request: SimRequest) {
 }
 
 /**
- * `limit` and `offset` count the rows of a join, one for each compliance entry and rule of a check, so that a
- * page holds fewer checks than its limit; the total counts checks (unlike the seed).
+ * `limit` and `offset` count the rows of a join, one for each compliance entry and rule of a check, so a page has fewer
+ * checks than its limit. The total counts checks, as in the real API.
  */
 function checks(request: SimRequest) {
   const { world, node, params, query } = request

@@ -1,4 +1,4 @@
-/** Integrity and policy scans of an agent: what they found, cleared, and run again. */
+/** Integrity and policy scans of an agent: read, clear and run. */
 import { sources } from '../../query/sources.ts'
 import { statusOf } from '../agent-state.ts'
 import { type Machine, machineOf } from '../data/machine.ts'
@@ -35,7 +35,7 @@ const scans: Readonly<
   },
 }
 
-/** Nothing of an agent without data, nor of one whose data were cleared. */
+/** Returns nothing for an agent without data or with cleared data. */
 function rowsOf(scan: Scan, { world, node, params }: SimRequest): Row[] {
   const agent = findAgent(world, params.agent_id)
   const machine = machineOf(world, node, agent)
@@ -50,7 +50,7 @@ function files(request: SimRequest) {
   return pageOf(rowsOf('syscheck', request), request, sources.syscheck, asked)
 }
 
-/** The different requirements that findings name; a finding may name several. */
+/** Returns the distinct requirements of the findings; a finding may have several. */
 function requirements(field: 'pci' | 'cis'): SimHandler {
   return (request) => {
     if (request.query.q !== undefined) throw refusal(1000)
@@ -60,7 +60,7 @@ function requirements(field: 'pci' | 'cis'): SimHandler {
   }
 }
 
-/** A time that is not known is the text `ND`. */
+/** An unknown time is the text `ND`. */
 function lastScan({ world, node, params }: SimRequest): { start: string; end: string } {
   const agent = findAgent(world, params.agent_id)
   const machine = machineOf(world, node, agent)
@@ -70,7 +70,7 @@ function lastScan({ world, node, params }: SimRequest): { start: string; end: st
   return { start: stamp(start), end: end === undefined ? 'ND' : stamp(end) }
 }
 
-/** Agents whose data this node holds: those that report to it, and itself. */
+/** Returns the agents whose data this node stores: those that report to it, and itself. */
 function agentsOf({ world, node }: SimRequest): SimAgent[] {
   return [...world.agents.values()].filter((agent) => agent.id === '000' || agent.node === node.name)
 }
@@ -82,7 +82,7 @@ function clearOne(scan: Scan): SimHandler {
   }
 }
 
-/** Only the first agents are reached (contract, semantics.md section 6). */
+/** Only the first agents are read, as in the real API. */
 function clearAll(scan: Scan): SimHandler {
   return (request) => {
     for (const agent of agentsOf(request).slice(0, 500)) scanStateOf(request.node, agent).cleared.add(scan)
@@ -90,7 +90,7 @@ function clearAll(scan: Scan): SimHandler {
   }
 }
 
-/** Either call starts both scans, and a scan finds again what was cleared. */
+/** Either request starts both scans, and a scan restores cleared findings. */
 function run({ world, node }: SimRequest, agent: SimAgent): void {
   const state = scanStateOf(node, agent)
   state.lastScan = new Date(Math.floor(world.now().getTime() / 1000) * 1000)

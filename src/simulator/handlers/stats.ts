@@ -3,7 +3,9 @@ import { analysisCounters, hourly, hoursOf, remoteCounters, weekly } from '../da
 import { FrameworkError, type SimHandlers, type SimRequest } from '../model.ts'
 import { refusal } from '../texts.ts'
 
-/** Of the day asked for, or of today; 1307 for a day that no calendar has, 1308 for one without a file. */
+/**
+ * Returns the statistics of the given day or of today; throws 1307 for an invalid date and 1308 if there is no file.
+ */
 function ofDay({ world, node, query }: SimRequest): unknown[] {
   const hours = hoursOf(world, node, query.date === undefined ? world.now() : readDay(query.date))
   if (hours === undefined) throw new FrameworkError(1308, 'Stats file has not been created yet')
@@ -13,7 +15,7 @@ function ofDay({ world, node, query }: SimRequest): unknown[] {
 function readDay(text: string): Date {
   const [year, month, day] = [text.slice(0, 4), text.slice(4, 6), text.slice(6, 8)].map(Number)
   const date = new Date(Date.UTC(year ?? 0, (month ?? 0) - 1, day))
-  // The 31st of February rolls over into March.
+  // February 31 becomes a day in March.
   if (date.getUTCMonth() + 1 !== month || date.getUTCDate() !== day) throw refusal(1307)
   return date
 }

@@ -8,9 +8,9 @@ import type { SimAgent, SimHandlers, SimRequest, World } from '../model.ts'
 import { agentRows, countBy } from './agents.ts'
 import { groupRows } from './groups.ts'
 
-/** Agents counted. */
+/** Counts of agents. */
 
-/** How many agents have which status; `000` is one of the active ones. */
+/** Counts agents by status; `000` is active. */
 function countStatus(world: World) {
   const count = { Total: 0, Active: 0, Disconnected: 0, 'Never connected': 0, Pending: 0 }
   const now = world.now()
@@ -21,7 +21,7 @@ function countStatus(world: World) {
   return count
 }
 
-/** Platforms of the agents that match; the sign of `sort` alone counts. */
+/** Returns the platforms of matching agents; only the sign of `sort` is used. */
 function platforms({ world, query }: SimRequest) {
   const { offset, limit, sort, ...rest } = query
   const found = matching(agentRows(world), readRequest(rest, world.now()), sources.agents) as readonly Row[]
@@ -35,7 +35,7 @@ function platformOf(os: unknown): string {
   return typeof os === 'object' && os !== null && 'platform' in os ? String(os.platform) : ''
 }
 
-/** Totals of the parts count agents, not rows (unlike the seed). */
+/** Totals of the parts count agents and not rows, as in the real API. */
 function summary({ world }: SimRequest) {
   const rows = agentRows(world)
   const counted = (fields: readonly string[]) => ({ items: countBy(rows, fields), totalItems: rows.length })

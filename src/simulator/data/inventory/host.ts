@@ -29,7 +29,7 @@ export function hardware(machine: Machine): Row {
 
 export function system(machine: Machine): Row {
   const { os } = machine
-  // "Linux |host |5.10.0 |#1 SMP … |x86_64"; on Windows the name of the system alone.
+  // "Linux |host |5.10.0 |#1 SMP … |x86_64"; on Windows only the name of the system.
   const [sysname, , release, version, architecture] = (os.uname ?? '').split('|').map((part) => part.trim())
   const windows = machine.kind === 'windows'
   const codename = os.codename

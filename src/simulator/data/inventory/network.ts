@@ -57,7 +57,7 @@ export function addresses(machine: Machine): Row[] {
   ])
 }
 
-/** RFC 4291, appendix A: the address that an interface gives itself out of its MAC. */
+/** Returns the link-local address that an interface derives from its MAC address (RFC 4291, appendix A). */
 function linkLocal(mac: string): string {
   const [a = '02', b = '', c = '', d = '', e = '', f = ''] = mac.split(':')
   const first = (Number.parseInt(a, 16) ^ 2).toString(16)

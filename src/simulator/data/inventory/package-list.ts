@@ -1,8 +1,8 @@
-/** What may be installed on a simulated host; essential things first. */
+/** Packages of simulated hosts, essential ones first. */
 
 export interface Package {
   readonly name: string
-  /** For programs of Windows, the vendor. */
+  /** The vendor, for Windows programs. */
   readonly section: string
   readonly version: string
   /** KiB. */

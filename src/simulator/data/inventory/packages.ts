@@ -18,7 +18,7 @@ export function packages(machine: Machine): Row[] {
   const random = machine.lasting('packages')
   const windows = machine.kind === 'windows'
   const list = windows ? windowsPrograms : linuxPackages
-  // Essential ones stand first in the list; of the others each host has its own choice.
+  // Essential packages are first in the list; each host has its own selection of the others.
   const chosen = list.filter((_, index) => index < 12 || random.chance(0.75))
   return chosen.map((item) => (windows ? program(item) : debian(machine) ? deb(item) : rpm(item)))
 }
@@ -69,7 +69,7 @@ function program(item: Package): Row {
   }
 }
 
-/** Windows alone has them. */
+/** Only Windows has hotfixes. */
 export function hotfixes(machine: Machine): Row[] {
   if (machine.kind !== 'windows') return []
   const random = machine.lasting('hotfixes')

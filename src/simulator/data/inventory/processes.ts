@@ -1,4 +1,4 @@
-/** Processes of a host, and the ports they listen on. */
+/** Processes of a host and their listening ports. */
 import type { Row } from '../../model.ts'
 import type { Machine } from '../machine.ts'
 import type { Random } from '../random.ts'
@@ -7,7 +7,7 @@ interface Program {
   readonly name: string
   readonly command: string
   readonly user: string
-  /** The port on which it listens. */
+  /** The listening port of the process. */
   readonly port?: number
   readonly protocol?: 'tcp' | 'udp'
   readonly arguments?: string
@@ -59,7 +59,7 @@ interface Running extends Program {
   readonly pid: number
 }
 
-/** Essential programs stand first; of the others each host runs its own choice. */
+/** Essential programs are first; each host runs its own selection of the others. */
 function runningOn(machine: Machine): Running[] {
   const random = machine.lasting('processes')
   const programs = machine.kind === 'windows' ? windowsProcesses : linuxPrograms
@@ -127,7 +127,7 @@ function windowsProcess({ pid, name, command, user }: Running, random: Random): 
   }
 }
 
-/** Only Windows tells which process holds a port. */
+/** Only Windows reports the process of a port. */
 export function ports(machine: Machine): Row[] {
   const random = machine.passing('ports')
   return runningOn(machine).flatMap(({ pid, name, port, protocol = 'tcp' }) => {

@@ -1,4 +1,4 @@
-/** Inventory as the database of an agent holds it: a table for each kind, flat column names. */
+/** The inventory in the database of an agent: a table for each kind with flat column names. */
 import type { Row } from '../../model.ts'
 import type { Machine } from '../machine.ts'
 import { memo } from '../memo.ts'
@@ -23,13 +23,13 @@ const tables = {
 export type InventoryKind = keyof typeof tables
 export const inventoryKinds = Object.keys(tables) as readonly InventoryKind[]
 
-/** The scan of the network is one, whichever of its three tables is read; addresses and protocols hold no time. */
+/** The three network tables share one scan; addresses and protocols have no time. */
 const withoutTime: ReadonlySet<InventoryKind> = new Set(['netaddr', 'netproto'])
 
-// Rows are pure functions of their key, and walking all agents makes the same ones again and again.
+// Rows are pure functions of their key, and reads over all agents need the same rows repeatedly.
 const madeOnce = memo<readonly Row[]>(4000)
 
-/** The rows of one kind in the order of the scan; the same array until the next scan. */
+/** Returns the rows of one kind in scan order; the same array until the next scan. */
 export function inventoryRows(seed: number, machine: Machine, kind: InventoryKind): readonly Row[] {
   const { host, address, os, scanned } = machine
   const key = [seed, machine.key, kind, scanned.getTime(), host, address, os.name, os.version].join('\u0000')

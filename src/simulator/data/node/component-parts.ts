@@ -1,4 +1,4 @@
-/** Active configuration of scanners, log collector and modules; names of options are the product's. */
+/** Active configuration of scanners, log collector and modules; with the product's option names. */
 
 const watched = ['/etc', '/usr/bin', '/usr/sbin', '/bin', '/sbin', '/boot'].map((dir) => ({
   opts: [

@@ -1,4 +1,4 @@
-/** The active configuration of a manager, by component and configuration, as its daemons answer it. */
+/** The active configuration of a manager, by component and configuration, as its daemons report it. */
 import type { SimNode, World } from '../../model.ts'
 import {
   execdInternal,
@@ -24,7 +24,7 @@ import {
 } from './manager-parts.ts'
 
 export interface Component {
-  /** The daemon that answers; where it does not run, nothing does (1117). */
+  /** The daemon that answers; if it does not run, the error is 1117. */
   readonly daemon: Daemon
   readonly configurations: Readonly<Record<string, (node: SimNode, world: World) => unknown>>
 }
@@ -49,7 +49,7 @@ function globalSettings({ type }: SimNode) {
   }
 }
 
-/** The key of the cluster is in it. */
+/** Contains the key of the cluster. */
 function cluster(node: SimNode, world: World) {
   return {
     name: 'cluster',
@@ -64,7 +64,7 @@ function cluster(node: SimNode, world: World) {
   }
 }
 
-/** The components of the seed; the one it leaves unnamed is `mail`. `agent` is known, but no manager has it. */
+/** The components of a manager. `agent` is a known name, but no manager has this component. */
 export const components: Readonly<Record<string, Component>> = {
   agent: {
     daemon: 'ossec-reportd',

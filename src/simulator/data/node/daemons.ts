@@ -1,4 +1,4 @@
-/** The daemons of a node, and which of them run. */
+/** The daemons of a node and their status. */
 import type { SimNode, World } from '../../model.ts'
 
 const daemons = [
@@ -23,7 +23,7 @@ const daemons = [
 export type Daemon = (typeof daemons)[number]
 
 const neverUsed: ReadonlySet<Daemon> = new Set(['ossec-dbd', 'ossec-reportd'])
-/** What is set up on the master alone: registration, and messages to the outside. */
+/** Daemons of the master only: registration and outgoing messages. */
 const onMaster: ReadonlySet<Daemon> = new Set([
   'ossec-agentlessd',
   'ossec-authd',
@@ -32,12 +32,12 @@ const onMaster: ReadonlySet<Daemon> = new Set([
   'ossec-maild',
 ])
 
-/** Whether the daemon is set up on such a node. */
+/** Returns whether the daemon is configured on a node of this type. */
 export function isUsed(daemon: Daemon, type: SimNode['type']): boolean {
   return !neverUsed.has(daemon) && (type === 'master' || !onMaster.has(daemon))
 }
 
-/** By daemon. While a node restarts, those that will run say `restarting`. */
+/** Returns the status by daemon. While a node restarts, the daemons that will run are `restarting`. */
 export function daemonStates(world: World, node: SimNode): Record<string, string> {
   const up = node.startedAt > world.now() ? 'restarting' : 'running'
   return Object.fromEntries(

@@ -1,4 +1,4 @@
-/** The main log of a node: a line every four minutes since yesterday's midnight, and those of its start. */
+/** The main log of a node: a line every four minutes since yesterday's midnight, and the lines of its start. */
 import type { SimNode, World } from '../../model.ts'
 import { type Random, randomFor } from '../random.ts'
 import { after, midnight, stamp } from '../times.ts'
@@ -10,7 +10,7 @@ export interface LogEntry extends Readonly<Record<string, unknown>> {
   readonly timestamp: string
   readonly tag: string
   readonly level: Level
-  /** Begins with a blank, as the manager cuts its lines. */
+  /** Begins with a space, as in the manager. */
   readonly description: string
 }
 
@@ -75,7 +75,7 @@ export function logEntries(world: World, node: SimNode): LogEntry[] {
   return [...known, ...starts].sort((a, b) => (a.timestamp < b.timestamp ? 1 : a.timestamp > b.timestamp ? -1 : 0))
 }
 
-/** Each line stands for a place in absolute time, so that it is the same however often the log is read. */
+/** Each line depends only on its absolute time, so that repeated reads return the same lines. */
 function regularEntry(world: World, node: SimNode, first: Date, slot: number): LogEntry {
   const at = after(first, slot * EVERY)
   const random = randomFor(world.seed, 'log', node.name, at.getTime())
@@ -94,14 +94,14 @@ function startEntries(node: SimNode, timestamp: string): LogEntry[] {
     }))
 }
 
-/** Daemons that do not run on a node say nothing there. */
+/** Daemons that do not run on a node write no lines. */
 function isKnown({ tag }: LogEntry, node: SimNode): boolean {
   return node.type === 'master' || !['ossec-authd', 'ossec-integratord'].includes(tag)
 }
 
 export type LevelCounts = Record<'all' | Level, number>
 
-/** Counts of levels by tag, in the order in which the log names them. */
+/** Counts levels by tag, in the order of first appearance. */
 export function summarise(entries: readonly LogEntry[]): Record<string, LevelCounts> {
   const summary: Record<string, LevelCounts> = {}
   for (const { tag, level } of entries.toReversed()) {

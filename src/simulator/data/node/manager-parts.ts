@@ -1,4 +1,4 @@
-/** Active configuration of the daemons that only a manager has; names of options are the product's. */
+/** Active configuration of the daemons that only a manager has, with the product's option names. */
 import { COMMANDS } from '../main-configuration.ts'
 
 export const internalOfAnalysis = {

@@ -1,4 +1,4 @@
-/** What a node counts: events and alerts by hour, averages, and the counters of its two busiest daemons. */
+/** Statistics of a node: events and alerts by hour, averages, and the counters of two daemons. */
 import type { SimNode, World } from '../../model.ts'
 import { type Random, randomFor } from '../random.ts'
 import { midnight } from '../times.ts'
@@ -15,7 +15,7 @@ const ALERTS = [
   { sigid: 550, level: 7 },
 ] as const
 
-/** The hours of one day (UTC) that are over or have begun; undefined where no file was written for the day. */
+/** Returns the complete and begun hours of one day (UTC); undefined if there is no file for the day. */
 export function hoursOf(world: World, node: SimNode, day: Date): unknown[] | undefined {
   const today = midnight(world.now())
   const age = (today.getTime() - midnight(day).getTime()) / DAY
@@ -35,13 +35,13 @@ export function hoursOf(world: World, node: SimNode, day: Date): unknown[] | und
   })
 }
 
-/** Averages of events for each hour of a day. */
+/** Returns the average number of events for each hour of a day. */
 export function hourly(world: World, node: SimNode): { averages: number[]; interactions: number } {
   const random = randomFor(world.seed, 'hourly', node.name)
   return { averages: averages(random), interactions: KEPT_DAYS }
 }
 
-/** The same for each day of the week; Sunday comes first. */
+/** Returns the averages for each day of the week, Sunday first. */
 export function weekly(world: World, node: SimNode): Record<string, { hours: number[]; interactions: number }> {
   const days = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat']
   return Object.fromEntries(
@@ -56,7 +56,7 @@ function averages(random: Random): number[] {
 const decoded = ['syscheck', 'syscollector', 'rootcheck', 'sca', 'hostinfo', 'winevt'] as const
 const queues = [...decoded, 'event', 'rule_matching', 'alerts', 'firewall', 'statistical', 'archives'] as const
 
-/** Counters of the analysis daemon; they are written anew every few seconds. */
+/** Counters of the analysis daemon, which writes them every few seconds. */
 export function analysisCounters(world: World, node: SimNode): Record<string, number> {
   const random = refreshed(world, node, 'analysisd')
   const counters: Record<string, number> = { total_events_decoded: 0 }
@@ -88,7 +88,7 @@ export function analysisCounters(world: World, node: SimNode): Record<string, nu
   return counters
 }
 
-/** Counters of the daemon that agents talk to; those that only grow do so with time. */
+/** Counters of the daemon for agent connections; cumulative counters grow with time. */
 export function remoteCounters(world: World, node: SimNode): Record<string, number> {
   const random = refreshed(world, node, 'remoted')
   const up = Math.max(0, Math.floor((world.now().getTime() - node.startedAt.getTime()) / 1000 / REFRESH))

@@ -1,4 +1,4 @@
-/** Security configuration assessment: which policies a host is checked against, and how each check came out. */
+/** Security configuration assessment: the policies of a host and the result of each check. */
 import type { Machine } from '../machine.ts'
 import { after, stamp } from '../times.ts'
 import { type CheckText, checkTexts, type Policy, policies } from './policies.ts'
@@ -34,7 +34,7 @@ export function scaPolicies(machine: Machine, start: Date): Readonly<Record<stri
   })
 }
 
-/** The checks of one policy by id; empty for a policy that the host is not checked against. */
+/** Returns the checks of one policy by id; empty if the policy does not apply to the host. */
 export function scaChecks(machine: Machine, policyId: string): ScaCheck[] {
   const policy = policiesOf(machine).find(({ id }) => id === policyId)
   if (policy === undefined) return []

@@ -1,4 +1,4 @@
-/** Results of CIS-CAT assessments, of the few hosts that are assessed. */
+/** Results of CIS-CAT assessments, which only a few hosts have. */
 import type { Row } from '../../model.ts'
 import type { Machine } from '../machine.ts'
 import { after } from '../times.ts'

@@ -1,4 +1,4 @@
-/** Files and registry keys whose integrity is watched on a host. */
+/** Monitored files and registry keys of a host. */
 import type { Row } from '../../model.ts'
 import type { Machine } from '../machine.ts'
 import type { Random } from '../random.ts'
@@ -27,7 +27,7 @@ const WINDOWS_FILES =
 const REGISTRY_KEYS =
   'Classes\\batfile Classes\\cmdfile Classes\\comfile Classes\\exefile Classes\\piffile Classes\\Directory Classes\\Folder Classes\\Protocols Policies Microsoft\\Security Microsoft\\Windows\\CurrentVersion\\Run Microsoft\\Windows\\CurrentVersion\\RunOnce Microsoft\\Windows\\CurrentVersion\\URL Microsoft\\Windows\\CurrentVersion\\Policies'
 
-/** Rows in no order of their own; `start` is when the scan began that saw them last. */
+/** Returns unordered rows; `start` is the begin of the last scan. */
 export function watchedFiles(machine: Machine, start: Date): Row[] {
   const random = machine.lasting('files')
   if (machine.kind === 'windows') {
@@ -41,7 +41,7 @@ export function watchedFiles(machine: Machine, start: Date): Row[] {
   const files = Object.entries(folders).flatMap(([folder, names]) => {
     return names.split(' ').map((name) => ({ file: `${folder}/${name}`, program: folder.endsWith('bin') }))
   })
-  // The essential settings stand first; of the rest each host has its own choice.
+  // Essential settings are first; each host has its own selection of the rest.
   return files
     .filter((_, index) => index < 20 || random.chance(0.85))
     .map(({ file, program }, index) => row(file, index, start, random, program ? PROGRAM : SETTINGS))

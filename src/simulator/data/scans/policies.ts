@@ -1,14 +1,14 @@
-/** Policies of security configuration assessment, and the checks that each is made of. */
+/** Policies of security configuration assessment and their checks. */
 
 export interface Policy {
   readonly id: string
   readonly name: string
   readonly description: string
   readonly references: string
-  /** Hosts that are checked against it. */
+  /** The hosts that the policy applies to. */
   readonly family: 'unix' | 'debian' | 'rhel' | 'windows' | 'mac'
   readonly firstId: number
-  /** Which subjects it looks into. */
+  /** The subjects of the policy. */
   readonly subjects: readonly Subject[]
 }
 
@@ -21,7 +21,7 @@ export interface CheckText {
   readonly rationale: string
   readonly remediation: string
   readonly pci: string
-  /** The file, folder or key that is looked at, or the command that is run. */
+  /** The checked file, folder or key, or the command. */
   readonly place: string
   readonly on: 'file' | 'directory' | 'command' | 'registry'
   readonly rules: readonly { readonly type: string; readonly rule: string }[]
@@ -149,7 +149,7 @@ const subjects: Readonly<Record<Subject, SubjectText>> = {
   },
 }
 
-/** What each check of a policy says, in its order. */
+/** Returns the checks of a policy in order. */
 export function checkTexts(policy: Policy): CheckText[] {
   return policy.subjects.flatMap((subject, chapter) => {
     const { on, pci, place, title, rule, things } = subjects[subject]

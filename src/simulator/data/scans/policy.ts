@@ -1,4 +1,4 @@
-/** What rootkit detection and policy monitoring found on a host. */
+/** Findings of rootkit detection and policy monitoring on a host. */
 import type { Row } from '../../model.ts'
 import type { Machine } from '../machine.ts'
 import { after, stamp } from '../times.ts'
@@ -48,7 +48,7 @@ const windowsFindings: readonly Finding[] = [
   { event: 'Windows Audit: Null sessions allowed {PCI_DSS: 11.4}.', pci: '11.4' },
 ]
 
-/** Findings that the scan which began at `start` did not see any more are solved. */
+/** Findings that the scan of `start` no longer detects are solved. */
 export function findings(machine: Machine, start: Date): Row[] {
   const random = machine.lasting('findings')
   const list = machine.kind === 'windows' ? windowsFindings : unixFindings
