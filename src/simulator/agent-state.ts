@@ -38,7 +38,7 @@ export function makeKey(id: string, name: string, ip: string, secret: string): s
   return Buffer.from(`${id} ${name} ${ip} ${secret}`).toString('base64')
 }
 
-const kept = new WeakMap<SimAgent, { readonly of: readonly unknown[]; readonly row: AgentRow }>()
+const cachedRows = new WeakMap<SimAgent, { readonly of: readonly unknown[]; readonly row: AgentRow }>()
 
 type AgentRow = Readonly<Record<string, unknown>>
 
@@ -51,7 +51,7 @@ export function rowOf(agent: SimAgent, now: Date): AgentRow {
   const status = statusOf(agent, now)
   const times = [lastKeepAlive?.getTime(), dateAdd.getTime()]
   const of = [...times, name, ip, registerIP, key, version, node, groups.join(), os, configSum, mergedSum, status]
-  const before = kept.get(agent)
+  const before = cachedRows.get(agent)
   if (before?.of.every((part, at) => part === of[at]) === true) return before.row
   const row = withoutAbsent({
     os,
@@ -70,7 +70,7 @@ export function rowOf(agent: SimAgent, now: Date): AgentRow {
     ip,
     internal_key: secretOf(agent),
   })
-  kept.set(agent, { of, row })
+  cachedRows.set(agent, { of, row })
   return row
 }
 

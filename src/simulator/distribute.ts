@@ -26,7 +26,7 @@ export interface Call extends Asked {
 }
 
 /** `data` of the response, or the FrameworkError in its place. */
-export async function answer(cluster: Cluster, call: Call): Promise<unknown> {
+export async function execute(cluster: Cluster, call: Call): Promise<unknown> {
   const { world } = cluster
   if (!world.distributed) return alone(cluster, call)
   const { target } = call.endpoint
@@ -61,7 +61,7 @@ async function alone(cluster: Cluster, call: Call): Promise<unknown> {
 /** A worker first forwards everything that is not its own to the master. */
 function throughMaster(entry: SimNode, world: World): SimNode {
   const master = masterOf(world)
-  if (entry.away === true || master.away === true) throw refusal(3012)
+  if (entry.clusterDaemonDown === true || master.clusterDaemonDown === true) throw refusal(3012)
   return master
 }
 
@@ -73,7 +73,7 @@ function masterOf(world: World): SimNode {
 
 function connected(name: string | undefined, world: World): SimNode {
   const node = world.nodes.find((known) => known.name === name)
-  if (node === undefined || node.away === true) throw refusal(3022)
+  if (node === undefined || node.clusterDaemonDown === true) throw refusal(3022)
   return node
 }
 
@@ -127,11 +127,11 @@ async function everyNode(cluster: Cluster, call: Call): Promise<unknown> {
 
 /** All nodes act, but of the workers only the first response counts. */
 async function clusterWide(cluster: Cluster, call: Call): Promise<unknown> {
-  const workers = cluster.world.nodes.filter((node) => node.type === 'worker' && node.away !== true)
+  const workers = cluster.world.nodes.filter((node) => node.type === 'worker' && node.clusterDaemonDown !== true)
   const asked = workers.map((node) => part(cluster, call, { node, fields: call.fields }))
   const master = part(cluster, call, { node: masterOf(cluster.world), fields: call.fields })
-  const heard = asked.length === 0 ? [] : [await Promise.race(asked)]
-  return joinNodes([...heard, await master], call.query, cluster.world.now())
+  const workerResponses = asked.length === 0 ? [] : [await Promise.race(asked)]
+  return joinNodes([...workerResponses, await master], call.query, cluster.world.now())
 }
 
 async function joined(cluster: Cluster, call: Call, parts: readonly Part[]): Promise<unknown> {

@@ -4,7 +4,7 @@
  */
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { catalogue } from '../catalogue/index.ts'
-import { type Burden, createBurden, type Frailty, type Load } from './burden.ts'
+import { type CapacityModel, createCapacityModel, type Load, type NodeCapacity } from './capacity.ts'
 import { handlerKey } from './distribute.ts'
 import { type Fault, type Faults, faultTable, isAway, listens } from './faults.ts'
 import { handlers } from './handlers/index.ts'
@@ -15,7 +15,7 @@ import { nodeApi } from './node.ts'
 import { routeTable } from './routes.ts'
 import { createWorld, type WorldOptions } from './world.ts'
 
-export type { Frailty, Load } from './burden.ts'
+export type { Load, NodeCapacity as Frailty } from './capacity.ts'
 export type { Fault, Faults } from './faults.ts'
 
 export interface SimulatorOptions extends WorldOptions {
@@ -28,7 +28,7 @@ export interface SimulatorOptions extends WorldOptions {
   /** Record requests in `seen`; default true. */
   readonly remember?: boolean
   /** Makes each node as slow as a real one under load; absent: as fast as this process. */
-  readonly frail?: Frailty
+  readonly capacity?: NodeCapacity
 }
 
 export interface Simulator {
@@ -60,7 +60,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   refuseGaps(endpoints)
   const world = createWorld(options)
   const listeners = new Map<string, Listener>()
-  const burdens = new Map<string, Burden>()
+  const capacities = new Map<string, CapacityModel>()
   const faults = faultTable(
     () => world.nodes.map((node) => node.name),
     (name, fault) => strikeNode(world, listeners, name, fault),
@@ -75,9 +75,9 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     thrown: (fault: unknown) => thrown.push(fault),
   }
   const serve = async (node: SimNode) => {
-    const burden = createBurden(options.frail)
-    const listener = await listen(nodeApi({ ...shared, node, burden }), options.tls)
-    burdens.set(node.name, burden)
+    const capacity = createCapacityModel(options.capacity)
+    const listener = await listen(nodeApi({ ...shared, node, capacity }), options.tls)
+    capacities.set(node.name, capacity)
     listeners.set(node.name, listener)
     node.url = listener.url
     return node
@@ -89,7 +89,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     seen,
     thrown,
     faults,
-    load: (name) => burdens.get(name)?.load ?? createBurden(undefined).load,
+    load: (name) => capacities.get(name)?.load ?? createCapacityModel(undefined).load,
     ...membership(world, { serve, shut: async (name) => listeners.get(name)?.shut() }),
     close: async () => {
       await Promise.all([...listeners.values()].map((listener) => listener.shut()))
@@ -125,7 +125,7 @@ function refuseGaps(endpoints: readonly Endpoint[]): void {
 
 async function strikeNode(world: World, listeners: Map<string, Listener>, name: string, fault: Fault): Promise<void> {
   const node = world.nodes.find((known) => known.name === name)
-  if (node !== undefined) node.away = isAway(fault)
+  if (node !== undefined) node.clusterDaemonDown = isAway(fault)
   const listener = listeners.get(name)
   await (listens(fault) ? listener?.open() : listener?.shut())
 }

@@ -42,7 +42,7 @@ export interface SimNode {
   /** The time until which its daemons restart and it answers 1017. */
   startedAt: Date
   /** The cluster daemon is stopped: the node is not in the cluster, and its own API answers 3012. */
-  away?: boolean
+  clusterDaemonDown?: boolean
 }
 
 export interface SimGroup {

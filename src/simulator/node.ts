@@ -3,8 +3,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { errorTable } from '../core/errors.ts'
 import { CollectionError } from '../query/request.ts'
 import { ProcessEnd, parseBody, readBytes } from './bodies.ts'
-import type { Burden } from './burden.ts'
-import { answer, type Call, type Cluster, handlerKey, throwFault } from './distribute.ts'
+import type { CapacityModel } from './capacity.ts'
+import { type Call, type Cluster, execute, handlerKey, throwFault } from './distribute.ts'
 import type { Fault } from './faults.ts'
 import { filter, parseQuery } from './filters.ts'
 import { FrameworkError, type SeenRequest, type SimNode } from './model.ts'
@@ -17,7 +17,7 @@ export interface NodeParts {
   readonly node: SimNode
   readonly cluster: Cluster
   readonly findRoute: FindRoute
-  readonly burden: Burden
+  readonly capacity: CapacityModel
   /** The exact value of the header, `Basic …`. */
   readonly authorization: string
   /** Called for each request as soon as its headers are complete. */
@@ -52,7 +52,8 @@ async function serve(parts: NodeParts, request: IncomingMessage, response: Serve
     return
   }
   try {
-    const outgoing = disfigured(fault) ?? (await parts.burden.carry(() => respond(parts, request, bytes, fault)))
+    const outgoing =
+      disfigured(fault) ?? (await parts.capacity.countInFlight(() => respond(parts, request, bytes, fault)))
     send(response, unlessKnown(outgoing, /^(?:GET|HEAD)$/.test(method) ? headers['if-none-match'] : undefined), fault)
   } catch (end) {
     if (!(end instanceof ProcessEnd)) throw end
@@ -72,7 +73,7 @@ async function respond(parts: NodeParts, request: IncomingMessage, bytes: Buffer
   const { headers } = request
   const requested = headers['access-control-request-headers']
   if (request.method === 'OPTIONS') return preflight(requested === undefined ? undefined : String(requested))
-  await parts.burden.admit()
+  await parts.capacity.admit()
   if (headers.authorization !== parts.authorization) return unauthorized
   const [path = '/', ...search] = (request.url ?? '/').split('?')
   const { query, pretty, waitForComplete } = parseQuery(search.join('?'))
@@ -87,7 +88,7 @@ async function respond(parts: NodeParts, request: IncomingMessage, bytes: Buffer
     const call = { ...asked, endpoint: match.endpoint, entry: parts.node, client, waitForComplete }
     const bypass = headers['x-apicache-bypass'] !== undefined
     const key = { method, url: request.url ?? '/', path: match.endpoint.path, bypass }
-    return await parts.burden.answer(key, () => framework(parts, call, fault, pretty))
+    return await parts.capacity.respond(key, () => framework(parts, call, fault, pretty))
   } catch (refused) {
     return refusedWith(refused, pretty, parts)
   }
@@ -98,7 +99,7 @@ async function framework(parts: NodeParts, call: Call, { error }: Fault, pretty:
   try {
     if (error !== undefined) throwFault(error, handlerKey(call.endpoint))
     letTimePass(parts.cluster.world)
-    return success(await answer(parts.cluster, call), pretty)
+    return success(await execute(parts.cluster, call), pretty)
   } catch (refused) {
     return refusedWith(refused, pretty, parts)
   }

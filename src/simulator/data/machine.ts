@@ -27,8 +27,8 @@ export function machineOf(world: World, node: SimNode, agent: SimAgent): Machine
   const own = agent.id === '000'
   if (os === undefined || lastKeepAlive === undefined || (!own && agent.node !== node.name)) return undefined
   const key = own ? `000 ${node.name}` : agent.id
-  const heard = statusOf(agent, world.now()) === 'Active' ? world.now() : lastKeepAlive
-  const scanned = lastScan(world.seed, key, heard, HOUR)
+  const lastKeepalive = statusOf(agent, world.now()) === 'Active' ? world.now() : lastKeepAlive
+  const scanned = lastScan(world.seed, key, lastKeepalive, HOUR)
   return {
     key,
     host: own ? node.name : agent.name,
@@ -45,7 +45,7 @@ export function machineOf(world: World, node: SimNode, agent: SimAgent): Machine
  * Returns the start of the last periodic scan (`period` in milliseconds). All hosts start their scans at the same
  * moment, a multiple of the period, so that data that is read twice within seconds is almost always equal.
  */
-export function lastScan(seed: number, key: string, heard: Date, period: number): Date {
+export function lastScan(seed: number, key: string, lastKeepalive: Date, period: number): Date {
   const phase = randomFor(seed, 'phase', key, period).int(0, period / 1000 - 60)
-  return after(new Date(Math.floor(heard.getTime() / period) * period), -phase - 60)
+  return after(new Date(Math.floor(lastKeepalive.getTime() / period) * period), -phase - 60)
 }

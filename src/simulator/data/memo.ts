@@ -4,14 +4,14 @@
  * `make` are not cached.
  */
 export function memo<V>(most: number): (key: string, make: () => V) => V {
-  const kept = new Map<string, V>()
+  const values = new Map<string, V>()
   return (key, make) => {
-    const value = kept.get(key) ?? make()
+    const value = values.get(key) ?? make()
     // A map has insertion order: deleting and inserting a key again makes it the newest.
-    kept.delete(key)
-    kept.set(key, value)
-    const [oldest] = kept.size > most ? kept.keys() : []
-    if (oldest !== undefined) kept.delete(oldest)
+    values.delete(key)
+    values.set(key, value)
+    const [oldest] = values.size > most ? values.keys() : []
+    if (oldest !== undefined) values.delete(oldest)
     return value
   }
 }

@@ -83,7 +83,7 @@ const components: Readonly<Record<string, Readonly<Record<string, Configuration>
 const SINCE = [3, 7] as const
 
 /** Checks in this order, as recorded: unknown agent, not active, too old, unknown component. */
-function ask(request: SimRequest): unknown {
+function activeConfiguration(request: SimRequest): unknown {
   const { world, node, params } = request
   const { component = '', configuration = '' } = params
   const agent = findAgent(world, params.agent_id)
@@ -107,5 +107,5 @@ function isTooOld({ version = '' }: SimAgent): boolean {
 }
 
 export const agentConfigHandlers: SimHandlers = {
-  'GET /agents/:agent_id/config/:component/:configuration': ask,
+  'GET /agents/:agent_id/config/:component/:configuration': activeConfiguration,
 }

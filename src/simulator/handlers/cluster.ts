@@ -11,8 +11,8 @@ const CLUSTER = 'cluster'
 
 /** Returns the connected nodes, master first; throws 3012 if the cluster daemon is down. */
 function connectedNodes({ world, node }: SimRequest): SimNode[] {
-  const nodes = world.nodes.filter((known) => known.away !== true)
-  if (node.away === true || !nodes.some((known) => known.type === 'master')) throw refusal(3012)
+  const nodes = world.nodes.filter((known) => known.clusterDaemonDown !== true)
+  if (node.clusterDaemonDown === true || !nodes.some((known) => known.type === 'master')) throw refusal(3012)
   return nodes
 }
 
@@ -98,7 +98,7 @@ export const clusterHandlers: SimHandlers = {
   'GET /cluster/healthcheck': health,
   'GET /cluster/config': configuration,
   'GET /cluster/node': ({ node }) => ({ node: node.name, cluster: CLUSTER, type: node.type }),
-  'GET /cluster/status': ({ node }) => ({ enabled: 'yes', running: node.away === true ? 'no' : 'yes' }),
+  'GET /cluster/status': ({ node }) => ({ enabled: 'yes', running: node.clusterDaemonDown === true ? 'no' : 'yes' }),
   'GET /': welcome,
   'GET /version': ({ world }) => `v${world.version}`,
 }

@@ -144,7 +144,7 @@ function unassignMany({ world, params, query }: SimRequest) {
 
 /** `default` ends the request at its place in the list: the groups before it are deleted. */
 function removeGroups(world: World, names: readonly string[]) {
-  const gone: string[] = []
+  const removed: string[] = []
   const agents = new Set<string>()
   const failures: Failure[] = []
   for (const name of names) {
@@ -153,7 +153,7 @@ function removeGroups(world: World, names: readonly string[]) {
       failures.push({ id: name, error: failureOf(refusal(1710, name)) })
       continue
     }
-    gone.push(name)
+    removed.push(name)
     for (const agent of world.agents.values()) {
       if (!agent.groups.includes(name)) continue
       agents.add(agent.id)
@@ -161,7 +161,7 @@ function removeGroups(world: World, names: readonly string[]) {
       agent.groups = left.length > 0 ? left : ['default']
     }
   }
-  const rest = { ids: gone, affected_agents: [...agents] }
+  const rest = { ids: removed, affected_agents: [...agents] }
   if (failures.length === 0) return { msg: 'All selected groups were removed', ...rest }
   return { msg: 'Some groups were not removed', failed_ids: failures, ...rest }
 }

@@ -19,7 +19,7 @@ function information({ world, node }: SimRequest) {
     name: node.name,
     cluster: {
       enabled: 'yes',
-      running: node.away === true ? 'no' : 'yes',
+      running: node.clusterDaemonDown === true ? 'no' : 'yes',
       name: 'cluster',
       node_name: node.name,
       node_type: node.type,

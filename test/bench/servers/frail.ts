@@ -8,7 +8,7 @@ export interface FrailReady {
 }
 
 const options = JSON.parse(process.argv[2] ?? '{}') as SimulatorOptions
-const simulator = await startSimulator({ ...options, frail: {}, remember: false })
+const simulator = await startSimulator({ ...options, capacity: {}, remember: false })
 process.on('message', () => {
   const report = Object.fromEntries(simulator.nodes.map(({ name }) => [name, { ...simulator.load(name) }]))
   process.send?.(report)

@@ -159,7 +159,7 @@ t.test('gives way when the edge says that its nodes are full', async (t) => {
 
 t.test('leaves the nodes to those who wait for an answer, where it sees how full they are', async (t) => {
   const account = { username: 'edge', password: 'only-for-tests' }
-  const simulator = await startSimulator({ agents: 100, workers: 0, frail: { scale: 6 }, ...account })
+  const simulator = await startSimulator({ agents: 100, workers: 0, capacity: { scale: 6 }, ...account })
   t.teardown(() => simulator.close())
   const cluster = { discover: false, limits: { inFlight: 4, queue: 4, perCaller: 4 } }
   const edge = await startEdge({ nodes: simulator.nodes, settings: { cluster, cache: lasting } })

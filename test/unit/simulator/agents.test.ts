@@ -4,7 +4,7 @@ import { start } from './ask.ts'
 const form = { type: 'application/x-www-form-urlencoded' }
 const json = (value: unknown) => ({ type: 'application/json', body: JSON.stringify(value) })
 
-t.test('adds an agent that can be read back at once, through any node', async (t) => {
+t.test('an added agent can be read at once through any node', async (t) => {
   const { ask } = await start(t)
   const added = await ask('POST /agents', { ...form, body: 'name=new&ip=10.9.0.1', node: 'worker-1' })
   t.match(added.text, /^{"error":0,"data":{"id":"041","key":"[A-Za-z0-9+/=]+"}}$/, 'as shell clients cut it')
@@ -17,7 +17,7 @@ t.test('adds an agent that can be read back at once, through any node', async (t
   t.match((await ask('GET /agents/name/new')).json, { data: { id: '041' } })
 })
 
-t.test('takes the address of the client where none is sent, and any with the quick method', async (t) => {
+t.test('the address of the client is the default; the quick method uses any', async (t) => {
   const { ask } = await start(t)
   await ask('POST /agents/', json({ name: 'here' }))
   t.match((await ask('GET /agents/041')).json, { data: { ip: '127.0.0.1', registerIP: '127.0.0.1' } })
@@ -25,7 +25,7 @@ t.test('takes the address of the client where none is sent, and any with the qui
   t.match((await ask('GET /agents/042')).json, { data: { ip: 'any' } })
 })
 
-t.test('refuses a second one of the same name, address or id', async (t) => {
+t.test('a second agent with the same name, address or id is rejected', async (t) => {
   const { ask } = await start(t)
   const insert = { name: 'i', ip: '10.9.0.2', id: '950', key: 'a1'.repeat(32) }
   const inserted = await ask('POST /agents/insert', json(insert))
@@ -46,7 +46,7 @@ t.test('refuses a second one of the same name, address or id', async (t) => {
   t.match((await ask('GET /agents/950')).json, { error: 1701 }, 'the displaced one is gone')
 })
 
-t.test('removes agents, and says which it did not', async (t) => {
+t.test('removed and not removed agents are reported', async (t) => {
   const { ask } = await start(t)
   t.same((await ask('DELETE /agents/001?purge')).json?.data, {
     msg: 'All selected agents were removed',
@@ -125,7 +125,7 @@ t.test('restarts agents on the nodes that they report to', async (t) => {
   t.same([restarts('002'), restarts('004'), restarts('007'), restarts('020')], [2, 1, 0, 0])
 })
 
-t.test('upgrades an agent when somebody asks how it went', async (t) => {
+t.test('an upgrade completes when its result is requested', async (t) => {
   const { sim, ask } = await start(t)
   const agent = sim.world.agents.get('001')
   if (agent !== undefined) agent.version = 'Wazuh v3.9.0'
@@ -155,7 +155,7 @@ t.test('sends active responses that are configured, or custom', async (t) => {
   t.match(await send('999', { command: 'restart-ossec0' }), { error: 1701 })
 })
 
-t.test('asks an active agent for its configuration', async (t) => {
+t.test('the configuration of an active agent can be read', async (t) => {
   const { sim, ask } = await start(t)
   const config = async (path: string) => (await ask(`GET /agents/${path}`)).json
   t.match(await config('002/config/agent/client'), { data: { client: { server: [{ address: '10.0.0.11' }] } } })

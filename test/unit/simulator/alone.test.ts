@@ -25,7 +25,7 @@ function worth(text: string | undefined): string {
   return data?.totalItems === 0 || JSON.stringify(data) === '{}' ? 'empty' : 'something'
 }
 
-t.test('asked of the wrong node, the data of an agent are as empty as recorded', async (t) => {
+t.test('a node that an agent does not report to returns empty data, as recorded', async (t) => {
   const { sim, ask } = await start(t, { distributed: false, agents: 3 })
   let compared = 0
   for (const { node, request, response } of recorded) {
@@ -38,7 +38,7 @@ t.test('asked of the wrong node, the data of an agent are as empty as recorded',
   t.same(sim.thrown, [])
 })
 
-t.test('each node speaks of itself under /manager, and of no node under /cluster', async (t) => {
+t.test('each node answers about itself under /manager and about no node under /cluster', async (t) => {
   const { ask } = await start(t, { distributed: false, agents: 3 })
   for (const { node, request, response } of recorded.filter(({ request }) =>
     /^\/cluster\/(?:worker|master)/.test(request.path),
@@ -51,7 +51,7 @@ t.test('each node speaks of itself under /manager, and of no node under /cluster
   }
 })
 
-t.test('who is connected: the master knows of all, a worker of its own', async (t) => {
+t.test('the master knows all connected agents, a worker only its own', async (t) => {
   const { ask } = await start(t, { distributed: false, agents: 3 })
   const summary = async (node: string) => (await ask('GET /agents/summary', { node })).json?.data
   t.match(await summary('master'), { Total: 4, Active: 4 })
@@ -60,7 +60,7 @@ t.test('who is connected: the master knows of all, a worker of its own', async (
   t.same([await config('master'), await config('worker-1'), await config('worker-2')], [1117, 0, 1740], 'as recorded')
 })
 
-t.test('a list of agents is said to be restarted everywhere, and is where they report to', async (t) => {
+t.test('every node reports a restart, but only the owners restart their agents', async (t) => {
   const { sim, ask } = await start(t, { distributed: false, agents: 3 })
   const body = JSON.stringify({ ids: ['001', '002', '003'] })
   const answer = await ask('POST /agents/restart', { node: 'worker-1', type: 'application/json', body })
@@ -76,7 +76,7 @@ t.test('a list of agents is said to be restarted everywhere, and is where they r
   )
 })
 
-t.test('an upgrade is heard of where the agent reports to', async (t) => {
+t.test('only the owner knows the result of an upgrade', async (t) => {
   const { sim, ask } = await start(t, { distributed: false, agents: 3 })
   const agent = sim.world.agents.get('002')
   if (agent !== undefined) agent.upgrade = 'Wazuh v3.11.5'
@@ -86,7 +86,7 @@ t.test('an upgrade is heard of where the agent reports to', async (t) => {
   t.equal(await result('worker-1'), 0)
 })
 
-t.test('a scan or a clearing of all agents reaches those of the node', async (t) => {
+t.test('a scan or clear request for all agents affects those of the node', async (t) => {
   const { ask } = await start(t, { distributed: false, agents: 3 })
   t.equal((await ask('DELETE /rootcheck', { node: 'worker-1' })).json?.error, 0)
   const total = async (id: string, node: string) => {
@@ -100,7 +100,7 @@ t.test('a scan or a clearing of all agents reaches those of the node', async (t)
   t.equal(await total('000', 'worker-1'), 0)
 })
 
-t.test('a node walks the first 500 agents of the cluster, and stops at its limit', async (t) => {
+t.test('a node reads the first 500 agents of the cluster and stops at its limit', async (t) => {
   const { ask } = await start(t, { distributed: false, agents: 1500 })
   const walked = async (query: string, node: string) => {
     const { json } = await ask(`GET /experimental/syscollector/os?${query}`, { node })
@@ -118,7 +118,7 @@ t.test('a node walks the first 500 agents of the cluster, and stops at its limit
   )
 })
 
-t.test('several nodes at once are unknown to the real API, as is the agent id filter', async (t) => {
+t.test('the real API knows neither several nodes at once nor the agent id filter', async (t) => {
   for (const distributed of [true, false]) {
     const { ask } = await start(t, { distributed, agents: 3 })
     t.match(await ask('GET /cluster/*/info'), { status: 400, json: { error: 601 } })

@@ -11,7 +11,7 @@ const page = async (ask: Ask, request: string, node = 'master') => {
   return json?.data as { items: Item[]; totalItems: number }
 }
 
-t.test('every endpoint of the catalogue answers, and nothing breaks', async (t) => {
+t.test('every endpoint of the catalogue answers without an internal error', async (t) => {
   const { sim, ask } = await start(t)
   const values: Readonly<Record<string, string>> = {
     agent_id: '001',
@@ -37,7 +37,7 @@ t.test('every endpoint of the catalogue answers, and nothing breaks', async (t) 
   t.same(sim.thrown, [])
 })
 
-t.test('who speaks: the cluster through any node, a node of itself', async (t) => {
+t.test('any node answers about the cluster; a node answers about itself', async (t) => {
   const { ask } = await start(t)
   const nodeOf = async (path: string, node: string) => (await ask(`GET ${path}`, { node })).json?.data
   for (const node of ['master', 'worker-1', 'worker-2']) {
@@ -56,13 +56,13 @@ t.test('who speaks: the cluster through any node, a node of itself', async (t) =
   t.same(await nodeOf('/cluster/configuration/validation', 'worker-1'), { status: 'OK' })
 })
 
-t.test('data of an agent come from the node that it reports to', async (t) => {
+t.test('data of an agent comes from its owner', async (t) => {
   const { ask } = await start(t)
   const direct = await ask('GET /syscollector/002/os', { node: 'worker-2' })
   t.match(direct.json, { error: 0, data: { hostname: /-002$/ } })
 })
 
-t.test('joined pages lose rows, as the real ones do', async (t) => {
+t.test('joined pages lose rows, as in the real API', async (t) => {
   const { ask } = await start(t)
   const path = '/experimental/syscollector/netiface'
   const whole = await page(ask, `GET ${path}?limit=1000`)
@@ -123,7 +123,7 @@ t.test('the rules of joining', (t) => {
   t.end()
 })
 
-t.test('without distribution each node answers for what it holds', async (t) => {
+t.test('without distribution each node answers from its own data', async (t) => {
   const { sim, ask } = await start(t, { distributed: false })
   const data = async (request: string, node: string) => (await ask(request, { node })).json
   t.match(await data('GET /syscollector/002/os', 'worker-1'), { data: { hostname: /-002$/ } })
@@ -152,7 +152,7 @@ t.test('without distribution each node answers for what it holds', async (t) => 
   t.ok(sim.world.agents.has('041'))
 })
 
-t.test('without distribution all agents of a node come from that node alone', async (t) => {
+t.test('without distribution a node returns only its own agents', async (t) => {
   const { sim, ask } = await start(t, { distributed: false })
   const ids = new Map<string, unknown[]>()
   for (const { name } of sim.nodes) {

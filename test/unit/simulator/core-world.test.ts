@@ -4,7 +4,7 @@ import { start } from './ask.ts'
 
 const now = () => new Date(Date.UTC(2026, 4, 1, 12))
 
-t.test('the same seed makes the same world, byte for byte', async (t) => {
+t.test('the same seed gives the same cluster, byte for byte', async (t) => {
   const one = await start(t, { now })
   const same = await start(t, { now })
   const other = await start(t, { now, seed: 2 })
@@ -14,7 +14,7 @@ t.test('the same seed makes the same world, byte for byte', async (t) => {
   t.not((await one.ask('GET /agents')).text, (await other.ask('GET /agents')).text)
 })
 
-t.test('an agent is the same in a larger world', (t) => {
+t.test('an agent is the same in a larger cluster', (t) => {
   const key = (agents: number) => createWorld({ now, agents }).agents.get('007')?.key
   t.equal(key(10), key(200))
   t.equal(createWorld({ now, agents: 1200 }).agents.size, 1201)
@@ -22,7 +22,7 @@ t.test('an agent is the same in a larger world', (t) => {
   t.end()
 })
 
-t.test('holds agents of every kind', async (t) => {
+t.test('the cluster has agents of every kind', async (t) => {
   const { ask } = await start(t, { agents: 100 })
   t.same((await ask('GET /agents/summary')).json?.data, {
     Total: 101,
@@ -41,7 +41,7 @@ t.test('holds agents of every kind', async (t) => {
   t.equal(await distinct('node_name'), 4)
 })
 
-t.test('time passes: living agents report, silent ones fall out', async (t) => {
+t.test('live agents report as time passes, and others become disconnected', async (t) => {
   let clock = Date.UTC(2026, 4, 1, 12)
   const { sim, ask } = await start(t, { now: () => new Date(clock) })
   const agent = async (id: string) => (await ask(`GET /agents/${id}?select=status,lastKeepAlive`)).json?.data as object

@@ -21,7 +21,7 @@ t.test('answers in the envelope of a real node', async (t) => {
   t.equal(pretty.headers.get('content-type'), 'text/html; charset=utf-8')
 })
 
-t.test('asks who it is before anything else but a preflight', async (t) => {
+t.test('authentication is first, except for preflight requests', async (t) => {
   const { ask } = await start(t)
   for (const authorization of ['', 'Bearer abc', `basic ${btoa('edge:simulated')}`, `Basic ${btoa('edge:wrong')}`]) {
     const { status, headers, text } = await ask('GET /nope', { headers: { authorization } })
@@ -36,7 +36,7 @@ t.test('asks who it is before anything else but a preflight', async (t) => {
   t.equal(preflight.headers.get('access-control-allow-methods'), 'GET,HEAD,PUT,PATCH,POST,DELETE')
 })
 
-t.test('knows its answers again, and heads of them', async (t) => {
+t.test('conditional requests and HEAD work as in the real API', async (t) => {
   const { ask } = await start(t)
   const first = await ask('GET /cluster/nodes')
   const etag = first.headers.get('etag') ?? ''
@@ -49,7 +49,7 @@ t.test('knows its answers again, and heads of them', async (t) => {
   t.equal(head.text, '')
 })
 
-t.test('reads paths generously', async (t) => {
+t.test('paths are matched loosely', async (t) => {
   const { ask } = await start(t)
   for (const path of ['/AGENTS/001/', '/agents//001', '/agents/1', '/agents/0001']) {
     t.match((await ask(`GET ${path}`)).json, { error: 0, data: { id: '001' } }, path)
@@ -112,7 +112,7 @@ t.test('sends errors of the framework with 200, cut at the first colon', async (
   }
 })
 
-t.test('takes bodies of four types, and no others', async (t) => {
+t.test('bodies of four media types are accepted, and no others', async (t) => {
   const { ask } = await start(t)
   const post = async (path: string, type: string, body: string) => (await ask(`POST ${path}`, { type, body })).json
   t.match(await post('/agents', 'text/plain', 'x'), { error: '607' })
@@ -143,7 +143,7 @@ t.test('compares the version of the app', async (t) => {
   t.match(await version('3.12.0'), { status: 400, json: { error: 802 } })
 })
 
-t.test('dies of an unknown charset, as the real API process does', async (t) => {
+t.test('an unknown charset ends the process, as in the real API', async (t) => {
   const { sim, ask } = await start(t)
   const deadly = { type: 'application/json; charset=foo', body: '{"name":"a"}' }
   await t.rejects(ask('POST /agents', deadly))
@@ -152,7 +152,7 @@ t.test('dies of an unknown charset, as the real API process does', async (t) => 
   t.equal((await ask('GET /agents/001', { node: 'worker-1' })).status, 200, 'the cluster goes on')
 })
 
-t.test('remembers every request that reached a node', async (t) => {
+t.test('every request to a node is recorded', async (t) => {
   const { sim, ask } = await start(t)
   await ask('POST /agents/?pretty', { node: 'worker-2', type: JSON_TYPE, body: '{"name":"new"}' })
   t.match(sim.seen, [
@@ -165,7 +165,7 @@ t.test('remembers every request that reached a node', async (t) => {
   t.same(sim.thrown, [])
 })
 
-t.test('speaks TLS where it is given a certificate', async (t) => {
+t.test('TLS is used with a certificate', async (t) => {
   if (!(await hasOpenssl())) return t.pass('there is no openssl to make one')
   const ca = await authority(t, 'simulated')
   const sim = await startSimulator({ agents: 1, tls: await ca.sign('IP:127.0.0.1') })

@@ -3,7 +3,7 @@ import { catalogue } from '../../../src/catalogue/index.ts'
 import { randomFor } from '../../../src/simulator/data/random.ts'
 import { ask, fieldsOf, type Item, makeWorld, NOON, recordedFields, refusalOf } from './data-ask.ts'
 
-t.test('chance repeats itself', async (t) => {
+t.test('random numbers are reproducible', async (t) => {
   const draw = (...keys: string[]) => {
     const random = randomFor(1, ...keys)
     return [random.int(0, 1000), random.hex(9), random.fraction(), random.pick(['a', 'b', 'c'])]
@@ -17,7 +17,7 @@ t.test('chance repeats itself', async (t) => {
   t.throws(() => dice.pick([]), RangeError)
 })
 
-t.test('a node knows itself', async (t) => {
+t.test('a node reports its identity', async (t) => {
   const world = makeWorld()
   for (const path of ['info', 'status', 'stats/analysisd', 'stats/remoted', 'stats/hourly', 'stats/weekly']) {
     const given = fieldsOf(ask(world, `GET /manager/${path}`, { node: 'worker-1' }))
@@ -74,7 +74,7 @@ t.test('the log grows, newest first, and its summary counts it', async (t) => {
   t.same(later.items.slice(-before.totalItems), before.items, 'what was said stays')
 })
 
-t.test('every component of the seed answers on the master', async (t) => {
+t.test('every component answers on the master', async (t) => {
   const world = makeWorld()
   const config = (component: string, configuration: string, node = 'master') =>
     ask(world, 'GET /manager/config/:component/:configuration', { node, params: { component, configuration } })

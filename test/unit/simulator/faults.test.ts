@@ -17,7 +17,7 @@ t.test('faults of the connection', async (t) => {
   t.equal((await ask('GET /version')).status, 200, 'on the same address again')
 })
 
-t.test('faults of the answer', async (t) => {
+t.test('faults of the response', async (t) => {
   const { sim, ask } = await start(t)
   await sim.faults.set('master', { html: true })
   const html = await ask('GET /agents')
@@ -55,7 +55,7 @@ t.test('faults of time', async (t) => {
   t.equal(outcome, 'nothing')
 })
 
-t.test('faults strike some requests only, or some times only', async (t) => {
+t.test('faults can be limited to some requests or to a count', async (t) => {
   const { sim, ask } = await start(t)
   await sim.faults.set('master', { status: 500, times: 2 })
   const statuses = [await ask('GET /version'), await ask('GET /version'), await ask('GET /version')]
@@ -70,7 +70,7 @@ t.test('faults strike some requests only, or some times only', async (t) => {
   await t.rejects(sim.faults.set('nobody', {}), RangeError)
 })
 
-t.test('the API of the master is stopped: every worker stands in', async (t) => {
+t.test('the API of the master is stopped: every worker forwards to the master', async (t) => {
   const { sim, ask } = await start(t)
   await sim.faults.set('master', { apiDown: true })
   await t.rejects(ask('GET /agents'))
@@ -80,7 +80,7 @@ t.test('the API of the master is stopped: every worker stands in', async (t) => 
   t.ok(sim.world.agents.has('041'))
 })
 
-t.test('a worker is gone: it fails what is its own, and whole fan-outs', async (t) => {
+t.test('a worker is down: requests to it and fan-outs fail', async (t) => {
   const { sim, ask } = await start(t)
   const unknown = { error: 3022, message: 'Unknown node ID' }
   await sim.faults.set('worker-2', { nodeDown: true })

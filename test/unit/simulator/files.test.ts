@@ -16,7 +16,7 @@ t.test('XML is stored indented, as recorded', async (t) => {
   t.equal(ask(world, 'GET /manager/files', { query: { path } }), stored, 'what is indented stays as it is')
 })
 
-t.test('refusals of files', async (t) => {
+t.test('invalid files are rejected', async (t) => {
   const world = makeWorld()
   const refused = (key: string, query: Record<string, string>, text = '') =>
     refusalOf(() => ask(world, key, { query, text }))
@@ -39,7 +39,7 @@ t.test('refusals of files', async (t) => {
   t.equal(refused('GET /lists', {}), 1800)
 })
 
-t.test('the master spreads its files, a worker keeps its own', async (t) => {
+t.test('the master copies its files to workers; a worker does not', async (t) => {
   const world = makeWorld()
   const put = (node: string, path: string) =>
     ask(world, 'POST /manager/files', { node, query: { path, overwrite: 'true' }, text: '<a><b>1</b></a>' })

@@ -3,7 +3,7 @@ import { start } from './ask.ts'
 
 const xml = (body: string) => ({ type: 'application/xml', body })
 
-t.test('a group from its creation to its end, in the words of a real manager', async (t) => {
+t.test('a group can be created, read and deleted with the texts of a real manager', async (t) => {
   const { ask } = await start(t)
   const say = async (request: string) => (await ask(request)).json
   await ask('PUT /agents/005/group/dmz?force_single_group')
@@ -42,7 +42,7 @@ t.test('a group from its creation to its end, in the words of a real manager', a
   })
 })
 
-t.test('agents are in several groups, and fall back to default', async (t) => {
+t.test('agents can be in several groups and return to default', async (t) => {
   const { ask } = await start(t)
   const groupsOf = async (id: string) => (await ask(`GET /agents/${id}?select=group`)).json?.data as object
   await ask('PUT /agents/001/group/web?force_single_group')
@@ -61,7 +61,7 @@ t.test('agents are in several groups, and fall back to default', async (t) => {
   t.match((await ask('GET /agents/groups/made')).json, { data: { totalItems: 1 } }, 'the missing group was made')
 })
 
-t.test('default ends a removal where it stands', async (t) => {
+t.test('default ends a deletion at its place in the list', async (t) => {
   const { sim, ask } = await start(t)
   t.same((await ask('DELETE /agents/groups?ids=web,default,db')).json, {
     error: 1712,
@@ -71,7 +71,7 @@ t.test('default ends a removal where it stands', async (t) => {
   t.ok(sim.world.groups.has('db'))
 })
 
-t.test('many agents are assigned at once, failed ids are plain', async (t) => {
+t.test('many agents can be assigned at once; failed ids are plain texts', async (t) => {
   const { ask } = await start(t)
   const assign = async (body: string) => (await ask('POST /agents/group/db', { type: 'application/json', body })).json
   await ask('PUT /agents/groups/db2')

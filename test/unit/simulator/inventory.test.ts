@@ -17,7 +17,7 @@ t.test('rows have recorded fields, and all of them', async (t) => {
   }
 })
 
-t.test('an agent answers for itself, wherever its data are', async (t) => {
+t.test('an agent is read from its owner through any node', async (t) => {
   const world = makeWorld()
   const params = { agent_id: '002' }
   const owner = world.agents.get('002')?.node ?? ''
@@ -47,7 +47,7 @@ t.test('rows are filtered, searched and selected by flat names, and nested', asy
   t.same(os, { os: { name: 'CentOS Linux' } })
 })
 
-t.test('all agents of a node: each is cut for itself, the walk stops at the limit', async (t) => {
+t.test('all agents of a node: pages are cut per agent, and reading stops at the limit', async (t) => {
   const world = makeWorld()
   const walk = (query: Record<string, string>) =>
     ask(world, 'GET /experimental/syscollector/packages', { query: { select: 'name,version', ...query } })
@@ -80,7 +80,7 @@ t.test('000 is the node itself', async (t) => {
   t.same(['master', 'worker-1'].map(of), ['master', 'worker-1'])
 })
 
-t.test('the same seed and the same moment tell the same story', async (t) => {
+t.test('the same seed and time give the same data', async (t) => {
   const story = (seed: number) => {
     const world = makeWorld({ seed })
     return JSON.stringify(kinds.map((kind) => ask(world, `GET /experimental/syscollector/${kind}`)))

@@ -20,7 +20,7 @@ for (const distributed of [true, false]) {
   })
 }
 
-t.test('a worker joins, with what the master had copied to it', async (t) => {
+t.test('a new worker has the files of the master', async (t) => {
   const { sim, ask } = await start(t, { distributed: false })
   const rule = '<group name="x"><rule id="100100" level="3"><description>x</description></rule></group>'
   await ask('POST /manager/files?path=etc/rules/new.xml', { type: 'application/xml', body: rule })
@@ -42,7 +42,7 @@ t.test('a worker joins, with what the master had copied to it', async (t) => {
   t.equal((await ask('GET /manager/info', { node: 'worker-3' })).status, 500, 'faults strike it like others')
 })
 
-t.test('a worker leaves: nobody listens, and its agents name it until they move', async (t) => {
+t.test('a removed worker refuses connections, and its agents name it until they move', async (t) => {
   const { sim, ask } = await start(t)
   const url = sim.nodes[2]?.url ?? ''
   await sim.leave('worker-2')

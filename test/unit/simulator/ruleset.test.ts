@@ -17,7 +17,7 @@ t.test('rules and decoders have the recorded fields', async (t) => {
   }
 })
 
-t.test('rules are many, by id, and filtered', async (t) => {
+t.test('rules are sorted by id and filtered', async (t) => {
   const world = makeWorld()
   const all = ask(world, 'GET /rules', { query: { limit: '1000' } })
   t.ok(all.totalItems > 600 && all.items.length === all.totalItems)
@@ -50,7 +50,7 @@ t.test('rules are many, by id, and filtered', async (t) => {
   t.equal(ask(world, 'GET /rules/:rule_id', { params: { rule_id: '99' } }).totalItems, 0)
 })
 
-t.test('catalogues name what the rules name', async (t) => {
+t.test('catalogues list the values of the rules', async (t) => {
   const world = makeWorld()
   t.same(ask(world, 'GET /rules/gdpr').items, ['II_5.1.f', 'IV_32.2', 'IV_35.7.d'])
   const groups = ask(world, 'GET /rules/groups', { query: { limit: '3' } })
@@ -61,7 +61,7 @@ t.test('catalogues name what the rules name', async (t) => {
   }
 })
 
-t.test('decoders know their parents and their place', async (t) => {
+t.test('decoders have parents and positions', async (t) => {
   const world = makeWorld()
   const named = ask(world, 'GET /decoders/:decoder_name', { params: { decoder_name: 'sshd-success' } })
   t.match(named.items, [{ position: 1, details: { parent: 'sshd', order: 'user, srcip' } }])
@@ -70,14 +70,14 @@ t.test('decoders know their parents and their place', async (t) => {
   t.ok(parents.every(({ details }) => (details as Record<string, unknown>).parent === undefined))
 })
 
-t.test('a file is downloaded as it is, and one that is missing is not found', async (t) => {
+t.test('a file is downloaded unchanged; a missing file gives an error', async (t) => {
   const world = makeWorld()
   const file = ask(world, 'GET /rules/files', { query: { download: 'local_rules.xml', limit: '0' } })
   t.ok(file instanceof RawFile && file.text === world.nodes[0]?.files.get('etc/rules/local_rules.xml'))
   t.throws(() => ask(world, 'GET /decoders/files', { query: { download: 'nope.xml' } }), { code: 700, status: 404 })
 })
 
-t.test('a rule file that was put shows up, and a broken one fails all rules', async (t) => {
+t.test('an uploaded rule file is effective, and an invalid one fails all rules', async (t) => {
   const world = makeWorld()
   const rule = '<rule id="100900" level="5"><match>a</match><match>b</match><description>new</description></rule>'
   const put = (path: string, text: string) => ask(world, 'POST /manager/files', { query: { path }, text })

@@ -44,7 +44,7 @@ t.test('findings by requirement and status', async (t) => {
   )
 })
 
-t.test('what is cleared comes back with the next scan', async (t) => {
+t.test('cleared findings return with the next scan', async (t) => {
   const world = makeWorld()
   const count = (kind: string) => ask(world, `GET /${kind}/:agent_id`, of(MASTERS)).totalItems
   const before = [count('syscheck'), count('rootcheck')]

@@ -42,7 +42,7 @@ export function daemonStates(world: World, node: SimNode): Record<string, string
   const up = node.startedAt > world.now() ? 'restarting' : 'running'
   return Object.fromEntries(
     daemons.map((daemon) => {
-      if (daemon === 'wazuh-clusterd' && node.away === true) return [daemon, 'stopped']
+      if (daemon === 'wazuh-clusterd' && node.clusterDaemonDown === true) return [daemon, 'stopped']
       return [daemon, isUsed(daemon, node.type) ? up : 'stopped']
     }),
   )

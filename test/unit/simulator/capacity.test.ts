@@ -20,8 +20,8 @@ async function takes(sim: Simulator, clients: number, answers: number, headers: 
 
 const uncached = { 'x-apicache-bypass': '1' }
 
-t.test('more than four at once get less done than four', async (t) => {
-  const { sim } = await start(t, { frail: { scale: 3 } })
+t.test('more than four concurrent requests complete less than four', async (t) => {
+  const { sim } = await start(t, { capacity: { scale: 3 } })
   await takes(sim, 4, 4, uncached)
   const four = await takes(sim, 4, 12, uncached)
   const twelve = await takes(sim, 12, 12, uncached)
@@ -30,16 +30,16 @@ t.test('more than four at once get less done than four', async (t) => {
   t.equal(sim.load('master').most, 12)
 })
 
-t.test('four at once get more done than one, and none is starved', async (t) => {
-  const { sim } = await start(t, { frail: { scale: 8 } })
+t.test('four concurrent requests complete more than one, and none starves', async (t) => {
+  const { sim } = await start(t, { capacity: { scale: 8 } })
   await takes(sim, 1, 2, uncached)
   const one = await takes(sim, 1, 12, uncached)
   const four = await takes(sim, 4, 12, uncached)
   t.ok(four < one, `${Math.round(one)} ms by one, ${Math.round(four)} ms by four`)
 })
 
-t.test('its own cache answers without an interpreter, unless it is passed by', async (t) => {
-  const { sim } = await start(t, { frail: { scale: 1 } })
+t.test('the own cache of a node needs no interpreter, unless it is bypassed', async (t) => {
+  const { sim } = await start(t, { capacity: { scale: 1 } })
   await takes(sim, 1, 5)
   const { interpreted } = sim.load('master')
   t.ok(interpreted < 5, `${interpreted} of 5`)
@@ -48,9 +48,9 @@ t.test('its own cache answers without an interpreter, unless it is passed by', a
 })
 
 t.test(
-  'refusals of the API cost no interpreter; what it answers is what a node that is not frail answers',
+  'errors of the API need no interpreter, and responses equal those of a node without capacity limits',
   async (t) => {
-    const { sim, ask } = await start(t, { frail: { scale: 50 } })
+    const { sim, ask } = await start(t, { capacity: { scale: 50 } })
     await ask('GET /agents?limit=x')
     await ask('GET /nothing')
     await ask('GET /version')

@@ -2,7 +2,7 @@
 import { createInterpreters } from './interpreters.ts'
 import type { Outgoing } from './wire.ts'
 
-export interface Frailty {
+export interface NodeCapacity {
   /** Factor by which the node is faster than a real one; default 1. */
   readonly scale?: number
 }
@@ -17,14 +17,14 @@ export interface Load {
   readonly interpreted: number
 }
 
-export interface Burden {
+export interface CapacityModel {
   readonly load: Load
   /** Counts the request until its response is complete. */
-  carry(serve: () => Promise<Outgoing>): Promise<Outgoing>
+  countInFlight(serve: () => Promise<Outgoing>): Promise<Outgoing>
   /** Checks a password, as for every request. */
   admit(): Promise<void>
   /** Returns the response to a GET, possibly from the node's own cache; `bypass` skips that cache. */
-  answer(asked: Asked, make: () => Promise<Outgoing>): Promise<Outgoing>
+  respond(asked: Asked, make: () => Promise<Outgoing>): Promise<Outgoing>
 }
 
 export interface Asked {
@@ -36,8 +36,8 @@ export interface Asked {
 }
 
 /** Milliseconds that the single thread of the API is blocked by one password check. */
-const PASSWORD = 20
-const KEPT = 750
+const PASSWORD_CHECK_MS = 20
+const OWN_CACHE_MS = 750
 /** Paths that the API answers without an interpreter. */
 const LIGHT = new Set(['/', '/version'])
 /** Paths that query the database of every agent in turn. */
@@ -47,10 +47,10 @@ const HEAVY_WEIGHT = 5
 const NOT_KEPT =
   /^\/(?:syscollector|experimental|ciscat)\/|\/(?:key|is_sync|upgrade_result)$|^\/agents\/:agent_id\/config\//
 
-/** Without `frailty` the node is as fast as this process. */
-export function createBurden(frailty: Frailty | undefined): Burden {
+/** Without `capacity` the node is as fast as this process. */
+export function createCapacityModel(capacity: NodeCapacity | undefined): CapacityModel {
   const load = { inFlight: 0, most: 0, served: 0, interpreted: 0 }
-  const carry: Burden['carry'] = async (serve) => {
+  const carry: CapacityModel['countInFlight'] = async (serve) => {
     load.inFlight += 1
     load.most = Math.max(load.most, load.inFlight)
     try {
@@ -60,8 +60,9 @@ export function createBurden(frailty: Frailty | undefined): Burden {
       load.served += 1
     }
   }
-  if (frailty === undefined) return { load, carry, admit: async () => undefined, answer: (_, make) => make() }
-  const { scale = 1 } = frailty
+  if (capacity === undefined)
+    return { load, countInFlight: carry, admit: async () => undefined, respond: (_, make) => make() }
+  const { scale = 1 } = capacity
   const interpreters = createInterpreters(scale)
   const interpreted = async ({ path }: Asked, make: () => Promise<Outgoing>) => {
     if (LIGHT.has(path)) return make()
@@ -69,26 +70,31 @@ export function createBurden(frailty: Frailty | undefined): Burden {
     await interpreters.run(HEAVY.test(path) ? HEAVY_WEIGHT : 1)
     return make()
   }
-  return { load, carry, admit: inTurn(PASSWORD / scale), answer: ownCache(KEPT / scale, interpreted) }
+  return {
+    load,
+    countInFlight: carry,
+    admit: sequentially(PASSWORD_CHECK_MS / scale),
+    respond: ownCache(OWN_CACHE_MS / scale, interpreted),
+  }
 }
 
 type Interpreted = (asked: Asked, make: () => Promise<Outgoing>) => Promise<Outgoing>
 
 /** Concurrent misses start one interpreter each; the last response is cached. */
-function ownCache(milliseconds: number, interpreted: Interpreted): Burden['answer'] {
-  const kept = new Map<string, { readonly answer: Outgoing; readonly until: number }>()
+function ownCache(milliseconds: number, interpreted: Interpreted): CapacityModel['respond'] {
+  const cached = new Map<string, { readonly answer: Outgoing; readonly until: number }>()
   return async (asked, make) => {
     if (asked.method !== 'GET' || asked.bypass || NOT_KEPT.test(asked.path)) return interpreted(asked, make)
-    const known = kept.get(asked.url)
+    const known = cached.get(asked.url)
     if (known !== undefined && known.until > performance.now()) return known.answer
     const answer = await interpreted(asked, make)
-    kept.set(asked.url, { answer, until: performance.now() + milliseconds })
+    cached.set(asked.url, { answer, until: performance.now() + milliseconds })
     return answer
   }
 }
 
 /** Runs one after the other, each for the given time. */
-function inTurn(milliseconds: number): () => Promise<void> {
+function sequentially(milliseconds: number): () => Promise<void> {
   let free = 0
   return () => {
     free = Math.max(free, performance.now()) + milliseconds
