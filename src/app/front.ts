@@ -84,7 +84,7 @@ export async function buildFront(config: Config, parts: FrontParts): Promise<Fro
     ...cache.stages,
     ...roads(config, { cluster, route, composed: emit.join, ...(cache.claim && { claim: cache.claim }) }),
   })
-  const handle = audit.audited(road)
+  const handle = audit.stage(road)
   http = await createHttp({
     catalogue,
     handle,

@@ -96,7 +96,7 @@ async function buildParts(config: Config, { log, writeLine }: Lines, course: Cou
   const { emit } = events
   const divergence = countDivergence(events)
   const audit = buildAudit(config, log)
-  events.on({ nodeCall: audit.called, request: audit.answered })
+  events.on({ nodeCall: audit.onNodeCall, request: audit.onRequest })
   const traces = await buildTraces(config, log)
   const cluster = await buildCluster(config, log, {
     onCall: emit.nodeCall,

@@ -60,7 +60,7 @@ export interface OperationsParts {
   readonly url: () => string
   readonly metrics: Metrics
   readonly divergence: () => readonly Divergence[]
-  readonly audit: Pick<Audit, 'answered'>
+  readonly audit: Pick<Audit, 'onRequest'>
 }
 
 export async function buildOperations(config: Config, parts: OperationsParts): Promise<FastifyInstance> {
@@ -74,7 +74,7 @@ export async function buildOperations(config: Config, parts: OperationsParts): P
   const app = await createOperations({
     ready,
     log,
-    refused: parts.audit.answered,
+    refused: parts.audit.onRequest,
     serverFactory,
     ...(scraped && { open: [metrics] }),
     signedIn: {

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { TLSSocket } from 'node:tls'
 import type { Logger } from 'pino'
-import { auditFile } from '../audit/file.ts'
-import { type Audit, auditToLog, createAudit } from '../audit/index.ts'
+import { createAuditFile } from '../audit/file.ts'
+import { type Audit, createAudit, createAuditLog } from '../audit/index.ts'
 import { catalogue } from '../catalogue/index.ts'
 import type { Config } from '../config/index.ts'
 import { readHeaderLines } from '../config/named-files.ts'
@@ -121,16 +121,16 @@ export function createStoreNews(): StoreNews {
   }
 }
 
-/** Where the audit goes, as the settings say. */
-
+/** Creates the audit with its file, or with the log if `audit.file` is not set. */
 export function buildAudit({ audit }: Config, log: Logger): Audit {
   const { file, onFailure, sync, rotateAt } = audit
   const replica = hostname()
   if (file !== undefined) {
-    const stuck = ({ message }: Error) => log.warn({ fault: message }, 'the audit cannot be put aside, and grows on')
-    return createAudit({ sink: auditFile({ file, replica, sync, rotateAt, stuck }), onFailure, log })
+    const onRotationFailure = ({ message }: Error) => log.warn({ fault: message }, 'audit file not rotated')
+    const sink = createAuditFile({ file, replica, sync, rotateAt, onRotationFailure })
+    return createAudit({ sink, onFailure, log })
   }
-  // Told whatever the level of the log, and under a name of their own, so that they can be told apart.
-  const own = log.child({ name: 'audit' }, { level: log.level === 'silent' ? 'silent' : 'info' })
-  return createAudit({ sink: auditToLog(replica, (line) => own.info({ line }, 'audit')), onFailure, log })
+  // Audit records are written at every log level but `silent`, under a name that tells them apart.
+  const auditLogger = log.child({ name: 'audit' }, { level: log.level === 'silent' ? 'silent' : 'info' })
+  return createAudit({ sink: createAuditLog(replica, auditLogger), onFailure, log })
 }

@@ -1,54 +1,55 @@
 /**
- * The file of the audit: lines are appended (O_APPEND) and, where so set, on the disk before anybody goes on
- * (`fdatasync`; lines that come at the same time share one). The chain goes on over restarts, reopenings and rotation:
- * it is taken up where the last whole line of the file left it.
+ * The audit file. Records are appended (O_APPEND) and, if `sync` is set, flushed to the disk with `fdatasync` before
+ * `append` resolves; records that arrive together share one flush. The chain continues over restarts, reopening and
+ * rotation, from the last complete record of the file.
  */
 import { type FileHandle, rename } from 'node:fs/promises'
-import { openPlace, readTail, standsAt } from './place.ts'
-import { beginning, type Entry, type Link, writeLine } from './record.ts'
+import { isOpenAt, openAuditFile, readChainEnd } from './open-file.ts'
+import { type AuditEvent, CHAIN_START, type ChainLink, formatRecord } from './record.ts'
 
 export interface AuditFileOptions {
   readonly file: string
   readonly replica: string
-  /** Lines are on the disk when their promise resolves; else the system decides when. */
+  /** Whether records are on the disk when `append` resolves; else the operating system flushes them later. */
   readonly sync: boolean
-  /** Bytes after which the file is put aside. */
+  /** Bytes from which the file is rotated. */
   readonly rotateAt: number
   readonly clock?: () => Date
-  /** It could not be put aside, and grows on: its folder is not for the edge to change, or it is a mount of its own. */
-  readonly stuck?: (fault: Error) => void
+  /** Called if the file cannot be renamed, for example if it is a mount point. The file then grows further. */
+  readonly onRotationFailure?: (fault: Error) => void
 }
 
 export interface AuditSink {
-  /** Rejects when nothing can be written. */
+  /** Rejects if nothing can be written. */
   open(): Promise<void>
-  /** Rejects when the line could not be written. */
-  append(entry: Entry): Promise<void>
-  /** Opens the file anew: whoever rotates it has moved it away. */
+  /** Rejects if the record could not be written. */
+  append(event: AuditEvent): Promise<void>
+  /** Closes the file and opens its path again, after a log rotation moved it. */
   reopen(): Promise<void>
   close(): Promise<void>
 }
 
-interface Waiting {
-  readonly entry: Entry
+interface PendingEvent {
+  readonly event: AuditEvent
   readonly resolve: () => void
   readonly reject: (fault: unknown) => void
 }
 
-/** Touches nothing before `open`. */
-export function auditFile(options: AuditFileOptions): AuditSink {
+/** Creates the sink; the file is not touched before `open`. */
+export function createAuditFile(options: AuditFileOptions): AuditSink {
   return new AuditFile(options)
 }
 
 class AuditFile implements AuditSink {
   readonly #options: AuditFileOptions
-  readonly #waiting: Waiting[] = []
+  readonly #pending: PendingEvent[] = []
   #handle: FileHandle | undefined
-  #link: Link = beginning
+  #link: ChainLink = CHAIN_START
+  /** Bytes of the file after the last write of this process. */
   #size = 0
   #rotateAt: number
-  /** One thing at a time happens to the file. */
-  #turn: Promise<void> = Promise.resolve()
+  /** Operations on the file run one after the other. */
+  #lastOperation: Promise<void> = Promise.resolve()
 
   constructor(options: AuditFileOptions) {
     this.#options = options
@@ -56,19 +57,45 @@ class AuditFile implements AuditSink {
   }
 
   open(): Promise<void> {
-    return this.#next(() => this.#open())
+    return this.#enqueue(() => this.#open())
   }
 
-  async #open(carried?: Link, unended = false): Promise<void> {
-    const handle = await openPlace(this.#options.file)
+  append(event: AuditEvent): Promise<void> {
+    const written = new Promise<void>((resolve, reject) => this.#pending.push({ event, resolve, reject }))
+    if (this.#pending.length === 1) void this.#enqueue(() => this.#flush())
+    return written
+  }
+
+  reopen(): Promise<void> {
+    return this.#enqueue(() => this.#reopen())
+  }
+
+  close(): Promise<void> {
+    return this.#enqueue(async () => {
+      if (this.#handle === undefined) return
+      await this.#writeClosed()
+      await this.#handle.close()
+      this.#handle = undefined
+    })
+  }
+
+  #enqueue(operation: () => Promise<void>): Promise<void> {
+    const result = this.#lastOperation.then(operation)
+    this.#lastOperation = result.catch(() => undefined)
+    return result
+  }
+
+  /** `carried`: the end of the chain if the file has no record. `maybeTorn`: the previous file may end incompletely. */
+  async #open(carried?: ChainLink, maybeTorn = false): Promise<void> {
+    const handle = await openAuditFile(this.#options.file)
     this.#handle = handle
     const { size } = await handle.stat()
-    const { link, torn } = await readTail(handle, size)
+    const { link, torn } = await readChainEnd(handle, size)
     this.#size = size
-    this.#link = link ?? carried ?? beginning
+    this.#link = link ?? carried ?? CHAIN_START
     try {
-      // The end of what is torn goes with the line that says so: a disk that fills up between them would hide it.
-      await this.#put([{ kind: 'opened', ...((torn || unended) && { torn: true }) }], torn ? '\n' : '')
+      // One write ends the torn line and reports it: if the disk filled up in between, the line would look changed.
+      await this.#write([{ kind: 'opened', ...((torn || maybeTorn) && { torn: true }) }], torn ? '\n' : '')
     } catch (fault) {
       this.#handle = undefined
       await handle.close()
@@ -76,106 +103,76 @@ class AuditFile implements AuditSink {
     }
   }
 
-  append(entry: Entry): Promise<void> {
-    const written = new Promise<void>((resolve, reject) => this.#waiting.push({ entry, resolve, reject }))
-    if (this.#waiting.length === 1) void this.#next(() => this.#flush())
-    return written
-  }
-
-  reopen(): Promise<void> {
-    return this.#next(() => this.#reopen())
-  }
-
-  close(): Promise<void> {
-    return this.#next(async () => {
-      if (this.#handle === undefined) return
-      await this.#end()
-      await this.#handle.close()
-      this.#handle = undefined
-    })
-  }
-
-  #next(run: () => Promise<void>): Promise<void> {
-    const turn = this.#turn.then(run)
-    this.#turn = turn.catch(() => undefined)
-    return turn
-  }
-
   async #flush(): Promise<void> {
-    const batch = this.#waiting.splice(0)
+    const batch = this.#pending.splice(0)
     try {
-      await this.#ready()
-      await this.#put(batch.map(({ entry }) => entry))
+      await this.#prepare()
+      await this.#write(batch.map(({ event }) => event))
       for (const { resolve } of batch) resolve()
     } catch (fault) {
-      // What stands there now is not known: the next one looks.
+      // The write may be incomplete. The next flush opens the file again and reads its end.
       await this.#handle?.close().catch(() => undefined)
       this.#handle = undefined
       for (const { reject } of batch) reject(fault)
     }
   }
 
-  /** A failed write, or somebody else's, leaves the file in a state that must be looked at. */
-  async #ready(): Promise<void> {
+  /** Opens the file again after a failed write, after another process wrote to it, and after it was moved or removed. */
+  async #prepare(): Promise<void> {
     if (this.#handle === undefined) return this.#open(this.#link)
     const { size } = await this.#handle.stat()
-    // What was removed takes lines all the same, and nobody would ever read them.
-    if (size !== this.#size || !(await standsAt(this.#handle, this.#options.file))) return this.#reopen()
+    if (size !== this.#size || !(await isOpenAt(this.#handle, this.#options.file))) return this.#reopen()
     if (size >= this.#rotateAt) await this.#rotate(size)
   }
 
-  /** Where that cannot be, lines are written on: it is no reason to refuse what they tell of. */
+  /** If the file cannot be renamed, records are still written: rotation is no reason to refuse writes. */
   async #rotate(size: number): Promise<void> {
     try {
-      await rename(this.#options.file, this.#aside())
+      await rename(this.#options.file, this.#rotatedName())
     } catch (fault) {
       this.#rotateAt = size + this.#options.rotateAt
-      return this.#options.stuck?.(fault as Error)
+      return this.#options.onRotationFailure?.(fault as Error)
     }
     this.#rotateAt = this.#options.rotateAt
     await this.#reopen()
   }
 
-  /** In the order of names, each once: the number of the last line tells apart what came in one millisecond. */
-  #aside(): string {
+  /** Names sort by time. The sequence number distinguishes files that are rotated within one millisecond. */
+  #rotatedName(): string {
     const time = (this.#options.clock?.() ?? new Date()).toISOString().replaceAll(':', '-')
     return `${this.#options.file}.${time}.${String(this.#link.seq).padStart(12, '0')}`
   }
 
   async #reopen(): Promise<void> {
-    const before = this.#handle
-    const mine = before !== undefined && (await before.stat()).size === this.#size
-    const ended = !mine || (await this.#end())
+    const previous = this.#handle
+    const isUnchanged = previous !== undefined && (await previous.stat()).size === this.#size
+    const isClosed = !isUnchanged || (await this.#writeClosed())
     this.#handle = undefined
-    await before?.close()
-    await this.#open(this.#link, !ended)
+    await previous?.close()
+    await this.#open(this.#link, !isClosed)
   }
 
-  /** `false`: the last line may be torn. */
-  #end(): Promise<boolean> {
-    return this.#put([{ kind: 'closed' }]).then(
+  /** Returns `false` if the write failed, so the file may end with an incomplete record. */
+  #writeClosed(): Promise<boolean> {
+    return this.#write([{ kind: 'closed' }]).then(
       () => true,
       () => false,
     )
   }
 
-  async #put(entries: readonly Entry[], before = ''): Promise<void> {
+  async #write(events: readonly AuditEvent[], prefix = ''): Promise<void> {
     let link = this.#link
-    let texts = before
-    for (const entry of entries) {
+    let text = prefix
+    for (const event of events) {
       const at = { time: this.#options.clock?.() ?? new Date(), replica: this.#options.replica }
-      const written = writeLine(entry, at, link)
-      link = written.link
-      texts += `${written.text}\n`
+      const record = formatRecord(event, at, link)
+      link = record.link
+      text += `${record.text}\n`
     }
-    await this.#write(texts)
-    this.#link = link
-  }
-
-  async #write(text: string): Promise<void> {
     const bytes = Buffer.from(text)
     await this.#handle?.appendFile(bytes)
     if (this.#options.sync) await this.#handle?.datasync()
     this.#size += bytes.length
+    this.#link = link
   }
 }

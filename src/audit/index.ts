@@ -1,3 +1,7 @@
+/**
+ * The audit: one record before a write or purge can act (intent) and one when its outcome is known. The stage wraps the
+ * whole pipeline, so every request that changes something passes through it.
+ */
 import { errorNumberOf, isOutcomeUnknown, isPartlyDone, isUnfinished } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { NodeCallEvent, RefusedRequestEvent } from '../core/events.ts'
@@ -5,174 +9,175 @@ import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { traceAsync } from '../core/trace.ts'
 import type { AuditSink } from './file.ts'
-import { beginning, deedOf, type Entry, type Outcome, writeLine } from './record.ts'
+import { type AuditEvent, CHAIN_START, describeRequest, formatRecord, type Outcome } from './record.ts'
 
 export type { AuditSink } from './file.ts'
 
-/**
- * The record of who changed what: a line before each write and purge can act, and one when its outcome is known. It
- * stands around the whole pipeline, so nothing that changes anything goes past it.
- */
-
 export interface AuditOptions {
   readonly sink: AuditSink
-  /** Where the line before a write cannot be written: it is refused, or goes on. */
+  /** If the intent cannot be recorded: refuse the write with 936, or continue and log the failure. */
   readonly onFailure: 'refuse' | 'log'
   readonly log: { error(fields: object, message: string): void }
   readonly clock?: () => number
 }
 
 export interface AuditState {
-  /** Lines written, and those that could not be, since the start. */
-  readonly lines: number
+  /** Records written since the start, and records that could not be written. */
+  readonly records: number
   readonly failures: number
 }
 
 export interface Audit {
-  readonly audited: (next: Handler) => Handler
-  /** Hears of each call, to know which nodes a write reached. */
-  called(call: NodeCallEvent): void
-  /** Hears of each request that was answered, to write down the writes that were refused before they came here. */
-  answered(request: RefusedRequestEvent): void
-  /** Begins to write; rejects when the file cannot be opened. */
+  /** Wraps the pipeline. Reads pass through without a promise. */
+  readonly stage: (next: Handler) => Handler
+  /** Listener: collects the nodes that a write was sent to. */
+  onNodeCall(call: NodeCallEvent): void
+  /** Listener: records writes that were refused before they reached the stage. */
+  onRequest(request: RefusedRequestEvent): void
+  /** Rejects if the file cannot be opened. */
   open(): Promise<void>
   reopen(): Promise<void>
   close(): Promise<void>
   state(): AuditState
 }
 
-const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
-/** Lines of refused writes that wait for the disk; whoever sends more while it hangs fills no memory. */
-const MOST_WAITING = 1000
-/** When the disk may be there again, in seconds. */
-const RETRY_AFTER = '5'
+const READ_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
+/** Bounds the memory that refused writes take while the disk hangs. */
+const MAX_PENDING_REFUSALS = 1000
+const RETRY_AFTER_SECONDS = '5'
 
 export function createAudit(options: AuditOptions): Audit {
   const { sink, onFailure, log, clock = () => performance.now() } = options
-  const underWay = new Map<string, Set<string>>()
-  const book = keptBook(sink, log)
+  const recorder = createRecorder(sink, log)
+  /** For each write in flight, the nodes that it was sent to. */
+  const nodesOf = new Map<string, Set<string>>()
 
-  const audited: Audit['audited'] = (next) => (ask) => (isDeed(ask) ? recorded(next, ask) : next(ask))
-  const recorded = async (next: Handler, ask: EdgeRequest): Promise<EdgeResponse> => {
-    const deed = deedOf(ask)
-    if (
-      !(await traceAsync(ask.trace, 'audit', () => book.append({ kind: 'intent', ...deed }))) &&
-      onFailure === 'refuse'
-    ) {
-      throw new EdgeError(936, '', { headers: { 'retry-after': RETRY_AFTER } })
+  const handleAudited = async (next: Handler, request: EdgeRequest): Promise<EdgeResponse> => {
+    const { trace } = request
+    const described = describeRequest(request)
+    const isRecorded = await traceAsync(trace, 'audit', () => recorder.append({ kind: 'intent', ...described }))
+    if (!isRecorded && onFailure === 'refuse') {
+      throw new EdgeError(936, '', { headers: { 'retry-after': RETRY_AFTER_SECONDS } })
     }
     const nodes = new Set<string>()
-    underWay.set(deed.request, nodes)
-    const began = clock()
-    const end = (said: ReturnType<typeof ofAnswer>) => {
-      underWay.delete(deed.request)
-      const entry = { ...said, nodes: [...nodes], ms: Math.round(clock() - began), ...deed }
-      return traceAsync(ask.trace, 'audit', () => book.append({ kind: 'outcome', ...entry }))
+    nodesOf.set(described.request, nodes)
+    const start = clock()
+    const recordOutcome = (result: Result) => {
+      nodesOf.delete(described.request)
+      const event = { ...result, nodes: [...nodes], ms: Math.round(clock() - start), ...described }
+      return traceAsync(trace, 'audit', () => recorder.append({ kind: 'outcome', ...event }))
     }
-    let answer: EdgeResponse
+    let response: EdgeResponse
     try {
-      answer = await next(ask)
+      response = await next(request)
     } catch (fault) {
-      await end(ofFault(fault))
+      await recordOutcome(resultOfFault(fault))
       throw fault
     }
-    await end(ofAnswer(answer))
-    return answer
+    await recordOutcome(resultOf(response))
+    return response
   }
 
   return {
-    audited,
-    answered: tellingRefused(book),
-    called: ({ requestId, node }) => void underWay.get(requestId)?.add(node),
+    stage: (next) => (request) => (isAudited(request) ? handleAudited(next, request) : next(request)),
+    onRequest: recordRefusals(recorder),
+    onNodeCall: ({ requestId, node }) => void nodesOf.get(requestId)?.add(node),
     open: () => sink.open(),
     reopen: () => sink.reopen(),
     close: () => sink.close(),
-    state: book.state,
+    state: recorder.state,
   }
 }
 
-/** The lines, and the count of those that are written and those that are lost. */
-interface Book {
-  /** `false`: it could not be written. */
-  append(entry: Entry): Promise<boolean>
-  lost(): void
+/** Creates a sink that writes records to the log, for an edge without an audit file. Each process starts a new chain. */
+export function createAuditLog(
+  replica: string,
+  log: { isLevelEnabled(level: 'info'): boolean; info(fields: object, message: string): void },
+): AuditSink {
+  let link = CHAIN_START
+  return {
+    append: async (event) => {
+      // A logger that discards the record must not count as written.
+      if (!log.isLevelEnabled('info')) throw new Error('log.level is silent and audit.file is not set')
+      const record = formatRecord(event, { time: new Date(), replica }, link)
+      link = record.link
+      log.info({ line: record.text }, 'audit')
+    },
+    open: async () => undefined,
+    reopen: async () => undefined,
+    close: async () => undefined,
+  }
+}
+
+/** Writes records and counts those that are written and those that are lost. */
+interface Recorder {
+  /** Resolves with `false` if the record could not be written. */
+  append(event: AuditEvent): Promise<boolean>
+  countLost(): void
   state(): AuditState
 }
 
-function keptBook(sink: AuditSink, log: AuditOptions['log']): Book {
-  let lines = 0
+function createRecorder(sink: AuditSink, log: AuditOptions['log']): Recorder {
+  let records = 0
   let failures = 0
   return {
-    append: async (entry) => {
+    append: async (event) => {
       try {
-        await sink.append(entry)
-        lines += 1
+        await sink.append(event)
+        records += 1
         return true
       } catch (fault) {
         failures += 1
-        log.error({ fault: fault instanceof Error ? fault.message : String(fault) }, 'an audit line was not written')
+        log.error({ fault: fault instanceof Error ? fault.message : String(fault) }, 'audit record not written')
         return false
       }
     },
-    lost: () => {
+    countLost: () => {
       failures += 1
     },
-    state: () => ({ lines, failures }),
+    state: () => ({ records, failures }),
   }
 }
 
 /**
- * The answer has left, and does not wait for the disk: nothing was done that a missing line could hide, and a refusal
- * that costs its caller a turn of the disk would let callers without rights slow down those who have them.
+ * Records refused writes in the background: the response has left already. Nothing was done that a missing record could
+ * hide, and callers without permission cannot slow down the disk for the others.
  */
-function tellingRefused({ append, lost }: Book): (request: RefusedRequestEvent) => void {
-  let waiting = 0
+function recordRefusals({ append, countLost }: Recorder): (request: RefusedRequestEvent) => void {
+  let pending = 0
   return ({ requestId, caller, client, method, route, status, refusal }) => {
-    if (refusal === undefined || caller === undefined || status === 0 || READS.has(method)) return
-    if (waiting >= MOST_WAITING) return lost()
-    waiting += 1
-    const who = { request: requestId, caller, client, method, route }
-    const said = { outcome: 'refused', status, error: refusal, nodes: [] } as const
-    void append({ kind: 'refused', ...said, ...who }).finally(() => {
-      waiting -= 1
+    if (refusal === undefined || caller === undefined || status === 0 || READ_METHODS.has(method)) return
+    if (pending >= MAX_PENDING_REFUSALS) return countLost()
+    pending += 1
+    const result = { outcome: 'refused', status, error: refusal, nodes: [] } as const
+    void append({ kind: 'refused', ...result, request: requestId, caller, client, method, route }).finally(() => {
+      pending -= 1
     })
   }
 }
 
-/** A preview changes nothing. */
-function isDeed({ endpoint, query }: EdgeRequest): boolean {
+/** Writes and purges are audited; the preview of a purge changes nothing. */
+function isAudited({ endpoint, query }: EdgeRequest): boolean {
   return endpoint.method !== 'GET' && !(endpoint.target.kind === 'edge' && query.preview === 'true')
 }
 
-interface Ended {
+interface Result {
   readonly outcome: Outcome
   readonly status?: number
   readonly error?: number
 }
 
-function ofAnswer(answer: EdgeResponse): Ended {
-  const { status } = answer
-  if (answer.kind === 'raw') return { outcome: status < 400 ? 'done' : 'refused', status }
-  const error = errorNumberOf(answer)
-  if (isUnfinished(answer)) return { outcome: 'unknown', status, error }
+function resultOf(response: EdgeResponse): Result {
+  const { status } = response
+  if (response.kind === 'raw') return { outcome: status < 400 ? 'done' : 'refused', status }
+  const error = errorNumberOf(response)
+  if (isUnfinished(response)) return { outcome: 'unknown', status, error }
   return { outcome: error === 0 && status < 400 ? 'done' : 'refused', status, error }
 }
 
-function ofFault(fault: unknown): Ended {
+function resultOfFault(fault: unknown): Result {
   const known = fault instanceof EdgeError ? { status: fault.status, error: fault.code } : {}
-  // Some nodes acted and others did not: which, the message told the client.
+  // Also if some nodes acted and others did not. The message of the response named them.
   if (isOutcomeUnknown(fault) || isPartlyDone(fault)) return { outcome: 'unknown', ...known }
   return { outcome: 'failed', ...known }
-}
-
-/** The audit as lines of the log, where no file is set: the same chain, which begins anew with each process. */
-
-export function auditToLog(replica: string, tell: (line: string) => void): AuditSink {
-  let link = beginning
-  const append: AuditSink['append'] = async (entry) => {
-    const written = writeLine(entry, { time: new Date(), replica }, link)
-    link = written.link
-    tell(written.text)
-  }
-  return { append, open: async () => undefined, reopen: async () => undefined, close: async () => undefined }
 }

@@ -1,54 +1,54 @@
 /**
- * Was anything of an audit changed? Found: a line that was changed, taken out, put in or moved, and an end that was cut
- * off after the process had closed its file, or where the last digest is known. Not found by the file alone: lines cut
- * off the end of a file that was never closed (the process still runs, or was killed), and a file made anew as a whole.
+ * Verifies audit files. Detected: records that were changed, removed, inserted or moved, and an end that was cut off
+ * after the process had closed its file, or if the last digest is given. Not detected from the file alone: records cut
+ * off the end of a file that was never closed (the process still runs, or was killed), and a file that was rewritten as
+ * a whole.
  */
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { type Read, readLine } from './record.ts'
+import { MAX_RECORD_BYTES } from './open-file.ts'
+import { type ChainLink, type ParsedRecord, parseRecord } from './record.ts'
 
-export interface Verdict {
-  /** One sentence each, with file and line. */
+export interface Verification {
+  /** One sentence for each fault, with file and line. */
   readonly faults: readonly string[]
-  /** What is no fault, but good to know. */
+  /** Observations that are no faults. */
   readonly notes: readonly string[]
-  readonly lines: number
-  readonly last: { readonly seq: number; readonly digest: string } | undefined
+  /** Number of records. */
+  readonly records: number
+  readonly last: ChainLink | undefined
 }
 
 export interface VerifyOptions {
-  /** The digest that the last line must have, from elsewhere. */
+  /** The digest that the last record must have, noted elsewhere. */
   readonly last?: string
 }
 
-type Seen = Read & { readonly changed: boolean; readonly place: string }
+type LocatedRecord = ParsedRecord & { readonly location: string }
 
-/** Bytes in which the first line of a file is found. */
-const LONGEST = 256 * 1024
-
-/** Files of one replica, in any order. Rejects when one cannot be read. */
-export async function verifyAudit(files: readonly string[], { last }: VerifyOptions = {}): Promise<Verdict> {
-  const chain = new Chain()
-  for (const file of await inOrder(files)) {
+/** Verifies the files of one replica, in any order. Rejects if one cannot be read. */
+export async function verifyAudit(files: readonly string[], { last }: VerifyOptions = {}): Promise<Verification> {
+  const verifier = new ChainVerifier()
+  for (const file of await sortBySequence(files)) {
     let number = 0
     for await (const text of linesOf(file)) {
       number += 1
-      chain.take(text, `${file}:${number}`)
+      verifier.addLine(text, `${file}:${number}`)
     }
   }
-  return chain.verdict(last)
+  return verifier.finish(last)
 }
 
-/** By the numbers of their lines: a shell lists the file that is written before those that were put aside. */
-async function inOrder(files: readonly string[]): Promise<readonly string[]> {
-  const begun = await Promise.all(files.map(async (file) => ({ file, seq: await firstOf(file) })))
-  return begun.sort((a, b) => a.seq - b.seq).map(({ file }) => file)
+/** Sorts by the first sequence number: a shell lists the current file before the rotated ones. */
+async function sortBySequence(files: readonly string[]): Promise<readonly string[]> {
+  const withSeq = await Promise.all(files.map(async (file) => ({ file, seq: await firstSeqOf(file) })))
+  return withSeq.sort((a, b) => a.seq - b.seq).map(({ file }) => file)
 }
 
-async function firstOf(file: string): Promise<number> {
-  for await (const text of linesOf(file, LONGEST)) {
-    const read = readLine(text)
-    if (read !== undefined) return read.seq
+async function firstSeqOf(file: string): Promise<number> {
+  for await (const text of linesOf(file, MAX_RECORD_BYTES)) {
+    const record = parseRecord(text)
+    if (record !== undefined) return record.seq
   }
   return Number.MAX_SAFE_INTEGER
 }
@@ -58,94 +58,99 @@ function linesOf(file: string, end?: number): AsyncIterable<string> {
   return createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })
 }
 
-class Chain {
+class ChainVerifier {
   readonly #faults: string[] = []
   readonly #notes: string[] = []
-  readonly #open = new Map<string, string>()
-  #lines = 0
-  #before: Seen | undefined
-  /** Places of what is no line, one after the other. */
-  #broken: string[] = []
+  /** Locations of intents without an outcome, by request id. */
+  readonly #openIntents = new Map<string, string>()
+  #records = 0
+  #previous: LocatedRecord | undefined
+  /** Locations of the lines since the previous record that are no records. */
+  #invalidLines: string[] = []
 
-  take(text: string, place: string): void {
+  addLine(text: string, location: string): void {
     if (text === '') return
-    const read = readLine(text)
-    if (read === undefined) {
-      this.#broken.push(place)
+    const parsed = parseRecord(text)
+    if (parsed === undefined) {
+      this.#invalidLines.push(location)
       return
     }
-    this.#lines += 1
-    const seen = { ...read, place }
-    this.#judgeBroken(seen)
-    if (read.changed) this.#faults.push(`${place}: line ${read.seq} was changed after it was written`)
-    this.#compare(seen)
-    this.#pair(seen)
-    this.#before = seen
+    this.#records += 1
+    const record = { ...parsed, location }
+    this.#reportInvalidLines(record)
+    if (record.isChanged) this.#faults.push(`${location}: record ${record.seq} was changed after it was written`)
+    this.#compareWithPrevious(record)
+    this.#pairIntent(record)
+    this.#previous = record
   }
 
-  verdict(last: string | undefined): Verdict {
-    const end = this.#before
-    const torn = this.#broken.pop()
-    for (const place of this.#broken) this.#faults.push(`${place}: no line of an audit`)
-    if (torn !== undefined) this.#faults.push(`${torn}: the last line is not whole`)
-    for (const [request, place] of this.#open) this.#notes.push(`${place}: no outcome of request ${request}`)
-    if (last !== undefined && end?.digest !== last) {
-      this.#faults.push(
-        `${end?.place ?? 'the files'}: the last line has not the digest that was given; the end was cut off`,
-      )
+  finish(expectedDigest: string | undefined): Verification {
+    const end = this.#previous
+    const torn = this.#invalidLines.pop()
+    for (const location of this.#invalidLines) this.#faults.push(`${location}: not an audit record`)
+    if (torn !== undefined) this.#faults.push(`${torn}: the last record is incomplete`)
+    for (const [request, location] of this.#openIntents) {
+      this.#notes.push(`${location}: no outcome of request ${request}`)
     }
-    if (last === undefined && end !== undefined && end.kind !== 'closed') {
-      const why =
-        'the process still runs or was killed, or the end was cut off: only --last with a digest noted elsewhere tells'
-      this.#notes.push(`${end.place}: the file was not closed; ${why}`)
+    if (expectedDigest !== undefined && end?.digest !== expectedDigest) {
+      const location = end?.location ?? 'the files'
+      this.#faults.push(`${location}: the last record does not have the digest given by --last; the end was cut off`)
     }
-    const known = end === undefined ? undefined : { seq: end.seq, digest: end.digest }
-    return { faults: this.#faults, notes: this.#notes, lines: this.#lines, last: known }
+    if (expectedDigest === undefined && end !== undefined && end.kind !== 'closed') {
+      const reason =
+        'the process still runs or was killed, or the end was cut off; only --last with a digest noted elsewhere can tell'
+      this.#notes.push(`${end.location}: the file was not closed; ${reason}`)
+    }
+    const last = end === undefined ? undefined : { seq: end.seq, digest: end.digest }
+    return { faults: this.#faults, notes: this.#notes, records: this.#records, last }
   }
 
   /**
-   * Torn lines are no fault where what was written next says so, and joins its chain to the line before. There are
-   * several where the disk was full again before that could be said.
+   * Incomplete lines are no fault if the next record says so (`torn`) and is linked to the record before them. There are
+   * several if the disk was full again before that record could be written.
    */
-  #judgeBroken(seen: Seen): void {
-    const expected = seen.torn && seen.before === this.#before?.digest
-    for (const place of this.#broken) {
-      if (expected)
-        this.#notes.push(`${place}: not whole; the process ended, or the disk was full, while it was written`)
-      else this.#faults.push(`${place}: no line of an audit; it was changed, or put in`)
+  #reportInvalidLines(next: LocatedRecord): void {
+    const isExpected = next.torn && next.before === this.#previous?.digest
+    for (const location of this.#invalidLines) {
+      if (isExpected)
+        this.#notes.push(`${location}: incomplete; the process ended or the disk was full during the write`)
+      else this.#faults.push(`${location}: not an audit record; the line was changed or inserted`)
     }
-    this.#broken = []
+    this.#invalidLines = []
   }
 
-  #compare(seen: Seen): void {
-    const { place, seq, before } = seen
-    const last = this.#before
-    if (last === undefined) {
+  #compareWithPrevious(record: LocatedRecord): void {
+    const { location, seq, before } = record
+    const previous = this.#previous
+    if (previous === undefined) {
       if (seq === 1) return
-      const told = `${place}: begins with line ${seq}; what came before is not among these files`
-      // Each file begins with the line of the process that opened it.
-      if (seen.kind === 'opened') this.#notes.push(told)
-      else this.#faults.push(`${told}, or was taken out`)
+      const message = `${location}: begins with record ${seq}; the records before it are not in these files`
+      // A file normally begins with the record of the process that opened it.
+      if (record.kind === 'opened') this.#notes.push(message)
+      else this.#faults.push(`${message}, or were removed`)
       return
     }
-    if (before === last.digest && seq === last.seq + 1) return
-    if (seq > last.seq + 1) {
-      const gone = seq === last.seq + 2 ? `line ${seq - 1} was` : `lines ${last.seq + 1} to ${seq - 1} were`
-      this.#faults.push(`${place}: ${gone} taken out before this line`)
-    } else if (seq <= last.seq) {
-      const why =
+    if (before === previous.digest && seq === previous.seq + 1) return
+    if (seq > previous.seq + 1) {
+      const removed =
+        seq === previous.seq + 2 ? `record ${seq - 1} was` : `records ${previous.seq + 1} to ${seq - 1} were`
+      this.#faults.push(`${location}: ${removed} removed before this record`)
+    } else if (seq <= previous.seq) {
+      const reason =
         seq === 1
-          ? 'a chain of its own begins: of another replica, or the files before were taken away while no process wrote them'
-          : 'lines were moved, doubled or put in, or two processes wrote this file at once'
-      this.#faults.push(`${place}: line ${seq} stands after line ${last.seq}; ${why}`)
+          ? 'a new chain begins: of another replica, or the earlier files were moved while no process wrote them'
+          : 'records were moved, duplicated or inserted, or two processes wrote this file at the same time'
+      this.#faults.push(`${location}: record ${seq} follows record ${previous.seq}; ${reason}`)
     } else {
-      this.#faults.push(`${place}: line ${seq} does not join on line ${last.seq}; one of them was changed or put in`)
+      this.#faults.push(
+        `${location}: record ${seq} is not linked to record ${previous.seq}; one of them was changed or inserted`,
+      )
     }
   }
 
-  #pair({ kind, request, place }: Seen): void {
+  #pairIntent({ kind, request, location }: LocatedRecord): void {
     if (request === undefined) return
-    if (kind === 'intent') this.#open.set(request, place)
-    else if (kind === 'outcome') this.#open.delete(request)
+    if (kind === 'intent') this.#openIntents.set(request, location)
+    else if (kind === 'outcome') this.#openIntents.delete(request)
   }
 }

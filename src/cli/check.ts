@@ -2,7 +2,7 @@ import { pino } from 'pino'
 import { buildCluster } from '../app/cluster.ts'
 import { buildEdge } from '../app/index.ts'
 import { redisPlace } from '../app/redis.ts'
-import { checkPlace } from '../audit/place.ts'
+import { checkAuditFile } from '../audit/open-file.ts'
 import type { Config } from '../config/index.ts'
 import { type ErrorCode, errorTable } from '../core/errors.ts'
 import type { NodeFault, NodeResult } from '../core/node-call.ts'
@@ -25,7 +25,7 @@ async function dryRun(config: Config): Promise<void> {
   try {
     const edge = await buildEdge({ ...config, log: { ...config.log, level: 'silent' } })
     await edge.drain(0)
-    if (config.audit.file !== undefined) await checkPlace(config.audit.file)
+    if (config.audit.file !== undefined) await checkAuditFile(config.audit.file)
   } catch (fault) {
     throw new CommandError(startFault(fault, config))
   }

@@ -18,11 +18,11 @@ export function writeOpenApi(version: string, { server }: { server?: string }): 
 
 /** `manager-edge audit verify`: prints what is wrong, line by line, and ends with 1 where anything is. */
 export async function verify(files: readonly string[], options: { last?: string }): Promise<void> {
-  const { faults, notes, lines, last } = await verifyAudit(files, options)
+  const { faults, notes, records, last } = await verifyAudit(files, options)
   for (const note of notes) print(`note: ${note}`)
   for (const fault of faults) print(`WRONG: ${fault}`)
-  if (last !== undefined) print(`${lines} lines, the last is ${last.seq} with digest ${last.digest}`)
-  if (lines === 0) throw new CommandError('these files hold no audit', exitCodes.failed)
+  if (last !== undefined) print(`${records} records, the last is ${last.seq} with digest ${last.digest}`)
+  if (records === 0) throw new CommandError('these files hold no audit', exitCodes.failed)
   if (faults.length > 0) throw new CommandError(`${faults.length} faults`, exitCodes.failed)
   print('ok')
 }

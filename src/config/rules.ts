@@ -59,6 +59,7 @@ export const rules: readonly Rule[] = [
   },
   { about: [['access', 'tokens']], check: tokenLifetime },
   { about: [['traces']], check: collectorKey },
+  { about: [['audit'], ['log']], check: auditDestination },
 ]
 
 function inTheOpen(name: Listening, where: string): Rule {
@@ -176,6 +177,15 @@ function collectorKey({ traces: { endpoint, headersFile } }: Settings, report: R
   else if (/^http:/i.test(endpoint) && !isLoopbackUrl(endpoint)) {
     report(['traces', 'endpoint'], `${endpoint} would send traces.headersFile in clear; write https://`)
   }
+}
+
+/** Without a file the audit goes to the log, which writes it at every level but `silent`. */
+function auditDestination({ audit, log }: Settings, report: Report): void {
+  if (log.level !== 'silent' || audit.file !== undefined || audit.onFailure === 'log') return
+  report(
+    ['log', 'level'],
+    'silent discards the audit, and audit.onFailure: refuse would refuse every write; set audit.file, or choose another level',
+  )
 }
 
 const SECOND = 1000

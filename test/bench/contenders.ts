@@ -112,6 +112,8 @@ export async function edge({ folder, origin }: Place, options: EdgeOptions = {})
     access: { users: 'users', roles: { [user.name]: ['administrator'] }, limits: { requests: 1_000_000 } },
     log: { level: options.log ?? 'info' },
     ...(options.audit && { audit: { file: join(own, 'audit') } }),
+    // Without log and file there is no audit; the settings demand to say so.
+    ...(options.log === 'silent' && !options.audit && { audit: { onFailure: 'log' } }),
   }
   await writeFile(join(own, 'edge.yaml'), stringify(settings))
   const hooks = options.uncounted ? ['--import', new URL('./servers/uncounted.mjs', import.meta.url).href] : []

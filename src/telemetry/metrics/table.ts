@@ -21,7 +21,7 @@ export interface MetricsSources {
   /** Absent if nothing is cached. */
   readonly store?: () => { readonly up: boolean; readonly local: { readonly bytes: number; readonly entries: number } }
   /** Audit records written, and records that could not be written. */
-  audit(): { readonly lines: number; readonly failures: number }
+  audit(): { readonly records: number; readonly failures: number }
   /** Spans that the collector accepted, and spans that were lost; absent if traces are off. */
   spans?(): { readonly sent: number; readonly dropped: number }
 }
@@ -274,7 +274,7 @@ export const stateSeries: readonly StateSeries[] = [
     type: 'counter',
     name: 'edge_audit_lines_total',
     help: 'Audit records written.',
-    read: ({ audit }) => audit().lines,
+    read: ({ audit }) => audit().records,
   },
   {
     type: 'counter',

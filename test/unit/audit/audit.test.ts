@@ -1,5 +1,6 @@
 import { readdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { pino } from 'pino'
 import t from 'tap'
 import { verifyAudit } from '../../../src/audit/verify.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
@@ -17,7 +18,7 @@ async function linesOf(file: string): Promise<Line[]> {
     .map((line) => JSON.parse(line) as Line)
 }
 
-/** Values for the names in paths; the cluster need not have them, since each write is written down. */
+/** Values for the parameters of paths. The cluster need not have them: every write is recorded. */
 const values: Readonly<Record<string, string>> = {
   agent_id: '001',
   agent_name: 'newcomer',
@@ -99,7 +100,7 @@ t.test('every write of the catalogue leaves an intent and an outcome, and no sec
   t.strictSame((await verifyAudit([file])).faults, [])
 })
 
-t.test('purges are written down, previews are not; reads never', async (t) => {
+t.test('purges are recorded, previews and reads are not', async (t) => {
   const edge = await startEdge({
     nodes: [{ name: 'master', type: 'master', url: 'http://127.0.0.1:9' }],
     settings: { audit: { file: 'audit.jsonl' }, cluster: { discover: false } },
@@ -125,7 +126,7 @@ t.test('purges are written down, previews are not; reads never', async (t) => {
   t.equal(lines.length, 5)
 })
 
-t.test('a write that is refused before it can act has one line; who was not let in has none', async (t) => {
+t.test('a refused write of an authenticated caller has one record, others have none', async (t) => {
   const edge = await startEdge({
     nodes: [{ name: 'master', type: 'master', url: 'http://127.0.0.1:9' }],
     settings: {
@@ -177,51 +178,48 @@ t.test('a write that is refused before it can act has one line; who was not let 
   const lines = await linesOf(file)
   t.match(lines, [{ kind: 'opened' }, ...expected, { kind: 'intent' }, { kind: 'outcome' }])
   t.equal(lines.length, expected.length + 3)
-  t.notMatch(await readFile(file, 'utf8'), /canary/, 'nothing of what was not checked')
+  t.notMatch(await readFile(file, 'utf8'), /canary/, 'no unvalidated value is recorded')
   t.strictSame((await verifyAudit([file])).faults, [])
 })
 
-t.test(
-  'the file is opened anew when it was moved away, and put aside when it is large; the chain goes on',
-  async (t) => {
-    const edge = await startEdge({
-      nodes: [{ name: 'master', type: 'master', url: 'http://127.0.0.1:9' }],
-      settings: { audit: { file: 'audit.jsonl', rotateAt: '2KiB' }, cluster: { discover: false } },
-    })
-    const file = join(edge.folder, 'audit.jsonl')
-    const purge = () =>
-      fetch(`${edge.url}/cache`, { method: 'DELETE', headers: { authorization: edge.authorization('admin') } })
-    await purge()
-    await rename(file, `${file}.0`)
-    await edge.edge.reopenAudit()
-    for (let round = 0; round < 6; round += 1) await purge()
-    await edge.edge.drain(0)
-    const names = (await readdir(edge.folder)).filter((name) => name.startsWith('audit.jsonl.')).sort()
-    t.ok(names.length >= 3, names.join(' '))
-    const files = [...names, 'audit.jsonl'].map((name) => join(edge.folder, name))
-    const whole = await verifyAudit(files)
-    t.strictSame([whole.faults, whole.notes], [[], []], 'whole, and closed')
-    const gap = await verifyAudit(files.filter((_, at) => at !== 1))
-    t.match(gap.faults, [/taken out/], 'a file that is missing is found')
-    await edge.close()
-  },
-)
+t.test('the chain continues after the file was moved and after rotation', async (t) => {
+  const edge = await startEdge({
+    nodes: [{ name: 'master', type: 'master', url: 'http://127.0.0.1:9' }],
+    settings: { audit: { file: 'audit.jsonl', rotateAt: '2KiB' }, cluster: { discover: false } },
+  })
+  const file = join(edge.folder, 'audit.jsonl')
+  const purge = () =>
+    fetch(`${edge.url}/cache`, { method: 'DELETE', headers: { authorization: edge.authorization('admin') } })
+  await purge()
+  await rename(file, `${file}.0`)
+  await edge.edge.reopenAudit()
+  for (let round = 0; round < 6; round += 1) await purge()
+  await edge.edge.drain(0)
+  const names = (await readdir(edge.folder)).filter((name) => name.startsWith('audit.jsonl.')).sort()
+  t.ok(names.length >= 3, names.join(' '))
+  const files = [...names, 'audit.jsonl'].map((name) => join(edge.folder, name))
+  const all = await verifyAudit(files)
+  t.strictSame([all.faults, all.notes], [[], []], 'complete and closed')
+  const gap = await verifyAudit(files.filter((_, at) => at !== 1))
+  t.match(gap.faults, [/removed/], 'a missing file is reported')
+  await edge.close()
+})
 
-t.test('a disk that fails refuses writes, or only says so', async (t) => {
+t.test('if the disk fails, writes are refused or, with onFailure log, the failure is logged', async (t) => {
   for (const onFailure of ['refuse', 'log']) {
     const edge = await startEdge({
       nodes: [{ name: 'master', type: 'master', url: 'http://127.0.0.1:9' }],
       settings: { audit: { file: 'folder/audit.jsonl', onFailure }, cluster: { discover: false } },
     }).catch((fault: Error) => fault.message)
-    t.match(edge, /ENOENT/, 'a file that cannot be opened is told at the start')
+    t.match(edge, /ENOENT/, 'a file that cannot be opened fails the start')
   }
   const { createAudit } = await import('../../../src/audit/index.ts')
-  const { auditFile } = await import('../../../src/audit/file.ts')
-  const sink = auditFile({ file: '/dev/full', replica: 'r', sync: false, rotateAt: 1e9 })
+  const { createAuditFile } = await import('../../../src/audit/file.ts')
+  const sink = createAuditFile({ file: '/dev/full', replica: 'r', sync: false, rotateAt: 1e9 })
   const errors: string[] = []
   const endpoint = catalogue.find(({ path, method }) => path === '/cache' && method === 'DELETE')
   if (endpoint === undefined) throw new Error('no endpoint')
-  const ask = {
+  const request = {
     endpoint,
     params: {},
     query: {},
@@ -238,17 +236,17 @@ t.test('a disk that fails refuses writes, or only says so', async (t) => {
   const log = { error: (_: object, message: string) => void errors.push(message) }
   const refused = { requestId: '2', caller: 'a', client: 'c', method: 'PUT', route: '/x', status: 403, refusal: 902 }
   const refusing = createAudit({ sink, onFailure: 'refuse', log })
-  await t.rejects(async () => refusing.audited(next)(ask), { code: 936, status: 503 })
+  await t.rejects(async () => refusing.stage(next)(request), { code: 936, status: 503 })
   t.equal(done, 0, 'nothing was sent')
-  await createAudit({ sink, onFailure: 'log', log }).audited(next)(ask)
+  await createAudit({ sink, onFailure: 'log', log }).stage(next)(request)
   t.equal(done, 1)
-  t.equal(errors.length, 3, 'each line that could not be written is told')
+  t.equal(errors.length, 3, 'each record that could not be written is logged')
   const hanging = createAudit({ sink: { ...sink, append: () => new Promise(() => undefined) }, onFailure: 'log', log })
-  for (let at = 0; at < 1100; at += 1) hanging.answered(refused)
-  t.equal(hanging.state().failures, 100, 'what waits for a disk that hangs has a bound')
+  for (let at = 0; at < 1100; at += 1) hanging.onRequest(refused)
+  t.equal(hanging.state().failures, 100, 'pending records are bounded while the disk hangs')
 })
 
-t.test('without a file the lines go to the log, whatever its level', async (t) => {
+t.test('without a file the records go to the log, whatever its level', async (t) => {
   const edge = await startEdge({
     nodes: [{ name: 'master', type: 'master', url: 'http://127.0.0.1:9' }],
     settings: { log: { level: 'error' }, cluster: { discover: false } },
@@ -260,4 +258,28 @@ t.test('without a file the lines go to the log, whatever its level', async (t) =
   const file = join(edge.folder, 'from-log')
   await writeFile(file, lines.map(({ line }) => `${String(line)}\n`).join(''))
   t.strictSame((await verifyAudit([file])).faults, [], 'the same chain')
+})
+
+t.test('with log.level silent and no file, a write is refused unless onFailure is log', async (t) => {
+  const { createAudit, createAuditLog } = await import('../../../src/audit/index.ts')
+  const endpoint = catalogue.find(({ path, method }) => path === '/cache' && method === 'DELETE')
+  if (endpoint === undefined) throw new Error('no endpoint')
+  const request = {
+    endpoint,
+    params: {},
+    query: {},
+    caller: { name: 'a', permissions: [] },
+    waitForComplete: false,
+    requestId: '1',
+    signal: new AbortController().signal,
+  }
+  const response = { kind: 'json', status: 200, body: Buffer.from('{"error":0,"data":1}') } as const
+  const log = { error: () => undefined }
+  const sink = createAuditLog('replica', pino({ level: 'silent' }))
+  const refusing = createAudit({ sink, onFailure: 'refuse', log })
+  await t.rejects(async () => refusing.stage(() => response)(request), { code: 936, status: 503 })
+  t.strictSame(refusing.state(), { records: 0, failures: 1 })
+  const logging = createAudit({ sink, onFailure: 'log', log })
+  t.equal(await logging.stage(() => response)(request), response)
+  t.strictSame(logging.state(), { records: 0, failures: 2 })
 })

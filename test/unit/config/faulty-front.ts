@@ -102,6 +102,11 @@ export const front: readonly Row[] = [
     file({ more: 'log: { level: loud }' }),
     'edge.yaml:8:15 log.level: must be one of fatal, error, warn, info, debug, trace, silent, got "loud"',
   ],
+  [
+    'an audit without a destination',
+    file({ more: 'log: { level: silent }' }),
+    'edge.yaml:8:15 log.level: silent discards the audit, and audit.onFailure: refuse would refuse every write; set audit.file, or choose another level',
+  ],
   ['a key twice', file({ more: 'log: {}\nlog: {}' }), 'edge.yaml:9:1: this key stands twice; keep one'],
   ['no YAML', 'listen: [', 'edge.yaml:1:10: not YAML:'],
   ['a tag', 'listen: !!js/function x', 'edge.yaml:1:9: not YAML:'],
