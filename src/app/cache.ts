@@ -34,7 +34,7 @@ interface CacheParts {
   readonly cluster: Cluster
   readonly route: Router
   readonly log: Logger
-  askOf(url: string, caller: Caller): Promise<EdgeRequest>
+  resolveUrl(url: string, caller: Caller): Promise<EdgeRequest>
   readonly news: StoreNews
   readonly emit: Required<EventListeners>
 }
@@ -44,7 +44,7 @@ type Store = CacheStore & CacheIndex & { state(): CacheStoreState; close(): Prom
 /** Rejects when a setting names what is not there, or a file cannot be read; Redis itself may be away. */
 export async function buildCache(
   config: Config,
-  { cluster, route, log, askOf, news, emit }: CacheParts,
+  { cluster, route, log, resolveUrl, news, emit }: CacheParts,
 ): Promise<BuiltCache> {
   const { cache } = config
   checkEndpoints(Object.keys(cache.endpoints))
@@ -75,7 +75,7 @@ export async function buildCache(
     enabled: true,
     sharedThroughRedis: redis !== undefined,
     onEvent: emit.cache,
-    explained: { resolveTarget: stages.resolveTarget, index: store, catalogue, askOf },
+    explained: { resolveTarget: stages.resolveTarget, index: store, catalogue, resolveUrl },
   }
   return { stages, kept, claim: store.acquireFetchLock, state: store.state, close: () => store.close() }
 

@@ -66,11 +66,11 @@ export function consolePorts({ watch, cluster, front, news, ready, url, divergen
     permissionOf: (endpoint) => permissions.get(endpoint) ?? 'unknown',
     explain: async (asked, caller) => {
       if (explained === undefined) return { kept: false, why: 'the cache is off' }
-      return explain(explained, await explained.askOf(asked, caller))
+      return explain(explained, await explained.resolveUrl(asked, caller))
     },
     read: async ({ key, url: asked }, caller) => {
       if (explained === undefined) return { kind: 'gone' }
-      const prepared = explained.resolveTarget(await explained.askOf(asked, caller))
+      const prepared = explained.resolveTarget(await explained.resolveUrl(asked, caller))
       // The key says for whose rights it was made: another key, another answer.
       if (typeof prepared === 'string' || prepared.key !== key) return { kind: 'others' }
       const look = await explained.index.peek(key, prepared.tags)

@@ -71,7 +71,7 @@ export async function buildFront(config: Config, parts: FrontParts): Promise<Fro
     log,
     news,
     emit,
-    askOf: async (url, caller) => {
+    resolveUrl: async (url, caller) => {
       if (http === undefined) throw new Error('nothing is served yet')
       return http.askOf(url, caller)
     },

@@ -1,9 +1,9 @@
-/** Why a request hits or does not, and what would drop its answer: for operators, about one URL. */
+/** Explains to operators why the next request of a URL is a hit or a miss, and which writes invalidate its response. */
 import type { ConditionalTags, Endpoint, Tag, WriteEndpoint } from '../catalogue/endpoint.ts'
 import type { EdgeRequest } from '../core/request.ts'
 import type { CacheIndex, Lookup } from '../core/response.ts'
-import type { ResolveTarget } from './policy.ts'
-import { needsResponse, parseTag } from './tags.ts'
+import type { ResolveTarget } from './key.ts'
+import { needsResponse, parseTag } from './policy.ts'
 
 export interface ExplainPorts {
   readonly resolveTarget: ResolveTarget
@@ -11,11 +11,12 @@ export interface ExplainPorts {
   readonly catalogue: readonly Endpoint[]
 }
 
-/** Ages and times in milliseconds. */
+/** The response of `/cache/explain`. Ages and times in milliseconds. */
 export interface Explanation {
   readonly endpoint: string
+  /** Whether responses of the endpoint are stored. */
   readonly kept: boolean
-  /** Why it is never kept. */
+  /** Why the response is never stored. */
   readonly why?: string
   readonly url?: string
   readonly key?: string
@@ -23,64 +24,78 @@ export interface Explanation {
   readonly scope?: string
   readonly tags?: readonly Tag[]
   readonly next: { readonly hit: boolean; readonly reason: string; readonly age?: number; readonly timeLeft?: number }
-  /** Writes that would drop it; `when`: only with such a value. */
-  readonly droppedBy: readonly Dropper[]
+  readonly droppedBy: readonly InvalidatingWrite[]
 }
 
-interface Dropper {
+interface InvalidatingWrite {
   readonly write: string
   readonly tags: readonly Tag[]
+  /** The write invalidates the response only with such a value. */
   readonly when?: readonly string[]
 }
 
-export async function explain(
-  { resolveTarget: prepare, index, catalogue }: ExplainPorts,
-  ask: EdgeRequest,
-): Promise<Explanation> {
-  const endpoint = `${ask.endpoint.method} ${ask.endpoint.path}`
-  const prepared = prepare(ask)
-  if (typeof prepared === 'string') {
-    return { endpoint, kept: false, why: prepared, next: { hit: false, reason: 'never kept' }, droppedBy: [] }
+export async function explain(ports: ExplainPorts, request: EdgeRequest): Promise<Explanation> {
+  const endpoint = `${request.endpoint.method} ${request.endpoint.path}`
+  const target = ports.resolveTarget(request)
+  if (typeof target === 'string') {
+    return { endpoint, kept: false, why: target, next: { hit: false, reason: 'never stored' }, droppedBy: [] }
   }
-  const { key, tags, info: listed } = prepared
-  const { url, group, scope } = listed
-  const next = nextOf(await index.peek(key, tags))
-  return { endpoint, kept: true, url, key, group, scope, tags, next, droppedBy: droppers(catalogue, tags) }
+  const { key, tags, info } = target
+  const { url, group, scope } = info
+  const next = explainLookup(await ports.index.peek(key, tags))
+  return {
+    endpoint,
+    kept: true,
+    url,
+    key,
+    group,
+    scope,
+    tags,
+    next,
+    droppedBy: invalidatingWrites(ports.catalogue, tags),
+  }
 }
 
-function nextOf(look: Lookup): Explanation['next'] {
-  if (look.kind === 'unavailable') return { hit: false, reason: 'the store is away' }
-  if (look.epochs.fenced) return { hit: false, reason: 'a write to the data is under way, or its outcome is unknown' }
-  if (look.kind === 'miss') {
-    return { hit: false, reason: look.changed ? 'a write or a purge has changed the data since' : 'nothing is kept' }
+function explainLookup(lookup: Lookup): Explanation['next'] {
+  if (lookup.kind === 'unavailable') return { hit: false, reason: 'the store is unreachable' }
+  if (lookup.epochs.fenced) {
+    return { hit: false, reason: 'a write to the data is in progress, or its outcome is unknown' }
   }
-  const { age, ttl, staleWhileRevalidate } = look.response
+  if (lookup.kind === 'miss') {
+    return { hit: false, reason: lookup.changed ? 'a write or a purge has changed the data since' : 'not stored' }
+  }
+  const { age, ttl, staleWhileRevalidate } = lookup.response
   const times = { age, timeLeft: ttl - age }
   if (age < ttl) return { hit: true, reason: 'fresh', ...times }
-  if (age < ttl + staleWhileRevalidate) return { hit: true, reason: 'stale, served while fetched anew', ...times }
+  if (age < ttl + staleWhileRevalidate) return { hit: true, reason: 'stale, served while it is refreshed', ...times }
   return { hit: false, reason: 'stale, served only when nodes fail', ...times }
 }
 
-function droppers(catalogue: readonly Endpoint[], tags: readonly Tag[]): readonly Dropper[] {
+function invalidatingWrites(catalogue: readonly Endpoint[], tags: readonly Tag[]): readonly InvalidatingWrite[] {
   return catalogue.flatMap((record) => {
     if (!('invalidates' in record)) return []
-    const always = record.invalidates.filter((entry) => typeof entry === 'string').filter(reaches)
-    const conditional = record.invalidates.filter((entry) => typeof entry !== 'string')
-    const sometimes = conditional.filter((entry) => entry.tags.some(reaches))
-    return always.length + sometimes.length === 0 ? [] : [dropper(record, always, sometimes)]
+    const always = record.invalidates.filter((entry) => typeof entry === 'string').filter(matchesTags)
+    const conditional = record.invalidates
+      .filter((entry) => typeof entry !== 'string')
+      .filter((entry) => entry.tags.some(matchesTags))
+    return always.length + conditional.length === 0 ? [] : [describeWrite(record, always, conditional)]
   })
 
-  function reaches(template: Tag): boolean {
+  /** Whether some values make one of the tags from the template. */
+  function matchesTags(template: Tag): boolean {
     const parts = parseTag(template)
-    const anything = needsResponse(parts) ? '.+' : '[^*]+'
-    const pattern = parts.map((part) => (typeof part === 'string' ? part.replaceAll(/\W/g, '\\$&') : anything)).join('')
+    const anyValue = needsResponse(parts) ? '.+' : '[^*]+'
+    const pattern = parts.map((part) => (typeof part === 'string' ? part.replaceAll(/\W/g, '\\$&') : anyValue)).join('')
     return tags.some((tag) => new RegExp(`^${pattern}$`).test(tag))
   }
 
-  function dropper(record: WriteEndpoint, always: readonly Tag[], sometimes: readonly ConditionalTags[]): Dropper {
-    const { method, path } = record
-    const when = always.length > 0 ? [] : sometimes.map(({ value, matches }) => `${value} matches ${matches}`)
-    const reaching = [...always, ...sometimes.flatMap((entry) => entry.tags.filter(reaches))]
-    return { write: `${method} ${path}`, tags: [...new Set(reaching)], ...(when.length > 0 && { when }) }
+  function describeWrite(
+    { method, path }: WriteEndpoint,
+    always: readonly Tag[],
+    conditional: readonly ConditionalTags[],
+  ): InvalidatingWrite {
+    const when = always.length > 0 ? [] : conditional.map(({ value, matches }) => `${value} matches ${matches}`)
+    const matching = [...always, ...conditional.flatMap((entry) => entry.tags.filter(matchesTags))]
+    return { write: `${method} ${path}`, tags: [...new Set(matching)], ...(when.length > 0 && { when }) }
   }
 }

@@ -1,275 +1,158 @@
-import type { CacheGroup } from '../catalogue/endpoint.ts'
-import { etagOf, isNodeFailure, isStorable, isTransient, type Whole } from '../core/envelope.ts'
-import type { CacheEvent } from '../core/events.ts'
-import type { EdgeRequest, Handler } from '../core/request.ts'
-import type { CacheStatus, EdgeResponse, Lookup, StoredResponse, TagEpochs } from '../core/response.ts'
+/**
+ * Fetches a response that the cache cannot serve. Identical requests share one call to the nodes: within the process
+ * by single flight, over all replicas by a fetch lock. The epochs of the response's tags, read before the call, decide
+ * which requests may share it and whether the response may be stored.
+ */
+import { isNodeFailure, isTransient } from '../core/envelope.ts'
+import type { Handler } from '../core/request.ts'
+import type { Lookup, StoredResponse } from '../core/response.ts'
 import { withTimeout } from '../core/timing.ts'
 import { tracedSeparately } from '../core/trace.ts'
-import type { ReplicationLag } from './invalidate.ts'
-import type { CacheTarget } from './policy.ts'
+import {
+  awaitStore,
+  callNodes,
+  type FetchPorts,
+  type FetchResult,
+  nothingToStore,
+  type ReadContext,
+} from './call-nodes.ts'
 import { type Shared, SingleFlight } from './single-flight.ts'
-import type { CacheStore } from './stores/contract.ts'
 
-/**
- * Getting an answer that is not there: one call for all who want the same, in the process by flights, over all replicas
- * by a claim. What may be joined and what may be kept is decided by the epochs of its tags when it began.
- */
-
-export interface Fills {
-  /** Joins any flight of the same mark. */
-  filled(request: ReadContext): Promise<FetchResult>
-  /** The same, with nobody waiting; nothing where it failed a moment ago. Never rejects. */
-  background(request: ReadContext): Promise<void>
-  /** Did nodes fail to answer this a moment ago? */
-  failedLately(request: ReadContext): boolean
-  /** Joins only a flight that begins from now on; `keep`: what comes of it may be kept. */
-  live(request: ReadContext, keep: boolean): Promise<FetchResult>
+export interface Fetcher {
+  /** Shares any call in flight for the same epochs. */
+  fetchShared(context: ReadContext): Promise<FetchResult>
+  /** Shares only a call that starts from now on; `store`: whether its response may be stored. */
+  fetchLatest(context: ReadContext, store: boolean): Promise<FetchResult>
+  /** Fetches for later requests, unless a fetch failed within the last second. Never rejects. */
+  refresh(context: ReadContext): Promise<void>
+  /** Whether nodes failed to answer this request within the last second. */
+  hasFailedRecently(context: ReadContext): boolean
 }
 
-/** A holder elsewhere may fail, and the next, and the next; then everyone asks for themselves. */
-const ROUNDS = 3
-export function createFills(ports: FetchPorts, next: Handler): Fills {
+/** After this many fetch locks of other replicas ended without a stored response, fetch without a lock. */
+const MAX_LOCK_ATTEMPTS = 3
+const RECENT_FAILURE_MS = 1000
+const MAX_RECENT_FAILURES = 10_000
+
+export function createFetcher(ports: FetchPorts, next: Handler): Fetcher {
   const flights = new SingleFlight<FetchResult>()
-  const work = (request: ReadContext, run: (request: ReadContext) => Promise<FetchResult>, lasting: boolean) => ({
-    run: (signal: AbortSignal) => run({ ...request, request: { ...request.request, signal } }),
-    // Without a time limit nothing would ever end it.
-    continuesWithoutCallers: lasting && !request.request.waitForComplete,
-  })
-  const failed = failures(ports.clock)
-  const fill = (request: ReadContext, ask = next) =>
-    work(request, (own) => noting(failed, own, fillOnce(ports, ask, own)), true)
-  const refresh = tracedSeparately('refresh', next)
-  const told = ({ value, collapsed: joined }: Shared<FetchResult>, { target: prepared }: ReadContext): FetchResult => {
-    if (!joined) return value
-    ports.onEvent({ kind: 'collapsed', group: prepared.policy.group })
-    return { ...value, collapsed: true }
-  }
-  const failedLately = ({ target: prepared }: ReadContext) => failed.lately(prepared.key)
+  const failures = createRecentFailures(ports.clock)
+  const refreshHandler = tracedSeparately('refresh', next)
   return {
-    failedLately,
-    filled: async (request) =>
-      told(await flights.join(idOf(request, 'of its mark'), request.request.signal, fill(request)), request),
-    background: async (request) => {
-      if (failedLately(request)) return
-      const limited = { ...request, ask: { ...request.request, waitForComplete: false } }
-      await flights.background(idOf(limited, 'of its mark'), fill(limited, refresh))
+    hasFailedRecently: ({ target }) => failures.has(target.key),
+    fetchShared: async (context) => {
+      const work = workOf(context, (own) => fetchAndNoteFailure(next, own), true)
+      return resultOf(await flights.join(sharedId(context), context.request.signal, work), context)
     },
-    live: async (request, keep) => {
+    fetchLatest: async (context, store) => {
       const run = async (own: ReadContext) =>
-        kept(await fetch(ports, next, own, keep ? await lookFor(ports, own) : own.lookup))
-      return told(
-        await flights.joinNext(idOf(request, 'live'), request.request.signal, work(request, run, keep)),
-        request,
-      )
+        awaitStore(await callNodes(ports, next, own, store ? await lookUp(ports, own) : own.lookup))
+      const work = workOf(context, run, store)
+      return resultOf(await flights.joinNext(flightId(context, 'latest'), context.request.signal, work), context)
+    },
+    refresh: async (context) => {
+      if (failures.has(context.target.key)) return
+      const limited = { ...context, request: { ...context.request, waitForComplete: false } }
+      const work = workOf(limited, (own) => fetchAndNoteFailure(refreshHandler, own), true)
+      await flights.background(sharedId(limited), work)
     },
   }
-}
 
-async function noting(
-  failed: Failures,
-  { target: prepared }: ReadContext,
-  filling: Promise<FetchResult>,
-): Promise<FetchResult> {
-  try {
-    const filled = await filling
-    if (isTransient(filled.response)) failed.note(prepared.key)
-    return filled
-  } catch (fault) {
-    if (isNodeFailure(fault)) failed.note(prepared.key)
-    throw fault
+  async function fetchAndNoteFailure(handler: Handler, context: ReadContext): Promise<FetchResult> {
+    try {
+      const result = await fetchOverReplicas(ports, handler, context)
+      if (isTransient(result.response)) failures.add(context.target.key)
+      return result
+    } catch (fault) {
+      if (isNodeFailure(fault)) failures.add(context.target.key)
+      throw fault
+    }
+  }
+
+  function resultOf({ value, collapsed }: Shared<FetchResult>, { target }: ReadContext): FetchResult {
+    if (!collapsed) return value
+    ports.onEvent({ kind: 'collapsed', group: target.policy.group })
+    return { ...value, collapsed }
   }
 }
 
-function lookFor({ store }: FetchPorts, { target: prepared }: ReadContext): Lookup | Promise<Lookup> {
-  return store.lookup(prepared.key, prepared.tags)
+function workOf(context: ReadContext, run: (context: ReadContext) => Promise<FetchResult>, isStored: boolean) {
+  const { request } = context
+  return {
+    run: (signal: AbortSignal) => run({ ...context, request: { ...request, signal } }),
+    // A call without a time limit might never end if its caller could not end it.
+    continuesWithoutCallers: isStored && !request.waitForComplete,
+  }
 }
 
-/** Calls without a limit, and those with credentials of their own, are shared only among their like. */
-function idOf({ request: ask, target: prepared, lookup: look }: ReadContext, which: 'live' | 'of its mark'): string {
-  const moment =
-    which === 'live' || look.kind === 'unavailable'
-      ? which
-      : `${look.epochs.generation} ${look.epochs.epochs.join(' ')}`
-  const whose = ask.caller.credentials === undefined ? '' : ask.caller.name
-  return `${prepared.key} ${moment} ${ask.waitForComplete} ${whose}`
+function sharedId(context: ReadContext): string {
+  const { lookup } = context
+  if (lookup.kind === 'unavailable') return flightId(context, 'no epochs')
+  return flightId(context, `${lookup.epochs.generation} ${lookup.epochs.epochs.join(' ')}`)
 }
 
-async function fillOnce(ports: FetchPorts, next: Handler, request: ReadContext): Promise<FetchResult> {
-  const { request: ask, target: prepared } = request
-  const seen = request.lookup.kind === 'hit' ? request.lookup.response : undefined
-  let look = request.lookup
-  // A call without a limit may take minutes: nobody else is to wait for it, and it need not wait for anybody.
-  const rounds = ask.waitForComplete ? 0 : ROUNDS
-  for (let round = 0; round < rounds && look.kind !== 'unavailable'; round += 1) {
-    const claim = await ports.store.acquireFetchLock(prepared.key, look.epochs, ports.lockTimeout(ask))
-    look = await lookFor(ports, request)
-    const found = usable(look, seen)
-    if (claim.held) {
-      let keeping = nothingToKeep
+/** Calls without a time limit, and calls with the caller's own credentials, are shared only among their like. */
+function flightId({ request, target }: ReadContext, epochs: string): string {
+  const owner = request.caller.credentials === undefined ? '' : request.caller.name
+  return `${target.key} ${epochs} ${request.waitForComplete} ${owner}`
+}
+
+function lookUp({ store }: FetchPorts, { target }: ReadContext): Lookup | Promise<Lookup> {
+  return store.lookup(target.key, target.tags)
+}
+
+/** Fetches under the fetch lock, or returns what the replica that holds the lock has stored. */
+async function fetchOverReplicas(ports: FetchPorts, next: Handler, context: ReadContext): Promise<FetchResult> {
+  const { request, target } = context
+  let { lookup } = context
+  const known = lookup.kind === 'hit' ? lookup.response : undefined
+  // A call without a time limit may take minutes: it neither holds a fetch lock nor waits for one.
+  const attempts = request.waitForComplete ? 0 : MAX_LOCK_ATTEMPTS
+  for (let attempt = 0; attempt < attempts && lookup.kind !== 'unavailable'; attempt += 1) {
+    const lock = await ports.store.acquireFetchLock(target.key, lookup.epochs, ports.lockTimeout(request))
+    lookup = await lookUp(ports, context)
+    const found = storedMeanwhile(lookup, known)
+    if (lock.held) {
+      let storing = nothingToStore
       try {
         if (found !== undefined) return found
-        const fetched = await fetch(ports, next, request, look)
-        keeping = fetched.keeping
-        return await kept(fetched)
+        const fetched = await callNodes(ports, next, context, lookup)
+        storing = fetched.storing
+        return await awaitStore(fetched)
       } finally {
-        // Those who wait for the claim look for what was kept.
-        void keeping.then(() => claim.release())
+        // Replicas that wait for the lock look the response up when the lock is released.
+        void storing.then(() => lock.release())
       }
     }
     if (found !== undefined) return found
-    await withTimeout(claim.settled, Number.POSITIVE_INFINITY, undefined, ask.signal)
+    await withTimeout(lock.settled, Number.POSITIVE_INFINITY, undefined, request.signal)
   }
-  return kept(await fetch(ports, next, request, await lookFor(ports, request)))
+  return awaitStore(await callNodes(ports, next, context, await lookUp(ports, context)))
 }
 
-/** What another replica has kept meanwhile. Of the same data, and newer than what was seen. */
-function usable(look: Lookup, seen?: StoredResponse): FetchResult | undefined {
-  if (look.kind !== 'hit' || look.epochs.fenced) return undefined
-  const { response: answer } = look
-  if (answer.age >= answer.ttl || (seen !== undefined && answer.age >= seen.age)) return undefined
-  return { response: asAnswer(answer), entry: answer, collapsed: true }
+/** Returns what another replica has stored since, if it is fresh and newer than the response that is known. */
+function storedMeanwhile(lookup: Lookup, known: StoredResponse | undefined): FetchResult | undefined {
+  if (lookup.kind !== 'hit' || lookup.epochs.fenced) return undefined
+  const { response: entry } = lookup
+  if (entry.age >= entry.ttl || (known !== undefined && entry.age >= known.age)) return undefined
+  const { status, body, clusterStatus } = entry
+  const joined = clusterStatus === undefined ? undefined : { clusterStatus }
+  return { response: { kind: 'json', status, body, ...joined }, entry, collapsed: true }
 }
 
-/** What was kept, as it was answered. */
-function asAnswer({ status, body: bytes, clusterStatus }: StoredResponse): Whole {
-  return { kind: 'json', status, body: bytes, ...(clusterStatus !== undefined && { clusterStatus }) }
-}
-
-/** What the caller hears of it. */
-export function toAnswer(
-  { response: answer, entry: kept, stored, collapsed }: FetchResult,
-  fwd: NonNullable<CacheStatus['fwd']>,
-): EdgeResponse {
-  if (kept === undefined || answer.kind !== 'json') return answer
-  const status: CacheStatus = {
-    fwd,
-    ...(stored && !collapsed && { stored }),
-    ...(collapsed && { collapsed }),
-    ttl: kept.ttl - kept.age,
-  }
-  return { ...answer, cached: { response: kept, status } }
-}
-
-/** One call to the nodes, and what is kept of it: as of what the store said before they were asked. */
-
-/** Milliseconds: fresh, and after that served while it is fetched anew, or when nodes fail. */
-export interface FreshnessLifetimes {
-  readonly ttl: number
-  readonly staleWhileRevalidate: number
-  readonly staleIfError: number
-}
-
-export interface FetchPorts {
-  readonly store: CacheStore
-  /** By group, and by the route template where one endpoint has a pace of its own. */
-  readonly lifetimesOf: (group: CacheGroup, endpoint: string) => FreshnessLifetimes
-  readonly replicationLag: ReplicationLag
-  /** Milliseconds after which a holder on another replica that gave no sign counts as dead. */
-  readonly lockTimeout: (ask: EdgeRequest) => number
-  readonly clock: () => number
-  readonly onEvent: (event: CacheEvent) => void
-}
-
-/** `kept`: it may be kept; `stored`: this call kept it. */
-export interface FetchResult {
-  readonly response: EdgeResponse
-  readonly entry?: StoredResponse
-  readonly stored?: true
-  readonly collapsed?: true
-}
-
-export interface ReadContext {
-  readonly request: EdgeRequest
-  readonly target: CacheTarget
-  /** What the store said when the request came. */
-  readonly lookup: Lookup
-}
-
-/** Milliseconds that an answer waits to be kept, so that the next request finds it. A store that stalls holds up nobody. */
-const KEEPING = 50
-
-/** What nodes said. `keeping` resolves when the store is done with it. */
-export interface Fetched {
-  readonly filled: FetchResult
-  readonly keeping: Promise<void>
-}
-
-export const nothingToKeep = Promise.resolve()
-
-/** The mark that an answer may be kept under, read before the nodes are asked; none while a write is under way. */
-function openMark(look: Lookup): TagEpochs | undefined {
-  return look.kind === 'unavailable' || look.epochs.fenced ? undefined : look.epochs
-}
-
-/** Asks the nodes. The answer is kept as of `look`, which came before; the store compares when it is read. */
-export async function fetch(ports: FetchPorts, next: Handler, request: ReadContext, look: Lookup): Promise<Fetched> {
-  const { policy: plan, key, tags, info: listed } = request.target
-  const ask = anew(request.request, plan, request.lookup)
-  const began = ports.clock()
-  const masterOnly = plan.isReplicated && ports.replicationLag.mayLag(tags, look)
-  const tell = (outcome: 'kept' | 'unkept' | 'failed') =>
-    ports.onEvent({ kind: 'fetch', group: plan.group, outcome, ms: ports.clock() - began })
-  let answer: EdgeResponse
-  try {
-    answer = await next(masterOnly ? { ...ask, masterOnly } : ask)
-  } catch (fault) {
-    tell('failed')
-    throw fault
-  }
-  const mark = openMark(look)
-  if (mark === undefined || !isStorable(answer)) {
-    tell('unkept')
-    return { filled: { response: answer }, keeping: nothingToKeep }
-  }
-  tell('kept')
-  const { status, body: bytes, clusterStatus, oldestPartAge: older = 0 } = answer
-  const cost = ports.clock() - began
-  const times = { ...ports.lifetimesOf(plan.group, ask.endpoint.path), fetchTime: cost }
-  const entry = {
-    status,
-    body: bytes,
-    etag: etagOf(bytes),
-    ...times,
-    ...(clusterStatus !== undefined && { clusterStatus }),
-  }
-  const keeping = ports.store.store({ key, tags, epochs: mark, response: entry, initialAge: older, info: listed })
-  return { filled: { response: answer, entry: { ...entry, age: cost + older } }, keeping }
-}
-
-/** Parts that are no younger than the whole that is to be replaced would give the same again. */
-function anew(ask: EdgeRequest, { isJoined: joined }: CacheTarget['policy'], look: Lookup): EdgeRequest {
-  return joined && look.kind === 'hit' ? { ...ask, maxAge: look.response.age } : ask
-}
-
-/** What was fetched, as soon as it is kept, or when that takes too long: then nobody says that it is. */
-export function kept({ filled, keeping }: Fetched): Promise<FetchResult> {
-  const stored = keeping.then((): FetchResult => (filled.entry === undefined ? filled : { ...filled, stored: true }))
-  return withTimeout(stored, KEEPING, filled)
-}
-
-/** Fills that failed a moment ago: for that moment nobody tries again on behalf of what is kept, and nobody waits. */
-export interface Failures {
-  note(key: string): void
-  /** Did a fill of the key fail within the last moment? */
-  lately(key: string): boolean
-}
-
-const MOMENT = 1000
-/** Beyond that, all are forgotten: the next request finds out again. */
-const NOTED = 10_000
-
-export function failures(clock: () => number): Failures {
-  const until = new Map<string, number>()
+/** Keys whose fetch failed within the last second: stale responses are served without waiting for another fetch. */
+function createRecentFailures(clock: () => number) {
+  const expiry = new Map<string, number>()
   return {
-    note: (key) => {
-      if (until.size >= NOTED) until.clear()
-      until.set(key, clock() + MOMENT)
+    add: (key: string): void => {
+      if (expiry.size >= MAX_RECENT_FAILURES) expiry.clear()
+      expiry.set(key, clock() + RECENT_FAILURE_MS)
     },
-    lately: (key) => {
-      const end = until.get(key)
+    has: (key: string): boolean => {
+      const end = expiry.get(key)
       if (end === undefined) return false
       if (clock() < end) return true
-      until.delete(key)
+      expiry.delete(key)
       return false
     },
   }

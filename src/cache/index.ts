@@ -1,37 +1,34 @@
-/** The cache in two stages, around reads and around writes, and what explains it. */
-
+/** Builds the cache: a stage around reads, a stage around writes, and what explains it. */
 import type { CacheEvent } from '../core/events.ts'
 import type { EdgeRequest, Handler, Stage } from '../core/request.ts'
 import type { CacheIndex } from '../core/response.ts'
-import type { FetchPorts } from './fetch.ts'
 import { createReplicationLag, invalidate } from './invalidate.ts'
-import type { KeySettings } from './key.ts'
-import { createTargetResolver, type ResolveTarget } from './policy.ts'
+import { createTargetResolver, type KeySettings, type ResolveTarget } from './key.ts'
+import type { LifetimesOf } from './policy.ts'
 import { createRefreshAhead, type RefreshAheadOptions, readThrough } from './read-through.ts'
 import type { CacheStore } from './stores/contract.ts'
 import type { VerifySettings } from './verify.ts'
 
-export type { FreshnessLifetimes } from './fetch.ts'
+export type { FreshnessLifetimes } from './policy.ts'
 
 export interface CacheOptions {
   readonly store: CacheStore & Pick<CacheIndex, 'peek'>
   readonly key: KeySettings
-  readonly lifetimesOf: FetchPorts['lifetimesOf']
-  /** Name of the master. */
+  readonly lifetimesOf: LifetimesOf
+  /** Returns the name of the master node. */
   readonly master: () => string
-  /** All nodes, master first; the same array as long as they are the same. */
+  /** Returns all nodes, master first; the same array while the nodes are the same. */
   readonly nodes: () => readonly { readonly name: string }[]
-  /** Milliseconds that a call to the nodes may take; `slowTimeout` for records that are slow by nature. */
+  /** Milliseconds that a call to the nodes may take; `slowTimeout` for records marked as slow. */
   readonly timeout: number
   readonly slowTimeout: number
-  /** May a node be asked now for something that nobody waits for? */
-  readonly hasIdleCapacity: (ask: EdgeRequest) => boolean
+  /** Whether the nodes have capacity for a call that no client waits for. */
+  readonly hasIdleCapacity: (request: EdgeRequest) => boolean
   readonly refreshAhead?: RefreshAheadOptions
-  /** Milliseconds after a write for which workers are not asked for what they copy from the master. */
+  /** Milliseconds after a write for which reads of replicated data go to the master only. */
   readonly replicationLag?: number
-  /** Hears what happens to kept answers. */
   readonly onEvent?: (event: CacheEvent) => void
-  /** A share of the hits is asked of the nodes as well; absent: none. */
+  /** Absent: hits are not verified. */
   readonly verify?: VerifySettings
   /** Milliseconds, monotonic. */
   readonly clock?: () => number
@@ -45,33 +42,31 @@ export interface CacheStages {
   readonly resolveTarget: ResolveTarget
 }
 
-/** Two rounds of the workers, which look every 9 s (contract/semantics.md section 4). */
-const TWO_ROUNDS = 18_000
-/** A holder of a fill counts as dead so many milliseconds after its call must be over. */
-const GRACE = 2000
-const HOT: RefreshAheadOptions = { maxConcurrent: 2, minHits: 3 }
+/** Two checks of the worker nodes, which check for changes every 9 s. */
+const REPLICATION_LAG_MS = 18_000
+/** A replica that holds a fetch lock counts as dead this long after its call must have ended. */
+const LOCK_GRACE_MS = 2000
+const REFRESH_AHEAD: RefreshAheadOptions = { maxConcurrent: 2, minHits: 3 }
 
 export function createCache(options: CacheOptions): CacheStages {
-  const { store, master, nodes, timeout, slowTimeout, lifetimesOf: durationsOf, hasIdleCapacity: spare } = options
-  const clock = options.clock ?? (() => performance.now())
-  const onEvent = options.onEvent ?? (() => {})
-  const copied = createReplicationLag({ period: options.replicationLag ?? TWO_ROUNDS, clock })
-  const prepare = createTargetResolver({ key: options.key, master, nodes, lifetimesOf: durationsOf })
-  const patience = ({ endpoint }: EdgeRequest) => (endpoint.slow ? slowTimeout : timeout) + GRACE
+  const { store, master, timeout, slowTimeout, lifetimesOf, hasIdleCapacity, verify } = options
+  const { clock = () => performance.now(), onEvent = () => {} } = options
+  const replicationLag = createReplicationLag({ period: options.replicationLag ?? REPLICATION_LAG_MS, clock })
+  const resolveTarget = createTargetResolver(options)
   return {
-    resolveTarget: prepare,
+    resolveTarget,
     readThrough: readThrough({
       store,
-      resolveTarget: prepare,
-      replicationLag: copied,
-      lifetimesOf: durationsOf,
-      lockTimeout: patience,
+      resolveTarget,
+      replicationLag,
+      lifetimesOf,
+      lockTimeout: ({ endpoint }) => (endpoint.slow ? slowTimeout : timeout) + LOCK_GRACE_MS,
       clock,
-      hasIdleCapacity: spare,
+      hasIdleCapacity,
       onEvent,
-      refreshAhead: createRefreshAhead(options.refreshAhead ?? HOT),
-      ...(options.verify && { verify: options.verify }),
+      refreshAhead: createRefreshAhead(options.refreshAhead ?? REFRESH_AHEAD),
+      ...(verify && { verify }),
     }),
-    invalidate: invalidate({ store, replicationLag: copied, master, onEvent }),
+    invalidate: invalidate({ store, replicationLag, master, onEvent }),
   }
 }

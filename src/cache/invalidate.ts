@@ -1,141 +1,138 @@
+/**
+ * The stage around writes: fences the tags that the write touches, sends the write to the nodes, invalidates these tags
+ * and those that the response names, and returns the response only then. If the outcome of a write is unknown, its
+ * fence stays for the time of its lease.
+ */
 import type { Tag } from '../catalogue/endpoint.ts'
 import { dataOf, isOutcomeUnknown, isPartlyDone, isUnfinished } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { CacheEvent } from '../core/events.ts'
 import type { EdgeRequest, Handler, Stage } from '../core/request.ts'
 import type { EdgeResponse, Lookup } from '../core/response.ts'
+import { type InvalidatedTags, invalidatedTags } from './policy.ts'
 import type { CacheStore, WriteFence } from './stores/contract.ts'
-import { type InvalidatedTags, invalidatedTags } from './tags.ts'
-
-/**
- * The stage around writes: fence what the write touches, forward, lift the fence with
- * what the answer names besides, and only then answer. Whatever a write may have done unheard keeps its fence.
- */
 
 export interface InvalidatePorts {
   readonly store: CacheStore
   readonly replicationLag: ReplicationLag
-  /** Name of the master. */
+  /** Returns the name of the master node. */
   readonly master: () => string
   readonly onEvent: (event: CacheEvent) => void
 }
 
-/** When the store may be there again, in seconds. */
-const RETRY_AFTER = '5'
+/** Seconds after which the store may be reachable again. */
+const RETRY_AFTER_S = '5'
 
-/** Throws 930 when the cache cannot be made right and the write was not sent; else rejects as `next` does. */
+/** Throws 930 if the store cannot invalidate; the write was not sent then. Else rejects as `next` does. */
 export function invalidate(ports: InvalidatePorts): Stage {
-  return (next) => async (ask) => {
-    const { endpoint } = ask
-    // Half a write helps nobody: what was begun goes on when the client leaves.
-    const detached = { ...ask, signal: new AbortController().signal }
+  return (next) => async (request) => {
+    const { endpoint, signal } = request
+    // A write that was sent is completed even if the client disconnects.
+    const detached = { ...request, signal: new AbortController().signal }
     if (!('invalidates' in endpoint) || endpoint.invalidates.length === 0) return next(detached)
-    const stale = invalidatedTags(endpoint, ask, ports.master())
-    const fence = await raise(ports, stale)
-    if (ask.signal.aborted) {
+    const tags = invalidatedTags(endpoint, request, ports.master())
+    const fence = await raiseFence(ports, tags)
+    if (signal.aborted) {
       void fence.lift([])
-      throw ask.signal.reason
+      throw signal.reason
     }
-    return forward(ports, next, detached, fence, stale)
+    return sendFenced(ports, next, detached, fence, tags)
   }
 }
 
-async function raise(
-  { store, replicationLag: copied }: InvalidatePorts,
-  { fromRequest: asked }: InvalidatedTags,
-): Promise<WriteFence> {
-  const fence = await store.fence(asked)
-  if (fence.state === 'refused') throw new EdgeError(930, '', { headers: { 'retry-after': RETRY_AFTER } })
-  copied.noteWrite(asked)
+async function raiseFence({ store, replicationLag }: InvalidatePorts, tags: InvalidatedTags): Promise<WriteFence> {
+  const fence = await store.fence(tags.fromRequest)
+  if (fence.state === 'refused') throw new EdgeError(930, '', { headers: { 'retry-after': RETRY_AFTER_S } })
+  replicationLag.noteWrite(tags.fromRequest)
   return fence
 }
 
-async function forward(
+async function sendFenced(
   ports: InvalidatePorts,
   next: Handler,
-  ask: EdgeRequest,
+  request: EdgeRequest,
   fence: WriteFence,
-  stale: InvalidatedTags,
+  tags: InvalidatedTags,
 ): Promise<EdgeResponse> {
-  let answer: EdgeResponse
+  let response: EdgeResponse
   try {
-    answer = await next(ask)
+    response = await next(request)
   } catch (fault) {
-    if (isOutcomeUnknown(fault)) await leave(ports, fence, stale)
-    else if (isPartlyDone(fault)) await fence.lift(stale.fromResponse())
-    // Nothing was sent, so nothing is to be waited for.
+    if (isOutcomeUnknown(fault)) await keepFence(ports, fence, tags)
+    else if (isPartlyDone(fault)) await fence.lift(tags.fromResponse())
+    // No node has the write, so the error need not wait for the store.
     else void fence.lift([])
     throw fault
   }
-  if (isUnfinished(answer)) {
-    await leave(ports, fence, stale)
-    return answer
+  if (isUnfinished(response)) {
+    await keepFence(ports, fence, tags)
+    return response
   }
-  const more = stale.fromResponse(dataOf(answer))
-  ports.replicationLag.noteWrite([...stale.fromRequest, ...more])
-  await fence.lift(more)
-  ports.onEvent({ kind: 'invalidated', cause: 'write', tags: stale.fromRequest.length + more.length })
-  return answer
+  const fromResponse = tags.fromResponse(dataOf(response))
+  ports.replicationLag.noteWrite([...tags.fromRequest, ...fromResponse])
+  await fence.lift(fromResponse)
+  ports.onEvent({ kind: 'invalidated', cause: 'write', tags: tags.fromRequest.length + fromResponse.length })
+  return response
 }
 
-/** The fence stays, and one stands from now on around all that the answer would have named. */
-async function leave(
-  { store, onEvent }: InvalidatePorts,
-  fence: WriteFence,
-  { fromRequest: asked, fromResponse: answered }: InvalidatedTags,
-): Promise<void> {
+/** Leaves the fence until its lease ends, and fences all that the missing response might have named. */
+async function keepFence({ store, onEvent }: InvalidatePorts, fence: WriteFence, tags: InvalidatedTags): Promise<void> {
   fence.keepUntilLeaseEnds()
-  const unnamed = answered()
-  onEvent({ kind: 'invalidated', cause: 'unknown', tags: asked.length + unnamed.length })
-  if (unnamed.length > 0) (await store.fence(unnamed)).keepUntilLeaseEnds()
+  const fromResponse = tags.fromResponse()
+  onEvent({ kind: 'invalidated', cause: 'unknown', tags: tags.fromRequest.length + fromResponse.length })
+  if (fromResponse.length > 0) (await store.fence(fromResponse)).keepUntilLeaseEnds()
 }
+
+/** Tags of data that worker nodes replicate from the master. */
+const REPLICATED_TAGS: ReadonlySet<Tag> = new Set(['rules', 'decoders', 'lists'])
+const REPLICATED_FAMILY = 'group:'
 
 /**
- * Data that workers copy from the master (contract/semantics.md section 4: checked every 9 s). For two rounds after a
- * change a worker may still hold what was before, so reads of it go to the master alone.
+ * Worker nodes check for changes of replicated data every 9 s. Until two checks have passed after a change, a worker
+ * may still answer with older data, so reads of it go to the master only.
  */
-
-const COPIED: ReadonlySet<Tag> = new Set(['rules', 'decoders', 'lists'])
-const COPIED_FAMILY = 'group:'
-
 export interface ReplicationLag {
-  /** A write through this replica touches, or has touched, these tags. */
+  /** Called for a write through this replica of the edge. */
   noteWrite(tags: readonly Tag[]): void
-  /** Has any of the tags been touched of late? The look shows the writes of other replicas, as epochs that moved. */
-  mayLag(tags: readonly Tag[], look: Lookup): boolean
+  /** Whether one of the tags changed recently. Writes through other replicas show in the epochs of the lookup. */
+  mayLag(tags: readonly Tag[], lookup: Lookup): boolean
 }
 
-/** `period` in milliseconds. A write of another replica counts from the moment at which this one saw it. */
+/** `period` in milliseconds. A write through another replica counts from when this replica first sees its epochs. */
 export function createReplicationLag({ period, clock }: { period: number; clock: () => number }): ReplicationLag {
-  const until = new Map<Tag, number>()
-  const epochs = new Map<Tag, string>()
-  const touch = (tag: Tag) => until.set(tag, clock() + period)
-  const compare = (tag: Tag, epoch: string) => {
-    const before = epochs.get(tag)
-    if (before !== undefined && before !== epoch) touch(tag)
-    epochs.set(tag, epoch)
-  }
-  const pending = (tag: Tag): boolean => {
-    const end = until.get(tag)
-    if (end === undefined) return false
-    if (end > clock()) return true
-    until.delete(tag)
-    return false
-  }
+  const lagEnds = new Map<Tag, number>()
+  const knownEpochs = new Map<Tag, string>()
   return {
-    noteWrite: (tags) => tags.filter(isCopied).forEach(touch),
-    mayLag: (tags, look) => {
-      const copied = tags.filter(isCopied)
-      if (copied.length === 0) return false
-      if (look.kind !== 'unavailable') {
-        if (look.epochs.fenced) return true
-        for (const tag of copied) compare(tag, `${look.epochs.generation} ${look.epochs.epochs[tags.indexOf(tag)]}`)
+    noteWrite: (tags) => {
+      for (const tag of tags) if (isReplicated(tag)) lagEnds.set(tag, clock() + period)
+    },
+    mayLag: (tags, lookup) => {
+      const replicated = tags.filter(isReplicated)
+      if (replicated.length === 0) return false
+      if (lookup.kind !== 'unavailable') {
+        const { generation, epochs, fenced } = lookup.epochs
+        if (fenced) return true
+        for (const tag of replicated) noteEpoch(tag, `${generation} ${epochs[tags.indexOf(tag)]}`)
       }
-      return copied.some(pending)
+      return replicated.some(isLagging)
     },
   }
+
+  function noteEpoch(tag: Tag, epoch: string): void {
+    const known = knownEpochs.get(tag)
+    if (known !== undefined && known !== epoch) lagEnds.set(tag, clock() + period)
+    knownEpochs.set(tag, epoch)
+  }
+
+  function isLagging(tag: Tag): boolean {
+    const end = lagEnds.get(tag)
+    if (end === undefined) return false
+    if (end > clock()) return true
+    lagEnds.delete(tag)
+    return false
+  }
 }
 
-function isCopied(tag: Tag): boolean {
-  return COPIED.has(tag) || tag.startsWith(COPIED_FAMILY)
+function isReplicated(tag: Tag): boolean {
+  return REPLICATED_TAGS.has(tag) || tag.startsWith(REPLICATED_FAMILY)
 }

@@ -1,80 +1,178 @@
 /**
- * Keys of kept answers: the operation, its parameters in their one canonical form, and, where the
- * answer depends on rights, a digest of them. Never a token, never a raw URL. Each field stands behind its length, so
- * that no value can pose as a delimiter, and all pass through an HMAC, so that nobody can aim at a key.
+ * The cache key of a request: the operation, its parameters in canonical form and, if the response depends on
+ * permissions, a digest of them. A key never contains a token or the raw URL. Each field is prefixed with its length,
+ * so that no value can imitate a delimiter, and the whole passes through an HMAC, so that clients cannot choose a key.
  */
 import { createHash, createHmac } from 'node:crypto'
-import type { Param } from '../catalogue/endpoint.ts'
+import type { Param, Tag } from '../catalogue/endpoint.ts'
+import { namesSecret } from '../catalogue/secret.ts'
 import type { EdgeRequest } from '../core/request.ts'
+import type { StoredResponseInfo } from '../core/response.ts'
 import { ownEntry } from '../core/values.ts'
-import type { CompiledPolicy } from './policy.ts'
+import { type CompiledPolicy, compilePolicy, type LifetimesOf } from './policy.ts'
+
+/** Where the response to a request is looked up and stored. */
+export interface CacheTarget {
+  readonly policy: CompiledPolicy
+  readonly key: string
+  readonly tags: readonly Tag[]
+  readonly info: StoredResponseInfo
+}
+
+/** Returns the target of a request, or as text why its response is never stored. */
+export type ResolveTarget = (request: EdgeRequest) => CacheTarget | string
 
 export interface KeySettings {
   readonly secret: Buffer | string
-  /** Changes when roles mean something else: keys of another policy are other keys. */
+  /** A digest of the roles: if roles change, requests get other keys. */
   readonly policy: string
 }
 
-/** Raised when an answer of the same request begins to look otherwise: what older releases kept is then not found. */
-const CONTRACT = '1'
+export interface TargetOptions {
+  readonly key: KeySettings
+  /** Returns the name of the master node. */
+  readonly master: () => string
+  /** Returns all nodes, master first; the same array while the nodes are the same. */
+  readonly nodes: () => readonly NamedNode[]
+  readonly lifetimesOf: LifetimesOf
+}
 
-type Named = readonly (readonly [string, string])[]
+interface NamedNode {
+  readonly name: string
+}
 
-/** A request with nothing left of how it was written: defaults filled in, names in order. */
-export interface CanonicalRequest {
-  readonly path: string
-  readonly params: Named
-  readonly query: Named
-  /** `everyone`, or a digest of rights. */
-  readonly scope: string
-  /** The one node that answers a part of a joined answer. */
-  readonly node?: string
-  /** The nodes that a joined answer is of: with a node that joins or leaves it is another answer. */
+/** Names of the nodes that a target depends on. */
+interface NodeNames {
+  readonly master: string
   readonly nodes: string
 }
 
-/** `nodes`: the names of all nodes, as one text. */
-export function canonicalRequest(
-  ask: EdgeRequest,
-  plan: CompiledPolicy,
-  { policy, nodes }: { policy: string; nodes: string },
-): CanonicalRequest {
-  return {
-    path: ask.endpoint.path,
-    params: present(plan.params, ask.params),
-    query: present(plan.query, ask.query),
-    scope: plan.scope === 'everyone' ? 'everyone' : scopeOf(ask.caller.permissions, policy),
-    ...(ask.node !== undefined && { node: ask.node }),
-    nodes: plan.isJoined && ask.node === undefined ? nodes : '',
+interface KnownTarget extends NodeNames {
+  readonly target: CacheTarget
+  readonly endpoint: EdgeRequest['endpoint']
+  readonly params: EdgeRequest['params']
+  readonly node: EdgeRequest['node']
+}
+
+export function createTargetResolver({ key, master, nodes, lifetimesOf }: TargetOptions): ResolveTarget {
+  // Requests of one known URL share the same query object, so that a hit needs no HMAC.
+  const knownTargets = new WeakMap<EdgeRequest['query'], KnownTarget>()
+  const joinNames = createNameJoiner()
+  return (request) => {
+    const { endpoint, params, query, node } = request
+    const names = { master: master(), nodes: joinNames(nodes()) }
+    const known = knownTargets.get(query)
+    if (known?.endpoint === endpoint && known.params === params && known.node === node && isSame(known, names)) {
+      return known.target
+    }
+    const policy = compilePolicy(endpoint)
+    if (typeof policy === 'string') return policy
+    if (policy.rawWhen !== undefined && Object.hasOwn(query, policy.rawWhen)) return 'a file is streamed, not stored'
+    if (namesSecret(endpoint, query)) return 'it names a field that holds a secret'
+    if (lifetimesOf(policy.group, endpoint.path).ttl <= 0) return 'its duration is set to 0'
+    const target = resolve(request, policy, key, names)
+    if (policy.scope === 'everyone') knownTargets.set(query, { target, endpoint, params, node, ...names })
+    return target
   }
 }
 
-/** People with the same rights share answers, in whatever order their roles list them. */
-function scopeOf(permissions: readonly string[], policy: string): string {
+function isSame(one: NodeNames, other: NodeNames): boolean {
+  return one.master === other.master && one.nodes === other.nodes
+}
+
+/** Returns a function that joins the names of nodes by spaces, which no name contains; once for each array. */
+function createNameJoiner(): (nodes: readonly NamedNode[]) => string {
+  const texts = new WeakMap<readonly NamedNode[], string>()
+  return (nodes) => {
+    const known = texts.get(nodes)
+    if (known !== undefined) return known
+    const text = nodes.map(({ name }) => name).join(' ')
+    texts.set(nodes, text)
+    return text
+  }
+}
+
+function resolve(request: EdgeRequest, policy: CompiledPolicy, settings: KeySettings, names: NodeNames): CacheTarget {
+  const canonical = canonicalRequest(request, policy, settings, names)
+  const tags = policy.tagsOf(request, names.master)
+  const { path, scope } = canonical
+  const info = { url: urlOf(canonical), group: policy.group, endpoint: path, scope, tags }
+  return { policy, key: hashKey(serialize(canonical), settings.secret), tags, info }
+}
+
+type NamedValues = readonly (readonly [string, string])[]
+
+/** A request in the one form that all its spellings share: defaults filled in, names sorted. */
+interface CanonicalRequest {
+  readonly path: string
+  readonly params: NamedValues
+  readonly query: NamedValues
+  /** `everyone`, or a digest of permissions. */
+  readonly scope: string
+  /** The node whose part of a joined response this is. */
+  readonly node: string | undefined
+  /** Of a joined response: the names of all nodes, since a response of other nodes is another response. */
+  readonly nodes: string
+}
+
+function canonicalRequest(
+  { endpoint, params, query, caller, node }: EdgeRequest,
+  policy: CompiledPolicy,
+  settings: KeySettings,
+  names: NodeNames,
+): CanonicalRequest {
+  return {
+    path: endpoint.path,
+    params: canonicalValues(policy.params, params),
+    query: canonicalValues(policy.query, query),
+    scope: policy.scope === 'everyone' ? 'everyone' : digestPermissions(caller.permissions, settings.policy),
+    node,
+    nodes: policy.isJoined && node === undefined ? names.nodes : '',
+  }
+}
+
+function canonicalValues(params: CompiledPolicy['query'], values: EdgeRequest['query']): NamedValues {
+  const found: (readonly [string, string])[] = []
+  for (const [name, param] of params) {
+    const value = ownEntry(values, name) ?? param.default
+    if (value !== undefined) found.push([name, canonicalValue(String(value), param)])
+  }
+  return found
+}
+
+/** Numbers without leading zeros, and an ascending sort without `+`: the manager reads both spellings as the same. */
+function canonicalValue(value: string, param: Param): string {
+  if (param.kind === 'numbers' && typeof param.default === 'number') return value.replace(/^0+(?=[0-9])/, '')
+  if (param.kind === 'sort' && value.startsWith('+')) return value.slice(1)
+  return value
+}
+
+/** Callers with the same permissions share responses, in whatever order their roles list the permissions. */
+function digestPermissions(permissions: readonly string[], policy: string): string {
   const text = lengthPrefixed([policy, ...[...new Set(permissions)].sort()])
   return createHash('sha256').update(text, 'utf16le').digest('base64url').slice(0, 22)
 }
 
-/** The text that an HMAC is made of. Two requests have the same one only if they are equal. */
-export function serializeKey({ path, params, query, scope, node = '', nodes }: CanonicalRequest): string {
-  return lengthPrefixed([
-    CONTRACT,
-    path,
-    scope,
-    lengthPrefixed(params.flat()),
-    lengthPrefixed(query.flat()),
-    node,
-    nodes,
-  ])
+/** To be increased if responses to the same request change their form: those that older releases stored are not found then. */
+const RESPONSE_FORMAT = '1'
+
+/** Returns a text that two requests share only if they are equal. */
+function serialize({ path, params, query, scope, node = '', nodes }: CanonicalRequest): string {
+  const values = [lengthPrefixed(params.flat()), lengthPrefixed(query.flat())]
+  return lengthPrefixed([RESPONSE_FORMAT, path, scope, ...values, node, nodes])
 }
 
-/** Bytes as UTF-16, in which no two texts are the same: as UTF-8 all lone surrogates would be. */
-export function hashKey(text: string, secret: Buffer | string): string {
+function lengthPrefixed(fields: readonly string[]): string {
+  return fields.map((field) => `${field.length}:${field}`).join('')
+}
+
+/** Hashes the text as UTF-16: in UTF-8, all lone surrogates would be the same bytes. */
+function hashKey(text: string, secret: Buffer | string): string {
   return createHmac('sha256', secret).update(text, 'utf16le').digest('base64url')
 }
 
-/** Path and query as `/cache` shows them; behind a `#` the node whose part of a joined answer it is. */
-export function urlOf({ path, params, query, node }: CanonicalRequest): string {
+/** Returns path and query as `/cache` shows them; after `#` the node whose part of a joined response it is. */
+function urlOf({ path, params, query, node }: CanonicalRequest): string {
   const values = new Map(params)
   const filled = path.replaceAll(/:([^/]+)/g, (_, name: string) => encode(values.get(name) ?? ''))
   const text = query.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&')
@@ -82,27 +180,7 @@ export function urlOf({ path, params, query, node }: CanonicalRequest): string {
   return node === undefined ? url : `${url}#${encode(node)}`
 }
 
-/** Half a character, which no URL can hold, is shown as a replacement character. */
+/** Percent-encodes a value; a lone surrogate, which no URL can contain, becomes a replacement character. */
 function encode(value: string): string {
   return encodeURIComponent(Buffer.from(value).toString())
-}
-
-function lengthPrefixed(fields: readonly string[]): string {
-  return fields.map((field) => `${field.length}:${field}`).join('')
-}
-
-function present(named: CompiledPolicy['query'], values: EdgeRequest['query']): Named {
-  const found: (readonly [string, string])[] = []
-  for (const [name, param] of named) {
-    const value = ownEntry(values, name) ?? param.default
-    if (value !== undefined) found.push([name, spelling(String(value), param)])
-  }
-  return found
-}
-
-/** One spelling for what the manager reads as one value: numbers with zeros in front, a sort that ascends. */
-function spelling(value: string, param: Param): string {
-  if (param.kind === 'numbers' && typeof param.default === 'number') return value.replace(/^0+(?=[0-9])/, '')
-  if (param.kind === 'sort' && value.startsWith('+')) return value.slice(1)
-  return value
 }

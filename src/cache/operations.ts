@@ -1,3 +1,4 @@
+/** The `/cache` endpoints. The shapes and the name `redisClient` are those of the manager's own cache. */
 import { catalogue } from '../catalogue/index.ts'
 import type { CacheEvent, InvalidationCause } from '../core/events.ts'
 import type { Caller, EdgeRequest, Handler } from '../core/request.ts'
@@ -8,28 +9,22 @@ import type { ArraySource } from '../query/sources.ts'
 import { type ExplainPorts, explain } from './explain.ts'
 import { compilePolicy } from './policy.ts'
 
-/**
- * The `/cache` endpoints over whatever keeps answers. Shapes are the seed's; the store's client is named
- * `redisClient` on the wire, as the real API does.
- */
-
-/** What the operations need to know of kept answers. */
 export interface CacheOperationsPorts {
   readonly index: CacheIndex
   /** Milliseconds. */
   readonly defaultDuration: number
   readonly enabled: boolean
   readonly sharedThroughRedis: boolean
-  /** Hears of each purge. */
+  /** Receives one event for each purge. */
   readonly onEvent?: (event: CacheEvent) => void
-  /** Absent while nothing is kept. */
+  /** Absent if the cache is off. */
   readonly explained?: ExplainPorts & {
-    /** The Ask of a GET of that path and query, validated; throws EdgeErrors where the request would be refused. */
-    askOf(url: string, caller: Caller): Promise<EdgeRequest>
+    /** Returns the validated GET request of a path and query. Throws the EdgeError that the request would get. */
+    resolveUrl(url: string, caller: Caller): Promise<EdgeRequest>
   }
 }
 
-/** Keeps nothing: what stands here while no cache is configured. */
+/** The ports if no cache is configured. */
 export const disabledCache: CacheOperationsPorts = {
   index: { peek: async () => ({ kind: 'unavailable' }), list: async () => [], purge: async () => {} },
   defaultDuration: 0,
@@ -39,51 +34,56 @@ export const disabledCache: CacheOperationsPorts = {
 
 type CacheOperation = 'cacheIndex' | 'cacheClear' | 'cacheClearGroup' | 'cacheConfig' | 'cacheExplain'
 
-const plans = catalogue.map(compilePolicy)
-const groups: ReadonlySet<string> = new Set(plans.flatMap((plan) => (typeof plan === 'string' ? [] : [plan.group])))
-/** As `keyOf` makes them. */
+const policies = catalogue.map(compilePolicy)
+const groups: ReadonlySet<string> = new Set(
+  policies.flatMap((policy) => (typeof policy === 'string' ? [] : policy.group)),
+)
+/** The form of keys: a SHA-256 digest in base64url. */
 const KEY = /^[A-Za-z0-9_-]{43}$/
 
-const entries: ArraySource = {
-  engine: 'array',
-  order: '+url',
-  sortable: ['url', 'group', 'endpoint', 'scope', 'key', 'size', 'age', 'timeLeft', 'hits', 'cost'],
-  searched: ['url', 'endpoint'],
-  filters: { tag: { by: 'equal', fields: ['tags'] } },
-}
-
-export function cacheOperations(kept: CacheOperationsPorts): Readonly<Record<CacheOperation, Handler>> {
-  // Whatever is dropped leaves a mark in the store that stays: what nothing can be kept under leaves none.
-  const drop: CacheIndex['purge'] = async (what) => {
-    const { key, group } = what
-    if ((key === undefined || KEY.test(key)) && (group === undefined || groups.has(group))) await kept.index.purge(what)
-    kept.onEvent?.({ kind: 'invalidated', cause: causeOf(what), tags: 1 })
-  }
-  const index = { ...kept.index, purge: drop }
+export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<CacheOperation, Handler>> {
+  const { index, enabled, defaultDuration, sharedThroughRedis, explained } = ports
   return {
     cacheIndex: async ({ query }) => {
-      const rows = await kept.index.list()
-      return query.details === 'true' ? detailed(rows, query) : json(indexOf(rows))
+      const entries = await index.list()
+      return query.details === 'true' ? detailedIndex(entries, query) : success(indexOf(entries))
     },
-    cacheClear: ({ query }) => clear(index, query, query.key === undefined ? {} : { key: query.key }),
-    cacheClearGroup: ({ query, params }) => clear(index, query, { group: params.group ?? '' }),
+    cacheClear: ({ query }) => clear(query, query.key === undefined ? {} : { key: query.key }),
+    cacheClearGroup: ({ query, params }) => clear(query, { group: params.group ?? '' }),
     cacheConfig: async () =>
-      json({
+      success({
         debug: false,
-        defaultDuration: kept.defaultDuration,
-        enabled: kept.enabled,
+        defaultDuration,
+        enabled,
         appendKey: [],
         jsonp: false,
-        redisClient: kept.sharedThroughRedis,
+        redisClient: sharedThroughRedis,
       }),
     cacheExplain: async ({ query, caller }) => {
-      const { explained } = kept
-      if (explained === undefined) return json({ kept: false, why: 'the cache is off' })
-      // As the index shows it: behind `#` the node whose part of a joined answer it is.
+      if (explained === undefined) return success({ kept: false, why: 'the cache is off' })
+      // As in the index, `#` separates the node whose part of a joined response it is.
       const [url = '/', node] = (query.url ?? '/').split('#')
-      const ask = await explained.askOf(url, caller)
-      return json(await explain(explained, node === undefined ? ask : { ...ask, node: decodeURIComponent(node) }))
+      const request = await explained.resolveUrl(url, caller)
+      return success(
+        await explain(explained, node === undefined ? request : { ...request, node: decodeURIComponent(node) }),
+      )
     },
+  }
+
+  async function clear(
+    query: EdgeRequest['query'],
+    what: { readonly group?: string; readonly key?: string },
+  ): Promise<EdgeResponse> {
+    if (query.preview === 'true') return success(refillCost(await index.list(what.group), what.key))
+    await purge({ ...what, soft: query.soft === 'true' })
+    return success(indexOf(await index.list()))
+  }
+
+  async function purge(what: Parameters<CacheIndex['purge']>[0]): Promise<void> {
+    const { key, group } = what
+    // Each purge leaves an epoch in the store, so names that no response can have are not purged.
+    if ((key === undefined || KEY.test(key)) && (group === undefined || groups.has(group))) await index.purge(what)
+    ports.onEvent?.({ kind: 'invalidated', cause: causeOf(what), tags: 1 })
   }
 }
 
@@ -93,54 +93,51 @@ function causeOf({ key, group, soft }: Parameters<CacheIndex['purge']>[0]): Inva
   return group === undefined ? 'purgeAll' : 'purgeGroup'
 }
 
-/** Each URL once: answers of several scopes share it. */
-function indexOf(rows: readonly IndexEntry[]): { all: readonly string[]; groups: Record<string, readonly string[]> } {
-  const urlsOf = (of: readonly IndexEntry[]) => [...new Set(of.map(({ url }) => url))].sort()
-  const names = [...new Set(rows.map(({ group }) => group))].sort()
-  const groups = names.map((name) => [name, urlsOf(rows.filter(({ group }) => group === name))])
-  return { all: urlsOf(rows), groups: Object.fromEntries(groups) }
+/** Lists each URL once, though it may be stored for several scopes. */
+function indexOf(entries: readonly IndexEntry[]): {
+  readonly all: readonly string[]
+  readonly groups: Readonly<Record<string, readonly string[]>>
+} {
+  const urlsOf = (some: readonly IndexEntry[]) => [...new Set(some.map(({ url }) => url))].sort()
+  const names = [...new Set(entries.map(({ group }) => group))].sort()
+  const byGroup = names.map((name) => [name, urlsOf(entries.filter(({ group }) => group === name))])
+  return { all: urlsOf(entries), groups: Object.fromEntries(byGroup) }
 }
 
-function detailed(rows: readonly IndexEntry[], { details: _, ...query }: EdgeRequest['query']): EdgeResponse {
+const entrySource: ArraySource = {
+  engine: 'array',
+  order: '+url',
+  sortable: ['url', 'group', 'endpoint', 'scope', 'key', 'size', 'age', 'timeLeft', 'hits', 'cost'],
+  searched: ['url', 'endpoint'],
+  filters: { tag: { by: 'equal', fields: ['tags'] } },
+}
+
+function detailedIndex(entries: readonly IndexEntry[], { details: _, ...query }: EdgeRequest['query']): EdgeResponse {
   try {
-    return json(collect(rows.map(readable), readRequest(query, new Date()), entries))
+    return success(collect(entries.map(publicFields), readRequest(query, new Date()), entrySource))
   } catch (fault) {
     if (!(fault instanceof CollectionError)) throw fault
-    return envelope({ error: fault.code, message: fault.message })
+    return jsonResponse({ error: fault.code, message: fault.message })
   }
 }
 
-/** Whole milliseconds, and nothing that the store may hold besides. */
-function readable({ key, url, group, endpoint, scope, tags, size, age, timeLeft, hits, fetchTime: cost }: IndexEntry) {
-  const times = { age: Math.round(age), timeLeft: Math.round(timeLeft), hits, cost: Math.round(cost) }
+/** Times in whole milliseconds. Named one by one, since the store may add fields. */
+function publicFields({ key, url, group, endpoint, scope, tags, size, age, timeLeft, hits, fetchTime }: IndexEntry) {
+  const times = { age: Math.round(age), timeLeft: Math.round(timeLeft), hits, cost: Math.round(fetchTime) }
   return { key, url, group, endpoint, scope, tags, size, ...times }
 }
 
-async function clear(
-  index: CacheIndex,
-  query: EdgeRequest['query'],
-  what: { readonly group?: string; readonly key?: string },
-): Promise<EdgeResponse> {
-  if (query.preview === 'true') return json(costOf(await index.list(what.group), what.key))
-  await index.purge({ ...what, soft: query.soft === 'true' })
-  return json(indexOf(await index.list()))
+/** What a purge would remove: entries, bytes, and seconds that nodes need to produce the responses again. */
+function refillCost(entries: readonly IndexEntry[], key: string | undefined) {
+  const removed = key === undefined ? entries : entries.filter((entry) => entry.key === key)
+  const sum = (field: 'size' | 'fetchTime') => removed.reduce((total, entry) => total + entry[field], 0)
+  return { entries: removed.length, bytes: sum('size'), seconds: Math.round(sum('fetchTime')) / 1000 }
 }
 
-/** What would go: entries, bytes, and seconds of a node's time to fetch them again. */
-function costOf(rows: readonly IndexEntry[], key: string | undefined) {
-  const going = key === undefined ? rows : rows.filter((row) => row.key === key)
-  const sum = (of: (row: IndexEntry) => number) => going.reduce((total, row) => total + of(row), 0)
-  return {
-    entries: going.length,
-    bytes: sum(({ size }) => size),
-    seconds: Math.round(sum(({ fetchTime: cost }) => cost)) / 1000,
-  }
+function success(data: unknown): EdgeResponse {
+  return jsonResponse({ error: 0, data })
 }
 
-function json(data: unknown): EdgeResponse {
-  return envelope({ error: 0, data })
-}
-
-function envelope(value: object): EdgeResponse {
+function jsonResponse(value: object): EdgeResponse {
   return { kind: 'json', status: 200, body: Buffer.from(JSON.stringify(value)) }
 }

@@ -1,54 +1,72 @@
-import type { CacheGroup, CachePolicy, Endpoint, Param, Tag } from '../catalogue/endpoint.ts'
-import { namesSecret } from '../catalogue/secret.ts'
+/**
+ * What an endpoint record means for the cache: may its responses be stored, which values are part of the key, which
+ * tags does a read carry, and which tags does a write invalidate. `Tag` in catalogue/endpoint.ts defines the templates.
+ */
+import type {
+  CacheGroup,
+  CachePolicy,
+  ConditionalTags,
+  Endpoint,
+  Param,
+  Tag,
+  WriteEndpoint,
+} from '../catalogue/endpoint.ts'
 import type { EdgeRequest } from '../core/request.ts'
-import type { StoredResponseInfo } from '../core/response.ts'
-import type { FetchPorts } from './fetch.ts'
-import { canonicalRequest, hashKey, type KeySettings, serializeKey, urlOf } from './key.ts'
-import { compileReadTags, type ResolveTags } from './tags.ts'
-
-/** What the cache makes of a record, worked out once for each: is it kept, what stands in its key, under which tags. */
+import { ownField } from '../core/values.ts'
 
 export interface CompiledPolicy {
   readonly group: CacheGroup
+  /** `rights`: the response depends on the permissions of the caller. */
   readonly scope: 'everyone' | 'rights'
-  /** Names in the one order that keys know. */
+  /** Path and query parameters, sorted by name. */
   readonly params: readonly (readonly [string, Param])[]
   readonly query: readonly (readonly [string, Param])[]
-  readonly tagsOf: ResolveTags
-  /** With this parameter the answer is a file, which passes through. */
+  /** Returns the tags of a read; `master` is the name of the master node. */
+  readonly tagsOf: (request: EdgeRequest, master: string) => readonly Tag[]
+  /** With this query parameter the response is a file, which is streamed. */
   readonly rawWhen?: string
-  /** Put together of what several nodes answer. */
+  /** The response is joined from those of several nodes. */
   readonly isJoined: boolean
-  /** Nodes other than the master answer it from what they copied of the master. */
+  /** Worker nodes answer from data that they replicate from the master. */
   readonly isReplicated: boolean
 }
 
-const plans = new WeakMap<Endpoint, CompiledPolicy | string>()
-
-/** The plan of a record, or in words why its answers are never kept. */
-export function compilePolicy(record: Endpoint): CompiledPolicy | string {
-  const known = plans.get(record)
-  if (known !== undefined) return known
-  const plan = makePlan(record)
-  plans.set(record, plan)
-  return plan
+/** Milliseconds that a response is fresh, and that it may be served after that (RFC 5861). */
+export interface FreshnessLifetimes {
+  readonly ttl: number
+  readonly staleWhileRevalidate: number
+  readonly staleIfError: number
 }
 
-function makePlan(record: Endpoint): CompiledPolicy | string {
+/** Returns the lifetimes of a cache group; `endpoint` is a route template, which may have its own. */
+export type LifetimesOf = (group: CacheGroup, endpoint: string) => FreshnessLifetimes
+
+const policies = new WeakMap<Endpoint, CompiledPolicy | string>()
+
+/** Returns the policy of a record, or as text why its responses are never stored. Computed once for each record. */
+export function compilePolicy(record: Endpoint): CompiledPolicy | string {
+  const known = policies.get(record)
+  if (known !== undefined) return known
+  const policy = compile(record)
+  policies.set(record, policy)
+  return policy
+}
+
+function compile(record: Endpoint): CompiledPolicy | string {
   if (!('cache' in record)) return 'it is a write'
-  const keep: CachePolicy = record.cache
-  if ('never' in keep) return keep.never
-  // Held at start too (catalogue/checks/staleness.ts); a secret must not depend on one check.
+  const policy: CachePolicy = record.cache
+  if ('never' in policy) return policy.never
+  // The catalogue is checked for this at start too; a secret must not depend on one check.
   if (record.secret !== 'none') return 'it may hold a secret'
   if (record.target.kind === 'edge') return 'the edge answers it itself'
   const raw: Endpoint['response']['raw'] = record.response.raw
   const params: Readonly<Record<string, Param>> = record.params
   return {
-    group: keep.group,
-    scope: keep.scope,
+    group: policy.group,
+    scope: policy.scope,
     params: Object.entries(params).sort(byName),
     query: Object.entries(record.query).sort(byName),
-    tagsOf: compileReadTags(keep),
+    tagsOf: compileReadTags(policy),
     ...(raw !== undefined && { rawWhen: raw.when }),
     isJoined: record.target.kind === 'everyNode' || record.target.kind === 'severalNodes',
     isReplicated: record.target.kind === 'anyNode',
@@ -59,93 +77,123 @@ function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]
   return a < b ? -1 : 1
 }
 
-/** From an Ask to what the store is asked: key, tags, and the line that `/cache` shows. */
+/** Plain text of a tag template, or a place in the request or response that a value is taken from. */
+type TemplatePart = string | { readonly from: string; readonly name: string }
 
-export interface CacheTarget {
-  readonly policy: CompiledPolicy
-  readonly key: string
-  readonly tags: readonly Tag[]
-  readonly info: StoredResponseInfo
-}
-
-/** In words, why the answer is never kept. */
-export type Uncacheable = string
-export type ResolveTarget = (ask: EdgeRequest) => CacheTarget | Uncacheable
-
-interface Known {
-  readonly prepared: CacheTarget
-  readonly endpoint: EdgeRequest['endpoint']
-  readonly params: EdgeRequest['params']
-  readonly node: EdgeRequest['node']
+interface TemplateValues {
+  readonly request: EdgeRequest
   readonly master: string
-  readonly nodes: string
+  /** `data` of a successful response; absent before the response, and without a successful one. */
+  readonly data?: unknown
 }
 
-interface NamedNode {
-  readonly name: string
-}
-
-export interface TargetOptions {
-  readonly key: KeySettings
-  /** Name of the master. */
-  readonly master: () => string
-  /** All nodes, master first; the same array as long as they are the same. */
-  readonly nodes: () => readonly NamedNode[]
-  readonly lifetimesOf: FetchPorts['lifetimesOf']
-}
-
-export function createTargetResolver({ key, master, nodes, lifetimesOf: durationsOf }: TargetOptions): ResolveTarget {
-  // Requests of one URL share the very objects of its values, and a hit must not pay for an HMAC again.
-  const known = new WeakMap<EdgeRequest['query'], Known>()
-  const namesOf = nodeNames()
-  return (ask) => {
-    const { endpoint, params, query, node } = ask
-    const cluster = { master: master(), nodes: namesOf(nodes()) }
-    const before = known.get(query)
-    if (before?.endpoint === endpoint && before.params === params && before.node === node && same(before, cluster)) {
-      return before.prepared
-    }
-    const plan = compilePolicy(endpoint)
-    if (typeof plan === 'string') return plan
-    if (plan.rawWhen !== undefined && Object.hasOwn(query, plan.rawWhen)) return 'a file passes through'
-    if (namesSecret(endpoint, query)) return 'it names a field that holds a secret'
-    if (durationsOf(plan.group, endpoint.path).ttl <= 0) return 'its duration is set to nothing'
-    const prepared = prepare(ask, plan, key, cluster)
-    if (plan.scope === 'everyone') known.set(query, { prepared, endpoint, params, node, ...cluster })
-    return prepared
+/**
+ * A read carries the tags of its record, the wildcard of each family (`agent:*` beside `agent:001`), and the tags that
+ * `DELETE /cache` uses.
+ */
+function compileReadTags(policy: Extract<CachePolicy, { tags: readonly Tag[] }>): CompiledPolicy['tagsOf'] {
+  const templates = policy.tags.map(parseTag)
+  const families = templates
+    .filter((parts) => !parts.every(isText))
+    .map((parts) => parts.map((part) => (isText(part) ? part : '*')).join(''))
+  const fixed = ['cache', `cache:${policy.group}`, ...families]
+  return (request, master) => {
+    const { node } = request
+    // The part of one node in a joined response is data of that node, not of the master.
+    const values = { request, master: node ?? master }
+    const nodeTags = node === undefined ? [] : [`node:${node}`, 'node:*']
+    return [...new Set([...fixed, ...templates.flatMap((parts) => expand(parts, values)), ...nodeTags])]
   }
 }
 
-/** The names of all nodes as one text (no name holds a space), worked out once for each list. */
-function nodeNames(): (nodes: readonly NamedNode[]) => string {
-  const texts = new WeakMap<readonly NamedNode[], string>()
-  return (nodes) => {
-    const known = texts.get(nodes)
-    if (known !== undefined) return known
-    const text = nodes.map(({ name }) => name).join(' ')
-    texts.set(nodes, text)
-    return text
+export interface InvalidatedTags {
+  /** Known before the request is sent to a node. */
+  readonly fromRequest: readonly Tag[]
+  /** Named by the response. Without `data`, or without the named field in it, the wildcard of the family. */
+  fromResponse(data?: unknown): readonly Tag[]
+}
+
+/** Returns the tags that a write invalidates; `master` is the name of the master node. */
+export function invalidatedTags(record: WriteEndpoint, request: EdgeRequest, master: string): InvalidatedTags {
+  const templates = record.invalidates.flatMap((entry) => applicableTags(entry, request)).map(parseTag)
+  const expandAll = (chosen: readonly (readonly TemplatePart[])[], data?: unknown) => [
+    ...new Set(chosen.flatMap((parts) => expand(parts, { request, master, data }))),
+  ]
+  const needingResponse = templates.filter(needsResponse)
+  return {
+    fromRequest: expandAll(templates.filter((parts) => !needsResponse(parts))),
+    fromResponse: (data) => expandAll(needingResponse, data),
   }
 }
 
-interface Names {
-  readonly master: string
-  readonly nodes: string
+/** Returns the name of the write lock of a request; several values make one name. */
+export function lockNameOf(template: Tag, request: EdgeRequest, master: string): string {
+  return expand(parseTag(template), { request, master }).join(' ')
 }
 
-function same(before: Names, now: Names): boolean {
-  return before.master === now.master && before.nodes === now.nodes
+function applicableTags(entry: Tag | ConditionalTags, request: EdgeRequest): readonly Tag[] {
+  if (typeof entry === 'string') return [entry]
+  const pattern = new RegExp(entry.matches)
+  const values = valuesOf(parsePlace(entry.value), { request, master: '' }, false)
+  return values.some((value) => pattern.test(value)) ? entry.tags : []
 }
 
-function prepare(
-  ask: EdgeRequest,
-  plan: CompiledPolicy,
-  { secret, policy }: KeySettings,
-  { master, nodes }: Names,
-): CacheTarget {
-  const request = canonicalRequest(ask, plan, { policy, nodes })
-  const tags = plan.tagsOf(ask, master)
-  const { path } = ask.endpoint
-  const listed = { url: urlOf(request), group: plan.group, endpoint: path, scope: request.scope, tags }
-  return { policy: plan, key: hashKey(serializeKey(request), secret), tags, info: listed }
+/** Parses a template such as `agent:{body.ids}`. Values are never parsed, so braces in them have no meaning. */
+export function parseTag(tag: Tag): readonly TemplatePart[] {
+  const pieces = tag.split(/(\{[^}]*\})/).filter((piece) => piece !== '')
+  return pieces.map((piece) => (piece.startsWith('{') ? parsePlace(piece.slice(1, -1)) : piece))
+}
+
+/** `body.ids` is the field `ids` of the body, `agent_id` is in the path, `master` is the name of the master node. */
+function parsePlace(place: string): Exclude<TemplatePart, string> {
+  if (place === 'master') return { from: 'master', name: '' }
+  const dot = place.indexOf('.')
+  return dot < 0 ? { from: 'path', name: place } : { from: place.slice(0, dot), name: place.slice(dot + 1) }
+}
+
+function isText(part: TemplatePart): part is string {
+  return typeof part === 'string'
+}
+
+export function needsResponse(parts: readonly TemplatePart[]): boolean {
+  return parts.some((part) => !isText(part) && part.from === 'answer')
+}
+
+/** A place with more values is expanded to the wildcard of the family: one tag instead of thousands. */
+const MAX_VALUES_PER_PLACE = 50
+
+/** Returns one tag for each value of a place, none if there is no value. */
+function expand(parts: readonly TemplatePart[], values: TemplateValues): readonly Tag[] {
+  return parts.reduce<readonly string[]>(
+    (prefixes, part) => {
+      const found = isText(part) ? [part] : valuesOf(part, values, true)
+      const suffixes = found.length > MAX_VALUES_PER_PLACE ? ['*'] : found
+      return prefixes.flatMap((prefix) => suffixes.map((suffix) => prefix + suffix))
+    },
+    [''],
+  )
+}
+
+/** `isList`: commas in a query value separate values, as the manager parses it. */
+function valuesOf(
+  { from, name }: Exclude<TemplatePart, string>,
+  { request, master, data }: TemplateValues,
+  isList: boolean,
+): readonly string[] {
+  if (from === 'master') return [master]
+  if (from === 'path') return textsOf(ownField(request.params, name))
+  if (from === 'body') return textsOf(request.body?.kind === 'fields' ? ownField(request.body.fields, name) : undefined)
+  if (from === 'answer') return responseValues(ownField(data, name))
+  return textsOf(ownField(request.query, name)).flatMap((text) => (isList ? text.split(',') : [text]))
+}
+
+/** A value that is not a name or a list of names may stand for any member of the family. */
+function responseValues(value: unknown): readonly string[] {
+  const values = Array.isArray(value) ? value : [value]
+  return values.every((each) => typeof each === 'string' || typeof each === 'number') ? values.map(String) : ['*']
+}
+
+function textsOf(value: unknown): readonly string[] {
+  if (value === undefined || value === null) return []
+  return Array.isArray(value) ? value.map(String) : [String(value)]
 }

@@ -1,161 +1,175 @@
+/** The stage around reads: serves stored responses, fetches the others, and refreshes much-used ones ahead of expiry. */
 import { isNodeFailure, isTransient } from '../core/envelope.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { CacheIndex, CacheStatus, EdgeResponse, Lookup, StoredResponse } from '../core/response.ts'
-import type { FetchPorts, ReadContext } from './fetch.ts'
-import { createFills, type Fills, toAnswer } from './fetch.ts'
-import type { ResolveTarget } from './policy.ts'
+import type { FetchPorts, FetchResult, ReadContext } from './call-nodes.ts'
+import { createFetcher, type Fetcher } from './fetch.ts'
+import type { ResolveTarget } from './key.ts'
 import type { CacheStore } from './stores/contract.ts'
 import { createVerify, type Verify, type VerifySettings } from './verify.ts'
 
-/** The stage around reads: what is kept and right is the answer; else the nodes are asked, once for all who want it. */
-
 export interface ReadThroughPorts extends FetchPorts {
-  /** It is peeked at where hits are verified: that is none of its own. */
   readonly store: CacheStore & Pick<CacheIndex, 'peek'>
   readonly resolveTarget: ResolveTarget
   readonly refreshAhead: RefreshAhead
-  /** May a node be asked now for something that nobody waits for? */
-  readonly hasIdleCapacity: (ask: EdgeRequest) => boolean
+  /** Whether the nodes have capacity for a call that no client waits for. */
+  readonly hasIdleCapacity: (request: EdgeRequest) => boolean
   readonly verify?: VerifySettings
 }
 
-/** What stands behind the look into the store. */
-interface Behind {
-  readonly fills: Fills
+/** The parts behind the lookup. */
+interface ReadPath {
+  readonly ports: ReadThroughPorts
+  readonly fetcher: Fetcher
   readonly verify: Verify
 }
 
-/** Answers carry `kept` when they may be kept. Rejects as `next` does, unless a stale answer may stand in. */
+type Hit = Extract<Lookup, { kind: 'hit' }>
+
+/**
+ * Responses that may be stored carry `cached`. A hit from the local tier is returned synchronously. Rejects as `next`
+ * does, unless a stale response may be served instead.
+ */
 export function readThrough(ports: ReadThroughPorts): (next: Handler) => Handler {
   return (next) => {
-    const behind = { fills: createFills(ports, next), verify: createVerify(ports, next) }
-    return (ask) => {
-      const prepared = ports.resolveTarget(ask)
-      if (typeof prepared === 'string' || ask.directives?.noStore) return next(ask)
-      const look = ports.store.lookup(prepared.key, prepared.tags)
-      if (look instanceof Promise)
-        return look.then((seen) => answerTo(ports, behind, { request: ask, target: prepared, lookup: seen }))
-      return answerTo(ports, behind, { request: ask, target: prepared, lookup: look })
+    const path = { ports, fetcher: createFetcher(ports, next), verify: createVerify(ports, next) }
+    return (request) => {
+      const target = ports.resolveTarget(request)
+      if (typeof target === 'string' || request.directives?.noStore) return next(request)
+      const lookup = ports.store.lookup(target.key, target.tags)
+      if (lookup instanceof Promise) return lookup.then((found) => respond(path, { request, target, lookup: found }))
+      return respond(path, { request, target, lookup })
     }
   }
 }
 
-function answerTo(ports: ReadThroughPorts, behind: Behind, request: ReadContext): EdgeResponse | Promise<EdgeResponse> {
-  const { fills } = behind
-  const { lookup: look, request: ask } = request
-  // What is under way may have read what a write has just changed; the next flight cannot have.
-  if (look.kind === 'unavailable' || look.epochs.fenced)
-    return fills.live(request, false).then((filled) => filled.response)
-  if (ask.directives?.noCache) return fills.live(request, true).then((filled) => toAnswer(filled, 'request'))
-  if (look.kind === 'miss') return fills.filled(request).then((filled) => toAnswer(filled, 'uri-miss'))
-  return present(ports, behind, request, look)
+function respond(path: ReadPath, context: ReadContext): EdgeResponse | Promise<EdgeResponse> {
+  const { fetcher } = path
+  const { lookup, request } = context
+  // A fetch in flight may have read data from before a write: share only a fetch that starts from now on.
+  if (lookup.kind === 'unavailable' || lookup.epochs.fenced) {
+    return fetcher.fetchLatest(context, false).then(({ response }) => response)
+  }
+  if (request.directives?.noCache) {
+    return fetcher.fetchLatest(context, true).then((result) => toResponse(result, 'request'))
+  }
+  if (lookup.kind === 'miss') return fetcher.fetchShared(context).then((result) => toResponse(result, 'uri-miss'))
+  return respondFromHit(path, context, lookup)
 }
 
-type Present = Extract<Lookup, { kind: 'hit' }>
-
-function present(
-  ports: ReadThroughPorts,
-  behind: Behind,
-  request: ReadContext,
-  look: Present,
-): EdgeResponse | Promise<EdgeResponse> {
-  const { fills, verify } = behind
-  const { response: answer } = look
-  const { age, ttl, staleWhileRevalidate } = answer
-  if (age >= (request.request.maxAge ?? Number.POSITIVE_INFINITY)) return orStale(ports.store, fills, request)
+function respondFromHit(path: ReadPath, context: ReadContext, hit: Hit): EdgeResponse | Promise<EdgeResponse> {
+  const { ports, fetcher, verify } = path
+  const { response: stored } = hit
+  const { age, ttl, staleWhileRevalidate } = stored
+  if (age >= (context.request.maxAge ?? Number.POSITIVE_INFINITY)) return fetchOrServeStale(path, context)
   if (age < ttl) {
-    const spare = () => ports.hasIdleCapacity(request.request)
-    ports.refreshAhead.onHit(request.target.key, answer, spare, () => fills.background(request))
-    verify(request, look)
-    return served(answer, { hit: true })
+    const { key } = context.target
+    if (ports.refreshAhead.isDue(key, stored) && ports.hasIdleCapacity(context.request)) {
+      ports.refreshAhead.start(key, fetcher.refresh(context))
+    }
+    verify(context, hit)
+    return serve(stored, { hit: true })
   }
   if (age < ttl + staleWhileRevalidate) {
-    void fills.background(request)
-    return served(answer, { hit: true, detail: 'stale-while-revalidate' })
+    void fetcher.refresh(context)
+    return serve(stored, { hit: true, detail: 'stale-while-revalidate' })
   }
-  // Nodes that just failed are not waited for by each who asks: one of them tries again in a moment.
-  return (
-    (fills.failedLately(request) ? standIn(answer, { hit: true }) : undefined) ?? orStale(ports.store, fills, request)
-  )
+  // While nodes fail, one request a second tries them; the others get the stale response without waiting.
+  const stale = fetcher.hasFailedRecently(context) ? serveStaleIfError(stored, { hit: true }) : undefined
+  return stale ?? fetchOrServeStale(path, context)
 }
 
-/** A node that fails is no reason to answer nothing, while what is kept is of the same data and within its bound. */
-async function orStale(store: CacheStore, fills: Fills, request: ReadContext): Promise<EdgeResponse> {
+/** If the nodes fail, the stored response is served while it is of the same data and within `staleIfError`. */
+async function fetchOrServeStale({ ports, fetcher }: ReadPath, context: ReadContext): Promise<EdgeResponse> {
   try {
-    const filled = await fills.filled(request)
-    if (!isTransient(filled.response)) return toAnswer(filled, 'stale')
-    return (await staleAnswer(store, request)) ?? filled.response
+    const result = await fetcher.fetchShared(context)
+    if (!isTransient(result.response)) return toResponse(result, 'stale')
+    return (await lookUpStale(ports.store, context)) ?? result.response
   } catch (fault) {
-    const stale = isNodeFailure(fault) ? await staleAnswer(store, request) : undefined
+    const stale = isNodeFailure(fault) ? await lookUpStale(ports.store, context) : undefined
     if (stale === undefined) throw fault
     return stale
   }
 }
 
-/** Looked at again: a write may have been acknowledged while the nodes were asked. */
-async function staleAnswer(store: CacheStore, { target: prepared }: ReadContext): Promise<EdgeResponse | undefined> {
-  const look = await store.lookup(prepared.key, prepared.tags)
-  return look.kind === 'hit' && !look.epochs.fenced ? standIn(look.response, { fwd: 'stale' }) : undefined
+/** A second lookup, since a write may have been acknowledged while the nodes were called. */
+async function lookUpStale(store: CacheStore, { target }: ReadContext): Promise<EdgeResponse | undefined> {
+  const lookup = await store.lookup(target.key, target.tags)
+  if (lookup.kind !== 'hit' || lookup.epochs.fenced) return undefined
+  return serveStaleIfError(lookup.response, { fwd: 'stale' })
 }
 
-/** The stale answer, within its bound. */
-function standIn(answer: StoredResponse, how: CacheStatus): EdgeResponse | undefined {
-  const { age, ttl, staleIfError } = answer
-  return age < ttl + staleIfError ? served(answer, { ...how, detail: 'stale-if-error' }) : undefined
+function serveStaleIfError(stored: StoredResponse, status: CacheStatus): EdgeResponse | undefined {
+  const { age, ttl, staleIfError } = stored
+  return age < ttl + staleIfError ? serve(stored, { ...status, detail: 'stale-if-error' }) : undefined
 }
 
-function served(answer: StoredResponse, how: CacheStatus): EdgeResponse {
-  const { status, body: bytes, ttl, age, clusterStatus } = answer
-  const kept = { response: answer, status: withTtl(how, ttl - age) }
-  if (clusterStatus === undefined) return { kind: 'json', status, body: bytes, cached: kept }
-  return { kind: 'json', status, body: bytes, clusterStatus, cached: kept }
+function serve(stored: StoredResponse, how: CacheStatus): EdgeResponse {
+  const { status, body, ttl, age, clusterStatus } = stored
+  const cached = { response: stored, status: withTtl(how, ttl - age) }
+  if (clusterStatus === undefined) return { kind: 'json', status, body, cached }
+  return { kind: 'json', status, body, clusterStatus, cached }
 }
 
-/** Written out: of objects that are spread and added to, each has a hidden class of its own, and whoever reads one is slow. */
+/** Written out: objects made by spreads have many hidden classes in V8, which slows down every later access. */
 function withTtl({ hit, fwd, detail }: CacheStatus, ttl: number): CacheStatus {
-  const shown: { -readonly [Name in keyof CacheStatus]: CacheStatus[Name] } = { ttl }
-  if (hit !== undefined) shown.hit = hit
-  if (fwd !== undefined) shown.fwd = fwd
-  if (detail !== undefined) shown.detail = detail
-  return shown
+  const status: { -readonly [Name in keyof CacheStatus]: CacheStatus[Name] } = { ttl }
+  if (hit !== undefined) status.hit = hit
+  if (fwd !== undefined) status.fwd = fwd
+  if (detail !== undefined) status.detail = detail
+  return status
 }
 
-/**
- * Refresh ahead of expiry: what is asked for again and again is fetched anew shortly before its time is over, so that
- * nobody has to wait for it. Only with capacity that nobody else asks for, and few at once.
- */
+/** Returns the fetched response; if it may be stored, with its cache status. */
+function toResponse(result: FetchResult, fwd: NonNullable<CacheStatus['fwd']>): EdgeResponse {
+  const { response, entry, stored, collapsed } = result
+  if (entry === undefined || response.kind !== 'json') return response
+  const status: CacheStatus = {
+    fwd,
+    ...(stored && !collapsed && { stored }),
+    ...(collapsed && { collapsed }),
+    ttl: entry.ttl - entry.age,
+  }
+  return { ...response, cached: { response: entry, status } }
+}
 
 export interface RefreshAheadOptions {
-  /** Refreshes at once. */
+  /** Refreshes at the same time. */
   readonly maxConcurrent: number
-  /** Hits in the second half of an entry's time that make it hot. */
+  /** Hits in the second half of the lifetime from which a stored response is refreshed. */
   readonly minHits: number
 }
 
+/** Refreshes responses with many hits shortly before they expire, so that no client waits for the fetch. */
 export interface RefreshAhead {
-  /** An entry was hit. `spare` and `refresh` are called only when it is hot and its time nearly over. */
-  onHit(key: string, answer: StoredResponse, spare: () => boolean, refresh: () => Promise<void>): void
+  /** Counts a fresh hit. Returns whether the response has many hits, expires soon and is not being refreshed. */
+  isDue(key: string, stored: StoredResponse): boolean
+  /** Notes a refresh until it ends; `refresh` must not reject. */
+  start(key: string, refresh: Promise<void>): void
 }
 
+/** Shares of the lifetime from which hits are counted, and from which a refresh may start. */
 const COUNTED_FROM = 0.5
 const REFRESHED_FROM = 0.8
-/** Beyond that the counts begin again: hot keys are counted soon enough. */
-const COUNTED = 10_000
+/** With more keys, counting starts again from zero. */
+const MAX_COUNTED_KEYS = 10_000
 
-export function createRefreshAhead({ maxConcurrent: most, minHits: hits }: RefreshAheadOptions): RefreshAhead {
-  const counts = new Map<string, number>()
-  const running = new Set<string>()
+export function createRefreshAhead({ maxConcurrent, minHits }: RefreshAheadOptions): RefreshAhead {
+  const hits = new Map<string, number>()
+  const refreshing = new Set<string>()
   return {
-    onHit(key, { age, ttl }, spare, refresh) {
-      if (age < ttl * COUNTED_FROM) return
-      const count = (counts.get(key) ?? 0) + 1
-      if (counts.size >= COUNTED) counts.clear()
-      counts.set(key, count)
-      if (count < hits || age < ttl * REFRESHED_FROM) return
-      if (running.has(key) || running.size >= most || !spare()) return
-      running.add(key)
-      counts.delete(key)
-      void refresh().finally(() => running.delete(key))
+    isDue(key, { age, ttl }) {
+      if (age < ttl * COUNTED_FROM) return false
+      const count = (hits.get(key) ?? 0) + 1
+      if (hits.size >= MAX_COUNTED_KEYS) hits.clear()
+      hits.set(key, count)
+      if (count < minHits || age < ttl * REFRESHED_FROM) return false
+      return !refreshing.has(key) && refreshing.size < maxConcurrent
+    },
+    start(key, refresh) {
+      refreshing.add(key)
+      hits.delete(key)
+      void refresh.finally(() => refreshing.delete(key))
     },
   }
 }

@@ -1,128 +1,114 @@
+/** Request collapsing: identical pieces of work in flight run once, and all callers get their result. */
+
 /**
- * One piece of work for many callers. The work has a signal of its own: it is aborted only when all callers have left
- * and nobody keeps what comes of it, never because the first of them did.
+ * The work has its own signal. The signal is aborted when the last caller has aborted and the result is not stored,
+ * never because the first caller has aborted.
  */
 export interface Work<T> {
-  /** Rejects or resolves for all callers alike. */
   run(signal: AbortSignal): Promise<T>
-  /** Goes on when all callers have left, since its outcome is kept. */
+  /** The work goes on when all callers have aborted, because its result is stored. */
   readonly continuesWithoutCallers: boolean
 }
 
 export interface Shared<T> {
   readonly value: T
-  /** Somebody else's work was joined. */
+  /** Another caller started the work. */
   readonly collapsed: boolean
+}
+
+export class SingleFlight<T> {
+  readonly #flights = new Map<string, Flight<T>>()
+  /** For `joinNext`: the flight under way, and the flight that starts after it. */
+  readonly #queues = new Map<string, { readonly current: Flight<T>; next?: Flight<T> }>()
+
+  /** Joins the flight with this id, or starts one. Rejects as the work does, or with the reason of the signal. */
+  async join(id: string, signal: AbortSignal, work: Work<T>): Promise<Shared<T>> {
+    signal.throwIfAborted()
+    const found = this.#flights.get(id)
+    const collapsed = found !== undefined && !found.isAbandoned
+    return { value: await (collapsed ? found : this.#start(id, work)).join(signal), collapsed }
+  }
+
+  /** Starts a flight without a caller, unless there is one with this id. Resolves when it has ended; never rejects. */
+  async background(id: string, work: Work<T>): Promise<void> {
+    await (this.#flights.get(id) ?? this.#start(id, work)).outcome.catch(() => {})
+  }
+
+  /**
+   * Joins only a flight that starts from now on: a flight under way may have read what a write has changed since.
+   * Whatever the number of callers, one flight is under way and one starts after it.
+   */
+  async joinNext(id: string, signal: AbortSignal, work: Work<T>): Promise<Shared<T>> {
+    signal.throwIfAborted()
+    const queue = this.#queues.get(id)
+    if (queue === undefined) {
+      const current = new Flight(work)
+      this.#enqueue(id, current)
+      return { value: await current.join(signal), collapsed: false }
+    }
+    const { next } = queue
+    if (next !== undefined && !next.isAbandoned) return { value: await next.join(signal), collapsed: true }
+    queue.next = new Flight(work, queue.current.outcome)
+    return { value: await queue.next.join(signal), collapsed: false }
+  }
+
+  #start(id: string, work: Work<T>): Flight<T> {
+    const flight = new Flight(work)
+    this.#flights.set(id, flight)
+    flight.onEnd(() => {
+      if (this.#flights.get(id) === flight) this.#flights.delete(id)
+    })
+    return flight
+  }
+
+  #enqueue(id: string, current: Flight<T>): void {
+    const queue: { readonly current: Flight<T>; next?: Flight<T> } = { current }
+    this.#queues.set(id, queue)
+    current.onEnd(() => {
+      if (queue.next === undefined) this.#queues.delete(id)
+      else this.#enqueue(id, queue.next)
+    })
+  }
 }
 
 class Flight<T> {
   readonly outcome: Promise<T>
   readonly #controller = new AbortController()
-  readonly #lasting: boolean
-  #waiting = 0
+  readonly #continuesWithoutCallers: boolean
+  #callers = 0
 
-  constructor(work: Work<T>, after: Promise<unknown> | undefined) {
+  /** `after`: the work starts when this promise has settled. */
+  constructor(work: Work<T>, after?: Promise<unknown>) {
     const { signal } = this.#controller
-    this.#lasting = work.continuesWithoutCallers
-    this.outcome = after === undefined ? work.run(signal) : after.then(() => begin(work, signal))
-    // Whoever waits hears of a failure; when nobody does, it must not end the process.
+    this.#continuesWithoutCallers = work.continuesWithoutCallers
+    const start = () => {
+      signal.throwIfAborted()
+      return work.run(signal)
+    }
+    this.outcome = after === undefined ? work.run(signal) : after.then(start, start)
+    // Each caller gets the rejection; without a caller, it must not end the process.
     this.outcome.catch(() => {})
   }
 
-  get abandoned(): boolean {
+  get isAbandoned(): boolean {
     return this.#controller.signal.aborted
   }
 
-  wait(signal: AbortSignal): Promise<T> {
-    this.#waiting += 1
+  onEnd(listener: () => void): void {
+    this.outcome.then(listener, listener)
+  }
+
+  join(signal: AbortSignal): Promise<T> {
+    this.#callers += 1
     return new Promise((resolve, reject) => {
       const leave = () => {
-        this.#waiting -= 1
-        if (this.#waiting === 0 && !this.#lasting) this.#controller.abort(signal.reason)
+        this.#callers -= 1
+        if (this.#callers === 0 && !this.#continuesWithoutCallers) this.#controller.abort(signal.reason)
         reject(signal.reason)
       }
       signal.addEventListener('abort', leave, { once: true })
-      const stay = () => signal.removeEventListener('abort', leave)
-      this.outcome.then(
-        (value) => {
-          stay()
-          resolve(value)
-        },
-        (fault) => {
-          stay()
-          reject(fault)
-        },
-      )
+      this.outcome.then(resolve, reject)
+      this.onEnd(() => signal.removeEventListener('abort', leave))
     })
-  }
-}
-
-function begin<T>(work: Work<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted()
-  return work.run(signal)
-}
-
-interface Slot<T> {
-  current: Flight<T>
-  next?: Flight<T>
-}
-
-export class SingleFlight<T> {
-  readonly #flights = new Map<string, Flight<T>>()
-  readonly #slots = new Map<string, Slot<T>>()
-
-  /** Joins the flight under way by that name, or begins it. */
-  async join(id: string, signal: AbortSignal, work: Work<T>): Promise<Shared<T>> {
-    signal.throwIfAborted()
-    const found = this.#flights.get(id)
-    const joined = found !== undefined && !found.abandoned
-    return { value: await (joined ? found : this.#begin(id, work)).wait(signal), collapsed: joined }
-  }
-
-  /** Begins a flight that nobody waits for, unless it is under way. Resolves when it is over; never rejects. */
-  async background(id: string, work: Work<T>): Promise<void> {
-    await (this.#flights.get(id) ?? this.#begin(id, work)).outcome.catch(() => {})
-  }
-
-  /**
-   * Joins only a flight that begins from now on: one that is under way may have read what a write has changed since.
-   * There is one under way at most and one that begins after it, whatever the number of callers.
-   */
-  async joinNext(id: string, signal: AbortSignal, work: Work<T>): Promise<Shared<T>> {
-    signal.throwIfAborted()
-    const slot = this.#slots.get(id)
-    if (slot === undefined) {
-      const current = new Flight(work, undefined)
-      this.#follow(id, { current })
-      return { value: await current.wait(signal), collapsed: false }
-    }
-    const joined = slot.next !== undefined && !slot.next.abandoned
-    if (!joined)
-      slot.next = new Flight(
-        work,
-        slot.current.outcome.catch(() => {}),
-      )
-    const flight = slot.next as Flight<T>
-    return { value: await flight.wait(signal), collapsed: joined }
-  }
-
-  #begin(id: string, work: Work<T>): Flight<T> {
-    const flight = new Flight(work, undefined)
-    this.#flights.set(id, flight)
-    const end = () => {
-      if (this.#flights.get(id) === flight) this.#flights.delete(id)
-    }
-    flight.outcome.then(end, end)
-    return flight
-  }
-
-  #follow(id: string, slot: Slot<T>): void {
-    this.#slots.set(id, slot)
-    const over = () => {
-      const { next } = slot
-      if (next === undefined) this.#slots.delete(id)
-      else this.#follow(id, { current: next })
-    }
-    slot.current.outcome.then(over, over)
   }
 }

@@ -1,7 +1,6 @@
 /**
- * Staleness, measured where it happens: a small share of the fresh hits is asked of the nodes as well, after the client
- * has its answer, and compared. It stores nothing and helps nobody but those who look at the figures, so it takes only
- * what the nodes have to spare, and keeps a budget.
+ * Measures staleness in operation: a small share of the fresh hits is also requested from the nodes, after the client
+ * has its response, and compared. Nothing is stored. Comparisons use idle capacity of the nodes only, within a budget.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { isStorable } from '../core/envelope.ts'
@@ -10,73 +9,73 @@ import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { CacheIndex, Lookup } from '../core/response.ts'
 import { rateBudget } from '../core/timing.ts'
 import { tracedSeparately } from '../core/trace.ts'
-import type { ReadContext } from './fetch.ts'
+import type { ReadContext } from './call-nodes.ts'
 
 export interface VerifySettings {
-  /** Of the fresh hits, 0 to 1. */
+  /** Share of the fresh hits, 0 to 1. */
   readonly share: number
-  /** Comparisons a second at most, however many hits there are; fractions are taken over several seconds. */
+  /** Greatest number of comparisons a second; may be below 1. */
   readonly perSecond: number
-  /** 0 to 1, evenly; for tests. */
+  /** Returns evenly distributed numbers from 0 to 1; for tests. */
   readonly random?: () => number
 }
 
 export interface VerifyPorts {
   readonly store: Pick<CacheIndex, 'peek'>
-  readonly hasIdleCapacity: (ask: EdgeRequest) => boolean
+  readonly hasIdleCapacity: (request: EdgeRequest) => boolean
   readonly clock: () => number
   readonly onEvent: (event: CacheEvent) => void
   readonly verify?: VerifySettings
 }
 
-type Present = Extract<Lookup, { kind: 'hit' }>
+type Hit = Extract<Lookup, { kind: 'hit' }>
 
-/** Begins a comparison where it is this hit's turn; never throws and never waits. */
-export type Verify = (request: ReadContext, look: Present) => void
+/** Starts a comparison for some of the hits; returns at once and never throws. */
+export type Verify = (context: ReadContext, hit: Hit) => void
 
-/** Parsing and comparing take the event loop: longer answers are left out. */
-const LONGEST = 256 * 1024
+/** Parsing and comparing block the event loop, so longer responses are not compared. */
+const MAX_COMPARED_BYTES = 256 * 1024
 
 export function createVerify(ports: VerifyPorts, next: Handler): Verify {
   const { share = 0, perSecond = 0, random = Math.random } = ports.verify ?? {}
   if (share <= 0 || perSecond <= 0) return () => undefined
-  const turn = rateBudget(perSecond, ports.clock)
-  const underWay = new Set<string>()
-  const live = tracedSeparately('verify', next)
-  return (request, look) => {
+  const takeFromBudget = rateBudget(perSecond, ports.clock)
+  const running = new Set<string>()
+  const callNodes = tracedSeparately('verify', next)
+  return (context, hit) => {
     if (random() >= share) return
-    const { request: ask, target: prepared } = request
-    // A call with somebody's own credentials would be made in his name without his asking.
-    if (ask.caller.credentials !== undefined || look.response.body.length > LONGEST) return
-    if (underWay.has(prepared.key) || !ports.hasIdleCapacity(ask) || !turn()) return
-    underWay.add(prepared.key)
-    void compare(ports, live, request, look)
-      .then((outcome) => ports.onEvent({ kind: 'verified', group: prepared.policy.group, outcome }))
-      .finally(() => underWay.delete(prepared.key))
+    const { request, target } = context
+    // With the caller's own credentials, the call would be made in the caller's name without the caller's request.
+    if (request.caller.credentials !== undefined || hit.response.body.length > MAX_COMPARED_BYTES) return
+    if (running.has(target.key) || !ports.hasIdleCapacity(request) || !takeFromBudget()) return
+    running.add(target.key)
+    void compare(ports, callNodes, context, hit)
+      .then((outcome) => ports.onEvent({ kind: 'verified', group: target.policy.group, outcome }))
+      .finally(() => running.delete(target.key))
   }
 }
 
 async function compare(
   { store }: VerifyPorts,
-  next: Handler,
-  { request: ask, target: prepared }: ReadContext,
-  { epochs: mark, response: answer }: Present,
+  callNodes: Handler,
+  { request, target }: ReadContext,
+  { epochs, response: stored }: Hit,
 ): Promise<'same' | 'different' | 'void'> {
   try {
     const { signal } = new AbortController()
-    const live = await next({ ...ask, signal, waitForComplete: false })
-    if (!isStorable(live)) return 'void'
-    // A write that came between explains any difference, and makes agreement a matter of luck.
-    const now = await store.peek(prepared.key, prepared.tags)
-    if (now.kind === 'unavailable' || now.epochs.fenced || now.epochs.generation !== mark.generation) return 'void'
-    if (!isDeepStrictEqual(now.epochs.epochs, mark.epochs)) return 'void'
-    return sameValue(answer.body, live.body) ? 'same' : 'different'
+    const current = await callNodes({ ...request, signal, waitForComplete: false })
+    if (!isStorable(current)) return 'void'
+    // After a write, a difference is expected and equality proves nothing.
+    const now = await store.peek(target.key, target.tags)
+    if (now.kind === 'unavailable' || now.epochs.fenced || now.epochs.generation !== epochs.generation) return 'void'
+    if (!isDeepStrictEqual(now.epochs.epochs, epochs.epochs)) return 'void'
+    return isSameJson(stored.body, current.body) ? 'same' : 'different'
   } catch {
     return 'void'
   }
 }
 
-/** The same JSON, in whatever order its keys stand. */
-function sameValue(one: Buffer, other: Buffer): boolean {
+/** Whether two texts are the same JSON value; the order of members does not matter. */
+function isSameJson(one: Buffer, other: Buffer): boolean {
   return one.equals(other) || isDeepStrictEqual(JSON.parse(one.toString()), JSON.parse(other.toString()))
 }

@@ -1,19 +1,19 @@
 /**
- * One write of a name at a time over all replicas: registrations, and uploads to one path. Within the process writers
- * stand in line; the first of each line claims the name in the store, whose lease ends with a holder that dies. While
- * Redis is away each replica has its own turns.
+ * One write at a time for a name, over all replicas: registrations of agents, and uploads to one path. Within the
+ * process writes queue for the name. The first in the queue takes a lock in the shared store, whose lease ends if the
+ * replica dies. While Redis is unreachable, each replica has its own locks.
  */
 import { createHash } from 'node:crypto'
 import { EdgeError } from '../core/errors.ts'
 import type { EdgeRequest, Stage } from '../core/request.ts'
 import type { TagEpochs } from '../core/response.ts'
 import { withTimeout } from '../core/timing.ts'
+import { lockNameOf } from './policy.ts'
 import type { CacheStore } from './stores/contract.ts'
-import { lockNameOf } from './tags.ts'
 
 export interface WriteLocks {
-  /** Resolves when it is the caller's turn; with nothing when that did not come within `patience`, in milliseconds. */
-  acquire(name: string, patience: number, signal: AbortSignal): Promise<WriteLock | undefined>
+  /** Resolves with the lock, or with `undefined` after `timeout` milliseconds. Rejects if the signal is aborted. */
+  acquire(name: string, timeout: number, signal: AbortSignal): Promise<WriteLock | undefined>
 }
 
 export interface WriteLock {
@@ -22,104 +22,100 @@ export interface WriteLock {
 
 export interface WriteLockPorts {
   readonly locks: WriteLocks
-  /** Name of the master. */
+  /** Returns the name of the master node. */
   readonly master: () => string
-  /** Milliseconds that a writer waits at most. */
-  readonly timeoutOf: (ask: EdgeRequest) => number
+  /** Milliseconds that a write waits for the lock at most. */
+  readonly timeoutOf: (request: EdgeRequest) => number
 }
 
-/** Seconds after which a writer that gave up may come again. */
-const RETRY_AFTER = '5'
+/** Seconds after which a client may send the write again. */
+const RETRY_AFTER_S = '5'
 
-/** Throws 934 for a writer whose turn did not come in time; nothing was sent then. */
-export function writeLockStage({ locks: turns, master, timeoutOf: patience }: WriteLockPorts): Stage {
-  return (next) => async (ask) => {
-    const { endpoint } = ask
-    if (!('writeLock' in endpoint) || endpoint.writeLock === undefined) return next(ask)
-    const turn = await turns.acquire(lockNameOf(endpoint.writeLock, ask, master()), patience(ask), ask.signal)
-    if (turn === undefined) throw new EdgeError(934, '', { headers: { 'retry-after': RETRY_AFTER } })
+/** The stage around writes with a lock. Throws 934 if the lock was not free in time; nothing was sent then. */
+export function writeLockStage({ locks, master, timeoutOf }: WriteLockPorts): Stage {
+  return (next) => async (request) => {
+    const { endpoint, signal } = request
+    if (!('writeLock' in endpoint) || endpoint.writeLock === undefined) return next(request)
+    const name = lockNameOf(endpoint.writeLock, request, master())
+    const lock = await locks.acquire(name, timeoutOf(request), signal)
+    if (lock === undefined) throw new EdgeError(934, '', { headers: { 'retry-after': RETRY_AFTER_S } })
     try {
-      return await next(ask)
+      return await next(request)
     } finally {
-      // The others are not to wait for the store to hear of it.
-      void turn.release()
+      // The response does not wait for the store.
+      void lock.release()
     }
   }
 }
 
-/** Milliseconds after which a holder that died, or stands still, loses its turn. */
-const LEASE = 10_000
-const ALWAYS: TagEpochs = { generation: 'turn', epochs: [], fenced: false }
+/** Milliseconds after which the lock of a replica that died or hangs is free again. */
+const LEASE_MS = 10_000
+/** A write lock is a fetch lock whose epochs never change. Replicas of all releases share this name of the lock. */
+const LOCK_EPOCHS: TagEpochs = { generation: 'turn', epochs: [], fenced: false }
+const LOCK_PREFIX = 'turn:'
 
-/** `claim`: of the store that replicas share; absent: turns of this process alone. */
-export function createWriteLocks(claim?: CacheStore['acquireFetchLock'], lease = LEASE): WriteLocks {
-  const lines = new Map<string, Promise<void>>()
+/** `acquireShared`: the locks of the store that replicas share; absent: locks of this process only. */
+export function createWriteLocks(acquireShared?: CacheStore['acquireFetchLock'], leaseMs = LEASE_MS): WriteLocks {
+  const queues = new Map<string, Promise<void>>()
   return {
-    acquire: async (name, patience, signal) => {
-      const until = performance.now() + patience
-      const mine = line(lines, name)
+    acquire: async (name, timeout, signal) => {
+      const deadline = performance.now() + timeout
+      const { turn, leave } = enqueue(queues, name)
       try {
-        if (!(await settledBy(mine.before, until, signal))) return mine.leave()
-        const release = claim === undefined ? undefined : await claimed(claim, name, { lease, until, signal })
-        if (release === 'late') return mine.leave()
+        if (!(await settlesInTime(turn, deadline, signal))) return leave()
+        const release = await acquireInStore(name, deadline, signal)
+        if (release === undefined) return leave()
         return {
           release: async () => {
-            await release?.()
-            mine.leave()
+            await release()
+            leave()
           },
         }
       } catch (fault) {
-        mine.leave()
+        leave()
         throw fault
       }
     },
   }
+
+  async function acquireInStore(name: string, deadline: number, signal: AbortSignal) {
+    if (acquireShared === undefined) return async () => {}
+    // Names contain paths, but keys of the store are plain text.
+    const key = LOCK_PREFIX + createHash('sha256').update(name).digest('base64url')
+    for (;;) {
+      const lock = await acquireShared(key, LOCK_EPOCHS, leaseMs)
+      if (lock.held) return lock.release
+      if (!(await settlesInTime(lock.settled, deadline, signal))) return undefined
+    }
+  }
 }
 
-interface Place {
-  readonly before: Promise<void>
+interface QueuePlace {
+  /** Resolves when all before have left the queue. */
+  readonly turn: Promise<void>
   leave(): undefined
 }
 
-/** A place at the end of the line; who leaves before its turn lets those behind wait for those before. */
-function line(lines: Map<string, Promise<void>>, name: string): Place {
-  const before = lines.get(name) ?? Promise.resolve()
-  let leave = () => {}
+/** Takes a place at the end of the queue. Leaving before the turn does not let those behind pass those before. */
+function enqueue(queues: Map<string, Promise<void>>, name: string): QueuePlace {
+  const turn = queues.get(name) ?? Promise.resolve()
+  let resolveLeft = () => {}
   const left = new Promise<void>((resolve) => {
-    leave = resolve
+    resolveLeft = resolve
   })
-  const end = before.then(() => left)
-  lines.set(name, end)
+  const end = turn.then(() => left)
+  queues.set(name, end)
   void end.then(() => {
-    if (lines.get(name) === end) lines.delete(name)
+    if (queues.get(name) === end) queues.delete(name)
   })
-  return {
-    before,
-    leave: () => {
-      leave()
-      return undefined
-    },
+  const leave = () => {
+    resolveLeft()
+    return undefined
   }
+  return { turn, leave }
 }
 
-interface Waiting {
-  readonly lease: number
-  readonly until: number
-  readonly signal: AbortSignal
-}
-
-async function claimed(claim: CacheStore['acquireFetchLock'], name: string, { lease, until, signal }: Waiting) {
-  // Names hold paths, and keys of the store are plain.
-  const key = `turn:${createHash('sha256').update(name).digest('base64url')}`
-  for (;;) {
-    const tried = await claim(key, ALWAYS, lease)
-    if (tried.held) return tried.release
-    if (!(await settledBy(tried.settled, until, signal))) return 'late'
-  }
-}
-
-/** Did it end in time? Rejects when the signal is aborted before. */
-function settledBy(ended: Promise<void>, until: number, signal: AbortSignal): Promise<boolean> {
-  const settled = ended.then(() => true)
-  return withTimeout(settled, Math.max(0, until - performance.now()), false, signal)
+function settlesInTime(settled: Promise<void>, deadline: number, signal: AbortSignal): Promise<boolean> {
+  const inTime = settled.then(() => true)
+  return withTimeout(inTime, Math.max(0, deadline - performance.now()), false, signal)
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { type CacheTarget, createTargetResolver, type TargetOptions } from '../../../src/cache/policy.ts'
+import { type CacheTarget, createTargetResolver, type TargetOptions } from '../../../src/cache/key.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import type { EdgeRequest } from '../../../src/core/request.ts'
 import { ask, caller, durations, recordOf } from '../../support/asks.ts'

@@ -25,7 +25,7 @@ async function kept() {
       resolveTarget: cache.resolveTarget,
       index: store,
       catalogue,
-      askOf: async (url, by) => {
+      resolveUrl: async (url, by) => {
         asked.push({ url, by: by.name })
         if (url === '/agents/001/key') return ask('GET /agents/:agent_id/key', { params: { agent_id: '001' } })
         return url === '/rules' ? ask('GET /rules') : agent('001')
@@ -159,7 +159,7 @@ t.test('a URL is explained', async (t) => {
   )
   t.match(await explain('/agents/001/key'), { kept: false, why: 'an agent key', next: { hit: false } })
   const rules = await explain('/rules')
-  t.match(rules, { next: { hit: false, reason: 'nothing is kept' } })
+  t.match(rules, { next: { hit: false, reason: 'not stored' } })
   t.match(
     (rules.droppedBy as { write: string; when?: string[] }[]).find(
       (dropper) => dropper.write === 'POST /manager/files',

@@ -143,7 +143,7 @@ t.test(
     t.strictSame(events, [{ kind: 'verified', group: 'agents', outcome: 'void' }], 'a write came between')
 
     async function preparing() {
-      const { createTargetResolver: createPrepare } = await import('../../../src/cache/policy.ts')
+      const { createTargetResolver: createPrepare } = await import('../../../src/cache/key.ts')
       const durations = { ttl: 1e6, staleWhileRevalidate: 0, staleIfError: 0 }
       return {
         prepare: createPrepare({

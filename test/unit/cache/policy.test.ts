@@ -1,6 +1,5 @@
 import t from 'tap'
-import { compilePolicy } from '../../../src/cache/policy.ts'
-import { invalidatedTags } from '../../../src/cache/tags.ts'
+import { compilePolicy, invalidatedTags } from '../../../src/cache/policy.ts'
 import type { Endpoint, ReadEndpoint, Tag, WriteEndpoint } from '../../../src/catalogue/endpoint.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import { ask, fields, recordOf } from '../../support/asks.ts'

@@ -1,0 +1,101 @@
+/** One call to the nodes, and storing its response under the epochs that were valid before the call. */
+import { etagOf, isStorable } from '../core/envelope.ts'
+import type { CacheEvent } from '../core/events.ts'
+import type { EdgeRequest, Handler } from '../core/request.ts'
+import type { EdgeResponse, Lookup, StoredResponse } from '../core/response.ts'
+import { withTimeout } from '../core/timing.ts'
+import type { ReplicationLag } from './invalidate.ts'
+import type { CacheTarget } from './key.ts'
+import type { LifetimesOf } from './policy.ts'
+import type { CacheStore } from './stores/contract.ts'
+
+export interface FetchPorts {
+  readonly store: CacheStore
+  readonly lifetimesOf: LifetimesOf
+  readonly replicationLag: ReplicationLag
+  /** Milliseconds after which a holder of a fetch lock on another replica counts as dead. */
+  readonly lockTimeout: (request: EdgeRequest) => number
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number
+  readonly onEvent: (event: CacheEvent) => void
+}
+
+/** One read: the request, its place in the cache, and the result of the lookup when the request came in. */
+export interface ReadContext {
+  readonly request: EdgeRequest
+  readonly target: CacheTarget
+  readonly lookup: Lookup
+}
+
+export interface FetchResult {
+  readonly response: EdgeResponse
+  /** Set if the response may be stored. */
+  readonly entry?: StoredResponse
+  /** The store confirmed that it has the response. */
+  readonly stored?: true
+  /** Another request caused the call to the nodes. */
+  readonly collapsed?: true
+}
+
+export interface Fetched {
+  readonly result: FetchResult
+  /** Resolves when the store has processed the response. */
+  readonly storing: Promise<void>
+}
+
+export const nothingToStore = Promise.resolve()
+
+/** A response waits at most this long to be stored, so that the next request finds it. */
+const STORE_WAIT_MS = 50
+
+/**
+ * Calls the nodes. The response is stored under the epochs of `lookup`, which was made before the call: if a write
+ * changes them meanwhile, the stored response is never served.
+ */
+export async function callNodes(
+  ports: FetchPorts,
+  next: Handler,
+  context: ReadContext,
+  lookup: Lookup,
+): Promise<Fetched> {
+  const { policy, key, tags, info } = context.target
+  const started = ports.clock()
+  const emit = (outcome: 'kept' | 'unkept' | 'failed') =>
+    ports.onEvent({ kind: 'fetch', group: policy.group, outcome, ms: ports.clock() - started })
+  let response: EdgeResponse
+  try {
+    response = await next(nodeRequest(ports, context, lookup))
+  } catch (fault) {
+    emit('failed')
+    throw fault
+  }
+  const epochs = lookup.kind === 'unavailable' || lookup.epochs.fenced ? undefined : lookup.epochs
+  if (epochs === undefined || !isStorable(response)) {
+    emit('unkept')
+    return { result: { response }, storing: nothingToStore }
+  }
+  emit('kept')
+  const { status, body, clusterStatus, oldestPartAge: initialAge = 0 } = response
+  const fetchTime = ports.clock() - started
+  const lifetimes = ports.lifetimesOf(policy.group, context.request.endpoint.path)
+  const joined = clusterStatus === undefined ? undefined : { clusterStatus }
+  const entry = { status, body, etag: etagOf(body), ...lifetimes, fetchTime, ...joined }
+  const storing = ports.store.store({ key, tags, epochs, response: entry, initialAge, info })
+  return { result: { response, entry: { ...entry, age: fetchTime + initialAge } }, storing }
+}
+
+/** Returns the request as the nodes get it. */
+function nodeRequest({ replicationLag }: FetchPorts, context: ReadContext, lookup: Lookup): EdgeRequest {
+  const { policy, tags } = context.target
+  const masterOnly = policy.isReplicated && replicationLag.mayLag(tags, lookup)
+  const request = masterOnly ? { ...context.request, masterOnly } : context.request
+  // Parts that are no younger than the stored joined response would give the same response again.
+  const { lookup: first } = context
+  return policy.isJoined && first.kind === 'hit' ? { ...request, maxAge: first.response.age } : request
+}
+
+/** Waits a short time for the store, so that a slow store does not delay the response. */
+export function awaitStore({ result, storing }: Fetched): Promise<FetchResult> {
+  const stored = storing.then((): FetchResult => (result.entry === undefined ? result : { ...result, stored: true }))
+  return withTimeout(stored, STORE_WAIT_MS, result)
+}
