@@ -118,7 +118,7 @@ t.test('check and token, with a cluster', async (t) => {
   write({ credentials: { ...account, password: 'another one' } })
   const refused = await result(t, ['check', '--config', file, '--connect'])
   t.equal(refused.code, 1)
-  t.match(refused.out, 'master fails: refusedCredentials, status 401; mend cluster.credentials')
+  t.match(refused.out, 'master fails: refusedCredentials, status 401; correct cluster.credentials')
   t.match(refused.err, '2 of 2 nodes cannot be used')
 
   write({}, { cache: { redis: { url: `redis://127.0.0.1:${await freePort()}` } } })

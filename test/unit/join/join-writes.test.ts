@@ -64,7 +64,7 @@ t.test('affected: whoever did not act stands in failed_ids', async (t) => {
     failed_ids: [
       { id: '300', error: { message: 'Node unreachable (it)', code: 924 } },
       { id: '200', error: { message: 'refused with 1017', code: 1017 } },
-      { id: '900', error: { message: 'Owner of the agent not known (900)', code: 931 } },
+      { id: '900', error: { message: 'Owner of the agent unknown (900)', code: 931 } },
     ],
   })
   t.match(joined, {
