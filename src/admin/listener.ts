@@ -1,4 +1,4 @@
-/** The second listener, for those who run the edge. Bind it to an address that clients cannot reach. */
+/** The operations listener, for operators. Bind it to an address that clients cannot reach. */
 import { randomUUID } from 'node:crypto'
 import Fastify, {
   type FastifyError,
@@ -11,27 +11,29 @@ import Fastify, {
 import { EdgeError } from '../core/errors.ts'
 import type { RefusedRequestEvent } from '../core/events.ts'
 import { type Readiness, registerProbes } from './probes.ts'
-import { type SignIn, signIn } from './sign-in.ts'
+import { requireSignIn, type SignIn } from './sign-in.ts'
 
 export type { Readiness } from './probes.ts'
 
-/** Registers routes of its own; whoever asks for them has signed in and may look. */
+/** Registers a group of routes. */
 export type OperationsPart = (app: FastifyInstance) => void | Promise<void>
 
 export interface OperationsOptions {
   readonly ready: () => Readiness
   readonly log: { error(fields: object, message: string): void }
-  /** Hears of what was refused to somebody who had signed in. */
-  readonly refused?: (request: RefusedRequestEvent) => void
-  /** Makes the server, with its limits and its certificate; absent: a plain one of Node. */
+  /** Receives requests that the listener refused after the caller had signed in. */
+  readonly onRefused?: (request: RefusedRequestEvent) => void
+  /** Creates the server with its limits and its certificate. Default: a plain HTTP server of Node. */
   readonly serverFactory?: FastifyServerFactory
-  /** Asked for without a sign-in, as the probes are. */
-  readonly open?: readonly OperationsPart[]
-  /** All else; absent: there is nothing else. */
+  /** Routes that need no sign-in. */
+  readonly openParts?: readonly OperationsPart[]
+  /** Routes that need a sign-in. Absent: the listener serves only the probes and the open parts. */
   readonly signedIn?: { readonly signIn: SignIn; readonly parts: readonly OperationsPart[] }
 }
 
-const everyAnswer = {
+const MAX_BODY_BYTES = 16_384
+
+const securityHeaders = {
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
@@ -39,58 +41,52 @@ const everyAnswer = {
   'cross-origin-resource-policy': 'same-origin',
 } as const
 
-/** Makes the app; it listens when it is told to. Its `close` waits for nobody. */
-export async function createOperations({
-  ready,
-  log,
-  refused,
-  serverFactory,
-  open = [],
-  signedIn,
-}: OperationsOptions): Promise<FastifyInstance> {
+/** Returns the app before it listens. Its `close` ends open connections at once. */
+export async function createOperationsListener(options: OperationsOptions): Promise<FastifyInstance> {
+  const { ready, log, onRefused, serverFactory, openParts = [], signedIn } = options
   const app = Fastify({
     logger: false,
     genReqId: () => randomUUID(),
     forceCloseConnections: true,
     return503OnClosing: false,
     ...(serverFactory && { serverFactory }),
-    bodyLimit: 16_384,
-    // What is not known is refused, not taken out; numbers of a query come as text.
+    bodyLimit: MAX_BODY_BYTES,
+    // Unknown properties are refused instead of removed. Numbers in a query arrive as text and are converted.
     ajv: { customOptions: { removeAdditional: false, coerceTypes: true } },
-    // What the router itself refuses runs through no hook.
-    frameworkErrors: (fault, request, reply) => {
+    // Errors of the router run no hooks.
+    frameworkErrors: (error, request, reply) => {
       reply.headers(headersOf(request))
-      return sendError(request, reply, edgeErrorOf(fault))
+      return sendError(request, reply, edgeErrorOf(error))
     },
   })
-  // Only JSON: a form of another site could send plain text.
+  // A form of another site can send plain text, but not JSON.
   app.removeContentTypeParser('text/plain')
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(headersOf(request))
   })
   registerProbes(app, ready)
-  for (const part of open) await part(app)
-  app.setErrorHandler((fault: FastifyError, request, reply) => {
-    const error = edgeErrorOf(fault)
-    if (error.status === 500) log.error({ fault: fault.message }, 'the operations listener failed')
-    if (!request.asked) refused?.(refusalOf(request, error))
+  for (const part of openParts) await part(app)
+  app.setErrorHandler((cause: FastifyError, request, reply) => {
+    const error = edgeErrorOf(cause)
+    if (error.status === 500) log.error({ err: cause }, 'request to the operations listener failed')
+    if (!request.isAuditedByPipeline) onRefused?.(refusalOf(request, error))
     return sendError(request, reply, error)
   })
   const notFound = (request: FastifyRequest, reply: FastifyReply) => sendError(request, reply, new EdgeError(603))
   if (signedIn === undefined) app.setNotFoundHandler(notFound)
   else {
-    const behind: FastifyPluginAsync = async (scope) => {
-      await signIn(scope, signedIn.signIn)
+    const protectedParts: FastifyPluginAsync = async (scope) => {
+      await requireSignIn(scope, signedIn.signIn)
       scope.setNotFoundHandler(notFound)
       for (const part of signedIn.parts) await part(scope)
     }
-    await app.register(behind)
+    await app.register(protectedParts)
   }
   return app
 }
 
 function headersOf({ id }: FastifyRequest): Record<string, string> {
-  return { ...everyAnswer, 'x-request-id': id }
+  return { ...securityHeaders, 'x-request-id': id }
 }
 
 /** The metrics in the text format of Prometheus. */
@@ -109,14 +105,14 @@ function refusalOf(
   return { requestId: id, caller: caller?.name, client: clientAddress, method, route, status, refusal: code }
 }
 
-function edgeErrorOf(fault: FastifyError | EdgeError): EdgeError {
-  if (fault instanceof EdgeError) return fault
-  const status = fault.statusCode ?? 500
+function edgeErrorOf(error: FastifyError | EdgeError): EdgeError {
+  if (error instanceof EdgeError) return error
+  const status = error.statusCode ?? 500
   if (status >= 500) return new EdgeError(949)
-  return new EdgeError(900, fault.validation === undefined ? '' : `: ${fault.message}`)
+  return new EdgeError(900, error.validation === undefined ? '' : `: ${error.message}`)
 }
 
-/** As on the public listener: 401 is the real API's text, unless JSON is asked for by name. */
+/** As on the public listener, a 401 has the text of the real API, unless the client accepts JSON by name. */
 function sendError({ headers }: FastifyRequest, reply: FastifyReply, error: EdgeError): FastifyReply {
   reply.code(error.status).headers(error.headers)
   const json = headers.accept?.split(',').some((range) => /^\s*application\/json\s*(?:;|$)/i.test(range)) ?? false

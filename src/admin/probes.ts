@@ -1,13 +1,13 @@
-/** What balancers and orchestrators ask: does the process live, may it get requests. */
+/** `/livez` and `/readyz`, for load balancers and orchestrators. */
 import type { FastifyInstance } from 'fastify'
 
 export interface Readiness {
   readonly ok: boolean
-  /** What is wrong, in words; empty when nothing is. */
+  /** Reasons why the edge is not ready; empty if it is. */
   readonly reasons: readonly string[]
 }
 
-/** `/livez` answers as long as the event loop turns; `/readyz` 200 or 503 with the reasons. HEAD runs GET. */
+/** `/livez` responds while the event loop runs. `/readyz` responds with 200, or with 503 and the reasons. */
 export function registerProbes(app: FastifyInstance, ready: () => Readiness): void {
   app.get('/livez', async () => ({ status: 'alive' }))
   app.get('/readyz', async (_request, reply) => {

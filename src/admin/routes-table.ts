@@ -9,7 +9,7 @@ const columns: readonly (readonly [string, (endpoint: Endpoint) => string])[] = 
   ['SECRET', ({ secret }) => (secret === 'none' ? '-' : secret)],
 ]
 
-/** The catalogue as text, one line for each endpoint under a line of titles, columns aligned; ends with a line feed. */
+/** Returns the catalogue as an aligned table: a line of column titles, then one line per endpoint. Ends with a line feed. */
 export function routesTable(catalogue: readonly Endpoint[]): string {
   const lines = [
     columns.map(([title]) => title),

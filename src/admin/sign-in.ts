@@ -1,4 +1,7 @@
-/** Who may use the operations listener: the users of the public one, and no page of another site on their behalf. */
+/**
+ * Sign-in on the operations listener: the users of the public listener, and protection against requests that a page of
+ * another site sends with the browser's credentials.
+ */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { EdgeError } from '../core/errors.ts'
 import { allows } from '../core/permissions.ts'
@@ -8,72 +11,72 @@ declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller
     clientAddress: string
-    /** It went on to the pipeline: whatever comes of it now is told from there. */
-    asked: boolean
-    /** Whether its caller would be let in now: what is told for long ends with the right to hear it. */
-    signedInStill(): Promise<boolean>
+    /** The request was passed to the pipeline, which writes the audit record whatever the result is. */
+    isAuditedByPipeline: boolean
+    /** Returns whether the caller still has the right to read; a long stream ends when the right ends. */
+    isStillSignedIn(): Promise<boolean>
   }
 }
 
 export interface SignIn {
-  /** Registers what it needs on the app, once; gives the function that runs for each request and rejects with an EdgeError. */
+  /** Registers plugins on the app, once. Returns the function that authenticates a request or rejects with an EdgeError. */
   authentication(app: FastifyInstance): Promise<(request: FastifyRequest) => Caller | Promise<Caller>>
-  /** The client behind trusted proxies, normalised: failed logins are counted for it. */
+  /** Returns the client's address behind trusted proxies, normalised. Failed logins are counted for this address. */
   clientAddress(request: FastifyRequest): string
 }
 
-const LOOK = 'operations:read'
-/** Too many requests, keys of an issuer that cannot be read: they say nothing of the caller. */
-const UNDECIDED: ReadonlySet<number> = new Set([903, 911])
-/** A form cannot send it, and a script of another origin only after a preflight that nobody here answers. */
-const OWN_HEADER = 'x-edge-console'
+const READ_PERMISSION = 'operations:read'
+/** Rate limit exceeded, keys of the token issuer unreadable: these errors do not mean that the caller lost a right. */
+const UNDECIDED_CODES: ReadonlySet<number> = new Set([903, 911])
+/** A form cannot send this header. A script of another origin needs a preflight, which this listener does not allow. */
+const CONSOLE_HEADER = 'x-edge-console'
 
-/** From here on each request of this scope is signed in, may look, and was not sent by a foreign page. */
-export async function signIn(app: FastifyInstance, { authentication, clientAddress }: SignIn): Promise<void> {
+/** Adds a hook that requires a signed-in caller with `operations:read`, and refuses requests from pages of other sites. */
+export async function requireSignIn(app: FastifyInstance, { authentication, clientAddress }: SignIn): Promise<void> {
   app.decorateRequest('caller')
   app.decorateRequest('clientAddress', '')
-  app.decorateRequest('asked', false)
+  app.decorateRequest('isAuditedByPipeline', false)
   const authenticate = await authentication(app)
-  app.decorateRequest('signedInStill', async function (this: FastifyRequest) {
+  app.decorateRequest('isStillSignedIn', async function (this: FastifyRequest) {
     try {
-      demand(await authenticate(this), LOOK)
+      requirePermission(await authenticate(this), READ_PERMISSION)
       return true
-    } catch (fault) {
-      return fault instanceof EdgeError && UNDECIDED.has(fault.code)
+    } catch (error) {
+      return error instanceof EdgeError && UNDECIDED_CODES.has(error.code)
     }
   })
   app.addHook('onRequest', async (request) => {
     request.clientAddress = clientAddress(request)
     request.caller = await authenticate(request)
-    demand(request.caller, LOOK)
-    refuseForeign(request)
+    requirePermission(request.caller, READ_PERMISSION)
+    refuseOtherSites(request)
   })
 }
 
-/** Refuses with 902, naming the permission that is missing. */
-export function demand({ permissions }: Caller, needed: string): void {
-  if (!allows(permissions, needed)) throw new EdgeError(902, `. Permission needed: ${needed}`)
+/** Throws error 902, which names the missing permission. */
+export function requirePermission({ permissions }: Caller, permission: string): void {
+  if (!allows(permissions, permission)) throw new EdgeError(902, `. Permission needed: ${permission}`)
 }
 
 /**
- * Browsers send Basic credentials along with whatever any page asks for. So another site may only lead here (a link);
- * what changes something must carry a header that no other site can send.
+ * A browser adds Basic credentials to every request to this listener, whichever page sends it. So another site may only
+ * link here. A request that changes something needs a header that other sites cannot send.
  */
-function refuseForeign({ method, headers }: FastifyRequest): void {
-  const reads = method === 'GET' || method === 'HEAD'
+function refuseOtherSites({ method, headers }: FastifyRequest): void {
+  const isRead = method === 'GET' || method === 'HEAD'
   const site = headers['sec-fetch-site']
-  const led = reads && headers['sec-fetch-mode'] === 'navigate'
-  if (site !== undefined && site !== 'same-origin' && site !== 'none' && !led) throw foreign()
-  if (reads) return
-  if (headers[OWN_HEADER] === undefined) throw new EdgeError(902, `. The header ${OWN_HEADER} is needed`)
+  const isLink = isRead && headers['sec-fetch-mode'] === 'navigate'
+  if (site !== undefined && site !== 'same-origin' && site !== 'none' && !isLink) throw otherSiteError()
+  if (isRead) return
+  if (headers[CONSOLE_HEADER] === undefined) throw new EdgeError(902, `. The header ${CONSOLE_HEADER} is needed`)
   const { origin, host } = headers
-  if (origin !== undefined && hostOf(origin) !== host) throw foreign()
+  if (origin !== undefined && hostOf(origin) !== host) throw otherSiteError()
 }
 
 function hostOf(origin: string): string | undefined {
   return URL.canParse(origin) ? new URL(origin).host : undefined
 }
 
-function foreign(): EdgeError {
-  return new EdgeError(902, '. The request was sent by a page of another site')
+function otherSiteError(): EdgeError {
+  return new EdgeError(902, '. A page of another site sent the request')
 }

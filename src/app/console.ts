@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
-import type { PurgeCost, PurgeOrder } from '../admin/console/api-types.ts'
+import type { PurgeCost, PurgeRequest } from '../admin/console/api-types.ts'
 import type { ConsolePorts, NodeState } from '../admin/console/ports.ts'
 import { createReplicas, type Replicas } from '../admin/console/replicas.ts'
 import { explain } from '../cache/explain.ts'
@@ -61,7 +61,10 @@ export function consolePorts({ watch, cluster, front, news, ready, url, divergen
     divergence,
     index: kept.index,
     purge: purger(handle),
-    cache: () => ({ enabled: kept.enabled, shared: kept.sharedThroughRedis, ...news.standing() }),
+    cache: () => {
+      const { away, ...store } = news.standing()
+      return { enabled: kept.enabled, shared: kept.sharedThroughRedis, unreachable: away, ...store }
+    },
     nodes: () => nodesOf(cluster),
     permissionOf: (endpoint) => permissions.get(endpoint) ?? 'unknown',
     explain: async (asked, caller) => {
@@ -69,20 +72,20 @@ export function consolePorts({ watch, cluster, front, news, ready, url, divergen
       return explain(explained, await explained.resolveUrl(asked, caller))
     },
     read: async ({ key, url: asked }, caller) => {
-      if (explained === undefined) return { kind: 'gone' }
+      if (explained === undefined) return { kind: 'missing' }
       const prepared = explained.resolveTarget(await explained.resolveUrl(asked, caller))
       // The key says for whose rights it was made: another key, another answer.
-      if (typeof prepared === 'string' || prepared.key !== key) return { kind: 'others' }
+      if (typeof prepared === 'string' || prepared.key !== key) return { kind: 'otherPermissions' }
       const look = await explained.index.peek(key, prepared.tags)
-      if (look.kind !== 'hit') return { kind: 'gone' }
+      if (look.kind !== 'hit') return { kind: 'missing' }
       const { body: bytes, etag, age, ttl: keepFor } = look.response
       const { fenced } = look.epochs
       return {
-        kind: 'kept',
+        kind: 'stored',
         etag,
         bytes,
         fenced,
-        near: look.isLocal,
+        local: look.isLocal,
         freshFor: keepFor - age,
         encodings: madeOf(bytes),
       }
@@ -142,7 +145,7 @@ export function purger(handle: Handler): ConsolePorts['purge'] {
   }
 }
 
-function queryOf({ key, soft }: PurgeOrder, preview: boolean): EdgeRequest['query'] {
+function queryOf({ key, soft }: PurgeRequest, preview: boolean): EdgeRequest['query'] {
   return { ...(key !== undefined && { key }), ...(soft && { soft: 'true' }), ...(preview && { preview: 'true' }) }
 }
 

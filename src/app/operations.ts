@@ -5,10 +5,10 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Access } from '../access/access.ts'
 import { consolePart } from '../admin/console/index.ts'
-import { createTail, type Tail } from '../admin/console/live-tail.ts'
-import { createJoins, createTraffic, type Joins, type Traffic } from '../admin/console/traffic.ts'
+import { createLiveTail, type LiveTail } from '../admin/console/live-tail.ts'
+import { createRecentJoins, createTraffic, type RecentJoins, type Traffic } from '../admin/console/traffic.ts'
 
-import { createOperations, metricsPart, type Readiness } from '../admin/listener.ts'
+import { createOperationsListener, metricsPart, type Readiness } from '../admin/listener.ts'
 import { openApiDocument } from '../admin/openapi/document.ts'
 import { referencePart } from '../admin/reference.ts'
 import type { Audit } from '../audit/index.ts'
@@ -30,15 +30,15 @@ import type { StoreNews } from './telemetry.ts'
 /** What is counted and shown of each request and each call; made before there is anything that could be. */
 export interface Watch {
   readonly traffic: Traffic
-  readonly tail: Tail
-  readonly joins: Joins
+  readonly tail: LiveTail
+  readonly joins: RecentJoins
   close(): void
 }
 
 export function createWatch({ on }: Pick<EdgeEvents, 'on'>): Watch {
   const traffic = createTraffic()
-  const tail = createTail()
-  const joins = createJoins()
+  const tail = createLiveTail()
+  const joins = createRecentJoins()
   const ends = [on(traffic), on(tail), on(joins)]
   const close = (): void => {
     for (const end of ends) end()
@@ -71,12 +71,12 @@ export async function buildOperations(config: Config, parts: OperationsParts): P
   const ports = consolePorts(parts)
   const console = consolePart(replicas === undefined ? ports : { ...ports, replicas: replicas.others }, pageFolder())
   const { serverFactory } = await createListener(listenerOf(config, log))
-  const app = await createOperations({
+  const app = await createOperationsListener({
     ready,
     log,
-    refused: parts.audit.onRequest,
+    onRefused: parts.audit.onRequest,
     serverFactory,
-    ...(scraped && { open: [metrics] }),
+    ...(scraped && { openParts: [metrics] }),
     signedIn: {
       signIn: {
         authentication: (app) => authentication(app, access, shared?.count),

@@ -1,77 +1,81 @@
-/** How the page asks the edge, and what it knows of their contact. */
+/** Requests to the console API, and the state of the connection to the edge. */
 import { signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 
 export interface Contact {
-  /** By the clock of the page; 0: never yet. */
-  readonly heard: number
-  /** Why there is none now. */
-  readonly fault?: string
+  /** Time of the last response, in milliseconds of `performance.now()`; 0 before the first. */
+  readonly lastResponseAt: number
+  /** Why there is no connection. */
+  readonly error?: string
 }
 
-export const contact = signal<Contact>({ heard: 0 })
-/** Ticks each second, for ages. */
-export const tick = signal(performance.now())
+export const contact = signal<Contact>({ lastResponseAt: 0 })
+/** Updated each second, so that shown ages grow. */
+export const clock = signal(performance.now())
 setInterval(() => {
-  tick.value = performance.now()
+  clock.value = performance.now()
 }, 1000)
 
-/** Nothing is asked any more: each try with a password that holds no longer is one more failed login of this user. */
+/** After a 401 the page sends no more requests: each would count as a failed login of this user. */
 export const signedOut = signal(false)
-const SIGNED_OUT = 'you are not signed in any more: reload the page'
+const UNREACHABLE_MESSAGE = 'the edge is unreachable'
+const SIGNED_OUT_MESSAGE = 'your sign-in is no longer valid: reload the page'
 
-/** The beat of the page: without an answer to it there is no contact. */
-const BEAT = '/api/now'
-const PATIENCE = 5000
-/** Long lists take their time where they are read from Redis. */
-const LONG_PATIENCE = 30_000
+/** The page counts as connected while this request succeeds. */
+const HEARTBEAT_PATH = '/api/now'
+const HEARTBEAT_TIMEOUT_MS = 5000
+/** Reading a long list from Redis takes a while. */
+const REQUEST_TIMEOUT_MS = 30_000
 
-/** Rejects with words for people. */
-export async function ask<T>(path: string, body?: object): Promise<T> {
-  if (signedOut.value) throw new Error(SIGNED_OUT)
-  const answer = await reach(path, body)
-  const said = (await answer.json().catch(() => undefined)) as { message?: string } | undefined
-  const fault = answer.ok && said !== undefined ? undefined : (said?.message ?? `the edge answered ${answer.status}`)
-  signedOut.value ||= answer.status === 401
-  if (signedOut.value) lose(SIGNED_OUT)
-  else if (path === BEAT && fault !== undefined) lose(fault)
-  else contact.value = { heard: performance.now() }
-  if (fault !== undefined) throw new Error(fault)
-  return said as T
+/** Sends a GET, or a POST if there is a body. Rejects with an error whose message can be shown. */
+export async function callApi<T>(path: string, body?: object): Promise<T> {
+  if (signedOut.value) throw new Error(SIGNED_OUT_MESSAGE)
+  const response = await fetchApi(path, body)
+  const json = (await response.json().catch(() => undefined)) as { message?: string } | undefined
+  const message =
+    response.ok && json !== undefined
+      ? undefined
+      : (json?.message ?? `the edge responded with status ${response.status}`)
+  signedOut.value ||= response.status === 401
+  if (signedOut.value) setContactError(SIGNED_OUT_MESSAGE)
+  else if (path === HEARTBEAT_PATH && message !== undefined) setContactError(message)
+  else contact.value = { lastResponseAt: performance.now() }
+  if (message !== undefined) throw new Error(message)
+  return json as T
 }
 
-async function reach(path: string, body: object | undefined): Promise<Response> {
+async function fetchApi(path: string, body: object | undefined): Promise<Response> {
   const headers = { accept: 'application/json', 'x-edge-console': '1' }
-  const beat = path === BEAT
+  const isHeartbeat = path === HEARTBEAT_PATH
   try {
     return await fetch(path, {
-      signal: AbortSignal.timeout(beat ? PATIENCE : LONG_PATIENCE),
+      signal: AbortSignal.timeout(isHeartbeat ? HEARTBEAT_TIMEOUT_MS : REQUEST_TIMEOUT_MS),
       headers: body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
       ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
     })
-  } catch (fault) {
-    const late = fault instanceof DOMException && fault.name === 'TimeoutError'
-    if (late && !beat) throw new Error('the edge takes long to answer this')
-    lose('the edge does not answer')
-    throw new Error('the edge does not answer')
+  } catch (error) {
+    const isTimeout = error instanceof DOMException && error.name === 'TimeoutError'
+    if (isTimeout && !isHeartbeat) throw new Error('the edge did not respond in time')
+    setContactError(UNREACHABLE_MESSAGE)
+    throw new Error(UNREACHABLE_MESSAGE)
   }
 }
 
-function lose(fault: string): void {
-  contact.value = { heard: contact.value.heard, fault }
+function setContactError(error: string): void {
+  contact.value = { lastResponseAt: contact.value.lastResponseAt, error }
 }
 
-export interface Seen<T> {
+export interface Polled<T> {
   readonly data?: T
-  /** When the data came, by the clock of the page. */
-  readonly at: number
-  readonly fault?: string
+  /** Time of the response, in milliseconds of `performance.now()`. */
+  readonly receivedAt: number
+  readonly error?: string
 }
 
-/** Asks again and again while the page is looked at; what came last stays until something newer comes. */
-export function usePoll<T>(path: string | undefined, every: number): Seen<T> & { reload(): void } {
-  const [seen, setSeen] = useState<Seen<T>>({ at: 0 })
-  const again = useRef(() => {})
+/** Polls the path while the page is visible. The last data stays until newer data arrives. */
+export function usePoll<T>(path: string | undefined, every: number): Polled<T> & { reload(): void } {
+  const [polled, setPolled] = useState<Polled<T>>({ receivedAt: 0 })
+  const reload = useRef(() => {})
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined
     let ended = path === undefined
@@ -80,26 +84,26 @@ export function usePoll<T>(path: string | undefined, every: number): Seen<T> & {
       if (ended || path === undefined) return
       if (!document.hidden) {
         try {
-          const data = await ask<T>(path)
-          if (!ended) setSeen({ data, at: performance.now() })
-        } catch (fault) {
-          if (!ended) setSeen((before) => ({ ...before, fault: String((fault as Error).message) }))
+          const data = await callApi<T>(path)
+          if (!ended) setPolled({ data, receivedAt: performance.now() })
+        } catch (error) {
+          if (!ended) setPolled((before) => ({ ...before, error: (error as Error).message }))
         }
       }
       clearTimeout(timer)
       if (!ended) timer = setTimeout(() => void run(), every)
     }
-    again.current = () => void run()
-    const look = () => {
+    reload.current = () => void run()
+    const onVisible = () => {
       if (!document.hidden) void run()
     }
-    document.addEventListener('visibilitychange', look)
+    document.addEventListener('visibilitychange', onVisible)
     void run()
     return () => {
       ended = true
       clearTimeout(timer)
-      document.removeEventListener('visibilitychange', look)
+      document.removeEventListener('visibilitychange', onVisible)
     }
   }, [path, every])
-  return { ...seen, reload: () => again.current() }
+  return { ...polled, reload: () => reload.current() }
 }

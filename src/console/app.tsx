@@ -1,30 +1,30 @@
-/** The frame around the views: where one is, how the edge is, and what is wrong. */
+/** The frame around the views: navigation, state of the edge, and warnings. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Now } from '../admin/console/api-types.ts'
-import { contact, tick, usePoll } from './api.ts'
+import { clock, contact, usePoll } from './api.ts'
 import { Dialog } from './dialog.tsx'
-import { time } from './format.ts'
-import { onKey, shortcuts } from './keys.ts'
-import { go, place, type View, views } from './place.ts'
-import { isDark, turn } from './theme.ts'
+import { formatDuration } from './format.ts'
+import { onKey, SHORTCUTS } from './keys.ts'
+import { navigate, route, type View, views } from './route.ts'
+import { isDark, toggleTheme } from './theme.ts'
 import { CacheView } from './views/cache.tsx'
 import { NodesView } from './views/nodes.tsx'
 import { NowView } from './views/now.tsx'
 import { RequestsView } from './views/requests.tsx'
 
 const titles: Readonly<Record<View, string>> = { now: 'Now', cache: 'Cache', nodes: 'Nodes', requests: 'Requests' }
-const EVERY = 2000
+const POLL_INTERVAL_MS = 2000
 
 export function App() {
-  const now = usePoll<Now>('/api/now', EVERY)
+  const now = usePoll<Now>('/api/now', POLL_INTERVAL_MS)
   const help = useSignal(false)
-  const { view } = place.value
+  const { view } = route.value
   useEffect(
     () =>
       onKey({
-        ...Object.fromEntries(views.map((each, at) => [String(at + 1), () => go(each)])),
-        t: turn,
+        ...Object.fromEntries(views.map((each, at) => [String(at + 1), () => navigate(each)])),
+        t: toggleTheme,
         '?': () => {
           help.value = true
         },
@@ -38,7 +38,7 @@ export function App() {
   return (
     <>
       <button type="button" class="skip" onClick={() => document.getElementById('main')?.focus()}>
-        Skip to the view
+        Skip to content
       </button>
       <Header
         now={now.data}
@@ -70,7 +70,7 @@ interface HeaderProps {
 }
 
 function Header({ now, onHelp }: HeaderProps) {
-  const { view } = place.value
+  const { view } = route.value
   return (
     <header class="bar">
       <div class="brand">
@@ -85,8 +85,13 @@ function Header({ now, onHelp }: HeaderProps) {
         ))}
       </nav>
       <div class="tools">
-        <State now={now} />
-        <button type="button" class="plain" onClick={turn} aria-label={isDark() ? 'Light colours' : 'Dark colours'}>
+        <StatePill now={now} />
+        <button
+          type="button"
+          class="plain"
+          onClick={toggleTheme}
+          aria-label={isDark() ? 'Light colours' : 'Dark colours'}
+        >
           {isDark() ? '☀' : '☾'}
         </button>
         <button type="button" class="plain" aria-label="Keyboard shortcuts" onClick={onHelp}>
@@ -97,34 +102,37 @@ function Header({ now, onHelp }: HeaderProps) {
   )
 }
 
-function State({ now }: { readonly now: Now | undefined }) {
-  const { fault } = contact.value
-  if (fault !== undefined) return <span class="pill bad">no contact</span>
-  if (now === undefined) return <span class="pill">asking …</span>
+function StatePill({ now }: { readonly now: Now | undefined }) {
+  const { error } = contact.value
+  if (error !== undefined) return <span class="pill bad">no connection</span>
+  if (now === undefined) return <span class="pill">loading …</span>
   return now.edge.ready ? <span class="pill good">ready</span> : <span class="pill bad">not ready</span>
 }
 
-/** Plain words for what does not answer, and how old is what is shown. */
+/** What is unreachable or off, in plain words, and the age of the shown data. */
 function Warnings({ now }: { readonly now: Now | undefined }) {
-  const { fault, heard } = contact.value
-  const said: string[] = []
-  if (fault !== undefined) {
+  const { error, lastResponseAt } = contact.value
+  const messages: string[] = []
+  if (error !== undefined) {
     const age =
-      heard === 0 ? '' : ` What you see is ${time(Math.max(0, Math.round((tick.value - heard) / 1000) * 1000))} old.`
-    said.push(`${fault.charAt(0).toUpperCase()}${fault.slice(1)}.${age}`)
+      lastResponseAt === 0
+        ? ''
+        : ` The data below is ${formatDuration(Math.max(0, Math.round((clock.value - lastResponseAt) / 1000) * 1000))} old.`
+    messages.push(`${error.charAt(0).toUpperCase()}${error.slice(1)}.${age}`)
   } else if (now !== undefined) {
-    if (!now.edge.ready) said.push(`Not ready: ${now.edge.reasons.join(', ')}. Balancers send no requests here.`)
-    if (now.cache.away === true) {
-      const why = now.cache.lastEvent?.reason
-      said.push(
-        `Redis does not answer${why === undefined ? '' : ` (${why})`}: requests go to the nodes, and little is kept.`,
+    if (!now.edge.ready)
+      messages.push(`Not ready: ${now.edge.reasons.join(', ')}. Load balancers send no requests to this replica.`)
+    if (now.cache.unreachable === true) {
+      const reason = now.cache.lastEvent?.reason
+      messages.push(
+        `Redis is unreachable${reason === undefined ? '' : ` (${reason})`}: requests go to the nodes, and little is cached.`,
       )
     }
-    if (!now.cache.enabled) said.push('The cache is off: every request goes to the nodes.')
+    if (!now.cache.enabled) messages.push('The cache is disabled: every request goes to the nodes.')
   }
   return (
     <div class="warnings" role="status">
-      {said.map((each) => (
+      {messages.map((each) => (
         <p key={each} class="warning">
           {each}
         </p>
@@ -135,16 +143,16 @@ function Warnings({ now }: { readonly now: Now | undefined }) {
 
 function Help({ onClose }: { onClose(): void }) {
   return (
-    <Dialog title="Keyboard" onClose={onClose}>
+    <Dialog title="Keyboard shortcuts" onClose={onClose}>
       <dl class="pairs">
-        {shortcuts.map(([keys, does]) => (
+        {SHORTCUTS.map(([keys, action]) => (
           <div key={keys}>
             <dt>
               {keys.split(' ').map((key) => (
                 <kbd key={key}>{key}</kbd>
               ))}
             </dt>
-            <dd>{does}</dd>
+            <dd>{action}</dd>
           </div>
         ))}
       </dl>

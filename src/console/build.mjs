@@ -1,4 +1,4 @@
-// Builds the console into dist/console, with what is compressed once lying beside each file.
+// Builds the console into dist/console, with a brotli and a gzip copy of each file.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -14,7 +14,7 @@ await build({
   configFile: false,
   logLevel: 'warn',
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
-  // No inlined assets and no inlined polyfill: the policy of the page allows neither.
+  // The content security policy of the page allows no inlined assets and no inlined polyfill.
   build: { outDir, emptyOutDir: true, assetsInlineLimit: 0, modulePreload: { polyfill: false }, target: 'es2022' },
 })
 

@@ -1,11 +1,11 @@
-/** One chart of the last hour. It says in words what it shows, for whoever does not see it. */
+/** A chart of the last hour, with a text for screen readers. */
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
-import { colour, shade } from './theme.ts'
+import { colourOf, colourVersion } from './theme.ts'
 
 export interface Line {
   readonly label: string
-  /** Name of a colour of the style sheet. */
+  /** Name of a custom property of the style sheet. */
   readonly colour: string
   readonly values: readonly (number | null)[]
   readonly fill?: boolean
@@ -16,32 +16,34 @@ interface ChartProps {
   readonly at: readonly number[]
   readonly lines: readonly Line[]
   readonly format: (value: number) => string
-  /** Fixed top, where there is one. */
+  /** Fixed maximum of the axis. */
   readonly top?: number
-  /** The top is never lower, so that nothing does not look like much. */
+  /** Smallest maximum of the axis, so that small values look small. */
   readonly least: number
 }
 
-const HEIGHT = 132
+const CHART_HEIGHT_PX = 132
 
 export function Chart({ title, at, lines, format, top, least }: ChartProps) {
   const ref = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot | undefined>(undefined)
-  const drawn = shade.value
+  const colours = colourVersion.value
   const data = [at, ...lines.map(({ values }) => values)] as unknown as uPlot.AlignedData
-  // drawn anew when colours change, filled anew below
+  // The plot is created again when the colours change. Another effect updates the data.
   useEffect(() => {
     const box = ref.current
     if (box === null) return
-    const made = new uPlot(options(box.clientWidth, lines, format, { top, least }), data, box)
-    plot.current = made
-    const watcher = new ResizeObserver(() => made.setSize({ width: Math.max(120, box.clientWidth), height: HEIGHT }))
+    const created = new uPlot(options(box.clientWidth, lines, format, { top, least }), data, box)
+    plot.current = created
+    const watcher = new ResizeObserver(() =>
+      created.setSize({ width: Math.max(120, box.clientWidth), height: CHART_HEIGHT_PX }),
+    )
     watcher.observe(box)
     return () => {
       watcher.disconnect()
-      made.destroy()
+      created.destroy()
     }
-  }, [drawn])
+  }, [colours])
   useEffect(() => plot.current?.setData(data))
   return (
     <figure class="chart">
@@ -53,18 +55,18 @@ export function Chart({ title, at, lines, format, top, least }: ChartProps) {
           </span>
         ))}
       </figcaption>
-      <div ref={ref} class="plot" role="img" aria-label={inWords(title, lines, format)} />
+      <div ref={ref} class="plot" role="img" aria-label={describe(title, lines, format)} />
     </figure>
   )
 }
 
-function inWords(title: string, lines: readonly Line[], format: (value: number) => string): string {
-  const said = lines.map(({ label, values }) => {
-    const there = values.filter((value) => value !== null)
-    if (there.length === 0) return `${label}: nothing yet`
-    return `${label}: now ${format(there.at(-1) ?? 0)}, at most ${format(Math.max(...there))}`
+function describe(title: string, lines: readonly Line[], format: (value: number) => string): string {
+  const texts = lines.map(({ label, values }) => {
+    const present = values.filter((value) => value !== null)
+    if (present.length === 0) return `${label}: no data`
+    return `${label}: now ${format(present.at(-1) ?? 0)}, maximum ${format(Math.max(...present))}`
   })
-  return `${title}, the last hour. ${said.join('; ')}`
+  return `${title}, last hour. ${texts.join('; ')}`
 }
 
 function options(
@@ -74,14 +76,14 @@ function options(
   { top, least }: { readonly top: number | undefined; readonly least: number },
 ): uPlot.Options {
   const axis = {
-    stroke: colour('quiet'),
-    grid: { stroke: colour('line'), width: 1 },
+    stroke: colourOf('quiet'),
+    grid: { stroke: colourOf('line'), width: 1 },
     ticks: { show: false },
     font: '11px system-ui',
   }
   return {
     width: Math.max(120, width),
-    height: HEIGHT,
+    height: CHART_HEIGHT_PX,
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 5 } },
     padding: [8, 8, 0, 0],
@@ -94,18 +96,18 @@ function options(
       {},
       ...lines.map((line) => ({
         label: line.label,
-        stroke: colour(line.colour),
+        stroke: colourOf(line.colour),
         width: 1.5,
         spanGaps: false,
-        // A line needs two: what stands alone between gaps is a dot.
-        points: { show: true, size: 4, filter: (plot: uPlot, at: number) => alone(plot.data[at] ?? []) },
-        ...(line.fill && { fill: `${colour(line.colour)}22` }),
+        // A point between two gaps has no line, so it is drawn as a dot.
+        points: { show: true, size: 4, filter: (plot: uPlot, at: number) => isolatedPoints(plot.data[at] ?? []) },
+        ...(line.fill && { fill: `${colourOf(line.colour)}22` }),
       })),
     ],
   }
 }
 
-function alone(values: ArrayLike<number | null | undefined>): number[] {
-  const there = (at: number) => values[at] !== null && values[at] !== undefined
-  return Array.from(values, (_, at) => at).filter((at) => there(at) && !there(at - 1) && !there(at + 1))
+function isolatedPoints(values: ArrayLike<number | null | undefined>): number[] {
+  const isPresent = (at: number) => values[at] !== null && values[at] !== undefined
+  return Array.from(values, (_, at) => at).filter((at) => isPresent(at) && !isPresent(at - 1) && !isPresent(at + 1))
 }

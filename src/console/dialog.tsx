@@ -1,10 +1,10 @@
-/** A dialog of the browser's own: it holds the focus, closes by Esc, and gives the focus back. */
+/** A native dialog: it traps the focus, closes on Esc, and returns the focus. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 
 interface DialogProps {
   readonly title: string
-  /** At the side, for what is long. */
+  /** Shown at the side with full height, for long contents. */
   readonly drawer?: boolean
   readonly children: ComponentChildren
   onClose(): void

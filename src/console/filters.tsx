@@ -1,9 +1,9 @@
-/** Filters of a list. They stand in the address: what is chosen at once, what is written when its writer pauses. */
+/** Filters of a list. The address holds their values: a selection at once, a text after a pause in typing. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { place, refine } from './place.ts'
+import { replaceQuery, route } from './route.ts'
 
-const PAUSE = 300
+const DEBOUNCE_MS = 300
 
 export function Filters({ children }: { readonly children: ComponentChildren }) {
   return (
@@ -13,31 +13,31 @@ export function Filters({ children }: { readonly children: ComponentChildren }) 
   )
 }
 
-interface WrittenProps {
-  readonly field: string
+interface TextFilterProps {
+  readonly name: string
   readonly label: string
-  readonly hint: string
-  /** The key `/` leads to it. */
+  readonly placeholder: string
+  /** The key `/` focuses this field. */
   readonly search?: boolean
   readonly wide?: boolean
 }
 
-/** Holds what is being written: the page is drawn anew all the time, and must not put back what the address says. */
-export function Written({ field, label, hint, search = false, wide = false }: WrittenProps) {
-  const asked = place.value.query.get(field) ?? ''
-  const [text, setText] = useState(asked)
+/** Holds the text during typing, because each poll renders the page and would restore the text of the address. */
+export function TextFilter({ name: field, label, placeholder: hint, search = false, wide = false }: TextFilterProps) {
+  const applied = route.value.query.get(field) ?? ''
+  const [text, setText] = useState(applied)
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
   useEffect(() => {
-    if (timer.current === undefined) setText(asked)
-  }, [asked])
+    if (timer.current === undefined) setText(applied)
+  }, [applied])
   useEffect(() => () => clearTimeout(timer.current), [])
-  const write = (value: string): void => {
+  const onText = (value: string): void => {
     setText(value)
     clearTimeout(timer.current)
     timer.current = setTimeout(() => {
       timer.current = undefined
-      choose(field, value)
-    }, PAUSE)
+      setFilter(field, value)
+    }, DEBOUNCE_MS)
   }
   return (
     <label class={wide ? 'wide' : undefined}>
@@ -46,7 +46,7 @@ export function Written({ field, label, hint, search = false, wide = false }: Wr
         type="search"
         value={text}
         placeholder={hint}
-        onInput={({ currentTarget }) => write(currentTarget.value)}
+        onInput={({ currentTarget }) => onText(currentTarget.value)}
         data-search={search ? '' : undefined}
       />
     </label>
@@ -55,19 +55,19 @@ export function Written({ field, label, hint, search = false, wide = false }: Wr
 
 type Choice = string | readonly [value: string, title: string]
 
-interface ChosenProps {
-  readonly field: string
+interface SelectFilterProps {
+  readonly name: string
   readonly label: string
-  readonly among: readonly Choice[]
+  readonly choices: readonly Choice[]
 }
 
-export function Chosen({ field, label, among }: ChosenProps) {
+export function SelectFilter({ name: field, label, choices: among }: SelectFilterProps) {
   return (
     <label>
       {label}
       <select
-        value={place.value.query.get(field) ?? ''}
-        onChange={({ currentTarget }) => choose(field, currentTarget.value)}
+        value={route.value.query.get(field) ?? ''}
+        onChange={({ currentTarget }) => setFilter(field, currentTarget.value)}
       >
         <option value="">any</option>
         {among.map((each) => {
@@ -83,6 +83,6 @@ export function Chosen({ field, label, among }: ChosenProps) {
   )
 }
 
-function choose(field: string, value: string): void {
-  refine({ ...Object.fromEntries(place.peek().query), [field]: value })
+function setFilter(field: string, value: string): void {
+  replaceQuery({ ...Object.fromEntries(route.peek().query), [field]: value })
 }

@@ -1,13 +1,13 @@
-/** Shortcuts of one key, never while somebody writes or a dialog is open. */
-export const shortcuts = [
-  ['1 2 3 4', 'Now, Cache, Nodes, Requests'],
-  ['/', 'search or filter'],
+/** Shortcuts of one key. They do nothing during typing and while a dialog is open. */
+export const SHORTCUTS = [
+  ['1 2 3 4', 'open Now, Cache, Nodes, Requests'],
+  ['/', 'focus the search field'],
   ['↑ ↓ Page Home End', 'move in the table of entries'],
-  ['Enter', 'open the entry'],
-  ['p', 'pause or go on (Requests)'],
-  ['t', 'light or dark'],
-  ['?', 'this list'],
-  ['Esc', 'close'],
+  ['Enter', 'open the selected entry'],
+  ['p', 'pause or resume (Requests)'],
+  ['t', 'switch between light and dark'],
+  ['?', 'show this list'],
+  ['Esc', 'close a dialog'],
 ] as const
 
 export function onKey(actions: Readonly<Record<string, () => void>>): () => void {

@@ -1,7 +1,7 @@
-/** A table of figures with its titles, which scrolls by itself where it is wider than the screen. */
+/** A table with column titles. It scrolls sideways if it is wider than the screen. */
 import type { ComponentChildren } from 'preact'
 
-/** `number`: figures stand below; `hidden`: read out, but not shown. */
+/** `number`: aligned for numbers. `hidden`: the title is only for screen readers. */
 export type Column = string | readonly [title: string, kind: 'number' | 'hidden']
 
 interface TableProps {

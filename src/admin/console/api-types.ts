@@ -1,61 +1,71 @@
-/** What the console's API answers of the edge as a whole. Times in milliseconds, sizes in bytes. */
+/** JSON bodies of the console API (`/api/…` of the operations listener). Times are milliseconds, sizes are bytes. */
 
-export interface Standing {
+/** `GET /api/now`. */
+export interface Now {
   readonly edge: {
     readonly name: string
     readonly version: string
     readonly uptime: number
-    /** Where clients reach it. */
+    /** The address at which clients reach the edge. */
     readonly url: string
     readonly ready: boolean
+    /** Reasons why the edge is not ready. */
     readonly reasons: readonly string[]
   }
-  readonly cache: CacheStanding
+  readonly cache: CacheState
+  /** The operator who is signed in. */
   readonly you: { readonly name: string; readonly mayPurge: boolean }
+  /** Rates of the last ten seconds. */
+  readonly rates: Rates
+  /** Counts since this replica started. */
+  readonly totals: Totals
 }
 
-export interface CacheStanding {
+export interface CacheState {
   readonly enabled: boolean
+  /** Whether replicas share the cache through Redis. */
   readonly shared: boolean
-  /** Does Redis answer? Absent without one. */
-  readonly away?: boolean
-  /** What the store last said of itself. */
+  /** Whether Redis is unreachable. Absent without Redis. */
+  readonly unreachable?: boolean
+  /** The last event of the cache store. */
   readonly lastEvent?: { readonly event: string; readonly reason?: string; readonly ago: number }
 }
 
-/** One moment, or a stretch of time. Latencies are absent where nobody asked. */
+/** Rates over one period. The ratio and the latencies are absent if the period had no such request. */
 export interface Rates {
   readonly perSecond: number
-  /** Of the requests that the cache could have answered; absent: there were none. */
+  /** Hits divided by cacheable requests. */
   readonly hitRatio?: number
   readonly p50?: number
   readonly p99?: number
+  /** Calls to nodes. */
   readonly callsPerSecond: number
-  /** Milliseconds of a manager's time that hits saved, each second. */
+  /** Milliseconds of node time that cache hits saved, per second. */
   readonly savedPerSecond: number
+  /** Responses with a 5xx status. */
   readonly failuresPerSecond: number
-}
-
-export interface Now extends Standing {
-  /** Of the last ten seconds. */
-  readonly rates: Rates
-  readonly sinceStart: Totals
 }
 
 export interface Totals {
   readonly requests: number
   readonly hits: number
   readonly cacheable: number
+  /** Calls to nodes. */
   readonly calls: number
+  /** Milliseconds of node time that cache hits saved. */
   readonly saved: number
+  /** Responses with a 5xx status. */
   readonly failures: number
 }
 
-/** Columns of equal length: one point for each stretch, oldest first; `null`: nobody asked, or this replica did not run. */
+/**
+ * `GET /api/history`: the last hour as columns of equal length, one point per interval, oldest first.
+ * `null`: the interval had no such request, or this replica was not running.
+ */
 export interface History {
-  /** Milliseconds of one stretch. */
-  readonly stretch: number
-  /** Seconds since 1970, the end of each stretch. */
+  /** Length of one interval. */
+  readonly interval: number
+  /** End of each interval, in seconds since 1970. */
   readonly at: readonly number[]
   readonly perSecond: readonly (number | null)[]
   readonly hitRatio: readonly (number | null)[]
@@ -65,90 +75,117 @@ export interface History {
   readonly savedPerSecond: readonly (number | null)[]
 }
 
-/** What the console's API answers of the nodes and of the other replicas. Times in milliseconds, sizes in bytes. */
+/** `GET /api/nodes`. */
+export interface Nodes {
+  readonly nodes: readonly NodeSummary[]
+  /** Joined responses of this replica, newest first. */
+  readonly joined: readonly JoinedResponse[]
+  /** The other replicas. Absent without Redis; `null` if Redis is unreachable. */
+  readonly replicas?: readonly ReplicaSummary[] | null
+}
 
-export interface NodeLine {
+/** A node as this replica sees it. Latencies, calls and errors cover the last five minutes. */
+export interface NodeSummary {
   readonly name: string
   readonly type: 'master' | 'worker'
   readonly state: 'up' | 'ejected' | 'full' | 'no address' | 'not listed'
   readonly version?: string
   readonly inFlight: number
   readonly limit: number
+  /** Number of queued calls. */
   readonly queue: number
-  /** Of the last five minutes. */
   readonly p50?: number
   readonly p99?: number
   readonly calls: number
   readonly errors: number
   readonly lastFailure?: { readonly fault: string; readonly detail: string; readonly ago: number }
-  /** Milliseconds from now. */
+  /** Time until the ejection ends. */
   readonly ejectedFor?: number
 }
 
-/** An answer that was joined of what several nodes gave. */
-export interface JoinedLine {
+/** A response that the edge joined from the responses of several nodes. */
+export interface JoinedResponse {
   readonly ago: number
   readonly route: string
   readonly ms: number
-  readonly nodes: readonly ShareLine[]
+  readonly nodes: readonly NodePart[]
 }
 
-/** What one node did for it. */
-export interface ShareLine {
+/** The contribution of one node to a joined response. */
+export interface NodePart {
   readonly node: string
-  /** On the page, and of how many; absent: it gave none. */
+  /** Rows on the page, and in total. Absent if the node contributed none. */
   readonly rows?: number
   readonly total?: number
-  /** Absent: what it gave had been kept. */
+  /** Absent if the part came from the cache. */
   readonly ms?: number
   readonly error?: string
 }
 
-export interface ReplicaLine {
+export interface ReplicaSummary {
   readonly name: string
   readonly version: string
+  /** Time since the replica's last report. */
   readonly ago: number
   readonly ready: boolean
   readonly rates: Rates
-  readonly nodes: readonly Pick<NodeLine, 'name' | 'state' | 'inFlight' | 'limit'>[]
-  /** The newest first, as many as there was room for; absent: the replica is of a version that does not tell. */
-  readonly joined?: readonly JoinedLine[]
+  readonly nodes: readonly Pick<NodeSummary, 'name' | 'state' | 'inFlight' | 'limit'>[]
+  /** The newest joined responses, as many as fit. Absent if the version of the replica does not report them. */
+  readonly joined?: readonly JoinedResponse[]
 }
 
-export interface Nodes {
-  readonly nodes: readonly NodeLine[]
-  /** By this replica, the newest first. */
-  readonly joined: readonly JoinedLine[]
-  /** Beside this one. Absent: nothing is shared, so none can be known; `null`: Redis does not answer. */
-  readonly replicas?: readonly ReplicaLine[] | null
+/** `GET /api/requests`, an event stream: the data of one event. */
+export interface TailBatch {
+  readonly requests: readonly TailRequest[]
+  /** Number of requests that were not sent, because the rate was too high. */
+  readonly skipped: number
 }
 
-/** What the console's API answers of kept answers. Times in milliseconds, sizes in bytes. */
-
-export interface GroupLine {
-  readonly group: string
-  readonly entries: number
+/** A request in the live tail. Carries neither URL nor body. */
+export interface TailRequest {
+  readonly id: string
+  /** Milliseconds since 1970. */
+  readonly at: number
+  readonly method: string
+  readonly route: string
+  /** 0 if the client disconnected before the response. */
+  readonly status: number
+  readonly ms: number
   readonly bytes: number
-  /** Since this replica started. */
-  readonly hits: number
-  readonly misses: number
-  readonly oldest?: number
-  /** What filling all of it again would cost. */
-  readonly cost: number
-  /** Sampled hits that were compared upstream, and those that differed. */
-  readonly divergence?: { readonly asked: number; readonly different: number }
+  readonly cache: string
+  readonly user: string
+  readonly client: string
+  /** The nodes that were called, separated by commas. */
+  readonly node?: string
 }
 
+/** `GET /api/groups`. */
 export interface Groups {
-  /** Milliseconds since the index was read. */
+  /** Time since the cache index was read. */
   readonly age: number
-  /** It is being read, and there are more. */
-  readonly unfinished: boolean
-  readonly groups: readonly GroupLine[]
+  /** The index is still being read; the counts cover the entries that were read so far. */
+  readonly partial: boolean
+  readonly groups: readonly GroupSummary[]
+  /** Endpoints that have an entry. */
   readonly endpoints: readonly string[]
 }
 
-export interface EntryLine {
+export interface GroupSummary {
+  readonly group: string
+  readonly entries: number
+  readonly bytes: number
+  /** Hits and misses since this replica started. */
+  readonly hits: number
+  readonly misses: number
+  /** Age of the oldest entry. */
+  readonly oldest?: number
+  /** Node time that fetching all entries again would take. */
+  readonly refillCost: number
+  /** Number of hits that were compared with the response of a node, and how many differed. */
+  readonly divergence?: { readonly compared: number; readonly different: number }
+}
+
+export interface EntrySummary {
   readonly key: string
   readonly url: string
   readonly group: string
@@ -157,92 +194,81 @@ export interface EntryLine {
   readonly tags: readonly string[]
   readonly size: number
   readonly age: number
+  /** Time until the entry is removed. */
   readonly timeLeft: number
   readonly hits: number
-  readonly cost: number
+  /** Node time that the entry's fetch took. */
+  readonly fetchTime: number
 }
 
+/** `GET /api/entries`. */
 export interface EntryPage {
+  /** Time since the cache index was read. */
   readonly age: number
-  /** The index is being read: what stands here is of those that were read so far. */
-  readonly unfinished: boolean
-  /** Of all that match, and of all there are. */
+  /** The index is still being read; the page covers the entries that were read so far. */
+  readonly partial: boolean
+  /** Number of entries that match the query. */
   readonly total: number
+  /** Number of entries in the cache. */
   readonly all: number
+  /** Size of the entries that match the query. */
   readonly bytes: number
   readonly offset: number
-  readonly items: readonly EntryLine[]
+  readonly items: readonly EntrySummary[]
 }
 
-export interface EntryDepth extends EntryLine {
+/** `GET /api/entries/:key`. */
+export interface EntryDetails extends EntrySummary {
+  /** The permission that a read of the endpoint needs. */
   readonly permission: string
   readonly etag?: string
-  /** Bytes by encoding, as far as they were made. */
+  /** Size per content coding, for the codings that were made so far. */
   readonly encodings: Readonly<Record<string, number>>
-  /** Until it is stale; below zero: it is. Absent where it is not there any more, or made for others. */
+  /** Time until the entry is stale, negative if it is. Absent if the response cannot be read by this caller. */
   readonly freshFor?: number
+  /** A write to the data is in progress, or its outcome is unknown. */
   readonly fenced: boolean
-  /** Held in the memory of this replica as well. */
-  readonly near: boolean
-  readonly body: BodyAccess
+  /** Whether the local tier of this replica holds a copy. */
+  readonly local: boolean
+  readonly body: EntryBody
 }
 
-/** Would the next request of a URL hit, and why? What stands only where the answer may be kept is absent elsewhere. */
+export type EntryBody =
+  | { readonly shown: true; readonly text: string; readonly truncated: boolean }
+  | { readonly shown: false; readonly reason: string }
+
+/** `GET /api/explain`: has the fields of the public `GET /cache/explain`. */
 export interface Explanation {
+  /** Whether responses of the endpoint may be stored. All fields below except `endpoint` need that. */
   readonly kept: boolean
-  /** Why it is never kept. */
+  /** Why responses of the endpoint are never stored. */
   readonly why?: string
   readonly endpoint?: string
-  /** Canonical. */
+  /** The canonical URL. */
   readonly url?: string
   readonly key?: string
   readonly group?: string
   readonly scope?: string
   readonly tags?: readonly string[]
   readonly next?: { readonly hit: boolean; readonly reason: string; readonly age?: number; readonly timeLeft?: number }
-  /** Writes that would drop it; `when`: only with such a value. */
+  /** Writes that invalidate the entry. `when`: only if a value of the write matches. */
   readonly droppedBy?: readonly { readonly write: string; readonly when?: readonly string[] }[]
 }
 
-export type BodyAccess =
-  | { readonly shown: true; readonly text: string; readonly cut: boolean }
-  | { readonly shown: false; readonly why: string }
-
-export interface PurgeCost {
-  readonly entries: number
-  readonly bytes: number
-  /** Seconds of a node's time to fetch it again. */
-  readonly seconds: number
-}
-
-export interface PurgeOrder {
-  /** Neither: everything. */
+/** Body of `POST /api/purge`. Without group and key it names all entries. */
+export interface PurgeRequest {
   readonly group?: string
   readonly key?: string
+  /** Mark the entries as stale instead of removing them. */
   readonly soft: boolean
+  /** Only report what the purge would cost. */
   readonly preview: boolean
 }
 
-/** What the console's API tells of requests as they are answered. Times in milliseconds, sizes in bytes. */
-
-/** One request in the live tail. No URL, no body. */
-export interface TailLine {
-  readonly id: string
-  /** Milliseconds since 1970. */
-  readonly at: number
-  readonly method: string
-  readonly route: string
-  readonly status: number
-  readonly ms: number
+/** Response of `POST /api/purge`. */
+export interface PurgeCost {
+  readonly entries: number
   readonly bytes: number
-  readonly cache: string
-  readonly user: string
-  readonly client: string
-  readonly node?: string
-}
-
-/** What one event of the tail carries; `skipped`: lines that came too fast to be sent. */
-export interface TailBatch {
-  readonly lines: readonly TailLine[]
-  readonly skipped: number
+  /** Node time, in seconds, that fetching the entries again would take. */
+  readonly seconds: number
 }

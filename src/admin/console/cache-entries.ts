@@ -1,107 +1,132 @@
-import { setImmediate as turn } from 'node:timers/promises'
+/** The entries of the cache, searched, sorted and in pages, for the console. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { CacheIndex, IndexEntry } from '../../core/response.ts'
-import type { EntryLine, EntryPage } from './api-types.ts'
-import { createSnapshots, type Snapshot } from './index-snapshots.ts'
+import type { EntryPage, EntrySummary } from './api-types.ts'
+import { createIndexSnapshots, type IndexSnapshot } from './index-snapshots.ts'
 
-/** The index of kept answers as the console asks for it: searched, sorted, page by page. */
-
-export interface EntriesQuery {
+export interface EntryQuery {
   readonly search?: string | undefined
   readonly group?: string | undefined
   readonly tag?: string | undefined
   readonly scope?: string | undefined
   readonly endpoint?: string | undefined
-  /** A field, `-` in front: the other way round. */
+  /** A field of `SORT_FIELDS`; a leading `-` sorts in descending order. */
   readonly sort?: string | undefined
   readonly offset?: number | undefined
   readonly limit?: number | undefined
 }
 
-export interface Entries {
-  /** All of them, or those that a long reading has come to. */
-  all(): Promise<Pick<Snapshot, 'rows' | 'unfinished'> & { readonly age: number }>
-  page(query: EntriesQuery): Promise<EntryPage>
-  /** The entry of that key, as it was read so many milliseconds ago. */
+export interface EntryList {
+  /** Returns all entries, or those that a long read of the index has returned so far. */
+  all(): Promise<Pick<IndexSnapshot, 'rows' | 'partial'> & { readonly age: number }>
+  page(query: EntryQuery): Promise<EntryPage>
+  /** Returns the entry with the key, and the milliseconds since it was read. */
   find(key: string): Promise<{ readonly row: IndexEntry; readonly age: number } | undefined>
-  /** What was read is not true any more. */
-  forget(): void
+  /** Discards what was read before a purge. */
+  discard(): void
 }
 
-interface Found {
+interface SearchResult {
   readonly rows: readonly IndexEntry[]
   readonly bytes: number
 }
 
-/** Searches that are remembered of one snapshot, so that the next page costs nothing. */
-const SEARCHES = 8
-const FEWEST = 100
-const MOST = 500
+/** Search results to remember per snapshot, so that the next page is read without another search. */
+const MAX_SEARCHES = 8
+const DEFAULT_PAGE_ENTRIES = 100
+const MAX_PAGE_ENTRIES = 500
+/** Entries to filter and sort before other events of the loop are served; takes a few milliseconds. */
+const ENTRIES_PER_TURN = 4096
 
-export const sortable = ['url', 'group', 'endpoint', 'scope', 'size', 'age', 'timeLeft', 'hits', 'cost'] as const
-type Field = (typeof sortable)[number]
+export const SORT_FIELDS = [
+  'url',
+  'group',
+  'endpoint',
+  'scope',
+  'size',
+  'age',
+  'timeLeft',
+  'hits',
+  'fetchTime',
+] as const
+type SortField = (typeof SORT_FIELDS)[number]
 
-export function createEntries(index: Pick<CacheIndex, 'list'>, clock: () => number = () => performance.now()): Entries {
-  const snapshots = createSnapshots(index, clock)
-  const search = searches()
+/** `clock`: monotonic milliseconds. */
+export function createEntryList(
+  index: Pick<CacheIndex, 'list'>,
+  clock: () => number = () => performance.now(),
+): EntryList {
+  const snapshots = createIndexSnapshots(index, clock)
+  const search = createSearch()
   return {
     all: async () => {
-      const { rows, unfinished, at } = await snapshots.current()
-      return { rows, unfinished, age: clock() - at }
+      const { rows, partial, readAt } = await snapshots.current()
+      return { rows, partial, age: clock() - readAt }
     },
     page: async (query) => {
       const snapshot = await snapshots.current()
       const found = await search(snapshot, query)
-      const age = clock() - snapshot.at
+      const age = clock() - snapshot.readAt
       const offset = query.offset ?? 0
-      const some = found.rows.slice(offset, offset + Math.min(MOST, query.limit ?? FEWEST))
-      const items = some.map((row) => lineOf(row, age))
-      const { rows, unfinished } = snapshot
-      return { age, unfinished, total: found.rows.length, all: rows.length, bytes: found.bytes, offset, items }
+      const rows = found.rows.slice(offset, offset + Math.min(MAX_PAGE_ENTRIES, query.limit ?? DEFAULT_PAGE_ENTRIES))
+      return {
+        age,
+        partial: snapshot.partial,
+        total: found.rows.length,
+        all: snapshot.rows.length,
+        bytes: found.bytes,
+        offset,
+        items: rows.map((row) => summaryOf(row, age)),
+      }
     },
     find: async (key) => {
-      const seek = ({ rows, at }: Snapshot) => {
+      const findIn = ({ rows, readAt }: IndexSnapshot) => {
         const row = rows.find((each) => each.key === key)
-        return row && { row, age: clock() - at }
+        return row && { row, age: clock() - readAt }
       }
       const snapshot = await snapshots.current()
-      return seek(snapshot) ?? (snapshot.unfinished ? seek(await snapshots.whole()) : undefined)
+      return findIn(snapshot) ?? (snapshot.partial ? findIn(await snapshots.complete()) : undefined)
     },
-    forget: snapshots.forget,
+    discard: snapshots.discard,
   }
 }
 
-/** A row as it is now, so long after it was read. */
-export function lineOf(row: IndexEntry, since: number): EntryLine {
+/** Returns the entry with its times `elapsed` milliseconds after it was read. */
+export function summaryOf(row: IndexEntry, elapsed: number): EntrySummary {
   const { key, url, group, endpoint, scope, tags, size, hits } = row
-  const times = { age: Math.round(row.age + since), timeLeft: Math.round(row.timeLeft - since) }
-  return { key, url, group, endpoint, scope, tags, size, hits, cost: Math.round(row.fetchTime), ...times }
+  const times = {
+    age: Math.round(row.age + elapsed),
+    timeLeft: Math.round(row.timeLeft - elapsed),
+    fetchTime: Math.round(row.fetchTime),
+  }
+  return { key, url, group, endpoint, scope, tags, size, hits, ...times }
 }
 
-/** What was found of a snapshot is remembered as long as the snapshot is. */
-function searches(): (snapshot: Snapshot, query: EntriesQuery) => Promise<Found> {
-  const known = new WeakMap<Snapshot, Map<string, Promise<Found>>>()
+/** Returns a search that remembers the last results of each snapshot. */
+function createSearch(): (snapshot: IndexSnapshot, query: EntryQuery) => Promise<SearchResult> {
+  const resultsOf = new WeakMap<IndexSnapshot, Map<string, Promise<SearchResult>>>()
   return (snapshot, query) => {
-    const { offset: _, limit: __, ...asked } = query
-    const name = JSON.stringify(asked)
-    const found = known.get(snapshot) ?? new Map<string, Promise<Found>>()
-    known.set(snapshot, found)
-    const before = found.get(name)
-    if (before !== undefined) return before
+    const { offset: _, limit: __, ...criteria } = query
+    const id = JSON.stringify(criteria)
+    const results = resultsOf.get(snapshot) ?? new Map<string, Promise<SearchResult>>()
+    resultsOf.set(snapshot, results)
+    const known = results.get(id)
+    if (known !== undefined) return known
     const result = find(snapshot.rows, query)
-    const oldest = found.keys().next()
-    if (found.size >= SEARCHES && !oldest.done) found.delete(oldest.value)
-    found.set(name, result)
+    const oldest = results.keys().next()
+    if (results.size >= MAX_SEARCHES && !oldest.done) results.delete(oldest.value)
+    results.set(id, result)
     return result
   }
 }
 
-async function find(all: readonly IndexEntry[], query: EntriesQuery): Promise<Found> {
-  const field = sortable.find((each) => each === query.sort?.replace(/^-/, '')) ?? 'url'
-  const rows = await pickAndSort(all, matcher(query), order(field, query.sort?.startsWith('-') ?? false))
+async function find(all: readonly IndexEntry[], query: EntryQuery): Promise<SearchResult> {
+  const field = SORT_FIELDS.find((each) => each === query.sort?.replace(/^-/, '')) ?? 'url'
+  const rows = await filterAndSort(all, matcherOf(query), comparatorOf(field, query.sort?.startsWith('-') ?? false))
   return { rows, bytes: rows.reduce((sum, { size }) => sum + size, 0) }
 }
 
-function matcher({ search, group, tag, scope, endpoint }: EntriesQuery): (row: IndexEntry) => boolean {
+function matcherOf({ search, group, tag, scope, endpoint }: EntryQuery): (row: IndexEntry) => boolean {
   const words = (search ?? '').toLowerCase().split(/\s+/).filter(Boolean)
   return (row) => {
     if (group && row.group !== group) return false
@@ -113,46 +138,36 @@ function matcher({ search, group, tag, scope, endpoint }: EntriesQuery): (row: I
   }
 }
 
-/** Equal ones by their key, so that pages fit together. */
-function order(field: Field, reverse: boolean): (a: IndexEntry, b: IndexEntry) => number {
-  const sign = reverse ? -1 : 1
+/** Equal entries are ordered by key, so that an entry appears on exactly one page. */
+function comparatorOf(field: SortField, descending: boolean): (a: IndexEntry, b: IndexEntry) => number {
+  const sign = descending ? -1 : 1
   return (a, b) => {
-    const [left, right] = [sortValueOf(a, field), sortValueOf(b, field)]
+    const [left, right] = [a[field], b[field]]
     if (left !== right) return left < right ? -sign : sign
     return a.key < b.key ? -1 : 1
   }
 }
 
-/** Returns the value to sort by. The console API calls the fetch time `cost`. */
-function sortValueOf(entry: IndexEntry, field: Field): string | number {
-  return field === 'cost' ? entry.fetchTime : entry[field]
-}
-
-/** Work over long lists in turns: requests are answered between them. */
-
-/** What is done without a pause: some milliseconds. */
-const SOME = 4096
-
-/** Those that are wanted, in order; equal ones keep theirs. */
-export async function pickAndSort<T>(
+/** Merge sort that yields to the event loop after each `ENTRIES_PER_TURN` entries. */
+async function filterAndSort<T>(
   all: readonly T[],
-  wanted: (one: T) => boolean,
+  matches: (item: T) => boolean,
   compare: (a: T, b: T) => number,
 ): Promise<readonly T[]> {
   let runs: T[][] = []
-  for (let at = 0; at < all.length; at += SOME) {
+  for (let at = 0; at < all.length; at += ENTRIES_PER_TURN) {
     runs.push(
       all
-        .slice(at, at + SOME)
-        .filter(wanted)
+        .slice(at, at + ENTRIES_PER_TURN)
+        .filter(matches)
         .sort(compare),
     )
-    await turn()
+    await nextTurn()
   }
   while (runs.length > 1) {
-    const longer: T[][] = []
-    for (let at = 0; at < runs.length; at += 2) longer.push(await merge(runs[at] ?? [], runs[at + 1] ?? [], compare))
-    runs = longer
+    const merged: T[][] = []
+    for (let at = 0; at < runs.length; at += 2) merged.push(await merge(runs[at] ?? [], runs[at + 1] ?? [], compare))
+    runs = merged
   }
   return runs[0] ?? []
 }
@@ -169,7 +184,7 @@ async function merge<T>(left: readonly T[], right: readonly T[], compare: (a: T,
       merged.push(b)
       r += 1
     }
-    if (merged.length % SOME === 0) await turn()
+    if (merged.length % ENTRIES_PER_TURN === 0) await nextTurn()
   }
   return merged
 }

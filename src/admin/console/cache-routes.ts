@@ -1,64 +1,64 @@
-/** The console's API over kept answers: groups, entries, one in depth, why a URL hits, and purges. */
+/** Console API of the cache: groups, entries, one entry in detail, explain, and purge. */
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { EdgeError } from '../../core/errors.ts'
 import type { Caller } from '../../core/request.ts'
 import type { IndexEntry } from '../../core/response.ts'
-import { demand } from '../sign-in.ts'
-import type { BodyAccess, EntryDepth, GroupLine, Groups, PurgeCost, PurgeOrder } from './api-types.ts'
-import { createEntries, type EntriesQuery, lineOf, sortable } from './cache-entries.ts'
-import type { ConsolePorts, ReadEntry } from './ports.ts'
+import { requirePermission } from '../sign-in.ts'
+import type { EntryBody, EntryDetails, GroupSummary, Groups, PurgeCost, PurgeRequest } from './api-types.ts'
+import { createEntryList, type EntryQuery, SORT_FIELDS, summaryOf } from './cache-entries.ts'
+import type { ConsolePorts, EntryContents } from './ports.ts'
 
-const PURGE = 'cache:purge'
-/** Of a body that is shown. */
-const MOST_TEXT = 256 * 1024
+const PURGE_PERMISSION = 'cache:purge'
+/** A longer body is truncated. */
+const MAX_SHOWN_BODY_BYTES = 256 * 1024
 
 const text = Type.Optional(Type.String({ maxLength: 2048 }))
 const key = Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$' })
-const name = Type.String({ pattern: '^[a-z]{1,40}$' })
-const entriesQuery = Type.Object(
+const groupName = Type.String({ pattern: '^[a-z]{1,40}$' })
+const entryQuery = Type.Object(
   {
     search: text,
     group: text,
     tag: text,
     scope: text,
     endpoint: text,
-    sort: Type.Optional(Type.String({ pattern: `^-?(?:${sortable.join('|')})$` })),
+    sort: Type.Optional(Type.String({ pattern: `^-?(?:${SORT_FIELDS.join('|')})$` })),
     offset: Type.Optional(Type.Integer({ minimum: 0 })),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500 })),
   },
   { additionalProperties: false },
 )
-/** Without a type, so that nothing is made one: `"preview": null` is a mistake, and no purge. */
-const yesOrNo = Type.Unsafe<boolean>({ enum: [true, false] })
+/** Has no type, so that the validator converts no other value to a boolean: `"preview": null` is an error, not a purge. */
+const strictBoolean = Type.Unsafe<boolean>({ enum: [true, false] })
 const purgeBody = Type.Object(
-  { group: Type.Optional(name), key: Type.Optional(key), soft: yesOrNo, preview: yesOrNo },
+  { group: Type.Optional(groupName), key: Type.Optional(key), soft: strictBoolean, preview: strictBoolean },
   { additionalProperties: false },
 )
 const explainQuery = Type.Object({ url: Type.String({ minLength: 1, maxLength: 8192 }) })
 
-export function cacheApi(app: FastifyInstance, ports: ConsolePorts): void {
-  const entries = createEntries(ports.index)
+export function registerCacheRoutes(app: FastifyInstance, ports: ConsolePorts): void {
+  const entries = createEntryList(ports.index)
   app.get('/api/groups', async (): Promise<Groups> => {
-    const { rows, age, unfinished } = await entries.all()
+    const { rows, age, partial } = await entries.all()
     return {
       age,
-      unfinished,
+      partial,
       groups: groupsOf(rows, ports),
       endpoints: [...new Set(rows.map(({ endpoint }) => endpoint))].sort(),
     }
   })
-  app.get<{ Querystring: EntriesQuery }>('/api/entries', { schema: { querystring: entriesQuery } }, ({ query }) =>
+  app.get<{ Querystring: EntryQuery }>('/api/entries', { schema: { querystring: entryQuery } }, ({ query }) =>
     entries.page(query),
   )
   app.get<{ Params: { key: string } }>(
     '/api/entries/:key',
     { schema: { params: Type.Object({ key }) } },
-    async ({ params, caller }): Promise<EntryDepth> => {
+    async ({ params, caller }): Promise<EntryDetails> => {
       const found = await entries.find(params.key)
-      if (found === undefined) throw new EdgeError(603, '. No answer is kept under that key any more')
+      if (found === undefined) throw new EdgeError(603, '. The cache has no entry with this key')
       const { row, age } = found
-      return depthOf(row, age, await readFor(ports, row, caller), ports.permissionOf(row.endpoint))
+      return detailsOf(row, age, await readFor(ports, row, caller), ports.permissionOf(row.endpoint))
     },
   )
   app.get<{ Querystring: { url: string } }>(
@@ -66,58 +66,76 @@ export function cacheApi(app: FastifyInstance, ports: ConsolePorts): void {
     { schema: { querystring: explainQuery } },
     ({ query, caller }) => ports.explain(query.url, caller),
   )
-  app.post<{ Body: PurgeOrder }>('/api/purge', { schema: { body: purgeBody } }, async (request): Promise<PurgeCost> => {
-    const { body, caller, clientAddress: client, id: requestId } = request
-    demand(caller, PURGE)
-    request.asked = true
-    const cost = await ports.purge(body, { caller, client, requestId })
-    if (!body.preview) entries.forget()
-    return cost
-  })
+  app.post<{ Body: PurgeRequest }>(
+    '/api/purge',
+    { schema: { body: purgeBody } },
+    async (request): Promise<PurgeCost> => {
+      const { body, caller, clientAddress: client, id: requestId } = request
+      requirePermission(caller, PURGE_PERMISSION)
+      request.isAuditedByPipeline = true
+      const cost = await ports.purge(body, { caller, client, requestId })
+      if (!body.preview) entries.discard()
+      return cost
+    },
+  )
 }
 
-function groupsOf(rows: readonly IndexEntry[], { traffic, divergence }: ConsolePorts): GroupLine[] {
-  const groups = new Map<string, { entries: number; bytes: number; cost: number; oldest: number }>()
-  for (const { group, size, fetchTime: cost, age } of rows) {
-    const sum = groups.get(group) ?? { entries: 0, bytes: 0, cost: 0, oldest: 0 }
+function groupsOf(rows: readonly IndexEntry[], { traffic, divergence }: ConsolePorts): GroupSummary[] {
+  const groups = new Map<string, { entries: number; bytes: number; refillCost: number; oldest: number }>()
+  for (const { group, size, fetchTime, age } of rows) {
+    const sum = groups.get(group) ?? { entries: 0, bytes: 0, refillCost: 0, oldest: 0 }
     groups.set(group, sum)
     sum.entries += 1
     sum.bytes += size
-    sum.cost += cost
+    sum.refillCost += fetchTime
     sum.oldest = Math.max(sum.oldest, age)
   }
-  const diverged = new Map((divergence?.() ?? []).map(({ group, ...counted }) => [group, counted]))
+  const comparisons = new Map(
+    (divergence?.() ?? []).map(({ group, asked, different }) => [group, { compared: asked, different }]),
+  )
   return [...groups].sort().map(([group, sum]) => {
-    const compared = diverged.get(group)
-    return { group, ...sum, ...traffic.group(group), ...(compared && { divergence: compared }) }
+    const comparison = comparisons.get(group)
+    return { group, ...sum, ...traffic.group(group), ...(comparison && { divergence: comparison }) }
   })
 }
 
-/** A caller who could not make the request itself does not read its answer here either. */
-async function readFor(ports: ConsolePorts, row: IndexEntry, caller: Caller): Promise<ReadEntry | EdgeError> {
+/** Returns the EdgeError if the caller may not make the request whose response is stored. */
+async function readFor(ports: ConsolePorts, row: IndexEntry, caller: Caller): Promise<EntryContents | EdgeError> {
   try {
     return await ports.read(row, caller)
-  } catch (fault) {
-    if (fault instanceof EdgeError) return fault
-    throw fault
+  } catch (error) {
+    if (error instanceof EdgeError) return error
+    throw error
   }
 }
 
-function depthOf(row: IndexEntry, age: number, found: ReadEntry | EdgeError, permission: string): EntryDepth {
-  const line = { ...lineOf(row, age), permission }
-  if (found instanceof EdgeError || found.kind !== 'kept') {
-    return { ...line, encodings: {}, fenced: false, near: false, body: { shown: false, why: whyNot(found) } }
+function detailsOf(
+  row: IndexEntry,
+  age: number,
+  contents: EntryContents | EdgeError,
+  permission: string,
+): EntryDetails {
+  const summary = { ...summaryOf(row, age), permission }
+  if (contents instanceof EdgeError || contents.kind !== 'stored') {
+    return {
+      ...summary,
+      encodings: {},
+      fenced: false,
+      local: false,
+      body: { shown: false, reason: reasonOf(contents) },
+    }
   }
-  const { bytes, freshFor, ...rest } = found
-  return { ...line, ...rest, freshFor: Math.round(freshFor), body: shown(bytes) }
+  const { bytes, freshFor, etag, encodings, fenced, local } = contents
+  return { ...summary, etag, encodings, fenced, local, freshFor: Math.round(freshFor), body: bodyOf(bytes) }
 }
 
-function whyNot(found: EdgeError | { readonly kind: 'others' | 'gone' }): string {
-  if (found instanceof EdgeError) return found.message
-  if (found.kind === 'others') return 'It was made for callers with other rights than yours.'
-  return 'It is not there any more, or a write is under way.'
+function reasonOf(contents: EdgeError | { readonly kind: 'otherPermissions' | 'missing' }): string {
+  if (contents instanceof EdgeError) return contents.message
+  if (contents.kind === 'otherPermissions') return 'The entry belongs to callers with other permissions.'
+  return 'The entry no longer exists, or a write to its data is in progress.'
 }
 
-function shown(bytes: Buffer): BodyAccess {
-  return { shown: true, text: bytes.toString('utf8', 0, MOST_TEXT), cut: bytes.length > MOST_TEXT }
+function bodyOf(bytes: Buffer): EntryBody {
+  const text = bytes.toString('utf8', 0, MAX_SHOWN_BODY_BYTES)
+  return { shown: true, text, truncated: bytes.length > MAX_SHOWN_BODY_BYTES }
 }

@@ -1,96 +1,99 @@
 /**
- * Readings of the index of kept answers. One costs: it is made once for many questions, and takes no more than a small
- * share of the time, however often somebody looks.
+ * Snapshots of the cache index. One read of the index serves many requests of the console. Reads take at most a ninth
+ * of the time, however many consoles are open.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CacheIndex, IndexEntry } from '../../core/response.ts'
 
-export interface Snapshot {
+export interface IndexSnapshot {
   readonly rows: readonly IndexEntry[]
-  /** When it was read. */
-  readonly at: number
-  /** Milliseconds for which it is not read anew. */
-  readonly good: number
-  /** There are more, which are being read. */
-  readonly unfinished: boolean
+  /** Time of the read, in milliseconds of the clock. */
+  readonly readAt: number
+  /** Milliseconds before the index is read again. */
+  readonly lifetime: number
+  /** The read has not finished; more rows follow. */
+  readonly partial: boolean
 }
 
-export interface Snapshots {
-  /** The last one, as long as it is young enough; else a new one, as far as it has come in a moment. */
-  current(): Promise<Snapshot>
-  /** As `current`, but all of it, however long that takes. */
-  whole(): Promise<Snapshot>
-  /** What was read is not true any more. */
-  forget(): void
+export interface IndexSnapshots {
+  /** Returns the last snapshot if it is recent; else a new one, which is partial if the read takes longer than a second. */
+  current(): Promise<IndexSnapshot>
+  /** As `current`, but waits until the read has finished. */
+  complete(): Promise<IndexSnapshot>
+  /** Discards the last snapshot and the read in progress. */
+  discard(): void
 }
 
-const SHORTEST = 2000
-/** Reading takes one part in so many of the time. */
-const SHARE = 8
-/** So long a question waits for all of it. */
-const PATIENCE = 1000
-/** After that nobody looks any more, and the memory is given back. */
-const IDLE = 60_000
+const MIN_LIFETIME_MS = 2000
+/** Lifetime of a snapshot in multiples of the time that its read took. */
+const LIFETIME_PER_READ_TIME = 8
+/** `current` waits so long for a complete snapshot. */
+const MAX_WAIT_MS = 1000
+/** Without requests the snapshot is discarded after this time, to free its memory. */
+const IDLE_MS = 60_000
 
-export function createSnapshots(index: Pick<CacheIndex, 'list'>, clock: () => number): Snapshots {
-  let last: Snapshot | undefined
-  let reading: UnderWay | undefined
-  let idle: NodeJS.Timeout | undefined
-  const begin = (): UnderWay => {
-    const mine = startReading(index, clock)
-    // One that was forgotten meanwhile is not to be remembered.
-    const end = (read?: Snapshot): void => {
-      if (reading !== mine) return
+/** `clock`: monotonic milliseconds. */
+export function createIndexSnapshots(index: Pick<CacheIndex, 'list'>, clock: () => number): IndexSnapshots {
+  let last: IndexSnapshot | undefined
+  let reading: IndexRead | undefined
+  let idleTimer: NodeJS.Timeout | undefined
+  const startRead = (): IndexRead => {
+    const read = readIndex(index, clock)
+    // `discard` may have replaced this read; then its snapshot is outdated.
+    const end = (snapshot?: IndexSnapshot): void => {
+      if (reading !== read) return
       reading = undefined
-      last = read ?? last
+      last = snapshot ?? last
     }
-    mine.whole.then(end, () => end())
-    return mine
+    read.complete.then(end, () => end())
+    return read
   }
-  const forget = (): void => {
+  const discard = (): void => {
     last = undefined
     reading = undefined
   }
-  /** What may be shown at once, or is to be waited for. */
-  const best = (): Snapshot | UnderWay => {
-    clearTimeout(idle)
-    idle = setTimeout(forget, IDLE).unref()
-    const age = last === undefined ? Number.POSITIVE_INFINITY : clock() - last.at
-    if (last !== undefined && age < last.good) return last
-    reading ??= begin()
-    // Whoever has something young enough to show does not wait for a long reading.
-    return last !== undefined && last.good > SHORTEST && age < 3 * last.good ? last : reading
+  /** Returns a snapshot that is recent enough, or the read to wait for. */
+  const best = (): IndexSnapshot | IndexRead => {
+    clearTimeout(idleTimer)
+    idleTimer = setTimeout(discard, IDLE_MS).unref()
+    const age = last === undefined ? Number.POSITIVE_INFINITY : clock() - last.readAt
+    if (last !== undefined && age < last.lifetime) return last
+    reading ??= startRead()
+    // If the read takes long, the last snapshot serves until it is three lifetimes old.
+    return last !== undefined && last.lifetime > MIN_LIFETIME_MS && age < 3 * last.lifetime ? last : reading
   }
   return {
     current: async () => {
       const found = best()
-      if (!('whole' in found)) return found
-      return (await Promise.race([found.whole, sleep(PATIENCE, undefined, { ref: false })])) ?? found.soFar()
+      if (!('complete' in found)) return found
+      return (await Promise.race([found.complete, sleep(MAX_WAIT_MS, undefined, { ref: false })])) ?? found.soFar()
     },
-    whole: async () => {
+    complete: async () => {
       const found = best()
-      return 'whole' in found ? found.whole : found
+      return 'complete' in found ? found.complete : found
     },
-    forget,
+    discard,
   }
 }
 
-interface UnderWay {
-  readonly whole: Promise<Snapshot>
-  soFar(): Snapshot
+/** A read of the index that is in progress. */
+interface IndexRead {
+  readonly complete: Promise<IndexSnapshot>
+  soFar(): IndexSnapshot
 }
 
-function startReading(index: Pick<CacheIndex, 'list'>, clock: () => number): UnderWay {
+function readIndex(index: Pick<CacheIndex, 'list'>, clock: () => number): IndexRead {
   const began = clock()
-  let heard: readonly IndexEntry[] = []
-  const whole = index.list(undefined, (rows) => {
-    heard = rows
+  let received: readonly IndexEntry[] = []
+  const all = index.list(undefined, (rows) => {
+    received = rows
   })
   return {
-    whole: whole.then((rows) => {
-      const at = clock()
-      return { rows, at, good: Math.max(SHORTEST, (at - began) * SHARE), unfinished: false }
+    complete: all.then((rows) => {
+      const readAt = clock()
+      const lifetime = Math.max(MIN_LIFETIME_MS, (readAt - began) * LIFETIME_PER_READ_TIME)
+      return { rows, readAt, lifetime, partial: false }
     }),
-    soFar: () => ({ rows: [...heard], at: clock(), good: 0, unfinished: true }),
+    soFar: () => ({ rows: [...received], readAt: clock(), lifetime: 0, partial: true }),
   }
 }

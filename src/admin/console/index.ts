@@ -1,25 +1,22 @@
+/** The operators' console: its API under `/api`, its page under `/console/`. */
 import fastifyStatic from '@fastify/static'
 import type { FastifyInstance } from 'fastify'
 import type { OperationsPart } from '../listener.ts'
-import { cacheApi } from './cache-routes.ts'
-import { liveApi } from './live-routes.ts'
+import { registerCacheRoutes } from './cache-routes.ts'
+import { registerLiveRoutes } from './live-routes.ts'
 import type { ConsolePorts } from './ports.ts'
 
-/** The operators' console: its API under `/api`, its page under `/console/`. */
-
-/** `folder`: of the built page; absent: there is none. */
+/** `folder`: the folder of the built page. Undefined if the build has none. */
 export function consolePart(ports: ConsolePorts, folder: string | undefined): OperationsPart {
   return async (app) => {
-    liveApi(app, ports)
-    cacheApi(app, ports)
-    await consolePage(app, folder)
+    registerLiveRoutes(app, ports)
+    registerCacheRoutes(app, ports)
+    await registerPage(app, folder)
   }
 }
 
-/** The page itself, out of the package: built, compressed, and allowed to talk to nobody but this listener. */
-
-/** No inline script or style, nothing from elsewhere, in no frame; scripts cannot write markup either. */
-const policy = [
+/** Forbids inline scripts and styles, other hosts, and embedding. */
+const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
@@ -31,8 +28,7 @@ const policy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** `folder`: where the build put it. Without one the listener says how to make it. */
-export async function consolePage(app: FastifyInstance, folder: string | undefined): Promise<void> {
+async function registerPage(app: FastifyInstance, folder: string | undefined): Promise<void> {
   app.get('/', async (_request, reply) => reply.redirect('/console/'))
   app.get('/console', async (_request, reply) => reply.redirect('/console/'))
   if (folder === undefined) {
@@ -40,7 +36,7 @@ export async function consolePage(app: FastifyInstance, folder: string | undefin
       reply
         .code(404)
         .type('text/plain; charset=utf-8')
-        .send('The console is not in this build: npm run build makes it.\n'),
+        .send('This build does not contain the console. Run `npm run build`.\n'),
     )
     return
   }
@@ -50,11 +46,11 @@ export async function consolePage(app: FastifyInstance, folder: string | undefin
     preCompressed: true,
     cacheControl: false,
     setHeaders: (reply, path) => {
-      reply.header('content-security-policy', policy)
+      reply.header('content-security-policy', contentSecurityPolicy)
       reply.header('cross-origin-opener-policy', 'same-origin')
-      // Names of assets change with what is in them.
-      const lasting = /[\\/]assets[\\/]/.test(path)
-      reply.header('cache-control', lasting ? 'private, max-age=31536000, immutable' : 'no-cache')
+      // The name of an asset changes with its contents.
+      const isAsset = /[\\/]assets[\\/]/.test(path)
+      reply.header('cache-control', isAsset ? 'private, max-age=31536000, immutable' : 'no-cache')
     },
   })
 }

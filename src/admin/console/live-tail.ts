@@ -1,9 +1,9 @@
-/** The live tail: each answered request to those who watch, and no more of them than they can read. */
-import type { NodeCallEvent, RequestEvent } from '../../core/events.ts'
-import type { TailBatch, TailLine } from './api-types.ts'
+/** The live tail: sends each finished request to the subscribers whose filter it matches. */
+import type { EventListeners, RequestEvent } from '../../core/events.ts'
+import type { TailBatch, TailRequest } from './api-types.ts'
 
 export interface TailFilter {
-  /** `2xx`, `404`, … */
+  /** Such as `2xx` or `404`. */
   readonly status?: string | undefined
   readonly endpoint?: string | undefined
   readonly user?: string | undefined
@@ -11,100 +11,101 @@ export interface TailFilter {
   readonly cache?: string | undefined
 }
 
-export interface Tail {
-  /** A call comes before the answer that it was for, and says which node gave it. */
-  called(event: NodeCallEvent): void
-  request(event: RequestEvent): void
-  /** Gives what ends it; `undefined`: too many watch already. `send` says whether more can be taken. */
-  watch(filter: TailFilter, send: (batch: TailBatch) => boolean): (() => void) | undefined
+export interface LiveTail extends Required<Pick<EventListeners, 'request' | 'nodeCall'>> {
+  /**
+   * Sends the last requests at once, then batches. Returns the function that ends the subscription, or undefined if
+   * there are too many subscribers. `send` returns false if the subscriber is too slow to receive the batch.
+   */
+  subscribe(filter: TailFilter, send: (batch: TailBatch) => boolean): (() => void) | undefined
   close(): void
 }
 
-interface Watcher {
-  readonly wanted: (line: TailLine) => boolean
+interface Subscriber {
+  readonly matches: (request: TailRequest) => boolean
   readonly send: (batch: TailBatch) => boolean
-  lines: TailLine[]
+  requests: TailRequest[]
   skipped: number
 }
 
-const WATCHERS = 20
-/** Shown to one who begins to watch. */
-const BEFORE = 200
-/** Lines of one batch; what comes beyond is counted. */
-const BATCH = 100
-const EVERY = 250
-/** Requests under way whose nodes are remembered. */
-const UNDER_WAY = 2000
+const MAX_SUBSCRIBERS = 20
+/** Requests that a new subscriber receives at once. */
+const BACKLOG = 200
+/** Further requests of a batch are only counted. */
+const MAX_BATCH = 100
+const FLUSH_INTERVAL_MS = 250
+/** Requests in progress whose nodes are remembered. */
+const MAX_REQUESTS_IN_PROGRESS = 2000
 
-export function createTail(clock: () => number = Date.now): Tail {
-  const watchers = new Set<Watcher>()
-  const before: TailLine[] = []
-  const nodes = new Map<string, string>()
+/** `clock`: milliseconds since 1970. */
+export function createLiveTail(clock: () => number = Date.now): LiveTail {
+  const subscribers = new Set<Subscriber>()
+  const backlog: TailRequest[] = []
+  const nodesOf = new Map<string, string>()
   const timer = setInterval(() => {
-    for (const watcher of watchers) flush(watcher)
-  }, EVERY)
+    for (const subscriber of subscribers) flush(subscriber)
+  }, FLUSH_INTERVAL_MS)
   timer.unref()
   return {
-    called({ requestId, node }) {
-      const known = nodes.get(requestId)
-      if (known === undefined) nodes.set(requestId, node)
-      else if (!known.split(', ').includes(node)) nodes.set(requestId, `${known}, ${node}`)
-      const oldest = nodes.keys().next()
-      if (nodes.size > UNDER_WAY && !oldest.done) nodes.delete(oldest.value)
+    nodeCall({ requestId, node }) {
+      const known = nodesOf.get(requestId)
+      if (known === undefined) nodesOf.set(requestId, node)
+      else if (!known.split(', ').includes(node)) nodesOf.set(requestId, `${known}, ${node}`)
+      const oldest = nodesOf.keys().next()
+      if (nodesOf.size > MAX_REQUESTS_IN_PROGRESS && !oldest.done) nodesOf.delete(oldest.value)
     },
     request(event) {
-      // A hit asked no node before it was answered.
-      const node = event.cache === 'hit' ? undefined : nodes.get(event.requestId)
-      if (node !== undefined) nodes.delete(event.requestId)
-      const line = lineOf(event, clock(), node)
-      before.push(line)
-      if (before.length >= 2 * BEFORE) before.splice(0, BEFORE)
-      for (const watcher of watchers) take(watcher, line)
+      // The response to a hit came from no node; a refresh in the background may call one.
+      const node = event.cache === 'hit' ? undefined : nodesOf.get(event.requestId)
+      if (node !== undefined) nodesOf.delete(event.requestId)
+      const request = tailRequestOf(event, clock(), node)
+      backlog.push(request)
+      if (backlog.length >= 2 * BACKLOG) backlog.splice(0, BACKLOG)
+      for (const subscriber of subscribers) offer(subscriber, request)
     },
-    watch(filter, send) {
-      if (watchers.size >= WATCHERS) return undefined
-      const wanted = matcher(filter)
-      const watcher: Watcher = { wanted, send, lines: before.filter(wanted).slice(-BEFORE), skipped: 0 }
-      watchers.add(watcher)
-      flush(watcher)
-      return () => void watchers.delete(watcher)
+    subscribe(filter, send) {
+      if (subscribers.size >= MAX_SUBSCRIBERS) return undefined
+      const matches = matcherOf(filter)
+      const subscriber: Subscriber = { matches, send, requests: backlog.filter(matches).slice(-BACKLOG), skipped: 0 }
+      subscribers.add(subscriber)
+      flush(subscriber)
+      return () => void subscribers.delete(subscriber)
     },
     close() {
       clearInterval(timer)
-      watchers.clear()
+      subscribers.clear()
     },
   }
 }
 
-function take(watcher: Watcher, line: TailLine): void {
-  if (!watcher.wanted(line)) return
-  if (watcher.lines.length < BATCH) watcher.lines.push(line)
-  else watcher.skipped += 1
+function offer(subscriber: Subscriber, request: TailRequest): void {
+  if (!subscriber.matches(request)) return
+  if (subscriber.requests.length < MAX_BATCH) subscriber.requests.push(request)
+  else subscriber.skipped += 1
 }
 
-function flush(watcher: Watcher): void {
-  const { lines, skipped } = watcher
-  if (lines.length === 0 && skipped === 0) return
-  // Who cannot take more loses these lines and is told how many.
-  const taken = watcher.send({ lines, skipped })
-  watcher.skipped = taken ? 0 : skipped + lines.length
-  watcher.lines = []
+function flush(subscriber: Subscriber): void {
+  const { requests, skipped } = subscriber
+  if (requests.length === 0 && skipped === 0) return
+  // A slow subscriber loses the batch; the next batch reports the number of lost requests.
+  const isSent = subscriber.send({ requests, skipped })
+  subscriber.skipped = isSent ? 0 : skipped + requests.length
+  subscriber.requests = []
 }
 
-function lineOf(event: RequestEvent, at: number, node: string | undefined): TailLine {
+function tailRequestOf(event: RequestEvent, at: number, node: string | undefined): TailRequest {
   const { requestId: id, method, route, status, ms, bytes, cache, caller, client } = event
-  const line = { id, at, method, route, status, ms, bytes, cache, user: caller ?? '–', client }
-  return node === undefined ? line : { ...line, node }
+  const request = { id, at, method, route, status, ms, bytes, cache, user: caller ?? '–', client }
+  return node === undefined ? request : { ...request, node }
 }
 
-function matcher({ status, endpoint, user, node, cache }: TailFilter): (line: TailLine) => boolean {
-  const has = (text: string | undefined, part: string | undefined) =>
+function matcherOf({ status, endpoint, user, node, cache }: TailFilter): (request: TailRequest) => boolean {
+  const includes = (text: string | undefined, part: string | undefined) =>
     part === undefined || part === '' || (text ?? '').toLowerCase().includes(part.toLowerCase())
-  const start = status?.replace(/x+$/i, '') ?? ''
-  return (line) =>
-    String(line.status).startsWith(start) &&
-    has(`${line.method} ${line.route}`, endpoint) &&
-    has(line.user, user) &&
-    has(line.node, node) &&
-    (cache === undefined || cache === '' || line.cache === cache)
+  const statusPrefix = status?.replace(/x+$/i, '') ?? ''
+  return (request) =>
+    String(request.status).startsWith(statusPrefix) &&
+    includes(`${request.method} ${request.route}`, endpoint) &&
+    includes(request.user, user) &&
+    includes(request.node, node) &&
+    (cache === undefined || cache === '' || request.cache === cache)
 }

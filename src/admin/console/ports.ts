@@ -1,58 +1,58 @@
-/** What the console needs to know of the edge, in its own words. `app` hands it in. */
-
+/** What the console reads from the rest of the edge. The composition root provides it. */
 import type { Caller } from '../../core/request.ts'
 import type { CacheIndex } from '../../core/response.ts'
 import type { Readiness } from '../probes.ts'
-import type { CacheStanding, Explanation, NodeLine, PurgeCost, PurgeOrder, ReplicaLine } from './api-types.ts'
-import type { Tail } from './live-tail.ts'
-import type { Joins, Traffic } from './traffic.ts'
+import type { CacheState, Explanation, NodeSummary, PurgeCost, PurgeRequest, ReplicaSummary } from './api-types.ts'
+import type { LiveTail } from './live-tail.ts'
+import type { RecentJoins, Traffic } from './traffic.ts'
 
 export interface ConsolePorts {
   readonly name: string
   readonly version: string
-  /** Where clients reach the edge. */
+  /** Returns the address at which clients reach the edge. */
   url(): string
   ready(): Readiness
   readonly traffic: Traffic
-  readonly tail: Tail
-  readonly joins: Pick<Joins, 'last'>
+  readonly tail: LiveTail
+  readonly joins: Pick<RecentJoins, 'last'>
   readonly index: CacheIndex
-  cache(): CacheStanding
-  /** Drops what is named, or says what would go; told in the audit as any other purge. Rejects with an EdgeError. */
-  purge(order: PurgeOrder, by: PurgedBy): Promise<PurgeCost>
+  cache(): CacheState
+  /** Purges the named entries, or previews the purge. Writes the same audit record as `DELETE /cache`. Rejects with an EdgeError. */
+  purge(request: PurgeRequest, by: PurgeCaller): Promise<PurgeCost>
   nodes(): readonly NodeState[]
-  /** Absent: this replica shares nothing with others. */
-  readonly replicas?: () => readonly ReplicaLine[] | undefined
-  /** The permission that a read of the endpoint needs. */
+  /** Returns undefined while Redis is unreachable. Absent if this replica shares nothing with others. */
+  readonly replicas?: () => readonly ReplicaSummary[] | undefined
+  /** Returns the permission that a read of the endpoint needs. */
   permissionOf(endpoint: string): string
-  /** Would the next request hit, and why? Rejects with the EdgeError that the request would answer. */
+  /** Returns what the cache would do with the next request for the URL. Rejects with the EdgeError of that request. */
   explain(url: string, caller: Caller): Promise<Explanation>
-  /** The kept answer as this caller would get it. Rejects with an EdgeError where it may not. */
+  /** Returns the stored response as this caller would receive it. Rejects with an EdgeError if the caller may not read it. */
   read(
     entry: { readonly key: string; readonly url: string; readonly tags: readonly string[] },
     caller: Caller,
-  ): Promise<ReadEntry>
+  ): Promise<EntryContents>
+  /** Returns how many hits of each group were also requested from a node (`asked`), and how many differed. */
   readonly divergence?: () => readonly { readonly group: string; readonly asked: number; readonly different: number }[]
 }
 
-/** What of a node is not counted from its calls. */
-export type NodeState = Omit<NodeLine, 'p50' | 'p99' | 'calls' | 'errors'>
+/** The part of a node's summary that is not counted from its calls. */
+export type NodeState = Omit<NodeSummary, 'p50' | 'p99' | 'calls' | 'errors'>
 
-export type ReadEntry =
+export type EntryContents =
   | {
-      readonly kind: 'kept'
+      readonly kind: 'stored'
       readonly etag: string
       readonly encodings: Readonly<Record<string, number>>
       readonly freshFor: number
       readonly fenced: boolean
-      readonly near: boolean
+      readonly local: boolean
       readonly bytes: Buffer
     }
-  /** It is there, but was made for callers with other rights. */
-  | { readonly kind: 'others' }
-  | { readonly kind: 'gone' }
+  /** The entry belongs to callers with other permissions. */
+  | { readonly kind: 'otherPermissions' }
+  | { readonly kind: 'missing' }
 
-export interface PurgedBy {
+export interface PurgeCaller {
   readonly caller: Caller
   readonly client: string
   readonly requestId: string

@@ -1,97 +1,105 @@
-/** The other replicas, by what they tell of themselves through the Redis that all share. */
+/** The other replicas, by the reports that they exchange through Redis. */
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
-import type { JoinedLine, NodeLine, Rates, ReplicaLine } from './api-types.ts'
+import type { JoinedResponse, NodeSummary, Rates, ReplicaSummary } from './api-types.ts'
 
-/** Writes the text of this replica and gives those of the others; undefined: nobody can be told. */
-export type TellReplicas = (
-  text: string,
+/** Writes the report of this replica and returns those of the others. Undefined if Redis is unreachable. */
+export type ExchangeReports = (
+  report: string,
 ) => Promise<readonly { readonly text: string; readonly ago: number }[] | undefined>
 
+/** What this replica reports. */
 export interface ReplicaSelf {
   readonly name: string
   readonly version: string
   ready(): boolean
   rates(): Rates
-  nodes(): readonly Pick<NodeLine, 'name' | 'state' | 'inFlight' | 'limit'>[]
-  joined(): readonly JoinedLine[]
+  nodes(): readonly Pick<NodeSummary, 'name' | 'state' | 'inFlight' | 'limit'>[]
+  joined(): readonly JoinedResponse[]
 }
 
 export interface Replicas {
-  /** Undefined: Redis does not answer. */
-  others(): readonly ReplicaLine[] | undefined
+  /** Returns undefined while Redis is unreachable. */
+  others(): readonly ReplicaSummary[] | undefined
   stop(): void
 }
 
-const EVERY = 2000
-const LONGEST = 32_768
-/** Of that for joined answers, which are long where there are many nodes. */
-const FOR_JOINED = 8192
+const REPORT_INTERVAL_MS = 2000
+const MAX_REPORT_CHARS = 32_768
+/** The part of a report for joined responses, which are long if a cluster has many nodes. */
+const MAX_JOINED_CHARS = 8192
 
-const rate = Type.Number()
-const maybe = Type.Optional(Type.Number())
-const word = Type.String({ maxLength: 300 })
-const share = Type.Object({ node: word, rows: maybe, total: maybe, ms: maybe, error: Type.Optional(word) })
-/** What stands in Redis was written by a replica, or by somebody else: nothing of it is believed unseen. */
-const line = Type.Object({
-  name: word,
-  version: word,
+const number = Type.Number()
+const optionalNumber = Type.Optional(Type.Number())
+const text = Type.String({ maxLength: 300 })
+const nodePart = Type.Object({
+  node: text,
+  rows: optionalNumber,
+  total: optionalNumber,
+  ms: optionalNumber,
+  error: Type.Optional(text),
+})
+/** Other programs may write to this Redis, so a report is validated before it is used. */
+const reportSchema = Type.Object({
+  name: text,
+  version: text,
   ready: Type.Boolean(),
   rates: Type.Object({
-    perSecond: rate,
-    callsPerSecond: rate,
-    savedPerSecond: rate,
-    failuresPerSecond: rate,
-    hitRatio: maybe,
-    p50: maybe,
-    p99: maybe,
+    perSecond: number,
+    callsPerSecond: number,
+    savedPerSecond: number,
+    failuresPerSecond: number,
+    hitRatio: optionalNumber,
+    p50: optionalNumber,
+    p99: optionalNumber,
   }),
-  nodes: Type.Array(Type.Object({ name: word, state: word, inFlight: rate, limit: rate }), { maxItems: 200 }),
-  joined: Type.Optional(Type.Array(Type.Object({ ago: rate, route: word, ms: rate, nodes: Type.Array(share) }))),
+  nodes: Type.Array(Type.Object({ name: text, state: text, inFlight: number, limit: number }), { maxItems: 200 }),
+  joined: Type.Optional(Type.Array(Type.Object({ ago: number, route: text, ms: number, nodes: Type.Array(nodePart) }))),
 })
 
-export function createReplicas(self: ReplicaSelf, tell: TellReplicas): Replicas {
-  let heard: readonly ReplicaLine[] | undefined
-  let asking = false
-  const exchange = async (): Promise<void> => {
-    if (asking) return
-    asking = true
-    const told = await tell(textOf(self)).catch(() => undefined)
-    asking = false
-    heard = told?.flatMap(({ text, ago }) => read(text, ago)).sort((a, b) => (a.name < b.name ? -1 : 1))
+export function createReplicas(self: ReplicaSelf, exchange: ExchangeReports): Replicas {
+  let others: readonly ReplicaSummary[] | undefined
+  let isExchanging = false
+  const update = async (): Promise<void> => {
+    if (isExchanging) return
+    isExchanging = true
+    const reports = await exchange(reportOf(self)).catch(() => undefined)
+    isExchanging = false
+    others = reports?.flatMap(({ text, ago }) => parseReport(text, ago)).sort((a, b) => (a.name < b.name ? -1 : 1))
   }
-  const timer = setInterval(() => void exchange(), EVERY)
+  const timer = setInterval(() => void update(), REPORT_INTERVAL_MS)
   timer.unref()
-  void exchange()
-  return { others: () => heard, stop: () => clearInterval(timer) }
+  void update()
+  return { others: () => others, stop: () => clearInterval(timer) }
 }
 
-function textOf({ name, version, ready, rates, nodes, joined }: ReplicaSelf): string {
-  const short = nodes().map((node) => {
+function reportOf({ name, version, ready, rates, nodes, joined }: ReplicaSelf): string {
+  const nodeStates = nodes().map((node) => {
     const { name, state, inFlight, limit } = node
     return { name, state, inFlight, limit }
   })
-  const newest = fitting(joined(), FOR_JOINED)
-  return JSON.stringify({ name, version, ready: ready(), rates: rates(), nodes: short, joined: newest })
+  const newest = takeUpTo(joined(), MAX_JOINED_CHARS)
+  return JSON.stringify({ name, version, ready: ready(), rates: rates(), nodes: nodeStates, joined: newest })
 }
 
-/** The first of them, as many as there is room for. */
-function fitting(lines: readonly JoinedLine[], room: number): readonly JoinedLine[] {
-  let left = room
-  return lines.filter((line) => {
-    left -= JSON.stringify(line).length
+/** Returns the first responses whose JSON has at most `maxChars` characters. */
+function takeUpTo(responses: readonly JoinedResponse[], maxChars: number): readonly JoinedResponse[] {
+  let left = maxChars
+  return responses.filter((response) => {
+    left -= JSON.stringify(response).length
     return left >= 0
   })
 }
 
-function read(text: string, ago: number): ReplicaLine[] {
-  if (text.length > LONGEST) return []
+/** Returns an empty list if the report is not valid. */
+function parseReport(text: string, ago: number): ReplicaSummary[] {
+  if (text.length > MAX_REPORT_CHARS) return []
   try {
     const value: unknown = JSON.parse(text)
-    if (!Value.Check(line, value)) return []
-    const told = value as Omit<ReplicaLine, 'ago'>
-    const joined = told.joined?.map((each) => ({ ...each, ago: each.ago + ago }))
-    return [{ ...told, ago, ...(joined && { joined }) }]
+    if (!Value.Check(reportSchema, value)) return []
+    const report = value as Omit<ReplicaSummary, 'ago'>
+    const joined = report.joined?.map((each) => ({ ...each, ago: each.ago + ago }))
+    return [{ ...report, ago, ...(joined && { joined }) }]
   } catch {
     return []
   }

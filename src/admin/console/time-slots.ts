@@ -1,81 +1,74 @@
-import type { Rates } from './api-types.ts'
+/** Sums and latencies over periods of equal length, in rings of a fixed size. */
+import type { Rates, Totals } from './api-types.ts'
 
-/** Sums over seconds and longer stretches, in rings of a fixed size. */
+const SECOND_MS = 1000
+/** Bounds of the histogram: 66 buckets from 0.05 ms to about 100 s, each a quarter wider than the one before. */
+const FIRST_BUCKET_MS = 0.05
+const BUCKET_GROWTH = 1.25
+const BUCKETS = 66
 
-const SECOND = 1000
+type Sums = { -readonly [Name in keyof Totals]: number }
+type Slot = Sums & { at: number; readonly times: Histogram }
 
-export interface Sums {
-  requests: number
-  hits: number
-  cacheable: number
-  calls: number
-  saved: number
-  failures: number
-}
-export type Slot = Sums & { at: number; readonly times: Histogram }
-
-export function nothing(): Sums {
+export function emptySums(): Sums {
   return { requests: 0, hits: 0, cacheable: 0, calls: 0, saved: 0, failures: 0 }
 }
 
-/** Slots of equal length, the oldest used again. */
-export function ring(size: number, length: number) {
-  const slots: Slot[] = Array.from({ length: size }, () => ({ ...nothing(), at: -1, times: new Histogram() }))
-  const find = (at: number): Slot => slots[at % size] ?? ({ ...nothing(), at, times: new Histogram() } satisfies Slot)
+/** Returns a ring of `size` slots of `slotMs` milliseconds. A new period reuses the oldest slot. */
+export function createSlotRing(size: number, slotMs: number) {
+  const slots: Slot[] = Array.from({ length: size }, () => ({ ...emptySums(), at: -1, times: new Histogram() }))
+  const slotOf = (at: number): Slot => slots[at % size] ?? { ...emptySums(), at, times: new Histogram() }
   return {
-    length,
-    slot(now: number): Slot {
-      const at = Math.floor(now / length)
-      const slot = find(at)
+    slotMs,
+    /** Returns the slot of the current period. */
+    slotAt(now: number): Slot {
+      const at = Math.floor(now / slotMs)
+      const slot = slotOf(at)
       if (slot.at === at) return slot
       slot.times.clear()
-      return Object.assign(slot, nothing(), { at })
+      return Object.assign(slot, emptySums(), { at })
     },
-    /** Those that are over, oldest first; undefined where nothing happened. */
+    /** Returns the slots of the last `count` completed periods, oldest first; undefined for a period without events. */
     last(now: number, count: number): (Slot | undefined)[] {
-      const current = Math.floor(now / length)
+      const current = Math.floor(now / slotMs)
       return Array.from({ length: count }, (_, index) => {
         const at = current - count + index
-        const slot = at < 0 ? undefined : find(at)
+        const slot = at < 0 ? undefined : slotOf(at)
         return slot?.at === at ? slot : undefined
       })
     },
   }
 }
 
-/** `lasted`: milliseconds that the slots cover. */
-export function ratesOf(slots: readonly (Slot | undefined)[], lasted: number): Rates {
+/** Returns the rates over slots that cover `durationMs` milliseconds. */
+export function ratesOf(slots: readonly (Slot | undefined)[], durationMs: number): Rates {
   const times = new Histogram()
-  const sum = nothing()
+  const sums = emptySums()
   for (const slot of slots) {
     if (slot === undefined) continue
     times.merge(slot.times)
-    for (const key of Object.keys(sum) as (keyof Sums)[]) sum[key] += slot[key]
+    for (const name of Object.keys(sums) as (keyof Sums)[]) sums[name] += slot[name]
   }
-  const perSecond = (value: number) => (value * SECOND) / lasted
+  const perSecond = (value: number) => (value * SECOND_MS) / durationMs
   const [p50, p99] = [times.quantile(0.5), times.quantile(0.99)]
   return {
-    perSecond: perSecond(sum.requests),
-    callsPerSecond: perSecond(sum.calls),
-    savedPerSecond: perSecond(sum.saved),
-    failuresPerSecond: perSecond(sum.failures),
-    ...(sum.cacheable > 0 && { hitRatio: sum.hits / sum.cacheable }),
+    perSecond: perSecond(sums.requests),
+    callsPerSecond: perSecond(sums.calls),
+    savedPerSecond: perSecond(sums.saved),
+    failuresPerSecond: perSecond(sums.failures),
+    ...(sums.cacheable > 0 && { hitRatio: sums.hits / sums.cacheable }),
     ...(p50 !== undefined && { p50 }),
     ...(p99 !== undefined && { p99 }),
   }
 }
 
-/** Times in buckets that grow by a quarter: small enough to keep one for each ten seconds of an hour. */
-const LEAST = 0.05
-const GROWTH = 1.25
-const BUCKETS = 66
-
+/** Counts latencies in 66 buckets: small enough to hold one histogram for each interval of an hour. */
 export class Histogram {
   readonly #counts = new Uint32Array(BUCKETS)
   #total = 0
 
   add(ms: number): void {
-    const at = ms <= LEAST ? 0 : Math.ceil(Math.log(ms / LEAST) / Math.log(GROWTH))
+    const at = ms <= FIRST_BUCKET_MS ? 0 : Math.ceil(Math.log(ms / FIRST_BUCKET_MS) / Math.log(BUCKET_GROWTH))
     const bucket = Math.min(BUCKETS - 1, at)
     this.#counts[bucket] = (this.#counts[bucket] ?? 0) + 1
     this.#total += 1
@@ -91,19 +84,19 @@ export class Histogram {
     this.#total = 0
   }
 
-  /** Milliseconds that so great a share stays below, interpolated in its bucket; undefined: there was nothing. */
+  /** Returns the quantile in milliseconds, interpolated within its bucket. Undefined if the histogram is empty. */
   quantile(share: number): number | undefined {
     if (this.#total === 0) return undefined
     let left = share * this.#total
     for (let at = 0; at < BUCKETS; at++) {
       const count = this.#counts[at] ?? 0
       if (count > 0 && left <= count) {
-        const top = LEAST * GROWTH ** at
-        const bottom = at === 0 ? 0 : top / GROWTH
+        const top = FIRST_BUCKET_MS * BUCKET_GROWTH ** at
+        const bottom = at === 0 ? 0 : top / BUCKET_GROWTH
         return bottom + (top - bottom) * (left / count)
       }
       left -= count
     }
-    return LEAST * GROWTH ** (BUCKETS - 1)
+    return FIRST_BUCKET_MS * BUCKET_GROWTH ** (BUCKETS - 1)
   }
 }

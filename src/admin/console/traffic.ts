@@ -1,90 +1,96 @@
-import type { JoinEvent, NodeCallEvent, RequestEvent } from '../../core/events.ts'
-import type { History, JoinedLine, Rates, Totals } from './api-types.ts'
-import { Histogram, nothing, ratesOf, ring } from './time-slots.ts'
+/** Recent traffic for the console: current rates, the last hour, cache groups, nodes, joined responses. Bounded in size. */
+import type { EventListeners, JoinEvent } from '../../core/events.ts'
+import type { History, JoinedResponse, Rates, Totals } from './api-types.ts'
+import { createSlotRing, emptySums, Histogram, ratesOf } from './time-slots.ts'
 
-/** What happened lately, counted as it happens: rates of now, points of the last hour, groups, nodes. All of it is bounded. */
-
-export interface Traffic {
-  request(event: RequestEvent): void
-  nodeCall(event: NodeCallEvent): void
+export interface Traffic extends Required<Pick<EventListeners, 'request' | 'nodeCall'>> {
+  /** Returns the rates of the last ten seconds. */
   rates(): Rates
   totals(): Totals
   history(): History
-  /** Hits and misses since the start. */
+  /** Returns hits and misses of a cache group since the start. */
   group(name: string): { readonly hits: number; readonly misses: number }
+  /** Returns the calls to a node in the last five minutes. */
   node(name: string): NodeTraffic
 }
 
-const SECOND = 1000
-const STRETCH = 10_000
-const HOUR = 360
-const NOW = 10
-const ROUTES = 1000
-const NEWEST = 0.1
+const SECOND_MS = 1000
+const MINUTE_MS = 60_000
+const RATE_SECONDS = 10
+const HISTORY_INTERVAL_MS = 10_000
+/** One hour of intervals. */
+const HISTORY_INTERVALS = 360
+const NODE_WINDOW_MINUTES = 5
+/** Routes whose average time of a miss is remembered. */
+const MAX_ROUTES = 1000
+/** Weight of the newest miss in the average of its route. */
+const NEWEST_WEIGHT = 0.1
+const MAX_JOINS = 20
 
 /** `clock`: monotonic milliseconds. */
 export function createTraffic(clock: () => number = () => performance.now()): Traffic {
-  const seconds = ring(NOW + 1, SECOND)
-  const stretches = ring(HOUR + 1, STRETCH)
-  const sums = nothing()
+  const seconds = createSlotRing(RATE_SECONDS + 1, SECOND_MS)
+  const intervals = createSlotRing(HISTORY_INTERVALS + 1, HISTORY_INTERVAL_MS)
+  const totals = emptySums()
   const groups = new Map<string, { hits: number; misses: number }>()
-  const nodes = new Map<string, ReturnType<typeof nodeWindow>>()
+  const nodes = new Map<string, NodeWindow>()
   const missTimes = new Map<string, number>()
-  const began = clock()
+  const startedAt = clock()
 
   return {
-    request({ route, group, status, ms, cache, fetchTime: cost }) {
+    request({ route, group, status, ms, cache, fetchTime }) {
       const now = clock()
-      const hit = cache === 'hit' || cache === 'stale'
-      const cacheable = hit || cache === 'miss'
-      if (cache === 'miss' && status < 500) learn(missTimes, route, ms)
-      const saved = hit ? Math.max(0, (cost ?? missTimes.get(route) ?? 0) - ms) : 0
-      const [second, stretch] = [seconds.slot(now), stretches.slot(now)]
+      const isHit = cache === 'hit' || cache === 'stale'
+      const isCacheable = isHit || cache === 'miss'
+      if (cache === 'miss' && status < 500) updateAverage(missTimes, route, ms)
+      const saved = isHit ? Math.max(0, (fetchTime ?? missTimes.get(route) ?? 0) - ms) : 0
+      const [second, interval] = [seconds.slotAt(now), intervals.slotAt(now)]
       second.times.add(ms)
-      stretch.times.add(ms)
-      for (const into of [second, stretch, sums]) {
-        into.requests += 1
-        into.hits += hit ? 1 : 0
-        into.cacheable += cacheable ? 1 : 0
-        into.saved += saved
-        into.failures += status >= 500 ? 1 : 0
+      interval.times.add(ms)
+      for (const sums of [second, interval, totals]) {
+        sums.requests += 1
+        sums.hits += isHit ? 1 : 0
+        sums.cacheable += isCacheable ? 1 : 0
+        sums.saved += saved
+        sums.failures += status >= 500 ? 1 : 0
       }
-      if (group === 'none' || !cacheable) return
-      const counted = groups.get(group) ?? { hits: 0, misses: 0 }
-      groups.set(group, counted)
-      counted[hit ? 'hits' : 'misses'] += 1
+      if (group === 'none' || !isCacheable) return
+      const counts = groups.get(group) ?? { hits: 0, misses: 0 }
+      groups.set(group, counts)
+      counts[isHit ? 'hits' : 'misses'] += 1
     },
     nodeCall({ node, ms, fault }) {
       const now = clock()
-      for (const into of [seconds.slot(now), stretches.slot(now), sums]) into.calls += 1
-      const window = nodes.get(node) ?? nodeWindow()
+      for (const sums of [seconds.slotAt(now), intervals.slotAt(now), totals]) sums.calls += 1
+      const window = nodes.get(node) ?? new NodeWindow()
       nodes.set(node, window)
       window.add(now, ms, fault !== undefined)
     },
     rates() {
       const now = clock()
-      // The second under way is not over, and would count for less.
-      return ratesOf(seconds.last(now, NOW), Math.min(NOW * SECOND, Math.max(SECOND, now - began)))
+      // The current second has not ended and would lower the rates.
+      const covered = Math.min(RATE_SECONDS * SECOND_MS, Math.max(SECOND_MS, now - startedAt))
+      return ratesOf(seconds.last(now, RATE_SECONDS), covered)
     },
-    totals: () => ({ ...sums }),
-    history: () => historyOf(stretches, clock(), began),
+    totals: () => ({ ...totals }),
+    history: () => historyOf(intervals, clock(), startedAt),
     group: (name) => groups.get(name) ?? { hits: 0, misses: 0 },
-    node: (name) => (nodes.get(name) ?? nodeWindow()).read(clock()),
+    node: (name) => (nodes.get(name) ?? new NodeWindow()).read(clock()),
   }
 }
 
-/** Stretches before the start are not quiet: nothing is known of them. */
-function historyOf(stretches: ReturnType<typeof ring>, now: number, began: number): History {
-  const { length } = stretches
-  const end = Math.floor((Date.now() - (now % length)) / SECOND)
-  const rates = stretches.last(now, HOUR).map((slot, index) => {
-    const over = (Math.floor(now / length) - HOUR + index + 1) * length
-    return over > began ? ratesOf([slot], length) : undefined
+/** Intervals before the start are `null`. An interval without requests has the rate 0. */
+function historyOf(intervals: ReturnType<typeof createSlotRing>, now: number, startedAt: number): History {
+  const { slotMs } = intervals
+  const end = Math.floor((Date.now() - (now % slotMs)) / SECOND_MS)
+  const rates = intervals.last(now, HISTORY_INTERVALS).map((slot, index) => {
+    const endOfSlot = (Math.floor(now / slotMs) - HISTORY_INTERVALS + index + 1) * slotMs
+    return endOfSlot > startedAt ? ratesOf([slot], slotMs) : undefined
   })
   const column = (name: keyof Rates) => rates.map((each) => each?.[name] ?? null)
   return {
-    stretch: length,
-    at: rates.map((_, index) => end - ((HOUR - 1 - index) * length) / SECOND),
+    interval: slotMs,
+    at: rates.map((_, index) => end - ((HISTORY_INTERVALS - 1 - index) * slotMs) / SECOND_MS),
     perSecond: column('perSecond'),
     hitRatio: column('hitRatio'),
     p50: column('p50'),
@@ -94,18 +100,12 @@ function historyOf(stretches: ReturnType<typeof ring>, now: number, began: numbe
   }
 }
 
-/** A moving average for each route, for as many as there can be. */
-function learn(times: Map<string, number>, route: string, ms: number): void {
-  const before = times.get(route)
-  if (before !== undefined) times.set(route, before + (ms - before) * NEWEST)
-  else if (times.size < ROUTES) times.set(route, ms)
+/** Updates the moving average of a route. Ignores routes beyond `MAX_ROUTES`. */
+function updateAverage(averages: Map<string, number>, route: string, ms: number): void {
+  const before = averages.get(route)
+  if (before !== undefined) averages.set(route, before + (ms - before) * NEWEST_WEIGHT)
+  else if (averages.size < MAX_ROUTES) averages.set(route, ms)
 }
-
-/** Calls to one node over the last minutes. */
-
-/** Minutes that the figures of a node look back. */
-const LOOK_BACK = 5
-const MINUTE = 60_000
 
 export interface NodeTraffic {
   readonly calls: number
@@ -114,59 +114,60 @@ export interface NodeTraffic {
   readonly p99: number | undefined
 }
 
-export function nodeWindow() {
-  const minutes = Array.from({ length: LOOK_BACK + 1 }, () => ({ at: -1, calls: 0, errors: 0, times: new Histogram() }))
-  return {
-    add(now: number, ms: number, failed: boolean): void {
-      const at = Math.floor(now / MINUTE)
-      const minute = minutes[at % minutes.length]
-      if (minute === undefined) return
-      if (minute.at !== at) {
-        minute.times.clear()
-        Object.assign(minute, { at, calls: 0, errors: 0 })
-      }
-      minute.calls += 1
-      minute.errors += failed ? 1 : 0
-      minute.times.add(ms)
-    },
-    read(now: number): NodeTraffic {
-      const from = Math.floor(now / MINUTE) - LOOK_BACK
-      const times = new Histogram()
-      const sum = { calls: 0, errors: 0 }
-      for (const minute of minutes) {
-        if (minute.at < from) continue
-        times.merge(minute.times)
-        sum.calls += minute.calls
-        sum.errors += minute.errors
-      }
-      return { ...sum, p50: times.quantile(0.5), p99: times.quantile(0.99) }
-    },
+/** Calls to one node, in slots of one minute. */
+class NodeWindow {
+  readonly #minutes = Array.from({ length: NODE_WINDOW_MINUTES + 1 }, () => ({
+    at: -1,
+    calls: 0,
+    errors: 0,
+    times: new Histogram(),
+  }))
+
+  add(now: number, ms: number, failed: boolean): void {
+    const at = Math.floor(now / MINUTE_MS)
+    const minute = this.#minutes[at % this.#minutes.length]
+    if (minute === undefined) return
+    if (minute.at !== at) {
+      minute.times.clear()
+      Object.assign(minute, { at, calls: 0, errors: 0 })
+    }
+    minute.calls += 1
+    minute.errors += failed ? 1 : 0
+    minute.times.add(ms)
+  }
+
+  read(now: number): NodeTraffic {
+    const from = Math.floor(now / MINUTE_MS) - NODE_WINDOW_MINUTES
+    const times = new Histogram()
+    const sums = { calls: 0, errors: 0 }
+    for (const minute of this.#minutes) {
+      if (minute.at < from) continue
+      times.merge(minute.times)
+      sums.calls += minute.calls
+      sums.errors += minute.errors
+    }
+    return { ...sums, p50: times.quantile(0.5), p99: times.quantile(0.99) }
   }
 }
 
-/** The last answers that were joined of what several nodes gave: a few, for people. */
-
-export interface Joins {
-  join(event: JoinEvent): void
-  /** The newest first. */
-  last(): readonly JoinedLine[]
+export interface RecentJoins extends Required<Pick<EventListeners, 'join'>> {
+  /** Returns the last joined responses, newest first. */
+  last(): readonly JoinedResponse[]
 }
-
-const MOST = 20
 
 /** `clock`: monotonic milliseconds. */
-export function createJoins(clock: () => number = () => performance.now()): Joins {
-  const kept: { readonly at: number; readonly event: JoinEvent }[] = []
+export function createRecentJoins(clock: () => number = () => performance.now()): RecentJoins {
+  const joins: { readonly at: number; readonly event: JoinEvent }[] = []
   return {
     join(event) {
-      kept.unshift({ at: clock(), event })
-      if (kept.length > MOST) kept.pop()
+      joins.unshift({ at: clock(), event })
+      if (joins.length > MAX_JOINS) joins.pop()
     },
-    last: () => kept.map(({ at, event }) => lineOf(event, clock() - at)),
+    last: () => joins.map(({ at, event }) => joinedResponseOf(event, clock() - at)),
   }
 }
 
-function lineOf({ route, ms, nodes }: JoinEvent, ago: number): JoinedLine {
-  const shares = nodes.map((share) => (share.ms === undefined ? share : { ...share, ms: Math.round(share.ms) }))
-  return { ago: Math.round(ago), route, ms: Math.round(ms), nodes: shares }
+function joinedResponseOf({ route, ms, nodes }: JoinEvent, ago: number): JoinedResponse {
+  const parts = nodes.map((part) => (part.ms === undefined ? part : { ...part, ms: Math.round(part.ms) }))
+  return { ago: Math.round(ago), route, ms: Math.round(ms), nodes: parts }
 }

@@ -2,7 +2,15 @@
 import type { Endpoint, Target } from '../../catalogue/endpoint.ts'
 import { type ErrorDefinition, errorTable } from '../../core/errors.ts'
 import { curlOf } from './example.ts'
-import { bodyOf, commonParameters, type Json, parametersOf, sentences } from './parameters.ts'
+import {
+  bodyOf,
+  commonParameters,
+  type Json,
+  type PathTemplate,
+  parametersOf,
+  pathTemplates,
+  sentences,
+} from './parameters.ts'
 import { envelopeSchemas, responsesOf, sharedResponses } from './responses.ts'
 
 export interface OpenApiOptions {
@@ -89,7 +97,7 @@ function operationOf(endpoint: Endpoint, template: PathTemplate): Json {
     tags: [endpoint.section],
     summary: endpoint.summary,
     description: describe(endpoint),
-    parameters: parametersOf(endpoint, template.names),
+    parameters: parametersOf(endpoint, template),
     ...(body && { requestBody: bodyOf(body) }),
     responses: responsesOf(endpoint),
     'x-permission': endpoint.permission,
@@ -171,48 +179,6 @@ function describeCache(endpoint: Endpoint): string {
 
 function quoted(text: string): string {
   return `\`${text}\``
-}
-
-/** A path as OpenAPI writes it. `name` is a parameter's name in the record, `documentName` its name in the document. */
-export interface PathTemplate {
-  readonly path: string
-  readonly names: readonly { readonly name: string; readonly documentName: string }[]
-}
-
-/**
- * Returns the template of each endpoint. OpenAPI refuses two paths that differ only in the names of their parameters
- * (`/agents/:agent_id`, `/agents/:agent_name`). Such paths share the names of their first GET, or else of their first
- * record.
- */
-function pathTemplates(catalogue: readonly Endpoint[]): (endpoint: Endpoint) => PathTemplate {
-  const documentNames = new Map<string, readonly string[]>()
-  const readsFirst = catalogue.toSorted((a, b) => Number(b.method === 'GET') - Number(a.method === 'GET'))
-  for (const path of readsFirst.map(pathWithStar)) {
-    if (!documentNames.has(shapeOf(path))) documentNames.set(shapeOf(path), namesOf(path))
-  }
-  return (endpoint) => {
-    const path = pathWithStar(endpoint)
-    const names = documentNames.get(shapeOf(path)) ?? []
-    let at = 0
-    return {
-      path: path.replace(/:[^/]+/g, () => `{${names[at++]}}`),
-      names: namesOf(path).map((name, index) => ({ name, documentName: names[index] ?? name })),
-    }
-  }
-}
-
-/** OpenAPI allows one parameter per place. A list of nodes is written as `*`, and the description explains it. */
-function pathWithStar({ path, params }: Endpoint): string {
-  const routed = Object.entries(params).filter(([, param]) => param.routePattern !== undefined)
-  return routed.reduce((text, [name]) => text.replace(`:${name}`, '*'), path)
-}
-
-function shapeOf(path: string): string {
-  return path.replace(/:[^/]+/g, ':')
-}
-
-function namesOf(path: string): readonly string[] {
-  return (path.match(/:[^/]+/g) ?? []).map((name) => name.slice(1))
 }
 
 /** `GET /agents/:agent_id/key` → `getAgentsByAgentIdKey`. */

@@ -1,8 +1,50 @@
-/** Parameters and request bodies of the OpenAPI document. */
+/** Paths, parameters and request bodies of the OpenAPI document. */
 import type { Body, Endpoint, Field, Param } from '../../catalogue/endpoint.ts'
 import { kinds, type ValueKind } from '../../catalogue/schemas/kinds.ts'
 
 export type Json = Readonly<Record<string, unknown>>
+
+/** A path as OpenAPI writes it. `name` is a parameter's name in the record, `documentName` its name in the document. */
+export interface PathTemplate {
+  readonly path: string
+  readonly names: readonly { readonly name: string; readonly documentName: string }[]
+}
+
+/**
+ * Returns the template of each endpoint. OpenAPI refuses two paths that differ only in the names of their parameters
+ * (`/agents/:agent_id`, `/agents/:agent_name`). Such paths share the names of their first GET, or else of their first
+ * record.
+ */
+export function pathTemplates(catalogue: readonly Endpoint[]): (endpoint: Endpoint) => PathTemplate {
+  const documentNames = new Map<string, readonly string[]>()
+  const readsFirst = catalogue.toSorted((a, b) => Number(b.method === 'GET') - Number(a.method === 'GET'))
+  for (const path of readsFirst.map(pathWithStar)) {
+    if (!documentNames.has(shapeOf(path))) documentNames.set(shapeOf(path), namesOf(path))
+  }
+  return (endpoint) => {
+    const path = pathWithStar(endpoint)
+    const names = documentNames.get(shapeOf(path)) ?? []
+    let at = 0
+    return {
+      path: path.replace(/:[^/]+/g, () => `{${names[at++]}}`),
+      names: namesOf(path).map((name, index) => ({ name, documentName: names[index] ?? name })),
+    }
+  }
+}
+
+/** OpenAPI allows one parameter per place. A list of nodes is written as `*`, and the description explains it. */
+function pathWithStar({ path, params }: Endpoint): string {
+  const routed = Object.entries(params).filter(([, param]) => param.routePattern !== undefined)
+  return routed.reduce((text, [name]) => text.replace(`:${name}`, '*'), path)
+}
+
+function shapeOf(path: string): string {
+  return path.replace(/:[^/]+/g, ':')
+}
+
+function namesOf(path: string): readonly string[] {
+  return (path.match(/:[^/]+/g) ?? []).map((name) => name.slice(1))
+}
 
 /** Query parameters of every endpoint. */
 export const commonParameters: Readonly<Record<string, Json>> = {
@@ -14,13 +56,10 @@ function flag(name: string, description: string): Json {
   return { name, in: 'query', description, allowEmptyValue: true, schema: { type: 'string' } }
 }
 
-/** Returns the parameters of one operation. `pathNames` maps names in the record to names in the document. */
-export function parametersOf(
-  endpoint: Endpoint,
-  pathNames: readonly { readonly name: string; readonly documentName: string }[],
-): readonly Json[] {
+/** Returns the parameters of one operation. */
+export function parametersOf(endpoint: Endpoint, { names }: PathTemplate): readonly Json[] {
   const params: Readonly<Record<string, Param>> = endpoint.params
-  const path = pathNames.map(({ name, documentName }) => {
+  const path = names.map(({ name, documentName }) => {
     const param = params[name]
     return param ? [parameter(documentName, 'path', param, name === documentName ? undefined : name)] : []
   })

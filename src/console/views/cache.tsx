@@ -1,32 +1,32 @@
-/** What is kept: by group, entry by entry, and why a URL hits or does not. */
+/** The cache: groups, entries, and an explanation of what it does with a URL. */
 import { useSignal } from '@preact/signals'
-import type { GroupLine, Groups, Now, PurgeOrder } from '../../admin/console/api-types.ts'
+import type { GroupSummary, Groups, Now, PurgeRequest } from '../../admin/console/api-types.ts'
 import { usePoll } from '../api.ts'
-import { bytes, count, NONE, percent, time } from '../format.ts'
-import { go, place } from '../place.ts'
+import { formatBytes, formatCount, formatDuration, formatPercent, NONE } from '../format.ts'
+import { navigate, route } from '../route.ts'
 import { type Column, Table } from '../table.tsx'
 import { Entries } from './entries.tsx'
 import { Explain } from './explain.tsx'
 import { Purge } from './purge.tsx'
 
-const EVERY = 5000
-const parts = [
+const POLL_INTERVAL_MS = 5000
+const PARTS = [
   ['groups', 'Groups'],
   ['entries', 'Entries'],
   ['explain', 'Explain a URL'],
 ] as const
 
-export type Purging = Pick<PurgeOrder, 'group' | 'key'> & { readonly what: string }
+export type PurgeTarget = Pick<PurgeRequest, 'group' | 'key'> & { readonly description: string }
 
 export function CacheView({ now }: { readonly now: Now | undefined }) {
-  const { part = 'groups' } = place.value
-  const { data, fault, reload } = usePoll<Groups>('/api/groups', EVERY)
-  const purging = useSignal<Purging | undefined>(undefined)
+  const { part = 'groups' } = route.value
+  const { data, error, reload } = usePoll<Groups>('/api/groups', POLL_INTERVAL_MS)
+  const purging = useSignal<PurgeTarget | undefined>(undefined)
   const changes = useSignal(0)
   const purge =
     now?.you.mayPurge === true
-      ? (what: Purging) => {
-          purging.value = what
+      ? (target: PurgeTarget) => {
+          purging.value = target
         }
       : undefined
   return (
@@ -34,29 +34,25 @@ export function CacheView({ now }: { readonly now: Now | undefined }) {
       <div class="title">
         <h1>Cache</h1>
         <nav class="parts" aria-label="Cache">
-          {parts.map(([name, title]) => (
+          {PARTS.map(([name, title]) => (
             <a key={name} href={`#/cache/${name}`} aria-current={name === part ? 'page' : undefined}>
               {title}
             </a>
           ))}
         </nav>
         {purge !== undefined && (
-          <button type="button" class="right" onClick={() => purge({ what: 'everything' })}>
+          <button type="button" class="right" onClick={() => purge({ description: 'everything' })}>
             Purge everything …
           </button>
         )}
       </div>
       {part === 'groups' &&
-        (data === undefined ? (
-          <p class="quiet">{fault ?? 'Asking the edge …'}</p>
-        ) : (
-          <GroupTable data={data} purge={purge} />
-        ))}
+        (data === undefined ? <p class="quiet">{error ?? 'Loading …'}</p> : <GroupTable data={data} purge={purge} />)}
       {part === 'entries' && <Entries groups={data} purge={purge} changes={changes.value} />}
       {part === 'explain' && <Explain />}
       {purging.value !== undefined && (
         <Purge
-          what={purging.value}
+          target={purging.value}
           url={now?.edge.url ?? ''}
           user={now?.you.name ?? ''}
           onClose={() => {
@@ -74,42 +70,41 @@ export function CacheView({ now }: { readonly now: Now | undefined }) {
 
 interface GroupTableProps {
   readonly data: Groups
-  readonly purge: ((what: Purging) => void) | undefined
+  readonly purge: ((target: PurgeTarget) => void) | undefined
 }
 
-/** Only where answers are compared with what the nodes say. */
-const differed: Column = ['Differed', 'number']
+/** Shown if hits are compared with responses of the nodes. */
+const divergenceColumn: Column = ['Differing hits', 'number']
 
-function groupColumns(compared: boolean): readonly Column[] {
-  const figures = ['Entries', 'Bytes', 'Hit ratio', 'Oldest', 'To fill again'].map(
-    (title) => [title, 'number'] as const,
-  )
-  return ['Group', ...figures, ...(compared ? [differed] : []), ['Actions', 'hidden']]
+function groupColumns(hasDivergence: boolean): readonly Column[] {
+  const numbers = ['Entries', 'Bytes', 'Hit ratio', 'Oldest', 'Refill cost'].map((title) => [title, 'number'] as const)
+  return ['Group', ...numbers, ...(hasDivergence ? [divergenceColumn] : []), ['Actions', 'hidden']]
 }
 
-function GroupTable({ data: { groups, unfinished }, purge }: GroupTableProps) {
-  if (unfinished && groups.length === 0) return <p class="quiet">The edge reads what is kept …</p>
-  if (groups.length === 0) return <p class="quiet">Nothing is kept yet: answers come here as clients ask.</p>
-  const sum = (of: (line: GroupLine) => number) => groups.reduce((total, line) => total + of(line), 0)
-  const some = groups.some(({ divergence }) => divergence !== undefined)
+function GroupTable({ data: { groups, partial }, purge }: GroupTableProps) {
+  if (partial && groups.length === 0) return <p class="quiet">Scanning the cache …</p>
+  if (groups.length === 0)
+    return <p class="quiet">The cache is empty. Responses are stored as clients send requests.</p>
+  const sum = (of: (group: GroupSummary) => number) => groups.reduce((total, group) => total + of(group), 0)
+  const hasDivergence = groups.some(({ divergence }) => divergence !== undefined)
   return (
     <>
-      {unfinished && (
+      {partial && (
         <p class="quiet" role="status">
-          Of those that were read so far: the edge reads on …
+          Still scanning – counts are partial
         </p>
       )}
-      <Table label="Groups" columns={groupColumns(some)}>
+      <Table label="Groups" columns={groupColumns(hasDivergence)}>
         <tbody>
           {groups.map((line) => (
-            <GroupRow key={line.group} line={line} purge={purge} some={some} />
+            <GroupRow key={line.group} line={line} purge={purge} hasDivergence={hasDivergence} />
           ))}
         </tbody>
         <tfoot>
           <tr>
-            <th scope="row">All</th>
-            <td class="number">{count(sum(({ entries }) => entries))}</td>
-            <td class="number">{bytes(sum((line) => line.bytes))}</td>
+            <th scope="row">Total</th>
+            <td class="number">{formatCount(sum(({ entries }) => entries))}</td>
+            <td class="number">{formatBytes(sum((line) => line.bytes))}</td>
             <td class="number">
               {ratio(
                 sum(({ hits }) => hits),
@@ -117,8 +112,8 @@ function GroupTable({ data: { groups, unfinished }, purge }: GroupTableProps) {
               )}
             </td>
             <td />
-            <td class="number">{time(sum(({ cost }) => cost))}</td>
-            {some && <td />}
+            <td class="number">{formatDuration(sum(({ refillCost }) => refillCost))}</td>
+            {hasDivergence && <td />}
             <td />
           </tr>
         </tfoot>
@@ -128,28 +123,30 @@ function GroupTable({ data: { groups, unfinished }, purge }: GroupTableProps) {
 }
 
 interface GroupRowProps {
-  readonly line: GroupLine
-  readonly purge: ((what: Purging) => void) | undefined
-  readonly some: boolean
+  readonly line: GroupSummary
+  readonly purge: ((target: PurgeTarget) => void) | undefined
+  readonly hasDivergence: boolean
 }
 
-function GroupRow({ line, purge, some }: GroupRowProps) {
-  const { group, entries, hits, misses, oldest, cost, divergence } = line
+function GroupRow({ line, purge, hasDivergence }: GroupRowProps) {
+  const { group, entries, hits, misses, oldest, refillCost, divergence } = line
   return (
     <tr>
       <th scope="row">
-        <a href={`#/cache/entries?group=${group}`} onClick={() => go('cache/entries', { group })}>
+        <a href={`#/cache/entries?group=${group}`} onClick={() => navigate('cache/entries', { group })}>
           {group}
         </a>
       </th>
-      <td class="number">{count(entries)}</td>
-      <td class="number">{bytes(line.bytes)}</td>
+      <td class="number">{formatCount(entries)}</td>
+      <td class="number">{formatBytes(line.bytes)}</td>
       <td class="number">{ratio(hits, misses)}</td>
-      <td class="number">{time(oldest === undefined ? undefined : Math.round(oldest / 1000) * 1000)}</td>
-      <td class="number">{time(cost)}</td>
-      {some && (
+      <td class="number">{formatDuration(oldest === undefined ? undefined : Math.round(oldest / 1000) * 1000)}</td>
+      <td class="number">{formatDuration(refillCost)}</td>
+      {hasDivergence && (
         <td class="number">
-          {divergence === undefined ? NONE : `${count(divergence.different)} of ${count(divergence.asked)}`}
+          {divergence === undefined
+            ? NONE
+            : `${formatCount(divergence.different)} of ${formatCount(divergence.compared)}`}
         </td>
       )}
       <td class="number">
@@ -157,7 +154,7 @@ function GroupRow({ line, purge, some }: GroupRowProps) {
           <button
             type="button"
             class="small"
-            onClick={() => purge({ what: `the group ${group}`, group })}
+            onClick={() => purge({ description: `the group ${group}`, group })}
             aria-label={`Purge the group ${group}`}
           >
             Purge …
@@ -169,5 +166,5 @@ function GroupRow({ line, purge, some }: GroupRowProps) {
 }
 
 function ratio(hits: number, misses: number): string {
-  return hits + misses === 0 ? NONE : percent(hits / (hits + misses))
+  return hits + misses === 0 ? NONE : formatPercent(hits / (hits + misses))
 }

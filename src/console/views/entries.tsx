@@ -1,19 +1,19 @@
-/** All entries, as many as there are: the edge searches and sorts, and only what is in sight stands in the page. */
+/** The entries of the cache. The edge searches and sorts them; the page renders only the visible rows. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import type { EntryLine, Groups } from '../../admin/console/api-types.ts'
-import { Chosen, Filters, Written } from '../filters.tsx'
-import { bytes, count, time } from '../format.ts'
-import { place, refine } from '../place.ts'
-import type { Purging } from './cache.tsx'
+import type { EntrySummary, Groups } from '../../admin/console/api-types.ts'
+import { Filters, SelectFilter, TextFilter } from '../filters.tsx'
+import { formatBytes, formatCount, formatDuration } from '../format.ts'
+import { replaceQuery, route } from '../route.ts'
+import type { PurgeTarget } from './cache.tsx'
 import { Entry } from './entry.tsx'
-import { type EntryFilter, type Summary, usePages } from './pages.ts'
+import { type EntryFilter, type Summary, usePages } from './entry-pages.ts'
 import { VirtualGrid } from './virtual-grid.tsx'
 
 interface EntriesProps {
   readonly groups: Groups | undefined
-  readonly purge: ((what: Purging) => void) | undefined
-  /** Another number after a purge. */
+  readonly purge: ((target: PurgeTarget) => void) | undefined
+  /** Incremented by each purge. */
   readonly changes: number
 }
 
@@ -22,48 +22,48 @@ const columns = [
   ['group', 'Group', ''],
   ['size', 'Size', 'number'],
   ['age', 'Age', 'number'],
-  ['timeLeft', 'Kept for', 'number'],
+  ['timeLeft', 'Expires in', 'number'],
   ['hits', 'Hits', 'number'],
-  ['cost', 'Cost', 'number'],
+  ['fetchTime', 'Fetch time', 'number'],
 ] as const
 
 export function Entries({ groups, purge, changes }: EntriesProps) {
-  const filter = filterOf(place.value.query)
+  const filter = filterOf(route.value.query)
   const pages = usePages(filter, changes)
-  const opened = useSignal<EntryLine | undefined>(undefined)
+  const opened = useSignal<EntrySummary | undefined>(undefined)
   useEffect(() => {
     opened.value = undefined
   }, [changes, opened])
-  const { total, fault } = pages.summary
+  const { total, error } = pages.summary
   return (
     <>
       <EntryFilters groups={groups} />
       <p class="quiet" role="status">
-        {fault ?? said(pages.summary)}
+        {error ?? describe(pages.summary)}
       </p>
       <VirtualGrid
         label="Entries"
         count={total ?? 0}
         columns={columns}
         sort={filter.sort}
-        onSort={(field) => refine({ ...filter, sort: filter.sort === field ? `-${field}` : field })}
+        onSort={(field) => replaceQuery({ ...filter, sort: filter.sort === field ? `-${field}` : field })}
         row={(at) => pages.row(at)}
-        cells={(line) => [
-          line.url,
-          line.group,
-          bytes(line.size),
-          time(line.age),
-          time(line.timeLeft),
-          count(line.hits),
-          time(line.cost),
+        cells={(entry) => [
+          entry.url,
+          entry.group,
+          formatBytes(entry.size),
+          formatDuration(entry.age),
+          formatDuration(entry.timeLeft),
+          formatCount(entry.hits),
+          formatDuration(entry.fetchTime),
         ]}
-        onOpen={(line) => {
-          opened.value = line
+        onOpen={(entry) => {
+          opened.value = entry
         }}
       />
       {opened.value !== undefined && (
         <Entry
-          line={opened.value}
+          entry={opened.value}
           purge={purge}
           onClose={() => {
             opened.value = undefined
@@ -74,10 +74,12 @@ export function Entries({ groups, purge, changes }: EntriesProps) {
   )
 }
 
-function said({ total, all, size, age, unfinished }: Summary): string {
-  if (total === undefined) return 'Asking the edge …'
-  const found = `${count(total)} of ${count(all)} entries, ${bytes(size)}`
-  return unfinished ? `${found}, and the edge reads on …` : `${found}; read ${time(Math.round(age / 100) * 100)} ago`
+function describe({ total, all, size, age, partial }: Summary): string {
+  if (total === undefined) return 'Loading …'
+  const found = `${formatCount(total)} of ${formatCount(all)} entries, ${formatBytes(size)}`
+  return partial
+    ? `${found}. Still scanning – counts are partial`
+    : `${found}. As of ${formatDuration(Math.round(age / 100) * 100)} ago`
 }
 
 function filterOf(query: URLSearchParams): EntryFilter {
@@ -95,11 +97,11 @@ function filterOf(query: URLSearchParams): EntryFilter {
 function EntryFilters({ groups }: { readonly groups: Groups | undefined }) {
   return (
     <Filters>
-      <Written field="search" label="Search" hint="words of the URL, or a key" search wide />
-      <Chosen field="group" label="Group" among={groups?.groups.map(({ group }) => group) ?? []} />
-      <Chosen field="endpoint" label="Endpoint" among={groups?.endpoints ?? []} />
-      <Chosen field="scope" label="Scope" among={['everyone', ['rights', 'some rights']]} />
-      <Written field="tag" label="Tag" hint="agent:001" />
+      <TextFilter name="search" label="Search" placeholder="parts of the URL, or a key" search wide />
+      <SelectFilter name="group" label="Group" choices={groups?.groups.map(({ group }) => group) ?? []} />
+      <SelectFilter name="endpoint" label="Endpoint" choices={groups?.endpoints ?? []} />
+      <SelectFilter name="scope" label="Scope" choices={['everyone', ['rights', 'certain permissions']]} />
+      <TextFilter name="tag" label="Tag" placeholder="agent:001" />
     </Filters>
   )
 }

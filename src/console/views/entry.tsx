@@ -1,77 +1,85 @@
-/** One entry in depth. */
-import type { EntryDepth, EntryLine } from '../../admin/console/api-types.ts'
+/** One entry in detail. */
+import type { EntryDetails, EntrySummary } from '../../admin/console/api-types.ts'
 import { usePoll } from '../api.ts'
 import { Dialog } from '../dialog.tsx'
-import { bytes, count, NONE, time } from '../format.ts'
-import { Pair } from '../pair.tsx'
-import { go } from '../place.ts'
-import type { Purging } from './cache.tsx'
+import { formatBytes, formatCount, formatDuration, NONE } from '../format.ts'
+import { Property } from '../property.tsx'
+import { navigate } from '../route.ts'
+import type { PurgeTarget } from './cache.tsx'
 
 interface EntryProps {
-  readonly line: EntryLine
-  readonly purge: ((what: Purging) => void) | undefined
+  readonly entry: EntrySummary
+  readonly purge: ((target: PurgeTarget) => void) | undefined
   onClose(): void
 }
 
-const EVERY = 10_000
+const POLL_INTERVAL_MS = 10_000
 
-export function Entry({ line, purge, onClose }: EntryProps) {
-  const { data, fault } = usePoll<EntryDepth>(`/api/entries/${line.key}`, EVERY)
-  const shown = data ?? line
-  const encodings = Object.entries(data?.encodings ?? {}).map(([name, size]) => `${name} ${bytes(size)}`)
+export function Entry({ entry, purge, onClose }: EntryProps) {
+  const { data, error } = usePoll<EntryDetails>(`/api/entries/${entry.key}`, POLL_INTERVAL_MS)
+  const shown = data ?? entry
+  const encodings = Object.entries(data?.encodings ?? {}).map(([name, size]) => `${name} ${formatBytes(size)}`)
   return (
-    <Dialog title={line.url} drawer onClose={onClose}>
-      {fault !== undefined && <p class="warning">{fault}</p>}
+    <Dialog title={entry.url} drawer onClose={onClose}>
+      {error !== undefined && <p class="warning">{error}</p>}
       <dl class="pairs codes">
-        <Pair name="Endpoint" value={shown.endpoint} />
-        <Pair name="Permission" value={data?.permission ?? NONE} />
-        <Pair name="Group" value={shown.group} />
-        <Pair name="Scope" value={shown.scope === 'everyone' ? 'everyone' : `callers with the rights ${shown.scope}`} />
-        <Pair name="Age" value={time(shown.age)} />
-        <Pair
+        <Property name="Endpoint" value={shown.endpoint} />
+        <Property name="Permission" value={data?.permission ?? NONE} />
+        <Property name="Group" value={shown.group} />
+        <Property
+          name="Scope"
+          value={shown.scope === 'everyone' ? 'everyone' : `callers with the permissions ${shown.scope}`}
+        />
+        <Property name="Age" value={formatDuration(shown.age)} />
+        <Property
           name="Fresh for"
-          value={data?.freshFor === undefined ? NONE : data.freshFor > 0 ? time(data.freshFor) : 'stale'}
+          value={data?.freshFor === undefined ? NONE : data.freshFor > 0 ? formatDuration(data.freshFor) : 'stale'}
         />
-        <Pair name="Kept for" value={time(shown.timeLeft)} />
-        <Pair name="Size" value={`${bytes(shown.size)}${encodings.length > 0 ? ` (${encodings.join(', ')})` : ''}`} />
-        <Pair name="Hits" value={count(shown.hits)} />
-        <Pair name="Cost of its fill" value={time(shown.cost)} />
-        <Pair name="Tags" value={shown.tags.join(' ')} />
-        <Pair name="Entity tag" value={data?.etag ?? NONE} />
-        <Pair
-          name="Held"
-          value={data === undefined ? NONE : data.near ? 'in the memory of this replica too' : 'in the shared store'}
+        <Property name="Expires in" value={formatDuration(shown.timeLeft)} />
+        <Property
+          name="Size"
+          value={`${formatBytes(shown.size)}${encodings.length > 0 ? ` (${encodings.join(', ')})` : ''}`}
         />
-        {data?.fenced && <Pair name="Fence" value="a write to the data is under way, or its outcome is unknown" />}
-        <Pair name="Key" value={shown.key} />
+        <Property name="Hits" value={formatCount(shown.hits)} />
+        <Property name="Fetch time" value={formatDuration(shown.fetchTime)} />
+        <Property name="Tags" value={shown.tags.join(' ')} />
+        <Property name="Entity tag" value={data?.etag ?? NONE} />
+        <Property
+          name="Stored in"
+          value={data === undefined ? NONE : data.local ? 'local tier and shared store' : 'shared store'}
+        />
+        {data?.fenced && (
+          <Property name="Write fence" value="a write to the data is in progress, or its outcome is unknown" />
+        )}
+        <Property name="Key" value={shown.key} />
       </dl>
       <div class="buttons">
-        <button type="button" onClick={() => go('cache/explain', { url: line.url })}>
-          Explain its URL
+        <button type="button" onClick={() => navigate('cache/explain', { url: entry.url })}>
+          Explain the URL
         </button>
         {purge !== undefined && (
-          <button type="button" class="danger-line" onClick={() => purge({ what: 'one entry', key: line.key })}>
+          <button type="button" class="danger-line" onClick={() => purge({ description: 'one entry', key: entry.key })}>
             Purge …
           </button>
         )}
       </div>
       <h3>Body</h3>
-      {data === undefined ? <p class="quiet">Asking the edge …</p> : <Body data={data} />}
+      {data === undefined ? <p class="quiet">Loading …</p> : <Body data={data} />}
     </Dialog>
   )
 }
 
-function Body({ data: { body } }: { readonly data: EntryDepth }) {
-  if (!body.shown) return <p class="quiet">Not shown. {body.why}</p>
+function Body({ data: { body } }: { readonly data: EntryDetails }) {
+  if (!body.shown) return <p class="quiet">Not shown. {body.reason}</p>
   return (
     <>
-      {body.cut && <p class="quiet">Its beginning only: it is long.</p>}
-      <pre tabIndex={0}>{pretty(body.text)}</pre>
+      {body.truncated && <p class="quiet">Truncated: only the first 256 KiB are shown.</p>}
+      <pre tabIndex={0}>{indent(body.text)}</pre>
     </>
   )
 }
 
-function pretty(text: string): string {
+function indent(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), undefined, 2)
   } catch {

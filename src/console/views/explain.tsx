@@ -1,32 +1,32 @@
-/** Would the next request of a URL hit, and why? */
+/** Explains what the cache does with the next request for a URL. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Explanation } from '../../admin/console/api-types.ts'
-import { ask } from '../api.ts'
-import { time } from '../format.ts'
-import { Pair } from '../pair.tsx'
-import { place, refine } from '../place.ts'
+import { callApi } from '../api.ts'
+import { formatDuration } from '../format.ts'
+import { Property } from '../property.tsx'
+import { replaceQuery, route } from '../route.ts'
 
 export function Explain() {
-  const url = place.value.query.get('url') ?? ''
+  const url = route.value.query.get('url') ?? ''
   const found = useSignal<Explanation | undefined>(undefined)
-  const fault = useSignal<string | undefined>(undefined)
-  const find = async (asked: string): Promise<void> => {
-    fault.value = undefined
+  const failure = useSignal<string | undefined>(undefined)
+  const explain = async (target: string): Promise<void> => {
+    failure.value = undefined
     try {
-      found.value = await ask<Explanation>(`/api/explain?url=${encodeURIComponent(asked)}`)
+      found.value = await callApi<Explanation>(`/api/explain?url=${encodeURIComponent(target)}`)
     } catch (error) {
       found.value = undefined
-      fault.value = (error as Error).message
+      failure.value = (error as Error).message
     }
   }
-  // once, for an address that names a URL
-  useEffect(() => void (url !== '' && find(url)), [])
+  // Runs once, if the address contains a URL.
+  useEffect(() => void (url !== '' && explain(url)), [])
   const submit = (event: SubmitEvent): void => {
     event.preventDefault()
-    const asked = String(new FormData(event.currentTarget as HTMLFormElement).get('url') ?? '').trim()
-    refine({ url: asked })
-    void find(asked)
+    const target = String(new FormData(event.currentTarget as HTMLFormElement).get('url') ?? '').trim()
+    replaceQuery({ url: target })
+    void explain(target)
   }
   return (
     <>
@@ -41,48 +41,51 @@ export function Explain() {
             spellcheck={false}
             required
             pattern="/.*"
-            title="A path: it begins with /"
+            title="A path, which begins with /"
           />
         </label>
         <button type="submit">Explain</button>
       </form>
       <div role="status">
-        {fault.value !== undefined && <p class="warning">{fault.value}</p>}
-        {found.value !== undefined && <Found found={found.value} />}
+        {failure.value !== undefined && <p class="warning">{failure.value}</p>}
+        {found.value !== undefined && <ExplanationDetails found={found.value} />}
       </div>
     </>
   )
 }
 
-function Found({ found }: { readonly found: Explanation }) {
+function ExplanationDetails({ found }: { readonly found: Explanation }) {
   const { endpoint, kept, why, url, group, scope, tags, key, next, droppedBy = [] } = found
   return (
     <>
       <p class="verdict">
         <span class={`pill ${next?.hit ? 'good' : kept ? 'warn' : ''}`}>
-          {next?.hit ? 'hit' : kept ? 'miss' : 'never kept'}
+          {next?.hit ? 'hit' : kept ? 'miss' : 'never stored'}
         </span>
         {kept ? next?.reason : why}
       </p>
       <dl class="pairs codes">
-        {endpoint !== undefined && <Pair name="Endpoint" value={endpoint} />}
-        {url !== undefined && <Pair name="Canonical URL" value={url} />}
-        {next?.age !== undefined && <Pair name="Age" value={time(next.age)} />}
+        {endpoint !== undefined && <Property name="Endpoint" value={endpoint} />}
+        {url !== undefined && <Property name="Canonical URL" value={url} />}
+        {next?.age !== undefined && <Property name="Age" value={formatDuration(next.age)} />}
         {next?.timeLeft !== undefined && (
-          <Pair name={next.timeLeft > 0 ? 'Fresh for' : 'Stale since'} value={time(Math.abs(next.timeLeft))} />
+          <Property
+            name={next.timeLeft > 0 ? 'Fresh for' : 'Stale since'}
+            value={formatDuration(Math.abs(next.timeLeft))}
+          />
         )}
-        {group !== undefined && <Pair name="Group" value={group} />}
-        {scope !== undefined && <Pair name="Scope" value={scope} />}
-        {tags !== undefined && <Pair name="Tags" value={tags.join(' ')} />}
-        {key !== undefined && <Pair name="Key" value={key} />}
+        {group !== undefined && <Property name="Group" value={group} />}
+        {scope !== undefined && <Property name="Scope" value={scope} />}
+        {tags !== undefined && <Property name="Tags" value={tags.join(' ')} />}
+        {key !== undefined && <Property name="Key" value={key} />}
       </dl>
       {droppedBy.length > 0 && (
         <>
-          <h2>Dropped by</h2>
+          <h2>Invalidated by</h2>
           <ul class="mono">
             {droppedBy.map(({ write, when }) => (
               <li key={write}>
-                {write} {when !== undefined && <span class="quiet">when {when.join(' or ')}</span>}
+                {write} {when !== undefined && <span class="quiet">if {when.join(' or ')}</span>}
               </li>
             ))}
           </ul>

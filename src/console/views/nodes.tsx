@@ -1,12 +1,12 @@
-/** Each node of the manager cluster, as this replica sees it, and the other replicas. */
-import type { JoinedLine, NodeLine, Nodes, Now, ReplicaLine } from '../../admin/console/api-types.ts'
+/** The nodes of the manager cluster as this replica sees them, and the other replicas. */
+import type { JoinedResponse, NodeSummary, Nodes, Now, ReplicaSummary } from '../../admin/console/api-types.ts'
 import { usePoll } from '../api.ts'
-import { count, NONE, percent, rate, time } from '../format.ts'
+import { formatCount, formatDuration, formatPercent, formatRate, NONE } from '../format.ts'
 import { type Column, Table } from '../table.tsx'
-import { Joined, lastShare, rowsOf, sinceWhen } from './joined.tsx'
+import { describeRows, formatAgo, Joined, lastPartOf } from './joined-responses.tsx'
 
-const EVERY = 2000
-const good: Readonly<Record<NodeLine['state'], string>> = {
+const POLL_INTERVAL_MS = 2000
+const pillOf: Readonly<Record<NodeSummary['state'], string>> = {
   up: 'good',
   ejected: 'bad',
   full: 'warn',
@@ -18,12 +18,12 @@ const nodeColumns: readonly Column[] = [
   'Node',
   'State',
   ['In flight', 'number'],
-  ['In line', 'number'],
+  ['Queued', 'number'],
   ['p50', 'number'],
   ['p99', 'number'],
   ['Calls', 'number'],
   ['Errors', 'number'],
-  ['Last rows', 'number'],
+  ['Rows in last joined response', 'number'],
   'Last failure',
 ]
 const replicaColumns: readonly Column[] = [
@@ -32,23 +32,25 @@ const replicaColumns: readonly Column[] = [
   ['Requests', 'number'],
   ['Hit ratio', 'number'],
   ['p99', 'number'],
-  ['Calls', 'number'],
+  ['Calls to nodes', 'number'],
   'Nodes',
-  ['Heard', 'number'],
+  ['Last seen', 'number'],
 ]
 
 export function NodesView({ now }: { readonly now: Now | undefined }) {
-  const { data, fault } = usePoll<Nodes>('/api/nodes', EVERY)
-  if (data === undefined) return <p class="quiet">{fault ?? 'Asking the edge …'}</p>
+  const { data, error } = usePoll<Nodes>('/api/nodes', POLL_INTERVAL_MS)
+  if (data === undefined) return <p class="quiet">{error ?? 'Loading …'}</p>
   return (
     <>
       <h1>Nodes</h1>
-      <p class="quiet">As {now?.edge.name ?? 'this replica'} sees them; times and errors of the last five minutes.</p>
+      <p class="quiet">
+        As seen by {now?.edge.name ?? 'this replica'}. Latencies, calls and errors cover the last five minutes.
+      </p>
       <NodeTable data={data} />
-      <h2>Last joined answers</h2>
-      <Joined data={data} self={now?.edge.name ?? 'this one'} />
+      <h2>Last joined responses</h2>
+      <Joined data={data} self={now?.edge.name ?? 'this replica'} />
       <h2>Replicas of the edge</h2>
-      <Replicas lines={data.replicas} />
+      <Replicas replicas={data.replicas} />
     </>
   )
 }
@@ -66,8 +68,8 @@ function NodeTable({ data: { nodes, joined } }: { readonly data: Nodes }) {
 }
 
 interface NodeRowProps {
-  readonly node: NodeLine
-  readonly joined: readonly JoinedLine[]
+  readonly node: NodeSummary
+  readonly joined: readonly JoinedResponse[]
 }
 
 function NodeRow({ node, joined }: NodeRowProps) {
@@ -78,35 +80,37 @@ function NodeRow({ node, joined }: NodeRowProps) {
         {name} <span class="quiet">{[type, version].filter(Boolean).join(' · ')}</span>
       </th>
       <td>
-        <span class={`pill ${good[state]}`}>{state}</span>
-        {ejectedFor !== undefined && <span class="quiet"> for {time(Math.ceil(ejectedFor / 1000) * 1000)} more</span>}
+        <span class={`pill ${pillOf[state]}`}>{state}</span>
+        {ejectedFor !== undefined && (
+          <span class="quiet"> for {formatDuration(Math.ceil(ejectedFor / 1000) * 1000)} more</span>
+        )}
       </td>
       <td class="number">
         <Load value={inFlight} of={limit} /> {inFlight} / {limit}
       </td>
-      <td class="number">{count(queue)}</td>
-      <td class="number">{time(p50)}</td>
-      <td class="number">{time(p99)}</td>
-      <td class="number">{count(calls)}</td>
-      <td class={errors > 0 ? 'number bad' : 'number'}>{count(errors)}</td>
-      <LastRows share={lastShare(joined, name)} />
+      <td class="number">{formatCount(queue)}</td>
+      <td class="number">{formatDuration(p50)}</td>
+      <td class="number">{formatDuration(p99)}</td>
+      <td class="number">{formatCount(calls)}</td>
+      <td class={errors > 0 ? 'number bad' : 'number'}>{formatCount(errors)}</td>
+      <RowsInLastJoin part={lastPartOf(joined, name)} />
       <td>
         {lastFailure === undefined ? (
           <span class="quiet">none</span>
         ) : (
-          `${lastFailure.fault}: ${lastFailure.detail} · ${time(lastFailure.ago)} ago`
+          `${lastFailure.fault}: ${lastFailure.detail} · ${formatDuration(lastFailure.ago)} ago`
         )}
       </td>
     </tr>
   )
 }
 
-/** What the node gave to the last joined answer that it was asked for. */
-function LastRows({ share }: { readonly share: ReturnType<typeof lastShare> }) {
-  if (share === undefined) return <td class="number">{NONE}</td>
+/** The rows that the node contributed to the last joined response. */
+function RowsInLastJoin({ part }: { readonly part: ReturnType<typeof lastPartOf> }) {
+  if (part === undefined) return <td class="number">{NONE}</td>
   return (
-    <td class={share.rows === undefined ? 'number bad' : 'number'}>
-      {rowsOf(share)} <span class="quiet">{sinceWhen(share.ago)}</span>
+    <td class={part.rows === undefined ? 'number bad' : 'number'}>
+      {describeRows(part)} <span class="quiet">{formatAgo(part.ago)}</span>
     </td>
   )
 }
@@ -121,29 +125,27 @@ function Load({ value, of }: { readonly value: number; readonly of: number }) {
   )
 }
 
-function Replicas({ lines }: { readonly lines: readonly ReplicaLine[] | null | undefined }) {
-  if (lines === undefined) {
-    return (
-      <p class="quiet">This console shows this replica alone: without Redis the replicas do not know of each other.</p>
-    )
+function Replicas({ replicas }: { readonly replicas: readonly ReplicaSummary[] | null | undefined }) {
+  if (replicas === undefined) {
+    return <p class="quiet">Replicas see each other only if they share a Redis. None is configured.</p>
   }
-  if (lines === null) return <p class="warning">Redis does not answer: what the other replicas do is not known.</p>
-  if (lines.length === 0) return <p class="quiet">This is the only replica that shares this Redis.</p>
+  if (replicas === null) return <p class="warning">Redis is unreachable: the state of the other replicas is unknown.</p>
+  if (replicas.length === 0) return <p class="quiet">No other replica uses this Redis.</p>
   return (
     <Table label="Replicas" columns={replicaColumns}>
       <tbody>
-        {lines.map(({ name, version, ready, rates, nodes, ago }) => (
+        {replicas.map(({ name, version, ready, rates, nodes, ago }) => (
           <tr key={name}>
             <th scope="row">
               {name} <span class="quiet">{version}</span>
             </th>
             <td>{ready ? <span class="pill good">ready</span> : <span class="pill bad">not ready</span>}</td>
-            <td class="number">{rate(rates.perSecond)}/s</td>
-            <td class="number">{percent(rates.hitRatio)}</td>
-            <td class="number">{time(rates.p99)}</td>
-            <td class="number">{rate(rates.callsPerSecond)}/s</td>
+            <td class="number">{formatRate(rates.perSecond)}/s</td>
+            <td class="number">{formatPercent(rates.hitRatio)}</td>
+            <td class="number">{formatDuration(rates.p99)}</td>
+            <td class="number">{formatRate(rates.callsPerSecond)}/s</td>
             <td>{nodes.map((node) => `${node.name} ${node.state} ${node.inFlight}/${node.limit}`).join(', ')}</td>
-            <td class="number">{time(ago)} ago</td>
+            <td class="number">{formatDuration(ago)} ago</td>
           </tr>
         ))}
       </tbody>

@@ -1,20 +1,20 @@
-/** What happens now, and what happened in the last hour. */
+/** Current rates, and the last hour. */
 import type { History, Now, Rates } from '../../admin/console/api-types.ts'
 import { usePoll } from '../api.ts'
 import { Chart } from '../chart.tsx'
-import { count, percent, rate, time } from '../format.ts'
-import { Pair } from '../pair.tsx'
+import { formatCount, formatDuration, formatPercent, formatRate } from '../format.ts'
+import { Property } from '../property.tsx'
 
-const EVERY = 10_000
+const POLL_INTERVAL_MS = 10_000
 
 export function NowView({ now }: { readonly now: Now | undefined }) {
-  const { data: history } = usePoll<History>('/api/history', EVERY)
+  const { data: history } = usePoll<History>('/api/history', POLL_INTERVAL_MS)
   return (
     <>
       <h1 class="hidden">Now</h1>
-      {now === undefined ? <p class="quiet">Asking the edge …</p> : <Figures rates={now.rates} />}
+      {now === undefined ? <p class="quiet">Loading …</p> : <Figures rates={now.rates} />}
       {history !== undefined && <Charts history={history} />}
-      {now !== undefined && <Since now={now} />}
+      {now !== undefined && <TotalsSinceStart now={now} />}
     </>
   )
 }
@@ -22,14 +22,14 @@ export function NowView({ now }: { readonly now: Now | undefined }) {
 function Figures({ rates }: { readonly rates: Rates }) {
   const { perSecond, hitRatio, p50, p99, savedPerSecond, callsPerSecond, failuresPerSecond } = rates
   return (
-    <section class="figures" aria-label="The last ten seconds">
-      <Figure name="Requests" value={rate(perSecond)} unit="/s" />
-      <Figure name="Hit ratio" value={percent(hitRatio)} />
-      <Figure name="Latency p50" value={time(p50)} />
-      <Figure name="Latency p99" value={time(p99)} />
-      <Figure name="Manager time saved" value={time(savedPerSecond)} unit="/s" />
-      <Figure name="Calls to the manager" value={rate(callsPerSecond)} unit="/s" />
-      <Figure name="Failures" value={rate(failuresPerSecond)} unit="/s" bad={failuresPerSecond > 0} />
+    <section class="figures" aria-label="Last ten seconds">
+      <Figure name="Requests" value={formatRate(perSecond)} unit="/s" />
+      <Figure name="Hit ratio" value={formatPercent(hitRatio)} />
+      <Figure name="Latency p50" value={formatDuration(p50)} />
+      <Figure name="Latency p99" value={formatDuration(p99)} />
+      <Figure name="Node time saved" value={formatDuration(savedPerSecond)} unit="/s" />
+      <Figure name="Calls to nodes" value={formatRate(callsPerSecond)} unit="/s" />
+      <Figure name="Failures (5xx)" value={formatRate(failuresPerSecond)} unit="/s" bad={failuresPerSecond > 0} />
     </section>
   )
 }
@@ -56,15 +56,15 @@ function Figure({ name, value, unit, bad = false }: FigureProps) {
 function Charts({ history }: { readonly history: History }) {
   const { at, perSecond, hitRatio, p50, p99, callsPerSecond, savedPerSecond } = history
   return (
-    <section class="charts" aria-label="The last hour">
+    <section class="charts" aria-label="Last hour">
       <Chart
-        title="Requests a second"
+        title="Requests per second"
         least={1}
         at={at}
-        format={rate}
+        format={formatRate}
         lines={[
-          { label: 'answered', colour: 'accent', values: perSecond, fill: true },
-          { label: 'calls to the manager', colour: 'warm', values: callsPerSecond },
+          { label: 'requests', colour: 'accent', values: perSecond, fill: true },
+          { label: 'calls to nodes', colour: 'warm', values: callsPerSecond },
         ]}
       />
       <Chart
@@ -72,52 +72,52 @@ function Charts({ history }: { readonly history: History }) {
         least={1}
         at={at}
         top={1}
-        format={(value) => percent(value)}
-        lines={[{ label: 'of what may be kept', colour: 'accent', values: hitRatio, fill: true }]}
+        format={(value) => formatPercent(value)}
+        lines={[{ label: 'hits of cacheable requests', colour: 'accent', values: hitRatio, fill: true }]}
       />
       <Chart
         title="Latency"
         least={5}
         at={at}
-        format={(value) => time(value)}
+        format={(value) => formatDuration(value)}
         lines={[
           { label: 'p50', colour: 'accent', values: p50 },
           { label: 'p99', colour: 'warm', values: p99 },
         ]}
       />
       <Chart
-        title="Manager time saved a second"
+        title="Node time saved per second"
         least={10}
         at={at}
-        format={(value) => time(value)}
+        format={(value) => formatDuration(value)}
         lines={[{ label: 'saved', colour: 'accent', values: savedPerSecond, fill: true }]}
       />
     </section>
   )
 }
 
-function Since({ now: { sinceStart, edge, cache } }: { readonly now: Now }) {
-  const { requests, hits, cacheable, calls, saved, failures } = sinceStart
+function TotalsSinceStart({ now: { totals, edge, cache } }: { readonly now: Now }) {
+  const { requests, hits, cacheable, calls, saved, failures } = totals
   return (
     <section aria-labelledby="since">
-      <h2 id="since">Since this replica started, {time(Math.floor(edge.uptime / 1000) * 1000)} ago</h2>
+      <h2 id="since">Since this replica started, {formatDuration(Math.floor(edge.uptime / 1000) * 1000)} ago</h2>
       <dl class="pairs columns">
-        <Pair name="Requests" value={count(requests)} />
-        <Pair name="Out of the cache" value={`${count(hits)} of ${count(cacheable)} that it may keep`} />
-        <Pair name="Calls to the manager" value={count(calls)} />
-        <Pair name="Manager time saved" value={time(saved)} />
-        <Pair name="Failures (5xx)" value={count(failures)} />
-        <Pair
-          name="Kept in"
+        <Property name="Requests" value={formatCount(requests)} />
+        <Property name="Cache hits" value={`${formatCount(hits)} of ${formatCount(cacheable)} cacheable requests`} />
+        <Property name="Calls to nodes" value={formatCount(calls)} />
+        <Property name="Node time saved" value={formatDuration(saved)} />
+        <Property name="Failures (5xx)" value={formatCount(failures)} />
+        <Property
+          name="Cache store"
           value={
             !cache.enabled
-              ? 'nothing: the cache is off'
+              ? 'none: the cache is disabled'
               : cache.shared
                 ? 'Redis, shared by all replicas'
-                : 'the memory of this process'
+                : 'memory of this process'
           }
         />
-        <Pair name="Clients reach it at" value={edge.url} />
+        <Property name="Address for clients" value={edge.url} />
       </dl>
     </section>
   )

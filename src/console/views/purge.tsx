@@ -1,70 +1,70 @@
-/** A purge, with what it costs before it is done, and the same as a command. */
+/** The purge dialog: its cost in advance, and the same purge as a command. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { PurgeCost } from '../../admin/console/api-types.ts'
-import { ask } from '../api.ts'
+import { callApi } from '../api.ts'
 import { Dialog } from '../dialog.tsx'
-import { bytes, count, time } from '../format.ts'
-import type { Purging } from './cache.tsx'
+import { formatBytes, formatCount, formatDuration } from '../format.ts'
+import type { PurgeTarget } from './cache.tsx'
 
 interface PurgeProps {
-  readonly what: Purging
-  /** Where clients reach the edge. */
+  readonly target: PurgeTarget
+  /** The address at which clients reach the edge. */
   readonly url: string
   readonly user: string
   onClose(): void
   onPurged(): void
 }
 
-export function Purge({ what: { what, ...named }, url, user, onClose, onPurged }: PurgeProps) {
+export function Purge({ target: { description, ...names }, url, user, onClose, onPurged }: PurgeProps) {
   const soft = useSignal(false)
   const cost = useSignal<PurgeCost | undefined>(undefined)
   const done = useSignal<PurgeCost | undefined>(undefined)
-  const fault = useSignal<string | undefined>(undefined)
-  const order = (preview: boolean) => ask<PurgeCost>('/api/purge', { ...named, soft: soft.value, preview })
-  const tell = (error: unknown): void => {
-    fault.value = (error as Error).message
+  const failure = useSignal<string | undefined>(undefined)
+  const send = (preview: boolean) => callApi<PurgeCost>('/api/purge', { ...names, soft: soft.value, preview })
+  const fail = (error: unknown): void => {
+    failure.value = (error as Error).message
   }
-  // what would go is asked once, when the dialog opens
+  // The preview is requested once, when the dialog opens.
   useEffect(
     () =>
-      void order(true).then((found) => {
+      void send(true).then((found) => {
         cost.value = found
-      }, tell),
+      }, fail),
     [],
   )
   const purge = (): Promise<void> =>
-    order(false).then((gone) => {
-      done.value = gone
+    send(false).then((purged) => {
+      done.value = purged
       onPurged()
-    }, tell)
+    }, fail)
   return (
-    <Dialog title={`Purge ${what}`} onClose={onClose}>
-      {fault.value !== undefined && <p class="warning">{fault.value}</p>}
+    <Dialog title={`Purge ${description}`} onClose={onClose}>
+      {failure.value !== undefined && <p class="warning">{failure.value}</p>}
       {done.value !== undefined ? (
         <p role="status">
-          {soft.value ? 'Made stale' : 'Dropped'}: {inWords(done.value)}
+          {soft.value ? 'Marked as stale' : 'Removed'}: {describeCost(done.value)}
         </p>
       ) : (
         <>
           <p role="status" class="cost">
             {cost.value === undefined
-              ? 'Counting what would go …'
-              : `${inWords(cost.value)} Filling it again costs ${time(cost.value.seconds * 1000)} of the manager’s time.`}
+              ? 'Counting entries …'
+              : `${describeCost(cost.value)} Refill cost: ${formatDuration(cost.value.seconds * 1000)} of node time.`}
           </p>
-          <How
+          <ModeChoice
             soft={soft.value}
             onChange={(chosen) => {
               soft.value = chosen
             }}
           />
-          <Command text={curl({ url, user, ...named, soft: soft.value })} />
+          <Command text={curl({ url, user, ...names, soft: soft.value })} />
           <div class="buttons">
             <button type="button" onClick={onClose}>
-              Keep it
+              Cancel
             </button>
             <button type="button" class="danger" disabled={cost.value === undefined} onClick={() => void purge()}>
-              {soft.value ? 'Make stale' : 'Purge'} {cost.value === undefined ? '' : entriesOf(cost.value)}
+              {soft.value ? 'Mark as stale' : 'Purge'} {cost.value === undefined ? '' : entriesOf(cost.value)}
             </button>
           </div>
         </>
@@ -73,42 +73,42 @@ export function Purge({ what: { what, ...named }, url, user, onClose, onPurged }
   )
 }
 
-interface HowProps {
+interface ModeChoiceProps {
   readonly soft: boolean
   onChange(soft: boolean): void
 }
 
-function How({ soft, onChange }: HowProps) {
-  const ways = [
-    [false, 'drop it: the next request goes to the manager'],
-    [true, 'make it stale: served once more while it is fetched anew'],
+function ModeChoice({ soft, onChange }: ModeChoiceProps) {
+  const modes = [
+    [false, 'Remove: the next request goes to a node'],
+    [true, 'Mark as stale: served while it is refreshed'],
   ] as const
   return (
     <fieldset>
-      <legend>How</legend>
-      {ways.map(([way, does]) => (
-        <label key={does}>
-          <input type="radio" name="how" checked={soft === way} onChange={() => onChange(way)} /> {does}
+      <legend>Mode</legend>
+      {modes.map(([isSoft, label]) => (
+        <label key={label}>
+          <input type="radio" name="mode" checked={soft === isSoft} onChange={() => onChange(isSoft)} /> {label}
         </label>
       ))}
     </fieldset>
   )
 }
 
-function inWords(cost: PurgeCost): string {
-  return `${entriesOf(cost)}, ${bytes(cost.bytes)}.`
+function describeCost(cost: PurgeCost): string {
+  return `${entriesOf(cost)}, ${formatBytes(cost.bytes)}.`
 }
 
 function entriesOf({ entries }: PurgeCost): string {
-  return `${count(entries)} ${entries === 1 ? 'entry' : 'entries'}`
+  return `${formatCount(entries)} ${entries === 1 ? 'entry' : 'entries'}`
 }
 
-interface PurgeByCurl extends Omit<Purging, 'what'>, Pick<PurgeProps, 'url' | 'user'> {
+interface CurlOptions extends Omit<PurgeTarget, 'description'>, Pick<PurgeProps, 'url' | 'user'> {
   readonly soft: boolean
 }
 
-/** The same for a shell: each word is quoted, whatever a user is called. */
-function curl({ url, user, group, key, soft }: PurgeByCurl): string {
+/** Returns the purge as a shell command. Each word is quoted, since a user name may contain any character. */
+function curl({ url, user, group, key, soft }: CurlOptions): string {
   const query = [key === undefined ? '' : `key=${key}`, soft ? 'soft=true' : ''].filter(Boolean).join('&')
   const path = `/cache${group === undefined ? '' : `/${group}`}${query === '' ? '' : `?${query}`}`
   return `curl -u ${quoted(user)} -X DELETE ${quoted(url + path)}`

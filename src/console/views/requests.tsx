@@ -1,27 +1,27 @@
-/** Requests as they are answered: newest on top, filtered by the edge, never a URL, a body or a secret. */
+/** The live tail of requests, newest first, filtered by the edge. Carries no URL, body or secret. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import type { TailBatch, TailLine } from '../../admin/console/api-types.ts'
+import type { TailBatch, TailRequest } from '../../admin/console/api-types.ts'
 import { signedOut } from '../api.ts'
-import { Chosen, Filters, Written } from '../filters.tsx'
-import { bytes, clockTime, count, time } from '../format.ts'
+import { Filters, SelectFilter, TextFilter } from '../filters.tsx'
+import { formatBytes, formatClock, formatCount, formatDuration } from '../format.ts'
 import { onKey } from '../keys.ts'
-import { place, queryText } from '../place.ts'
+import { queryText, route } from '../route.ts'
 import { type Column, Table } from '../table.tsx'
 
-const MOST = 200
-/** Milliseconds after which it is asked again: refused (too many watch), or nothing was heard, not even a pulse. */
-const REFUSED = 10_000
-const SILENT = 15_000
-const fields = ['status', 'endpoint', 'user', 'node', 'cache'] as const
-const statuses = ['2xx', '3xx', '4xx', '5xx', '401', '403', '404', '429', '503', '504']
-const words = ['hit', 'stale', 'miss', 'bypass', 'none']
+const MAX_SHOWN = 200
+/** The page reconnects after these times: if the edge refused the stream, and if not even a heartbeat arrived. */
+const RETRY_REFUSED_MS = 10_000
+const MAX_SILENCE_MS = 15_000
+const FILTERS = ['status', 'endpoint', 'user', 'node', 'cache'] as const
+const STATUSES = ['2xx', '3xx', '4xx', '5xx', '401', '403', '404', '429', '503', '504']
+const OUTCOMES = ['hit', 'stale', 'miss', 'bypass', 'none']
 const columns: readonly Column[] = [
   'Time',
   'Request',
   ['Status', 'number'],
   'Cache',
-  ['Took', 'number'],
+  ['Duration', 'number'],
   ['Bytes', 'number'],
   'User',
   'Node',
@@ -29,80 +29,85 @@ const columns: readonly Column[] = [
 ]
 
 export function RequestsView() {
-  const filter = filterOf(place.value.query)
-  const lines = useSignal<readonly TailLine[]>([])
+  const filter = filterOf(route.value.query)
+  const requests = useSignal<readonly TailRequest[]>([])
   const skipped = useSignal(0)
   const live = useSignal(false)
   const paused = useSignal(false)
-  const on = !paused.value
+  const isActive = !paused.value
   useEffect(() => {
-    if (!on) return
-    lines.value = []
+    if (!isActive) return
+    requests.value = []
     skipped.value = 0
-    return watch(`/api/requests?${filter}`, {
-      state(open) {
-        live.value = open
-        // Whoever begins to watch gets those before as well.
-        if (open) lines.value = []
+    return subscribe(`/api/requests?${filter}`, {
+      onState(isOpen) {
+        live.value = isOpen
+        // The first batch of a stream repeats earlier requests.
+        if (isOpen) requests.value = []
       },
-      batch(batch) {
-        lines.value = [...batch.lines].reverse().concat(lines.value).slice(0, MOST)
+      onBatch(batch) {
+        requests.value = [...batch.requests].reverse().concat(requests.value).slice(0, MAX_SHOWN)
         skipped.value += batch.skipped
       },
     })
-  }, [filter, on, lines, skipped, live])
+  }, [filter, isActive, requests, skipped, live])
   const toggle = (): void => {
     paused.value = !paused.value
   }
-  // it reads nothing that changes
+  // `toggle` reads only signals, so the first one stays valid.
   useEffect(() => onKey({ p: toggle }), [])
   return (
     <>
       <div class="title">
         <h1>Requests</h1>
         <span class={`pill ${paused.value ? 'warn' : live.value ? 'good' : 'bad'}`}>
-          {paused.value ? 'paused' : live.value ? 'live' : 'no contact'}
+          {paused.value ? 'paused' : live.value ? 'live' : 'no connection'}
         </span>
-        {skipped.value > 0 && <span class="quiet">{count(skipped.value)} came too fast to be shown</span>}
+        {skipped.value > 0 && (
+          <span class="quiet">{formatCount(skipped.value)} requests not shown (rate too high)</span>
+        )}
         <button type="button" class="right" onClick={toggle} aria-keyshortcuts="p">
-          {paused.value ? 'Go on' : 'Pause'}
+          {paused.value ? 'Resume' : 'Pause'}
         </button>
       </div>
       <RequestFilters />
-      <Lines lines={lines.value} />
+      <RequestTable requests={requests.value} />
     </>
   )
 }
 
-function watch(url: string, hear: { state(open: boolean): void; batch(batch: TailBatch): void }): () => void {
+function subscribe(
+  url: string,
+  handlers: { onState(isOpen: boolean): void; onBatch(batch: TailBatch): void },
+): () => void {
   let source: EventSource
   let timer: ReturnType<typeof setTimeout> | undefined
   const open = (): void => {
     source = new EventSource(url)
     source.onopen = () => {
-      hear.state(true)
-      heard()
+      handlers.onState(true)
+      restartTimer()
     }
     source.onmessage = ({ data }) => {
-      hear.batch(JSON.parse(data) as TailBatch)
-      heard()
+      handlers.onBatch(JSON.parse(data) as TailBatch)
+      restartTimer()
     }
-    source.addEventListener('pulse', heard)
+    source.addEventListener('heartbeat', restartTimer)
     source.onerror = () => {
-      hear.state(false)
-      // It tries again by itself where the connection broke, and never where the edge refused it.
-      if (source.readyState === EventSource.CLOSED) again(REFUSED)
+      handlers.onState(false)
+      // EventSource reconnects after a broken connection, but not after a refusal.
+      if (source.readyState === EventSource.CLOSED) reconnectAfter(RETRY_REFUSED_MS)
     }
   }
-  const heard = (): void => again(SILENT)
-  const again = (after: number): void => {
+  const restartTimer = (): void => reconnectAfter(MAX_SILENCE_MS)
+  const reconnectAfter = (ms: number): void => {
     clearTimeout(timer)
     timer = setTimeout(() => {
       source.close()
-      hear.state(false)
-      if (signedOut.value) again(after)
+      handlers.onState(false)
+      if (signedOut.value) reconnectAfter(ms)
       else open()
-    }, after)
+    }, ms)
   }
   open()
   return () => {
@@ -111,48 +116,48 @@ function watch(url: string, hear: { state(open: boolean): void; batch(batch: Tai
   }
 }
 
-/** What the edge is asked to leave out, as it takes it. */
+/** Returns the filter as the query of the API. */
 function filterOf(query: URLSearchParams): string {
-  return queryText(Object.fromEntries(fields.map((field) => [field, query.get(field) ?? ''])))
+  return queryText(Object.fromEntries(FILTERS.map((field) => [field, query.get(field) ?? ''])))
 }
 
 function RequestFilters() {
   return (
     <Filters>
-      <Written field="endpoint" label="Endpoint" hint="/agents" search />
-      <Chosen field="status" label="Status" among={statuses} />
-      <Chosen field="cache" label="Cache" among={words} />
-      <Written field="user" label="User" hint="admin" />
-      <Written field="node" label="Node" hint="master" />
+      <TextFilter name="endpoint" label="Endpoint" placeholder="/agents" search />
+      <SelectFilter name="status" label="Status" choices={STATUSES} />
+      <SelectFilter name="cache" label="Cache" choices={OUTCOMES} />
+      <TextFilter name="user" label="User" placeholder="admin" />
+      <TextFilter name="node" label="Node" placeholder="master" />
     </Filters>
   )
 }
 
-function Lines({ lines }: { readonly lines: readonly TailLine[] }) {
-  if (lines.length === 0) return <p class="quiet">Nothing yet: requests that match stand here as they are answered.</p>
+function RequestTable({ requests }: { readonly requests: readonly TailRequest[] }) {
+  if (requests.length === 0) return <p class="quiet">No matching request yet.</p>
   return (
     <Table label="Requests, newest first" columns={columns} kind="tail">
       <tbody>
-        {lines.map((line) => (
-          <tr key={line.id}>
-            <td class="quiet">{clockTime(line.at)}</td>
+        {requests.map((request) => (
+          <tr key={request.id}>
+            <td class="quiet">{formatClock(request.at)}</td>
             <th scope="row" class="mono">
-              {line.method} {line.route}
+              {request.method} {request.route}
             </th>
-            <td class={`number ${line.status >= 500 ? 'bad' : line.status >= 400 ? 'warn' : ''}`}>
-              {line.status === 0 ? 'left' : line.status}
+            <td class={`number ${request.status >= 500 ? 'bad' : request.status >= 400 ? 'warn' : ''}`}>
+              {request.status === 0 ? 'aborted' : request.status}
             </td>
             <td>
-              <span class={`word word-${line.cache}`}>{line.cache}</span>
+              <span class={`word word-${request.cache}`}>{request.cache}</span>
             </td>
-            <td class="number">{time(line.ms)}</td>
-            <td class="number">{bytes(line.bytes)}</td>
+            <td class="number">{formatDuration(request.ms)}</td>
+            <td class="number">{formatBytes(request.bytes)}</td>
             <td>
-              {line.user} <span class="quiet">{line.client}</span>
+              {request.user} <span class="quiet">{request.client}</span>
             </td>
-            <td>{line.node ?? <span class="quiet">–</span>}</td>
-            <td class="mono quiet" title={line.id}>
-              {line.id.slice(0, 8)}
+            <td>{request.node ?? <span class="quiet">–</span>}</td>
+            <td class="mono quiet" title={request.id}>
+              {request.id.slice(0, 8)}
             </td>
           </tr>
         ))}

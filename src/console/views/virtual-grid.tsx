@@ -1,4 +1,4 @@
-/** A table of any length: rows in sight alone are there, and all of it can be walked by keys. */
+/** A table of any length. Only visible rows are rendered; keys move through all rows. */
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from '@tanstack/virtual-core'
 import { useEffect, useReducer, useRef, useState } from 'preact/hooks'
 
@@ -6,20 +6,20 @@ interface GridProps<Row> {
   readonly label: string
   readonly count: number
   readonly columns: readonly (readonly [field: string, title: string, kind: string])[]
-  /** A field, `-` in front: the other way round. */
+  /** A field; a leading `-` sorts in descending order. */
   readonly sort: string
   onSort(field: string): void
-  /** Undefined: on its way. */
+  /** Returns undefined while the row is being fetched. */
   row(at: number): Row | undefined
   cells(row: Row): readonly string[]
   onOpen(row: Row): void
 }
 
-const HEIGHT = 30
-const NARROW = 52
-const AROUND = 8
-/** Of the titles, which stay in sight. */
-const HEAD = 30
+const ROW_HEIGHT_PX = 30
+const NARROW_ROW_HEIGHT_PX = 52
+const OVERSCAN_ROWS = 8
+/** The header stays visible. */
+const HEADER_HEIGHT_PX = 30
 
 export function VirtualGrid<Row>(props: GridProps<Row>) {
   const { label, count, columns, sort, onSort } = props
@@ -54,7 +54,7 @@ export function VirtualGrid<Row>(props: GridProps<Row>) {
       <div role="rowgroup" class="grid-top">
         <div role="row" aria-rowindex={1} class="grid-head">
           {columns.map(([field, title, kind]) => (
-            <span key={field} role="columnheader" class={kind} aria-sort={sorted(sort, field)}>
+            <span key={field} role="columnheader" class={kind} aria-sort={ariaSortOf(sort, field)}>
               <button type="button" class="plain" onClick={() => onSort(field)}>
                 {title}
                 {sort.replace('-', '') === field && <span aria-hidden="true"> {sort.startsWith('-') ? '↓' : '↑'}</span>}
@@ -69,7 +69,7 @@ export function VirtualGrid<Row>(props: GridProps<Row>) {
             key={item.index}
             {...props}
             index={item.index}
-            start={item.start - HEAD}
+            start={item.start - HEADER_HEIGHT_PX}
             height={grid.height}
             focused={item.index === focused}
             onFocus={() => setAt(item.index)}
@@ -117,14 +117,14 @@ function GridRow<Row>({ index, start, height, focused, columns, row, cells, onOp
 function useVirtual(box: { readonly current: HTMLDivElement | null }, count: number) {
   const [, redraw] = useReducer<number, void>((value) => value + 1, 0)
   const narrow = matchMedia('(max-width: 640px)').matches
-  const height = narrow ? NARROW : HEIGHT
+  const height = narrow ? NARROW_ROW_HEIGHT_PX : ROW_HEIGHT_PX
   const options = {
     count,
     getScrollElement: () => box.current,
     estimateSize: () => height,
-    overscan: AROUND,
-    scrollMargin: HEAD,
-    scrollPaddingStart: HEAD,
+    overscan: OVERSCAN_ROWS,
+    scrollMargin: HEADER_HEIGHT_PX,
+    scrollPaddingStart: HEADER_HEIGHT_PX,
     scrollToFn: elementScroll,
     observeElementRect,
     observeElementOffset,
@@ -151,7 +151,7 @@ function stepOf(key: string, page: number): number | undefined {
   return Object.hasOwn(steps, key) ? steps[key] : undefined
 }
 
-function sorted(sort: string, field: string): 'ascending' | 'descending' | 'none' {
+function ariaSortOf(sort: string, field: string): 'ascending' | 'descending' | 'none' {
   if (sort.replace('-', '') !== field) return 'none'
   return sort.startsWith('-') ? 'descending' : 'ascending'
 }

@@ -1,11 +1,11 @@
-/** A real browser for tests. */
+/** Chromium for tests. */
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { installed } from '../../support/installed.ts'
 
-/** Kept for people to look at; git ignores them. */
-const PICTURES = 'coverage/console'
+/** Screenshots, for review by people. Ignored by git. */
+const SCREENSHOT_FOLDER = 'coverage/console'
 const names = ['chromium', 'chromium-browser', 'google-chrome']
 const flags = [
   '--no-sandbox',
@@ -16,17 +16,17 @@ const flags = [
   '--no-first-run',
 ]
 
-/** Throws with instructions where there is none. */
+/** Throws an error with instructions if no browser is installed. */
 export function startBrowser(): Promise<Browser> {
   const executablePath = installed({ variable: 'CHROMIUM', names, package: 'chromium' })
   return chromium.launch({ executablePath, args: flags })
 }
 
-export interface Opened {
+export interface OpenedConsole {
   readonly page: Page
-  /** What the page complained of: errors, refusals of its policy, requests to elsewhere. */
+  /** Errors, violations of the content security policy, and requests to other hosts. */
   readonly complaints: string[]
-  picture(name: string): Promise<void>
+  screenshot(name: string): Promise<void>
   close(): Promise<void>
 }
 
@@ -37,8 +37,8 @@ export interface OpenOptions {
   readonly height?: number
 }
 
-/** The console, signed in. */
-export async function openConsole(browser: Browser, url: string, options: OpenOptions = {}): Promise<Opened> {
+/** Opens the console with a signed-in user. */
+export async function openConsole(browser: Browser, url: string, options: OpenOptions = {}): Promise<OpenedConsole> {
   const { user = 'operator', dark = false, width = 1280, height = 800 } = options
   const context = await browser.newContext({
     httpCredentials: { username: user, password: `${user}-pw` },
@@ -47,22 +47,22 @@ export async function openConsole(browser: Browser, url: string, options: OpenOp
   })
   const page = await context.newPage()
   const complaints: string[] = []
-  page.on('pageerror', (fault) => void complaints.push(fault.message))
+  page.on('pageerror', (error) => void complaints.push(error.message))
   page.on('console', (message) => {
     if (message.type() === 'error' && !message.text().includes('Failed to load resource'))
       complaints.push(message.text())
   })
   page.on('request', (request) => {
-    if (!request.url().startsWith(url)) complaints.push(`asked elsewhere: ${request.url()}`)
+    if (!request.url().startsWith(url)) complaints.push(`request to another host: ${request.url()}`)
   })
   await page.goto(`${url}/console/`)
   await page.getByRole('heading', { level: 1 }).waitFor({ state: 'attached' })
   return {
     page,
     complaints,
-    picture: async (name) => {
-      mkdirSync(PICTURES, { recursive: true })
-      await page.screenshot({ path: join(PICTURES, `${name}.png`) })
+    screenshot: async (name) => {
+      mkdirSync(SCREENSHOT_FOLDER, { recursive: true })
+      await page.screenshot({ path: join(SCREENSHOT_FOLDER, `${name}.png`) })
     },
     close: () => context.close(),
   }
@@ -70,8 +70,11 @@ export async function openConsole(browser: Browser, url: string, options: OpenOp
 
 const axe = readFileSync(new URL('../../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
 
-/** One line for each rule that is broken, and where. The policy of the page lets no script in, so it is evaluated. */
-export async function accessibilityFaults(page: Page): Promise<string[]> {
+/**
+ * Returns one line per violated rule of axe, with the elements. The content security policy of the page allows no
+ * script element, so the script is evaluated.
+ */
+export async function accessibilityViolations(page: Page): Promise<string[]> {
   await page.evaluate(axe)
   return page.evaluate(`axe.run().then(({ violations }) =>
     violations.map(({ id, nodes }) => id + ': ' + nodes.slice(0, 3).map((node) => node.html.slice(0, 160) + ' ' + (node.any[0]?.message ?? '')).join(' | ')))`)

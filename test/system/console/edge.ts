@@ -1,5 +1,4 @@
-/** An edge with a console, in front of a simulated cluster, and some requests that made it busy. */
-
+/** An edge with the console in front of a simulated cluster. */
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { type Simulator, startSimulator } from '../../../src/simulator/index.ts'
@@ -7,7 +6,7 @@ import { type RunningEdge, startEdge } from '../../support/edge.ts'
 
 export interface ConsoleEdge extends RunningEdge {
   readonly simulator: Simulator
-  ask(path: string, user?: string): Promise<Response>
+  get(path: string, user?: string): Promise<Response>
 }
 
 export async function startConsoleEdge(settings: Readonly<Record<string, unknown>> = {}): Promise<ConsoleEdge> {
@@ -17,7 +16,7 @@ export async function startConsoleEdge(settings: Readonly<Record<string, unknown
   return {
     ...edge,
     simulator,
-    ask: (path, user = 'operator') => fetch(edge.url + path, { headers: { authorization: edge.authorization(user) } }),
+    get: (path, user = 'operator') => fetch(edge.url + path, { headers: { authorization: edge.authorization(user) } }),
     close: async () => {
       await edge.close()
       await simulator.close()
@@ -34,13 +33,14 @@ export const urls = [
   '/summary/agents',
 ]
 
-export async function makeBusy({ ask }: ConsoleEdge, rounds = 3): Promise<void> {
+/** Sends each of `urls` once per round. */
+export async function sendRequests({ get }: ConsoleEdge, rounds = 3): Promise<void> {
   for (let round = 0; round < rounds; round++) {
-    for (const url of urls) await (await ask(url)).text()
+    for (const url of urls) await (await get(url)).text()
   }
 }
 
-/** `npm test` has built it; a single file may be run without. */
+/** Builds the page if `npm test` has not built it. */
 export function buildPage(): void {
   if (!existsSync('dist/console/index.html')) execFileSync(process.execPath, ['src/console/build.mjs'])
 }

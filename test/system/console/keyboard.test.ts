@@ -1,14 +1,14 @@
 import t from 'tap'
 import { openConsole, startBrowser } from './browser.ts'
-import { makeBusy, startConsoleEdge } from './edge.ts'
+import { sendRequests, startConsoleEdge } from './edge.ts'
 
-t.test('all of it without a mouse', async (t) => {
+t.test('the console can be used by keyboard alone', async (t) => {
   const edge = await startConsoleEdge()
   t.teardown(() => edge.close())
   const browser = await startBrowser()
   t.teardown(() => browser.close())
-  await makeBusy(edge, 1)
-  const { page, picture, close } = await openConsole(browser, edge.operationsUrl)
+  await sendRequests(edge, 1)
+  const { page, screenshot, close } = await openConsole(browser, edge.operationsUrl)
   t.teardown(close)
   const press = async (...keys: string[]) => {
     for (const key of keys) await page.keyboard.press(key)
@@ -17,18 +17,18 @@ t.test('all of it without a mouse', async (t) => {
     page.evaluate<string>(
       "(document.activeElement?.innerText || document.activeElement?.getAttribute('aria-label') || '').trim()",
     )
-  const ring = () => page.evaluate<string>('getComputedStyle(document.activeElement).outlineStyle')
+  const outline = () => page.evaluate<string>('getComputedStyle(document.activeElement).outlineStyle')
 
   await press('Tab')
-  t.equal(await focused(), 'Skip to the view')
-  t.equal(await ring(), 'solid', 'the focus is seen')
+  t.equal(await focused(), 'Skip to content')
+  t.equal(await outline(), 'solid', 'the focus is visible')
   await press('Enter')
   t.equal(await page.evaluate('document.activeElement.id'), 'main')
 
   await press('?')
-  await page.getByRole('dialog', { name: 'Keyboard' }).waitFor()
+  await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
   await press('1')
-  t.equal(await page.getByRole('dialog').count(), 1, 'no shortcut works behind a dialog')
+  t.equal(await page.getByRole('dialog').count(), 1, 'shortcuts do nothing while a dialog is open')
   await press('Escape')
   t.equal(await page.getByRole('dialog').count(), 0)
 
@@ -41,13 +41,13 @@ t.test('all of it without a mouse', async (t) => {
   await page.getByRole('row', { name: /\/rules/ }).waitFor()
   await press('/')
   await page.keyboard.type('1')
-  t.equal(await page.getByLabel('Search').inputValue(), '1', 'who writes does not jump')
+  t.equal(await page.getByLabel('Search').inputValue(), '1', 'shortcuts do nothing during typing')
   await press('Backspace')
   await page.getByRole('row', { name: /\/agents\/000/ }).waitFor()
 
   const role = () => page.evaluate<string | null>("document.activeElement.getAttribute('role')")
   for (let at = 0; at < 20 && (await role()) !== 'grid'; at++) await press('Tab')
-  t.equal(await role(), 'grid', 'the table is reached')
+  t.equal(await role(), 'grid', 'Tab reaches the table')
   const active = async () =>
     page.evaluate<string>(
       "document.getElementById(document.activeElement.getAttribute('aria-activedescendant'))?.innerText ?? ''",
@@ -59,12 +59,12 @@ t.test('all of it without a mouse', async (t) => {
   t.match(await active(), '/summary/agents')
   await press('Home')
   t.match(await active(), '/agents/000')
-  await picture('keyboard')
+  await screenshot('keyboard')
   await press('Enter')
   await page.getByRole('dialog', { name: '/agents/000' }).waitFor()
   await page.getByRole('button', { name: 'Purge …' }).waitFor()
   await press('Escape')
-  t.equal(await role(), 'grid', 'the focus comes back')
+  t.equal(await role(), 'grid', 'the focus returns to the table')
 
   await press('4')
   await page.getByText('live', { exact: true }).waitFor()

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { openConsole, startBrowser } from './browser.ts'
-import { makeBusy, startConsoleEdge } from './edge.ts'
+import { sendRequests, startConsoleEdge } from './edge.ts'
 
-t.test('who may look sees what stands there, but no body and no purge that are not theirs', async (t) => {
+t.test('an operator sees no body and no purge without the permission for it', async (t) => {
   const edge = await startConsoleEdge({
     access: {
       ownRoles: { watcher: ['operations:read', 'rules:read'] },
@@ -12,9 +12,9 @@ t.test('who may look sees what stands there, but no body and no purge that are n
   t.teardown(() => edge.close())
   const browser = await startBrowser()
   t.teardown(() => browser.close())
-  await makeBusy(edge, 1)
+  await sendRequests(edge, 1)
 
-  const { page, complaints, picture } = await openConsole(browser, edge.operationsUrl, { user: 'reader' })
+  const { page, complaints, screenshot } = await openConsole(browser, edge.operationsUrl, { user: 'reader' })
   await page.goto(`${edge.operationsUrl}/console/#/cache/groups`)
   await page.getByRole('row', { name: /^agents / }).waitFor()
   t.equal(await page.getByRole('button', { name: /Purge/ }).count(), 0, 'no purge is offered')
@@ -22,11 +22,11 @@ t.test('who may look sees what stands there, but no body and no purge that are n
   await page.getByRole('row', { name: '/agents/000' }).click()
   await page.getByText(/^Not shown\. Permission denied.*agents:read/).waitFor()
   t.equal(await page.locator('pre').count(), 0)
-  await picture('not-shown')
+  await screenshot('not-shown')
   await page.keyboard.press('Escape')
   await page.getByRole('row', { name: '/rules' }).click()
   await page.locator('pre').waitFor()
-  t.match(await page.locator('pre').innerText(), '"items"', 'what they may ask for is shown')
+  t.match(await page.locator('pre').innerText(), '"items"', 'the body is shown if the operator may read the endpoint')
   t.strictSame(complaints, [])
 
   const headers = {
@@ -36,5 +36,5 @@ t.test('who may look sees what stands there, but no body and no purge that are n
   }
   const body = JSON.stringify({ soft: false, preview: false })
   const purge = await fetch(`${edge.operationsUrl}/api/purge`, { method: 'POST', headers, body })
-  t.equal(purge.status, 403, 'nor is one done')
+  t.equal(purge.status, 403, 'the API refuses the purge')
 })

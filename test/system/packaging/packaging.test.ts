@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { validate } from 'dockerfile-utils'
 import type { FastifyServerFactory } from 'fastify'
 import t from 'tap'
-import { createOperations } from '../../../src/admin/listener.ts'
+import { createOperationsListener } from '../../../src/admin/listener.ts'
 
 const manifest = JSON.parse(readFileSync('package.json', 'utf8'))
 const dockerfile = readFileSync('Dockerfile', 'utf8')
@@ -62,7 +62,7 @@ t.test('the health check asks the operations listener, in clear or by TLS', asyn
   for (const serverFactory of [undefined, secure]) {
     const ready = () => ({ ok: true, reasons: [] })
     const log = { error: () => undefined }
-    const app = await createOperations({ ready, log, ...(serverFactory && { serverFactory }) })
+    const app = await createOperationsListener({ ready, log, ...(serverFactory && { serverFactory }) })
     t.teardown(() => app.close())
     const { port } = new URL(await app.listen({ port: 0, host: '127.0.0.1' }))
     const check = () => call(process.execPath, ['config/healthcheck.mjs'], { env: { EDGE_OPERATIONS_PORT: port } })

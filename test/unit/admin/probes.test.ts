@@ -1,7 +1,7 @@
 import t from 'tap'
-import { createOperations } from '../../../src/admin/listener.ts'
+import { createOperationsListener } from '../../../src/admin/listener.ts'
 
-t.test('probes over a real socket', async (t) => {
+t.test('probes report whether the process is alive and ready', async (t) => {
   let reasons: string[] = []
   const errors: string[] = []
   const ready = () => {
@@ -9,7 +9,7 @@ t.test('probes over a real socket', async (t) => {
     return { ok: reasons.length === 0, reasons }
   }
   const log = { error: (_fields: object, message: string) => void errors.push(message) }
-  const app = await createOperations({ ready, log })
+  const app = await createOperationsListener({ ready, log })
   t.teardown(() => app.close())
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
   const get = async (path: string, method = 'GET') => {
@@ -23,15 +23,15 @@ t.test('probes over a real socket', async (t) => {
 
   reasons = ['draining', 'no node is available']
   t.strictSame(await get('/readyz'), { status: 503, body: { status: 'not ready', reasons }, cache: 'no-store' })
-  t.equal((await get('/readyz', 'HEAD')).status, 503, 'HEAD as well')
-  t.equal((await get('/livez')).status, 200, 'not ready is still alive')
+  t.equal((await get('/readyz', 'HEAD')).status, 503, 'HEAD has the same status')
+  t.equal((await get('/livez')).status, 200, 'an edge that is not ready is alive')
 
-  t.match(await get('/agents'), { status: 404, body: { error: 603 } }, 'nothing of the public listener')
+  t.match(await get('/agents'), { status: 404, body: { error: 603 } }, 'routes of the public listener are not served')
   t.match(await get('/livez', 'POST'), { status: 404, body: { error: 603 } })
 
   reasons = ['throw']
   const failed = await get('/readyz')
   t.match(failed, { status: 500, body: { error: 949 } })
-  t.notMatch(JSON.stringify(failed.body), 'planned', 'nothing of the inside')
-  t.strictSame(errors, ['the operations listener failed'])
+  t.notMatch(JSON.stringify(failed.body), 'planned', 'internal messages are not sent')
+  t.strictSame(errors, ['request to the operations listener failed'])
 })

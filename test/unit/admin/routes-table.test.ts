@@ -2,14 +2,14 @@ import t from 'tap'
 import { routesTable } from '../../../src/admin/routes-table.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 
-t.test('one aligned line for each endpoint', async (t) => {
+t.test('the table has one aligned line per endpoint', async (t) => {
   const text = routesTable(catalogue)
   t.ok(text.endsWith('\n'))
   const [title = '', ...lines] = text.slice(0, -1).split('\n')
   t.equal(lines.length, catalogue.length)
   const starts = ['METHOD', 'PATH', 'PERMISSION', 'TARGET', 'CACHE', 'SECRET'].map((column) => title.indexOf(column))
   for (const line of lines) {
-    t.notMatch(line, / $/, 'nothing behind the last cell')
+    t.notMatch(line, / $/, 'no trailing space')
     for (const at of starts.slice(1)) t.match(line.slice(at - 2, at + 1), /^ {2}\S$/, line)
   }
   const key = lines.find((line) => line.includes(' /agents/:agent_id/key '))

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createEntries } from '../../../../src/admin/console/cache-entries.ts'
+import { createEntryList } from '../../../../src/admin/console/cache-entries.ts'
 import type { IndexEntry } from '../../../../src/core/response.ts'
 
 const row = (key: string): IndexEntry => ({
@@ -16,50 +16,63 @@ const row = (key: string): IndexEntry => ({
   fetchTime: 1,
 })
 
-/** An index that is read when the test says so. */
-function slowIndex() {
-  const open: ((rows: readonly IndexEntry[]) => void)[] = []
+/** An index whose reads finish when the test calls `finish`. */
+function manualIndex() {
+  const reads: ((rows: readonly IndexEntry[]) => void)[] = []
   return {
-    index: { list: () => new Promise<readonly IndexEntry[]>((resolve) => open.push(resolve)) },
-    open,
-    answer: (...keys: string[]) => open.shift()?.(keys.map(row)),
+    index: { list: () => new Promise<readonly IndexEntry[]>((resolve) => reads.push(resolve)) },
+    reads,
+    finish: (...keys: string[]) => reads.shift()?.(keys.map(row)),
   }
 }
 
 const keysOf = async (page: Promise<{ readonly items: readonly { readonly key: string }[] }>) =>
   (await page).items.map(({ key }) => key)
 
-t.test('what was purged while the list was read is not shown by those who ask afterwards', async (t) => {
-  const { index, open, answer } = slowIndex()
-  const entries = createEntries(index, () => 0)
+t.test('a page requested after a purge does not use a read that began before the purge', async (t) => {
+  const { index, reads, finish } = manualIndex()
+  const entries = createEntryList(index, () => 0)
   const before = keysOf(entries.page({}))
-  entries.forget()
+  entries.discard()
   const after = keysOf(entries.page({}))
-  t.equal(open.length, 2, 'who asks after the purge waits for a reading of its own')
-  answer('purged', 'stays')
-  t.strictSame(await before, ['purged', 'stays'])
+  t.equal(reads.length, 2, 'a new read begins')
+  finish('purged', 'remaining')
+  t.strictSame(await before, ['purged', 'remaining'])
   const meanwhile = keysOf(entries.page({}))
-  t.equal(open.length, 1, 'which is shared')
-  answer('stays')
-  t.strictSame([await after, await meanwhile, await keysOf(entries.page({}))], [['stays'], ['stays'], ['stays']])
+  t.equal(reads.length, 1, 'later pages share the new read')
+  finish('remaining')
+  t.strictSame(
+    [await after, await meanwhile, await keysOf(entries.page({}))],
+    [['remaining'], ['remaining'], ['remaining']],
+  )
 })
 
-t.test('whoever has a list that took long to read does not wait for the next', async (t) => {
-  const { index, open, answer } = slowIndex()
+t.test('while a long read runs, pages come from the last snapshot', async (t) => {
+  const { index, reads, finish } = manualIndex()
   let now = 0
-  const entries = createEntries(index, () => now)
+  const entries = createEntryList(index, () => now)
   const first = keysOf(entries.page({}))
   now = 1000
-  answer('old')
+  finish('old')
   t.strictSame(await first, ['old'])
   now += 8000
-  t.strictSame(await keysOf(entries.page({})), ['old'], 'shown while it is read anew')
-  entries.forget()
+  t.strictSame(await keysOf(entries.page({})), ['old'], 'the snapshot is outdated, and a new read runs')
+  entries.discard()
   const after = keysOf(entries.page({}))
   now += 1000
-  answer('old')
+  finish('old')
   await new Promise((resolve) => setImmediate(resolve))
-  answer('new')
+  finish('new')
   t.strictSame([await after, await keysOf(entries.page({}))], [['new'], ['new']])
-  t.equal(open.length, 0)
+  t.equal(reads.length, 0)
+})
+
+t.test('entries are searched, sorted and paged', async (t) => {
+  const rows = ['c', 'a', 'b'].map((key, at) => ({ ...row(key), size: at, scope: at === 0 ? 'digest' : 'everyone' }))
+  const entries = createEntryList({ list: async () => rows }, () => 0)
+  t.strictSame(await keysOf(entries.page({ sort: '-size' })), ['b', 'a', 'c'])
+  t.strictSame(await keysOf(entries.page({ sort: 'url', offset: 1, limit: 1 })), ['b'])
+  t.strictSame(await keysOf(entries.page({ search: 'AGENTS /b' })), ['b'], 'all words, in any case')
+  t.strictSame(await keysOf(entries.page({ scope: 'rights' })), ['c'], 'every scope but everyone')
+  t.match(await entries.page({ search: 'agents/b' }), { total: 1, all: 3, bytes: 2, partial: false })
 })

@@ -1,4 +1,4 @@
-/** Where one is: the part of the address behind `#`, so that a view can be linked to and the way back works. */
+/** The current view and its query, taken from the fragment of the address. So views can be linked, and Back works. */
 import { computed, signal } from '@preact/signals'
 
 const hash = signal(location.hash)
@@ -9,25 +9,25 @@ addEventListener('hashchange', () => {
 export const views = ['now', 'cache', 'nodes', 'requests'] as const
 export type View = (typeof views)[number]
 
-export const place = computed(() => {
+export const route = computed(() => {
   const [path = '', query = ''] = hash.value.replace(/^#\/?/, '').split('?')
   const [first = 'now', second] = path.split('/')
   const view = views.find((each) => each === first) ?? 'now'
   return { view, part: second, query: new URLSearchParams(query) }
 })
 
-export function go(path: string, query: Record<string, string> = {}): void {
+export function navigate(path: string, query: Record<string, string> = {}): void {
   location.hash = withQuery(`/${path}`, query)
 }
 
-/** The same view with another query, without a step in the way back. */
-export function refine(query: Record<string, string>): void {
-  const { view, part } = place.value
+/** Replaces the query of the current view without a new entry in the browser history. */
+export function replaceQuery(query: Record<string, string>): void {
+  const { view, part } = route.value
   history.replaceState(null, '', withQuery(`#/${view}${part === undefined ? '' : `/${part}`}`, query))
   hash.value = location.hash
 }
 
-/** What is empty is left out. */
+/** Returns the query string without empty values. */
 export function queryText(query: Readonly<Record<string, string>>): string {
   return new URLSearchParams(Object.entries(query).filter(([, value]) => value !== '')).toString()
 }

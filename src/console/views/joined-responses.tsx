@@ -1,0 +1,117 @@
+/** The last joined responses: rows and time of each node, or its error. */
+import type { JoinedResponse, NodePart, Nodes } from '../../admin/console/api-types.ts'
+import { formatCount, formatDuration } from '../format.ts'
+import { type Column, Table } from '../table.tsx'
+
+/** Joined responses, and nodes of each, that are shown. */
+const MAX_RESPONSES = 20
+const MAX_PARTS = 12
+const SECOND_MS = 1000
+
+interface ReplicaJoinedResponse extends JoinedResponse {
+  readonly replica: string
+}
+
+interface JoinedProps {
+  readonly data: Nodes
+  /** The name of this replica. */
+  readonly self: string
+}
+
+export function Joined({ data, self }: JoinedProps) {
+  const others = data.replicas ?? []
+  const lines = responsesOf(data, self)
+  if (lines.length === 0) {
+    return <p class="quiet">None yet. Joined responses that come from the cache are not listed.</p>
+  }
+  return (
+    <Table label="Last joined responses" columns={columnsOf(others.length > 0)} kind="joined">
+      <tbody>
+        {lines.map((line, at) => (
+          <JoinedRow key={at} line={line} several={others.length > 0} />
+        ))}
+      </tbody>
+    </Table>
+  )
+}
+
+/** Returns the node's part of the last joined response in which it took part. */
+export function lastPartOf(joined: readonly JoinedResponse[], name: string): (NodePart & { ago: number }) | undefined {
+  for (const { ago, nodes } of joined) {
+    const part = nodes.find(({ node }) => node === name)
+    if (part !== undefined) return { ...part, ago }
+  }
+  return undefined
+}
+
+export function describeRows({ rows, total, error }: Pick<NodePart, 'rows' | 'total' | 'error'>): string {
+  if (rows === undefined || total === undefined) return error ?? 'none'
+  return rows === total ? formatCount(rows) : `${formatCount(rows)} of ${formatCount(total)}`
+}
+
+/** Returns the age in whole seconds. */
+export function formatAgo(ago: number): string {
+  return `${formatDuration(Math.floor(ago / SECOND_MS) * SECOND_MS)} ago`
+}
+
+function responsesOf({ joined, replicas }: Nodes, self: string): readonly ReplicaJoinedResponse[] {
+  const own = joined.map((line) => ({ ...line, replica: self }))
+  const others = (replicas ?? []).flatMap(({ name, joined = [] }) => joined.map((line) => ({ ...line, replica: name })))
+  return [...own, ...others].sort((a, b) => a.ago - b.ago).slice(0, MAX_RESPONSES)
+}
+
+function columnsOf(several: boolean): readonly Column[] {
+  return [
+    'Age',
+    ...(several ? ['Replica'] : []),
+    'Request',
+    ['Duration', 'number'],
+    ['Rows', 'number'],
+    'Rows of each node',
+  ]
+}
+
+function JoinedRow({ line, several }: { readonly line: ReplicaJoinedResponse; readonly several: boolean }) {
+  const { ago, replica, route, ms, nodes } = line
+  const sum = (of: (part: NodePart) => number | undefined) => nodes.reduce((all, part) => all + (of(part) ?? 0), 0)
+  return (
+    <tr>
+      <td class="quiet">{formatAgo(ago)}</td>
+      {several && <td>{replica}</td>}
+      <th scope="row" class="mono">
+        GET {route}
+      </th>
+      <td class="number">{formatDuration(ms)}</td>
+      <td class="number">{describeRows({ rows: sum(({ rows }) => rows), total: sum(({ total }) => total) })}</td>
+      <td>
+        <PartList nodes={nodes} />
+      </td>
+    </tr>
+  )
+}
+
+/** Failed nodes come first. */
+function PartList({ nodes }: { readonly nodes: readonly NodePart[] }) {
+  const shown = [...nodes].sort((a, b) => rank(a) - rank(b)).slice(0, MAX_PARTS)
+  return (
+    <ul class="parts">
+      {shown.map((part) => (
+        <li key={part.node}>
+          {part.node} <span class={part.error === undefined ? 'quiet' : 'bad'}>{describePart(part)}</span>
+        </li>
+      ))}
+      {nodes.length > MAX_PARTS && <li class="quiet">and {formatCount(nodes.length - MAX_PARTS)} more</li>}
+    </ul>
+  )
+}
+
+function rank({ error }: NodePart): number {
+  return error === undefined ? 1 : 0
+}
+
+function describePart(part: NodePart): string {
+  const { rows, error, ms } = part
+  if (rows === undefined) return describeRows(part)
+  const source = ms === undefined ? 'cached' : formatDuration(ms)
+  return [describeRows(part), source, ...(error === undefined ? [] : [error])].join(', ')
+}

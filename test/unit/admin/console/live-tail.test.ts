@@ -1,0 +1,92 @@
+import { EventEmitter, once } from 'node:events'
+import t from 'tap'
+import type { TailBatch } from '../../../../src/admin/console/api-types.ts'
+import { createLiveTail, type LiveTail, type TailFilter } from '../../../../src/admin/console/live-tail.ts'
+import type { RequestEvent } from '../../../../src/core/events.ts'
+
+const requestEvent = (requestId: string, overrides: Partial<RequestEvent> = {}): RequestEvent => ({
+  requestId,
+  method: 'GET',
+  route: '/rules',
+  group: 'rules',
+  status: 503,
+  ms: 1,
+  bytes: 100,
+  cache: 'miss',
+  fetchTime: undefined,
+  caller: 'admin',
+  client: '127.0.0.1',
+  ...overrides,
+})
+
+// The timer of the live tail does not keep the process running.
+const keepAlive = setInterval(() => undefined, 1000)
+t.teardown(() => clearInterval(keepAlive))
+
+const nodeCallEvent = (requestId: string) =>
+  ({ requestId, node: 'master', method: 'GET', route: '/rules', ms: 1, queueTime: 0 }) as const
+
+/** A subscriber that refuses batches while `isSlow`. Each batch emits `batch`. */
+function subscriber(tail: LiveTail, filter: TailFilter) {
+  const state = { isSlow: false, batches: [] as TailBatch[], events: new EventEmitter() }
+  const unsubscribe = tail.subscribe(filter, (batch) => {
+    if (!state.isSlow) state.batches.push(batch)
+    state.events.emit('batch')
+    return !state.isSlow
+  })
+  return { state, unsubscribe, nextBatch: () => once(state.events, 'batch') }
+}
+
+t.test('a subscriber receives the matching requests with their nodes', async (t) => {
+  const tail = createLiveTail(() => 5)
+  t.teardown(() => tail.close())
+  const filter = { status: '5xx', endpoint: '/rules', user: 'ADM', node: 'mas', cache: 'miss' }
+  const { state, nextBatch } = subscriber(tail, filter)
+  const batch = nextBatch()
+  tail.nodeCall(nodeCallEvent('a'))
+  tail.request(requestEvent('a'))
+  tail.request(requestEvent('without a node'))
+  tail.nodeCall(nodeCallEvent('b'))
+  tail.request(requestEvent('b', { status: 200 }))
+  await batch
+  t.equal(state.batches.length, 1)
+  t.match(state.batches[0], { skipped: 0, requests: [{ id: 'a', at: 5, node: 'master', status: 503 }] })
+  t.equal(state.batches[0]?.requests.length, 1)
+})
+
+t.test('a slow subscriber learns how many requests were skipped', async (t) => {
+  const tail = createLiveTail()
+  t.teardown(() => tail.close())
+  const { state, nextBatch } = subscriber(tail, {})
+  state.isSlow = true
+  const refused = nextBatch()
+  for (let at = 0; at < 150; at++) tail.request(requestEvent(`${at}`))
+  await refused
+  state.isSlow = false
+  const accepted = nextBatch()
+  tail.request(requestEvent('next'))
+  await accepted
+  t.match(state.batches, [{ skipped: 150, requests: [{ id: 'next' }] }])
+})
+
+t.test('a new subscriber receives the last 200 requests at once', async (t) => {
+  const tail = createLiveTail()
+  t.teardown(() => tail.close())
+  for (let at = 0; at < 450; at++) tail.request(requestEvent(`${at}`))
+  const { state } = subscriber(tail, {})
+  t.equal(state.batches[0]?.requests.length, 200)
+  t.equal(state.batches[0]?.requests.at(-1)?.id, '449')
+})
+
+t.test('there are at most 20 subscribers', async (t) => {
+  const tail = createLiveTail()
+  t.teardown(() => tail.close())
+  const subscriptions = Array.from({ length: 30 }, () => tail.subscribe({}, () => true))
+  t.equal(subscriptions.filter((each) => each === undefined).length, 10)
+  subscriptions[0]?.()
+  t.not(
+    tail.subscribe({}, () => true),
+    undefined,
+    'an ended subscription makes room',
+  )
+})
