@@ -75,7 +75,13 @@ export async function buildCache(
     enabled: true,
     sharedThroughRedis: redis !== undefined,
     onEvent: emit.cache,
-    explained: { resolveTarget: stages.resolveTarget, index: store, catalogue, resolveUrl },
+    explained: {
+      resolveTarget: stages.resolveTarget,
+      index: store,
+      catalogue,
+      isNode: (name) => cluster.view.find(name) !== undefined,
+      resolveUrl,
+    },
   }
   return { stages, kept, claim: store.acquireFetchLock, state: store.state, close: () => store.close() }
 

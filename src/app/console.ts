@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import type { PurgeCost, PurgeRequest } from '../admin/console/api-types.ts'
 import type { ConsolePorts, NodeState } from '../admin/console/ports.ts'
 import { createReplicas, type Replicas } from '../admin/console/replicas.ts'
-import { explain } from '../cache/explain.ts'
+import { explain, resolveIndexUrl } from '../cache/explain.ts'
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { catalogue } from '../catalogue/index.ts'
 import type { Config } from '../config/index.ts'
@@ -69,11 +69,11 @@ export function consolePorts({ watch, cluster, front, news, ready, url, divergen
     permissionOf: (endpoint) => permissions.get(endpoint) ?? 'unknown',
     explain: async (asked, caller) => {
       if (explained === undefined) return { kept: false, why: 'the cache is off' }
-      return explain(explained, await explained.resolveUrl(asked, caller))
+      return explain(explained, asked, caller)
     },
     read: async ({ key, url: asked }, caller) => {
       if (explained === undefined) return { kind: 'missing' }
-      const prepared = explained.resolveTarget(await explained.resolveUrl(asked, caller))
+      const prepared = explained.resolveTarget(await resolveIndexUrl(explained, asked, caller))
       // The key says for whose rights it was made: another key, another answer.
       if (typeof prepared === 'string' || prepared.key !== key) return { kind: 'otherPermissions' }
       const look = await explained.index.peek(key, prepared.tags)

@@ -1,6 +1,7 @@
 /** Explains to operators why the next request of a URL is a hit or a miss, and which writes invalidate its response. */
 import type { ConditionalTags, Endpoint, Tag, WriteEndpoint } from '../catalogue/endpoint.ts'
-import type { EdgeRequest } from '../core/request.ts'
+import { EdgeError } from '../core/errors.ts'
+import type { Caller, EdgeRequest } from '../core/request.ts'
 import type { CacheIndex, Lookup } from '../core/response.ts'
 import type { ResolveTarget } from './key.ts'
 import { needsResponse, parseTag } from './policy.ts'
@@ -9,6 +10,9 @@ export interface ExplainPorts {
   readonly resolveTarget: ResolveTarget
   readonly index: Pick<CacheIndex, 'peek'>
   readonly catalogue: readonly Endpoint[]
+  readonly isNode: (name: string) => boolean
+  /** Returns the validated GET request of a path and query. Throws the EdgeError that the request would get. */
+  resolveUrl(url: string, caller: Caller): Promise<EdgeRequest>
 }
 
 /** The response of `/cache/explain`. Ages and times in milliseconds. */
@@ -34,7 +38,31 @@ interface InvalidatingWrite {
   readonly when?: readonly string[]
 }
 
-export async function explain(ports: ExplainPorts, request: EdgeRequest): Promise<Explanation> {
+/**
+ * Returns the request of a URL as the index shows it: after `#` is the node whose part of a joined response it is.
+ * Throws 604 for a malformed node name, 3022 for an unknown node, and what `resolveUrl` throws.
+ */
+export async function resolveIndexUrl(ports: ExplainPorts, indexUrl: string, caller: Caller): Promise<EdgeRequest> {
+  const [url = '', encodedNode, ...rest] = indexUrl.split('#')
+  const request = await ports.resolveUrl(url, caller)
+  if (encodedNode === undefined) return request
+  if (rest.length > 0) throw new EdgeError(604, '. The url has more than one #')
+  const node = decodeNode(encodedNode)
+  if (!ports.isNode(node)) throw new EdgeError(3022)
+  return { ...request, node }
+}
+
+function decodeNode(encoded: string): string {
+  try {
+    return decodeURIComponent(encoded)
+  } catch (cause) {
+    throw new EdgeError(604, '. The node after # is not valid percent-encoding', { cause })
+  }
+}
+
+/** Explains a URL as the index shows it. Throws as `resolveIndexUrl` does. */
+export async function explain(ports: ExplainPorts, indexUrl: string, caller: Caller): Promise<Explanation> {
+  const request = await resolveIndexUrl(ports, indexUrl, caller)
   const endpoint = `${request.endpoint.method} ${request.endpoint.path}`
   const target = ports.resolveTarget(request)
   if (typeof target === 'string') {

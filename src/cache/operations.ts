@@ -1,7 +1,7 @@
 /** The `/cache` endpoints. The shapes and the name `redisClient` are those of the manager's own cache. */
 import { catalogue } from '../catalogue/index.ts'
 import type { CacheEvent, InvalidationCause } from '../core/events.ts'
-import type { Caller, EdgeRequest, Handler } from '../core/request.ts'
+import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { CacheIndex, EdgeResponse, IndexEntry } from '../core/response.ts'
 import { collect } from '../query/collect.ts'
 import { CollectionError, readRequest } from '../query/request.ts'
@@ -18,10 +18,7 @@ export interface CacheOperationsPorts {
   /** Receives one event for each purge. */
   readonly onEvent?: (event: CacheEvent) => void
   /** Absent if the cache is off. */
-  readonly explained?: ExplainPorts & {
-    /** Returns the validated GET request of a path and query. Throws the EdgeError that the request would get. */
-    resolveUrl(url: string, caller: Caller): Promise<EdgeRequest>
-  }
+  readonly explained?: ExplainPorts
 }
 
 /** The ports if no cache is configured. */
@@ -49,7 +46,7 @@ export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<Ca
       return query.details === 'true' ? detailedIndex(entries, query) : success(indexOf(entries))
     },
     cacheClear: ({ query }) => clear(query, query.key === undefined ? {} : { key: query.key }),
-    cacheClearGroup: ({ query, params }) => clear(query, { group: params.group ?? '' }),
+    cacheClearGroup: ({ query, params }) => clear(query, { group: params.group?.toLowerCase() ?? '' }),
     cacheConfig: async () =>
       success({
         debug: false,
@@ -61,12 +58,7 @@ export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<Ca
       }),
     cacheExplain: async ({ query, caller }) => {
       if (explained === undefined) return success({ kept: false, why: 'the cache is off' })
-      // As in the index, `#` separates the node whose part of a joined response it is.
-      const [url = '/', node] = (query.url ?? '/').split('#')
-      const request = await explained.resolveUrl(url, caller)
-      return success(
-        await explain(explained, node === undefined ? request : { ...request, node: decodeURIComponent(node) }),
-      )
+      return success(await explain(explained, query.url ?? '/', caller))
     },
   }
 
@@ -82,7 +74,8 @@ export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<Ca
   async function purge(what: Parameters<CacheIndex['purge']>[0]): Promise<void> {
     const { key, group } = what
     // Each purge leaves an epoch in the store, so names that no response can have are not purged.
-    if ((key === undefined || KEY.test(key)) && (group === undefined || groups.has(group))) await index.purge(what)
+    if ((key !== undefined && !KEY.test(key)) || (group !== undefined && !groups.has(group))) return
+    await index.purge(what)
     ports.onEvent?.({ kind: 'invalidated', cause: causeOf(what), tags: 1 })
   }
 }

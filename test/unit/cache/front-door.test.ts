@@ -71,7 +71,9 @@ t.test('the cache through the front door', async (t) => {
       data: { url: '/agents/002', kept: true, next: { hit: true } },
     })
     t.match(await call('GET', '/cache/explain?url=/agents/001/key'), { data: { kept: false } })
-    t.ok((await call('GET', '/cache/explain?url=/nowhere')).error > 0, 'what would be refused is refused')
+    t.ok((await call('GET', '/cache/explain?url=/nowhere')).error > 0, 'an invalid URL gets the error of its request')
+    t.match(await call('GET', '/cache/explain?url=/agents%23%25zz'), { status: 400, error: 604 })
+    t.match(await call('GET', '/cache/explain?url=/agents%23no-such-node'), { error: 3022 })
     t.match(await call('DELETE', '/cache/agents?preview=true'), { data: { entries: Number, seconds: Number } })
     t.match(await get('/agents/002'), { asked: false })
     t.equal((await call('DELETE', '/cache/agents', 'reader')).status, 403)

@@ -2,6 +2,7 @@ import t from 'tap'
 import { cacheOperations, disabledCache } from '../../../src/cache/operations.ts'
 import { createMemoryStore } from '../../../src/cache/stores/memory-store.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
+import type { CacheEvent } from '../../../src/core/events.ts'
 import type { EdgeRequest } from '../../../src/core/request.ts'
 import { ask, bodyOf, caller, good, replica, SetClock, settle, statusOf } from '../../support/asks.ts'
 
@@ -25,6 +26,7 @@ async function kept() {
       resolveTarget: cache.resolveTarget,
       index: store,
       catalogue,
+      isNode: (name) => ['m', 'worker-1'].includes(name),
       resolveUrl: async (url, by) => {
         asked.push({ url, by: by.name })
         if (url === '/agents/001/key') return ask('GET /agents/:agent_id/key', { params: { agent_id: '001' } })
@@ -179,22 +181,47 @@ t.test('a URL is explained', async (t) => {
   t.match(await explain('/agents/001'), { next: { hit: false, reason: /write/ } })
 })
 
-t.test('what nothing can be kept under leaves no mark in the store', async (t) => {
-  const dropped: unknown[] = []
+t.test('a group or key that no response can have is not purged and counts as no invalidation', async (t) => {
+  const purged: unknown[] = []
+  const events: CacheEvent[] = []
   const store = createMemoryStore({ bytes: 1 << 20 })
-  const index = { ...store, purge: async (what: unknown) => void dropped.push(what) }
-  const operations = cacheOperations({ ...disabledCache, index })
-  for (const group of ['unknown', '__proto__', 'AGENTS', 'agents ', '']) {
+  const index = { ...store, purge: async (what: unknown) => void purged.push(what) }
+  const operations = cacheOperations({ ...disabledCache, index, onEvent: (event) => void events.push(event) })
+  for (const group of ['nope', '__proto__', 'agents ', '']) {
     const given = await operations.cacheClearGroup(ask('DELETE /cache/:group', { params: { group } }))
     t.match(bodyOf(given), { error: 0, data: { all: [], groups: {} } })
   }
   await operations.cacheClear(ask('DELETE /cache', { query: { key: 'no-digest' } }))
-  t.strictSame(dropped, [])
+  t.strictSame(purged, [])
+  t.strictSame(events, [])
   await operations.cacheClearGroup(ask('DELETE /cache/:group', { params: { group: 'agents' } }))
   const key = 'x'.repeat(43)
   await operations.cacheClear(ask('DELETE /cache', { query: { key } }))
-  t.strictSame(dropped, [
+  t.strictSame(purged, [
     { group: 'agents', soft: false },
     { key, soft: false },
   ])
+  t.strictSame(events, [
+    { kind: 'invalidated', cause: 'purgeGroup', tags: 1 },
+    { kind: 'invalidated', cause: 'purgeKey', tags: 1 },
+  ])
+})
+
+t.test('the name of a group is matched without case, as paths are', async (t) => {
+  const { get, read } = await kept()
+  t.match((await get('cacheClearGroup', { params: { group: 'RULES' }, query: { preview: 'true' } })).data, {
+    entries: 1,
+  })
+  t.match((await get('cacheClearGroup', { params: { group: 'AGENTS' } })).data, { groups: { agents: undefined } })
+  t.match(statusOf(await read(agent('001'))), { fwd: 'uri-miss' })
+})
+
+t.test('a part of a joined response is explained by the name of its node', async (t) => {
+  const { get } = await kept()
+  const explain = (url: string) => get('cacheExplain', { query: { url } })
+  t.match((await explain('/agents#worker%2D1')).data, { url: '/agents/001#worker-1' })
+  await t.rejects(explain('/agents#%zz'), { code: 604, status: 400 }, 'malformed percent-encoding')
+  await t.rejects(explain('/agents#no-such-node'), { code: 3022 }, 'a node that does not exist')
+  await t.rejects(explain('/agents#'), { code: 3022 }, 'no name')
+  await t.rejects(explain('/agents#worker-1#worker-1'), { code: 604 }, 'two names')
 })
