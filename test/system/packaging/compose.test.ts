@@ -13,15 +13,15 @@ interface Fault {
 
 const file = 'config/compose.yaml'
 const text = readFileSync(file, 'utf8')
-/** The lines above the file's first key: what has to lie beside it. */
+/** The comment at the top of the file, which lists the files that an operator creates. */
 const head = text.slice(0, text.indexOf('\n\n'))
 const { services, secrets, networks } = parse(text, { merge: true })
-/** What its head says of the folder that all of /etc/edge is. */
+/** The files of the folder `edge`, which is mounted as /etc/edge. */
 const settingsFiles = [...head.matchAll(/^# {3}edge\/(\S+)/gm)].map(([, name = '']) => name)
-/** Each service by its name; what is not there fails the test that reads it. */
+/** The services by name. A missing member fails the test that reads it. */
 const all = Object.entries<ReturnType<typeof parse>>(services)
 
-/** What lies where in a container: `./edge` → `/etc/edge`. */
+/** Returns the mounts of a service as pairs of host path and container path, secrets included. */
 function mounts({ volumes, secrets: named = [] }: ReturnType<typeof parse>): [from: string, to: string][] {
   return [
     ...volumes.map((volume: string) => volume.split(':').slice(0, 2)),
@@ -29,7 +29,7 @@ function mounts({ volumes, secrets: named = [] }: ReturnType<typeof parse>): [fr
   ]
 }
 
-t.test('a linter accepts it, against the schema of the Compose specification as well', async (t) => {
+t.test('the file follows the schema of the Compose specification and the rules of a linter', async (t) => {
   const faults = (path: string) =>
     new DCLinter({ rules: {}, quiet: true, debug: false, exclude: [] })
       .lintFiles([path], false)
@@ -38,26 +38,29 @@ t.test('a linter accepts it, against the schema of the Compose specification as 
   t.strictSame(faults(file), [])
   const planted = join(t.testdir({}), 'compose.yaml')
   writeFileSync(planted, text.replace('cap_drop', 'cap_dropp'))
-  t.match(faults(planted), [/^invalid-schema: .*additional properties/], 'the check finds what is planted')
+  t.match(faults(planted), [/^invalid-schema: .*additional properties/], 'a planted fault is found')
 })
 
-t.test('what it names is there, or its head says that it is needed', async (t) => {
-  for (const [name, service] of all) {
-    for (const [from] of mounts(service)) {
-      const own = from.replace('./', '')
-      t.ok(
-        existsSync(join('config', own)) || head.includes(` ${own}`) || head.includes(`\`${own}\``),
-        `${name}: ${from}`,
-      )
+t.test(
+  'every mounted file, network and service exists, or the comment at the top tells the operator to create it',
+  async (t) => {
+    for (const [name, service] of all) {
+      for (const [from] of mounts(service)) {
+        const own = from.replace('./', '')
+        t.ok(
+          existsSync(join('config', own)) || head.includes(` ${own}`) || head.includes(`\`${own}\``),
+          `${name}: ${from}`,
+        )
+      }
+      for (const network of service.networks) t.ok(networks[network], `${name}: network ${network}`)
+      for (const other of service.depends_on ?? []) t.ok(services[other], `${name}: service ${other}`)
     }
-    for (const network of service.networks) t.ok(networks[network], `${name}: network ${network}`)
-    for (const other of service.depends_on ?? []) t.ok(services[other], `${name}: service ${other}`)
-  }
-  const used = new Set(all.flatMap(([, { secrets: named = [] }]) => named))
-  t.strictSame([...used].sort(), Object.keys(secrets).sort(), 'no secret is declared for nobody')
-})
+    const used = new Set(all.flatMap(([, { secrets: named = [] }]) => named))
+    t.strictSame([...used].sort(), Object.keys(secrets).sort(), 'every declared secret is used')
+  },
+)
 
-t.test("what is the site's own reaches no image and no repository", (t) => {
+t.test('files that the operator creates are part of no image and of no repository', (t) => {
   const own = [...text.matchAll(/^ +(?:- |file: )\.\/([\w-]+)(?=[/:])/gm)].map(([, name = '']) => name)
   const folders = [...new Set(own)].filter((name) => !existsSync(join('config', name)))
   t.strictSame(folders.sort(), ['edge', 'secrets'])
@@ -69,30 +72,36 @@ t.test("what is the site's own reaches no image and no repository", (t) => {
   t.end()
 })
 
-t.test('each service has what it needs and no more', async (t) => {
-  for (const [name, service] of all) {
-    t.match(service, { read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] }, name)
-    t.equal(service.restart, 'unless-stopped', name)
-    t.notOk(service.privileged ?? service.network_mode ?? service.cap_add, name)
-    if (service.build === undefined) t.match(service.image, /^[a-z]+:\d+\.\d+$/, `${name} has a release`)
-    for (const volume of service.volumes) t.match(volume, /:ro$/, `${name} changes nothing of ${volume}`)
-    for (const [key, value] of Object.entries(service.environment ?? {}))
-      t.ok(!/PASSWORD|KEY/.test(key) || String(value).startsWith('/run/secrets/'), `${name}: ${key} is no secret`)
-  }
-  const published = all.flatMap(([name, { ports = [] }]) => ports.map((port: string) => `${name} ${port}`))
-  t.strictSame(published, ['balancer 0.0.0.0:55000:55000'], 'clients reach the balancer, and nothing else')
-  const { drain } = parse(readFileSync('config/default.yaml', 'utf8')).listen
-  t.ok(Number.parseInt(services['edge-1'].stop_grace_period, 10) > Number.parseInt(drain.limit, 10))
-  t.match(readFileSync('config/haproxy.cfg', 'utf8'), /^ {4}bind :55000$/m)
-})
+t.test(
+  'each service runs without privileges, with a read-only file system, and only the balancer has a public port',
+  async (t) => {
+    for (const [name, service] of all) {
+      t.match(service, { read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] }, name)
+      t.equal(service.restart, 'unless-stopped', name)
+      t.notOk(service.privileged ?? service.network_mode ?? service.cap_add, name)
+      if (service.build === undefined) t.match(service.image, /^[a-z]+:\d+\.\d+$/, `${name} has a version`)
+      for (const volume of service.volumes) t.match(volume, /:ro$/, `${name} cannot change ${volume}`)
+      for (const [key, value] of Object.entries(service.environment ?? {}))
+        t.ok(
+          !/PASSWORD|KEY/.test(key) || String(value).startsWith('/run/secrets/'),
+          `${name}: ${key} contains no secret`,
+        )
+    }
+    const published = all.flatMap(([name, { ports = [] }]) => ports.map((port: string) => `${name} ${port}`))
+    t.strictSame(published, ['balancer 0.0.0.0:55000:55000'], 'only the balancer is reachable from outside')
+    const { drain } = parse(readFileSync('config/default.yaml', 'utf8')).listen
+    t.ok(Number.parseInt(services['edge-1'].stop_grace_period, 10) > Number.parseInt(drain.limit, 10))
+    t.match(readFileSync('config/haproxy.cfg', 'utf8'), /^ {4}bind :55000$/m)
+  },
+)
 
-t.test('the settings of a replica are right with exactly what is mounted', async (t) => {
+t.test('a replica accepts its configuration with exactly the mounted files', async (t) => {
   const place = t.testdir({})
   const { environment, command } = services['edge-1']
   t.strictSame(services['edge-2'], services['edge-1'])
   const inside = (path: string) => path.replaceAll(/\/(?:etc\/edge|run\/secrets)\//g, (folder) => join(place, folder))
   const settings = parse(readFileSync('config/edge.example.yaml', 'utf8'))
-  // As the head of the file says it.
+  // The changes that the comment at the top of the file describes.
   delete settings.cache
   settings.listen.tls = 'off'
   settings.operations.tls = 'off'
@@ -104,7 +113,7 @@ t.test('the settings of a replica are right with exactly what is mounted', async
   }
   for (const name of settingsFiles) {
     if (name === 'keys/') await createKeyFile(inside(`/etc/edge/${name}`))
-    else writeFileSync(inside(`/etc/edge/${name}`), 'nobody reads it here\n')
+    else writeFileSync(inside(`/etc/edge/${name}`), 'not read by this test\n')
   }
   const path = inside(command.at(-1))
   writeFileSync(path, inside(stringify(settings)))
@@ -113,5 +122,5 @@ t.test('the settings of a replica are right with exactly what is mounted', async
   t.strictSame(loaded.ok ? [] : loaded.faults, [])
   t.match(loaded.ok && loaded.config.cache.redis, { url: 'redis://redis:6379', username: 'edge' })
   const wrong = await loadConfig({ file: path, env: { ...env, EDGE_CACHE_REDIS_URI: 'x' } })
-  t.equal(wrong.ok, false, 'a name that is no setting would be found')
+  t.equal(wrong.ok, false, 'an unknown setting is a fault')
 })

@@ -12,7 +12,7 @@ interface Port {
   readonly containerPort?: number
   readonly targetPort?: string
 }
-/** Manifests have as many shapes as there are kinds; what is not there fails the test that reads it. */
+/** Every kind has its own shape. A missing member fails the test that reads it. */
 type Manifest = ReturnType<typeof parse>
 
 const folder = 'config/kubernetes'
@@ -37,18 +37,18 @@ function one(kind: string, name = 'manager-edge'): Manifest {
   return found[0]
 }
 
-/** Milliseconds of a setting such as 5s; its default when it is not written. */
+/** Returns the seconds of a setting such as 5s, or of its default if the file omits it. */
 function seconds(path: readonly [string, string, string]): number {
   const of = (tree: Manifest) => path.reduce((at, name) => at?.[name], tree)
   return Number.parseFloat(of(settings) ?? of(parse(readFileSync('config/default.yaml', 'utf8'))))
 }
 
-t.test('every file belongs to the base, and every resource is of the version that has it', async (t) => {
+t.test('the base contains every file, and every resource has the API version of its kind', async (t) => {
   const named = [...kustomization.resources, ...kustomization.configMapGenerator[0].files]
   t.strictSame(
     readdirSync(folder).sort(),
     [...named, 'kustomization.yaml', 'secret.example.yaml'].sort(),
-    'no file is forgotten',
+    'every file is listed',
   )
   const versions = Object.fromEntries(manifests.map(({ kind, apiVersion }) => [kind, apiVersion]))
   t.strictSame(versions, {
@@ -59,10 +59,10 @@ t.test('every file belongs to the base, and every resource is of the version tha
   })
   const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
   t.strictSame(kustomization.images, [{ name: container.image, newTag: version }], 'the image of this release')
-  t.notOk(kustomization.resources.includes('secret.example.yaml'), 'no placeholder is applied')
+  t.notOk(kustomization.resources.includes('secret.example.yaml'), 'placeholders are not applied')
 })
 
-t.test('selectors find the pods, and ports have one number everywhere', async (t) => {
+t.test('selectors match the pods, and each port has the same number everywhere', async (t) => {
   const { labels } = one('Deployment').spec.template.metadata
   for (const { kind, spec } of manifests) {
     const selector = kind === 'Service' ? spec.selector : (spec.podSelector ?? spec.selector).matchLabels
@@ -75,23 +75,23 @@ t.test('selectors find the pods, and ports have one number everywhere', async (t
   for (const service of manifests.filter(({ kind }) => kind === 'Service'))
     for (const { port, targetPort = '' } of service.spec.ports) t.equal(ports[targetPort], port, service.metadata.name)
   for (const host of [settings.listen.host, settings.operations.host])
-    t.equal(host, '0.0.0.0', 'pods are asked from outside')
+    t.equal(host, '0.0.0.0', 'pods accept connections from other machines')
   for (const name of ['startupProbe', 'livenessProbe', 'readinessProbe']) {
     const { path, port, scheme } = container[name].httpGet
-    t.equal(scheme, settings.operations.tls ? 'HTTPS' : 'HTTP', 'the kubelet does not look at whose certificate it is')
+    t.equal(scheme, settings.operations.tls ? 'HTTPS' : 'HTTP', 'the kubelet does not verify the certificate')
     t.equal(port, 'operations', name)
     t.equal(path, name === 'readinessProbe' ? '/readyz' : '/livez')
   }
 })
 
-t.test('the policy lets through what the settings name, and only that', async (t) => {
+t.test('the network policy allows exactly the connections of the configuration', async (t) => {
   const { ingress, egress, policyTypes } = one('NetworkPolicy').spec
   t.strictSame(policyTypes, ['Ingress', 'Egress'])
   t.strictSame(
     ingress.flatMap(({ ports }: { ports: Port[] }) => ports.map(({ port }) => port)),
     [settings.listen.port, settings.operations.port],
   )
-  t.ok(ingress[1].from, 'not everybody reaches the operations listener')
+  t.ok(ingress[1].from, 'the operations listener has a list of allowed sources')
   const redis = new URL(settings.cache.redis.url)
   const out = egress.flatMap(({ to, ports }: { to: Manifest[]; ports: Port[] }) =>
     to.flatMap(({ ipBlock }) => (ipBlock ? ports.map(({ port }) => `${ipBlock.cidr} ${port}`) : [])),
@@ -103,7 +103,7 @@ t.test('the policy lets through what the settings name, and only that', async (t
   ])
 })
 
-t.test('a pod runs with nothing that it does not need, and leaves without an error', async (t) => {
+t.test('a pod runs without privileges, and a rollout can finish the graceful shutdown', async (t) => {
   t.match(pod.securityContext, { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } })
   const user = /^USER (\d+):(\d+)$/m.exec(readFileSync('Dockerfile', 'utf8'))
   t.strictSame([user?.[1], user?.[2]].map(Number), [pod.securityContext.runAsUser, pod.securityContext.runAsGroup])
@@ -115,18 +115,24 @@ t.test('a pod runs with nothing that it does not need, and leaves without an err
   t.equal(pod.automountServiceAccountToken, false)
   t.equal(pod.enableServiceLinks, false)
   for (const { readOnly, name } of container.volumeMounts) t.equal(readOnly, true, name)
-  t.ok(pod.terminationGracePeriodSeconds > seconds(['listen', 'drain', 'limit']), 'time to end by itself')
+  t.ok(
+    pod.terminationGracePeriodSeconds > seconds(['listen', 'drain', 'limit']),
+    'the graceful shutdown can finish before SIGKILL',
+  )
   const { periodSeconds, failureThreshold } = container.readinessProbe
-  t.ok(periodSeconds * failureThreshold < seconds(['listen', 'drain', 'notice']), 'nobody is sent to a leaving replica')
-  t.ok(one('Deployment').spec.replicas > one('PodDisruptionBudget').spec.maxUnavailable, 'one stays')
+  t.ok(
+    periodSeconds * failureThreshold < seconds(['listen', 'drain', 'notice']),
+    'a draining replica receives no requests',
+  )
+  t.ok(one('Deployment').spec.replicas > one('PodDisruptionBudget').spec.maxUnavailable, 'one replica stays available')
 })
 
-t.test('the settings are right with exactly the secrets that are listed', async (t) => {
+t.test('the edge accepts its configuration with exactly the listed secrets', async (t) => {
   const place = t.testdir({})
   const inPlace = (path: string) => join(place, path)
   for (const { name, mountPath } of container.volumeMounts.filter(({ subPath }: Manifest) => subPath === undefined)) {
     const { secret } = pod.volumes.find((volume: Manifest) => volume.name === name)
-    t.equal(secret.defaultMode, 0o440, `${name} is for the group of the pod alone`)
+    t.equal(secret.defaultMode, 0o440, `only the group of the pod can read ${name}`)
     const { stringData } = secrets.find(({ metadata }) => metadata.name === secret.secretName)
     for (const file of Object.keys(stringData)) {
       mkdirSync(inPlace(mountPath), { recursive: true })
@@ -138,16 +144,16 @@ t.test('the settings are right with exactly the secrets that are listed', async 
   const file = inPlace(container.args.at(-1))
   mkdirSync(dirname(file), { recursive: true })
   const mounted = container.volumeMounts.find(({ subPath }: Manifest) => subPath === 'edge.yaml')
-  t.equal(mounted.mountPath, container.args.at(-1), 'the settings lie where they are looked for')
+  t.equal(mounted.mountPath, container.args.at(-1), 'the configuration is mounted at the path of the argument')
   const written = text('edge.yaml').replaceAll('/etc/edge/', `${inPlace('/etc/edge')}/`)
   writeFileSync(file, written)
   const loaded = await loadConfig({ file, env: {} })
   t.strictSame(loaded.ok ? [] : loaded.faults, [])
   writeFileSync(file, written.replace('secrets/users', 'secrets/nobody'))
-  t.equal((await loadConfig({ file, env: {} })).ok, false, 'a file that is not mounted would be found')
+  t.equal((await loadConfig({ file, env: {} })).ok, false, 'a file that is not mounted is a fault')
 })
 
-t.test('kustomize builds it', async (t) => {
+t.test('kustomize builds the base', async (t) => {
   let built: string
   try {
     built = execFileSync('kubectl', ['kustomize', folder], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })

@@ -11,23 +11,23 @@ import { createOperationsListener } from '../../../src/admin/listener.ts'
 const manifest = JSON.parse(readFileSync('package.json', 'utf8'))
 const dockerfile = readFileSync('Dockerfile', 'utf8')
 
-/** Exit code and all output of a program that may fail. */
+/** Runs a program that may fail. Returns its exit code and its output. */
 function call(file: string, args: readonly string[], options: { input?: string; env?: NodeJS.ProcessEnv } = {}) {
   return new Promise<{ code: number; output: string }>((resolve) => {
     const child = execFile(file, args, { env: { ...process.env, ...options.env } }, (fault, out, err) =>
       resolve({ code: fault ? Number(fault.code) : 0, output: out + err }),
     )
-    // A program that reads nothing may be gone before this is written.
+    // A program that does not read its input may end before the input is written.
     child.stdin?.on('error', () => undefined).end(options.input ?? '')
   })
 }
 
-t.test('the Dockerfile is well-formed, and the image runs as nobody special', async (t) => {
+t.test('the Dockerfile is well-formed, and the image runs without root', async (t) => {
   t.strictSame(
     validate(dockerfile).map((problem) => problem.message),
     [],
   )
-  t.not(validate('FROM node\nCMDD x').length, 0, 'the check finds what is planted')
+  t.not(validate('FROM node\nCMDD x').length, 0, 'a planted fault is found')
   const [build = '', run = ''] = dockerfile.split(/^FROM /m).slice(1)
   t.match(build, /^node:24-bookworm-slim AS build/)
   t.match(build, /npm ci --ignore-scripts/)
@@ -40,13 +40,13 @@ t.test('the Dockerfile is well-formed, and the image runs as nobody special', as
   t.notMatch(dockerfile, /\b(?:curl|wget|apt-get)\b/)
 })
 
-t.test('all that the Dockerfile copies is there, and only that is sent to the builder', async (t) => {
+t.test('every file that the Dockerfile copies exists, and only these files are sent to the builder', async (t) => {
   const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap((match) => (match[1] ?? '').split(' '))
   const ignored = readFileSync('.dockerignore', 'utf8').split('\n')
   t.equal(
     ignored.find((line) => line !== '' && !line.startsWith('#')),
     '*',
-    'nothing, but',
+    'everything else is ignored',
   )
   for (const name of copied) {
     t.ok(existsSync(name), `${name} exists`)
@@ -56,7 +56,7 @@ t.test('all that the Dockerfile copies is there, and only that is sent to the bu
     t.ok(copied.includes(line.slice(1)), `${line} is copied`)
 })
 
-t.test('the health check asks the operations listener, in clear or by TLS', async (t) => {
+t.test('the health check requests /livez of the operations listener, with HTTP or HTTPS', async (t) => {
   const pair = (name: string) => readFileSync(`test/support/certificates/first.${name}`)
   const secure: FastifyServerFactory = (handler) => createServer({ cert: pair('crt'), key: pair('key') }, handler)
   for (const serverFactory of [undefined, secure]) {
@@ -72,7 +72,7 @@ t.test('the health check asks the operations listener, in clear or by TLS', asyn
   }
 })
 
-t.test('the built code needs the dependencies that are declared, no other', async (t) => {
+t.test('the built code imports only declared dependencies', async (t) => {
   const files = readdirSync('dist', { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.js'))
   const needed = new Set<string>()
   for (const name of files) {
@@ -97,7 +97,7 @@ t.test('the built code needs the dependencies that are declared, no other', asyn
   for (const [name, version] of Object.entries(manifest.dependencies)) t.match(version, /^\d/, `${name} is pinned`)
 })
 
-t.test('what is published runs, and holds nothing else', async (t) => {
+t.test('the package contains the program, its configuration and documents, and no sources or tests', async (t) => {
   t.strictSame(manifest.bin, { 'manager-edge': 'dist/cli.js' })
   t.match(readFileSync('dist/cli.js', 'utf8'), /^#!\/usr\/bin\/env node\n/)
   const [packed] = JSON.parse(
@@ -123,7 +123,7 @@ t.test('what is published runs, and holds nothing else', async (t) => {
   t.match(readFileSync('LICENSE', 'utf8'), /Apache License\s+Version 2\.0, January 2004/)
 })
 
-t.test('the lock file is complete, and names no registry', async (t) => {
+t.test('the lock file is complete and names no registry', async (t) => {
   const check = (file: string) => call(process.execPath, ['.ci/check-lock.mjs', file])
   t.equal((await check('package-lock.json')).code, 0)
   const lock = JSON.parse(readFileSync('package-lock.json', 'utf8'))
@@ -145,7 +145,7 @@ t.test('the lock file is complete, and names no registry', async (t) => {
   t.match(resolved.output, 'names registry addresses')
 })
 
-t.test('.ci/run is a program that ends with the totals', async (t) => {
+t.test('.ci/run executes all checks in order and prints the totals', async (t) => {
   for (const file of ['.ci/run', '.ci/totals']) {
     t.ok(statSync(file).mode & 0o100, `${file} may be run`)
     t.strictSame(await call('bash', ['-n', file]), { code: 0, output: '' }, `${file} is bash`)
@@ -165,7 +165,7 @@ t.test('.ci/run is a program that ends with the totals', async (t) => {
   t.equal(await totals('nothing'), '0 passed, 0 failed\n')
 })
 
-t.test('the example of a balancer is well-formed', async (t) => {
+t.test('the HAProxy configuration is valid', async (t) => {
   const haproxy = readFileSync('config/haproxy.cfg', 'utf8')
   for (const name of ['edge-1', 'edge-2']) t.match(haproxy, `server ${name} ${name}:55000`)
   t.match(haproxy, 'uri /readyz')
