@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { Logger } from 'pino'
-import { redisSpeaksTls } from '../config/cache-rules.ts'
-import type { Config, Settings } from '../config/index.ts'
+import { usesRedisTls } from '../config/cache-rules.ts'
+import type { Config } from '../config/index.ts'
 import { createSharedAccess, type SharedAccess } from '../redis/shared-access.ts'
 
 /** Where Redis is and how it is spoken to, from the settings: what the store opens connections with. */
@@ -18,7 +18,7 @@ export interface RedisPlace {
 }
 
 /** `undefined`: no Redis is configured. Reads the CA; rejects where that cannot be read any more. */
-export async function redisPlace(redis: Settings['cache']['redis']): Promise<RedisPlace | undefined> {
+export async function redisPlace(redis: Config['cache']['redis']): Promise<RedisPlace | undefined> {
   const { url, sentinels, name, cluster, username, password, tls } = redis
   if (url === undefined && sentinels.length === 0 && cluster.length === 0) return undefined
   const ca = tls.ca === undefined ? {} : { ca: await readFile(tls.ca, 'utf8') }
@@ -29,7 +29,7 @@ export async function redisPlace(redis: Settings['cache']['redis']): Promise<Red
     ...(cluster.length > 0 && { cluster }),
     ...(username !== undefined && { username }),
     ...(password !== undefined && { password }),
-    ...(redisSpeaksTls(redis) && { tls: ca }),
+    ...(usesRedisTls(redis) && { tls: ca }),
   }
 }
 

@@ -6,7 +6,7 @@ import { createAuditFile } from '../audit/file.ts'
 import { type Audit, createAudit, createAuditLog } from '../audit/index.ts'
 import { catalogue } from '../catalogue/index.ts'
 import type { Config } from '../config/index.ts'
-import { readHeaderLines } from '../config/named-files.ts'
+import { parseHeaderLines } from '../config/named-files.ts'
 import { fromTrusted } from '../http/client-address.ts'
 import type { BeginTrace } from '../http/request-state.ts'
 import { groupOf, methodWord } from '../http/request-state.ts'
@@ -88,8 +88,8 @@ export function beginning({ listen }: Config, traces: Traces): BeginTrace {
 
 async function headersIn(file: string | undefined): Promise<Readonly<Record<string, string>>> {
   if (file === undefined) return {}
-  const read = readHeaderLines(await readFile(file, 'utf8'))
-  if (!read.ok) throw new Error(`traces.headersFile: ${file}:${read.line} ${read.says}`)
+  const read = parseHeaderLines(await readFile(file, 'utf8'))
+  if (!read.ok) throw new Error(`traces.headersFile: ${file}:${read.line} ${read.message}`)
   return read.headers
 }
 

@@ -1,38 +1,38 @@
-/** The settings file: YAML 1.2 (`yes` and `on` are text), read strictly, with the place of every value. */
+/** The configuration file: YAML 1.2 (`yes` and `on` are text), parsed strictly, with the place of every value. */
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { type Document, isPair, isScalar, LineCounter, type ParsedNode, parseDocument } from 'yaml'
 import type { Fault } from './faults.ts'
 import { isObject, type Path } from './tree.ts'
 
-const LARGEST = 1024 * 1024
+const MAX_FILE_LENGTH = 1024 * 1024
+/** A configuration has few aliases. More expanded aliases than this are an alias bomb. */
+const MAX_ALIASES = 20
 
-export interface Source {
+export interface ConfigSource {
   readonly tree: Record<string, unknown>
   readonly faults: readonly Fault[]
-  /** Where the value stands, or, for what is not written, the group that should hold it. */
-  readonly place: (path: Path, of?: 'key' | 'value') => { place: string; order: number }
+  /** Returns the place of a value; for a value that is not written, the place of the group that should hold it. */
+  readonly place: (path: Path, target?: 'key' | 'value') => { place: string; order: number }
 }
 
-export const noFile: Source = { tree: {}, faults: [], place: () => ({ place: '', order: 0 }) }
+export const NO_SOURCE: ConfigSource = { tree: {}, faults: [], place: () => ({ place: '', order: 0 }) }
 
-/** Reads a file; what cannot be read is a fault, never a throw. */
-export async function readSource(file: string): Promise<Source> {
+/** Reads a file. A file that cannot be read is a fault; nothing is thrown. */
+export async function readConfigFile(file: string): Promise<ConfigSource> {
   const name = basename(file)
   let text: string
   try {
     text = await readFile(file, 'utf8')
-  } catch (cause) {
-    return failed(
-      name,
-      `cannot be read (${codeOf(cause)}); name an existing, readable file with --config or EDGE_CONFIG`,
-    )
+  } catch (error) {
+    const remedy = 'name an existing, readable file with --config or EDGE_CONFIG'
+    return failedSource(name, `cannot be read (${codeOf(error)}); ${remedy}`)
   }
-  if (text.length > LARGEST) return failed(name, 'is larger than 1 MiB; that is no settings file')
+  if (text.length > MAX_FILE_LENGTH) return failedSource(name, 'is larger than 1 MiB; name a configuration file')
   return parse(name, text)
 }
 
-function parse(name: string, text: string): Source {
+function parse(name: string, text: string): ConfigSource {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true, version: '1.2', prettyErrors: false })
   const at = (offset: number): { place: string; order: number } => {
@@ -42,35 +42,35 @@ function parse(name: string, text: string): Source {
   const faults: Fault[] = [...document.errors, ...document.warnings].map((problem) => ({
     ...at(problem.pos[0]),
     path: [],
-    says: problem.code === 'DUPLICATE_KEY' ? 'this key stands twice; keep one' : `not YAML: ${problem.message}`,
+    message: problem.code === 'DUPLICATE_KEY' ? 'this key is written twice; keep one' : `not YAML: ${problem.message}`,
   }))
-  const tree = faults.length > 0 ? {} : plain(document, faults, name)
-  return { tree, faults, place: (path, of = 'value') => at(offsetOf(document, path, of)) }
+  const tree = faults.length > 0 ? {} : toTree(document, faults, name)
+  return { tree, faults, place: (path, target = 'value') => at(offsetOf(document, path, target)) }
 }
 
-function plain(document: Document.Parsed, faults: Fault[], name: string): Record<string, unknown> {
-  const refuse = (says: string): Record<string, unknown> => {
-    faults.push({ place: name, order: 0, path: [], says })
+function toTree(document: Document.Parsed, faults: Fault[], name: string): Record<string, unknown> {
+  const fail = (message: string): Record<string, unknown> => {
+    faults.push({ place: name, order: 0, path: [], message })
     return {}
   }
   try {
-    // Settings repeat little: more than a handful of expanded aliases is an alias bomb.
-    const tree: unknown = document.toJS({ maxAliasCount: 20 }) ?? {}
-    return isObject(tree) ? tree : refuse('must be a group of settings such as "listen: { port: 55000 }"')
+    const tree: unknown = document.toJS({ maxAliasCount: MAX_ALIASES }) ?? {}
+    return isObject(tree) ? tree : fail('must be a group of settings such as "listen: { port: 55000 }"')
   } catch {
-    return refuse('expands too many aliases; write the values out')
+    return fail('expands too many aliases; write the values out')
   }
 }
 
 /** Follows the path as far as it is written. */
-function offsetOf(document: Document.Parsed, path: Path, of: 'key' | 'value'): number {
+function offsetOf(document: Document.Parsed, path: Path, target: 'key' | 'value'): number {
   for (let length = path.length; length > 0; length--) {
-    const here = path.slice(0, length)
-    const parent: unknown = length === 1 ? document.contents : document.getIn(here.slice(0, -1), true)
+    const prefix = path.slice(0, length)
+    const parent: unknown = length === 1 ? document.contents : document.getIn(prefix.slice(0, -1), true)
     const pair = isCollection(parent)
-      ? parent.items.find((item) => isPair(item) && keyOf(item.key) === here.at(-1))
+      ? parent.items.find((item) => isPair(item) && keyOf(item.key) === prefix.at(-1))
       : null
-    const node: unknown = of === 'key' && length === path.length && isPair(pair) ? pair.key : document.getIn(here, true)
+    const isKey = target === 'key' && length === path.length && isPair(pair)
+    const node: unknown = isKey ? pair.key : document.getIn(prefix, true)
     if (isNode(node)) return node.range[0]
     if (isPair(pair) && isNode(pair.key)) return pair.key.range[0]
   }
@@ -89,11 +89,11 @@ function isNode(node: unknown): node is ParsedNode {
   return isObject(node) && Array.isArray(node.range)
 }
 
-function failed(name: string, says: string): Source {
-  return { tree: {}, faults: [{ place: name, order: 0, path: [], says }], place: () => ({ place: name, order: 0 }) }
+function failedSource(name: string, message: string): ConfigSource {
+  return { tree: {}, faults: [{ place: name, order: 0, path: [], message }], place: () => ({ place: name, order: 0 }) }
 }
 
-/** `ENOENT`, `EACCES`, … of a failed call. */
-export function codeOf(cause: unknown): string {
-  return isObject(cause) && typeof cause.code === 'string' ? cause.code : 'unknown fault'
+/** Returns the code of a failed system call, such as `ENOENT`. */
+export function codeOf(error: unknown): string {
+  return isObject(error) && typeof error.code === 'string' ? error.code : 'unknown error'
 }

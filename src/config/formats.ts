@@ -1,85 +1,84 @@
-/**
- * How values are written that are more than text: each format says which text is legal, in words that
- * follow "must be", and what the edge reads from it.
- */
+/** Formats of values that are more than text: which texts are valid, and which value they stand for. */
 import { isIP, isIPv4 } from 'node:net'
 import { resolve } from 'node:path'
 import { parseAddressRange } from '../core/ip-addresses.ts'
 
 export interface Format {
-  readonly says: string
-  readonly legal: (text: string) => boolean
-  /** Absent: the text itself. `base` is the folder that relative paths start from. */
-  readonly read?: (text: string, base: string) => number | string
+  /** Follows "must be" in a message. */
+  readonly description: string
+  readonly isValid: (text: string) => boolean
+  /** Absent: the value is the text. `base` is the folder that relative paths start from. */
+  readonly parse?: (text: string, base: string) => number | string
 }
 
-const MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
+const MILLISECONDS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
 const BYTES = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 }
-/** A timer above 2^31-1 ms fires at once in Node. */
-const LONGEST = 2 ** 31 - 1
-const LARGEST = 4 * BYTES.GiB
+/** Node fires a longer timer at once. */
+const MAX_DURATION_MS = 2 ** 31 - 1
+const MAX_SIZE_BYTES = 4 * BYTES.GiB
 
 export const formats: Readonly<Record<string, Format>> = {
   duration: {
-    says: 'a duration such as 750ms, 30s or 2m',
-    legal: (text) => between(milliseconds(text), 1, LONGEST),
-    read: milliseconds,
+    description: 'a duration such as 750ms, 30s or 2m',
+    isValid: (text) => isBetween(parseDuration(text), 1, MAX_DURATION_MS),
+    parse: parseDuration,
   },
   delay: {
-    says: 'a duration such as 0s, 750ms or 5s',
-    legal: (text) => between(milliseconds(text), 0, LONGEST),
-    read: milliseconds,
+    description: 'a duration such as 0s, 750ms or 5s',
+    isValid: (text) => isBetween(parseDuration(text), 0, MAX_DURATION_MS),
+    parse: parseDuration,
   },
   size: {
-    says: 'a size such as 512B, 16KiB or 64MiB',
-    legal: (text) => between(bytes(text), 1, LARGEST),
-    read: bytes,
+    description: 'a size such as 512B, 16KiB or 64MiB',
+    isValid: (text) => isBetween(parseSize(text), 1, MAX_SIZE_BYTES),
+    parse: parseSize,
   },
   path: {
-    says: 'the name of a file',
-    legal: (text) => !text.includes('\0'),
-    read: (text, base) => resolve(base, text),
+    description: 'the name of a file',
+    isValid: (text) => !text.includes('\0'),
+    parse: (text, base) => resolve(base, text),
   },
-  host: { says: 'a host name or an address, without a port', legal: isHost },
+  host: { description: 'a host name or an address, without a port', isValid: isHost },
   cidr: {
-    says: 'an address or a range such as 10.0.0.0/8 or fd00::/8 (an IPv4 range in IPv4 form, never ::ffff:…)',
-    legal: (text) => parseAddressRange(text) !== undefined,
+    description: 'an address or a range such as 10.0.0.0/8 or fd00::/8 (an IPv4 range in IPv4 form, never ::ffff:…)',
+    isValid: (text) => parseAddressRange(text) !== undefined,
   },
-  origin: { says: 'an origin such as https://console.example', legal: isOrigin },
-  nodeUrl: { says: 'an address such as https://10.0.0.10:55000, without path or password', legal: isOrigin },
+  origin: { description: 'an origin such as https://console.example', isValid: isOrigin },
+  nodeUrl: { description: 'a URL such as https://10.0.0.10:55000, without path or password', isValid: isOrigin },
   redisUrl: {
-    says: 'an address such as rediss://10.0.0.20:6379, without name and password (cache.redis.username, passwordFile)',
-    legal: (text) =>
+    description:
+      'a URL such as rediss://10.0.0.20:6379, without name and password (cache.redis.username, passwordFile)',
+    isValid: (text) =>
       /^rediss?:\/\/[^/?#@\\]+(?:\/\d{0,3})?$/.test(text) &&
       isOrigin(text.replace(/^redis/, 'http').replace(/\/\d*$/, '')),
   },
   url: {
-    says: 'an https:// address (http:// on a loopback address only)',
-    legal: (text) => URL.canParse(text) && (text.startsWith('https://') || isLoopbackUrl(text)),
+    description: 'an https:// URL (http:// for a loopback address only)',
+    isValid: (text) => URL.canParse(text) && (text.startsWith('https://') || isLoopbackUrl(text)),
   },
   collector: {
-    says: 'an address such as https://collector.example:4318, with or without a path, without password and query',
-    legal: isCollector,
-    read: tracesAt,
+    description: 'a URL such as https://collector.example:4318, with or without a path, without password and query',
+    isValid: isCollector,
+    parse: toTracesUrl,
   },
   folder: {
-    says: 'an absolute folder that ends with /, such as /var/ossec/',
-    legal: (text) => /^\/(?:.*\/)?$/.test(text) && !text.split('/').includes('..'),
+    description: 'an absolute folder that ends with /, such as /var/ossec/',
+    isValid: (text) => /^\/(?:.*\/)?$/.test(text) && !text.split('/').includes('..'),
   },
 }
 
-function milliseconds(text: string): number {
+function parseDuration(text: string): number {
   const [, digits, unit] = /^(\d{1,12})(ms|s|m|h)$/.exec(text) ?? []
-  return digits === undefined ? Number.NaN : Number(digits) * MS[unit as keyof typeof MS]
+  return digits === undefined ? Number.NaN : Number(digits) * MILLISECONDS[unit as keyof typeof MILLISECONDS]
 }
 
-function bytes(text: string): number {
+function parseSize(text: string): number {
   const [, digits, unit] = /^(\d{1,12})(B|KiB|MiB|GiB)$/.exec(text) ?? []
   return digits === undefined ? Number.NaN : Number(digits) * BYTES[unit as keyof typeof BYTES]
 }
 
-function between(value: number, least: number, most: number): boolean {
-  return value >= least && value <= most
+function isBetween(value: number, min: number, max: number): boolean {
+  return value >= min && value <= max
 }
 
 function isHost(text: string): boolean {
@@ -91,12 +90,12 @@ function isOrigin(text: string): boolean {
   return isHost(new URL(text).hostname.replace(/^\[|\]$/g, ''))
 }
 
-/** Where OTLP puts traces, below a base address (OpenTelemetry protocol exporter, "Endpoint URLs for OTLP/HTTP"). */
-const TRACES = '/v1/traces'
+/** Path of traces below the base URL (OpenTelemetry protocol exporter, "Endpoint URLs for OTLP/HTTP"). */
+const TRACES_PATH = '/v1/traces'
 
-function tracesAt(text: string): string {
+function toTracesUrl(text: string): string {
   const base = text.replace(/\/$/, '')
-  return base.endsWith(TRACES) ? base : base + TRACES
+  return base.endsWith(TRACES_PATH) ? base : base + TRACES_PATH
 }
 
 function isCollector(text: string): boolean {
@@ -104,7 +103,7 @@ function isCollector(text: string): boolean {
   return isOrigin(origin) && !path.includes('/..')
 }
 
-/** Does this host stay inside the machine? Names other than `localhost` may resolve to anything. */
+/** Returns whether this host is this machine. A name other than `localhost` may resolve to any address. */
 export function isLoopback(host: string): boolean {
   const bare = host.replace(/^\[|\]$/g, '')
   return bare === 'localhost' || bare === '::1' || (isIPv4(bare) && bare.startsWith('127.'))

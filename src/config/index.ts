@@ -1,38 +1,35 @@
-/**
- * File + environment → one frozen, validated `Config`. The only reader of the environment.
- */
+/** Loads the configuration: the file, and the environment over it. The only reader of the environment. */
 import { dirname, resolve } from 'node:path'
 import type { Static } from 'typebox'
 import { cacheRules } from './cache-rules.ts'
 import { type Environment, readEnvironment } from './environment.ts'
 import { FaultList } from './faults.ts'
-import { noFile, readSource } from './file.ts'
-import { checkEncryptionKey, checkFiles, checkTraceHeaders, withPasswords } from './named-files.ts'
-import { type Listening, rules } from './rules.ts'
+import { NO_SOURCE, readConfigFile } from './file.ts'
+import { checkEncryptionKey, checkFiles, checkTraceHeaders, readPasswords } from './named-files.ts'
+import { type ListenerName, rules } from './rules.ts'
 import { schema, type settings } from './schema.ts'
-import { freeze, isObject, type Path, setIn, withoutNulls } from './tree.ts'
-import { interpret, validate } from './validate.ts'
+import { deepFreeze, isObject, type Path, setIn, withoutNulls } from './tree.ts'
+import { parseValues, validate } from './validate.ts'
 
 type Frozen<T> = T extends object ? { readonly [K in keyof T]: Frozen<T[K]> } : T
-export type Settings = Frozen<Static<typeof settings>>
 
-/** Every setting, defaults filled in: durations in milliseconds, sizes in bytes, paths absolute, secrets read. */
-export type Config = Settings
+/** Every setting, with defaults: durations in milliseconds, sizes in bytes, paths absolute, secrets read. */
+export type Config = Frozen<Static<typeof settings>>
 
-/** `file`: where they came from, absent where the environment alone made them. */
-export type Loaded =
+/** `file`: the source; absent if the environment is the only source. */
+export type LoadResult =
   | { readonly ok: true; readonly config: Config; readonly file?: string }
   | { readonly ok: false; readonly faults: string[] }
 
 /**
- * Reads the settings: `file` (else `EDGE_CONFIG`, else none), and the environment (that of the process) over it. All faults come
- * at once, each one line with its place and what to do; nothing is thrown. A relative path starts from the
- * folder of the file that names it, or from the working directory.
+ * Loads `file` (else `EDGE_CONFIG`, else no file) and the environment (that of the process) over it. Returns all
+ * faults at once, each as one line with its place and what to do; throws nothing. A relative path starts from the
+ * folder of the file that contains it; a path of the environment starts from the working directory.
  */
-export async function loadConfig(options: { file?: string | undefined; env?: Environment } = {}): Promise<Loaded> {
+export async function loadConfig(options: { file?: string | undefined; env?: Environment } = {}): Promise<LoadResult> {
   const { env = process.env } = options
   const file = options.file ?? env.EDGE_CONFIG
-  const source = file === undefined || file === '' ? noFile : await readSource(file)
+  const source = file === undefined || file === '' ? NO_SOURCE : await readConfigFile(file)
   const { overrides, faults } = await readEnvironment(env, schema)
   const list = new FaultList(source, overrides)
   list.add(...source.faults, ...faults)
@@ -40,31 +37,31 @@ export async function loadConfig(options: { file?: string | undefined; env?: Env
 
   const tree = withoutNulls(source.tree)
   for (const { path, value } of overrides) setIn(tree, path, value)
-  const plain = takeOff(tree)
-  for (const { path, says, of } of validate(schema, tree)) list.report(path, says, of)
+  const plainListeners = removeTlsOff(tree)
+  for (const { path, message, target } of validate(schema, tree)) list.report(path, message, target)
 
   const folder = resolve(file === undefined ? '.' : dirname(file))
-  const base = (path: Path) => (list.variableOf(path) === undefined ? folder : resolve('.'))
-  const config = await judge(interpret(schema, tree, base) as Settings, list, plain)
+  const baseOf = (path: Path) => (list.variableOf(path) === undefined ? folder : resolve('.'))
+  const config = await checkAll(parseValues(schema, tree, baseOf) as Config, list, plainListeners)
   const from = file === undefined || file === '' ? {} : { file: resolve(file) }
-  return list.empty ? { ok: true, config: freeze(config), ...from } : { ok: false, faults: list.lines() }
+  return list.isEmpty ? { ok: true, config: deepFreeze(config), ...from } : { ok: false, faults: list.lines() }
 }
 
-/** The rules over several settings, and the files that they name. */
-async function judge(read: Settings, list: FaultList, plain: ReadonlySet<Listening>): Promise<Settings> {
-  const due = [...rules, ...cacheRules].filter((rule) => rule.about.every((path) => list.sound(path)))
-  for (const { check } of due) check(read, list.report, { plain, variableOf: list.variableOf })
-  await checkFiles(read, list.report)
-  await checkEncryptionKey(read, list.report)
-  await checkTraceHeaders(read, list.report)
-  return withPasswords(read, list)
+/** Applies the rules over several settings, and reads the files that the settings name. */
+async function checkAll(config: Config, list: FaultList, plainListeners: ReadonlySet<ListenerName>): Promise<Config> {
+  const applicable = [...rules, ...cacheRules].filter(({ paths }) => paths.every((path) => list.isValid(path)))
+  for (const { check } of applicable) check(config, list.report, { plainListeners, variableOf: list.variableOf })
+  await checkFiles(config, list.report)
+  await checkEncryptionKey(config, list.report)
+  await checkTraceHeaders(config, list.report)
+  return readPasswords(config, list)
 }
 
-/** `tls: off` says that plain HTTP is meant. It is taken out: without the pair there is no TLS. */
-function takeOff(tree: Record<string, unknown>): ReadonlySet<Listening> {
-  const off = (['listen', 'operations'] as const).filter((name) => {
+/** `tls: off` means plain HTTP on purpose. It is removed from the tree, because no `tls` means no TLS. */
+function removeTlsOff(tree: Record<string, unknown>): ReadonlySet<ListenerName> {
+  const plainListeners = (['listen', 'operations'] as const).filter((name) => {
     const section = tree[name]
     return isObject(section) && section.tls === 'off' && Reflect.deleteProperty(section, 'tls')
   })
-  return new Set(off)
+  return new Set(plainListeners)
 }

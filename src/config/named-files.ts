@@ -1,14 +1,13 @@
+/** The files that settings name. Passwords are read; the other files must be readable and have valid content. */
 import { access, constants } from 'node:fs/promises'
-import { secretFrom } from './environment.ts'
+import { readSecret } from './environment.ts'
 import type { FaultList } from './faults.ts'
 import { codeOf } from './file.ts'
-import type { Settings } from './index.ts'
+import type { Config } from './index.ts'
 import type { Report } from './rules.ts'
 import { getIn, type Path } from './tree.ts'
 
-/** The files that the settings name: passwords are read, the others must at least be readable. */
-
-const named: readonly Path[] = [
+const FILE_SETTINGS: readonly Path[] = [
   ['listen', 'tls', 'cert'],
   ['listen', 'tls', 'key'],
   ['operations', 'tls', 'cert'],
@@ -23,51 +22,85 @@ const named: readonly Path[] = [
   ['traces', 'headersFile'],
 ]
 
-const LET_READ = 'make it, or let the user of this process read it'
-const LEAST_KEY = 32
+const MAKE_READABLE = 'create it, or let the user of this process read it'
+/** AES-256 is no stronger than the text that its key is derived from. */
+const MIN_KEY_BYTES = 32
 
-/** Reports every named file that this process cannot read. */
-export async function checkFiles(settings: Settings, report: Report): Promise<void> {
-  for (const path of named) {
-    const file = getIn(settings, path)
+/** Reports every file that this process cannot read. */
+export async function checkFiles(config: Config, report: Report): Promise<void> {
+  for (const path of FILE_SETTINGS) {
+    const file = getIn(config, path)
     if (typeof file !== 'string') continue
     try {
       await access(file, constants.R_OK)
-    } catch (cause) {
-      report(path, `${file} cannot be read (${codeOf(cause)}); ${LET_READ}`)
+    } catch (error) {
+      report(path, `${file} cannot be read (${codeOf(error)}); ${MAKE_READABLE}`)
     }
   }
 }
 
-/** Reports a key that could be guessed: AES-256 is worth no more than what its key was made from. */
-export async function checkEncryptionKey({ cache }: Settings, report: Report): Promise<void> {
+/** Reports an encryption key that is short enough to be guessed. */
+export async function checkEncryptionKey({ cache }: Config, report: Report): Promise<void> {
   if (cache.encryptionKeyFile === undefined) return
-  const key = await secretFrom(cache.encryptionKeyFile)
-  const length = key.ok ? Buffer.byteLength(key.text) : LEAST_KEY
-  if (length >= LEAST_KEY) return
-  const remedy = `${LEAST_KEY} at least; make one with "openssl rand -base64 32"`
-  report(['cache', 'encryptionKeyFile'], `${cache.encryptionKeyFile} holds ${length} bytes, and must hold ${remedy}`)
+  const key = await readSecret(cache.encryptionKeyFile)
+  const length = key.ok ? Buffer.byteLength(key.text) : MIN_KEY_BYTES
+  if (length >= MIN_KEY_BYTES) return
+  const message = `${cache.encryptionKeyFile} has ${length} bytes, but needs ${MIN_KEY_BYTES} or more`
+  report(['cache', 'encryptionKeyFile'], `${message}; make one with "openssl rand -base64 32"`)
 }
 
 /** Reports a file of headers that cannot be sent. */
-export async function checkTraceHeaders({ traces: { headersFile } }: Settings, report: Report): Promise<void> {
+export async function checkTraceHeaders({ traces: { headersFile } }: Config, report: Report): Promise<void> {
   if (headersFile === undefined) return
-  const file = await secretFrom(headersFile)
-  const read = file.ok ? readHeaderLines(file.text) : undefined
-  if (read?.ok === false) report(['traces', 'headersFile'], `${headersFile}:${read.line} ${read.says}`)
+  const file = await readSecret(headersFile)
+  const parsed = file.ok ? parseHeaderLines(file.text) : undefined
+  if (parsed?.ok === false) report(['traces', 'headersFile'], `${headersFile}:${parsed.line} ${parsed.message}`)
 }
 
-/** The settings with the passwords in their places; those that everybody knows are reported. */
-export async function withPasswords(settings: Settings, { report, sound }: FaultList): Promise<Settings> {
-  const { cluster, cache } = settings
+/** Messages about these lines never quote them, because the values are secrets. */
+export type HeaderLines =
+  | { readonly ok: true; readonly headers: Readonly<Record<string, string>> }
+  | { readonly ok: false; readonly line: number; readonly message: string }
+
+/** RFC 9110 sections 5.1 and 5.5, with at most one space or tab after the colon. */
+const HEADER_LINE = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]?([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)$/
+/** Headers that the HTTP client sets. */
+const RESERVED_HEADERS = new Set([
+  'host',
+  'connection',
+  'content-length',
+  'content-type',
+  'content-encoding',
+  'transfer-encoding',
+])
+
+/** Parses a file of headers: one `name: value` per line. */
+export function parseHeaderLines(text: string): HeaderLines {
+  const headers: Record<string, string> = {}
+  for (const [index, line] of text.split(/\r?\n/).entries()) {
+    if (line === '') continue
+    const fail = (message: string): HeaderLines => ({ ok: false, line: index + 1, message })
+    const [, name, value] = HEADER_LINE.exec(line) ?? []
+    if (name === undefined || value === undefined) return fail('must be a name, a colon and a value')
+    const lower = name.toLowerCase()
+    if (RESERVED_HEADERS.has(lower)) return fail(`must not set ${lower}`)
+    if (Object.hasOwn(headers, lower)) return fail(`has ${lower} a second time`)
+    headers[lower] = value
+  }
+  return { ok: true, headers }
+}
+
+/** Returns the configuration with the passwords of the password files. Reports passwords that are easy to guess. */
+export async function readPasswords(config: Config, { report, isValid }: FaultList): Promise<Config> {
+  const { cluster, cache } = config
   let credentials = cluster.credentials
   let redis = cache.redis
-  if (sound(['cluster', 'credentials'])) {
-    credentials = await filled(credentials, ['cluster', 'credentials'], report)
-    reportWeakness(credentials, report)
+  if (isValid(['cluster', 'credentials'])) {
+    credentials = await readPassword(credentials, ['cluster', 'credentials'], report)
+    reportWeakPassword(credentials, report)
   }
-  if (sound(['cache', 'redis', 'passwordFile'])) redis = await filled(redis, ['cache', 'redis'], report)
-  return { ...settings, cluster: { ...cluster, credentials }, cache: { ...cache, redis } }
+  if (isValid(['cache', 'redis', 'passwordFile'])) redis = await readPassword(redis, ['cache', 'redis'], report)
+  return { ...config, cluster: { ...cluster, credentials }, cache: { ...cache, redis } }
 }
 
 interface Account {
@@ -76,24 +109,24 @@ interface Account {
   readonly passwordFile?: string
 }
 
-async function filled<T extends Account>(account: T, path: Path, report: Report): Promise<T> {
+async function readPassword<T extends Account>(account: T, path: Path, report: Report): Promise<T> {
   const { passwordFile } = account
   if (passwordFile === undefined) return account
-  const read = await secretFrom(passwordFile)
-  if (read.ok) return { ...account, password: read.text }
-  report([...path, 'passwordFile'], `${passwordFile} cannot be read (${read.code}); ${LET_READ}`)
+  const secret = await readSecret(passwordFile)
+  if (secret.ok) return { ...account, password: secret.text }
+  report([...path, 'passwordFile'], `${passwordFile} cannot be read (${secret.code}); ${MAKE_READABLE}`)
   return account
 }
 
-function reportWeakness({ username, password, passwordFile }: Account, report: Report): void {
+function reportWeakPassword({ username, password, passwordFile }: Account, report: Report): void {
   if (username === undefined || password === undefined) return
-  const fault = weakness(username, password)
+  const weakness = findWeakness(username, password)
   const field = passwordFile === undefined ? 'password' : 'passwordFile'
-  if (fault) report(['cluster', 'credentials', field], fault)
+  if (weakness) report(['cluster', 'credentials', field], weakness)
 }
 
-/** Passwords that the manager ships with, or that everybody tries first. */
-const knownPasswords = new Set([
+/** Passwords that the manager ships with, and the first guesses of every attacker. */
+const KNOWN_PASSWORDS = new Set([
   'foo',
   'bar',
   'wazuh',
@@ -105,36 +138,10 @@ const knownPasswords = new Set([
   '123456',
 ])
 
-/** The fault of a password, wherever it was read from; `undefined`: none. */
-function weakness(username: string, password: string): string | undefined {
-  const remedy = 'set one of its own for this user on the manager, and name it here'
+function findWeakness(username: string, password: string): string | undefined {
+  const remedy = 'set a new password for this user on the manager, and use it here'
   if (password === '') return `the password is empty; ${remedy}`
   if (password.toLowerCase() === username.toLowerCase()) return `the password is the name of the user; ${remedy}`
-  if (knownPasswords.has(password.toLowerCase())) return `the password is a known default; ${remedy}`
+  if (KNOWN_PASSWORDS.has(password.toLowerCase())) return `the password is a known default; ${remedy}`
   return undefined
-}
-
-/** Headers in a file, one `name: value` on each line; they hold secrets, so that no fault tells what stands there. */
-export type HeaderLines =
-  | { readonly ok: true; readonly headers: Readonly<Record<string, string>> }
-  | { readonly ok: false; readonly line: number; readonly says: string }
-
-/** RFC 9110 sections 5.1 and 5.5; one blank or none behind the colon. */
-const LINE = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]?([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)$/
-/** What the sender of the request sets itself. */
-const TAKEN = new Set(['host', 'connection', 'content-length', 'content-type', 'content-encoding', 'transfer-encoding'])
-
-export function readHeaderLines(text: string): HeaderLines {
-  const headers: Record<string, string> = {}
-  for (const [at, line] of text.split(/\r?\n/).entries()) {
-    if (line === '') continue
-    const refused = (says: string): HeaderLines => ({ ok: false, line: at + 1, says })
-    const [, name, value] = LINE.exec(line) ?? []
-    if (name === undefined || value === undefined) return refused('must be a name, a colon and a value')
-    const known = name.toLowerCase()
-    if (TAKEN.has(known)) return refused(`must not set ${known}`)
-    if (Object.hasOwn(headers, known)) return refused(`names ${known} a second time`)
-    headers[known] = value
-  }
-  return { ok: true, headers }
 }

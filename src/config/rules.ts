@@ -1,100 +1,100 @@
 /**
- * What the schema cannot say: rules over several settings at once. Each one speaks only of settings that
- * are sound by themselves, so one mistake is told once.
+ * Rules over several settings, which the schema cannot express. A rule is skipped if one of its settings is already
+ * faulty, so that one mistake is reported once.
  */
-
 import { builtInRoles } from '../core/permissions.ts'
-import { nearest } from './faults.ts'
+import { findSimilar } from './faults.ts'
 import { isLoopback, isLoopbackUrl } from './formats.ts'
-import type { Settings } from './index.ts'
+import type { Config } from './index.ts'
 import type { Path } from './tree.ts'
 
-export type Listening = 'listen' | 'operations'
+export type ListenerName = 'listen' | 'operations'
 
-/** `plain`: listeners whose `tls` is `off`, on purpose. `variableOf`: the environment variable that set a path, if one did. */
-export interface Context {
-  readonly plain: ReadonlySet<Listening>
+export interface RuleContext {
+  /** Listeners whose `tls` is `off` on purpose. */
+  readonly plainListeners: ReadonlySet<ListenerName>
+  /** Returns the environment variable that set a path, if there is one. */
   readonly variableOf: (path: Path) => string | undefined
 }
 
-export type Report = (path: Path, says: string) => void
-/** `about`: the settings that the rule reads; it is left out where one of them is faulty already. */
+export type Report = (path: Path, message: string) => void
 export interface Rule {
-  readonly about: readonly Path[]
-  readonly check: (settings: Settings, report: Report, context: Context) => void
+  /** The settings that the rule reads. */
+  readonly paths: readonly Path[]
+  readonly check: (config: Config, report: Report, context: RuleContext) => void
 }
 
 export const rules: readonly Rule[] = [
-  inTheOpen('listen', 'a balancer in front speaks TLS'),
-  inTheOpen('operations', 'the network of those who run the edge is theirs alone'),
-  { about: [['listen', 'trustedProxies']], check: trustedProxies },
-  { about: [['listen', 'drain']], check: drain },
-  { about: [['listen', 'port'], ['listen', 'host'], ['operations']], check: twoPorts },
-  { about: [['cluster', 'nodes']], check: nodes },
+  requireTls('listen', 'if a balancer in front terminates TLS'),
+  requireTls('operations', 'if only trusted operators use that network'),
+  { paths: [['listen', 'trustedProxies']], check: checkTrustedProxies },
+  { paths: [['listen', 'drain']], check: checkDrain },
+  { paths: [['listen', 'port'], ['listen', 'host'], ['operations']], check: checkPorts },
+  { paths: [['cluster', 'nodes']], check: checkNodes },
   {
-    about: [
+    paths: [
       ['cluster', 'nodes'],
       ['cluster', 'tls'],
     ],
-    check: plainNodes,
+    check: checkNodeTls,
   },
-  { about: [['cluster', 'tls']], check: clientCertificate },
-  { about: [['cluster', 'limits']], check: deadlines },
-  { about: [['cluster', 'credentials']], check: credentials },
+  { paths: [['cluster', 'tls']], check: checkClientCertificate },
+  { paths: [['cluster', 'limits']], check: checkTimeouts },
+  { paths: [['cluster', 'credentials']], check: checkCredentials },
   {
-    about: [
+    paths: [
       ['access', 'users'],
       ['access', 'tokens'],
       ['cluster', 'credentials'],
     ],
-    check: somebodyMayCome,
+    check: checkUsers,
   },
   {
-    about: [
+    paths: [
       ['access', 'roles'],
       ['access', 'ownRoles'],
       ['access', 'passthroughRole'],
     ],
-    check: knownRoles,
+    check: checkRoles,
   },
-  { about: [['access', 'tokens']], check: tokenLifetime },
-  { about: [['traces']], check: collectorKey },
-  { about: [['audit'], ['log']], check: auditDestination },
+  { paths: [['access', 'tokens']], check: checkTokenLifetimes },
+  { paths: [['traces']], check: checkCollector },
+  { paths: [['audit'], ['log']], check: checkAuditDestination },
 ]
 
-function inTheOpen(name: Listening, where: string): Rule {
-  const remedy = `set ${name}.tls.cert and ${name}.tls.key, or say ${name}.tls: off where ${where}`
+function requireTls(name: ListenerName, exception: string): Rule {
+  const remedy = `set ${name}.tls.cert and ${name}.tls.key, or set ${name}.tls: off ${exception}`
   return {
-    about: [
+    paths: [
       [name, 'host'],
       [name, 'tls'],
     ],
-    check: ({ [name]: { tls, host } }, report, { plain }) => {
-      if (tls || plain.has(name) || isLoopback(host)) return
+    check: ({ [name]: { tls, host } }, report, { plainListeners }) => {
+      if (tls || plainListeners.has(name) || isLoopback(host)) return
       report([name, 'host'], `${host} without TLS would send passwords in clear; ${remedy}`)
     },
   }
 }
 
-function trustedProxies({ listen }: Settings, report: Report): void {
+function checkTrustedProxies({ listen }: Config, report: Report): void {
   for (const [i, range] of listen.trustedProxies.entries()) {
     if (!range.endsWith('/0')) continue
-    const says = `${range} would let every client choose its own address; name the addresses of your balancers`
-    report(['listen', 'trustedProxies', i], says)
+    const message = `${range} would let every client choose its own address; name the addresses of your balancers`
+    report(['listen', 'trustedProxies', i], message)
   }
 }
 
-function drain({ listen: { drain } }: Settings, report: Report): void {
+function checkDrain({ listen: { drain } }: Config, report: Report): void {
   if (drain.notice <= drain.limit) return
   report(['listen', 'drain', 'notice'], 'is longer than listen.drain.limit; shorten it, or raise the limit')
 }
 
-function twoPorts({ listen, operations }: Settings, report: Report): void {
+function checkPorts({ listen, operations }: Config, report: Report): void {
   if (listen.port === 0 || listen.port !== operations.port || listen.host !== operations.host) return
-  report(['operations', 'port'], `${operations.port} is the port of listen too; choose another one`)
+  report(['operations', 'port'], `${operations.port} is also the port of listen; choose another one`)
 }
 
-function nodes({ cluster }: Settings, report: Report): void {
+function checkNodes({ cluster }: Config, report: Report): void {
   const path = ['cluster', 'nodes']
   const masters = cluster.nodes.filter((node) => node.type === 'master')
   if (masters.length === 0) report(path, 'names no master; add { name: …, type: master, url: https://… }')
@@ -103,84 +103,85 @@ function nodes({ cluster }: Settings, report: Report): void {
     const seen = new Set<string>()
     for (const [i, node] of cluster.nodes.entries()) {
       const value = node[key].replace(/\/$/, '')
-      if (seen.has(value)) report([...path, i, key], `${value} stands twice; every node has its own`)
+      if (seen.has(value)) report([...path, i, key], `${value} is used twice; each node needs its own`)
       seen.add(value)
     }
   }
 }
 
-function plainNodes({ cluster }: Settings, report: Report): void {
+function checkNodeTls({ cluster }: Config, report: Report): void {
   if (!cluster.tls.required) return
   for (const [i, { url }] of cluster.nodes.entries()) {
     if (!/^http:/i.test(url) || isLoopbackUrl(url)) continue
-    const remedy = 'write https://, or say cluster.tls.required: false where the network between is yours alone'
+    const remedy = 'write https://, or set cluster.tls.required: false if the network in between is trusted'
     report(['cluster', 'nodes', i, 'url'], `${url} would send the credentials of the manager in clear; ${remedy}`)
   }
 }
 
-function clientCertificate({ cluster: { tls } }: Settings, report: Report): void {
-  if (tls.cert && !tls.key) report(['cluster', 'tls', 'cert'], 'needs cluster.tls.key; write both or none')
-  if (tls.key && !tls.cert) report(['cluster', 'tls', 'key'], 'needs cluster.tls.cert; write both or none')
+function checkClientCertificate({ cluster: { tls } }: Config, report: Report): void {
+  if (tls.cert && !tls.key) report(['cluster', 'tls', 'cert'], 'needs cluster.tls.key; set both or none')
+  if (tls.key && !tls.cert) report(['cluster', 'tls', 'key'], 'needs cluster.tls.cert; set both or none')
 }
 
-function deadlines({ cluster: { limits } }: Settings, report: Report): void {
+function checkTimeouts({ cluster: { limits } }: Config, report: Report): void {
   if (limits.timeout <= limits.slowTimeout) return
   report(['cluster', 'limits', 'slowTimeout'], 'is shorter than cluster.limits.timeout; raise it')
 }
 
-function credentials({ cluster: { credentials } }: Settings, report: Report): void {
+function checkCredentials({ cluster: { credentials } }: Config, report: Report): void {
   const path = ['cluster', 'credentials']
   const { mode, username, password, passwordFile } = credentials
   if (mode === 'service' && username === undefined) {
-    report(path, 'names no username; write that of the user which the edge has on the manager')
+    report(path, 'has no username; set the name of the user that the edge has on the manager')
   }
   if (password !== undefined && passwordFile !== undefined) {
-    report([...path, 'password'], 'stands beside passwordFile; keep one of the two')
+    report([...path, 'password'], 'is set together with passwordFile; keep one of the two')
   } else if (username !== undefined && password === undefined && passwordFile === undefined) {
-    report(path, 'holds no password; write passwordFile, or set EDGE_CLUSTER_CREDENTIALS_PASSWORD_FILE')
+    report(path, 'has no password; set passwordFile or EDGE_CLUSTER_CREDENTIALS_PASSWORD_FILE')
   }
-  if (username?.includes(':')) report([...path, 'username'], 'must not hold a colon; choose another name')
+  if (username?.includes(':')) report([...path, 'username'], 'must not contain a colon; choose another name')
 }
 
-function somebodyMayCome({ access, cluster }: Settings, report: Report): void {
+function checkUsers({ access, cluster }: Config, report: Report): void {
   if (access.users || cluster.credentials.mode === 'passthrough') return
-  const remedy = 'make a file with "manager-edge user add", and name it here'
-  report(['access', 'users'], `is missing, so nobody could sign in; ${remedy}`)
+  const remedy = 'create a file with "manager-edge user add", and name it here'
+  report(['access', 'users'], `is missing, so no user could log in; ${remedy}`)
 }
 
-function knownRoles({ access }: Settings, report: Report): void {
-  const ready = Object.keys(builtInRoles)
-  const known = [...ready, ...Object.keys(access.ownRoles)]
-  const check = (role: string, path: Path): void => {
+function checkRoles({ access }: Config, report: Report): void {
+  const builtIn = Object.keys(builtInRoles)
+  const known = [...builtIn, ...Object.keys(access.ownRoles)]
+  const checkRole = (role: string, path: Path): void => {
     if (known.includes(role)) return
-    const meant = nearest(role, known)
-    report(path, `there is no role "${role}"; ${meant ? `did you mean "${meant}"?` : `there are ${known.join(', ')}`}`)
+    const similar = findSimilar(role, known)
+    const remedy = similar ? `did you mean "${similar}"?` : `available: ${known.join(', ')}`
+    report(path, `there is no role "${role}"; ${remedy}`)
   }
   for (const role of Object.keys(access.ownRoles)) {
-    if (ready.includes(role)) report(['access', 'ownRoles', role], 'is built in; choose another name')
+    if (builtIn.includes(role)) report(['access', 'ownRoles', role], 'is built in; choose another name')
   }
   const checkTable = (table: Readonly<Record<string, readonly string[]>>, path: Path): void => {
     for (const [name, roles] of Object.entries(table)) {
-      for (const [i, role] of roles.entries()) check(role, [...path, name, i])
+      for (const [i, role] of roles.entries()) checkRole(role, [...path, name, i])
     }
   }
   checkTable(access.roles, ['access', 'roles'])
   for (const [i, { roles }] of access.tokens.issuers.entries()) {
     checkTable(roles ?? {}, ['access', 'tokens', 'issuers', i, 'roles'])
   }
-  check(access.passthroughRole, ['access', 'passthroughRole'])
+  checkRole(access.passthroughRole, ['access', 'passthroughRole'])
 }
 
-function collectorKey({ traces: { endpoint, headersFile } }: Settings, report: Report): void {
+function checkCollector({ traces: { endpoint, headersFile } }: Config, report: Report): void {
   if (headersFile === undefined) return
-  if (endpoint === undefined) report(['traces', 'headersFile'], 'stands without traces.endpoint; write both or none')
+  if (endpoint === undefined) report(['traces', 'headersFile'], 'needs traces.endpoint; set both or none')
   else if (/^http:/i.test(endpoint) && !isLoopbackUrl(endpoint)) {
     report(['traces', 'endpoint'], `${endpoint} would send traces.headersFile in clear; write https://`)
   }
 }
 
-/** Without a file the audit goes to the log, which writes it at every level but `silent`. */
-function auditDestination({ audit, log }: Settings, report: Report): void {
+/** Without a file, audit records go to the log, which writes them at every level except `silent`. */
+function checkAuditDestination({ audit, log }: Config, report: Report): void {
   if (log.level !== 'silent' || audit.file !== undefined || audit.onFailure === 'log') return
   report(
     ['log', 'level'],
@@ -188,16 +189,16 @@ function auditDestination({ audit, log }: Settings, report: Report): void {
   )
 }
 
-const SECOND = 1000
-const DAY = 86_400_000
+const SECOND_MS = 1000
+const DAY_MS = 86_400_000
 
-/** A stolen token of ours is worth little; tokens count in whole seconds. */
-function tokenLifetime({ access: { tokens } }: Settings, report: Report): void {
+/** The lifetime bounds the damage of a stolen token. Tokens count whole seconds. */
+function checkTokenLifetimes({ access: { tokens } }: Config, report: Report): void {
   const path = ['access', 'tokens']
-  if (tokens.lifetime > 900 * SECOND || tokens.lifetime % SECOND !== 0) {
+  if (tokens.lifetime > 900 * SECOND_MS || tokens.lifetime % SECOND_MS !== 0) {
     report([...path, 'lifetime'], 'must be whole seconds, 1s to 900s')
   }
   for (const [i, { lifetime }] of tokens.issuers.entries()) {
-    if (lifetime < SECOND || lifetime > DAY) report([...path, 'issuers', i, 'lifetime'], 'must be from 1s to 24h')
+    if (lifetime < SECOND_MS || lifetime > DAY_MS) report([...path, 'issuers', i, 'lifetime'], 'must be from 1s to 24h')
   }
 }

@@ -1,42 +1,45 @@
+/**
+ * Every setting of the edge, with its default. This is the only place that states defaults: validation, the names of
+ * environment variables, the type `Config` and the test of config/default.yaml all use this schema.
+ */
 import Type, { type TSchema } from 'typebox'
 import { PERMISSION_PATTERN } from '../core/permissions.ts'
 import { TOKEN_ALGORITHMS, type TokenAlgorithm } from '../core/token-algorithms.ts'
 import type { SchemaNode } from './tree.ts'
 
-/** The words that the schema of the settings is written in. */
-
-/** Written `750ms`, `5s`, `2m` or `1h`; read as milliseconds. */
-export const duration = (value: string) => Type.Unsafe<number>({ type: 'string', format: 'duration', default: value })
-/** Written `512B`, `16KiB` or `64MiB`; read as bytes. */
-export const size = (value: string) => Type.Unsafe<number>({ type: 'string', format: 'size', default: value })
-/** A duration that may be nothing. */
-export const delay = (value: string) => Type.Unsafe<number>({ type: 'string', format: 'delay', default: value })
-export const count = (value: number, maximum = 1_000_000) => Type.Integer({ minimum: 1, maximum, default: value })
-/** Any number from 0 on. */
-export const amount = (value: number, maximum: number) => Type.Number({ minimum: 0, maximum, default: value })
-export const port = (value: number) => Type.Integer({ minimum: 0, maximum: 65_535, default: value })
-export const flag = (value: boolean) => Type.Boolean({ default: value })
-export const path = () => Type.String({ format: 'path', minLength: 1 })
-export const text = (options: { default?: string; format?: string; secret?: true } = {}) =>
+/** Written `750ms`, `5s`, `2m` or `1h`; parsed to milliseconds. */
+const duration = (value: string) => Type.Unsafe<number>({ type: 'string', format: 'duration', default: value })
+/** A duration that may be zero. */
+const delay = (value: string) => Type.Unsafe<number>({ type: 'string', format: 'delay', default: value })
+/** Written `512B`, `16KiB` or `64MiB`; parsed to bytes. */
+const size = (value: string) => Type.Unsafe<number>({ type: 'string', format: 'size', default: value })
+/** An integer from 1. */
+const count = (value: number, maximum = 1_000_000) => Type.Integer({ minimum: 1, maximum, default: value })
+/** A number from 0. */
+const amount = (value: number, maximum: number) => Type.Number({ minimum: 0, maximum, default: value })
+const port = (value: number) => Type.Integer({ minimum: 0, maximum: 65_535, default: value })
+const flag = (value: boolean) => Type.Boolean({ default: value })
+const path = () => Type.String({ format: 'path', minLength: 1 })
+const text = (options: { default?: string; format?: string; secret?: true } = {}) =>
   Type.String({ minLength: 1, maxLength: 4096, ...options })
-export const list = <T extends TSchema>(items: T, value: string[] = []) =>
+const list = <T extends TSchema>(items: T, value: string[] = []) =>
   Type.Array(items, { maxItems: 1000, default: value })
-export const oneOf = <const T extends string>(values: readonly [T, ...T[]]) =>
+/** The first value is the default. */
+const oneOf = <const T extends string>(values: readonly [T, ...T[]]) =>
   Type.Unsafe<T>({ type: 'string', enum: values, default: values[0] })
-/** A closed object. Its default makes the defaults of its members hold when it is not written at all. */
-export const group = <T extends Record<string, TSchema>>(members: T) =>
+/** A closed object. Its default `{}` makes the defaults of its members apply if it is not written at all. */
+const group = <T extends Record<string, TSchema>>(members: T) =>
   Type.Object(members, { additionalProperties: false, default: {} })
-export const row = <T extends Record<string, TSchema>>(members: T, description?: string) =>
+/** A closed object without a default, such as the items of a list. */
+const record = <T extends Record<string, TSchema>>(members: T, description?: string) =>
   Type.Object(members, { additionalProperties: false, ...(description === undefined ? {} : { description }) })
-/** Names that the operator chooses. */
-export const tableOf = <T extends TSchema>(values: T, options: { default?: object } = {}) =>
+/** An object whose keys the operator chooses. */
+const tableOf = <T extends TSchema>(values: T, options: { default?: object } = {}) =>
   Type.Record(Type.String({ pattern: '^[^\\x00-\\x20:]{1,128}$' }), values, { additionalProperties: false, ...options })
-export const table = <T extends TSchema>(values: T) => tableOf(values, { default: {} })
+const table = <T extends TSchema>(values: T) => tableOf(values, { default: {} })
 
-/** The settings of the cache. Groups are the words of `/cache/:group`; a test holds them equal to the catalogue's. */
-
-/** How long answers of each group are fresh, where nothing else is written. */
-const freshness = {
+/** Freshness lifetime of the stored responses of each group. */
+const GROUP_DURATIONS = {
   agents: '5s',
   summary: '5s',
   manager: '1s',
@@ -51,14 +54,18 @@ const freshness = {
   ciscat: '5s',
 } as const
 
-/** Of a pace that nobody set: `defaultDuration`. */
-const others = ['validation'] as const
+/** Groups with the lifetime `defaultDuration`. */
+const OTHER_GROUPS = ['validation'] as const
 
-type Group = keyof typeof freshness | (typeof others)[number]
-export const cacheGroups: readonly Group[] = [...(Object.keys(freshness) as (keyof typeof freshness)[]), ...others]
+type CacheGroup = keyof typeof GROUP_DURATIONS | (typeof OTHER_GROUPS)[number]
+/** The names of `/cache/:group`. A test compares them with the catalogue. */
+export const cacheGroups: readonly CacheGroup[] = [
+  ...(Object.keys(GROUP_DURATIONS) as (keyof typeof GROUP_DURATIONS)[]),
+  ...OTHER_GROUPS,
+]
 
-/** Facts that change with an upgrade or by the hour, in groups whose other answers change each second. */
-const slowEndpoints = {
+/** Endpoints that change with an upgrade or once an hour, in groups whose other responses change each second. */
+const ENDPOINT_DURATIONS = {
   '/version': '10s',
   '/manager/info': '10s',
   '/manager/stats/hourly': '10s',
@@ -68,14 +75,13 @@ const slowEndpoints = {
   '/cluster/:node_id/stats/weekly': '10s',
 }
 
-/** Scans take the manager seconds to answer, and are ten seconds old at most either way. */
-const scans = { syscheck: '5s', rootcheck: '5s', sca: '5s', syscollector: '5s', ciscat: '5s' }
+/** The manager takes seconds for the results of scans. With the lifetime, they are at most ten seconds old. */
+const SCAN_STALE_DURATIONS = { syscheck: '5s', rootcheck: '5s', sca: '5s', syscollector: '5s', ciscat: '5s' }
 
 const anyDelay = Type.Unsafe<number>({ type: 'string', format: 'delay' })
-const durations = Object.fromEntries(Object.entries(freshness).map(([name, value]) => [name, delay(value)])) as Record<
-  keyof typeof freshness,
-  ReturnType<typeof delay>
->
+const durations = Object.fromEntries(
+  Object.entries(GROUP_DURATIONS).map(([name, value]) => [name, delay(value)]),
+) as Record<keyof typeof GROUP_DURATIONS, ReturnType<typeof delay>>
 const delays = <Name extends string>(pattern: string, value: object) =>
   Type.Unsafe<Partial<Record<Name, number>>>({
     type: 'object',
@@ -84,9 +90,9 @@ const delays = <Name extends string>(pattern: string, value: object) =>
     default: value,
   })
 
-const address = row({ host: text({ format: 'host' }), port: Type.Integer({ minimum: 1, maximum: 65_535 }) })
+const address = record({ host: text({ format: 'host' }), port: Type.Integer({ minimum: 1, maximum: 65_535 }) })
 
-export const cache = group({
+const cache = group({
   enabled: flag(true),
   redis: group({
     url: Type.Optional(text({ format: 'redisUrl' })),
@@ -103,8 +109,8 @@ export const cache = group({
   nearBytes: size('64MiB'),
   defaultDuration: delay('750ms'),
   durations: group({ ...durations, validation: Type.Optional(anyDelay) }),
-  endpoints: delays<`/${string}`>('^/[^\\x00-\\x20]{0,255}$', slowEndpoints),
-  staleWhileRevalidate: delays<Group>(`^(?:${cacheGroups.join('|')})$`, scans),
+  endpoints: delays<`/${string}`>('^/[^\\x00-\\x20]{0,255}$', ENDPOINT_DURATIONS),
+  staleWhileRevalidate: delays<CacheGroup>(`^(?:${cacheGroups.join('|')})$`, SCAN_STALE_DURATIONS),
   staleIfError: delay('60s'),
   encryptionKeyFile: Type.Optional(path()),
   syncPeriods: delay('18s'),
@@ -112,13 +118,8 @@ export const cache = group({
   verify: group({ share: amount(0.001, 1), perSecond: amount(0.2, 1000) }),
 })
 
-/**
- * Every setting of the edge, with its default. The one source: validation, environment names, the type
- * `Config` and the test that holds config/default.yaml equal to it all read this schema.
- */
-
-/** `off` instead of the pair says that plain HTTP is meant (rules.ts). */
-const certificate = () => Type.Optional(row({ cert: path(), key: path() }, 'off, or a group of cert and key'))
+/** `off` instead of this group means plain HTTP on purpose (removed before the validation, index.ts). */
+const certificate = () => Type.Optional(record({ cert: path(), key: path() }, 'off, or a group of cert and key'))
 
 const listen = group({
   host: text({ default: '127.0.0.1', format: 'host' }),
@@ -146,7 +147,7 @@ const listen = group({
   cors: group({ origins: list(text({ format: 'origin' })) }),
 })
 
-const node = row({
+const node = record({
   name: Type.String({
     pattern: '^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,254}$',
     description: 'a name of letters, digits, dot, underscore and hyphen',
@@ -188,7 +189,7 @@ const cluster = group({
 
 const algorithm = Type.Unsafe<TokenAlgorithm>({ type: 'string', enum: TOKEN_ALGORITHMS })
 
-const issuer = row({
+const issuer = record({
   issuer: text({ format: 'url' }),
   jwks: text({ format: 'url' }),
   audience: text(),
@@ -240,8 +241,8 @@ const log = group({
   format: oneOf(['json', 'text']),
 })
 
-/** The whole file. Closed: an unknown key is a fault. */
-export const settings = row({
+/** The whole configuration. An unknown key is a fault. */
+export const settings = record({
   listen,
   operations: group({
     host: text({ default: '127.0.0.1', format: 'host' }),
@@ -257,5 +258,5 @@ export const settings = row({
   log,
 })
 
-/** The same as plain JSON Schema. */
+/** `settings` as plain JSON Schema. */
 export const schema = settings as SchemaNode

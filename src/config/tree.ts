@@ -1,13 +1,15 @@
-/** Walking the settings: one path is the list of keys from the root of the file. */
+/** Functions over trees of settings. A path is the list of keys from the root of the file. */
+import { ownEntry } from '../core/values.ts'
+
 export type Path = readonly (string | number)[]
 
-/** What the walkers read of a schema. */
+/** The parts of a JSON Schema that these functions read. */
 export interface SchemaNode {
   readonly type?: string
   readonly format?: string
   readonly default?: unknown
   readonly secret?: boolean
-  /** Follows "must be". */
+  /** Follows "must be" in a message. */
   readonly description?: string
   readonly enum?: readonly unknown[]
   readonly properties?: Readonly<Record<string, SchemaNode>>
@@ -20,29 +22,29 @@ export interface Leaf {
   readonly schema: SchemaNode
 }
 
-/** `cluster.nodes[0].url`, as the faults write it. */
-export function written(path: Path): string {
+/** Returns `cluster.nodes[0].url`. */
+export function formatPath(path: Path): string {
   return path.map((key, i) => (typeof key === 'number' ? `[${key}]` : i === 0 ? key : `.${key}`)).join('')
 }
 
-/** Everything that is not a closed group: values, lists and tables. */
-export function leavesOf(schema: SchemaNode, path: readonly string[] = []): Leaf[] {
+/** Returns everything that is not a closed group: values, lists and tables. */
+export function listLeaves(schema: SchemaNode, path: readonly string[] = []): Leaf[] {
   if (!schema.properties) return [{ path, schema }]
-  return Object.entries(schema.properties).flatMap(([key, member]) => leavesOf(member, [...path, key]))
+  return Object.entries(schema.properties).flatMap(([key, member]) => listLeaves(member, [...path, key]))
 }
 
-/** The schema under a path; `undefined` where the path leaves it. */
+/** Returns the schema at a path; `undefined` if the schema has no such path. */
 export function schemaAt(schema: SchemaNode, path: Path): SchemaNode | undefined {
-  let here: SchemaNode | undefined = schema
+  let current: SchemaNode | undefined = schema
   for (const key of path) {
-    if (!here) return undefined
-    here = typeof key === 'number' ? here.items : (own(here.properties, key) ?? tableValues(here))
+    if (!current) return undefined
+    current = typeof key === 'number' ? current.items : (ownEntry(current.properties, key) ?? tableValueSchema(current))
   }
-  return here
+  return current
 }
 
-/** The schema of the values of a table (names that the operator chooses). */
-export function tableValues(schema: SchemaNode): SchemaNode | undefined {
+/** Returns the schema of the values of a table, whose keys the operator chooses. */
+export function tableValueSchema(schema: SchemaNode): SchemaNode | undefined {
   return schema.patternProperties && Object.values(schema.patternProperties)[0]
 }
 
@@ -51,13 +53,17 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 export function getIn(tree: unknown, path: Path): unknown {
-  let here = tree
+  let current = tree
   for (const key of path)
-    here = Array.isArray(here) ? here[Number(key)] : isObject(here) ? own(here, `${key}`) : undefined
-  return here
+    current = Array.isArray(current)
+      ? current[Number(key)]
+      : isObject(current)
+        ? ownEntry(current, `${key}`)
+        : undefined
+  return current
 }
 
-/** Sets a value, making the groups above it; a value that is no group in between is left for the validation. */
+/** Sets a value and creates the groups above it. A value that is no group on the way is left for the validation. */
 export function setIn(tree: Record<string, unknown>, path: readonly string[], value: unknown): void {
   const [head, ...rest] = path
   if (head === undefined) return
@@ -65,27 +71,23 @@ export function setIn(tree: Record<string, unknown>, path: readonly string[], va
     tree[head] = value
     return
   }
-  const next = own(tree, head) ?? {}
+  const next = ownEntry(tree, head) ?? {}
   tree[head] = next
   if (isObject(next)) setIn(next, rest, value)
 }
 
-/** A copy in which a key without a value (`ca:`) counts as not written. */
+/** Returns a copy without the keys that have no value, such as `ca:`. They count as not written. */
 export function withoutNulls(tree: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const kept = Object.entries(tree).filter(([, member]) => member !== null)
-  return Object.fromEntries(kept.map(([key, member]) => [key, pruned(member)]))
+  const entries = Object.entries(tree).filter(([, member]) => member !== null)
+  return Object.fromEntries(entries.map(([key, member]) => [key, withoutNullsDeep(member)]))
 }
 
-function pruned(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(pruned)
+function withoutNullsDeep(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNullsDeep)
   return isObject(value) ? withoutNulls(value) : value
 }
 
-export function freeze<T>(value: T): T {
-  if (typeof value === 'object' && value !== null) for (const member of Object.values(value)) freeze(member)
+export function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) for (const member of Object.values(value)) deepFreeze(member)
   return Object.freeze(value)
-}
-
-function own<T>(record: Readonly<Record<string, T>> | undefined, key: string | number): T | undefined {
-  return record && Object.hasOwn(record, key) ? record[key] : undefined
 }

@@ -1,41 +1,41 @@
+/** Validates settings against the schema and parses their values. */
 import { Ajv, type ErrorObject } from 'ajv'
-import { suggestion } from './faults.ts'
+import { formatSuggestion } from './faults.ts'
 import { formats } from './formats.ts'
-import { isObject, type Path, type SchemaNode, schemaAt, tableValues } from './tree.ts'
-
-/** The schema's word on a tree of settings: defaults filled in, every violation as a sentence. */
+import { isObject, type Path, type SchemaNode, schemaAt, tableValueSchema } from './tree.ts'
 
 export interface Violation {
   readonly path: Path
-  readonly says: string
-  /** The key itself is wrong, not its value. */
-  readonly of: 'key' | 'value'
+  readonly message: string
+  /** Whether the key is wrong or its value. */
+  readonly target: 'key' | 'value'
 }
 
-/** Fills defaults into `tree` (in place) and tells all violations at once. */
+/** Fills the defaults into `tree` (in place) and returns all violations. */
 export function validate(schema: SchemaNode, tree: Record<string, unknown>): Violation[] {
   const ajv = new Ajv({ allErrors: true, verbose: true, useDefaults: true, strict: true, keywords: ['secret'] })
-  for (const [name, { legal }] of Object.entries(formats)) ajv.addFormat(name, legal)
+  for (const [name, { isValid }] of Object.entries(formats)) ajv.addFormat(name, isValid)
   const check = ajv.compile(schema)
   if (check(tree)) return []
-  return (check.errors ?? []).map((error) => violation(schema, tree, error))
+  return (check.errors ?? []).map((error) => toViolation(schema, tree, error))
 }
 
-function violation(schema: SchemaNode, tree: unknown, error: ErrorObject): Violation {
-  const path = pathOf(error.instancePath, tree)
+function toViolation(schema: SchemaNode, tree: unknown, error: ErrorObject): Violation {
+  const path = parsePointer(error.instancePath, tree)
   if (error.keyword === 'additionalProperties') {
     const key = String(error.params.additionalProperty)
     const known = Object.keys(schemaAt(schema, path)?.properties ?? {})
-    const says = known.length > 0 ? `is not a setting${suggestion(key, known)}` : 'is not a name that can stand here'
-    return { path: [...path, key], says, of: 'key' }
+    const message =
+      known.length > 0 ? `is not a setting${formatSuggestion(key, known)}` : 'is not a name that is allowed here'
+    return { path: [...path, key], message, target: 'key' }
   }
   if (error.keyword === 'required') {
-    return { path: [...path, String(error.params.missingProperty)], says: 'is missing; write it', of: 'value' }
+    return { path: [...path, String(error.params.missingProperty)], message: 'is missing; write it', target: 'value' }
   }
-  return { path, says: sentence(error, schemaAt(schema, path)), of: 'value' }
+  return { path, message: describeError(error, schemaAt(schema, path)), target: 'value' }
 }
 
-const TYPES: Readonly<Record<string, string>> = {
+const TYPE_NAMES: Readonly<Record<string, string>> = {
   integer: 'an integer',
   number: 'a number',
   boolean: 'true or false',
@@ -44,20 +44,21 @@ const TYPES: Readonly<Record<string, string>> = {
   object: 'a group of settings',
 }
 
-function sentence(error: ErrorObject, schema: SchemaNode | undefined): string {
-  const got = schema?.secret ? '' : `, got ${shown(error.data)}`
+function describeError(error: ErrorObject, schema: SchemaNode | undefined): string {
+  const got = schema?.secret ? '' : `, got ${quoteValue(error.data)}`
   const { params } = error
   switch (error.keyword) {
     case 'type': {
-      const wanted = schema?.description ?? (schema?.format && formats[schema.format]?.says) ?? TYPES[params.type]
-      const quoted =
+      const expected =
+        schema?.description ?? (schema?.format && formats[schema.format]?.description) ?? TYPE_NAMES[params.type]
+      const isQuoted =
         params.type !== 'string' && typeof error.data === 'string' && /^(?:-?\d+|true|false)$/.test(error.data)
-      return `must be ${wanted}${got}${quoted ? '; write it without quotes' : ''}`
+      return `must be ${expected}${got}${isQuoted ? '; write it without quotes' : ''}`
     }
     case 'enum':
       return `must be one of ${params.allowedValues.join(', ')}${got}`
     case 'format':
-      return `must be ${formats[params.format]?.says ?? params.format}${got}`
+      return `must be ${formats[params.format]?.description ?? params.format}${got}`
     case 'minimum':
       return `must be at least ${params.limit}${got}`
     case 'maximum':
@@ -69,58 +70,62 @@ function sentence(error: ErrorObject, schema: SchemaNode | undefined): string {
   }
 }
 
-/** Foreign bytes in a message are quoted and short. */
-function shown(value: unknown): string {
-  const text = withoutUser(JSON.stringify(value) ?? String(value))
+/** Returns a value in a form that is safe in a message: quoted, short, without a password in a URL. */
+function quoteValue(value: unknown): string {
+  const text = redactUserInfo(JSON.stringify(value) ?? String(value))
   return text.length > 60 ? `${text.slice(0, 57)}…` : text
 }
 
-/** Who writes a password into an address must not find it in the log of the start. */
-function withoutUser(text: string): string {
+/** A password that was written into a URL must not appear in the log. */
+function redactUserInfo(text: string): string {
   const scheme = text.indexOf('://')
   const at = text.lastIndexOf('@')
   return scheme >= 0 && at > scheme ? `${text.slice(0, scheme)}://…${text.slice(at)}` : text
 }
 
-/** `/cluster/nodes/0/url` → keys; numbers where the tree holds a list. */
-function pathOf(pointer: string, tree: unknown): Path {
+/** Parses `/cluster/nodes/0/url` into keys; the index of a list is a number. */
+function parsePointer(pointer: string, tree: unknown): Path {
   const path: (string | number)[] = []
-  let here = tree
+  let current = tree
   for (const part of pointer.split('/').slice(1)) {
     const key = part.replaceAll('~1', '/').replaceAll('~0', '~')
-    path.push(Array.isArray(here) ? Number(key) : key)
-    here = Array.isArray(here) ? here[Number(key)] : isObject(here) ? here[key] : undefined
+    path.push(Array.isArray(current) ? Number(key) : key)
+    current = Array.isArray(current) ? current[Number(key)] : isObject(current) ? current[key] : undefined
   }
   return path
 }
 
-/** From what is written to what the edge reads: durations, sizes and paths, by the formats of the schema. */
-
 /**
- * A new tree with every written value read. `base` names the folder that a relative path at this place starts
- * from. Values that the validation has refused stay as they are.
+ * Returns a new tree in which durations are milliseconds, sizes are bytes and paths are absolute. `baseOf` returns the
+ * folder that a relative path at this place starts from. Invalid values stay as they are.
  */
-export function interpret(schema: SchemaNode, value: unknown, base: (path: Path) => string, path: Path = []): unknown {
+export function parseValues(
+  schema: SchemaNode,
+  value: unknown,
+  baseOf: (path: Path) => string,
+  path: Path = [],
+): unknown {
   const { items } = schema
-  if (Array.isArray(value) && items) return value.map((item, i) => interpret(items, item, base, [...path, i]))
-  if (isObject(value)) return interpretMembers(schema, value, base, path)
+  if (Array.isArray(value) && items) return value.map((item, i) => parseValues(items, item, baseOf, [...path, i]))
+  if (isObject(value)) return parseMembers(schema, value, baseOf, path)
   const format = schema.format === undefined ? undefined : formats[schema.format]
-  if (typeof value !== 'string' || !format?.read || !format.legal(value)) return value
-  return format.read(value, base(path))
+  if (typeof value !== 'string' || !format?.parse || !format.isValid(value)) return value
+  return format.parse(value, baseOf(path))
 }
 
-/** Tables have no prototype: a user named `constructor` holds no roles by accident. */
-function interpretMembers(
+/** Tables have no prototype, so that a user named `constructor` does not inherit roles. */
+function parseMembers(
   schema: SchemaNode,
   value: Record<string, unknown>,
-  base: (path: Path) => string,
+  baseOf: (path: Path) => string,
   path: Path,
 ): Record<string, unknown> {
-  const values = tableValues(schema)
-  const read: Record<string, unknown> = values ? Object.create(null) : {}
+  const tableValues = tableValueSchema(schema)
+  const parsed: Record<string, unknown> = tableValues ? Object.create(null) : {}
   for (const [key, member] of Object.entries(value)) {
-    const known = values ?? (schema.properties && Object.hasOwn(schema.properties, key) ? schema.properties[key] : null)
-    if (known) read[key] = interpret(known, member, base, [...path, key])
+    const memberSchema =
+      tableValues ?? (schema.properties && Object.hasOwn(schema.properties, key) ? schema.properties[key] : undefined)
+    if (memberSchema) parsed[key] = parseValues(memberSchema, member, baseOf, [...path, key])
   }
-  return read
+  return parsed
 }

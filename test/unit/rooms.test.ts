@@ -79,7 +79,7 @@ const table: Readonly<Record<string, Room>> = {
     rooms: ['admin/console/api-types'],
     packages: ['preact', '@preact/signals', 'uplot', '@tanstack/virtual-core'],
   },
-  config: { rooms: ['core'], packages: ['yaml', 'typebox', 'ajv'] },
+  config: { rooms: ['core'], packages: ['yaml', 'typebox', 'ajv', 'fastest-levenshtein'] },
   simulator: { rooms: ['core', 'catalogue', 'query'], packages: ['saxes'] },
 }
 

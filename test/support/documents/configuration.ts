@@ -3,10 +3,10 @@
  * so that the reference never differs from what the edge accepts.
  */
 import { readFileSync } from 'node:fs'
-import { variableOf } from '../../../src/config/environment.ts'
+import { toVariable } from '../../../src/config/environment.ts'
 import { formats } from '../../../src/config/formats.ts'
 import { schema } from '../../../src/config/schema.ts'
-import { getIn, leavesOf, type SchemaNode } from '../../../src/config/tree.ts'
+import { getIn, listLeaves, type SchemaNode } from '../../../src/config/tree.ts'
 
 const INTRODUCTION = `# Configuration reference
 
@@ -67,13 +67,13 @@ export function configurationReference(): string {
 }
 
 function sectionOf(name: string, section: SchemaNode, comments: ReadonlyMap<string, string>): string {
-  const leaves = leavesOf(section, [name])
+  const leaves = listLeaves(section, [name])
   const about = comments.get(name)
   const rows = leaves.map(({ path, schema: leaf }) => {
     const written = path.join('.')
     // One line documents both members of \`tls: { cert, key }\`.
     const meaning = comments.get(written) ?? comments.get(path.slice(0, -1).join('.')) ?? ''
-    const cells = [`\`${written}\`<br>\`${variableOf(path)}\``, typeOf(leaf), defaultOf(leaf), escapePipes(meaning)]
+    const cells = [`\`${written}\`<br>\`${toVariable(path)}\``, typeOf(leaf), defaultOf(leaf), escapePipes(meaning)]
     return `| ${cells.join(' | ')} |`
   })
   const head = ['| Setting and variable | Type | Default | Meaning |', '|---|---|---|---|']
@@ -140,7 +140,7 @@ function typeOf(schema: SchemaNode & { readonly minimum?: number; readonly maxim
   if (values) return values.map((value) => `\`${value}\``).join(', ')
   if (type === 'array') return items === undefined || items.properties ? 'list' : `list: ${typeOf(items)}`
   if (type === 'object') return 'table'
-  if (format !== undefined) return escapePipes(FORMAT_NAMES[format] ?? formats[format]?.says ?? format)
+  if (format !== undefined) return escapePipes(FORMAT_NAMES[format] ?? formats[format]?.description ?? format)
   if (type === 'boolean') return '`true`, `false`'
   if (type === 'integer') return `${minimum} to ${maximum}`
   if (type === 'number') return `${minimum} to ${maximum}, fractions too`

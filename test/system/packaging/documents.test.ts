@@ -6,7 +6,7 @@ import { parse, stringify } from 'yaml'
 import { commands } from '../../../src/cli/commands.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import { schema } from '../../../src/config/schema.ts'
-import { leavesOf } from '../../../src/config/tree.ts'
+import { listLeaves } from '../../../src/config/tree.ts'
 import { type ErrorDefinition, errorTable } from '../../../src/core/errors.ts'
 import { builtInRoles } from '../../../src/core/permissions.ts'
 import { documents, textOf } from '../../support/documents/list.ts'
@@ -19,8 +19,8 @@ const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
   .filter((name) => statSync(name).isFile())
   .map((name) => readFileSync(name, 'utf8'))
   .join('\n')
-const settings = new Set(leavesOf(schema).flatMap(({ path }) => path.map((_, at) => path.slice(0, at + 1).join('.'))))
-const SECTIONS = [...new Set(leavesOf(schema).map(({ path }) => path[0]))].join('|')
+const settings = new Set(listLeaves(schema).flatMap(({ path }) => path.map((_, at) => path.slice(0, at + 1).join('.'))))
+const SECTIONS = [...new Set(listLeaves(schema).map(({ path }) => path[0]))].join('|')
 
 t.test(
   'troubleshooting has a row for each failure that an operator can meet, with the message of the code',

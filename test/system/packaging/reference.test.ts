@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { schema } from '../../../src/config/schema.ts'
-import { leavesOf } from '../../../src/config/tree.ts'
+import { listLeaves } from '../../../src/config/tree.ts'
 import { type ErrorDefinition, errorTable } from '../../../src/core/errors.ts'
 import { commentsOf, configurationReference } from '../../support/documents/configuration.ts'
 import { errorReference } from '../../support/documents/errors.ts'
@@ -16,12 +16,12 @@ t.test('the committed references equal what "npm run docs:reference" writes', as
 
 t.test('the configuration reference has one row with a meaning for each setting, and no other row', async (t) => {
   const rows = [...configuration.matchAll(/^\| `([\w.]+)`<br>`EDGE_\w+` \| (.+) \| (.+) \| (.+) \|$/gm)]
-  const settings = leavesOf(schema).map(({ path }) => path.join('.'))
+  const settings = listLeaves(schema).map(({ path }) => path.join('.'))
   t.strictSame(
     rows.map(([, name]) => name),
     settings,
   )
-  for (const { path, schema: leaf } of leavesOf(schema)) {
+  for (const { path, schema: leaf } of listLeaves(schema)) {
     if (!['string', 'boolean', 'number'].includes(typeof leaf.default)) continue
     const row = rows.find(([, name]) => name === path.join('.'))
     t.equal(row?.[3], `\`${leaf.default}\``, `default of ${path.join('.')}`)

@@ -6,7 +6,7 @@ import { COMMANDS_USED } from '../../../src/cache/stores/scripts.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import { schema } from '../../../src/config/schema.ts'
-import { leavesOf } from '../../../src/config/tree.ts'
+import { listLeaves } from '../../../src/config/tree.ts'
 import { createSharedAccess } from '../../../src/redis/shared-access.ts'
 import { sharedCommands } from '../../../src/redis/shared-script.ts'
 import { startRedis } from '../../support/redis.ts'
@@ -16,7 +16,7 @@ const [, rules = ''] = /^user edge (on .*)$/m.exec(document) ?? []
 
 t.test('every cache setting that the document names exists', async (t) => {
   const named = [...document.matchAll(/`cache\.([A-Za-z.]+)`/g)].map(([, name = '']) => `cache.${name}`)
-  const known = leavesOf(schema).map(({ path }) => path.join('.'))
+  const known = listLeaves(schema).map(({ path }) => path.join('.'))
   t.ok(named.length > 10)
   for (const name of named) {
     t.ok(

@@ -69,15 +69,18 @@ t.test('nothing that clients watch live is older than a second by default', asyn
 
 t.test('each fault has its place and says what to do', async (t) => {
   const rows: readonly (readonly [cache: string, fault: string | RegExp])[] = [
-    ['redis: { url: localhost }', /cache\.redis\.url: must be an address such as rediss:.*, got "localhost"/],
-    ['redis: { url: "redis://a:b@127.0.0.1" }', /cache\.redis\.url: must be an address .*without name and password/],
-    ['redis: { url: "redis://127.0.0.1", cluster: [{ host: a, port: 1 }] }', 'names url and cluster; keep the one'],
+    ['redis: { url: localhost }', /cache\.redis\.url: must be a URL such as rediss:.*, got "localhost"/],
+    ['redis: { url: "redis://a:b@127.0.0.1" }', /cache\.redis\.url: must be a URL .*without name and password/],
+    ['redis: { url: "redis://127.0.0.1", cluster: [{ host: a, port: 1 }] }', 'has url and cluster; keep the one'],
     ['redis: { sentinels: [{ host: 127.0.0.1, port: 1 }] }', 'cache.redis.sentinels: need cache.redis.name'],
-    ['redis: { name: x, url: "redis://127.0.0.1" }', 'cache.redis.name: is of use with cache.redis.sentinels only'],
-    ['redis: { passwordFile: word }', 'cache.redis: names no server; write url, sentinels or cluster'],
-    ['redis: { url: "redis://10.0.0.1" }', 'would send answers and the password in clear; write rediss://, or say'],
-    ['redis: { url: "redis://127.0.0.1", tls: { ca: word } }', 'cache.redis.url: speaks no TLS'],
-    ['redis: { url: "redis://127.0.0.1", password: secret }', 'must not stand in the settings; write passwordFile'],
+    ['redis: { name: x, url: "redis://127.0.0.1" }', 'cache.redis.name: is used with cache.redis.sentinels only'],
+    ['redis: { passwordFile: word }', 'cache.redis: names no server; set url, sentinels or cluster'],
+    ['redis: { url: "redis://10.0.0.1" }', 'would send responses and the password in clear; write rediss://, or set'],
+    ['redis: { url: "redis://127.0.0.1", tls: { ca: word } }', 'cache.redis.url: has no TLS'],
+    [
+      'redis: { url: "redis://127.0.0.1", password: secret }',
+      'must not be in the configuration file; set passwordFile',
+    ],
     ['redis: { url: "redis://127.0.0.1", username: x }', 'cache.redis.username: has no password'],
     ['redis: { url: "redis://127.0.0.1", passwordFile: nowhere }', /passwordFile: .*nowhere cannot be read \(ENOENT\)/],
     ['redis: { url: "redis://127.0.0.1", timeout: 2s }', 'cache.redis.timeout: must be from 5ms to 1s'],
@@ -85,7 +88,7 @@ t.test('each fault has its place and says what to do', async (t) => {
     ['durations: { agents: 2h }', 'cache.durations.agents: is over 1h'],
     ['durations: { agnets: 2s }', 'cache.durations.agnets: is not a setting; did you mean "agents"?'],
     ['endpoints: { /version: 90m }', 'cache.endpoints./version: is over 1h'],
-    ['endpoints: { version: 1s }', 'cache.endpoints.version: is not a name that can stand here'],
+    ['endpoints: { version: 1s }', 'cache.endpoints.version: is not a name that is allowed here'],
     ['staleWhileRevalidate: { agents: 2m }', 'cache.staleWhileRevalidate.agents: is over 60s'],
     ['staleWhileRevalidate: { agnets: 2s }', 'cache.staleWhileRevalidate.agnets: is not a name'],
     ['staleIfError: 61s', 'cache.staleIfError: is over 60s'],
@@ -93,7 +96,7 @@ t.test('each fault has its place and says what to do', async (t) => {
     ['onLostStore: ignore', 'cache.onLostStore: must be one of delay, refuse'],
     ['nearBytes: 1KiB', 'cache.nearBytes: is under 1MiB'],
     ['syncPeriods: 1h', 'cache.syncPeriods: is over 10m'],
-    ['encryptionKeyFile: short', /short holds 31 bytes, and must hold 32 at least; make one with "openssl rand/],
+    ['encryptionKeyFile: short', /short has 31 bytes, but needs 32 or more; make one with "openssl rand/],
     ['encryptionKeyFile: nowhere', /encryptionKeyFile: .*nowhere cannot be read \(ENOENT\)/],
   ]
   for (const [cache, fault] of rows) {

@@ -4,7 +4,7 @@ import { isScalar, parse, parseDocument, visit } from 'yaml'
 import { parseUsers } from '../../../src/access/users-file.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import { schema } from '../../../src/config/schema.ts'
-import { getIn, isObject, leavesOf } from '../../../src/config/tree.ts'
+import { getIn, isObject, listLeaves } from '../../../src/config/tree.ts'
 
 const text = readFileSync('config/default.yaml', 'utf8')
 
@@ -16,7 +16,7 @@ function leaves(tree: unknown, path: string[] = []): Map<string, unknown> {
 
 t.test('default.yaml names every setting of the schema with its default, and no other', async (t) => {
   const written = parse(text)
-  const known = new Map(leavesOf(schema).map((leaf) => [leaf.path.join('.'), leaf]))
+  const known = new Map(listLeaves(schema).map((leaf) => [leaf.path.join('.'), leaf]))
   for (const [name, { path, schema }] of known) {
     // `tls: null` stands for its two members.
     const found = getIn(written, path) === undefined ? path.slice(0, -1) : path

@@ -95,7 +95,7 @@ t.test('what is wrong is told by the name of the variable', async (t) => {
     [{ EDGE_LISTEN_PROT: '1' }, 'EDGE_LISTEN_PROT: is not a setting; did you mean EDGE_LISTEN_PORT?'],
     [
       { EDGE_SOMETHING_ELSE_ENTIRELY: '1' },
-      'EDGE_SOMETHING_ELSE_ENTIRELY: is not a setting; take it out of the environment',
+      'EDGE_SOMETHING_ELSE_ENTIRELY: is not a setting; remove it from the environment',
     ],
     [{ EDGE_CLUSTER_NODES: '{' }, 'EDGE_CLUSTER_NODES cluster.nodes: must be a list'],
     [{ EDGE_CLUSTER_NODES: '[{ name: x }]' }, 'EDGE_CLUSTER_NODES cluster.nodes[0].url: is missing; write it'],
@@ -106,11 +106,11 @@ t.test('what is wrong is told by the name of the variable', async (t) => {
     ],
     [
       { EDGE_LISTEN_HOST: 'a', EDGE_LISTEN_HOST_FILE: 'b' },
-      'EDGE_LISTEN_HOST_FILE: stands beside EDGE_LISTEN_HOST; keep one of the two',
+      'EDGE_LISTEN_HOST_FILE: is set together with EDGE_LISTEN_HOST; keep one of the two',
     ],
     [
       { NODE_TLS_REJECT_UNAUTHORIZED: '0' },
-      'NODE_TLS_REJECT_UNAUTHORIZED: 0 switches off the verification of all certificates; unset it, and name the CA in cluster.tls.ca',
+      'NODE_TLS_REJECT_UNAUTHORIZED: 0 turns off the verification of all certificates; unset it, and name the CA in cluster.tls.ca',
     ],
   ]
   for (const [env, fault] of rows) {

@@ -76,7 +76,7 @@ t.test('a file that is not there, a folder, a huge one', async (t) => {
   const cases: Record<string, RegExp> = {
     nowhere: /^nowhere: cannot be read \(ENOENT\); name an existing, readable file with --config or EDGE_CONFIG$/,
     '.': /cannot be read \(EISDIR\)/,
-    huge: /^huge: is larger than 1 MiB; that is no settings file$/,
+    huge: /^huge: is larger than 1 MiB; name a configuration file$/,
   }
   for (const [name, fault] of Object.entries(cases)) {
     const loaded = await loadConfig({ file: join(folder, name), env: {} })

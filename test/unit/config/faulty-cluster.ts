@@ -4,8 +4,8 @@ import { account, file, master, nodes, type Row, withGroup } from './settings-te
 const cluster = (text: string) => file({ cluster: text })
 const access = (text: string) => file({ access: `users: users\n  ${text}` })
 const issuer = (text: string) => `tokens: { issuers: [{ issuer: 'https://id', audience: m, ${text} }] }`
-const remedy = 'set one of its own for this user on the manager, and name it here'
-const away = 'cannot be read (ENOENT); make it, or let the user of this process read it'
+const remedy = 'set a new password for this user on the manager, and use it here'
+const away = 'cannot be read (ENOENT); create it, or let the user of this process read it'
 
 /** Passwords that everybody knows. */
 const known: readonly Row[] = [
@@ -37,12 +37,12 @@ const nodeRows: readonly Row[] = [
   [
     'one name twice',
     cluster(nodes(`${master}, { name: m, type: worker, url: 'https://b' }`)),
-    'cluster.nodes[1].name: m stands twice; every node has its own',
+    'cluster.nodes[1].name: m is used twice; each node needs its own',
   ],
   [
     'one address twice',
     cluster(nodes(`${master}, { name: n, type: worker, url: 'https://a/' }`)),
-    'cluster.nodes[1].url: https://a stands twice; every node has its own',
+    'cluster.nodes[1].url: https://a is used twice; each node needs its own',
   ],
   [
     'a node without a type',
@@ -62,17 +62,17 @@ const nodeRows: readonly Row[] = [
   [
     'a node with a path',
     cluster(nodes("{ name: m, type: master, url: 'https://a/b' }")),
-    'cluster.nodes[0].url: must be an address such as https://10.0.0.10:55000, without path or password, got "https://a/b"',
+    'cluster.nodes[0].url: must be a URL such as https://10.0.0.10:55000, without path or password, got "https://a/b"',
   ],
   [
     'a node with a password',
     cluster(nodes("{ name: m, type: master, url: 'https://u:p@a' }")),
-    'cluster.nodes[0].url: must be an address such as',
+    'cluster.nodes[0].url: must be a URL such as',
   ],
   [
     'a node in clear',
     cluster(nodes("{ name: m, type: master, url: 'http://10.0.0.1:55000' }")),
-    'cluster.nodes[0].url: http://10.0.0.1:55000 would send the credentials of the manager in clear; write https://, or say cluster.tls.required: false where the network between is yours alone',
+    'cluster.nodes[0].url: http://10.0.0.1:55000 would send the credentials of the manager in clear; write https://, or set cluster.tls.required: false if the network in between is trusted',
   ],
   [
     'yes is a word',
@@ -82,7 +82,7 @@ const nodeRows: readonly Row[] = [
   [
     'a certificate without a key',
     cluster(withGroup('tls: { cert: users }')),
-    'cluster.tls.cert: needs cluster.tls.key; write both or none',
+    'cluster.tls.cert: needs cluster.tls.key; set both or none',
   ],
   [
     'slow is not slower',
@@ -100,17 +100,17 @@ const credentialRows: readonly Row[] = [
   [
     'no account',
     cluster(`nodes: [${master}]`),
-    'cluster.credentials: names no username; write that of the user which the edge has on the manager',
+    'cluster.credentials: has no username; set the name of the user that the edge has on the manager',
   ],
   [
     'no password',
     cluster(account('username: edge')),
-    'cluster.credentials: holds no password; write passwordFile, or set EDGE_CLUSTER_CREDENTIALS_PASSWORD_FILE',
+    'cluster.credentials: has no password; set passwordFile or EDGE_CLUSTER_CREDENTIALS_PASSWORD_FILE',
   ],
   [
     'two passwords',
     cluster(account('username: edge, password: x-y-z, passwordFile: users')),
-    'cluster.credentials.password: stands beside passwordFile; keep one of the two',
+    'cluster.credentials.password: is set together with passwordFile; keep one of the two',
   ],
   [
     'a password file that is away',
@@ -130,7 +130,7 @@ const credentialRows: readonly Row[] = [
   [
     'a name with a colon',
     cluster(account("username: 'a:b', password: x-y-z")),
-    'cluster.credentials.username: must not hold a colon; choose another name',
+    'cluster.credentials.username: must not contain a colon; choose another name',
   ],
 ]
 
@@ -138,7 +138,7 @@ const accessRows: readonly Row[] = [
   [
     'nobody may come',
     file({ access: 'roles: {}' }),
-    'access.users: is missing, so nobody could sign in; make a file with "manager-edge user add", and name it here',
+    'access.users: is missing, so no user could log in; create a file with "manager-edge user add", and name it here',
   ],
   ['a users file that is away', file({ access: 'users: nowhere' }), `edge.yaml:7:10 access.users: …/nowhere ${away}`],
   [
@@ -149,7 +149,7 @@ const accessRows: readonly Row[] = [
   [
     'a role like no other',
     access('roles: { bob: [boss] }'),
-    'access.roles.bob[0]: there is no role "boss"; there are reader, operator, administrator',
+    'access.roles.bob[0]: there is no role "boss"; available: reader, operator, administrator',
   ],
   [
     'an own role in a ready-made name',
@@ -171,7 +171,7 @@ const accessRows: readonly Row[] = [
   [
     'keys over plain HTTP',
     access(issuer("jwks: 'http://id/jwks'")),
-    'access.tokens.issuers[0].jwks: must be an https:// address (http:// on a loopback address only), got "http://id/jwks"',
+    'access.tokens.issuers[0].jwks: must be an https:// URL (http:// for a loopback address only), got "http://id/jwks"',
   ],
   [
     'a weak algorithm',

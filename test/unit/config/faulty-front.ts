@@ -64,12 +64,12 @@ export const front: readonly Row[] = [
   [
     'passwords in clear',
     listen('host: 0.0.0.0'),
-    'edge.yaml:2:9 listen.host: 0.0.0.0 without TLS would send passwords in clear; set listen.tls.cert and listen.tls.key, or say listen.tls: off where a balancer in front speaks TLS',
+    'edge.yaml:2:9 listen.host: 0.0.0.0 without TLS would send passwords in clear; set listen.tls.cert and listen.tls.key, or set listen.tls: off if a balancer in front terminates TLS',
   ],
   [
     'passwords of operators in clear',
     file({ more: 'operations: { host: 0.0.0.0 }' }),
-    'edge.yaml:8:21 operations.host: 0.0.0.0 without TLS would send passwords in clear; set operations.tls.cert and operations.tls.key, or say operations.tls: off where the network of those who run the edge is theirs alone',
+    'edge.yaml:8:21 operations.host: 0.0.0.0 without TLS would send passwords in clear; set operations.tls.cert and operations.tls.key, or set operations.tls: off if only trusted operators use that network',
   ],
   [
     'a notice beyond the limit',
@@ -80,7 +80,7 @@ export const front: readonly Row[] = [
   [
     'one port for two',
     file({ more: 'operations: { port: 55000 }' }),
-    'edge.yaml:8:21 operations.port: 55000 is the port of listen too; choose another one',
+    'edge.yaml:8:21 operations.port: 55000 is also the port of listen; choose another one',
   ],
   [
     'an unknown group',
@@ -107,7 +107,7 @@ export const front: readonly Row[] = [
     file({ more: 'log: { level: silent }' }),
     'edge.yaml:8:15 log.level: silent discards the audit, and audit.onFailure: refuse would refuse every write; set audit.file, or choose another level',
   ],
-  ['a key twice', file({ more: 'log: {}\nlog: {}' }), 'edge.yaml:9:1: this key stands twice; keep one'],
+  ['a key twice', file({ more: 'log: {}\nlog: {}' }), 'edge.yaml:9:1: this key is written twice; keep one'],
   ['no YAML', 'listen: [', 'edge.yaml:1:10: not YAML:'],
   ['a tag', 'listen: !!js/function x', 'edge.yaml:1:9: not YAML:'],
   ['another document', 'just words', 'edge.yaml: must be a group of settings such as "listen: { port: 55000 }"'],

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { loadConfig } from '../../../src/config/index.ts'
-import { readHeaderLines } from '../../../src/config/named-files.ts'
+import { parseHeaderLines } from '../../../src/config/named-files.ts'
 import { file } from './settings-text.ts'
 
 async function load(t: Test, traces: string, headers = '') {
@@ -42,7 +42,7 @@ t.test('where spans are sent to', async (t) => {
 t.test('what is refused, with its place', async (t) => {
   const endpoint = "endpoint: 'https://c'"
   const rows: readonly (readonly [string, string, string])[] = [
-    ['headersFile: headers', 'api-key: 1', 'traces.headersFile: stands without traces.endpoint; write both or none'],
+    ['headersFile: headers', 'api-key: 1', 'traces.headersFile: needs traces.endpoint; set both or none'],
     [
       "endpoint: 'http://10.0.0.1:4318', headersFile: headers",
       'api-key: 1',
@@ -67,7 +67,7 @@ t.test('what is refused, with its place', async (t) => {
 })
 
 t.test('a file of headers', async (t) => {
-  t.strictSame(readHeaderLines('Authorization: Bearer a b=\r\nx-tenant:one\n\n'), {
+  t.strictSame(parseHeaderLines('Authorization: Bearer a b=\r\nx-tenant:one\n\n'), {
     ok: true,
     headers: { authorization: 'Bearer a b=', 'x-tenant': 'one' },
   })
@@ -77,7 +77,7 @@ t.test('a file of headers', async (t) => {
     ['a : b', 1, 'must be a name, a colon and a value'],
     ['x: 1\nb: \u00e9', 2, 'must be a name, a colon and a value'],
     ['Host: b', 1, 'must not set host'],
-    ['A: 1\na: 2', 2, 'names a a second time'],
+    ['A: 1\na: 2', 2, 'has a a second time'],
   ] as const
-  for (const [text, line, says] of rows) t.strictSame(readHeaderLines(text), { ok: false, line, says }, text)
+  for (const [text, line, message] of rows) t.strictSame(parseHeaderLines(text), { ok: false, line, message }, text)
 })
