@@ -1,31 +1,33 @@
+/** The envelope of the manager's responses, and what a response or an error of the nodes means for cache and audit. */
 import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import { EdgeError } from './errors.ts'
 import { COLON, skipSpace } from './json-scan.ts'
-import type { EdgeResponse } from './response.ts'
+import type { EdgeResponse, JsonResponse } from './response.ts'
 
-/** What the envelope of an answer says, or why the bytes are none. */
+/** The error number of an envelope, or why the bytes are not one. */
 export type Envelope = { readonly ok: true; readonly error: number } | { readonly ok: false; readonly reason: string }
 
-/** The real API's words where it lacks a code for a wrong format; its next release answers 623 (contract/errors.yaml). */
-const UNDEFINED = { text: 'Undefined error.', code: 623 } as const
-
 /**
- * Checks that the bytes are one whole answer of a manager: a JSON object with `error` and `data` or `message`.
- * Cut answers, pages of HTML, text in another encoding and anything behind the object are refused with a reason.
+ * Checks that the bytes are one complete response of a manager: a JSON object with `error` and `data` or `message`.
+ * Truncated responses, HTML pages, other encodings and trailing bytes are invalid.
  */
 export function readEnvelope(bytes: Buffer): Envelope {
-  if (!isUtf8(bytes)) return refused('not UTF-8')
+  if (!isUtf8(bytes)) return invalid('not UTF-8')
   const value = parse(bytes.toString())
-  if (value === undefined) return refused('not JSON')
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return refused('not an object')
-  const error = errorNumber(Object.hasOwn(value, 'error') ? (value as { error: unknown }).error : undefined)
-  if (error === undefined) return refused('no error number')
-  if (!Object.hasOwn(value, 'data') && !Object.hasOwn(value, 'message')) return refused('neither data nor message')
+  if (value === undefined) return invalid('not JSON')
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return invalid('not an object')
+  const error = parseErrorNumber(Object.hasOwn(value, 'error') ? (value as { error: unknown }).error : undefined)
+  if (error === undefined) return invalid('no error number')
+  if (!Object.hasOwn(value, 'data') && !Object.hasOwn(value, 'message')) return invalid('neither data nor message')
   return { ok: true, error }
 }
 
-/** Never `undefined` for JSON, since JSON has no such value. */
+function invalid(reason: string): Envelope {
+  return { ok: false, reason }
+}
+
+/** Returns `undefined` for text that is not JSON; JSON itself has no such value. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -34,18 +36,39 @@ function parse(text: string): unknown {
   }
 }
 
-/** 607 comes as a text of digits, one error as words; both are answers all the same. `undefined`: it is no error of a manager. */
-export function errorNumber(error: unknown): number | undefined {
-  if (error === UNDEFINED.text) return UNDEFINED.code
+/** The manager sends this text where it has no number for a value of the wrong format; its next release sends 623. */
+const UNDEFINED_ERROR = { text: 'Undefined error.', code: 623 } as const
+
+/** Parses the field `error`: a number, a text of digits (607 comes so), or `Undefined error.`. */
+export function parseErrorNumber(error: unknown): number | undefined {
+  if (error === UNDEFINED_ERROR.text) return UNDEFINED_ERROR.code
   if (typeof error === 'string') return /^[0-9]{1,6}$/.test(error) ? Number(error) : undefined
   return Number.isSafeInteger(error) && (error as number) >= 0 ? (error as number) : undefined
 }
 
-function refused(reason: string): Envelope {
-  return { ok: false, reason }
+/** Nodes write the envelope without spaces and `error` first, so most responses need not be parsed. */
+const SUCCESS_PREFIX = Buffer.from('{"error":0,"data":')
+const ERROR_NAME = Buffer.from('"error"')
+/** The manager's number for an error without a number. */
+const UNKNOWN_ERROR = 1000
+
+/** Returns the error number of a response; 0: success. */
+export function errorNumberOf(response: EdgeResponse): number {
+  if (response.kind !== 'json' || isPlainSuccess(response.body)) return 0
+  return parseEnvelope(response).error
 }
 
-/** What an answer says: for the few who must look inside one. */
+function isPlainSuccess(body: Buffer): boolean {
+  return body.subarray(0, SUCCESS_PREFIX.length).equals(SUCCESS_PREFIX) && !hasErrorMember(body, SUCCESS_PREFIX.length)
+}
+
+/** Of two members with the same name, clients take the last. As a value, `"error"` is harmless (a log level). */
+function hasErrorMember(body: Buffer, from: number): boolean {
+  for (let at = body.indexOf(ERROR_NAME, from); at >= 0; at = body.indexOf(ERROR_NAME, at + ERROR_NAME.length)) {
+    if (body[skipSpace(body, at + ERROR_NAME.length)] === COLON) return true
+  }
+  return false
+}
 
 export interface EnvelopeContents {
   readonly error: number
@@ -53,101 +76,73 @@ export interface EnvelopeContents {
   readonly data?: unknown
 }
 
-/** Nodes write the envelope compact and `error` first, so most answers need not be parsed to be known as good. */
-const GOOD = Buffer.from('{"error":0,"data":')
-const NAME = Buffer.from('"error"')
-/** The framework's own for what it cannot name (contract/errors.yaml). */
-const UNNAMED = 1000
-
-/** The number of an answer's error; 0: it is good. */
-export function errorNumberOf(answer: EdgeResponse): number {
-  if (answer.kind !== 'json' || isPlainlyGood(answer.body)) return 0
-  return parseEnvelope(answer).error
-}
-
-function isPlainlyGood(bytes: Buffer): boolean {
-  return bytes.subarray(0, GOOD.length).equals(GOOD) && !namesAnError(bytes, GOOD.length)
-}
-
-/** Of a name that comes twice, clients take the last. As a value it is no more than the level of a log. */
-function namesAnError(bytes: Buffer, from: number): boolean {
-  for (let at = bytes.indexOf(NAME, from); at >= 0; at = bytes.indexOf(NAME, at + NAME.length)) {
-    if (bytes[skipSpace(bytes, at + NAME.length)] === COLON) return true
-  }
-  return false
-}
-
-/** The envelope was checked when it came. */
-export function parseEnvelope(answer: EdgeResponse): EnvelopeContents {
-  if (answer.kind !== 'json') return { error: 0 }
-  const { error, message, data } = JSON.parse(answer.body.toString()) as Readonly<Record<string, unknown>>
+/** Parses a response whose envelope was checked when it came in. */
+export function parseEnvelope(response: EdgeResponse): EnvelopeContents {
+  if (response.kind !== 'json') return { error: 0 }
+  const { error, message, data } = JSON.parse(response.body.toString()) as Readonly<Record<string, unknown>>
   return {
-    error: errorNumber(error) ?? UNNAMED,
+    error: parseErrorNumber(error) ?? UNKNOWN_ERROR,
     ...(typeof message === 'string' && { message }),
     ...(data !== undefined && { data }),
   }
 }
 
-/** What an answer or a failure of the nodes means to the cache. */
+/** Returns `data` of a successful response. */
+export function dataOf(response: EdgeResponse): unknown {
+  const { error, data } = parseEnvelope(response)
+  return error === 0 ? data : undefined
+}
 
-/** An answer that was read whole. */
-export type Whole = Extract<EdgeResponse, { kind: 'json' }>
-
-/** The framework's codes that another moment may answer otherwise (contract/errors.yaml, kind transient). */
-export const TRANSIENT: ReadonlySet<number> = new Set([
+/** Errors of the manager's framework that may have another result a moment later. */
+export const TRANSIENT_ERRORS: ReadonlySet<number> = new Set([
   1010, 1011, 1013, 1014, 1017, 1118, 1601, 1652, 1702, 1713, 1714, 1715, 1901, 1902, 2002, 2005, 3000, 3009, 3012,
   3016, 3018, 3020, 3021, 3023,
 ])
 
-/** The framework gave up waiting, and the work goes on behind it (contract/errors.yaml): 1 is its limit of 240 s. */
-const UNFINISHED: ReadonlySet<number> = new Set([1, 3000, 3009, 3020, 3021])
+/** The framework stopped waiting while the work goes on; 1 is its limit of 240 s. */
+const UNFINISHED_ERRORS: ReadonlySet<number> = new Set([1, 3000, 3009, 3020, 3021])
 
-/** No node could be asked, or what it answered cannot be used. */
-const NODE_FAILED: ReadonlySet<number> = new Set([920, 921, 922, 923, 924, 925, 926])
+/** No node could be called, or its response is unusable. */
+const NODE_FAILURES: ReadonlySet<number> = new Set([920, 921, 922, 923, 924, 925, 926])
 
-/** Faults that leave it open whether a write was carried out: it was sent, and no readable answer came. */
-const OUTCOME_UNKNOWN: ReadonlySet<number> = new Set([923, 925, 926, 928, 933, 949])
+/** The write was sent, and no readable response came: it may have been carried out. */
+const UNKNOWN_OUTCOMES: ReadonlySet<number> = new Set([923, 925, 926, 928, 933, 949])
 
-const PARTIAL = '"failed_nodes"'
+const FAILED_NODES_NAME = '"failed_nodes"'
 
-/** May the answer be kept? Whole, without an error, from all nodes that were asked, nothing of it stale, to nobody in particular. */
-export function isStorable(answer: EdgeResponse): answer is Whole {
-  if (answer.kind !== 'json' || answer.status !== 200 || answer.headers !== undefined) return false
-  if (answer.partial || answer.personal) return false
-  return errorNumberOf(answer) === 0 && !answer.body.includes(PARTIAL)
+/** Whether a response may be stored: complete, successful, from all nodes, without stale parts, for every caller. */
+export function isStorable(response: EdgeResponse): response is JsonResponse {
+  if (response.kind !== 'json' || response.status !== 200 || response.headers !== undefined) return false
+  if (response.partial || response.personal) return false
+  return errorNumberOf(response) === 0 && !response.body.includes(FAILED_NODES_NAME)
 }
 
-/** Would another moment answer otherwise? Then a stale answer, where it is allowed, is the better one. */
-export function isTransient(answer: EdgeResponse): boolean {
-  return TRANSIENT.has(errorNumberOf(answer))
+/** Whether a stale response, where one may be served, is better than this one. */
+export function isTransient(response: EdgeResponse): boolean {
+  return TRANSIENT_ERRORS.has(errorNumberOf(response))
 }
 
 export function isNodeFailure(fault: unknown): boolean {
-  return fault instanceof EdgeError && NODE_FAILED.has(fault.code)
+  return fault instanceof EdgeError && NODE_FAILURES.has(fault.code)
 }
 
-/** May the write have been carried out although no success was heard of? Whatever nobody foresaw counts as that. */
+/** Whether a write that failed this way may have been carried out. An unexpected error counts as such. */
 export function isOutcomeUnknown(fault: unknown): boolean {
-  return !(fault instanceof EdgeError) || OUTCOME_UNKNOWN.has(fault.code)
+  return !(fault instanceof EdgeError) || UNKNOWN_OUTCOMES.has(fault.code)
 }
 
-/** Some nodes have carried it out, and it is known which: what it touched has changed. */
+/** Whether some nodes are known to have carried the write out. */
 export function isPartlyDone(fault: unknown): boolean {
   return fault instanceof EdgeError && fault.code === 932
 }
 
-export function isUnfinished(answer: EdgeResponse): boolean {
-  if (answer.kind === 'json' && answer.outcomeUnknown) return true
-  return UNFINISHED.has(errorNumberOf(answer))
+/** Whether the write of this response may still be in progress on a node. */
+export function isUnfinished(response: EdgeResponse): boolean {
+  if (response.kind === 'json' && response.outcomeUnknown) return true
+  return UNFINISHED_ERRORS.has(errorNumberOf(response))
 }
 
-/** `data` of a successful answer. */
-export function dataOf(answer: EdgeResponse): unknown {
-  const { error, data } = parseEnvelope(answer)
-  return error === 0 ? data : undefined
-}
-
-/** Strong, and the same for the same bytes on every replica (RFC 9110 section 8.8.3). */
-export function etagOf(bytes: Buffer): string {
-  return `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 27)}"`
+/** Returns a strong entity tag (RFC 9110 section 8.8.3), the same for the same bytes on every replica. */
+export function etagOf(body: Buffer): string {
+  return `"${createHash('sha256').update(body).digest('base64url').slice(0, 27)}"`
 }

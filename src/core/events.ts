@@ -1,22 +1,31 @@
+/**
+ * Events of the edge, for metrics, the console, the audit and traces. Their values are bounded: never a raw URL, a query
+ * value, a header or a body. Listeners run synchronously; they must neither throw nor block.
+ */
 import type { NodeFault } from './node-call.ts'
 import type { CacheStatus } from './response.ts'
 
-/**
- * What the parts of the edge tell of themselves while it runs: plain facts, bounded in kind, for metrics, the console
- * and the audit. Never a raw URL, a query value, a header or a body. Whoever listens must neither throw nor wait.
- */
+export interface EventListeners {
+  request?(event: RequestEvent): void
+  nodeCall?(event: NodeCallEvent): void
+  join?(event: JoinEvent): void
+  cache?(event: CacheEvent): void
+  redisStep?(event: RedisStepEvent): void
+  /** The name of an event of the Redis store, such as `lost` or `returned`. */
+  storeEvent?(event: string): void
+}
 
-/** How the cache dealt with a request. `bypass`: it was not asked or may not keep it; `none`: refused before, or an error. */
+/** `bypass`: not cacheable, or the cache was not used; `none`: the request was rejected or failed before the cache. */
 export type CacheOutcome = 'hit' | 'stale' | 'miss' | 'bypass' | 'none'
 
-/** Cache-Status in one word. */
+/** Returns a cache status as one word. */
 export function cacheOutcomeOf({ hit, fwd, detail }: CacheStatus): CacheOutcome {
   if (detail?.startsWith('stale-')) return 'stale'
   if (hit) return 'hit'
   return fwd === 'uri-miss' || fwd === 'stale' ? 'miss' : 'bypass'
 }
 
-/** One request, told once, after its answer left or its client did. */
+/** One request; emitted once, when the response was sent or the client disconnected. */
 export interface RequestEvent {
   readonly requestId: string
   /** GET, HEAD, PUT, POST, DELETE, OPTIONS, or `other`. */
@@ -25,102 +34,92 @@ export interface RequestEvent {
   readonly route: string
   /** The cache group of the route, or `none`. */
   readonly group: string
-  /** 0: the client left before there was an answer. */
+  /** 0: the client disconnected before there was a response. */
   readonly status: number
-  /** Milliseconds from the head of the request to the end of the answer. */
+  /** Milliseconds from the header of the request to the end of the response. */
   readonly ms: number
-  /** Of the body, as sent. */
+  /** Bytes of the body, as sent. */
   readonly bytes: number
   readonly cache: CacheOutcome
-  /** Milliseconds of a node's time that the answer cost when it was fetched; there for what came out of the cache. */
+  /** Milliseconds that the fetch of the stored response took; set for hits. */
   readonly fetchTime: number | undefined
-  /** Absent: nobody was let in. */
+  /** Absent: the caller was not authenticated. */
   readonly caller: string | undefined
   readonly client: string
-  /** The code with which the edge refused it before anything could come of it; absent: it went on. */
+  /** The error code of a request that the edge rejected before it had any effect. */
   readonly refusal?: number | undefined
 }
 
-/** What is told of a request that was refused; the route may be one of the operators' own. */
+/** What the audit needs of a rejected request; its route may be one of the operations listener. */
 export type RefusedRequestEvent = Pick<
   RequestEvent,
   'requestId' | 'caller' | 'client' | 'method' | 'route' | 'status' | 'refusal'
 >
 
-/** One call to one node, when it is over (a raw file: when its last byte came). */
+/** One call to one node; emitted when it has ended, of a streamed file with its last byte. */
 export interface NodeCallEvent {
   readonly requestId: string
   readonly node: string
   readonly method: string
   /** The route template on the node, or `unknown`. */
   readonly route: string
-  /** Either is there. */
+  /** Either `status` or `fault` is set. */
   readonly status?: number
   readonly fault?: NodeFault
-  /** Milliseconds on the node, and in our own line before. */
+  /** Milliseconds on the node, and before in the queue of the edge. */
   readonly ms: number
   readonly queueTime: number
 }
 
-/** One answer put together of what several nodes gave: told when it is made, not when it comes out of the cache. */
+/** One joined response; emitted when it is joined, not when it is served from the cache. */
 export interface JoinEvent {
   readonly requestId: string
   /** The route template. */
   readonly route: string
-  /** Milliseconds until the last node had given its part, and the answer was whole. */
+  /** Milliseconds until the response was complete. */
   readonly ms: number
-  /** Those that are known and were asked; a name that the client made up is not told. */
+  /** Known nodes only; names that the client made up are left out. */
   readonly nodes: readonly NodeContribution[]
 }
 
-/** What one node did for such an answer. */
+/** What one node contributed to a joined response. */
 export interface NodeContribution {
   readonly node: string
-  /** Its rows on the page, and of how many; absent: it gave none, since it failed. */
+  /** Rows of the node on this page, and in total; absent if the node failed. */
   readonly rows?: number
   readonly total?: number
-  /** Milliseconds until the last of its parts had come; absent: all that it gave had been kept. */
+  /** Milliseconds until its last part arrived; absent if all its parts were stored. */
   readonly ms?: number
-  /** A word of RFC 9209 section 2.3. */
+  /** An error type of RFC 9209 section 2.3. */
   readonly error?: string
 }
 
-/** What made kept answers stale. `unknown`: a write whose outcome nobody knows; its fence stays. */
+/** `unknown`: a write whose outcome is unknown; its fence stays for the time of its lease. */
 export type InvalidationCause = 'write' | 'unknown' | 'purgeAll' | 'purgeGroup' | 'purgeKey' | 'softPurge'
 
 export type CacheEvent =
-  /** Nodes were asked for what may be kept. `ms`: their time. */
+  /** A call to nodes for a cacheable request; `ms`: its duration. `kept`: stored, `unkept`: not storable. */
   | {
       readonly kind: 'fetch'
       readonly group: string
       readonly outcome: 'kept' | 'unkept' | 'failed'
       readonly ms: number
     }
-  /** A request waited for the call of another one. */
+  /** A request shared the call of another request. */
   | { readonly kind: 'collapsed'; readonly group: string }
   | { readonly kind: 'invalidated'; readonly cause: InvalidationCause; readonly tags: number }
-  /** A hit was also asked of the nodes. `void`: a write or a failure came between, so it says nothing. */
+  /** A hit was compared with the response of the nodes. `void`: a write or a failure prevented the comparison. */
   | { readonly kind: 'verified'; readonly group: string; readonly outcome: 'same' | 'different' | 'void' }
 
-/** Steps of the shared store. */
+/** One step of the Redis store. `late`: timed out, `away`: there was no connection. */
 export interface RedisStepEvent {
   readonly outcome: 'done' | 'failed' | 'late' | 'away'
   readonly ms: number
 }
 
-export interface EventListeners {
-  request?(event: RequestEvent): void
-  nodeCall?(event: NodeCallEvent): void
-  join?(event: JoinEvent): void
-  cache?(event: CacheEvent): void
-  redisStep?(event: RedisStepEvent): void
-  /** Events of the store, in its own few words (`lost`, `returned`, …). */
-  storeEvent?(event: string): void
-}
-
-/** Where the room reports. Facts never hold a password, a token or a hash. */
+/** Writes to the log of the process. Fields never contain a password, a token or a hash. */
 export type Log = (
   level: 'info' | 'warn' | 'error',
   message: string,
-  facts?: Readonly<Record<string, string | number>>,
+  fields?: Readonly<Record<string, string | number>>,
 ) => void

@@ -2,24 +2,24 @@ import type { Readable } from 'node:stream'
 import type { Priority } from '../catalogue/endpoint.ts'
 import type { Trace } from './trace.ts'
 
-/** One call to one node. Paths are already encoded; the node is named, never addressed. */
+/** One call to one node. The node is given by its name, never by its address. */
 export interface NodeCall {
   readonly node: string
   readonly method: string
-  /** Encoded path and query, beginning with `/`. */
+  /** Encoded path and query, starting with `/`. */
   readonly path: string
   readonly body?: { readonly type: string; readonly bytes: Buffer }
-  /** May be sent again when it is sure that the node did not act on it, or when it is a GET that was cut before an answer. */
+  /** Whether the call may be sent again if the node certainly did not act on it, or if it is a GET without a response. */
   readonly retryable: boolean
-  /** A raw file is expected (`stream`), or an envelope read whole (`bytes`). */
+  /** `stream`: a file; `bytes`: an envelope that is read completely. */
   readonly expect: 'bytes' | 'stream'
   /** Milliseconds; absent: no limit (`wait_for_complete`). */
   readonly timeout?: number
   readonly signal: AbortSignal
   readonly requestId: string
-  /** Who goes first where the node has no room for all. */
+  /** Decides which calls are sent first if the node is at its limit. */
   readonly priority: Priority
-  /** On whose behalf: no caller has a node for itself while others wait. */
+  /** The name of the caller: queued calls of different callers take turns. */
   readonly caller: string
   /** Method and path of the record, as a template: calls of one endpoint take about the same time. */
   readonly endpoint: string
@@ -33,12 +33,12 @@ export interface NodeResponse {
   /** Media type without parameters, in lower case. */
   readonly type: string
   readonly length?: number
-  /** It speaks to one caller alone, and may be given to no other. */
+  /** The response is for one caller only. */
   readonly personal?: boolean
   readonly body: Buffer | Readable
 }
 
-/** Why a call to a node failed. `sent: false` – the node has certainly seen nothing of it. */
+/** Why a call to a node failed. */
 export type NodeFault =
   | 'unreachable'
   | 'timeout'
@@ -55,29 +55,31 @@ export type NodeResult =
       readonly ok: false
       readonly node: string
       readonly fault: NodeFault
+      /** `false`: the node certainly received nothing of the call. */
       readonly sent: boolean
       readonly detail: string
+      /** Seconds. */
       readonly retryAfter?: number
     }
 
-/** A part that fails is a value, never a throw. */
+/** Calls a node. A failure is a result; the promise never rejects. */
 export type CallNode = (call: NodeCall) => Promise<NodeResult>
 
 export interface NodeInfo {
   readonly name: string
   readonly type: 'master' | 'worker'
-  /** The edge has its address; without it, it is reached through the master only. */
+  /** Whether the edge has the address of the node; without it, the node is reached through the master only. */
   readonly addressed: boolean
   readonly version?: string
 }
 
-/** What is known of the cluster at this moment. */
+/** The nodes of the cluster at this moment. */
 export interface ClusterView {
   nodes(): readonly NodeInfo[]
   find(name: string): NodeInfo | undefined
   master(): NodeInfo
-  /** May a call be sent to it now (not ejected, room in its queue)? */
+  /** Whether a call may be sent to the node: it is not ejected, and its queue has room. */
   isAvailable(name: string): boolean
-  /** Calls that it would take at once beside those under way and in line; 0 where none may be sent. */
+  /** Returns how many more calls the node would take at once, without queueing; 0 if it takes none. */
   freeSlots(name: string): number
 }

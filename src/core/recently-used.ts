@@ -1,32 +1,34 @@
-/** What was found out lately, by a text. Bounded in number; what was not asked for lately is forgotten. */
-export class RecentlyUsed<Found> {
-  readonly #greatest: number
-  #young = new Map<string, Found>()
-  #old = new Map<string, Found>()
+/**
+ * A map that forgets the entries that were not used recently, at a lower cost per hit than a least-recently-used list:
+ * two generations of at most `maxPerGeneration` entries; the older one is dropped when the younger one is full.
+ */
+export class RecentlyUsed<Value> {
+  readonly #maxPerGeneration: number
+  #young = new Map<string, Value>()
+  #old = new Map<string, Value>()
 
-  /** `greatest`: how many are remembered in each of two generations. */
-  constructor(greatest: number) {
-    this.#greatest = greatest
+  constructor(maxPerGeneration: number) {
+    this.#maxPerGeneration = maxPerGeneration
   }
 
-  find(text: string): Found | undefined {
-    const found = this.#young.get(text)
-    if (found !== undefined) return found
-    const old = this.#old.get(text)
-    if (old !== undefined) this.learn(text, old)
+  get(key: string): Value | undefined {
+    const young = this.#young.get(key)
+    if (young !== undefined) return young
+    const old = this.#old.get(key)
+    if (old !== undefined) this.set(key, old)
     return old
   }
 
-  learn(text: string, found: Found): void {
-    if (this.#young.size >= this.#greatest) {
+  set(key: string, value: Value): void {
+    if (this.#young.size >= this.#maxPerGeneration) {
       this.#old = this.#young
       this.#young = new Map()
     }
-    this.#young.set(text, found)
+    this.#young.set(key, value)
   }
 
-  forget(text: string): void {
-    this.#young.delete(text)
-    this.#old.delete(text)
+  delete(key: string): void {
+    this.#young.delete(key)
+    this.#old.delete(key)
   }
 }

@@ -2,53 +2,51 @@ import type { Endpoint, Priority } from '../catalogue/endpoint.ts'
 import type { EdgeResponse } from './response.ts'
 import type { Trace } from './trace.ts'
 
-/** Who asks. `credentials` are there only in mode `passthrough`. */
-export interface Caller {
-  readonly name: string
-  readonly permissions: readonly string[]
-  readonly credentials?: { readonly username: string; readonly password: string }
-  /** The token that was shown, for revocation. */
-  readonly token?: { readonly jti: string; readonly issuer: string; readonly expiresAt: number }
-}
-
-/** A request after authentication, authorisation and validation: typed, canonical, nothing of the raw URL left. */
+/**
+ * A request after authentication, authorisation and validation: typed and canonical. Nothing of the raw URL is left,
+ * so every room behind the border works with checked values only.
+ */
 export interface EdgeRequest {
   readonly endpoint: Endpoint
   /** Canonical path values, not percent-encoded (agent ids have three digits). */
   readonly params: Readonly<Record<string, string>>
-  /** Canonical query values that the client sent and the record knows; defaults are not filled in. */
+  /** Canonical query values that the client sent and the record names; defaults are not filled in. */
   readonly query: Readonly<Record<string, string>>
   readonly body?: RequestBody
   readonly caller: Caller
-  /** The client asked for no time limit: its own call has none. */
+  /** The client asked for no time limit, so the call to the node has none. */
   readonly waitForComplete: boolean
-  /** What a caller who may purge asks of the cache; absent: nothing. */
+  /** Cache directives of a caller who may purge. */
   readonly directives?: CacheDirectives
-  /** A part of a joined answer: what this node alone answers. Stands in the key. */
+  /** The node whose part of a joined response is requested; part of the cache key. */
   readonly node?: string
-  /** The moment (performance.now) from which on nobody waits for this part: other parts, and the client, do not. */
+  /** The time (performance.now) after which the joined response no longer waits for this part. */
   readonly deadline?: number
-  /** A part of an answer that is made anew: what is kept of it will do if it is younger, in milliseconds. */
+  /** Milliseconds: a stored response is served only if it is younger. Set for the parts of a refreshed joined response. */
   readonly maxAge?: number
-  /** Asked on behalf of something else, and as urgent as that; absent: as the record says. */
+  /** Absent: the priority of the endpoint. */
   readonly priority?: Priority
-  /** Workers may not have copied the data yet: only the master may answer. */
+  /** Worker nodes may not have replicated the data yet: only the master may answer. */
   readonly masterOnly?: true
   readonly requestId: string
-  /** The address of the client; there for writes, which are audited. */
+  /** The address of the client; set for writes, which are audited. */
   readonly clientAddress?: string
-  /** Aborted when the client leaves. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal
-  /** Absent: nobody traces this request. */
+  /** Absent: the request is not traced. */
   readonly trace?: Trace
 }
 
-/** Returns the priority of the request that this one serves; without one, that of the endpoint. */
-export function priorityOf({ priority, endpoint }: EdgeRequest): Priority {
-  return priority ?? endpoint.priority ?? (endpoint.method === 'GET' ? 'interactive' : 'write')
+/** The authenticated user. `credentials` are set only in access mode `passthrough`. */
+export interface Caller {
+  readonly name: string
+  readonly permissions: readonly string[]
+  readonly credentials?: { readonly username: string; readonly password: string }
+  /** The token of the request, for revocation. */
+  readonly token?: { readonly jti: string; readonly issuer: string; readonly expiresAt: number }
 }
 
-/** RFC 9111 section 5.2.1. `noCache`: a new answer is wanted (also `max-age=0`); `noStore`: it is not to be kept. */
+/** RFC 9111 section 5.2.1. `noCache`: do not serve a stored response (also `max-age=0`); `noStore`: do not store it. */
 export interface CacheDirectives {
   readonly noCache: boolean
   readonly noStore: boolean
@@ -57,6 +55,11 @@ export interface CacheDirectives {
 export type RequestBody =
   | { readonly kind: 'fields'; readonly fields: Readonly<Record<string, unknown>> }
   | { readonly kind: 'upload'; readonly type: 'application/xml' | 'application/octet-stream'; readonly bytes: Buffer }
+
+/** Returns the priority of the request that this one serves; without one, that of the endpoint. */
+export function priorityOf({ priority, endpoint }: EdgeRequest): Priority {
+  return priority ?? endpoint.priority ?? (endpoint.method === 'GET' ? 'interactive' : 'write')
+}
 
 /**
  * Answers a request. The response is returned synchronously where nothing has to be awaited: one extra microtask costs

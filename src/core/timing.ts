@@ -1,4 +1,4 @@
-/** Two clocks: `wall` (milliseconds since 1970) for what tokens say, `elapsed` (milliseconds, never stepped) for how long. */
+/** `wall`: milliseconds since 1970, for times in tokens. `elapsed`: monotonic milliseconds, for durations. */
 export interface Clock {
   wall(): number
   elapsed(): number
@@ -6,35 +6,35 @@ export interface Clock {
 
 export const systemClock: Clock = { wall: () => Date.now(), elapsed: () => performance.now() }
 
-/** When a call must be over: at its own time-out or when its client leaves, whichever comes first. */
+/** When a call ends: at its timeout or when its client disconnects, whichever is first. */
 export interface Deadline {
   readonly signal: AbortSignal
-  /** Milliseconds that are left; Infinity without a time-out. */
+  /** Returns the milliseconds that are left; Infinity without a timeout. */
   remaining(): number
-  /** Why the signal fired. */
+  /** Returns why the signal was aborted. */
   fault(): 'timeout' | 'cancelled'
-  /** Frees the timer; to be called when the call is over, streamed body included. */
+  /** Frees the timer. To be called when the call has ended, including a streamed body. */
   end(): void
 }
 
 /**
- * Starts the time of a call. undici's own timers are off, since they run up to a second late; and
- * `AbortSignal.any` is not used, since Node 20 may collect a composed signal that still has listeners.
+ * Starts the time of a call; `timeout` in milliseconds. The timers of undici are off, since they run up to a second
+ * late. `AbortSignal.any` is not used, since Node 20 may collect a composed signal that still has listeners.
  */
 export function startDeadline(timeout: number | undefined, client: AbortSignal, clock: () => number): Deadline {
   const controller = new AbortController()
-  const at = timeout === undefined ? Number.POSITIVE_INFINITY : clock() + timeout
-  const leave = () => controller.abort('cancelled')
+  const end = timeout === undefined ? Number.POSITIVE_INFINITY : clock() + timeout
+  const cancel = () => controller.abort('cancelled')
   const timer = timeout === undefined ? undefined : setTimeout(() => controller.abort('timeout'), timeout)
-  if (client.aborted) leave()
-  else client.addEventListener('abort', leave, { once: true })
+  if (client.aborted) cancel()
+  else client.addEventListener('abort', cancel, { once: true })
   return {
     signal: controller.signal,
-    remaining: () => at - clock(),
+    remaining: () => end - clock(),
     fault: () => (controller.signal.reason === 'timeout' ? 'timeout' : 'cancelled'),
     end: () => {
       clearTimeout(timer)
-      client.removeEventListener('abort', leave)
+      client.removeEventListener('abort', cancel)
     },
   }
 }
@@ -72,16 +72,19 @@ export function withTimeout<T, Late>(
   })
 }
 
-/** So many turns a second. The bucket begins empty and holds one second, or one turn: nobody saves up for a burst. */
+/**
+ * Returns a function that takes from a budget of `perSecond` a second and returns whether there was something left. The
+ * budget starts empty and holds that of one second, at least 1: nothing accumulates for a burst.
+ */
 export function rateBudget(perSecond: number, clock: () => number): () => boolean {
-  let turns = 0
+  let budget = 0
   let last = clock()
   return () => {
     const now = clock()
-    turns = Math.min(Math.max(1, perSecond), turns + ((now - last) / 1000) * perSecond)
+    budget = Math.min(Math.max(1, perSecond), budget + ((now - last) / 1000) * perSecond)
     last = now
-    if (turns < 1) return false
-    turns -= 1
+    if (budget < 1) return false
+    budget -= 1
     return true
   }
 }

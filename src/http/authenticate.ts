@@ -71,15 +71,15 @@ export async function authentication(
   }
   const find = async (request: Arrival, authorization: string, key: string): Promise<Caller> => {
     const entry = await enter(request, authorization)
-    if (entry.ok && entry.recheck !== undefined) lately.learn(key, entry.recheck)
-    else lately.forget(key)
+    if (entry.ok && entry.recheck !== undefined) lately.set(key, entry.recheck)
+    else lately.delete(key)
     if (!entry.ok) throw refuse(access, entry)
     await limits.caller(entry.caller)
     return entry.caller
   }
   const decide = (request: Arrival): Caller | Promise<Caller> => {
     const key = request.head?.credentials ?? keyOf(request)
-    const caller = lately.find(key)?.()
+    const caller = lately.get(key)?.()
     if (caller === undefined) return find(request, authorizationOf(request), key)
     if (request.head !== undefined) request.head.credentials = key
     const limited = limits.caller(caller)

@@ -67,7 +67,7 @@ export function createHitRoad(options: HitRoadOptions): HitRoad {
       const way: Way = { ...options, logHit, goOn }
       return (request, response) => {
         const head = headOf(request)
-        const found = isRead(request, head) ? known.find(request.url ?? '') : undefined
+        const found = isRead(request, head) ? known.get(request.url ?? '') : undefined
         if (found === undefined || authenticate === undefined) {
           handler(request, response)
           return
@@ -83,7 +83,7 @@ export function createHitRoad(options: HitRoadOptions): HitRoad {
       authenticate = first
     },
     learn: (url, validated) => {
-      if (url.length <= LONGEST_URL) known.learn(url, { validated, enough: new WeakSet() })
+      if (url.length <= LONGEST_URL) known.set(url, { validated, enough: new WeakSet() })
     },
     decided: (request) => taken.get(request),
   }

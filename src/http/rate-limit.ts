@@ -53,10 +53,10 @@ export async function requestLimits(
 function names(make: (name: string) => string): (name: string) => string {
   const known = new RecentlyUsed<string>(NAMES)
   return (name) => {
-    const found = known.find(name)
+    const found = known.get(name)
     if (found !== undefined) return found
     const made = make(name)
-    known.learn(name, made)
+    known.set(name, made)
     return made
   }
 }

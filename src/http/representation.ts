@@ -94,20 +94,20 @@ const unchangeds = new RecentlyUsed<Fields>(TAGS)
 
 /** A tag names one representation; but Redis holds tags too, and a length that is not that of the bytes cuts them off. */
 function lastingOf(tag: string, bytes: Buffer, coding: Coding | undefined): Fields {
-  const known = wholes.find(tag)
+  const known = wholes.get(tag)
   const { length } = bytes
   if (known?.length === length && known.coding === coding) return known.fields
   const coded = coding === undefined ? NOTHING : ['content-encoding', coding]
   const made = { length, coding, fields: fields([...described(bytes), ...validators(tag), ...coded]) }
-  wholes.learn(tag, made)
+  wholes.set(tag, made)
   return made.fields
 }
 
 function unchangedOf(tag: string): Fields {
-  const known = unchangeds.find(tag)
+  const known = unchangeds.get(tag)
   if (known !== undefined) return known
   const made = fields(validators(tag))
-  unchangeds.learn(tag, made)
+  unchangeds.set(tag, made)
   return made
 }
 

@@ -144,17 +144,17 @@ export function requestLines(write: WriteLine): (hit: LoggedHit) => void {
   const whats = new RecentlyUsed<Remembered<What>>(NAMES)
   const whos = new RecentlyUsed<Remembered<Who>>(NAMES)
   const textOfWhat = ({ method, route, status }: What): string => {
-    const last = whats.find(route)
+    const last = whats.get(route)
     if (last?.status === status && last.method === method) return last.text
     const text = `","method":"${method}","route":${JSON.stringify(route)},"status":${status},"milliseconds":`
-    whats.learn(route, { method, route, status, text })
+    whats.set(route, { method, route, status, text })
     return text
   }
   const textOfWho = ({ caller, client }: Who): string => {
-    const last = whos.find(caller)
+    const last = whos.get(caller)
     if (last?.client === client) return last.text
     const text = `,"caller":${JSON.stringify(caller)},"client":${JSON.stringify(client)},"msg":"request"}\n`
-    whos.learn(caller, { caller, client, text })
+    whos.set(caller, { caller, client, text })
     return text
   }
   let start = { at: 0, text: '' }

@@ -1,4 +1,4 @@
-import { errorNumberOf, parseEnvelope, TRANSIENT } from '../core/envelope.ts'
+import { errorNumberOf, parseEnvelope, TRANSIENT_ERRORS } from '../core/envelope.ts'
 import { EdgeError, type ErrorCode } from '../core/errors.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
@@ -134,7 +134,7 @@ export function errorWord(code: number, cause?: unknown): string {
   const word = BY_DETAIL.find(([beginning]) => detail.startsWith(beginning))?.[1] ?? known(code)
   if (word !== undefined) return word
   if (code < 1000) return 'proxy_internal_error'
-  return TRANSIENT.has(code) ? 'destination_unavailable' : 'http_protocol_error'
+  return TRANSIENT_ERRORS.has(code) ? 'destination_unavailable' : 'http_protocol_error'
 }
 
 function known(code: number): string | undefined {
