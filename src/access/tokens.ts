@@ -8,12 +8,13 @@ import { isUtf8 } from 'node:buffer'
 import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../core/timing.ts'
+import type { TokenAlgorithm } from '../core/token-algorithms.ts'
 import { ownField } from '../core/values.ts'
 import type { Revocations, TokenIdentity } from './revocations.ts'
 import type { TokenIssuer } from './token-issuers.ts'
 
-/** Resolves to whether the token of this request is signed by this key (PEM). */
-export type VerifySignature = (pem: string) => Promise<boolean>
+/** Resolves to whether the token of this request is signed by this key (PEM) with this algorithm. */
+export type VerifySignature = (pem: string, algorithm: TokenAlgorithm) => Promise<boolean>
 
 export type TokenResult =
   /** `isCurrent`: the token is still valid without another check of its signature. */
@@ -84,7 +85,7 @@ export class TokenVerifier {
     const lookup = await issuer.findKey(kid)
     if (!lookup.ok) return lookup.reason === 'unknown' ? INVALID : lookup
     const { pem, algorithm } = lookup.key
-    if (ownField(parsed.header, 'alg') !== algorithm || !(await verifySignature(pem))) return INVALID
+    if (ownField(parsed.header, 'alg') !== algorithm || !(await verifySignature(pem, algorithm))) return INVALID
     return { claims, payload: parsed.payload, issuer, kid, pem }
   }
 }

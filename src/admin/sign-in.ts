@@ -2,7 +2,7 @@
  * Sign-in on the operations listener: the users of the public listener, and protection against requests that a page of
  * another site sends with the browser's credentials.
  */
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { EdgeError } from '../core/errors.ts'
 import { allows } from '../core/permissions.ts'
 import type { Caller } from '../core/request.ts'
@@ -20,7 +20,9 @@ declare module 'fastify' {
 
 export interface SignIn {
   /** Registers plugins on the app, once. Returns the function that authenticates a request or rejects with an EdgeError. */
-  authentication(app: FastifyInstance): Promise<(request: FastifyRequest) => Caller | Promise<Caller>>
+  authentication(
+    app: FastifyInstance,
+  ): Promise<(request: FastifyRequest, reply: FastifyReply) => Caller | Promise<Caller>>
   /** Returns the client's address behind trusted proxies, normalised. Failed logins are counted for this address. */
   clientAddress(request: FastifyRequest): string
 }
@@ -37,17 +39,18 @@ export async function requireSignIn(app: FastifyInstance, { authentication, clie
   app.decorateRequest('clientAddress', '')
   app.decorateRequest('isAuditedByPipeline', false)
   const authenticate = await authentication(app)
-  app.decorateRequest('isStillSignedIn', async function (this: FastifyRequest) {
-    try {
-      requirePermission(await authenticate(this), READ_PERMISSION)
-      return true
-    } catch (error) {
-      return error instanceof EdgeError && UNDECIDED_CODES.has(error.code)
-    }
-  })
-  app.addHook('onRequest', async (request) => {
+  app.decorateRequest('isStillSignedIn')
+  app.addHook('onRequest', async (request, reply) => {
     request.clientAddress = clientAddress(request)
-    request.caller = await authenticate(request)
+    request.isStillSignedIn = async () => {
+      try {
+        requirePermission(await authenticate(request, reply), READ_PERMISSION)
+        return true
+      } catch (error) {
+        return error instanceof EdgeError && UNDECIDED_CODES.has(error.code)
+      }
+    }
+    request.caller = await authenticate(request, reply)
     requirePermission(request.caller, READ_PERMISSION)
     refuseOtherSites(request)
   })

@@ -9,7 +9,7 @@ import { catalogue } from '../catalogue/index.ts'
 import type { Config } from '../config/index.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
-import { madeOf } from '../http/encodings.ts'
+import { encodedSizes } from '../http/encodings.ts'
 import { createReplicaLines } from '../redis/replica-lines.ts'
 import type { Cluster, NodeStatus } from '../upstream/index.ts'
 import type { OperationsParts } from './operations.ts'
@@ -87,7 +87,7 @@ export function consolePorts({ watch, cluster, front, news, ready, url, divergen
         fenced,
         local: look.isLocal,
         freshFor: keepFor - age,
-        encodings: madeOf(bytes),
+        encodings: encodedSizes(bytes),
       }
     },
   }

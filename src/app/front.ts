@@ -12,10 +12,10 @@ import type { Config } from '../config/index.ts'
 import type { EventListeners } from '../core/events.ts'
 import type { Handler } from '../core/request.ts'
 import type { CacheStoreState } from '../core/response.ts'
-import { authentication, tokenIssuer } from '../http/authenticate.ts'
+import { createAuthenticator, tokenIssuer } from '../http/authenticate.ts'
 import { addressOfRequests } from '../http/client-address.ts'
 import { createHttp, type Http } from '../http/index.ts'
-import { tellStopped } from '../http/request-log.ts'
+import { logRejected } from '../http/request-log.ts'
 import { createOwners, ofOwner } from '../join/agent-owners.ts'
 import { type JoinPorts, joinReads } from '../join/reads.ts'
 import { joinActs, joinVerdict } from '../join/writes.ts'
@@ -59,8 +59,8 @@ export async function buildFront(config: Config, parts: FrontParts): Promise<Fro
   const { access, cluster, shared, log, writeLine, news, emit, audit, traces } = parts
   const { listen } = config
   const addressOf = addressOfRequests(listen.trustedProxies)
-  const stopped = tellStopped(log, addressOf, emit.request)
-  const listener = await createListener({ ...listen, cors: listen.cors.origins.length > 0, log, stopped })
+  const onReject = logRejected(log, addressOf, emit.request)
+  const listener = await createListener({ ...listen, cors: listen.cors.origins.length > 0, log, onReject })
   // Both are made of the app, which is made of what they are part of.
   let issue: (name: string) => Promise<string> = async () => ''
   let http: Http | undefined
@@ -73,7 +73,7 @@ export async function buildFront(config: Config, parts: FrontParts): Promise<Fro
     emit,
     resolveUrl: async (url, caller) => {
       if (http === undefined) throw new Error('nothing is served yet')
-      return http.askOf(url, caller)
+      return http.resolveUrl(url, caller)
     },
   })
   const road = buildPipeline({
@@ -96,14 +96,14 @@ export async function buildFront(config: Config, parts: FrontParts): Promise<Fro
     limits: listen.limits,
     prefixes: config.cluster,
     experimental: config.cluster.experimental,
-    compressFrom: config.cache.compressFrom,
+    minCompressedBytes: config.cache.compressFrom,
     corsOrigins: listen.cors.origins,
     clientAddress: addressOf,
     managerVersion: () => cluster.view.nodes().find(({ version }) => version !== undefined)?.version,
     authentication: async (instance) => {
-      const authenticate = await authentication(instance, access, shared?.count)
+      const authenticator = await createAuthenticator(instance, access, shared?.count)
       issue = tokenIssuer(instance, access)
-      return authenticate
+      return authenticator
     },
   })
   return { listener, app: http.app, handle, kept: cache.kept, state: cache.state, closeCache: cache.close }

@@ -14,7 +14,7 @@ import { referencePart } from '../admin/reference.ts'
 import type { Audit } from '../audit/index.ts'
 import { catalogue } from '../catalogue/index.ts'
 import type { Config } from '../config/index.ts'
-import { authentication } from '../http/authenticate.ts'
+import { createAuthenticator } from '../http/authenticate.ts'
 import { addressOfRequests } from '../http/client-address.ts'
 import { createListener, type ListenerOptions } from '../listener/listener.ts'
 import type { SharedAccess } from '../redis/shared-access.ts'
@@ -79,7 +79,10 @@ export async function buildOperations(config: Config, parts: OperationsParts): P
     ...(scraped && { openParts: [metrics] }),
     signedIn: {
       signIn: {
-        authentication: (app) => authentication(app, access, shared?.count),
+        authentication: async (app) => {
+          const { authenticate } = await createAuthenticator(app, access, shared?.count)
+          return (request, reply) => authenticate(request, reply, request.clientAddress)
+        },
         clientAddress: addressOfRequests(config.listen.trustedProxies),
       },
       parts: [referencePart(openApiDocument(catalogue, { version })), console, ...(scraped ? [] : [metrics])],

@@ -7,10 +7,9 @@ import { type Audit, createAudit, createAuditLog } from '../audit/index.ts'
 import { catalogue } from '../catalogue/index.ts'
 import type { Config } from '../config/index.ts'
 import { parseHeaderLines } from '../config/named-files.ts'
-import { fromTrusted } from '../http/client-address.ts'
+import { fromTrusted, headerText } from '../http/client-address.ts'
 import type { BeginTrace } from '../http/request-state.ts'
-import { groupOf, methodWord } from '../http/request-state.ts'
-import { textOf } from '../http/write-response.ts'
+import { groupOf, methodLabel } from '../http/request-state.ts'
 import { STORE_EVENTS, type StoreEvent } from '../redis/options.ts'
 import type { EdgeEvents } from '../telemetry/events.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics/index.ts'
@@ -78,10 +77,10 @@ export function beginning({ listen }: Config, traces: Traces): BeginTrace {
     const believed = traceparent !== undefined && isTrusted({ raw })
     return traces.begin({
       id,
-      method: methodWord(raw.method),
+      method: methodLabel(raw.method),
       scheme: raw.socket instanceof TLSSocket ? 'https' : 'http',
       protocol: raw.httpVersion,
-      ...(believed && { traceparent: textOf(traceparent), tracestate: textOf(tracestate) }),
+      ...(believed && { traceparent: headerText(traceparent), tracestate: headerText(tracestate) }),
     })
   }
 }

@@ -5,7 +5,7 @@ import { createAccess } from '../access/access.ts'
 import { createKeyFile } from '../access/signing-keys.ts'
 import { watchUsers } from '../access/users-file.ts'
 import { identity } from '../app/access.ts'
-import { authentication, tokenIssuer } from '../http/authenticate.ts'
+import { createAuthenticator, tokenIssuer } from '../http/authenticate.ts'
 import { CommandError, complain, print, settingsFrom } from './terminal.ts'
 
 /** Makes the folder too, for this user alone. */
@@ -44,7 +44,7 @@ export async function issueToken(user: string, { config: file }: { config?: stri
   })
   const app = Fastify()
   try {
-    await authentication(app, own)
+    await createAuthenticator(app, own)
     print(await tokenIssuer(app, own)(user))
     complain(`valid for ${lifetime} s`)
   } finally {

@@ -1,39 +1,99 @@
+/**
+ * Admission: every check that depends on the headers of a request, in one order, for both paths. The regular path
+ * rejects with the error of the first check that fails. The fast path decides synchronously, and leaves each request
+ * that it cannot admit to the regular path.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { namesSecret } from '../catalogue/secret.ts'
 import { EdgeError } from '../core/errors.ts'
 import { allows } from '../core/permissions.ts'
 import type { Caller } from '../core/request.ts'
+import type { Authenticator, EarlyRequest } from './authenticate.ts'
+import { checkContentHeaders } from './body.ts'
 import type { Values } from './parameters.ts'
 
-/** Default deny: what the caller holds against what the record asks for, before anything is looked up. */
+/** What a request asks for. */
+export interface Target {
+  readonly endpoint: Endpoint
+  readonly query: Values
+  /** Lists of permissions that were found to be sufficient. A list never changes: new permissions are another list. */
+  readonly sufficient?: WeakSet<readonly string[]>
+}
 
-const SECRETS = 'secrets:read'
+const READ_SECRETS = 'secrets:read'
 
-/** Refuses with 902, naming the permission that is missing. */
-export function authorise(caller: Caller, endpoint: Endpoint, query: Values): void {
-  const needed = endpoint.permission
-  if (needed !== 'signedIn' && !allows(caller.permissions, needed)) throw denied(needed)
-  if ((endpoint.secret !== 'none' || namesSecret(endpoint, query)) && !allows(caller.permissions, SECRETS)) {
-    throw denied(SECRETS)
+export class Admission {
+  readonly #authenticator: Authenticator
+  readonly #managerVersion: () => string | undefined
+
+  constructor(authenticator: Authenticator, managerVersion: () => string | undefined) {
+    this.#authenticator = authenticator
+    this.#managerVersion = managerVersion
   }
+
+  /** Fast path: returns the caller if the request is admitted; `undefined`: the regular path decides. */
+  admitEarly(request: EarlyRequest, target: Target): Caller | undefined {
+    const caller = this.#authenticator.recognise(request)
+    if (caller === undefined) return undefined
+    try {
+      this.#check(caller, request.head.headers, target)
+      return caller
+    } catch (error) {
+      if (error instanceof EdgeError) return undefined
+      throw error
+    }
+  }
+
+  /** Regular path: rejects with the error of the first check that fails. `targetOf` throws 603 and 604. */
+  async admit(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    targetOf: (request: FastifyRequest) => Target,
+  ): Promise<void> {
+    const { edge } = request
+    edge.nextStage('authenticate')
+    const { caller, addressCounted } = edge.handover ?? {}
+    edge.caller = caller ?? (await this.#authenticator.authenticate(request, reply, edge.clientAddress, addressCounted))
+    edge.nextStage('authorise')
+    this.#check(edge.caller, request.headers, targetOf(request))
+    edge.nextStage('validate')
+  }
+
+  #check(caller: Caller, headers: IncomingHttpHeaders, target: Target): void {
+    checkAppVersion(headers['wazuh-app-version'], this.#managerVersion)
+    authorise(caller, target)
+    checkContentHeaders(headers, target.endpoint)
+  }
+}
+
+/** Anything that no role grants is denied: throws 902, naming the missing permission. */
+export function authorise({ permissions }: Caller, { endpoint, query, sufficient }: Target): void {
+  if (sufficient?.has(permissions)) return
+  const needed = endpoint.permission
+  if (needed !== 'signedIn' && !allows(permissions, needed)) throw denied(needed)
+  if ((endpoint.secret !== 'none' || namesSecret(endpoint, query)) && !allows(permissions, READ_SECRETS)) {
+    throw denied(READ_SECRETS)
+  }
+  sufficient?.add(permissions)
 }
 
 function denied(permission: string): EdgeError {
   return new EdgeError(902, `. Permission needed: ${permission}`)
 }
 
-/**
- * `wazuh-app-version`: a client that names its version wants a manager of the same major and minor one
- * (contract, errors.yaml 801 and 802). Answered here, from the version that the nodes report.
- */
-
 const VERSION = /^v?([0-9]{1,4})\.([0-9]{1,4})\.[0-9]{1,4}$/
 
-/** `managerVersion` as discovery gave it (`3.11.5`, `Wazuh v3.11.5`); while none is known, nothing is refused but nonsense. */
-export function checkAppVersion(header: string | string[] | undefined, managerVersion: string | undefined): void {
+/**
+ * `wazuh-app-version`: a client that sends its version needs a manager of the same major and minor version (contract,
+ * errors 801 and 802). The edge compares with the version that the nodes report (`3.11.5`, `Wazuh v3.11.5`). As long
+ * as none is known, only malformed headers are rejected.
+ */
+function checkAppVersion(header: string | string[] | undefined, managerVersion: () => string | undefined): void {
   if (header === undefined) return
   const app = typeof header === 'string' ? VERSION.exec(header) : null
   if (app === null) throw new EdgeError(801)
-  const manager = managerVersion === undefined ? null : VERSION.exec(managerVersion.split(' ').at(-1) ?? '')
+  const manager = VERSION.exec(managerVersion()?.split(' ').at(-1) ?? '')
   if (manager !== null && (app[1] !== manager[1] || app[2] !== manager[2])) throw new EdgeError(802)
 }

@@ -1,6 +1,6 @@
 /**
- * Who asks: Basic and Bearer on the wire (RFC 7617, RFC 6750). The plugins read and verify, the dispatch between them
- * is ours: @fastify/auth reports only what the last of several strategies found.
+ * Authentication: Basic (RFC 7617) and Bearer (RFC 6750). The plugins decode and verify the credentials; the choice
+ * between the schemes is made here, because @fastify/auth reports only the error of the strategy that it tried last.
  */
 import { isUtf8 } from 'node:buffer'
 import { hash, randomBytes } from 'node:crypto'
@@ -12,86 +12,109 @@ import { CLOCK_TOLERANCE_S } from '../access/tokens.ts'
 import { EdgeError } from '../core/errors.ts'
 import { RecentlyUsed } from '../core/recently-used.ts'
 import type { Caller } from '../core/request.ts'
-import { OWN_TOKEN_ALGORITHM, TOKEN_ALGORITHMS } from '../core/token-algorithms.ts'
-import type { Head } from '../listener/request-head.ts'
-import { addressOf, type CountRequest, requestLimits } from './rate-limit.ts'
+import { OWN_TOKEN_ALGORITHM } from '../core/token-algorithms.ts'
+import type { RequestHead } from '../listener/request-head.ts'
+import { type CountRequest, networkOf, registerRateLimits } from './rate-limit.ts'
 
-/** What of a request says who asks: a request of the framework, or what stands for it in front of it. */
-export type Arrival = Pick<FastifyRequest, 'raw' | 'headers' | 'clientAddress'> & {
-  readonly routeOptions: object
-  /** There in front of the framework, where requests of one connection may share it. */
-  readonly head?: Head
-  readonly jwtVerify?: FastifyRequest['jwtVerify']
+/** A request on the fast path. What has been decided is recorded in it, so that the regular path does not repeat it. */
+export interface EarlyRequest {
+  readonly head: RequestHead
+  readonly clientAddress: string
+  /** The request was counted against the rate limit of its address. */
+  addressCounted: boolean
+  /** The caller, counted against its own rate limit. */
+  caller: Caller | undefined
 }
 
-/** Who asks. At once where the same credentials were shown lately; throws as the promise rejects. */
-export type Authenticate = (arrival: Arrival) => Caller | Promise<Caller>
+export interface Authenticator {
+  /**
+   * Fast path: counts the request and sets its caller if the same credentials were verified before and still hold.
+   * Returns the caller, or `undefined` if the regular path has to decide.
+   */
+  recognise(request: EarlyRequest): Caller | undefined
+  /**
+   * Regular path: counts the request against both rate limits and returns its caller. Rejects with 900, 901, 903, 904
+   * or 911. `addressCounted`: the request was already counted against the limit of its address.
+   */
+  authenticate(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    clientAddress: string,
+    addressCounted?: boolean,
+  ): Promise<Caller>
+}
 
-/** The signature of a new token can be verified only once the framework has the request. */
-export class NotHere extends Error {}
+interface Credentials {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly clientAddress: string
+  /** Base64 for Basic, the token for Bearer. */
+  readonly text: string
+}
 
-/** All that the Basic plugin reads of a request, and what it found. */
-type Shown = Pick<FastifyRequest, 'headers'> & { pair?: readonly [name: string, password: string] }
-
-type Enter = (request: Arrival, credentials: string) => Promise<AuthResult>
+type Scheme = (credentials: Credentials) => Promise<AuthResult>
 
 const AUTHORIZATION = 'authorization'
-const LONGEST_HEADER = 8192
-/** Remembered by their credentials, twice. */
-const CALLERS = 5000
-/** RFC 9110 section 11.4; one blank, as every client writes it. */
+const MAX_HEADER_LENGTH = 8192
+/** Callers that are remembered by their credentials, in each of two generations. */
+const MAX_REMEMBERED = 5000
+/** RFC 9110 section 11.4, with exactly one space, as all clients send it. */
 const CREDENTIALS = /^([A-Za-z]+) ([A-Za-z0-9._~+/-]+=*)$/
-/** The plugin writes to the reply only to challenge, and here it does not. */
-const noReply = {} as FastifyReply
+const rejected: AuthFailure = { ok: false, reason: 'wrong' }
 
-/** Registers what it needs on the app, once; gives the function that runs for each request. It rejects with 900, 901, 903, 904 or 911. `count`: requests are limited over all replicas. */
-export async function authentication(
+/** Registers the plugins on the app, once. `count`: rate limits are counted over all replicas. */
+export async function createAuthenticator(
   app: FastifyInstance,
   access: Access,
   count?: CountRequest,
-): Promise<Authenticate> {
-  const limits = await requestLimits(app, access.limits, count)
-  const schemes = new Map<string, Enter>([['basic', await basic(app, access)]])
-  if (access.acceptsTokens) schemes.set('bearer', await bearer(app, access))
-  // Those that come a second time, since their token could not be verified in front of the framework.
-  const counted = new WeakSet<Arrival['raw']>()
-  // Nothing of the credentials stays in the key; what it leads to is asked each time whether it still holds.
+): Promise<Authenticator> {
+  const limits = await registerRateLimits(app, access.limits, count)
+  const schemes = new Map<string, Scheme>([['basic', await registerBasic(app, access)]])
+  if (access.acceptsTokens) schemes.set('bearer', await registerBearer(app, access))
+  // The key is a salted digest, so the credentials themselves are not stored. The remembered function checks on each
+  // call whether the credentials still hold.
   const salt = randomBytes(32).toString('base64')
-  const lately = new RecentlyUsed<() => Caller | undefined>(CALLERS)
-  const keyOf = (request: Arrival) =>
-    hash('sha256', `${salt} ${request.clientAddress} ${authorizationOf(request)}`, 'base64')
-  const enter = async (request: Arrival, authorization: string): Promise<AuthResult> => {
-    const [, scheme, credentials] = CREDENTIALS.exec(authorization) ?? []
-    const by = schemes.get(scheme?.toLowerCase() ?? '')
-    if (by === undefined || credentials === undefined) return { ok: false, reason: 'wrong' }
-    return by(request, credentials).catch((fault: unknown) => {
-      if (fault instanceof NotHere) counted.add(request.raw)
-      throw fault
-    })
+  const remembered = new RecentlyUsed<() => Caller | undefined>(MAX_REMEMBERED)
+  const keyOf = (clientAddress: string, authorization: string) =>
+    hash('sha256', `${salt} ${clientAddress} ${authorization}`, 'base64')
+
+  const verify = async (request: FastifyRequest, reply: FastifyReply, clientAddress: string): Promise<Caller> => {
+    const authorization = authorizationOf(request)
+    const key = keyOf(clientAddress, authorization)
+    const known = remembered.get(key)?.()
+    if (known !== undefined) return known
+    const [, name = '', text = ''] = CREDENTIALS.exec(authorization) ?? []
+    const scheme = schemes.get(name.toLowerCase())
+    const result = scheme === undefined ? rejected : await scheme({ request, reply, clientAddress, text })
+    if (result.ok && result.recheck !== undefined) remembered.set(key, result.recheck)
+    else remembered.delete(key)
+    if (!result.ok) throw toEdgeError(access, result)
+    return result.caller
   }
-  const find = async (request: Arrival, authorization: string, key: string): Promise<Caller> => {
-    const entry = await enter(request, authorization)
-    if (entry.ok && entry.recheck !== undefined) lately.set(key, entry.recheck)
-    else lately.delete(key)
-    if (!entry.ok) throw refuse(access, entry)
-    await limits.caller(entry.caller)
-    return entry.caller
-  }
-  const decide = (request: Arrival): Caller | Promise<Caller> => {
-    const key = request.head?.credentials ?? keyOf(request)
-    const caller = lately.get(key)?.()
-    if (caller === undefined) return find(request, authorizationOf(request), key)
-    if (request.head !== undefined) request.head.credentials = key
-    const limited = limits.caller(caller)
-    return limited === undefined ? caller : limited.then(() => caller)
-  }
-  return (request) => {
-    const limited = counted.has(request.raw) ? undefined : limits.address(request.clientAddress)
-    return limited === undefined ? decide(request) : limited.then(() => decide(request))
+  return {
+    recognise: (request) => {
+      const { head, clientAddress } = request
+      if (!limits.address.count(clientAddress)) return undefined
+      request.addressCounted = true
+      const { authorization } = head.headers
+      if (authorization === undefined) return undefined
+      const key = head.credentialsKey ?? keyOf(clientAddress, authorization)
+      const caller = remembered.get(key)?.()
+      if (caller === undefined || !limits.caller.count(caller)) return undefined
+      head.credentialsKey = key
+      request.caller = caller
+      return caller
+    },
+    authenticate: async (request, reply, clientAddress, addressCounted = false) => {
+      if (!addressCounted) await limits.address.check(request, clientAddress)
+      const caller = await verify(request, reply, clientAddress)
+      await limits.caller.check(request, caller)
+      return caller
+    },
   }
 }
 
-/** Signs a new token for a user; to be called after `authentication` has registered on the same app. */
+/** Signs new tokens; to be called after `createAuthenticator` for the same app. */
 export function tokenIssuer(app: FastifyInstance, access: Access): (name: string) => Promise<string> {
   return async (name) => {
     const { claims, kid, pem } = await access.prepareToken(name)
@@ -99,87 +122,91 @@ export function tokenIssuer(app: FastifyInstance, access: Access): (name: string
   }
 }
 
-async function basic(app: FastifyInstance, access: Access): Promise<Enter> {
+async function registerBasic(app: FastifyInstance, access: Access): Promise<Scheme> {
+  const addresses = new WeakMap<FastifyRequest, string>()
+  const results = new WeakMap<FastifyRequest, AuthResult>()
   await app.register(fastifyBasicAuth, {
-    // Decided afterwards: the plugin knows no answer but 401.
+    // The result is not thrown: the plugin would turn each refusal into a 401.
     validate: async (name, password, request) => {
-      const shown: Shown = request
-      shown.pair = [name, password]
+      if (name === '') return
+      results.set(request, await access.authenticatePassword(networkOf(addresses.get(request) ?? ''), name, password))
     },
   })
-  const parse = (shown: Shown) =>
-    new Promise<void>((resolve) => app.basicAuth.call(app, shown as FastifyRequest, noReply, () => resolve()))
-  return async ({ headers, clientAddress }, credentials) => {
-    // One spelling for each pair: no spare bits, no URL alphabet, no bytes that are no text.
-    const bytes = Buffer.from(credentials, 'base64')
-    const shown: Shown = { headers }
-    if (bytes.toString('base64') === credentials && isUtf8(bytes)) await parse(shown)
-    const [name = '', password = ''] = shown.pair ?? []
-    if (name === '') return { ok: false, reason: 'wrong' }
-    return access.authenticatePassword(addressOf(clientAddress), name, password)
+  return async ({ request, reply, clientAddress, text }) => {
+    // Each pair has one spelling only: standard alphabet, no unused bits, valid UTF-8.
+    const bytes = Buffer.from(text, 'base64')
+    if (bytes.toString('base64') !== text || !isUtf8(bytes)) return rejected
+    addresses.set(request, clientAddress)
+    await new Promise<void>((resolve, reject) => {
+      app.basicAuth(request, reply, (error) => {
+        if (error === undefined || isMalformed(error)) resolve()
+        else reject(error)
+      })
+    })
+    return results.get(request) ?? rejected
   }
 }
 
-async function bearer(app: FastifyInstance, access: Access): Promise<Enter> {
-  const keys = new WeakMap<object, string>()
+function isMalformed(error: Error): boolean {
+  return 'code' in error && error.code === 'FST_BASIC_AUTH_MISSING_OR_BAD_AUTHORIZATION_HEADER'
+}
+
+async function registerBearer(app: FastifyInstance, access: Access): Promise<Scheme> {
+  // The plugin requires a secret, but each call names its own key.
+  const noKey = async () => ''
   await app.register(fastifyJwt, {
-    secret: {
-      public: async (request: FastifyRequest) => keys.get(request) ?? '',
-      // The plugin wants one to sign at all; each token names its own.
-      private: async () => '',
-    },
+    secret: { public: noKey, private: noKey },
     sign: { algorithm: OWN_TOKEN_ALGORITHM },
-    // No cache of its own: what is good is remembered by `auth`, which also sees keys and users go.
-    verify: { algorithms: [...TOKEN_ALGORITHMS], cache: false, clockTolerance: CLOCK_TOLERANCE_S * 1000 },
+    // No cache: verified credentials are remembered above, where revoked tokens and removed users are also seen.
+    verify: { cache: false, clockTolerance: CLOCK_TOLERANCE_S * 1000 },
   })
-  return (request, token) =>
-    access.authenticateToken(token, async (pem) => {
-      if (request.jwtVerify === undefined) throw new NotHere()
-      keys.set(request, pem)
-      // Without options, and with a PEM text: else the verifier is built anew for each request.
-      return request.jwtVerify().then(
-        () => true,
-        () => false,
-      )
+  return ({ text: token }) =>
+    access.authenticateToken(token, async (pem, algorithm) => {
+      try {
+        app.jwt.verify(token, { key: pem, algorithms: [algorithm] })
+        return true
+      } catch {
+        return false
+      }
     })
 }
 
-/** The one Authorization header. Node keeps the first of several, other software the last: refused rather than chosen. */
-function authorizationOf({ raw, headers }: Arrival): string {
+/** Returns the one Authorization header. Node keeps the first of several and other software the last, so several are rejected. */
+function authorizationOf({ raw, headers }: FastifyRequest): string {
   const { rawHeaders } = raw
   let count = 0
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] ?? ''
-    // Most names are told apart by their length, without a copy in lower case of each.
     if (name.length === AUTHORIZATION.length && name.toLowerCase() === AUTHORIZATION) count++
   }
   if (count > 1) throw new EdgeError(900, ': more than one Authorization header')
   const { authorization = '' } = headers
-  if (authorization.length > LONGEST_HEADER) throw new EdgeError(900, ': Authorization header too long')
+  if (authorization.length > MAX_HEADER_LENGTH) throw new EdgeError(900, ': Authorization header too long')
   return authorization
 }
 
-function refuse(access: Access, refusal: AuthFailure): EdgeError {
-  switch (refusal.reason) {
+function toEdgeError(access: Access, failure: AuthFailure): EdgeError {
+  switch (failure.reason) {
     case 'wrong':
     case 'invalid':
-      return new EdgeError(901, '', { headers: { 'www-authenticate': challenge(access, refusal.reason) } })
+      return new EdgeError(901, '', { headers: { 'www-authenticate': challenge(access, failure.reason) } })
     case 'blocked':
-      return new EdgeError(904, '', { headers: later(refusal.retryAfterMs) })
+      return new EdgeError(904, '', { headers: retryAfter(failure.retryAfterMs) })
     case 'busy':
-      return new EdgeError(903, '', { headers: later(refusal.retryAfterMs) })
+      return new EdgeError(903, '', { headers: retryAfter(failure.retryAfterMs) })
     case 'unavailable':
-      return new EdgeError(911, '', { headers: later(refusal.retryAfterMs) })
+      return new EdgeError(911, '', { headers: retryAfter(failure.retryAfterMs) })
   }
 }
 
-/** Both schemes in one field (RFC 9110 section 11.6.1), Basic first: older clients read no further. */
-function challenge({ realm, acceptsTokens: takesTokens }: Access, reason: 'wrong' | 'invalid'): string {
+/** Both schemes in one field (RFC 9110 section 11.6.1). Basic comes first: older clients read the first scheme only. */
+function challenge({ realm, acceptsTokens }: Access, reason: 'wrong' | 'invalid'): string {
   const basic = `Basic realm="${realm}", charset="UTF-8"`
-  if (!takesTokens) return basic
+  if (!acceptsTokens) return basic
   return `${basic}, Bearer ${reason === 'invalid' ? 'error="invalid_token", ' : ''}realm="${realm}"`
 }
 
-function later(milliseconds: number): Record<string, string> {
+/** RFC 9110 section 10.2.3: whole seconds, at least one. */
+function retryAfter(milliseconds: number): Record<string, string> {
   return { 'retry-after': String(Math.max(1, Math.ceil(milliseconds / 1000))) }
 }

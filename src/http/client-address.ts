@@ -1,27 +1,26 @@
+/**
+ * The address of the client behind trusted proxies. `X-Forwarded-For` is read from the right, the end that the nearest
+ * proxy wrote, and only as far as the addresses are trusted proxies.
+ */
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 import { normalizeAddress, parseAddressRange } from '../core/ip-addresses.ts'
-import { textOf } from './write-response.ts'
-/**
- * Which client stands behind trusted proxies. `X-Forwarded-For` is read from the right, the
- * end that the nearest proxy wrote, and only as far as trusted proxies vouch for it.
- */
 
 /** `peer` is the address of the TCP connection, `forwarded` the header as Node joins it. */
 export type ClientAddress = (peer: string, forwarded: string | undefined) => string
 
 /**
- * Gives the address of the client in its one normal form, never a list, a port or foreign text. `trusted` are
- * plain ranges (`10.0.0.0/8`, `fd00::/8`, `192.0.2.1`); what is no such range is refused with an error.
+ * Returns a function that gives the address of the client in canonical form, never a list, a port or other text.
+ * `trusted` are address ranges (`10.0.0.0/8`, `fd00::/8`, `192.0.2.1`); anything else throws an error.
  */
 export function clientAddress(trusted: readonly string[]): ClientAddress {
-  const isTrusted = trustIn(trusted)
+  const isTrusted = rangeCheck(trusted)
   return (peer, forwarded) => {
     let client = normalizeAddress(peer) ?? peer
     const hops = forwarded === undefined ? [] : forwarded.split(',')
     while (hops.length > 0 && isTrusted(client)) {
       const hop = normalizeAddress(hops.pop()?.trim() ?? '')
-      // What a trusted proxy passed on without being an address cannot be vouched for: it is the client then.
+      // If a trusted proxy passes on text that is no address, the proxy itself counts as the client.
       if (hop === undefined) return client
       client = hop
     }
@@ -29,26 +28,31 @@ export function clientAddress(trusted: readonly string[]): ClientAddress {
   }
 }
 
-/** The client of a request. */
+/** Returns the address of the client of a request. */
 export type AddressOf = (request: { readonly raw: IncomingMessage }) => string
 
-/** Of requests as they came; `trusted` as above. */
+/** As `clientAddress`, for requests. */
 export function addressOfRequests(trusted: readonly string[]): AddressOf {
   const addressOf = clientAddress(trusted)
-  return ({ raw }) => addressOf(raw.socket.remoteAddress ?? '', textOf(raw.headers['x-forwarded-for']))
+  return ({ raw }) => addressOf(raw.socket.remoteAddress ?? '', headerText(raw.headers['x-forwarded-for']))
 }
 
-/** Was a request sent by a proxy whose headers are believed? */
+/** Returns a check whether a request was sent by a proxy in one of the trusted ranges. */
 export function fromTrusted(trusted: readonly string[]): (request: { readonly raw: IncomingMessage }) => boolean {
-  const isTrusted = trustIn(trusted)
+  const isTrusted = rangeCheck(trusted)
   return ({ raw }) => isTrusted(normalizeAddress(raw.socket.remoteAddress ?? '') ?? '')
+}
+
+/** Returns a header as one text; Node returns a list for some headers that are sent several times. */
+export function headerText(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header.join(',') : header
 }
 
 /**
  * Returns a check whether an address is in one of the ranges. Each family has its own list: a range such as `::/64`
  * also contains every IPv4 address in its mapped form, and one BlockList would match it (CVE-2026-92395).
  */
-function trustIn(ranges: readonly string[]): (address: string) => boolean {
+function rangeCheck(ranges: readonly string[]): (address: string) => boolean {
   const lists = { ipv4: new BlockList(), ipv6: new BlockList() }
   for (const range of ranges) {
     const parsed = parseAddressRange(range)

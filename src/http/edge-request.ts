@@ -1,3 +1,4 @@
+/** Makes the EdgeRequest of a validated request: typed, canonical, without the raw URL. */
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import type { Endpoint } from '../catalogue/endpoint.ts'
@@ -8,54 +9,55 @@ import type { Trace } from '../core/trace.ts'
 import { canonicalText, canonicalValues, type Flags, type Values } from './parameters.ts'
 import { badValue } from './validation.ts'
 
-/** From a validated request to an Ask: typed, canonical, with nothing of the raw URL left. */
-
 const PURGE = 'cache:purge'
 const IPV4 = new RegExp(kinds.ips.pattern)
 
-/** What the URL of a request says, once it is validated. The same for each request of that URL, and never changed. */
-export interface Validated {
+/** What a URL means once it is validated. It depends on nothing but the text of the URL, and is never changed. */
+export interface ValidatedUrl {
   readonly endpoint: Endpoint
   readonly params: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, string>>
   readonly flags: Flags
 }
 
-export function validated(endpoint: Endpoint, { params, query, flags }: FastifyRequest): Validated {
+export function validatedUrl(endpoint: Endpoint, params: Values, query: Values, flags: Flags): ValidatedUrl {
   return {
     endpoint,
-    params: canonicalValues(endpoint.params, params as Values),
-    query: canonicalValues(endpoint.query, query as Values),
+    params: canonicalValues(endpoint.params, params),
+    query: canonicalValues(endpoint.query, query),
     flags,
   }
 }
 
-export interface Asking {
+export interface RequestParts {
   readonly caller: Caller
   readonly headers: IncomingHttpHeaders
   readonly id: string
   readonly body?: RequestBody | undefined
-  /** Of the client; told for writes. */
-  readonly client?: string
+  /** The address of the client; for writes, which are audited. */
+  readonly clientAddress?: string
   readonly trace?: Trace | undefined
+  /** Absent: the request has no client that could disconnect. */
+  readonly response?: ServerResponse
 }
 
-export function toAsk(validated: Validated, asking: Asking, response: ServerResponse): EdgeRequest {
-  const { caller, headers, body, client, trace } = asking
-  const directives = directivesOf(headers, caller)
-  const ask: { -readonly [Name in keyof EdgeRequest]: EdgeRequest[Name] } = new Asked(validated, asking, response)
-  if (body !== undefined) ask.body = body
-  if (client !== undefined && validated.endpoint.method !== 'GET') ask.clientAddress = client
-  if (directives !== undefined) ask.directives = directives
-  if (trace !== undefined) ask.trace = trace
-  return ask
+export function toEdgeRequest(url: ValidatedUrl, parts: RequestParts): EdgeRequest {
+  const { caller, headers, body, clientAddress, trace } = parts
+  const directives = cacheDirectives(headers, caller)
+  const request: { -readonly [Name in keyof EdgeRequest]: EdgeRequest[Name] } = new ClientRequest(url, parts)
+  if (body !== undefined) request.body = body
+  if (clientAddress !== undefined && url.endpoint.method !== 'GET') request.clientAddress = clientAddress
+  if (directives !== undefined) request.directives = directives
+  if (trace !== undefined) request.trace = trace
+  return request
 }
 
 /**
- * The signal is made only where somebody looks at it: a hit needs none. One getter serves all asks: one of its own for
- * each would give each a hidden class too, which keeps request and response in memory until the next long collection.
+ * The abort signal is made when it is first read: a hit needs none. All requests share one getter, since a getter of
+ * its own would give each request its own hidden class, which keeps request and response in memory until the next
+ * major garbage collection.
  */
-class Asked {
+class ClientRequest {
   readonly endpoint: Endpoint
   readonly params: EdgeRequest['params']
   readonly query: EdgeRequest['query']
@@ -63,10 +65,10 @@ class Asked {
   readonly waitForComplete: boolean
   readonly requestId: string
   declare readonly signal: AbortSignal
-  readonly #response: ServerResponse
+  readonly #response: ServerResponse | undefined
   #signal: AbortSignal | undefined
 
-  constructor({ endpoint, params, query, flags }: Validated, { caller, id }: Asking, response: ServerResponse) {
+  constructor({ endpoint, params, query, flags }: ValidatedUrl, { caller, id, response }: RequestParts) {
     this.endpoint = endpoint
     this.params = params
     this.query = query
@@ -74,28 +76,28 @@ class Asked {
     this.waitForComplete = flags.waitForComplete
     this.requestId = id
     this.#response = response
-    // Its own, not inherited: a copy of an ask has a signal as well.
-    Object.defineProperty(this, 'signal', Asked.#onDemand)
+    // An own property, not an inherited one: a copy of a request (`{ ...request }`) needs the signal too.
+    Object.defineProperty(this, 'signal', ClientRequest.#onFirstRead)
   }
 
-  static readonly #onDemand = {
+  static readonly #onFirstRead = {
     enumerable: true,
-    get(this: Asked): AbortSignal {
-      this.#signal ??= leaving(this.#response)
+    get(this: ClientRequest): AbortSignal {
+      this.#signal ??= disconnectSignal(this.#response)
       return this.#signal
     },
   }
 }
 
 /**
- * What the client asks of the cache (RFC 9111 section 5.2.1), heard only of callers who may purge: others could make
- * every request of theirs an upstream call.
+ * Returns the cache directives of a request (RFC 9111 section 5.2.1). They are ignored for callers who may not purge:
+ * such a caller could otherwise turn each of its requests into an upstream call.
  */
-function directivesOf(headers: IncomingHttpHeaders, caller: Caller): CacheDirectives | undefined {
-  // Pragma says something only where Cache-Control says nothing (section 5.4).
-  const asked = headers['cache-control'] ?? headers.pragma
-  if (asked === undefined) return undefined
-  const words = asked
+function cacheDirectives(headers: IncomingHttpHeaders, caller: Caller): CacheDirectives | undefined {
+  // Pragma counts only without Cache-Control (section 5.4).
+  const text = headers['cache-control'] ?? headers.pragma
+  if (text === undefined) return undefined
+  const words = text
     .toLowerCase()
     .split(',')
     .map((word) => word.trim())
@@ -104,20 +106,24 @@ function directivesOf(headers: IncomingHttpHeaders, caller: Caller): CacheDirect
   return (noCache || noStore) && allows(caller.permissions, PURGE) ? { noCache, noStore } : undefined
 }
 
-/** Aborted when the connection ends before the answer is out. */
-function leaving(response: ServerResponse): AbortSignal {
+/** Returns a signal that aborts when the connection closes before the response is sent. */
+function disconnectSignal(response: ServerResponse | undefined): AbortSignal {
   const controller = new AbortController()
-  // It may have left while its password was checked or its file was read.
-  if (response.destroyed && !response.writableFinished) controller.abort()
+  // The client may have disconnected already, for example while its password was verified.
+  if (response?.destroyed && !response.writableFinished) controller.abort()
   else
-    response.once('close', () => {
+    response?.once('close', () => {
       if (!response.writableFinished) controller.abort()
     })
   return controller.signal
 }
 
-/** `client`: the address that the record may want to be filled in. */
-export function askBody(endpoint: Endpoint, request: FastifyRequest, client: string): RequestBody | undefined {
+/** Returns the body of a validated request. `clientAddress` fills the fields that take the address of the client. */
+export function requestBody(
+  endpoint: Endpoint,
+  request: FastifyRequest,
+  clientAddress: string,
+): RequestBody | undefined {
   const body = 'body' in endpoint ? endpoint.body : undefined
   if (body === undefined) return undefined
   if (body.kind === 'upload') {
@@ -127,13 +133,13 @@ export function askBody(endpoint: Endpoint, request: FastifyRequest, client: str
   const sent = request.body as Readonly<Record<string, unknown>>
   const fields: Record<string, unknown> = {}
   for (const [name, field] of Object.entries(body.fields)) {
-    const value = sent[name] ?? (field.fill === 'clientAddress' ? ipv4(client, name) : undefined)
+    const value = sent[name] ?? (field.fill === 'clientAddress' ? ipv4(clientAddress, name) : undefined)
     if (value !== undefined) fields[name] = canonicalField(field.canonical, value)
   }
   return { kind: 'fields', fields }
 }
 
-/** The manager registers IPv4 only; an address it would refuse is refused here, as the real API does (606). */
+/** The manager registers IPv4 addresses only. Any other address is rejected with 606, as by the real API. */
 function ipv4(client: string, name: string): string {
   if (!IPV4.test(client)) throw badValue('ips', name)
   return client

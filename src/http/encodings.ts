@@ -1,32 +1,33 @@
 /**
- * Content codings of kept answers (RFC 9110 section 12.5.3). A large answer is compressed once, off the main thread, and
- * the result hangs on the bytes themselves: it goes when the entry goes.
+ * Content codings of cached responses (RFC 9110 section 12.5.3). A large body is compressed once, off the main thread.
+ * The result is attached to the buffer of the body, so it is released together with the cache entry.
  */
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 
 export type Coding = 'br' | 'gzip'
 
-/** What a client takes. `codings`: the best first; `identity`: may the answer also go as it is? */
-export interface Accepted {
+/** What a client accepts. */
+export interface AcceptedCodings {
+  /** In order of preference. */
   readonly codings: readonly Coding[]
+  /** The body may also be sent without a coding. */
   readonly identity: boolean
 }
 
-type Made = Buffer | undefined
-type Codings = Map<Coding, Made | Promise<Made>>
+type Encoded = Buffer | undefined
 
-/** Compressions at once: each holds a thread of the pool that passwords need too. Beyond it, answers go as they are. */
-const AT_ONCE = 2
-/** Remembered readings of the header; clients send a handful of them. */
-const REMEMBERED = 256
-const LONGEST = 256
-const asItIs: Accepted = { codings: [], identity: true }
+/** Compressions at the same time: each uses a thread of the pool that verifies passwords. Beyond it, bodies are sent without a coding. */
+const MAX_CONCURRENT = 2
+/** Parsed headers that are remembered. Clients send few different ones. */
+const MAX_REMEMBERED_HEADERS = 256
+const MAX_HEADER_LENGTH = 256
+const IDENTITY_ONLY: AcceptedCodings = { codings: [], identity: true }
 
 const RANGE = /^[\t ]*([A-Za-z0-9!#$%&'*+.^_`|~-]+)[\t ]*(?:;[\t ]*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?))?[\t ]*$/i
 
 const compress: Readonly<Record<Coding, (bytes: Buffer) => Promise<Buffer>>> = {
-  // Measured on 600 kB of agents: quality 5 takes as long as gzip at 6 and leaves less.
+  // Measured with 600 kB of agents: quality 5 takes as long as gzip level 6, and the result is smaller.
   br: (bytes) =>
     promisify(brotliCompress)(bytes, {
       params: { [constants.BROTLI_PARAM_QUALITY]: 5, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length },
@@ -34,76 +35,82 @@ const compress: Readonly<Record<Coding, (bytes: Buffer) => Promise<Buffer>>> = {
   gzip: (bytes) => promisify(gzip)(bytes, { level: 6 }),
 }
 
-const read = new Map<string, Accepted>()
-const made = new WeakMap<Buffer, Codings>()
-let underWay = 0
+const acceptedByHeader = new Map<string, AcceptedCodings>()
+const encodedByBody = new WeakMap<Buffer, Map<Coding, Encoded | Promise<Encoded>>>()
+let running = 0
 
-/** Bytes by coding, of those that were made of this answer so far. */
-export function madeOf(bytes: Buffer): Readonly<Record<string, number>> {
-  const ready = [...(made.get(bytes) ?? [])].filter((each): each is [Coding, Buffer] => Buffer.isBuffer(each[1]))
-  return Object.fromEntries(ready.map(([coding, { length }]) => [coding, length]))
+/** Returns the size in bytes of each encoded form that exists of this body, by coding. */
+export function encodedSizes(body: Buffer): Readonly<Record<string, number>> {
+  const encoded = [...(encodedByBody.get(body) ?? [])].filter((each): each is [Coding, Buffer] =>
+    Buffer.isBuffer(each[1]),
+  )
+  return Object.fromEntries(encoded.map(([coding, { length }]) => [coding, length]))
 }
 
-/** Reads `Accept-Encoding`; a header that cannot be read counts as absent. */
-export function accepted(header: string | undefined): Accepted {
-  if (header === undefined || header.length > LONGEST) return asItIs
-  const known = read.get(header)
+/** Parses `Accept-Encoding`. A malformed header counts as absent. */
+export function parseAcceptEncoding(header: string | undefined): AcceptedCodings {
+  if (header === undefined || header.length > MAX_HEADER_LENGTH) return IDENTITY_ONLY
+  const known = acceptedByHeader.get(header)
   if (known !== undefined) return known
-  const found = parse(header)
-  if (read.size < REMEMBERED) read.set(header, found)
-  return found
+  const accepted = parse(header)
+  if (acceptedByHeader.size < MAX_REMEMBERED_HEADERS) acceptedByHeader.set(header, accepted)
+  return accepted
 }
 
-function parse(header: string): Accepted {
+function parse(header: string): AcceptedCodings {
   const qualities = new Map<string, number>()
   for (const range of header.split(',')) {
     if (range.trim() === '') continue
     const [, coding, quality = '1'] = RANGE.exec(range) ?? []
-    if (coding === undefined) return asItIs
+    if (coding === undefined) return IDENTITY_ONLY
     const name = coding.toLowerCase()
     qualities.set(name === 'x-gzip' ? 'gzip' : name, Number(quality))
   }
   const others = qualities.get('*')
-  const of = (coding: string) => qualities.get(coding) ?? others ?? 0
+  const qualityOf = (coding: string) => qualities.get(coding) ?? others ?? 0
   const identity = qualities.get('identity') ?? others ?? 1
-  // Sorting is stable: of two that are wanted equally, the smaller one.
+  // The sort is stable: of two codings with the same quality, brotli comes first.
   const codings = (['br', 'gzip'] as const)
-    .filter((coding) => of(coding) > 0 && of(coding) >= (qualities.get('identity') ?? 0))
-    .sort((one, other) => of(other) - of(one))
+    .filter((coding) => qualityOf(coding) > 0 && qualityOf(coding) >= (qualities.get('identity') ?? 0))
+    .sort((a, b) => qualityOf(b) - qualityOf(a))
   return { codings, identity: identity > 0 }
 }
 
-/** The coding that this answer is to have for the client; `undefined`: none. `from`: bytes from which on it is worth it. */
-export function codingFor(bytes: Buffer, { codings, identity }: Accepted, from: number): Coding | undefined {
-  return identity && bytes.length < from ? undefined : codings[0]
+/** Returns the coding for this body, or `undefined` for none. Bodies shorter than `minBytes` are not compressed. */
+export function selectCoding(
+  body: Buffer,
+  { codings, identity }: AcceptedCodings,
+  minBytes: number,
+): Coding | undefined {
+  return identity && body.length < minBytes ? undefined : codings[0]
 }
 
 /**
- * The bytes in that coding, made at most once for as long as the bytes live. The first answers wait for it: 7 ms for
- * 600 kB, where the node took 200 to make them. `undefined`: they are to go as they are, since coding gains nothing, or
- * too many others are being made and `identity` will do.
+ * Returns the encoded body, which is made at most once in the lifetime of the body. The first responses wait for it:
+ * 7 ms for 600 kB. `undefined`: send the body without a coding, because the coding does not make it smaller, or because
+ * too many compressions are running and the client accepts `identity`.
  */
-export function encoded(bytes: Buffer, coding: Coding, identity: boolean): Made | Promise<Made> {
-  const of: Codings = made.get(bytes) ?? new Map()
-  if (of.has(coding)) return of.get(coding)
-  if (identity && underWay >= AT_ONCE) return undefined
-  const making = make(bytes, coding).then((result) => {
-    of.set(coding, result)
-    return result
+export function encode(body: Buffer, coding: Coding, identity: boolean): Encoded | Promise<Encoded> {
+  const encodedForms = encodedByBody.get(body) ?? new Map<Coding, Encoded | Promise<Encoded>>()
+  if (encodedForms.has(coding)) return encodedForms.get(coding)
+  if (identity && running >= MAX_CONCURRENT) return undefined
+  const pending = compressOnce(body, coding).then((encoded) => {
+    encodedForms.set(coding, encoded)
+    return encoded
   })
-  of.set(coding, making)
-  made.set(bytes, of)
-  return making
+  encodedForms.set(coding, pending)
+  encodedByBody.set(body, encodedForms)
+  return pending
 }
 
-async function make(bytes: Buffer, coding: Coding): Promise<Made> {
-  underWay++
+async function compressOnce(body: Buffer, coding: Coding): Promise<Encoded> {
+  running++
   try {
-    const result = await compress[coding](bytes)
-    return result.length < bytes.length ? result : undefined
+    const encoded = await compress[coding](body)
+    return encoded.length < body.length ? encoded : undefined
   } catch {
     return undefined
   } finally {
-    underWay--
+    running--
   }
 }

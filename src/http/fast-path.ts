@@ -1,277 +1,219 @@
+/**
+ * The fast path, in front of the router: for a URL that was validated before, it admits the request, looks up the
+ * cache and sends a hit in one write. Every other request continues on the regular path, which takes over what has
+ * been decided, so that nothing is counted, verified or fetched twice.
+ *
+ * Everything stays synchronous if it can: one extra microtask costs as much as the cache lookup itself.
+ */
 import { randomUUID } from 'node:crypto'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { FastifyBaseLogger } from 'fastify'
-import { EdgeError } from '../core/errors.ts'
 import { RecentlyUsed } from '../core/recently-used.ts'
 import type { Caller, Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import type { Span } from '../core/trace.ts'
-import { type Head, headOf } from '../listener/request-head.ts'
-import { authorise, checkAppVersion } from './admit.ts'
-import { type Authenticate, NotHere } from './authenticate.ts'
+import { headOf, type RequestHead } from '../listener/request-head.ts'
+import type { Admission } from './admit.ts'
+import type { EarlyRequest } from './authenticate.ts'
 import type { AddressOf } from './client-address.ts'
-import { toAsk, type Validated } from './edge-request.ts'
-import { wantedBy } from './reply.ts'
-import { type JsonAnswer, type Representation, represent } from './representation.ts'
-import { requestLine, requestLines, type WriteLine } from './request-log.ts'
-import { type BeginTrace, eventOfHit, type LoggedHit, type Observe } from './request-state.ts'
-import { sendWhole } from './write-response.ts'
+import { toEdgeRequest, type ValidatedUrl } from './edge-request.ts'
+import { type JsonResponse, preferencesOf, type Representation, represent } from './representation.ts'
+import { hitLog, type WriteLine } from './request-log.ts'
+import {
+  type BeginTrace,
+  eventOfHit,
+  type Handover,
+  type HitLogEntry,
+  type RequestListener as RequestEventListener,
+} from './request-state.ts'
+import { writeResponse } from './write-response.ts'
 
-/**
- * The short road of a hit, in front of the router: for a URL that was validated before, the same functions decide in the
- * same order (authenticate → authorise → handle → represent), and what is kept goes out at once. Everything else goes
- * on down the usual road, and takes along what has been decided, so that nothing is counted, asked or written twice.
- */
+/** Validated URLs that are remembered, in each of two generations, and the length up to which one is. */
+const MAX_URLS = 5000
+const MAX_URL_LENGTH = 512
 
-/** URLs that are known, and how long they may be: else their number were no bound. */
-const URLS = 5000
-const LONGEST_URL = 512
-
-type Serve = (request: IncomingMessage, response: ServerResponse) => void
-
-export interface HitRoadOptions {
+export interface FastPathOptions {
   readonly handle: Handler
   readonly log: FastifyBaseLogger
-  /** Takes whole lines of the log; absent: they go through the logger. */
+  /** Writes whole lines of the log; absent: all lines go through the logger. */
   readonly writeLine?: WriteLine
-  readonly compressFrom?: number
-  readonly observe?: Observe
+  readonly minCompressedBytes?: number
+  readonly observe?: RequestEventListener
   readonly beginTrace?: BeginTrace
   readonly clientAddress: AddressOf
-  managerVersion(): string | undefined
 }
 
-export interface HitRoad {
-  /** Gives the listener that stands in front of the framework's. */
-  inFront(handler: Serve): Serve
-  /** From now on known URLs take this road. */
-  open(authenticate: Authenticate): void
-  /** This URL was found valid, and its answer may be kept. */
-  learn(url: string, validated: Validated): void
-  decided(request: IncomingMessage): Decided | undefined
+export interface FastPath {
+  /** Returns the listener of the server, which passes to `handler` every request that the fast path does not answer. */
+  wrap(handler: RequestListener): RequestListener
+  /** From now on, requests for known URLs take the fast path. */
+  open(admission: Admission): void
+  /** Remembers a URL that was found valid and whose response may be cached. */
+  remember(url: string, validated: ValidatedUrl): void
+  /** Returns what the fast path decided about a request that it passed on. */
+  handoverOf(request: IncomingMessage): Handover | undefined
 }
 
-export function createHitRoad(options: HitRoadOptions): HitRoad {
-  // What validation makes of a URL depends on nothing but its text.
-  const known = new RecentlyUsed<Known>(URLS)
-  const taken = new WeakMap<IncomingMessage, Decided>()
-  const logHit = logOf(options)
-  let authenticate: Authenticate | undefined
+interface KnownUrl extends ValidatedUrl {
+  readonly sufficient: WeakSet<readonly string[]>
+}
+
+export function createFastPath(options: FastPathOptions): FastPath {
+  const urls = new RecentlyUsed<KnownUrl>(MAX_URLS)
+  const handovers = new WeakMap<IncomingMessage, Handover>()
+  let admission: Admission | undefined
 
   return {
-    inFront: (handler) => {
-      const goOn: Way['goOn'] = (request, response, decided) => {
-        taken.set(request, decided)
-        handler(request, response)
+    wrap: (handler) => {
+      const context: Context = {
+        ...options,
+        logHit: hitLog(options.log, options.writeLine),
+        leave: (fast) => {
+          handovers.set(fast.request, fast)
+          handler(fast.request, fast.response)
+        },
       }
-      const way: Way = { ...options, logHit, goOn }
       return (request, response) => {
         const head = headOf(request)
-        const found = isRead(request, head) ? known.get(request.url ?? '') : undefined
-        if (found === undefined || authenticate === undefined) {
-          handler(request, response)
-          return
-        }
-        const id = randomUUID()
-        const trace = options.beginTrace?.({ id, raw: request })
-        // What is recorded shows every stage.
-        if (trace?.recorded) goOn(request, response, { id, waited: 0, trace })
-        else new Hit(way, { id, trace, known: found, head, request, response }).serve(authenticate)
+        const url = isRead(request, head) ? urls.get(request.url ?? '') : undefined
+        if (url === undefined || admission === undefined) handler(request, response)
+        else new FastRequest(context, { url, head, request, response }).serve(admission)
       }
     },
-    open: (first) => {
-      authenticate = first
+    open: (opened) => {
+      admission = opened
     },
-    learn: (url, validated) => {
-      if (url.length <= LONGEST_URL) known.set(url, { validated, enough: new WeakSet() })
+    remember: (url, validated) => {
+      if (url.length <= MAX_URL_LENGTH) urls.set(url, { ...validated, sufficient: new WeakSet() })
     },
-    decided: (request) => taken.get(request),
+    handoverOf: (request) => handovers.get(request),
   }
 }
 
-function isRead({ method }: IncomingMessage, { headers }: Head): boolean {
+function isRead({ method }: IncomingMessage, { headers }: RequestHead): boolean {
   return (method === 'GET' || method === 'HEAD') && headers.expect === undefined
 }
 
-function logOf({ writeLine, log }: HitRoadOptions): Way['logHit'] {
-  if (writeLine !== undefined) return requestLines(writeLine)
-  return (hit: LoggedHit) => log.info(requestLine(hit), 'request')
+interface Context extends FastPathOptions {
+  logHit(entry: HitLogEntry): void
+  /** Continues on the regular path. */
+  leave(request: FastRequest): void
 }
 
-/** One request on the short road (hit-road.ts). Nothing waits that need not: each turn costs a hit as much as its look. */
-
-const NO_OPTIONS = Object.freeze({})
-
-/** What is known of a request before the router sees it. */
-export interface Decided {
-  readonly id: string
-  /** Milliseconds since it arrived. */
-  readonly waited: number
-  /** Rejects as authentication and authorisation do; absent: still to be decided. */
-  readonly caller?: Promise<Caller>
-  readonly answer?: Promise<EdgeResponse>
-  readonly trace?: Span | undefined
-}
-
-/** What is known of a URL. */
-export interface Known {
-  readonly validated: Validated
-  /** The rights that were found to be enough for it. A list of rights never changes: a caller's new ones are another. */
-  readonly enough: WeakSet<readonly string[]>
-}
-
-export interface Way {
-  readonly handle: Handler
-  readonly log: FastifyBaseLogger
-  readonly compressFrom?: number
-  readonly observe?: Observe
-  readonly clientAddress: AddressOf
-  managerVersion(): string | undefined
-  logHit(hit: LoggedHit): void
-  /** What cannot be answered here goes on down the usual road. */
-  goOn(request: IncomingMessage, response: ServerResponse, decided: Decided): void
-}
-
-export interface Arrived {
-  readonly id: string
-  readonly trace: Span | undefined
-  readonly known: Known
-  readonly head: Head
+interface Arrival {
+  readonly url: KnownUrl
+  readonly head: RequestHead
   readonly request: IncomingMessage
   readonly response: ServerResponse
 }
 
-export class Hit {
-  readonly #way: Way
-  readonly #arrived: Arrived
-  readonly #began = performance.now()
+/** One request on the fast path, and the handover to the regular path if it leaves. */
+class FastRequest implements EarlyRequest, Handover {
+  readonly id = randomUUID()
+  readonly trace: Span | undefined
+  readonly head: RequestHead
+  readonly clientAddress: string
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  addressCounted = false
+  caller: Caller | undefined = undefined
+  pipelineResponse: Promise<EdgeResponse> | undefined = undefined
+  elapsed = 0
+  readonly #context: Context
+  readonly #url: KnownUrl
+  readonly #startedAt = performance.now()
 
-  constructor(way: Way, arrived: Arrived) {
-    this.#way = way
-    this.#arrived = arrived
+  constructor(context: Context, { url, head, request, response }: Arrival) {
+    this.#context = context
+    this.#url = url
+    this.head = head
+    this.request = request
+    this.response = response
+    head.clientAddress ??= context.clientAddress({ raw: request })
+    this.clientAddress = head.clientAddress
+    this.trace = context.beginTrace?.({ id: this.id, raw: request })
   }
 
   /** Never throws. */
-  serve(authenticate: Authenticate): void {
+  serve(admission: Admission): void {
     try {
-      const caller = this.#enter(authenticate)
-      if (caller === undefined) return
-      if (caller instanceof Promise) this.#wait(caller, this.#admit, this.#refused)
-      else this.#admit(caller)
-    } catch (fault) {
-      this.#broken(fault)
+      // A recorded trace contains a span for each stage, which only the regular path makes.
+      const caller = this.trace?.recorded ? undefined : admission.admitEarly(this, this.#url)
+      if (caller === undefined) this.#leave()
+      else this.#runPipeline(caller)
+    } catch (error) {
+      this.#fail(error)
     }
   }
 
-  /** Who asks; `undefined`: refused. */
-  #enter(authenticate: Authenticate): Caller | Promise<Caller> | undefined {
-    const { head, request: raw } = this.#arrived
-    const { headers } = head
+  #runPipeline(caller: Caller): void {
+    const { id, trace, response, head } = this
+    let result: EdgeResponse | Promise<EdgeResponse>
     try {
-      return authenticate({ raw, head, headers, clientAddress: this.#client(), routeOptions: NO_OPTIONS })
-    } catch (refusal) {
-      this.#refused(refusal)
-      return undefined
-    }
-  }
-
-  #client(): string {
-    const { head, request: raw } = this.#arrived
-    head.client ??= this.#way.clientAddress({ raw })
-    return head.client
-  }
-
-  #admit(caller: Caller): void {
-    if (!this.#mayAsk(caller)) {
-      this.#goOn({ caller: Promise.resolve(caller) })
+      const request = toEdgeRequest(this.#url, { caller, headers: head.headers, id, trace, response })
+      result = this.#context.handle(request)
+    } catch (error) {
+      this.#leave(rejection(error))
       return
     }
-    const answer = this.#ask(caller)
-    if (answer instanceof Promise) {
-      const failed = () => this.#goOn({ caller: Promise.resolve(caller), answer })
-      this.#wait(answer, (found) => this.#reply(caller, found), failed)
-    } else {
-      this.#reply(caller, answer)
-    }
+    if (result instanceof Promise) {
+      const pending = result
+      this.#continue(
+        pending,
+        (found) => this.#respond(caller, found),
+        () => this.#leave(pending),
+      )
+    } else this.#respond(caller, result)
   }
 
-  /** What may not is refused on the usual road, by the same two checks. */
-  #mayAsk(caller: Caller): boolean {
-    const { head, known } = this.#arrived
-    const { endpoint, query } = known.validated
-    const version = head.headers['wazuh-app-version']
-    try {
-      if (version !== undefined) checkAppVersion(version, this.#way.managerVersion())
-      if (known.enough.has(caller.permissions)) return true
-      authorise(caller, endpoint, query)
-      known.enough.add(caller.permissions)
-      return true
-    } catch (refusal) {
-      if (refusal instanceof EdgeError) return false
-      throw refusal
-    }
-  }
-
-  #ask(caller: Caller): EdgeResponse | Promise<EdgeResponse> {
-    const { id, trace, known, head, response } = this.#arrived
-    try {
-      return this.#way.handle(toAsk(known.validated, { caller, headers: head.headers, id, trace }, response))
-    } catch (fault) {
-      return rejected(fault)
-    }
-  }
-
-  #reply(caller: Caller, answer: EdgeResponse): void {
-    if (answer.kind !== 'json' || answer.cached === undefined) {
-      this.#goOn({ caller: Promise.resolve(caller), answer: Promise.resolve(answer) })
+  #respond(caller: Caller, result: EdgeResponse): void {
+    if (result.kind !== 'json' || result.cached === undefined) {
+      this.#leave(Promise.resolve(result))
       return
     }
-    const { known, head } = this.#arrived
-    const found = represent(answer, wantedBy(head.headers, known.validated.flags, this.#way.compressFrom))
-    if (found instanceof Promise) this.#wait(found, (made) => this.#write(made, caller, answer), this.#broken)
-    else this.#write(found, caller, answer)
+    const preferences = preferencesOf(this.head.headers, this.#url.flags, this.#context.minCompressedBytes)
+    const representation = represent(result, preferences)
+    if (representation instanceof Promise) {
+      this.#continue(representation, (made) => this.#send(caller, result, made), this.#fail)
+    } else this.#send(caller, result, representation)
   }
 
-  #write(representation: Representation, caller: Caller, answer: JsonAnswer): void {
-    const { id, request, response, known } = this.#arrived
-    const { endpoint } = known.validated
-    const { status, bytes } = representation
-    sendWhole(response, id, representation)
-    const line: LoggedHit = {
-      reqId: id,
-      method: request.method === 'HEAD' ? 'HEAD' : 'GET',
+  #send(caller: Caller, result: JsonResponse, representation: Representation): void {
+    const { endpoint } = this.#url
+    writeResponse(this.response, this.id, representation)
+    const entry: HitLogEntry = {
+      reqId: this.id,
+      method: this.request.method === 'HEAD' ? 'HEAD' : 'GET',
       route: endpoint.path,
-      status,
-      elapsed: performance.now() - this.#began,
+      status: representation.status,
+      elapsed: performance.now() - this.#startedAt,
       caller: caller.name,
-      client: this.#client(),
+      client: this.clientAddress,
     }
-    this.#way.logHit(line)
-    this.#way.observe?.(eventOfHit(line, endpoint, answer, bytes?.length ?? 0))
+    this.#context.logHit(entry)
+    this.#context.observe?.(eventOfHit(entry, endpoint, result, representation.bytes?.length ?? 0))
   }
 
-  #refused(refusal: unknown): void {
-    this.#goOn(refusal instanceof NotHere ? {} : { caller: rejected(refusal) })
+  /** `pipelineResponse`: the pipeline was called, and must not be called again. */
+  #leave(pipelineResponse?: Promise<EdgeResponse>): void {
+    this.pipelineResponse = pipelineResponse
+    this.elapsed = performance.now() - this.#startedAt
+    this.#context.leave(this)
   }
 
-  #goOn(decided: Pick<Decided, 'caller' | 'answer'>): void {
-    const { id, trace, request, response } = this.#arrived
-    this.#way.goOn(request, response, { id, trace, waited: performance.now() - this.#began, ...decided })
+  #continue<T>(value: Promise<T>, next: (value: T) => void, failed: (error: unknown) => void): void {
+    void value.then(next, failed.bind(this)).catch((error: unknown) => this.#fail(error))
   }
 
-  #wait<T>(value: Promise<T>, then: (value: T) => void, otherwise: (fault: unknown) => void): void {
-    void value.then(then.bind(this), otherwise.bind(this)).catch((fault: unknown) => this.#broken(fault))
-  }
-
-  #broken(fault: unknown): void {
-    this.#way.log.error({ fault }, 'hit road')
-    this.#arrived.response.destroy()
+  #fail(error: unknown): void {
+    this.#context.log.error({ err: error, reqId: this.id }, 'fast path failed')
+    this.response.destroy()
   }
 }
 
-/** Nobody may look at it before the usual road does; that is no unhandled rejection. */
-function rejected(fault: unknown): Promise<never> {
-  const promise = Promise.reject(fault)
+/** The regular path may await this promise later. Its rejection is marked as handled until then. */
+function rejection(error: unknown): Promise<never> {
+  const promise = Promise.reject(error)
   promise.catch(() => undefined)
   return promise
 }

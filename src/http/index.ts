@@ -1,28 +1,8 @@
-import { randomUUID } from 'node:crypto'
-import type { Endpoint } from '../catalogue/endpoint.ts'
-import { EdgeError } from '../core/errors.ts'
-import type { Caller, EdgeRequest } from '../core/request.ts'
-import type { EdgeResponse } from '../core/response.ts'
-import type { Span } from '../core/trace.ts'
-import { parseQuery } from '../query/grammar.ts'
-import { authorise, checkAppVersion } from './admit.ts'
-import type { Authenticate } from './authenticate.ts'
-import { checkBodyType, registerBodyParsers } from './body.ts'
-import { NO_STORE, notKeptHeaders } from './cache-headers.ts'
-import type { AddressOf } from './client-address.ts'
-import { createHitRoad, type HitRoad } from './fast-path.ts'
-import { type Flags, noFlags, parseParameters, takeFlags } from './parameters.ts'
-import { Questions } from './questions.ts'
-import { addHeaders, everyAnswer, handleErrors, sendError, toEdgeError } from './reply.ts'
-import { logDeparture, RequestLog, tellOfRefusal, type WriteLine } from './request-log.ts'
-import { type BeginTrace, nextStage, type Observe } from './request-state.ts'
-import { type RouteOptions, registerRoutes } from './routes.ts'
-
 /**
- * All that knows Fastify, put together: each record of the catalogue becomes a route, and each request runs
- * authenticate → authorise → validate → handle → reply.
+ * The HTTP server: Fastify with one route for each endpoint of the catalogue. On the regular path a request runs
+ * through admission → validation → pipeline → reply; the fast path answers cache hits in front of the router.
  */
-
+import { randomUUID } from 'node:crypto'
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -30,26 +10,30 @@ import Fastify, {
   type FastifyRequest,
   type FastifyServerFactory,
 } from 'fastify'
+import type { Endpoint } from '../catalogue/endpoint.ts'
+import { Admission } from './admit.ts'
+import type { Authenticator } from './authenticate.ts'
+import { registerBodyParsers } from './body.ts'
+import { NO_STORE, registerNoStore } from './cache-headers.ts'
+import type { AddressOf } from './client-address.ts'
+import { createFastPath, type FastPath } from './fast-path.ts'
+import { addHeaders, handleErrors, sendError, toEdgeError } from './reply.ts'
+import { commonHeaders } from './representation.ts'
+import { logDisconnect, logRouterError, RequestLog, type WriteLine } from './request-log.ts'
+import { type BeginTrace, type RequestListener, RequestState } from './request-state.ts'
+import {
+  createUrlResolver,
+  type ResolveUrl,
+  ROUTER_OPTIONS,
+  type RouteOptions,
+  registerRoutes,
+  targetOf,
+} from './routes.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    caller: Caller
-    flags: Flags
-    /** The client behind trusted proxies, normalised. */
-    clientAddress: string
-    /** It went on to the pipeline: whatever comes of it now is told from there. */
-    asked: boolean
-    /** The error that it was answered with. */
-    refused: EdgeError | undefined
-    /** What it was answered with; absent: an error, or nothing yet. */
-    answered: EdgeResponse | undefined
-    /** It is not to be told of (any more). */
-    told: boolean
-    /** Bytes that its connection had sent before an answer of unknown length. */
-    sentBefore: number | undefined
-    /** Absent: nobody traces it. `stage`: the one under way, where that is the framework's. */
-    trace: Span | undefined
-    stage: Span | undefined
+    /** Set by the first hook of each request. */
+    edge: RequestState
   }
   interface FastifyContextConfig {
     endpoint?: Endpoint
@@ -59,133 +43,77 @@ declare module 'fastify' {
 export interface HttpOptions extends RouteOptions {
   readonly serverFactory: FastifyServerFactory
   readonly log: FastifyBaseLogger
-  /** Takes whole lines of the log at level `info`; absent: all go through the logger. */
+  /** Writes whole lines of the log at level `info`; absent: all lines go through the logger. */
   readonly writeLine?: WriteLine
-  readonly experimental: boolean
-  /** Hears of each request once its answer has left, or its client has. */
-  readonly observe?: Observe
+  /** Receives the event of each request when its response was sent or its client has disconnected. */
+  readonly observe?: RequestListener
   /** Absent: nothing is traced. */
   readonly beginTrace?: BeginTrace
   readonly clientAddress: AddressOf
+  /** The version that the nodes report; `undefined` if it is not known yet. */
   managerVersion(): string | undefined
-  /** Registers what it needs on the app, once; gives the function that runs for each request. */
-  authentication(app: FastifyInstance): Promise<Authenticate>
+  /** Registers its plugins on the app, once. */
+  authentication(app: FastifyInstance): Promise<Authenticator>
 }
 
 export interface Http {
   readonly app: FastifyInstance
-  /** What a GET of a URL would ask, for that caller; throws the EdgeError that it would answer. */
-  askOf(url: string, caller: Caller): Promise<EdgeRequest>
+  readonly resolveUrl: ResolveUrl
 }
 
 export async function createHttp(options: HttpOptions): Promise<Http> {
-  const questions = new Questions()
-  const road = createHitRoad(options)
-  const app: FastifyInstance = Fastify({
-    serverFactory: (handler, settings) => options.serverFactory(road.inFront(handler), settings),
-    loggerInstance: options.log,
-    logController: new RequestLog((raw) => road.decided(raw)?.waited ?? 0, options.observe),
-    genReqId: (raw) => road.decided(raw)?.id ?? randomUUID(),
-    requestIdHeader: false,
-    exposeHeadRoutes: false,
-    return503OnClosing: false,
-    bodyLimit: options.limits.fields,
-    ajv: {
-      customOptions: {
-        removeAdditional: false,
-        coerceTypes: false,
-        useDefaults: false,
-        allErrors: false,
-        formats: { query: { type: 'string', validate: (text: string) => parseQuery(text).ok } },
-      },
-    },
-    routerOptions: {
-      caseSensitive: false,
-      ignoreTrailingSlash: true,
-      ignoreDuplicateSlashes: true,
-      // Longer values are refused by their own pattern, with their own code, not as an unknown path.
-      maxParamLength: 16_384,
-      querystringParser: () => ({}),
-    },
-    frameworkErrors: (error, request, reply) => {
-      request.flags = noFlags
-      request.clientAddress = options.clientAddress(request)
-      request.told = questions.find(request) !== undefined
-      tellOfRefusal(request, reply, options.observe)
-      addHeaders(reply, everyAnswer(request.id))
-      reply.header('cache-control', NO_STORE)
-      sendError(request, reply, toEdgeError(error))
-    },
+  const fastPath = createFastPath(options)
+  const app = createApp(options, fastPath)
+  app.decorateRequest('edge')
+  app.addHook('onRequest', async (request) => {
+    request.edge = stateOf(request, options, fastPath)
   })
   if (options.corsOrigins.length > 0) {
     const { default: cors } = await import('@fastify/cors')
     await app.register(cors, { origin: [...options.corsOrigins], methods: ['GET', 'HEAD', 'PUT', 'POST', 'DELETE'] })
   }
   handleErrors(app)
-  await enter(app, options, road, questions)
+  app.addHook('onRequest', async (request, reply) => {
+    logDisconnect(request, reply, options.observe)
+    addHeaders(reply, commonHeaders(request.id))
+  })
+  const admission = new Admission(await options.authentication(app), options.managerVersion)
+  fastPath.open(admission)
+  app.addHook('onRequest', (request, reply) => admission.admit(request, reply, (each) => targetOf(each, options)))
   registerBodyParsers(app)
-  // In a scope of their own, after the hooks that decide who may enter: nothing of the plugin runs before a 401.
+  // A scope of its own: its hooks run after those of the app, so no plugin in it runs before a 401.
   const routes: FastifyPluginAsync = async (scope) => {
-    await notKeptHeaders(scope)
-    registerRoutes(scope, options, { road, questions })
+    await registerNoStore(scope)
+    registerRoutes(scope, options, fastPath)
   }
   await app.register(routes)
-  return { app, askOf: (url, caller) => questions.askOf(app, url, caller) }
+  return { app, resolveUrl: createUrlResolver(options) }
 }
 
-/** Who asks, and for what: no byte of an answer before both are known. */
-async function enter(app: FastifyInstance, options: HttpOptions, road: HitRoad, questions: Questions): Promise<void> {
-  app.decorateRequest('caller')
-  app.decorateRequest('flags')
-  app.decorateRequest('clientAddress', '')
-  app.decorateRequest('asked', false)
-  app.decorateRequest('refused')
-  app.decorateRequest('answered')
-  app.decorateRequest('told', false)
-  app.decorateRequest('sentBefore')
-  app.decorateRequest('trace')
-  app.decorateRequest('stage')
-  app.addHook('onRequest', async (request, reply) => {
-    request.flags = noFlags
-    request.clientAddress = options.clientAddress(request)
-    // A question is no request of a client.
-    request.told = questions.find(request) !== undefined
-    const before = road.decided(request.raw)
-    request.trace = before !== undefined || request.told ? before?.trace : options.beginTrace?.(request)
-    logDeparture(request, reply, options.observe)
-    addHeaders(reply, everyAnswer(request.id))
-  })
-  const authenticate = await options.authentication(app)
-  road.open(authenticate)
-  app.addHook('onRequest', async (request) => {
-    nextStage(request, 'authenticate')
-    const known = road.decided(request.raw)?.caller ?? questions.find(request)?.caller
-    request.caller = await (known ?? authenticate(request))
-    nextStage(request, 'authorise')
-    const endpoint = request.routeOptions.config.endpoint
-    const query = parseParameters(queryText(request), { count: options.limits.query, tooMany: 604 })
-    request.flags = takeFlags(query)
-    request.query = query
-    if (endpoint === undefined || (endpoint.experimental && !options.experimental)) throw new EdgeError(603)
-    if (isFoldedTooFar(request)) throw new EdgeError(603)
-    checkAppVersion(request.headers['wazuh-app-version'], options.managerVersion())
-    authorise(request.caller, endpoint, query)
-    checkBodyType(request, endpoint)
-    nextStage(request, 'validate')
+function createApp(options: HttpOptions, fastPath: FastPath): FastifyInstance {
+  return Fastify({
+    serverFactory: (handler, settings) => options.serverFactory(fastPath.wrap(handler), settings),
+    loggerInstance: options.log,
+    logController: new RequestLog(options.observe),
+    genReqId: (raw) => fastPath.handoverOf(raw)?.id ?? randomUUID(),
+    requestIdHeader: false,
+    exposeHeadRoutes: false,
+    return503OnClosing: false,
+    bodyLimit: options.limits.fields,
+    routerOptions: ROUTER_OPTIONS,
+    // Fastify runs no hook for an error of the router.
+    frameworkErrors: (error, request, reply) => {
+      request.edge = new RequestState(options.clientAddress(request), undefined, undefined)
+      logRouterError(request, reply, options.observe)
+      addHeaders(reply, commonHeaders(request.id))
+      reply.header('cache-control', NO_STORE)
+      sendError(request, reply, toEdgeError(error))
+    },
   })
 }
 
-/**
- * The router folds slashes. For the real API slashes alone are no path (contract, wire.md); and in a write an empty
- * segment is an id that the client did not have: `PUT /agents//restart` must not restart all agents.
- */
-function isFoldedTooFar({ method, raw: { url = '' } }: FastifyRequest): boolean {
-  const reads = method === 'GET' || method === 'HEAD'
-  return (reads ? /^\/\/+(?:\?|$)/ : /^[^?]*\/\//).test(url)
-}
-
-function queryText(request: FastifyRequest): string {
-  const url = request.raw.url ?? ''
-  const mark = url.indexOf('?')
-  return mark < 0 ? '' : url.slice(mark + 1)
+function stateOf(request: FastifyRequest, options: HttpOptions, fastPath: FastPath): RequestState {
+  const handover = fastPath.handoverOf(request.raw)
+  const trace = handover === undefined ? options.beginTrace?.(request) : handover.trace
+  return new RequestState(options.clientAddress(request), handover, trace)
 }

@@ -1,76 +1,113 @@
 /**
- * Requests limited by address before anything is decided about them, and by caller as soon as it is known: one noisy
- * client uses up its own share, not everybody's.
+ * Rate limits: per address before anything else is decided, and per caller once it is authenticated. One client that
+ * sends too much uses up its own limit only. @fastify/rate-limit decides on the regular path; the fast path, where
+ * Fastify's request does not exist yet, counts in the same store and leaves requests over the limit to the plugin.
  */
 import fastifyRateLimit, { type FastifyRateLimitStoreCtor, normalizeIP } from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { RateLimit } from '../access/access.ts'
+import type { RateLimit as LimitSetting } from '../access/access.ts'
 import { EdgeError } from '../core/errors.ts'
 import { RecentlyUsed } from '../core/recently-used.ts'
 import type { Caller } from '../core/request.ts'
 
-export interface RequestLimits {
-  /** Both reject with 903, `Retry-After` and `RateLimit-*` when the share is used up; `undefined`: it is not, go on at once. */
-  address(clientAddress: string): Promise<void> | undefined
-  caller(caller: Caller): Promise<void> | undefined
+/** Counts one request of a key in a window of `window` milliseconds. It must not wait: it runs before each response. */
+export type CountRequest = (key: string, window: number, max: number) => RequestCount
+
+export interface RequestCount {
+  /** Requests in this window, over all replicas. */
+  readonly count: number
+  /** Milliseconds until the window ends. */
+  readonly ends: number
 }
+
+export interface RateLimit<Subject> {
+  /** Fast path: counts one request; returns `false` if the limit is exceeded. */
+  count(subject: Subject): boolean
+  /** Regular path: counts one request; rejects with 903, `Retry-After` and `RateLimit-*` if the limit is exceeded. */
+  check(request: FastifyRequest, subject: Subject): Promise<void>
+}
+
+export interface RateLimits {
+  readonly address: RateLimit<string>
+  readonly caller: RateLimit<Caller>
+}
+
+/** Keys that are remembered, and keys that are counted, in each of two generations. */
+const MAX_KEYS = 5000
 
 /**
- * The port: counts one request of a key in a window of so many milliseconds, and gives the count of all replicas and
- * the milliseconds until the window ends. It never waits for anything: it stands before each answer.
+ * Registers @fastify/rate-limit on the app. A limit that is not configured is unlimited. Without `count`, this process
+ * counts by itself.
  */
-export type CountRequest = (
-  key: string,
-  window: number,
-  most: number,
-) => { readonly count: number; readonly ends: number }
-
-const NAMES = 5000
-
-type Check = (key: string) => Promise<void> | undefined
-
-/** All that the plugin reads of a request. */
-type Counted = Pick<FastifyRequest, 'routeOptions'> & { readonly key: string }
-
-/** Registers @fastify/rate-limit, once; a limit that is not set does not limit. Without `count`: each process for itself. */
-export async function requestLimits(
+export async function registerRateLimits(
   app: FastifyInstance,
-  limits: { readonly perAddress?: RateLimit; readonly perCaller?: RateLimit },
-  count?: CountRequest,
-): Promise<RequestLimits> {
-  await app.register(fastifyRateLimit, { global: false, ...(count && { store: storeOf(count) }) })
-  const byAddress = checkOf(app, limits.perAddress, count)
-  const byCaller = checkOf(app, limits.perCaller, count)
-  const addresses = names((clientAddress) => `address ${addressOf(clientAddress)}`)
-  const callers = names((name) => `caller ${name}`)
+  limits: { readonly perAddress?: LimitSetting; readonly perCaller?: LimitSetting },
+  count: CountRequest = countInProcess(),
+): Promise<RateLimits> {
+  await app.register(fastifyRateLimit, { global: false, store: storeOver(count) })
+  const addressKey = rememberKeys((clientAddress) => `address ${networkOf(clientAddress)}`)
+  const callerKey = rememberKeys((name) => `caller ${name}`)
   return {
-    address: (clientAddress) => byAddress(addresses(clientAddress)),
-    caller: ({ name }) => byCaller(callers(name)),
+    address: rateLimit(app, limits.perAddress, count, addressKey),
+    caller: rateLimit(app, limits.perCaller, count, ({ name }: Caller) => callerKey(name)),
   }
 }
 
-/** The same text each time for the same name: one that is made anew is hashed anew where it is looked up. */
-function names(make: (name: string) => string): (name: string) => string {
-  const known = new RecentlyUsed<string>(NAMES)
+function rateLimit<Subject>(
+  app: FastifyInstance,
+  limit: LimitSetting | undefined,
+  count: CountRequest,
+  keyOf: (subject: Subject) => string,
+): RateLimit<Subject> {
+  if (limit === undefined) return { count: () => true, check: async () => {} }
+  const { max, windowMs: window } = limit
+  const keys = new WeakMap<FastifyRequest, string>()
+  const countRequest = app.createRateLimit({
+    max,
+    timeWindow: window,
+    keyGenerator: (request) => keys.get(request) ?? '',
+  })
+  return {
+    count: (subject) => count(keyOf(subject), window, max).count <= max,
+    check: async (request, subject) => {
+      keys.set(request, keyOf(subject))
+      const counted = await countRequest(request)
+      if (counted.isAllowed || !counted.isExceeded) return
+      const seconds = String(Math.max(1, counted.ttlInSeconds))
+      throw new EdgeError(903, '', {
+        headers: {
+          'retry-after': seconds,
+          'ratelimit-limit': String(counted.max),
+          'ratelimit-remaining': String(counted.remaining),
+          'ratelimit-reset': seconds,
+        },
+      })
+    },
+  }
+}
+
+/** Returns the same string object for the same name: V8 stores the hash of a string in that object. */
+function rememberKeys(make: (name: string) => string): (name: string) => string {
+  const keys = new RecentlyUsed<string>(MAX_KEYS)
   return (name) => {
-    const found = known.get(name)
-    if (found !== undefined) return found
-    const made = make(name)
-    known.set(name, made)
-    return made
+    const known = keys.get(name)
+    if (known !== undefined) return known
+    const key = make(name)
+    keys.set(name, key)
+    return key
   }
 }
 
-/** In the plugin's terms. It knows a Redis of its own, but would ask it before each answer. */
-function storeOf(count: CountRequest): FastifyRateLimitStoreCtor {
-  return class Store {
+/** The plugin's Redis store is not used: it would make every request wait for a Redis command. */
+function storeOver(count: CountRequest): FastifyRateLimitStoreCtor {
+  return class {
     incr(
       key: string,
       done: (error: null, result: { current: number; ttl: number }) => void,
       window: number,
-      most: number,
+      max: number,
     ) {
-      const { count: current, ends: ttl } = count(key, window, most)
+      const { count: current, ends: ttl } = count(key, window, max)
       done(null, { current, ttl })
     }
     child() {
@@ -79,30 +116,20 @@ function storeOf(count: CountRequest): FastifyRateLimitStoreCtor {
   }
 }
 
-/** The address that counts: an IPv6 network of 64 bits is one client, who owns all of it. */
-export function addressOf(clientAddress: string): string {
-  return clientAddress.includes(':') ? normalizeIP(clientAddress) : clientAddress
+/** Counts in fixed windows in this process. */
+function countInProcess(): CountRequest {
+  const windows = new RecentlyUsed<{ count: number; readonly until: number }>(MAX_KEYS)
+  return (key, window) => {
+    const now = performance.now()
+    const known = windows.get(key)
+    const current = known !== undefined && known.until > now ? known : { count: 0, until: now + window }
+    if (current !== known) windows.set(key, current)
+    current.count += 1
+    return { count: current.count, ends: current.until - now }
+  }
 }
 
-function checkOf(app: FastifyInstance, limit: RateLimit | undefined, countAtOnce?: CountRequest): Check {
-  if (limit === undefined) return () => undefined
-  const keyGenerator = (request: FastifyRequest) => (request as unknown as Counted).key
-  const count = app.createRateLimit({ max: limit.max, timeWindow: limit.windowMs, keyGenerator })
-  const check = async (key: string) => {
-    const counted = await count({ key, routeOptions: {} } as Counted as unknown as FastifyRequest)
-    if (counted.isAllowed || !counted.isExceeded) return
-    const seconds = String(Math.max(1, counted.ttlInSeconds))
-    throw new EdgeError(903, '', {
-      headers: {
-        'retry-after': seconds,
-        'ratelimit-limit': String(counted.max),
-        'ratelimit-remaining': String(counted.remaining),
-        'ratelimit-reset': seconds,
-      },
-    })
-  }
-  if (countAtOnce === undefined) return check
-  const { max, windowMs: window } = limit
-  // The plugin decides by the same count, but not at once. Whoever is over counts twice, and is over all the same.
-  return (key) => (countAtOnce(key, window, max).count > max ? check(key) : undefined)
+/** Returns what is counted as one client: an IPv4 address, or the IPv6 network of 64 bits that one client owns. */
+export function networkOf(clientAddress: string): string {
+  return clientAddress.includes(':') ? normalizeIP(clientAddress) : clientAddress
 }

@@ -1,123 +1,175 @@
+/**
+ * Selects the representation of a response: as stored, indented or compressed, or no body at all because the copy of
+ * the client is still valid. Both paths use this module.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
 import { RecentlyUsed } from '../core/recently-used.ts'
 import type { CachedResponse, EdgeResponse } from '../core/response.ts'
-import { cacheHeaders, namesTag, tagOf, validators } from './cache-headers.ts'
-import { accepted, type Coding, codingFor, encoded } from './encodings.ts'
+import { cacheHeaders, matchesEtag, representationEtag, validatorHeaders } from './cache-headers.ts'
+import { headerText } from './client-address.ts'
+import { type Coding, encode, parseAcceptEncoding, selectCoding } from './encodings.ts'
+import type { Flags } from './parameters.ts'
 import { pretty } from './pretty.ts'
-import { type Fields, fields } from './write-response.ts'
 
-/**
- * Which representation of an answer goes out: as it is, indented or compressed, or none at all since the client still
- * holds it. Decided here alone, for every road that an answer takes to a client.
- */
+export type JsonResponse = Extract<EdgeResponse, { kind: 'json' }>
 
-export type JsonAnswer = Extract<EdgeResponse, { kind: 'json' }>
-
-/** What of a request chooses the representation. */
-export interface Wanted {
+/** What a request says about the representation that it wants. */
+export interface Preferences {
   readonly pretty: boolean
   readonly acceptEncoding: string | undefined
   readonly ifNoneMatch: string | undefined
-  /** Bytes from which on compressing is worth it. */
-  readonly compressFrom: number
+  /** Shorter bodies are not compressed. */
+  readonly minCompressedBytes: number
 }
 
 export interface Representation {
   readonly status: number
-  /** Those that stay the same as long as the representation does. */
-  readonly lasting: Fields
-  /** Names in lower case and values, in turn. */
+  /** The headers that stay the same as long as the representation does. */
+  readonly stableHeaders: HeaderFields
+  /** Names in lower case and values, alternating. */
   readonly headers: readonly string[]
-  /** Absent: the answer has no body. */
+  /** Absent: the response has no body. */
   readonly bytes?: Buffer
 }
 
+/** Header fields that are made once and sent often, as Fastify takes them and as they are sent. */
+export interface HeaderFields {
+  /** Names in lower case and values, alternating. */
+  readonly pairs: readonly string[]
+  /** One line for each. */
+  readonly text: string
+}
+
 export const JSON_TYPE = 'application/json; charset=utf-8'
+const MIN_COMPRESSED_BYTES = 1024
+const NO_HEADERS: readonly string[] = []
 
-/** A promise only while something is compressed: what is ready goes out at once. */
-export function represent(answer: JsonAnswer, wanted: Wanted): Representation | Promise<Representation> {
-  const { cached: kept, body: bytes } = answer
-  if (kept === undefined) return notKept(answer, wanted)
-  const { etag } = kept.response
-  // Indented answers are for eyes, not for programs: made anew each time, and never compressed.
-  if (wanted.pretty) {
-    const tag = tagOf(etag, 'pretty')
-    return unchanged(answer, kept, wanted, tag) ?? whole(answer, kept, tag, pretty(bytes))
+export function preferencesOf(
+  headers: IncomingHttpHeaders,
+  flags: Flags,
+  minCompressedBytes = MIN_COMPRESSED_BYTES,
+): Preferences {
+  return {
+    pretty: flags.pretty,
+    acceptEncoding: headerText(headers['accept-encoding']),
+    ifNoneMatch: headers['if-none-match'],
+    minCompressedBytes,
   }
-  const takes = accepted(wanted.acceptEncoding)
-  const coding = codingFor(bytes, takes, wanted.compressFrom)
-  if (coding === undefined) return unchanged(answer, kept, wanted, etag) ?? whole(answer, kept, etag, bytes)
-  const tag = tagOf(etag, coding)
-  const same = unchanged(answer, kept, wanted, tag)
-  if (same !== undefined) return same
-  const made = encoded(bytes, coding, takes.identity)
-  const choose = (compressed: Buffer | undefined) =>
-    compressed === undefined ? whole(answer, kept, etag, bytes) : whole(answer, kept, tag, compressed, coding)
-  return made instanceof Promise ? made.then(choose) : choose(made)
 }
 
-/** Says nothing of caches: what names no `Cache-Control` is `no-store` (not-kept.ts). */
-function notKept(answer: JsonAnswer, wanted: Wanted): Representation {
-  const { status, headers = {}, body: bytes } = answer
-  const body = wanted.pretty ? pretty(bytes) : bytes
-  const lasting = fields([...Object.entries(headers).flat(), ...ofNodes(answer), ...described(body)])
-  return { status, lasting, headers: NOTHING, bytes: body }
+/** The headers of every response, names and values alternating. `id`: of the request. */
+export function commonHeaders(id: string): readonly string[] {
+  return ['x-request-id', id, 'x-content-type-options', 'nosniff']
 }
 
-/** Tells that the client's copy still is what it would get; asked of successful answers only (RFC 9110 section 13.2.1). */
-function unchanged(answer: JsonAnswer, kept: CachedResponse, wanted: Wanted, tag: string): Representation | undefined {
-  if (answer.status !== 200 || !namesTag(wanted.ifNoneMatch, tag)) return undefined
-  return { status: 304, lasting: unchangedOf(tag), headers: own(answer, kept) }
+export function headerLines(pairs: readonly string[]): string {
+  let text = ''
+  for (let at = 0; at < pairs.length; at += 2) text += `${pairs[at]}: ${pairs[at + 1]}\r\n`
+  return text
 }
 
-function whole(answer: JsonAnswer, kept: CachedResponse, tag: string, bytes: Buffer, coding?: Coding): Representation {
-  return { status: answer.status, lasting: lastingOf(tag, bytes, coding), headers: own(answer, kept), bytes }
+/** Returns a promise only while the body is being compressed, so that a hit is sent without a microtask. */
+export function represent(response: JsonResponse, preferences: Preferences): Representation | Promise<Representation> {
+  const { cached, body } = response
+  if (cached === undefined) return representUncached(response, preferences)
+  const { etag } = cached.response
+  // Indented responses are read by people: they are made for each request and never compressed.
+  if (preferences.pretty) {
+    const tag = representationEtag(etag, 'pretty')
+    return notModified(response, cached, preferences, tag) ?? full(response, cached, tag, pretty(body))
+  }
+  const accepted = parseAcceptEncoding(preferences.acceptEncoding)
+  const coding = selectCoding(body, accepted, preferences.minCompressedBytes)
+  if (coding === undefined) {
+    return notModified(response, cached, preferences, etag) ?? full(response, cached, etag, body)
+  }
+  const tag = representationEtag(etag, coding)
+  const unchanged = notModified(response, cached, preferences, tag)
+  if (unchanged !== undefined) return unchanged
+  const encoded = encode(body, coding, accepted.identity)
+  const select = (bytes: Buffer | undefined) =>
+    bytes === undefined ? full(response, cached, etag, body) : full(response, cached, tag, bytes, coding)
+  return encoded instanceof Promise ? encoded.then(select) : select(encoded)
 }
 
-function own(answer: JsonAnswer, kept: CachedResponse): readonly string[] {
-  const headers = cacheHeaders(kept)
-  for (const text of ofNodes(answer)) headers.push(text)
-  if (answer.headers !== undefined)
-    for (const [name, value] of Object.entries(answer.headers)) headers.push(name, value)
+/** Without a `Cache-Control` the response gets `no-store` (`registerNoStore`). */
+function representUncached(response: JsonResponse, preferences: Preferences): Representation {
+  const { status, headers = {}, body } = response
+  const bytes = preferences.pretty ? pretty(body) : body
+  const stable = [...Object.entries(headers).flat(), ...clusterHeaders(response), ...contentHeaders(bytes)]
+  return { status, stableHeaders: headerFields(stable), headers: NO_HEADERS, bytes }
+}
+
+/** Returns 304 if the copy of the client is valid; only for successful responses (RFC 9110 section 13.2.1). */
+function notModified(
+  response: JsonResponse,
+  cached: CachedResponse,
+  preferences: Preferences,
+  tag: string,
+): Representation | undefined {
+  if (response.status !== 200 || !matchesEtag(preferences.ifNoneMatch, tag)) return undefined
+  return { status: 304, stableHeaders: notModifiedHeaders(tag), headers: ownHeaders(response, cached) }
+}
+
+function full(
+  response: JsonResponse,
+  cached: CachedResponse,
+  tag: string,
+  bytes: Buffer,
+  coding?: Coding,
+): Representation {
+  const stableHeaders = fullHeaders(tag, bytes, coding)
+  return { status: response.status, stableHeaders, headers: ownHeaders(response, cached), bytes }
+}
+
+function ownHeaders(response: JsonResponse, cached: CachedResponse): readonly string[] {
+  const headers = cacheHeaders(cached)
+  for (const text of clusterHeaders(response)) headers.push(text)
+  if (response.headers !== undefined)
+    for (const [name, value] of Object.entries(response.headers)) headers.push(name, value)
   return headers
 }
 
-interface Lasting {
+interface FullHeaders {
   readonly length: number
   readonly coding: Coding | undefined
-  readonly fields: Fields
+  readonly fields: HeaderFields
 }
 
-/** Entity tags of what was sent lately. */
-const TAGS = 2000
-const wholes = new RecentlyUsed<Lasting>(TAGS)
-const unchangeds = new RecentlyUsed<Fields>(TAGS)
+/** Entity tags whose headers are remembered, in each of two generations. */
+const MAX_TAGS = 2000
+const fullByTag = new RecentlyUsed<FullHeaders>(MAX_TAGS)
+const notModifiedByTag = new RecentlyUsed<HeaderFields>(MAX_TAGS)
 
-/** A tag names one representation; but Redis holds tags too, and a length that is not that of the bytes cuts them off. */
-function lastingOf(tag: string, bytes: Buffer, coding: Coding | undefined): Fields {
-  const known = wholes.get(tag)
+/** Length and coding are compared too: tags can come from Redis, and a wrong length would cut the body off. */
+function fullHeaders(tag: string, bytes: Buffer, coding: Coding | undefined): HeaderFields {
+  const known = fullByTag.get(tag)
   const { length } = bytes
   if (known?.length === length && known.coding === coding) return known.fields
-  const coded = coding === undefined ? NOTHING : ['content-encoding', coding]
-  const made = { length, coding, fields: fields([...described(bytes), ...validators(tag), ...coded]) }
-  wholes.set(tag, made)
-  return made.fields
+  const codingHeaders = coding === undefined ? NO_HEADERS : ['content-encoding', coding]
+  const fields = headerFields([...contentHeaders(bytes), ...validatorHeaders(tag), ...codingHeaders])
+  fullByTag.set(tag, { length, coding, fields })
+  return fields
 }
 
-function unchangedOf(tag: string): Fields {
-  const known = unchangeds.get(tag)
+function notModifiedHeaders(tag: string): HeaderFields {
+  const known = notModifiedByTag.get(tag)
   if (known !== undefined) return known
-  const made = fields(validators(tag))
-  unchangeds.set(tag, made)
-  return made
+  const fields = headerFields(validatorHeaders(tag))
+  notModifiedByTag.set(tag, fields)
+  return fields
 }
 
-const NOTHING: readonly string[] = []
-
-/** What each node had to say to a joined answer, for clients that look (RFC 9651). */
-function ofNodes({ clusterStatus }: JsonAnswer): readonly string[] {
-  return clusterStatus === undefined ? NOTHING : ['cluster-status', clusterStatus]
+/** What each node contributed to a joined response (RFC 9651). */
+function clusterHeaders({ clusterStatus }: JsonResponse): readonly string[] {
+  return clusterStatus === undefined ? NO_HEADERS : ['cluster-status', clusterStatus]
 }
 
-function described(bytes: Buffer): string[] {
+function contentHeaders(bytes: Buffer): string[] {
   return ['content-type', JSON_TYPE, 'content-length', String(bytes.length)]
+}
+
+function headerFields(pairs: readonly string[]): HeaderFields {
+  // Flattened: V8 would otherwise join the parts of the text again each time it is sent.
+  return { pairs, text: Buffer.from(headerLines(pairs), 'latin1').toString('latin1') }
 }

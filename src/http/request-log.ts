@@ -1,166 +1,170 @@
+/** One log line per request: route template, status, time, caller. No URL, no query value, no body, no header. */
 import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import { normalizeAddress } from '../core/ip-addresses.ts'
 import { RecentlyUsed } from '../core/recently-used.ts'
-import type { Stopped } from '../listener/reject.ts'
+import type { RejectedRequest } from '../listener/reject.ts'
 import type { AddressOf } from './client-address.ts'
-import { endTrace, eventOf, eventOfStopped, type LoggedHit, type Observe, routeOf, statusOf } from './request-state.ts'
+import { eventOf, eventOfRejected, type HitLogEntry, type RequestListener, routeOf, statusOf } from './request-state.ts'
 
-/** One line for each request: route template, status, time, caller. No URLs, no query values, no bodies, no headers. */
+const COMPLETED = 'request'
+const DISCONNECTED = 'request not answered: connection closed'
 
-const ANSWERED = 'request'
-const DEPARTED = 'request not answered: connection closed'
-
-interface LoggedRequest {
-  /** Absent: the logger knows it. */
+interface LogEntry {
+  /** Absent: the logger adds it. */
   readonly reqId?: string
   readonly method: string | undefined
   readonly route: string
-  /** Absent: nothing was answered. */
+  /** Absent: no response was sent. */
   readonly status: number | undefined
-  /** Milliseconds from the head of the request to the end of the answer. */
+  /** Milliseconds from the head of the request to the end of the response. */
   readonly elapsed: number
   readonly caller: string | undefined
   readonly client: string
-  /** Of a request that is traced. */
+  /** Of a traced request. */
   readonly traceId?: string | undefined
 }
 
-export function requestLine({ reqId, method, route, status, elapsed, caller, client, traceId }: LoggedRequest): object {
+export function logFields({ reqId, method, route, status, elapsed, caller, client, traceId }: LogEntry): object {
   return { reqId, method, route, status, milliseconds: tenths(elapsed), caller, client, traceId }
 }
 
-export function tenths(milliseconds: number): number {
+function tenths(milliseconds: number): number {
   return Math.round(milliseconds * 10) / 10
 }
 
+/** Replaces Fastify's own request log. */
 export class RequestLog extends LogController {
-  readonly #waited: (request: FastifyRequest['raw']) => number
-  readonly #observe: Observe | undefined
+  readonly #observe: RequestListener | undefined
 
-  /** `waited`: milliseconds that a request was at work before the framework saw it. */
-  constructor(waited: (request: FastifyRequest['raw']) => number, observe?: Observe) {
+  constructor(observe?: RequestListener) {
     super()
-    this.#waited = waited
     this.#observe = observe
   }
 
   override incomingRequest(): void {}
 
   override requestCompleted(error: Error | null, request: FastifyRequest, reply: FastifyReply): void {
-    if (request.told) return
-    const waited = this.#waited(request.raw)
-    const line = lineOf(request, reply, waited)
-    if (error === null || error === undefined) reply.log.info(line, ANSWERED)
-    else reply.log.warn({ ...line, error: error.message }, 'request failed')
-    tell(this.#observe, request, reply, waited)
+    if (request.edge.isReported) return
+    const fields = fieldsOf(request, reply)
+    if (error === null || error === undefined) reply.log.info(fields, COMPLETED)
+    else reply.log.warn({ ...fields, error: error.message }, 'request failed')
+    report(this.#observe, request, reply)
   }
 
   override defaultErrorLog(): void {}
   override routeNotFound(): void {}
 }
 
-/** Fastify tells of answers only. A client that leaves before its own is whole has a line too: its write may have acted. */
-export function logDeparture(request: FastifyRequest, reply: FastifyReply, observe?: Observe): void {
+/**
+ * Logs and reports a request whose client disconnects before the response is complete: Fastify logs complete
+ * responses only, but a write may have been carried out.
+ */
+export function logDisconnect(request: FastifyRequest, reply: FastifyReply, observe?: RequestListener): void {
   onClose(reply, () => {
-    if (reply.raw.writableFinished || request.told) return
-    reply.log.info(lineOf(request, reply), request.raw.refusedWith === undefined ? DEPARTED : ANSWERED)
-    tell(observe, request, reply, 0)
+    if (reply.raw.writableFinished || request.edge.isReported) return
+    reply.log.info(fieldsOf(request, reply), request.raw.rejectedWith === undefined ? DISCONNECTED : COMPLETED)
+    report(observe, request, reply)
   })
 }
 
-/** What the router itself refuses runs through none of the framework's ends. */
-export function tellOfRefusal(request: FastifyRequest, reply: FastifyReply, observe?: Observe): void {
+/** Logs and reports a request that the router rejects. Fastify runs none of its hooks for it. */
+export function logRouterError(request: FastifyRequest, reply: FastifyReply, observe?: RequestListener): void {
   onClose(reply, () => {
-    if (request.told) return
-    reply.log.info(lineOf(request, reply), ANSWERED)
-    tell(observe, request, reply, 0)
+    if (request.edge.isReported) return
+    reply.log.info(fieldsOf(request, reply), COMPLETED)
+    report(observe, request, reply)
   })
 }
 
-/** The client may have left already, while its password was checked. */
-function onClose({ raw }: FastifyReply, told: () => void): void {
-  if (raw.closed) told()
-  else raw.once('close', told)
+/** The client may have disconnected already, for example while its password was verified. */
+function onClose({ raw }: FastifyReply, closed: () => void): void {
+  if (raw.closed) closed()
+  else raw.once('close', closed)
 }
 
 /**
- * Tells of what the listener stopped. Requests that were sent ahead on a connection that closes cost their client
- * nothing: of those of one connection the first has a line, and all of them are counted.
+ * Returns a function that logs and reports the requests that the listener rejects. Of the pipelined requests that are
+ * dropped with their connection only the first is logged; all of them are reported.
  */
-export function tellStopped(
+export function logRejected(
   log: Pick<FastifyBaseLogger, 'info'>,
   addressOf: AddressOf,
-  observe?: Observe,
-): (stopped: Stopped) => void {
-  return (stopped) => {
-    const { id, request, socket, error, nth = 1 } = stopped
+  observe?: RequestListener,
+): (rejected: RejectedRequest) => void {
+  return (rejected) => {
+    const { id, request, socket, error, nth = 1 } = rejected
     const peer = socket.remoteAddress ?? ''
     const client = request === undefined ? (normalizeAddress(peer) ?? peer) : addressOf({ raw: request })
-    const event = eventOfStopped(stopped, client)
+    const event = eventOfRejected(rejected, client)
     const { method, route, caller } = event
-    const line = { reqId: id, method, route, status: error?.status, elapsed: event.ms, caller, client }
-    if (nth === 1) log.info({ ...requestLine(line), code: error?.code }, error === undefined ? DEPARTED : ANSWERED)
+    const entry = { reqId: id, method, route, status: error?.status, elapsed: event.ms, caller, client }
+    if (nth === 1) log.info({ ...logFields(entry), code: error?.code }, error === undefined ? DISCONNECTED : COMPLETED)
     observe?.(event)
   }
 }
 
-/** Once for each request: one that fails on its way out is closed as well. */
-function tell(observe: Observe | undefined, request: FastifyRequest, reply: FastifyReply, waited: number): void {
-  request.told = true
-  const event = eventOf(request, reply, waited)
+/** Runs once per request; a response that fails while it is sent is closed as well. */
+function report(observe: RequestListener | undefined, request: FastifyRequest, reply: FastifyReply): void {
+  const { edge } = request
+  edge.isReported = true
+  const event = eventOf(request, reply, elapsedOf(request, reply))
   observe?.(event)
-  endTrace(request, event)
+  edge.endTrace(event)
 }
 
-/** `waited`: milliseconds that the request was at work before the framework saw it. */
-function lineOf(request: FastifyRequest, reply: FastifyReply, waited = 0): object {
-  return requestLine({
+function fieldsOf(request: FastifyRequest, reply: FastifyReply): object {
+  const { edge } = request
+  return logFields({
     method: request.method,
     route: routeOf(request),
     status: statusOf(request, reply),
-    elapsed: reply.elapsedTime + waited,
-    caller: request.caller?.name,
-    client: request.clientAddress,
-    traceId: request.trace?.traceId,
+    elapsed: elapsedOf(request, reply),
+    caller: edge.caller?.name,
+    client: edge.clientAddress,
+    traceId: edge.trace?.traceId,
   })
 }
 
-/**
- * The line of a hit, as the logger writes it at level `info`, but made of few pieces: the logger would look at each
- * field anew, and that takes longer than the look into the cache. `requestLine` says what stands in a line.
- */
+function elapsedOf({ edge }: FastifyRequest, reply: FastifyReply): number {
+  return reply.elapsedTime + (edge.handover?.elapsed ?? 0)
+}
 
-/** Routes and callers whose pieces are remembered. */
-const NAMES = 5000
-
-/** Takes one whole line of the log. */
+/** Writes one whole line of the log. */
 export type WriteLine = (text: string) => void
 
-type What = Pick<LoggedHit, 'method' | 'route' | 'status'>
-type Who = Pick<LoggedHit, 'caller' | 'client'>
-type Remembered<Facts> = Facts & { readonly text: string }
+/** Routes and callers whose part of the line is remembered. */
+const MAX_REMEMBERED = 5000
 
-export function requestLines(write: WriteLine): (hit: LoggedHit) => void {
-  const whats = new RecentlyUsed<Remembered<What>>(NAMES)
-  const whos = new RecentlyUsed<Remembered<Who>>(NAMES)
-  const textOfWhat = ({ method, route, status }: What): string => {
-    const last = whats.get(route)
+type RequestFields = Pick<HitLogEntry, 'method' | 'route' | 'status'>
+type CallerFields = Pick<HitLogEntry, 'caller' | 'client'>
+
+/**
+ * Returns a function that logs cache hits. It writes the same line as the logger at level `info`, but joins it from
+ * prepared parts: serialising the fields again takes longer than the cache lookup. Without `writeLine` all hits go
+ * through the logger.
+ */
+export function hitLog(log: FastifyBaseLogger, writeLine?: WriteLine): (entry: HitLogEntry) => void {
+  if (writeLine === undefined) return (entry) => log.info(logFields(entry), COMPLETED)
+  const requests = new RecentlyUsed<RequestFields & { readonly text: string }>(MAX_REMEMBERED)
+  const callers = new RecentlyUsed<CallerFields & { readonly text: string }>(MAX_REMEMBERED)
+  const requestText = ({ method, route, status }: RequestFields): string => {
+    const last = requests.get(route)
     if (last?.status === status && last.method === method) return last.text
     const text = `","method":"${method}","route":${JSON.stringify(route)},"status":${status},"milliseconds":`
-    whats.set(route, { method, route, status, text })
+    requests.set(route, { method, route, status, text })
     return text
   }
-  const textOfWho = ({ caller, client }: Who): string => {
-    const last = whos.get(caller)
+  const callerText = ({ caller, client }: CallerFields): string => {
+    const last = callers.get(caller)
     if (last?.client === client) return last.text
-    const text = `,"caller":${JSON.stringify(caller)},"client":${JSON.stringify(client)},"msg":"request"}\n`
-    whos.set(caller, { caller, client, text })
+    const text = `,"caller":${JSON.stringify(caller)},"client":${JSON.stringify(client)},"msg":"${COMPLETED}"}\n`
+    callers.set(caller, { caller, client, text })
     return text
   }
-  let start = { at: 0, text: '' }
-  return (hit) => {
+  let start = { time: 0, text: '' }
+  return (entry) => {
     const now = Date.now()
-    if (start.at !== now) start = { at: now, text: `{"level":30,"time":${now},"reqId":"` }
-    write(start.text + hit.reqId + textOfWhat(hit) + tenths(hit.elapsed) + textOfWho(hit))
+    if (start.time !== now) start = { time: now, text: `{"level":30,"time":${now},"reqId":"` }
+    writeLine(start.text + entry.reqId + requestText(entry) + tenths(entry.elapsed) + callerText(entry))
   }
 }

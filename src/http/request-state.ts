@@ -1,138 +1,188 @@
+/**
+ * What is known of one request while it runs (`request.edge`), and the event that is emitted when it has ended. An
+ * event contains no URL, no query value, no body and no header.
+ */
 import type { IncomingMessage } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../catalogue/endpoint.ts'
+import type { EdgeError } from '../core/errors.ts'
 import { cacheOutcomeOf, type RequestEvent } from '../core/events.ts'
+import type { Caller } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import type { Span, SpanAttributes, StageName } from '../core/trace.ts'
-import { bodyOf, type Stopped } from '../listener/reject.ts'
+import { bodyOf, type RejectedRequest } from '../listener/reject.ts'
+import { type Flags, NO_FLAGS } from './parameters.ts'
 
-/** What is told of each request once its answer has left (or its client has). No URLs, no values, no bodies, no headers. */
+export type RequestListener = (event: RequestEvent) => void
 
-export type Observe = (event: RequestEvent) => void
+/** Begins the trace of a request, or returns `undefined` if the request is not traced. */
+export type BeginTrace = (request: { readonly id: string; readonly raw: IncomingMessage }) => Span | undefined
+
+/** What the fast path decided before it handed a request over to the regular path. Nothing of it is decided twice. */
+export interface Handover {
+  readonly id: string
+  /** Milliseconds that the request spent on the fast path. */
+  readonly elapsed: number
+  readonly trace: Span | undefined
+  /** The request was counted against the rate limit of its address. */
+  readonly addressCounted: boolean
+  /** The authenticated caller, counted against its own rate limit; absent: not authenticated yet. */
+  readonly caller: Caller | undefined
+  /** The response of the pipeline, which was already called; absent: it was not called yet. */
+  readonly pipelineResponse: Promise<EdgeResponse> | undefined
+}
+
+export class RequestState {
+  /** The address of the client behind trusted proxies, in canonical form. */
+  readonly clientAddress: string
+  readonly handover: Handover | undefined
+  readonly trace: Span | undefined
+  /** Absent until the request is authenticated. */
+  caller: Caller | undefined = undefined
+  flags: Flags = NO_FLAGS
+  /** The request passed every check and was handed to the pipeline, which reports on it from then on. */
+  enteredPipeline = false
+  /** The error that was sent. */
+  error: EdgeError | undefined = undefined
+  /** The response that was sent; absent if an error was sent, or nothing yet. */
+  response: EdgeResponse | undefined = undefined
+  /** Bytes that the connection had sent before a response of unknown length. */
+  bytesSentBefore: number | undefined = undefined
+  /** The event of this request was emitted. */
+  isReported = false
+  #stage: Span | undefined = undefined
+
+  constructor(clientAddress: string, handover: Handover | undefined, trace: Span | undefined) {
+    this.clientAddress = clientAddress
+    this.handover = handover
+    this.trace = trace
+  }
+
+  /** Begins the span of a stage and ends the one before with these attributes. Does nothing if no trace is recorded. */
+  nextStage(stage: StageName, attributes?: SpanAttributes): void {
+    if (!this.trace?.recorded) return
+    this.#stage?.end(attributes)
+    this.#stage = this.trace.startSpan(stage)
+  }
+
+  /** Ends the span of the current stage. The pipeline begins its own spans. */
+  endStage(): void {
+    this.#stage?.end()
+    this.#stage = undefined
+  }
+
+  /** Ends the trace, once, when the response was sent or the client has disconnected. */
+  endTrace({ method, route, status, group, cache }: RequestEvent): void {
+    this.endStage()
+    const disconnected = status === 0 ? { fault: 'cancelled' as const } : {}
+    this.trace?.end({ method, route, status, group, cache, ...disconnected })
+  }
+}
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT', 'POST', 'DELETE', 'OPTIONS'])
+const UNKNOWN_ROUTE = 'unknown'
 
-/** A method that nobody serves is chosen by the client: they are one. */
-export function methodWord(method: string | undefined): string {
+/** Returns the method, or `other` for one that no endpoint has, so that a client cannot create new label values. */
+export function methodLabel(method: string | undefined): string {
   return method !== undefined && METHODS.has(method) ? method : 'other'
 }
 
-/** `undefined`: no route, or one that is not in the catalogue. */
+/** Returns the cache group of an endpoint, or `none`. */
 export function groupOf(endpoint: Endpoint | undefined): string {
   return endpoint !== undefined && 'cache' in endpoint && 'group' in endpoint.cache ? endpoint.cache.group : 'none'
 }
 
-const NO_ROUTE = 'unknown'
-
-/** The template of the record: the router spells some otherwise. `unknown`: no record. */
+/** Returns the path template of the catalogue, which the router spells differently for some routes; `unknown` without an endpoint. */
 export function routeOf({ routeOptions }: FastifyRequest): string {
-  return routeOptions.config?.endpoint?.path ?? NO_ROUTE
+  return routeOptions.config?.endpoint?.path ?? UNKNOWN_ROUTE
 }
 
-/** `undefined`: nothing was answered. */
+/** Returns the status that was sent, or `undefined` if no response was sent. */
 export function statusOf({ raw }: FastifyRequest, reply: FastifyReply): number | undefined {
-  return raw.refusedWith?.status ?? (reply.raw.headersSent ? reply.statusCode : undefined)
+  return raw.rejectedWith?.status ?? (reply.raw.headersSent ? reply.statusCode : undefined)
 }
 
-/** How the cache dealt with an answer, and what it cost once. */
-export function ofAnswer(answer: EdgeResponse | undefined): Pick<RequestEvent, 'cache' | 'fetchTime'> {
-  if (answer === undefined) return { cache: 'none', fetchTime: undefined }
-  if (answer.kind !== 'json' || answer.cached === undefined) return { cache: 'bypass', fetchTime: undefined }
-  const cache = cacheOutcomeOf(answer.cached.status)
-  return { cache, fetchTime: cache === 'hit' || cache === 'stale' ? answer.cached.response.fetchTime : undefined }
-}
-
-/** `waited`: milliseconds that the request was at work before the framework saw it. */
-export function eventOf(request: FastifyRequest, reply: FastifyReply, waited: number): RequestEvent {
+/** `elapsed`: milliseconds from the head of the request to the end of the response. */
+export function eventOf(request: FastifyRequest, reply: FastifyReply, elapsed: number): RequestEvent {
+  const { edge, raw, routeOptions } = request
   return {
     requestId: request.id,
-    method: methodWord(request.method),
+    method: methodLabel(request.method),
     route: routeOf(request),
-    group: groupOf(request.routeOptions.config?.endpoint),
+    group: groupOf(routeOptions.config?.endpoint),
     status: statusOf(request, reply) ?? 0,
-    ms: reply.elapsedTime + waited,
+    ms: elapsed,
     bytes: bytesSent(request, reply),
-    ...ofAnswer(request.answered),
-    caller: request.caller?.name,
-    client: request.clientAddress,
-    refusal: request.asked ? undefined : (request.raw.refusedWith ?? request.refused)?.code,
+    ...cacheFields(edge.response),
+    caller: edge.caller?.name,
+    client: edge.clientAddress,
+    refusal: edge.enteredPipeline ? undefined : (raw.rejectedWith ?? edge.error)?.code,
   }
 }
 
-/** The same of what the listener stopped. Its time is the listener's own, which is next to nothing. */
-export function eventOfStopped({ id, request, error }: Stopped, client: string): RequestEvent {
+/** The event of a request that the listener rejected. The time is 0: the listener decides at once. */
+export function eventOfRejected({ id, request, error }: RejectedRequest, client: string): RequestEvent {
   return {
     requestId: id,
-    method: methodWord(request?.method),
-    route: NO_ROUTE,
+    method: methodLabel(request?.method),
+    route: UNKNOWN_ROUTE,
     group: groupOf(undefined),
     status: error?.status ?? 0,
     ms: 0,
     bytes: error === undefined || request?.method === 'HEAD' ? 0 : Buffer.byteLength(bodyOf(error)),
-    ...ofAnswer(undefined),
+    ...cacheFields(undefined),
     caller: undefined,
     client,
     refusal: error?.code,
   }
 }
 
-/** The same of what went out on the short road, whose log line knows most of it. */
-export function eventOfHit(line: LoggedHit, endpoint: Endpoint, answer: EdgeResponse, bytes: number): RequestEvent {
-  const { cache, fetchTime: cost } = ofAnswer(answer)
-  return {
-    requestId: line.reqId,
-    method: methodWord(line.method),
-    route: line.route,
-    group: groupOf(endpoint),
-    status: line.status,
-    ms: line.elapsed,
-    bytes: line.method === 'HEAD' ? 0 : bytes,
-    cache,
-    fetchTime: cost,
-    caller: line.caller,
-    client: line.client,
-    refusal: undefined,
-  }
-}
-
-export interface LoggedHit {
+/** What the log line of a cache hit contains. */
+export interface HitLogEntry {
   readonly reqId: string
   readonly method: 'GET' | 'HEAD'
   readonly route: string
   readonly status: number
+  /** Milliseconds. */
   readonly elapsed: number
   readonly caller: string
   readonly client: string
 }
 
-/** A file whose length nobody knew is counted by its connection, which carries one answer at a time. */
-function bytesSent({ method, sentBefore, raw }: FastifyRequest, reply: FastifyReply): number {
+/** The event of a cache hit that the fast path answered. `bytes`: length of the body that a GET receives. */
+export function eventOfHit(
+  entry: HitLogEntry,
+  endpoint: Endpoint,
+  response: EdgeResponse,
+  bytes: number,
+): RequestEvent {
+  const { cache, fetchTime } = cacheFields(response)
+  return {
+    requestId: entry.reqId,
+    method: methodLabel(entry.method),
+    route: entry.route,
+    group: groupOf(endpoint),
+    status: entry.status,
+    ms: entry.elapsed,
+    bytes: entry.method === 'HEAD' ? 0 : bytes,
+    cache,
+    fetchTime,
+    caller: entry.caller,
+    client: entry.client,
+    refusal: undefined,
+  }
+}
+
+function cacheFields(response: EdgeResponse | undefined): Pick<RequestEvent, 'cache' | 'fetchTime'> {
+  if (response === undefined) return { cache: 'none', fetchTime: undefined }
+  if (response.kind !== 'json' || response.cached === undefined) return { cache: 'bypass', fetchTime: undefined }
+  const cache = cacheOutcomeOf(response.cached.status)
+  return { cache, fetchTime: cache === 'hit' || cache === 'stale' ? response.cached.response.fetchTime : undefined }
+}
+
+/** The bytes of a file of unknown length are counted by its connection, which carries one response at a time. */
+function bytesSent({ method, edge, raw }: FastifyRequest, reply: FastifyReply): number {
   if (method === 'HEAD' || reply.statusCode === 304) return 0
-  if (sentBefore !== undefined) return Math.max(0, (raw.socket?.bytesWritten ?? 0) - sentBefore)
+  if (edge.bytesSentBefore !== undefined) return Math.max(0, (raw.socket?.bytesWritten ?? 0) - edge.bytesSentBefore)
   return reply.raw.headersSent ? Number(reply.getHeader('content-length') ?? 0) : 0
-}
-
-/** The stages of a traced request that are the framework's: one ends where the next begins. */
-
-/** `undefined`: nobody traces this request. */
-export type BeginTrace = (request: { readonly id: string; readonly raw: IncomingMessage }) => Span | undefined
-
-/** `facts`: of the stage that ends. */
-export function nextStage(request: FastifyRequest, stage: StageName, facts?: SpanAttributes): void {
-  if (!request.trace?.recorded) return
-  request.stage?.end(facts)
-  request.stage = request.trace.startSpan(stage)
-}
-
-/** The stages that come now are the pipeline's. */
-export function endStage(request: FastifyRequest): void {
-  request.stage?.end()
-  request.stage = undefined
-}
-
-/** Once for each request, when its answer has left or its client has. */
-export function endTrace(request: FastifyRequest, { method, route, status, group, cache }: RequestEvent): void {
-  endStage(request)
-  const left = status === 0 ? { fault: 'cancelled' as const } : {}
-  request.trace?.end({ method, route, status, group, cache, ...left })
 }

@@ -1,38 +1,53 @@
-import type { FastifyInstance } from 'fastify'
+/**
+ * Each endpoint of the catalogue becomes a route of Fastify, whose handler calls the pipeline and sends its response.
+ * `resolveUrl` runs the same steps for a URL alone: the same route patterns, validators and checks, without a request.
+ */
+import { randomUUID } from 'node:crypto'
+import type { ValidateFunction } from 'ajv'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import createRouter from 'find-my-way'
 import type { Endpoint } from '../catalogue/endpoint.ts'
-import type { Handler } from '../core/request.ts'
-import { askBody, toAsk, validated } from './edge-request.ts'
-import type { HitRoad } from './fast-path.ts'
-import type { Questions } from './questions.ts'
-import { sendAnswer } from './reply.ts'
-import { endStage } from './request-state.ts'
-import { routeSchema, routeUrl } from './schema.ts'
-import { furtherChecks, type Prefixes } from './validation.ts'
-
-/** Each record of the catalogue becomes a route: what is valid is asked of the pipeline, and its answer is sent. */
+import { EdgeError } from '../core/errors.ts'
+import type { Caller, EdgeRequest, Handler } from '../core/request.ts'
+import { authorise, type Target } from './admit.ts'
+import { requestBody, toEdgeRequest, validatedUrl } from './edge-request.ts'
+import type { FastPath } from './fast-path.ts'
+import { type Flags, parseParameters, takeFlags, type Values } from './parameters.ts'
+import { sendResponse, undecodablePath } from './reply.ts'
+import { compileSchema, type JsonSchema, routeSchema, routeUrl } from './schema.ts'
+import { createChecks, type Prefixes, validationError } from './validation.ts'
 
 export interface RouteOptions {
   readonly catalogue: readonly Endpoint[]
   readonly handle: Handler
-  /** Greatest number of query parameters; greatest bytes of a JSON or form body, and of an upload. */
+  /** Greatest number of query parameters; greatest size in bytes of a JSON or form body, and of an upload. */
   readonly limits: { readonly query: number; readonly fields: number; readonly upload: number }
   readonly prefixes: Prefixes
-  /** Bytes from which on kept answers are compressed; 1 KiB when absent. */
-  readonly compressFrom?: number
+  /** Experimental endpoints are served. */
+  readonly experimental: boolean
+  /** Shorter bodies are not compressed; 1 KiB by default. */
+  readonly minCompressedBytes?: number
   readonly corsOrigins: readonly string[]
-  /** Hits of known URLs are answered in front of the router; absent: they are. */
-  readonly hitRoad?: boolean
+  /** Hits for known URLs are answered in front of the router; default: true. */
+  readonly fastPath?: boolean
 }
 
-export interface RouteParts {
-  readonly road: HitRoad
-  readonly questions: Questions
+/** How paths are matched, for Fastify and for `resolveUrl`. */
+export const ROUTER_OPTIONS = {
+  caseSensitive: false,
+  ignoreTrailingSlash: true,
+  ignoreDuplicateSlashes: true,
+  // Longer values reach the validation, which rejects them with their own code and not as an unknown path.
+  maxParamLength: 16_384,
+  // The query is parsed by `queryOf`.
+  querystringParser: () => ({}),
 }
 
-export function registerRoutes(app: FastifyInstance, options: RouteOptions, { road, questions }: RouteParts): void {
-  const check = furtherChecks(options.prefixes)
-  // CORS adds headers of its own to every answer: then there is one road only.
-  const short = options.hitRoad !== false && options.corsOrigins.length === 0
+export function registerRoutes(app: FastifyInstance, options: RouteOptions, fastPath: FastPath): void {
+  const check = createChecks(options.prefixes)
+  // CORS adds its own headers to each response, so all responses take the regular path.
+  const isFast = options.fastPath !== false && options.corsOrigins.length === 0
+  app.setValidatorCompiler(({ schema }) => compileSchema(schema as JsonSchema))
   for (const endpoint of options.catalogue) {
     const upload = 'body' in endpoint && endpoint.body?.kind === 'upload'
     app.route({
@@ -42,32 +57,104 @@ export function registerRoutes(app: FastifyInstance, options: RouteOptions, { ro
       bodyLimit: upload ? options.limits.upload : options.limits.fields,
       config: { endpoint },
       preHandler: async ({ raw, query, body, headers }) => {
-        // Its client was told so: what comes of it afterwards must not act.
-        if (raw.refusedWith !== undefined) throw raw.refusedWith
-        check(endpoint, query as Record<string, string>, body, headers['content-type'])
+        // The listener has already sent this error. The request must not have an effect any more.
+        if (raw.rejectedWith !== undefined) throw raw.rejectedWith
+        check(endpoint, query as Values, body, headers['content-type'])
       },
       handler: async (request, reply) => {
-        const { raw, caller, headers, id, trace } = request
-        const body = askBody(endpoint, request, request.clientAddress)
-        const found = validated(endpoint, request)
-        endStage(request)
-        const question = questions.find(request)
-        if (question !== undefined) {
-          question.ask = toAsk(found, { caller, headers, id, body }, reply.raw)
-          return reply.code(204).send()
-        }
-        if (short && mayBeKept(endpoint)) road.learn(raw.url ?? '', found)
-        const client = request.clientAddress
-        request.asked = true
-        const asked = () => options.handle(toAsk(found, { caller, headers, id, body, client, trace }, reply.raw))
-        const answer = await (road.decided(raw)?.answer ?? asked())
-        request.answered = answer
-        return sendAnswer(request, reply, answer, options.compressFrom)
+        const { edge, raw, headers, id } = request
+        const { caller, clientAddress, trace } = edge
+        if (caller === undefined) throw new EdgeError(949)
+        const body = requestBody(endpoint, request, clientAddress)
+        const url = validatedUrl(endpoint, request.params as Values, request.query as Values, edge.flags)
+        edge.endStage()
+        if (isFast && isCacheable(endpoint)) fastPath.remember(raw.url ?? '', url)
+        edge.enteredPipeline = true
+        const parts = { caller, headers, id, body, clientAddress, trace, response: reply.raw }
+        edge.response = await (edge.handover?.pipelineResponse ?? options.handle(toEdgeRequest(url, parts)))
+        return sendResponse(request, reply, edge.response, options.minCompressedBytes)
       },
     })
   }
 }
 
-function mayBeKept(endpoint: Endpoint): boolean {
+function isCacheable(endpoint: Endpoint): boolean {
   return endpoint.method === 'GET' && 'group' in endpoint.cache
+}
+
+/** Returns what a request asks for, and stores query and flags in the request. Throws 603 and 604. */
+export function targetOf(request: FastifyRequest, options: RouteOptions): Target {
+  const { query, flags } = queryOf(request.raw.url ?? '', options.limits.query)
+  request.edge.flags = flags
+  request.query = query
+  return {
+    endpoint: served(request.routeOptions.config.endpoint, request.method, request.raw.url ?? '', options),
+    query,
+  }
+}
+
+function queryOf(url: string, maxParameters: number): { readonly query: Values; readonly flags: Flags } {
+  const mark = url.indexOf('?')
+  const query = parseParameters(mark < 0 ? '' : url.slice(mark + 1), { count: maxParameters, tooMany: 604 })
+  return { flags: takeFlags(query), query }
+}
+
+/** Returns the endpoint if it is served under this URL; else throws 603. */
+function served(endpoint: Endpoint | undefined, method: string, url: string, options: RouteOptions): Endpoint {
+  if (endpoint === undefined || (endpoint.experimental && !options.experimental)) throw new EdgeError(603)
+  if (hasEmptySegment(method, url)) throw new EdgeError(603)
+  return endpoint
+}
+
+/**
+ * The router merges slashes. The real API serves nothing for a path of slashes alone. In a write, an empty segment is
+ * an id that the client did not have: `PUT /agents//restart` must not restart all agents.
+ */
+function hasEmptySegment(method: string, url: string): boolean {
+  const reads = method === 'GET' || method === 'HEAD'
+  return (reads ? /^\/\/+(?:\?|$)/ : /^[^?]*\/\//).test(url)
+}
+
+/** Returns the EdgeRequest that a GET of this URL by this caller leads to, or throws the EdgeError that it is rejected with. */
+export type ResolveUrl = (url: string, caller: Caller) => EdgeRequest
+
+/** What the listener accepts as a request target: a path and a query of printable ASCII, without a fragment. */
+const PATH_AND_QUERY = /^\/[\x21\x22\x24-\x7e]*$/
+
+interface ResolvableRoute {
+  readonly endpoint: Endpoint
+  /** In the order in which Fastify validates. */
+  readonly validators: readonly (readonly [part: 'params' | 'querystring', validate: ValidateFunction])[]
+}
+
+/** A URL that is no path at all throws 604: it is the value of a parameter where this function is used. */
+export function createUrlResolver(options: RouteOptions): ResolveUrl {
+  const check = createChecks(options.prefixes)
+  // Fastify does not expose its router with the routes that it finds, so the patterns are registered here again.
+  const router = createRouter({ ...ROUTER_OPTIONS, onBadUrl: () => undefined })
+  for (const endpoint of options.catalogue) {
+    if (endpoint.method === 'GET') router.on('GET', routeUrl(endpoint), () => undefined, resolvableRoute(endpoint))
+  }
+  return (url, caller) => {
+    if (!PATH_AND_QUERY.test(url)) throw new EdgeError(604, '. The url must be a path')
+    const found = router.find('GET', url)
+    if (found !== null && found.store === null) throw undecodablePath()
+    const route: ResolvableRoute | undefined = found?.store
+    const { query, flags } = queryOf(url, options.limits.query)
+    const endpoint = served(route?.endpoint, 'GET', url, options)
+    authorise(caller, { endpoint, query })
+    const params = { ...found?.params } as Values
+    for (const [part, validate] of route?.validators ?? []) {
+      const first = validate(part === 'params' ? params : query) ? undefined : validate.errors?.[0]
+      if (first) throw validationError(endpoint, part, first)
+    }
+    check(endpoint, query, undefined, undefined)
+    return toEdgeRequest(validatedUrl(endpoint, params, query, flags), { caller, headers: {}, id: randomUUID() })
+  }
+}
+
+function resolvableRoute(endpoint: Endpoint): ResolvableRoute {
+  const { params, querystring } = routeSchema(endpoint)
+  const query = ['querystring', compileSchema(querystring)] as const
+  return { endpoint, validators: params === undefined ? [query] : [['params', compileSchema(params)], query] }
 }

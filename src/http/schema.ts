@@ -1,45 +1,66 @@
+/**
+ * The route of an endpoint: its path pattern, and its parameters and body as JSON Schema. Values are text and stay
+ * text, so nothing is coerced and nothing removed. Mandatory names are checked afterwards (validation.ts), since an
+ * unknown name must be reported first. Equal schemas are one object: Ajv compiles each object once.
+ */
+import { Ajv, type ValidateFunction } from 'ajv'
 import type { Body, Endpoint, Field, Param } from '../catalogue/endpoint.ts'
 import { type Kind, kinds, type ValueKind } from '../catalogue/schemas/kinds.ts'
-
-/**
- * A record's parameters and body as JSON Schema, for Fastify's own Ajv. Values are text and stay text, so
- * nothing is coerced and nothing removed. What is mandatory is checked afterwards (further-checks.ts), since an
- * unknown name is to be told first. Equal schemas are one object: each distinct one is compiled.
- */
+import { parseQuery } from '../query/grammar.ts'
 
 export type JsonSchema = Readonly<Record<string, unknown>>
 
 export interface RouteSchema {
   readonly params?: JsonSchema
-  readonly querystring?: JsonSchema
+  readonly querystring: JsonSchema
   readonly body?: JsonSchema
 }
 
-const known = new Map<string, JsonSchema>()
+const ajv = new Ajv({
+  // A response reports the first error only.
+  allErrors: false,
+  formats: { query: { type: 'string', validate: (text: string) => parseQuery(text).ok } },
+})
 
-function shared(schema: JsonSchema): JsonSchema {
-  const text = JSON.stringify(schema)
-  const before = known.get(text)
-  if (before !== undefined) return before
-  known.set(text, schema)
-  return schema
+/** Returns the validator of a schema, and the same function for the same object. */
+export function compileSchema(schema: JsonSchema): ValidateFunction {
+  return ajv.compile(schema)
+}
+
+/** Returns the path of an endpoint as the router takes it: a parameter with a `routePattern` matches only such values. */
+export function routeUrl({ path, params }: Pick<Endpoint, 'path' | 'params'>): string {
+  return Object.entries(params).reduce(
+    (url, [name, { routePattern }]) =>
+      routePattern === undefined ? url : url.replace(`:${name}`, () => `:${name}(${routePattern})`),
+    path,
+  )
 }
 
 export function routeSchema(endpoint: Endpoint): RouteSchema {
   const params = Object.entries(endpoint.params)
   return {
-    ...(params.length > 0 && { params: objectOf(params.map(([name, param]) => [name, valueSchema(param.kind)])) }),
-    querystring: shared({ ...querySchema(endpoint), additionalProperties: !endpoint.strictQuery }),
+    ...(params.length > 0 && { params: valuesSchema(params) }),
+    querystring: shared({
+      ...valuesSchema(Object.entries(endpoint.query)),
+      additionalProperties: !endpoint.strictQuery,
+    }),
     ...('body' in endpoint && endpoint.body?.kind === 'fields' && { body: fieldsSchema(endpoint.body) }),
   }
 }
 
-function querySchema(endpoint: Endpoint): JsonSchema {
-  const query: [string, Param][] = Object.entries(endpoint.query)
-  return {
-    type: 'object',
-    properties: Object.fromEntries(query.map(([name, param]) => [name, valueSchema(param.kind)])),
-  }
+const schemas = new Map<string, JsonSchema>()
+
+function shared(schema: JsonSchema): JsonSchema {
+  const text = JSON.stringify(schema)
+  const known = schemas.get(text)
+  if (known !== undefined) return known
+  schemas.set(text, schema)
+  return schema
+}
+
+function valuesSchema(params: [string, Param][]): JsonSchema {
+  const properties = Object.fromEntries(params.map(([name, { kind }]) => [name, valueSchema(kind)]))
+  return shared({ type: 'object', properties })
 }
 
 function fieldsSchema(body: Extract<Body, { kind: 'fields' }>): JsonSchema {
@@ -49,10 +70,6 @@ function fieldsSchema(body: Extract<Body, { kind: 'fields' }>): JsonSchema {
     properties: Object.fromEntries(fields.map(([name, field]) => [name, fieldSchema(field)])),
     additionalProperties: false,
   })
-}
-
-function objectOf(properties: [string, JsonSchema][]): JsonSchema {
-  return shared({ type: 'object', properties: Object.fromEntries(properties) })
 }
 
 function valueSchema(kind: Kind): JsonSchema {
@@ -74,21 +91,10 @@ function fieldSchema(field: Field): JsonSchema {
 }
 
 /** The kind of each element of a list of the given kind. */
-const elementOf: Partial<Record<Kind, Kind>> = { array_numbers: 'numbers', array_names: 'names' }
+const elementKinds: Partial<Record<Kind, Kind>> = { array_numbers: 'numbers', array_names: 'names' }
 
 function textSchema(field: Field): JsonSchema {
-  const kind = field.kind && ((field.type === 'strings' && elementOf[field.kind]) || field.kind)
+  const kind = field.kind && ((field.type === 'strings' && elementKinds[field.kind]) || field.kind)
   const schema = kind === undefined ? { type: 'string', maxLength: 1024 } : valueSchema(kind)
   return shared(field.maxLength === undefined ? schema : { ...schema, maxLength: field.maxLength })
-}
-
-/** The path of a record as the router takes it. */
-
-/** A parameter that takes some values alone stands with its pattern; the router tries it before one that takes any. */
-export function routeUrl({ path, params }: Pick<Endpoint, 'path' | 'params'>): string {
-  return Object.entries(params).reduce(
-    (url, [name, { routePattern: routed }]) =>
-      routed === undefined ? url : url.replace(`:${name}`, () => `:${name}(${routed})`),
-    path,
-  )
 }

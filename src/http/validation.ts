@@ -1,36 +1,39 @@
+/**
+ * Checks of an endpoint that a schema cannot express (mandatory names, limits, folders, prefixes, required
+ * companions), and the errors of all validation in the codes and words of the contract.
+ */
 import type { FastifySchemaValidationError } from 'fastify'
 import type { Endpoint, Field, Param, PrefixSetting } from '../catalogue/endpoint.ts'
 import { type Kind, kinds } from '../catalogue/schemas/kinds.ts'
 import { EdgeError } from '../core/errors.ts'
 import { printable, type Values } from './parameters.ts'
 
-/** What a record says beyond the form of one value: mandatory names, bounds, folders, prefixes, companions. */
-
 export type Prefixes = Readonly<Record<PrefixSetting, readonly string[]>>
 
-type Check = (param: Param, value: string, name: string, query: Values) => EdgeError | undefined
+/** Throws an EdgeError for a request that passes the schemas and is invalid all the same. `type`: of the body. */
+export type CheckValues = (endpoint: Endpoint, query: Values, body: unknown, type: string | undefined) => void
 
-/** Configured once: gives the function that refuses what the schemas of query and body cannot say. */
-export function furtherChecks(
-  prefixes: Prefixes,
-): (endpoint: Endpoint, query: Values, body: unknown, type: string | undefined) => void {
-  const startsWith: Check = (param, value, name) => {
+type CheckParam = (param: Param, value: string, name: string, query: Values) => EdgeError | undefined
+
+/** `prefixes`: the values that a parameter with `startsWith` may begin with. */
+export function createChecks(prefixes: Prefixes): CheckValues {
+  const checkPrefix: CheckParam = (param, value, name) => {
     if (param.startsWith === undefined) return undefined
     const fits = prefixes[param.startsWith].some((prefix) => isWithin(value, prefix))
     return fits && !value.split(/[/\\]/).includes('..') ? undefined : badValue(param.kind, name)
   }
-  const checks: readonly Check[] = [needs, within, startsWith, pageLimit]
+  const checks: readonly CheckParam[] = [checkCompanion, checkPattern, checkPrefix, checkPageLimit]
   return (endpoint, query, body, type) => {
     const missing =
       missingName(endpoint.query, query) ?? missingName(describedBy(endpoint, 'body'), (body ?? {}) as Values)
     if (missing !== undefined) throw missing
-    requireOneOf(endpoint, query)
+    checkOneOf(endpoint, query)
     for (const [name, param] of Object.entries(endpoint.query)) {
       const value = query[name]
       if (value === undefined) continue
       for (const check of checks) {
-        const fault = check(param, value, name, query)
-        if (fault !== undefined) throw fault
+        const error = check(param, value, name, query)
+        if (error !== undefined) throw error
       }
     }
     const misplaced = fileOfOtherKind(endpoint, query, type)
@@ -38,12 +41,12 @@ export function furtherChecks(
   }
 }
 
-/** A prefix without a slash at its end is a whole name: `files.example` is not the beginning of `files.example.org`. */
+/** A prefix without a slash at its end is a whole name: `files.example` is no prefix of `files.example.org`. */
 function isWithin(value: string, prefix: string): boolean {
   return value.startsWith(prefix) && (prefix.endsWith('/') || ['/', undefined].includes(value[prefix.length]))
 }
 
-/** The type chooses how a file is checked, so it must not be the sender's choice: a rule sent as a list would be read as XML. */
+/** The media type selects the check of a file, so the sender must not choose it: a rule sent as a list would be read as XML. */
 function fileOfOtherKind(endpoint: Endpoint, query: Values, type: string | undefined): EdgeError | undefined {
   const body = 'body' in endpoint ? endpoint.body : undefined
   if (body?.kind !== 'upload' || body.xmlWhen === undefined) return undefined
@@ -54,39 +57,39 @@ function fileOfOtherKind(endpoint: Endpoint, query: Values, type: string | undef
     : new EdgeError(705, '. A file of this folder is a list; send application/octet-stream')
 }
 
-function requireOneOf(endpoint: Endpoint, query: Values): void {
+function checkOneOf(endpoint: Endpoint, query: Values): void {
   if (endpoint.oneOf === undefined || endpoint.oneOf.some((name) => query[name] !== undefined)) return
   const [first, ...others] = endpoint.oneOf
   throw new EdgeError(604, `. Missing field: You have to specified '${first}' or ${others.join(', ')}.`)
 }
 
-const needs: Check = (param, _value, _name, query) =>
+const checkCompanion: CheckParam = (param, _value, _name, query) =>
   param.requires !== undefined && query[param.requires] === undefined
     ? new EdgeError(604, `. Missing field: '${param.requires}'`)
     : undefined
 
-const within: Check = (param, value) =>
+const checkPattern: CheckParam = (param, value) =>
   param.within !== undefined && !new RegExp(param.within.pattern).test(value)
     ? new EdgeError(param.within.code)
     : undefined
 
-/** The framework refuses 0 everywhere and, but for lists, pages over 1000: no interpreter needs to wake for that. */
-const pageLimit: Check = (param, value) => {
+/** The manager rejects 0 everywhere, and pages of more than 1000 rows where the endpoint says so. No request is needed for that. */
+const checkPageLimit: CheckParam = (param, value) => {
   if (param.pageLimit === undefined) return undefined
   if (/^0+$/.test(value)) return new EdgeError(1406)
   return param.pageLimit.max !== undefined && Number(value) > param.pageLimit.max ? new EdgeError(1405) : undefined
 }
 
-/** What Ajv found, in the contract's codes and words. */
+export type SchemaError = Pick<FastifySchemaValidationError, 'keyword' | 'instancePath'>
 
 type Described = Readonly<Record<string, Param | Field>>
 type Part = 'params' | 'querystring' | 'body' | 'headers' | string
 
-/** The error of the contract that the first fault of a request answers. */
-export function validationError(endpoint: Endpoint, part: Part, fault: FastifySchemaValidationError): EdgeError {
+/** Returns the error of the contract for the first error that a schema reports. */
+export function validationError(endpoint: Endpoint, part: Part, error: SchemaError): EdgeError {
   const described = describedBy(endpoint, part)
-  if (fault.keyword === 'additionalProperties') return unknownName(Object.keys(described))
-  const name = nameIn(fault.instancePath)
+  if (error.keyword === 'additionalProperties') return unknownName(Object.keys(described))
+  const name = nameIn(error.instancePath)
   const kind = Object.hasOwn(described, name) ? described[name]?.kind : undefined
   if (kind === undefined) return new EdgeError(614, name === '' ? '' : `  Field: ${printable(name)}`)
   return badValue(kind, name)
@@ -97,7 +100,7 @@ export function badValue(kind: Kind, name: string): EdgeError {
   return new EdgeError(kinds[kind].code, `. ${kinds[kind].message}  Field: ${printable(name)}`)
 }
 
-export function describedBy(endpoint: Endpoint, part: Part): Described {
+function describedBy(endpoint: Endpoint, part: Part): Described {
   if (part === 'params') return endpoint.params
   if (part === 'querystring') return endpoint.query
   return 'body' in endpoint && endpoint.body?.kind === 'fields' ? endpoint.body.fields : {}
@@ -107,8 +110,8 @@ function unknownName(names: readonly string[]): EdgeError {
   return new EdgeError(604, `. Allowed filters: [ ${names.join('  ')} ]  `)
 }
 
-/** The first mandatory name that is not there, in the contract's words; all of them are listed where there are several. */
-export function missingName(described: Described, values: Readonly<Record<string, unknown>>): EdgeError | undefined {
+/** The first mandatory name that is missing, in the words of the contract, which lists all mandatory names if there are several. */
+function missingName(described: Described, values: Readonly<Record<string, unknown>>): EdgeError | undefined {
   const mandatory = Object.keys(described).filter((name) => described[name]?.required !== undefined)
   const missing = mandatory.find((name) => values[name] === undefined)
   if (missing === undefined) return undefined

@@ -1,112 +1,117 @@
+/** The events of one server: which requests are passed on or rejected, and which connections are too slow. */
 import { randomUUID } from 'node:crypto'
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { EdgeError } from '../core/errors.ts'
-import { type FramingRules, framingFault } from './framing.ts'
+import { type FramingRules, framingError } from './framing.ts'
 import type { ListenerOptions } from './listener.ts'
-import { Gate, type Serve } from './pipelining-queue.ts'
-import { parserFault, refuse, refuseSocket } from './reject.ts'
-/** The events of one server: which request passes, which is refused, and which connection is too slow. */
+import { PipeliningQueue } from './pipelining-queue.ts'
+import { parserError, rejectRequest, rejectSocket } from './reject.ts'
 
-/** PATCH is no endpoint's method: it is let in to be told so as the real API tells it, with 404 and 603. */
-export const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
+/** No endpoint has the method PATCH. It is passed on so that it is answered as by the real API, with 404 and 603. */
+const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 
-/** Puts the gate in front of the handler; gives the gate. */
-export function attach(server: Server, handler: Serve, options: ListenerOptions & { interval: number }): Gate {
-  const { limits, timeouts, hosts, cors, stopped } = options
+/** Attaches the listeners to the server and returns the queue in front of the handler. */
+export function attach(
+  server: Server,
+  handler: RequestListener,
+  options: ListenerOptions & { readonly interval: number },
+): PipeliningQueue {
+  const { limits, timeouts, hosts, cors, onReject } = options
   const rules: FramingRules = {
     limits,
     hosts: hosts.map((host) => host.toLowerCase()),
     methods: cors ? [...METHODS, 'OPTIONS'] : METHODS,
   }
-  const awaitsContinue = new WeakSet<IncomingMessage>()
+  const expectsContinue = new WeakSet<IncomingMessage>()
 
-  const gate = new Gate({
-    pipelined: limits.pipelined,
-    serve: (request, response) => {
-      const error = framingFault(request, rules)
+  const queue = new PipeliningQueue({
+    maxQueued: limits.pipelined,
+    handle: (request, response) => {
+      const error = framingError(request, rules)
       if (error) {
         const id = randomUUID()
-        refuse(response, error, id)
-        stopped?.({ id, request, error, socket: request.socket })
+        rejectRequest(response, error, id)
+        onReject?.({ id, request, error, socket: request.socket })
         return
       }
-      if (awaitsContinue.has(request)) expectBody(request, response, timeouts.expect)
+      if (expectsContinue.has(request)) continueRequest(request, response, timeouts.expect)
       handler(request, response)
     },
-    dropped: (request, nth) => stopped?.({ id: randomUUID(), request, nth, socket: request.socket }),
+    onDrop: (request, nth) => onReject?.({ id: randomUUID(), request, nth, socket: request.socket }),
   })
-  const refuseHere = refusing(stopped)
+  const reject = socketRejection(onReject)
 
-  // With TLS the connection of requests is the one inside.
-  server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => gate.open(socket))
-  server.on('request', gate.enter)
-  server.on('checkExpectation', gate.enter)
+  // With TLS, requests arrive on the socket inside the TLS connection.
+  server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => queue.open(socket))
+  server.on('request', queue.accept)
+  server.on('checkExpectation', queue.accept)
   server.on('checkContinue', (request, response) => {
-    awaitsContinue.add(request)
-    gate.enter(request, response)
+    expectsContinue.add(request)
+    queue.accept(request, response)
   })
   server.on('connect', (request, socket: Socket) =>
-    gate.afterAnswers(socket, () => refuseHere(socket, new EdgeError(905), request)),
+    queue.rejectAfterResponses(socket, () => reject(socket, new EdgeError(905), request)),
   )
   server.on('clientError', (fault, socket: Socket) => {
     if (socket.destroyed || (fault as NodeJS.ErrnoException).code === 'ECONNRESET') {
       socket.destroy()
       return
     }
-    const error = parserFault(fault, limits.url)
-    gate.afterAnswers(socket, (atWork) => (atWork ? refuseInstead(atWork, error) : refuseHere(socket, error)))
+    const error = parserError(fault, limits.url)
+    queue.rejectAfterResponses(socket, (current) => (current ? rejectCurrent(current, error) : reject(socket, error)))
   })
-  watchSlowReaders(server, gate, { limit: timeouts.write, interval: options.interval })
-  return gate
+  watchSlowReaders(server, queue, { timeout: timeouts.write, interval: options.interval })
+  return queue
 }
 
-/** On the bare socket; `request`: it was read. Who said nothing until its time was up has asked for nothing. */
-function refusing(stopped: ListenerOptions['stopped']) {
+/** Returns a function that rejects on the bare socket. `request`: absent if it could not be parsed. */
+function socketRejection(onReject: ListenerOptions['onReject']) {
   return (socket: Socket, error: EdgeError, request?: IncomingMessage): void => {
     const id = randomUUID()
-    const answered = refuseSocket(socket, error, id)
-    if (answered && socket.bytesRead > 0) stopped?.({ id, error, socket, ...(request && { request }) })
+    const wasSent = rejectSocket(socket, error, id)
+    // A connection that was opened and never used is no request.
+    if (wasSent && socket.bytesRead > 0) onReject?.({ id, error, socket, ...(request && { request }) })
   }
 }
 
-/** Whoever is at work on it tells of it, as of what it answers itself. */
-function refuseInstead(atWork: IncomingMessage, error: EdgeError): void {
-  if (refuseSocket(atWork.socket, error)) atWork.refusedWith = error
+/** Rejects a request that is being handled. The handler reports it, as it reports its own responses. */
+function rejectCurrent(request: IncomingMessage, error: EdgeError): void {
+  if (rejectSocket(request.socket, error)) request.rejectedWith = error
 }
 
-/** Who asked for `100 Continue` and then sends nothing is cut off. */
-function expectBody(request: IncomingMessage, response: ServerResponse, limit: number): void {
+/** Sends `100 Continue`, and rejects the request if no body follows within `timeout` milliseconds. */
+function continueRequest(request: IncomingMessage, response: ServerResponse, timeout: number): void {
   const { socket } = request
   const before = socket.bytesRead
   response.writeContinue()
   const timer = setTimeout(() => {
     if (!request.complete && socket.bytesRead === before && !response.headersSent) {
-      refuseInstead(request, new EdgeError(906))
+      rejectCurrent(request, new EdgeError(906))
     }
-  }, limit)
+  }, timeout)
   response.once('close', () => clearTimeout(timer))
 }
 
 /**
- * A client that reads nothing would hold its answer in memory for ever. Node's socket timer looks at the bytes
- * that are still to be written, but also runs while an answer is being made: so it is set only while there is
- * something to write. Node destroys the socket when it fires.
+ * Closes connections whose client reads nothing of a response, which would otherwise stay in memory. The timeout of
+ * Node's sockets also runs while a response is being made, so it is set only while bytes are waiting to be written.
+ * Node destroys the socket when it fires.
  */
 function watchSlowReaders(
   server: Server,
-  gate: Gate,
-  { limit, interval }: { readonly limit: number; readonly interval: number },
+  queue: PipeliningQueue,
+  { timeout, interval }: { readonly timeout: number; readonly interval: number },
 ): void {
   const watched = new WeakSet<Socket>()
   const timer = setInterval(() => {
-    for (const socket of gate.writing()) {
-      const writes = socket.writableLength > 0
-      if (writes === watched.has(socket)) continue
-      if (writes) watched.add(socket)
+    for (const socket of queue.busySockets()) {
+      const isWriting = socket.writableLength > 0
+      if (isWriting === watched.has(socket)) continue
+      if (isWriting) watched.add(socket)
       else watched.delete(socket)
-      socket.setTimeout(writes ? limit : 0)
+      socket.setTimeout(isWriting ? timeout : 0)
     }
   }, interval).unref()
   server.once('close', () => clearInterval(timer))

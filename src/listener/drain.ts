@@ -1,46 +1,46 @@
 /**
- * Leaving without a reset and without a 503. Fastify's own close waits for
- * idle connections, answers 503 or resets; so the servers are emptied here first.
+ * Graceful shutdown without a connection reset and without a 503. Fastify's own close waits for idle connections,
+ * answers 503 or resets, so the servers are drained here first.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Listener } from './listener.ts'
 
 export interface DrainOptions {
-  /** Milliseconds in which balancers see that this replica is not ready and take it out; it still serves. */
+  /** Milliseconds in which load balancers see that this replica is not ready. Requests are still served. */
   readonly notice: number
-  /** Milliseconds, from the beginning, after which what is still open is cut. */
+  /** Milliseconds, from the beginning, after which open connections are closed. */
   readonly limit: number
 }
 
-const STEP = 100
-/** Milliseconds without a new connection after which none is expected any more. */
-const QUIET = 100
-/** Milliseconds that a request waits for the port to close, at most. */
-const HOLD = 3000
+const CLOSE_IDLE_INTERVAL_MS = 100
+/** Without a new connection for this long, no more are expected. */
+const QUIET_MS = 100
+/** The longest time that requests wait for the port to close. */
+const MAX_PAUSE_MS = 3000
 
-/** Resolves when the last connection is closed: `true` if all ended by themselves, `false` if the limit cut some. */
+/** Resolves when the last connection is closed: `true` if all requests ended by themselves, `false` if the limit closed some. */
 export async function drain(listener: Listener, { notice, limit }: DrainOptions): Promise<boolean> {
   const end = performance.now() + limit
   listener.announceClose()
-  const quiet = watchArrivals(listener)
+  const quietFor = watchNewConnections(listener)
   await wait(Math.min(notice, limit))
-  await untilNobodyComes(listener, quiet)
+  await untilQuiet(listener, quietFor)
   const closed = Promise.all(listener.servers.map((server) => new Promise((resolve) => server.close(resolve))))
-  listener.release()
+  listener.resume()
 
   const ended = closed.then(() => true)
   while (performance.now() < end) {
     listener.closeIdle()
-    if (await Promise.race([ended, wait(STEP, false)])) return true
+    if (await Promise.race([ended, wait(CLOSE_IDLE_INTERVAL_MS, false)])) return true
   }
   for (const server of listener.servers) server.closeAllConnections()
   await closed
   return false
 }
 
-/** Gives the milliseconds since the last new connection. */
-function watchArrivals(listener: Listener): () => number {
-  let last = performance.now() - QUIET
+/** Returns a function that gives the milliseconds since the last new connection. */
+function watchNewConnections(listener: Listener): () => number {
+  let last = performance.now() - QUIET_MS
   for (const server of listener.servers) {
     server.on('connection', () => {
       last = performance.now()
@@ -50,13 +50,13 @@ function watchArrivals(listener: Listener): () => number {
 }
 
 /**
- * Connections that the kernel has taken but this process has not yet (one for each turn of the event loop) are
- * reset when the port closes. Those that still come are clients whose answer has just closed their connection.
- * So answers are held back until nobody comes any more, the port closes, and then the answers go out.
+ * Waits until no new connections arrive. Connections that the kernel has accepted and this process has not (it accepts
+ * one in each turn of the event loop) are reset when the port closes. New connections now come from clients whose last
+ * response closed their connection. So requests are paused until none arrive; they are served once the port is closed.
  */
-async function untilNobodyComes(listener: Listener, quiet: () => number): Promise<void> {
-  if (quiet() >= QUIET) return
-  listener.hold()
-  const latest = performance.now() + HOLD
-  while (quiet() < QUIET && performance.now() < latest) await wait(QUIET / 10)
+async function untilQuiet(listener: Listener, quietFor: () => number): Promise<void> {
+  if (quietFor() >= QUIET_MS) return
+  listener.pause()
+  const latest = performance.now() + MAX_PAUSE_MS
+  while (quietFor() < QUIET_MS && performance.now() < latest) await wait(QUIET_MS / 10)
 }

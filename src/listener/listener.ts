@@ -1,43 +1,47 @@
+/**
+ * The server below Fastify: TLS with certificates that can change at run time, the strict HTTP parser, its limits and
+ * timeouts. It passes on only unambiguous requests, one at a time for each connection.
+ */
 import { readFile, stat } from 'node:fs/promises'
-import { createServer as createPlain, type Server as HttpServer, type ServerOptions } from 'node:http'
-import { createServer as createTls, Server as TlsServer } from 'node:https'
+import { createServer as createHttpServer, type Server as HttpServer, type ServerOptions } from 'node:http'
+import { createServer as createTlsServer, Server as TlsServer } from 'node:https'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import type { FastifyServerFactory } from 'fastify'
 import { attach } from './connections.ts'
 import type { FramingLimits } from './framing.ts'
-import type { Gate } from './pipelining-queue.ts'
-import type { Stopped } from './reject.ts'
+import type { PipeliningQueue } from './pipelining-queue.ts'
+import type { RejectedRequest } from './reject.ts'
 
-/**
- * The server below the framework: TLS, the strict parser, its limits and its clocks. It hands on only requests
- * that can be read in one way, one at a time for each connection.
- */
+export interface TlsFiles {
+  readonly cert: string
+  readonly key: string
+}
 
 export interface ListenerOptions {
   readonly tls?: TlsFiles | undefined
-  /** `pipelined`: requests that may wait behind the one at work, on one connection. */
+  /** `pipelined`: requests that may be queued behind the current one, on one connection. */
   readonly limits: FramingLimits & { readonly pipelined: number }
   /** Milliseconds. */
   readonly timeouts: {
-    /** Until all headers are there. */
+    /** Until all headers are received. */
     readonly headers: number
-    /** Until the whole request is there. */
+    /** Until the whole request is received. */
     readonly body: number
-    /** Without progress of a client that reads its answer. */
+    /** Without progress of a client that reads its response. */
     readonly write: number
     /** Until the body begins after `100 Continue`. */
     readonly expect: number
     /** Between two requests. */
     readonly idle: number
   }
-  /** Names that are served, in lower case, without port; none: all. */
+  /** Host names that are served, in lower case, without port; empty: all. */
   readonly hosts: readonly string[]
-  /** OPTIONS is served (preflights of browsers). */
+  /** OPTIONS is served (preflight requests of browsers). */
   readonly cors: boolean
   readonly log: ListenerLog
-  /** Hears of each request that gets no further than here. */
-  readonly stopped?: (stopped: Stopped) => void
-  /** Milliseconds between two looks at slow connections and at the files of the certificate. */
+  /** Called for each request that is not passed on. */
+  readonly onReject?: (rejected: RejectedRequest) => void
+  /** Milliseconds between two checks for slow connections and for changed certificate files. */
   readonly interval?: number
 }
 
@@ -51,38 +55,37 @@ export interface Listener {
   readonly serverFactory: FastifyServerFactory
   /** Every server that the factory has made: Fastify makes one for each address of `localhost`. */
   readonly servers: readonly (HttpServer | TlsServer)[]
-  /** Reads the certificate again; `false`: it cannot be used, and the old one stays. */
+  /** Reads the certificate again; `false`: it cannot be used, and the old one stays in use. */
   reloadTls(): Promise<boolean>
-  /** From now on every answer closes its connection. */
+  /** From now on, each response closes its connection. */
   announceClose(): void
-  /** Lets requests wait that come from now on. */
-  hold(): void
-  /** Serves those that waited, and all others again. */
-  release(): void
-  /** Closes the connections on which nothing is under way, and, after the time for headers, those that are silent. */
+  /** Requests that arrive from now on wait until `resume`. */
+  pause(): void
+  resume(): void
+  /** Closes idle connections and, after the timeout for headers, those that have sent no complete request. */
   closeIdle(): void
 }
 
-/** A limit of time is exceeded by one second at most. */
-const INTERVAL = 1000
+/** Timeouts are exceeded by at most one second. */
+const CHECK_INTERVAL_MS = 1000
 
-/** Makes the listener; an unusable certificate is thrown as an Error that names its files. */
+/** Makes the listener. If the certificate cannot be used, throws an Error that names its files. */
 export async function createListener(options: ListenerOptions): Promise<Listener> {
-  const { tls, log, interval = INTERVAL } = options
-  const first = tls && (await readPair(tls))
+  const { tls, log, interval = CHECK_INTERVAL_MS } = options
+  const first = tls && (await readCertificate(tls))
   if (first && !first.ok) throw new Error(first.fault)
   let context = first?.context
   const servers: (HttpServer | TlsServer)[] = []
-  const gates: Gate[] = []
+  const queues: PipeliningQueue[] = []
 
   const reloadTls = async (): Promise<boolean> => {
     if (!tls) return false
-    const pair = await readPair(tls)
-    if (!pair.ok) {
-      log.warn({ cert: tls.cert }, `${pair.fault}; the one before stays in use`)
+    const read = await readCertificate(tls)
+    if (!read.ok) {
+      log.warn({ cert: tls.cert }, `${read.fault}; the one before stays in use`)
       return false
     }
-    context = pair.context
+    context = read.context
     for (const server of servers) if (server instanceof TlsServer) server.setSecureContext(context)
     log.info({ cert: tls.cert }, 'certificate changed')
     return true
@@ -93,24 +96,24 @@ export async function createListener(options: ListenerOptions): Promise<Listener
     servers,
     reloadTls,
     serverFactory: (handler, fastify) => {
-      // Fastify adds its own handler to the one of connections.ts; two would answer twice.
+      // Fastify adds this handler beside the one of connections.ts. Two handlers would send two responses.
       fastify.clientErrorHandler = () => undefined
       const settings = serverOptions(options, interval)
-      const server = context ? createTls({ ...settings, ...context }) : createPlain(settings)
-      // Node would drop what is beyond this number silently; framing.ts counts and refuses.
+      const server = context ? createTlsServer({ ...settings, ...context }) : createHttpServer(settings)
+      // Node would drop headers beyond this number silently; framing.ts counts them and rejects the request.
       server.maxHeadersCount = 0
-      gates.push(attach(server, handler, { ...options, interval }))
+      queues.push(attach(server, handler, { ...options, interval }))
       servers.push(server)
       server.once('close', stopWatching)
       return server
     },
-    announceClose: () => gates.forEach((gate) => void gate.drain()),
-    hold: () => gates.forEach((gate) => void gate.hold()),
-    release: () => gates.forEach((gate) => void gate.release()),
+    announceClose: () => queues.forEach((queue) => void queue.drain()),
+    pause: () => queues.forEach((queue) => void queue.pause()),
+    resume: () => queues.forEach((queue) => void queue.resume()),
     closeIdle: () => {
       for (const server of servers) server.closeIdleConnections()
-      // A closed server of Node no longer looks at its limits of time.
-      for (const gate of gates) gate.closeIdle(options.timeouts.headers)
+      // A server of Node that is closed no longer checks its timeouts.
+      for (const queue of queues) queue.closeIdle(options.timeouts.headers)
     },
   }
 }
@@ -121,9 +124,9 @@ function serverOptions(
 ): ServerOptions & { handshakeTimeout: number } {
   return {
     insecureHTTPParser: false,
-    // The parser counts the URL and the headers together; framing.ts holds each to its own limit.
+    // The parser limits URL and headers together; framing.ts checks each against its own limit.
     maxHeaderSize: limits.headers + limits.url,
-    // Ours answers with a body.
+    // framing.ts rejects a missing Host with a body.
     requireHostHeader: false,
     headersTimeout: Math.min(timeouts.headers, timeouts.body),
     requestTimeout: timeouts.body,
@@ -133,35 +136,12 @@ function serverOptions(
   }
 }
 
-/** Looks at the files by their state: a watch of the folder misses a symbolic link that is turned. */
-async function watchFiles(files: TlsFiles, changed: () => Promise<boolean>, interval: number): Promise<() => void> {
-  let seen = await fingerprint(files)
-  const look = async (): Promise<void> => {
-    const now = await fingerprint(files)
-    if (now === seen) return
-    seen = now
-    await changed()
-  }
-  let looking = Promise.resolve()
-  const timer = setInterval(() => {
-    looking = looking.then(look)
-  }, interval).unref()
-  return () => clearInterval(timer)
-}
-
-/** The certificate of the listener and its key, read from files and changed without a restart. */
-
-export interface TlsFiles {
-  readonly cert: string
-  readonly key: string
-}
-
-export type PairResult =
+type Certificate =
   | { readonly ok: true; readonly context: SecureContextOptions }
   | { readonly ok: false; readonly fault: string }
 
-/** Reads the pair and tries it; a key that does not belong to the certificate is a fault, never a throw. */
-export async function readPair({ cert, key }: TlsFiles): Promise<PairResult> {
+/** Reads certificate and key and checks that they belong together. Does not throw. */
+async function readCertificate({ cert, key }: TlsFiles): Promise<Certificate> {
   try {
     const context = { cert: await readFile(cert), key: await readFile(key), minVersion: 'TLSv1.2' } as const
     createSecureContext(context)
@@ -172,8 +152,24 @@ export async function readPair({ cert, key }: TlsFiles): Promise<PairResult> {
   }
 }
 
-/** Changes with each change of the files, also where a symbolic link is turned (as Kubernetes does it). */
-export async function fingerprint(files: TlsFiles): Promise<string> {
+/** Compares the state of the files: a watch on their folder misses a symbolic link that is changed (Kubernetes). */
+async function watchFiles(files: TlsFiles, changed: () => Promise<boolean>, interval: number): Promise<() => void> {
+  let last = await fingerprint(files)
+  const check = async (): Promise<void> => {
+    const now = await fingerprint(files)
+    if (now === last) return
+    last = now
+    await changed()
+  }
+  let checking = Promise.resolve()
+  const timer = setInterval(() => {
+    checking = checking.then(check)
+  }, interval).unref()
+  return () => clearInterval(timer)
+}
+
+/** Changes with each change of the files, or of a symbolic link that leads to them. */
+async function fingerprint(files: TlsFiles): Promise<string> {
   const parts = await Promise.all([files.cert, files.key].map((file) => stat(file).catch(() => undefined)))
-  return parts.map((part) => (part ? `${part.ino}:${part.size}:${part.mtimeMs}` : 'away')).join(' ')
+  return parts.map((part) => (part ? `${part.ino}:${part.size}:${part.mtimeMs}` : 'missing')).join(' ')
 }

@@ -1,181 +1,187 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
-import { lingerOnClose } from './reject.ts'
 /**
- * At most one request of each connection is at work. Node hands out all pipelined requests at
- * once; here they wait in order, and a client that sends too many ahead loses its connection.
+ * Handles at most one request of each connection at a time. Node emits all pipelined requests at once; here they are
+ * queued in order, and a connection with too many of them is closed.
  */
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { closeGracefully } from './reject.ts'
 
-export type Serve = (request: IncomingMessage, response: ServerResponse) => void
+/** The state of a connection is a property of its socket: each request reads it. */
+const STATE = Symbol('connection')
 
-/** Hangs on its socket: each request looks for it. */
-const LANE = Symbol('lane')
-
-interface Connection extends Socket {
-  [LANE]?: Lane
+interface ConnectionSocket extends Socket {
+  [STATE]?: Connection
 }
 
-/** One connection: the request at work, and those behind it. */
-interface Lane {
+interface Exchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+}
+
+interface Connection {
   readonly socket: Socket
-  busy: boolean
-  /** `performance.now()` of its opening or of its last answer. */
+  isBusy: boolean
+  /** `performance.now()` when it was opened or when its last response was sent. */
   idleSince: number
-  atWork: { readonly request: IncomingMessage; readonly response: ServerResponse } | undefined
-  readonly waiting: { readonly request: IncomingMessage; readonly response: ServerResponse }[]
-  /** What is to be done when the lane is empty: the refusal of what came after the last good request. */
-  last: (() => void) | undefined
-  /** Requests that went with it, unanswered. */
+  /** The request that is being handled. */
+  current: Exchange | undefined
+  readonly queue: Exchange[]
+  /** Runs when the queue is empty: it rejects what the client sent after the last valid request. */
+  rejectLast: (() => void) | undefined
+  /** Requests that were dropped with the connection, without a response. */
   dropped: number
-  /** The answer of the request at work has left, or its client has. */
-  readonly answered: () => void
+  /** Runs when the response of the current request was sent, or its client has disconnected. */
+  readonly finish: () => void
 }
 
-export interface GateOptions {
-  readonly serve: Serve
-  /** How many requests may wait behind the one at work. */
-  readonly pipelined: number
-  /** Hears of each request that goes with its connection, unanswered; `nth` counts those of one connection. */
-  dropped?(request: IncomingMessage, nth: number): void
+export interface PipeliningQueueOptions {
+  readonly handle: RequestListener
+  /** Requests that may be queued behind the current one, on each connection. */
+  readonly maxQueued: number
+  /** Called for each request that is dropped with its connection; `nth` counts those of one connection. */
+  onDrop?(request: IncomingMessage, nth: number): void
 }
 
-export class Gate {
-  readonly #lanes = new Set<Lane>()
-  readonly #options: GateOptions
-  #draining = false
-  /** Requests that came while the gate is held; `undefined`: it is open. */
-  #held: (() => void)[] | undefined
+export class PipeliningQueue {
+  readonly #connections = new Set<Connection>()
+  readonly #options: PipeliningQueueOptions
+  #isDraining = false
+  /** Requests that arrived while the queue is paused; `undefined`: it is not paused. */
+  #paused: (() => void)[] | undefined
 
-  constructor(options: GateOptions) {
+  constructor(options: PipeliningQueueOptions) {
     this.#options = options
   }
 
-  readonly enter: Serve = (request, response) => {
-    const lane = this.#laneOf(request.socket)
-    if (lane.last !== undefined || isOver(lane.socket)) {
+  /** The listener for requests of the server. */
+  readonly accept: RequestListener = (request, response) => {
+    const connection = this.#connectionOf(request.socket)
+    if (connection.rejectLast !== undefined || isClosed(connection.socket)) {
       request.resume()
-      this.#drop(lane, request)
+      this.#drop(connection, request)
       return
     }
-    if (!lane.busy) {
-      this.#start(lane, request, response)
+    if (!connection.isBusy) {
+      this.#start(connection, { request, response })
       return
     }
-    lane.waiting.push({ request, response })
-    if (lane.waiting.length > this.#options.pipelined) lane.socket.destroy()
+    connection.queue.push({ request, response })
+    if (connection.queue.length > this.#options.maxQueued) connection.socket.destroy()
   }
 
-  /** Knows a connection from its beginning on. */
+  /** Registers a new connection, so that it counts as idle from its beginning. */
   open(socket: Socket): void {
-    this.#laneOf(socket)
+    this.#connectionOf(socket)
   }
 
-  /** Cuts the connections that have nothing at work and have been so for that many milliseconds. */
-  closeIdle(longest: number): void {
-    const latest = performance.now() - longest
-    for (const { socket, busy, idleSince } of this.#lanes) if (!busy && idleSince <= latest) socket.destroy()
+  /** Closes the connections that have had no request for this many milliseconds. */
+  closeIdle(idleMs: number): void {
+    const latest = performance.now() - idleMs
+    for (const { socket, isBusy, idleSince } of this.#connections) if (!isBusy && idleSince <= latest) socket.destroy()
   }
 
-  /** From now on every answer closes its connection. */
+  /** From now on, each response closes its connection. */
   drain(): void {
-    this.#draining = true
-    for (const { atWork } of this.#lanes) if (atWork) closeAfter(atWork.response)
+    this.#isDraining = true
+    for (const { current } of this.#connections) if (current) closeAfter(current.response)
   }
 
-  /** Requests that come from now on wait, unanswered, until the release. */
-  hold(): void {
-    this.#held ??= []
+  /** Requests that arrive from now on wait until `resume`. */
+  pause(): void {
+    this.#paused ??= []
   }
 
-  release(): void {
-    const held = this.#held ?? []
-    this.#held = undefined
-    for (const start of held) start()
+  resume(): void {
+    const paused = this.#paused ?? []
+    this.#paused = undefined
+    for (const start of paused) start()
   }
 
   /**
-   * Runs `refuse` when the requests before the fault are answered, so that no answer takes the place of
-   * another; at once where the fault lies in the body of the request at work, which it is then given.
+   * Runs `reject` when all earlier requests of the connection have been answered, so that their responses keep their
+   * order. If the error is in the body of the current request, `reject` runs at once and receives that request.
    */
-  afterAnswers(socket: Socket, refuse: (atWork?: IncomingMessage) => void): void {
-    const lane = this.#laneOf(socket)
-    if (lane.last !== undefined) return
-    lane.last = () => {
-      if (!socket.destroyed) refuse()
+  rejectAfterResponses(socket: Socket, reject: (current?: IncomingMessage) => void): void {
+    const connection = this.#connectionOf(socket)
+    if (connection.rejectLast !== undefined) return
+    connection.rejectLast = () => {
+      if (!socket.destroyed) reject()
     }
-    const { atWork } = lane
-    if (atWork && !atWork.request.complete) {
-      if (atWork.response.headersSent) socket.destroy()
-      else if (!socket.destroyed) refuse(atWork.request)
-    } else if (!lane.busy) {
-      lane.last()
+    const { current } = connection
+    if (current && !current.request.complete) {
+      if (current.response.headersSent) socket.destroy()
+      else if (!socket.destroyed) reject(current.request)
+    } else if (!connection.isBusy) {
+      connection.rejectLast()
     }
   }
 
-  /** The sockets on which an answer is under way. */
-  *writing(): Generator<Socket> {
-    for (const lane of this.#lanes) if (lane.atWork) yield lane.socket
+  /** The sockets whose current request is being handled. */
+  *busySockets(): Generator<Socket> {
+    for (const { current, socket } of this.#connections) if (current) yield socket
   }
 
-  #laneOf(socket: Connection): Lane {
-    const known = socket[LANE]
+  #connectionOf(socket: ConnectionSocket): Connection {
+    const known = socket[STATE]
     if (known) return known
-    const lane: Lane = {
+    const connection: Connection = {
       socket,
-      busy: false,
+      isBusy: false,
       idleSince: performance.now(),
-      atWork: undefined,
-      waiting: [],
-      last: undefined,
-      answered: () => this.#next(lane),
+      current: undefined,
+      queue: [],
+      rejectLast: undefined,
+      finish: () => this.#next(connection),
       dropped: 0,
     }
-    socket[LANE] = lane
-    this.#lanes.add(lane)
-    lingerOnClose(socket)
-    socket.once('close', () => this.#lanes.delete(lane))
-    return lane
+    socket[STATE] = connection
+    this.#connections.add(connection)
+    // Node's HTTP server ends connections by `destroySoon`.
+    socket.destroySoon = () => closeGracefully(socket)
+    socket.once('close', () => this.#connections.delete(connection))
+    return connection
   }
 
-  #start(lane: Lane, request: IncomingMessage, response: ServerResponse): void {
-    lane.busy = true
-    lane.atWork = { request, response }
-    // It comes once for each response.
-    response.on('close', lane.answered)
-    if (this.#draining) closeAfter(response)
-    if (this.#held) this.#held.push(() => this.#options.serve(request, response))
-    else this.#options.serve(request, response)
+  #start(connection: Connection, exchange: Exchange): void {
+    const { request, response } = exchange
+    connection.isBusy = true
+    connection.current = exchange
+    // Emitted once for each response.
+    response.on('close', connection.finish)
+    if (this.#isDraining) closeAfter(response)
+    if (this.#paused) this.#paused.push(() => this.#options.handle(request, response))
+    else this.#options.handle(request, response)
   }
 
-  #drop(lane: Lane, request: IncomingMessage): void {
-    lane.dropped += 1
-    this.#options.dropped?.(request, lane.dropped)
+  #drop(connection: Connection, request: IncomingMessage): void {
+    connection.dropped += 1
+    this.#options.onDrop?.(request, connection.dropped)
   }
 
-  /** The next one begins in a turn of its own: other connections come in between. */
-  #next(lane: Lane): void {
-    lane.atWork = undefined
-    if (isOver(lane.socket)) {
-      for (const { request } of lane.waiting.splice(0)) this.#drop(lane, request)
+  /** Each request starts in a new turn of the event loop, so that other connections get their turn. */
+  #next(connection: Connection): void {
+    connection.current = undefined
+    if (isClosed(connection.socket)) {
+      for (const { request } of connection.queue.splice(0)) this.#drop(connection, request)
       return
     }
-    const next = lane.waiting.shift()
+    const next = connection.queue.shift()
     if (next) {
       setImmediate(() => {
-        if (!isOver(lane.socket)) return this.#start(lane, next.request, next.response)
-        this.#drop(lane, next.request)
-        this.#next(lane)
+        if (!isClosed(connection.socket)) return this.#start(connection, next)
+        this.#drop(connection, next.request)
+        this.#next(connection)
       })
     } else {
-      lane.busy = false
-      lane.idleSince = performance.now()
-      lane.last?.()
+      connection.isBusy = false
+      connection.idleSince = performance.now()
+      connection.rejectLast?.()
     }
   }
 }
 
-/** Nothing can be answered on it any more. */
-function isOver(socket: Socket): boolean {
+/** Nothing can be sent on it any more. */
+function isClosed(socket: Socket): boolean {
   return socket.destroyed || socket.writableEnded
 }
 

@@ -1,57 +1,58 @@
 /**
- * What stands in front of a request beside its target, read once for as long as its connection repeats it: clients send
- * the same headers with each request, and comparing them costs a fraction of reading them.
+ * The headers of a request, with what was derived from them. Clients send the same headers with each request of a
+ * connection, and comparing them costs a fraction of parsing and checking them again.
  */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 
-export class Head {
-  /** As they came, names and values in turn. */
-  raw: readonly string[]
+export class RequestHead {
+  /** Names and values as received, alternating. */
+  rawHeaders: readonly string[]
   readonly headers: IncomingHttpHeaders
-  /** What passed the rules of framing.ts last; those rules are one object for each listener. */
-  passed: Passed | undefined
-  /** Under which name authentication remembers the credentials in it; says nothing of them. */
-  credentials: string | undefined
-  /** The client behind trusted proxies. */
-  client: string | undefined
+  /** The request line that passed the framing checks last, together with these headers. */
+  checked: CheckedRequestLine | undefined
+  /** The key under which authentication remembers the credentials; contains nothing of them. */
+  credentialsKey: string | undefined
+  /** The address of the client behind trusted proxies. */
+  clientAddress: string | undefined
 
   constructor({ rawHeaders, headers }: IncomingMessage) {
-    this.raw = rawHeaders
+    this.rawHeaders = rawHeaders
     this.headers = headers
   }
 }
 
-export interface Passed {
+export interface CheckedRequestLine {
+  /** The rules are one object for each listener. */
   readonly rules: object
   readonly method: string
   readonly version: string
   readonly url: string
 }
 
-/** Of each connection the last one. It hangs on the socket: to look it up in a map costs as much as to compare it. */
-const LAST = Symbol('head')
+/** The last head of each connection. It is a property of the socket: a map lookup costs as much as the comparison. */
+const LAST_HEAD = Symbol('head')
 
 interface Connection extends Socket {
-  [LAST]?: Head
+  [LAST_HEAD]?: RequestHead
 }
 
-/** The same object as for the request before, if that had the same headers on the same connection. */
-export function headOf(request: IncomingMessage): Head {
+/** Returns the same object as for the previous request of the connection if that had the same headers. */
+export function headOf(request: IncomingMessage): RequestHead {
   const socket: Connection = request.socket
-  const last = socket[LAST]
-  if (last !== undefined && same(last.raw, request.rawHeaders)) {
-    last.raw = request.rawHeaders
+  const last = socket[LAST_HEAD]
+  if (last !== undefined && isEqual(last.rawHeaders, request.rawHeaders)) {
+    last.rawHeaders = request.rawHeaders
     return last
   }
-  const head = new Head(request)
-  socket[LAST] = head
+  const head = new RequestHead(request)
+  socket[LAST_HEAD] = head
   return head
 }
 
-function same(ones: readonly string[], others: readonly string[]): boolean {
-  if (ones === others) return true
-  if (ones.length !== others.length) return false
-  for (let at = 0; at < ones.length; at += 1) if (ones[at] !== others[at]) return false
+function isEqual(a: readonly string[], b: readonly string[]): boolean {
+  if (a === b) return true
+  if (a.length !== b.length) return false
+  for (let at = 0; at < a.length; at += 1) if (a[at] !== b[at]) return false
   return true
 }

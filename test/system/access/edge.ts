@@ -10,7 +10,7 @@ import { createTokenOperations } from '../../../src/access/token-operations.ts'
 import { putUser } from '../../../src/access/users-file.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
 import type { EdgeRequest, Handler } from '../../../src/core/request.ts'
-import { authentication, tokenIssuer } from '../../../src/http/authenticate.ts'
+import { createAuthenticator, tokenIssuer } from '../../../src/http/authenticate.ts'
 import type { CountRequest } from '../../../src/http/rate-limit.ts'
 
 export interface Reply {
@@ -74,9 +74,9 @@ export async function startEdge(
   app.addHook('onRequest', async (request) => {
     request.clientAddress = String(request.headers['x-address'] ?? '127.0.0.1')
   })
-  const authenticate = await authentication(app, access, count)
-  app.addHook('onRequest', async (request) => {
-    request.caller = await authenticate(request)
+  const { authenticate } = await createAuthenticator(app, access, count)
+  app.addHook('onRequest', async (request, reply) => {
+    request.caller = await authenticate(request, reply, request.clientAddress)
   })
   app.setErrorHandler((error, _request, reply) => {
     const { status, headers, code } = error instanceof EdgeError ? error : new EdgeError(949, '', { cause: error })

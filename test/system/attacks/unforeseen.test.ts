@@ -5,7 +5,7 @@ import t from 'tap'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
 import { createHttp } from '../../../src/http/index.ts'
-import { furtherChecks } from '../../../src/http/validation.ts'
+import { createChecks } from '../../../src/http/validation.ts'
 
 const logged: string[] = []
 const log = pino(new Writable({ write: (line, _encoding, done) => done(void logged.push(String(line))) }))
@@ -24,7 +24,10 @@ t.test('what nobody foresaw is told to the log, and nothing of it to the client'
     corsOrigins: [],
     clientAddress: () => '127.0.0.1',
     managerVersion: () => undefined,
-    authentication: async () => async () => ({ name: 'admin', permissions: ['*'] }),
+    authentication: async () => ({
+      recognise: () => undefined,
+      authenticate: async () => ({ name: 'admin', permissions: ['*'] }),
+    }),
   })
   t.teardown(() => app.close())
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
@@ -43,7 +46,7 @@ t.test('what nobody foresaw is told to the log, and nothing of it to the client'
 t.test('a prefix of the settings ends where its name ends', async (t) => {
   const upgrade = catalogue.find(({ path }) => path === '/agents/:agent_id/upgrade')
   if (upgrade === undefined) throw new Error('no endpoint takes a repository')
-  const check = furtherChecks({ upgradeRepositories: ['files.example', 'other.example/wpk/'], packageFolders: [] })
+  const check = createChecks({ upgradeRepositories: ['files.example', 'other.example/wpk/'], packageFolders: [] })
   const of = (wpk_repo: string) => () => check(upgrade, { wpk_repo }, undefined, undefined)
   for (const good of ['files.example', 'files.example/wpk/', 'other.example/wpk/', 'other.example/wpk/3.x/']) {
     t.doesNotThrow(of(good), good)

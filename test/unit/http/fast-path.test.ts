@@ -21,7 +21,7 @@ function seen({ status, headers, body }: Reply) {
 }
 
 t.test('both roads give the same bytes, headers and refusals', async (t) => {
-  const usual = await startFront(t, handle, { hitRoad: false })
+  const usual = await startFront(t, handle, { fastPath: false })
   const short = await startFront(t, handle)
   const paths = [
     '/agents',
@@ -95,4 +95,21 @@ t.test('the short road takes no caller for another, and logs as the usual one do
       .join(),
   )
   t.equal(new Set(names).size, 1, 'with the same fields')
+})
+
+t.test('an error on the fast path is logged with its message and its stack', async (t) => {
+  let calls = 0
+  const observe = () => {
+    calls += 1
+    if (calls === 2) throw new TypeError('the metrics failed')
+  }
+  const front = await startFront(t, handle, { observe })
+  await front.ask('/agents')
+  await front.ask('/agents')
+  const line = front.logged.map((text) => JSON.parse(text)).find(({ level }) => level === 50)
+  t.match(line, {
+    msg: 'fast path failed',
+    reqId: /^[0-9a-f-]{36}$/,
+    err: { type: 'TypeError', message: 'the metrics failed', stack: /fast-path/ },
+  })
 })

@@ -11,8 +11,8 @@ import { putUser } from '../../../src/access/users-file.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import type { EdgeRequest, Handler } from '../../../src/core/request.ts'
 import type { CacheStatus, EdgeResponse } from '../../../src/core/response.ts'
-import { authentication } from '../../../src/http/authenticate.ts'
-import { createHttp, type HttpOptions } from '../../../src/http/index.ts'
+import { createAuthenticator } from '../../../src/http/authenticate.ts'
+import { createHttp, type Http, type HttpOptions } from '../../../src/http/index.ts'
 import { createListener } from '../../../src/listener/listener.ts'
 
 type Tap = { teardown(end: () => unknown): unknown }
@@ -27,6 +27,7 @@ export interface Front {
   readonly asks: EdgeRequest[]
   readonly logged: string[]
   readonly port: number
+  readonly resolveUrl: Http['resolveUrl']
   /** As alice (administrator), unless the headers say otherwise. */
   ask(path: string, headers?: Record<string, string>, method?: string): Promise<Reply>
 }
@@ -58,7 +59,7 @@ export async function startFront(t: Tap, handle: Handler, settings: Partial<Http
     roles: { alice: ['administrator'], bob: ['reader'] },
     ownRoles: {},
     tokens: { lifetime: 900, issuer: 'manager-edge', audience: 'manager-edge', issuers: [] },
-    limits: { failedLogins: 5 },
+    limits: { failedLogins: 100_000 },
     log: () => undefined,
   })
   const listener = await createListener({
@@ -69,7 +70,7 @@ export async function startFront(t: Tap, handle: Handler, settings: Partial<Http
     log,
   })
   const asks: EdgeRequest[] = []
-  const { app } = await createHttp({
+  const { app, resolveUrl } = await createHttp({
     catalogue,
     handle: (ask) => {
       asks.push(ask)
@@ -83,7 +84,7 @@ export async function startFront(t: Tap, handle: Handler, settings: Partial<Http
     corsOrigins: [],
     clientAddress: ({ raw }) => raw.socket.remoteAddress ?? '',
     managerVersion: () => '3.11.5',
-    authentication: (instance) => authentication(instance, access),
+    authentication: (instance) => createAuthenticator(instance, access),
     ...settings,
   })
   await app.listen({ host: '127.0.0.1', port: 0 })
@@ -100,6 +101,7 @@ export async function startFront(t: Tap, handle: Handler, settings: Partial<Http
     asks,
     logged,
     port,
+    resolveUrl,
     ask: (path, headers = {}, method = 'GET') =>
       exchange({ port, agent }, { path, method, headers: { authorization: basic('alice'), ...headers } }),
   }

@@ -120,7 +120,7 @@ t.test('several nodes need what one needs', async (t) => {
 })
 
 t.test('a hit of several nodes goes the short road, and HEAD runs the GET', async (t) => {
-  const usual = await startFront(t, handle, { hitRoad: false })
+  const usual = await startFront(t, handle, { fastPath: false })
   const short = await startFront(t, handle)
   await short.ask('/cluster/*/logs?limit=5')
   for (const method of ['GET', 'HEAD']) {

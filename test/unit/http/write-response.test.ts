@@ -67,7 +67,7 @@ function masked(text: string): string {
 }
 
 t.test('head and body are what Node would have sent', async (t) => {
-  const usual = await startFront(t, handle, { hitRoad: false })
+  const usual = await startFront(t, handle, { fastPath: false })
   const short = await startFront(t, handle)
   for (const { port } of [usual, short]) for (const path of ['/agents', '/rules']) await exchange(port, [get({ path })])
   const etag = String((await usual.ask('/agents')).headers.etag)

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
-import type { Stopped } from '../../../src/listener/reject.ts'
+import type { RejectedRequest } from '../../../src/listener/reject.ts'
 import { exchange, serve, statuses } from './raw.ts'
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: edge\r\n\r\n`
@@ -27,8 +27,8 @@ t.test('pipelined requests are at work one at a time, and answered in order', as
 
 t.test('a client that sends 1,000 ahead is cut off, and others are served meanwhile', async (t) => {
   const dropped: (number | undefined)[] = []
-  const stopped = ({ nth, error }: Stopped) => void dropped.push(error === undefined ? nth : Number.NaN)
-  const { port, seen } = await serve(t, { stopped }, (app) => {
+  const onReject = ({ nth, error }: RejectedRequest) => void dropped.push(error === undefined ? nth : Number.NaN)
+  const { port, seen } = await serve(t, { onReject }, (app) => {
     app.get('/slow/:n', async (request) => {
       await wait(20)
       return { error: 0, data: request.url }

@@ -1,0 +1,102 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { EdgeError } from '../../../src/core/errors.ts'
+import type { EdgeRequest } from '../../../src/core/request.ts'
+import type { EdgeResponse } from '../../../src/core/response.ts'
+import { addressOfRequests } from '../../../src/http/client-address.ts'
+import { sendRaw } from '../../support/raw.ts'
+import { basic, type Front, kept, startFront } from './front.ts'
+
+const large = Buffer.from(JSON.stringify({ error: 0, data: 'x'.repeat(5000) }))
+const small = Buffer.from('{"error":0,"data":"y"}')
+
+async function handle({ endpoint, query }: EdgeRequest): Promise<EdgeResponse> {
+  if (query.search === 'down') throw new EdgeError(920, '', { headers: { 'retry-after': '3' } })
+  if (query.search === 'uncached') return { kind: 'json', status: 200, body: small }
+  return kept(endpoint.path === '/agents' ? large : small)
+}
+
+const paths = [
+  '/agents',
+  '/agents?pretty',
+  '/rules?limit=5',
+  '/agents?search=down',
+  '/agents?search=uncached',
+  '/manager/configuration',
+]
+
+/** Values of each header that a check, the cache or the representation reads. The tag of `/agents` replaces TAG. */
+const headers: Readonly<Record<string, readonly string[]>> = {
+  Authorization: [
+    basic('alice'),
+    basic('bob'),
+    basic('alice').replace('Basic', 'BASIC'),
+    'Bearer x.y.z',
+    'Basic !!!',
+    'x',
+  ],
+  'wazuh-app-version': ['3.11.0', 'v3.11.5', '9.0.0', 'x', ''],
+  'Content-Encoding': ['gzip', 'identity', ' IDENTITY ', 'identity, gzip', ''],
+  'Content-Type': ['text/nonsense', 'application/json', 'application/json; charset=utf-16', ''],
+  'Content-Length': ['0', '5', 'x'],
+  'Transfer-Encoding': ['chunked', 'gzip'],
+  Accept: ['application/json', '*/*', 'text/html'],
+  'Accept-Encoding': ['gzip', 'br;q=0.5, gzip;q=0.1', 'identity;q=0', '@@', ''],
+  'If-None-Match': ['TAG', 'W/TAG', '*', '"other"', 'junk'],
+  'Cache-Control': ['no-cache', 'no-store', 'max-age=0', 'max-age="0"', 'max-age=9'],
+  Pragma: ['no-cache'],
+  Cookie: ['session=1'],
+  'X-Forwarded-For': ['192.0.2.1', '192.0.2.7, 10.0.0.1', 'junk', '::ffff:192.0.2.9'],
+  Host: ['edge', 'EDGE:8080', 'b@d'],
+  Expect: ['100-continue', '200-ok'],
+  Upgrade: ['h2c'],
+}
+
+const lines = Object.entries(headers).flatMap(([name, values]) => values.map((value) => `${name}: ${value}`))
+
+const request = fc.record({
+  method: fc.constantFrom('GET', 'GET', 'GET', 'HEAD'),
+  path: fc.constantFrom(...paths),
+  signedIn: fc.boolean(),
+  lines: fc.array(fc.constantFrom(...lines), { maxLength: 4 }),
+})
+
+/** All that a client and the log show of one request, without what differs from request to request. */
+async function shown(front: Front, head: string) {
+  const [logged, asked] = [front.logged.length, front.asks.length]
+  const { status, headers, body } = await sendRaw(`http://127.0.0.1:${front.port}`, head)
+  const { date: _1, 'x-request-id': id, ...others } = headers
+  const log = front.logged.slice(logged).map((text) => {
+    const { time: _2, reqId: _3, milliseconds: _4, ...line } = JSON.parse(text)
+    return line
+  })
+  const requests = front.asks.slice(asked).map(({ requestId: _5, signal: _6, ...rest }) => ({ ...rest }))
+  // Behind a 100 Continue, the body contains the head of the response.
+  const text = body.replaceAll(/^(date|x-request-id): .*$/gim, '$1')
+  return { status, headers: others, hasId: id !== undefined, body: text, log, requests }
+}
+
+t.test('the fast path and the regular path give the same response to every header', async (t) => {
+  const clientAddress = addressOfRequests(['127.0.0.1', '10.0.0.0/8'])
+  const regular = await startFront(t, handle, { fastPath: false, clientAddress })
+  const fast = await startFront(t, handle, { clientAddress })
+  const tag = String((await regular.ask('/agents')).headers.etag)
+  // From now on these URLs and these credentials are known to the fast path.
+  for (const front of [regular, fast]) {
+    for (const path of paths) for (const name of ['alice', 'bob']) await front.ask(path, { authorization: basic(name) })
+  }
+  const check = async (method: string, path: string, lines: readonly string[]) => {
+    const hosts = lines.some((line) => line.startsWith('Host')) ? [] : ['Host: edge']
+    const head = [`${method} ${path} HTTP/1.1`, ...hosts, ...lines, 'Connection: close', '', ''].join('\r\n')
+    const text = head.replaceAll('TAG', tag)
+    t.strictSame(await shown(fast, text), await shown(regular, text), text)
+  }
+  const alice = `Authorization: ${basic('alice')}`
+  for (const line of lines) await check('GET', '/agents', line.startsWith('Authorization') ? [line] : [alice, line])
+  await fc.assert(
+    fc.asyncProperty(request, ({ method, path, signedIn, lines }) =>
+      check(method, path, signedIn && !lines.some((line) => line.startsWith('Auth')) ? [alice, ...lines] : lines),
+    ),
+    { numRuns: 500 },
+  )
+})
