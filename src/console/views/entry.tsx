@@ -32,8 +32,8 @@ export function Entry({ entry, purge, onClose }: EntryProps) {
         />
         <Property name="Age" value={formatDuration(shown.age)} />
         <Property
-          name="Fresh for"
-          value={data?.freshFor === undefined ? NONE : data.freshFor > 0 ? formatDuration(data.freshFor) : 'stale'}
+          name={(data?.freshFor ?? 1) > 0 ? 'Fresh for' : 'Stale since'}
+          value={data?.freshFor === undefined ? NONE : formatDuration(Math.abs(data.freshFor))}
         />
         <Property name="Expires in" value={formatDuration(shown.timeLeft)} />
         <Property
@@ -44,10 +44,7 @@ export function Entry({ entry, purge, onClose }: EntryProps) {
         <Property name="Fetch time" value={formatDuration(shown.fetchTime)} />
         <Property name="Tags" value={shown.tags.join(' ')} />
         <Property name="Entity tag" value={data?.etag ?? NONE} />
-        <Property
-          name="Stored in"
-          value={data === undefined ? NONE : data.local ? 'local tier and shared store' : 'shared store'}
-        />
+        <Property name="In local tier" value={data?.etag === undefined ? NONE : data.local ? 'yes' : 'no'} />
         {data?.fenced && (
           <Property name="Write fence" value="a write to the data is in progress, or its outcome is unknown" />
         )}

@@ -1,4 +1,5 @@
 /** The last joined responses: rows and time of each node, or its error. */
+import { Fragment } from 'preact'
 import type { JoinedResponse, NodePart, Nodes } from '../../admin/console/api-types.ts'
 import { formatCount, formatDuration } from '../format.ts'
 import { type Column, Table } from '../table.tsx'
@@ -50,8 +51,8 @@ export function describeRows({ rows, total, error }: Pick<NodePart, 'rows' | 'to
 }
 
 /** Returns the age in whole seconds. */
-export function formatAgo(ago: number): string {
-  return `${formatDuration(Math.floor(ago / SECOND_MS) * SECOND_MS)} ago`
+export function formatAge(ms: number): string {
+  return formatDuration(Math.floor(ms / SECOND_MS) * SECOND_MS)
 }
 
 function responsesOf({ joined, replicas }: Nodes, self: string): readonly ReplicaJoinedResponse[] {
@@ -76,10 +77,10 @@ function JoinedRow({ line, several }: { readonly line: ReplicaJoinedResponse; re
   const sum = (of: (part: NodePart) => number | undefined) => nodes.reduce((all, part) => all + (of(part) ?? 0), 0)
   return (
     <tr>
-      <td class="quiet">{formatAgo(ago)}</td>
+      <td class="quiet">{formatAge(ago)}</td>
       {several && <td>{replica}</td>}
       <th scope="row" class="mono">
-        GET {route}
+        GET <Route text={route} />
       </th>
       <td class="number">{formatDuration(ms)}</td>
       <td class="number">{describeRows({ rows: sum(({ rows }) => rows), total: sum(({ total }) => total) })}</td>
@@ -90,11 +91,25 @@ function JoinedRow({ line, several }: { readonly line: ReplicaJoinedResponse; re
   )
 }
 
+/** A route that may break before each slash. */
+function Route({ text }: { readonly text: string }) {
+  return text.split('/').map((segment, at) => (
+    <Fragment key={at}>
+      {at > 0 && (
+        <>
+          <wbr />/
+        </>
+      )}
+      {segment}
+    </Fragment>
+  ))
+}
+
 /** Failed nodes come first. */
 function PartList({ nodes }: { readonly nodes: readonly NodePart[] }) {
   const shown = [...nodes].sort((a, b) => rank(a) - rank(b)).slice(0, MAX_PARTS)
   return (
-    <ul class="parts">
+    <ul class="node-parts">
       {shown.map((part) => (
         <li key={part.node}>
           {part.node} <span class={part.error === undefined ? 'quiet' : 'bad'}>{describePart(part)}</span>

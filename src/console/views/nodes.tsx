@@ -3,7 +3,7 @@ import type { JoinedResponse, NodeSummary, Nodes, Now, ReplicaSummary } from '..
 import { usePoll } from '../api.ts'
 import { formatCount, formatDuration, formatPercent, formatRate, NONE } from '../format.ts'
 import { type Column, Table } from '../table.tsx'
-import { describeRows, formatAgo, Joined, lastPartOf } from './joined-responses.tsx'
+import { describeRows, formatAge, Joined, lastPartOf } from './joined-responses.tsx'
 
 const POLL_INTERVAL_MS = 2000
 const pillOf: Readonly<Record<NodeSummary['state'], string>> = {
@@ -57,7 +57,7 @@ export function NodesView({ now }: { readonly now: Now | undefined }) {
 
 function NodeTable({ data: { nodes, joined } }: { readonly data: Nodes }) {
   return (
-    <Table label="Nodes" columns={nodeColumns}>
+    <Table label="Nodes" columns={nodeColumns} kind="nodes">
       <tbody>
         {nodes.map((node) => (
           <NodeRow key={node.name} node={node} joined={joined} />
@@ -98,7 +98,7 @@ function NodeRow({ node, joined }: NodeRowProps) {
         {lastFailure === undefined ? (
           <span class="quiet">none</span>
         ) : (
-          `${lastFailure.fault}: ${lastFailure.detail} · ${formatDuration(lastFailure.ago)} ago`
+          `${lastFailure.fault}: ${lastFailure.detail} · ${formatAge(lastFailure.ago)} ago`
         )}
       </td>
     </tr>
@@ -110,7 +110,7 @@ function RowsInLastJoin({ part }: { readonly part: ReturnType<typeof lastPartOf>
   if (part === undefined) return <td class="number">{NONE}</td>
   return (
     <td class={part.rows === undefined ? 'number bad' : 'number'}>
-      {describeRows(part)} <span class="quiet">{formatAgo(part.ago)}</span>
+      {describeRows(part)} <span class="quiet">{formatAge(part.ago)} ago</span>
     </td>
   )
 }
@@ -145,7 +145,7 @@ function Replicas({ replicas }: { readonly replicas: readonly ReplicaSummary[] |
             <td class="number">{formatDuration(rates.p99)}</td>
             <td class="number">{formatRate(rates.callsPerSecond)}/s</td>
             <td>{nodes.map((node) => `${node.name} ${node.state} ${node.inFlight}/${node.limit}`).join(', ')}</td>
-            <td class="number">{formatDuration(ago)} ago</td>
+            <td class="number">{formatAge(ago)} ago</td>
           </tr>
         ))}
       </tbody>
