@@ -1,6 +1,6 @@
-/** Answers of the sizes that are measured: lists of agents as a manager writes them. */
+/** Response bodies of the measured sizes: lists of agents in the format of a manager. */
 
-/** What a client asks for, by its number of rows. */
+/** Returns the request target for a number of rows. */
 export const sizes = { '1.2 kB': 2, '60 kB': 105, '600 kB': 1050 } as const
 
 export type Size = keyof typeof sizes

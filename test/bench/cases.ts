@@ -1,11 +1,14 @@
-/** What is measured: which rows each server gives, and the requests behind them. A server is started only when one of its rows is asked for. */
+/**
+ * The measured cases: the table rows of each server and their requests. A server starts only if one of its rows is
+ * selected.
+ */
 import type { Size } from './bodies.ts'
 import { pathOf, sizes } from './bodies.ts'
 import { bare, basic, type EdgeOptions, edge, express, nginx, type Place, type Running, varnish } from './contenders.ts'
 import { EVERYTHING, NOTHING } from './report.ts'
 
 export interface Case {
-  /** Its row in the table. */
+  /** The row in the table. */
   readonly row: string
   readonly column: Size
   readonly server: Running
@@ -16,7 +19,7 @@ export interface Case {
 
 export interface Contender {
   readonly rows: readonly string[]
-  /** A text says in words why it is left out. */
+  /** A text is the reason why the case is skipped. */
   start(): Promise<Running | string>
   cases(server: Running): Promise<readonly Case[]>
 }
@@ -47,7 +50,8 @@ export function contenders(place: SharedPlace): readonly Contender[] {
     {
       rows: ['nginx, bcrypt'],
       start: () => nginx(place, { bcrypt: true }),
-      // It answers twenty a second, one after another: of 64 that ask, most would not be answered in the time.
+      // This server completes twenty requests a second in sequence, so most of 64 connections would get no response in
+      // time.
       cases: async (server) =>
         bySize('nginx, bcrypt', server, { authorization: basic }, ['1.2 kB']).map((each) => ({
           ...each,
@@ -59,13 +63,13 @@ export function contenders(place: SharedPlace): readonly Contender[] {
 
 type SharedPlace = Place & { readonly redis: string }
 
-/** An edge with other settings, and the small answer of it. */
+/** An edge with other settings, measured with the small response. */
 function small(row: string, place: SharedPlace, options: EdgeOptions): Contender {
   const start = () => kept(edge(place, { redis: place.redis, ...options }))
   return plain(row, start, { authorization: basic }, ['1.2 kB'])
 }
 
-/** The same rows of another build, under names of their own. */
+/** The same rows of another build under separate names. */
 function otherBuild(place: SharedPlace): readonly Contender[] {
   const { than: build, redis } = place
   if (build === undefined) return []
@@ -79,7 +83,7 @@ function otherBuild(place: SharedPlace): readonly Contender[] {
   ]
 }
 
-/** One row, the same request for each size. */
+/** Returns one row with the same request for each size. */
 function plain(
   row: string,
   start: Contender['start'],
@@ -105,7 +109,7 @@ async function edgeCases(server: Running): Promise<readonly Case[]> {
   ]
 }
 
-/** The headers of a Bearer caller, the token asked for as clients do. */
+/** Returns the headers of a Bearer caller; the token is requested as clients do. */
 async function bearer({ url }: Running): Promise<string> {
   const response = await fetch(`${url}/security/user/authenticate`, {
     method: 'POST',
@@ -115,7 +119,7 @@ async function bearer({ url }: Running): Promise<string> {
   return `Bearer ${data.token}`
 }
 
-/** An edge that keeps nothing would be measured as its origin. */
+/** Throws if the response is no hit: an edge without a cache would measure its origin. */
 async function kept(starting: Promise<Running>): Promise<Running | string> {
   const server = await starting
   for (const size of every) await fetch(server.url + pathOf(size), { headers: { authorization: basic } })

@@ -1,15 +1,15 @@
 /**
  * Ten thousand clients on a manager as slow as the real one: two replicas of the edge with
- * one Redis; then some clients without the edge, for comparison. `--quick`, `--clients N`, `--agents N`,
- * `--looked-at N` (agents whose pages are looked at), `--seconds N`, `--stale N` (seconds of staleWhileRevalidate),
+ * one Redis; then fewer clients without the edge, for comparison. `--quick`, `--clients N`, `--agents N`,
+ * `--looked-at N` (agents whose pages are opened), `--seconds N`, `--stale N` (seconds of staleWhileRevalidate),
  * `--direct N` (clients without the edge; 0: none).
  */
 import { startRedis } from '../support/redis.ts'
 import { quantile, run, type Taken } from './clients/load.ts'
 import { type Mix, rateOf } from './clients/mix.ts'
-import { basic, type Frail, nodePassword, startFrail, startReplicas } from './clients/parties.ts'
+import { basic, nodePassword, type RunningCluster, startCluster, startReplicas } from './clients/parties.ts'
 import { cpuOf } from './load.ts'
-import type { FrailReport } from './servers/frail.ts'
+import type { ClusterReport } from './servers/cluster.ts'
 
 const quick = process.argv.includes('--quick')
 const option = (name: string, usual: number): number => {
@@ -21,55 +21,55 @@ const agents = option('agents', 1_999)
 const lookedAt = option('looked-at', 5)
 const seconds = option('seconds', quick ? 8 : 60)
 const direct = option('direct', quick ? 20 : 100)
-/** Seconds for which an old answer is shown while one request asks anew; 0: the settings as they come. */
+/** Seconds of stale-while-revalidate; 0: the default settings. */
 const stale = option('stale', 0)
-/** What a browser waits for its page (contract/clients.md). */
+/** Milliseconds that a browser waits for its page. */
 const PATIENCE = 20_000
 const say = (text: string): void => console.log(text)
 
 async function throughEdge(): Promise<void> {
-  const frail = await startFrail({ workers: 2, agents })
+  const cluster = await startCluster({ workers: 2, agents })
   const redis = await startRedis()
-  const replicas = await startReplicas(2, { nodes: frail.nodes, redis: redis.url, inFlight: 2, stale })
-  const mix: Mix = { clients, agents, lookedAt, nodes: frail.nodes.map(({ name }) => name) }
+  const replicas = await startReplicas(2, { nodes: cluster.nodes, redis: redis.url, inFlight: 2, stale })
+  const mix: Mix = { clients, agents, lookedAt, nodes: cluster.nodes.map(({ name }) => name) }
   const authorization = ({ kind }: { kind: string }) => basic(kind === 'write' ? 'writer' : 'browser')
   say(`${clients} clients, two replicas (2 calls in flight on a node each), 3 nodes, ${agents + 1} agents,`)
   const shown = stale === 0 ? 'settings as they come' : `staleWhileRevalidate ${stale}s`
   say(`pages of ${lookedAt} agents, ${shown}: ${rateOf(mix).toFixed(0)} requests a second`)
   const go = (all: number, time: number) =>
     run({ urls: replicas.urls, mix: { ...mix, clients: all }, authorization, patience: PATIENCE }, time)
-  // Nothing is kept yet: the first of them come, then all.
+  // The cache is empty: first some clients start, then all.
   const first = Math.ceil(clients / 10)
   const warm = await go(first, quick ? 3 : 10)
   say(`  empty cache, ${first} clients: ${latency(warm)}; not answered ${failures(warm)}`)
-  const before = await frail.report()
+  const before = await cluster.report()
   const cpu = await Promise.all(replicas.pids.map(cpuOf))
   const began = performance.now()
   const taken = await go(clients, seconds)
   const spent = (performance.now() - began) / 1000
   const used = (await Promise.all(replicas.pids.map(cpuOf))).map((now, i) => (now - (cpu[i] ?? 0)) / 1e6 / spent)
   say(`  ${seconds} s: ${report(taken, spent)}`)
-  tellNodes(taken, { before, after: await frail.report(), spent })
+  tellNodes(taken, { before, after: await cluster.report(), spent })
   say(`  processors: ${used.map((part) => `${(part * 100).toFixed(0)} %`).join(' and ')} of one for each replica`)
   await replicas.close()
   await redis.close()
-  frail.close()
+  cluster.close()
 }
 
-/** The same on the master's own API, by fewer clients: it bears four or five calls a second. */
+/** The same on the master's own API with fewer clients: it completes four or five calls a second. */
 async function withoutEdge(): Promise<void> {
-  const frail: Frail = await startFrail({ workers: 2, agents })
-  const mix: Mix = { clients: direct, agents, lookedAt, nodes: frail.nodes.map(({ name }) => name) }
-  const urls = frail.nodes.filter(({ type }) => type === 'master').map(({ url }) => url)
+  const cluster: RunningCluster = await startCluster({ workers: 2, agents })
+  const mix: Mix = { clients: direct, agents, lookedAt, nodes: cluster.nodes.map(({ name }) => name) }
+  const urls = cluster.nodes.filter(({ type }) => type === 'master').map(({ url }) => url)
   const load = { urls, mix, authorization: () => basic('edge', nodePassword), patience: PATIENCE }
   say(`without the edge, ${direct} clients: ${rateOf(mix).toFixed(1)} requests a second`)
-  const before = await frail.report()
+  const before = await cluster.report()
   const began = performance.now()
   const taken = await run(load, Math.min(seconds, 30))
   const spent = (performance.now() - began) / 1000
   say(`  ${report(taken, spent)}`)
-  tellNodes(taken, { before, after: await frail.report(), spent })
-  frail.close()
+  tellNodes(taken, { before, after: await cluster.report(), spent })
+  cluster.close()
 }
 
 function latency({ times }: Taken): string {
@@ -97,7 +97,7 @@ function report(taken: Taken, spent: number): string {
 
 function tellNodes(
   { times }: Taken,
-  { before, after, spent }: { before: FrailReport; after: FrailReport; spent: number },
+  { before, after, spent }: { before: ClusterReport; after: ClusterReport; spent: number },
 ): void {
   let calls = 0
   for (const [name, { served, most }] of Object.entries(after)) {

@@ -1,7 +1,7 @@
 /**
- * Joining what N nodes of 500 rows answer: nodes in a process of their own that answer at once, the ways in turns in
- * this one. Prints medians as `total · after the last byte (by CPU) · longest block of the event loop · CPU`, all in
- * ms, how they grow, memory, and the goals. `--quick` for a short run.
+ * Joins the responses of N nodes with 500 rows each. The nodes run in a separate process and respond at once; the ways
+ * of joining run in alternation in this process. Prints medians as `total · after the last byte (by CPU) · longest
+ * block of the event loop · CPU`, all in ms, how they grow, memory, and the goals. `--quick` for a short run.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { loadavg, tmpdir } from 'node:os'
@@ -21,7 +21,7 @@ const COUNTS = [3, 10, 30, 100, 300]
 const FIRST: Page = { offset: 0, limit: 500 }
 const PAGES: readonly Page[] = [FIRST, { offset: 1000, limit: 500 }, { offset: 10_000, limit: 500 }]
 const ROWS = 500
-/** 64 MB in rows of these nodes. */
+/** 64 MB of rows from these nodes. */
 const FULL = 213
 const WARM = quick ? 2 : 6
 const LAST: Page = { offset: 100_000, limit: 1000 }
@@ -34,7 +34,7 @@ async function measure(ways: readonly Way[], nodes: number, page: Page): Promise
   for (let turn = -2; turn < roundsFor(nodes); turn++)
     for (const way of ways) {
       const one = await cost(way, nodes, page)
-      // The first turns find cold code and connections.
+      // The first rounds have cold code and connections.
       if (turn >= 0) costs.get(way.name)?.push(one)
     }
   return costs
@@ -103,7 +103,7 @@ async function memories(ways: readonly Way[]): Promise<Map<string, number>> {
   return most
 }
 
-/** The last pages of 64 MB, and the longest turn of the event loop: received and joined, and joined alone. */
+/** Measures the last pages of 64 MB and the longest turn of the event loop: with receiving, and joining only. */
 async function full({ raw, joining, unsorted, alone }: Ways): Promise<Full> {
   const costs = await measure([raw, joining, unsorted], FULL, LAST)
   const joins = [await alone(FULL, true), await alone(FULL, false)]
@@ -122,7 +122,7 @@ async function full({ raw, joining, unsorted, alone }: Ways): Promise<Full> {
   return { block: Math.max(...blocks), received: most([joining, unsorted]), alone: most(joins) }
 }
 
-/** The whole edge in front of so many nodes, each count with nodes of its own: every agent reports to one of them. */
+/** Measures the whole edge in front of different numbers of nodes; every agent reports to one node. */
 async function wholeEdge(counts: readonly number[]): Promise<Goal[]> {
   const folder = await mkdtemp(join(tmpdir(), 'bench-'))
   const [rows, more] = [new Map<string, string[]>(), [] as number[]]

@@ -1,4 +1,4 @@
-/** The servers that are measured side by side, each a process of its own on the same core. */
+/** The servers that are compared, each in a separate process on the same core. */
 import { spawn } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
@@ -20,7 +20,7 @@ export type Start = () => Promise<Running | string>
 
 export interface Place {
   readonly folder: string
-  /** Origin of those that have one. */
+  /** The origin server, if any. */
   readonly origin: string
   /** The folder of another build of the edge. */
   readonly than?: string | undefined
@@ -31,9 +31,9 @@ export interface EdgeOptions {
   readonly redis?: string
   readonly log?: 'info' | 'silent'
   readonly audit?: boolean
-  /** Nothing is counted (servers/uncounted.ts). */
+  /** Without metrics (servers/uncounted.mjs). */
   readonly uncounted?: boolean
-  /** The build to run; the one of this tree when absent. */
+  /** The build to run; absent: the build of this tree. */
   readonly build?: string
 }
 
@@ -42,11 +42,11 @@ export const basic = `Basic ${Buffer.from(`${user.name}:${user.password}`).toStr
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 const fixture = (name: string) => here(`../support/certificates/${name}`)
-/** Runs one of the servers of this folder. */
+/** Starts one of the servers of this folder. */
 const typescript = (file: string) => ['node', ...process.execArgv, here(file)]
 export const certificate = { cert: fixture('first.crt'), key: fixture('first.key') }
 
-/** Starts a process on core 0 and waits until it answers. */
+/** Starts a process on core 0 and waits until it responds. */
 export async function launch(name: string, command: readonly string[], url: string): Promise<Running> {
   const [file = '', ...args] = pinned(0, command)
   const child = spawn(file, args, {
@@ -90,7 +90,7 @@ export async function bare(tls = false): Promise<Running> {
   return launch(tls ? 'node:https' : 'node:http', command, `${tls ? 'https' : 'http'}://127.0.0.1:${port}`)
 }
 
-/** The whole edge, as it is started for real, in front of the origin. */
+/** Starts the whole edge, as in production, in front of the origin. */
 export async function edge({ folder, origin }: Place, options: EdgeOptions = {}): Promise<Running> {
   const [port, operations] = [await freePort(), await freePort()]
   const own = join(folder, `edge-${port}`)
@@ -112,7 +112,7 @@ export async function edge({ folder, origin }: Place, options: EdgeOptions = {})
     access: { users: 'users', roles: { [user.name]: ['administrator'] }, limits: { requests: 1_000_000 } },
     log: { level: options.log ?? 'info' },
     ...(options.audit && { audit: { file: join(own, 'audit') } }),
-    // Without log and file there is no audit; the settings demand to say so.
+    // Without log and file there is no audit, which the settings must state.
     ...(options.log === 'silent' && !options.audit && { audit: { onFailure: 'log' } }),
   }
   await writeFile(join(own, 'edge.yaml'), stringify(settings))
@@ -126,7 +126,7 @@ export async function edge({ folder, origin }: Place, options: EdgeOptions = {})
   return launch(name, command, `${options.tls ? 'https' : 'http'}://127.0.0.1:${port}`)
 }
 
-/** nginx with proxy_cache and one worker, without passwords, unless bcrypt is asked for. */
+/** Starts nginx with proxy_cache and one worker, without passwords unless bcrypt is selected. */
 export async function nginx(
   { folder, origin }: Place,
   options: { gzip?: boolean; bcrypt?: boolean; tls?: boolean } = {},

@@ -1,15 +1,15 @@
 /**
- * What an answer costs: CPU time of the server for each, where the machine is shared and rates say little. All rows of
- * one size are asked one after the other, again and again, and compared within each round: what else the machine does
- * falls on all of them, and a median of ratios leaves out the rounds in which it did not.
+ * Measures the CPU time of the server per response, for shared machines on which rates mean little. All rows of one
+ * size are measured in sequence and compared within each round, so that other load affects all of them; the median of
+ * the ratios excludes the other rounds.
  */
 import type { Case } from './cases.ts'
 import { type Goal, median, round } from './report.ts'
 
-/** Gives the microseconds of one answer. */
+/** Returns microseconds of CPU time per response. */
 export type AskCost = (asked: Case) => Promise<number>
 type Say = (text: string) => void
-/** For each case, one figure for each round. */
+/** One figure per round for each case. */
 type Taken = ReadonlyMap<Case, readonly number[]>
 
 export async function costs(cases: readonly Case[], rounds: number, ask: AskCost): Promise<Taken> {
@@ -21,7 +21,10 @@ export async function costs(cases: readonly Case[], rounds: number, ask: AskCost
   return taken
 }
 
-/** Microseconds for each answer, and how many of it cost as much as one of bare node:http. The least is what the program itself needs. */
+/**
+ * Prints microseconds per response and the ratio to bare node:http. The minimum is the cost of the program without
+ * disturbance.
+ */
 export function printCosts(taken: Taken, say: Say): void {
   say('\nµs of CPU for each answer, median and least · bare node to it (lower and upper quarter) · least to least')
   for (const [each, figures] of taken) {

@@ -1,9 +1,10 @@
 /**
- * Hits, side by side: each server a process of its own on one core, the load on another, in alternation, so that what
- * else the machine does falls on all of them. Prints medians, ratios to bare node:http, and the goals.
+ * Compares hits: each server is a process on one core, the load generator runs on the other, in alternation, so that
+ * other load affects all servers. Prints medians, ratios to bare node:http, and the goals.
  *
  * `--only <regex>`: the rows that are measured beside node:http, `--sizes <regex>` the columns. `--quick`: one short
- * round. `--cpu <rounds>`: the CPU time of each answer alone. `--than <folder>`: another build of the edge beside this one.
+ * round. `--cpu <rounds>`: only the CPU time per response. `--than <folder>`: another build of the edge beside this
+ * one.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -27,9 +28,9 @@ const { values } = parseArgs({
   },
 })
 const [wanted, sizes] = [new RegExp(values.only), new RegExp(values.sizes)]
-// A short run warms each server once, a long one each case: whoever idled meanwhile is slow at first.
+// A short run warms each server once, a long run each case, because an idle server is slow at first.
 const [rounds, seconds] = values.quick ? [1, 1] : [5, 2]
-/** Answers of each case before its cost is measured. */
+/** Responses of each case before its CPU time is measured. */
 const WARM = 40_000
 const opened: { stop(): Promise<void> }[] = []
 const say = (text: string): void => console.log(text)
@@ -119,14 +120,14 @@ async function compareRates(cases: readonly Case[]): Promise<void> {
 
 async function compareCosts(cases: readonly Case[], rounds: number): Promise<void> {
   say(`${cases.length} cases, ${rounds} rounds of 1 s each, load by ${generator}`)
-  // The compiler of V8 works for those that are not warm yet.
+  // V8 still compiles code of servers that are not warm.
   for (const each of cases) for (let hits = 0; hits < WARM; ) hits += Math.max(1, (await ask(each, 1)).rate)
   const taken = await costs(cases, rounds, async (each) => (await ask(each, 1)).cpu)
   printCosts(taken, say)
   printCostGoals(goals, taken, say)
 }
 
-// Certificates of the bench are its own.
+// The certificates are those of the tests.
 process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
 process.removeAllListeners('warning')
 const folder = await mkdtemp(join(tmpdir(), 'edge-bench-'))

@@ -1,6 +1,6 @@
 /**
- * Latency at half the greatest rate: both servers are asked at the same steady rate, half of what the slower one gave,
- * and answers that a stall held up count from when they should have been asked (autocannon's correction).
+ * Measures latency at half the maximum rate: both servers receive the same constant rate, half of the slower server's
+ * maximum. Delayed requests count from the time at which they were due (autocannon's correction).
  */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
@@ -9,12 +9,12 @@ import type { Case } from './cases.ts'
 import { CONNECTIONS, pinned } from './load.ts'
 import type { Medians } from './report.ts'
 
-/** What `--only` is to match for it. */
+/** The name that `--only` matches. */
 export const LATENCY = 'latency at half the rate'
 const SERVERS = ['node:http', 'edge, Basic', 'edge, Bearer'] as const
-/** Milliseconds over node:http. */
+/** Milliseconds more than node:http. */
 const MOST = 3
-/** The generator is a program of one core too, and beyond that its own waiting would be measured. */
+/** The generator uses one core too; above this rate its own queueing would be measured. */
 const GREATEST_RATE = 8000
 
 interface Latency {

@@ -1,4 +1,4 @@
-/** Load on one server, and what it cost: requests a second, and the server's own CPU time for each of them. */
+/** Generates load on one server and measures requests per second and the server's CPU time per request. */
 import { execFile, spawnSync } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 export interface Target {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  /** Processes whose CPU time counts. */
+  /** The processes whose CPU time is measured. */
   readonly pid: number
   readonly connections?: number
 }
@@ -14,9 +14,9 @@ export interface Target {
 type Asked = Required<Omit<Target, 'pid'>>
 
 export interface Sample {
-  /** Answers below 400 a second. */
+  /** Responses with a status below 400 per second. */
   readonly rate: number
-  /** Microseconds of CPU for each, children of the process included. */
+  /** Microseconds of CPU time per response, including child processes. */
   readonly cpu: number
 }
 
@@ -29,7 +29,7 @@ export const has = (command: string): boolean => spawnSync('sh', ['-c', `command
 const wrk = has('wrk')
 export const generator = wrk ? 'wrk' : 'autocannon'
 
-/** Puts a command on one core, where that can be done. */
+/** Pins a command to one core if possible. */
 export function pinned(core: number, command: readonly string[]): readonly string[] {
   return has('taskset') && spawnSync('taskset', ['-c', String(core), 'true']).status === 0
     ? ['taskset', '-c', String(core), ...command]
@@ -63,7 +63,7 @@ async function byAutocannon({ url, headers, connections }: Asked, seconds: numbe
   return said['2xx'] + said['3xx']
 }
 
-/** Microseconds of a process and of its children; 0 where there is no /proc. */
+/** Returns the CPU time in microseconds of a process and its children; 0 without /proc. */
 export async function cpuOf(pid: number): Promise<number> {
   const parents = new Map<number, { parent: number; ticks: number }>()
   for (const name of await readdir('/proc').catch(() => [])) {

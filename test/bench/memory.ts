@@ -1,6 +1,6 @@
 /**
- * What the near copy costs: the memory of a process that holds 100,000 entries of 2 kB, over what it held before, filled
- * by its own answers and, in a process that comes later, from Redis. Prints both, and the goal.
+ * Measures the memory of the local tier: the additional memory of a process with 100,000 entries of 2 kB, filled by its
+ * own fetches and, in a second process, from Redis. Prints both and the goal.
  */
 import { fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -13,7 +13,7 @@ const ENTRIES = 100_000
 const BYTES = 2048
 const AGENTS = 1000
 const MiB = 1 << 20
-/** Times their bytes, and beside that. */
+/** The goal: a factor of the bytes and a constant. */
 const MOST = 1.5 * ENTRIES * BYTES + 120e6
 const AT_ONCE = 50
 
@@ -23,11 +23,11 @@ interface Told {
   readonly way: Way
   readonly resident: number
   readonly used: number
-  /** Entries that need no round trip. */
+  /** Entries in the local tier. */
   readonly near: number
 }
 
-/** Every one as the cache stage makes it: a digest for a key, tags that some or all of them share. */
+/** Creates entries like the cache stage: a digest as the key, with shared tags. */
 function entry(at: number) {
   const url = `/syscollector/${at % AGENTS}/packages?offset=${at}`
   const tags = ['cache', 'cache:syscollector', `agent:${at % AGENTS}`]
@@ -35,13 +35,13 @@ function entry(at: number) {
 }
 
 async function hold(way: Way, url: string): Promise<Told> {
-  // Nothing is dropped for want of room or of time: what is measured is all of them.
+  // No entry is evicted or expires, so all of them are measured.
   const times = { commandTimeout: 5000, bulkTimeout: 10_000, socketTimeout: 15_000, lease: 20_000 }
   const store = await createRedisStore({ redis: { url }, localBytes: 4 * ENTRIES * BYTES, times })
   const before = memory()
   for (let from = 0; from < ENTRIES; from += AT_ONCE)
     await Promise.all(Array.from({ length: AT_ONCE }, (_, at) => (way === 'filled here' ? fill : read)(from + at)))
-  // What is on its way out has gone.
+  // Pending writes are complete.
   await new Promise((resolve) => setTimeout(resolve, 1000))
   const after = memory()
   let near = 0
@@ -75,7 +75,7 @@ function memory(): { readonly resident: number; readonly used: number } {
   return { resident: rss, used: heapUsed + external }
 }
 
-/** In a process of its own: what was there before is that of this way alone. */
+/** Runs in a separate process, so that the baseline is not affected by the other measurement. */
 function measure(way: Way, url: string): Promise<Told> {
   return new Promise((resolve, reject) => {
     const child = fork(new URL(import.meta.url), [way, url])
@@ -95,7 +95,7 @@ if (way !== undefined && url !== undefined) {
     console.log(`${ENTRIES} entries of ${BYTES} B in the near copy: ${inMiB(ENTRIES * BYTES)} of bodies`)
     for (const each of ['filled here', 'read from Redis'] as const) {
       const { resident, used, near } = await measure(each, redis.url)
-      // A step that a busy machine made late leaves a few out.
+      // A timeout on a busy machine may omit a few entries.
       const verdict = near < 0.99 * ENTRIES ? `only ${near} are near` : resident <= MOST ? 'reached' : 'missed'
       console.log(`  ${each}: ${inMiB(resident)} resident, ${inMiB(used)} in use · ${verdict} (≤ ${inMiB(MOST)})`)
     }

@@ -1,4 +1,4 @@
-/** The table of medians, and the goals for hits: reached, or by how much not. */
+/** Prints the table of medians and the goals for hits: reached, or the missing part. */
 import type { Sample } from './load.ts'
 
 /** Row, column, median. */
@@ -16,11 +16,11 @@ export interface Goal {
 const goal = (says: string, of: Cell, over: Cell, least: number): Goal => ({ says, of, over, least })
 const [S, M, L] = ['1.2 kB', '60 kB', '600 kB'] as const
 
-/** Rows of an edge that tells all that it can tell, and of one that tells nothing. */
+/** Rows of an edge with log, metrics and audit, and of an edge without. */
 export const EVERYTHING = 'edge, Basic, all told'
 export const NOTHING = 'edge, Basic, nothing told'
 
-/** Of one server against another in the same run. */
+/** The ratio of one server to another in the same run. */
 export const goals: readonly Goal[] = [
   ...['Basic', 'Bearer'].flatMap((scheme) => [
     goal(`${scheme}, ${S}, to node:http`, [`edge, ${scheme}`, S], ['node:http', S], 0.85),
@@ -42,7 +42,7 @@ export const goals: readonly Goal[] = [
 
 const WIDE = 26
 
-/** Requests a second · ratio to node:http (node:https for rows with TLS) · microseconds of CPU for each. */
+/** Requests per second · ratio to node:http (node:https for rows with TLS) · microseconds of CPU time per request. */
 export function printTable(medians: Medians, say: (text: string) => void): void {
   say(`\n${''.padEnd(WIDE)}${[S, M, L].map((column) => column.padStart(26)).join('')}`)
   for (const [row, columns] of medians) {
@@ -68,7 +68,7 @@ export function printGoals(asked: readonly Goal[], medians: Medians, say: (text:
       continue
     }
     const ratio = one.rate / Math.max(other.rate, Number.EPSILON)
-    // Where the machine is shared, CPU time for each request tells more than the rate.
+    // On a shared machine, CPU time per request is more reliable than the rate.
     const byCpu = one.cpu > 0 && other.cpu > 0 ? `, by CPU time ${round(other.cpu / one.cpu)}` : ''
     const verdict = ratio >= least ? 'reached     ' : `missed ${round((1 - ratio / least) * 100)} %`.padEnd(12)
     say(`  ${verdict}  ${says}: ${round(ratio)}${byCpu} (≥ ${least})`)
@@ -83,7 +83,7 @@ export function round(number: number): string {
   return number >= 100 ? String(Math.round(number)) : number.toPrecision(number >= 10 ? 3 : 2)
 }
 
-/** `at`: 0.5 is the middle one. */
+/** Returns a quantile; 0.5 is the median. */
 export function median(figures: readonly number[], at = 0.5): number {
   return [...figures].sort((one, other) => one - other)[Math.floor(figures.length * at)] ?? 0
 }

@@ -1,7 +1,7 @@
 /**
- * What traces cost: CPU time of a whole process (edge, simulated node and client) for each request, without a collector,
- * with one for a request that is not recorded, and for one that is. In alternation, and compared within each round: what
- * else the machine does falls on all of them.
+ * Measures the cost of traces: CPU time per request of a process with edge, simulated node and client, without a
+ * collector, with an unsampled request and with a sampled one. Runs alternate and are compared within each round, so
+ * that other load affects all of them.
  */
 import http, { Agent } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -47,7 +47,7 @@ for (const [what, path, requests] of [
   ['call to a node', '/manager/status', REQUESTS / 3],
 ] as const) {
   const taken = new Map<Variant, number[]>(variants.map((name) => [name, []]))
-  // The first round warms, and does not count.
+  // The first round is a warm-up.
   for (let round = 0; round <= ROUNDS; round++)
     for (const [name, figures] of taken) {
       const cost = await costOf(name, path, requests)

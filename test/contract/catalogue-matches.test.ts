@@ -3,7 +3,10 @@ import { catalogue } from '../../src/catalogue/index.ts'
 import { contract, contractFacts, differences, idOf, joined, recordFacts, validatorFacts } from './facts.ts'
 import { intended, means } from './intended.ts'
 
-/** Real clients use these though the seed does not name them; tokens, what explains the cache and several nodes at once are the edge's own. */
+/**
+ * Real clients use these though the seed does not name them; tokens, what explains the cache and several nodes at once
+ * are the edge's own.
+ */
 const BEYOND_SEED = [
   'GET /',
   'GET /version',

@@ -1,19 +1,19 @@
 /**
- * The calls of many clients, by few sockets: a connection for each call that is under way, kept for the next one.
- * Ten thousand idle connections would measure the system, not the edge.
+ * Sends the calls of many clients over few sockets: one connection for each call in flight, reused by the next call.
+ * Ten thousand idle connections would measure the operating system and not the edge.
  */
 import { Pool } from 'undici'
 import { arrivals, type Mix, type Wish } from './mix.ts'
 
 export interface Taken {
-  /** Milliseconds from the moment a call was due to the last byte of its answer. */
+  /** Milliseconds from the due time of a call to the last byte of its response. */
   readonly times: number[]
-  /** Seconds, as answers out of the cache say. */
+  /** `Age` of hits in seconds. */
   readonly ages: number[]
-  /** Other answers than 200, by status; `none`: no answer in the time that a client waits. */
+  /** Responses other than 200 by status; `none`: no response before the client's timeout. */
   readonly failed: Map<string, number>
   readonly failedByKind: Map<string, number>
-  /** Answers that were sent away, by milliseconds until they heard of it. */
+  /** Rejected requests, by milliseconds until the rejection. */
   readonly refusedAfter: number[]
 }
 
@@ -21,11 +21,11 @@ export interface Load {
   readonly urls: readonly string[]
   readonly mix: Mix
   readonly authorization: (wish: Wish) => string
-  /** Milliseconds that a client waits. */
+  /** The client's timeout in milliseconds. */
   readonly patience: number
 }
 
-/** Runs for so many seconds, and then until all calls that were begun have ended. */
+/** Runs for the given number of seconds and until all started calls have ended. */
 export async function run({ urls, mix, authorization, patience }: Load, seconds: number): Promise<Taken> {
   const pools = urls.map((url) => new Pool(url, { pipelining: 1, headersTimeout: patience, bodyTimeout: patience }))
   const taken = empty()
@@ -63,7 +63,7 @@ export async function run({ urls, mix, authorization, patience }: Load, seconds:
   return taken
 }
 
-/** Each waits for the one before, and nobody goes on where one fails. */
+/** Runs the calls in sequence and stops at the first failure. */
 async function inSequence(wishes: readonly Wish[], ask: (wish: Wish) => Promise<boolean>): Promise<void> {
   for (const wish of wishes) if (!(await ask(wish))) return
 }
@@ -82,7 +82,7 @@ function note(taken: Taken, { kind }: Wish, status: number | 'none', time: numbe
   if (status === 503) taken.refusedAfter.push(time)
 }
 
-/** The value below which so many of them lie. */
+/** Returns a quantile of the values. */
 export function quantile(values: readonly number[], part: number): number {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN

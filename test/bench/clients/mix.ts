@@ -1,7 +1,7 @@
 /**
- * What so many clients ask for (contract, clients.md): each loads a page of six calls every
+ * The requests of many clients: each loads a page of six calls every
  * half minute, one of twenty watches a log view, one of a hundred pages through all agents, one of a thousand writes.
- * Arrivals are at random, as many people's are, and do not wait for answers.
+ * Arrivals are random, as with many people, and do not wait for responses.
  */
 
 export interface Wish {
@@ -12,24 +12,24 @@ export interface Wish {
 
 export interface Mix {
   readonly clients: number
-  /** Agents of the cluster. */
+  /** The number of agents in the cluster. */
   readonly agents: number
-  /** Of these many agents people look at one: the page of an agent, and its sync. */
+  /** The number of agents whose pages (agent, sync) people open. */
   readonly lookedAt: number
   readonly nodes: readonly string[]
 }
 
-/** Seconds from one page of a client to its next. */
+/** Seconds between two pages of a client. */
 const PAGE = 30
 const ROWS = 500
 
-/** Calls a second that the mix comes to. */
+/** Returns the calls per second of the mix. */
 export function rateOf({ clients, agents }: Mix): number {
   const all = (0.01 * clients * Math.ceil((agents + 1) / ROWS)) / PAGE
   return (6 * clients) / PAGE + 0.05 * clients + all + (0.001 * clients) / PAGE
 }
 
-/** Calls `begin` for each action at its moment, until it is stopped: what belongs to one page comes at once. */
+/** Calls `begin` for each action when it is due, until stopped; the calls of one page start together. */
 export function arrivals(mix: Mix, begin: (wishes: readonly Wish[], sequence: boolean) => void): () => void {
   const { clients } = mix
   const stops = [
@@ -70,7 +70,7 @@ function agentOf({ lookedAt }: Mix): string {
   return String(1 + Math.floor(Math.random() * lookedAt)).padStart(3, '0')
 }
 
-/** Timers are too coarse for one each: what has become due since the last look begins. */
+/** Timers are too coarse for single calls, so each tick starts all calls that have become due. */
 function poisson(rate: number, begin: () => void): () => void {
   const gap = () => (-Math.log(1 - Math.random()) / rate) * 1000
   let due = performance.now() + gap()

@@ -1,4 +1,6 @@
-/** The processes that take part: a frail cluster, and replicas of the edge with one Redis. */
+/**
+ * The processes of the benchmark: a cluster with the capacity of a real one, and replicas of the edge with one Redis.
+ */
 import type { ChildProcess } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -7,12 +9,12 @@ import { hash } from '@node-rs/bcrypt'
 import { stringify } from 'yaml'
 import { freePort } from '../../support/redis.ts'
 import { forkScript } from '../../support/typescript/script.ts'
-import type { FrailReady, FrailReport } from '../servers/frail.ts'
+import type { ClusterReady, ClusterReport } from '../servers/cluster.ts'
 
-export interface Frail {
-  readonly nodes: FrailReady['nodes']
+export interface RunningCluster {
+  readonly nodes: ClusterReady['nodes']
   readonly pid: number
-  report(): Promise<FrailReport>
+  report(): Promise<ClusterReport>
   close(): void
 }
 
@@ -23,11 +25,11 @@ export interface Replicas {
 }
 
 export interface ReplicaOptions {
-  readonly nodes: Frail['nodes']
+  readonly nodes: RunningCluster['nodes']
   readonly redis: string
-  /** The limit of each replica: a node sees that of all together. */
+  /** The limit of each replica; a node receives the calls of all replicas. */
   readonly inFlight: number
-  /** Seconds of staleWhileRevalidate; 0: the settings as they come. */
+  /** Seconds of stale-while-revalidate; 0: the default settings. */
   readonly stale: number
 }
 
@@ -35,16 +37,16 @@ export const nodePassword = 'only-for-tests'
 export const basic = (user: string, password = `${user}-pw`): string =>
   `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
 
-export async function startFrail(options: object): Promise<Frail> {
-  const child = forkScript(new URL('../servers/frail.ts', import.meta.url), [
+export async function startCluster(options: object): Promise<RunningCluster> {
+  const child = forkScript(new URL('../servers/cluster.ts', import.meta.url), [
     JSON.stringify({ ...options, password: nodePassword }),
   ])
-  const { nodes } = await hear<FrailReady>(child)
+  const { nodes } = await hear<ClusterReady>(child)
   return {
     nodes,
     pid: child.pid ?? 0,
     report: () => {
-      const report = hear<FrailReport>(child)
+      const report = hear<ClusterReport>(child)
       child.send('report')
       return report
     },
@@ -88,7 +90,7 @@ function settings(port: number, { nodes, redis, inFlight, stale }: ReplicaOption
       redis: { url: redis },
       ...(stale > 0 && { staleWhileRevalidate: Object.fromEntries(groups.map((name) => [name, `${stale}s`])) }),
     },
-    // A user interface asks for all its users as one caller.
+    // A user interface sends the requests of all its users as one caller.
     access: {
       users: 'users',
       roles: { browser: ['reader'], writer: ['administrator'] },

@@ -1,4 +1,7 @@
-/** The whole edge in mode `edge`, as it is started for real, in front of the nodes; and what it costs over asking them. */
+/**
+ * Measures the whole edge in mode `edge`, as in production, in front of the nodes, and its cost compared with direct
+ * calls.
+ */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -46,7 +49,7 @@ export interface Reply {
   readonly body: Buffer
 }
 
-/** One connection, kept; `fresh` asks past the cache. */
+/** Sends requests over one persistent connection; `fresh` bypasses the cache. */
 export function caller(url: string): { ask(path: string, fresh: boolean): Promise<Reply>; close(): Promise<void> } {
   const client = new Client(url)
   return {
@@ -67,11 +70,11 @@ const WARM = 40
 export interface JoinedCost {
   readonly fresh: number
   readonly hit: number
-  /** Of the edge for both, in the mean: all but all of it is for the fresh one. */
+  /** The mean CPU time of the edge for both, almost all of it for the fresh response. */
   readonly cpu: number
 }
 
-/** Medians: a joined page fresh and out of the cache. */
+/** Returns medians of a joined page, fresh and from the cache. */
 export async function joinedThrough(edge: Running, rounds: number): Promise<JoinedCost> {
   const { ask, close } = caller(edge.url)
   const times: { readonly fresh: number[]; readonly hit: number[] } = { fresh: [], hit: [] }
@@ -93,7 +96,7 @@ export async function joinedThrough(edge: Running, rounds: number): Promise<Join
 
 const ONE = '/syscollector/003/packages?limit=2'
 
-/** Medians of a request that one node answers, through the edge and asked of that node itself, in turns. */
+/** Returns medians of a request to one node, through the edge and directly, in alternation. */
 export async function oneNode(
   edge: Running,
   port: number,

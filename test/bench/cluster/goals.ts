@@ -1,11 +1,11 @@
-/** The goals for joining, over what was measured. */
+/** Compares the measured values with the goals for joining. */
 import { median } from './measure.ts'
 import { type Costs, type Goal, paired } from './report.ts'
 
 /** The names of the ways in the tables. */
 export const [floor, parse, engine] = ['raw sockets, bytes only', 'undici, parse, merge, stringify', 'undici, join']
 
-/** Of 64 MB: the longest block by the clock, and the longest turns of the event loop by CPU. */
+/** For 64 MB: the longest block by wall clock, and the longest turns of the event loop by CPU time. */
 export interface Full {
   readonly block: number
   readonly received: number

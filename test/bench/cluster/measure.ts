@@ -1,6 +1,6 @@
 /**
- * What one run costs: time, time after the last byte, CPU, the longest block of the event loop, and memory. Times are
- * given by CPU too: where the machine is shared, the clock also counts what others do.
+ * Measures one run: time, time after the last byte, CPU time, the longest block of the event loop, and memory. Times are
+ * reported in CPU time too, because on a shared machine the clock also counts the work of other processes.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setImmediate } from 'node:timers/promises'
@@ -16,7 +16,7 @@ export interface Cost {
   readonly block: number
 }
 
-/** The delay of the loop is looked at so often (ms), and is longer by that where nothing blocks. */
+/** The sampling interval of the loop delay in milliseconds, which is part of the measured delay. */
 const RESOLUTION = 1
 
 export async function cost(way: Way, nodes: number, page: Page): Promise<Cost> {
@@ -33,13 +33,13 @@ export async function cost(way: Way, nodes: number, page: Page): Promise<Cost> {
   return { total: ended - began, after: ended - run.lastByte, cpu, afterCpu, block }
 }
 
-/** Milliseconds of CPU since then. */
+/** Returns the milliseconds of CPU time since the given start. */
 function spent(since: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(since)
   return (user + system) / 1000
 }
 
-/** The most CPU that one turn of the event loop took. */
+/** Measures the maximum CPU time of one turn of the event loop. */
 export async function longestTurn(way: Way, nodes: number, page: Page): Promise<number> {
   let [most, running] = [0, true]
   const watched = watch()
@@ -70,7 +70,7 @@ export function median(costs: readonly Cost[]): Cost {
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
-/** The highest use of memory over what was used before, as a multiple of the bytes received. */
+/** Measures the peak of additional memory as a multiple of the received bytes. */
 export async function memory(way: Way, nodes: number, page: Page): Promise<number> {
   for (let turn = 0; turn < 2; turn++) {
     collectGarbage()

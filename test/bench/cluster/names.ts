@@ -1,4 +1,4 @@
-/** How the nodes of the bench are named and where they listen: each on a loopback address of its own. */
+/** Names and addresses of the nodes in the benchmark: each has a separate loopback address. */
 export function nodeName(node: number): string {
   return node === 0 ? 'master' : `worker-${String(node).padStart(3, '0')}`
 }

@@ -1,7 +1,7 @@
-/** The tables of joining, and the goals for it: reached, or by how much not. */
+/** Prints the tables of joining and the goals: reached, or the missing part. */
 import { type Cost, medianOf } from './measure.ts'
 
-/** All runs of one way over so many nodes; the runs of all ways took turns, so that equal places belong together. */
+/** All runs of one way for one number of nodes. The ways alternate, so runs with the same index belong together. */
 export type Costs = ReadonlyMap<string, ReadonlyMap<number, readonly Cost[]>>
 
 const WIDE = 34
@@ -27,9 +27,9 @@ export interface Goal {
   readonly is: number | undefined
   readonly goal: number
   readonly way: 'most' | 'least'
-  /** The same by CPU, where there is such a figure. */
+  /** The same in CPU time, if measured. */
   readonly byCpu?: number | undefined
-  /** The best round: what it would be on a machine that does nothing else. */
+  /** The best round, as an estimate for an idle machine. */
   readonly best?: number | undefined
 }
 
@@ -53,7 +53,7 @@ export function printGoals(goals: readonly Goal[], say: Say): void {
   }
 }
 
-/** The median of what one way costs over what the other did in the same round. */
+/** Returns the median ratio of one way to another in the same round. */
 export function paired(costs: Costs, one: string, other: string, nodes: number, of: keyof Cost): number | undefined {
   const [ours, theirs] = [costs.get(one)?.get(nodes), costs.get(other)?.get(nodes)]
   if (!ours || !theirs) return undefined

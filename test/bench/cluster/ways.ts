@@ -6,18 +6,18 @@ import { type JoinPart, joinedBody, joinRows } from '../../../src/join/bytes/joi
 import { sources } from '../../../src/query/sources.ts'
 import type { Row } from '../../../src/query/value.ts'
 import { Collected } from '../../../src/upstream/node-response.ts'
-/** Ways to make one page of what many nodes answer, side by side over the same kept-alive connections. */
+/** Ways to build one page from the responses of many nodes, over the same keep-alive connections. */
 
 export interface Page {
   readonly offset: number
   readonly limit: number
 }
 
-/** What one run gave: bytes received, the moment of the last one, and the page. */
+/** The result of one run: received bytes, the time of the last byte, and the page. */
 export interface Run {
   readonly bytes: number
   readonly lastByte: number
-  /** CPU used by then. */
+  /** CPU time until then. */
   readonly used: NodeJS.CpuUsage
   readonly body: Buffer | undefined
 }
@@ -31,9 +31,9 @@ export interface Ways {
   readonly raw: Way
   readonly parsing: Way
   readonly joining: Way
-  /** No node is trusted with its order: all rows are read and sorted. */
+  /** The order of the nodes is ignored: all rows are read and sorted. */
   readonly unsorted: Way
-  /** The join alone, of what was received before. */
+  /** Only the join, of bodies that were received before. */
   alone(nodes: number, trusted: boolean): Promise<Way>
   close(): Promise<void>
 }
@@ -115,7 +115,9 @@ interface Parsed {
   readonly data: { readonly items: readonly Row[]; readonly totalItems: number }
 }
 
-/** As quick as it can be done over parsed rows: parsed on arrival, merged by the same heap, the page alone made text. */
+/**
+ * The fastest way with parsed rows: parsed on arrival, merged by the same heap, and only the page is serialised.
+ */
 async function parsed(clients: readonly Client[], { offset, limit }: Page): Promise<Run> {
   const answers: Parsed[] = []
   const got = await askAll(clients, (node, body) => {
@@ -149,7 +151,7 @@ function idOf(row: Row | undefined): number {
   return row === undefined ? 0 : (row.scan as { id: number }).id
 }
 
-/** Asks each node at once, and hands on each whole body when it is there. */
+/** Calls all nodes at once and passes on each body when it is complete. */
 async function askAll(
   clients: readonly Client[],
   take: (node: number, body: Buffer) => void,

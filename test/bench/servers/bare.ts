@@ -1,4 +1,4 @@
-/** The limit of the language: node:http writing a Buffer. The same server stands behind the others as their origin. */
+/** The baseline: node:http that writes a Buffer. The same server is the origin of the others. */
 import { readFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import { createServer as createTls } from 'node:https'

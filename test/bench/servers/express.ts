@@ -1,4 +1,4 @@
-/** Express with apicache and a password check, where both are installed: what such an API is usually made of. */
+/** Express with apicache and a password check, the usual stack of such an API, if both are installed. */
 import { bodyOf } from '../bodies.ts'
 
 type Middleware = (
@@ -17,7 +17,7 @@ interface App {
   listen(port: number, host: string): void
 }
 
-/** Named at run time: they are no dependencies of the project. */
+/** Resolved at run time, because they are not dependencies of the project. */
 const load = async <T>(name: string): Promise<T> => ((await import(name)) as { default: T }).default
 const [port, authorization] = process.argv.slice(2)
 const express = await load<() => App>('express')

@@ -1,8 +1,8 @@
 /**
- * Many nodes in one process, each of 500 rows of some 600 bytes, that answer at once: prepared bytes over plain
- * sockets. On 127.0.0.1 `GET /<node>/` is answered by that node, in the order of `scan_id`. Each node also has an
- * address of its own on the same port, for a whole edge in front: its packages there, the agents of all nodes, and a
- * small answer to anything else.
+ * Many nodes in one process, each with 500 rows of about 600 bytes, that respond at once with prepared bytes over plain
+ * sockets. On 127.0.0.1 `GET /<node>/` returns the rows of that node in the order of `scan_id`. Each node also has an
+ * address on the same port for a whole edge in front: packages, the agents of all nodes, and a small response to
+ * anything else.
  */
 import { createServer, type Socket } from 'node:net'
 import { addressOf, nodeName } from '../cluster/names.ts'
@@ -19,7 +19,7 @@ function words(seed: number, length: number): string {
   return text
 }
 
-/** As the inventory of packages is answered: nested first, by the name of the agent last. */
+/** A row of the package inventory: nested fields first, the agent last. */
 function row(node: number, at: number): object {
   const name = `package-${words(node * ROWS + at, 8).replaceAll(' ', '-')}-${at}`
   return {

@@ -3,7 +3,10 @@ import { differenceOf } from './differences.ts'
 import { type Exchange, isRefusal, json } from './exchanges.ts'
 import type { Outcome } from './replay.ts'
 
-/** The outcome is the recorded answer, or what is meant instead; `calls`: of the node, where it has to be asked. */
+/**
+ * Compares the outcome with the recorded response or the intended difference; `calls` are the expected calls of the
+ * node.
+ */
 export function check(t: Test, exchange: Exchange, outcome: Outcome, calls = 1): void {
   const difference = differenceOf(exchange)
   const { response } = exchange
@@ -26,7 +29,7 @@ export function check(t: Test, exchange: Exchange, outcome: Outcome, calls = 1):
   t.equal(outcome.calls, called ? calls : 0, called ? `${calls} calls to the node` : 'no node was asked')
 }
 
-/** `pretty` is JSON by its name too (docs/contract-decisions.md). */
+/** With `pretty` the media type is JSON too (docs/contract-decisions.md). */
 export function typeOf({ response }: Exchange): string | undefined {
   return response.headers['content-type']?.replace('text/html', 'application/json')
 }

@@ -1,14 +1,14 @@
 import { type Exchange, json } from './exchanges.ts'
 
-/** Where the edge means to answer otherwise than the recorded cluster, each with its reason. */
+/** Intended differences between the edge and the recorded cluster, each with its reason. */
 export interface Difference {
   readonly reason: string
   readonly when: (exchange: Exchange) => boolean
-  /** What the edge answers instead. */
+  /** The response of the edge instead. */
   readonly expect?: (exchange: Exchange) => { status: number; error?: number }
-  /** Only the words of the message differ; status and code are the recorded ones. */
+  /** Only the text of the message differs; status and code are the recorded ones. */
   readonly wordsOnly?: true
-  /** Put together by the edge of several calls: held in tests of joined answers. */
+  /** Joined by the edge from several calls: tests of joined responses cover it. */
   readonly joined?: true
 }
 
@@ -101,17 +101,17 @@ export const differences: readonly Difference[] = [
   },
 ]
 
-/** About the cache itself, or answered from it: these mean something only after what filled it. */
+/** Requests about the cache itself, or answered from it: they need the requests that filled the cache. */
 export function isOfCache(exchange: Exchange): boolean {
   return /^\/cache\b/i.test(path(exchange)) || exchange.response.status === 304
 }
 
-/** The same for answers of the cache: `adapt` makes of a recorded body what the edge says instead. */
+/** Differences of cache responses: `adapt` converts a recorded body into the body of the edge. */
 export interface CacheDifference {
   readonly reason: string
   readonly when: (exchange: Exchange) => boolean
   readonly adapt?: (body: string) => string
-  /** A condition that names the edge's own tag takes the place of the recorded one. */
+  /** A condition with the entity tag of the edge replaces the recorded one. */
   readonly ownTag?: true
 }
 

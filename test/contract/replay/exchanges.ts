@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** One request and its answer, recorded on a real three-node cluster. */
+/** A request and its response, recorded on a real cluster with three nodes. */
 export interface Exchange {
   readonly tag: string
   readonly auth: 'ok' | 'bad' | 'none' | 'garbage' | 'bearer'
@@ -31,7 +31,7 @@ export interface Envelope {
   readonly data?: unknown
 }
 
-/** The parsed body, or undefined where it is none. */
+/** Returns the parsed body, or undefined if it is not JSON. */
 export function json(text: string | null): Envelope | undefined {
   try {
     return JSON.parse(text ?? '') as Envelope
@@ -40,14 +40,14 @@ export function json(text: string | null): Envelope | undefined {
   }
 }
 
-/** `GET /agents?limit=2`, short. */
+/** Returns a short name such as `GET /agents?limit=2`. */
 export function name(exchange: Exchange): string {
   const { method, path, headers } = exchange.request
   const type = headers['Content-Type'] ?? headers['content-type']
   return `${method} ${path.slice(0, 120)}${type === undefined ? '' : ` (${type})`}`
 }
 
-/** Refused by the API layer itself, so by the edge: parameter, path, type and version errors (errors.yaml). */
+/** Errors of the API layer itself (parameter, path, type, version), which the edge returns without asking a node. */
 export function isRefusal(exchange: Exchange): boolean {
   const code = Number(json(exchange.response.body)?.error)
   return (code >= 600 && code < 900 && code !== 700) || code === 3022 || code === 1405 || code === 1406

@@ -1,4 +1,7 @@
-/** Every row of every real node once, in order and with the right total, where what the real cluster joined is not. */
+/**
+ * Joined collections have every row of every node once, in order and with the right total, also where the real cluster
+ * loses rows.
+ */
 import t from 'tap'
 import { type RunningEdge, startEdge } from '../../support/edge.ts'
 import { type Collection, collectionOf, nodeNames, type Row, startThreeNodes } from './three-nodes.ts'
@@ -10,7 +13,7 @@ const nodes = await startThreeNodes(t)
 const edge = await startEdge({ nodes, settings: { cluster: { distribution: 'edge', discover: false } } })
 t.teardown(() => edge.close())
 
-t.test('the whole of each collection', async (t) => {
+t.test('each collection is complete', async (t) => {
   for (const path of FAMILIES) {
     const joined = await collection(edge, `${path}?limit=1000`)
     const expected = expectedRows(path)
@@ -19,7 +22,7 @@ t.test('the whole of each collection', async (t) => {
   }
 })
 
-t.test('pages: disjoint, together the whole, the same total on each', async (t) => {
+t.test('pages are disjoint and together complete, with the same total', async (t) => {
   for (const path of FAMILIES) {
     const expected = expectedRows(path)
     for (const limit of [1, 2, 3, 5]) {
@@ -34,7 +37,7 @@ t.test('pages: disjoint, together the whole, the same total on each', async (t) 
   }
 })
 
-t.test('where the real cluster lost rows, none is lost', async (t) => {
+t.test('no row is lost where the real cluster lost rows', async (t) => {
   for (const path of WHOLE.map((name) => `/experimental/${name}`)) {
     const real = collectionOf('master', `${path}?offset=2&limit=3`, 'manager')
     const joined = await collection(edge, `${path}?offset=2&limit=3`)
@@ -45,7 +48,7 @@ t.test('where the real cluster lost rows, none is lost', async (t) => {
   }
 })
 
-t.test('sorted, down and up', async (t) => {
+t.test('sorting works in both directions', async (t) => {
   const path = '/experimental/syscollector/netaddr'
   for (const sign of ['', '-']) {
     const joined = await collection(edge, `${path}?sort=${sign}address&limit=1000`)
@@ -54,7 +57,7 @@ t.test('sorted, down and up', async (t) => {
   }
 })
 
-t.test('three thousand packages, of which the real cluster gives the first thousand and no more', async (t) => {
+t.test('three thousand packages are readable, of which the real cluster returns only the first thousand', async (t) => {
   const path = '/experimental/syscollector/packages'
   const expected = expectedRows(path)
   t.equal(expected.length, 3_000)
@@ -71,7 +74,7 @@ t.test('three thousand packages, of which the real cluster gives the first thous
   t.equal(collectionOf('master', `${path}?limit=1000`, 'manager').items.length, 1_000)
 })
 
-t.test('nothing was asked that a real node was not asked', (t) => {
+t.test('every call was recorded on a real node', (t) => {
   for (const { name, unknown } of nodes) t.same(unknown, [], name)
   t.end()
 })
@@ -83,14 +86,14 @@ async function collection({ url, authorization }: RunningEdge, path: string): Pr
   return body.data
 }
 
-/** The rows of the three nodes by scan, as inventory is ordered; equal ones in the order of the nodes, then their own. */
+/** Returns the rows of the three nodes by scan; equal rows in the order of the nodes, then in their own order. */
 function expectedRows(path: string, key: (row: Row) => string | number = scanOf, sign = 1): Row[] {
   const rows = nodeNames.flatMap((node) => {
     return collectionOf(node, `${path}?limit=1000`).items.map((row) => {
       return row.agent_id === '000' ? { node_name: node, ...row } : row
     })
   })
-  // A stable sort keeps what is equal as it came.
+  // A stable sort preserves the order of equal rows.
   return rows.toSorted((a, b) => {
     const [x, y] = [key(a), key(b)]
     return sign * (x < y ? -1 : x > y ? 1 : 0)

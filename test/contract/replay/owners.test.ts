@@ -1,4 +1,4 @@
-/** What is asked of an agent is asked of its node: three real nodes, of which two would answer with nothing. */
+/** Requests about an agent go to its owner: three real nodes, of which two would return empty data. */
 import t from 'tap'
 import { startEdge } from '../../support/edge.ts'
 import { collectionOf, recorded, startThreeNodes } from './three-nodes.ts'
@@ -9,7 +9,7 @@ const nodes = await startThreeNodes(t)
 const edge = await startEdge({ nodes, settings: { cluster: { distribution: 'edge', discover: false } } })
 t.teardown(() => edge.close())
 
-t.test('every recorded call on data of an agent', async (t) => {
+t.test('every recorded request for data of an agent reaches its owner', async (t) => {
   const owners = new Map(
     collectionOf('master', '/agents').items.map(({ id, node_name }) => [String(id), String(node_name)]),
   )
@@ -28,7 +28,7 @@ t.test('every recorded call on data of an agent', async (t) => {
   t.ok(compared >= 40, `${compared}`)
 })
 
-t.test('the others were not asked for them', (t) => {
+t.test('other nodes receive no such request', (t) => {
   for (const { name, asked, unknown } of nodes) {
     const foreign = asked().filter((url) => {
       const id = OF_AGENT.exec(url)?.[1]

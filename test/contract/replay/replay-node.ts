@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import type { Exchange } from './exchanges.ts'
 
-/** What reached the node, in one form: flags out, ids padded, names in order. */
+/** A call on the node in canonical form: without flags, padded ids, sorted names. */
 export interface SeenCall {
   readonly method: string
   readonly path: string
@@ -13,14 +13,14 @@ export interface SeenCall {
 }
 
 /**
- * A node that answers with one recorded exchange at a time. A call that is not the one expected is answered
- * with 599, so that it can never pass for the recorded answer.
+ * A node that replays one recorded exchange at a time. An unexpected call gets status 599, so that it cannot be
+ * mistaken for the recorded response.
  */
 export class ReplayNode {
   readonly #server: Server
   readonly calls: SeenCall[] = []
   expected: Exchange | undefined
-  /** Answers discovery, whatever is expected. */
+  /** Answers discovery independent of the expected call. */
   readonly #nodes: string
 
   constructor(nodes: string) {
@@ -66,7 +66,7 @@ function reply(response: ServerResponse, status: number, body: string): void {
   response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' }).end(body)
 }
 
-/** As a node answers without `pretty`; for a recorded HEAD, which has no body, some envelope. */
+/** Returns the body without `pretty`; for a recorded HEAD, which has no body, an envelope. */
 function plain(body: string | null): string {
   return body === null || body === '' ? '{"error":0,"data":{}}' : JSON.stringify(JSON.parse(body))
 }
@@ -77,12 +77,12 @@ function seen(request: IncomingMessage, body: string): SeenCall {
   return { method: request.method ?? '', path: url.pathname, query, headers: request.headers, body }
 }
 
-/** The master is asked by its own address, so for `/cluster/master/x` as `/manager/x`. */
+/** The edge calls the master by its own address, so `/cluster/master/x` becomes `/manager/x`. */
 function twin(request: string): string {
   return request.replace(' /cluster/master/', ' /manager/')
 }
 
-/** Method, path and query of a request as the manager understands them. */
+/** Returns method, path and query as the manager interprets them. */
 function canonical(method: string, raw: string): string {
   const [path = '', text = ''] = raw.split(/\?(.*)/s)
   const segments = path
@@ -96,7 +96,7 @@ function canonical(method: string, raw: string): string {
     const before = names.get(key)
     names.set(key, before === undefined ? value : `${before},${value}`)
   }
-  // `sort=+x`, `sort= x` and `sort=x` are one order; ids mean the same with and without zeros.
+  // `sort=+x`, `sort= x` and `sort=x` are equal; ids are equal with and without leading zeros.
   const query = [...names].map(([key, value]) => `${key}=${key === 'sort' ? value.replace(/^[ +]/, '') : value}`).sort()
   const firstLower = segments[1]?.toLowerCase() ?? ''
   return `${method} /${[firstLower, ...segments.slice(2)].join('/')}?${query.join('&')}`

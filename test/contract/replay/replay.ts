@@ -3,20 +3,23 @@ import { startEdge } from '../../support/edge.ts'
 import { type Exchange, json } from './exchanges.ts'
 import { ReplayNode } from './replay-node.ts'
 
-/** What the edge made of a request. */
+/** The outcome of a request to the edge. */
 export interface Outcome {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly type: string
   readonly text: string
-  /** That reached the node. */
+  /** Calls that reached the node. */
   readonly calls: number
 }
 
 export interface Replay {
-  /** Sends a recorded request through the edge, with the recorded answer ready at the node; `headers` are put over it. */
+  /**
+   * Sends a recorded request through the edge while the node replays the recorded response; `headers` override the
+   * recorded ones.
+   */
   send(exchange: Exchange, headers?: Readonly<Record<string, string>>): Promise<Outcome>
-  /** Empties the cache. */
+  /** Purges the cache. */
   clear(): Promise<void>
   close(): Promise<void>
 }
@@ -29,7 +32,7 @@ const credentials: Readonly<Record<Exchange['auth'], (good: string) => Record<st
   bearer: () => ({ authorization: 'Bearer x.y.z' }),
 }
 
-/** The edge before one node that answers with what was recorded. */
+/** Starts the edge in front of one node that replays recorded responses. */
 export async function startReplay(
   exchanges: readonly Exchange[],
   cache: Readonly<Record<string, unknown>>,
@@ -46,7 +49,7 @@ export async function startReplay(
     },
   })
   const authorization = edge.authorization('admin')
-  // A client of its own, since `fetch` would fold paths such as `//`.
+  // A separate client, because `fetch` normalises paths such as `//`.
   const client = new Client(edge.url)
   return {
     async send(exchange, further = {}) {
@@ -80,7 +83,7 @@ export async function startReplay(
   }
 }
 
-/** The whole list of nodes, of two recorded pages of it. */
+/** Returns the complete list of nodes from two recorded pages. */
 function nodesOf(exchanges: readonly Exchange[]): string {
   const rows = (query: string): unknown[] => {
     const page = exchanges.find(

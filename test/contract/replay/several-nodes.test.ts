@@ -1,4 +1,4 @@
-/** What three real nodes say of themselves, as one collection in which every item names its node. */
+/** Responses of three real nodes about themselves, joined into one collection in which every item names its node. */
 import t from 'tap'
 import { startEdge } from '../../support/edge.ts'
 import { answerOf, type Collection, collectionOf, nodeNames, type Row, startThreeNodes } from './three-nodes.ts'
@@ -14,7 +14,7 @@ async function ask(path: string): Promise<{ data: Collection; status: string }> 
   return { data: body.data, status: answer.headers.get('cluster-status') ?? '' }
 }
 
-t.test('whole answers: an item for each node, master first', async (t) => {
+t.test('whole responses become one item per node, master first', async (t) => {
   const parts = ['info', 'status', 'configuration', 'logs/summary', 'stats/hourly', 'stats/remoted', 'stats/analysisd']
   for (const part of [...parts, 'config/analysis/global', 'config/com/internal']) {
     const { data } = await ask(`/cluster/*/${part}`)
@@ -23,7 +23,7 @@ t.test('whole answers: an item for each node, master first', async (t) => {
   }
 })
 
-t.test('lists: the elements of each node', async (t) => {
+t.test('lists contain the elements of each node', async (t) => {
   for (const part of ['stats', 'stats/weekly']) {
     const { data } = await ask(`/cluster/*/${part}?limit=1000`)
     const expected = nodeNames.flatMap((node) => elementsOf(node, `/manager/${part}`))
@@ -32,7 +32,7 @@ t.test('lists: the elements of each node', async (t) => {
   }
 })
 
-t.test('logs: one list over all nodes, newest first, in pages', async (t) => {
+t.test('logs are one list over all nodes, newest first, with pages', async (t) => {
   const all = nodeNames.flatMap((node) => logsOf(node)).toSorted((a, b) => compare(b, a))
   const { data } = await ask('/cluster/*/logs?limit=1000')
   t.same(data.items, all)
@@ -44,7 +44,7 @@ t.test('logs: one list over all nodes, newest first, in pages', async (t) => {
   t.same(pages, all)
 })
 
-t.test('two nodes by name, and the status says which', async (t) => {
+t.test('two nodes can be named, and Cluster-Status lists them', async (t) => {
   const { data, status } = await ask('/cluster/worker-2,master/info')
   t.same(
     data.items.map(({ node_name }) => node_name),
@@ -53,7 +53,7 @@ t.test('two nodes by name, and the status says which', async (t) => {
   t.match(status, /^master;[^,]*rows=1, worker-2;[^,]*rows=1$/)
 })
 
-t.test('nothing was asked that a real node was not asked', (t) => {
+t.test('every call was recorded on a real node', (t) => {
   for (const { name, unknown } of nodes) t.same(unknown, [], name)
   t.end()
 })

@@ -1,8 +1,7 @@
 /**
- * Three real nodes that answer for themselves, replayed: three servers that give what was recorded of each of them
- * (exchanges/three-nodes.jsonl, `distribution: edge`), by exact path and query. Pages of a recorded collection are cut
- * from its largest recorded page, in the node's own order; where a node had more than was recorded (packages: 1,000 of
- * 1,798 rows, logs: 50), the replayed node has what was recorded and says so in its total.
+ * Replays three real nodes without distribution (exchanges/three-nodes.jsonl) on three servers, by exact path and
+ * query. Other pages of a recorded collection are cut from its largest recorded page in the node's order. If a node had
+ * more rows than were recorded (packages: 1,000 of 1,798 rows, logs: 50), the total is the number of recorded rows.
  */
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -31,7 +30,7 @@ export const recorded: readonly Exchange[] = readFileSync(file, 'utf8')
   .filter((line) => line !== '')
   .map((line) => JSON.parse(line) as Exchange)
 
-/** What was recorded of one node, or with `manager` of the cluster through its master. */
+/** Returns the recorded exchanges of one node, or with `manager` of the cluster through its master. */
 export function answerOf(node: string, path: string, distribution: Exchange['distribution'] = 'edge'): unknown {
   const found = recorded.find((one) => {
     return one.distribution === distribution && one.node === node && sameUrl(one.request.path, path)
@@ -48,9 +47,9 @@ export interface ReplayedNode {
   readonly name: string
   readonly type: 'master' | 'worker'
   readonly url: string
-  /** Paths and queries that were asked for. */
+  /** Requested paths and queries. */
   asked(): string[]
-  /** Those that nothing was recorded for. */
+  /** Requests without a recording. */
   readonly unknown: string[]
 }
 
@@ -72,11 +71,11 @@ function replay(node: string, { url = '' }: IncomingMessage, response: ServerRes
   response.writeHead(answer === undefined ? 404 : 200, { 'content-type': 'application/json; charset=utf-8' }).end(body)
 }
 
-/** Another page of a recorded collection, with the fields that are asked for. */
+/** Returns another page of a recorded collection with the selected fields. */
 function cut(node: string, url: string): unknown {
   const wanted = parse(url)
   const { offset = '0', limit = '500', select, q, ...others } = wanted.query
-  // Agents by their ids: how the edge makes sure where one is.
+  // Agents by id: the edge verifies the owner of an agent in this way.
   const ids =
     wanted.path === '/agents' && q !== undefined ? q.split(',').map((one) => one.replace(/^id=/, '')) : undefined
   const filters = ids === undefined && q !== undefined ? { ...others, q } : others
@@ -96,7 +95,7 @@ function cut(node: string, url: string): unknown {
   return { error: 0, data }
 }
 
-/** Fields of agents stand in the row by the names that `select` knows them by. */
+/** Rows of agents have the field names of `select`. */
 function chosen(row: Row, select: string | undefined): Row {
   if (select === undefined) return row
   const names = select.split(',')

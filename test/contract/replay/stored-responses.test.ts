@@ -5,18 +5,18 @@ import { type Exchange, json, name, recorded } from './exchanges.ts'
 import { type Outcome, type Replay, startReplay } from './replay.ts'
 
 const exchanges = recorded()
-/** Longer than the test takes: what is kept must not end before it is asked for again. */
+/** Longer than the test, so that stored responses do not expire before they are requested again. */
 const durations = { agents: '60s', manager: '60s', cluster: '60s', syscheck: '60s', rootcheck: '60s', sca: '60s' }
 const cache = { durations: { ...durations, syscollector: '60s', ciscat: '60s', summary: '60s', validation: '60s' } }
 const pending = startReplay(exchanges, cache)
 t.teardown(async () => (await pending).close())
-/** Where the edge knows of one node, no answer is put together of several. */
+/** With a single node the edge joins no responses. */
 const single = startReplay(exchanges, cache, { discover: false })
 t.teardown(async () => (await single).close())
 
 const status = ({ headers }: Outcome) => String(headers['cache-status'] ?? '')
 
-/** Exchanges that fill the cache with what the recorded one held; where it was cleared, with something to clear. */
+/** Exchanges that fill the cache with the entries of the recorded cache, or with entries to clear. */
 function fillsOf({ request, response }: Exchange): Exchange[] {
   if (request.path === '/cache' && request.method === 'DELETE') return [answered('/rules/5710', ['GET'])]
   const index = json(response.body)?.data as { readonly all?: readonly string[] } | undefined
@@ -31,7 +31,7 @@ function answered(path: string, methods: readonly string[]): Exchange {
   return found
 }
 
-t.test('with the cache on answers are the recorded ones too, those of the cache as those of the node', async (t) => {
+t.test('with the cache on, responses of the node and of the cache are the recorded ones', async (t) => {
   const replay = await pending
   let kept = 0
   for (const exchange of exchanges.filter((one) => !isOfCache(one) && !differenceOf(one)?.joined)) {

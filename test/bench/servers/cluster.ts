@@ -1,9 +1,9 @@
-/** A simulated cluster as slow and as easily overrun as a real one, in a process of its own. */
+/** A simulated cluster with the capacity of a real one, in a separate process. */
 import { type SimulatorOptions, startSimulator } from '../../../src/simulator/index.ts'
 
-/** What each node has seen since the start. */
-export type FrailReport = Readonly<Record<string, { readonly served: number; readonly most: number }>>
-export interface FrailReady {
+/** The load of each node since the start. */
+export type ClusterReport = Readonly<Record<string, { readonly served: number; readonly most: number }>>
+export interface ClusterReady {
   readonly nodes: readonly { readonly name: string; readonly type: 'master' | 'worker'; readonly url: string }[]
 }
 
@@ -15,4 +15,4 @@ process.on('message', () => {
 })
 process.on('disconnect', () => process.exit())
 const nodes = simulator.nodes.map(({ name, type, url }) => ({ name, type, url }))
-process.send?.({ nodes } satisfies FrailReady)
+process.send?.({ nodes } satisfies ClusterReady)

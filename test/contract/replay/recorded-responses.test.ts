@@ -8,10 +8,10 @@ const exchanges = recorded()
 const pending = startReplay(exchanges, { enabled: false })
 t.teardown(async () => (await pending).close())
 
-t.test('recorded exchanges come through the edge unchanged, but for the listed differences', async (t) => {
+t.test('recorded exchanges pass the edge unchanged except for the listed differences', async (t) => {
   const replay = await pending
   t.ok(exchanges.length > 600)
-  // Those of the cache: kept-answers.test.ts.
+  // stored-responses.test.ts covers the exchanges of the cache.
   for (const exchange of exchanges.filter((one) => !isOfCache(one) && !differenceOf(one)?.joined)) {
     const outcome = await replay.send(exchange)
     await t.test(name(exchange), async (t) => check(t, exchange, outcome))
