@@ -82,6 +82,13 @@ t.test('every metric and log line that a document names is in the code', async (
   for (const line of lines) t.ok(sources.includes(line), line)
 })
 
+t.test('the start faults that troubleshooting lists are texts of the code', async (t) => {
+  const section = /## The edge does not start\n(.*?)\n## /s.exec(textOf('docs/troubleshooting.md'))?.[1] ?? ''
+  const messages = [...section.matchAll(/^\| `([^`(]+?) ?(?:\(ENOENT\))?`/gm)].map(([, message = '']) => message)
+  t.ok(messages.length > 5)
+  for (const message of messages) t.ok(sources.includes(message), message)
+})
+
 t.test('every configuration that a document shows is accepted', async (t) => {
   const folder = t.testdir({ users: '' })
   const base = {
