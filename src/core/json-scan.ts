@@ -1,7 +1,7 @@
 /**
- * Walks over JSON in bytes without parsing it: only borders are read. All functions answer -1 for what is cut off
- * or does not fit together. Numbers, literals, escapes and the grammar inside containers that are only stepped over
- * are not looked at; brackets and the ends of texts always are, and what is nested beyond all measure is refused.
+ * Finds the ends of JSON values in bytes without parsing them. Each function returns the offset after the value, or -1
+ * if the value is truncated, its brackets do not match, or it is nested too deeply. Numbers, literals, escapes and the
+ * grammar inside skipped containers are not checked.
  */
 export const QUOTE = 0x22
 export const COMMA = 0x2c
@@ -12,13 +12,13 @@ export const CLOSE_LIST = 0x5d
 export const OPEN = 0x7b
 export const CLOSE = 0x7d
 
-/** So many kinds of brackets fit into one number; deeper ones are kept in a list. */
-const DEEPEST_IN_NUMBER = 30
-const DEEP = -2
-/** Nothing that a manager says is as deep, and what parses or prints it would run out of stack. */
-const DEEPEST = 200
-/** Texts up to here are searched byte by byte. */
-const SHORT = 40
+/** The open brackets up to this depth are bits of one number; deeper ones are in an array. */
+const MAX_DEPTH_IN_NUMBER = 30
+const TOO_DEEP_FOR_NUMBER = -2
+/** Responses of managers are less deep, and parsing or printing deeper ones could exceed the stack. */
+const MAX_DEPTH = 200
+/** Strings are searched byte by byte for this many bytes, then by `indexOf`. */
+const SHORT_STRING_BYTES = 40
 
 export function skipSpace(bytes: Buffer, at: number): number {
   let place = at
@@ -29,7 +29,7 @@ export function skipSpace(bytes: Buffer, at: number): number {
   }
 }
 
-/** The last byte before `at` that is no white space. */
+/** Returns the offset of the last byte before `at` that is not white space. */
 export function backOverSpace(bytes: Buffer, at: number): number {
   let place = at - 1
   for (;;) {
@@ -39,9 +39,9 @@ export function backOverSpace(bytes: Buffer, at: number): number {
   }
 }
 
-/** Behind the closing quote of the text whose opening quote stands at `at`. */
+/** `at`: the opening quote of a string. */
 export function endOfText(bytes: Buffer, at: number): number {
-  const near = Math.min(bytes.length, at + SHORT)
+  const near = Math.min(bytes.length, at + SHORT_STRING_BYTES)
   let place = at + 1
   for (; place < near; place++) {
     const byte = bytes[place]
@@ -51,7 +51,7 @@ export function endOfText(bytes: Buffer, at: number): number {
   return place < bytes.length ? endOfLongText(bytes, place) : -1
 }
 
-/** From a place where no escape is open: searched for natively, which pays for texts that are long. */
+/** `from` is not within an escape. `indexOf` is faster for long strings. */
 function endOfLongText(bytes: Buffer, from: number): number {
   let place = from
   for (;;) {
@@ -64,7 +64,7 @@ function endOfLongText(bytes: Buffer, from: number): number {
   }
 }
 
-/** Behind any value that begins at `at`. */
+/** `at`: the first byte of any value. */
 export function endOfValue(bytes: Buffer, at: number): number {
   const byte = bytes[at]
   if (byte === QUOTE) return endOfText(bytes, at)
@@ -72,7 +72,7 @@ export function endOfValue(bytes: Buffer, at: number): number {
   return endOfScalar(bytes, at)
 }
 
-/** The same; numbers and literals, which are short, are read for what they are. */
+/** As `endOfValue`, but numbers and literals are checked. */
 export function endOfCheckedValue(bytes: Buffer, at: number): number {
   const byte = bytes[at]
   if (byte === QUOTE || byte === OPEN || byte === OPEN_LIST) return endOfValue(bytes, at)
@@ -80,7 +80,7 @@ export function endOfCheckedValue(bytes: Buffer, at: number): number {
   return end > 0 && valueIn(bytes, at, end) ? end : -1
 }
 
-/** Behind a number or literal: up to a comma, a closing bracket, white space, or the end; -1 where nothing stands. */
+/** `at`: a number or literal. It ends at a comma, a closing bracket, white space or the end of the bytes. */
 export function endOfScalar(bytes: Buffer, at: number): number {
   let place = at
   for (; place < bytes.length; place++) {
@@ -91,16 +91,16 @@ export function endOfScalar(bytes: Buffer, at: number): number {
   return place > at ? place : -1
 }
 
-/** Behind the bracket that closes the one at `at`. */
+/** `at`: an opening bracket. */
 export function endOfContainer(bytes: Buffer, at: number): number {
   const end = endBy(bytes, at, 0, 0)
-  return end === DEEP ? endOfDeep(bytes, at, []) : end
+  return end === TOO_DEEP_FOR_NUMBER ? endOfDeep(bytes, at, []) : end
 }
 
-/** Behind the object that is open at `at`, behind one of its members. */
+/** `at`: a place within an object, after one of its members. */
 export function endOfOpen(bytes: Buffer, at: number): number {
   const end = endBy(bytes, at, 1, 1)
-  return end === DEEP ? endOfDeep(bytes, at, [OPEN]) : end
+  return end === TOO_DEEP_FOR_NUMBER ? endOfDeep(bytes, at, [OPEN]) : end
 }
 
 function endBy(bytes: Buffer, at: number, open: number, openKinds: number): number {
@@ -113,7 +113,7 @@ function endBy(bytes: Buffer, at: number, open: number, openKinds: number): numb
       place = endOfText(bytes, place) - 1
       if (place < 0) return -1
     } else if (byte === OPEN || byte === OPEN_LIST) {
-      if (++depth > DEEPEST_IN_NUMBER) return DEEP
+      if (++depth > MAX_DEPTH_IN_NUMBER) return TOO_DEEP_FOR_NUMBER
       kinds = (kinds << 1) | (byte === OPEN ? 1 : 0)
     } else if (byte === CLOSE || byte === CLOSE_LIST) {
       if ((kinds & 1) !== (byte === CLOSE ? 1 : 0)) return -1
@@ -131,9 +131,9 @@ function endOfDeep(bytes: Buffer, at: number, open: number[]): number {
       place = endOfText(bytes, place) - 1
       if (place < 0) return -1
     } else if (byte === OPEN || byte === OPEN_LIST) {
-      if (open.push(byte) > DEEPEST) return -1
+      if (open.push(byte) > MAX_DEPTH) return -1
     } else if (byte === CLOSE || byte === CLOSE_LIST) {
-      // Both closing brackets lie two above their opening ones.
+      // In ASCII, each closing bracket is two above its opening one.
       if (open.pop() !== byte - 2) return -1
       if (open.length === 0) return place + 1
     }
@@ -141,7 +141,7 @@ function endOfDeep(bytes: Buffer, at: number, open: number[]): number {
   return -1
 }
 
-/** The value between two places, or nothing where JSON refuses it. */
+/** Parses the bytes between two offsets; `undefined` if they are not JSON. */
 export function valueIn(bytes: Buffer, from: number, to: number): { readonly value: unknown } | undefined {
   try {
     return { value: JSON.parse(bytes.toString('utf8', from, to)) }

@@ -1,44 +1,39 @@
+/** Spans around the parts of a request. A request that is not traced has no trace and pays nothing for it. */
 import { EdgeError } from './errors.ts'
-import type { CacheOutcome } from './events.ts'
-import { cacheOutcomeOf } from './events.ts'
+import { type CacheOutcome, cacheOutcomeOf } from './events.ts'
 import type { NodeFault } from './node-call.ts'
 import type { EdgeRequest, Handler } from './request.ts'
 import type { EdgeResponse } from './response.ts'
 
 /**
- * Where the time of a request goes, in the core's own words. A request that nobody traces has none of it, and pays
- * nothing for it.
- */
-
-/**
- * All that a span may say: names of the catalogue and of the settings, numbers, and words of a closed kind. There is no
- * place in it for a URL, a value, a header or a body.
+ * All that a span may contain: names of the catalogue and of the configuration, numbers, and closed sets of words. There
+ * is no attribute for a URL, a value, a header or a body.
  */
 export interface SpanAttributes {
   readonly requestId?: string
   readonly method?: string
-  /** A template of the catalogue, or `unknown`. */
+  /** A route template of the catalogue, or `unknown`. */
   readonly route?: string
-  /** 0: nothing was answered. */
+  /** 0: there was no response. */
   readonly status?: number
   readonly scheme?: 'http' | 'https'
-  /** Of HTTP, `1.1`. */
+  /** The version of HTTP, such as `1.1`. */
   readonly protocol?: string
   readonly node?: string
   readonly group?: string
   readonly cache?: CacheOutcome
   readonly stored?: boolean
-  /** The answer is that of a call which another request had begun. */
+  /** The response is that of a call which another request started. */
   readonly collapsed?: boolean
-  /** The call is sent once more. */
+  /** How many times the call was sent before. */
   readonly resend?: number
-  /** The number of an error of the edge's own. */
+  /** The code of an error of the edge. */
   readonly error?: number
-  /** What failed; there only where something did. */
+  /** What failed; absent on success. */
   readonly fault?: NodeFault | 'error' | 'partial'
 }
 
-/** The stages of the road, outermost first, and what goes on beside it. */
+/** Names of spans, as the collector receives them: the stages of a request, outermost first, and work beside it. */
 export type StageName =
   | 'authenticate'
   | 'authorise'
@@ -46,6 +41,7 @@ export type StageName =
   | 'audit'
   | 'answer'
   | 'cache'
+  /** The write lock. */
   | 'turn'
   | 'invalidate'
   | 'owner'
@@ -58,94 +54,96 @@ export type StageName =
   | 'refresh'
   | 'verify'
 
-/** A place in a trace, under which further spans may begin. */
+/** A place in a trace, under which spans can start. */
 export interface Trace {
   readonly traceId: string
-  /** W3C Trace Context section 3.2: what a node that is called within this span is told. */
+  /** W3C Trace Context section 3.2: `traceparent` of calls to nodes within this span. */
   readonly parent: string
-  /** W3C Trace Context section 3.3, as it came. */
+  /** W3C Trace Context section 3.3, as it was received. */
   readonly state?: string
-  /** `false`: nobody wants to know more, and `parent` is only handed on. */
+  /** `false`: `parent` is only passed on to the nodes. */
   readonly recorded: boolean
-  startSpan(stage: StageName, facts?: SpanAttributes): Span
-  /** A call to a node. */
-  startCallSpan(facts: SpanAttributes): Span
-  /** A trace of its own, linked to this one: work that goes on whether or not the request does. */
+  startSpan(stage: StageName, attributes?: SpanAttributes): Span
+  /** Starts the span of a call to a node. */
+  startCallSpan(attributes: SpanAttributes): Span
+  /** Starts a trace that is linked to this one, for work that goes on after the request. */
   startLinkedTrace(stage: StageName): Span
 }
 
 export interface Span extends Trace {
   /** To be called once. */
-  end(facts?: SpanAttributes): void
+  end(attributes?: SpanAttributes): void
 }
 
-/** Spans around the parts of the road; where nobody traces, the parts alone. */
-
-/** What is answered at once stays so where nobody traces. */
-export function traced(stage: StageName, handle: Handler): Handler {
-  return (ask) => (ask.trace?.recorded ? inSpan(ask.trace.startSpan(stage, ofAsk(ask)), ask, handle) : handle(ask))
+/** Returns the handler with a span around it. Without a trace, a synchronous handler stays synchronous. */
+export function traced(stage: StageName, handler: Handler): Handler {
+  return (request) =>
+    request.trace?.recorded
+      ? inSpan(request.trace.startSpan(stage, requestAttributes(request)), request, handler)
+      : handler(request)
 }
 
-/** What nobody waits for, in a trace of its own. */
-export function tracedSeparately(stage: StageName, handle: Handler): Handler {
-  return (ask) => (ask.trace?.recorded ? inSpan(ask.trace.startLinkedTrace(stage), ask, handle) : handle(ask))
+/** As `traced`, in a linked trace: for work that no client waits for. */
+export function tracedSeparately(stage: StageName, handler: Handler): Handler {
+  return (request) =>
+    request.trace?.recorded ? inSpan(request.trace.startLinkedTrace(stage), request, handler) : handler(request)
 }
 
-/** Work that takes time and is no stage of its own type. */
+/** Runs asynchronous work that is not a handler, with a span around it. */
 export async function traceAsync<T>(trace: Trace | undefined, stage: StageName, work: () => Promise<T>): Promise<T> {
   if (!trace?.recorded) return work()
   const span = trace.startSpan(stage)
   try {
-    const done = await work()
+    const result = await work()
     span.end()
-    return done
+    return result
   } catch (fault) {
     span.end(errorAttributes(fault))
     throw fault
   }
 }
 
-/** The same of work that is done at once. */
+/** Runs synchronous work that is not a handler, with a span around it. */
 export function traceSync<T>(trace: Trace | undefined, stage: StageName, work: () => T): T {
   if (!trace?.recorded) return work()
   const span = trace.startSpan(stage)
   try {
-    const done = work()
+    const result = work()
     span.end()
-    return done
+    return result
   } catch (fault) {
     span.end(errorAttributes(fault))
     throw fault
   }
 }
 
-async function inSpan(span: Span, ask: EdgeRequest, handle: Handler): Promise<EdgeResponse> {
+async function inSpan(span: Span, request: EdgeRequest, handler: Handler): Promise<EdgeResponse> {
   try {
-    const answer = await handle({ ...ask, trace: span })
-    span.end(ofAnswer(answer))
-    return answer
+    const response = await handler({ ...request, trace: span })
+    span.end(responseAttributes(response))
+    return response
   } catch (fault) {
     span.end(errorAttributes(fault))
     throw fault
   }
 }
 
-function ofAsk({ endpoint, node }: EdgeRequest): SpanAttributes {
+function requestAttributes({ endpoint, node }: EdgeRequest): SpanAttributes {
   return { route: endpoint.path, ...(node !== undefined && { node }) }
 }
 
-function ofAnswer(answer: EdgeResponse): SpanAttributes {
-  if (answer.kind !== 'json') return {}
-  const { cached: kept, partial } = answer
+function responseAttributes(response: EdgeResponse): SpanAttributes {
+  if (response.kind !== 'json') return {}
+  const { cached, partial } = response
   return {
-    ...(kept && { cache: cacheOutcomeOf(kept.status) }),
-    ...(kept?.status.stored && { stored: true }),
-    ...(kept?.status.collapsed && { collapsed: true }),
+    ...(cached && { cache: cacheOutcomeOf(cached.status) }),
+    ...(cached?.status.stored && { stored: true }),
+    ...(cached?.status.collapsed && { collapsed: true }),
     ...(partial && { fault: 'partial' as const }),
   }
 }
 
-/** A refusal is an answer; only what the edge or a node failed of is a failure. */
+/** Returns the attributes of an error. A 4xx response is no failure of the span. */
 export function errorAttributes(fault: unknown): SpanAttributes {
   if (fault instanceof EdgeError) return { error: fault.code, ...(fault.status >= 500 && { fault: 'error' as const }) }
   return { fault: fault instanceof DOMException && fault.name === 'AbortError' ? 'cancelled' : 'error' }
