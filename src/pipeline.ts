@@ -1,80 +1,76 @@
 /**
- * THE ORDER. What happens to an Ask, outermost first:
+ * The order of the stages of a request, outermost first:
  *
- *   edge operations – answered here, no node is asked and nothing is kept
+ *   operations of the edge (tokens, `/cache`): answered here, without a node and without the cache
  *
- *   reads:  cached     – outside of all that asks nodes, so that a hit costs no node anything; joined answers too
- *   writes: inTurn     – where the record says so, one write of a name at a time over all replicas; outside of fences,
- *                        since who stands in line touches nothing, and whose client leaves the line is not sent at all
- *           invalidate – what they touch is fenced before a node can act, and dropped before the answer leaves
+ *   reads:   readThrough – outside of everything that calls nodes, so that a hit costs the nodes nothing
+ *   writes:  writeLock   – one write at a time for a name, over all replicas; outside of the fences, so that a write
+ *                          that waits blocks no reads, and is never sent if its client disconnects
+ *            invalidate  – fences the touched tags before a node can act, invalidates them before the response is sent
  *
- *   then, by the record's target:
- *           forward    – one node
- *           askOwner    – the node that the agent reports to
- *           joinReads  – many nodes, one collection; each node's part comes by the road of reads again, kept on its own
- *           joinActs   – many nodes, each of which acts or judges
+ *   then, by the target of the record:
+ *            forward         – one node
+ *            forwardToOwner  – the node that the agent reports to
+ *            joinCollections – several nodes, one collection; each part passes through the reads again and is stored
+ *            joinResults     – several nodes, each of which acts or checks something
  */
 import type { EdgeOperation } from './catalogue/endpoint.ts'
 import type { EdgeRequest, Handler, Stage } from './core/request.ts'
-import type { StageName } from './core/trace.ts'
-import { traced } from './core/trace.ts'
+import { type StageName, traced } from './core/trace.ts'
 
 export interface PipelineParts {
   readonly operations: Readonly<Record<EdgeOperation, Handler>>
-  /** Both absent: nothing is kept. */
-  readonly readThrough?: (next: Handler) => Handler
+  /** Both absent: the cache is off. */
+  readonly readThrough?: Stage
   readonly invalidate?: Stage
   readonly writeLock?: Stage
   readonly forward: Handler
-  /** Made of the road of reads, and of that to one node; each absent one: the nodes distribute by themselves, and one is asked. */
+  /** `read` is the pipeline of reads. An absent handler: the nodes distribute the request themselves, so one is called. */
   readonly multiNode?: (read: Handler, forward: Handler) => Partial<MultiNodeHandlers>
 }
 
-/** What is more than asking one node. */
 export interface MultiNodeHandlers {
-  readonly askOwner: Handler
-  readonly joinReads: Handler
-  readonly joinActs: Handler
+  readonly forwardToOwner: Handler
+  readonly joinCollections: Handler
+  readonly joinResults: Handler
 }
 
 export function buildPipeline(parts: PipelineParts): Handler {
   const { operations } = parts
-  const inTurn = named('turn', parts.writeLock)
-  const invalidate = named('invalidate', parts.invalidate)
   const forward = traced('forward', parts.forward)
-  const live: Handler = (ask) => ways[wayOf(ask)](ask)
-  const read: Handler = parts.readThrough === undefined ? live : traced('cache', parts.readThrough(live))
-  const write: Handler = inTurn(invalidate(live))
-  const { askOwner, joinReads, joinActs } = { ...parts.multiNode?.(read, forward) }
-  const ways = {
+  const callNodes: Handler = (request) => handlers[handlerOf(request)](request)
+  const read = stage('cache', parts.readThrough)(callNodes)
+  const write = stage('turn', parts.writeLock)(stage('invalidate', parts.invalidate)(callNodes))
+  const { forwardToOwner, joinCollections, joinResults } = { ...parts.multiNode?.(read, forward) }
+  const handlers = {
     forward,
-    askOwner: askOwner === undefined ? forward : traced('owner', askOwner),
-    joinReads: joinReads === undefined ? forward : traced('join', joinReads),
-    joinActs: joinActs === undefined ? forward : traced('join', joinActs),
+    forwardToOwner: forwardToOwner === undefined ? forward : traced('owner', forwardToOwner),
+    joinCollections: joinCollections === undefined ? forward : traced('join', joinCollections),
+    joinResults: joinResults === undefined ? forward : traced('join', joinResults),
   }
-  return (ask) => {
-    const { target, method } = ask.endpoint
-    if (target.kind === 'edge') return traced('answer', operations[target.operation])(ask)
-    return method === 'GET' ? read(ask) : write(ask)
+  return (request) => {
+    const { target, method } = request.endpoint
+    if (target.kind === 'edge') return traced('answer', operations[target.operation])(request)
+    return method === 'GET' ? read(request) : write(request)
   }
 }
 
-/** In a trace a part that is absent has no span. */
-function named(name: StageName, stage: Stage | undefined): Stage {
-  return stage === undefined ? (next) => next : (next) => traced(name, stage(next))
+/** An absent stage has no span. */
+function stage(name: StageName, part: Stage | undefined): Stage {
+  return part === undefined ? (next) => next : (next) => traced(name, part(next))
 }
 
-function wayOf({ endpoint: { target }, node }: EdgeRequest): 'forward' | keyof MultiNodeHandlers {
+function handlerOf({ endpoint: { target }, node }: EdgeRequest): 'forward' | keyof MultiNodeHandlers {
   if (node !== undefined) return 'forward'
   switch (target.kind) {
     case 'agentOwner':
-      return 'askOwner'
+      return 'forwardToOwner'
     case 'severalNodes':
-      return 'joinReads'
+      return 'joinCollections'
     case 'everyNode':
-      return target.merge === 'collection' ? 'joinReads' : 'joinActs'
+      return target.merge === 'collection' ? 'joinCollections' : 'joinResults'
     case 'agentOwners':
-      return 'joinActs'
+      return 'joinResults'
     default:
       return 'forward'
   }

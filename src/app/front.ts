@@ -146,8 +146,8 @@ export function roads(
       }
       const reads = joinReads({ read, view, owners, distribution, catalogue, ...limits, ...(composed && { composed }) })
       const parts = { read, forward: one, view, owners, records }
-      if (distribution === 'manager') return { joinReads: reads, joinActs: joinVerdict(parts) }
-      return { askOwner: ofOwner(parts), joinReads: reads, joinActs: joinActs(parts) }
+      if (distribution === 'manager') return { joinCollections: reads, joinResults: joinVerdict(parts) }
+      return { forwardToOwner: ofOwner(parts), joinCollections: reads, joinResults: joinActs(parts) }
     },
   }
 }

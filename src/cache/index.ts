@@ -1,6 +1,6 @@
 /** Builds the cache: a stage around reads, a stage around writes, and what explains it. */
 import type { CacheEvent } from '../core/events.ts'
-import type { EdgeRequest, Handler, Stage } from '../core/request.ts'
+import type { EdgeRequest, Stage } from '../core/request.ts'
 import type { CacheIndex } from '../core/response.ts'
 import { createReplicationLag, invalidate } from './invalidate.ts'
 import { createTargetResolver, type KeySettings, type ResolveTarget } from './key.ts'
@@ -36,7 +36,7 @@ export interface CacheOptions {
 
 export interface CacheStages {
   /** Around reads. */
-  readonly readThrough: (next: Handler) => Handler
+  readonly readThrough: Stage
   /** Around writes. */
   readonly invalidate: Stage
   readonly resolveTarget: ResolveTarget

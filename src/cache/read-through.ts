@@ -1,6 +1,6 @@
 /** The stage around reads: serves stored responses, fetches the others, and refreshes much-used ones ahead of expiry. */
 import { isNodeFailure, isTransient } from '../core/envelope.ts'
-import type { EdgeRequest, Handler } from '../core/request.ts'
+import type { EdgeRequest, Stage } from '../core/request.ts'
 import type { CacheIndex, CacheStatus, EdgeResponse, Lookup, StoredResponse } from '../core/response.ts'
 import type { FetchPorts, FetchResult, ReadContext } from './call-nodes.ts'
 import { createFetcher, type Fetcher } from './fetch.ts'
@@ -30,7 +30,7 @@ type Hit = Extract<Lookup, { kind: 'hit' }>
  * Responses that may be stored carry `cached`. A hit from the local tier is returned synchronously. Rejects as `next`
  * does, unless a stale response may be served instead.
  */
-export function readThrough(ports: ReadThroughPorts): (next: Handler) => Handler {
+export function readThrough(ports: ReadThroughPorts): Stage {
   return (next) => {
     const path = { ports, fetcher: createFetcher(ports, next), verify: createVerify(ports, next) }
     return (request) => {
