@@ -15,7 +15,7 @@ import type { Caller, EdgeRequest } from '../core/request.ts'
 import type { CacheIndex, CacheStoreState } from '../core/response.ts'
 import type { RedisConnectionOptions } from '../redis/options.ts'
 import type { Cluster } from '../upstream/index.ts'
-import { type Router, spareCapacity } from '../upstream/route.ts'
+import { createIdleCapacityCheck, type Router } from '../upstream/route.ts'
 import { redisPlace } from './redis.ts'
 import type { StoreNews } from './telemetry.ts'
 
@@ -59,7 +59,7 @@ export async function buildCache(
     master: () => cluster.view.master().name,
     nodes: () => cluster.view.nodes(),
     ...config.cluster.limits,
-    hasIdleCapacity: spareCapacity({ view: cluster.view, route }),
+    hasIdleCapacity: createIdleCapacityCheck({ view: cluster.view, route }),
     replicationLag: cache.syncPeriods,
     onEvent: emit.cache,
     verify: cache.verify,

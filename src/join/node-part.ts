@@ -118,13 +118,13 @@ const BY_CODE: Partial<Record<ErrorCode, string>> = {
 /** By the beginning of what the cluster room says of a failed call (cluster/failure.ts), where the code is too broad. */
 const BY_DETAIL: readonly (readonly [string, string])[] = [
   ['connection refused', 'connection_refused'],
-  ['no connection in time', 'connection_timeout'],
+  ['connection timed out', 'connection_timeout'],
   ['connection lost', 'connection_terminated'],
   ['host name', 'dns_error'],
   ['certificate', 'tls_certificate_error'],
   ['no TLS', 'tls_protocol_error'],
   ['address outside', 'destination_ip_prohibited'],
-  ['answer cut short', 'http_response_incomplete'],
+  ['response cut short', 'http_response_incomplete'],
   ['no address is known', 'proxy_configuration_error'],
 ]
 

@@ -1,108 +1,111 @@
 /**
- * How many calls at once a node is trusted with: between 1 and a ceiling. Each answer adds one call per round. What
- * cuts:
+ * The adaptive limit of concurrent calls to one node, between 1 and a maximum. Each successful call raises it by one
+ * call per round. It is lowered by:
  *
- * - strain, a call that timed out or was dropped by the node, halves (as TCP does). After a time-out the node still
- *   works on the call that was given up; halving makes room for that work.
- * - a slowdown of the whole node cuts by its gradient, at most by half, long before calls time out. A node that
- *   shares one processor among n calls takes n times as long for each and loses nothing by it, so only what is
- *   slower than that counts (`slowdown.ts` says what is compared).
+ * - overload: a call that timed out or was dropped by the node halves the limit, as TCP does. After a timeout the node
+ *   still works on the abandoned call; the lower limit leaves room for that work.
+ * - a slowdown of the whole node: the limit is divided by the excess of the slowdown, at most by two, long before calls
+ *   time out. A node that shares one processor among n calls takes n times as long for each and loses no throughput, so
+ *   only a slowdown beyond the number of concurrent calls counts.
  */
 
-export class AdaptiveLimit {
-  readonly #ceiling: number
-  #value: number
-  #cutAt = Number.NEGATIVE_INFINITY
+/** How many times longer than expected calls took; 1 while unknown. */
+export interface LatencyRatio {
+  /** This call. */
+  readonly own: number
+  /** The least slowed of the slowest three quarters of the recent calls. */
+  readonly shared: number
+}
 
-  constructor(ceiling: number) {
-    this.#ceiling = ceiling
-    this.#value = ceiling
+export class AdaptiveLimit {
+  readonly #max: number
+  #value: number
+  #lastCut = Number.NEGATIVE_INFINITY
+
+  constructor(max: number) {
+    this.#max = max
+    this.#value = max
   }
 
   get value(): number {
     return Math.floor(this.#value)
   }
 
-  answered(): void {
-    this.#value = Math.min(this.#ceiling, this.#value + 1 / this.#value)
+  recordSuccess(): void {
+    this.#value = Math.min(this.#max, this.#value + 1 / this.#value)
   }
 
-  strained(began: number, now: number): void {
-    this.#cut(0.5, began, now)
+  recordOverload(start: number, now: number): void {
+    this.#cut(0.5, start, now)
   }
 
-  /** An answer that took longer than usual, as others did. Gives true where that cuts the limit. */
-  answeredIn({ own, shared }: Factors, began: number, now: number): boolean {
-    const borne = Math.max(2, this.value)
-    if (shared > borne) return this.#cut(Math.max(0.5, borne / shared), began, now)
-    if (own <= borne) this.answered()
+  /** Records a success with its latency. Returns whether the limit was lowered. */
+  recordLatency({ own, shared }: LatencyRatio, start: number, now: number): boolean {
+    const tolerated = Math.max(2, this.value)
+    if (shared > tolerated) return this.#cut(Math.max(0.5, tolerated / shared), start, now)
+    if (own <= tolerated) this.recordSuccess()
     return false
   }
 
-  /** One cut for one round: calls that began before the latest cut tell the same news again. */
-  #cut(by: number, began: number, now: number): boolean {
-    if (began < this.#cutAt) return false
-    this.#cutAt = now
-    this.#value = Math.max(1, this.#value * by)
+  /** Lowers the limit once per round: calls that began before the latest cut report the same condition again. */
+  #cut(factor: number, start: number, now: number): boolean {
+    if (start < this.#lastCut) return false
+    this.#lastCut = now
+    this.#value = Math.max(1, this.#value * factor)
     return true
   }
 }
 
-/**
- * Is everything on a node slower than usual? Latency as such says nothing: one endpoint takes 0.2 s and another 16 s
- * on the same idle node (contract/wire.md), and a mixture that shifts looks like a node in trouble. So each call is
- * held against the usual time of its own endpoint, and only what nearly all recent calls of several endpoints share
- * is the node's doing.
- */
+const WINDOW_CALLS = 8
+const IGNORED_CALLS = WINDOW_CALLS / 4
+const MIN_ENDPOINTS = 3
+/** Weight of the latest call in the expected time. */
+const LATENCY_WEIGHT = 1 / 16
+/** A single call counts at most as this multiple of the expected time. */
+const MAX_LATENCY_FACTOR = 2
 
-const WINDOW = 8
-const QUARTER = WINDOW / 4
-const ENDPOINTS = 3
-/** The usual time follows slowly, and no single call more than doubles what is believed. */
-const WEIGHT = 1 / 16
-const LEAP = 2
-
-/** How many times longer than usual: this call, and three quarters of the recent ones at the least; 1 while unknown. */
-export interface Factors {
-  readonly own: number
-  readonly shared: number
-}
-
-interface Seen {
+interface RecentCall {
   readonly endpoint: string
-  readonly factor: number
+  readonly ratio: number
 }
 
-export class Slowdown {
-  /** By endpoint, of which there are as many as the catalogue has records. */
-  readonly #usual = new Map<string, number>()
-  #recent: Seen[] = []
+/**
+ * The expected latency of each endpoint. Absolute latency says little: on the same idle node one endpoint takes 0.2 s
+ * and another 16 s, and a changing mixture looks like a slow node. So each call is compared with earlier calls of its
+ * endpoint, and only a slowdown that nearly all recent calls of several endpoints share is attributed to the node.
+ */
+export class LatencyBaseline {
+  /** By endpoint template, so bounded by the catalogue. */
+  readonly #expected = new Map<string, number>()
+  #recent: RecentCall[] = []
 
-  /** Milliseconds that a call of this endpoint takes; absent while none has answered. */
-  usual(endpoint: string): number | undefined {
-    return this.#usual.get(endpoint)
+  /** Returns the expected milliseconds of a call; `undefined` before the first success. */
+  expected(endpoint: string): number | undefined {
+    return this.#expected.get(endpoint)
   }
 
-  observe(endpoint: string, took: number): Factors {
-    const usual = this.#usual.get(endpoint)
-    if (usual === undefined) {
-      this.#usual.set(endpoint, Math.max(1, took))
+  /** Records the latency of a successful call and returns its ratio to the baseline. */
+  record(endpoint: string, elapsed: number): LatencyRatio {
+    const expected = this.#expected.get(endpoint)
+    if (expected === undefined) {
+      this.#expected.set(endpoint, Math.max(1, elapsed))
       return { own: 1, shared: 1 }
     }
-    this.#usual.set(endpoint, Math.max(1, usual + (Math.min(took, usual * LEAP) - usual) * WEIGHT))
-    this.#recent = [...this.#recent.slice(1 - WINDOW), { endpoint, factor: took / usual }]
-    return { own: took / usual, shared: this.#shared() }
+    const bounded = Math.min(elapsed, expected * MAX_LATENCY_FACTOR)
+    this.#expected.set(endpoint, Math.max(1, expected + (bounded - expected) * LATENCY_WEIGHT))
+    this.#recent = [...this.#recent.slice(1 - WINDOW_CALLS), { endpoint, ratio: elapsed / expected }]
+    return { own: elapsed / expected, shared: this.#sharedRatio() }
   }
 
-  /** What was seen so far has been acted upon. */
-  forget(): void {
+  /** Discards the recent calls, because the limit was lowered for them. */
+  discardRecent(): void {
     this.#recent = []
   }
 
-  #shared(): number {
-    if (this.#recent.length < WINDOW) return 1
-    const slowest = this.#recent.toSorted((a, b) => a.factor - b.factor).slice(QUARTER)
-    const endpoints = new Set(slowest.map((seen) => seen.endpoint))
-    return endpoints.size < ENDPOINTS ? 1 : (slowest[0]?.factor ?? 1)
+  #sharedRatio(): number {
+    if (this.#recent.length < WINDOW_CALLS) return 1
+    const slowest = this.#recent.toSorted((a, b) => a.ratio - b.ratio).slice(IGNORED_CALLS)
+    const endpoints = new Set(slowest.map(({ endpoint }) => endpoint))
+    return endpoints.size < MIN_ENDPOINTS ? 1 : (slowest[0]?.ratio ?? 1)
   }
 }

@@ -1,71 +1,82 @@
+/** The attempts of one call on its node: the first one, and a retry if it cannot do harm. */
 import { Readable } from 'node:stream'
 import type { NodeCall, NodeFault } from '../core/node-call.ts'
-import type { Span } from '../core/trace.ts'
-import type { Outcome } from './exchange.ts'
+import type { Deadline } from '../core/timing.ts'
+import type { AttemptResult } from './exchange.ts'
+import type { Transport } from './transport.ts'
 
-/** What a trace shows of a call: the waiting in line for the node, and each time that it goes out on the wire. */
+/** Retries per call. A failing node receives at most 1.1 times its normal load. */
+const RETRIES_PER_CALL = 0.1
 
-/** Gives what ends it; `fault`: why the call never went out. */
-export function spanOfWaiting({ trace, node }: NodeCall): (fault?: NodeFault) => void {
+/** A token bucket of retries. It starts full, for the moment in which a node closes all idle connections at once. */
+export class RetryBudget {
+  readonly #max: number
+  #tokens: number
+
+  constructor(max: number) {
+    this.#max = max
+    this.#tokens = max
+  }
+
+  recordCall(): void {
+    this.#tokens = Math.min(this.#max, this.#tokens + RETRIES_PER_CALL)
+  }
+
+  /** Takes a token. Returns whether a retry is allowed. */
+  take(): boolean {
+    if (this.#tokens < 1) return false
+    this.#tokens -= 1
+    return true
+  }
+}
+
+/** Sends the call, and once again if it is retryable and the first attempt failed before a response began. */
+export async function sendWithRetry(
+  call: NodeCall,
+  deadline: Deadline,
+  { transport, budget }: { readonly transport: Transport; readonly budget: RetryBudget },
+): Promise<AttemptResult> {
+  const attempt = (resend: number) =>
+    traceAttempt(call, resend, (traced) => {
+      const connection = resend > 0 || !call.retryable ? 'new' : 'pooled'
+      return transport.attempt(traced, deadline, connection)
+    })
+  budget.recordCall()
+  const first = await attempt(0)
+  if (first.ok || !call.retryable || first.failure.retryable === undefined || !budget.take()) return first
+  const second = await attempt(1)
+  return second.ok ? second : { ...second, sent: first.sent || second.sent }
+}
+
+/** Starts the span of the time in the queue. Returns the function that ends it; `fault`: why the call was not sent. */
+export function startQueueSpan({ trace, node }: NodeCall): (fault?: NodeFault) => void {
   const span = trace?.recorded ? trace.startSpan('wait', { node }) : undefined
   return (fault) => span?.end(fault === undefined ? {} : { fault })
 }
 
-/** One attempt, whose span the node is told as its parent. `resend`: how often it went out before. */
-export async function spanOfAttempt(
+/** Runs one attempt in a span of its own, which the node receives as its parent. `resend`: number of the retry. */
+async function traceAttempt(
   call: NodeCall,
   resend: number,
-  attempt: (call: NodeCall) => Promise<Outcome>,
-): Promise<Outcome> {
+  attempt: (call: NodeCall) => Promise<AttemptResult>,
+): Promise<AttemptResult> {
   const { trace, method, node } = call
   if (!trace?.recorded) return attempt(call)
-  const again = resend > 0 ? { resend } : {}
-  const span = trace.startCallSpan({ method, route: routeOf(call), node, ...again })
-  const outcome = await attempt({ ...call, trace: span })
-  endWith(span, outcome)
-  return outcome
-}
-
-/** The template without its method. */
-export function routeOf({ endpoint }: Pick<NodeCall, 'endpoint'>): string {
-  return endpoint.slice(endpoint.indexOf(' ') + 1)
-}
-
-/** A file is over with its last byte. */
-function endWith(span: Span, outcome: Outcome): void {
-  if (!outcome.ok) {
-    span.end({ fault: outcome.failure.fault })
-    return
+  const span = trace.startCallSpan({ method, route: routeOf(call), node, ...(resend > 0 && { resend }) })
+  const result = await attempt({ ...call, trace: span })
+  if (!result.ok) {
+    span.end({ fault: result.failure.fault })
+    return result
   }
-  const { status, body } = outcome.reply
+  const { status, body } = result.response
   if (body instanceof Readable) {
+    // The span of a streamed file ends with its last byte.
     body.once('close', () => span.end({ status, ...(!body.readableEnded && { fault: 'cancelled' as const }) }))
   } else span.end({ status })
+  return result
 }
 
-/**
- * Repeats are at most a tenth of the calls, so that a node in trouble never sees more than 1.1 times its load.
- * A few are saved up, for the moment in which all idle connections are closed at once.
- */
-const SHARE = 0.1
-
-export class RetryBudget {
-  readonly #most: number
-  #saved: number
-
-  constructor(most: number) {
-    this.#most = most
-    this.#saved = most
-  }
-
-  called(): void {
-    this.#saved = Math.min(this.#most, this.#saved + SHARE)
-  }
-
-  /** Gives true when one more repeat is allowed, and counts it. */
-  take(): boolean {
-    if (this.#saved < 1) return false
-    this.#saved -= 1
-    return true
-  }
+/** Returns the route template of a call, without the method. */
+export function routeOf({ endpoint }: Pick<NodeCall, 'endpoint'>): string {
+  return endpoint.slice(endpoint.indexOf(' ') + 1)
 }

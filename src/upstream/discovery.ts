@@ -1,44 +1,71 @@
-import type { NodeCall, NodeResult } from '../core/node-call.ts'
-import type { ClusterLog } from './options.ts'
-import { isNodeName, type ListedNode } from './topology.ts'
+/** Discovery: reads the nodes of the cluster from the master's `GET /cluster/nodes`, periodically and on demand. */
+import type { CallNode, NodeCall, NodeResult } from '../core/node-call.ts'
+import { withTimeout } from '../core/timing.ts'
+import { ownField } from '../core/values.ts'
+import type { ClusterLog, ClusterSettings } from './options.ts'
+import { isNodeName, type ListedNode, type Topology } from './topology.ts'
 
-/** When the master's list of nodes is asked for. The answer's use is the topology's affair. */
+/** Least time between two lists, so that clients that guess node names cause few calls. */
+const MIN_REFRESH_INTERVAL_MS = 5_000
+const FIRST_LIST_TIMEOUT_MS = 5_000
 
-/** An unknown name may be that of a new node; clients that guess names get one look for all of them. */
-const HINT_GAP = 5_000
-/** A start, or a client, waits no longer than that for the list. */
-const FIRST_WAIT = 5_000
-
-export interface DiscoveryParts {
-  readonly call: (call: NodeCall) => Promise<NodeResult>
+export interface DiscoveryOptions {
+  readonly call: CallNode
+  /** Returns the name of the master. */
   readonly master: () => string
-  readonly learn: (list: readonly ListedNode[]) => void
+  readonly onList: (list: readonly ListedNode[]) => void
   readonly interval: number
   readonly timeout: number
   readonly log: ClusterLog
   readonly clock: () => number
 }
 
+/** Creates the discovery of a cluster, which updates the topology. Returns `undefined` if it is off or impossible. */
+export function createDiscovery(
+  { discover, credentials, discoverInterval: interval, limits, log, clock }: ClusterSettings,
+  topology: Topology,
+  call: CallNode,
+): Discovery | undefined {
+  if (!discover) return undefined
+  if (credentials.mode === 'passthrough') {
+    log('warn', 'nodes are not discovered: that needs credentials of the edge', { setting: 'cluster.discover' })
+    return undefined
+  }
+  const onList = (list: readonly ListedNode[]) => {
+    const { added, removed } = topology.updateList(list)
+    if (added.length + removed.length > 0) log('info', 'nodes discovered', { added, removed })
+    const listed = list.find(({ type }) => type === 'master')?.name
+    const configured = topology.master().name
+    if (listed !== undefined && listed !== configured && added.includes(listed)) {
+      log('warn', 'the master has another name; use it in cluster.nodes', { configured, listed })
+    }
+  }
+  return new Discovery({
+    call,
+    master: () => topology.master().name,
+    onList,
+    interval,
+    timeout: limits.timeout,
+    log,
+    clock,
+  })
+}
+
 export class Discovery {
-  readonly #parts: DiscoveryParts
+  readonly #options: DiscoveryOptions
   readonly #stopped = new AbortController()
-  #began = Number.NEGATIVE_INFINITY
-  #running = false
-  #failing = false
+  #lastRefresh = Number.NEGATIVE_INFINITY
+  #isRefreshing = false
+  #isFailing = false
   #timer: NodeJS.Timeout | undefined
 
-  constructor(parts: DiscoveryParts) {
-    this.#parts = parts
+  constructor(options: DiscoveryOptions) {
+    this.#options = options
   }
 
-  /** Resolves when the first list is there, or is not there in time; the next ones follow by themselves. */
+  /** Starts the periodic refresh. Resolves after the first list, or after five seconds without one. */
   async start(): Promise<void> {
-    let patience: NodeJS.Timeout | undefined
-    const waited = new Promise<void>((done) => {
-      patience = setTimeout(done, FIRST_WAIT)
-    })
-    await Promise.race([this.#rounds(), waited])
-    clearTimeout(patience)
+    await withTimeout(this.#refreshPeriodically(), FIRST_LIST_TIMEOUT_MS, undefined)
   }
 
   stop(): void {
@@ -46,55 +73,55 @@ export class Discovery {
     clearTimeout(this.#timer)
   }
 
-  /** Somebody asked for a node that is not known. Looks again in the background; the asker does not wait. */
-  hint(): void {
-    if (this.#running || this.#stopped.signal.aborted) return
-    if (this.#parts.clock() - this.#began < HINT_GAP) return
+  /** Refreshes the list in the background, because a request named an unknown node. The request does not wait. */
+  requestRefresh(): void {
+    if (this.#isRefreshing || this.#stopped.signal.aborted) return
+    if (this.#options.clock() - this.#lastRefresh < MIN_REFRESH_INTERVAL_MS) return
     void this.#refresh()
   }
 
-  async #rounds(): Promise<void> {
+  async #refreshPeriodically(): Promise<void> {
     await this.#refresh()
     if (this.#stopped.signal.aborted) return
-    this.#timer = setTimeout(() => void this.#rounds(), this.#parts.interval).unref()
+    this.#timer = setTimeout(() => void this.#refreshPeriodically(), this.#options.interval).unref()
   }
 
   async #refresh(): Promise<void> {
-    if (this.#running) return
-    this.#running = true
-    this.#began = this.#parts.clock()
+    if (this.#isRefreshing) return
+    this.#isRefreshing = true
+    this.#lastRefresh = this.#options.clock()
     try {
-      this.#take(await this.#parts.call(this.#question()))
+      this.#handleResult(await this.#options.call(this.#listCall()))
     } finally {
-      this.#running = false
+      this.#isRefreshing = false
     }
   }
 
-  #take(result: NodeResult): void {
+  #handleResult(result: NodeResult): void {
     if (this.#stopped.signal.aborted) return
     const body = result.ok && result.response.status === 200 ? result.response.body : undefined
-    const list = Buffer.isBuffer(body) ? readNodeList(body) : undefined
+    const list = Buffer.isBuffer(body) ? parseNodeList(body) : undefined
     if (list !== undefined) {
-      this.#failing = false
-      this.#parts.learn(list)
+      this.#isFailing = false
+      this.#options.onList(list)
       return
     }
-    // Once, not at each round: what is known of the nodes stays in use.
-    if (!this.#failing) {
-      const why = result.ok ? 'the answer is no list of nodes' : `${result.fault}: ${result.detail}`
-      this.#parts.log('warn', 'nodes not discovered', { node: this.#parts.master(), why })
+    // The known nodes stay in use. Only the first of consecutive failures is logged.
+    if (!this.#isFailing) {
+      const why = result.ok ? 'the response is not a list of nodes' : `${result.fault}: ${result.detail}`
+      this.#options.log('warn', 'nodes not discovered', { node: this.#options.master(), why })
     }
-    this.#failing = true
+    this.#isFailing = true
   }
 
-  #question(): NodeCall {
+  #listCall(): NodeCall {
     return {
-      node: this.#parts.master(),
+      node: this.#options.master(),
       method: 'GET',
       path: '/cluster/nodes?limit=1000',
       retryable: true,
       expect: 'bytes',
-      timeout: this.#parts.timeout,
+      timeout: this.#options.timeout,
       signal: this.#stopped.signal,
       priority: 'health',
       caller: 'discovery',
@@ -104,22 +131,21 @@ export class Discovery {
   }
 }
 
-/** The answer to `GET /cluster/nodes`, read as foreign input. Addresses in it are not even looked at. */
-
-/** A list beyond these is no list of nodes. */
-const MOST_BYTES = 1024 * 1024
-const MOST_NODES = 1000
+const MAX_LIST_BYTES = 1024 * 1024
+const MAX_NODES = 1000
 const VERSION = /^v?([0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4})$/
 
-/** Undefined when the bytes are no list; entries that are none are left out. */
-export function readNodeList(bytes: Buffer): readonly ListedNode[] | undefined {
-  if (bytes.length > MOST_BYTES) return undefined
-  const items = itemsOf(parse(bytes))
-  if (items === undefined || items.length > MOST_NODES) return undefined
-  return items.map(readNode).filter((node) => node !== undefined)
+/** Parses the response as foreign input; addresses in it are ignored. Returns `undefined` if it is not a list. */
+export function parseNodeList(bytes: Buffer): readonly ListedNode[] | undefined {
+  if (bytes.length > MAX_LIST_BYTES) return undefined
+  const response = parseJson(bytes)
+  if (ownField(response, 'error') !== 0) return undefined
+  const items: unknown = ownField(ownField(response, 'data'), 'items')
+  if (!Array.isArray(items) || items.length > MAX_NODES) return undefined
+  return items.map(parseNode).filter((node) => node !== undefined)
 }
 
-function parse(bytes: Buffer): unknown {
+function parseJson(bytes: Buffer): unknown {
   try {
     return JSON.parse(bytes.toString())
   } catch {
@@ -127,22 +153,12 @@ function parse(bytes: Buffer): unknown {
   }
 }
 
-function itemsOf(answer: unknown): readonly unknown[] | undefined {
-  if (member(answer, 'error') !== 0) return undefined
-  const items = member(member(answer, 'data'), 'items')
-  return Array.isArray(items) ? items : undefined
-}
-
-function readNode(item: unknown): ListedNode | undefined {
-  const name = member(item, 'name')
-  const type = member(item, 'type')
-  const version = member(item, 'version')
+/** Returns `undefined` for an item that is not a node. */
+function parseNode(item: unknown): ListedNode | undefined {
+  const name = ownField(item, 'name')
+  const type = ownField(item, 'type')
+  const version = ownField(item, 'version')
   if (typeof name !== 'string' || !isNodeName(name) || (type !== 'master' && type !== 'worker')) return undefined
   const number = typeof version === 'string' ? VERSION.exec(version)?.[1] : undefined
   return { name, type, ...(number !== undefined && { version: number }) }
-}
-
-function member(value: unknown, name: string): unknown {
-  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
-  return (value as Readonly<Record<string, unknown>>)[name]
 }

@@ -1,114 +1,122 @@
+/** One request and its response on one connection, as a handler of undici's `dispatch`. Settles once. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import type { NodeResponse } from '../core/node-call.ts'
-import { Collected, type Expected, explain, type Failure, type Head, readHead, tooLarge } from './node-response.ts'
-
-/** One request and its answer on one connection, as undici tells it. Settles once. */
+import {
+  BodyCollector,
+  type CallFailure,
+  failureOf,
+  parseResponseHead,
+  type ResponseExpectation,
+  type ResponseHead,
+  tooLarge,
+} from './node-response.ts'
 
 type Controller = Dispatcher.DispatchController
 
-export type Outcome =
-  | { readonly ok: true; readonly reply: NodeResponse }
-  | { readonly ok: false; readonly failure: Failure; readonly sent: boolean }
+/** `sent`: whether the node may have received any part of the request. */
+export type AttemptResult =
+  | { readonly ok: true; readonly response: NodeResponse }
+  | { readonly ok: false; readonly failure: CallFailure; readonly sent: boolean }
 
-/** Bytes of a raw file that are taken in ahead of a slow client, so that small files free the node at once. */
-const AHEAD = 256 * 1024
+/** Bytes of a raw file that are buffered for a slow client, so that small files release the node immediately. */
+const STREAM_BUFFER_BYTES = 256 * 1024
 
 /**
- * Written against `dispatch`, undici's lowest call, since only there it is known whether anything was sent:
- * `onRequestStart` comes before the first byte. (`Pool.request` does not tell, nor can it be left while connecting.)
+ * Uses `dispatch`, undici's lowest interface, because only its handlers know whether anything was sent:
+ * `onRequestStart` runs before the first byte. `Pool.request` does not tell, and cannot be aborted while connecting.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #node: string
-  readonly #expected: Expected
-  readonly #settle: (outcome: Outcome) => void
-  #collected: Collected | undefined
+  readonly #expectation: ResponseExpectation
+  readonly #settle: (result: AttemptResult) => void
   #controller: Controller | undefined
-  #head: Head | undefined
+  #head: ResponseHead | undefined
+  #body: BodyCollector | undefined
   #stream: Readable | undefined
-  #received = 0
-  #over = false
+  #receivedBytes = 0
+  #isSettled = false
 
-  constructor(node: string, expected: Expected, settle: (outcome: Outcome) => void) {
+  constructor(node: string, expectation: ResponseExpectation, settle: (result: AttemptResult) => void) {
     this.#node = node
-    this.#expected = expected
+    this.#expectation = expectation
     this.#settle = settle
   }
 
-  /** The deadline has passed or the client has left. */
-  giveUp(failure: Failure): void {
+  /** Aborts the exchange because the deadline has passed or the client disconnected. */
+  abort(failure: CallFailure): void {
     this.#fail(failure)
   }
 
   onRequestStart(controller: Controller): void {
-    // Given up while connecting: stopped before the first byte. A second start would send the request again,
-    // which is for the caller of this attempt to decide.
-    if (this.#over || this.#controller !== undefined) {
-      controller.abort(new Error('not wanted any more'))
+    // After an abort while connecting, stop before the first byte. undici starts a second time to send the request
+    // again; the caller of this attempt decides about retries.
+    if (this.#isSettled || this.#controller !== undefined) {
+      controller.abort(new Error('exchange ended before the request was sent'))
       return
     }
     this.#controller = controller
   }
 
   onResponseStart(controller: Controller, status: number, headers: IncomingHttpHeaders): void {
-    if (this.#over) return
-    const head = readHead(status, headers, this.#expected)
+    if (this.#isSettled) return
+    const head = parseResponseHead(status, headers, this.#expectation)
     if ('fault' in head) {
       this.#fail(head)
       return
     }
     this.#head = head
-    if (head.streamed) this.#succeed(head, this.#passOn(controller))
-    else this.#collected = new Collected(head.length)
+    if (head.isStreamed) this.#succeed(head, this.#createStream(controller))
+    else this.#body = new BodyCollector(head.length)
   }
 
   onResponseData(controller: Controller, chunk: Buffer): void {
-    if (this.#over && this.#stream === undefined) return
-    this.#received += chunk.length
-    if (this.#received > this.#expected.most) this.#fail(tooLarge(this.#expected.most))
-    else if (this.#collected !== undefined) this.#collected.add(chunk)
+    if (this.#isSettled && this.#stream === undefined) return
+    const { maxBytes } = this.#expectation
+    this.#receivedBytes += chunk.length
+    if (this.#receivedBytes > maxBytes) this.#fail(tooLarge(maxBytes))
+    else if (this.#body !== undefined) this.#body.append(chunk)
     else if (this.#stream?.push(chunk) === false) controller.pause()
   }
 
   onResponseEnd(): void {
     this.#stream?.push(null)
-    if (this.#head !== undefined && this.#collected !== undefined) this.#succeed(this.#head, this.#collected.bytes())
+    if (this.#head !== undefined && this.#body !== undefined) this.#succeed(this.#head, this.#body.bytes())
   }
 
   onResponseError(_: Controller | undefined, error: Error): void {
-    this.#fail(explain(error, { sent: this.#controller !== undefined, answered: this.#head !== undefined }))
+    this.#fail(failureOf(error, { sent: this.#controller !== undefined, answered: this.#head !== undefined }))
   }
 
-  #passOn(controller: Controller): Readable {
+  #createStream(controller: Controller): Readable {
     const stream = new Readable({
-      highWaterMark: AHEAD,
+      highWaterMark: STREAM_BUFFER_BYTES,
       read: () => controller.resume(),
       destroy: (error, done) => {
-        // Too late to matter when the answer is complete.
-        controller.abort(error ?? new Error('client left'))
+        // Has no effect if the response is already complete.
+        controller.abort(error ?? new Error('client disconnected'))
         done(error)
       },
     })
-    // Whoever reads it hears of errors by `close`; without a listener one that comes early would end the process.
+    // Readers observe errors by `close`. Without this listener an early error would end the process.
     stream.on('error', () => undefined)
     this.#stream = stream
     return stream
   }
 
-  #succeed(head: Head, body: Buffer | Readable): void {
-    if (this.#over) return
-    this.#over = true
-    const { status, type, length, personal } = head
-    const more = { ...(length !== undefined && { length }), ...(personal && { personal }) }
-    this.#settle({ ok: true, reply: { node: this.#node, status, type, ...more, body } })
+  #succeed({ status, type, length, personal }: ResponseHead, body: Buffer | Readable): void {
+    if (this.#isSettled) return
+    this.#isSettled = true
+    const optional = { ...(length !== undefined && { length }), ...(personal && { personal }) }
+    this.#settle({ ok: true, response: { node: this.#node, status, type, ...optional, body } })
   }
 
-  #fail(failure: Failure): void {
+  #fail(failure: CallFailure): void {
     const sent = this.#controller !== undefined
     if (this.#stream !== undefined) this.#stream.destroy(new Error(failure.detail))
-    if (this.#over) return
-    this.#over = true
+    if (this.#isSettled) return
+    this.#isSettled = true
     this.#settle({ ok: false, failure, sent })
     this.#controller?.abort(new Error(failure.detail))
   }

@@ -1,123 +1,115 @@
-import { Readable } from 'node:stream'
-import { readEnvelope } from '../core/envelope.ts'
+/** The innermost handler: sends a request to one node and returns its response, or the error of the failed call. */
 import { EdgeError, type ErrorCode } from '../core/errors.ts'
 import type { CallNode, ClusterView, NodeResponse, NodeResult } from '../core/node-call.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
-import type { EdgeResponse } from '../core/response.ts'
 import { traceSync } from '../core/trace.ts'
-import { nodeCall } from './dialects/classic.ts'
+import { toEdgeResponse, toNodeCall } from './dialects/classic.ts'
 import type { Router } from './route.ts'
 
-/** The innermost stage: one node answers. Its bytes go out as they came, after a look at their envelope. */
-
-export interface ForwardPorts {
+export interface ForwardOptions {
   readonly call: CallNode
   readonly view: ClusterView
   readonly route: Router
-  /** Milliseconds for all candidates together; `slowTimeout` for records that are slow by nature. */
+  /** Milliseconds for all candidates together; `slowTimeout` for endpoints that the catalogue marks as slow. */
   readonly timeout: number
   readonly slowTimeout: number
 }
 
-/** When one of a caller's calls without a time limit is under way, the next may be tried after so many seconds. */
-const PATIENCE = '10'
+/** Retry-After for a second request without timeout of the same caller. */
+const RETRY_AFTER_SECONDS = '10'
 
-/** Throws EdgeErrors that name the node: 903, 901, 920–928, 3022. */
-export function forward(ports: ForwardPorts): Handler {
-  const alone = oneUnlimited()
-  return (ask) => {
-    const work = async () => answer(await askNodes(ports, ask), ask)
-    return ask.waitForComplete ? alone(ask, work) : work()
+/** Throws errors that name the node: 901, 903, 920–928, 3022. */
+export function forward(options: ForwardOptions): Handler {
+  const runAlone = limitUnlimitedRequests()
+  return (request) => {
+    const work = async () => {
+      const response = await callCandidates(options, request)
+      const translated = toEdgeResponse(response)
+      if (translated.ok) return translated.response
+      const { node } = response
+      throw errorOf({ ok: false, node, fault: 'unreadable', sent: true, detail: translated.reason }, request)
+    }
+    return request.waitForComplete ? runAlone(request, work) : work()
   }
 }
 
 /**
- * A call without a limit may hold a place on a node for minutes, and there are few: one request of a caller at a
- * time, which may have a part on each node.
+ * Limits requests with `wait_for_complete` to one at a time per caller: a call without timeout may occupy one of the few
+ * slots of a node for minutes. The one request may have a call on each node.
  */
-function oneUnlimited(): <T>(ask: EdgeRequest, work: () => Promise<T>) => Promise<T> {
-  const underWay = new Map<string, { readonly requestId: string; calls: number }>()
+function limitUnlimitedRequests(): <T>(request: EdgeRequest, work: () => Promise<T>) => Promise<T> {
+  const inFlight = new Map<string, { readonly requestId: string; calls: number }>()
   return async ({ caller: { name }, requestId }, work) => {
-    const mine = underWay.get(name) ?? { requestId, calls: 0 }
-    if (mine.requestId !== requestId) {
-      throw new EdgeError(903, ' (one wait_for_complete at a time)', { headers: { 'retry-after': PATIENCE } })
+    const current = inFlight.get(name) ?? { requestId, calls: 0 }
+    if (current.requestId !== requestId) {
+      const headers = { 'retry-after': RETRY_AFTER_SECONDS }
+      throw new EdgeError(903, ' (one wait_for_complete at a time)', { headers })
     }
-    underWay.set(name, mine)
-    mine.calls += 1
+    inFlight.set(name, current)
+    current.calls += 1
     try {
       return await work()
     } finally {
-      mine.calls -= 1
-      if (mine.calls === 0) underWay.delete(name)
+      current.calls -= 1
+      if (current.calls === 0) inFlight.delete(name)
     }
   }
 }
 
-/** Walks the candidates until one answers. When none does, the error is that of the preferred one. */
-async function askNodes(
-  { call, view, route, timeout, slowTimeout }: ForwardPorts,
-  ask: EdgeRequest,
+/** Calls the candidates in order until one responds. If none does, throws the error of the first candidate. */
+async function callCandidates(
+  { call, view, route, timeout, slowTimeout }: ForwardOptions,
+  request: EdgeRequest,
 ): Promise<NodeResponse> {
-  const most = performance.now() + (ask.endpoint.slow === true ? slowTimeout : timeout)
-  const until = Math.min(most, ask.deadline ?? most)
-  let first: Failed | undefined
-  for (const candidate of traceSync(ask.trace, 'route', () => route(ask, view))) {
-    const left = until - performance.now()
-    if (first !== undefined && left <= 0 && !ask.waitForComplete) break
-    const result = await call(nodeCall(ask, candidate, ask.waitForComplete ? undefined : left))
+  const latest = performance.now() + (request.endpoint.slow === true ? slowTimeout : timeout)
+  const deadline = Math.min(latest, request.deadline ?? latest)
+  let first: NodeFailure | undefined
+  for (const candidate of traceSync(request.trace, 'route', () => route(request, view))) {
+    const remaining = deadline - performance.now()
+    if (first !== undefined && remaining <= 0 && !request.waitForComplete) break
+    const result = await call(toNodeCall(request, candidate, request.waitForComplete ? undefined : remaining))
     if (result.ok) return result.response
-    if (!mayMoveOn(result, ask)) throw nodeFault(result, ask)
+    if (!canTryNext(result, request)) throw errorOf(result, request)
     first ??= result
   }
-  throw first === undefined ? new EdgeError(920) : nodeFault(first, ask)
+  throw first === undefined ? new EdgeError(920) : errorOf(first, request)
 }
 
-function answer({ node, status, type, length, personal, body }: NodeResponse, ask: EdgeRequest): EdgeResponse {
-  if (body instanceof Readable) {
-    return { kind: 'raw', status, type, ...(length !== undefined && { length }), stream: body }
-  }
-  const envelope = readEnvelope(body)
-  if (!envelope.ok) throw nodeFault({ ok: false, node, fault: 'unreadable', sent: true, detail: envelope.reason }, ask)
-  return { kind: 'json', status, body, ...(personal && { personal }) }
-}
+type NodeFailure = Extract<NodeResult, { ok: false }>
 
-/** What a failed call means to the client. */
-
-export type Failed = Extract<NodeResult, { ok: false }>
-
-/** A read may be asked of another node while nothing has answered; a write only when no node has seen any of it. */
-export function mayMoveOn({ fault, sent }: Failed, ask: EdgeRequest): boolean {
+/** A read may go to the next candidate if this one did not respond; a write only if no node received any part of it. */
+function canTryNext({ fault, sent }: NodeFailure, { endpoint }: EdgeRequest): boolean {
   if (fault !== 'unreachable' && fault !== 'ejected' && fault !== 'overloaded') return false
-  return ask.endpoint.method === 'GET' || !sent
+  return endpoint.method === 'GET' || !sent
 }
 
-/** Names the node. A client that has left gets the reason of its own signal. */
-export function nodeFault(failed: Failed, ask: EdgeRequest): unknown {
-  if (failed.fault === 'cancelled') return ask.signal.reason ?? new EdgeError(949, ' (call cancelled)')
-  const { node, detail, retryAfter } = failed
+/** Returns the error of a failed call. If the client disconnected, returns the reason of its signal. */
+function errorOf(failure: NodeFailure, request: EdgeRequest): unknown {
+  if (failure.fault === 'cancelled') return request.signal.reason ?? new EdgeError(949, ' (call cancelled)')
+  const { node, detail, retryAfter } = failure
   const headers = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }
-  return new EdgeError(codeOf(failed, ask), ` (${node}: ${detail})`, { headers, cause: failed })
+  return new EdgeError(codeOf(failure, request), ` (${node}: ${detail})`, { headers, cause: failure })
 }
 
-function codeOf({ fault, sent }: Failed, ask: EdgeRequest): ErrorCode {
-  // The node may have carried it out: the client must know that, and nobody may send it again.
-  const unknownOutcome = sent && ask.endpoint.method !== 'GET'
+function codeOf({ fault, sent }: NodeFailure, { endpoint, caller }: EdgeRequest): ErrorCode {
+  // The node may have carried out the write. The client must know that before it sends the request again.
+  const isOutcomeUnknown = sent && endpoint.method !== 'GET'
   switch (fault) {
     case 'ejected':
       return 920
     case 'overloaded':
       return 921
     case 'timeout':
-      return unknownOutcome ? 923 : 922
+      return isOutcomeUnknown ? 923 : 922
     case 'unreachable':
-      return unknownOutcome ? 928 : 924
+      return isOutcomeUnknown ? 928 : 924
     case 'unreadable':
-      return unknownOutcome ? 928 : 925
+      return isOutcomeUnknown ? 928 : 925
     case 'tooLarge':
-      return unknownOutcome ? 928 : 926
+      return isOutcomeUnknown ? 928 : 926
     case 'refusedCredentials':
-      // With passthrough they are the caller's own, and only the node can tell that they are wrong.
-      return ask.caller.credentials === undefined ? 927 : 901
+      // With passthrough the credentials are the caller's, and only the node can verify them.
+      return caller.credentials === undefined ? 927 : 901
     case 'cancelled':
       return 949
   }

@@ -1,127 +1,125 @@
-import type { Lesson } from './limiter.ts'
-import type { Failure } from './node-response.ts'
+/**
+ * Passive health checks of one node. After consecutive failures the node is ejected for a time that doubles with each
+ * ejection. Then one call is sent as a probe (half-open), and its outcome ends or prolongs the ejection.
+ */
+import type { CallFailure } from './node-response.ts'
 import type { EjectionSettings } from './options.ts'
 
 /**
- * May a node be asked? After consecutive failures it is left alone for a while that grows each time; then one
- * call goes ahead (half-open), and its outcome decides for the others.
+ * What the end of a call says about the health of its node. `refused`: the connection was refused. `unreadable`: a sign
+ * of bad health only if several endpoints show it. `none`: the call says nothing about the node.
  */
+export type HealthSignal = 'success' | 'failure' | 'refused' | 'unreadable' | 'none'
 
-export type Admission =
-  | { readonly ok: true; readonly probe: boolean }
-  /** Whole seconds. */
+/**
+ * Returns the signal of a call that took `elapsed` milliseconds on the node. A wrong password or a response that is too
+ * large is caused by the request: the node is alive. A timeout, or a client that disconnected, counts as a failure only
+ * if the call spent half of its timeout on the node and not in the queue of the edge.
+ */
+export function healthSignalOf(
+  failure: CallFailure | undefined,
+  timeout: number | undefined,
+  elapsed: number,
+): HealthSignal {
+  switch (failure?.fault) {
+    case undefined:
+    case 'tooLarge':
+    case 'refusedCredentials':
+      return 'success'
+    case 'timeout':
+    case 'cancelled':
+      return elapsed >= (timeout ?? Number.POSITIVE_INFINITY) / 2 ? 'failure' : 'none'
+    case 'unreadable':
+      return 'unreadable'
+    default:
+      return failure?.refused ? 'refused' : 'failure'
+  }
+}
+
+export type HealthAdmission =
+  | { readonly ok: true; readonly isProbe: boolean }
+  /** `retryAfter` in whole seconds. */
   | { readonly ok: false; readonly retryAfter: number }
 
 export class Health {
   readonly #settings: EjectionSettings
   readonly #clock: () => number
-  #failures = 0
-  /** Endpoints whose answers could not be read since the last success. */
-  readonly #unreadable = new Set<string>()
-  #refusals = 0
+  #consecutiveFailures = 0
+  #consecutiveRefusals = 0
+  /** Endpoints with an unreadable response since the last success. */
+  readonly #unreadableEndpoints = new Set<string>()
   #ejections = 0
   #ejectedUntil: number | undefined
-  #probedAt: number | undefined
+  #probeStart: number | undefined
 
   constructor(settings: EjectionSettings, clock: () => number) {
     this.#settings = settings
     this.#clock = clock
   }
 
-  /** Milliseconds until the next probe may go; absent while the node is trusted. */
+  /** Milliseconds until the next probe; `undefined` if the node is not ejected. */
   get ejectedFor(): number | undefined {
     return this.#ejectedUntil === undefined ? undefined : Math.max(0, this.#ejectedUntil - this.#clock())
   }
 
-  /** Would `admit` say yes? */
-  get admits(): boolean {
+  /** Whether `admit` would admit a call. */
+  get isAdmitting(): boolean {
     if (this.#ejectedUntil === undefined) return true
-    // A probe may be a call without a time limit on a node that hangs: it does not bar the door for ever.
-    const probing = this.#probedAt !== undefined && this.#clock() - this.#probedAt < this.#settings.longest
-    return !probing && this.ejectedFor === 0
+    // A probe may be a call without a timeout on a node that hangs. It blocks further probes for `maxTime` only.
+    const isProbing = this.#probeStart !== undefined && this.#clock() - this.#probeStart < this.#settings.maxTime
+    return !isProbing && this.ejectedFor === 0
   }
 
-  /** Who is admitted as the probe must report by `succeeded`, `failed` or `abandoned`. */
-  admit(): Admission {
-    if (this.#ejectedUntil === undefined) return { ok: true, probe: false }
-    if (!this.admits) return { ok: false, retryAfter: Math.max(1, Math.ceil((this.ejectedFor ?? 0) / 1000)) }
-    this.#probedAt = this.#clock()
-    return { ok: true, probe: true }
+  /** The caller reports the end of a probe with `recordSuccess`, `recordFailure` or `abandonProbe`. */
+  admit(): HealthAdmission {
+    if (this.#ejectedUntil === undefined) return { ok: true, isProbe: false }
+    if (!this.isAdmitting) return { ok: false, retryAfter: Math.max(1, Math.ceil((this.ejectedFor ?? 0) / 1000)) }
+    this.#probeStart = this.#clock()
+    return { ok: true, isProbe: true }
   }
 
-  /** Gives true when this ended an ejection. */
-  succeeded(): boolean {
+  /** Returns whether this ended an ejection. */
+  recordSuccess(): boolean {
     const wasEjected = this.#ejectedUntil !== undefined
-    this.#failures = 0
-    this.#unreadable.clear()
-    this.#refusals = 0
+    this.#consecutiveFailures = 0
+    this.#consecutiveRefusals = 0
+    this.#unreadableEndpoints.clear()
     this.#ejections = 0
     this.#ejectedUntil = undefined
-    this.#probedAt = undefined
+    this.#probeStart = undefined
     return wasEjected
   }
 
   /**
-   * Gives true when this began an ejection (or prolonged it, for a probe). Answers of one endpoint that cannot be
-   * read count once, however many: the fault may be that endpoint's alone, and the others are still served. For the
-   * same reason such an answer decides nothing as a probe; the next call is one.
+   * Returns whether this began or, for a probe, prolonged an ejection. Unreadable responses of one endpoint count once:
+   * the fault may be limited to that endpoint, and the others are still served. For the same reason an unreadable
+   * response decides nothing as a probe; the next call is the probe.
    */
-  failed(kind: 'refused' | 'failed' | 'unreadable', probe: boolean, endpoint: string): boolean {
-    if (kind === 'unreadable' && probe) this.abandoned()
-    else if (probe) return this.#eject()
-    // Calls that were under way when the ejection began bring old news.
+  recordFailure(signal: 'failure' | 'refused' | 'unreadable', isProbe: boolean, endpoint: string): boolean {
+    if (signal === 'unreadable' && isProbe) this.abandonProbe()
+    else if (isProbe) return this.#eject()
+    // The call was in flight before the ejection and says nothing new.
     if (this.#ejectedUntil !== undefined) return false
-    if (kind === 'unreadable' && this.#unreadable.has(endpoint)) return false
-    if (kind === 'unreadable') this.#unreadable.add(endpoint)
-    this.#failures += 1
-    this.#refusals = kind === 'refused' ? this.#refusals + 1 : 0
-    const enough = this.#failures >= this.#settings.failures || this.#refusals >= this.#settings.refusals
-    return enough && this.#eject()
+    if (signal === 'unreadable' && this.#unreadableEndpoints.has(endpoint)) return false
+    if (signal === 'unreadable') this.#unreadableEndpoints.add(endpoint)
+    this.#consecutiveFailures += 1
+    this.#consecutiveRefusals = signal === 'refused' ? this.#consecutiveRefusals + 1 : 0
+    const { failures, refusals } = this.#settings
+    return (this.#consecutiveFailures >= failures || this.#consecutiveRefusals >= refusals) && this.#eject()
   }
 
-  /** The probe ended without a verdict (its client left): the next call is the probe. */
-  abandoned(): void {
-    this.#probedAt = undefined
+  /** The probe ended without evidence, for example because its client disconnected. The next call is the probe. */
+  abandonProbe(): void {
+    this.#probeStart = undefined
   }
 
-  /** Jitter keeps replicas from knocking all at once. */
+  /** Jitter of up to a quarter keeps replicas from probing at the same moment. */
   #eject(): true {
-    const { shortest, longest } = this.#settings
-    const back = Math.min(longest, shortest * 2 ** this.#ejections)
+    const { baseTime, maxTime } = this.#settings
+    const duration = Math.min(maxTime, baseTime * 2 ** this.#ejections)
     this.#ejections += 1
-    this.#probedAt = undefined
-    this.#ejectedUntil = this.#clock() + back * (0.75 + Math.random() / 4)
+    this.#probeStart = undefined
+    this.#ejectedUntil = this.#clock() + duration * (0.75 + Math.random() / 4)
     return true
   }
-}
-
-/** What the end of a call says of its node. */
-
-/** `unreadable`: bad health if other endpoints show it too. */
-export type Verdict = 'alive' | 'failed' | 'refused' | 'unreadable' | 'nothing'
-
-/**
- * A bad password or a huge answer is the request's affair: the node is alive. A time-out, or a client that waited
- * no longer, counts only when the call spent half of its time on the node and not in our own line.
- */
-export function judge(failure: Failure | undefined, timeout: number | undefined, spent: number): Verdict {
-  switch (failure?.fault) {
-    case undefined:
-    case 'tooLarge':
-    case 'refusedCredentials':
-      return 'alive'
-    case 'timeout':
-    case 'cancelled':
-      return spent >= (timeout ?? Number.POSITIVE_INFINITY) / 2 ? 'failed' : 'nothing'
-    case 'unreadable':
-      return 'unreadable'
-    default:
-      return failure?.refused ? 'refused' : 'failed'
-  }
-}
-
-/** Refusals and unreadable answers are no sign of too much load. */
-export function lessonOf(verdict: Verdict): Lesson {
-  if (verdict === 'alive') return 'answered'
-  return verdict === 'failed' ? 'strained' : 'nothing'
 }

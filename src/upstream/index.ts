@@ -1,15 +1,8 @@
-/** The other nodes: their addresses, health and limits, behind two ports of the pipeline. */
+/** The nodes of the cluster behind two interfaces of the core: calls to nodes, and a view of their state. */
 import type { CallNode, ClusterView, NodeInfo } from '../core/node-call.ts'
-import { Discovery } from './discovery.ts'
-import { Roster } from './node-registry.ts'
-import {
-  type ClusterOptions,
-  type NodeSetting,
-  type NodeStatus,
-  type NodeTls,
-  type Settings,
-  withDefaults,
-} from './options.ts'
+import { createDiscovery, type Discovery } from './discovery.ts'
+import { NodeRegistry } from './node-registry.ts'
+import { type ClusterOptions, type NodeSetting, type NodeStatus, type NodeTls, withDefaults } from './options.ts'
 import { isNodeName, Topology } from './topology.ts'
 
 export type { ClusterLog, ClusterOptions, NodeCredentials, NodeSetting, NodeStatus, NodeTls } from './options.ts'
@@ -17,88 +10,69 @@ export type { ClusterLog, ClusterOptions, NodeCredentials, NodeSetting, NodeStat
 export interface Cluster {
   readonly call: CallNode
   readonly view: ClusterView
-  /** Waits for the first list of nodes, for a few seconds; a cluster that is away does not stop the start. */
+  /** Waits a few seconds for the first list of nodes. The start succeeds without it. */
   start(): Promise<void>
-  /** Cuts what is still under way. */
+  /** Aborts the calls in flight. */
   close(): Promise<void>
-  /** Takes new settings over without a failed call; throws, and changes nothing, where they do not make a cluster. */
+  /** Replaces the nodes without a failed call. Throws, and changes nothing, if the settings do not form a cluster. */
   setNodes(nodes: readonly NodeSetting[]): void
-  /** New certificates for connections from now on. */
+  /** Uses these certificates for new connections. */
   setTls(tls: NodeTls): void
   status(): readonly NodeStatus[]
 }
 
-/** Throws for settings that cannot work, with the remedy. Opens no connection before `start` or the first call. */
+/** Throws with a remedy for settings that cannot work. Opens no connection before `start` or the first call. */
 export function createCluster(options: ClusterOptions): Cluster {
   const settings = withDefaults(options)
-  const roster = new Roster(settings)
-  roster.check(options.nodes)
+  const registry = new NodeRegistry(settings)
+  registry.check(options.nodes)
   const topology = new Topology(options.nodes)
-  roster.replace(options.nodes)
-  const call: CallNode = (asked) =>
-    roster.find(asked.node)?.call(asked) ??
-    Promise.resolve({ ok: false, node: asked.node, fault: 'unreachable', sent: false, detail: 'no address is known' })
+  registry.replace(options.nodes)
+  const call: CallNode = (nodeCall) =>
+    registry.find(nodeCall.node)?.call(nodeCall) ??
+    Promise.resolve({
+      ok: false,
+      node: nodeCall.node,
+      fault: 'unreachable',
+      sent: false,
+      detail: 'no address is known',
+    })
   const discovery = createDiscovery(settings, topology, call)
   return {
     call,
-    view: createView(topology, roster, discovery),
+    view: createView(topology, registry, discovery),
     start: async () => discovery?.start(),
     close: async () => {
       discovery?.stop()
-      await roster.destroy()
+      await registry.destroy()
     },
     setNodes: (nodes) => {
-      roster.check(nodes)
+      registry.check(nodes)
       topology.configure(nodes)
-      roster.replace(nodes)
+      registry.replace(nodes)
     },
-    setTls: (tls) => roster.renew(tls),
-    status: () => topology.nodes().map((node) => statusOf(node, topology, roster)),
+    setTls: (tls) => registry.setTls(tls),
+    status: () => topology.nodes().map((node) => statusOf(node, topology, registry)),
   }
 }
 
-function createDiscovery(settings: Settings, topology: Topology, call: CallNode): Discovery | undefined {
-  const { discover, credentials, log, clock, limits } = settings
-  if (!discover) return undefined
-  if (credentials.mode === 'passthrough') {
-    log('warn', 'nodes are not discovered: that needs credentials of the edge', { setting: 'cluster.discover' })
-    return undefined
-  }
-  return new Discovery({
-    call,
-    master: () => topology.master().name,
-    learn: (list) => {
-      const { came, went } = topology.learn(list)
-      if (came.length + went.length > 0) log('info', 'nodes discovered', { came, went })
-      const listed = list.find(({ type }) => type === 'master')?.name
-      const configured = topology.master().name
-      if (listed !== undefined && listed !== configured && came.includes(listed)) {
-        log('warn', 'the master has another name; use it in cluster.nodes', { configured, listed })
-      }
-    },
-    interval: settings.discoverInterval,
-    timeout: limits.timeout,
-    log,
-    clock,
-  })
-}
-
-function createView(topology: Topology, roster: Roster, discovery: Discovery | undefined): ClusterView {
+function createView(topology: Topology, registry: NodeRegistry, discovery: Discovery | undefined): ClusterView {
   return {
     nodes: () => topology.nodes(),
     find: (name) => {
       const found = topology.find(name)
-      if (found === undefined && isNodeName(name)) discovery?.hint()
+      // An unknown name may be that of a new node.
+      if (found === undefined && isNodeName(name)) discovery?.requestRefresh()
       return found
     },
     master: () => topology.master(),
-    isAvailable: (name) => roster.find(name)?.available ?? false,
-    freeSlots: (name) => roster.find(name)?.spare ?? 0,
+    isAvailable: (name) => registry.find(name)?.isAvailable ?? false,
+    freeSlots: (name) => registry.find(name)?.freeSlots ?? 0,
   }
 }
 
-function statusOf({ name, type, addressed }: NodeInfo, topology: Topology, roster: Roster): NodeStatus {
+function statusOf({ name, type, addressed }: NodeInfo, topology: Topology, registry: NodeRegistry): NodeStatus {
   const listed = topology.isListed(name)
-  const state = roster.find(name)?.status() ?? { inFlight: 0, limit: 0, queue: 0 }
+  const state = registry.find(name)?.status() ?? { inFlight: 0, limit: 0, queue: 0 }
   return { name, type, addressed, ...(listed !== undefined && { listed }), ...state }
 }

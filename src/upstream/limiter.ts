@@ -1,12 +1,12 @@
+/** Limits the concurrent calls to one node. Calls beyond the limit wait in a queue of bounded length. */
 import type { NodeCall } from '../core/node-call.ts'
 import type { Deadline } from '../core/timing.ts'
-import { AdaptiveLimit, Slowdown } from './adaptive-limit.ts'
+import { AdaptiveLimit, LatencyBaseline } from './adaptive-limit.ts'
+import type { HealthSignal } from './health.ts'
 import type { NodeLimits } from './options.ts'
-import { CallTime, Line } from './queue.ts'
+import { CallQueue, type Queueable, ServiceTime } from './queue.ts'
 
-/** The door of one node: so many calls inside, so many in line; who goes first is the line's affair. */
-
-export interface Refusal {
+export interface Rejection {
   readonly ok: false
   readonly fault: 'overloaded' | 'ejected' | 'cancelled'
   readonly detail: string
@@ -14,35 +14,43 @@ export interface Refusal {
   readonly retryAfter: number
 }
 
-export type Entry = { readonly ok: true } | Refusal
+export type Acquisition = { readonly ok: true } | Rejection
 
-/** What a call that leaves has shown of the node: it answered, it suffered, or neither. */
-export type Lesson = 'answered' | 'strained' | 'nothing'
+/** What the end of a call says about the load of its node: a success, overload, or nothing. */
+export type LoadSignal = 'success' | 'overload' | 'none'
 
-export type Visitor = Pick<NodeCall, 'priority' | 'caller' | 'endpoint' | 'expect'>
-
-interface Waiter {
-  readonly priority: NodeCall['priority']
-  readonly caller: string
-  /** Is there still time for it to be answered? */
-  inTime(): boolean
-  settle(entry: Entry): void
+/** Refused connections and unreadable responses are no sign of overload. */
+export function loadSignalOf(signal: HealthSignal): LoadSignal {
+  if (signal === 'success') return 'success'
+  return signal === 'failure' ? 'overload' : 'none'
 }
 
-/** What `bulk` may hold of the places, and never the last one while there are two: the others always get through. */
+/** The properties of a call that the limiter uses. */
+export type LimitedCall = Pick<NodeCall, 'priority' | 'caller' | 'endpoint' | 'expect'>
+
+interface QueuedCall extends Queueable {
+  /** Whether the node can still answer before the deadline. */
+  isInTime(): boolean
+  settle(result: Acquisition): void
+}
+
+/**
+ * The share of the slots that `bulk` calls may use. Of two or more slots they never use the last one, so calls of other
+ * priorities always find a slot.
+ */
 const BULK_SHARE = 0.5
 
-export class Gate {
+export class ConcurrencyLimiter {
   readonly #limit: AdaptiveLimit
   readonly #limits: Pick<NodeLimits, 'queue' | 'perCaller'>
   readonly #clock: () => number
-  readonly #line = new Line<Waiter>()
-  readonly #time = new CallTime()
-  readonly #slowdown = new Slowdown()
-  /** Places in use, by caller. */
-  readonly #held = new Map<string, number>()
+  readonly #queue = new CallQueue<QueuedCall>()
+  readonly #serviceTime = new ServiceTime()
+  readonly #baseline = new LatencyBaseline()
+  /** Slots in use, by caller. */
+  readonly #slotsOf = new Map<string, number>()
   #inFlight = 0
-  #bulk = 0
+  #bulkInFlight = 0
 
   constructor(limits: Pick<NodeLimits, 'inFlight' | 'queue' | 'perCaller'>, clock: () => number) {
     this.#limit = new AdaptiveLimit(limits.inFlight)
@@ -58,122 +66,126 @@ export class Gate {
     return this.#limit.value
   }
 
+  /** The number of queued calls. */
   get queue(): number {
-    return this.#line.size
+    return this.#queue.size
   }
 
-  get hasRoom(): boolean {
-    return this.#line.size < this.#limits.queue
+  get hasQueueSpace(): boolean {
+    return this.#queue.size < this.#limits.queue
   }
 
   /**
-   * Resolves when the call may go, or why it may not. Who would not be through before its deadline is refused
-   * at once, while the client still has time to do something else.
+   * Resolves when the call has a slot, or with a rejection. A call that would not end before its deadline is rejected
+   * immediately, while its client still has time to react.
    */
-  enter(visitor: Visitor, deadline: Deadline): Promise<Entry> {
-    if (deadline.signal.aborted) return Promise.resolve(this.#tooLate(visitor, deadline))
-    // Where a place is free and others wait all the same, only bulk beyond its share does.
-    if (this.#inFlight < this.#limit.value && (visitor.priority !== 'bulk' || this.#bulkMayGo)) {
-      this.#take(visitor)
+  acquire(call: LimitedCall, deadline: Deadline): Promise<Acquisition> {
+    if (deadline.signal.aborted) return Promise.resolve(this.#rejectAborted(call, deadline))
+    // If a slot is free while calls are queued, these are bulk calls beyond their share.
+    if (this.#inFlight < this.#limit.value && (call.priority !== 'bulk' || this.#isBulkAllowed)) {
+      this.#takeSlot(call)
       return Promise.resolve({ ok: true })
     }
-    if (this.#wait(visitor) + this.#usual(visitor) > deadline.remaining()) {
-      return Promise.resolve(this.#overloaded(visitor, 'queue longer than the time that is left'))
+    if (this.#expectedWait(call) + this.#expectedTime(call.endpoint) > deadline.remaining()) {
+      return Promise.resolve(this.#rejectOverloaded(call, 'expected wait exceeds the remaining time'))
     }
-    if (!this.hasRoom) {
-      const displaced = this.#line.displacedBy(visitor)
-      if (displaced === undefined) return Promise.resolve(this.#overloaded(visitor, 'queue full'))
-      this.#line.remove(displaced)
-      displaced.settle(this.#overloaded(displaced, 'gave its place in the queue to a call that goes first'))
+    if (!this.hasQueueSpace) {
+      const displaced = this.#queue.findDisplaceable(call)
+      if (displaced === undefined) return Promise.resolve(this.#rejectOverloaded(call, 'queue full'))
+      this.#queue.remove(displaced)
+      displaced.settle(this.#rejectOverloaded(displaced, 'displaced from the full queue'))
     }
-    return new Promise((resolve) => this.#stand(visitor, deadline, resolve))
+    return new Promise((resolve) => this.#enqueue(call, deadline, resolve))
   }
 
-  /** The call that entered at `began` is over. */
-  leave(visitor: Visitor, began: number, lesson: Lesson): void {
-    this.#free(visitor)
+  /** Returns the slot of a call that acquired it at `start`, and starts queued calls. */
+  release(call: LimitedCall, start: number, signal: LoadSignal): void {
+    this.#freeSlot(call)
     const now = this.#clock()
-    if (lesson !== 'nothing') this.#time.took(now - began)
-    if (lesson === 'answered') this.#answered(visitor, began, now)
-    if (lesson === 'strained') this.#limit.strained(began, now)
+    if (signal !== 'none') this.#serviceTime.record(now - start)
+    if (signal === 'success') this.#recordSuccess(call, start, now)
+    if (signal === 'overload') this.#limit.recordOverload(start, now)
     while (this.#inFlight < this.#limit.value) {
-      const next = this.#line.next(this.#bulkMayGo, (caller) => this.#hasShare(caller))
+      const next = this.#queue.takeNext(this.#isBulkAllowed, (caller) => this.#hasShare(caller))
       if (next === undefined) return
-      if (next.inTime()) {
-        this.#take(next)
+      if (next.isInTime()) {
+        this.#takeSlot(next)
         next.settle({ ok: true })
-      } else next.settle(this.#overloaded(next, 'too little time left when its turn came'))
+      } else next.settle(this.#rejectOverloaded(next, 'too little time left after queueing'))
     }
   }
 
-  /** Sends everyone in line away. */
-  dismiss(refusal: Refusal): void {
-    for (let one = this.#line.any(); one !== undefined; one = this.#line.any()) one.settle(refusal)
+  /** Rejects all queued calls. */
+  rejectQueued(rejection: Rejection): void {
+    for (let next = this.#queue.takeAny(); next !== undefined; next = this.#queue.takeAny()) next.settle(rejection)
   }
 
-  #answered({ endpoint, expect }: Visitor, began: number, now: number): void {
-    // A file that is passed on takes as long as its client does.
-    if (expect === 'stream') this.#limit.answered()
-    else if (this.#limit.answeredIn(this.#slowdown.observe(endpoint, now - began), began, now)) this.#slowdown.forget()
+  #recordSuccess({ endpoint, expect }: LimitedCall, start: number, now: number): void {
+    // The duration of a streamed file depends on the client, so it is not compared.
+    if (expect === 'stream') this.#limit.recordSuccess()
+    else if (this.#limit.recordLatency(this.#baseline.record(endpoint, now - start), start, now)) {
+      this.#baseline.discardRecent()
+    }
   }
 
-  get #bulkMayGo(): boolean {
+  get #isBulkAllowed(): boolean {
     const share = Math.min(this.#limit.value - 1, Math.ceil(this.#limit.value * BULK_SHARE))
-    return this.#bulk < Math.max(1, share)
+    return this.#bulkInFlight < Math.max(1, share)
   }
 
   #hasShare(caller: string): boolean {
-    return (this.#held.get(caller) ?? 0) >= this.#limits.perCaller
+    return (this.#slotsOf.get(caller) ?? 0) >= this.#limits.perCaller
   }
 
-  #take({ priority: load, caller }: Pick<NodeCall, 'priority' | 'caller'>): void {
+  #takeSlot({ priority, caller }: Queueable): void {
     this.#inFlight += 1
-    if (load === 'bulk') this.#bulk += 1
-    this.#held.set(caller, (this.#held.get(caller) ?? 0) + 1)
+    if (priority === 'bulk') this.#bulkInFlight += 1
+    this.#slotsOf.set(caller, (this.#slotsOf.get(caller) ?? 0) + 1)
   }
 
-  #free({ priority: load, caller }: Visitor): void {
+  #freeSlot({ priority, caller }: Queueable): void {
     this.#inFlight -= 1
-    if (load === 'bulk') this.#bulk -= 1
-    const held = (this.#held.get(caller) ?? 0) - 1
-    if (held > 0) this.#held.set(caller, held)
-    else this.#held.delete(caller)
+    if (priority === 'bulk') this.#bulkInFlight -= 1
+    const slots = (this.#slotsOf.get(caller) ?? 0) - 1
+    if (slots > 0) this.#slotsOf.set(caller, slots)
+    else this.#slotsOf.delete(caller)
   }
 
-  #stand({ priority: load, caller, endpoint }: Visitor, deadline: Deadline, resolve: (entry: Entry) => void): void {
-    const giveUp = () => {
-      this.#line.remove(waiter)
-      resolve(this.#tooLate(waiter, deadline))
+  #enqueue({ priority, caller, endpoint }: LimitedCall, deadline: Deadline, resolve: (result: Acquisition) => void) {
+    const onAbort = () => {
+      this.#queue.remove(queued)
+      resolve(this.#rejectAborted(queued, deadline))
     }
-    const waiter: Waiter = {
-      priority: load,
+    const queued: QueuedCall = {
+      priority,
       caller,
-      inTime: () => this.#usual({ endpoint }) <= deadline.remaining(),
-      settle: (entry) => {
-        deadline.signal.removeEventListener('abort', giveUp)
-        resolve(entry)
+      isInTime: () => this.#expectedTime(endpoint) <= deadline.remaining(),
+      settle: (result) => {
+        deadline.signal.removeEventListener('abort', onAbort)
+        resolve(result)
       },
     }
-    this.#line.add(waiter)
-    deadline.signal.addEventListener('abort', giveUp, { once: true })
+    this.#queue.add(queued)
+    deadline.signal.addEventListener('abort', onAbort, { once: true })
   }
 
-  #usual({ endpoint }: Pick<Visitor, 'endpoint'>): number {
-    return this.#slowdown.usual(endpoint) ?? this.#time.average
+  /** Returns the expected milliseconds of a call on the node. */
+  #expectedTime(endpoint: string): number {
+    return this.#baseline.expected(endpoint) ?? this.#serviceTime.average
   }
 
-  /** How long one that comes now would stand in line. */
-  #wait(visitor: Pick<NodeCall, 'priority' | 'caller'>): number {
-    return this.#time.wait(this.#line.ahead(visitor), this.#limit.value)
+  /** Returns the expected milliseconds in the queue of a call that arrives now. */
+  #expectedWait(call: Queueable): number {
+    return this.#serviceTime.waitFor(this.#queue.countAhead(call), this.#limit.value)
   }
 
-  #overloaded(visitor: Pick<NodeCall, 'priority' | 'caller'>, detail: string): Refusal {
-    const retryAfter = this.#time.retryAfter(this.#line.ahead(visitor), this.#limit.value)
+  #rejectOverloaded(call: Queueable, detail: string): Rejection {
+    const retryAfter = this.#serviceTime.retryAfter(this.#queue.countAhead(call), this.#limit.value)
     return { ok: false, fault: 'overloaded', detail, retryAfter }
   }
 
-  #tooLate(visitor: Pick<NodeCall, 'priority' | 'caller'>, deadline: Deadline): Refusal {
-    if (deadline.fault() === 'timeout') return this.#overloaded(visitor, 'not its turn before the deadline')
-    return { ok: false, fault: 'cancelled', detail: 'client left', retryAfter: 1 }
+  #rejectAborted(call: Queueable, deadline: Deadline): Rejection {
+    if (deadline.fault() === 'timeout') return this.#rejectOverloaded(call, 'timed out in the queue')
+    return { ok: false, fault: 'cancelled', detail: 'client disconnected', retryAfter: 1 }
   }
 }

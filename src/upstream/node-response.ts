@@ -1,152 +1,155 @@
+/**
+ * Reads a node's response as foreign input: what a node of the supported manager never sends is rejected, not repaired.
+ * Response headers that are not read here (Set-Cookie, Location, ETag, …) are dropped.
+ */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { NodeFault } from '../core/node-call.ts'
 
-/**
- * The head of a node's answer, which is foreign input (security.md, API10): what no node of ours says is
- * refused, not repaired. Headers that are not read here (Set-Cookie, Location, ETag, …) end here.
- */
+/** Why one attempt failed. `detail` reaches the client, so it contains no addresses. */
+export interface CallFailure {
+  readonly fault: NodeFault
+  readonly detail: string
+  /** The node refused the connection: no process listens there. */
+  readonly refused?: true
+  /** The connection was refused, or lost before a response began: a retry may help and is harmless for reads. */
+  readonly retryable?: true
+}
 
-export interface Head {
+export interface ResponseHead {
   readonly status: number
   /** Media type without parameters, in lower case. */
   readonly type: string
   readonly length?: number
-  /** A raw file: to be passed on as it comes. */
-  readonly streamed: boolean
-  /** It speaks to one caller: it sets a cookie, or says credentials again. */
+  /** Whether the body is a raw file that is streamed to the client. */
+  readonly isStreamed: boolean
+  /** Whether the response is for one caller only: it sets a cookie or repeats credentials. */
   readonly personal: boolean
 }
 
-export interface Expected {
+export interface ResponseExpectation {
   readonly expect: 'bytes' | 'stream'
-  /** Bytes. */
-  readonly most: number
+  readonly maxBytes: number
 }
 
-export function readHead(status: number, headers: IncomingHttpHeaders, expected: Expected): Head | Failure {
-  const single = (name: string) => (Object.hasOwn(headers, name) ? headers[name] : undefined)
+/** Parses status and headers. Returns a failure if the response must not be used. */
+export function parseResponseHead(
+  status: number,
+  headers: IncomingHttpHeaders,
+  { expect, maxBytes }: ResponseExpectation,
+): ResponseHead | CallFailure {
+  const header = (name: string) => (Object.hasOwn(headers, name) ? headers[name] : undefined)
   if (status === 401) return { fault: 'refusedCredentials', detail: 'status 401' }
-  // Nothing that the edge asks is answered by 1xx or a redirect; a redirect could lead anywhere.
+  // No endpoint of a node answers with 1xx or a redirect; a redirect could lead anywhere.
   if (status < 200 || (status > 299 && status < 400) || status > 599) return unreadable(`status ${status}`)
-  if (single('content-encoding') !== undefined) return unreadable('Content-Encoding was not asked for')
-  const length = bodyLength(single('content-length'), single('transfer-encoding'))
+  if (header('content-encoding') !== undefined) return unreadable('Content-Encoding was not requested')
+  const length = parseBodyLength(header('content-length'), header('transfer-encoding'))
   if (length === 'unclear') return unreadable('length of the body is not clear')
-  if (length !== undefined && length > expected.most) return tooLarge(expected.most)
-  const type = mediaType(single('content-type'))
-  const streamed = expected.expect === 'stream' && status === 200 && type === 'text/xml'
-  if (!streamed && type !== 'application/json') return unreadable(`content type ${type}`)
-  const personal = single('set-cookie') !== undefined || single('authorization') !== undefined
-  return { status, type, ...(length !== undefined && { length }), streamed, personal }
+  if (length !== undefined && length > maxBytes) return tooLarge(maxBytes)
+  const type = parseMediaType(header('content-type'))
+  const isStreamed = expect === 'stream' && status === 200 && type === 'text/xml'
+  if (!isStreamed && type !== 'application/json') return unreadable(`content type ${type}`)
+  const personal = header('set-cookie') !== undefined || header('authorization') !== undefined
+  return { status, type, ...(length !== undefined && { length }), isStreamed, personal }
 }
 
-export function tooLarge(most: number): Failure {
-  return { fault: 'tooLarge', detail: `more than ${most} bytes` }
+export function tooLarge(maxBytes: number): CallFailure {
+  return { fault: 'tooLarge', detail: `more than ${maxBytes} bytes` }
 }
 
-function unreadable(detail: string): Failure {
+function unreadable(detail: string): CallFailure {
   return { fault: 'unreadable', detail }
 }
 
+type HeaderValue = string | string[] | undefined
+
 /**
- * One Content-Length or `chunked`: both at once is how answers are smuggled (RFC 9112 section 6.3), and
- * neither means that a cut answer looks like a whole one.
+ * Returns the Content-Length, or `undefined` for a chunked body. Both at once is how responses are smuggled (RFC 9112
+ * section 6.3). Without either, a response that is cut short looks complete.
  */
-function bodyLength(length: Value, coding: Value): number | undefined | 'unclear' {
+function parseBodyLength(length: HeaderValue, coding: HeaderValue): number | undefined | 'unclear' {
   if (length === undefined) return coding === 'chunked' ? undefined : 'unclear'
   if (coding !== undefined || typeof length !== 'string' || !/^[0-9]{1,15}$/.test(length)) return 'unclear'
   return Number(length)
 }
 
-/** Only a well-formed type is named in a message. */
-function mediaType(value: Value): string {
+/** Returns `none` for a malformed type, so that error messages contain well-formed types only. */
+function parseMediaType(value: HeaderValue): string {
   const type = typeof value === 'string' ? (value.split(';')[0] ?? '').trim().toLowerCase() : ''
   return /^[a-z0-9.+-]{1,64}\/[a-z0-9.+-]{1,64}$/.test(type) ? type : 'none'
 }
 
-type Value = string | string[] | undefined
+const INITIAL_BUFFER_BYTES = 16 * 1024
+/** A Content-Length is trusted for the initial buffer up to this size. */
+const MAX_INITIAL_BUFFER_BYTES = 1024 * 1024
 
 /**
- * The bytes of one answer. They are copied together as they come: a node that sends a byte at a time would
- * otherwise cost a hundred bytes of bookkeeping for each, and the cap on the answer would cap nothing.
+ * Collects a body in one buffer. A list of chunks would cost a hundred bytes of bookkeeping for each: a node that sends
+ * single bytes could exceed the limit on the response a hundredfold.
  */
-const FIRST = 16 * 1024
-/** A Content-Length is believed up to here; beyond it, room is made as bytes come. */
-const BELIEVED = 1024 * 1024
-
-export class Collected {
-  #room: Buffer
+export class BodyCollector {
+  #buffer: Buffer
   #length = 0
 
-  constructor(announced: number | undefined) {
-    this.#room = Buffer.allocUnsafeSlow(Math.min(announced ?? FIRST, BELIEVED))
+  constructor(contentLength: number | undefined) {
+    const size = Math.min(contentLength ?? INITIAL_BUFFER_BYTES, MAX_INITIAL_BUFFER_BYTES)
+    this.#buffer = Buffer.allocUnsafeSlow(size)
   }
 
-  add(chunk: Buffer): void {
+  append(chunk: Buffer): void {
     const needed = this.#length + chunk.length
-    if (needed > this.#room.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.#room.length * 2))
-      this.#room.copy(larger, 0, 0, this.#length)
-      this.#room = larger
+    if (needed > this.#buffer.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.#buffer.length * 2))
+      this.#buffer.copy(larger, 0, 0, this.#length)
+      this.#buffer = larger
     }
-    this.#length += chunk.copy(this.#room, this.#length)
+    this.#length += chunk.copy(this.#buffer, this.#length)
   }
 
-  /** Exactly as large as the answer: one that is kept would keep the spare room as well. */
+  /** Returns the body in a buffer of exactly its size, because the cache would also store unused capacity. */
   bytes(): Buffer {
-    if (this.#length === this.#room.length) return this.#room
+    if (this.#length === this.#buffer.length) return this.#buffer
     const exact = Buffer.allocUnsafeSlow(this.#length)
-    this.#room.copy(exact, 0, 0, this.#length)
+    this.#buffer.copy(exact, 0, 0, this.#length)
     return exact
   }
 }
 
-/** Why one attempt on a node failed, in words without addresses: they reach the client. */
+/** Error codes of a lost connection. */
+const CONNECTION_LOST = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED', 'UND_ERR_DESTROYED', 'UND_ERR_CLOSED'])
+/** The same as messages of UND_ERR_SOCKET; its other messages ("bad upgrade", "bad response") concern the response. */
+const CONNECTION_LOST_MESSAGES = new Set(['other side closed', 'closed'])
 
-export interface Failure {
-  readonly fault: NodeFault
-  readonly detail: string
-  /** Nobody listens there: a certain sign. */
-  readonly refused?: true
-  /** Refused, or lost before an answer began: a repeat may help, and harms no read. */
-  readonly again?: true
-}
-
-/** How far the attempt had come. */
-export interface Progress {
-  readonly sent: boolean
-  readonly answered: boolean
-}
-
-/** Ends of a connection that say nothing about what was on it. */
-const LOST = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED', 'UND_ERR_DESTROYED', 'UND_ERR_CLOSED'])
-/** The same, in undici's words; its other socket errors ("bad upgrade", "bad response") are about the answer. */
-const LOST_MESSAGES = new Set(['other side closed', 'closed'])
-
-const WORDS: ReadonlyMap<string, string> = new Map([
+/** Details by error code. The join room derives error types of RFC 9209 from their beginnings. */
+const DETAILS: ReadonlyMap<string, string> = new Map([
   ['ECONNREFUSED', 'connection refused'],
-  ['ENOTFOUND', 'host name not known'],
+  ['ENOTFOUND', 'host name not found'],
   ['EAI_AGAIN', 'host name not resolved'],
-  ['UND_ERR_CONNECT_TIMEOUT', 'no connection in time'],
-  ['ETIMEDOUT', 'no connection in time'],
+  ['UND_ERR_CONNECT_TIMEOUT', 'connection timed out'],
+  ['ETIMEDOUT', 'connection timed out'],
   ['ERR_ADDRESS_NOT_ALLOWED', 'address outside cluster.addresses'],
   ['ERR_TLS_CERT_ALTNAME_INVALID', 'certificate of another host'],
   ['CERT_HAS_EXPIRED', 'certificate expired'],
-  ['UND_ERR_HEADERS_OVERFLOW', 'header too large'],
-  ['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'answer cut short'],
+  ['UND_ERR_HEADERS_OVERFLOW', 'response header too large'],
+  ['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'response cut short'],
 ])
 
-/** What undici, TLS or the system reported, as a failure. */
-export function explain(error: unknown, { sent, answered }: Progress): Failure {
+/** Returns the failure that an error of undici, TLS or the system means. `sent`, `answered`: how far the attempt got. */
+export function failureOf(
+  error: unknown,
+  { sent, answered }: { readonly sent: boolean; readonly answered: boolean },
+): CallFailure {
   const { code, message } = codeOf(error)
-  const lost = LOST.has(code) || (code === 'UND_ERR_SOCKET' && LOST_MESSAGES.has(message))
-  if (lost && answered) return { fault: 'unreadable', detail: 'answer cut short' }
-  if (lost) return { fault: 'unreachable', detail: 'connection lost before an answer', again: true }
-  const detail = WORDS.get(code)
-  if (code === 'ECONNREFUSED') return { fault: 'unreachable', detail: 'connection refused', refused: true, again: true }
-  // TLS 1.3 tells of a refused client certificate only after the first bytes.
-  const ofTls = /^(?:ERR_SSL_|EPROTO$)/.test(code)
-  if (sent && !ofTls) return { fault: 'unreadable', detail: detail ?? `answer is not HTTP/1.1 (${code})` }
-  return { fault: 'unreachable', detail: detail ?? `no ${ofTls ? 'TLS ' : ''}connection (${code})` }
+  const lost = CONNECTION_LOST.has(code) || (code === 'UND_ERR_SOCKET' && CONNECTION_LOST_MESSAGES.has(message))
+  if (lost && answered) return { fault: 'unreadable', detail: 'response cut short' }
+  if (lost) return { fault: 'unreachable', detail: 'connection lost before the response', retryable: true }
+  const detail = DETAILS.get(code)
+  if (code === 'ECONNREFUSED') {
+    return { fault: 'unreachable', detail: 'connection refused', refused: true, retryable: true }
+  }
+  // With TLS 1.3 a node refuses the client certificate only after the first bytes were sent.
+  const isTlsError = /^(?:ERR_SSL_|EPROTO$)/.test(code)
+  if (sent && !isTlsError) return { fault: 'unreadable', detail: detail ?? `response is not HTTP/1.1 (${code})` }
+  return { fault: 'unreachable', detail: detail ?? `no ${isTlsError ? 'TLS ' : ''}connection (${code})` }
 }
 
 function codeOf(error: unknown): { code: string; message: string } {

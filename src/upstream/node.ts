@@ -1,18 +1,16 @@
+/** One node with an address: health check, concurrency limit, attempts, and what each call says about the node. */
 import { Readable } from 'node:stream'
 import type { NodeCallEvent } from '../core/events.ts'
 import type { NodeCall, NodeFault, NodeResult } from '../core/node-call.ts'
 import { type Deadline, startDeadline } from '../core/timing.ts'
-import { RetryBudget, routeOf, spanOfAttempt, spanOfWaiting } from './attempts.ts'
-import type { Outcome } from './exchange.ts'
-import { Health, judge, lessonOf, type Verdict } from './health.ts'
-import { Gate, type Refusal } from './limiter.ts'
-import type { Failure } from './node-response.ts'
+import { RetryBudget, routeOf, sendWithRetry, startQueueSpan } from './attempts.ts'
+import { Health, type HealthSignal, healthSignalOf } from './health.ts'
+import { ConcurrencyLimiter, loadSignalOf, type Rejection } from './limiter.ts'
+import type { CallFailure } from './node-response.ts'
 import type { ClusterLog, EjectionSettings, NodeLimits, NodeSetting, NodeStatus } from './options.ts'
 import type { Transport } from './transport.ts'
 
-/** One node that the edge has the address of: health, then the gate, then the wire; and what each call teaches. */
-
-export interface NodeParts {
+export interface UpstreamNodeOptions {
   readonly setting: NodeSetting
   readonly transport: Transport
   readonly limits: NodeLimits
@@ -22,74 +20,79 @@ export interface NodeParts {
   readonly onCall?: (call: NodeCallEvent) => void
 }
 
-/** Calls in line of a node that was taken away may still go, for so long. */
-const GRACE = 800
+/** Time in which queued calls of a retired node may still start. */
+const RETIREMENT_GRACE_MS = 800
+/** Least number of retries that a full budget holds. */
+const MIN_RETRY_BUDGET = 10
 
-export class ClusterNode {
+export class UpstreamNode {
   readonly setting: NodeSetting
   readonly transport: Transport
-  readonly #parts: NodeParts
-  readonly #gate: Gate
+  readonly #options: UpstreamNodeOptions
+  readonly #limiter: ConcurrencyLimiter
   readonly #health: Health
   readonly #budget: RetryBudget
-  #retired = false
+  #isRetired = false
   #lastFailure: NodeStatus['lastFailure']
 
-  constructor(parts: NodeParts) {
-    this.setting = parts.setting
-    this.transport = parts.transport
-    this.#parts = parts
-    this.#gate = new Gate(parts.limits, parts.clock)
-    this.#health = new Health(parts.ejection, parts.clock)
-    this.#budget = new RetryBudget(Math.max(10, parts.limits.inFlight))
+  constructor(options: UpstreamNodeOptions) {
+    this.setting = options.setting
+    this.transport = options.transport
+    this.#options = options
+    this.#limiter = new ConcurrencyLimiter(options.limits, options.clock)
+    this.#health = new Health(options.ejection, options.clock)
+    this.#budget = new RetryBudget(Math.max(MIN_RETRY_BUDGET, options.limits.inFlight))
   }
 
-  get available(): boolean {
-    return !this.#retired && this.#health.admits && this.#gate.hasRoom
+  /** Whether a call may be sent now: the node is not ejected and its queue has space. */
+  get isAvailable(): boolean {
+    return !this.#isRetired && this.#health.isAdmitting && this.#limiter.hasQueueSpace
   }
 
-  get spare(): number {
-    const { limit, inFlight, queue } = this.#gate
-    return this.available ? Math.max(0, limit - inFlight - queue) : 0
+  /** Calls that would start immediately; 0 if the node is not available. */
+  get freeSlots(): number {
+    const { limit, inFlight, queue } = this.#limiter
+    return this.isAvailable ? Math.max(0, limit - inFlight - queue) : 0
   }
 
   async call(call: NodeCall): Promise<NodeResult> {
-    const admission = this.#retired ? ({ ok: false, retryAfter: 1 } as const) : this.#health.admit()
-    const came = this.#parts.clock()
-    const waited = spanOfWaiting(call)
+    const { clock } = this.#options
+    const admission = this.#isRetired ? ({ ok: false, retryAfter: 1 } as const) : this.#health.admit()
+    const arrival = clock()
+    const endQueueSpan = startQueueSpan(call)
     if (!admission.ok) {
-      waited('ejected')
-      return this.#refuse(call, this.#away(admission.retryAfter), came)
+      endQueueSpan('ejected')
+      return this.#reject(call, this.#ejectedRejection(admission.retryAfter), arrival)
     }
-    const deadline = startDeadline(call.timeout, call.signal, this.#parts.clock)
-    const entry = await this.#gate.enter(call, deadline)
-    waited(entry.ok ? undefined : entry.fault)
-    if (!entry.ok) {
+    const deadline = startDeadline(call.timeout, call.signal, clock)
+    const slot = await this.#limiter.acquire(call, deadline)
+    endQueueSpan(slot.ok ? undefined : slot.fault)
+    if (!slot.ok) {
       deadline.end()
-      if (admission.probe) this.#health.abandoned()
-      return this.#refuse(call, entry, came)
+      if (admission.isProbe) this.#health.abandonProbe()
+      return this.#reject(call, slot, arrival)
     }
-    const began = this.#parts.clock()
-    const outcome = await this.#attempts(call, deadline)
-    const over = (failure: Failure | undefined) => {
+    const start = clock()
+    const result = await sendWithRetry(call, deadline, { transport: this.transport, budget: this.#budget })
+    const finish = (failure: CallFailure | undefined) => {
       deadline.end()
-      this.#learn(call, began, failure, admission.probe)
-      const status = outcome.ok ? outcome.reply.status : undefined
-      this.#tell(call, { queueTime: began - came, ms: this.#parts.clock() - began, status, fault: failure?.fault })
+      this.#recordEnd(call, start, failure, admission.isProbe)
+      const status = result.ok ? result.response.status : undefined
+      this.#emit(call, { queueTime: start - arrival, ms: clock() - start, status, fault: failure?.fault })
     }
-    if (!outcome.ok) {
-      over(outcome.failure)
-      const { fault, detail } = outcome.failure
-      return { ok: false, node: call.node, fault, sent: outcome.sent, detail }
+    if (!result.ok) {
+      finish(result.failure)
+      const { fault, detail } = result.failure
+      return { ok: false, node: call.node, fault, sent: result.sent, detail }
     }
-    const { body } = outcome.reply
-    if (body instanceof Readable) body.once('close', () => over(streamFailure(body, deadline)))
-    else over(undefined)
-    return { ok: true, response: outcome.reply }
+    const { body } = result.response
+    if (body instanceof Readable) body.once('close', () => finish(streamFailureOf(body, deadline)))
+    else finish(undefined)
+    return { ok: true, response: result.response }
   }
 
   status(): Pick<NodeStatus, 'inFlight' | 'limit' | 'queue' | 'ejectedUntil' | 'lastFailure'> {
-    const { inFlight, limit, queue } = this.#gate
+    const { inFlight, limit, queue } = this.#limiter
     const ejectedFor = this.#health.ejectedFor
     return {
       inFlight,
@@ -100,89 +103,76 @@ export class ClusterNode {
     }
   }
 
-  /** No new calls. Those in line have a moment to go, those under way end in their own time. */
+  /** Rejects new calls, and queued ones after a grace period. Calls in flight finish. */
   async retire(): Promise<void> {
-    this.#retired = true
-    await new Promise((done) => setTimeout(done, GRACE).unref())
-    this.#gate.dismiss(this.#away(1))
+    this.#isRetired = true
+    await new Promise((resolve) => setTimeout(resolve, RETIREMENT_GRACE_MS).unref())
+    this.#limiter.rejectQueued(this.#ejectedRejection(1))
     await this.transport.close()
   }
 
+  /** Rejects queued calls and aborts the calls in flight. */
   async destroy(): Promise<void> {
-    this.#retired = true
-    this.#gate.dismiss(this.#away(1))
+    this.#isRetired = true
+    this.#limiter.rejectQueued(this.#ejectedRejection(1))
     await this.transport.destroy()
   }
 
-  async #attempts(call: NodeCall, deadline: Deadline): Promise<Outcome> {
-    this.#budget.called()
-    const first = await this.#attempt(call, deadline, 0)
-    if (first.ok || !call.retryable || first.failure.again === undefined || !this.#budget.take()) return first
-    const second = await this.#attempt(call, deadline, 1)
-    return second.ok ? second : { ...second, sent: first.sent || second.sent }
+  #recordEnd(call: NodeCall, start: number, failure: CallFailure | undefined, isProbe: boolean): void {
+    const signal = healthSignalOf(failure, call.timeout, this.#options.clock() - start)
+    if (failure !== undefined && failure.fault !== 'cancelled') {
+      this.#lastFailure = { fault: failure.fault, detail: failure.detail, at: Date.now() }
+    }
+    this.#recordHealth(call, signal, isProbe)
+    this.#limiter.release(call, start, loadSignalOf(signal))
   }
 
-  #attempt(call: NodeCall, deadline: Deadline, resend: number): Promise<Outcome> {
-    const fresh = resend > 0 || !call.retryable
-    return spanOfAttempt(call, resend, (traced) => this.transport.attempt(traced, deadline, fresh))
-  }
-
-  #learn(call: NodeCall, began: number, failure: Failure | undefined, probe: boolean): void {
-    const verdict = judge(failure, call.timeout, this.#parts.clock() - began)
-    if (failure !== undefined && failure.fault !== 'cancelled') this.#remember(failure.fault, failure.detail)
-    this.#heed(call, verdict, probe)
-    this.#gate.leave(call, began, lessonOf(verdict))
-  }
-
-  #heed({ node, endpoint }: NodeCall, verdict: Verdict, probe: boolean): void {
-    if (verdict === 'alive') {
-      if (this.#health.succeeded()) this.#parts.log('info', 'node answers again', { node })
-    } else if (verdict === 'nothing') {
-      if (probe) this.#health.abandoned()
-    } else if (this.#health.failed(verdict, probe, endpoint)) {
+  #recordHealth({ node, endpoint }: NodeCall, signal: HealthSignal, isProbe: boolean): void {
+    if (signal === 'success') {
+      if (this.#health.recordSuccess()) this.#options.log('info', 'node answers again', { node })
+    } else if (signal === 'none') {
+      if (isProbe) this.#health.abandonProbe()
+    } else if (this.#health.recordFailure(signal, isProbe, endpoint)) {
       const seconds = Math.ceil((this.#health.ejectedFor ?? 0) / 1000)
-      this.#parts.log('warn', 'node ejected', { node, ...this.#lastFailure, seconds })
-      this.#gate.dismiss(this.#away(seconds))
+      this.#options.log('warn', 'node ejected', { node, ...this.#lastFailure, seconds })
+      this.#limiter.rejectQueued(this.#ejectedRejection(seconds))
     }
   }
 
-  #refuse(call: NodeCall, refusal: Refusal, came: number): NodeResult {
-    this.#tell(call, { queueTime: this.#parts.clock() - came, ms: 0, status: undefined, fault: refusal.fault })
-    return refused(call.node, refusal)
+  #reject(call: NodeCall, { fault, detail, retryAfter }: Rejection, arrival: number): NodeResult {
+    this.#emit(call, { queueTime: this.#options.clock() - arrival, ms: 0, status: undefined, fault })
+    return { ok: false, node: call.node, fault, sent: false, detail, retryAfter }
   }
 
-  #tell(call: NodeCall, how: Pick<NodeCallEvent, 'ms' | 'queueTime'> & Ended): void {
+  #emit(
+    call: NodeCall,
+    {
+      status,
+      fault,
+      ...times
+    }: Pick<NodeCallEvent, 'ms' | 'queueTime'> & {
+      readonly status: number | undefined
+      readonly fault: NodeFault | undefined
+    },
+  ): void {
     const { requestId, node, method } = call
-    const { queueTime: waited, ms, status, fault } = how
-    const said = fault === undefined ? { ...(status !== undefined && { status }) } : { fault }
-    this.#parts.onCall?.({ requestId, node, method, route: routeOf(call), ...said, ms, queueTime: waited })
+    const result = fault === undefined ? { ...(status !== undefined && { status }) } : { fault }
+    this.#options.onCall?.({ requestId, node, method, route: routeOf(call), ...result, ...times })
   }
 
-  #remember(fault: NodeFault, detail: string): void {
-    this.#lastFailure = { fault, detail, at: Date.now() }
-  }
-
-  #away(retryAfter: number): Refusal {
+  #ejectedRejection(retryAfter: number): Rejection {
     const last = this.#lastFailure
-    const why = this.#retired
-      ? 'taken out of the settings'
-      : `left alone after failures${last ? `: ${last.detail}` : ''}`
-    return { ok: false, fault: 'ejected', detail: why, retryAfter: Math.max(1, retryAfter) }
+    const detail = this.#isRetired
+      ? 'removed from cluster.nodes'
+      : `ejected after failures${last ? `: ${last.detail}` : ''}`
+    return { ok: false, fault: 'ejected', detail, retryAfter: Math.max(1, retryAfter) }
   }
 }
 
-interface Ended {
-  readonly status: number | undefined
-  readonly fault: NodeFault | undefined
-}
-
-function streamFailure(body: Readable, deadline: Deadline): Failure | undefined {
+/** Returns why a streamed file ended early; `undefined` if it is complete. */
+function streamFailureOf(body: Readable, deadline: Deadline): CallFailure | undefined {
   if (body.readableEnded) return undefined
-  if (deadline.signal.aborted) return { fault: deadline.fault(), detail: 'raw file not over in time' }
-  if (body.errored === null) return { fault: 'cancelled', detail: 'client left' }
+  if (deadline.signal.aborted) return { fault: deadline.fault(), detail: 'raw file not complete before the deadline' }
+  if (body.errored === null) return { fault: 'cancelled', detail: 'client disconnected' }
   return { fault: 'unreadable', detail: body.errored.message }
-}
-
-function refused(node: string, { fault, detail, retryAfter }: Refusal): NodeResult {
-  return { ok: false, node, fault, sent: false, detail, retryAfter }
 }

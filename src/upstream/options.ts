@@ -1,21 +1,20 @@
+/** Options and state of the upstream room. Times are in milliseconds, sizes in bytes. */
 import type { NodeCallEvent } from '../core/events.ts'
 import type { NodeFault } from '../core/node-call.ts'
-import type { UntracedTraceparent } from './transport.ts'
-/** What the cluster room is told at start. Times are milliseconds, sizes are bytes. */
 
 export interface NodeSetting {
   readonly name: string
   readonly type: 'master' | 'worker'
-  /** `http(s)://host:port` and nothing more. The only source of addresses: no URL comes from a client or a node. */
+  /** `http(s)://host:port` and nothing more. The only source of addresses: neither clients nor nodes supply a URL. */
   readonly url: string
 }
 
-/** `service`: the edge's own account on the nodes. `passthrough`: those of the caller, in each call. */
+/** `service`: the edge's account on the nodes. `passthrough`: each call carries the credentials of its caller. */
 export type NodeCredentials =
   | { readonly mode: 'service'; readonly username: string; readonly password: string }
   | { readonly mode: 'passthrough' }
 
-/** PEM texts. Certificates of nodes are always verified; `servername` is the name to find in them instead of the host. */
+/** PEM texts. Certificates of nodes are always verified; `servername` replaces the host name in that check. */
 export interface NodeTls {
   readonly ca?: string | Buffer
   readonly cert?: string | Buffer
@@ -23,93 +22,91 @@ export interface NodeTls {
   readonly servername?: string
 }
 
+/** The setting `cluster.limits`. */
 export interface NodeLimits {
-  /** Ceiling of calls in flight on one node. */
+  /** Upper bound of concurrent calls to one node. */
   readonly inFlight: number
-  /** Calls that wait for one node. */
+  /** Greatest number of queued calls of one node. */
   readonly queue: number
-  /** Calls in flight of one caller on one node while others wait for it. */
+  /** Concurrent calls of one caller to one node while calls of other callers are queued. */
   readonly perCaller: number
-  /** Deadline of the edge's own calls; those of clients bring theirs. */
+  /** Timeout of the edge's own calls; calls of clients bring their own. */
   readonly timeout: number
-  readonly connect: number
-  /** Greatest answer. */
+  /** Greatest size of a response. */
   readonly response: number
 }
 
 export interface EjectionSettings {
-  /** Consecutive failures until a node is left alone. */
+  /** Consecutive failures after which a node is ejected. */
   readonly failures: number
-  /** Consecutive refused connections: a refusal is certain, so fewer will do. */
+  /** Consecutive refused connections after which a node is ejected: fewer, since a refusal is unambiguous. */
   readonly refusals: number
-  /** First time-out of an ejection; doubles up to `longest`. */
-  readonly shortest: number
-  readonly longest: number
+  /** Duration of the first ejection. It doubles with each further one, up to `maxTime`. */
+  readonly baseTime: number
+  readonly maxTime: number
 }
 
 export type ClusterLog = (level: 'info' | 'warn', message: string, fields: Readonly<Record<string, unknown>>) => void
 
+/** Returns the `traceparent` that nodes receive with calls of a request without a span; `undefined`: no header. */
+export type UntracedTraceparent = (requestId: string) => string | undefined
+
 export interface ClusterOptions {
   readonly nodes: readonly NodeSetting[]
-  /** Learn names and versions from the master's `GET /cluster/nodes`. Not possible with `passthrough`. */
+  /** Whether to read the nodes from the master's `GET /cluster/nodes`. Impossible with `passthrough`. */
   readonly discover: boolean
-  readonly discoverInterval?: number
   readonly credentials: NodeCredentials
+  readonly limits: NodeLimits
   readonly tls?: NodeTls
-  readonly limits?: Partial<NodeLimits>
   readonly ejection?: Partial<EjectionSettings>
-  /** CIDRs that every address of a node must lie in, after DNS. Absent or empty: any. */
+  /** Ranges that must contain every address of a node, after name resolution. Absent or empty: any address. */
   readonly allowedAddresses?: readonly string[]
+  readonly discoverInterval?: number
+  /** Timeout for a new connection, TLS handshake included. */
+  readonly connectTimeout?: number
   readonly log?: ClusterLog
-  /** Hears of each call when it is over. */
+  /** Called when a call has ended. */
   readonly onCall?: (call: NodeCallEvent) => void
-  /** There where requests are traced: what nodes are told of those that are not. */
   readonly untracedTraceparent?: UntracedTraceparent
-  /** Monotonic milliseconds; for tests. */
+  /** Monotonic milliseconds. */
   readonly clock?: () => number
 }
 
 export interface NodeStatus {
   readonly name: string
   readonly type: 'master' | 'worker'
+  /** Whether the settings name an address of the node. */
   readonly addressed: boolean
-  /** Was in the master's latest list; absent while there is none. */
+  /** Whether the master's latest list contains the node; absent without a list. */
   readonly listed?: boolean
   readonly inFlight: number
-  /** Calls in flight that the node is trusted with at the moment. */
+  /** Current limit of concurrent calls. */
   readonly limit: number
   readonly queue: number
-  /** Wall clock, milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   readonly ejectedUntil?: number
+  /** `at`: milliseconds since 1970. */
   readonly lastFailure?: { readonly fault: NodeFault; readonly detail: string; readonly at: number }
 }
 
-/** The options with every default filled in. */
-export interface Settings extends Omit<ClusterOptions, 'limits' | 'ejection' | 'tls'> {
+/** The options with all defaults filled in. */
+export interface ClusterSettings extends Omit<ClusterOptions, 'ejection' | 'tls'> {
   readonly discoverInterval: number
+  readonly connectTimeout: number
   readonly tls: NodeTls
-  readonly limits: NodeLimits
   readonly ejection: EjectionSettings
   readonly allowedAddresses: readonly string[]
   readonly log: ClusterLog
   readonly clock: () => number
 }
 
-export function withDefaults(options: ClusterOptions): Settings {
+export function withDefaults(options: ClusterOptions): ClusterSettings {
   return {
     ...options,
     discoverInterval: options.discoverInterval ?? 30_000,
+    connectTimeout: options.connectTimeout ?? 3_000,
     tls: options.tls ?? {},
-    limits: {
-      inFlight: 4,
-      queue: 256,
-      perCaller: 2,
-      timeout: 20_000,
-      connect: 3_000,
-      response: 64 * 1024 * 1024,
-      ...options.limits,
-    },
-    ejection: { failures: 5, refusals: 2, shortest: 1_000, longest: 30_000, ...options.ejection },
+    ejection: { failures: 5, refusals: 2, baseTime: 1_000, maxTime: 30_000, ...options.ejection },
     allowedAddresses: options.allowedAddresses ?? [],
     log: options.log ?? (() => undefined),
     clock: options.clock ?? (() => performance.now()),

@@ -1,25 +1,24 @@
+/**
+ * The calls that wait for one node, and how long they will wait. The highest priority goes first. Within a priority,
+ * callers take turns (round robin), and each caller's calls are in order of arrival.
+ */
 import type { NodeCall } from '../core/node-call.ts'
 
-/**
- * Those who wait for one node. The highest class goes first; in a class the callers go in turn, each of them first
- * come first served: where every caller waits for one call, that is first come first served altogether.
- */
+type Priority = NodeCall['priority']
 
-export type Priority = NodeCall['priority']
+/** Highest priority first. */
+const PRIORITIES = ['health', 'write', 'interactive', 'bulk'] as const satisfies readonly Priority[]
 
-/** Who goes first, and who is sent away last. */
-const CLASSES = ['health', 'write', 'interactive', 'bulk'] as const satisfies readonly Priority[]
-
-export interface Standing {
+export interface Queueable {
   readonly priority: Priority
   readonly caller: string
 }
 
-/** Callers in the order of their turns; of each, who waits, in the order of arrival. */
-type Callers<One> = Map<string, Set<One>>
+/** The queued calls of each caller; the order of the Map is the order of turns. */
+type Callers<Item> = Map<string, Set<Item>>
 
-export class Line<One extends Standing> {
-  readonly #classes: Readonly<Record<Priority, Callers<One>>> = {
+export class CallQueue<Item extends Queueable> {
+  readonly #callersOf: Readonly<Record<Priority, Callers<Item>>> = {
     health: new Map(),
     write: new Map(),
     interactive: new Map(),
@@ -31,109 +30,111 @@ export class Line<One extends Standing> {
     return this.#size
   }
 
-  add(one: One): void {
-    const callers = this.#classes[one.priority]
-    const own = callers.get(one.caller)
-    if (own === undefined) callers.set(one.caller, new Set([one]))
-    else own.add(one)
+  add(item: Item): void {
+    const callers = this.#callersOf[item.priority]
+    const own = callers.get(item.caller)
+    if (own === undefined) callers.set(item.caller, new Set([item]))
+    else own.add(item)
     this.#size += 1
   }
 
-  remove(one: One): void {
-    const callers = this.#classes[one.priority]
-    const own = callers.get(one.caller)
-    if (own?.delete(one) !== true) return
+  remove(item: Item): void {
+    const callers = this.#callersOf[item.priority]
+    const own = callers.get(item.caller)
+    if (own?.delete(item) !== true) return
     this.#size -= 1
-    if (own.size === 0) callers.delete(one.caller)
+    if (own.size === 0) callers.delete(item.caller)
   }
 
-  /** Takes out whose turn it is. Callers with their `share` in hand let the others of their class go first. */
-  next(bulkMayGo: boolean, hasShare: (caller: string) => boolean): One | undefined {
-    for (const load of CLASSES) {
-      const callers = this.#classes[load]
-      if (callers.size === 0 || (load === 'bulk' && !bulkMayGo)) continue
+  /** Removes and returns the next call. Callers for which `hasShare` holds let the others of their priority go first. */
+  takeNext(isBulkAllowed: boolean, hasShare: (caller: string) => boolean): Item | undefined {
+    for (const priority of PRIORITIES) {
+      const callers = this.#callersOf[priority]
+      if (callers.size === 0 || (priority === 'bulk' && !isBulkAllowed)) continue
       const names = [...callers.keys()]
-      return this.#takeFirst(callers, names.find((name) => !hasShare(name)) ?? names[0])
+      return this.#takeFirstOf(callers, names.find((name) => !hasShare(name)) ?? names[0])
     }
     return undefined
   }
 
-  /** Takes out anyone. */
-  any(): One | undefined {
-    return this.next(true, () => false)
+  /** Removes and returns any call. */
+  takeAny(): Item | undefined {
+    return this.takeNext(true, () => false)
   }
 
-  /** How many would go before one that comes now. */
-  ahead({ priority: load, caller }: Standing): number {
+  /** Returns how many queued calls would go before a new call. */
+  countAhead({ priority, caller }: Queueable): number {
     let count = 0
-    for (const higher of CLASSES.slice(0, CLASSES.indexOf(load))) {
-      for (const waiting of this.#classes[higher].values()) count += waiting.size
+    for (const higher of PRIORITIES.slice(0, PRIORITIES.indexOf(priority))) {
+      for (const items of this.#callersOf[higher].values()) count += items.size
     }
-    const own = this.#classes[load].get(caller)?.size ?? 0
-    for (const waiting of this.#classes[load].values()) count += Math.min(waiting.size, own + 1)
-    // Of its own caller all go before it, and `own + 1` is no less than that.
+    const own = this.#callersOf[priority].get(caller)?.size ?? 0
+    // The new call is number `own + 1` of its caller, so each other caller gets at most that number of turns before it.
+    for (const items of this.#callersOf[priority].values()) count += Math.min(items.size, own + 1)
     return count
   }
 
   /**
-   * Who makes room for a newcomer where the line is full: the last of the lowest class under its own; else, in its
-   * own class, the last of the caller who has most there, where the newcomer's caller has less.
+   * Returns the call that makes room for a new one in a full queue: the last call of the lowest priority below the new
+   * call; else the last call of the caller with most calls in its priority, if the new call's caller has fewer.
    */
-  displacedBy({ priority: load, caller }: Standing): One | undefined {
-    const lower = CLASSES.slice(CLASSES.indexOf(load) + 1).reverse()
-    const lowest = lower.find((each) => this.#classes[each].size > 0)
-    const most = longest(this.#classes[lowest ?? load])
-    if (most === undefined) return undefined
-    const own = this.#classes[load].get(caller)?.size ?? 0
-    if (lowest === undefined && most.size <= own + 1) return undefined
-    return [...most].at(-1)
+  findDisplaceable({ priority, caller }: Queueable): Item | undefined {
+    const lowerPriorities = PRIORITIES.slice(PRIORITIES.indexOf(priority) + 1).reverse()
+    const lowest = lowerPriorities.find((each) => this.#callersOf[each].size > 0)
+    const largest = largestOf(this.#callersOf[lowest ?? priority])
+    if (largest === undefined) return undefined
+    const own = this.#callersOf[priority].get(caller)?.size ?? 0
+    if (lowest === undefined && largest.size <= own + 1) return undefined
+    return [...largest].at(-1)
   }
 
-  #takeFirst(callers: Callers<One>, name: string | undefined): One | undefined {
+  #takeFirstOf(callers: Callers<Item>, name: string | undefined): Item | undefined {
     const own = name === undefined ? undefined : callers.get(name)
     if (name === undefined || own === undefined) return undefined
     const [first] = own
     if (first === undefined) return undefined
     this.remove(first)
-    // Its next one waits until the others have had their turn.
+    // Moves the caller to the end: its next call waits until the others had their turn.
     if (callers.delete(name)) callers.set(name, own)
     return first
   }
 }
 
-function longest<One>(callers: Callers<One>): Set<One> | undefined {
-  let most: Set<One> | undefined
-  for (const waiting of callers.values()) if (waiting.size > (most?.size ?? 0)) most = waiting
-  return most
+function largestOf<Item>(callers: Callers<Item>): Set<Item> | undefined {
+  let largest: Set<Item> | undefined
+  for (const items of callers.values()) if (items.size > (largest?.size ?? 0)) largest = items
+  return largest
 }
 
-/** How long a call on one node takes at the moment, and so how long who waits will wait. */
+/** Weights of the latest call in the average. Recovery is adopted faster than a slowdown. */
+const SLOWER_WEIGHT = 0.2
+const FASTER_WEIGHT = 0.5
+/** The estimate is rough, so clients are never asked to wait longer than this. */
+const MAX_RETRY_AFTER_SECONDS = 30
 
-/** Weight of the newest call in the average: what was slow is believed slowly, recovery at once. */
-const SLOWER = 0.2
-const QUICKER = 0.5
-/** Nobody is told to come back later than that: the estimate is rough. */
-const LONGEST_RETRY = 30
-
-export class CallTime {
+/** The moving average of the time that a call takes on the node, and the waiting times that follow from it. */
+export class ServiceTime {
   #average = 0
 
+  /** Milliseconds; 0 before the first call. */
   get average(): number {
     return this.#average
   }
 
-  took(newest: number): void {
+  /** Records that a call took `elapsed` milliseconds. */
+  record(elapsed: number): void {
     const before = this.#average
-    this.#average = before === 0 ? newest : before + (newest - before) * (newest > before ? SLOWER : QUICKER)
+    const weight = elapsed > before ? SLOWER_WEIGHT : FASTER_WEIGHT
+    this.#average = before === 0 ? elapsed : before + (elapsed - before) * weight
   }
 
-  /** Milliseconds until one who has so many before it may go. */
-  wait(ahead: number, places: number): number {
-    return ((ahead + 1) * this.#average) / places
+  /** Returns the milliseconds until a call with `ahead` calls before it can start. */
+  waitFor(ahead: number, slots: number): number {
+    return ((ahead + 1) * this.#average) / slots
   }
 
-  /** Whole seconds, to be told to who is sent away. */
-  retryAfter(ahead: number, places: number): number {
-    return Math.min(LONGEST_RETRY, Math.max(1, Math.ceil(this.wait(ahead, places) / 1000)))
+  /** Returns the value of Retry-After, in whole seconds. */
+  retryAfter(ahead: number, slots: number): number {
+    return Math.min(MAX_RETRY_AFTER_SECONDS, Math.max(1, Math.ceil(this.waitFor(ahead, slots) / 1000)))
   }
 }

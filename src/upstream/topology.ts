@@ -1,24 +1,25 @@
 /**
- * Who belongs to the cluster: the nodes of the settings, which have addresses, and those that the master lists.
- * Names come from clients, so they are looked up in Maps: `__proto__` is one more unknown name.
+ * The nodes of the cluster: those of the settings, which have an address, and those that the master lists. Clients send
+ * node names, so names are looked up in Maps: `__proto__` is just another unknown name.
  */
 import type { NodeInfo } from '../core/node-call.ts'
 import type { NodeSetting } from './options.ts'
 
+/** A node in the master's list. */
 export interface ListedNode {
   readonly name: string
   readonly type: 'master' | 'worker'
   readonly version?: string
 }
 
-/** Could a node have this name at all? */
+/** Returns whether a node can have this name. */
 export function isNodeName(name: string): boolean {
   return /^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,254}$/.test(name)
 }
 
 export class Topology {
   #settings: ReadonlyMap<string, NodeSetting> = new Map()
-  #list: ReadonlyMap<string, ListedNode> | undefined
+  #listed: ReadonlyMap<string, ListedNode> | undefined
   #nodes: ReadonlyMap<string, NodeInfo> = new Map()
   #ordered: readonly NodeInfo[] = []
   #master: NodeInfo
@@ -27,30 +28,34 @@ export class Topology {
     this.#master = this.configure(settings)
   }
 
-  /** Throws where the settings do not make a cluster, with the remedy; then the nodes stay as they were. */
+  /** Replaces the nodes of the settings. Throws with a remedy, and changes nothing, if they do not form a cluster. */
   configure(settings: readonly NodeSetting[]): NodeInfo {
     const byName = new Map(settings.map((setting) => [setting.name, setting]))
     const masters = settings.filter(({ type }) => type === 'master')
-    if (byName.size < settings.length) throw new Error('cluster.nodes: two nodes have one name; give each its own')
-    if (masters.length !== 1) throw new Error(`cluster.nodes: ${masters.length} masters; name exactly one as master`)
+    if (byName.size < settings.length) throw new Error('cluster.nodes: two nodes have the same name; rename one')
+    if (masters.length !== 1) {
+      throw new Error(`cluster.nodes: ${masters.length} nodes have the type master; exactly one must have it`)
+    }
     for (const { name } of settings) {
-      if (!isNodeName(name)) throw new Error(`cluster.nodes: ${name} is no node name; use letters, digits, . _ and -`)
+      if (!isNodeName(name)) {
+        throw new Error(`cluster.nodes: ${name} is not a valid node name; use letters, digits, . _ and -`)
+      }
     }
     this.#settings = byName
     return this.#rebuild()
   }
 
-  /** Takes the master's list over. Gives the names that came and went. */
-  learn(list: readonly ListedNode[]): { readonly came: readonly string[]; readonly went: readonly string[] } {
-    const before = this.#list
+  /** Replaces the master's list. Returns the names that are new in it and those that are no longer in it. */
+  updateList(list: readonly ListedNode[]): { readonly added: readonly string[]; readonly removed: readonly string[] } {
+    const before = this.#listed
     const now = new Map(list.map((node) => [node.name, node]))
-    this.#list = now
+    this.#listed = now
     this.#rebuild()
-    const went = [...(before?.keys() ?? [])].filter((name) => !now.has(name))
-    return { came: [...now.keys()].filter((name) => before?.has(name) !== true), went }
+    const removed = [...(before?.keys() ?? [])].filter((name) => !now.has(name))
+    return { added: [...now.keys()].filter((name) => before?.has(name) !== true), removed }
   }
 
-  /** Master first, then by name. */
+  /** Returns the configured master first, then a master without address, then the workers, by name. */
   nodes(): readonly NodeInfo[] {
     return this.#ordered
   }
@@ -63,23 +68,23 @@ export class Topology {
     return this.#master
   }
 
-  /** Undefined while no list has come. */
+  /** Returns `undefined` before the first list. */
   isListed(name: string): boolean | undefined {
-    return this.#list?.has(name)
+    return this.#listed?.has(name)
   }
 
-  /** The settings win: a node of theirs stays with its type and address, in the list or not. */
+  /** The settings take precedence: a configured node keeps its type and address, whether or not the list has it. */
   #rebuild(): NodeInfo {
     const nodes = new Map<string, NodeInfo>()
     for (const { name, type } of this.#settings.values()) {
-      nodes.set(name, info({ name, type, ...version(this.#list?.get(name)) }, true))
+      nodes.set(name, infoOf({ name, type, ...versionOf(this.#listed?.get(name)) }, true))
     }
-    for (const listed of this.#list?.values() ?? []) {
-      if (!nodes.has(listed.name)) nodes.set(listed.name, info(listed, false))
+    for (const listed of this.#listed?.values() ?? []) {
+      if (!nodes.has(listed.name)) nodes.set(listed.name, infoOf(listed, false))
     }
-    const ordered = [...nodes.values()].sort(order)
+    const ordered = [...nodes.values()].sort(compareNodes)
     const master = ordered.find((node) => node.type === 'master' && node.addressed)
-    if (master === undefined) throw new Error('cluster.nodes: no master')
+    if (master === undefined) throw new Error('cluster.nodes: no node has the type master; exactly one must have it')
     this.#nodes = nodes
     this.#ordered = Object.freeze(ordered)
     this.#master = master
@@ -87,15 +92,15 @@ export class Topology {
   }
 }
 
-function info(node: ListedNode, addressed: boolean): NodeInfo {
-  return Object.freeze({ name: node.name, type: node.type, addressed, ...version(node) })
+function infoOf(node: ListedNode, addressed: boolean): NodeInfo {
+  return Object.freeze({ name: node.name, type: node.type, addressed, ...versionOf(node) })
 }
 
-function version(node: ListedNode | undefined): { version?: string } {
+function versionOf(node: ListedNode | undefined): { version?: string } {
   return node?.version === undefined ? {} : { version: node.version }
 }
 
-function order(a: NodeInfo, b: NodeInfo): number {
+function compareNodes(a: NodeInfo, b: NodeInfo): number {
   const rank = (node: NodeInfo) => (node.type === 'worker' ? 2 : node.addressed ? 0 : 1)
   return rank(a) - rank(b) || (a.name < b.name ? -1 : 1)
 }

@@ -1,152 +1,153 @@
+/** HTTP to one node: connections, TLS and request headers. No redirects, no decompression, no interceptors. */
 import { X509Certificate } from 'node:crypto'
+import type { LookupFunction } from 'node:net'
 import { Readable } from 'node:stream'
 import { createSecureContext, type SecureContext } from 'node:tls'
 import { buildConnector, Client, Pool } from 'undici'
 import type { NodeCall } from '../core/node-call.ts'
 import type { Deadline } from '../core/timing.ts'
-import { Exchange, type Outcome } from './exchange.ts'
-import type { Addresses } from './node-registry.ts'
-import type { NodeCredentials, NodeLimits, NodeTls } from './options.ts'
+import { type AttemptResult, Exchange } from './exchange.ts'
+import type { NodeCredentials, NodeLimits, NodeTls, UntracedTraceparent } from './options.ts'
 
-/** HTTP to one node: connections, TLS, one attempt at a time. No redirects, no decompression, no interceptors. */
-
-/**
- * Below the node's five seconds (contract/wire.md), so that it is the edge that closes first.
- * Some node may still be quicker; see `fresh`.
- */
-const KEEP_ALIVE = 3_000
-const HEADER_BYTES = 16 * 1024
+/** Below the five seconds of a node, so that normally the edge closes idle connections first. */
+const KEEP_ALIVE_TIMEOUT_MS = 3_000
+const MAX_HEADER_BYTES = 16 * 1024
 
 export interface TransportOptions {
   readonly url: string
   readonly tls: NodeTls
   readonly limits: NodeLimits
-  readonly addresses: Addresses
-  readonly head: RequestHead
+  /** Milliseconds. */
+  readonly connectTimeout: number
+  readonly lookup: LookupFunction
+  readonly headers: RequestHeaders
 }
 
 export interface Transport {
-  attempt(call: NodeCall, deadline: Deadline, fresh: boolean): Promise<Outcome>
-  /** Connections from now on use these; those with a call on them finish it. */
-  renew(tls: NodeTls): void
-  /** Lets calls finish. */
+  /** Sends the call once. Never rejects. */
+  attempt(call: NodeCall, deadline: Deadline, connection: 'pooled' | 'new'): Promise<AttemptResult>
+  /** Uses these certificates for new connections. Connections with a call in flight finish it. */
+  setTls(tls: NodeTls): void
+  /** Closes the connections after their calls have finished. */
   close(): Promise<void>
   destroy(): Promise<void>
 }
 
 /**
- * Two ways. `kept` reuses connections. A node may close an idle connection at the very moment at which a request
- * is sent on it; then the answer is a reset, and whether the node acted on the request cannot be known. Repeating
- * a read is harmless; a write must neither be repeated nor fail for that. So writes, and repeats
- * of reads, go by `fresh`: a connection for each, which cannot have been idle. It costs a handshake, which is
- * little beside the 0.2 s that a node needs.
+ * Two kinds of connections. Connections of the pool are reused. A node may close an idle connection at the moment in
+ * which a request is sent on it; the response is then a reset, and whether the node acted on the request is unknown.
+ * A read can be sent again. A write can neither be sent again nor should it fail for that. So writes, and retries of
+ * reads, use a new connection, which has never been idle. The handshake is short compared with the 0.2 s of a call.
  */
-interface Ways {
-  readonly kept: Pool
-  fresh(): Client
+interface Connections {
+  readonly pool: Pool
+  open(): Client
 }
 
 export function createTransport(options: TransportOptions): Transport {
-  let ways = openWays(options)
-  const open = new Set<Pool | Client>([ways.kept])
-  const close = async ({ kept }: Ways) => {
-    if (!kept.destroyed) await kept.close()
-    open.delete(kept)
+  let connections = createConnections(options)
+  const open = new Set<Pool | Client>([connections.pool])
+  let isDestroyed = false
+  const closePool = async ({ pool }: Connections) => {
+    if (!pool.destroyed) await pool.close()
+    open.delete(pool)
   }
-  let destroyed = false
-  const onFreshOne = async (call: NodeCall, deadline: Deadline): Promise<Outcome> => {
-    if (destroyed) return { ok: false, failure: { fault: 'unreachable', detail: 'the edge is closing' }, sent: false }
-    const client = ways.fresh()
+  const attemptOnNew = async (call: NodeCall, deadline: Deadline): Promise<AttemptResult> => {
+    if (isDestroyed) {
+      return { ok: false, failure: { fault: 'unreachable', detail: 'the edge is closing' }, sent: false }
+    }
+    const client = connections.open()
     open.add(client)
-    const over = () => {
+    const closeClient = () => {
       open.delete(client)
       void client.destroy()
     }
-    const outcome = await attempt(client, call, deadline, options)
-    if (outcome.ok && outcome.reply.body instanceof Readable) outcome.reply.body.once('close', over)
-    else over()
-    return outcome
+    const result = await attempt(client, call, deadline, options)
+    if (result.ok && result.response.body instanceof Readable) result.response.body.once('close', closeClient)
+    else closeClient()
+    return result
   }
   return {
-    attempt: (call, deadline, fresh) =>
-      fresh ? onFreshOne(call, deadline) : attempt(ways.kept, call, deadline, options),
-    renew: (tls) => {
-      const before = ways
-      ways = openWays({ ...options, tls })
-      open.add(ways.kept)
-      void close(before)
+    attempt: (call, deadline, connection) =>
+      connection === 'new' ? attemptOnNew(call, deadline) : attempt(connections.pool, call, deadline, options),
+    setTls: (tls) => {
+      const previous = connections
+      connections = createConnections({ ...options, tls })
+      open.add(connections.pool)
+      void closePool(previous)
     },
-    close: () => close(ways),
+    close: () => closePool(connections),
     destroy: async () => {
-      destroyed = true
-      await Promise.all([...open].map((one) => one.destroy()))
+      isDestroyed = true
+      await Promise.all([...open].map((each) => each.destroy()))
     },
   }
 }
 
-function openWays({ url, tls, limits, addresses }: TransportOptions): Ways {
+function createConnections({ url, tls, limits, connectTimeout, lookup }: TransportOptions): Connections {
   const { servername } = tls
   const connect = buildConnector({
-    // Made once, not for each connection.
-    ...(url.startsWith('https:') && { secureContext: secureContext(tls) }),
+    // Created once instead of for each connection.
+    ...(url.startsWith('https:') && { secureContext: createContext(tls) }),
     ...(servername !== undefined && { servername }),
-    // Said here, so that no environment variable can switch it off.
+    // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED cannot disable the verification.
     rejectUnauthorized: true,
-    timeout: limits.connect,
-    lookup: addresses.lookup,
+    timeout: connectTimeout,
+    lookup,
   })
   const common = {
     connect,
-    maxHeaderSize: HEADER_BYTES,
-    keepAliveTimeout: KEEP_ALIVE,
-    keepAliveMaxTimeout: KEEP_ALIVE,
-    // The deadline of each call takes their place: these run up to a second late.
+    maxHeaderSize: MAX_HEADER_BYTES,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    keepAliveMaxTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    // The deadline of each call replaces these timers, which fire up to a second late.
     headersTimeout: 0,
     bodyTimeout: 0,
   }
   return {
-    kept: new Pool(url, { ...common, connections: limits.inFlight, pipelining: 1 }),
-    // 0: `Connection: close`.
-    fresh: () => new Client(url, { ...common, pipelining: 0 }),
+    pool: new Pool(url, { ...common, connections: limits.inFlight, pipelining: 1 }),
+    // With pipelining 0, undici sends `Connection: close`.
+    open: () => new Client(url, { ...common, pipelining: 0 }),
   }
 }
 
-/** Throws for PEM that cannot be read. */
-function secureContext({ ca, cert, key }: NodeTls): SecureContext {
-  // createSecureContext takes a text without any certificate for an empty list.
+/** Throws for PEM that cannot be parsed. */
+function createContext({ ca, cert, key }: NodeTls): SecureContext {
+  // createSecureContext accepts a text without any certificate as an empty list.
   if (ca !== undefined) new X509Certificate(ca)
   return createSecureContext({ ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }), minVersion: 'TLSv1.2' })
 }
 
-function attempt(to: Pool | Client, call: NodeCall, deadline: Deadline, options: TransportOptions): Promise<Outcome> {
+function attempt(
+  dispatcher: Pool | Client,
+  call: NodeCall,
+  deadline: Deadline,
+  { limits, headers }: TransportOptions,
+): Promise<AttemptResult> {
   return new Promise((resolve) => {
-    const exchange = new Exchange(call.node, { expect: call.expect, most: options.limits.response }, resolve)
-    const giveUp = () => {
+    const exchange = new Exchange(call.node, { expect: call.expect, maxBytes: limits.response }, resolve)
+    const onAbort = () => {
       const fault = deadline.fault()
-      exchange.giveUp({ fault, detail: fault === 'timeout' ? 'no answer in time' : 'client left' })
+      exchange.abort({ fault, detail: fault === 'timeout' ? 'timed out' : 'client disconnected' })
     }
-    if (deadline.signal.aborted) return giveUp()
-    deadline.signal.addEventListener('abort', giveUp, { once: true })
+    if (deadline.signal.aborted) return onAbort()
+    deadline.signal.addEventListener('abort', onAbort, { once: true })
     const { method, path, body } = call
-    to.dispatch({ method, path, headers: options.head(call), body: body?.bytes ?? null }, exchange)
+    dispatcher.dispatch({ method, path, headers: headers(call), body: body?.bytes ?? null }, exchange)
   })
 }
 
-/** The headers that a node sees: these and no others. Host and Connection are undici's. */
+/** Returns the headers of a call. Nodes receive no others, except Host and Connection, which undici adds. */
+export type RequestHeaders = (call: NodeCall) => Readonly<Record<string, string>>
 
-export type RequestHead = (call: NodeCall) => Readonly<Record<string, string>>
-
-/** What nodes are told of a request that nobody traces (`traceparent`); `undefined`: nothing. */
-export type UntracedTraceparent = (requestId: string) => string | undefined
-
-/** Made once. A call that brings no credentials where it should goes without, and the node refuses it. */
-export function requestHead(
+/** With `passthrough`, a call without credentials is sent without Authorization, and the node refuses it. */
+export function createRequestHeaders(
   credentials: NodeCredentials,
   untracedTraceparent: UntracedTraceparent = () => undefined,
-): RequestHead {
-  const own = credentials.mode === 'service' ? basic(credentials) : undefined
+): RequestHeaders {
+  const service = credentials.mode === 'service' ? basicAuthorization(credentials) : undefined
   return (call) => {
-    const authorization = own ?? (call.credentials && basic(call.credentials))
+    const authorization = service ?? (call.credentials && basicAuthorization(call.credentials))
     const { trace, requestId } = call
     const traceparent = trace?.parent ?? untracedTraceparent(requestId)
     return {
@@ -156,14 +157,14 @@ export function requestHead(
       'x-request-id': requestId,
       ...(traceparent !== undefined && { traceparent }),
       ...(trace?.state !== undefined && { tracestate: trace.state }),
-      // The node keeps a cache of its own, by URL alone and never invalidated (contract/wire.md, Cache). It also
-      // stores answers to five writes, which a GET of the same URL would then receive, so reads always go round it.
+      // The node has a cache of its own, keyed by URL alone and never invalidated. It also stores the responses of five
+      // writes, which a GET of the same URL would then receive. So reads always bypass it.
       ...(call.method === 'GET' && { 'x-apicache-bypass': '1' }),
       ...(call.body && { 'content-type': call.body.type, 'content-length': String(call.body.bytes.length) }),
     }
   }
 }
 
-function basic({ username, password }: { readonly username: string; readonly password: string }): string {
+function basicAuthorization({ username, password }: { readonly username: string; readonly password: string }): string {
   return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
 }

@@ -1,65 +1,94 @@
-/** From an Ask to the call on a node: written anew from parsed values, nothing of the client's bytes travels. */
+/**
+ * The classic API layout of the nodes: translates a request of the edge to a call, and the response of a node to a
+ * response of the edge. The public API has the same layout, so paths, parameters and envelopes stay as they are. A node
+ * with another layout would get a module with the same two functions beside this one, and `forward.ts` would choose
+ * between them by the node.
+ */
+import { Readable } from 'node:stream'
 import type { Endpoint } from '../../catalogue/endpoint.ts'
+import { readEnvelope } from '../../core/envelope.ts'
 import { EdgeError } from '../../core/errors.ts'
-import type { NodeCall } from '../../core/node-call.ts'
+import type { NodeCall, NodeResponse } from '../../core/node-call.ts'
 import { type EdgeRequest, priorityOf, type RequestBody } from '../../core/request.ts'
+import type { EdgeResponse } from '../../core/response.ts'
 import type { Candidate } from '../route.ts'
 
-/** `timeout` in milliseconds; absent: none. */
-export function nodeCall(ask: EdgeRequest, { node, path }: Candidate, timeout: number | undefined): NodeCall {
-  const { method } = ask.endpoint
+/**
+ * Returns the call of a request on a node. It is built from the parsed values; no bytes of the client's request are
+ * copied. `timeout` in milliseconds; `undefined`: none. Throws 601 for a value that cannot be a path segment.
+ */
+export function toNodeCall(request: EdgeRequest, { node, path }: Candidate, timeout: number | undefined): NodeCall {
+  const { method } = request.endpoint
   return {
     node,
     method,
-    path: fillPath(path, ask.params) + queryText(ask),
-    ...(ask.body && { body: nodeBody(ask.body) }),
+    path: fillPath(path, request.params) + formatQuery(request),
+    ...(request.body && { body: formatBody(request.body) }),
     retryable: method === 'GET',
-    expect: isRaw(ask) ? 'stream' : 'bytes',
+    expect: isRawFile(request) ? 'stream' : 'bytes',
     ...(timeout !== undefined && { timeout }),
-    signal: ask.signal,
-    requestId: ask.requestId,
-    priority: priorityOf(ask),
-    caller: ask.caller.name,
+    signal: request.signal,
+    requestId: request.requestId,
+    priority: priorityOf(request),
+    caller: request.caller.name,
     endpoint: `${method} ${path}`,
-    ...(ask.trace && { trace: ask.trace }),
-    ...(ask.caller.credentials && { credentials: ask.caller.credentials }),
+    ...(request.trace && { trace: request.trace }),
+    ...(request.caller.credentials && { credentials: request.caller.credentials }),
   }
 }
 
-/** Is the file itself asked for? */
-function isRaw({ endpoint, query }: EdgeRequest): boolean {
+/** Returns the response with its bytes unchanged, or the reason why its body is not an envelope of the API. */
+export function toEdgeResponse({
+  status,
+  type,
+  length,
+  personal,
+  body,
+}: NodeResponse):
+  | { readonly ok: true; readonly response: EdgeResponse }
+  | { readonly ok: false; readonly reason: string } {
+  if (body instanceof Readable) {
+    return { ok: true, response: { kind: 'raw', status, type, ...(length !== undefined && { length }), stream: body } }
+  }
+  const envelope = readEnvelope(body)
+  if (!envelope.ok) return envelope
+  return { ok: true, response: { kind: 'json', status, body, ...(personal && { personal }) } }
+}
+
+/** Returns whether the request is for a file as such, not for an envelope. */
+function isRawFile({ endpoint, query }: EdgeRequest): boolean {
   const raw: Endpoint['response']['raw'] = endpoint.response.raw
   return raw !== undefined && Object.hasOwn(query, raw.when)
 }
 
 function fillPath(template: string, params: EdgeRequest['params']): string {
-  const fill = (part: string) => (part.startsWith(':') ? segment(params, part.slice(1)) : part)
+  const fill = (part: string) => (part.startsWith(':') ? encodeSegment(params, part.slice(1)) : part)
   return template.split('/').map(fill).join('/')
 }
 
-/** One value is one segment: `/` in it is encoded, and what a server could take for a step up is refused. */
-function segment(params: EdgeRequest['params'], name: string): string {
+/** Encodes a value as one segment. A value of dots only is refused: servers read `..` as the parent. */
+function encodeSegment(params: EdgeRequest['params'], name: string): string {
   const value = Object.hasOwn(params, name) ? params[name] : undefined
   if (value === undefined || /^\.*$/.test(value)) throw new EdgeError(601, `.  Field: ${name}`)
   return encode(value)
 }
 
-/** In the record's order, so that equal requests are equal bytes. The node lifts its own time limits by the flag. */
-function queryText({ endpoint, query, waitForComplete }: EdgeRequest): string {
-  const parts = Object.keys(endpoint.query)
+/** Parameters are in the order of the endpoint record. With `wait_for_complete` the node lifts its own timeouts. */
+function formatQuery({ endpoint, query, waitForComplete }: EdgeRequest): string {
+  const pairs = Object.keys(endpoint.query)
     .filter((name) => Object.hasOwn(query, name) && endpoint.query[name]?.edgeOnly === undefined)
     .map((name) => `${encode(name)}=${encode(query[name] ?? '')}`)
-  if (waitForComplete) parts.push('wait_for_complete')
-  return parts.length === 0 ? '' : `?${parts.join('&')}`
+  if (waitForComplete) pairs.push('wait_for_complete')
+  return pairs.length === 0 ? '' : `?${pairs.join('&')}`
 }
 
-/** RFC 3986: all but unreserved characters; encodeURIComponent leaves five more. */
+/** Encodes all characters but the unreserved ones of RFC 3986; encodeURIComponent leaves five more. */
 function encode(value: string): string {
-  return encodeURIComponent(value).replace(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`)
+  return encodeURIComponent(value).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
 }
 
-/** A node takes one of four types, without parameters (contract/wire.md, Parameters). */
-function nodeBody(body: RequestBody): { type: string; bytes: Buffer } {
+/** Nodes accept the media type without parameters only. */
+function formatBody(body: RequestBody): { type: string; bytes: Buffer } {
   if (body.kind === 'upload') return { type: body.type, bytes: body.bytes }
   return { type: 'application/json', bytes: Buffer.from(JSON.stringify(body.fields)) }
 }

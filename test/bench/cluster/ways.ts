@@ -5,7 +5,7 @@ import { createHeap } from '../../../src/join/bytes/heap.ts'
 import { type JoinPart, joinedBody, joinRows } from '../../../src/join/bytes/join.ts'
 import { sources } from '../../../src/query/sources.ts'
 import type { Row } from '../../../src/query/value.ts'
-import { Collected } from '../../../src/upstream/node-response.ts'
+import { BodyCollector } from '../../../src/upstream/node-response.ts'
 /** Ways to build one page from the responses of many nodes, over the same keep-alive connections. */
 
 export interface Page {
@@ -173,13 +173,13 @@ async function askAll(
 
 function ask(client: Client, path: string, take: (body: Buffer) => void): Promise<void> {
   return new Promise((resolve, reject) => {
-    let collected = new Collected(undefined)
+    let collected = new BodyCollector(undefined)
     const handler: Dispatcher.DispatchHandler = {
       onRequestStart() {},
       onResponseStart(_controller, _status, headers) {
-        collected = new Collected(Number(headers['content-length']))
+        collected = new BodyCollector(Number(headers['content-length']))
       },
-      onResponseData: (_controller, chunk) => collected.add(chunk),
+      onResponseData: (_controller, chunk) => collected.append(chunk),
       onResponseEnd() {
         try {
           take(collected.bytes())

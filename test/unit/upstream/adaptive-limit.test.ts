@@ -1,64 +1,64 @@
-/** A node that is slower than usual altogether gets less at once, before calls time out; a mixture that shifts does not. */
+/** A slowdown of the whole node lowers its limit before calls time out; a changing mixture of calls does not. */
 import t from 'tap'
 import type { Deadline } from '../../../src/core/timing.ts'
-import { Gate, type Visitor } from '../../../src/upstream/limiter.ts'
+import { ConcurrencyLimiter, type LimitedCall } from '../../../src/upstream/limiter.ts'
 
 const names = ['agents', 'rules', 'logs', 'info', 'sca']
-const usual = [200, 300, 400, 250, 1_000]
+const expectedMs = [200, 300, 400, 250, 1_000]
 
-function node() {
+function simulateNode() {
   let now = 0
-  const gate = new Gate({ inFlight: 4, queue: 10, perCaller: 4 }, () => now)
+  const limiter = new ConcurrencyLimiter({ inFlight: 4, queue: 10, perCaller: 4 }, () => now)
   const signal = new AbortController().signal
   const deadline: Deadline = { signal, remaining: () => 60_000, fault: () => 'timeout', end: () => undefined }
-  const call = async (endpoint: string, took: number, expect: Visitor['expect'] = 'bytes') => {
-    const visitor: Visitor = { priority: 'interactive', caller: 'ann', endpoint, expect }
-    await gate.enter(visitor, deadline)
-    const began = now
-    now += took
-    gate.leave(visitor, began, 'answered')
+  const call = async (endpoint: string, elapsed: number, expect: LimitedCall['expect'] = 'bytes') => {
+    const call: LimitedCall = { priority: 'interactive', caller: 'ann', endpoint, expect }
+    await limiter.acquire(call, deadline)
+    const start = now
+    now += elapsed
+    limiter.release(call, start, 'success')
   }
   const round = async (factor: number) => {
-    for (const [i, name] of names.entries()) await call(name, (usual[i] ?? 0) * factor)
+    for (const [i, name] of names.entries()) await call(name, (expectedMs[i] ?? 0) * factor)
   }
-  return { gate, call, round }
+  return { limiter, call, round }
 }
 
-t.test('everything twenty times slower: less and less at once, never none; usual again: all of it', async (t) => {
-  const { gate, round } = node()
+t.test('if all calls take 20 times longer, the limit falls to at least 1; it recovers with the latency', async (t) => {
+  const { limiter, round } = simulateNode()
   for (let i = 0; i < 10; i += 1) await round(1)
-  t.equal(gate.limit, 4)
+  t.equal(limiter.limit, 4)
   const limits: number[] = []
   for (let i = 0; i < 4; i += 1) {
     await round(20)
-    limits.push(gate.limit)
+    limits.push(limiter.limit)
   }
   t.ok((limits.at(-1) ?? 4) <= 2, limits.join(' '))
   t.ok((limits.at(-1) ?? 0) >= 1)
   for (let i = 0; i < 4; i += 1) await round(1)
-  t.equal(gate.limit, 4)
+  t.equal(limiter.limit, 4)
 })
 
-t.test('four calls that share one processor take four times as long each: nothing is cut', async (t) => {
-  const { gate, round } = node()
+t.test('four calls that share one processor take four times longer: the limit stays', async (t) => {
+  const { limiter, round } = simulateNode()
   for (let i = 0; i < 10; i += 1) await round(1)
   for (let i = 0; i < 10; i += 1) await round(3.9)
-  t.equal(gate.limit, 4)
+  t.equal(limiter.limit, 4)
 })
 
-t.test('now only slow endpoints, then only quick ones: nothing is cut', async (t) => {
-  const { gate, call, round } = node()
+t.test('only slow endpoints, then only fast ones: the limit stays', async (t) => {
+  const { limiter, call, round } = simulateNode()
   for (let i = 0; i < 4; i += 1) await round(1)
   for (let i = 0; i < 20; i += 1) await call('upgrade result', 16_000)
   for (let i = 0; i < 20; i += 1) await call('agents', 200)
   for (let i = 0; i < 20; i += 1) await call('upgrade result', 16_000)
-  t.equal(gate.limit, 4)
+  t.equal(limiter.limit, 4)
 })
 
-t.test('one endpoint that becomes slow, or files that slow clients take, say nothing of the node', async (t) => {
-  const { gate, call, round } = node()
+t.test('one endpoint that becomes slow, or files for slow clients: the limit stays', async (t) => {
+  const { limiter, call, round } = simulateNode()
   for (let i = 0; i < 10; i += 1) await round(1)
   for (let i = 0; i < 40; i += 1) await call('logs', 40_000)
   for (const name of [...names, ...names, ...names]) await call(name, 90_000, 'stream')
-  t.equal(gate.limit, 4)
+  t.equal(limiter.limit, 4)
 })

@@ -1,10 +1,10 @@
-/** A node that answers nothing but 503 for a while is not asked more for it, and is back at once. */
+/** The retry budget: a failing node receives little more than its normal load. */
 import t from 'tap'
 import { clusterOf, envelope, fakeNode, get, until } from './fake-node.ts'
 
 const CALLS = 400
 
-t.test('no more calls than were asked for, and the first good answer lets all in again', async (t) => {
+t.test('unreadable responses are not retried, and one success ends the ejection', async (t) => {
   let down = true
   const node = await fakeNode(t, (request, response) => {
     if (down) response.writeHead(503, { 'content-type': 'text/html' }).end('<h1>503</h1>')
@@ -21,7 +21,7 @@ t.test('no more calls than were asked for, and the first good answer lets all in
   t.ok(after.every(({ ok }) => ok))
 })
 
-t.test('connections that are cut before an answer: one repeat for ten calls beyond those saved up', async (t) => {
+t.test('lost connections: one retry for ten calls, beyond the initial budget', async (t) => {
   const node = await fakeNode(t, (request) => request.socket.destroy())
   const limits = { queue: 10_000, inFlight: 4 }
   const cluster = clusterOf(t, node.url, { limits, ejection: { failures: 1e6, refusals: 1e6 } })

@@ -1,8 +1,8 @@
-/** Asks as validation hands them on, for records of the catalogue. */
+/** Requests as validation creates them, for endpoints of the catalogue. */
 import { catalogue } from '../../../src/catalogue/index.ts'
 import type { EdgeRequest } from '../../../src/core/request.ts'
 
-export function ask(method: string, path: string, more: Partial<EdgeRequest> = {}): EdgeRequest {
+export function edgeRequest(method: string, path: string, overrides: Partial<EdgeRequest> = {}): EdgeRequest {
   const endpoint = catalogue.find((record) => record.method === method && record.path === path)
   if (endpoint === undefined) throw new Error(`the catalogue has no ${method} ${path}`)
   return {
@@ -13,6 +13,6 @@ export function ask(method: string, path: string, more: Partial<EdgeRequest> = {
     waitForComplete: false,
     requestId: 'a',
     signal: new AbortController().signal,
-    ...more,
+    ...overrides,
   }
 }

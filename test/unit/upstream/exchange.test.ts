@@ -1,4 +1,4 @@
-/** Each way in which a connection can fail gives its value, says whether anything was sent, and is repeated or not. */
+/** Connection faults: the resulting fault, whether the call was sent, and whether it is retried. */
 import type { RequestListener } from 'node:http'
 import net from 'node:net'
 import type { Test } from 'tap'
@@ -6,8 +6,8 @@ import t from 'tap'
 import { type Fault, faultProxy } from '../../faults/proxy.ts'
 import { clusterOf, envelope, fakeNode, get, listen, put, until } from './fake-node.ts'
 
-async function behindProxy(t: Test, fault: Fault, answer?: RequestListener) {
-  const node = await fakeNode(t, answer)
+async function behindProxy(t: Test, fault: Fault, respond?: RequestListener) {
+  const node = await fakeNode(t, respond)
   const proxy = await faultProxy(node.port)
   t.teardown(() => proxy.close())
   await proxy.set(fault)
@@ -22,16 +22,16 @@ t.test('refused: nothing was sent', async (t) => {
   t.match(await cluster.call(put()), expected)
 })
 
-t.test('reset: a read is sent once more, a write is not', async (t) => {
+t.test('reset: a read is retried once, a write is not', async (t) => {
   const { cluster, proxy } = await behindProxy(t, { kind: 'reset' })
-  const expected = { ok: false, fault: 'unreachable', sent: true, detail: 'connection lost before an answer' }
+  const expected = { ok: false, fault: 'unreachable', sent: true, detail: 'connection lost before the response' }
   t.match(await cluster.call(get()), expected)
   t.equal(proxy.accepted(), 2)
   t.match(await cluster.call(put()), expected)
   t.equal(proxy.accepted(), 3)
 })
 
-t.test('FIN before an answer: as reset', async (t) => {
+t.test('FIN before the response: as reset', async (t) => {
   const { cluster, node } = await behindProxy(t, { kind: 'halfClose' })
   const expected = { ok: false, fault: 'unreachable', sent: true }
   t.match(await cluster.call(put()), expected)
@@ -39,53 +39,53 @@ t.test('FIN before an answer: as reset', async (t) => {
   t.match(await cluster.call(get()), expected)
 })
 
-t.test('stall: over at the deadline', async (t) => {
+t.test('stall: ends at the deadline', async (t) => {
   const { cluster, proxy } = await behindProxy(t, { kind: 'stall' })
-  const began = performance.now()
+  const start = performance.now()
   const calls = [cluster.call(get('/', { timeout: 150 })), cluster.call(put('/', { timeout: 150 }))]
   for (const result of await Promise.all(calls)) t.match(result, { ok: false, fault: 'timeout', sent: true })
-  t.ok(performance.now() - began < 1_000)
+  t.ok(performance.now() - start < 1_000)
   t.ok(proxy.accepted() >= 2)
 })
 
-t.test('never answered: asked once', async (t) => {
+t.test('no response: sent once', async (t) => {
   const { cluster, node } = await behindProxy(t, { kind: 'pass' }, () => undefined)
   const calls = [cluster.call(get('/', { timeout: 300 })), cluster.call(put('/', { timeout: 300 }))]
   for (const result of await Promise.all(calls)) t.match(result, { ok: false, fault: 'timeout', sent: true })
   t.strictSame(node.seen.map(({ method }) => method).sort(), ['GET', 'PUT'])
 })
 
-t.test('drip: over at the deadline though bytes keep coming', async (t) => {
+t.test('drip: ends at the deadline although bytes arrive', async (t) => {
   const { cluster } = await behindProxy(t, { kind: 'drip', ms: 20 })
   t.match(await cluster.call(get('/', { timeout: 200 })), { ok: false, fault: 'timeout', sent: true })
 })
 
-t.test('cut in the head: a read is sent once more; cut in the body: it is unreadable', async (t) => {
+t.test('cut in the head: a read is retried; cut in the body: unreadable', async (t) => {
   const { cluster, node, proxy } = await behindProxy(t, { kind: 'cut', after: 10 })
   t.match(await cluster.call(get()), { ok: false, fault: 'unreachable', sent: true })
   t.equal(node.seen.length, 2)
   await proxy.set({ kind: 'cut', after: 180 })
-  t.match(await cluster.call(get()), { ok: false, fault: 'unreadable', sent: true, detail: 'answer cut short' })
+  t.match(await cluster.call(get()), { ok: false, fault: 'unreadable', sent: true, detail: 'response cut short' })
   t.equal(node.seen.length, 3)
 })
 
-t.test('latency: an answer is an answer', async (t) => {
+t.test('latency: the response is used', async (t) => {
   const { cluster } = await behindProxy(t, { kind: 'latency', ms: 50 })
   t.match(await cluster.call(get()), { ok: true })
 })
 
-t.test('a connection that never gets through TLS: nothing was sent', async (t) => {
-  const silent = await listen(t, net.createServer())
-  const cluster = clusterOf(t, silent.url.replace('http', 'https'), { limits: { connect: 200 } })
+t.test('a TLS handshake that does not finish: nothing was sent', async (t) => {
+  const server = await listen(t, net.createServer())
+  const cluster = clusterOf(t, server.url.replace('http', 'https'), { connectTimeout: 200 })
   const early = cluster.call(put('/', { timeout: 50 }))
   const late = cluster.call(get())
   t.match(await early, { ok: false, fault: 'timeout', sent: false })
-  t.match(await late, { ok: false, fault: 'unreachable', sent: false, detail: 'no connection in time' })
+  t.match(await late, { ok: false, fault: 'unreachable', sent: false, detail: 'connection timed out' })
 })
 
-t.test('a client that leaves cancels the call, and frees its place', async (t) => {
-  let cut = 0
-  const node = await fakeNode(t, (_, response) => response.on('close', () => (cut += 1)))
+t.test('a client that disconnects cancels the call and frees its slot', async (t) => {
+  let closed = 0
+  const node = await fakeNode(t, (_, response) => response.on('close', () => (closed += 1)))
   const cluster = clusterOf(t, node.url)
   const client = new AbortController()
   const call = cluster.call(get('/', { signal: client.signal }))
@@ -93,12 +93,12 @@ t.test('a client that leaves cancels the call, and frees its place', async (t) =
   t.equal(cluster.status()[0]?.inFlight, 1)
   client.abort()
   t.match(await call, { ok: false, fault: 'cancelled', sent: true })
-  await until(() => cut === 1)
+  await until(() => closed === 1)
   t.equal(cluster.status()[0]?.inFlight, 0)
   t.match(await cluster.call(get('/', { signal: client.signal })), { ok: false, fault: 'cancelled', sent: false })
 })
 
-t.test('closing cuts what is under way, and opens nothing', async (t) => {
+t.test('close aborts calls in flight and opens no connection', async (t) => {
   const node = await fakeNode(t, () => undefined)
   const cluster = clusterOf(t, node.url, { limits: { inFlight: 2 } })
   const calls = [get(), put(), get(), put()].map((call) => cluster.call(call))
@@ -113,8 +113,8 @@ t.test('closing cuts what is under way, and opens nothing', async (t) => {
   t.equal(node.seen.length, 2)
 })
 
-t.test('a node that closes idle connections fails no read and repeats no write', async (t) => {
-  // It ends each connection a moment after its answer, in the middle of what the edge may send next.
+t.test('if a node closes idle connections, no read fails and no write is sent twice', async (t) => {
+  // Closes each connection shortly after its response, while the edge may send the next request on it.
   const node = await fakeNode(t, (request, response) => {
     envelope(request, response)
     setTimeout(() => request.socket.destroy(), Math.random() * 3)
@@ -130,7 +130,7 @@ t.test('a node that closes idle connections fails no read and repeats no write',
   t.equal(node.seen.filter(({ method }) => method === 'PUT').length, writes)
 })
 
-t.test('repeats stay within a tenth of the calls', async (t) => {
+t.test('retries are at most a tenth of the calls', async (t) => {
   const { cluster, proxy } = await behindProxy(t, { kind: 'reset' })
   for (let i = 0; i < 150; i += 1) await cluster.call(get())
   t.ok(proxy.accepted() <= 150 * 1.1 + 11, `${proxy.accepted()} connections for 150 calls`)

@@ -1,4 +1,4 @@
-/** Real servers in the place of nodes, and clusters that are closed when the test is over. */
+/** HTTP servers in place of nodes, and clusters that are closed at the end of the test. */
 import http, { type IncomingMessage, type RequestListener } from 'node:http'
 import https from 'node:https'
 import type { AddressInfo, Server, Socket } from 'node:net'
@@ -6,36 +6,37 @@ import net from 'node:net'
 import type { Test } from 'tap'
 import type { NodeCall } from '../../../src/core/node-call.ts'
 import { type Cluster, type ClusterOptions, createCluster } from '../../../src/upstream/index.ts'
+import type { NodeLimits } from '../../../src/upstream/options.ts'
 
 type Teardown = Pick<Test, 'teardown'>
 
 export interface FakeNode {
   readonly port: number
   readonly url: string
-  /** Heads of the requests, in the order of arrival. */
+  /** The requests, in order of arrival. */
   readonly seen: IncomingMessage[]
   connections(): number
 }
 
-/** `{error: 0, data}` as a node sends it. */
+/** Responds with an envelope of a node. */
 export const envelope: RequestListener = (_, response) => {
   const body = '{"error":0,"data":{"x":1}}'
   response.writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'content-length': body.length })
   response.end(body)
 }
 
-export async function fakeNode(t: Teardown, answer: RequestListener = envelope, tls?: https.ServerOptions) {
+export async function fakeNode(t: Teardown, respond: RequestListener = envelope, tls?: https.ServerOptions) {
   const seen: IncomingMessage[] = []
   const listener: RequestListener = (request, response) => {
     seen.push(request)
-    answer(request, response)
+    respond(request, response)
   }
   const server = tls ? https.createServer(tls, listener) : http.createServer(listener)
   const { port, connections } = await listen(t, server)
   return { port, url: `${tls ? 'https' : 'http'}://127.0.0.1:${port}`, seen, connections } satisfies FakeNode
 }
 
-/** A node that writes these very bytes upon a request, then ends the connection where `end` says so. */
+/** A node that writes these bytes upon a request, and then closes the connection if `end` is set. */
 export async function rawNode(t: Teardown, bytes: string | Buffer, end = false) {
   let requests = 0
   const server = net.createServer((socket) => {
@@ -66,19 +67,30 @@ export async function listen(t: Teardown, server: Server) {
   return { port, url: `http://127.0.0.1:${port}`, connections: () => connections, sockets }
 }
 
-/** One master at `url`, unless nodes are given. */
-export function clusterOf(t: Teardown, url: string, options: Partial<ClusterOptions> = {}): Cluster {
+export const limits: NodeLimits = {
+  inFlight: 4,
+  queue: 256,
+  perCaller: 2,
+  timeout: 20_000,
+  response: 64 * 1024 * 1024,
+}
+
+export type ClusterTestOptions = Partial<Omit<ClusterOptions, 'limits'>> & { readonly limits?: Partial<NodeLimits> }
+
+/** Creates a cluster with one master at `url`, unless the options have nodes. */
+export function clusterOf(t: Teardown, url: string, options: ClusterTestOptions = {}): Cluster {
   const cluster = createCluster({
     nodes: [{ name: 'master', type: 'master', url }],
     discover: false,
     credentials: { mode: 'service', username: 'edge', password: 'pass' },
     ...options,
+    limits: { ...limits, ...options.limits },
   })
   t.teardown(() => cluster.close())
   return cluster
 }
 
-export function get(path = '/agents', more: Partial<NodeCall> = {}): NodeCall {
+export function get(path = '/agents', overrides: Partial<NodeCall> = {}): NodeCall {
   return {
     node: 'master',
     method: 'GET',
@@ -91,19 +103,19 @@ export function get(path = '/agents', more: Partial<NodeCall> = {}): NodeCall {
     caller: 'ann',
     endpoint: `GET ${path}`,
     requestId: 'test-1',
-    ...more,
+    ...overrides,
   }
 }
 
-export function put(path = '/agents/001/restart', more: Partial<NodeCall> = {}): NodeCall {
-  return get(path, { method: 'PUT', retryable: false, ...more })
+export function put(path = '/agents/001/restart', overrides: Partial<NodeCall> = {}): NodeCall {
+  return get(path, { method: 'PUT', retryable: false, ...overrides })
 }
 
-/** Resolves when `condition` holds; looks again every few milliseconds. */
-export async function until(condition: () => boolean, patience = 5_000): Promise<void> {
-  const end = performance.now() + patience
+/** Resolves when the condition holds; rejects after `timeout` milliseconds. */
+export async function until(condition: () => boolean, timeout = 5_000): Promise<void> {
+  const end = performance.now() + timeout
   while (!condition()) {
-    if (performance.now() > end) throw new Error('it did not come to that')
+    if (performance.now() > end) throw new Error('the condition did not hold in time')
     await new Promise((done) => setTimeout(done, 5))
   }
 }

@@ -1,17 +1,17 @@
-/** A node that fails again and again is left alone, and let in again by one call that succeeds. */
+/** Ejection of a failing node, and its end by a successful probe. */
 import type { RequestListener } from 'node:http'
 import type { Test } from 'tap'
 import t from 'tap'
 import { faultProxy } from '../../faults/proxy.ts'
 import { clusterOf, envelope, fakeNode, get, put, until } from './fake-node.ts'
 
-async function cluster(t: Test, answer?: RequestListener) {
+async function startCluster(t: Test, respond?: RequestListener) {
   let now = 0
-  const node = await fakeNode(t, answer)
+  const node = await fakeNode(t, respond)
   const proxy = await faultProxy(node.port)
   t.teardown(() => proxy.close())
   const log: string[] = []
-  const one = clusterOf(t, `http://127.0.0.1:${proxy.port}`, {
+  const cluster = clusterOf(t, `http://127.0.0.1:${proxy.port}`, {
     clock: () => now,
     log: (_, message) => log.push(message),
     limits: { inFlight: 8 },
@@ -19,11 +19,19 @@ async function cluster(t: Test, answer?: RequestListener) {
   const wait = (ms: number) => {
     now += ms
   }
-  return { node, proxy, log, wait, call: one.call, available: () => one.view.isAvailable('master'), status: one.status }
+  return {
+    node,
+    proxy,
+    log,
+    wait,
+    call: cluster.call,
+    available: () => cluster.view.isAvailable('master'),
+    status: cluster.status,
+  }
 }
 
-t.test('two refusals eject; one success readmits', async (t) => {
-  const { node, proxy, log, wait, call, available, status } = await cluster(t)
+t.test('two refused connections eject a node; one success ends the ejection', async (t) => {
+  const { node, proxy, log, wait, call, available, status } = await startCluster(t)
   await proxy.set({ kind: 'refuse' })
   t.match(await call(put()), { fault: 'unreachable' })
   t.ok(available())
@@ -34,7 +42,7 @@ t.test('two refusals eject; one success readmits', async (t) => {
   t.ok((status()[0]?.ejectedUntil ?? 0) > 0)
   t.match(status()[0]?.lastFailure, { fault: 'unreachable', detail: 'connection refused' })
   await proxy.set({ kind: 'pass' })
-  t.match(await call(get()), { fault: 'ejected' }, 'not before its time')
+  t.match(await call(get()), { fault: 'ejected' }, 'not before the ejection time has passed')
   wait(1_000)
   t.ok(available())
   t.match(await call(get()), { ok: true })
@@ -43,9 +51,9 @@ t.test('two refusals eject; one success readmits', async (t) => {
   t.same(log, ['node ejected', 'node answers again'])
 })
 
-t.test('five failures of any kind in a row eject, fewer do not', async (t) => {
+t.test('five consecutive failures of any kind eject a node', async (t) => {
   let bad = true
-  const { node, call, available } = await cluster(t, (request, response) => {
+  const { node, call, available } = await startCluster(t, (request, response) => {
     if (bad) response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>')
     else envelope(request, response)
   })
@@ -61,8 +69,8 @@ t.test('five failures of any kind in a row eject, fewer do not', async (t) => {
   t.equal(node.seen.length, 10)
 })
 
-t.test('one endpoint that cannot be read leaves the others served, during an ejection too', async (t) => {
-  const { proxy, wait, call, available } = await cluster(t, (request, response) => {
+t.test('unreadable responses of one endpoint do not eject the node, and decide no probe', async (t) => {
+  const { proxy, wait, call, available } = await startCluster(t, (request, response) => {
     if (request.url === '/broken') response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>')
     else envelope(request, response)
   })
@@ -74,33 +82,33 @@ t.test('one endpoint that cannot be read leaves the others served, during an eje
   t.notOk(available())
   await proxy.set({ kind: 'pass' })
   wait(1_000)
-  t.match(await call(get('/broken')), { fault: 'unreadable' }, 'no verdict')
-  t.match(await call(get()), { ok: true }, 'so the next call is the probe')
+  t.match(await call(get('/broken')), { fault: 'unreadable' }, 'says nothing about the node')
+  t.match(await call(get()), { ok: true }, 'the next call is the probe')
   t.ok(available())
 })
 
-t.test('the back-off grows to half a minute', async (t) => {
-  const { proxy, wait, call, status } = await cluster(t)
+t.test('the ejection time doubles up to 30 s', async (t) => {
+  const { proxy, wait, call, status } = await startCluster(t)
   await proxy.set({ kind: 'refuse' })
   await call(get())
   await call(get())
-  const waits: number[] = []
+  const times: number[] = []
   for (let i = 0; i < 8; i += 1) {
-    waits.push((status()[0]?.ejectedUntil ?? 0) - Date.now())
+    times.push((status()[0]?.ejectedUntil ?? 0) - Date.now())
     wait(30_000)
-    t.match(await call(get()), { fault: 'unreachable' }, 'one call finds out')
-    t.match(await call(get()), { fault: 'ejected' }, 'and one only')
+    t.match(await call(get()), { fault: 'unreachable' }, 'one call is the probe')
+    t.match(await call(get()), { fault: 'ejected' }, 'further calls are rejected')
   }
-  for (const [i, ms] of waits.entries()) {
-    const most = Math.min(30_000, 1_000 * 2 ** i)
-    t.ok(ms <= most && ms >= most * 0.74, `${i}: ${ms}`)
+  for (const [i, ms] of times.entries()) {
+    const max = Math.min(30_000, 1_000 * 2 ** i)
+    t.ok(ms <= max && ms >= max * 0.74, `${i}: ${ms}`)
   }
 })
 
-t.test('one probe at a time; a probe whose client leaves is none', async (t) => {
+t.test('one probe at a time; a probe whose client disconnects decides nothing', async (t) => {
   let hold = false
   const held: (() => void)[] = []
-  const { node, proxy, wait, call } = await cluster(t, (request, response) => {
+  const { node, proxy, wait, call } = await startCluster(t, (request, response) => {
     if (hold) held.push(() => envelope(request, response))
     else envelope(request, response)
   })
@@ -111,11 +119,11 @@ t.test('one probe at a time; a probe whose client leaves is none', async (t) => 
   wait(1_000)
   hold = true
   const client = new AbortController()
-  const leaving = call(get('/', { signal: client.signal }))
+  const aborted = call(get('/', { signal: client.signal }))
   await until(() => held.length === 1)
   t.match(await call(get()), { fault: 'ejected' })
   client.abort()
-  t.match(await leaving, { fault: 'cancelled' })
+  t.match(await aborted, { fault: 'cancelled' })
   const probe = call(get())
   await until(() => held.length === 2)
   t.match(await call(get()), { fault: 'ejected' })
@@ -126,13 +134,13 @@ t.test('one probe at a time; a probe whose client leaves is none', async (t) => 
   t.equal(node.seen.length, 3)
 })
 
-t.test('those in line are sent elsewhere when the node is ejected', async (t) => {
+t.test('queued calls are rejected when the node is ejected', async (t) => {
   let now = 0
   const node = await fakeNode(t, () => undefined)
   const options = { limits: { inFlight: 1 }, ejection: { failures: 1 }, clock: () => now }
-  const one = clusterOf(t, node.url, options)
-  const first = one.call(get('/', { timeout: 100 }))
-  const waiting = [one.call(get()), one.call(put())]
+  const cluster = clusterOf(t, node.url, options)
+  const first = cluster.call(get('/', { timeout: 100 }))
+  const waiting = [cluster.call(get()), cluster.call(put())]
   await until(() => node.seen.length === 1)
   now += 100
   t.match(await first, { fault: 'timeout' })
@@ -140,7 +148,7 @@ t.test('those in line are sent elsewhere when the node is ejected', async (t) =>
   t.equal(node.seen.length, 1)
 })
 
-t.test('what the request is to blame for ejects nobody', async (t) => {
+t.test('faults caused by the request do not eject the node', async (t) => {
   const node = await fakeNode(t, (request, response) => {
     if (request.url === '/401') response.writeHead(401).end()
     else if (request.url === '/500') {
@@ -148,11 +156,11 @@ t.test('what the request is to blame for ejects nobody', async (t) => {
       response.writeHead(500, { 'content-type': 'application/json' }).end(body)
     } else response.writeHead(200, { 'content-type': 'application/json', 'content-length': 1e9 }).write(' ')
   })
-  const one = clusterOf(t, node.url)
+  const cluster = clusterOf(t, node.url)
   for (let i = 0; i < 6; i += 1) {
-    t.match(await one.call(get('/401')), { fault: 'refusedCredentials' })
-    t.match(await one.call(get('/500')), { ok: true, response: { status: 500 } })
-    t.match(await one.call(get('/large')), { fault: 'tooLarge' })
+    t.match(await cluster.call(get('/401')), { fault: 'refusedCredentials' })
+    t.match(await cluster.call(get('/500')), { ok: true, response: { status: 500 } })
+    t.match(await cluster.call(get('/large')), { fault: 'tooLarge' })
   }
-  t.ok(one.view.isAvailable('master'))
+  t.ok(cluster.view.isAvailable('master'))
 })

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { ClusterView, NodeInfo } from '../../../src/core/node-call.ts'
-import { createRouter, spareCapacity } from '../../../src/upstream/route.ts'
+import { createIdleCapacityCheck, createRouter } from '../../../src/upstream/route.ts'
 import { ask } from '../../support/asks.ts'
 
 const route = createRouter('manager')
@@ -26,7 +26,7 @@ t.test('a request for the master only has no worker as a second candidate', asyn
 })
 
 t.test('idle capacity leaves a free slot for the next client', async (t) => {
-  const hasIdle = (masterSlots: number) => spareCapacity({ view: view(masterSlots), route })
+  const hasIdle = (masterSlots: number) => createIdleCapacityCheck({ view: view(masterSlots), route })
   t.notOk(hasIdle(0)(ask('GET /agents')))
   t.notOk(hasIdle(1)(ask('GET /agents')))
   t.ok(hasIdle(2)(ask('GET /agents')))

@@ -1,107 +1,113 @@
-/** A gate in a world where time is a number: arrivals, calls of known length, deadlines. Nothing here waits. */
+/** Simulates a limiter with a virtual clock: arrivals, calls of known duration, deadlines. No real time passes. */
 import type { Deadline } from '../../../src/core/timing.ts'
-import { type Entry, Gate, type Lesson, type Visitor } from '../../../src/upstream/limiter.ts'
+import {
+  type Acquisition,
+  ConcurrencyLimiter,
+  type LimitedCall,
+  type LoadSignal,
+} from '../../../src/upstream/limiter.ts'
 
-export type Load = Visitor['priority']
-
-export interface Arrival extends Partial<Visitor> {
+export interface Arrival extends Partial<LimitedCall> {
   readonly at: number
-  readonly priority: Load
-  /** Milliseconds on the node, once it is there. */
+  readonly priority: LimitedCall['priority']
+  /** Milliseconds on the node. */
   readonly takes: number
   readonly timeout?: number
 }
 
-export interface Seen {
+export interface Result {
   readonly arrival: Arrival
-  readonly entry: Entry
-  /** Milliseconds until it was let in or sent away. */
+  readonly acquisition: Acquisition
+  /** Milliseconds until the call had a slot or was rejected. */
   readonly waited: number
 }
 
-/** What became of each arrival, in the order of arrival, and the most calls that were in flight at once. */
+/** The result of each arrival, in order of arrival. */
 export interface Report {
-  readonly seen: readonly Seen[]
-  readonly most: number
-  readonly over: number
+  readonly results: readonly Result[]
+  /** Greatest number of calls in flight. */
+  readonly maxInFlight: number
+  /** Time of the last event. */
+  readonly end: number
 }
 
 const limits = { inFlight: 4, queue: 256, perCaller: 2 }
 
-export async function run(arrivals: readonly Arrival[], more: Partial<typeof limits> = {}): Promise<Report> {
+export async function run(arrivals: readonly Arrival[], overrides: Partial<typeof limits> = {}): Promise<Report> {
   let now = 0
-  let most = 0
-  const gate = new Gate({ ...limits, ...more }, () => now)
+  let maxInFlight = 0
+  const limiter = new ConcurrencyLimiter({ ...limits, ...overrides }, () => now)
   const agenda = new Agenda()
-  const seen: Seen[] = []
-  const arrive = (arrival: Arrival, place: number) => async () => {
-    const { at, priority: load, takes, timeout = 20_000 } = arrival
-    const visitor: Visitor = { caller: 'ann', endpoint: 'GET /agents', expect: 'bytes', ...arrival, priority: load }
+  const results: Result[] = []
+  const arrive = (arrival: Arrival, index: number) => async () => {
+    const { at, takes, timeout = 20_000 } = arrival
+    const call: LimitedCall = { caller: 'ann', endpoint: 'GET /agents', expect: 'bytes', ...arrival }
     const deadline = deadlineIn(timeout, () => now, agenda)
-    const entry = await gate.enter(visitor, deadline)
-    seen[place] = { arrival, entry, waited: now - at }
-    if (!entry.ok) return
-    most = Math.max(most, gate.inFlight)
-    const began = now
-    // A call that had hardly any time left teaches nothing (verdict.ts).
-    const lesson: Lesson = takes > deadline.remaining() ? 'nothing' : 'answered'
-    agenda.add(now + Math.min(takes, deadline.remaining()), async () => gate.leave(visitor, began, lesson))
+    const acquisition = await limiter.acquire(call, deadline)
+    results[index] = { arrival, acquisition, waited: now - at }
+    if (!acquisition.ok) return
+    maxInFlight = Math.max(maxInFlight, limiter.inFlight)
+    const start = now
+    // A timeout after a short time on the node says nothing about the node (health.ts).
+    const signal: LoadSignal = takes > deadline.remaining() ? 'none' : 'success'
+    agenda.add(now + Math.min(takes, deadline.remaining()), async () => limiter.release(call, start, signal))
   }
-  for (const [place, arrival] of arrivals.entries()) agenda.add(arrival.at, arrive(arrival, place))
-  for (let due = agenda.next(); due !== undefined; due = agenda.next()) {
-    now = due.at
-    void due.what()
+  for (const [index, arrival] of arrivals.entries()) agenda.add(arrival.at, arrive(arrival, index))
+  for (let event = agenda.next(); event !== undefined; event = agenda.next()) {
+    now = event.at
+    void event.run()
     await settled()
   }
-  return { seen, most, over: now }
+  return { results, maxInFlight, end: now }
 }
 
-export function share(report: Report, load: Load): number {
-  const all = report.seen.filter(({ arrival }) => arrival.priority === load)
-  return all.filter(({ entry }) => entry.ok).length / all.length
+/** Returns the share of the calls of a priority that had a slot. */
+export function servedShare({ results }: Report, priority: LimitedCall['priority']): number {
+  const all = results.filter(({ arrival }) => arrival.priority === priority)
+  return all.filter(({ acquisition }) => acquisition.ok).length / all.length
 }
 
-/** Evenly spread over `span` milliseconds. */
-export function spread(count: number, span: number, one: Omit<Arrival, 'at'>): Arrival[] {
-  return Array.from({ length: count }, (_, i) => ({ ...one, at: (i * span) / count }))
+/** Returns `count` arrivals, evenly spread over `span` milliseconds. */
+export function spread(count: number, span: number, arrival: Omit<Arrival, 'at'>): Arrival[] {
+  return Array.from({ length: count }, (_, i) => ({ ...arrival, at: (i * span) / count }))
 }
 
-interface Due {
+interface Event {
   readonly at: number
-  readonly what: () => Promise<void>
+  readonly run: () => Promise<void>
 }
 
-/** A heap, since thousands of deadlines stand in it. Equal times keep no order. */
+/** A binary heap of events by time. Events of the same time are in no particular order. */
 class Agenda {
-  readonly #heap: Due[] = []
+  readonly #heap: Event[] = []
 
-  add(at: number, what: Due['what']): void {
-    let place = this.#heap.push({ at, what }) - 1
-    while (place > 0) {
-      const above = (place - 1) >> 1
-      if (this.#at(above) <= this.#at(place)) return
-      this.#swap(above, place)
-      place = above
+  add(at: number, run: Event['run']): void {
+    let index = this.#heap.push({ at, run }) - 1
+    while (index > 0) {
+      const parent = (index - 1) >> 1
+      if (this.#at(parent) <= this.#at(index)) return
+      this.#swap(parent, index)
+      index = parent
     }
   }
 
-  next(): Due | undefined {
+  next(): Event | undefined {
     const last = this.#heap.length - 1
     if (last < 0) return undefined
     this.#swap(0, last)
-    const due = this.#heap.pop()
-    let place = 0
+    const event = this.#heap.pop()
+    let index = 0
     while (true) {
-      const [left, right] = [2 * place + 1, 2 * place + 2]
+      const [left, right] = [2 * index + 1, 2 * index + 2]
       const less = this.#at(right) < this.#at(left) ? right : left
-      if (this.#at(less) >= this.#at(place)) return due
-      this.#swap(less, place)
-      place = less
+      if (this.#at(less) >= this.#at(index)) return event
+      this.#swap(less, index)
+      index = less
     }
   }
 
-  #at(place: number): number {
-    return this.#heap[place]?.at ?? Number.POSITIVE_INFINITY
+  #at(index: number): number {
+    return this.#heap[index]?.at ?? Number.POSITIVE_INFINITY
   }
 
   #swap(a: number, b: number): void {
@@ -119,7 +125,7 @@ function deadlineIn(timeout: number, clock: () => number, agenda: Agenda): Deadl
   return { signal: controller.signal, remaining: () => at - clock(), fault: () => 'timeout', end: () => undefined }
 }
 
-/** All promises that can settle now have settled. */
+/** Resolves after all promises that can settle now have settled. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 6; turn += 1) await null
 }

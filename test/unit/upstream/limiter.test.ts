@@ -1,42 +1,41 @@
-/** A node never has more calls on it than it bears; those who wait do so within bounds. */
+/** The concurrency limit and the queue of one node, with real calls. */
 import type { ServerResponse } from 'node:http'
 import type { Test } from 'tap'
 import t from 'tap'
-import type { ClusterOptions } from '../../../src/upstream/index.ts'
-import { clusterOf, envelope, fakeNode, get, until } from './fake-node.ts'
+import { type ClusterTestOptions, clusterOf, envelope, fakeNode, get, until } from './fake-node.ts'
 
-/** A node that answers when it is told to, and knows how many calls were on it at once. */
-async function slowNode(t: Test, options: Partial<ClusterOptions> = {}) {
+/** A node that responds on demand and counts its concurrent calls. */
+async function slowNode(t: Test, options: ClusterTestOptions = {}) {
   const waiting: ServerResponse[] = []
-  let most = 0
+  let max = 0
   const node = await fakeNode(t, (_, response) => {
     waiting.push(response)
     response.on('close', () => waiting.includes(response) && waiting.splice(waiting.indexOf(response), 1))
-    most = Math.max(most, waiting.length)
+    max = Math.max(max, waiting.length)
   })
   const cluster = clusterOf(t, node.url, options)
-  const answer = () => {
+  const respond = () => {
     const response = waiting.shift()
     if (response) envelope(response.req, response)
   }
   const state = () => cluster.status()[0]
-  return { node, cluster, waiting, answer, most: () => most, state }
+  return { node, cluster, waiting, respond, max: () => max, state }
 }
 
-t.test('at most so many at once, the others in order of arrival', async (t) => {
-  const { node, cluster, waiting, answer, most, state } = await slowNode(t)
+t.test('calls beyond the limit are queued in order of arrival', async (t) => {
+  const { node, cluster, waiting, respond, max, state } = await slowNode(t)
   t.equal(cluster.view.freeSlots('master'), 4)
-  t.equal(cluster.view.freeSlots('nobody'), 0)
+  t.equal(cluster.view.freeSlots('unknown'), 0)
   const calls = Array.from({ length: 20 }, (_, i) => cluster.call(get(`/${i}`)))
   await until(() => waiting.length === 4)
   t.match(state(), { inFlight: 4, limit: 4, queue: 16 })
   t.equal(cluster.view.freeSlots('master'), 0)
   for (let done = 0; done < 20; done += 1) {
     await until(() => waiting.length > 0)
-    answer()
+    respond()
   }
   for (const result of await Promise.all(calls)) t.ok(result.ok)
-  t.equal(most(), 4)
+  t.equal(max(), 4)
   t.same(
     node.seen.map(({ url }) => Number(url?.slice(1))).sort((a, b) => a - b),
     Array.from({ length: 20 }, (_, i) => i),
@@ -48,8 +47,8 @@ t.test('at most so many at once, the others in order of arrival', async (t) => {
   )
 })
 
-t.test('beyond the line: refused at once, with the time to come again', async (t) => {
-  const { cluster, waiting, answer } = await slowNode(t, { limits: { inFlight: 1, queue: 2 } })
+t.test('calls beyond the queue are rejected immediately, with Retry-After', async (t) => {
+  const { cluster, waiting, respond } = await slowNode(t, { limits: { inFlight: 1, queue: 2 } })
   const held = [1, 2, 3].map(() => cluster.call(get()))
   await until(() => waiting.length === 1)
   t.notOk(cluster.view.isAvailable('master'))
@@ -58,33 +57,33 @@ t.test('beyond the line: refused at once, with the time to come again', async (t
   t.ok(!result.ok && Number.isInteger(result.retryAfter) && (result.retryAfter ?? 0) >= 1)
   for (let done = 0; done < 3; done += 1) {
     await until(() => waiting.length > 0)
-    answer()
+    respond()
   }
-  for (const one of await Promise.all(held)) t.ok(one.ok)
+  for (const { ok } of await Promise.all(held)) t.ok(ok)
   t.ok(cluster.view.isAvailable('master'))
 })
 
-t.test('who would wait beyond its deadline is refused early', async (t) => {
+t.test('a call that would wait beyond its deadline is rejected immediately', async (t) => {
   let now = 0
-  const { cluster, waiting, answer } = await slowNode(t, { limits: { inFlight: 1 }, clock: () => now })
+  const { cluster, waiting, respond } = await slowNode(t, { limits: { inFlight: 1 }, clock: () => now })
   const first = cluster.call(get('/', { timeout: 60_000 }))
   await until(() => waiting.length === 1)
   now += 2_000
-  answer()
+  respond()
   await first
   const held = cluster.call(get('/', { timeout: 60_000 }))
-  const patient = cluster.call(get('/', { timeout: 10_000 }))
-  const hasty = await cluster.call(get('/', { timeout: 3_000 }))
-  t.match(hasty, { ok: false, fault: 'overloaded', sent: false, detail: /longer than the time/, retryAfter: 4 })
-  for (const call of [held, patient]) {
+  const long = cluster.call(get('/', { timeout: 10_000 }))
+  const short = await cluster.call(get('/', { timeout: 3_000 }))
+  t.match(short, { ok: false, fault: 'overloaded', sent: false, detail: /exceeds the remaining time/, retryAfter: 4 })
+  for (const call of [held, long]) {
     await until(() => waiting.length === 1)
-    answer()
+    respond()
     t.match(await call, { ok: true })
   }
 })
 
-t.test('a deadline that passes in the line, and a client that leaves it', async (t) => {
-  const { node, cluster, waiting, answer, state } = await slowNode(t, { limits: { inFlight: 1 } })
+t.test('a queued call ends at its deadline, and when its client disconnects', async (t) => {
+  const { node, cluster, waiting, respond, state } = await slowNode(t, { limits: { inFlight: 1 } })
   const held = cluster.call(get())
   await until(() => waiting.length === 1)
   const client = new AbortController()
@@ -94,12 +93,12 @@ t.test('a deadline that passes in the line, and a client that leaves it', async 
   t.equal(state()?.queue, 3)
   client.abort()
   t.match(await left, { ok: false, fault: 'cancelled', sent: false })
-  t.match(await late, { ok: false, fault: 'overloaded', sent: false, detail: /before the deadline/ })
+  t.match(await late, { ok: false, fault: 'overloaded', sent: false, detail: /timed out in the queue/ })
   t.equal(state()?.queue, 1)
-  answer()
+  respond()
   await held
   await until(() => waiting.length === 1)
-  answer()
+  respond()
   t.match(await next, { ok: true })
   t.same(
     node.seen.map(({ url }) => url),
@@ -107,7 +106,7 @@ t.test('a deadline that passes in the line, and a client that leaves it', async 
   )
 })
 
-t.test('time-outs halve the limit, once a round; answers raise it again', async (t) => {
+t.test('timeouts halve the limit once per round; successes raise it again', async (t) => {
   let frozen = true
   const node = await fakeNode(t, (request, response) => {
     if (!frozen) envelope(request, response)
@@ -121,19 +120,19 @@ t.test('time-outs halve the limit, once a round; answers raise it again', async 
   await round(2)
   t.equal(limit(), 1)
   await round(1)
-  t.equal(limit(), 1, 'never none')
+  t.equal(limit(), 1, 'never below 1')
   frozen = false
   for (let i = 0; i < 12; i += 1) t.match(await cluster.call(get()), { ok: true })
   t.equal(limit(), 4)
 })
 
-t.test('a call without a time limit is not cut', async (t) => {
-  const { cluster, waiting, answer } = await slowNode(t)
+t.test('a call without timeout is not aborted', async (t) => {
+  const { cluster, waiting, respond } = await slowNode(t)
   const { timeout, ...unlimited } = get()
   const call = cluster.call(unlimited)
   await until(() => waiting.length === 1)
   await new Promise((done) => setTimeout(done, 100))
-  answer()
+  respond()
   t.match(await call, { ok: true })
   t.equal(timeout, 5_000)
 })

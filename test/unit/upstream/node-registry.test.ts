@@ -1,16 +1,16 @@
-/** Which settings make a cluster, which addresses a node may have, and changes while calls are under way. */
+/** Valid settings of nodes, allowed addresses, and changes of the nodes during calls. */
 import t from 'tap'
 import { createCluster, type NodeSetting } from '../../../src/upstream/index.ts'
-import { clusterOf, fakeNode, get, put } from './fake-node.ts'
+import { clusterOf, fakeNode, get, limits, put } from './fake-node.ts'
 
-t.test('settings that make no cluster are refused with what to do', (t) => {
+t.test('invalid settings are rejected with a remedy', (t) => {
   const url = 'http://127.0.0.1:1'
   const bad: [NodeSetting[], RegExp, string[]?][] = [
-    [[], /0 masters; name exactly one/],
-    [[{ name: 'a', type: 'worker', url }], /0 masters/],
-    [['a', 'b'].map((name) => ({ name, type: 'master', url })), /2 masters/],
-    [['a', 'a'].map((name, i) => ({ name, type: i ? 'worker' : 'master', url })), /two nodes have one name/],
-    [[{ name: 'a b', type: 'master', url }], /no node name/],
+    [[], /0 nodes have the type master; exactly one/],
+    [[{ name: 'a', type: 'worker', url }], /0 nodes have the type master/],
+    [['a', 'b'].map((name) => ({ name, type: 'master', url })), /2 nodes have the type master/],
+    [['a', 'a'].map((name, i) => ({ name, type: i ? 'worker' : 'master', url })), /two nodes have the same name/],
+    [[{ name: 'a b', type: 'master', url }], /not a valid node name/],
     ...['ftp://x', 'x:1', '', `${url}/path`, `${url}?a=b`, 'http://user:pass@127.0.0.1:1'].map(
       (wrong): [NodeSetting[], RegExp] => [
         [{ name: 'a', type: 'master', url: wrong }],
@@ -20,18 +20,18 @@ t.test('settings that make no cluster are refused with what to do', (t) => {
     [[{ name: 'a', type: 'master', url }], /outside cluster.addresses/, ['10.0.0.0/8']],
     [[{ name: 'a', type: 'master', url: 'http://[::1]:1' }], /outside cluster.addresses/, ['10.0.0.0/8']],
     [[{ name: 'a', type: 'master', url: 'http://0x7f.1:1' }], /outside cluster.addresses/, ['10.0.0.0/8']],
-    [[{ name: 'a', type: 'master', url }], /no CIDR/, ['::ffff:127.0.0.0/8']],
-    [[{ name: 'a', type: 'master', url }], /no CIDR/, ['127.0.0.0/']],
+    [[{ name: 'a', type: 'master', url }], /not a CIDR range/, ['::ffff:127.0.0.0/8']],
+    [[{ name: 'a', type: 'master', url }], /not a CIDR range/, ['127.0.0.0/']],
     [[{ name: 'a', type: 'master', url }], /outside cluster.addresses/, ['127.0.0.2']],
   ]
   for (const [nodes, message, allowedAddresses = []] of bad) {
-    const options = { nodes, allowedAddresses, discover: false, credentials: { mode: 'passthrough' } } as const
+    const options = { nodes, allowedAddresses, limits, discover: false, credentials: { mode: 'passthrough' } } as const
     t.throws(() => createCluster(options), { message })
   }
   t.end()
 })
 
-t.test('a name that resolves outside the allowed addresses is not connected to', async (t) => {
+t.test('a host name that resolves outside the allowed addresses is not connected to', async (t) => {
   const node = await fakeNode(t)
   const url = `http://localhost:${node.port}`
   const outside = clusterOf(t, url, { allowedAddresses: ['10.0.0.0/8'] })
@@ -40,7 +40,7 @@ t.test('a name that resolves outside the allowed addresses is not connected to',
   t.match(await clusterOf(t, url, { allowedAddresses: ['127.0.0.1', '::1'] }).call(get()), { ok: true })
 })
 
-t.test('nodes change a hundred times under load: no failure, and none for a node that is gone', async (t) => {
+t.test('a hundred changes of the nodes under load fail no call', async (t) => {
   const nodes = await Promise.all([1, 2, 3, 4].map(() => fakeNode(t)))
   const settings = (from: number): NodeSetting[] => [
     { name: 'master', type: 'master', url: nodes[0]?.url ?? '' },
@@ -55,7 +55,7 @@ t.test('nodes change a hundred times under load: no failure, and none for a node
     if (i % 10 === 0) await new Promise((done) => setTimeout(done, 5))
   }
   for (const result of await Promise.all(calls)) if (!result.ok) t.fail(result.detail)
-  t.throws(() => cluster.setNodes([]), /0 masters/)
+  t.throws(() => cluster.setNodes([]), /0 nodes have the type master/)
   cluster.setNodes(settings(0).slice(0, 1))
   t.notOk(cluster.view.find('worker'))
   const before = nodes.map(({ seen }) => seen.length)

@@ -1,4 +1,4 @@
-/** Row U01 of the attacks: a node is foreign input. */
+/** Malicious responses: a node is foreign input. */
 import zlib from 'node:zlib'
 import t from 'tap'
 import { clusterOf, fakeNode, get, put, rawNode } from './fake-node.ts'
@@ -59,7 +59,7 @@ const bad: Record<string, { bytes: string | Buffer; end?: boolean; detail: RegEx
     bytes: 'HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/html\r\nContent-Length: 4\r\n\r\n<h1>',
     detail: /content type text\/html/,
   },
-  'type that is none': {
+  'malformed type': {
     bytes: `HTTP/1.1 200 OK\r\nContent-Type: <script>\r\n${LENGTH}\r\n${BODY}`,
     detail: /content type none/,
   },
@@ -67,38 +67,38 @@ const bad: Record<string, { bytes: string | Buffer; end?: boolean; detail: RegEx
 }
 
 for (const [name, { bytes, end, detail }] of Object.entries(bad)) {
-  t.test(`${name} is unreadable, for reads and for writes`, async (t) => {
+  t.test(`${name} is unreadable for reads and writes`, async (t) => {
     const node = await rawNode(t, bytes, end)
     const cluster = clusterOf(t, node.url)
     const expected = { ok: false, node: 'master', fault: 'unreadable', sent: true, detail }
     t.match(await cluster.call(get()), expected)
     t.match(await cluster.call(put()), expected)
-    t.equal(node.requests(), 2, 'asked once each')
+    t.equal(node.requests(), 2, 'each call is sent once')
   })
 }
 
-t.test('an answer over the cap is cut off, announced or not', async (t) => {
+t.test('a response beyond the limit is aborted, with and without Content-Length', async (t) => {
   let sent = 0
   const node = await fakeNode(t, (request, response) => {
     response.setHeader('content-type', 'application/json')
-    if (request.url === '/announced') return response.setHeader('content-length', 1_000_001).write(' ')
-    const pour = () => {
+    if (request.url === '/declared') return response.setHeader('content-length', 1_000_001).write(' ')
+    const write = () => {
       do sent += 65_536
       while (!response.destroyed && sent < 500e6 && response.write(Buffer.alloc(65_536, 32)))
     }
-    response.on('drain', pour)
-    pour()
+    response.on('drain', write)
+    write()
   })
   const limits = { response: 1_000_000 }
   const cluster = clusterOf(t, node.url, { limits })
   const expected = { ok: false, fault: 'tooLarge', sent: true, detail: 'more than 1000000 bytes' }
-  t.match(await cluster.call(get('/announced')), expected)
-  t.match(await cluster.call(get('/poured')), expected)
-  t.ok(sent < 50e6, 'the rest stays with the node')
+  t.match(await cluster.call(get('/declared')), expected)
+  t.match(await cluster.call(get('/streamed')), expected)
+  t.ok(sent < 50e6, 'the node cannot send the rest')
   t.notOk(cluster.status()[0]?.ejectedUntil)
 })
 
-t.test('an answer in ten thousand pieces comes whole', async (t) => {
+t.test('a response in ten thousand chunks is complete', async (t) => {
   const text = JSON.stringify({ error: 0, data: 'x'.repeat(10_000) })
   const chunks = [...text].map((letter) => `1\r\n${letter}\r\n`).join('')
   const node = await rawNode(t, `HTTP/1.1 200 OK\r\n${JSON_TYPE}Transfer-Encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`)
@@ -106,7 +106,7 @@ t.test('an answer in ten thousand pieces comes whole', async (t) => {
   t.equal(result.ok && result.response.body.toString(), text)
 })
 
-t.test('a node that refuses the password says so once', async (t) => {
+t.test('status 401 is not retried', async (t) => {
   const node = await fakeNode(t, (_, response) => {
     response.writeHead(401, { 'content-type': 'text/plain' }).end('401 Unauthorized')
   })

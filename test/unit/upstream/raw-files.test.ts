@@ -1,4 +1,4 @@
-/** A raw download is passed on as it comes, at the pace of the client. */
+/** A raw file is streamed to the client at the speed of the client. */
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import type { Test } from 'tap'
@@ -6,15 +6,15 @@ import t from 'tap'
 import type { NodeCall, NodeResult } from '../../../src/core/node-call.ts'
 import { clusterOf, fakeNode, get, until } from './fake-node.ts'
 
-const raw = (more: Partial<NodeCall> = {}) => get('/rules/files?download=x', { expect: 'stream', ...more })
+const raw = (overrides: Partial<NodeCall> = {}) => get('/rules/files?download=x', { expect: 'stream', ...overrides })
 
 function streamOf(t: Test, result: NodeResult): Readable {
   if (result.ok && result.response.body instanceof Readable) return result.response.body
-  t.fail('no stream came')
+  t.fail('the response is no stream')
   return Readable.from([])
 }
 
-t.test('a file comes whole, with type and length', async (t) => {
+t.test('a file is complete, with type and length', async (t) => {
   const node = await fakeNode(t, (_, response) => {
     response.writeHead(200, { 'content-type': 'text/xml', 'content-length': 9 }).end('<a>ä</a>')
   })
@@ -26,7 +26,7 @@ t.test('a file comes whole, with type and length', async (t) => {
   await until(() => cluster.status()[0]?.inFlight === 0)
 })
 
-t.test('what is no file is bytes', async (t) => {
+t.test('a response that is no file is read whole', async (t) => {
   const body = '{"error":700,"message":"File does not exist"}'
   const node = await fakeNode(t, (_, response) => {
     response.writeHead(404, { 'content-type': 'application/json' }).end(body)
@@ -34,7 +34,7 @@ t.test('what is no file is bytes', async (t) => {
   t.match(await clusterOf(t, node.url).call(raw()), { ok: true, response: { status: 404, body: Buffer.from(body) } })
 })
 
-t.test('XML that nobody asked for, or with another status, is unreadable', async (t) => {
+t.test('XML is unreadable if no file was requested or the status is not 200', async (t) => {
   const node = await fakeNode(t, (request, response) => {
     response.writeHead(request.url === '/500' ? 500 : 200, { 'content-type': 'text/xml' }).end('<a/>')
   })
@@ -43,26 +43,26 @@ t.test('XML that nobody asked for, or with another status, is unreadable', async
   t.match(await cluster.call({ ...raw(), path: '/500' }), { fault: 'unreadable' })
 })
 
-/** A node that pours XML without end, and counts what it got rid of. */
-async function pouring(t: Test) {
+/** A node that sends endless XML and counts the sent bytes. */
+async function endlessNode(t: Test) {
   let sent = 0
   let closed = 0
   const node = await fakeNode(t, (_, response) => {
     response.writeHead(200, { 'content-type': 'text/xml' })
-    const pour = () => {
+    const write = () => {
       do sent += 65_536
       while (!response.destroyed && response.write(Buffer.alloc(65_536, 32)))
     }
-    response.on('drain', pour).on('close', () => {
+    response.on('drain', write).on('close', () => {
       closed += 1
     })
-    pour()
+    write()
   })
   return { node, sent: () => sent, closed: () => closed }
 }
 
-t.test('a slow client holds the node back', async (t) => {
-  const { node, sent, closed } = await pouring(t)
+t.test('a slow client slows down the node', async (t) => {
+  const { node, sent, closed } = await endlessNode(t)
   const cluster = clusterOf(t, node.url)
   const body = streamOf(t, await cluster.call(raw()))
   let before = -1
@@ -79,19 +79,19 @@ t.test('a slow client holds the node back', async (t) => {
   t.equal(cluster.status()[0]?.inFlight, 0)
 })
 
-t.test('cap, deadline and a client that leaves end it, with an error for the reader', async (t) => {
-  const { node, closed } = await pouring(t)
+t.test('limit, deadline and disconnect end the stream with an error', async (t) => {
+  const { node, closed } = await endlessNode(t)
   const cluster = clusterOf(t, node.url, { limits: { response: 3_000_000 } })
   const client = new AbortController()
-  const capped = streamOf(t, await cluster.call(raw()))
+  const tooLarge = streamOf(t, await cluster.call(raw()))
   const late = streamOf(t, await cluster.call(raw({ timeout: 300 })))
-  const left = streamOf(t, await cluster.call(raw({ signal: client.signal })))
-  capped.resume()
+  const aborted = streamOf(t, await cluster.call(raw({ signal: client.signal })))
+  tooLarge.resume()
   client.abort()
   for (const [stream, message] of [
-    [capped, /more than 3000000/],
-    [left, /client left/],
-    [late, /no answer in time/],
+    [tooLarge, /more than 3000000/],
+    [aborted, /client disconnected/],
+    [late, /timed out/],
   ] as const) {
     await until(() => stream.closed)
     t.match(stream.errored?.message, message)
@@ -100,7 +100,7 @@ t.test('cap, deadline and a client that leaves end it, with an error for the rea
   await until(() => cluster.status()[0]?.inFlight === 0)
 })
 
-t.test('a file that is cut short ends in an error', async (t) => {
+t.test('a file that is cut short ends with an error', async (t) => {
   const node = await fakeNode(t, (_, response) => {
     response.writeHead(200, { 'content-type': 'text/xml', 'content-length': 100 })
     response.write('<a>', () => response.destroy())

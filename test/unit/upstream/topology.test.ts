@@ -1,9 +1,9 @@
-/** Who belongs to the cluster: the nodes of the settings, and what the master lists. */
+/** The nodes of the cluster: those of the settings and those that the master lists. */
 import type { RequestListener } from 'node:http'
 import type { Test } from 'tap'
 import t from 'tap'
-import type { ClusterOptions, NodeSetting } from '../../../src/upstream/index.ts'
-import { clusterOf, envelope, fakeNode, get, until } from './fake-node.ts'
+import type { NodeSetting } from '../../../src/upstream/index.ts'
+import { type ClusterTestOptions, clusterOf, envelope, fakeNode, get, until } from './fake-node.ts'
 
 interface Listed {
   name: unknown
@@ -18,15 +18,15 @@ const three: Listed[] = [
   { name: 'worker-2', type: 'worker', version: 'odd"one', ip: '10.0.0.3' },
 ]
 
-/** A master that lists what `list` holds at the moment. */
-async function discovering(t: Test, options: Partial<ClusterOptions> = {}) {
+/** Starts a master whose list can be changed. */
+async function discovering(t: Test, options: ClusterTestOptions = {}) {
   let items: Listed[] | string = three
-  const answer: RequestListener = (request, response) => {
+  const respond: RequestListener = (request, response) => {
     if (!request.url?.startsWith('/cluster/nodes')) return envelope(request, response)
     const body = typeof items === 'string' ? items : JSON.stringify({ error: 0, data: { totalItems: 3, items } })
     response.writeHead(200, { 'content-type': 'application/json' }).end(body)
   }
-  const node = await fakeNode(t, answer)
+  const node = await fakeNode(t, respond)
   const worker = await fakeNode(t)
   let now = 0
   const log: unknown[] = []
@@ -40,17 +40,17 @@ async function discovering(t: Test, options: Partial<ClusterOptions> = {}) {
     log: (level, message, fields) => log.push({ level, message, ...fields }),
     ...options,
   })
-  const list = (next: Listed[] | string) => {
+  const setList = (next: Listed[] | string) => {
     items = next
   }
   const wait = (ms: number) => {
     now += ms
   }
-  const looks = () => node.seen.filter(({ url }) => url?.startsWith('/cluster/nodes')).length
-  return { cluster, node, log, list, wait, looks }
+  const listCalls = () => node.seen.filter(({ url }) => url?.startsWith('/cluster/nodes')).length
+  return { cluster, node, log, setList, wait, listCalls }
 }
 
-t.test('settings alone: master first, then by name', (t) => {
+t.test('without a list: the master first, then by name', (t) => {
   const nodes: NodeSetting[] = ['b', 'a'].map((name) => ({ name, type: 'worker', url: 'http://127.0.0.1:1' }))
   const { view, status } = clusterOf(t, '', {
     nodes: [...nodes, { name: 'm', type: 'master', url: 'http://127.0.0.1:1' }],
@@ -66,7 +66,7 @@ t.test('settings alone: master first, then by name', (t) => {
   t.end()
 })
 
-t.test('the list of the master adds names and versions, and no address', async (t) => {
+t.test('the list of the master adds names and versions, but no addresses', async (t) => {
   const { cluster } = await discovering(t)
   await cluster.start()
   t.same(cluster.view.nodes(), [
@@ -79,28 +79,28 @@ t.test('the list of the master adds names and versions, and no address', async (
 })
 
 t.test('names like __proto__ are unknown, in the view and in a list', async (t) => {
-  const { cluster, list } = await discovering(t)
+  const { cluster, setList } = await discovering(t)
   const odd = ['__proto__', 'constructor', '../x', 'a/b', '', 7, null, 'x'.repeat(300)]
-  list([...three, ...odd.map((name) => ({ name, type: 'worker' })), { name: 'w', type: 'god' }, 'w' as never])
+  setList([...three, ...odd.map((name) => ({ name, type: 'worker' })), { name: 'w', type: 'god' }, 'w' as never])
   await cluster.start()
   t.same(
     cluster.view.nodes().map(({ name }) => name),
     ['master', '__proto__', 'constructor', 'worker-1', 'worker-2'],
-    'what could be a name is one',
+    'valid names only',
   )
-  list(three)
+  setList(three)
   const { view } = clusterOf(t, 'http://127.0.0.1:1')
   for (const name of ['__proto__', 'constructor', 'toString', '169.254.169.254']) t.notOk(view.find(name))
 })
 
-t.test('what vanishes from the list is marked; with an address it stays', async (t) => {
-  const { cluster, list, wait, looks } = await discovering(t)
+t.test('a node that is no longer listed stays if the settings have its address', async (t) => {
+  const { cluster, setList, wait, listCalls } = await discovering(t)
   await cluster.start()
-  list(three.slice(0, 1))
+  setList(three.slice(0, 1))
   wait(5_000)
   t.notOk(cluster.view.find('worker-9'))
   await until(() => cluster.status()[1]?.listed === false)
-  t.equal(looks(), 2)
+  t.equal(listCalls(), 2)
   t.same(
     cluster.view.nodes().map(({ name }) => name),
     ['master', 'worker-1'],
@@ -109,32 +109,32 @@ t.test('what vanishes from the list is marked; with an address it stays', async 
   t.equal(cluster.status()[0]?.listed, true)
 })
 
-t.test('unknown names make it look again, once in five seconds and without waiting', async (t) => {
-  const { cluster, wait, looks } = await discovering(t)
+t.test('an unknown name refreshes the list in the background, at most once in 5 s', async (t) => {
+  const { cluster, wait, listCalls } = await discovering(t)
   await cluster.start()
   for (let i = 0; i < 50; i += 1) t.notOk(cluster.view.find(`worker-${i + 10}`))
   await new Promise((done) => setTimeout(done, 30))
-  t.equal(looks(), 1)
+  t.equal(listCalls(), 1)
   wait(5_000)
   cluster.view.find('no name/at all')
   for (let i = 0; i < 50; i += 1) cluster.view.find('worker-9')
-  await until(() => looks() === 2)
+  await until(() => listCalls() === 2)
   await new Promise((done) => setTimeout(done, 30))
-  t.equal(looks(), 2)
+  t.equal(listCalls(), 2)
 })
 
-t.test('it looks again at its interval', async (t) => {
-  const { cluster, looks } = await discovering(t, { discoverInterval: 20 })
+t.test('the list is refreshed periodically until close', async (t) => {
+  const { cluster, listCalls } = await discovering(t, { discoverInterval: 20 })
   await cluster.start()
-  await until(() => looks() >= 3)
+  await until(() => listCalls() >= 3)
   await cluster.close()
-  const after = looks()
+  const after = listCalls()
   await new Promise((done) => setTimeout(done, 60))
-  t.ok(looks() <= after + 1)
+  t.ok(listCalls() <= after + 1)
 })
 
-t.test('a list that is none changes nothing, and is told once', async (t) => {
-  const { cluster, list, log, looks } = await discovering(t, { discoverInterval: 10 })
+t.test('an invalid list changes nothing and is logged once', async (t) => {
+  const { cluster, setList, log, listCalls } = await discovering(t, { discoverInterval: 10 })
   await cluster.start()
   const before = cluster.view.nodes()
   for (const bad of [
@@ -145,18 +145,18 @@ t.test('a list that is none changes nothing, and is told once', async (t) => {
     '{"error":0,"data":{"items":7}}',
     '{"error":0',
   ]) {
-    list(bad)
-    const seen = looks()
-    await until(() => looks() >= seen + 2)
+    setList(bad)
+    const seen = listCalls()
+    await until(() => listCalls() >= seen + 2)
   }
   t.same(cluster.view.nodes(), before)
   t.equal(log.filter((entry) => JSON.stringify(entry).includes('not discovered')).length, 1)
 })
 
-t.test('a cluster that is away does not stop the start; passthrough discovers nothing', async (t) => {
+t.test('the start succeeds without a list; passthrough does not discover', async (t) => {
   await clusterOf(t, 'http://127.0.0.1:1', { discover: true }).start()
-  const { cluster, looks, log } = await discovering(t, { credentials: { mode: 'passthrough' } })
+  const { cluster, listCalls, log } = await discovering(t, { credentials: { mode: 'passthrough' } })
   await cluster.start()
-  t.equal(looks(), 0)
+  t.equal(listCalls(), 0)
   t.match(log, [{ level: 'warn', message: /not discovered/ }])
 })

@@ -1,4 +1,4 @@
-/** Row U03 of the attacks: who cannot prove to be the node does not see one byte of a request. */
+/** A server without the certificate of the node receives no byte of a request. */
 import t from 'tap'
 import type { ClusterOptions } from '../../../src/upstream/index.ts'
 import { authority, hasOpenssl } from './certificates.ts'
@@ -8,10 +8,10 @@ const skip = (await hasOpenssl()) ? false : 'openssl is not installed'
 
 t.test('certificates', { skip }, async (t) => {
   const ours = await authority(t, 'our authority')
-  const strange = await authority(t, 'another authority')
+  const other = await authority(t, 'another authority')
   const good = await ours.sign('IP:127.0.0.1,DNS:localhost')
 
-  t.test('the node that the settings mean is asked', async (t) => {
+  t.test('a node with a valid certificate is called', async (t) => {
     const node = await fakeNode(t, envelope, good)
     const cluster = clusterOf(t, node.url, { tls: { ca: ours.cert } })
     t.match(await cluster.call(get()), { ok: true })
@@ -20,15 +20,15 @@ t.test('certificates', { skip }, async (t) => {
   })
 
   const refused: Record<string, { pair: typeof good; tls: ClusterOptions['tls']; detail: RegExp }> = {
-    'no authority of ours': { pair: await strange.sign('IP:127.0.0.1'), tls: { ca: ours.cert }, detail: /UNABLE_TO/ },
+    'an unknown authority': { pair: await other.sign('IP:127.0.0.1'), tls: { ca: ours.cert }, detail: /UNABLE_TO/ },
     expired: { pair: await ours.sign('IP:127.0.0.1', -1), tls: { ca: ours.cert }, detail: /certificate expired/ },
     'another host': { pair: await ours.sign('DNS:elsewhere'), tls: { ca: ours.cert }, detail: /of another host/ },
-    'not the name that is pinned': {
+    'not the configured servername': {
       pair: good,
       tls: { ca: ours.cert, servername: 'master.internal' },
       detail: /of another host/,
     },
-    'the system knows no such authority': { pair: good, tls: {}, detail: /UNABLE_TO/ },
+    'an authority that the system does not know': { pair: good, tls: {}, detail: /UNABLE_TO/ },
   }
   for (const [name, { pair, tls, detail }] of Object.entries(refused)) {
     t.test(`${name}: nothing is sent`, async (t) => {
@@ -41,13 +41,13 @@ t.test('certificates', { skip }, async (t) => {
     })
   }
 
-  t.test('a pinned name is looked for instead of the address', async (t) => {
+  t.test('servername replaces the address in the verification', async (t) => {
     const node = await fakeNode(t, envelope, await ours.sign('DNS:master.internal'))
     const cluster = clusterOf(t, node.url, { tls: { ca: ours.cert, servername: 'master.internal' } })
     t.match(await cluster.call(get()), { ok: true })
   })
 
-  t.test('a node may ask who the edge is', async (t) => {
+  t.test('a node can require a client certificate', async (t) => {
     const node = await fakeNode(t, envelope, { ...good, ca: ours.cert, requestCert: true, rejectUnauthorized: true })
     const client = await ours.sign('DNS:edge')
     t.match(await clusterOf(t, node.url, { tls: { ca: ours.cert } }).call(put()), { ok: false, fault: 'unreachable' })
@@ -55,7 +55,7 @@ t.test('certificates', { skip }, async (t) => {
     t.equal(node.seen.length, 1)
   })
 
-  t.test('new authorities take over without a failed call', async (t) => {
+  t.test('new authorities are used without a failed call', async (t) => {
     const next = await authority(t, 'our next authority')
     const before = await fakeNode(t, envelope, good)
     const after = await fakeNode(t, envelope, await next.sign('IP:127.0.0.1'))
@@ -69,14 +69,14 @@ t.test('certificates', { skip }, async (t) => {
     }
     for (const { ok } of await Promise.all(calls)) t.ok(ok)
     t.ok(after.seen.length >= 10)
-    t.throws(() => cluster.setTls({ ca: 'no PEM' }), 'and what is no certificate is refused before it is used')
+    t.throws(() => cluster.setTls({ ca: 'no PEM' }), 'invalid PEM is rejected before it is used')
     t.match(await cluster.call(put()), { ok: true })
   })
 
-  t.test('no environment variable switches it off', async (t) => {
+  t.test('NODE_TLS_REJECT_UNAUTHORIZED does not disable the verification', async (t) => {
     process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
     t.teardown(() => Reflect.deleteProperty(process.env, 'NODE_TLS_REJECT_UNAUTHORIZED'))
-    const node = await fakeNode(t, envelope, await strange.sign('IP:127.0.0.1'))
+    const node = await fakeNode(t, envelope, await other.sign('IP:127.0.0.1'))
     t.match(await clusterOf(t, node.url, { tls: { ca: ours.cert } }).call(get()), { ok: false, sent: false })
     t.equal(node.seen.length, 0)
   })

@@ -18,7 +18,7 @@ t.test('a read carries these headers and no others', async (t) => {
   })
 })
 
-t.test('a write carries its body with a plain type, and goes round no cache', async (t) => {
+t.test('a write has its body, a media type without parameters, and no cache bypass', async (t) => {
   let body = ''
   const node = await fakeNode(t, (request, response) => {
     request.on('data', (bytes) => {
@@ -34,24 +34,24 @@ t.test('a write carries its body with a plain type, and goes round no cache', as
   t.notOk(node.seen[0]?.headers['x-apicache-bypass'])
 })
 
-t.test('a write without a body says so', async (t) => {
+t.test('a write without a body has Content-Length: 0', async (t) => {
   const node = await fakeNode(t)
   await clusterOf(t, node.url).call(put())
   t.match(node.seen[0]?.headers, { 'content-length': '0', 'content-type': undefined })
 })
 
-t.test('reads share connections, writes do not wait on one that may be stale', async (t) => {
+t.test('reads reuse connections, each write has a new one', async (t) => {
   const node = await fakeNode(t)
   const cluster = clusterOf(t, node.url)
   for (let i = 0; i < 10; i += 1) await cluster.call(get())
-  const kept = node.connections()
-  t.ok(kept <= 2, 'one that is just being freed may need a second')
+  const reused = node.connections()
+  t.ok(reused <= 2, 'a second one if the first is not free yet')
   for (let i = 0; i < 3; i += 1) await cluster.call(put())
-  t.equal(node.connections(), kept + 3)
+  t.equal(node.connections(), reused + 3)
   t.equal(node.seen.at(-1)?.headers.connection, 'close')
 })
 
-t.test('passthrough sends the credentials of the caller, never those of another', async (t) => {
+t.test('with passthrough each call has the credentials of its caller', async (t) => {
   const node = await fakeNode(t, (request, response) => {
     if (request.headers.authorization !== undefined) return envelope(request, response)
     response.writeHead(401, { 'content-type': 'text/plain', 'www-authenticate': 'Basic' }).end('401 Unauthorized')
@@ -63,7 +63,7 @@ t.test('passthrough sends the credentials of the caller, never those of another'
   t.match(await cluster.call(get()), { ok: false, fault: 'refusedCredentials' })
 })
 
-t.test('of the answer status, type, length and whether it is personal come back, and nothing more', async (t) => {
+t.test('status, type, length and personal are all that is returned of the head', async (t) => {
   const node = await fakeNode(t, (_, response) => {
     const headers = { 'content-type': 'Application/JSON; charset=utf-8', 'set-cookie': 'a=b', location: 'http://x/' }
     response.writeHead(400, headers).end('{"error":600,"message":"x"}')
@@ -81,7 +81,7 @@ t.test('of the answer status, type, length and whether it is personal come back,
   })
 })
 
-t.test('a node that nobody has an address of is not called', async (t) => {
+t.test('a node without address is not called', async (t) => {
   const node = await fakeNode(t)
   const cluster = clusterOf(t, node.url)
   for (const name of ['worker-9', '__proto__', 'constructor', '169.254.169.254']) {
