@@ -58,9 +58,9 @@ export type AuthFailure =
 export type AuthResult =
   /**
    * `recheck` returns the caller that the same credentials from the same address stand for now, without a password or
-   * signature check. It returns `undefined` if they must be checked again.
+   * signature check. It returns `undefined` if they must be checked again. `authorization`: the header that they came in.
    */
-  { readonly ok: true; readonly caller: Caller; recheck?(): Caller | undefined } | AuthFailure
+  { readonly ok: true; readonly caller: Caller; recheck(authorization: string): Caller | undefined } | AuthFailure
 
 export interface Access {
   readonly realm: string

@@ -33,7 +33,12 @@ export function createPassthroughAccess(
     acceptsTokens: false,
     async authenticatePassword(address, name, password) {
       const login = await logins.login(address, name, password)
-      if (login.ok) return { ok: true, caller: { name, permissions, credentials: { username: name, password } } }
+      const caller = (secret: string) => ({ name, permissions, credentials: { username: name, password: secret } })
+      if (login.ok) {
+        // The password is read from the header again, so that it does not stay in memory after the request.
+        const recheck = (authorization: string) => (login.isCurrent() ? caller(passwordOf(authorization)) : undefined)
+        return { ok: true, caller: caller(password), recheck }
+      }
       if (login.reason === 'wrong') log('warn', 'login refused', { address })
       return login
     },
@@ -45,4 +50,10 @@ export function createPassthroughAccess(
     assignRoles: roles.assign,
     close: async () => {},
   }
+}
+
+/** The header was verified before, so it is well-formed (RFC 7617). */
+function passwordOf(authorization: string): string {
+  const pair = Buffer.from(authorization.slice(authorization.indexOf(' ') + 1), 'base64').toString('utf8')
+  return pair.slice(pair.indexOf(':') + 1)
 }

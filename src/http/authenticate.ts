@@ -13,6 +13,7 @@ import { EdgeError } from '../core/errors.ts'
 import { RecentlyUsed } from '../core/recently-used.ts'
 import type { Caller } from '../core/request.ts'
 import { OWN_TOKEN_ALGORITHM } from '../core/token-algorithms.ts'
+import { ownText } from '../core/values.ts'
 import type { RequestHead } from '../listener/request-head.ts'
 import { type CountRequest, networkOf, registerRateLimits } from './rate-limit.ts'
 
@@ -60,7 +61,8 @@ const MAX_HEADER_LENGTH = 8192
 const MAX_REMEMBERED = 5000
 /** RFC 9110 section 11.4, with exactly one space, as all clients send it. */
 const CREDENTIALS = /^([A-Za-z]+) ([A-Za-z0-9._~+/-]+=*)$/
-const rejected: AuthFailure = { ok: false, reason: 'wrong' }
+const WRONG: AuthResult = { ok: false, reason: 'wrong' }
+const MALFORMED = 'FST_BASIC_AUTH_MISSING_OR_BAD_AUTHORIZATION_HEADER'
 
 /** Registers the plugins on the app, once. `count`: rate limits are counted over all replicas. */
 export async function createAuthenticator(
@@ -74,21 +76,23 @@ export async function createAuthenticator(
   // The key is a salted digest, so the credentials themselves are not stored. The remembered function checks on each
   // call whether the credentials still hold.
   const salt = randomBytes(32).toString('base64')
-  const remembered = new RecentlyUsed<() => Caller | undefined>(MAX_REMEMBERED)
+  const remembered = new RecentlyUsed<(authorization: string) => Caller | undefined>(MAX_REMEMBERED)
   const keyOf = (clientAddress: string, authorization: string) =>
     hash('sha256', `${salt} ${clientAddress} ${authorization}`, 'base64')
 
   const verify = async (request: FastifyRequest, reply: FastifyReply, clientAddress: string): Promise<Caller> => {
     const authorization = authorizationOf(request)
     const key = keyOf(clientAddress, authorization)
-    const known = remembered.get(key)?.()
+    const known = remembered.get(key)?.(authorization)
     if (known !== undefined) return known
     const [, name = '', text = ''] = CREDENTIALS.exec(authorization) ?? []
     const scheme = schemes.get(name.toLowerCase())
-    const result = scheme === undefined ? rejected : await scheme({ request, reply, clientAddress, text })
-    if (result.ok && result.recheck !== undefined) remembered.set(key, result.recheck)
-    else remembered.delete(key)
-    if (!result.ok) throw toEdgeError(access, result)
+    const result = scheme === undefined ? WRONG : await scheme({ request, reply, clientAddress, text })
+    if (!result.ok) {
+      remembered.delete(key)
+      throw toEdgeError(access, result)
+    }
+    remembered.set(key, result.recheck)
     return result.caller
   }
   return {
@@ -99,7 +103,7 @@ export async function createAuthenticator(
       const { authorization } = head.headers
       if (authorization === undefined) return undefined
       const key = head.credentialsKey ?? keyOf(clientAddress, authorization)
-      const caller = remembered.get(key)?.()
+      const caller = remembered.get(key)?.(authorization)
       if (caller === undefined || !limits.caller.count(caller)) return undefined
       head.credentialsKey = key
       request.caller = caller
@@ -123,32 +127,27 @@ export function tokenIssuer(app: FastifyInstance, access: Access): (name: string
 }
 
 async function registerBasic(app: FastifyInstance, access: Access): Promise<Scheme> {
-  const addresses = new WeakMap<FastifyRequest, string>()
-  const results = new WeakMap<FastifyRequest, AuthResult>()
+  const logins = new WeakMap<FastifyRequest, { readonly address: string; result: AuthResult }>()
   await app.register(fastifyBasicAuth, {
-    // The result is not thrown: the plugin would turn each refusal into a 401.
+    // A failure is recorded and not thrown: the plugin would turn each one into a 401.
     validate: async (name, password, request) => {
-      if (name === '') return
-      results.set(request, await access.authenticatePassword(networkOf(addresses.get(request) ?? ''), name, password))
+      const login = logins.get(request)
+      if (login && name !== '') login.result = await access.authenticatePassword(login.address, name, password)
     },
   })
   return async ({ request, reply, clientAddress, text }) => {
     // Each pair has one spelling only: standard alphabet, no unused bits, valid UTF-8.
     const bytes = Buffer.from(text, 'base64')
-    if (bytes.toString('base64') !== text || !isUtf8(bytes)) return rejected
-    addresses.set(request, clientAddress)
-    await new Promise<void>((resolve, reject) => {
+    if (bytes.toString('base64') !== text || !isUtf8(bytes)) return WRONG
+    const login = { address: networkOf(clientAddress), result: WRONG }
+    logins.set(request, login)
+    return new Promise((resolve, reject) => {
       app.basicAuth(request, reply, (error) => {
-        if (error === undefined || isMalformed(error)) resolve()
+        if (error === undefined || ownText(error, 'code') === MALFORMED) resolve(login.result)
         else reject(error)
       })
     })
-    return results.get(request) ?? rejected
   }
-}
-
-function isMalformed(error: Error): boolean {
-  return 'code' in error && error.code === 'FST_BASIC_AUTH_MISSING_OR_BAD_AUTHORIZATION_HEADER'
 }
 
 async function registerBearer(app: FastifyInstance, access: Access): Promise<Scheme> {

@@ -4,28 +4,28 @@ const COMMA = 0x2c
 const COLON = 0x3a
 const SPACE = 0x20
 const LINE_FEED = 0x0a
-const STEP = 3
+const INDENT_SPACES = 3
 
 /**
- * Deeper levels are indented like this one. No answer of a manager has a tenth of it; one of nothing but
- * brackets would else grow with the square of its length.
+ * Deeper levels are indented like this one. Without the limit, the result for a text of brackets alone would grow with
+ * the square of its length. Responses of the manager have less than ten levels.
  */
-const DEEPEST = 100
+const MAX_INDENTED_DEPTH = 100
 
 /**
- * Indents JSON text by three spaces and ends it with a line feed, as the manager writes it for `pretty`.
- * Values are copied byte by byte, never parsed: numbers, escapes and the order of keys stay what they were.
- * The text must be well-formed (readEnvelope checked it); what is not gives no error, only odd lines.
+ * Indents JSON text by three spaces and ends it with a line feed, as the manager does for `pretty`. Values are copied
+ * byte by byte and not parsed, so numbers, escapes and the order of names do not change. The text must be well-formed;
+ * malformed text causes no error, only a wrong indentation.
  */
 export function pretty(json: string | Buffer): Buffer {
   const input = typeof json === 'string' ? Buffer.from(json) : json
-  const out = new Growing(input.length * 2 + 16)
+  const out = new GrowingBuffer(input.length * 2 + 16)
   let depth = 0
   let at = 0
   while (at < input.length) {
     const byte = input[at] ?? 0
     if (byte === QUOTE) {
-      const end = endOfText(input, at)
+      const end = endOfString(input, at)
       out.copy(input, at, end)
       at = end
       continue
@@ -49,11 +49,11 @@ export function pretty(json: string | Buffer): Buffer {
     }
   }
   out.byte(LINE_FEED)
-  return out.taken()
+  return out.content()
 }
 
-/** The place behind the closing quote of the text that opens at `at`. Bytes of UTF-8 sequences are never quotes. */
-function endOfText(input: Buffer, at: number): number {
+/** Returns the position after the closing quote of the string that starts at `at`. Bytes of UTF-8 sequences are never quotes. */
+function endOfString(input: Buffer, at: number): number {
   let end = at + 1
   while (end < input.length && input[end] !== QUOTE) end += input[end] === BACKSLASH ? 2 : 1
   return Math.min(end + 1, input.length)
@@ -78,41 +78,41 @@ function isClosing(byte: number): boolean {
   return (byte & 0xdf) === 0x5d
 }
 
-/** Bytes that are appended to; doubles its room when that is used up. */
-class Growing {
+/** A buffer to append to. Its capacity doubles when it is full. */
+class GrowingBuffer {
   #bytes: Buffer
   #length = 0
 
-  constructor(room: number) {
-    this.#bytes = Buffer.allocUnsafe(room)
+  constructor(capacity: number) {
+    this.#bytes = Buffer.allocUnsafe(capacity)
   }
 
   byte(value: number): void {
-    this.#makeRoom(1)
+    this.#reserve(1)
     this.#bytes[this.#length++] = value
   }
 
   copy(from: Buffer, start: number, end: number): void {
-    this.#makeRoom(end - start)
+    this.#reserve(end - start)
     this.#length += from.copy(this.#bytes, this.#length, start, end)
   }
 
   line(depth: number): void {
-    const blanks = STEP * Math.min(Math.max(depth, 0), DEEPEST)
-    this.#makeRoom(blanks + 1)
+    const spaces = INDENT_SPACES * Math.min(Math.max(depth, 0), MAX_INDENTED_DEPTH)
+    this.#reserve(spaces + 1)
     this.#bytes[this.#length++] = LINE_FEED
-    this.#bytes.fill(SPACE, this.#length, this.#length + blanks)
-    this.#length += blanks
+    this.#bytes.fill(SPACE, this.#length, this.#length + spaces)
+    this.#length += spaces
   }
 
-  taken(): Buffer {
+  content(): Buffer {
     return this.#bytes.subarray(0, this.#length)
   }
 
-  #makeRoom(count: number): void {
+  #reserve(count: number): void {
     if (this.#length + count <= this.#bytes.length) return
-    const wider = Buffer.allocUnsafe(2 * (this.#length + count))
-    this.#bytes.copy(wider, 0, 0, this.#length)
-    this.#bytes = wider
+    const larger = Buffer.allocUnsafe(2 * (this.#length + count))
+    this.#bytes.copy(larger, 0, 0, this.#length)
+    this.#bytes = larger
   }
 }

@@ -1,55 +1,55 @@
 /**
- * What an uploaded file must be before a node sees it. XML is read as the manager's dialect (several top-level
- * elements, a bare `&`) but never with a DOCTYPE, an entity declaration or a processing instruction; all is
- * done in slices, so that a large file does not hold up everybody else.
+ * Checks uploaded files before a node receives them. XML is parsed as the manager parses it (several top-level elements,
+ * a bare `&`), but without DOCTYPE, entity declarations and processing instructions. The work is done in slices, so that
+ * a large file does not block the event loop.
  */
 import { isUtf8 } from 'node:buffer'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { SaxesParser } from 'saxes'
 import { EdgeError } from '../core/errors.ts'
 import { printable } from './parameters.ts'
 
-const SLICE = 64 * 1024
+const SLICE_LENGTH = 64 * 1024
 const MAX_DEPTH = 64
-const MAX_ATTRIBUTE = 64 * 1024
+const MAX_ATTRIBUTE_LENGTH = 64 * 1024
 const MAX_ATTRIBUTES = 1000
-/** Lines, or comments, after which others have their turn. */
-const MANY = 10_000
-/** Taken off before parsing: the parser wants none in a fragment, the manager takes one. */
+/** Lines, or comments, in one turn of the event loop. */
+const ITEMS_PER_TURN = 10_000
+/** Removed before parsing: the manager accepts a declaration, the parser does not accept one in a fragment. */
 const DECLARATION = /^\s*<\?xml\s[^>]{0,200}?\?>/
 
-/** Taken for text: the manager takes a bare `&` (contract, semantics.md section 5), the parser would not. */
+/** Replaced before parsing: the manager accepts a bare `&` (contract), the parser does not. */
 const BARE_AMPERSAND = /&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9A-Fa-f]{1,6});)/g
-const LONGEST_ENTITY = 11
+const MAX_ENTITY_LENGTH = 11
 
-/** Refuses what is not well-formed (703), with the parser's reason. */
+/** Throws 703 with the reason of the parser if the file is not well-formed. */
 export async function checkXml(bytes: Buffer): Promise<void> {
-  const text = await plainComments(decodeXml(bytes))
+  const text = await replaceDashesInComments(decodeXml(bytes))
   const parser = new SaxesParser({ fragment: true, position: true })
-  const elements = refuseWith(parser)
+  const elementCount = rejectUnaccepted(parser)
   for (let from = 0, to = 0; from < text.length; from = to) {
-    if (from > 0) await turn()
+    if (from > 0) await nextTurn()
     to = endOfSlice(text, from)
     parser.write(text.slice(from, to).replaceAll(BARE_AMPERSAND, '+'))
   }
   parser.close()
-  if (elements() === 0) throw invalid('Start tag expected')
+  if (elementCount() === 0) throw invalid('Start tag expected')
 }
 
-/** Never in the midst of an entity. */
+/** Returns the end of the slice. It is never inside an entity. */
 function endOfSlice(text: string, from: number): number {
-  const to = from + SLICE
-  const ampersand = text.slice(to - LONGEST_ENTITY, to).lastIndexOf('&')
-  return ampersand < 0 ? to : to - LONGEST_ENTITY + ampersand
+  const to = from + SLICE_LENGTH
+  const ampersand = text.slice(to - MAX_ENTITY_LENGTH, to).lastIndexOf('&')
+  return ampersand < 0 ? to : to - MAX_ENTITY_LENGTH + ampersand
 }
 
-/** Throws out of the parser for all that is not taken; gives the number of elements so far. */
-function refuseWith(parser: SaxesParser): () => number {
+/** Makes the parser throw for everything that is not accepted. Returns a function that gives the number of elements so far. */
+function rejectUnaccepted(parser: SaxesParser): () => number {
   let depth = 0
   let elements = 0
   let attributes = 0
-  parser.on('error', (fault) => {
-    throw invalid(fault.message.replace(/\.$/, ''))
+  parser.on('error', (error) => {
+    throw invalid(error.message.replace(/\.$/, ''))
   })
   parser.on('doctype', () => {
     throw invalid('A DOCTYPE is not accepted')
@@ -63,7 +63,7 @@ function refuseWith(parser: SaxesParser): () => number {
   parser.on('attribute', ({ value }) => {
     attributes += 1
     if (attributes > MAX_ATTRIBUTES) throw invalid(`More than ${MAX_ATTRIBUTES} attributes`)
-    if (value.length > MAX_ATTRIBUTE) throw invalid('An attribute is too long')
+    if (value.length > MAX_ATTRIBUTE_LENGTH) throw invalid('An attribute is too long')
   })
   parser.on('opentag', () => {
     elements += 1
@@ -78,7 +78,7 @@ function refuseWith(parser: SaxesParser): () => number {
 }
 
 function decodeXml(bytes: Buffer): string {
-  // UTF-16 and UTF-32 hold zero bytes; UTF-7 and others have to declare themselves.
+  // UTF-16 and UTF-32 contain zero bytes. UTF-7 and other encodings must be declared.
   if (!isUtf8(bytes) || bytes.includes(0)) throw invalid('The text is not UTF-8')
   const text = bytes.toString('utf8').replace(/^\uFEFF/, '')
   if (/<!(?:DOCTYPE|ENTITY)/i.test(text)) throw invalid('A DOCTYPE is not accepted')
@@ -89,15 +89,15 @@ function decodeXml(bytes: Buffer): string {
 }
 
 /**
- * The manager takes `--` inside a comment, as people write it; the parser would not. Comments and CDATA are told
- * apart, so that neither hides the other; each character is looked at once.
+ * Replaces `--` inside comments: the manager accepts it, the parser does not. A comment inside CDATA, and CDATA inside a
+ * comment, are text. Each character is scanned once.
  */
-async function plainComments(text: string): Promise<string> {
+async function replaceDashesInComments(text: string): Promise<string> {
   const opening = /<!--|<!\[CDATA\[/g
   const parts: string[] = []
   let done = 0
   for (let found = opening.exec(text), count = 1; found !== null; found = opening.exec(text), count++) {
-    if (count % MANY === 0) await turn()
+    if (count % ITEMS_PER_TURN === 0) await nextTurn()
     const isComment = found[0] === '<!--'
     const end = text.indexOf(isComment ? '-->' : ']]>', opening.lastIndex)
     if (end < 0) break
@@ -114,12 +114,12 @@ function invalid(reason: string): EdgeError {
   return new EdgeError(703, `. ${printable(reason)}.`)
 }
 
-/** Refuses lines of a CDB list that are not `key:value` (705), naming the line. */
+/** Throws 705, naming the line, if a line of a CDB list is not `key:value`. */
 export async function checkList(bytes: Buffer): Promise<void> {
   if (!isUtf8(bytes)) throw new EdgeError(705, '. The text is not UTF-8')
   const text = bytes.toString('utf8')
   for (let from = 0, number = 1; from < text.length; number++) {
-    if (number % MANY === 0) await turn()
+    if (number % ITEMS_PER_TURN === 0) await nextTurn()
     const found = text.indexOf('\n', from)
     const end = found < 0 ? text.length : found
     checkLine(text.slice(from, end), number)

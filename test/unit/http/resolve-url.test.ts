@@ -84,7 +84,7 @@ const url = fc
   .map((text) => text.replaceAll(' ', '%20').replaceAll('é', '%C3%A9'))
   .filter(sendable)
 
-t.test('resolveUrl gives what a real request leads to', async (t) => {
+t.test('resolveUrl gives what a real request leads to', { timeout: 120_000 }, async (t) => {
   const front = await startFront(t, async () => kept(body), { fastPath: false })
   const known = await callers(front)
   let valid = 0
@@ -102,8 +102,8 @@ t.test('resolveUrl gives what a real request leads to', async (t) => {
       'alice',
     )
   }
-  await fc.assert(fc.asyncProperty(url, fc.constantFrom('alice', 'bob'), check), { numRuns: 400 })
-  t.ok(valid > 50, `${valid} of them are valid`)
+  await fc.assert(fc.asyncProperty(url, fc.constantFrom('alice', 'bob'), check), { numRuns: 200 })
+  t.ok(valid > 40, `${valid} of them are valid`)
 })
 
 t.test('a URL that is no path is rejected with 604, as the parameter that it is', async (t) => {
