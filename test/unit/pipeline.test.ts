@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { Handler, Stage } from '../../src/core/request.ts'
 import { buildPipeline, type PipelineParts } from '../../src/pipeline.ts'
-import { ask, bodyOf, good } from '../support/asks.ts'
+import { bodyOf, edgeRequest, success } from '../support/edge-requests.ts'
 
 /** Stages and handlers that note their names in the order in which a request reaches them. */
 function noting() {
@@ -17,7 +17,7 @@ function noting() {
     (name: string): Handler =>
     async () => {
       steps.push(name)
-      return good(name)
+      return success(name)
     }
   return { steps, stage, handler }
 }
@@ -28,22 +28,22 @@ t.test('reads pass the cache, writes the invalidation, and operations of the edg
   const operations = new Proxy({}, { get: () => operation }) as PipelineParts['operations']
   const parts = { operations, forward: handler('forward') }
   const handle = buildPipeline({ ...parts, invalidate: stage('invalidate'), readThrough: stage('readThrough') })
-  await handle(ask('GET /agents'))
-  await handle(ask('PUT /agents/restart'))
-  await handle(ask('DELETE /cache'))
+  await handle(edgeRequest('GET /agents'))
+  await handle(edgeRequest('PUT /agents/restart'))
+  await handle(edgeRequest('DELETE /cache'))
   t.strictSame(steps, ['readThrough', 'forward', 'invalidate', 'forward', 'operation'])
   const uncached = buildPipeline(parts)
-  t.equal(bodyOf(await uncached(ask('GET /agents'))).data, 'forward', 'without a cache the node is called')
+  t.equal(bodyOf(await uncached(edgeRequest('GET /agents'))).data, 'forward', 'without a cache the node is called')
 })
 
 t.test('a hit stays synchronous through the whole pipeline', async (t) => {
-  const hit = good('hit')
+  const hit = success('hit')
   const handle = buildPipeline({
     operations: {} as PipelineParts['operations'],
     readThrough: () => () => hit,
-    forward: async () => good('node'),
+    forward: async () => success('node'),
   })
-  t.equal(handle(ask('GET /agents')), hit)
+  t.equal(handle(edgeRequest('GET /agents')), hit)
 })
 
 t.test('the target of the record decides between one node, the owner and several nodes', async (t) => {
@@ -78,7 +78,7 @@ t.test('the target of the record decides between one node, the owner and several
   }
   for (const [call, order] of Object.entries(expected)) {
     steps.length = 0
-    await handle(ask(call))
+    await handle(edgeRequest(call))
     t.strictSame(steps, order, call)
   }
 })

@@ -2,7 +2,17 @@ import t from 'tap'
 import type { CacheOptions } from '../../../src/cache/index.ts'
 import type { WriteFence } from '../../../src/cache/stores/contract.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
-import { answer, ask, bodyOf, fields, gate, good, replica, settle, statusOf } from '../../support/asks.ts'
+import {
+  bodyOf,
+  cacheStatusOf,
+  createLatch,
+  edgeRequest,
+  fields,
+  jsonResponse,
+  replica,
+  settle,
+  success,
+} from '../../support/edge-requests.ts'
 
 type Store = CacheOptions['store']
 
@@ -11,36 +21,36 @@ const away: Pick<Store, 'lookup' | 'peek'> = {
   peek: async () => ({ kind: 'unavailable' }),
 }
 
-const one = (id = '001') => ask('GET /agents/:agent_id', { params: { agent_id: id } })
-const rules = () => ask('GET /rules')
+const one = (id = '001') => edgeRequest('GET /agents/:agent_id', { params: { agent_id: id } })
+const rules = () => edgeRequest('GET /rules')
 const assign = (id = '001') =>
-  ask('PUT /agents/:agent_id/group/:group_id', { params: { agent_id: id, group_id: 'web' } })
-const uploadRule = () => ask('POST /manager/files', { query: { path: 'etc/rules/local_rules.xml' } })
+  edgeRequest('PUT /agents/:agent_id/group/:group_id', { params: { agent_id: id, group_id: 'web' } })
+const uploadRule = () => edgeRequest('POST /manager/files', { query: { path: 'etc/rules/local_rules.xml' } })
 
 t.test('after a write is answered, what it touched is fetched anew, and nothing else', async (t) => {
   const { read, write, nodes } = replica()
-  await Promise.all([read(one()), read(one('002')), read(rules()), read(ask('GET /agents'))])
+  await Promise.all([read(one()), read(one('002')), read(rules()), read(edgeRequest('GET /agents'))])
   await write(assign())
-  t.match(statusOf(await read(one())), { fwd: 'uri-miss' })
-  t.match(statusOf(await read(ask('GET /agents'))), { fwd: 'uri-miss' })
-  t.match(statusOf(await read(one('002'))), { hit: true })
-  t.match(statusOf(await read(rules())), { hit: true })
+  t.match(cacheStatusOf(await read(one())), { fwd: 'uri-miss' })
+  t.match(cacheStatusOf(await read(edgeRequest('GET /agents'))), { fwd: 'uri-miss' })
+  t.match(cacheStatusOf(await read(one('002'))), { hit: true })
+  t.match(cacheStatusOf(await read(rules())), { hit: true })
   t.equal(nodes.calls, 7)
 })
 
 t.test('while a write is under way, what it touches is not kept, and no earlier flight is joined', async (t) => {
   const { read, write, nodes } = replica()
-  const [writing, reading] = [gate(), gate()]
+  const [writing, reading] = [createLatch(), createLatch()]
   let value = 'old'
-  nodes.says = async ({ endpoint }) => {
+  nodes.respond = async ({ endpoint }) => {
     if (endpoint.method === 'GET') {
       const seen = value
       await reading.opened
-      return good(seen)
+      return success(seen)
     }
     value = 'new'
     await writing.opened
-    return good('done')
+    return success('done')
   }
   const written = write(assign())
   await settle()
@@ -54,20 +64,20 @@ t.test('while a write is under way, what it touches is not kept, and no earlier 
   t.equal(bodyOf(await before).data, 'old')
   for (const given of await Promise.all(after)) {
     t.equal(bodyOf(given).data, 'new', 'began after the flight that was under way')
-    t.equal(statusOf(given), undefined, 'not kept')
+    t.equal(cacheStatusOf(given), undefined, 'not kept')
   }
   t.equal(nodes.calls, 3, 'one write, the flight under way and the next')
   writing.open()
   await written
-  t.match(statusOf(await read(one())), { fwd: 'uri-miss', stored: true })
+  t.match(cacheStatusOf(await read(one())), { fwd: 'uri-miss', stored: true })
 })
 
 t.test('a fill that a write overtakes is answered, and not kept', async (t) => {
   const { read, write, nodes } = replica()
-  const { opened, open } = gate()
-  nodes.says = async ({ endpoint }, call) => {
+  const { opened, open } = createLatch()
+  nodes.respond = async ({ endpoint }, call) => {
     if (call === 1) await opened
-    return good(endpoint.method)
+    return success(endpoint.method)
   }
   const slow = read(one())
   await settle()
@@ -77,85 +87,85 @@ t.test('a fill that a write overtakes is answered, and not kept', async (t) => {
   t.equal(nodes.calls, 3, 'the flight from before the write is not joined')
   open()
   await slow
-  t.match(statusOf(await fresh), { stored: true })
-  t.match(statusOf(await read(one())), { hit: true })
+  t.match(cacheStatusOf(await fresh), { stored: true })
+  t.match(cacheStatusOf(await read(one())), { hit: true })
 })
 
 t.test('the answer of a write names what else it touched', async (t) => {
   const { read, write, nodes } = replica()
-  const removal = () => ask('DELETE /agents/groups/:group_id', { params: { group_id: 'web' } })
+  const removal = () => edgeRequest('DELETE /agents/groups/:group_id', { params: { group_id: 'web' } })
   await Promise.all([read(one()), read(one('002'))])
-  nodes.says = () => good({ msg: 'All selected groups were removed', ids: ['web'], affected_agents: ['002'] })
+  nodes.respond = () => success({ msg: 'All selected groups were removed', ids: ['web'], affected_agents: ['002'] })
   await write(removal())
-  t.match(statusOf(await read(one())), { hit: true })
-  t.match(statusOf(await read(one('002'))), { fwd: 'uri-miss' })
-  nodes.says = () => good({ msg: 'no names' })
+  t.match(cacheStatusOf(await read(one())), { hit: true })
+  t.match(cacheStatusOf(await read(one('002'))), { fwd: 'uri-miss' })
+  nodes.respond = () => success({ msg: 'no names' })
   await write(removal())
-  t.match(statusOf(await read(one())), { fwd: 'uri-miss' }, 'unnamed, it may be any')
+  t.match(cacheStatusOf(await read(one())), { fwd: 'uri-miss' }, 'unnamed, it may be any')
 })
 
 t.test('a write whose outcome is unknown keeps its fence, and one around all that it may have named', async (t) => {
   for (const fault of [new EdgeError(923), new EdgeError(928), new EdgeError(925), new Error('who knows')]) {
     const { read, write, nodes, clock } = replica()
-    const addAgent = () => ask('POST /agents', fields({ name: 'new' }))
+    const addAgent = () => edgeRequest('POST /agents', fields({ name: 'new' }))
     await read(one())
-    nodes.says = ({ endpoint }) => {
+    nodes.respond = ({ endpoint }) => {
       if (endpoint.method !== 'GET') throw fault
-      return good('read')
+      return success('read')
     }
     await t.rejects(async () => write(addAgent()), fault)
-    t.equal(statusOf(await read(ask('GET /agents'))), undefined, 'not kept')
-    t.equal(statusOf(await read(one())), undefined, 'nor what it may have named')
-    t.match(statusOf(await read(rules())), { stored: true })
-    clock.pass(241_000)
-    t.match(statusOf(await read(one())), { stored: true }, 'until the lease is over')
+    t.equal(cacheStatusOf(await read(edgeRequest('GET /agents'))), undefined, 'not kept')
+    t.equal(cacheStatusOf(await read(one())), undefined, 'nor what it may have named')
+    t.match(cacheStatusOf(await read(rules())), { stored: true })
+    clock.advance(241_000)
+    t.match(cacheStatusOf(await read(one())), { stored: true }, 'until the lease is over')
   }
 })
 
 t.test('so does one that the framework gave up waiting for', async (t) => {
   const { read, write, nodes } = replica()
-  nodes.says = () => answer({ error: 3021, message: 'Timeout executing API request' })
+  nodes.respond = () => jsonResponse({ error: 3021, message: 'Timeout executing API request' })
   t.equal(bodyOf(await write(assign())).error, 3021)
-  nodes.says = () => good('read')
-  t.equal(statusOf(await read(one())), undefined)
+  nodes.respond = () => success('read')
+  t.equal(cacheStatusOf(await read(one())), undefined)
 })
 
 t.test('a write that certainly did not arrive lifts its fence at once', async (t) => {
   for (const code of [920, 921, 924, 927] as const) {
     const { read, write, nodes } = replica()
-    nodes.says = ({ endpoint }) => {
+    nodes.respond = ({ endpoint }) => {
       if (endpoint.method !== 'GET') throw new EdgeError(code)
-      return good('read')
+      return success('read')
     }
     await t.rejects(async () => write(assign()), { code })
-    t.match(statusOf(await read(one())), { stored: true })
+    t.match(cacheStatusOf(await read(one())), { stored: true })
   }
 })
 
 t.test('a write goes on when its client leaves, and is not begun for one who has left', async (t) => {
   const { read, write, nodes } = replica()
   await read(one())
-  const { opened, open } = gate()
-  nodes.says = async () => {
+  const { opened, open } = createLatch()
+  nodes.respond = async () => {
     await opened
-    return good('done')
+    return success('done')
   }
   const leaving = new AbortController()
   const written = write({ ...assign(), signal: leaving.signal })
   await settle()
   leaving.abort(new Error('left'))
-  t.notOk(nodes.asked.at(-1)?.signal.aborted)
+  t.notOk(nodes.requests.at(-1)?.signal.aborted)
   open()
   t.equal(bodyOf(await written).data, 'done')
-  t.match(statusOf(await read(one())), { fwd: 'uri-miss', stored: true })
+  t.match(cacheStatusOf(await read(one())), { fwd: 'uri-miss', stored: true })
   const calls = nodes.calls
   await t.rejects(async () => write({ ...assign(), signal: leaving.signal }), { message: 'left' })
   t.equal(nodes.calls, calls)
-  t.match(statusOf(await read(one())), { fwd: 'uri-miss', stored: true }, 'and leaves no fence')
+  t.match(cacheStatusOf(await read(one())), { fwd: 'uri-miss', stored: true }, 'and leaves no fence')
 })
 
 t.test('the answer waits until nobody can be served what was before', async (t) => {
-  const { opened, open } = gate()
+  const { opened, open } = createLatch()
   const steps: string[] = []
   const fence: WriteFence = {
     state: 'localOnly',
@@ -175,12 +185,12 @@ t.test('the answer waits until nobody can be served what was before', async (t) 
     },
   }
   const { write, nodes } = replica({ store })
-  nodes.says = () => {
+  nodes.respond = () => {
     steps.push('forward')
-    return good({ id: '005', key: 'k' })
+    return success({ id: '005', key: 'k' })
   }
   let answered = false
-  const written = Promise.resolve(write(ask('POST /agents', fields({ name: 'new' })))).then(() => {
+  const written = Promise.resolve(write(edgeRequest('POST /agents', fields({ name: 'new' })))).then(() => {
     answered = true
   })
   await settle()
@@ -201,7 +211,10 @@ t.test('a cache that cannot be made right refuses the write before a node sees i
   const { write, nodes } = replica({ store })
   await t.rejects(async () => write(assign()), { code: 930, status: 503, headers: { 'retry-after': /^\d+$/ } })
   t.equal(nodes.calls, 0)
-  const command = ask('PUT /active-response/:agent_id', { params: { agent_id: '001' }, ...fields({ command: 'x' }) })
+  const command = edgeRequest('PUT /active-response/:agent_id', {
+    params: { agent_id: '001' },
+    ...fields({ command: 'x' }),
+  })
   t.ok(await write(command), 'what touches nothing that is kept goes on')
 })
 
@@ -215,22 +228,22 @@ t.test('with the store away, equal reads share the next call and nothing is kept
     fence: async () => ({ state: 'localOnly', lift: async () => {}, keepUntilLeaseEnds: () => {} }),
   }
   const { read, nodes } = replica({ store })
-  nodes.says = async (_, call) => {
+  nodes.respond = async (_, call) => {
     await settle()
-    return good(call)
+    return success(call)
   }
   const first = read(one())
   await settle()
   const others = await Promise.all([first, ...Array.from({ length: 100 }, () => read(one()))])
   t.equal(nodes.calls, 2)
-  t.equal(bodyOf(others[100] ?? good(0)).data, 2)
-  t.equal(statusOf(others[0] ?? good(0)), undefined)
+  t.equal(bodyOf(others[100] ?? success(0)).data, 2)
+  t.equal(cacheStatusOf(others[0] ?? success(0)), undefined)
   t.equal(bodyOf(await read(one())).data, 3)
 
   const leaving = new AbortController()
-  nodes.says = async (given) => {
+  nodes.respond = async (given) => {
     await new Promise<never>((_, reject) => given.signal.addEventListener('abort', () => reject(given.signal.reason)))
-    return good('never')
+    return success('never')
   }
   const running = read({ ...one(), signal: leaving.signal })
   const waiting = read({ ...one(), signal: leaving.signal })
@@ -239,7 +252,7 @@ t.test('with the store away, equal reads share the next call and nothing is kept
   await Promise.all([t.rejects(async () => running), t.rejects(async () => waiting)])
   await settle()
   t.equal(nodes.calls, 4, 'for whom all have left, no call begins')
-  nodes.says = () => good('again')
+  nodes.respond = () => success('again')
   t.equal(bodyOf(await read(one())).data, 'again')
 })
 
@@ -247,18 +260,18 @@ t.test('after a write to what workers copy, the master alone is asked for it, fo
   const { read, write, nodes, clock, store } = replica()
   const only = async (given = rules()) => {
     await read({ ...given, directives: { noCache: true, noStore: false } })
-    return nodes.asked.at(-1)?.masterOnly ?? false
+    return nodes.requests.at(-1)?.masterOnly ?? false
   }
   t.notOk(await only())
   await write(uploadRule())
   t.ok(await only())
-  t.notOk(await only(ask('GET /decoders')), 'other data is not touched')
+  t.notOk(await only(edgeRequest('GET /decoders')), 'other data is not touched')
   t.notOk(await only(one()), 'nor what the master answers anyway')
-  clock.pass(18_001)
+  clock.advance(18_001)
   t.notOk(await only())
   await (await store.fence(['rules'])).lift([])
   t.ok(await only(), 'a write of another replica shows by its epoch')
-  clock.pass(18_001)
+  clock.advance(18_001)
   const fence = await store.fence(['rules'])
   t.ok(await only(), 'and by its fence')
   await fence.lift([])

@@ -3,14 +3,14 @@ import t from 'tap'
 import { type CacheTarget, createTargetResolver, type TargetOptions } from '../../../src/cache/key.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import type { EdgeRequest } from '../../../src/core/request.ts'
-import { ask, caller, durations, recordOf } from '../../support/asks.ts'
+import { caller, edgeRequest, lifetimes, recordOf } from '../../support/edge-requests.ts'
 
 const nodeList = [{ name: 'm' }]
 const options: TargetOptions = {
   key: { secret: 'secret', policy: '1' },
   master: () => 'm',
   nodes: () => nodeList,
-  lifetimesOf: () => durations,
+  lifetimesOf: () => lifetimes,
 }
 const prepare = createTargetResolver(options)
 
@@ -35,19 +35,23 @@ t.test('equal requests share a key, however they are written', async (t) => {
       const entries = Object.entries({ ...defaults, ...query })
       const turned = entries.map((entry, at) => ({ entry, rank: order[at] ?? 0 })).sort((a, b) => a.rank - b.rank)
       const shuffled = Object.fromEntries(turned.map(({ entry }) => entry))
-      return keyOf(ask('GET /agents', { query })) === keyOf(ask('GET /agents', { query: shuffled }))
+      return keyOf(edgeRequest('GET /agents', { query })) === keyOf(edgeRequest('GET /agents', { query: shuffled }))
     }),
     { numRuns: 100 },
   )
-  const key = keyOf(ask('GET /agents'))
-  t.equal(keyOf(ask('GET /agents', { query: { limit: '0500' } })), key, 'numbers are numbers')
+  const key = keyOf(edgeRequest('GET /agents'))
+  t.equal(keyOf(edgeRequest('GET /agents', { query: { limit: '0500' } })), key, 'numbers are numbers')
   t.equal(
-    keyOf(ask('GET /agents', { query: { sort: '+id' } })),
-    keyOf(ask('GET /agents', { query: { sort: 'id' } })),
+    keyOf(edgeRequest('GET /agents', { query: { sort: '+id' } })),
+    keyOf(edgeRequest('GET /agents', { query: { sort: 'id' } })),
     'a sort ascends',
   )
-  t.equal(keyOf(ask('GET /agents', { waitForComplete: true })), key, 'who waits longer asks for the same')
-  t.equal(keyOf(ask('GET /agents', { caller: { ...caller, name: 'bob', permissions: [] } })), key, 'whoever asks')
+  t.equal(keyOf(edgeRequest('GET /agents', { waitForComplete: true })), key, 'who waits longer asks for the same')
+  t.equal(
+    keyOf(edgeRequest('GET /agents', { caller: { ...caller, name: 'bob', permissions: [] } })),
+    key,
+    'whoever asks',
+  )
 })
 
 t.test('different requests never share a key', async (t) => {
@@ -63,14 +67,19 @@ t.test('different requests never share a key', async (t) => {
   }
   fc.assert(
     fc.property(values, values, (one, other) => {
-      const equal = keyOf(ask('GET /agents', { query: one })) === keyOf(ask('GET /agents', { query: other }))
+      const equal =
+        keyOf(edgeRequest('GET /agents', { query: one })) === keyOf(edgeRequest('GET /agents', { query: other }))
       return equal === (spelled(one) === spelled(other))
     }),
     { numRuns: 100 },
   )
-  const kept = catalogue.filter((endpoint) => typeof prepare(ask('', { endpoint })) !== 'string')
+  const kept = catalogue.filter((endpoint) => typeof prepare(edgeRequest('', { endpoint })) !== 'string')
   t.ok(kept.length > 50)
-  t.equal(new Set(kept.map((endpoint) => keyOf(ask('', { endpoint })))).size, kept.length, 'endpoints among each other')
+  t.equal(
+    new Set(kept.map((endpoint) => keyOf(edgeRequest('', { endpoint })))).size,
+    kept.length,
+    'endpoints among each other',
+  )
 })
 
 t.test('no value can pose as a delimiter', async (t) => {
@@ -78,17 +87,17 @@ t.test('no value can pose as a delimiter', async (t) => {
   const pair = fc.tuple(piece, piece)
   fc.assert(
     fc.property(pair, pair, ([name, search], [name2, search2]) => {
-      const one = keyOf(ask('GET /agents', { query: { name, search } }))
-      const other = keyOf(ask('GET /agents', { query: { name: name2, search: search2 } }))
+      const one = keyOf(edgeRequest('GET /agents', { query: { name, search } }))
+      const other = keyOf(edgeRequest('GET /agents', { query: { name: name2, search: search2 } }))
       return (one === other) === (name === name2 && search === search2)
     }),
     { numRuns: 100 },
   )
-  const absent = keyOf(ask('GET /agents', { query: { name: '' } }))
-  t.not(absent, keyOf(ask('GET /agents')), 'an empty value is a value')
+  const absent = keyOf(edgeRequest('GET /agents', { query: { name: '' } }))
+  t.not(absent, keyOf(edgeRequest('GET /agents')), 'an empty value is a value')
   t.not(
-    keyOf(ask('GET /agents', { query: { name: '\ud800' } })),
-    keyOf(ask('GET /agents', { query: { name: '\ud801' } })),
+    keyOf(edgeRequest('GET /agents', { query: { name: '\ud800' } })),
+    keyOf(edgeRequest('GET /agents', { query: { name: '\ud801' } })),
     'halves of characters are told apart',
   )
 })
@@ -96,7 +105,8 @@ t.test('no value can pose as a delimiter', async (t) => {
 t.test('the key knows rights only where the answer does', async (t) => {
   const cache = { group: 'agents', tags: ['collection:agents'], scope: 'rights' } as const
   const endpoint = { ...agents, cache }
-  const of = (permissions: readonly string[]) => prepared(ask('', { endpoint, caller: { ...caller, permissions } }))
+  const of = (permissions: readonly string[]) =>
+    prepared(edgeRequest('', { endpoint, caller: { ...caller, permissions } }))
   fc.assert(
     fc.property(fc.uniqueArray(fc.string()), fc.uniqueArray(fc.string()), (one, other) => {
       const same = one.length === other.length && one.every((right) => other.includes(right))
@@ -106,42 +116,50 @@ t.test('the key knows rights only where the answer does', async (t) => {
   )
   t.equal(of(['a', 'b']).key, of(['b', 'a', 'b']).key, 'in whatever order')
   const later = createTargetResolver({ ...options, key: { secret: 'secret', policy: '2' } })
-  t.not(of([]).key, prepared(ask('', { endpoint, caller: { ...caller, permissions: [] } }), later).key, 'other policy')
+  t.not(
+    of([]).key,
+    prepared(edgeRequest('', { endpoint, caller: { ...caller, permissions: [] } }), later).key,
+    'other policy',
+  )
   t.notMatch(of(['agents:read']).info.scope, /agents/, 'what is shown is a digest')
-  t.equal(prepared(ask('GET /agents')).info.scope, 'everyone')
+  t.equal(prepared(edgeRequest('GET /agents')).info.scope, 'everyone')
 })
 
 t.test('nobody without the secret can tell a key', async (t) => {
   const other = createTargetResolver({ ...options, key: { secret: 'another', policy: '1' } })
-  t.not(prepared(ask('GET /agents'), other).key, keyOf(ask('GET /agents')))
+  t.not(prepared(edgeRequest('GET /agents'), other).key, keyOf(edgeRequest('GET /agents')))
 })
 
 t.test('what is shown is canonical', async (t) => {
   const shown = (given: EdgeRequest) => prepared(given).info
-  t.match(shown(ask('GET /agents', { query: { status: 'active', limit: '1' } })), {
+  t.match(shown(edgeRequest('GET /agents', { query: { status: 'active', limit: '1' } })), {
     url: '/agents?limit=1&offset=0&status=active',
     group: 'agents',
     endpoint: '/agents',
   })
-  t.equal(shown(ask('GET /agents/:agent_id', { params: { agent_id: '001' } })).url, '/agents/001')
+  t.equal(shown(edgeRequest('GET /agents/:agent_id', { params: { agent_id: '001' } })).url, '/agents/001')
 })
 
 t.test('what is never kept has no key', async (t) => {
-  t.match(prepare(ask('GET /agents/:agent_id/key', { params: { agent_id: '001' } })), 'an agent key')
-  t.match(prepare(ask('GET /cluster/config')), 'cluster key')
-  t.match(prepare(ask('GET /rules/files', { query: { download: 'x.xml' } })), 'file')
-  t.match(prepare(ask('', { endpoint: { ...agents, secret: 'possible' } })), 'secret', 'whatever the record says')
+  t.match(prepare(edgeRequest('GET /agents/:agent_id/key', { params: { agent_id: '001' } })), 'an agent key')
+  t.match(prepare(edgeRequest('GET /cluster/config')), 'cluster key')
+  t.match(prepare(edgeRequest('GET /rules/files', { query: { download: 'x.xml' } })), 'file')
+  t.match(
+    prepare(edgeRequest('', { endpoint: { ...agents, secret: 'possible' } })),
+    'secret',
+    'whatever the record says',
+  )
   const durationsOf = (group: string, path: string) => ({
-    ...durations,
+    ...lifetimes,
     ttl: group === 'rules' || path === '/agents' ? 0 : 1,
   })
   const some = createTargetResolver({ ...options, lifetimesOf: durationsOf })
-  t.match(some(ask('GET /rules')), 'duration', 'as the settings say, by group')
-  t.match(some(ask('GET /agents')), 'duration', 'or by path')
-  t.type(some(ask('GET /agents/groups')), 'object')
+  t.match(some(edgeRequest('GET /rules')), 'duration', 'as the settings say, by group')
+  t.match(some(edgeRequest('GET /agents')), 'duration', 'or by path')
+  t.type(some(edgeRequest('GET /agents/groups')), 'object')
   for (const endpoint of catalogue) {
     if (endpoint.secret !== 'none' || endpoint.method !== 'GET') {
-      t.type(prepare(ask('', { endpoint })), 'string', `${endpoint.method} ${endpoint.path}`)
+      t.type(prepare(edgeRequest('', { endpoint })), 'string', `${endpoint.method} ${endpoint.path}`)
     }
   }
 })
@@ -149,19 +167,19 @@ t.test('what is never kept has no key', async (t) => {
 t.test('what is remembered of a URL never stands for another request', async (t) => {
   const query = { limit: '1' }
   const params = {}
-  const first = keyOf(ask('GET /agents', { query, params }))
-  t.equal(keyOf(ask('GET /agents', { query, params })), first)
-  t.not(keyOf(ask('GET /rules', { query, params })), first)
-  const of = (id: string) => keyOf(ask('GET /agents/:agent_id', { query, params: { agent_id: id } }))
+  const first = keyOf(edgeRequest('GET /agents', { query, params }))
+  t.equal(keyOf(edgeRequest('GET /agents', { query, params })), first)
+  t.not(keyOf(edgeRequest('GET /rules', { query, params })), first)
+  const of = (id: string) => keyOf(edgeRequest('GET /agents/:agent_id', { query, params: { agent_id: id } }))
   t.not(of('001'), of('002'))
   let master = 'm1'
   const moving = createTargetResolver({ ...options, master: () => master })
-  const info = ask('GET /manager/info', { query, params })
+  const info = edgeRequest('GET /manager/info', { query, params })
   t.ok(prepared(info, moving).tags.includes('node:m1'))
   master = 'm2'
   t.ok(prepared(info, moving).tags.includes('node:m2'), 'another node became the master')
   const endpoint = { ...agents, cache: { group: 'agents', tags: ['collection:agents'], scope: 'rights' } } as const
   const as = (permissions: readonly string[]) =>
-    keyOf(ask('', { endpoint, query, params, caller: { ...caller, permissions } }))
+    keyOf(edgeRequest('', { endpoint, query, params, caller: { ...caller, permissions } }))
   t.not(as(['a']), as(['b']), 'and rights are looked at each time')
 })

@@ -4,17 +4,26 @@ import { createMemoryStore } from '../../../src/cache/stores/memory-store.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import type { CacheEvent } from '../../../src/core/events.ts'
 import type { EdgeRequest } from '../../../src/core/request.ts'
-import { ask, bodyOf, caller, good, replica, SetClock, settle, statusOf } from '../../support/asks.ts'
+import {
+  bodyOf,
+  cacheStatusOf,
+  caller,
+  edgeRequest,
+  ManualClock,
+  replica,
+  settle,
+  success,
+} from '../../support/edge-requests.ts'
 
-const agent = (id: string) => ask('GET /agents/:agent_id', { params: { agent_id: id } })
+const agent = (id: string) => edgeRequest('GET /agents/:agent_id', { params: { agent_id: id } })
 
 async function kept() {
-  const clock = new SetClock()
+  const clock = new ManualClock()
   const store = createMemoryStore({ bytes: 1 << 20, elapsed: clock.read })
   const { cache, nodes, read, write } = replica({ store, clock: clock.read })
-  nodes.says = async () => {
-    clock.pass(200)
-    return good('x'.repeat(100))
+  nodes.respond = async () => {
+    clock.advance(200)
+    return success('x'.repeat(100))
   }
   const asked: { url: string; by: string }[] = []
   const operations = cacheOperations({
@@ -29,16 +38,16 @@ async function kept() {
       isNode: (name) => ['m', 'worker-1'].includes(name),
       resolveUrl: async (url, by) => {
         asked.push({ url, by: by.name })
-        if (url === '/agents/001/key') return ask('GET /agents/:agent_id/key', { params: { agent_id: '001' } })
-        return url === '/rules' ? ask('GET /rules') : agent('001')
+        if (url === '/agents/001/key') return edgeRequest('GET /agents/:agent_id/key', { params: { agent_id: '001' } })
+        return url === '/rules' ? edgeRequest('GET /rules') : agent('001')
       },
     },
   })
   const get = async (operation: keyof typeof operations, rest: Partial<EdgeRequest> = {}) =>
-    bodyOf(await operations[operation](ask('GET /cache', rest)))
+    bodyOf(await operations[operation](edgeRequest('GET /cache', rest)))
   await read(agent('001'))
   await read(agent('002'))
-  await read(ask('GET /rules', { query: { limit: '5' } }))
+  await read(edgeRequest('GET /rules', { query: { limit: '5' } }))
   return { clock, store, nodes, read, write, operations, get, asked }
 }
 
@@ -54,9 +63,11 @@ t.test('the index and the configuration have the shapes of the seed', async (t) 
   const config = { debug: false, defaultDuration: 750, enabled: true, appendKey: [], jsonp: false, redisClient: false }
   t.strictSame(await get('cacheConfig'), { error: 0, data: config })
   const off = cacheOperations(disabledCache)
-  t.strictSame(bodyOf(await off.cacheIndex(ask('GET /cache'))).data, { all: [], groups: {} })
-  t.strictSame(bodyOf(await off.cacheClear(ask('DELETE /cache'))).data, { all: [], groups: {} })
-  t.match(bodyOf(await off.cacheExplain(ask('GET /cache/explain', { query: { url: '/' } }))).data, { kept: false })
+  t.strictSame(bodyOf(await off.cacheIndex(edgeRequest('GET /cache'))).data, { all: [], groups: {} })
+  t.strictSame(bodyOf(await off.cacheClear(edgeRequest('DELETE /cache'))).data, { all: [], groups: {} })
+  t.match(bodyOf(await off.cacheExplain(edgeRequest('GET /cache/explain', { query: { url: '/' } }))).data, {
+    kept: false,
+  })
 })
 
 t.test('clearing answers what is left', async (t) => {
@@ -67,7 +78,7 @@ t.test('clearing answers what is left', async (t) => {
     groups: { rules: ['/rules?limit=5&offset=0&status=all'] },
   }
   t.strictSame((await get('cacheClearGroup', { params: { group: 'agents' } })).data, left)
-  t.match(statusOf(await read(agent('001'))), { fwd: 'uri-miss' })
+  t.match(cacheStatusOf(await read(agent('001'))), { fwd: 'uri-miss' })
   t.strictSame((await get('cacheClear')).data, { all: [], groups: {} })
 })
 
@@ -75,8 +86,8 @@ t.test('one entry can be cleared', async (t) => {
   const { get, read, store } = await kept()
   const key = (await store.list()).find(({ url }) => url === '/agents/001')?.key ?? ''
   t.match((await get('cacheClear', { query: { key } })).data, { all: ['/agents/002', /^\/rules/] })
-  t.match(statusOf(await read(agent('002'))), { hit: true })
-  t.match(statusOf(await read(agent('001'))), { fwd: 'uri-miss' })
+  t.match(cacheStatusOf(await read(agent('002'))), { hit: true })
+  t.match(cacheStatusOf(await read(agent('001'))), { fwd: 'uri-miss' })
 })
 
 t.test('what would go is said without clearing it', async (t) => {
@@ -97,15 +108,15 @@ t.test('a soft purge leaves what may be served while it is fetched anew', async 
   t.match((await get('cacheClearGroup', { params: { group: 'agents' }, query: { soft: 'true' } })).data, {
     groups: { agents: ['/agents/001', '/agents/002'] },
   })
-  t.match(statusOf(await read(agent('001'))), { hit: true, detail: 'stale-while-revalidate' })
+  t.match(cacheStatusOf(await read(agent('001'))), { hit: true, detail: 'stale-while-revalidate' })
   await settle()
   t.equal(nodes.calls, 4)
-  t.match(statusOf(await read(agent('001'))), { hit: true, ttl: Number })
+  t.match(cacheStatusOf(await read(agent('001'))), { hit: true, ttl: Number })
 })
 
 t.test('details are a collection: sorted, searched, filtered, paged', async (t) => {
   const { get, clock, read } = await kept()
-  clock.pass(100)
+  clock.advance(100)
   await read(agent('002'))
   const details = async (query: Record<string, string>) => {
     const { data } = await get('cacheIndex', { query: { details: 'true', ...query } })
@@ -173,11 +184,11 @@ t.test('a URL is explained', async (t) => {
     [0, 0, 0],
     'to be explained is no hit',
   )
-  clock.pass(1200)
+  clock.advance(1200)
   t.match(await explain('/agents/001'), { next: { hit: true, reason: /stale/ } })
-  clock.pass(5000)
+  clock.advance(5000)
   t.match(await explain('/agents/001'), { next: { hit: false, reason: /nodes fail/ } })
-  await write(ask('PUT /agents/restart'))
+  await write(edgeRequest('PUT /agents/restart'))
   t.match(await explain('/agents/001'), { next: { hit: false, reason: /write/ } })
 })
 
@@ -188,15 +199,15 @@ t.test('a group or key that no response can have is not purged and counts as no 
   const index = { ...store, purge: async (what: unknown) => void purged.push(what) }
   const operations = cacheOperations({ ...disabledCache, index, onEvent: (event) => void events.push(event) })
   for (const group of ['nope', '__proto__', 'agents ', '']) {
-    const given = await operations.cacheClearGroup(ask('DELETE /cache/:group', { params: { group } }))
+    const given = await operations.cacheClearGroup(edgeRequest('DELETE /cache/:group', { params: { group } }))
     t.match(bodyOf(given), { error: 0, data: { all: [], groups: {} } })
   }
-  await operations.cacheClear(ask('DELETE /cache', { query: { key: 'no-digest' } }))
+  await operations.cacheClear(edgeRequest('DELETE /cache', { query: { key: 'no-digest' } }))
   t.strictSame(purged, [])
   t.strictSame(events, [])
-  await operations.cacheClearGroup(ask('DELETE /cache/:group', { params: { group: 'agents' } }))
+  await operations.cacheClearGroup(edgeRequest('DELETE /cache/:group', { params: { group: 'agents' } }))
   const key = 'x'.repeat(43)
-  await operations.cacheClear(ask('DELETE /cache', { query: { key } }))
+  await operations.cacheClear(edgeRequest('DELETE /cache', { query: { key } }))
   t.strictSame(purged, [
     { group: 'agents', soft: false },
     { key, soft: false },
@@ -213,7 +224,7 @@ t.test('the name of a group is matched without case, as paths are', async (t) =>
     entries: 1,
   })
   t.match((await get('cacheClearGroup', { params: { group: 'AGENTS' } })).data, { groups: { agents: undefined } })
-  t.match(statusOf(await read(agent('001'))), { fwd: 'uri-miss' })
+  t.match(cacheStatusOf(await read(agent('001'))), { fwd: 'uri-miss' })
 })
 
 t.test('a part of a joined response is explained by the name of its node', async (t) => {

@@ -2,7 +2,7 @@ import t from 'tap'
 import { compilePolicy, invalidatedTags } from '../../../src/cache/policy.ts'
 import type { Endpoint, ReadEndpoint, Tag, WriteEndpoint } from '../../../src/catalogue/endpoint.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
-import { ask, fields, recordOf } from '../../support/asks.ts'
+import { edgeRequest, fields, recordOf } from '../../support/edge-requests.ts'
 
 /** Values for every place that a tag of the catalogue is filled from; two sets that share none. */
 interface Values {
@@ -15,7 +15,7 @@ const theirs: Values = { agent: '002', group: 'db', node: 'w2' }
 
 function asked(endpoint: Endpoint, { agent, group, node }: Values) {
   const ids = endpoint.path === '/agents/groups' ? group : agent
-  return ask('', {
+  return edgeRequest('', {
     endpoint,
     params: { agent_id: agent, group_id: group, node_id: node, agent_name: 'n', node_name: node },
     query: { ids },
@@ -78,8 +78,8 @@ t.test('the master is one node, under either of its paths', async (t) => {
 })
 
 t.test('lists of the query and of the body give one tag each', async (t) => {
-  const stale = (id: string, rest: Parameters<typeof ask>[1]) =>
-    invalidatedTags(recordOf(id) as WriteEndpoint, ask(id, rest), 'm')
+  const stale = (id: string, rest: Parameters<typeof edgeRequest>[1]) =>
+    invalidatedTags(recordOf(id) as WriteEndpoint, edgeRequest(id, rest), 'm')
   const removed = stale('DELETE /agents', { query: { ids: '001,003' } })
   t.ok(removed.fromRequest.includes('agent:001') && removed.fromRequest.includes('syscheck:003'))
   t.notOk(
@@ -103,8 +103,8 @@ t.test('lists of the query and of the body give one tag each', async (t) => {
 })
 
 t.test('some tags depend on a value of the request', async (t) => {
-  const stale = (id: string, rest: Parameters<typeof ask>[1]) =>
-    invalidatedTags(recordOf(id) as WriteEndpoint, ask(id, rest), 'm').fromRequest
+  const stale = (id: string, rest: Parameters<typeof edgeRequest>[1]) =>
+    invalidatedTags(recordOf(id) as WriteEndpoint, edgeRequest(id, rest), 'm').fromRequest
   const upload = (path: string) => stale('POST /manager/files', { query: { path } })
   t.strictSame(upload('etc/rules/local_rules.xml'), ['validation', 'rules'])
   t.strictSame(upload('etc/lists/a,etc/rules/b'), ['validation', 'lists'], 'a path is one value')

@@ -1,32 +1,42 @@
 import t from 'tap'
 import { EdgeError } from '../../../src/core/errors.ts'
 import type { EdgeResponse } from '../../../src/core/response.ts'
-import { answer, ask, bodyOf, caller, gate, good, replica, settle, statusOf } from '../../support/asks.ts'
+import {
+  bodyOf,
+  cacheStatusOf,
+  caller,
+  createLatch,
+  edgeRequest,
+  jsonResponse,
+  replica,
+  settle,
+  success,
+} from '../../support/edge-requests.ts'
 
-const one = (id = '001') => ask('GET /agents/:agent_id', { params: { agent_id: id } })
+const one = (id = '001') => edgeRequest('GET /agents/:agent_id', { params: { agent_id: id } })
 const datas = (answers: readonly EdgeResponse[]) => answers.map((given) => bodyOf(given).data)
 
 t.test('what is kept is answered without a node, until its time is over', async (t) => {
   const { read, nodes, clock } = replica()
   const first = await read(one())
-  t.match(statusOf(first), { fwd: 'uri-miss', stored: true, ttl: 1000 })
-  clock.pass(400)
+  t.match(cacheStatusOf(first), { fwd: 'uri-miss', stored: true, ttl: 1000 })
+  clock.advance(400)
   const second = await read(one())
-  t.strictSame(statusOf(second), { hit: true, ttl: 600 })
+  t.strictSame(cacheStatusOf(second), { hit: true, ttl: 600 })
   t.equal(bodyOf(second).data, 1)
   t.match(second.kind === 'json' && second.cached?.response, { etag: /^"[\w-]{27}"$/, age: 400, ttl: 1000 })
   t.equal(bodyOf(await read(one('002'))).data, 2, 'another agent is another entry')
-  clock.pass(70_000)
-  t.match(statusOf(await read(one())), { fwd: 'uri-miss', stored: true })
+  clock.advance(70_000)
+  t.match(cacheStatusOf(await read(one())), { fwd: 'uri-miss', stored: true })
   t.equal(nodes.calls, 3)
 })
 
 t.test('1,000 equal misses are one call', async (t) => {
   const { read, nodes } = replica()
-  const { opened, open } = gate()
-  nodes.says = async (_, call) => {
+  const { opened, open } = createLatch()
+  nodes.respond = async (_, call) => {
     await opened
-    return good(call)
+    return success(call)
   }
   const all = Array.from({ length: 1000 }, () => read(one()))
   await settle()
@@ -34,16 +44,16 @@ t.test('1,000 equal misses are one call', async (t) => {
   const answers = await Promise.all(all)
   t.equal(nodes.calls, 1)
   t.ok(datas(answers).every((data) => data === 1))
-  t.equal(answers.filter((given) => statusOf(given)?.stored).length, 1)
-  t.equal(answers.filter((given) => statusOf(given)?.collapsed).length, 999)
+  t.equal(answers.filter((given) => cacheStatusOf(given)?.stored).length, 1)
+  t.equal(answers.filter((given) => cacheStatusOf(given)?.collapsed).length, 999)
 })
 
 t.test('a failed call fails all who waited for it, and nobody else', async (t) => {
   const { read, nodes } = replica()
-  nodes.says = async (_, call) => {
+  nodes.respond = async (_, call) => {
     await settle()
     if (call === 1) throw new EdgeError(924)
-    return good(call)
+    return success(call)
   }
   const all = await Promise.allSettled([read(one()), read(one()), read(one())])
   t.ok(all.every((outcome) => outcome.status === 'rejected' && outcome.reason.code === 924))
@@ -52,10 +62,10 @@ t.test('a failed call fails all who waited for it, and nobody else', async (t) =
 
 t.test('callers who leave do not take others with them', async (t) => {
   const { read, nodes } = replica()
-  const { opened, open } = gate()
-  nodes.says = async (_, call) => {
+  const { opened, open } = createLatch()
+  nodes.respond = async (_, call) => {
     await opened
-    return good(call)
+    return success(call)
   }
   const leaving = new AbortController()
   const gone = read({ ...one(), signal: leaving.signal })
@@ -63,57 +73,57 @@ t.test('callers who leave do not take others with them', async (t) => {
   await settle()
   leaving.abort(new Error('left'))
   await t.rejects(async () => gone, { message: 'left' })
-  t.notOk(nodes.asked[0]?.signal.aborted, 'the node is still asked')
+  t.notOk(nodes.requests[0]?.signal.aborted, 'the node is still asked')
   open()
   t.equal(bodyOf(await stays).data, 1)
 
   const all = new AbortController()
-  const { opened: again, open: openAgain } = gate()
-  nodes.says = async () => {
+  const { opened: again, open: openAgain } = createLatch()
+  nodes.respond = async () => {
     await again
-    return good('kept')
+    return success('kept')
   }
   const alone = read({ ...one('002'), signal: all.signal })
   await settle()
   all.abort(new Error('left'))
   await t.rejects(async () => alone)
-  t.notOk(nodes.asked.at(-1)?.signal.aborted, 'what will be kept is fetched to its end')
+  t.notOk(nodes.requests.at(-1)?.signal.aborted, 'what will be kept is fetched to its end')
   openAgain()
   await settle()
-  t.match(statusOf(await read(one('002'))), { hit: true })
+  t.match(cacheStatusOf(await read(one('002'))), { hit: true })
 
   const unlimited = new AbortController()
-  nodes.says = async (given) => {
+  nodes.respond = async (given) => {
     await new Promise((_, reject) => given.signal.addEventListener('abort', () => reject(given.signal.reason)))
-    return good('never')
+    return success('never')
   }
   const endless = read({ ...one('003'), waitForComplete: true, signal: unlimited.signal })
   await settle()
   unlimited.abort(new Error('left'))
   await t.rejects(async () => endless)
-  t.ok(nodes.asked.at(-1)?.signal.aborted, 'a call without a limit ends with its last caller')
+  t.ok(nodes.requests.at(-1)?.signal.aborted, 'a call without a limit ends with its last caller')
 })
 
 t.test('who waits without a limit is not mixed with who does not', async (t) => {
   const { read, nodes } = replica()
-  const { opened, open } = gate()
-  nodes.says = async (_, call) => {
+  const { opened, open } = createLatch()
+  nodes.respond = async (_, call) => {
     await opened
-    return good(call)
+    return success(call)
   }
   const all = [read(one()), read({ ...one(), waitForComplete: true })]
   await settle()
   open()
   await Promise.all(all)
-  t.strictSame(nodes.asked.map(({ waitForComplete }) => waitForComplete).sort(), [false, true])
+  t.strictSame(nodes.requests.map(({ waitForComplete }) => waitForComplete).sort(), [false, true])
 })
 
 t.test('credentials of one caller fetch nothing for another', async (t) => {
   const { read, nodes } = replica()
-  nodes.says = async (given) => {
+  nodes.respond = async (given) => {
     await settle()
     if (given.caller.name === 'mallory') throw new EdgeError(901)
-    return good('right')
+    return success('right')
   }
   const as = (name: string) =>
     read({ ...one(), caller: { ...caller, name, credentials: { username: name, password: 'p' } } })
@@ -125,58 +135,58 @@ t.test('credentials of one caller fetch nothing for another', async (t) => {
 t.test('what is stale is served while it is fetched anew, once', async (t) => {
   const { read, nodes, clock } = replica()
   await read(one())
-  clock.pass(1500)
+  clock.advance(1500)
   const stale = await Promise.all([read(one()), read(one()), read(one())])
   t.ok(datas(stale).every((data) => data === 1))
-  t.match(statusOf(stale[0] as EdgeResponse), { hit: true, ttl: -500, detail: 'stale-while-revalidate' })
+  t.match(cacheStatusOf(stale[0] as EdgeResponse), { hit: true, ttl: -500, detail: 'stale-while-revalidate' })
   await settle()
   t.equal(nodes.calls, 2)
   t.equal(bodyOf(await read(one())).data, 2)
-  clock.pass(2500)
-  t.match(statusOf(await read(one())), { fwd: 'stale', stored: true }, 'beyond the window it is waited for')
+  clock.advance(2500)
+  t.match(cacheStatusOf(await read(one())), { fwd: 'stale', stored: true }, 'beyond the window it is waited for')
   t.equal(nodes.calls, 3)
 })
 
 t.test('when nodes fail, what is kept stands in within its bound', async (t) => {
   const { read, nodes, clock } = replica()
   await read(one())
-  nodes.says = () => {
+  nodes.respond = () => {
     throw new EdgeError(920)
   }
-  clock.pass(30_000)
+  clock.advance(30_000)
   const stale = await read(one())
   t.equal(bodyOf(stale).data, 1)
-  t.match(statusOf(stale), { fwd: 'stale', detail: 'stale-if-error', ttl: -29_000 })
+  t.match(cacheStatusOf(stale), { fwd: 'stale', detail: 'stale-if-error', ttl: -29_000 })
   const calls = nodes.calls
-  t.match(statusOf(await read(one())), { hit: true, detail: 'stale-if-error' })
+  t.match(cacheStatusOf(await read(one())), { hit: true, detail: 'stale-if-error' })
   t.equal(nodes.calls, calls, 'for a moment nobody asks again')
-  clock.pass(1000)
-  nodes.says = () => answer({ error: 3012, message: 'cluster is not running' })
+  clock.advance(1000)
+  nodes.respond = () => jsonResponse({ error: 3012, message: 'cluster is not running' })
   t.equal(bodyOf(await read(one())).data, 1, 'also for what the framework cannot do now')
   t.equal(nodes.calls, calls + 1)
-  clock.pass(1000)
-  nodes.says = () => answer({ error: 1701, message: 'Agent does not exist' })
+  clock.advance(1000)
+  nodes.respond = () => jsonResponse({ error: 1701, message: 'Agent does not exist' })
   t.equal(bodyOf(await read(one())).error, 1701, 'not for what it knows')
-  nodes.says = () => {
+  nodes.respond = () => {
     throw new EdgeError(903)
   }
   await t.rejects(async () => read(one()), { code: 903 }, 'not for what is the caller’s own')
-  nodes.says = () => {
+  nodes.respond = () => {
     throw new EdgeError(920)
   }
-  clock.pass(31_000)
+  clock.advance(31_000)
   await t.rejects(async () => read(one()), { code: 920 }, 'not beyond the bound')
 })
 
 t.test('a fetch behind a stale answer that fails is not tried again at once', async (t) => {
   const { read, nodes, clock } = replica()
   await read(one())
-  nodes.says = () => {
+  nodes.respond = () => {
     throw new EdgeError(920)
   }
-  clock.pass(1100)
+  clock.advance(1100)
   for (let time = 0; time < 10; time += 1) {
-    t.match(statusOf(await read(one())), { hit: true, detail: 'stale-while-revalidate' })
+    t.match(cacheStatusOf(await read(one())), { hit: true, detail: 'stale-while-revalidate' })
     await settle()
   }
   t.equal(nodes.calls, 2)
@@ -185,8 +195,8 @@ t.test('a fetch behind a stale answer that fails is not tried again at once', as
 t.test('a write while nodes fail leaves nothing to stand in', async (t) => {
   const { read, nodes, clock, store } = replica()
   await read(one())
-  clock.pass(5000)
-  nodes.says = async () => {
+  clock.advance(5000)
+  nodes.respond = async () => {
     await (await store.fence(['agent:001'])).lift([])
     throw new EdgeError(922)
   }
@@ -197,31 +207,31 @@ t.test('only whole and good answers are kept', async (t) => {
   const { read, nodes } = replica()
   const kept = async (given: EdgeResponse): Promise<boolean> => {
     const before = nodes.calls
-    nodes.says = () => given
+    nodes.respond = () => given
     const agent = one(String(100 + before))
-    t.equal(statusOf(await read(agent))?.stored ?? false, statusOf(await read(agent))?.hit ?? false)
+    t.equal(cacheStatusOf(await read(agent))?.stored ?? false, cacheStatusOf(await read(agent))?.hit ?? false)
     return nodes.calls === before + 1
   }
-  t.ok(await kept(good({ id: '001' })))
-  t.ok(await kept(good('a text with \\"failed_nodes\\" in it')))
-  t.notOk(await kept(answer({ error: 1701, message: 'Agent does not exist' })))
-  t.notOk(await kept(answer({ error: 0, message: 'no' }, 500)))
-  t.notOk(await kept(good({ items: [], totalItems: 0, failed_nodes: [{ node: 'w' }] })), 'some nodes failed')
-  t.ok(await kept(answer({ data: 1, error: 0 })), 'in whatever order the node writes')
+  t.ok(await kept(success({ id: '001' })))
+  t.ok(await kept(success('a text with \\"failed_nodes\\" in it')))
+  t.notOk(await kept(jsonResponse({ error: 1701, message: 'Agent does not exist' })))
+  t.notOk(await kept(jsonResponse({ error: 0, message: 'no' }, 500)))
+  t.notOk(await kept(success({ items: [], totalItems: 0, failed_nodes: [{ node: 'w' }] })), 'some nodes failed')
+  t.ok(await kept(jsonResponse({ data: 1, error: 0 })), 'in whatever order the node writes')
 })
 
 t.test('what is never kept goes straight through', async (t) => {
   const { read, nodes } = replica()
-  const never = () => ask('GET /agents/:agent_id/key', { params: { agent_id: '001' } })
+  const never = () => edgeRequest('GET /agents/:agent_id/key', { params: { agent_id: '001' } })
   const all = await Promise.all([read(never()), read(never())])
   t.equal(nodes.calls, 2)
-  t.equal(statusOf(all[0] as EdgeResponse), undefined)
+  t.equal(cacheStatusOf(all[0] as EdgeResponse), undefined)
 })
 
 t.test('callers who may purge can ask for a new answer, or that none is kept', async (t) => {
   const { read, nodes } = replica()
   await read(one())
-  t.match(statusOf(await read({ ...one(), directives: { noCache: true, noStore: false } })), {
+  t.match(cacheStatusOf(await read({ ...one(), directives: { noCache: true, noStore: false } })), {
     fwd: 'request',
     stored: true,
   })
@@ -238,9 +248,9 @@ t.test('hot answers are fetched ahead of their end, when nodes have room', async
     refreshAhead: { maxConcurrent: 1, minHits: 3 },
   })
   await Promise.all([read(one()), read(one('002'))])
-  clock.pass(600)
+  clock.advance(600)
   for (let hit = 0; hit < 3; hit += 1) await read(one())
-  clock.pass(250)
+  clock.advance(250)
   await read(one())
   await settle()
   t.equal(nodes.calls, 2, 'no room')
@@ -248,8 +258,8 @@ t.test('hot answers are fetched ahead of their end, when nodes have room', async
   await read(one('002'))
   await settle()
   t.equal(nodes.calls, 2, 'not hot')
-  t.match(statusOf(await read(one())), { hit: true, ttl: 150 })
+  t.match(cacheStatusOf(await read(one())), { hit: true, ttl: 150 })
   await settle()
   t.equal(nodes.calls, 3)
-  t.match(statusOf(await read(one())), { hit: true, ttl: 1000 })
+  t.match(cacheStatusOf(await read(one())), { hit: true, ttl: 1000 })
 })

@@ -1,28 +1,38 @@
 import t from 'tap'
 import { createMemoryStore, type MemoryStore } from '../../../src/cache/stores/memory-store.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
-import { ask, bodyOf, gate, good, Nodes, replica, SetClock, settle, statusOf } from '../../support/asks.ts'
+import {
+  bodyOf,
+  cacheStatusOf,
+  createLatch,
+  edgeRequest,
+  FakeNodes,
+  ManualClock,
+  replica,
+  settle,
+  success,
+} from '../../support/edge-requests.ts'
 
-const one = () => ask('GET /agents/:agent_id', { params: { agent_id: '001' } })
+const one = () => edgeRequest('GET /agents/:agent_id', { params: { agent_id: '001' } })
 
 /** Several replicas before the same store and the same nodes. */
 function replicas(count: number) {
-  const clock = new SetClock()
+  const clock = new ManualClock()
   const store = createMemoryStore({ bytes: 1 << 20, elapsed: clock.read })
-  const nodes = new Nodes()
+  const nodes = new FakeNodes()
   const each = Array.from({ length: count }, () => {
     const { cache } = replica({ store, clock: clock.read })
-    return { read: cache.readThrough(nodes.handle), write: cache.invalidate(nodes.handle) }
+    return { read: cache.readThrough(nodes.handler), write: cache.invalidate(nodes.handler) }
   })
   return { clock, store, nodes, each }
 }
 
 t.test('equal misses through several replicas are one call', async (t) => {
   const { nodes, each } = replicas(3)
-  const { opened, open } = gate()
-  nodes.says = async (_, call) => {
+  const { opened, open } = createLatch()
+  nodes.respond = async (_, call) => {
     await opened
-    return good(call)
+    return success(call)
   }
   const all = Array.from({ length: 300 }, (_, at) => each[at % 3]?.read(one()))
   await settle()
@@ -33,10 +43,10 @@ t.test('equal misses through several replicas are one call', async (t) => {
 
 t.test('a holder that fails gives the fill to the next', async (t) => {
   const { nodes, each } = replicas(3)
-  nodes.says = async (_, call) => {
+  nodes.respond = async (_, call) => {
     await settle()
     if (call === 1) throw new EdgeError(922)
-    return good(call)
+    return success(call)
   }
   const outcomes = await Promise.allSettled(each.map(({ read }) => read(one())))
   t.strictSame(outcomes.map(({ status }) => status).sort(), ['fulfilled', 'fulfilled', 'rejected'])
@@ -70,9 +80,9 @@ t.test('a write through one replica is seen through all', async (t) => {
   const [first, second] = each
   await first?.read(one())
   const hit = await second?.read(one())
-  t.match(hit && statusOf(hit), { hit: true })
-  await first?.write(ask('PUT /agents/:agent_id/restart', { params: { agent_id: '001' } }))
+  t.match(hit && cacheStatusOf(hit), { hit: true })
+  await first?.write(edgeRequest('PUT /agents/:agent_id/restart', { params: { agent_id: '001' } }))
   const miss = await second?.read(one())
-  t.match(miss && statusOf(miss), { fwd: 'uri-miss' })
+  t.match(miss && cacheStatusOf(miss), { fwd: 'uri-miss' })
   t.equal(nodes.calls, 3)
 })

@@ -1,13 +1,13 @@
 import t from 'tap'
 import { createMemoryStore, type MemoryStore } from '../../../src/cache/stores/memory-store.ts'
-import { ask, bodyOf, gate, replica, settle, statusOf } from '../../support/asks.ts'
+import { bodyOf, cacheStatusOf, createLatch, edgeRequest, replica, settle } from '../../support/edge-requests.ts'
 
-const one = () => ask('GET /agents/:agent_id', { params: { agent_id: '001' } })
+const one = () => edgeRequest('GET /agents/:agent_id', { params: { agent_id: '001' } })
 
 /** A store that takes what is to be kept, and is done with it when the gate opens. */
 function stalled() {
   const memory = createMemoryStore({ bytes: 1 << 20 })
-  const { opened, open } = gate()
+  const { opened, open } = createLatch()
   const released: string[] = []
   const store: MemoryStore = {
     ...memory,
@@ -30,12 +30,12 @@ t.test('an answer does not wait for a store that stalls, and is not said to be s
   const { read, nodes } = replica({ store })
   const given = await read(one())
   t.equal(bodyOf(given).data, 1)
-  t.equal(statusOf(given)?.stored, undefined)
+  t.equal(cacheStatusOf(given)?.stored, undefined)
   t.strictSame(released, [], 'other replicas wait on: the answer may still come to be kept')
   open()
   await settle()
   t.equal(released.length, 1)
-  t.match(statusOf(await read(one())), { hit: true })
+  t.match(cacheStatusOf(await read(one())), { hit: true })
   t.equal(nodes.calls, 1)
 })
 
@@ -43,6 +43,6 @@ t.test('neither does one that was asked for anew', async (t) => {
   const { store } = stalled()
   const { read } = replica({ store })
   const given = await read({ ...one(), directives: { noCache: true, noStore: false } })
-  t.match(statusOf(given), { fwd: 'request' })
-  t.equal(statusOf(given)?.stored, undefined)
+  t.match(cacheStatusOf(given), { fwd: 'request' })
+  t.equal(cacheStatusOf(given)?.stored, undefined)
 })

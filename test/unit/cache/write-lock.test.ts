@@ -3,7 +3,7 @@ import t from 'tap'
 import { createMemoryStore } from '../../../src/cache/stores/memory-store.ts'
 import { createWriteLocks, type WriteLocks, writeLockStage } from '../../../src/cache/write-lock.ts'
 import type { Handler } from '../../../src/core/request.ts'
-import { ask, fields, good, settle } from '../../support/asks.ts'
+import { edgeRequest, fields, settle, success } from '../../support/edge-requests.ts'
 
 const nobody = new AbortController().signal
 
@@ -79,21 +79,23 @@ t.test('the stage: only writes that have a name wait, and what they do is theirs
     await wait(5)
     inside -= 1
     if (given.requestId === 'fails') throw new Error('no node')
-    return good('done')
+    return success('done')
   }
   const handle = writeLockStage({ locks: createWriteLocks(), master: () => 'm', timeoutOf: () => 5000 })(nodes)
   const upload = (path: string, node = 'm', more = {}) =>
-    ask('POST /cluster/:node_id/files', { params: { node_id: node }, query: { path }, ...more })
-  const own = (path: string) => ask('POST /manager/files', { query: { path } })
+    edgeRequest('POST /cluster/:node_id/files', { params: { node_id: node }, query: { path }, ...more })
+  const own = (path: string) => edgeRequest('POST /manager/files', { query: { path } })
   const times = <T>(make: () => T) => Array.from({ length: 3 }, make)
   await Promise.all([...times(() => upload('etc/rules/a.xml')), ...times(() => own('etc/rules/a.xml'))].map(handle))
   t.equal(most, 1, 'the master’s files have one name under both paths')
   await Promise.all([upload('etc/rules/a.xml', 'w1'), own('etc/rules/a.xml'), own('etc/rules/b.xml')].map(handle))
   t.equal(most, 3, 'other nodes and other paths do not wait')
   most = 0
-  await Promise.all(times(() => ask('POST /agents', fields({ name: 'x' }))).map(handle))
+  await Promise.all(times(() => edgeRequest('POST /agents', fields({ name: 'x' }))).map(handle))
   t.equal(most, 1, 'registrations')
-  await Promise.all(times(() => ask('PUT /agents/:agent_id/restart', { params: { agent_id: '001' } })).map(handle))
+  await Promise.all(
+    times(() => edgeRequest('PUT /agents/:agent_id/restart', { params: { agent_id: '001' } })).map(handle),
+  )
   t.equal(most, 3, 'what needs no turn')
   await t.rejects(async () => handle(upload('etc/rules/a.xml', 'm', { requestId: 'fails' })), { message: 'no node' })
   t.match(await handle(upload('etc/rules/a.xml')), { status: 200 }, 'a turn ends with a failure too')
@@ -104,10 +106,10 @@ t.test('a writer whose turn does not come gets 934 and may come again', async (t
   const stalled: Handler = async () => {
     calls += 1
     await wait(100)
-    return good('done')
+    return success('done')
   }
   const handle = writeLockStage({ locks: createWriteLocks(), master: () => 'm', timeoutOf: () => 20 })(stalled)
-  const upload = () => handle(ask('POST /manager/files', { query: { path: 'etc/rules/a.xml' } }))
+  const upload = () => handle(edgeRequest('POST /manager/files', { query: { path: 'etc/rules/a.xml' } }))
   const first = upload()
   await t.rejects(async () => upload(), { code: 934, status: 503, headers: { 'retry-after': /^\d+$/ } })
   await first

@@ -1,35 +1,45 @@
 import t from 'tap'
 import { createWriteLocks, writeLockStage } from '../../../src/cache/write-lock.ts'
 import { buildPipeline, type PipelineParts } from '../../../src/pipeline.ts'
-import { ask, fields, gate, good, type Nodes, replica, settle, statusOf } from '../../support/asks.ts'
+import {
+  cacheStatusOf,
+  createLatch,
+  edgeRequest,
+  type FakeNodes,
+  fields,
+  replica,
+  settle,
+  success,
+} from '../../support/edge-requests.ts'
 
 /** The road of a request, cache and turns included; the first write stays on its node until it is let go. */
 function road(patience = 60_000) {
   const { cache, nodes } = replica()
-  const writing = gate()
-  nodes.says = async ({ endpoint: { method } }, call) => {
+  const writing = createLatch()
+  nodes.respond = async ({ endpoint: { method } }, call) => {
     if (method !== 'GET' && writes(nodes) === 1) await writing.opened
-    return good({ id: `${call}`.padStart(3, '0') })
+    return success({ id: `${call}`.padStart(3, '0') })
   }
   const handle = buildPipeline({
     operations: {} as PipelineParts['operations'],
     readThrough: cache.readThrough,
     invalidate: cache.invalidate,
     writeLock: writeLockStage({ locks: createWriteLocks(), master: () => 'm', timeoutOf: () => patience }),
-    forward: nodes.handle,
+    forward: nodes.handler,
   })
   const read = async () =>
-    statusOf(await handle(ask('GET /syscollector/:agent_id/os', { params: { agent_id: '001' } })))
+    cacheStatusOf(await handle(edgeRequest('GET /syscollector/:agent_id/os', { params: { agent_id: '001' } })))
   return { nodes, handle, read, finish: writing.open }
 }
 
-function writes({ asked }: Nodes): number {
+function writes({ requests: asked }: FakeNodes): number {
   return asked.filter(({ endpoint }) => endpoint.method !== 'GET').length
 }
 
-const registered = (more = {}) => ask('POST /agents', { ...fields({ name: 'a', ip: 'any' }), ...more })
+const registered = (more = {}) => edgeRequest('POST /agents', { ...fields({ name: 'a', ip: 'any' }), ...more })
 /** It may displace an agent, so it touches what is kept of all of them. */
-const displacing = (more = {}) => ask('POST /agents', { ...fields({ name: 'b', ip: 'any', force: 0 }), ...more })
+const displacing = (more = {}) =>
+  edgeRequest('POST /agents', { ...fields({ name: 'b', ip: 'any', force: 0 }), ...more })
 
 t.test('a write that stands in line touches nothing yet; when its turn comes, it does', async (t) => {
   const { nodes, handle, read, finish } = road()

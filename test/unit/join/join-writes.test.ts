@@ -4,7 +4,7 @@ import type { ClusterView, NodeInfo } from '../../../src/core/node-call.ts'
 import type { EdgeRequest } from '../../../src/core/request.ts'
 import type { EdgeResponse } from '../../../src/core/response.ts'
 import { joinActs, joinVerdict } from '../../../src/join/writes.ts'
-import { answer, ask, bodyOf, fields, good, recordOf } from '../../support/asks.ts'
+import { bodyOf, edgeRequest, fields, jsonResponse, recordOf, success } from '../../support/edge-requests.ts'
 
 const names = ['m', 'w1', 'w2']
 const nodes: readonly NodeInfo[] = names.map((name) => ({
@@ -46,13 +46,16 @@ function cluster(says: Says) {
 }
 
 const restarted = ({ body }: EdgeRequest) =>
-  good({ msg: 'All selected agents were restarted', affected_agents: body?.kind === 'fields' ? body.fields.ids : [] })
-const refused = (code: number) => () => answer({ error: code, message: `refused with ${code}` })
+  success({
+    msg: 'All selected agents were restarted',
+    affected_agents: body?.kind === 'fields' ? body.fields.ids : [],
+  })
+const refused = (code: number) => () => jsonResponse({ error: code, message: `refused with ${code}` })
 const fails = (code: 920 | 923 | 924) => () => {
   throw new EdgeError(code, ' (it)', { headers: { 'retry-after': '7' } })
 }
-const restart = (...ids: string[]) => ask('POST /agents/restart', fields({ ids }))
-const all = () => ask('PUT /agents/restart')
+const restart = (...ids: string[]) => edgeRequest('POST /agents/restart', fields({ ids }))
+const all = () => edgeRequest('PUT /agents/restart')
 const dataOf = (given: EdgeResponse) => bodyOf(given).data
 
 t.test('affected: whoever did not act stands in failed_ids', async (t) => {
@@ -76,7 +79,7 @@ t.test('affected: whoever did not act stands in failed_ids', async (t) => {
 t.test('affected: an agent of which its owner says nothing was not reached', async (t) => {
   const { handle } = cluster({
     m: restarted,
-    w1: () => good({ msg: 'All selected agents were restarted', affected_agents: ['200'] }),
+    w1: () => success({ msg: 'All selected agents were restarted', affected_agents: ['200'] }),
   })
   t.match(dataOf(await handle(restart('100', '200', '201'))), {
     msg: 'Some agents were not restarted',
@@ -87,10 +90,10 @@ t.test('affected: an agent of which its owner says nothing was not reached', asy
 
 t.test('affected: what a node says of the agents of others does not count', async (t) => {
   const { handle } = cluster({
-    w1: () => good({ affected_agents: ['200', '300', '999'], failed_ids: [{ id: '301', error: { code: 1707 } }] }),
+    w1: () => success({ affected_agents: ['200', '300', '999'], failed_ids: [{ id: '301', error: { code: 1707 } }] }),
     w2: ({ body }) => {
       const [first, ...others] = body?.kind === 'fields' ? (body.fields.ids as string[]) : []
-      return good({ affected_agents: others, failed_ids: [{ id: first, error: { code: 1703 } }] })
+      return success({ affected_agents: others, failed_ids: [{ id: first, error: { code: 1703 } }] })
     },
   })
   t.match(dataOf(await handle(restart('200', '300', '301'))), {
@@ -101,7 +104,7 @@ t.test('affected: what a node says of the agents of others does not count', asyn
 
 t.test('affected: what a node says it failed of was not done', async (t) => {
   const both = { affected_agents: ['200'], failed_ids: [{ id: '200', error: { code: 1707 } }] }
-  const { handle } = cluster({ w1: () => good(both) })
+  const { handle } = cluster({ w1: () => success(both) })
   t.match(dataOf(await handle(restart('200'))), { affected_agents: [], failed_ids: [{ id: '200' }] })
 })
 
@@ -144,8 +147,8 @@ t.test('affected: no owner acted', async (t) => {
 })
 
 t.test('message: one text for all, or who did and who did not', async (t) => {
-  const done = () => good('Restarting all agents')
-  const whole = cluster({ m: done, w1: done, w2: () => good('another text') })
+  const done = () => success('Restarting all agents')
+  const whole = cluster({ m: done, w1: done, w2: () => success('another text') })
   t.match(bodyOf(await whole.handle(all())), { error: 0, data: 'Restarting all agents' })
   t.strictSame(
     whole.calls,
@@ -166,17 +169,17 @@ t.test('message: one text for all, or who did and who did not', async (t) => {
 })
 
 t.test('verdict: KO of one is KO of all, and silence of one is no verdict', async (t) => {
-  const ok = () => good({ status: 'OK' })
+  const ok = () => success({ status: 'OK' })
   const ko =
     (...details: string[]) =>
     () =>
-      good({ status: 'KO', details })
-  const check = () => ask('GET /cluster/configuration/validation')
+      success({ status: 'KO', details })
+  const check = () => edgeRequest('GET /cluster/configuration/validation')
   t.strictSame(dataOf(await cluster({ m: ok, w1: ok, w2: ok }).handle(check())), { status: 'OK' })
   const bad = await cluster({ m: ko('a', 'b'), w1: ok, w2: ko('b', 'c') }).handle(check())
   t.strictSame(dataOf(bad), { status: 'KO', details: ['a', 'b', 'c'] })
   t.match(bad, { clusterStatus: /^m;rtt=\d+;detail=KO, w1;rtt=\d+;detail=OK, w2;rtt=\d+;detail=KO$/ })
-  t.match(dataOf(await cluster({ m: ok, w1: ok, w2: () => good({}) }).handle(check())), { status: 'KO' })
+  t.match(dataOf(await cluster({ m: ok, w1: ok, w2: () => success({}) }).handle(check())), { status: 'KO' })
   t.match(bodyOf(await cluster({ m: ok, w1: refused(1017), w2: ok }).handle(check())), {
     error: 1017,
     message: 'refused with 1017 (w1)',
@@ -190,14 +193,14 @@ t.test('where the cluster distributes by itself, only the verdict is asked of ea
   const calls: string[] = []
   const heard = (by: string) => async (given: EdgeRequest) => {
     calls.push(`${by} ${given.endpoint.path}`)
-    return good({ status: 'OK' })
+    return success({ status: 'OK' })
   }
   const ports = { forward: heard('master'), read: heard('each'), records }
   const handle = joinVerdict({ ...ports, view })
   await handle(all())
-  await handle(ask('GET /cluster/configuration/validation'))
+  await handle(edgeRequest('GET /cluster/configuration/validation'))
   const alone = joinVerdict({ ...ports, view: { ...view, nodes: () => nodes.slice(0, 1) } })
-  await alone(ask('GET /cluster/configuration/validation'))
+  await alone(edgeRequest('GET /cluster/configuration/validation'))
   const each = 'each /cluster/:node_id/configuration/validation'
   t.strictSame(calls, ['master /agents/restart', each, each, each, 'master /cluster/configuration/validation'])
 })

@@ -1,78 +1,88 @@
 import t from 'tap'
 import type { EdgeResponse } from '../../../src/core/response.ts'
-import { ask, caller, durations, good, type Nodes, recordOf, replica, settle, statusOf } from '../../support/asks.ts'
+import {
+  cacheStatusOf,
+  caller,
+  edgeRequest,
+  type FakeNodes,
+  lifetimes,
+  recordOf,
+  replica,
+  settle,
+  success,
+} from '../../support/edge-requests.ts'
 
 const OS = 'GET /experimental/syscollector/os'
 const joined = (rest: Partial<Extract<EdgeResponse, { kind: 'json' }>> = {}): EdgeResponse => {
-  const whole = good({ items: [], totalItems: 0 })
+  const whole = success({ items: [], totalItems: 0 })
   if (whole.kind !== 'json') throw new Error('a file')
   return { ...whole, clusterStatus: 'm;rtt=1;rows=0', ...rest }
 }
-const says = (nodes: Nodes, rest: Parameters<typeof joined>[0] = {}) => {
-  nodes.says = () => joined(rest)
+const says = (nodes: FakeNodes, rest: Parameters<typeof joined>[0] = {}) => {
+  nodes.respond = () => joined(rest)
 }
 
 t.test('what the nodes said is kept with a joined answer', async (t) => {
   const { read, nodes } = replica()
   says(nodes)
-  t.match(await read(ask(OS)), { clusterStatus: 'm;rtt=1;rows=0' })
-  const hit = await read(ask(OS))
-  t.match(statusOf(hit), { hit: true })
+  t.match(await read(edgeRequest(OS)), { clusterStatus: 'm;rtt=1;rows=0' })
+  const hit = await read(edgeRequest(OS))
+  t.match(cacheStatusOf(hit), { hit: true })
   t.match(hit, { clusterStatus: 'm;rtt=1;rows=0' })
 })
 
 t.test('an answer that somebody is missing from, or stands in with what is old, is not kept', async (t) => {
   const { read, nodes } = replica()
   says(nodes, { partial: true })
-  await read(ask(OS))
-  const again = await read(ask(OS))
-  t.equal(statusOf(again), undefined)
+  await read(edgeRequest(OS))
+  const again = await read(edgeRequest(OS))
+  t.equal(cacheStatusOf(again), undefined)
   t.equal(nodes.calls, 2)
 })
 
 t.test('a whole is as old as its oldest part', async (t) => {
   const { read, nodes, clock } = replica()
   says(nodes, { oldestPartAge: 600 })
-  await read(ask(OS))
-  clock.pass(300)
-  const hit = await read(ask(OS))
-  t.match(statusOf(hit), { hit: true, ttl: 100 })
+  await read(edgeRequest(OS))
+  clock.advance(300)
+  const hit = await read(edgeRequest(OS))
+  t.match(cacheStatusOf(hit), { hit: true, ttl: 100 })
   t.match(hit.kind === 'json' && hit.cached?.response, { age: 900 })
-  clock.pass(200)
-  t.match(statusOf(await read(ask(OS))), { detail: 'stale-while-revalidate' })
+  clock.advance(200)
+  t.match(cacheStatusOf(await read(edgeRequest(OS))), { detail: 'stale-while-revalidate' })
 })
 
 t.test('a whole that is made anew wants parts that are younger than itself', async (t) => {
   const { read, nodes, clock } = replica()
   says(nodes)
-  await read(ask(OS))
-  t.equal(nodes.asked[0]?.maxAge, undefined)
-  clock.pass(1500)
-  await read(ask(OS))
+  await read(edgeRequest(OS))
+  t.equal(nodes.requests[0]?.maxAge, undefined)
+  clock.advance(1500)
+  await read(edgeRequest(OS))
   await settle()
-  t.equal(nodes.asked[1]?.maxAge, 1500)
+  t.equal(nodes.requests[1]?.maxAge, 1500)
 })
 
 t.test(
   'what is kept and fresh will not do where younger was wanted, but stands in for a node that fails',
   async (t) => {
     const { read, nodes, clock } = replica()
-    const one = () => ask('GET /agents/:agent_id', { params: { agent_id: '001' } })
+    const one = () => edgeRequest('GET /agents/:agent_id', { params: { agent_id: '001' } })
     await read(one())
-    clock.pass(400)
-    t.match(statusOf(await read({ ...one(), maxAge: 500 })), { hit: true })
-    t.match(statusOf(await read({ ...one(), maxAge: 300 })), { fwd: 'stale', stored: true })
+    clock.advance(400)
+    t.match(cacheStatusOf(await read({ ...one(), maxAge: 500 })), { hit: true })
+    t.match(cacheStatusOf(await read({ ...one(), maxAge: 300 })), { fwd: 'stale', stored: true })
     t.equal(nodes.calls, 2)
-    clock.pass(400)
-    nodes.says = () => ({ kind: 'json', status: 200, body: Buffer.from('{"error":1017,"message":"not ready"}') })
-    t.match(statusOf(await read({ ...one(), maxAge: 300 })), { fwd: 'stale', detail: 'stale-if-error' })
+    clock.advance(400)
+    nodes.respond = () => ({ kind: 'json', status: 200, body: Buffer.from('{"error":1017,"message":"not ready"}') })
+    t.match(cacheStatusOf(await read({ ...one(), maxAge: 300 })), { fwd: 'stale', detail: 'stale-if-error' })
   },
 )
 
 t.test('each node has its part under a key, a line and tags of its own', (t) => {
   const { cache } = replica()
-  const prepared = (rest: Parameters<typeof ask>[1]) => {
-    const found = cache.resolveTarget(ask(OS, rest))
+  const prepared = (rest: Parameters<typeof edgeRequest>[1]) => {
+    const found = cache.resolveTarget(edgeRequest(OS, rest))
     if (typeof found === 'string') throw new Error(found)
     return found
   }
@@ -85,7 +95,7 @@ t.test('each node has its part under a key, a line and tags of its own', (t) => 
   t.equal(whole.info.url, '/experimental/syscollector/os?limit=1000&offset=0')
   t.ok(['node:w1', 'node:*', 'collection:syscollector'].every((tag) => first.tags.includes(tag)))
   t.notOk(first.tags.includes('node:w2'))
-  const own = cache.resolveTarget(ask('GET /manager/info', { node: 'w1' }))
+  const own = cache.resolveTarget(edgeRequest('GET /manager/info', { node: 'w1' }))
   t.ok(
     typeof own !== 'string' && own.tags.includes('node:w1') && !own.tags.includes('node:m'),
     'its own, not the master',
@@ -95,9 +105,9 @@ t.test('each node has its part under a key, a line and tags of its own', (t) => 
 
 t.test('with a node that joins or leaves, a joined answer is another one; others stay', (t) => {
   let nodes = [{ name: 'm' }, { name: 'w1' }]
-  const { cache } = replica({ nodes: () => nodes, lifetimesOf: () => durations })
-  const keyOf = (id: string, rest: Parameters<typeof ask>[1] = {}) => {
-    const found = cache.resolveTarget(ask(id, { caller, endpoint: recordOf(id), ...rest }))
+  const { cache } = replica({ nodes: () => nodes, lifetimesOf: () => lifetimes })
+  const keyOf = (id: string, rest: Parameters<typeof edgeRequest>[1] = {}) => {
+    const found = cache.resolveTarget(edgeRequest(id, { caller, endpoint: recordOf(id), ...rest }))
     if (typeof found === 'string') throw new Error(found)
     return found.key
   }

@@ -5,7 +5,7 @@ import type { ClusterView, NodeInfo } from '../../../src/core/node-call.ts'
 import type { EdgeRequest } from '../../../src/core/request.ts'
 import type { EdgeResponse } from '../../../src/core/response.ts'
 import { joinReads } from '../../../src/join/reads.ts'
-import { answer, ask, bodyOf, good } from '../../support/asks.ts'
+import { bodyOf, edgeRequest, jsonResponse, success } from '../../support/edge-requests.ts'
 import { type ReferenceCollection, referencePage } from '../../support/reference-collection.ts'
 
 const names = ['master', 'worker-1', 'worker-2']
@@ -55,7 +55,7 @@ function nodes(says: Says = () => undefined) {
       const node = part.params.node_id ?? ''
       calls.push(`${node} ${part.query.offset ?? 0} ${part.query.sort ?? ''}`.trim())
       const said = says(part, node)
-      return said ?? good(referencePage(all.get(node) ?? [], part.query, LOGS))
+      return said ?? success(referencePage(all.get(node) ?? [], part.query, LOGS))
     },
     owners: { homes: async () => new Map(), verifiedOwners: async () => new Map() },
     distribution: 'edge',
@@ -64,7 +64,7 @@ function nodes(says: Says = () => undefined) {
     slowTimeout: 20_000,
   })
   const logs = (query: EdgeRequest['query']) =>
-    read(ask('GET /cluster/:node_ids/logs', { params: { node_ids: '*' }, query }))
+    read(edgeRequest('GET /cluster/:node_ids/logs', { params: { node_ids: '*' }, query }))
   return { logs, calls }
 }
 
@@ -101,7 +101,7 @@ t.test('texts of several nodes are sorted by code point, also across the surroga
 t.test('a node that cannot sort is asked without, and its rows are sorted here', async (t) => {
   const { logs, calls } = nodes((part, node) => {
     if (node !== 'worker-1' || part.query.sort === undefined) return undefined
-    return answer({ error: 1000, message: 'Internal error' })
+    return jsonResponse({ error: 1000, message: 'Internal error' })
   })
   const query = { offset: '1000', limit: '300', sort: 'description' }
   t.strictSame(bodyOf(await logs(query)).data, whole(query))
@@ -115,7 +115,7 @@ t.test('rows that come out of the order that was asked for are put into it', asy
   const { logs } = nodes((part, node) => {
     if (node !== 'worker-2') return undefined
     const { sort: _, ...query } = part.query
-    return good(referencePage(all.get(node) ?? [], query, LOGS))
+    return success(referencePage(all.get(node) ?? [], query, LOGS))
   })
   const query = { limit: '400', sort: 'description' }
   t.strictSame(bodyOf(await logs(query)).data, whole(query))

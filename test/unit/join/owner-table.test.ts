@@ -2,7 +2,7 @@ import t from 'tap'
 import { EdgeError } from '../../../src/core/errors.ts'
 import type { Home } from '../../../src/join/owner-lookup.ts'
 import { createTable } from '../../../src/join/owner-table.ts'
-import { ask, gate, SetClock, settle } from '../../support/asks.ts'
+import { createLatch, edgeRequest, ManualClock, settle } from '../../support/edge-requests.ts'
 
 const at = (node: string): Home => ({ kind: 'node', node })
 const FRESH = 5000
@@ -10,7 +10,7 @@ const STALE = 60_000
 
 /** A master that answers as it is told, and a table of it. */
 function followed() {
-  const clock = new SetClock()
+  const clock = new ManualClock()
   let calls = 0
   let says: () => Promise<{ homes: Map<string, Home>; age: number }> = async () => ({
     homes: new Map([['001', at(`n${calls}`)]]),
@@ -22,7 +22,7 @@ function followed() {
   }
   const table = createTable({ everyone, fresh: FRESH, staleIfError: STALE, clock: clock.read })
   const node = async () => {
-    const home = (await table.current(ask('GET /agents'))).get('001')
+    const home = (await table.current(edgeRequest('GET /agents'))).get('001')
     return home?.kind === 'node' ? home.node : home?.kind
   }
   return { clock, table, node, calls: () => calls, master: (answer: typeof says) => (says = answer) }
@@ -92,7 +92,7 @@ t.test('a master that is away: the last table within its bound, then an error, a
 t.test('a master that says nothing is not waited for', async (t) => {
   const { clock, node, master } = followed()
   await node()
-  const { opened, open } = gate()
+  const { opened, open } = createLatch()
   master(async () => {
     await opened
     return { homes: new Map([['001', at('late')]]), age: 0 }

@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { openClient, RedisConnection } from '../../../src/redis/connection.ts'
 import { Heartbeat } from '../../../src/redis/heartbeat.ts'
 import { DEFAULT_TIMES, redisChannels } from '../../../src/redis/options.ts'
-import { gate, SetClock } from '../../support/asks.ts'
+import { createLatch, ManualClock } from '../../support/edge-requests.ts'
 import { startRedis } from '../../support/redis.ts'
 import { eventually } from '../cache/stores/replicas.ts'
 
@@ -21,7 +21,7 @@ const times = {
 
 /** A heartbeat over a real Redis, by a clock that is set; `back` counts heartbeats that came back over the subscriber. */
 async function beating(t: Test, restore: () => Promise<boolean>) {
-  const clock = new SetClock()
+  const clock = new ManualClock()
   const connection = new RedisConnection(openClient({ url: redis.url }, times))
   const replica = `replica-of-${t.name.replaceAll(/\W/g, '-')}`
   const quiet = () => {}
@@ -44,7 +44,7 @@ async function beating(t: Test, restore: () => Promise<boolean>) {
 }
 
 t.test('a heartbeat that was sent into an outage gives no lease', async (t) => {
-  const { opened, open } = gate()
+  const { opened, open } = createLatch()
   let owed: Promise<void> = Promise.resolve()
   const { clock, heartbeat, back } = await beating(t, async () => {
     await owed
@@ -54,20 +54,20 @@ t.test('a heartbeat that was sent into an outage gives no lease', async (t) => {
   owed = opened
   heartbeat.distrust()
   // The old lease is over, so that any other would show.
-  clock.pass(LEASE + 1)
+  clock.advance(LEASE + 1)
   const before = back.count
   await eventually(() => back.count > before)
   t.equal(heartbeat.hasLease(), false, 'what others wrote meanwhile may not be written down yet')
   open()
   await eventually(() => heartbeat.lostAt === undefined)
   t.equal(heartbeat.isTrusted, false, 'they have a lease to do so')
-  clock.pass(LEASE)
+  clock.advance(LEASE)
   t.equal(heartbeat.isTrusted, true)
   await eventually(() => heartbeat.hasLease())
 })
 
 t.test('what comes to be owed while the rest is written is written too before Redis is trusted', async (t) => {
-  const { opened, open } = gate()
+  const { opened, open } = createLatch()
   let restored = 0
   const { clock, heartbeat } = await beating(t, async () => {
     restored += 1
@@ -80,6 +80,6 @@ t.test('what comes to be owed while the rest is written is written too before Re
   open()
   await eventually(() => heartbeat.lostAt === undefined)
   t.equal(restored, 3)
-  clock.pass(LEASE)
+  clock.advance(LEASE)
   t.equal(heartbeat.isTrusted, true)
 })

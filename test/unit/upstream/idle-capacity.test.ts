@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { ClusterView, NodeInfo } from '../../../src/core/node-call.ts'
 import { createIdleCapacityCheck, createRouter } from '../../../src/upstream/route.ts'
-import { ask } from '../../support/asks.ts'
+import { edgeRequest } from '../../support/edge-requests.ts'
 
 const route = createRouter('manager')
 
@@ -20,18 +20,28 @@ function view(masterSlots: number): ClusterView {
 
 t.test('a request for the master only has no worker as a second candidate', async (t) => {
   const nodes = (request: Parameters<typeof route>[0]) => route(request, view(4)).map(({ node }) => node)
-  t.strictSame(nodes(ask('GET /rules')), ['m', 'w'])
-  t.strictSame(nodes({ ...ask('GET /rules'), masterOnly: true }), ['m'])
-  t.strictSame(nodes({ ...ask('GET /agents'), masterOnly: true }), ['m', 'w'], 'a worker forwards it to the master')
+  t.strictSame(nodes(edgeRequest('GET /rules')), ['m', 'w'])
+  t.strictSame(nodes({ ...edgeRequest('GET /rules'), masterOnly: true }), ['m'])
+  t.strictSame(
+    nodes({ ...edgeRequest('GET /agents'), masterOnly: true }),
+    ['m', 'w'],
+    'a worker forwards it to the master',
+  )
 })
 
 t.test('idle capacity leaves a free slot for the next client', async (t) => {
   const hasIdle = (masterSlots: number) => createIdleCapacityCheck({ view: view(masterSlots), route })
-  t.notOk(hasIdle(0)(ask('GET /agents')))
-  t.notOk(hasIdle(1)(ask('GET /agents')))
-  t.ok(hasIdle(2)(ask('GET /agents')))
-  t.ok(hasIdle(0)(ask('GET /cluster/:node_id/info', { params: { node_id: 'w' } })), 'of the node that is called')
-  t.notOk(hasIdle(4)(ask('GET /cluster/:node_id/info', { params: { node_id: 'x' } })), 'an unknown node has none')
-  t.notOk(hasIdle(1)(ask('GET /experimental/syscollector/os')), 'of all nodes, if all may be called')
-  t.ok(hasIdle(2)(ask('GET /experimental/syscollector/os')))
+  t.notOk(hasIdle(0)(edgeRequest('GET /agents')))
+  t.notOk(hasIdle(1)(edgeRequest('GET /agents')))
+  t.ok(hasIdle(2)(edgeRequest('GET /agents')))
+  t.ok(
+    hasIdle(0)(edgeRequest('GET /cluster/:node_id/info', { params: { node_id: 'w' } })),
+    'of the node that is called',
+  )
+  t.notOk(
+    hasIdle(4)(edgeRequest('GET /cluster/:node_id/info', { params: { node_id: 'x' } })),
+    'an unknown node has none',
+  )
+  t.notOk(hasIdle(1)(edgeRequest('GET /experimental/syscollector/os')), 'of all nodes, if all may be called')
+  t.ok(hasIdle(2)(edgeRequest('GET /experimental/syscollector/os')))
 })

@@ -19,7 +19,7 @@ type Rest = Partial<Omit<EdgeRequest, 'endpoint'>> & { readonly endpoint?: Endpo
 
 let count = 0
 
-export function ask(id: string, rest: Rest = {}): EdgeRequest {
+export function edgeRequest(id: string, rest: Rest = {}): EdgeRequest {
   count += 1
   return {
     endpoint: rest.endpoint ?? recordOf(id),
@@ -37,12 +37,12 @@ export function fields(values: Readonly<Record<string, unknown>>): { readonly bo
   return { body: { kind: 'fields', fields: values } }
 }
 
-export function answer(value: unknown, status = 200): EdgeResponse {
+export function jsonResponse(value: unknown, status = 200): EdgeResponse {
   return { kind: 'json', status, body: Buffer.from(JSON.stringify(value)) }
 }
 
-export function good(data: unknown): EdgeResponse {
-  return answer({ error: 0, data })
+export function success(data: unknown): EdgeResponse {
+  return jsonResponse({ error: 0, data })
 }
 
 export function bodyOf(given: EdgeResponse): {
@@ -55,38 +55,38 @@ export function bodyOf(given: EdgeResponse): {
 }
 
 /** How the cache dealt with it; undefined when the answer is not one that may be kept. */
-export function statusOf(given: EdgeResponse) {
+export function cacheStatusOf(given: EdgeResponse) {
   return given.kind === 'json' ? given.cached?.status : undefined
 }
 
 /** A clock that stands still until it is moved. */
-export class SetClock {
+export class ManualClock {
   now = 1000
 
   readonly read = (): number => this.now
 
-  pass(milliseconds: number): void {
+  advance(milliseconds: number): void {
     this.now += milliseconds
   }
 }
 
 /** Nodes behind the stage: every call is written down, and answered by `says`. */
-export class Nodes {
-  readonly asked: EdgeRequest[] = []
-  says: (ask: EdgeRequest, call: number) => EdgeResponse | Promise<EdgeResponse> = (_, call) => good(call)
+export class FakeNodes {
+  readonly requests: EdgeRequest[] = []
+  respond: (ask: EdgeRequest, call: number) => EdgeResponse | Promise<EdgeResponse> = (_, call) => success(call)
 
-  readonly handle: Handler = async (given) => {
-    this.asked.push(given)
-    return this.says(given, this.asked.length)
+  readonly handler: Handler = async (given) => {
+    this.requests.push(given)
+    return this.respond(given, this.requests.length)
   }
 
   get calls(): number {
-    return this.asked.length
+    return this.requests.length
   }
 }
 
 /** A promise that is resolved from outside. */
-export function gate(): { readonly opened: Promise<void>; open(): void } {
+export function createLatch(): { readonly opened: Promise<void>; open(): void } {
   let open = () => {}
   const opened = new Promise<void>((resolve) => {
     open = resolve
@@ -99,19 +99,19 @@ export async function settle(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve))
 }
 
-export const durations = { ttl: 1000, staleWhileRevalidate: 1000, staleIfError: 60_000 }
+export const lifetimes = { ttl: 1000, staleWhileRevalidate: 1000, staleIfError: 60_000 }
 
 const nodeList = [{ name: 'm' }]
 
 /** One replica: the two stages over a store of its own, or over the one that is given. */
 export function replica(options: Partial<CacheOptions> = {}) {
-  const clock = new SetClock()
-  const nodes = new Nodes()
+  const clock = new ManualClock()
+  const nodes = new FakeNodes()
   const store = options.store ?? createMemoryStore({ bytes: 1 << 20, elapsed: clock.read })
   const cache = createCache({
     store,
     key: { secret: 'secret', policy: '1' },
-    lifetimesOf: () => durations,
+    lifetimesOf: () => lifetimes,
     master: () => 'm',
     nodes: () => nodeList,
     timeout: 20_000,
@@ -120,5 +120,5 @@ export function replica(options: Partial<CacheOptions> = {}) {
     clock: clock.read,
     ...options,
   })
-  return { clock, nodes, cache, store, read: cache.readThrough(nodes.handle), write: cache.invalidate(nodes.handle) }
+  return { clock, nodes, cache, store, read: cache.readThrough(nodes.handler), write: cache.invalidate(nodes.handler) }
 }
