@@ -1,39 +1,39 @@
 #!/usr/bin/env node
-/** The command line: runs one command, and turns what went wrong into one line and an exit code. */
+/** The command line: runs one command. An error becomes one line and an exit code. */
 import { Command, CommanderError } from 'commander'
 import { description, version } from './app/package.ts'
 import { commands } from './cli/commands.ts'
-import { CommandError, complain } from './cli/terminal.ts'
-import { exitCodes } from './server/exit.ts'
+import { CommandError, printError } from './cli/terminal.ts'
+import { EXIT_CODES } from './server/exit.ts'
 
 const program = new Command('manager-edge')
   .description(description)
   .version(version, '-V, --version')
-  .showHelpAfterError('(--help shows what there is)')
+  .showHelpAfterError('(--help lists the options)')
 for (const command of commands(version)) program.addCommand(command)
 throwInsteadOfExit(program)
-// `manager-edge routes | head`: the reader has seen enough, which is no fault.
-process.stdout.on('error', (fault: NodeJS.ErrnoException) => process.exit(fault.code === 'EPIPE' ? 0 : 1))
+// A reader that ends early, as in `manager-edge routes | head`, is no error.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
 
 try {
   await program.parseAsync()
-} catch (fault) {
-  process.exitCode = exitCodeOf(fault)
+} catch (error) {
+  process.exitCode = reportError(error)
 }
 
-/** What commander itself finds wrong it has told already; the others are one line each. */
-function exitCodeOf(fault: unknown): number {
-  if (fault instanceof CommanderError) return fault.exitCode === 0 ? exitCodes.ended : exitCodes.settings
-  complain(inWords(fault))
-  return fault instanceof CommandError ? fault.exitCode : exitCodes.failed
+/** Prints the error, unless commander has printed it. Returns the exit code. */
+function reportError(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.ok : EXIT_CODES.configuration
+  printError(describeError(error))
+  return error instanceof CommandError ? error.exitCode : EXIT_CODES.failed
 }
 
-/** The system's own words name a call and a code; what to do is the same for all of them. */
-function inWords(fault: unknown): string {
-  if (!(fault instanceof Error)) return String(fault)
-  const { code, path, message }: NodeJS.ErrnoException = fault
+/** Errors of the file system name a system call and a code; the remedy is the same for all of them. */
+function describeError(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const { code, path, message }: NodeJS.ErrnoException = error
   if (code === undefined || path === undefined) return message
-  return `${path} cannot be opened (${code}); look at the path, and at the rights of this user`
+  return `${path} cannot be opened (${code}); check the path and the permissions of this user`
 }
 
 function throwInsteadOfExit(command: Command): void {

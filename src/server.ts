@@ -1,86 +1,86 @@
+/**
+ * The process: loads the configuration, starts the edge, and shuts it down gracefully. Besides the commands, this is
+ * the only file that uses the process and its signals.
+ */
 import { constants } from 'node:os'
 import type { DestinationStream } from 'pino'
 import { buildEdge, type Edge } from './app/index.ts'
 import { type Config, loadConfig } from './config/index.ts'
-import { exitCodes, startFault } from './server/exit.ts'
-import { jsonLog, textLog } from './server/logs.ts'
-
-/**
- * The process: read the settings, build, listen, drain. The only file that touches the process and its signals.
- */
+import { describeStartError, EXIT_CODES } from './server/exit.ts'
+import { createJsonLog, createTextLog } from './server/logs.ts'
 
 export interface Urls {
   readonly url: string
   readonly operationsUrl: string
 }
 
-/** Runs with a file of settings (else `EDGE_CONFIG`, else the environment alone); gives the exit code at the end. */
+/** Runs with a configuration file (else `EDGE_CONFIG`, else the environment only). Resolves to the exit code. */
 export async function startFromFile(file: string | undefined): Promise<number> {
   const loaded = await loadConfig({ file })
   if (loaded.ok) return run(loaded.config, { file: loaded.file })
   for (const fault of loaded.faults) process.stderr.write(`${fault}\n`)
-  return exitCodes.settings
+  return EXIT_CODES.configuration
 }
 
-export interface Running {
-  /** The file that the settings came from; its roles are followed. */
+export interface RunOptions {
+  /** The configuration file, for reloads. */
   readonly file?: string | undefined
-  readonly listening?: (urls: Urls) => void
+  /** Called when both ports are open. */
+  readonly onListening?: (urls: Urls) => void
 }
 
 /**
- * Runs until SIGTERM or SIGINT, drains, and gives the exit code: 0, or 1 where it could not start or connections
- * had to be cut. `listening` hears the addresses once both ports are open.
+ * Runs until SIGTERM or SIGINT, drains, and resolves to the exit code: 0, or 1 if the edge could not start or
+ * connections had to be cut.
  */
-export async function run(config: Config, { file, listening = () => undefined }: Running = {}): Promise<number> {
+export async function run(config: Config, { file, onListening }: RunOptions = {}): Promise<number> {
   let edge: Edge
   let urls: Urls
   try {
     edge = await buildEdge(config, {
-      logTo: config.log.format === 'text' ? textLog(process.stdout) : standardOutput(),
-      ...(file !== undefined && { settingsFile: file }),
+      logTo: config.log.format === 'text' ? createTextLog(process.stdout) : createFlushedLog(),
+      ...(file !== undefined && { configFile: file }),
     })
     urls = await edge.start()
-  } catch (fault) {
-    process.stderr.write(`manager-edge cannot start: ${startFault(fault, config)}\n`)
-    return exitCodes.failed
+  } catch (error) {
+    process.stderr.write(`manager-edge cannot start: ${describeStartError(error, config)}\n`)
+    return EXIT_CODES.failed
   }
   edge.log.info(urls, 'listening')
-  listening(urls)
-  const reopen = () => void reopenAudit(edge)
-  process.on('SIGHUP', reopen)
+  onListening?.(urls)
+  process.on('SIGHUP', () => void reopenAudit(edge))
   const signal = await firstSignal()
   edge.log.info({ signal, notice: config.listen.drain.notice }, 'draining')
-  const whole = await edge.drain()
-  edge.log.info({ cut: !whole }, 'ended')
-  return whole ? exitCodes.ended : exitCodes.failed
+  const isComplete = await edge.drain()
+  edge.log.info({ cut: !isComplete }, 'ended')
+  return isComplete ? EXIT_CODES.ok : EXIT_CODES.failed
 }
 
-/** Whoever rotates the file of the audit has moved it away, and says so by SIGHUP. */
+/** A program that rotates the audit file moves it and then sends SIGHUP. */
 async function reopenAudit(edge: Edge): Promise<void> {
   try {
     await edge.reopenAudit()
     edge.log.info('audit reopened')
-  } catch (fault) {
-    edge.log.error({ fault: fault instanceof Error ? fault.message : String(fault) }, 'the audit cannot be reopened')
+  } catch (error) {
+    edge.log.error({ fault: error instanceof Error ? error.message : String(error) }, 'the audit cannot be reopened')
   }
 }
 
-/** However the process ends, but by SIGKILL, its last lines are told. */
-function standardOutput(): DestinationStream {
-  const { stream, flush } = jsonLog()
+/** The last lines are written however the process ends, except by SIGKILL. */
+function createFlushedLog(): DestinationStream {
+  const { stream, flush } = createJsonLog()
   process.once('exit', flush)
   return stream
 }
 
-/** Resolves at the first signal; from then on a second one ends the process at once. */
+/** Resolves at the first signal. A second signal ends the process at once. */
 function firstSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     const signals = ['SIGTERM', 'SIGINT'] as const
-    let seen = false
+    let isSignalled = false
     const onSignal = (signal: NodeJS.Signals): void => {
-      if (seen) process.exit(128 + constants.signals[signal])
-      seen = true
+      if (isSignalled) process.exit(128 + constants.signals[signal])
+      isSignalled = true
       resolve(signal)
     }
     for (const signal of signals) process.on(signal, onSignal)

@@ -1,13 +1,16 @@
-/** The cluster as the settings describe it. */
+/** Builds the cluster from the configuration. */
 import { readFile } from 'node:fs/promises'
 import type { Logger } from 'pino'
 import type { Config } from '../config/index.ts'
+import type { NodeResult } from '../core/node-call.ts'
 import { type Cluster, type ClusterOptions, createCluster, type NodeTls } from '../upstream/index.ts'
 
-type Told = Pick<ClusterOptions, 'onCall' | 'untracedTraceparent'>
-
-/** Rejects when a certificate cannot be read. */
-export async function buildCluster(config: Config, log: Logger, told: Told = {}): Promise<Cluster> {
+/** Rejects if a certificate cannot be read. */
+export async function buildCluster(
+  config: Config,
+  log: Logger,
+  listeners: Pick<ClusterOptions, 'onCall' | 'untracedTraceparent'> = {},
+): Promise<Cluster> {
   const { cluster } = config
   const { mode, username = '', password = '' } = cluster.credentials
   return createCluster({
@@ -18,11 +21,11 @@ export async function buildCluster(config: Config, log: Logger, told: Told = {})
     limits: cluster.limits,
     allowedAddresses: cluster.addresses,
     log: (level, message, fields) => log[level](fields, message),
-    ...told,
+    ...listeners,
   })
 }
 
-/** Rejects when a file cannot be read. */
+/** Rejects if a file cannot be read. */
 export async function readTls({ cluster: { tls } }: Config): Promise<NodeTls> {
   const [ca, cert, key] = await Promise.all([tls.ca, tls.cert, tls.key].map(readIfSet))
   return { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) }
@@ -30,4 +33,33 @@ export async function readTls({ cluster: { tls } }: Config): Promise<NodeTls> {
 
 async function readIfSet(file: string | undefined): Promise<string | undefined> {
   return file === undefined ? undefined : readFile(file, 'utf8')
+}
+
+interface VersionCall {
+  readonly node: string
+  /** Milliseconds. */
+  readonly timeout: number
+  readonly caller: string
+  readonly credentials?: { readonly username: string; readonly password: string }
+}
+
+/** Calls `GET /version` of a node, to check that it is reachable and accepts the credentials. */
+export function callVersion(
+  cluster: Cluster,
+  { node, timeout, caller, credentials }: VersionCall,
+): Promise<NodeResult> {
+  return cluster.call({
+    node,
+    method: 'GET',
+    path: '/version',
+    retryable: true,
+    expect: 'bytes',
+    timeout,
+    signal: new AbortController().signal,
+    priority: 'health',
+    caller,
+    endpoint: 'GET /version',
+    requestId: 'credentials',
+    ...(credentials && { credentials }),
+  })
 }

@@ -24,7 +24,7 @@ export interface EdgeOptions {
   /** Where log lines go; standard output when absent. */
   readonly logTo?: DestinationStream
   /** The file that the settings came from: roles and nodes that change in it hold without a restart. */
-  readonly settingsFile?: string
+  readonly configFile?: string
 }
 
 export interface Edge {
@@ -58,7 +58,7 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
   const { cluster, shared, access, front, audit, ready, operations, close } = await buildParts(config, lines, course)
   let followed: { close(): void } | undefined
   const follow = async (): Promise<void> => {
-    followed = await startReloading({ cluster, access, config, log, file: options.settingsFile })
+    followed = await startReloading({ cluster, access, config, log, file: options.configFile })
   }
   const closeAll = async (spansFor?: number): Promise<void> => {
     await close(spansFor)

@@ -1,5 +1,6 @@
+/** `manager-edge check`: checks the configuration and all files it names, and optionally the nodes and Redis. */
 import { pino } from 'pino'
-import { buildCluster } from '../app/cluster.ts'
+import { buildCluster, callVersion } from '../app/cluster.ts'
 import { buildEdge } from '../app/index.ts'
 import { redisPlace } from '../app/redis.ts'
 import { checkAuditFile } from '../audit/open-file.ts'
@@ -8,40 +9,40 @@ import { type ErrorCode, errorTable } from '../core/errors.ts'
 import type { NodeFault, NodeResult } from '../core/node-call.ts'
 import { openClient, RedisConnection } from '../redis/connection.ts'
 import { DEFAULT_TIMES } from '../redis/options.ts'
-import { startFault } from '../server/exit.ts'
-import { CommandError, print, settingsFrom } from './terminal.ts'
+import { describeStartError } from '../server/exit.ts'
+import { CommandError, loadCommandConfig, print } from './terminal.ts'
 
-/** `manager-edge check`: would it start? Reads everything that a start reads, and listens nowhere. */
+/** Reads everything that a start reads, but opens no port. */
 export async function check(options: { config?: string; connect?: true }): Promise<void> {
-  const config = await settingsFrom(options.config)
-  await dryRun(config)
-  for (const line of summary(config)) print(line)
-  if (options.connect) await askAll(config)
+  const config = await loadCommandConfig(options.config)
+  await checkStart(config)
+  for (const line of summarize(config)) print(line)
+  if (options.connect) await checkConnections(config)
   print('ok')
 }
 
-/** Certificates, users and keys are read as at a start; the audit is not begun, for the one who writes it may run. */
-async function dryRun(config: Config): Promise<void> {
+/** Reads certificates, users and keys as a start does. Does not open the audit, because a running edge may write it. */
+async function checkStart(config: Config): Promise<void> {
   try {
     const edge = await buildEdge({ ...config, log: { ...config.log, level: 'silent' } })
     await edge.drain(0)
     if (config.audit.file !== undefined) await checkAuditFile(config.audit.file)
-  } catch (fault) {
-    throw new CommandError(startFault(fault, config))
+  } catch (error) {
+    throw new CommandError(describeStartError(error, config))
   }
 }
 
-/** The settings that matter, in words; no secret. */
-function summary({ listen, operations, cluster, access }: Config): string[] {
+/** Returns the most important settings, without secrets. */
+function summarize({ listen, operations, cluster, access }: Config): string[] {
   const { credentials } = cluster
-  const own = credentials.mode === 'service'
+  const isService = credentials.mode === 'service'
   return [
     `listen       ${urlOf(listen)}`,
     `operations   ${urlOf(operations)}`,
     ...cluster.nodes.map(({ name, type, url }) => `${type.padEnd(12)} ${name} ${url}`),
-    `distribution ${cluster.distribution}${cluster.discover && own ? ', nodes are discovered' : ''}`,
-    `account      ${own ? credentials.username : 'that of the caller'}`,
-    `users        ${access.users ?? 'those of the manager'}`,
+    `distribution ${cluster.distribution}${cluster.discover && isService ? ', nodes are discovered' : ''}`,
+    `account      ${isService ? credentials.username : "the caller's"}`,
+    `users        ${access.users ?? "the manager's"}`,
   ]
 }
 
@@ -49,20 +50,20 @@ function urlOf({ tls, host, port }: Config['operations' | 'listen']): string {
   return `${tls ? 'https' : 'http'}://${host}:${port}`
 }
 
-/** Nodes and Redis, each told in a line; what failed is counted at the end, so that all of it is told. */
-async function askAll(config: Config): Promise<void> {
-  const failed = await askNodes(config)
-  const redis = await askRedis(config.cache.redis)
-  if (redis !== undefined) print(redis.ok ? 'redis answers' : `redis fails: ${redis.why}`)
-  const faults = [
+/** Prints a line for each node and for Redis. Throws only after the last line, so that all failures are printed. */
+async function checkConnections(config: Config): Promise<void> {
+  const failed = await checkNodes(config)
+  const redis = await checkRedis(config.cache.redis)
+  if (redis !== undefined) print(redis.ok ? 'redis: ok' : `redis: failed: ${redis.reason}`)
+  const failures = [
     ...(failed > 0 ? [`${failed} of ${config.cluster.nodes.length} nodes cannot be used`] : []),
     ...(redis?.ok === false ? ['Redis cannot be used'] : []),
   ]
-  if (faults.length > 0) throw new CommandError(`${faults.join(', ')}; mend what is said above`)
+  if (failures.length > 0) throw new CommandError(`${failures.join(', ')}; the lines above say why`)
 }
 
-/** The rows whose remedies are told; a call of this process alone is never refused a place. */
-const codes: Readonly<Partial<Record<NodeFault, ErrorCode>>> = {
+/** The errors that have a remedy for this command. The queue of a node cannot be full here. */
+const ERROR_CODES: Readonly<Partial<Record<NodeFault, ErrorCode>>> = {
   unreachable: 924,
   timeout: 922,
   unreadable: 925,
@@ -70,70 +71,62 @@ const codes: Readonly<Partial<Record<NodeFault, ErrorCode>>> = {
   refusedCredentials: 927,
 }
 
-/** How many failed. */
-async function askNodes(config: Config): Promise<number> {
+/** Returns how many nodes failed. */
+async function checkNodes(config: Config): Promise<number> {
   const { nodes, credentials, limits } = config.cluster
   const { username = '', password = '' } = credentials
   const withoutDiscovery = { ...config, cluster: { ...config.cluster, discover: false } }
   const cluster = await buildCluster(withoutDiscovery, pino({ level: 'silent' }))
   let failed = 0
   for (const { name } of nodes) {
-    const result = await cluster.call({
+    const result = await callVersion(cluster, {
       node: name,
-      method: 'GET',
-      path: '/version',
-      retryable: true,
-      expect: 'bytes',
       timeout: limits.timeout,
-      signal: new AbortController().signal,
-      priority: 'health',
       caller: 'check',
-      endpoint: 'GET /version',
-      requestId: 'check',
       ...(username !== '' && { credentials: { username, password } }),
     })
-    const { answers, says } = verdict(result, credentials.mode)
-    if (!answers) failed++
-    print(`${name} ${says}`)
+    const { ok, text } = describeResult(result, credentials.mode)
+    if (!ok) failed++
+    print(`${name}: ${text}`)
   }
   await cluster.close()
   return failed
 }
 
-/** With passthrough there is nobody to sign in as: a node that asks who it is has been reached. */
-function verdict(result: NodeResult, mode: 'service' | 'passthrough'): { answers: boolean; says: string } {
-  if (result.ok) return { answers: true, says: `answers (${result.response.status})` }
+/** Mode passthrough has no account to log in with, so a node that requires credentials counts as reachable. */
+function describeResult(result: NodeResult, mode: 'service' | 'passthrough'): { ok: boolean; text: string } {
+  if (result.ok) return { ok: true, text: `ok (status ${result.response.status})` }
   const { fault, detail } = result
   if (mode === 'passthrough' && fault === 'refusedCredentials')
-    return { answers: true, says: 'answers (401, it asks for credentials)' }
-  const code = codes[fault]
+    return { ok: true, text: 'ok (status 401, it requires credentials)' }
+  const code = ERROR_CODES[fault]
   const remedy = code === undefined ? '' : `; ${errorTable[code].remedy}`
-  return { answers: false, says: `fails: ${fault}, ${detail}${remedy}` }
+  return { ok: false, text: `failed: ${fault}, ${detail}${remedy}` }
 }
 
-export type RedisVerdict = { readonly ok: true } | { readonly ok: false; readonly why: string }
+export type RedisCheck = { readonly ok: true } | { readonly ok: false; readonly reason: string }
 
 /**
- * Can the Redis of these settings be used? `undefined`: they name none. It asks as a guest: a store of its own would
- * count as one more replica, and writes elsewhere would wait for it once it is gone.
+ * Checks whether the edge can use this Redis; `undefined` if none is configured. Opens a plain connection: a store
+ * would register as one more replica, and writes of other replicas would wait for it after this command has ended.
  */
-export async function askRedis(redis: Config['cache']['redis']): Promise<RedisVerdict | undefined> {
+export async function checkRedis(redis: Config['cache']['redis']): Promise<RedisCheck | undefined> {
   const place = await redisPlace(redis)
   if (place === undefined) return undefined
   const connection = new RedisConnection(openClient(place, DEFAULT_TIMES))
   try {
     await connection.waitUntilReady(DEFAULT_TIMES.bulkTimeout)
     const reply = await connection.send(DEFAULT_TIMES.bulkTimeout, (client) => client.info('memory'))
-    if (!reply.ok) return { ok: false, why: `${reply.error}; look at cache.redis and at the user's ACL line` }
-    return judgeEvictionPolicy(reply.value)
+    if (!reply.ok) return { ok: false, reason: `${reply.error}; check cache.redis and the ACL of the user` }
+    return checkEvictionPolicy(reply.value)
   } finally {
     connection.close()
   }
 }
 
-/** Fences and epochs have no time to live: a policy that may evict them makes answers wrong (docs/cache.md). */
-function judgeEvictionPolicy(memory: string): RedisVerdict {
-  const policy = /^maxmemory_policy:(allkeys-\w+)/m.exec(memory)?.[1]
+/** Write fences and tag epochs have no TTL. If Redis evicted them, stored responses would be wrong (docs/cache.md). */
+function checkEvictionPolicy(memoryInfo: string): RedisCheck {
+  const policy = /^maxmemory_policy:(allkeys-\w+)/m.exec(memoryInfo)?.[1]
   if (policy === undefined) return { ok: true }
-  return { ok: false, why: `maxmemory-policy ${policy} drops what makes answers right; set volatile-lru` }
+  return { ok: false, reason: `maxmemory-policy ${policy} evicts write fences and tag epochs; set volatile-lru` }
 }

@@ -1,37 +1,36 @@
+/** All commands with their help. The code of a command is loaded when the command runs. */
 import { Command, InvalidArgumentError } from 'commander'
 import type { DemoOptions } from './demo.ts'
 import type { WarmOptions } from './warm.ts'
 
-/** What there is to call. What a command does is loaded when it runs: a list of users needs no web framework. */
+const config = ['--config <file>', 'configuration file (YAML); default: the file named by EDGE_CONFIG'] as const
+const usersFile = ['--file <file>', 'the users file (access.users)', 'users'] as const
 
-const config = ['--config <file>', 'settings (YAML); default: the file that EDGE_CONFIG names'] as const
-const usersFile = ['--file <file>', 'the users file that access.users names', 'users'] as const
-
-/** All commands, each with its help; a mistake is thrown as a `CommandError`, or told by commander. */
+/** A wrong option is thrown as a `CommandError`, or reported by commander. */
 export function commands(version: string): Command[] {
   return [start(), demo(), check(), user(), token(), warm(), routes(), openApi(version), audit()]
 }
 
 function start(): Command {
   return new Command('start')
-    .description('run the edge with a file of settings')
+    .description('run the edge with a configuration file')
     .option(...config)
-    .addHelpText('after', '\nEnds with 0 after a signal, 1 where it cannot start, 2 where settings are wrong.')
+    .addHelpText('after', '\nExit codes: 0 after a signal, 1 if it cannot start, 2 if the configuration is invalid.')
     .action(async (options: { config?: string }) => {
       process.exitCode = await (await import('../server.ts')).startFromFile(options.config)
     })
 }
 
 function demo(): Command {
-  const port = wholeNumber(0, 65_535)
+  const port = parseInteger(0, 65_535)
   return new Command('demo')
     .description('run the edge in front of a simulated cluster')
-    .option('--port <n>', 'port of the API; 0: any', port, 55_000)
-    .option('--operations-port <n>', 'port of the operations listener; 0: any', port, 55_001)
-    .option('--agents <n>', 'agents of the cluster', wholeNumber(1, 100_000), 100)
-    .option('--workers <n>', 'workers beside the master', wholeNumber(0, 50), 2)
-    .option('--seed <n>', 'the same number gives the same cluster', wholeNumber(0, 999_999_999), 1)
-    .option('--user-password <password>', 'of all three users, for scripts; default: made up at start')
+    .option('--port <n>', 'port of the API; 0: any free port', port, 55_000)
+    .option('--operations-port <n>', 'port of the operations listener; 0: any free port', port, 55_001)
+    .option('--agents <n>', 'number of agents', parseInteger(1, 100_000), 100)
+    .option('--workers <n>', 'number of workers besides the master', parseInteger(0, 50), 2)
+    .option('--seed <n>', 'seed of the data; the same seed gives the same cluster', parseInteger(0, 999_999_999), 1)
+    .option('--user-password <password>', 'password of all three users, for scripts; default: random passwords')
     .action(async (options: DemoOptions) => {
       process.exitCode = await (await import('./demo.ts')).demo(options)
     })
@@ -39,27 +38,27 @@ function demo(): Command {
 
 function check(): Command {
   return new Command('check')
-    .description('check the settings and every file that they name')
+    .description('check the configuration and every file that it names')
     .option(...config)
-    .option('--connect', 'also ask every node for its version, and try Redis')
-    .addHelpText('after', '\nEnds with 0 when all is well, 1 where it could not start, 2 where settings are wrong.')
+    .option('--connect', 'also connect to every node and to Redis')
+    .addHelpText('after', '\nExit codes: 0 if all is well, 1 if it could not start, 2 if the configuration is invalid.')
     .action(async (options) => (await import('./check.ts')).check(options))
 }
 
 function user(): Command {
-  const group = new Command('user').description('make and change the users file')
+  const group = new Command('user').description('edit the users file')
   group
     .command('add <name>')
-    .description('add a user, or give one another password (typed, or the first line of standard input)')
+    .description('add a user or replace a password (prompted, or the first line of standard input)')
     .option(...usersFile)
-    .option('--generate', 'make up a password and print it')
-    .option('--cost <n>', 'work of a login: 10 is about 50 ms, each step doubles it', wholeNumber(4, 15), 10)
+    .option('--generate', 'generate a password and print it')
+    .option('--cost <n>', 'bcrypt cost: 10 takes about 50 ms per login, each step doubles it', parseInteger(4, 15), 10)
     .action(async (name, options) => (await import('./user.ts')).addUser(name, options))
   group
     .command('remove <name>')
-    .description('take a user out')
+    .description('remove a user')
     .option(...usersFile)
-    .action(async (name, options) => (await import('./user.ts')).takeOutUser(name, options))
+    .action(async (name, options) => (await import('./user.ts')).deleteUser(name, options))
   group
     .command('list')
     .description('print the names of all users')
@@ -69,11 +68,11 @@ function user(): Command {
 }
 
 function token(): Command {
-  const group = new Command('token').description('make keys that sign tokens, and tokens')
+  const group = new Command('token').description('create signing keys and tokens')
   group
     .command('key <folder>')
-    .description('make a new key in the folder that access.tokens.keys names; the newest one signs')
-    .action(async (folder) => (await import('./token.ts')).makeKey(folder))
+    .description('create a key in the folder access.tokens.keys; the newest key signs')
+    .action(async (folder) => (await import('./token.ts')).createKey(folder))
   group
     .command('issue <user>')
     .description('print a token for a user, signed by the newest key')
@@ -83,53 +82,53 @@ function token(): Command {
 }
 
 function audit(): Command {
-  const group = new Command('audit').description('look after the audit')
+  const group = new Command('audit').description('verify the audit')
   group
     .command('verify <files...>')
-    .description('find lines that were changed, taken out, put in or moved (all files of one replica)')
-    .option('--last <digest>', 'the digest that the last line must have, noted elsewhere')
-    .addHelpText('after', '\nEnds with 0 when all is well, 1 where a line is wrong.')
-    .action(async (files, options) => (await import('./reports.ts')).verify(files, options))
+    .description('find changed, removed, inserted or moved records (all files of one replica)')
+    .option('--last <digest>', 'the digest that the last record must have, noted elsewhere')
+    .addHelpText('after', '\nExit codes: 0 if all is well, 1 if a record is wrong.')
+    .action(async (files, options) => (await import('./reports.ts')).printAuditFaults(files, options))
   return group
 }
 
 function warm(): Command {
   return new Command('warm')
     .description('fill the cache of a running edge')
-    .requiredOption('--url <url>', 'address of the edge')
-    .option('--from <file>', 'a list of paths or URLs, one on each line')
-    .option('--busiest <n>', 'the n URLs with most hits of what is kept; needs cache:read', wholeNumber(1, 1_000_000))
+    .requiredOption('--url <url>', 'URL of the edge')
+    .option('--from <file>', 'file with one path or URL per line')
+    .option('--busiest <n>', 'the n URLs with the most cache hits; needs cache:read', parseInteger(1, 1_000_000))
     .option('--list', 'print these URLs instead, for a later --from')
-    .option('--user <name>', 'who asks; the password is typed, or the first line of standard input')
-    .option('--token-file <file>', 'a file with a token instead; "token issue" prints one')
-    .option('--ca <file>', 'PEM of the CA of the certificate of the edge')
+    .option('--user <name>', 'user to log in as; the password is prompted, or the first line of standard input')
+    .option('--token-file <file>', 'file with a token, instead of --user; "token issue" prints one')
+    .option('--ca <file>', 'PEM file of the CA that signed the certificate of the edge')
     .option(
       '--operations <url>',
-      'address of its operations listener: goes by how full the nodes are; needs operations:read',
+      'URL of the operations listener: adapts the load to the free slots of the nodes; needs operations:read',
     )
-    .option('--concurrency <n>', 'requests at once at most; begins with one', wholeNumber(1, 64), 2)
-    .addHelpText('after', '\nEnds with 0 when every URL was answered, 1 when some failed, 2 for wrong options.')
+    .option('--concurrency <n>', 'concurrent requests at most; starts with one', parseInteger(1, 64), 2)
+    .addHelpText('after', '\nExit codes: 0 if every request succeeded, 1 if some failed, 2 for wrong options.')
     .action(async (options: WarmOptions) => (await import('./warm.ts')).warm(options))
 }
 
 function routes(): Command {
   return new Command('routes')
     .description('list every endpoint')
-    .action(async () => (await import('./reports.ts')).writeRoutes())
+    .action(async () => (await import('./reports.ts')).printRoutes())
 }
 
 function openApi(version: string): Command {
   return new Command('openapi')
-    .description('write the OpenAPI document of the API (JSON)')
-    .option('--server <url>', 'address of the edge, as clients write it')
-    .action(async (options) => (await import('./reports.ts')).writeOpenApi(version, options))
+    .description('print the OpenAPI document of the API (JSON)')
+    .option('--server <url>', 'URL of the edge for clients')
+    .action(async (options) => (await import('./reports.ts')).printOpenApi(version, options))
 }
 
-/** Reads an option as a whole number within bounds; what is none is refused with the bounds. */
-export function wholeNumber(least: number, most: number): (text: string) => number {
+/** Returns a parser for an integer option. It throws an error that names the bounds. */
+function parseInteger(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
-    if (value >= least && value <= most) return value
-    throw new InvalidArgumentError(`Give a whole number from ${least} to ${most}.`)
+    if (value >= min && value <= max) return value
+    throw new InvalidArgumentError(`Use an integer from ${min} to ${max}.`)
   }
 }

@@ -1,3 +1,4 @@
+/** `manager-edge demo`: runs the edge in front of a simulated cluster, both in this process and on 127.0.0.1 only. */
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -6,7 +7,7 @@ import { stringify } from 'yaml'
 import { putUser } from '../access/users-file.ts'
 import { type Config, loadConfig } from '../config/index.ts'
 import { run, type Urls } from '../server.ts'
-import { type Simulator, startSimulator } from '../simulator/index.ts'
+import type { Simulator } from '../simulator/index.ts'
 import { CommandError, print } from './terminal.ts'
 
 export interface DemoOptions {
@@ -18,31 +19,44 @@ export interface DemoOptions {
   readonly userPassword?: string
 }
 
-const roles = { admin: 'administrator', operator: 'operator', reader: 'reader' } as const
+/** User name → role. */
+const USERS = { admin: 'administrator', operator: 'operator', reader: 'reader' } as const
 
-/** `manager-edge demo`: the edge in front of a simulated cluster, both in this process and on 127.0.0.1 only. */
 export async function demo(options: DemoOptions): Promise<number> {
-  const account = { username: 'edge', password: madeUp() }
+  const account = { username: 'edge', password: randomPassword() }
   const { workers, agents, seed } = options
+  const { startSimulator } = await loadSimulator()
   const simulator = await startSimulator({ workers, agents, seed, ...account, remember: false })
   const folder = await mkdtemp(join(tmpdir(), 'manager-edge-demo-'))
   try {
-    const passwords = await makeUsers(join(folder, 'users'), options.userPassword)
-    const config = await settings(folder, simulator, account, options)
-    return await run(config, { listening: (urls) => print(welcome(urls, passwords, options)) })
+    const passwords = await addUsers(join(folder, 'users'), options.userPassword)
+    const config = await createConfig(folder, simulator, account, options)
+    return await run(config, { onListening: (urls) => print(formatWelcome(urls, passwords, options)) })
   } finally {
     await Promise.all([simulator.close(), rm(folder, { recursive: true, force: true })])
   }
 }
 
-async function makeUsers(file: string, password: string | undefined): Promise<Map<string, string>> {
-  const passwords = new Map(Object.keys(roles).map((user) => [user, password ?? madeUp()]))
+/** The container image does not contain the simulator. */
+async function loadSimulator(): Promise<typeof import('../simulator/index.ts')> {
+  try {
+    return await import('../simulator/index.ts')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
+    throw new CommandError(
+      'the demo is not included in this installation (the image has no simulator); run it from source with "npm run demo"',
+    )
+  }
+}
+
+async function addUsers(file: string, password: string | undefined): Promise<Map<string, string>> {
+  const passwords = new Map(Object.keys(USERS).map((user) => [user, password ?? randomPassword()]))
   for (const [user, each] of passwords) await putUser(file, user, each)
   return passwords
 }
 
-/** Written and read as a real file of settings, so that the demo shows what a start does. The environment is left out. */
-async function settings(
+/** Writes and loads a real configuration file, so that the demo starts as an edge does. Ignores the environment. */
+async function createConfig(
   folder: string,
   { nodes }: Simulator,
   account: { readonly username: string; readonly password: string },
@@ -50,25 +64,29 @@ async function settings(
 ): Promise<Config> {
   const file = join(folder, 'edge.yaml')
   const host = '127.0.0.1'
-  const written = {
-    // Nobody balances here, so nobody needs notice.
+  const settings = {
+    // There is no balancer that needs time to notice.
     listen: { host, port, drain: { notice: '0s' } },
     operations: { host, port: operationsPort },
     cluster: { nodes: nodes.map(({ name, type, url }) => ({ name, type, url })), credentials: account },
-    access: { users: 'users', roles: Object.fromEntries(Object.entries(roles).map(([user, role]) => [user, [role]])) },
+    access: { users: 'users', roles: Object.fromEntries(Object.entries(USERS).map(([user, role]) => [user, [role]])) },
     log: { format: 'text' },
   }
-  await writeFile(file, stringify(written), { mode: 0o600 })
+  await writeFile(file, stringify(settings), { mode: 0o600 })
   const loaded = await loadConfig({ file, env: {} })
   if (!loaded.ok) throw new CommandError(loaded.faults.join('\n'))
   return loaded.config
 }
 
-function welcome({ url, operationsUrl }: Urls, passwords: ReadonlyMap<string, string>, options: DemoOptions): string {
-  const users = Object.entries(roles).map(([user, role]) => `  ${user.padEnd(9)} ${passwords.get(user)}   (${role})`)
+function formatWelcome(
+  { url, operationsUrl }: Urls,
+  passwords: ReadonlyMap<string, string>,
+  { workers, agents }: DemoOptions,
+): string {
+  const users = Object.entries(USERS).map(([user, role]) => `  ${user.padEnd(9)} ${passwords.get(user)}   (${role})`)
   return `
 Manager Edge listens on ${url}, operations on ${operationsUrl}
-in front of a simulated cluster: one master, ${options.workers} workers, ${options.agents} agents.
+in front of a simulated cluster: one master, ${workers} workers, ${agents} agents.
 
 Users and their passwords:
 ${users.join('\n')}
@@ -78,10 +96,10 @@ Try it:
   curl ${operationsUrl}/readyz
   ${operationsUrl}/console/   in a browser, as admin or operator
 
-Ctrl-C ends it.
+Press Ctrl-C to stop.
 `
 }
 
-function madeUp(): string {
+function randomPassword(): string {
   return randomBytes(9).toString('base64url')
 }

@@ -1,4 +1,4 @@
-/** `manager-edge token …`: keys that sign, and tokens for scripts. */
+/** `manager-edge token`: creates signing keys, and tokens for scripts. */
 import { mkdir } from 'node:fs/promises'
 import Fastify from 'fastify'
 import { createAccess } from '../access/access.ts'
@@ -6,32 +6,25 @@ import { createKeyFile } from '../access/signing-keys.ts'
 import { watchUsers } from '../access/users-file.ts'
 import { identity } from '../app/access.ts'
 import { createAuthenticator, tokenIssuer } from '../http/authenticate.ts'
-import { CommandError, complain, print, settingsFrom } from './terminal.ts'
+import { CommandError, loadCommandConfig, print, printError } from './terminal.ts'
 
-/** Makes the folder too, for this user alone. */
-export async function makeKey(folder: string): Promise<void> {
+/** Creates the folder if it is missing, readable for this user only. */
+export async function createKey(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   print(await createKeyFile(folder))
 }
 
-/** Only the token goes to standard output, so that a script can take it. */
+/** Prints only the token to standard output, so that a script can read it. */
 export async function issueToken(user: string, { config: file }: { config?: string }): Promise<void> {
-  const { cluster, access } = await settingsFrom(file)
+  const { cluster, access } = await loadCommandConfig(file)
   const { users, tokens } = access
   if (cluster.credentials.mode === 'passthrough' || users === undefined) {
-    throw new CommandError('with cluster.credentials.mode passthrough there are no tokens')
+    throw new CommandError('there are no tokens with cluster.credentials.mode: passthrough')
   }
   if (tokens.keys === undefined) {
-    throw new CommandError('access.tokens.keys names no folder, so no edge would take the token; make a key first')
+    throw new CommandError('access.tokens.keys is not set, so no edge would accept the token; create a key first')
   }
-  const list = await watchUsers(
-    users,
-    () => undefined,
-    () => undefined,
-  )
-  const known = list.hashOf(user) !== undefined
-  list.close()
-  if (!known) throw new CommandError(`${users} holds no user ${user}; "user add" makes one`)
+  if (!(await hasUser(users, user))) throw new CommandError(`${users} has no user ${user}; "user add" adds one`)
   const lifetime = tokens.lifetime / 1000
   const own = await createAccess({
     realm: identity.realm,
@@ -40,14 +33,21 @@ export async function issueToken(user: string, { config: file }: { config?: stri
     ownRoles: {},
     tokens: { lifetime, keys: tokens.keys, issuer: identity.issuer, audience: identity.audience, issuers: [] },
     limits: { failedLogins: access.limits.failedLogins },
-    log: (_level, message) => complain(message),
+    log: (_level, message) => printError(message),
   })
   const app = Fastify()
   try {
     await createAuthenticator(app, own)
     print(await tokenIssuer(app, own)(user))
-    complain(`valid for ${lifetime} s`)
+    printError(`valid for ${lifetime} s`)
   } finally {
     await Promise.all([app.close(), own.close()])
   }
+}
+
+async function hasUser(file: string, name: string): Promise<boolean> {
+  const ignore = (): void => undefined
+  const users = await watchUsers(file, ignore, ignore)
+  users.close()
+  return users.hashOf(name) !== undefined
 }

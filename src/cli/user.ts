@@ -1,24 +1,24 @@
-/** `manager-edge user …`: the users file (htpasswd with bcrypt). A running edge reads a changed file by itself. */
+/** `manager-edge user`: edits the users file (htpasswd with bcrypt). A running edge reloads the file. */
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { parseUsers, putUser, removeUser } from '../access/users-file.ts'
-import { askPassword, CommandError, print } from './terminal.ts'
+import { CommandError, print, promptNewPassword } from './terminal.ts'
 
 interface FileOption {
   readonly file: string
 }
 
-/** Adds a user, or gives one another password. */
+/** Adds a user, or replaces the password of a user. */
 export async function addUser(name: string, options: FileOption & { generate?: true; cost: number }): Promise<void> {
-  const password = options.generate ? randomBytes(18).toString('base64url') : await askPassword()
+  const password = options.generate ? randomBytes(18).toString('base64url') : await promptNewPassword()
   const result = await putUser(options.file, name, password, options.cost)
   if (options.generate) print(`password: ${password}`)
   print(`${result} ${name} in ${options.file}`)
-  if (result === 'added') print(`now give the user a role in the settings: access.roles: { ${name}: [reader] }`)
+  if (result === 'added') print(`next, give the user a role in the configuration: access.roles: { ${name}: [reader] }`)
 }
 
-export async function takeOutUser(name: string, { file }: FileOption): Promise<void> {
-  if (!(await removeUser(file, name))) throw new CommandError(`${file} holds no user ${name}; "user list" shows them`)
+export async function deleteUser(name: string, { file }: FileOption): Promise<void> {
+  if (!(await removeUser(file, name))) throw new CommandError(`${file} has no user ${name}; "user list" lists them`)
   print(`removed ${name} from ${file}`)
 }
 

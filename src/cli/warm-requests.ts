@@ -1,156 +1,154 @@
+/** The requests of `manager-edge warm`, with a concurrency that follows the load of the nodes. */
 import { CommandError } from './terminal.ts'
-import type { EdgeAnswer, EdgeClient } from './warm-client.ts'
+import { type EdgeClient, UnauthorizedError, type WarmResponse } from './warm-client.ts'
 
-/** Asks for one URL after the other, as many at a time as the pace has it, and gives way whenever the edge says that it is too much. */
+/** `cached`: stored before this request. `uncached`: a good response that the edge does not store. */
+export type Outcome = 'stored' | 'cached' | 'uncached' | 'failed'
 
-/** `kept`: it was there already. `unkept`: answered, and not kept. */
-export type Outcome = 'filled' | 'kept' | 'unkept' | 'failed'
-
-export interface Told {
+export interface WarmResult {
   readonly path: string
   readonly outcome: Outcome
-  /** Why it failed or is not kept. */
-  readonly why?: string
+  /** Why the request failed or its response is not stored. */
+  readonly reason?: string
 }
 
-export interface WarmOptions {
-  readonly get: (path: string) => Promise<EdgeAnswer>
-  readonly pace: Pick<Pace, 'width' | 'answered' | 'refused'>
-  readonly tell: (told: Told) => void
-  /** A pause that the edge asked for. */
-  readonly paused: (milliseconds: number) => void
+export interface WarmAllOptions {
+  readonly get: (path: string) => Promise<WarmResponse>
+  readonly concurrency: Pick<AdaptiveConcurrency, 'limit' | 'succeed' | 'reject'>
+  readonly onResult: (result: WarmResult) => void
+  /** Called when the edge asks for a pause. */
+  readonly onPause: (milliseconds: number) => void
   readonly sleep: (milliseconds: number) => Promise<unknown>
   readonly now: () => number
 }
 
 interface Task {
   readonly path: string
-  readonly tries: number
+  readonly attempt: number
 }
 
-const TRIES = 5
-const PAUSE = 1000
-const LONGEST_PAUSE = 60_000
+const MAX_ATTEMPTS = 5
+const FIRST_PAUSE_MS = 1000
+const MAX_PAUSE_MS = 60_000
 
-/** Thrown where no further request makes sense: nobody will be let in by asking again. */
-export class Refused extends CommandError {
-  constructor() {
-    super('the edge refuses the credentials (401); nothing more was asked')
-  }
-}
+/**
+ * Requests all paths. After 429 or 503, a path is requested again after the pause that the edge asks for. Rejects with
+ * an `UnauthorizedError` on status 401.
+ */
+export async function warmAll(paths: readonly string[], options: WarmAllOptions): Promise<void> {
+  const { get, concurrency, onResult, onPause, sleep, now } = options
+  const retries: Task[] = []
+  let started = 0
+  const nextTask = () =>
+    retries.shift() ?? (started < paths.length ? { path: paths[started++] ?? '', attempt: 1 } : undefined)
+  const inFlight = new Set<Promise<void>>()
+  // One pause for all requests: a node that is full for one request is full for the others.
+  let pausedUntil = 0
 
-export async function warmAll(paths: readonly string[], options: WarmOptions): Promise<void> {
-  const { get, pace, tell, paused, sleep, now } = options
-  const again: Task[] = []
-  let begun = 0
-  const take = () => again.shift() ?? (begun < paths.length ? { path: paths[begun++] ?? '', tries: 1 } : undefined)
-  const underWay = new Set<Promise<void>>()
-  // For all that is still to be asked: a node that is full for one request is full for the others.
-  let quietUntil = 0
-
-  const ask = async ({ path, tries }: Task): Promise<void> => {
-    const answer = await get(path).catch((fault: Error) => fault)
-    if (answer instanceof Error) return tell({ path, outcome: 'failed', why: answer.message || answer.name })
-    const { status, retryAfter } = answer
-    if (status === 401) throw new Refused()
-    if (status !== 503 && status !== 429) pace.answered()
-    else pace.refused()
-    if ((status !== 503 && status !== 429) || tries === TRIES) return tell({ path, ...judged(answer) })
-    const pause = Math.min(LONGEST_PAUSE, retryAfter ?? PAUSE * 2 ** tries)
-    if (now() + pause > quietUntil) paused(pause)
-    quietUntil = Math.max(quietUntil, now() + pause)
-    again.push({ path, tries: tries + 1 })
+  const request = async ({ path, attempt }: Task): Promise<void> => {
+    const response = await get(path).catch((error: Error) => error)
+    if (response instanceof Error)
+      return onResult({ path, outcome: 'failed', reason: response.message || response.name })
+    const { status, retryAfterMs } = response
+    if (status === 401) throw new UnauthorizedError()
+    const isRejected = status === 503 || status === 429
+    if (isRejected) concurrency.reject()
+    else concurrency.succeed()
+    if (!isRejected || attempt === MAX_ATTEMPTS) return onResult({ path, ...classify(response) })
+    const pause = Math.min(MAX_PAUSE_MS, retryAfterMs ?? FIRST_PAUSE_MS * 2 ** attempt)
+    if (now() + pause > pausedUntil) onPause(pause)
+    pausedUntil = Math.max(pausedUntil, now() + pause)
+    retries.push({ path, attempt: attempt + 1 })
   }
 
   try {
-    while (begun < paths.length || again.length > 0 || underWay.size > 0) {
-      const next = underWay.size < pace.width && quietUntil <= now() ? take() : undefined
-      if (next !== undefined) {
-        const over = ask(next).finally(() => underWay.delete(over))
-        underWay.add(over)
-      } else if (underWay.size > 0) await Promise.race(underWay)
-      else await sleep(quietUntil - now())
+    while (started < paths.length || retries.length > 0 || inFlight.size > 0) {
+      const task = inFlight.size < concurrency.limit && pausedUntil <= now() ? nextTask() : undefined
+      if (task !== undefined) {
+        const done = request(task).finally(() => inFlight.delete(done))
+        inFlight.add(done)
+      } else if (inFlight.size > 0) await Promise.race(inFlight)
+      else await sleep(pausedUntil - now())
     }
   } finally {
-    await Promise.allSettled(underWay)
+    await Promise.allSettled(inFlight)
   }
 }
 
-/** By what the edge says of its cache (RFC 9211). `ttl` alone: it is on its way into a store that takes its time. */
-export function judged({ status, cacheStatus }: EdgeAnswer): Omit<Told, 'path'> {
-  if (status !== 200) return { outcome: 'failed', why: `HTTP ${status}` }
-  if (/;\s*hit\b/.test(cacheStatus)) return { outcome: 'kept' }
-  if (/;\s*(?:stored|collapsed|ttl=[1-9])/.test(cacheStatus)) return { outcome: 'filled' }
-  return { outcome: 'unkept', why: cacheStatus === '' ? 'never kept' : cacheStatus }
+/** Reads the outcome from `Cache-Status` (RFC 9211). With `ttl` alone, the response is being written to a slow store. */
+export function classify({ status, cacheStatus }: WarmResponse): Omit<WarmResult, 'path'> {
+  if (status !== 200) return { outcome: 'failed', reason: `HTTP ${status}` }
+  if (/;\s*hit\b/.test(cacheStatus)) return { outcome: 'cached' }
+  if (/;\s*(?:stored|collapsed|ttl=[1-9])/.test(cacheStatus)) return { outcome: 'stored' }
+  return { outcome: 'uncached', reason: cacheStatus === '' ? 'never stored' : cacheStatus }
 }
 
-/** How many requests may be under way at once: one at first, one more for each round that went well, half where others wait. */
-
-export interface Pace {
-  readonly width: number
-  /** A request was answered, whatever with: there was room for it. */
-  answered(): void
-  /** The edge refused one, since its nodes are full. */
-  refused(): void
-  /** What the edge says of its nodes; absent: nothing any more. */
-  heard(nodes: readonly NodeRoom[] | undefined): void
+/** A limit of concurrent requests: starts with one, grows by one after a round without rejections, halves after one. */
+export interface AdaptiveConcurrency {
+  readonly limit: number
+  /** To be called for each response that is no rejection. */
+  succeed(): void
+  /** To be called for each 429 or 503. */
+  reject(): void
+  /** Takes the load of the nodes into account; `undefined`: it cannot be read any more. */
+  updateNodes(nodes: readonly NodeLoad[] | undefined): void
 }
 
-/** A node as the edge sees it. */
-export interface NodeRoom {
+/** The load of a node as `GET /api/nodes` of the operations listener reports it. */
+export interface NodeLoad {
   readonly inFlight: number
   readonly limit: number
   readonly queue: number
 }
 
-export function pace(most: number): Pace {
-  let width = 1
-  let ceiling = most
-  let well = 0
-  const narrow = () => {
-    width = Math.max(1, Math.floor(width / 2))
-    well = 0
+export function createAdaptiveConcurrency(max: number): AdaptiveConcurrency {
+  let limit = 1
+  let ceiling = max
+  let successes = 0
+  const halve = () => {
+    limit = Math.max(1, Math.floor(limit / 2))
+    successes = 0
   }
   return {
-    get width() {
-      return width
+    get limit() {
+      return limit
     },
-    answered() {
-      well += 1
-      if (well < width) return
-      width = Math.min(ceiling, width + 1)
-      well = 0
+    succeed() {
+      successes += 1
+      if (successes < limit) return
+      limit = Math.min(ceiling, limit + 1)
+      successes = 0
     },
-    refused: narrow,
-    heard(nodes) {
-      // Whoever does not see how full they are goes one at a time.
-      const rooms = nodes?.map((node) => roomOn(node, width)) ?? []
-      ceiling = rooms.length === 0 ? 1 : Math.max(1, Math.min(most, ...rooms))
-      width = Math.min(width, ceiling)
-      if (nodes?.some(({ queue }) => queue > 0)) narrow()
+    reject: halve,
+    updateNodes(nodes) {
+      // If the load is unknown, one request at a time is safe.
+      const shares = nodes?.map((node) => ownShare(node, limit)) ?? []
+      ceiling = shares.length === 0 ? 1 : Math.max(1, Math.min(max, ...shares))
+      limit = Math.min(limit, ceiling)
+      if (nodes?.some(({ queue }) => queue > 0)) halve()
     },
   }
 }
 
-/** Half of what others leave free: those who come next find a place. `mine` may all be there. */
-function roomOn({ limit, inFlight }: NodeRoom, mine: number): number {
-  return Math.floor((limit - Math.max(0, inFlight - mine)) / 2)
+/** Returns half of the slots that other callers leave free. All of the `own` requests may be on this node. */
+function ownShare({ limit, inFlight }: NodeLoad, own: number): number {
+  return Math.floor((limit - Math.max(0, inFlight - own)) / 2)
 }
 
-/** Reads them from the operations listener; rejects with a `CommandError` that says why it cannot. */
-export async function readNodes(operations: Pick<EdgeClient, 'read'>): Promise<readonly NodeRoom[]> {
-  const { status, text } = await operations.read('/api/nodes').catch((fault: Error) => {
-    throw new CommandError(`the operations listener cannot be reached: ${fault.message}`)
+/** Reads the load of the nodes from the operations listener. Rejects with a `CommandError` if that fails. */
+export async function fetchNodeLoads(operations: Pick<EdgeClient, 'getText'>): Promise<readonly NodeLoad[]> {
+  const { status, text } = await operations.getText('/api/nodes').catch((error: Error) => {
+    throw new CommandError(`the operations listener cannot be reached: ${error.message}`)
   })
-  const nodes = status === 200 ? nodesIn(text) : undefined
+  const nodes = status === 200 ? parseNodes(text) : undefined
   if (nodes !== undefined) return nodes
-  throw new CommandError(`GET /api/nodes of the operations listener answers ${status}; it needs operations:read`)
+  throw new CommandError(`GET /api/nodes of the operations listener has status ${status}; it needs operations:read`)
 }
 
-/** Of those that take calls. */
-function nodesIn(text: string): readonly NodeRoom[] | undefined {
+/** Returns the nodes that accept calls. */
+function parseNodes(text: string): readonly NodeLoad[] | undefined {
   try {
-    const { nodes } = JSON.parse(text) as { readonly nodes: readonly (NodeRoom & { readonly state: string })[] }
+    const { nodes } = JSON.parse(text) as { readonly nodes: readonly (NodeLoad & { readonly state: string })[] }
     return nodes.filter(({ state, limit }) => (state === 'up' || state === 'full') && limit > 0)
   } catch {
     return undefined

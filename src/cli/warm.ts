@@ -1,18 +1,24 @@
+/** `manager-edge warm`: fills the cache of a running edge before clients use it. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { exitCodes } from '../server/exit.ts'
-import { askKnownPassword, CommandError, complain, fileText, print } from './terminal.ts'
-import { busiest, type EdgeClient, edgeClient, listFrom } from './warm-client.ts'
-import { type Outcome, type Pace, pace, readNodes, type Told, warmAll } from './warm-requests.ts'
-
-/** `manager-edge warm`: fills the cache of a running edge before clients come. */
+import { EXIT_CODES } from '../server/exit.ts'
+import { CommandError, print, printError, promptPassword, readTextFile } from './terminal.ts'
+import { createEdgeClient, type EdgeClient, fetchBusiest, readPaths } from './warm-client.ts'
+import {
+  type AdaptiveConcurrency,
+  createAdaptiveConcurrency,
+  fetchNodeLoads,
+  type Outcome,
+  type WarmResult,
+  warmAll,
+} from './warm-requests.ts'
 
 export interface WarmOptions {
   readonly url: string
-  /** Of the operations listener, which knows how full the nodes are. */
+  /** URL of the operations listener, which reports the load of the nodes. */
   readonly operations?: string
   readonly from?: string
   readonly busiest?: number
-  /** Print the list, fill nothing. */
+  /** Print the URLs and request nothing. */
   readonly list?: true
   readonly user?: string
   readonly tokenFile?: string
@@ -20,119 +26,126 @@ export interface WarmOptions {
   readonly concurrency: number
 }
 
-/** Milliseconds between two looks at the nodes. */
-const LOOK = 1000
-/** Milliseconds for one look. */
-const PATIENCE = 5000
+const NODE_LOAD_INTERVAL_MS = 1000
+const NODE_LOAD_TIMEOUT_MS = 5000
 
 export async function warm(options: WarmOptions): Promise<void> {
   const { concurrency, list } = options
-  const url = checked(options)
-  const listener = options.operations === undefined ? undefined : address('--operations', options.operations)
-  const authorization = await credentials(options)
-  const ca = options.ca === undefined ? {} : { ca: await fileText(options.ca) }
-  const edge = edgeClient({ url, authorization, connections: concurrency, ...ca })
-  const operations = listener && edgeClient({ url: listener, authorization, connections: 1, limit: PATIENCE, ...ca })
-  const going = new AbortController()
+  const url = checkOptions(options)
+  const operationsUrl = options.operations === undefined ? undefined : parseOrigin('--operations', options.operations)
+  const authorization = await readAuthorization(options)
+  const tls = options.ca === undefined ? {} : { ca: await readTextFile(options.ca) }
+  const edge = createEdgeClient({ url, authorization, connections: concurrency, ...tls })
+  const operations =
+    operationsUrl &&
+    createEdgeClient({ url: operationsUrl, authorization, connections: 1, timeoutMs: NODE_LOAD_TIMEOUT_MS, ...tls })
+  const polling = new AbortController()
   try {
     const paths =
       options.from === undefined
-        ? await reached(busiest(edge, options.busiest ?? 0), url)
-        : await listFrom(options.from, url)
+        ? await explainConnectError(fetchBusiest(edge, options.busiest ?? 0), url)
+        : await readPaths(options.from, url)
     if (list) return paths.forEach(print)
-    const shown = progress(paths.length, complain, process.stderr.isTTY === true)
-    const now = () => performance.now()
-    const steps = pace(concurrency)
-    if (operations) await follow(operations, steps, going.signal)
-    await warmAll(paths, { get: edge.get, pace: steps, sleep, now, tell: shown.tell, paused: shown.paused })
-    print(shown.summary())
-    if (shown.failed() > 0)
-      throw new CommandError(`${shown.failed()} of ${paths.length} failed; the lines above say why`)
+    const progress = createProgress(paths.length, printError, process.stderr.isTTY === true)
+    const limiter = createAdaptiveConcurrency(concurrency)
+    if (operations) await pollNodeLoads(operations, limiter, polling.signal)
+    await warmAll(paths, {
+      get: edge.get,
+      concurrency: limiter,
+      sleep,
+      now: () => performance.now(),
+      onResult: progress.add,
+      onPause: progress.pause,
+    })
+    print(progress.summary())
+    if (progress.failed() > 0)
+      throw new CommandError(`${progress.failed()} of ${paths.length} failed; the lines above say why`)
   } finally {
-    going.abort()
+    polling.abort()
     await Promise.all([edge.close(), operations?.close()])
   }
 }
 
-/** Tells the pace of the nodes, at once and from then on; rejects when they cannot be read at first. */
-async function follow(operations: EdgeClient, steps: Pace, going: AbortSignal): Promise<void> {
-  steps.heard(await readNodes(operations))
-  const again = async (): Promise<void> => {
+/** Reads the load of the nodes now and then every second. Rejects if the first read fails. */
+async function pollNodeLoads(operations: EdgeClient, limiter: AdaptiveConcurrency, signal: AbortSignal): Promise<void> {
+  limiter.updateNodes(await fetchNodeLoads(operations))
+  const poll = async (): Promise<void> => {
     for (;;) {
-      await sleep(LOOK, undefined, { signal: going })
-      steps.heard(await readNodes(operations).catch(() => undefined))
+      await sleep(NODE_LOAD_INTERVAL_MS, undefined, { signal })
+      limiter.updateNodes(await fetchNodeLoads(operations).catch(() => undefined))
     }
   }
-  again().catch(() => undefined)
+  poll().catch(() => undefined)
 }
 
-function checked({ url, from, busiest, user, tokenFile }: WarmOptions): URL {
-  const edge = address('--url', url)
-  if ((from === undefined) === (busiest === undefined)) throw wrong('give one of --from and --busiest')
-  if ((user === undefined) === (tokenFile === undefined)) throw wrong('give one of --user and --token-file')
+function checkOptions({ url, from, busiest, user, tokenFile }: WarmOptions): URL {
+  const edge = parseOrigin('--url', url)
+  if ((from === undefined) === (busiest === undefined)) throw usageError('give one of --from and --busiest')
+  if ((user === undefined) === (tokenFile === undefined)) throw usageError('give one of --user and --token-file')
   return edge
 }
 
-function address(option: string, text: string): URL {
+function parseOrigin(option: string, text: string): URL {
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
-    throw wrong(`${option} ${text} is no http or https address`)
+    throw usageError(`${option} ${text} is not an http or https URL`)
   const url = new URL(text)
-  if (url.username !== '') throw wrong(`${option} holds a name; give it by --user, where no list of processes shows it`)
-  if (url.pathname !== '/') throw wrong(`${option} is the address alone, without a path`)
+  if (url.username !== '')
+    throw usageError(`${option} contains a user name; use --user, because the list of processes shows arguments`)
+  if (url.pathname !== '/') throw usageError(`${option} must have no path`)
   return url
 }
 
-function wrong(says: string): CommandError {
-  return new CommandError(says, exitCodes.settings)
+function usageError(message: string): CommandError {
+  return new CommandError(message, EXIT_CODES.configuration)
 }
 
-/** Never an argument: a password is typed, or the first line of standard input; a token comes from a file. */
-async function credentials({ user, tokenFile }: WarmOptions): Promise<string> {
-  if (tokenFile !== undefined) return `Bearer ${(await fileText(tokenFile)).trim()}`
-  return `Basic ${Buffer.from(`${user}:${await askKnownPassword()}`).toString('base64')}`
+/** A password is prompted or the first line of standard input; a token comes from a file. Neither is an argument. */
+async function readAuthorization({ user, tokenFile }: WarmOptions): Promise<string> {
+  if (tokenFile !== undefined) return `Bearer ${(await readTextFile(tokenFile)).trim()}`
+  return `Basic ${Buffer.from(`${user}:${await promptPassword()}`).toString('base64')}`
 }
 
-async function reached<T>(answer: Promise<T>, { origin }: URL): Promise<T> {
-  return answer.catch((fault: Error) => {
-    if (fault instanceof CommandError) throw fault
-    const remedy = /certificate/.test(fault.message) ? '; name the CA of its certificate with --ca' : ''
-    throw new CommandError(`${origin} cannot be reached: ${fault.message}${remedy}`)
+async function explainConnectError<T>(result: Promise<T>, { origin }: URL): Promise<T> {
+  return result.catch((error: Error) => {
+    if (error instanceof CommandError) throw error
+    const remedy = /certificate/.test(error.message) ? '; name the CA of its certificate with --ca' : ''
+    throw new CommandError(`${origin} cannot be reached: ${error.message}${remedy}`)
   })
 }
 
-export interface Progress {
-  tell(told: Told): void
-  paused(milliseconds: number): void
+interface Progress {
+  add(result: WarmResult): void
+  pause(milliseconds: number): void
   summary(): string
   failed(): number
 }
 
-/** Reasons that are written out; a list of wrong URLs should not fill the screen. */
-const REASONS = 20
-/** Milliseconds between two lines: often enough for eyes, and seldom enough for a log. */
-const EYES = 1000
-const LOG = 10_000
+/** Reasons that are printed, so that a list of wrong URLs does not fill the screen. */
+const MAX_REASONS = 20
+const TERMINAL_INTERVAL_MS = 1000
+const LOG_INTERVAL_MS = 10_000
 
-/** One line now and then, and the reasons of what failed, all to `write`. */
-export function progress(total: number, write: (line: string) => void, eyes: boolean): Progress {
-  const counts: Record<Outcome, number> = { filled: 0, kept: 0, unkept: 0, failed: 0 }
-  const started = performance.now()
-  const every = eyes ? EYES : LOG
-  let said = started
+/** Prints the progress and the reasons of failures. In a terminal it prints more often than into a log. */
+function createProgress(total: number, write: (line: string) => void, isTerminal: boolean): Progress {
+  const counts: Record<Outcome, number> = { stored: 0, cached: 0, uncached: 0, failed: 0 }
+  const startedAt = performance.now()
+  const interval = isTerminal ? TERMINAL_INTERVAL_MS : LOG_INTERVAL_MS
+  let printedAt = startedAt
   let reasons = 0
-  const done = () => counts.filled + counts.kept + counts.unkept + counts.failed
-  const standing = () =>
-    `${counts.filled} filled, ${counts.kept} were kept already, ${counts.unkept} are not kept, ${counts.failed} failed`
+  const done = () => counts.stored + counts.cached + counts.uncached + counts.failed
+  const formatCounts = () =>
+    `${counts.stored} stored, ${counts.cached} already cached, ${counts.uncached} not cacheable, ${counts.failed} failed`
   return {
-    tell: ({ path, outcome, why }) => {
+    add: ({ path, outcome, reason }) => {
       counts[outcome]++
-      if (why !== undefined && reasons++ < REASONS) write(`${path}: ${outcome === 'failed' ? why : `not kept, ${why}`}`)
-      if (performance.now() - said < every) return
-      said = performance.now()
-      write(`${done()} of ${total}: ${standing()}`)
+      if (reason !== undefined && reasons++ < MAX_REASONS)
+        write(`${path}: ${outcome === 'failed' ? reason : `not cacheable, ${reason}`}`)
+      if (performance.now() - printedAt < interval) return
+      printedAt = performance.now()
+      write(`${done()} of ${total}: ${formatCounts()}`)
     },
-    paused: (milliseconds) => write(`the edge is at its limit; waiting ${(milliseconds / 1000).toFixed(1)} s`),
-    summary: () => `${standing()}, of ${total} in ${((performance.now() - started) / 1000).toFixed(1)} s`,
+    pause: (milliseconds) => write(`the edge is at its limit; waiting ${(milliseconds / 1000).toFixed(1)} s`),
+    summary: () => `${formatCounts()}, of ${total} in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`,
     failed: () => counts.failed,
   }
 }

@@ -1,40 +1,42 @@
+/** How the process ends: its exit codes, and the message of a failed start. */
 import type { Config } from '../config/index.ts'
 
-/** What the process ends with; 128 + n where signal n came a second time. */
-export const exitCodes = { ended: 0, failed: 1, settings: 2 } as const
+/** Exit codes of the process. A second signal n ends it with 128 + n. */
+export const EXIT_CODES = { ok: 0, failed: 1, configuration: 2 } as const
 
-/** Why the edge could not start, in one line that says what to do. */
+type Address = Pick<Config['operations'], 'host' | 'port'>
+type Listeners = { readonly listen: Address; readonly operations: Address }
 
-type Place = Pick<Config['operations'], 'host' | 'port'>
-type Listening = { readonly listen: Place; readonly operations: Place }
+/** The demo does not read the environment, so its ports are options. */
+const DEMO_OPTIONS = { listen: '--port', operations: '--operations-port' } as const
 
-/** The demo reads no settings of the environment. */
-const demoOption = { listen: '--port', operations: '--operations-port' } as const
-
-/** `fault` is what was thrown; `config` tells which setting an address belongs to. */
-export function startFault(fault: unknown, config: Listening): string {
-  const { code, port, address, message } = fault as { code?: string; port?: number; address?: string; message?: string }
-  const which = port === config.operations.port && port !== config.listen.port ? 'operations' : 'listen'
-  const where = `${which}.port: ${address ?? config[which].host}:${port ?? config[which].port}`
+/** Returns one line that says why the edge cannot start and what to do. */
+export function describeStartError(error: unknown, config: Listeners): string {
+  const { code, port, address, message } = error as { code?: string; port?: number; address?: string; message?: string }
+  const listener = port === config.operations.port && port !== config.listen.port ? 'operations' : 'listen'
+  const where = `${listener}.port: ${address ?? config[listener].host}:${port ?? config[listener].port}`
   switch (code) {
-    case 'EADDRINUSE':
-      return `${where} is taken; stop the process that listens there, or choose another port (${variable(which, 'PORT')}, or demo ${demoOption[which]})`
+    case 'EADDRINUSE': {
+      const other = `${variableOf(listener, 'PORT')}, or demo ${DEMO_OPTIONS[listener]}`
+      return `${where} is in use; stop the process that listens there, or choose another port (${other})`
+    }
     case 'EACCES':
-      if (port !== undefined) return `${where} may not be used by this user; choose a port above 1023`
+      if (port !== undefined) return `${where} is not allowed for this user; choose a port above 1023`
       break
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
       if (address !== undefined) {
-        return `${which}.host: this machine has no address ${address}; choose one of its own (${variable(which, 'HOST')})`
+        const remedy = `choose an address of this machine (${variableOf(listener, 'HOST')})`
+        return `${listener}.host: this machine has no address ${address}; ${remedy}`
       }
   }
-  return oneLine(message ?? String(fault))
+  return toOneLine(message ?? String(error))
 }
 
-function variable(group: string, leaf: string): string {
+function variableOf(group: string, leaf: string): string {
   return `EDGE_${group.toUpperCase()}_${leaf}`
 }
 
-function oneLine(text: string): string {
+function toOneLine(text: string): string {
   return text.replace(/\s*\n\s*/g, ' ').trim()
 }

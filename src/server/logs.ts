@@ -1,45 +1,43 @@
+/** Destinations of the log: JSON lines (`log.format: json`) and text for people (`log.format: text`). */
 import { Writable } from 'node:stream'
 import { type DestinationStream, pino } from 'pino'
 
-/** `log.format: json`: lines to standard output, several with one write, which costs more than the answer to a hit. */
-
-/** Characters of lines that go out together, and milliseconds that they wait for it at most. */
-const TOGETHER = 8192
-const LONGEST = 100
+/** Several lines share one write, because a write costs more than the response to a cache hit. */
+const MAX_BUFFERED_LENGTH = 8192
+const FLUSH_INTERVAL_MS = 100
 
 export interface JsonLog {
   readonly stream: DestinationStream
-  /** What waits goes out at once: the process ends. */
+  /** Writes the buffered lines. To be called before the process ends. */
   flush(): void
 }
 
-export function jsonLog(): JsonLog {
-  // Written by this thread: handing so little to another one takes longer than to write it.
-  const out = pino.destination({ dest: 1, sync: true })
-  // Gathered here: the destination would measure all that waits again with each line.
-  let waiting = ''
+/** Creates a destination that writes JSON lines to standard output. */
+export function createJsonLog(): JsonLog {
+  // Synchronous: passing these few bytes to another thread takes longer than writing them.
+  const output = pino.destination({ dest: 1, sync: true })
+  // Buffered here: the destination would measure the length of its whole buffer with each line.
+  let buffer = ''
   const flush = (): void => {
-    const lines = waiting
-    waiting = ''
-    if (lines !== '') out.write(lines)
+    const lines = buffer
+    buffer = ''
+    if (lines !== '') output.write(lines)
   }
   const write = (line: string): void => {
-    waiting += line
-    if (waiting.length >= TOGETHER) flush()
+    buffer += line
+    if (buffer.length >= MAX_BUFFERED_LENGTH) flush()
   }
-  setInterval(flush, LONGEST).unref()
+  setInterval(flush, FLUSH_INTERVAL_MS).unref()
   return {
     stream: { write },
     flush: () => {
       flush()
-      out.flushSync()
+      output.flushSync()
     },
   }
 }
 
-/** `log.format: text`: the JSON lines of the log, written for eyes. */
-
-const LEVELS: Readonly<Record<number, string>> = {
+const LEVEL_NAMES: Readonly<Record<number, string>> = {
   10: 'TRACE',
   20: 'DEBUG',
   30: 'INFO',
@@ -48,29 +46,29 @@ const LEVELS: Readonly<Record<number, string>> = {
   60: 'FATAL',
 }
 
-/** A destination for the log: `12:34:56.789 INFO  request method=GET status=200`, one line each. */
-export function textLog(out: Writable): Writable {
+/** Creates a destination that writes `12:34:56.789 INFO  request method=GET status=200`, one line per event. */
+export function createTextLog(output: Writable): Writable {
   return new Writable({
     decodeStrings: false,
     write(line, _encoding, done) {
-      out.write(textLine(String(line)))
+      output.write(formatLine(String(line)))
       done()
     },
   })
 }
 
-/** Values stay JSON where they hold anything but plain words: a line break in one never makes a second line. */
-export function textLine(line: string): string {
+/** Formats a JSON line. Values with other than plain characters stay JSON, so that no value can add a line. */
+export function formatLine(line: string): string {
   const { level, time, msg, ...fields } = JSON.parse(line) as Record<string, unknown>
   const at = new Date(Number(time)).toISOString().slice(11, 23)
-  const rest = Object.entries(fields).map(([name, value]) => ` ${plain(name)}=${plain(value)}`)
-  return `${at} ${(LEVELS[Number(level)] ?? '').padEnd(5)} ${quoted(String(msg ?? ''))}${rest.join('')}\n`
+  const rest = Object.entries(fields).map(([name, value]) => ` ${formatValue(name)}=${formatValue(value)}`)
+  return `${at} ${(LEVEL_NAMES[Number(level)] ?? '').padEnd(5)} ${formatMessage(String(msg ?? ''))}${rest.join('')}\n`
 }
 
-function plain(value: unknown): string {
+function formatValue(value: unknown): string {
   return typeof value === 'string' && /^[\w./:@+-]+$/.test(value) ? value : JSON.stringify(value)
 }
 
-function quoted(text: string): string {
+function formatMessage(text: string): string {
   return /[\x00-\x1f\x7f-\x9f]/.test(text) ? JSON.stringify(text) : text
 }

@@ -46,7 +46,7 @@ export async function startEdge(options: EdgeUnderTest): Promise<RunningEdge> {
   if (!loaded.ok) throw new Error(loaded.faults.join('\n'))
   const logged: string[] = []
   const logTo = new Writable({ write: (line, _encoding, done) => done(void logged.push(String(line))) })
-  const edge = await buildEdge(loaded.config, { logTo, ...(options.follows && { settingsFile: file }) })
+  const edge = await buildEdge(loaded.config, { logTo, ...(options.follows && { configFile: file }) })
   const urls = await edge.start()
   return {
     ...urls,

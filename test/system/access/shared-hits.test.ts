@@ -35,7 +35,7 @@ t.test('who is revoked gets no hit, on no replica', async (t) => {
     const loaded = await loadConfig({ file, env: {} })
     if (!loaded.ok) throw new Error(loaded.faults.join('\n'))
     const logTo = new Writable({ write: (_line, _encoding, done) => done() })
-    const edge = await buildEdge(loaded.config, { settingsFile: file, logTo })
+    const edge = await buildEdge(loaded.config, { configFile: file, logTo })
     return { edge, ...(await edge.start()) }
   }
   const edges = [await start(), await start()]

@@ -17,7 +17,7 @@ const text = readFileSync(file, 'utf8')
 const head = text.slice(0, text.indexOf('\n\n'))
 const { services, secrets, networks } = parse(text, { merge: true })
 /** The files of the folder `edge`, which is mounted as /etc/edge. */
-const settingsFiles = [...head.matchAll(/^# {3}edge\/(\S+)/gm)].map(([, name = '']) => name)
+const configFiles = [...head.matchAll(/^# {3}edge\/(\S+)/gm)].map(([, name = '']) => name)
 /** The services by name. A missing member fails the test that reads it. */
 const all = Object.entries<ReturnType<typeof parse>>(services)
 
@@ -111,7 +111,7 @@ t.test('a replica accepts its configuration with exactly the mounted files', asy
   for (const [, to] of mounts(services['edge-1'])) {
     if (to !== '/etc/edge') writeFileSync(inside(to), to.endsWith('/cache') ? 'k'.repeat(44) : 'a-secret-of-its-own\n')
   }
-  for (const name of settingsFiles) {
+  for (const name of configFiles) {
     if (name === 'keys/') await createKeyFile(inside(`/etc/edge/${name}`))
     else writeFileSync(inside(`/etc/edge/${name}`), 'not read by this test\n')
   }

@@ -6,7 +6,7 @@ import { startSimulator } from '../../../src/simulator/index.ts'
 import { freePort } from '../../support/redis.ts'
 import { program, result } from './program.ts'
 
-t.test('help, version, and what there is not', async (t) => {
+t.test('--help and --version print, and unknown commands or options exit with code 2', async (t) => {
   const help = await result(t, ['--help'])
   t.equal(help.code, 0)
   for (const name of ['start', 'demo', 'check', 'user', 'token', 'audit', 'warm', 'routes', 'openapi'])
@@ -21,7 +21,7 @@ t.test('help, version, and what there is not', async (t) => {
   t.match((await result(t, ['strat'])).err, 'Did you mean start?')
 })
 
-t.test('users: added, changed, listed, removed', async (t) => {
+t.test('user adds, changes, lists and removes users', async (t) => {
   const folder = t.testdir({})
   const file = join(folder, 'users')
   const user = (args: string[], input = '') => result(t, ['user', ...args, '--file', file], { input })
@@ -29,9 +29,9 @@ t.test('users: added, changed, listed, removed', async (t) => {
   const added = await user(['add', 'alice', '--cost', '4'], 'correct horse\n')
   t.equal(added.code, 0)
   t.match(added.out, `added alice in ${file}`)
-  t.match(added.out, 'access.roles: { alice: [reader] }', 'tells the next step')
+  t.match(added.out, 'access.roles: { alice: [reader] }', 'names the next step')
   t.match(readFileSync(file, 'utf8'), /^alice:\$2[aby]\$04\$/)
-  t.equal(statSync(file).mode & 0o777, 0o600, 'for nobody else')
+  t.equal(statSync(file).mode & 0o777, 0o600, 'readable for this user only')
 
   t.match((await user(['add', 'alice', '--cost', '4'], 'another horse\n')).out, 'replaced alice')
   const made = await user(['add', 'bob', '--generate', '--cost', '4'])
@@ -42,10 +42,10 @@ t.test('users: added, changed, listed, removed', async (t) => {
 
   const none = await user(['remove', 'alice'])
   t.equal(none.code, 1)
-  t.match(none.err, 'holds no user alice; "user list" shows them')
+  t.match(none.err, 'has no user alice; "user list" lists them')
   const noInput = await user(['add', 'eve'])
   t.equal(noInput.code, 1)
-  t.match(noInput.err, 'standard input holds no password')
+  t.match(noInput.err, 'standard input has no password')
   t.equal((await user(['add', 'a:b'], 'x\n')).code, 1)
   const nowhere = join(folder, 'nowhere')
   for (const args of [
@@ -54,11 +54,11 @@ t.test('users: added, changed, listed, removed', async (t) => {
   ]) {
     const { code, err } = await result(t, args)
     t.equal(code, 1)
-    t.equal(err, `${nowhere} cannot be opened (ENOENT); look at the path, and at the rights of this user\n`)
+    t.equal(err, `${nowhere} cannot be opened (ENOENT); check the path and the permissions of this user\n`)
   }
 })
 
-t.test('routes and openapi write the catalogue', async (t) => {
+t.test('routes and openapi print the catalogue', async (t) => {
   const routes = await result(t, ['routes'])
   t.match(routes.out, /^METHOD +PATH +PERMISSION/)
   t.match(routes.out, /GET +\/agents\/:agent_id +agents:read/)
@@ -66,7 +66,7 @@ t.test('routes and openapi write the catalogue', async (t) => {
   t.match(JSON.parse(openapi.out), { openapi: '3.1.0', servers: [{ url: 'https://edge.example' }] }, 'whole JSON')
 })
 
-t.test('check and token, with a cluster', async (t) => {
+t.test('check finds each fault of a configuration, and token issues a token that the edge accepts', async (t) => {
   const account = { username: 'edge', password: 'only-for-tests' }
   const simulator = await startSimulator({ workers: 1, agents: 3, ...account })
   t.teardown(() => simulator.close())
@@ -100,7 +100,7 @@ t.test('check and token, with a cluster', async (t) => {
 
   const good = await result(t, ['check', '--config', file, '--connect'])
   t.equal(good.code, 0, good.err)
-  t.match(good.out, /master answers \(200\)\nworker-1 answers \(200\)\nok\n$/)
+  t.match(good.out, /master: ok \(status 200\)\nworker-1: ok \(status 200\)\nok\n$/)
   t.notMatch(good.out + good.err, account.password, 'no secret')
 
   const edge = program(t, ['start', '--config', file])
@@ -108,34 +108,34 @@ t.test('check and token, with a cluster', async (t) => {
   const { out: token, err: lifetime } = await result(t, ['token', 'issue', 'alice', '--config', file])
   t.match(lifetime, 'valid for 900 s')
   const answer = await fetch(`${url}/agents`, { headers: { authorization: `Bearer ${token.trim()}` } })
-  t.equal(answer.status, 200, 'the token is taken')
+  t.equal(answer.status, 200, 'the token is accepted')
   const nobody = await result(t, ['token', 'issue', 'eve', '--config', file])
   t.equal(nobody.code, 1)
-  t.match(nobody.err, 'holds no user eve')
+  t.match(nobody.err, 'has no user eve')
   edge.child.kill('SIGTERM')
   await edge.ended
 
   write({ credentials: { ...account, password: 'another one' } })
   const refused = await result(t, ['check', '--config', file, '--connect'])
   t.equal(refused.code, 1)
-  t.match(refused.out, 'master fails: refusedCredentials, status 401; correct cluster.credentials')
+  t.match(refused.out, 'master: failed: refusedCredentials, status 401; correct cluster.credentials')
   t.match(refused.err, '2 of 2 nodes cannot be used')
 
   write({}, { cache: { redis: { url: `redis://127.0.0.1:${await freePort()}` } } })
   const noRedis = await result(t, ['check', '--config', file, '--connect'])
   t.equal(noRedis.code, 1)
-  t.match(noRedis.out, /worker-1 answers \(200\)\nredis fails: .*ECONNREFUSED/)
-  t.match(noRedis.err, /^Redis cannot be used; mend/)
+  t.match(noRedis.out, /worker-1: ok \(status 200\)\nredis: failed: .*ECONNREFUSED/)
+  t.match(noRedis.err, /^Redis cannot be used; the lines above/)
 
   write({ credentials: { mode: 'passthrough' } }, { access: {} })
   const asCallers = await result(t, ['check', '--config', file, '--connect'])
   t.equal(asCallers.code, 0, asCallers.err)
-  t.match(asCallers.out, /^distribution manager$/m, 'nobody to discover them as')
-  t.match(asCallers.out, /worker-1 answers \(401, it asks for credentials\)\nok\n$/)
+  t.match(asCallers.out, /^distribution manager$/m, 'no account, so no discovery')
+  t.match(asCallers.out, /worker-1: ok \(status 401, it requires credentials\)\nok\n$/)
 
   write({}, { audit: { file: 'audit.jsonl' } })
   t.equal((await result(t, ['check', '--config', file])).code, 0)
-  t.notOk(existsSync(join(folder, 'audit.jsonl')), 'an audit is not begun by looking')
+  t.notOk(existsSync(join(folder, 'audit.jsonl')), 'check does not create the audit file')
   write({}, { audit: { file: 'away' } })
   const nowhere = await result(t, ['check', '--config', file])
   t.equal(nowhere.code, 1)
@@ -147,12 +147,12 @@ t.test('check and token, with a cluster', async (t) => {
   t.match(broken.err, /users file .* line 1: no colon/)
 })
 
-t.test('demo: a cluster, three users, a first call to copy', async (t) => {
+t.test('demo starts a cluster with three users and prints a first call', async (t) => {
   const args = ['--port', '0', '--operations-port', '0', '--agents', '7', '--workers', '1', '--seed', '5']
   const demo = program(t, ['demo', ...args])
   const [, url = ''] = await demo.until(/listens on (\S+), operations on/)
   const [, operations = ''] = await demo.until(/operations on (\S+)/)
-  await demo.until(/Ctrl-C ends it/)
+  await demo.until(/Press Ctrl-C to stop/)
   const passwords = ['admin', 'operator', 'reader'].map(
     (user) => new RegExp(`${user} +(\\S{12}) `).exec(demo.output())?.[1],
   )

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { hash } from '@node-rs/bcrypt'
 import t, { type Test } from 'tap'
 import { stringify } from 'yaml'
-import { startFault } from '../../../src/server/exit.ts'
-import { textLine } from '../../../src/server/logs.ts'
+import { describeStartError } from '../../../src/server/exit.ts'
+import { formatLine } from '../../../src/server/logs.ts'
 import { startSimulator } from '../../../src/simulator/index.ts'
 import { program, result } from './program.ts'
 
@@ -18,7 +18,7 @@ const authorization = `Basic ${btoa('admin:admin-pw')}`
 type Settings = Record<string, unknown>
 
 /** A folder with settings that work, and the path of its file. */
-function settingsIn(t: Test, change: (settings: { [group: string]: Settings }) => void = () => undefined): string {
+function writeConfig(t: Test, change: (settings: { [group: string]: Settings }) => void = () => undefined): string {
   const folder = t.testdir({ users, 'bad.crt': 'no certificate' })
   const settings: { [group: string]: Settings } = {
     listen: { port: 0, drain: { notice: '0s', limit: '10s' } },
@@ -39,8 +39,8 @@ async function started(t: Test, file: string) {
   return { ...running, operationsUrl: found[1] ?? '', url: found[2] ?? '' }
 }
 
-t.test('serves until SIGTERM, and ends with 0', async (t) => {
-  const edge = await started(t, settingsIn(t))
+t.test('the edge serves until SIGTERM and exits with code 0', async (t) => {
+  const edge = await started(t, writeConfig(t))
   t.equal((await fetch(`${edge.operationsUrl}/readyz`)).status, 200)
   for (const path of ['/agents', '/rules?limit=1', '/manager/info', '/syscheck/001']) {
     t.equal((await fetch(edge.url + path, { headers: { authorization } })).status, 200, path)
@@ -54,11 +54,14 @@ t.test('serves until SIGTERM, and ends with 0', async (t) => {
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line).msg)
-  t.ok(messages.includes('draining') && messages.includes('ended'), 'every line is JSON, and tells the end')
+  t.ok(
+    messages.includes('draining') && messages.includes('ended'),
+    'every line is JSON, the last ones are about the shutdown',
+  )
 })
 
-t.test('while it drains it serves, and is not ready', async (t) => {
-  const file = settingsIn(t, ({ listen }) => Object.assign(listen ?? {}, { drain: { notice: '1s', limit: '10s' } }))
+t.test('while the edge drains, it serves requests and is not ready', async (t) => {
+  const file = writeConfig(t, ({ listen }) => Object.assign(listen ?? {}, { drain: { notice: '1s', limit: '10s' } }))
   const edge = await started(t, file)
   edge.child.kill('SIGINT')
   await edge.until(/draining/)
@@ -71,8 +74,8 @@ t.test('while it drains it serves, and is not ready', async (t) => {
   t.equal((await edge.ended).code, 0)
 })
 
-t.test('a second signal ends it at once', async (t) => {
-  const file = settingsIn(t, ({ listen }) => Object.assign(listen ?? {}, { drain: { notice: '60s', limit: '90s' } }))
+t.test('a second signal ends the process at once', async (t) => {
+  const file = writeConfig(t, ({ listen }) => Object.assign(listen ?? {}, { drain: { notice: '60s', limit: '90s' } }))
   const edge = await started(t, file)
   edge.child.kill('SIGTERM')
   await edge.until(/draining/)
@@ -80,8 +83,8 @@ t.test('a second signal ends it at once', async (t) => {
   t.equal((await edge.ended).code, 143)
 })
 
-t.test('wrong settings: every fault, code 2, nothing on standard output', async (t) => {
-  const file = settingsIn(t, (settings) => Object.assign(settings, { listen: { prot: 1 }, log: { level: 'loud' } }))
+t.test('an invalid configuration prints every fault on standard error and exits with code 2', async (t) => {
+  const file = writeConfig(t, (settings) => Object.assign(settings, { listen: { prot: 1 }, log: { level: 'loud' } }))
   const { code, out, err } = await result(t, ['start', '--config', file])
   t.equal(code, 2)
   t.equal(out, '')
@@ -89,15 +92,15 @@ t.test('wrong settings: every fault, code 2, nothing on standard output', async 
   t.match(err, /edge\.yaml:\d+:\d+ listen\.prot: is not a setting; did you mean "port"\?/)
 })
 
-t.test('what only a start finds out: one line with what to do, code 1', async (t) => {
+t.test('a failed start prints one line with a remedy and exits with code 1', async (t) => {
   const taken = createServer()
   await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))
   t.teardown(() => taken.close())
   const { port } = taken.address() as { port: number }
   const rows = {
-    'port taken': [
+    'port in use': [
       { listen: { port } },
-      /listen\.port: 127\.0\.0\.1:\d+ is taken; .*\(EDGE_LISTEN_PORT, or demo --port\)/,
+      /listen\.port: 127\.0\.0\.1:\d+ is in use; .*\(EDGE_LISTEN_PORT, or demo --port\)/,
     ],
     'an audit in no folder': [
       { audit: { file: 'nowhere/audit' } },
@@ -106,7 +109,7 @@ t.test('what only a start finds out: one line with what to do, code 1', async (t
     'a users file that is none': [{ access: { users: 'bad.crt' } }, /users file \S+bad\.crt: line 1: no colon/],
   } as const
   for (const [name, [change, message]] of Object.entries(rows)) {
-    const file = settingsIn(t, (settings) => Object.assign(settings, change))
+    const file = writeConfig(t, (settings) => Object.assign(settings, change))
     const { code, out, err } = await result(t, ['start', '--config', file])
     t.equal(code, 1, `${name}: code`)
     t.match(err, /^manager-edge cannot start: [^\n]+\n$/, `${name}: one line: ${err}`)
@@ -115,30 +118,34 @@ t.test('what only a start finds out: one line with what to do, code 1', async (t
   }
 })
 
-t.test('what a start says', async (t) => {
+t.test('each cause of a failed start has its own message', async (t) => {
   const config = { listen: { host: '0.0.0.0', port: 443 }, operations: { host: '127.0.0.1', port: 55_001 } }
   const rows = [
     [
       { code: 'EADDRINUSE', port: 55_001, address: '127.0.0.1' },
-      'operations.port: 127.0.0.1:55001 is taken; stop the process that listens there, or choose another port (EDGE_OPERATIONS_PORT, or demo --operations-port)',
+      'operations.port: 127.0.0.1:55001 is in use; stop the process that listens there, or choose another port (EDGE_OPERATIONS_PORT, or demo --operations-port)',
     ],
     [
       { code: 'EACCES', port: 443, address: '0.0.0.0' },
-      'listen.port: 0.0.0.0:443 may not be used by this user; choose a port above 1023',
+      'listen.port: 0.0.0.0:443 is not allowed for this user; choose a port above 1023',
     ],
     [
       { code: 'EADDRNOTAVAIL', port: 443, address: '192.0.2.1' },
-      'listen.host: this machine has no address 192.0.2.1; choose one of its own (EDGE_LISTEN_HOST)',
+      'listen.host: this machine has no address 192.0.2.1; choose an address of this machine (EDGE_LISTEN_HOST)',
     ],
     [new Error('two\n  lines'), 'two lines'],
     ['no error at all', 'no error at all'],
   ] as const
-  for (const [fault, line] of rows) t.equal(startFault(fault, config), line)
+  for (const [fault, line] of rows) t.equal(describeStartError(fault, config), line)
 })
 
-t.test('log lines for eyes', async (t) => {
-  const line = (fields: object) => textLine(JSON.stringify({ level: 30, time: 0, msg: 'request', ...fields }))
+t.test('log.format text writes one line per event', async (t) => {
+  const line = (fields: object) => formatLine(JSON.stringify({ level: 30, time: 0, msg: 'request', ...fields }))
   t.equal(line({ status: 200, route: '/agents' }), '00:00:00.000 INFO  request status=200 route=/agents\n')
-  t.equal(line({ caller: 'a\nb' }), '00:00:00.000 INFO  request caller="a\\nb"\n', 'never a second line')
+  t.equal(
+    line({ caller: 'a\nb' }),
+    '00:00:00.000 INFO  request caller="a\\nb"\n',
+    'a line break in a value stays inside the line',
+  )
   t.equal(line({ msg: 'x\r\ny' }), '00:00:00.000 INFO  "x\\r\\ny"\n')
 })

@@ -4,14 +4,14 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
-import { judged } from '../../../src/cli/warm-requests.ts'
+import { classify } from '../../../src/cli/warm-requests.ts'
 import { startSimulator } from '../../../src/simulator/index.ts'
 import { startEdge } from '../../support/edge.ts'
 import { result } from './program.ts'
 
 const lasting = { durations: { agents: '120s', rules: '120s' } }
 
-t.test('fills what a list names, tells what it did, and asks no node twice', async (t) => {
+t.test('warm fills the cache from a list, reports the outcome, and requests each URL once', async (t) => {
   const simulator = await startSimulator({ agents: 20, workers: 1, username: 'edge', password: 'only-for-tests' })
   t.teardown(() => simulator.close())
   const edge = await startEdge({ nodes: simulator.nodes, settings: { cache: lasting } })
@@ -26,10 +26,10 @@ t.test('fills what a list names, tells what it did, and asks no node twice', asy
   const before = asked()
   const first = await warm(['--from', file, '--user', 'reader'])
   t.equal(first.code, 0, first.err)
-  t.match(first.out, /^16 filled, 0 were kept already, 0 are not kept, 0 failed, of 16 in /)
+  t.match(first.out, /^16 stored, 0 already cached, 0 not cacheable, 0 failed, of 16 in /)
   t.equal(asked() - before, 16, 'each was asked for once')
   const again = await warm(['--from', file, '--user', 'reader'])
-  t.match(again.out, /^0 filled, 16 were kept already, 0 are not kept, 0 failed/)
+  t.match(again.out, /^0 stored, 16 already cached, 0 not cacheable, 0 failed/)
   t.equal(asked() - before, 16, 'and then no more')
   const headers = { authorization: edge.authorization('admin') }
   const hit = await fetch(`${edge.url}/agents/007`, { headers })
@@ -45,20 +45,20 @@ t.test('fills what a list names, tells what it did, and asks no node twice', asy
   writeFileSync(file, busiest.out)
   t.match(
     (await warm(['--from', file, '--user', 'reader'])).out,
-    /^2 filled, 0 were kept/,
+    /^2 stored, 0 already cached/,
     'what was listed can be asked for',
   )
-  t.match((await warm(['--busiest', '5', '--user', 'reader'])).out, /^0 filled, 2 were kept already/)
+  t.match((await warm(['--busiest', '5', '--user', 'reader'])).out, /^0 stored, 2 already cached/)
 
   writeFileSync(file, '/agents/001\n/agents/x?limit=many\n/agents/000/key\n/manager/configuration\n')
   const bad = await warm(['--from', file, '--user', 'admin'], 'admin-pw\n')
   t.equal(bad.code, 1)
-  t.match(bad.out, /^1 filled, 0 were kept already, 2 are not kept, 1 failed, of 4/)
+  t.match(bad.out, /^1 stored, 0 already cached, 2 not cacheable, 1 failed, of 4/)
   t.match(bad.err, '/agents/x?limit=many: HTTP 400')
-  t.match(bad.err, '/agents/000/key: not kept')
+  t.match(bad.err, '/agents/000/key: not cacheable')
 })
 
-t.test('credentials, and what is refused before anything is asked', async (t) => {
+t.test('warm accepts a password or a token, and refuses wrong options before any request', async (t) => {
   const simulator = await startSimulator({ agents: 3, workers: 0, username: 'edge', password: 'only-for-tests' })
   t.teardown(() => simulator.close())
   const edge = await startEdge({ nodes: simulator.nodes, settings: { cache: lasting } })
@@ -77,7 +77,7 @@ t.test('credentials, and what is refused before anything is asked', async (t) =>
   const { data } = (await issued.json()) as { data: { token: string } }
   writeFileSync(join(folder, 'token'), `${data.token}\n`, { mode: 0o600 })
   const byToken = await warm([...from, '--token-file', join(folder, 'token')])
-  t.match(byToken.out, /^2 filled/, byToken.err)
+  t.match(byToken.out, /^2 stored/, byToken.err)
   t.notMatch(byToken.out + byToken.err, data.token)
 
   const wrong = await warm([...from, '--user', 'reader'], 'wrong\n')
@@ -90,14 +90,14 @@ t.test('credentials, and what is refused before anything is asked', async (t) =>
     [[...from], undefined, /one of --user and --token-file/],
     [['--user', 'reader'], undefined, /one of --from and --busiest/],
     [[...from, '--busiest', '3', '--user', 'reader'], undefined, /one of --from and --busiest/],
-    [[...from, '--user', 'reader'], edge.url.replace('//', '//reader:reader-pw@'), /--url holds a name/],
-    [[...from, '--user', 'reader'], 'ftp://x', /no http or https address/],
+    [[...from, '--user', 'reader'], edge.url.replace('//', '//reader:reader-pw@'), /--url contains a user name/],
+    [[...from, '--user', 'reader'], 'ftp://x', /not an http or https URL/],
     [['--from', join(folder, 'foreign'), '--user', 'reader'], undefined, /foreign line 2: write a path/],
     [[...from, '--user', 'reader', '--concurrency', '0'], undefined, /from 1 to 64/],
     [
       [...from, '--user', 'reader', '--operations', `${edge.operationsUrl}/x`],
       undefined,
-      /--operations is the address/,
+      /--operations must have no path/,
     ],
   ]
   for (const [args, url, says] of usage) {
@@ -110,13 +110,13 @@ t.test('credentials, and what is refused before anything is asked', async (t) =>
   t.match(nowhere.err, 'cannot be read (ENOENT)')
   const blind = await warm([...from, '--user', 'reader', '--operations', edge.operationsUrl], 'reader-pw\n')
   t.equal(blind.code, 1)
-  t.match(blind.err, 'GET /api/nodes of the operations listener answers 403; it needs operations:read')
+  t.match(blind.err, 'GET /api/nodes of the operations listener has status 403; it needs operations:read')
   const closed = await warm(['--busiest', '1', '--user', 'reader'], 'reader-pw\n', 'http://127.0.0.1:1')
   t.equal(closed.code, 1)
   t.match(closed.err, 'http://127.0.0.1:1 cannot be reached')
 })
 
-t.test('gives way when the edge says that its nodes are full', async (t) => {
+t.test('warm pauses when the edge is at its limit, and requests the URL again', async (t) => {
   const seen: { at: number; path: string }[] = []
   let open = 0
   let most = 0
@@ -144,7 +144,7 @@ t.test('gives way when the edge says that its nodes are full', async (t) => {
   const args = ['warm', '--url', `http://127.0.0.1:${port}`, '--from', file, '--user', 'x', '--concurrency', '3']
   const { code, out, err } = await result(t, args, { input: 'x\n' })
   t.equal(code, 1, err)
-  t.match(out, /^11 filled, 0 were kept already, 0 are not kept, 1 failed, of 12/)
+  t.match(out, /^11 stored, 0 already cached, 0 not cacheable, 1 failed, of 12/)
   t.match(err, 'the edge is at its limit; waiting 1.0 s')
   t.match(err, '/agents/005: HTTP 502')
   t.equal(most, 3, 'never more at once than it was told')
@@ -157,7 +157,7 @@ t.test('gives way when the edge says that its nodes are full', async (t) => {
   t.equal(seen.length, 13, 'a broken gateway is not asked again')
 })
 
-t.test('leaves the nodes to those who wait for an answer, where it sees how full they are', async (t) => {
+t.test('with --operations, warm leaves half of the free slots to other callers', async (t) => {
   const account = { username: 'edge', password: 'only-for-tests' }
   const simulator = await startSimulator({ agents: 100, workers: 0, capacity: { scale: 6 }, ...account })
   t.teardown(() => simulator.close())
@@ -187,25 +187,26 @@ t.test('leaves the nodes to those who wait for an answer, where it sees how full
   }
   const { code, out, err } = await ended
   t.equal(code, 0, err)
-  t.match(out, /^30 filled/)
+  t.match(out, /^30 stored/)
   t.strictSame([...new Set(seen)], [200], `${seen.length} requests of a client meanwhile, none of them shed`)
   const { most } = simulator.load('master')
   t.ok(most <= 3, `${most} at once: two of four places, and one for the client`)
 
   const greedy = await result(t, list('second', 50), { input: 'operator-pw\n' })
-  t.match(greedy.out, /^30 filled/, 'by the answers of the edge alone it is through as well')
+  t.match(greedy.out, /^30 stored/, 'by the answers of the edge alone it is through as well')
   t.ok(simulator.load('master').most > 3, 'and takes all that it may')
 })
 
-t.test('what the edge says of its cache, in one word', async (t) => {
+t.test('Cache-Status decides the outcome of a request', async (t) => {
   const rows: readonly (readonly [string, string])[] = [
-    ['manager-edge; hit; ttl=59', 'kept'],
-    ['manager-edge; fwd=uri-miss; stored; ttl=60', 'filled'],
-    ['manager-edge; fwd=uri-miss; collapsed; ttl=60', 'filled'],
-    ['manager-edge; fwd=uri-miss; ttl=60', 'filled'],
-    ['manager-edge; fwd=bypass', 'unkept'],
-    ['', 'unkept'],
+    ['manager-edge; hit; ttl=59', 'cached'],
+    ['manager-edge; fwd=uri-miss; stored; ttl=60', 'stored'],
+    ['manager-edge; fwd=uri-miss; collapsed; ttl=60', 'stored'],
+    ['manager-edge; fwd=uri-miss; ttl=60', 'stored'],
+    ['manager-edge; fwd=bypass', 'uncached'],
+    ['', 'uncached'],
   ]
-  for (const [cacheStatus, outcome] of rows) t.equal(judged({ status: 200, cacheStatus }).outcome, outcome, cacheStatus)
-  t.equal(judged({ status: 504, cacheStatus: '' }).outcome, 'failed')
+  for (const [cacheStatus, outcome] of rows)
+    t.equal(classify({ status: 200, cacheStatus }).outcome, outcome, cacheStatus)
+  t.equal(classify({ status: 504, cacheStatus: '' }).outcome, 'failed')
 })
