@@ -34,10 +34,10 @@ export interface RunningEdge {
 
 const users = ['admin', 'operator', 'reader'] as const
 
-/** The whole edge on free ports of loopback, with three users, as a real file of settings would start it. */
+/** Starts the complete edge on free loopback ports, with three users, from a configuration file. */
 export async function startEdge(options: EdgeUnderTest): Promise<RunningEdge> {
   const folder = await mkdtemp(join(tmpdir(), 'manager-edge-'))
-  // Cost 4 is the least that bcrypt takes: a test needs no protection against guessing.
+  // Cost 4 is the minimum of bcrypt: a test needs no protection against guessing.
   const lines = await Promise.all(users.map(async (user) => `${user}:${await hash(`${user}-pw`, 4)}`))
   await writeFile(join(folder, 'users'), `${lines.join('\n')}\n`, { mode: 0o600 })
   const file = join(folder, 'edge.yaml')

@@ -1,18 +1,18 @@
-/** Programs that tests need beside Node: named by a variable, found on the path, or freshly installed. */
+/** Finds programs that tests need: named by a variable, on the path, or installed with apt-get. */
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
 export interface Needed {
-  /** The variable that names it. */
+  /** The environment variable that contains its path. */
   readonly variable: string
-  /** What it may be called. */
+  /** Possible names of the program. */
   readonly names: readonly string[]
-  /** Of Debian. */
+  /** The Debian package. */
   readonly package: string
 }
 
-/** Its path. Installs it where this process is root on Debian; else throws with instructions. */
+/** Returns the path of the program. Installs it if the process is root on Debian, otherwise throws with instructions. */
 export function installed({ variable, names, package: name }: Needed): string {
   const found = process.env[variable] ?? onPath(names)
   if (found !== undefined) return found
@@ -31,7 +31,7 @@ function onPath(names: readonly string[]): string | undefined {
 
 function install(name: string): void {
   if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return
-  // RUNLEVEL=1: no package starts a service.
+  // With RUNLEVEL=1, no package starts a service.
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }
   const lock = ['-o', 'DPkg::Lock::Timeout=300']
   try {
@@ -41,6 +41,6 @@ function install(name: string): void {
       stdio: 'ignore',
     })
   } catch {
-    // Whoever looks for it next says what to do.
+    // The caller looks for the program again and throws with instructions.
   }
 }

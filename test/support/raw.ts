@@ -17,7 +17,7 @@ export interface RawOptions {
   readonly answers?: number
 }
 
-/** Sends bytes as they are over a socket of their own and reads what comes back. */
+/** Sends bytes unchanged over a new socket and reads the response. */
 export function sendRaw(url: string, bytes: string | Buffer, options: RawOptions = {}): Promise<RawAnswer> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve, reject) => {
@@ -34,7 +34,7 @@ export function sendRaw(url: string, bytes: string | Buffer, options: RawOptions
     socket.on('connect', () => socket.write(bytes))
     socket.on('data', (chunk: string) => {
       text += chunk
-      // An answer without `Connection: close` leaves the socket open: no need to wait for its end.
+      // Without `Connection: close` the server leaves the socket open: do not wait for its end.
       if (whole(text) >= (options.answers ?? 1) && !/connection: close/i.test(text)) done()
     })
     socket.on('end', () => {
@@ -52,7 +52,7 @@ export function sendRaw(url: string, bytes: string | Buffer, options: RawOptions
   })
 }
 
-/** How many answers with a Content-Length are whole in the text. */
+/** Returns the number of complete responses with a Content-Length in the text. */
 function whole(text: string): number {
   let count = 0
   let at = 0

@@ -1,6 +1,6 @@
 /**
- * Real Redis servers, clusters and sentinels for tests: each on a free port of 127.0.0.1 (or a unix socket), without
- * persistence, ended with the process that started it.
+ * Starts Redis servers, clusters and sentinels for tests: each on a free port of 127.0.0.1 (or a Unix socket), without
+ * persistence. They end with the process that started them.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -43,7 +43,7 @@ process.on('exit', () => {
 
 let found: string | undefined
 
-/** The path of redis-server. */
+/** Returns the path of redis-server. */
 export function redisBinary(): string {
   found ??= installed({ variable: 'REDIS_SERVER', names: ['redis-server'], package: 'redis-server' })
   return found
@@ -51,7 +51,7 @@ export function redisBinary(): string {
 
 const given = new Set<number>()
 
-/** Never the same twice: whoever asks for two has not yet opened the first. */
+/** Returns a free port. Never returns the same port twice, because the caller may open several ports later. */
 export async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve, reject) => {
@@ -90,7 +90,7 @@ function ended(child: ChildProcess): Promise<void> {
   })
 }
 
-/** A single server. */
+/** Starts a single server. */
 export async function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
   const folder = mkdtempSync(join(tmpdir(), 'edge-redis-'))
   const port = options.socket ? 0 : (options.port ?? (await freePort()))
@@ -136,7 +136,7 @@ export interface RedisCluster {
   close(): Promise<void>
 }
 
-/** A cluster of `masters` masters without replicas, all slots served. */
+/** Starts a cluster of `masters` masters without replicas that serves all slots. */
 export async function startCluster(masters = 3, options: RedisOptions = {}): Promise<RedisCluster> {
   const nodes: RedisServer[] = []
   for (let at = 0; at < masters; at += 1) {
@@ -158,7 +158,7 @@ export async function startCluster(masters = 3, options: RedisOptions = {}): Pro
   }
 }
 
-/** Gives a fresh node its share of the slots, and acquaints it with the first. */
+/** Assigns its slots to a new node, and introduces it to the first node. */
 async function share(nodes: readonly RedisServer[], at: number, masters: number, bus: number): Promise<void> {
   const node = nodes[at]
   const first = nodes[0]
@@ -194,7 +194,7 @@ export interface RedisSentinels {
   close(): Promise<void>
 }
 
-/** One primary with one replica, watched by `count` sentinels that act after `downAfter` milliseconds. */
+/** Starts a primary with one replica and `count` sentinels, which start a failover after `downAfter` milliseconds. */
 export async function startSentinels({ count = 3, downAfter = 500 } = {}): Promise<RedisSentinels> {
   const name = 'edge'
   const primary = await startRedis()

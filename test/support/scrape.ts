@@ -1,4 +1,4 @@
-/** What a scrape says, as figures. */
+/** Parses the response of /metrics. */
 
 export interface Sample {
   readonly name: string
@@ -6,7 +6,7 @@ export interface Sample {
   readonly value: number
 }
 
-/** The lines of the text format, each with its labels. */
+/** Returns the samples of the text format with their labels. */
 export function samplesOf(text: string): Sample[] {
   return text
     .split('\n')
@@ -18,7 +18,7 @@ export function samplesOf(text: string): Sample[] {
     })
 }
 
-/** The sum of all samples of that name whose labels are these. */
+/** Returns the sum of all samples with this name and these labels. */
 export function sumOf(samples: readonly Sample[], name: string, labels: Readonly<Record<string, string>> = {}): number {
   return samples
     .filter((sample) => sample.name === name)

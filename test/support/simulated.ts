@@ -1,11 +1,11 @@
-/** An edge before a simulated cluster, as most journeys begin. */
+/** Starts an edge in front of a simulated cluster, as most journeys do. */
 import type { Test } from 'tap'
 import { type Simulator, type SimulatorOptions, startSimulator } from '../../src/simulator/index.ts'
 import { type EdgeUnderTest, type RunningEdge, startEdge } from './edge.ts'
 
 const PASSWORD = 'only-for-tests'
 
-/** Both end with the test, the edge first. */
+/** Closes both at the end of the test, the edge first. */
 export async function simulated(
   t: Test,
   world: SimulatorOptions,

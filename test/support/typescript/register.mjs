@@ -1,4 +1,4 @@
-// Node 20 reads no TypeScript. Here its types are cut away and nothing else: `npm run types` checks them.
+// Node.js 20 cannot run TypeScript. These hooks remove the types; `npm run types` checks them.
 import { register } from 'node:module'
 
 register('./hooks.mjs', import.meta.url)

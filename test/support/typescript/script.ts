@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 
 const register = new URL('register.mjs', import.meta.url)
 
-/** A TypeScript file as a process of its own, without the loaders that tap gives to its tests and whom they start. */
+/** Runs a TypeScript file as a separate process, without the loaders that tap passes to child processes. */
 export function forkScript(script: URL, args: readonly string[]): ChildProcess {
   const { NODE_OPTIONS: _, ...env } = process.env
   const execArgv = [`--import=${register}`]
