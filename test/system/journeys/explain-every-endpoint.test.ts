@@ -17,78 +17,84 @@ const groups = [
   ),
 ]
 
-/** What the next request has to say for each reason. */
-const means: Readonly<Record<string, RegExp>> = {
-  'never kept': /^(?!.*(?:hit|stored|ttl))/,
-  'nothing is kept': /; fwd=uri-miss; stored/,
+/** The `Cache-Status` of the next request for each reason. */
+const cacheStatusOf: Readonly<Record<string, RegExp>> = {
+  'never stored': /^(?!.*(?:hit|stored|ttl))/,
+  'not stored': /; fwd=uri-miss; stored/,
   fresh: /; hit; ttl=[1-9]/,
-  'stale, served while fetched anew': /; hit; ttl=\S+; detail=stale-while-revalidate/,
+  'stale, served while it is refreshed': /; hit; ttl=\S+; detail=stale-while-revalidate/,
   'stale, served only when nodes fail': /; fwd=stale/,
-  // Under a fence the cache stands aside, and says nothing.
-  'a write to the data is under way, or its outcome is unknown': /^$/,
+  // The cache does not handle requests for fenced data.
+  'a write to the data is in progress, or its outcome is unknown': /^$/,
 }
 
-/** An error of the manager is never kept: the cache has nothing to say of it either. */
+/** Errors of the manager are never stored and have no Cache-Status. */
 const isError = (text: string): boolean => (JSON.parse(text) as { error?: number }).error !== 0
 
-t.test('what explain foretells of a GET is what its Cache-Status says next', async (t) => {
+t.test('explain predicts the Cache-Status of the next request, for each GET endpoint', async (t) => {
   const simulator = await startSimulator({ workers: 1, agents: 10, username: 'edge', password: 'only-for-tests' })
   t.teardown(() => simulator.close())
   const edge = await startEdge({
     nodes: simulator.nodes,
     settings: {
       access: { limits: { requests: 100_000 } },
-      // Nothing runs out while this test runs.
+      // No entry becomes stale by age during the test.
       cache: { durations: Object.fromEntries(groups.map((group) => [group, '10m'])), endpoints: {} },
     },
   })
   t.teardown(() => edge.close())
   const headers = { authorization: edge.authorization('admin') }
-  const ask = async (path: string, method = 'GET') => {
-    const answer = await fetch(edge.url + path, { method, headers })
-    return { status: answer.status, cache: answer.headers.get('cache-status') ?? '', text: await answer.text() }
+  const send = async (path: string, method = 'GET') => {
+    const response = await fetch(edge.url + path, { method, headers })
+    return { status: response.status, cache: response.headers.get('cache-status') ?? '', text: await response.text() }
   }
 
-  /** For each GET: foretold, asked for, compared. Gives how often each reason was foretold. */
+  /** Compares prediction and response for each GET endpoint. Returns how often each reason was predicted. */
   async function compare(state: string): Promise<Map<string, number>> {
     const reasons = new Map<string, number>()
     for (const endpoint of reads) {
       const { url } = exampleOf(endpoint)
-      const said = await ask(`/cache/explain?url=${encodeURIComponent(url)}`)
-      const explained = (JSON.parse(said.text) as { data: Explained }).data
-      const { status, cache, text } = await ask(url)
+      const prediction = await send(`/cache/explain?url=${encodeURIComponent(url)}`)
+      const explained = (JSON.parse(prediction.text) as { data: Explained }).data
+      const { status, cache, text } = await send(url)
       const name = `${endpoint.path} ${state}: ${explained.next.reason}, then ${cache}`
       t.equal(explained.endpoint, `GET ${endpoint.path}`)
       t.equal(status, 200, name)
       t.equal(explained.next.hit, /; hit\b/.test(cache), name)
-      t.match(cache, isError(text) ? /^$/ : means[explained.next.reason], name)
+      t.match(cache, isError(text) ? /^$/ : cacheStatusOf[explained.next.reason], name)
       reasons.set(explained.next.reason, (reasons.get(explained.next.reason) ?? 0) + 1)
     }
     return reasons
   }
 
   const cold = await compare('cold')
-  t.strictSame([...cold.keys()].sort(), ['never kept', 'nothing is kept'])
-  const never = cold.get('never kept') ?? 0
-  const kept = reads.length - never
-  t.ok(kept > 60 && never > 10, `${kept} are kept, ${never} never`)
+  t.strictSame([...cold.keys()].sort(), ['never stored', 'not stored'])
+  const never = cold.get('never stored') ?? 0
+  const stored = reads.length - never
+  t.ok(stored > 60 && never > 10, `${stored} may be stored, ${never} never`)
 
   const warm = await compare('warm')
-  t.equal(warm.get('never kept'), never)
+  t.equal(warm.get('never stored'), never)
   const fresh = warm.get('fresh') ?? 0
-  // The simulated cluster answers some with an error, which is never kept.
-  t.ok(fresh > 0.9 * kept, `${fresh} of ${kept} are fresh`)
+  // The simulated cluster returns an error for some of them, which is not stored.
+  t.ok(fresh > 0.9 * stored, `${fresh} of ${stored} are fresh`)
 
-  t.equal((await ask('/cache?soft=true', 'DELETE')).status, 200)
+  t.equal((await send('/cache?soft=true', 'DELETE')).status, 200)
   const stale = await compare('stale')
-  t.ok((stale.get('stale, served while fetched anew') ?? 0) > 10, 'groups that are served stale')
-  t.ok((stale.get('stale, served only when nodes fail') ?? 0) > 10, 'and those that are not')
+  t.ok(
+    (stale.get('stale, served while it is refreshed') ?? 0) > 10,
+    'groups that are served stale while they are refreshed',
+  )
+  t.ok((stale.get('stale, served only when nodes fail') ?? 0) > 10, 'groups that are served stale only if nodes fail')
 
   await compare('warm again')
-  // Nobody knows whether it acted: what it touches stays fenced.
+  // The outcome of this write is unknown, so its tags stay fenced.
   await simulator.faults.set('master', { reset: true, only: ({ method }) => method === 'PUT' })
-  t.equal((await ask('/agents/restart', 'PUT')).status, 502)
+  t.equal((await send('/agents/restart', 'PUT')).status, 502)
   const fenced = await compare('fenced')
-  t.ok((fenced.get('a write to the data is under way, or its outcome is unknown') ?? 0) > 5, 'what it touches')
-  t.ok((fenced.get('fresh') ?? 0) > 10, 'and what it leaves alone')
+  t.ok(
+    (fenced.get('a write to the data is in progress, or its outcome is unknown') ?? 0) > 5,
+    'entries that the write invalidates are fenced',
+  )
+  t.ok((fenced.get('fresh') ?? 0) > 10, 'other entries are fresh')
 })
