@@ -16,9 +16,9 @@ import { createAuthenticator, tokenIssuer } from '../http/authenticate.ts'
 import { addressOfRequests } from '../http/client-address.ts'
 import { createHttp, type Http } from '../http/index.ts'
 import { logRejected } from '../http/request-log.ts'
-import { createOwners, ofOwner } from '../join/agent-owners.ts'
-import { type JoinPorts, joinReads } from '../join/reads.ts'
-import { joinActs, joinVerdict } from '../join/writes.ts'
+import { createAgentOwners, forwardToOwner } from '../join/agent-owners.ts'
+import { type JoinReadsPorts, joinReads } from '../join/reads.ts'
+import { joinValidation, joinWrites } from '../join/writes.ts'
 import { createListener, type Listener } from '../listener/listener.ts'
 import { buildPipeline, type PipelineParts } from '../pipeline.ts'
 import type { SharedAccess } from '../redis/shared-access.ts'
@@ -116,7 +116,7 @@ export interface RoadParts {
   readonly route: Router
   /** Of the store that replicas share. */
   readonly claim?: CacheStore['acquireFetchLock']
-  readonly composed?: JoinPorts['composed']
+  readonly composed?: JoinReadsPorts['onJoin']
 }
 
 export function roads(
@@ -133,21 +133,29 @@ export function roads(
       timeoutOf: ({ endpoint }) => (endpoint.slow === true ? limits.slowTimeout : limits.timeout),
     }),
     multiNode: (read, one) => {
-      const owners = createOwners({
+      const owners = createAgentOwners({
         read,
         view,
-        records: { agents: record('GET', '/agents'), members: record('GET', '/agents/groups/:group_id') },
-        fresh: config.cache.durations.agents ?? config.cache.defaultDuration,
+        endpoints: { agents: record('GET', '/agents'), members: record('GET', '/agents/groups/:group_id') },
+        ttl: config.cache.durations.agents ?? config.cache.defaultDuration,
         staleIfError: config.cache.staleIfError,
       })
-      const records = {
+      const endpoints = {
         restart: record('POST', '/agents/restart'),
         validation: record('GET', '/cluster/:node_id/configuration/validation'),
       }
-      const reads = joinReads({ read, view, owners, distribution, catalogue, ...limits, ...(composed && { composed }) })
-      const parts = { read, forward: one, view, owners, records }
-      if (distribution === 'manager') return { joinCollections: reads, joinResults: joinVerdict(parts) }
-      return { forwardToOwner: ofOwner(parts), joinCollections: reads, joinResults: joinActs(parts) }
+      const reads = joinReads({
+        read,
+        view,
+        owners,
+        distribution,
+        catalogue,
+        ...limits,
+        ...(composed && { onJoin: composed }),
+      })
+      const parts = { read, forward: one, view, owners, endpoints }
+      if (distribution === 'manager') return { joinCollections: reads, joinResults: joinValidation(parts) }
+      return { forwardToOwner: forwardToOwner(parts), joinCollections: reads, joinResults: joinWrites(parts) }
     },
   }
 }

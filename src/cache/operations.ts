@@ -4,7 +4,7 @@ import type { CacheEvent, InvalidationCause } from '../core/events.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { CacheIndex, EdgeResponse, IndexEntry } from '../core/response.ts'
 import { collect } from '../query/collect.ts'
-import { CollectionError, readRequest } from '../query/request.ts'
+import { CollectionError, parseCollectionRequest } from '../query/request.ts'
 import type { ArraySource } from '../query/sources.ts'
 import { type ExplainPorts, explain } from './explain.ts'
 import { compilePolicy } from './policy.ts'
@@ -99,15 +99,15 @@ function indexOf(entries: readonly IndexEntry[]): {
 
 const entrySource: ArraySource = {
   engine: 'array',
-  order: '+url',
+  defaultSort: '+url',
   sortable: ['url', 'group', 'endpoint', 'scope', 'key', 'size', 'age', 'timeLeft', 'hits', 'cost'],
-  searched: ['url', 'endpoint'],
+  searchable: ['url', 'endpoint'],
   filters: { tag: { by: 'equal', fields: ['tags'] } },
 }
 
 function detailedIndex(entries: readonly IndexEntry[], { details: _, ...query }: EdgeRequest['query']): EdgeResponse {
   try {
-    return success(collect(entries.map(publicFields), readRequest(query, new Date()), entrySource))
+    return success(collect(entries.map(publicFields), parseCollectionRequest(query, new Date()), entrySource))
   } catch (fault) {
     if (!(fault instanceof CollectionError)) throw fault
     return jsonResponse({ error: fault.code, message: fault.message })

@@ -1,134 +1,140 @@
+/**
+ * The node that an agent reports to, and calls to that node. In distribution mode `edge` only the owner has the data of
+ * an agent: other nodes return empty results or claim success, so an unknown owner is an error and never a guess.
+ *
+ * Reads use a table that is refreshed in the background. Writes, and reads that found nothing, ask the master again.
+ */
 import { parseEnvelope } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { ClusterView } from '../core/node-call.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
-import { createInquiries, type Home, type Homes, type InquiryPorts, MANAGER, notKnown } from './owner-lookup.ts'
-import { createTable } from './owner-table.ts'
+import {
+  type AgentOwner,
+  type AgentOwnerMap,
+  createOwnerLookup,
+  createOwnerUnknownError,
+  MANAGER_AGENT_ID,
+  type OwnerLookupPorts,
+} from './owner-lookup.ts'
+import { createOwnerTable } from './owner-table.ts'
 
-/**
- * Which node an agent reports to. In mode `edge` only that node answers for it: any other is silently empty or claims
- * a success (contract/wire.md, last table), so what is not known is an error and never a guess.
- *
- * Reads go by a table that is followed in the background; what must be sure is asked of the master anew (`verified`).
- */
+/** By agent id: the name of the node to call, or the error 931 with the reason why there is none. */
+export type NodeByAgent = ReadonlyMap<string, string | EdgeError>
 
-export interface Owners {
-  /** The node of an agent, out of the table. An id that nobody knows is the master's. Throws 931. */
-  ownerOf(id: string, ask: EdgeRequest): Promise<string>
-  /** The same, asked of the master now. Throws 931. */
-  verifiedOwner(id: string, ask: EdgeRequest): Promise<string>
-  /** Asked of the master now, for each id: its node, or why none may be asked. Throws 931 when the master cannot say. */
-  verifiedOwners(ids: readonly string[], ask: EdgeRequest): Promise<ReadonlyMap<string, string | EdgeError>>
-  /** Where each agent reports to, by id, `000` included; out of the table. Throws 931. */
-  homes(ask: EdgeRequest): Promise<Homes>
-  /** The members of a group as they are now, each with its node or why none may be asked. Throws 931. */
-  membersOf(group: string, ask: EdgeRequest): Promise<Members>
+export interface AgentOwners {
+  /** Returns the node of an agent from the table; for an unknown id that is the master. Throws 931. */
+  ownerOf(id: string, request: EdgeRequest): Promise<string>
+  /** As `ownerOf`, but asks the master now. */
+  verifiedOwner(id: string, request: EdgeRequest): Promise<string>
+  /** Asks the master now for all these ids. Throws 931 if the master does not respond. */
+  verifiedOwners(ids: readonly string[], request: EdgeRequest): Promise<NodeByAgent>
+  /** Returns the table, with agent `000`. Throws 931. */
+  allOwners(request: EdgeRequest): Promise<AgentOwnerMap>
+  /** Asks the master now for the members of a group. Throws 931. */
+  groupMembers(group: string, request: EdgeRequest): Promise<GroupMembers>
 }
 
-export type Members =
-  | { readonly places: ReadonlyMap<string, string | EdgeError> }
-  /** The answer in which the master refuses. */
-  | { readonly refusal: EdgeResponse }
+/** `refusal`: the response in which the master refuses. */
+export type GroupMembers = { readonly nodes: NodeByAgent } | { readonly refusal: EdgeResponse }
 
-export interface OwnersPorts extends InquiryPorts {
+export interface AgentOwnersPorts extends OwnerLookupPorts {
   readonly view: ClusterView
-  /** Milliseconds that an answer about agents is fresh. */
-  readonly fresh: number
+  /** Milliseconds that responses about agents are fresh. */
+  readonly ttl: number
   /** Milliseconds that the table may be older than that while the master cannot be asked. */
   readonly staleIfError: number
   /** Monotonic milliseconds. */
   readonly clock?: () => number
 }
 
-export function createOwners(ports: OwnersPorts): Owners {
-  const { view, fresh, staleIfError, clock = () => performance.now() } = ports
-  const inquiries = createInquiries(ports)
-  const table = createTable({ everyone: inquiries.everyone, fresh, staleIfError, clock })
-  const verifiedOwners: Owners['verifiedOwners'] = async (ids, ask) => {
-    const found = await inquiries.these(ids, ask)
+export function createAgentOwners(ports: AgentOwnersPorts): AgentOwners {
+  const { view, ttl, staleIfError, clock = () => performance.now() } = ports
+  const lookup = createOwnerLookup(ports)
+  const table = createOwnerTable({ lookup, ttl, staleIfError, clock })
+  const verifiedOwners: AgentOwners['verifiedOwners'] = async (ids, request) => {
+    const found = await lookup.find(ids, request)
     for (const id of ids) table.correct(id, found.get(id))
-    return new Map(ids.map((id) => [id, placeOf(id, found.get(id), view)]))
+    return new Map(ids.map((id) => [id, nodeOf(id, found.get(id), view)]))
   }
   return {
     verifiedOwners,
-    homes: (ask) => table.current(ask),
-    ownerOf: async (id, ask) => {
-      if (id === MANAGER) return view.master().name
-      return sure(placeOf(id, (await table.current(ask)).get(id), view))
+    allOwners: (request) => table.current(request),
+    ownerOf: async (id, request) => {
+      if (id === MANAGER_AGENT_ID) return view.master().name
+      return nodeOrThrow(nodeOf(id, (await table.current(request)).get(id), view))
     },
-    verifiedOwner: async (id, ask) => {
-      if (id === MANAGER) return view.master().name
-      return sure((await verifiedOwners([id], ask)).get(id) ?? view.master().name)
+    verifiedOwner: async (id, request) => {
+      if (id === MANAGER_AGENT_ID) return view.master().name
+      return nodeOrThrow((await verifiedOwners([id], request)).get(id) ?? view.master().name)
     },
-    membersOf: async (group, ask) => {
-      const found = await inquiries.membersOf(group, ask)
+    groupMembers: async (group, request) => {
+      const found = await lookup.findMembers(group, request)
       if ('refusal' in found) return found
-      return { places: new Map([...found.homes].map(([id, home]) => [id, placeOf(id, home, view)])) }
+      return { nodes: new Map([...found.owners].map(([id, owner]) => [id, nodeOf(id, owner, view)])) }
     },
   }
 }
 
-/** An id that is not in the list, or has never connected: all there is to say about it, the master says. */
-function placeOf(id: string, home: Home | undefined, view: ClusterView): string | EdgeError {
-  if (id === MANAGER || home === undefined || home.kind === 'never') return view.master().name
-  if (home.kind !== 'node') return notKnown(`${id}: the master does not say where it reports to`)
-  const node = view.find(home.node)
+/** The master responds for agents that do not exist or have never connected. */
+function nodeOf(id: string, owner: AgentOwner | undefined, view: ClusterView): string | EdgeError {
+  if (id === MANAGER_AGENT_ID || owner === undefined || owner.kind === 'neverConnected') return view.master().name
+  if (owner.kind !== 'node') return createOwnerUnknownError(`${id}: the master does not report its node`)
+  const node = view.find(owner.node)
   if (node?.addressed) return node.name
-  return notKnown(`${id}: ${home.node} has no address in cluster.nodes`)
+  return createOwnerUnknownError(`${id}: ${owner.node} has no address in cluster.nodes`)
 }
 
-function sure(node: string | EdgeError): string {
+function nodeOrThrow(node: string | EdgeError): string {
   if (node instanceof EdgeError) throw node
   return node
 }
 
-/** Per-agent calls in mode `edge`: the node that the agent reports to, and nobody else. */
-
-export interface OfOwnerPorts {
-  readonly owners: Pick<Owners, 'ownerOf' | 'verifiedOwner'>
+export interface ForwardToOwnerPorts {
+  readonly owners: Pick<AgentOwners, 'ownerOf' | 'verifiedOwner'>
   readonly forward: Handler
 }
 
-/** Throws 931 where the owner is not known, else as `forward` does. */
-export function ofOwner({ owners, forward }: OfOwnerPorts): Handler {
-  return async (ask) => {
-    const id = ask.params.agent_id ?? ''
-    // Another node would say that it acted, and nothing would happen.
-    if (ask.endpoint.method !== 'GET') return forward({ ...ask, node: await owners.verifiedOwner(id, ask) })
-    let node = await owners.ownerOf(id, ask)
-    for (let moves = 0; moves < MOST_MOVES; moves += 1) {
-      const answer = await forward({ ...ask, node })
-      if (!maybeOfAnother(answer)) return answer
-      const now = await owners.verifiedOwner(id, ask)
-      if (now === node) return answer
-      node = now
+/** Returns the handler of endpoints for one agent. Throws 931 if the owner is unknown, else as `forward` does. */
+export function forwardToOwner({ owners, forward }: ForwardToOwnerPorts): Handler {
+  return async (request) => {
+    const id = request.params.agent_id ?? ''
+    // A node that is not the owner would claim success for a write without doing anything.
+    if (request.endpoint.method !== 'GET') {
+      return forward({ ...request, node: await owners.verifiedOwner(id, request) })
     }
-    throw notKnown(`${id}: it moves from node to node`)
+    let node = await owners.ownerOf(id, request)
+    for (let moves = 0; moves < MAX_MOVES_PER_REQUEST; moves += 1) {
+      const response = await forward({ ...request, node })
+      if (!mayBeOfOtherNode(response)) return response
+      const verified = await owners.verifiedOwner(id, request)
+      if (verified === node) return response
+      node = verified
+    }
+    throw createOwnerUnknownError(`${id}: it moves from node to node`)
   }
 }
 
-/** While one request is answered. */
-const MOST_MOVES = 3
+const MAX_MOVES_PER_REQUEST = 3
 
-/** How the manager writes a time that is not known. */
+/** What the manager writes for a time that it does not have. */
 const NO_TIME = 'ND'
 
-/** Beyond it an answer holds something. */
-const MOST_EMPTY = 512
+/** A longer response is not empty. */
+const MAX_EMPTY_BYTES = 512
 
 /**
- * Could a node answer so because the agent reports to another one? Empty answers, and refusals; those of the request
- * itself (14xx, 1724) and of an agent that does not exist (1701, the master's word) are the same from everywhere.
+ * Whether a node may have responded like this because the agent reports to another node: with an empty result, or with
+ * an error other than those of the request (14xx, 1724) and of an agent that does not exist (1701).
  */
-function maybeOfAnother(answer: EdgeResponse): boolean {
-  if (answer.kind !== 'json' || answer.body.length > MOST_EMPTY) return false
-  const { error, data } = parseEnvelope(answer)
+function mayBeOfOtherNode(response: EdgeResponse): boolean {
+  if (response.kind !== 'json' || response.body.length > MAX_EMPTY_BYTES) return false
+  const { error, data } = parseEnvelope(response)
   if (error === 0) return isEmpty(data)
   return error !== 1701 && error !== 1724 && (error < 1400 || error > 1499)
 }
 
-/** Nothing in it, at any depth; a total alone says that there is something on another page. */
+/** Whether a value contains nothing at any depth. A total above 0 means that another page has rows. */
 function isEmpty(value: unknown): boolean {
   if (value === null || value === undefined || value === '' || value === 0 || value === NO_TIME) return true
   if (Array.isArray(value)) return value.every(isEmpty)

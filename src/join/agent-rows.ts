@@ -1,169 +1,182 @@
+/** Rows fetched agent by agent, for nodes whose own list of rows is incomplete. */
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { parseEnvelope } from '../core/envelope.ts'
 import type { EdgeRequest } from '../core/request.ts'
-import { matching } from '../query/collect.ts'
-import { readRequest } from '../query/request.ts'
-import { flatten, readShape } from '../query/select.ts'
+import { matchRows } from '../query/collect.ts'
+import { parseCollectionRequest } from '../query/request.ts'
+import { compileProjection, flattenRow } from '../query/select.ts'
 import type { DatabaseSource } from '../query/sources.ts'
 import type { Row } from '../query/value.ts'
-import { readPart } from './bytes/envelope-rows.ts'
-import { inLanes, orderFields, type Reading, windowOf, withOrderFields, without } from './fan-out.ts'
-import { type Piece, readPages, roundedLimit } from './node-pages.ts'
-import { edgeFault, type Fault } from './node-part.ts'
-import { MANAGER } from './owner-lookup.ts'
+import type { OwnedAgent } from './agents-by-node.ts'
+import { findRows } from './bytes/envelope-rows.ts'
+import {
+  type JoinedRead,
+  mapWithConcurrency,
+  omitParameters,
+  pageWindowOf,
+  selectWithSortFields,
+  sortFieldsOf,
+} from './joined-read.ts'
+import { type NodeRows, readNodeRows, roundUpLimit } from './node-pages.ts'
+import { createPartError, type PartError } from './node-part.ts'
+import { MANAGER_AGENT_ID } from './owner-lookup.ts'
 
-/** Rows of agents that are asked for one by one: where a node's own walk over its agents is not all of them. */
-
-/** An agent, and the node under whose name it is told of. */
-export interface AgentOf {
-  readonly id: string
-  readonly node: string
-}
-
-/** What is read of all agents, and how of one. */
-export interface Rows {
+/** The rows of an endpoint over all agents, and how they are fetched from one. */
+export interface AgentRowsKind {
   readonly source: DatabaseSource
-  readonly ofAgent: Endpoint
-  /** One object for each agent, which has neither pages nor filters. */
-  readonly single: boolean
+  /** The endpoint for one agent. */
+  readonly endpoint: Endpoint
+  /** Whether that endpoint returns one object without paging and filters. */
+  readonly isSingleObject: boolean
 }
 
-/** Calls on one node at once: it takes four by default, and half of them are for others than bulk. */
-const AT_ONCE = 2
-/** A node that failed so often is not asked for its other agents. */
-const STRIKES = 3
-/** Its turn did not come: nothing was sent, and nothing is known against the node of the agent. */
-const NOT_ASKED = 921
-/** A call that hangs takes the place of others for as long. */
-const HUNG = 922
-/** The agent has gone since the list was made. */
-const NO_SUCH_AGENT = 1701
+/** Concurrent calls to one node. A node takes four by default; half of them stay free for other requests. */
+const CALLS_PER_NODE = 2
+/** After this many failures the other agents of a node are skipped. */
+const MAX_FAILURES_PER_NODE = 3
+/** The concurrency limiter rejected the call: the node was not called, so this is no failure of the node. */
+const NOT_SENT = 921
+const TIMED_OUT = 922
+/** The agent was removed after the list of agents was read. */
+const AGENT_REMOVED = 1701
 
-/** Mode `edge`: each is asked at its node; else all are asked of the master, which hands them on. */
-export async function agentPieces(
-  reading: Reading,
-  rows: Rows,
-  agents: readonly AgentOf[],
-  atOnce = AT_ONCE,
-): Promise<readonly Piece[]> {
-  const { ledger, ports } = reading
-  const strikes = new Map<string, number>()
-  const strikesOf = (node: string) => strikes.get(node) ?? 0
-  const ask = async (agent: AgentOf) => {
+/**
+ * Fetches the rows of these agents. In distribution mode `edge` each is asked at its owner; in mode `manager` all are
+ * asked through the master. Failures are recorded in the report under the node of the agent.
+ */
+export async function readAgentRows(
+  read: JoinedRead,
+  kind: AgentRowsKind,
+  agents: readonly OwnedAgent[],
+  callsPerNode = CALLS_PER_NODE,
+): Promise<readonly NodeRows[]> {
+  const { report, ports } = read
+  const failures = new Map<string, number>()
+  const failuresOf = (node: string) => failures.get(node) ?? 0
+  const fetchRows = async (agent: OwnedAgent) => {
     const { node } = agent
-    if (strikesOf(node) >= STRIKES) return undefined
-    const given = lateFault(reading) ?? (await agentRows(reading, rows, agent))
-    strikes.set(node, strikesOf(node) + strikesIn(given))
-    return given
+    if (failuresOf(node) >= MAX_FAILURES_PER_NODE) return undefined
+    const result = timeoutError(read) ?? (await fetchAgent(read, kind, agent))
+    failures.set(node, failuresOf(node) + failureWeight(result))
+    return result
   }
-  const came = await inTurns(agents, { distribution: ports.distribution, atOnce }, ask)
-  for (const [{ node }, given] of came) if (isFault(given) && given.code !== NO_SUCH_AGENT) ledger.failed(node, given)
-  const found = agents.map((agent) => came.get(agent)).filter((each) => each !== undefined)
-  return rows.single ? singles(reading, rows, found.filter(isRow)) : found.filter(isPiece)
+  const results = await fetchByNode(agents, ports.distribution, callsPerNode, fetchRows)
+  for (const [{ node }, result] of results) {
+    if (isError(result) && result.code !== AGENT_REMOVED) report.addError(node, result)
+  }
+  const received = agents.map((agent) => results.get(agent)).filter((result) => result !== undefined)
+  return kind.isSingleObject ? collectSingleRows(read, kind, received.filter(isSingleRow)) : received.filter(isNodeRows)
 }
 
-function strikesIn(given: Given): number {
-  if (!isFault(given) || given.code === NO_SUCH_AGENT || given.code === NOT_ASKED) return 0
-  return given.code === HUNG ? STRIKES : 1
+/** A call that times out blocks others for as long, so it skips the rest of the node. */
+function failureWeight(result: FetchResult): number {
+  if (!isError(result) || result.code === AGENT_REMOVED || result.code === NOT_SENT) return 0
+  return result.code === TIMED_OUT ? MAX_FAILURES_PER_NODE : 1
 }
 
 /**
- * What came of each. Mode `edge`: each node has its own calls. Else the master hands calls on
- * to a node one after the other (semantics.md section 3), so that two for a node that hangs would wait in the place of
- * others. Whose turn did not come meanwhile is asked at the end.
+ * Returns the result for each agent. In mode `edge` each node has its own calls. In mode `manager` the master passes
+ * calls to a node one by one, so there is only one call per node at a time: a second one for a node that hangs would take
+ * the place of calls for other nodes. Calls that the limiter rejected are repeated at the end.
  */
-async function inTurns(
-  agents: readonly AgentOf[],
-  { distribution, atOnce }: { readonly distribution: Reading['ports']['distribution']; readonly atOnce: number },
-  ask: (agent: AgentOf) => Promise<Given | undefined>,
-): Promise<ReadonlyMap<AgentOf, Given | undefined>> {
-  const came = new Map<AgentOf, Given | undefined>()
-  const inOrder = (own: readonly AgentOf[], lanes: number) =>
-    inLanes(own, lanes, async (agent) => came.set(agent, await ask(agent)))
+async function fetchByNode(
+  agents: readonly OwnedAgent[],
+  distribution: 'manager' | 'edge',
+  callsPerNode: number,
+  fetchRows: (agent: OwnedAgent) => Promise<FetchResult | undefined>,
+): Promise<ReadonlyMap<OwnedAgent, FetchResult | undefined>> {
+  const results = new Map<OwnedAgent, FetchResult | undefined>()
+  const fetchAll = (some: readonly OwnedAgent[], concurrency: number) =>
+    mapWithConcurrency(some, concurrency, async (agent) => results.set(agent, await fetchRows(agent)))
   const nodes = [...new Set(agents.map(({ node }) => node))]
   const byNode = nodes.map((name) => agents.filter(({ node }) => node === name))
-  if (distribution === 'edge') await Promise.all(byNode.map((own) => inOrder(own, atOnce)))
-  else await inLanes(byNode, atOnce, (own) => inOrder(own, 1))
-  const late = agents.filter((agent) => isFault(came.get(agent), NOT_ASKED))
-  await inOrder(late, 1)
-  return came
+  if (distribution === 'edge') await Promise.all(byNode.map((some) => fetchAll(some, callsPerNode)))
+  else await mapWithConcurrency(byNode, callsPerNode, (some) => fetchAll(some, 1))
+  const rejected = agents.filter((agent) => isError(results.get(agent), NOT_SENT))
+  await fetchAll(rejected, 1)
+  return results
 }
 
-/** Time that is over is not asked for again and again. */
-function lateFault({ fanOut }: Reading): Fault | undefined {
-  if (performance.now() < fanOut.until) return undefined
-  return edgeFault(922, ' (no time was left for all of its agents)')
+/** Calls after the deadline would fail one by one. */
+function timeoutError({ fanOut }: JoinedRead): PartError | undefined {
+  if (performance.now() < fanOut.deadline) return undefined
+  return createPartError(TIMED_OUT, ' (no time was left for all of its agents)')
 }
 
-interface OneRow extends AgentOf {
+/** The object of an agent; `row` is undefined if the agent has not sent it yet. */
+interface SingleRow extends OwnedAgent {
   readonly row: Row | undefined
 }
 
-type Given = Piece | OneRow | Fault
+type FetchResult = NodeRows | SingleRow | PartError
 
-function isFault(given: Given | undefined, code?: number): given is Fault {
-  return given !== undefined && 'code' in given && (code === undefined || given.code === code)
+function isError(result: FetchResult | undefined, code?: number): result is PartError {
+  return result !== undefined && 'code' in result && (code === undefined || result.code === code)
 }
 
-function isPiece(given: Given): given is Piece {
-  return 'join' in given
+function isNodeRows(result: FetchResult): result is NodeRows {
+  return 'toMergeInput' in result
 }
 
-function isRow(given: Given): given is OneRow {
-  return 'row' in given
+function isSingleRow(result: FetchResult): result is SingleRow {
+  return 'row' in result
 }
 
-async function agentRows(reading: Reading, rows: Rows, { id, node }: AgentOf): Promise<Given> {
-  const { ask, get, fanOut, ports } = reading
-  const { node: _, ...shared } = ask
-  const own = id === MANAGER && ports.distribution === 'edge' ? { node } : {}
-  const part: EdgeRequest = { ...shared, ...own, endpoint: rows.ofAgent, params: { agent_id: id }, query: {} }
-  // One that hangs is to leave time for the others behind it.
-  const until = Math.min(fanOut.until, performance.now() + (fanOut.until - fanOut.began) / 4)
-  if (rows.single) {
-    const given = await get(node, part, until)
-    return given.ok ? { id, node, row: rowOf(given.bytes) } : given.fault
+async function fetchAgent(read: JoinedRead, kind: AgentRowsKind, { id, node }: OwnedAgent): Promise<FetchResult> {
+  const { request, fetchPart, fanOut, ports } = read
+  const { node: _, ...shared } = request
+  const onNode = id === MANAGER_AGENT_ID && ports.distribution === 'edge' ? { node } : {}
+  const part: EdgeRequest = { ...shared, ...onNode, endpoint: kind.endpoint, params: { agent_id: id }, query: {} }
+  // A call that hangs must leave time for the agents behind it.
+  const deadline = Math.min(fanOut.deadline, performance.now() + (fanOut.deadline - fanOut.startedAt) / 4)
+  if (kind.isSingleObject) {
+    const received = await fetchPart(node, part, deadline)
+    return received.ok ? { id, node, row: parseSingleRow(received.bytes) } : received.error
   }
-  const { offset, limit } = windowOf(ask)
-  const fields = orderFields(ask.query.sort, rows.source)
-  // Over several fields nodes sort in an order that is another at each call (semantics.md section 2).
-  const trusted = fields.length < 2
-  const { select } = withOrderFields(ask.query, rows.source)
-  const query = without(ask.query, 'offset', 'limit', 'agent_id', 'select', ...(trusted ? [] : ['sort']))
-  const paged = await readPages({
+  const { offset, limit } = pageWindowOf(request)
+  // Over several fields nodes sort differently from call to call.
+  const isSorted = sortFieldsOf(request.query.sort, kind.source).length < 2
+  const { select } = selectWithSortFields(request.query, kind.source)
+  const query = omitParameters(request.query, 'offset', 'limit', 'agent_id', 'select', ...(isSorted ? [] : ['sort']))
+  const result = await readNodeRows({
     node,
-    ask: { ...part, query: { ...query, ...(select !== undefined && { select }) } },
-    limit: roundedLimit(offset + limit),
-    trusted,
-    inject: { ...(id === MANAGER && { first: { node_name: node } }), last: { agent_id: id } },
-    get: (name, page) => get(name, page, until),
+    request: { ...part, query: { ...query, ...(select !== undefined && { select }) } },
+    limit: roundUpLimit(offset + limit),
+    isSorted,
+    inject: { ...(id === MANAGER_AGENT_ID && { first: { node_name: node } }), last: { agent_id: id } },
+    fetchPart: (name, page) => fetchPart(name, page, deadline),
   })
-  return paged.ok ? paged.piece : paged.fault
+  return result.ok ? result.rows : result.error
 }
 
-/** `{}`: the agent has sent nothing yet. */
-function rowOf(bytes: Buffer): Row | undefined {
+/** An agent that has not sent its data yet has an empty object. */
+function parseSingleRow(bytes: Buffer): Row | undefined {
   const { data } = parseEnvelope({ kind: 'json', status: 200, body: bytes })
   if (typeof data !== 'object' || data === null || Object.keys(data).length === 0) return undefined
-  return flatten(data as Row)
+  return flattenRow(data as Row)
 }
 
-/** Their filters, search and selection are made here: of one agent there are none. One piece for each node. */
-function singles({ ask }: Reading, { source }: Rows, found: readonly OneRow[]): readonly Piece[] {
+/** Filters, search and select apply here, because the endpoint for one agent has none. Returns the rows per node. */
+function collectSingleRows(
+  { request }: JoinedRead,
+  { source }: AgentRowsKind,
+  found: readonly SingleRow[],
+): readonly NodeRows[] {
   const nodes = [...new Set(found.map(({ node }) => node))]
-  const request = readRequest(without(ask.query, 'offset', 'limit', 'sort', 'select', 'agent_id'), new Date())
-  const shape = readShape(withOrderFields(ask.query, source).select, source)
+  const parameters = omitParameters(request.query, 'offset', 'limit', 'sort', 'select', 'agent_id')
+  const filters = parseCollectionRequest(parameters, new Date())
+  const project = compileProjection(selectWithSortFields(request.query, source).select, source)
   return nodes.flatMap((node) => {
     const ids = new Map(found.flatMap((one) => (one.node === node && one.row ? [[one.row, one.id] as const] : [])))
-    const matched = matching([...ids.keys()], request, source)
-    const items = matched.map((row) => withId(shape(row) as Row, ids.get(row) ?? '', node))
+    const matches = matchRows([...ids.keys()], filters, source)
+    const items = matches.map((row) => withAgentId(project(row) as Row, ids.get(row) ?? '', node))
     const data = { items, totalItems: items.length }
-    const read = readPart(Buffer.from(JSON.stringify({ error: 0, data })))
-    if (!read.ok) return []
-    return [{ node, total: items.length, join: () => ({ rows: read.part, trusted: false }) }]
+    const page = findRows(Buffer.from(JSON.stringify({ error: 0, data })))
+    if (!page.ok) return []
+    return [{ node, total: items.length, toMergeInput: () => ({ rows: page.rows, isSorted: false }) }]
   })
 }
 
-function withId(row: Row, id: string, node: string): Row {
-  return { ...(id === MANAGER && { node_name: node }), ...row, agent_id: id }
+function withAgentId(row: Row, id: string, node: string): Row {
+  return { ...(id === MANAGER_AGENT_ID && { node_name: node }), ...row, agent_id: id }
 }

@@ -1,192 +1,224 @@
+/**
+ * Joined reads over the rows of all agents (`/experimental/…`). A node reads its first 500 agents, stops at the limit and
+ * sorts afterwards, so its list is correct only if it is complete. Therefore nodes are asked for 1,000 rows without a
+ * sort, whatever page the client wants, and if these are not all rows of the node, its agents are asked one by one.
+ */
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { traceAsync } from '../core/trace.ts'
-import { type DatabaseSource, sources } from '../query/sources.ts'
+import { sources } from '../query/sources.ts'
 import { compareText } from '../query/value.ts'
-import { type AgentOf, agentPieces, type Rows } from './agent-rows.ts'
+import { type AgentRowsKind, readAgentRows } from './agent-rows.ts'
 import {
   agentsOf,
-  byNumber,
-  type FromNode,
-  type Given,
-  goneFrom,
-  isWanted,
-  type Learnt,
-  lateMoves,
-  learnOwners,
-  nameLost,
-  shortWalks,
-  soon,
-  WALKED,
-  type WalksShort,
-  whoseRows,
+  compareAgentIds,
+  createAgentFilter,
+  createWalkCheck,
+  type ExceedsWalk,
+  type LoadedOwners,
+  loadOwners,
+  MAX_WALKED_AGENTS,
+  type OwnedAgent,
+  ownersIfReady,
+  reportUnreachableAgents,
 } from './agents-by-node.ts'
-import { type Reading, windowOf, withOrderFields } from './fan-out.ts'
-import { type FirstPage, firstPage, type Piece, pieceOf } from './node-pages.ts'
-import { edgeFault, type Fault } from './node-part.ts'
-import { type Home, type Homes, MANAGER } from './owner-lookup.ts'
-import { compose } from './rules/collection.ts'
+import { type JoinedRead, pageWindowOf, selectWithSortFields } from './joined-read.ts'
+import {
+  type ContentByNode,
+  checkPageOwners,
+  missingAtNewOwner,
+  movedAwayFrom,
+  type NodeContent,
+} from './moved-agents.ts'
+import { type FirstPage, type NodeRows, nodeRowsOf, readFirstPage } from './node-pages.ts'
+import { createPartError, type PartError } from './node-part.ts'
+import { type AgentOwner, type AgentOwnerMap, MANAGER_AGENT_ID } from './owner-lookup.ts'
+import { joinCollection } from './rules/collection.ts'
 
-/**
- * Rows of all agents (`/experimental/…`). A node walks its first 500 agents, stops at the limit and sorts afterwards, so
- * what it gives is right only where it is all that it has (contract, semantics.md section 6). So nodes are asked for
- * 1,000 rows without a sort, whatever the client's page is, and where that is not all, agent by agent.
- */
-
-export async function allAgents(reading: Reading, ofAgent: Endpoint): Promise<EdgeResponse> {
-  const { ask, ports, ledger } = reading
-  const rows = rowsOf(ask.endpoint, ofAgent)
-  const owners = learnOwners(reading)
-  // Once the client has left nobody may wait for it any more, and that it fails then must not end the process.
+/** `ofAgent`: the endpoint for the same rows of one agent. */
+export async function joinAllAgents(read: JoinedRead, ofAgent: Endpoint): Promise<EdgeResponse> {
+  const { request, ports, report } = read
+  const kind = kindOf(request.endpoint, ofAgent)
+  const owners = loadOwners(read)
+  // If the client leaves, no code below may await this promise. Mark the rejection as handled.
   owners.catch(() => undefined)
-  const pieces =
-    ports.distribution === 'edge' ? await fromNodes(reading, rows, owners) : await throughMaster(reading, rows, owners)
-  const { fault } = await owners
+  const rows = await (ports.distribution === 'edge' ? readNodes(read, kind, owners) : readMaster(read, kind, owners))
+  const { error } = await owners
   const master = ports.view.master().name
-  // Nobody knows then what may be missing, and that is said.
-  if (fault !== undefined && ledger.faultsOf(master).length === 0) ledger.failed(master, fault)
-  const { drop } = withOrderFields(ask.query, rows.source)
-  const { target } = ask.endpoint
-  const how = { sort: ask.query.sort, source: rows.source, ...windowOf(ask), ...(drop && { drop }) }
-  const whenPartial = target.kind === 'everyNode' ? target.whenPartial : 'label'
-  return traceAsync(ask.trace, 'merge', () => compose(pieces, { ...how, whenPartial }, ledger))
+  // Without the owners it is unknown which rows are missing.
+  if (error !== undefined && report.errorsOf(master).length === 0) report.addError(master, error)
+  const { drop } = selectWithSortFields(request.query, kind.source)
+  const { target } = request.endpoint
+  const options = {
+    sort: request.query.sort,
+    source: kind.source,
+    ...pageWindowOf(request),
+    ...(drop && { drop }),
+    whenPartial: target.kind === 'everyNode' ? target.whenPartial : 'label',
+  }
+  return traceAsync(request.trace, 'merge', () => joinCollection(rows, options, report))
 }
 
-function rowsOf({ response: { rows } }: Endpoint, ofAgent: Endpoint): Rows {
+function kindOf({ response: { rows } }: Endpoint, ofAgent: Endpoint): AgentRowsKind {
   const source = rows === undefined || rows === 'nodeAnswers' ? undefined : sources[rows]
-  if (source?.engine !== 'database') throw new Error(`rows of ${ofAgent.path} are in no table`)
-  return { source: source satisfies DatabaseSource, ofAgent, single: ofAgent.response.data === 'object' }
+  if (source?.engine !== 'database') throw new Error(`the rows of ${ofAgent.path} are not a database table`)
+  return { source, endpoint: ofAgent, isSingleObject: ofAgent.response.data === 'object' }
 }
 
-/** Mode `edge`: each node says what it holds. */
-async function fromNodes(reading: Reading, rows: Rows, owners: Promise<Learnt>): Promise<readonly Piece[]> {
-  const nodes = reading.ports.view.nodes().map(({ name }) => name)
-  const known: Known = { owners, walksShort: shortWalks() }
-  const given: Given = new Map(
-    await Promise.all(nodes.map(async (node) => [node, await fromNode(reading, rows, node, known)] as const)),
+/** Distribution mode `edge`: each node returns the rows of its own agents. */
+async function readNodes(
+  read: JoinedRead,
+  kind: AgentRowsKind,
+  loading: Promise<LoadedOwners>,
+): Promise<readonly NodeRows[]> {
+  const nodes = read.ports.view.nodes().map(({ name }) => name)
+  const exceedsWalk = createWalkCheck()
+  const contents: ContentByNode = new Map(
+    await Promise.all(
+      nodes.map(async (node) => [node, await readNode(read, kind, node, loading, exceedsWalk)] as const),
+    ),
   )
-  const { homes } = await owners
-  if (homes === undefined) return [...given.values()].flatMap((each) => each.pieces)
-  nameLost(reading, homes, (node) => nodes.includes(node))
-  const pieces = await Promise.all(nodes.map((node) => withoutGone(reading, rows, node, { given, homes })))
-  const late = await agentPieces(reading, rows, lateMoves(given, homes))
-  return [...pieces.flat(), ...late]
+  const { owners } = await loading
+  if (owners === undefined) return [...contents.values()].flatMap(({ rows }) => rows)
+  reportUnreachableAgents(read, owners, (node) => nodes.includes(node))
+  const rows = await Promise.all(nodes.map((node) => withoutMovedAgents(read, kind, node, contents, owners)))
+  const missing = await readAgentRows(read, kind, missingAtNewOwner(contents, owners))
+  return [...rows.flat(), ...missing]
 }
 
-async function withoutGone(
-  reading: Reading,
-  rows: Rows,
+async function readNode(
+  read: JoinedRead,
+  kind: AgentRowsKind,
   node: string,
-  { given, homes }: { readonly given: Given; readonly homes: Homes },
-): Promise<readonly Piece[]> {
-  const gone = goneFrom(node, given, homes)
-  if (gone.length === 0) return given.get(node)?.pieces ?? []
-  const left = agentsOf(node, homes).filter(({ id }) => isWanted(reading.ask)(id) && !gone.includes(id))
-  return agentPieces(reading, rows, left)
-}
-
-interface Known {
-  readonly owners: Promise<Learnt>
-  readonly walksShort: WalksShort
-}
-
-async function fromNode(reading: Reading, rows: Rows, node: string, known: Known): Promise<FromNode> {
-  const { ask } = reading
-  const { owners, walksShort } = known
-  const named = ask.query.agent_id !== undefined
-  const early = named ? await owners : await soon(owners)
-  let moved: readonly AgentOf[] = []
-  if (!named && !walksShort(node, early?.homes)) {
-    const page = await firstPage(reading, rows, node)
-    if ('fault' in page) return failed(reading, node, page.fault)
-    const { homes } = await owners
-    const whose = homes && (await whoseRows(page.part, node, { homes, owners: reading.ports.owners, ask }))
-    if (whose?.fault) return failed(reading, node, whose.fault)
-    moved = whose?.foreign ?? []
-    if (page.whole && !walksShort(node, homes) && moved.length === 0) {
-      return { pieces: [pieceOf(node, page.part)], ...(whose && { ids: whose.given, came: whose.came }) }
+  loading: Promise<LoadedOwners>,
+  exceedsWalk: ExceedsWalk,
+): Promise<NodeContent> {
+  const { request, ports } = read
+  const namesAgents = request.query.agent_id !== undefined
+  const early = namesAgents ? await loading : await ownersIfReady(loading)
+  let departed: readonly OwnedAgent[] = []
+  if (!namesAgents && !exceedsWalk(node, early?.owners)) {
+    const first = await readFirstPage(read, kind.source, node)
+    if ('error' in first) return failNode(read, node, first.error)
+    const { page, isWhole } = first
+    const { owners: table } = await loading
+    const checked = table && (await checkPageOwners(page, node, { table, owners: ports.owners, request }))
+    if (checked?.error) return failNode(read, node, checked.error)
+    departed = checked?.departed ?? []
+    if (isWhole && !exceedsWalk(node, table) && departed.length === 0) {
+      const rows = [nodeRowsOf(node, page)]
+      return checked ? { rows, ids: checked.ids, arrivedIds: checked.arrivedIds } : { rows }
     }
   }
-  const { homes, fault } = await owners
-  if (homes === undefined) return failed(reading, node, fault)
-  const wanted = isWanted(ask)
-  const agents = agentsOf(node, homes).filter(({ id }) => wanted(id) && !moved.some((agent) => agent.id === id))
-  return { pieces: await agentPieces(reading, rows, agents), moved }
+  const { owners, error } = await loading
+  if (owners === undefined) return failNode(read, node, error)
+  const isRequested = createAgentFilter(request)
+  const agents = agentsOf(node, owners).filter(
+    ({ id }) => isRequested(id) && !departed.some((agent) => agent.id === id),
+  )
+  return { rows: await readAgentRows(read, kind, agents), departed }
 }
 
-function failed({ ledger }: Reading, node: string, fault: Fault): FromNode {
-  ledger.failed(node, fault)
-  return { pieces: [] }
+function failNode({ report }: JoinedRead, node: string, error: PartError): NodeContent {
+  report.addError(node, error)
+  return { rows: [] }
 }
+
+/** Replaces the page of a node by the rows of its remaining agents if some of its agents have moved to other nodes. */
+async function withoutMovedAgents(
+  read: JoinedRead,
+  kind: AgentRowsKind,
+  node: string,
+  contents: ContentByNode,
+  owners: AgentOwnerMap,
+): Promise<readonly NodeRows[]> {
+  const moved = movedAwayFrom(node, contents, owners)
+  if (moved.length === 0) return contents.get(node)?.rows ?? []
+  const isRequested = createAgentFilter(read.request)
+  const remaining = agentsOf(node, owners).filter(({ id }) => isRequested(id) && !moved.includes(id))
+  return readAgentRows(read, kind, remaining)
+}
+
+/** Codes with which the cluster fails as a whole because of one node; other nodes may respond for their agents. */
+const WHOLE_CLUSTER_ERRORS: ReadonlySet<number> = new Set([
+  922, 1000, 1017, 3000, 3009, 3016, 3018, 3020, 3021, 3022, 3023,
+])
+/** A node hangs: concurrent calls to it would take the time of calls to others. */
+const TIMED_OUT = 922
+/** The share of the time that the page of the master may take; the rest is for single agents. */
+const MASTER_PAGE_SHARE = 0.5
 
 /**
- * Mode `manager`: the cluster joins by itself, and wrongly beyond its first page (contract, semantics.md section 3). The
- * master's page is taken where it is all there is; else agents are asked for one by one, as they are where the cluster
- * fails whole since one of its nodes does.
+ * Distribution mode `manager`: the cluster joins by itself, but correctly on its first page only. The page of the master
+ * is used if it is complete. If it is not, or if the cluster fails as a whole, agents are asked one by one.
  */
-
-/** One node among them made all of them fail, or the joining itself did; the others may answer for their agents. */
-const WHOLE: ReadonlySet<number> = new Set([922, 1000, 1017, 3000, 3009, 3016, 3018, 3020, 3021, 3022, 3023])
-/** Some node hangs: what waits beside a call for it would have its time taken. */
-const HUNG = 922
-/** The master's own page may take so much of the time: the rest is for agents one by one. */
-const SHARE = 0.5
-
-export async function throughMaster(reading: Reading, rows: Rows, owners: Promise<Learnt>): Promise<readonly Piece[]> {
-  const { ask, ledger, ports, fanOut } = reading
+async function readMaster(
+  read: JoinedRead,
+  kind: AgentRowsKind,
+  loading: Promise<LoadedOwners>,
+): Promise<readonly NodeRows[]> {
+  const { request, report, ports, fanOut } = read
   const master = ports.view.master().name
-  const named = ask.query.agent_id !== undefined
-  const page = named ? undefined : await firstPage(reading, rows, master, fanOut.moment(SHARE))
-  const fault = page && 'fault' in page ? page.fault : undefined
-  if (fault && !WHOLE.has(fault.code)) {
-    ledger.failed(master, fault)
+  const deadline = fanOut.deadlineAt(MASTER_PAGE_SHARE)
+  const namesAgents = request.query.agent_id !== undefined
+  const first = namesAgents ? undefined : await readFirstPage(read, kind.source, master, deadline)
+  const pageError = first && 'error' in first ? first.error : undefined
+  if (pageError && !WHOLE_CLUSTER_ERRORS.has(pageError.code)) {
+    report.addError(master, pageError)
     return []
   }
-  const { homes, fault: unknown } = await owners
-  const walked = (homes?.size ?? 0) <= WALKED
-  if (walked && page && 'part' in page && page.whole) return [asItIs(master, page)]
-  if (homes === undefined) {
-    ledger.failed(master, fault ?? unknown)
+  const { owners, error } = await loading
+  const walkIsComplete = (owners?.size ?? 0) <= MAX_WALKED_AGENTS
+  if (walkIsComplete && first && 'page' in first && first.isWhole) {
+    const { page } = first
+    // Only the manager could tell which rows of agent `000` are of which node, so no node name is added.
+    return [{ node: master, total: page.total, toMergeInput: () => ({ rows: page, isSorted: false }) }]
+  }
+  if (owners === undefined) {
+    report.addError(master, pageError ?? error)
     return []
   }
-  nameLost(reading, homes, () => true)
-  const agents = agentsInOrder(reading, homes)
-  const pieces = await agentPieces(reading, rows, agents, fault?.code === HUNG ? 1 : undefined)
-  if (isWanted(ask)(MANAGER)) nameWorkers(reading, homes, pieces, page)
-  return pieces
+  reportUnreachableAgents(read, owners, () => true)
+  const agents = agentsInOrder(read, owners)
+  const rows = await readAgentRows(read, kind, agents, pageError?.code === TIMED_OUT ? 1 : undefined)
+  if (createAgentFilter(request)(MANAGER_AGENT_ID)) reportRowsOfWorkers(read, owners, rows, first)
+  return rows
 }
 
-/** Which rows of `000` are of which node, only the manager knows. */
-function asItIs(node: string, { part }: Extract<FirstPage, { part: unknown }>): Piece {
-  return { node, total: part.total, join: () => ({ rows: part, trusted: false }) }
-}
-
-/** By node, the master first, then by name; then by id. */
-function agentsInOrder({ ask, ports }: Reading, homes: Homes): readonly AgentOf[] {
+/** Returns the agents by node, the master first, then by name of the node, then by id. */
+function agentsInOrder({ request, ports }: JoinedRead, owners: AgentOwnerMap): readonly OwnedAgent[] {
   const master = ports.view.master().name
-  const wanted = isWanted(ask)
-  const nodeOf = (id: string, home: Home) => (id === MANAGER ? master : home.kind === 'node' ? home.node : undefined)
-  const agents = [...homes].flatMap(([id, home]) => {
-    const node = nodeOf(id, home)
-    return node === undefined || !wanted(id) ? [] : [{ id, node }]
+  const isRequested = createAgentFilter(request)
+  const nodeOf = (id: string, owner: AgentOwner) => {
+    if (id === MANAGER_AGENT_ID) return master
+    return owner.kind === 'node' ? owner.node : undefined
+  }
+  const agents = [...owners].flatMap(([id, owner]) => {
+    const node = nodeOf(id, owner)
+    return node === undefined || !isRequested(id) ? [] : [{ id, node }]
   })
   const rank = (node: string) => (node === master ? 0 : 1)
   return agents.sort((a, b) => {
-    return rank(a.node) - rank(b.node) || compareText(a.node, b.node) || byNumber(a.id, b.id)
+    return rank(a.node) - rank(b.node) || compareText(a.node, b.node) || compareAgentIds(a.id, b.id)
   })
 }
 
 /**
- * `000` of a worker is the worker itself, and under that id the cluster gives the master's rows alone. Only the total of
- * the master's page can show that there are no others.
+ * Reports the workers whose own rows are missing: agent `000` of a worker is the worker itself, but through the master
+ * that id has the rows of the master only. The total of the master's page can show that the workers have none.
  */
-function nameWorkers({ ports, ledger }: Reading, homes: Homes, pieces: readonly Piece[], page?: FirstPage): void {
-  const sum = pieces.reduce((total, piece) => total + piece.total, 0)
-  if (page && 'part' in page && page.part.total === sum) return
+function reportRowsOfWorkers(
+  { ports, report }: JoinedRead,
+  owners: AgentOwnerMap,
+  rows: readonly NodeRows[],
+  first: FirstPage | undefined,
+): void {
+  const total = rows.reduce((sum, one) => sum + one.total, 0)
+  if (first && 'page' in first && first.page.total === total) return
   const master = ports.view.master().name
   const known = ports.view.nodes().map(({ name }) => name)
-  const owners = [...homes.values()].flatMap((home) => (home.kind === 'node' ? [home.node] : []))
-  for (const node of new Set([...known, ...owners])) {
-    if (node !== master && ledger.faultsOf(node).length === 0) ledger.failed(node, edgeFault(935, ''))
+  const ofAgents = [...owners.values()].flatMap((owner) => (owner.kind === 'node' ? [owner.node] : []))
+  for (const node of new Set([...known, ...ofAgents])) {
+    if (node !== master && report.errorsOf(node).length === 0) report.addError(node, createPartError(935, ''))
   }
 }

@@ -1,105 +1,116 @@
+/** What one node did with a write or a check, as a value: the failure of one node must not hide what the others did. */
 import { type EnvelopeContents, isOutcomeUnknown, isUnfinished, parseEnvelope } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
-import { errorWord } from './node-part.ts'
-import { clusterStatus, type NodeStatus } from './node-report.ts'
+import { proxyErrorOf } from './node-part.ts'
+import { formatClusterStatus, type NodeStatus } from './node-report.ts'
 
-/** Many nodes act, or judge, each for itself and all at once. What one of them says or fails of is a value. */
+type JsonResponse = Extract<EdgeResponse, { kind: 'json' }>
 
-type Json = Extract<EdgeResponse, { kind: 'json' }>
-
-/** `acted`: it says so. `open`: it may have acted, and nobody knows. */
-export interface Act {
+export interface NodeOutcome {
   readonly node: string
+  /** Milliseconds. */
   readonly rtt: number
-  readonly acted: boolean
-  readonly open: boolean
-  /** What kept it from acting. */
+  /** Whether the node reports success. */
+  readonly succeeded: boolean
+  /** Whether the node may have acted although it reports no success. */
+  readonly isUnknown: boolean
   readonly error?: { readonly code: number; readonly message: string }
-  /** What it answered, or the edge's own error. */
-  readonly answer?: Json
+  /** The response of the node; absent if there is none. */
+  readonly response?: JsonResponse
+  /** The contents of the response, or the error of the edge. */
   readonly contents: EnvelopeContents
-  readonly fault?: EdgeError
+  readonly edgeError?: EdgeError
 }
 
-/** One call, as the Ask of one node. Rejects only when the client of a read has left. */
-export async function act(handle: Handler, node: string, ask: EdgeRequest): Promise<Act> {
-  const began = performance.now()
+/** Sends one call. Rejects only if the client of a read leaves. */
+export async function callNode(handler: Handler, node: string, request: EdgeRequest): Promise<NodeOutcome> {
+  const startedAt = performance.now()
   try {
-    const answer = await handle(ask)
-    return answered(node, performance.now() - began, answer)
+    const response = await handler(request)
+    return toOutcome(node, performance.now() - startedAt, response)
   } catch (thrown) {
-    ask.signal.throwIfAborted()
-    return failed(node, performance.now() - began, thrown)
+    request.signal.throwIfAborted()
+    return toFailure(node, performance.now() - startedAt, thrown)
   }
 }
 
-/** Nobody knows whom to ask. */
-export function unasked(fault: EdgeError): Act {
-  return failed(NOBODY, 0, fault)
+const NO_NODE = ''
+
+/** The outcome of a call that was not sent because there is no node for it. */
+export function createUnsentOutcome(error: EdgeError): NodeOutcome {
+  return toFailure(NO_NODE, 0, error)
 }
 
-const NOBODY = ''
-
-function answered(node: string, rtt: number, answer: EdgeResponse): Act {
-  // Files pass through single calls alone; nothing that is joined has one.
-  if (answer.kind !== 'json') return failed(node, rtt, new EdgeError(925, ` (${node}: a file came)`))
-  const contents = parseEnvelope(answer)
-  const { error, message = '' } = contents
-  const acted = error === 0
-  const open = isUnfinished(answer)
-  return { node, rtt, acted, open, contents, answer, ...(!acted && { error: { code: error, message } }) }
+function toOutcome(node: string, rtt: number, response: EdgeResponse): NodeOutcome {
+  // Endpoints that return files are never joined.
+  if (response.kind !== 'json') return toFailure(node, rtt, new EdgeError(925, ` (${node}: a file instead of JSON)`))
+  const contents = parseEnvelope(response)
+  const { error: code, message = '' } = contents
+  const succeeded = code === 0
+  const isUnknown = isUnfinished(response)
+  return { node, rtt, succeeded, isUnknown, contents, response, ...(!succeeded && { error: { code, message } }) }
 }
 
-function failed(node: string, rtt: number, thrown: unknown): Act {
-  const fault = thrown instanceof EdgeError ? thrown : new EdgeError(949, ` (${node})`, { cause: thrown })
-  const { code, message } = fault
-  const open = isOutcomeUnknown(fault)
-  return { node, rtt, acted: false, open, error: { code, message }, contents: { error: code, message }, fault }
+function toFailure(node: string, rtt: number, thrown: unknown): NodeOutcome {
+  const edgeError = thrown instanceof EdgeError ? thrown : new EdgeError(949, ` (${node})`, { cause: thrown })
+  const { code, message } = edgeError
+  const isUnknown = isOutcomeUnknown(edgeError)
+  const contents = { error: code, message }
+  return { node, rtt, succeeded: false, isUnknown, error: { code, message }, contents, edgeError }
 }
 
-/** `Cluster-Status`; `rows` and `detail` of those that acted. */
-export function statusOf(
-  acts: readonly Act[],
-  of: (act: Act) => Pick<NodeStatus, 'rows' | 'detail'> = () => ({}),
+/** Returns the value of `Cluster-Status`; `details` are the rows and the detail of nodes that succeeded. */
+export function clusterStatusOf(
+  outcomes: readonly NodeOutcome[],
+  details: (outcome: NodeOutcome) => Pick<NodeStatus, 'rows' | 'detail'> = () => ({}),
 ): string {
-  return clusterStatus(
-    acts
-      .filter(({ node }) => node !== NOBODY)
-      .map((one) => {
-        const { node, rtt, error, answer, fault } = one
-        if (error === undefined) return { node, hit: false, rtt, ...of(one) }
-        const heard = answer && { receivedStatus: answer.status, detail: String(error.code) }
-        return { node, hit: false, error: errorWord(error.code, fault?.cause), ...heard }
-      }),
-  )
+  const sent = outcomes.filter(({ node }) => node !== NO_NODE)
+  return formatClusterStatus(sent.map((outcome) => toNodeStatus(outcome, details)))
 }
 
-/** None acted. The same answer of all nodes is the answer; else what the first of them failed of, and its name. */
-export function refusedByAll(acts: readonly Act[]): EdgeResponse {
-  const [first] = acts
+function toNodeStatus(
+  outcome: NodeOutcome,
+  details: (outcome: NodeOutcome) => Pick<NodeStatus, 'rows' | 'detail'>,
+): NodeStatus {
+  const { node, rtt, error, response, edgeError } = outcome
+  if (error === undefined) return { node, isHit: false, rtt, ...details(outcome) }
+  const received = response && { receivedStatus: response.status, detail: String(error.code) }
+  return { node, isHit: false, error: proxyErrorOf(error.code, edgeError?.cause), ...received }
+}
+
+/**
+ * The response if no node succeeded: the response of all nodes if they agree, otherwise the error of the first node whose
+ * outcome is unknown, else of the first node, with its name.
+ */
+export function respondWithRefusal(outcomes: readonly NodeOutcome[]): EdgeResponse {
+  const [first] = outcomes
   if (first === undefined) throw new EdgeError(920)
-  const same = acts.every(({ answer, error }) => answer !== undefined && error?.code === first.error?.code)
-  const { answer, fault, node, error } = acts.find((one) => one.open) ?? first
-  if (fault !== undefined) throw fault
-  if (answer === undefined) throw new EdgeError(949)
-  const shown = same ? answer : named(answer, node, error)
-  return { ...shown, clusterStatus: statusOf(acts) }
+  const agree = outcomes.every(({ response, error }) => response !== undefined && error?.code === first.error?.code)
+  const { response, edgeError, node, error } = outcomes.find(({ isUnknown }) => isUnknown) ?? first
+  if (edgeError !== undefined) throw edgeError
+  if (response === undefined) throw new EdgeError(949)
+  const shown = agree ? response : withNodeName(response, node, error)
+  return { ...shown, clusterStatus: clusterStatusOf(outcomes) }
 }
 
-/** The node's own refusal, with the name of the node. */
-export function named(answer: Json, node: string, error: Act['error']): Json {
+/** Returns the error of a node with the name of the node in its message. */
+export function withNodeName(response: JsonResponse, node: string, error: NodeOutcome['error']): JsonResponse {
   const text = JSON.stringify({ error: error?.code, message: `${error?.message} (${node})` })
-  return { kind: 'json', status: answer.status, body: Buffer.from(text) }
+  return { kind: 'json', status: response.status, body: Buffer.from(text) }
 }
 
-export function jsonAnswer(data: unknown, acts: readonly Act[], status = statusOf(acts)): Json {
+export function createJsonResponse(
+  data: unknown,
+  outcomes: readonly NodeOutcome[],
+  clusterStatus = clusterStatusOf(outcomes),
+): JsonResponse {
   return {
     kind: 'json',
     status: 200,
     body: Buffer.from(JSON.stringify({ error: 0, data })),
-    clusterStatus: status,
-    ...(acts.some(({ open }) => open) && { outcomeUnknown: true as const }),
+    clusterStatus,
+    ...(outcomes.some(({ isUnknown }) => isUnknown) && { outcomeUnknown: true as const }),
   }
 }

@@ -1,162 +1,164 @@
+/** The rows of one node or agent, in pages that are fetched when a merge needs them. */
 import type { EdgeRequest } from '../core/request.ts'
-import type { Rows } from './agent-rows.ts'
-import { type RowsPart, readPart } from './bytes/envelope-rows.ts'
-import type { JoinPart } from './bytes/join.ts'
-import { countRows, UnreadableRows } from './bytes/rows.ts'
-import { type Reading, withOrderFields, without } from './fan-out.ts'
-import { type Fault, type Part, PartFailed, unreadable } from './node-part.ts'
-import { MANAGER } from './owner-lookup.ts'
+import type { DatabaseSource } from '../query/sources.ts'
+import { findRows, type PageRows } from './bytes/envelope-rows.ts'
+import type { MergeInput } from './bytes/merge.ts'
+import { countRows, UnreadableRowsError } from './bytes/rows.ts'
+import { type JoinedRead, omitParameters, selectWithSortFields } from './joined-read.ts'
+import { createUnreadableError, type FetchNodePart, type PartError, PartFetchError } from './node-part.ts'
+import { MANAGER_AGENT_ID } from './owner-lookup.ts'
 
-/** The rows of one node or agent, in pages that are read as they are needed. */
+/** The maximum number of rows that a node returns at once. */
+export const MAX_PAGE_ROWS = 1000
 
-/** The most rows that a node gives at once. */
-export const MOST = 1000
-
-/** Rows that stand beside others in a joined answer. Made a part of a join anew for each attempt at it. */
-export interface Piece {
+/** The rows that a node contributes to a joined response. */
+export interface NodeRows {
   readonly node: string
   readonly total: number
-  /** `lazily`: further pages may be asked for. */
-  join(lazily: boolean): JoinPart
+  /** Creates an input for one merge. `mayFetch`: whether the merge may fetch further pages. */
+  toMergeInput(mayFetch: boolean): MergeInput
 }
 
-export type Paged =
-  | { readonly ok: true; readonly first: RowsPart; readonly piece: Piece }
-  | { readonly ok: false; readonly fault: Fault }
+export type NodeRowsResult =
+  | { readonly ok: true; readonly rows: NodeRows }
+  | { readonly ok: false; readonly error: PartError }
 
-/** Asks for a part, and writes down what was given; what a failure means is the asker's to say. */
-export type Get = (node: string, ask: EdgeRequest, until?: number) => Promise<Part>
-
-export interface PagesOf {
+export interface NodePagesRequest {
   readonly node: string
-  /** Without offset; its `sort` is the order of the join, or it has none. */
-  readonly ask: EdgeRequest
-  /** Rows of the first page; further ones are of 1,000. */
+  /** Without offset and limit; with the sort of the merge, or without a sort. */
+  readonly request: EdgeRequest
+  /** Rows of the first page; further pages have 1,000. */
   readonly limit: number
-  /** Are its rows in the order of the join when it is asked so? */
-  readonly trusted: boolean
-  readonly inject?: NonNullable<JoinPart['inject']>
-  readonly get: Get
+  /** Whether the node returns its rows in the order of the merge. */
+  readonly isSorted: boolean
+  readonly inject?: NonNullable<MergeInput['inject']>
+  readonly fetchPart: FetchNodePart
 }
 
-/** The framework's word for a sort over a field that some row lacks, or holds as another type (semantics.md section 2). */
-const NOT_SORTED = 1000
+/** The code of the framework for a sort by a field that a row lacks, or that has values of several types. */
+const SORT_FAILED = 1000
 
-/** The first page, and how to go on. */
-export async function readPages(pages: PagesOf): Promise<Paged> {
-  const { ask, get, node } = pages
-  const limit = pages.trusted ? pages.limit : MOST
-  const part = await get(node, pageOf(ask, 0, limit))
-  if (part.ok) return paged({ ...pages, limit }, part.bytes)
-  const { sort: _, ...query } = ask.query
-  // Asked without a sort it has no reason to fail; its rows are sorted here.
-  const unsorted = part.fault.code === NOT_SORTED && ask.query.sort !== undefined
-  if (unsorted) return readPages({ ...pages, ask: { ...ask, query }, trusted: false })
-  return { ok: false, fault: part.fault }
+/** Fetches the first page. */
+export async function readNodeRows(pages: NodePagesRequest): Promise<NodeRowsResult> {
+  const { request, fetchPart, node } = pages
+  const limit = pages.isSorted ? pages.limit : MAX_PAGE_ROWS
+  const part = await fetchPart(node, requestPage(request, 0, limit))
+  if (part.ok) return createNodeRows({ ...pages, limit }, part.bytes)
+  const { sort, ...query } = request.query
+  // Without a sort the node has no reason to fail; the merge sorts the rows.
+  if (part.error.code === SORT_FAILED && sort !== undefined) {
+    return readNodeRows({ ...pages, request: { ...request, query }, isSorted: false })
+  }
+  return { ok: false, error: part.error }
 }
 
-function paged(pages: PagesOf, bytes: Buffer): Paged {
-  const read = readPart(bytes)
-  if (!read.ok) return { ok: false, fault: unreadable(read.reason) }
-  const first = counted(read.part, 0, pages.limit)
-  const later = furtherPages(pages, first.total)
-  const { trusted, inject, node } = pages
+function createNodeRows(pages: NodePagesRequest, bytes: Buffer): NodeRowsResult {
+  const found = findRows(bytes)
+  if (!found.ok) return { ok: false, error: createUnreadableError(found.reason) }
+  const first = expectFullPage(found.rows, 0, pages.limit)
+  const furtherPages = createFurtherPages(pages, first.total)
+  const { isSorted, inject, node } = pages
   return {
     ok: true,
-    first,
-    piece: {
+    rows: {
       node,
       total: first.total,
-      join: (lazily) => ({
+      toMergeInput: (mayFetch) => ({
         rows: first,
-        trusted,
+        isSorted,
         ...(inject && { inject }),
-        ...(lazily && first.total > pages.limit && { more: later() }),
+        ...(mayFetch && first.total > pages.limit && { fetchMore: furtherPages() }),
       }),
     },
   }
 }
 
-/** Each join reads the pages from the beginning; none is asked for twice. */
-function furtherPages(pages: PagesOf, total: number): () => () => Promise<RowsPart | undefined> {
-  const known: Promise<RowsPart | undefined>[] = []
-  const page = (at: number) => {
-    const found = known[at] ?? nextPage(pages, pages.limit + at * MOST)
-    known[at] = found
-    // Whoever reads it hears of a failure.
-    found.catch(() => undefined)
-    return found
+/** Returns a function that starts an iteration over the further pages. Each page is fetched once for all iterations. */
+function createFurtherPages(pages: NodePagesRequest, total: number): () => () => Promise<PageRows | undefined> {
+  const fetched: Promise<PageRows | undefined>[] = []
+  const fetchOnce = (at: number) => {
+    const page = fetched[at] ?? fetchPage(pages, pages.limit + at * MAX_PAGE_ROWS)
+    fetched[at] = page
+    // The merge awaits this promise later. Mark the rejection as handled.
+    page.catch(() => undefined)
+    return page
   }
   return () => {
     let at = -1
     return async () => {
       at += 1
-      return pages.limit + at * MOST < total ? page(at) : undefined
+      return pages.limit + at * MAX_PAGE_ROWS < total ? fetchOnce(at) : undefined
     }
   }
 }
 
-/** Undefined: there were more when the page before was made, and now there are none. */
-async function nextPage({ get, node, ask }: PagesOf, offset: number): Promise<RowsPart | undefined> {
-  const part = await get(node, pageOf(ask, offset, MOST))
-  if (!part.ok) throw new PartFailed(part.fault)
-  const read = readPart(part.bytes)
-  if (!read.ok) throw new PartFailed(unreadable(read.reason))
-  return read.part.total > offset ? counted(read.part, offset, MOST) : undefined
+/** Returns undefined if rows were removed since the page before and none are left. */
+async function fetchPage(
+  { fetchPart, node, request }: NodePagesRequest,
+  offset: number,
+): Promise<PageRows | undefined> {
+  const part = await fetchPart(node, requestPage(request, offset, MAX_PAGE_ROWS))
+  if (!part.ok) throw new PartFetchError(part.error)
+  const found = findRows(part.bytes)
+  if (!found.ok) throw new PartFetchError(createUnreadableError(found.reason))
+  return found.rows.total > offset ? expectFullPage(found.rows, offset, MAX_PAGE_ROWS) : undefined
 }
 
-/** A page is full, or the last one: a node that gives less and promises more would be asked on and on. */
-function counted(part: RowsPart, offset: number, limit: number): RowsPart {
-  return { ...part, count: Math.min(limit, Math.max(0, part.total - offset)) }
+/** A page is full or the last one. Otherwise a node with a wrong total would be asked for pages without end. */
+function expectFullPage(page: PageRows, offset: number, limit: number): PageRows {
+  return { ...page, expectedCount: Math.min(limit, Math.max(0, page.total - offset)) }
 }
 
-function pageOf(ask: EdgeRequest, offset: number, limit: number): EdgeRequest {
-  const query = { ...ask.query, limit: String(limit), ...(offset > 0 && { offset: String(offset) }) }
-  return { ...ask, query }
+function requestPage(request: EdgeRequest, offset: number, limit: number): EdgeRequest {
+  const query = { ...request.query, limit: String(limit), ...(offset > 0 && { offset: String(offset) }) }
+  return { ...request, query }
 }
 
-/** Few sizes, so that pages of one collection share what is kept of its nodes. */
-export function roundedLimit(need: number): number {
-  return need <= MOST / 2 ? MOST / 2 : MOST
+/** Rounds up to one of two page sizes, so that different pages of a collection share cached parts. */
+export function roundUpLimit(rows: number): number {
+  return rows <= MAX_PAGE_ROWS / 2 ? MAX_PAGE_ROWS / 2 : MAX_PAGE_ROWS
 }
 
-/** The first page of a node's own walk over its agents: taken where it is all that the node has. */
+/** `isWhole`: the page has all rows of the node. */
+export type FirstPage = { readonly page: PageRows; readonly isWhole: boolean } | { readonly error: PartError }
 
-export type FirstPage = { readonly part: RowsPart; readonly whole: boolean } | { readonly fault: Fault }
+/** A cached part is the same buffer for each request, so it is scanned once. */
+const firstPages = new WeakMap<Buffer, FirstPage>()
 
-/** What is kept near is the same bytes for each request: read once. */
-const known = new WeakMap<Buffer, FirstPage>()
-
-/** All rows of a node without an order, if 1,000 are all; shared by all sorts and windows of the same rows. */
-export async function firstPage(reading: Reading, { source }: Rows, node: string, until?: number): Promise<FirstPage> {
-  const { ask, get } = reading
-  const { select } = withOrderFields(ask.query, source)
+/** Fetches up to 1,000 rows of a node without a sort, so that all sorts and pages share the cached part. */
+export async function readFirstPage(
+  { request, fetchPart }: JoinedRead,
+  source: DatabaseSource,
+  node: string,
+  deadline?: number,
+): Promise<FirstPage> {
+  const { select } = selectWithSortFields(request.query, source)
   const query = {
-    ...without(ask.query, 'offset', 'sort', 'select', 'agent_id'),
-    limit: String(MOST),
+    ...omitParameters(request.query, 'offset', 'sort', 'select', 'agent_id'),
+    limit: String(MAX_PAGE_ROWS),
     ...(select !== undefined && { select }),
   }
-  const given = await get(node, { ...ask, node, query }, until)
-  if (!given.ok) return { fault: given.fault }
-  const page = known.get(given.bytes) ?? readFirst(given.bytes)
-  known.set(given.bytes, page)
+  const part = await fetchPart(node, { ...request, node, query }, deadline)
+  if (!part.ok) return { error: part.error }
+  const page = firstPages.get(part.bytes) ?? scanFirstPage(part.bytes)
+  firstPages.set(part.bytes, page)
   return page
 }
 
-function readFirst(bytes: Buffer): FirstPage {
-  const read = readPart(bytes)
-  if (!read.ok) return { fault: unreadable(read.reason) }
-  const { part } = read
+function scanFirstPage(bytes: Buffer): FirstPage {
+  const found = findRows(bytes)
+  if (!found.ok) return { error: createUnreadableError(found.reason) }
+  const page = found.rows
   try {
-    return { part, whole: part.total <= MOST && countRows(part) === part.total }
-  } catch (garbled) {
-    if (garbled instanceof UnreadableRows) return { fault: unreadable(garbled.reason) }
-    throw garbled
+    return { page, isWhole: page.total <= MAX_PAGE_ROWS && countRows(page) === page.total }
+  } catch (error) {
+    if (error instanceof UnreadableRowsError) return { error: createUnreadableError(error.reason) }
+    throw error
   }
 }
 
-/** `000` of each node is that node itself. */
-export function pieceOf(node: string, part: RowsPart): Piece {
-  const inject = { first: { node_name: node }, where: { field: 'agent_id', is: MANAGER } }
-  return { node, total: part.total, join: () => ({ rows: part, trusted: false, inject }) }
+/** Agent `000` of each node is the node itself, so its rows get the name of the node. */
+export function nodeRowsOf(node: string, page: PageRows): NodeRows {
+  const inject = { first: { node_name: node }, where: { field: 'agent_id', is: MANAGER_AGENT_ID } }
+  return { node, total: page.total, toMergeInput: () => ({ rows: page, isSorted: false, inject }) }
 }

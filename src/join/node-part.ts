@@ -1,104 +1,100 @@
+/** The response of one node within a joined response, as a value: the failure of one node must not fail the others. */
 import { errorNumberOf, parseEnvelope, TRANSIENT_ERRORS } from '../core/envelope.ts'
 import { EdgeError, type ErrorCode } from '../core/errors.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 
-/** What one node gave to a joined answer, as a value: that it failed is no reason for the others to fail. */
+type JsonResponse = Extract<EdgeResponse, { kind: 'json' }>
 
-export interface Good {
+export interface ReceivedPart {
   readonly ok: true
   readonly bytes: Buffer
-  /** It was kept; `stale`: and is no more than the last that was heard of the node. */
-  readonly hit: boolean
+  /** Whether it came from the cache. */
+  readonly isHit: boolean
+  /** Why a stale response was used, as in `Cache-Status`: `stale-if-error`, … */
   readonly stale?: string
-  /** It speaks to one caller alone. */
+  /** It may be used for this caller only. */
   readonly personal?: true
-  /** The moment (performance.now) from which it is. */
+  /** When it was generated, by performance.now(). */
   readonly asOf: number
 }
 
-/** What a client hears of it: a code and a message; `word` is that of RFC 9209 section 2.3. */
-export interface Fault {
+export interface PartError {
   readonly code: number
   readonly message: string
-  readonly word: string
-  /** The node answered, with an error of its own: this. */
-  readonly answered?: Extract<EdgeResponse, { kind: 'json' }>
-  /** The edge's own error. */
-  readonly thrown?: EdgeError
+  /** The error type of RFC 9209 section 2.3. */
+  readonly proxyError: string
+  /** The response of the node, if the error is its own. */
+  readonly response?: JsonResponse
+  /** The error of the edge, if the node did not respond. */
+  readonly edgeError?: EdgeError
 }
 
-export type Part = Good | { readonly ok: false; readonly fault: Fault }
+export type NodePart = ReceivedPart | { readonly ok: false; readonly error: PartError }
 
-/** Rejects for the client's own abort alone; `client` is its signal, that of the Ask may end before. */
-export type AskPart = (ask: EdgeRequest, client: AbortSignal) => Promise<Part>
+/** Fetches the part of a node and records it in the report; the caller decides what a failure means. */
+export type FetchNodePart = (node: string, request: EdgeRequest, deadline?: number) => Promise<NodePart>
 
-export function createAskPart(read: Handler): AskPart {
-  return async (ask, client) => {
+/** Rejects only if the client leaves. `client` is its signal; the signal of the request may end earlier. */
+export async function fetchPart(read: Handler, request: EdgeRequest, client: AbortSignal): Promise<NodePart> {
+  client.throwIfAborted()
+  try {
+    return toNodePart(await read(request))
+  } catch (thrown) {
     client.throwIfAborted()
-    try {
-      return partOf(await read(ask))
-    } catch (thrown) {
-      client.throwIfAborted()
-      return { ok: false, fault: faultOf(thrown) }
-    }
+    return { ok: false, error: toPartError(thrown) }
   }
 }
 
-function partOf(answer: EdgeResponse): Part {
-  // Only a record with `raw` gives a file, and no such record is joined.
-  if (answer.kind !== 'json') return { ok: false, fault: unreadable('a file came') }
-  const error = errorNumberOf(answer)
-  if (error !== 0) {
-    const { message = '' } = parseEnvelope(answer)
-    return { ok: false, fault: { code: error, message, word: errorWord(error), answered: answer } }
+function toNodePart(response: EdgeResponse): NodePart {
+  // Endpoints that return files are never joined.
+  if (response.kind !== 'json') return { ok: false, error: createUnreadableError('a file instead of JSON') }
+  const code = errorNumberOf(response)
+  if (code !== 0) {
+    const { message = '' } = parseEnvelope(response)
+    return { ok: false, error: { code, message, proxyError: proxyErrorOf(code), response } }
   }
-  const { cached: kept, body: bytes, personal } = answer
-  const hit = kept?.status.hit === true
-  const age = kept?.response.age ?? 0
-  const stale = isStale(answer) ? (kept?.status.detail ?? 'stale') : undefined
+  const { cached, body, personal } = response
+  const detail = cached?.status.detail
+  // A response may be fresh and still be `stale-if-error`: the request wanted a newer one.
+  const stale = detail?.startsWith('stale') ? detail : undefined
   return {
     ok: true,
-    bytes,
-    hit,
-    asOf: performance.now() - age,
+    bytes: body,
+    isHit: cached?.status.hit === true,
+    asOf: performance.now() - (cached?.response.age ?? 0),
     ...(stale !== undefined && { stale }),
     ...(personal && { personal }),
   }
 }
 
-/** `stale-if-error` may stand over what is fresh still: newer was wanted. */
-function isStale({ cached: kept }: Extract<EdgeResponse, { kind: 'json' }>): boolean {
-  return kept?.status.detail?.startsWith('stale') === true
+export function toPartError(thrown: unknown): PartError {
+  const edgeError = thrown instanceof EdgeError ? thrown : new EdgeError(949, '', { cause: thrown })
+  const { code, message, cause } = edgeError
+  return { code, message, proxyError: proxyErrorOf(code, cause), edgeError }
 }
 
-export function faultOf(thrown: unknown): Fault {
-  const error = thrown instanceof EdgeError ? thrown : new EdgeError(949, '', { cause: thrown })
-  return { code: error.code, message: error.message, word: errorWord(error.code, error.cause), thrown: error }
+export function createPartError(code: ErrorCode, detail: string): PartError {
+  return toPartError(new EdgeError(code, detail))
 }
 
-export function edgeFault(code: ErrorCode, detail: string): Fault {
-  return faultOf(new EdgeError(code, detail))
+export function createUnreadableError(reason: string): PartError {
+  return createPartError(925, ` (${reason})`)
 }
 
-export function unreadable(reason: string): Fault {
-  return edgeFault(925, ` (${reason})`)
-}
+/** Thrown when a further page cannot be fetched while rows are merged. */
+export class PartFetchError extends Error {
+  readonly partError: PartError
 
-/** Thrown by what reads further pages while rows are joined. */
-export class PartFailed extends Error {
-  readonly fault: Fault
-
-  constructor(fault: Fault) {
-    super(fault.message)
-    this.name = 'PartFailed'
-    this.fault = fault
+  constructor(partError: PartError) {
+    super(partError.message)
+    this.name = 'PartFetchError'
+    this.partError = partError
   }
 }
 
-/** The words of RFC 9209 section 2.3 for what kept a node from giving its part. */
-
-const BY_CODE: Partial<Record<ErrorCode, string>> = {
+/** Error types of RFC 9209 section 2.3 by error code. */
+const PROXY_ERRORS: Partial<Record<ErrorCode, string>> = {
   901: 'http_request_denied',
   903: 'connection_limit_reached',
   920: 'destination_unavailable',
@@ -115,8 +111,8 @@ const BY_CODE: Partial<Record<ErrorCode, string>> = {
   3022: 'destination_not_found',
 }
 
-/** By the beginning of what the cluster room says of a failed call (cluster/failure.ts), where the code is too broad. */
-const BY_DETAIL: readonly (readonly [string, string])[] = [
+/** Error types by the beginning of the detail of a failed call (upstream/node-response.ts), where the code is too broad. */
+const PROXY_ERRORS_BY_DETAIL: readonly (readonly [beginning: string, proxyError: string])[] = [
   ['connection refused', 'connection_refused'],
   ['connection timed out', 'connection_timeout'],
   ['connection lost', 'connection_terminated'],
@@ -128,17 +124,14 @@ const BY_DETAIL: readonly (readonly [string, string])[] = [
   ['no address is known', 'proxy_configuration_error'],
 ]
 
-/** `cause`: of an error of the edge's own, the failed call. */
-export function errorWord(code: number, cause?: unknown): string {
+/** Returns the error type of RFC 9209 for an error code; `cause` is the failed call, if there is one. */
+export function proxyErrorOf(code: number, cause?: unknown): string {
   const detail = detailOf(cause)
-  const word = BY_DETAIL.find(([beginning]) => detail.startsWith(beginning))?.[1] ?? known(code)
-  if (word !== undefined) return word
+  const byDetail = PROXY_ERRORS_BY_DETAIL.find(([beginning]) => detail.startsWith(beginning))?.[1]
+  const proxyError = byDetail ?? PROXY_ERRORS[code as ErrorCode]
+  if (proxyError !== undefined) return proxyError
   if (code < 1000) return 'proxy_internal_error'
   return TRANSIENT_ERRORS.has(code) ? 'destination_unavailable' : 'http_protocol_error'
-}
-
-function known(code: number): string | undefined {
-  return Object.hasOwn(BY_CODE, code) ? BY_CODE[code as ErrorCode] : undefined
 }
 
 function detailOf(cause: unknown): string {

@@ -1,174 +1,173 @@
+/** The node report of a joined response: what each node contributed, how old it is, and why nodes failed. */
 import type { NodeContribution } from '../core/events.ts'
 import { serializeItem } from '../core/structured-fields.ts'
-import type { Fault, Good } from './node-part.ts'
+import type { PartError, ReceivedPart } from './node-part.ts'
 
-/** The book of one joined answer: which node gave what, how old it is, and what each that failed failed of. */
-
+/** A member of `failed_nodes`. */
 export interface FailedNode {
   readonly node: string
   readonly error: { readonly code: number; readonly message: string }
 }
 
-interface Entry {
-  readonly faults: Fault[]
+interface NodeEntry {
+  readonly errors: PartError[]
   parts: number
   hits: number
+  /** Milliseconds until the last part that did not come from the cache. */
   rtt: number
   rows: number
   total: number
   stale?: string
 }
 
-export class Ledger {
-  readonly #began: number
-  readonly #nodes = new Map<string, Entry>()
+export class NodeReport {
+  readonly #startedAt: number
+  readonly #nodes = new Map<string, NodeEntry>()
   #oldest: number
   #personal = false
 
-  /** `nodes`: in the order in which they are told of; others come behind them. */
-  constructor(nodes: readonly string[], began: number) {
-    this.#began = began
-    this.#oldest = began
-    for (const node of nodes) this.#entry(node)
+  /** `nodes`: in the order of the report; others follow. `startedAt`: by performance.now(). */
+  constructor(nodes: readonly string[], startedAt: number) {
+    this.#startedAt = startedAt
+    this.#oldest = startedAt
+    for (const node of nodes) this.#entryOf(node)
   }
 
-  gave(node: string, part: Good): void {
-    const entry = this.#entry(node)
+  addPart(node: string, part: ReceivedPart): void {
+    const entry = this.#entryOf(node)
     entry.parts += 1
-    if (part.hit) entry.hits += 1
-    else entry.rtt = performance.now() - this.#began
+    if (part.isHit) entry.hits += 1
+    else entry.rtt = performance.now() - this.#startedAt
     if (part.stale !== undefined) entry.stale = part.stale
     if (part.personal) this.#personal = true
     this.#oldest = Math.min(this.#oldest, part.asOf)
   }
 
-  failed(node: string, fault: Fault): void {
-    this.#entry(node).faults.push(fault)
+  addError(node: string, error: PartError): void {
+    this.#entryOf(node).errors.push(error)
   }
 
-  /** Rows of the node, or of one of its agents, that stand on the page, and of how many that it has. */
-  rows(node: string, count: number, total: number): void {
-    const entry = this.#entry(node)
+  /** Adds rows of a node, or of one of its agents: how many are on the page, and how many exist. */
+  addRows(node: string, count: number, total: number): void {
+    const entry = this.#entryOf(node)
     entry.rows += count
     entry.total += total
   }
 
-  /** What failed of the node so far. */
-  faultsOf(node: string): readonly Fault[] {
-    return this.#nodes.get(node)?.faults ?? []
+  errorsOf(node: string): readonly PartError[] {
+    return this.#nodes.get(node)?.errors ?? []
   }
 
-  /** The first fault of each node that failed. */
-  get faults(): readonly { readonly node: string; readonly fault: Fault }[] {
-    return [...this.#nodes].flatMap(
-      ([
-        node,
-        {
-          faults: [fault],
-        },
-      ]) => (fault === undefined ? [] : [{ node, fault }]),
-    )
+  /** The first error of each node that failed. */
+  get firstErrors(): readonly { readonly node: string; readonly error: PartError }[] {
+    return [...this.#nodes].flatMap(([node, { errors }]) => errors.slice(0, 1).map((error) => ({ node, error })))
   }
 
   get failedNodes(): readonly FailedNode[] {
-    return this.faults.map(({ node, fault: { code, message } }) => ({ node, error: { code, message } }))
+    return this.firstErrors.map(({ node, error: { code, message } }) => ({ node, error: { code, message } }))
   }
 
-  /** Nodes are missing, or stood in with the last that was heard of them, or spoke to this caller alone. */
-  get partial(): boolean {
+  /** Whether nodes are missing, a stale response replaces one, or a part is for this caller only. */
+  get isPartial(): boolean {
     if (this.#personal) return true
-    return [...this.#nodes.values()].some(({ faults, stale }) => faults.length > 0 || stale !== undefined)
+    return [...this.#nodes.values()].some(({ errors, stale }) => errors.length > 0 || stale !== undefined)
   }
 
-  /** Milliseconds for which the oldest part had been kept when the first was asked for. */
-  get oldest(): number {
-    return Math.max(0, this.#began - this.#oldest)
+  /** Milliseconds between the generation of the oldest part and the start of the request. */
+  get oldestPartAge(): number {
+    return Math.max(0, this.#startedAt - this.#oldest)
   }
 
-  /** Did anything come at all? */
-  get empty(): boolean {
+  /** Whether no node has returned a part. */
+  get isEmpty(): boolean {
     return [...this.#nodes.values()].every(({ parts }) => parts === 0)
   }
 
-  get status(): string {
-    return clusterStatus(this.#asked.map(([node, entry]) => statusOf(node, entry)))
+  /** The value of the header `Cluster-Status`. */
+  get clusterStatus(): string {
+    return formatClusterStatus(this.#involved.map(([node, entry]) => toNodeStatus(node, entry)))
   }
 
-  /** The same for those who look after the edge. */
-  get shares(): readonly NodeContribution[] {
-    return this.#asked.map(([node, entry]) => shareOf(node, entry))
+  /** The same for metrics and the console. */
+  get contributions(): readonly NodeContribution[] {
+    return this.#involved.map(([node, entry]) => toContribution(node, entry))
   }
 
-  get #asked(): readonly (readonly [string, Entry])[] {
-    return [...this.#nodes].filter(([, { parts, faults }]) => parts + faults.length > 0)
+  get #involved(): readonly (readonly [string, NodeEntry])[] {
+    return [...this.#nodes].filter(([, { parts, errors }]) => parts + errors.length > 0)
   }
 
-  #entry(node: string): Entry {
+  #entryOf(node: string): NodeEntry {
     const known = this.#nodes.get(node)
     if (known !== undefined) return known
-    const entry: Entry = { faults: [], parts: 0, hits: 0, rtt: 0, rows: 0, total: 0 }
+    const entry: NodeEntry = { errors: [], parts: 0, hits: 0, rtt: 0, rows: 0, total: 0 }
     this.#nodes.set(node, entry)
     return entry
   }
 }
 
-function statusOf(node: string, { faults: [fault], parts, hits, rtt, rows, stale }: Entry): NodeStatus {
-  const hit = parts > 0 && hits === parts
-  const answered = fault?.answered
-  const detail = answered === undefined ? stale : String(fault?.code)
+function toNodeStatus(node: string, { errors: [error], parts, hits, rtt, rows, stale }: NodeEntry): NodeStatus {
+  const isHit = parts > 0 && hits === parts
+  const response = error?.response
+  const detail = response === undefined ? stale : String(error?.code)
   return {
     node,
-    hit,
-    ...(parts > 0 && !hit && { rtt }),
-    ...(fault && { error: fault.word }),
-    ...(answered && { receivedStatus: answered.status }),
+    isHit,
+    ...(parts > 0 && !isHit && { rtt }),
+    ...(error && { error: error.proxyError }),
+    ...(response && { receivedStatus: response.status }),
     ...(detail !== undefined && { detail }),
     ...(parts > 0 && { rows }),
   }
 }
 
-function shareOf(node: string, { faults: [fault], parts, hits, rtt: ms, rows, total }: Entry): NodeContribution {
-  return { node, ...(parts > 0 && { rows, total }), ...(parts > hits && { ms }), ...(fault && { error: fault.word }) }
+function toContribution(node: string, { errors: [error], parts, hits, rtt, rows, total }: NodeEntry): NodeContribution {
+  return {
+    node,
+    ...(parts > 0 && { rows, total }),
+    ...(parts > hits && { ms: rtt }),
+    ...(error && { error: error.proxyError }),
+  }
 }
 
-/**
- * `Cluster-Status`: what each node had to say to a joined answer, as a List of RFC 9651 with one member for each node.
- * Words of RFC 9211 (`hit`, `detail`) and of RFC 9209 (`error`, `received-status`); `rtt` in milliseconds, `rows` on
- * this page.
- *
- * Nodes that it would be too long for are counted in a last member, whose name no node can have: `*;omitted=3`.
- *
- * @example master;rtt=12;rows=40, worker-1;error=connection_refused, worker-2;hit;rows=3
- */
+/** One member of `Cluster-Status`. */
 export interface NodeStatus {
   readonly node: string
-  /** All that it gave was kept; else `rtt` says how long it took. */
-  readonly hit: boolean
+  /** Everything came from the cache; otherwise `rtt` is the time that the node took. */
+  readonly isHit: boolean
+  /** Milliseconds. */
   readonly rtt?: number
   readonly detail?: string
-  /** A token. */
+  /** An error type of RFC 9209. */
   readonly error?: string
   readonly receivedStatus?: number
-  /** Absent: it gave none, since it failed. */
+  /** Rows on this page; absent if the node failed. */
   readonly rows?: number
 }
 
-export function clusterStatus(nodes: readonly NodeStatus[]): string {
+/** Clients and load balancers accept 16 kB of headers. `failed_nodes` names every failed node regardless of this limit. */
+const MAX_CLUSTER_STATUS_CHARACTERS = 12_000
+
+/**
+ * Returns the value of `Cluster-Status`: a List of RFC 9651 with one member per node, with parameters of RFC 9211 (`hit`,
+ * `detail`) and RFC 9209 (`error`, `received-status`), `rtt` in milliseconds and `rows` on this page. Nodes beyond the
+ * maximum length are counted in a last member whose name no node can have: `*;omitted=3`.
+ *
+ * @example master;rtt=12;rows=40, worker-1;error=connection_refused, worker-2;hit;rows=3
+ */
+export function formatClusterStatus(nodes: readonly NodeStatus[]): string {
   let text = ''
   for (const [at, node] of nodes.entries()) {
-    const next = `${at === 0 ? '' : ', '}${member(node)}`
-    if (text.length + next.length > LONGEST) return `${text}, *;omitted=${nodes.length - at}`
+    const next = `${at === 0 ? '' : ', '}${formatMember(node)}`
+    if (text.length + next.length > MAX_CLUSTER_STATUS_CHARACTERS) return `${text}, *;omitted=${nodes.length - at}`
     text += next
   }
   return text
 }
 
-/** Clients and load balancers take 16 kB of head in all. Who failed stands in `failed_nodes` whatever their number. */
-const LONGEST = 12_000
-
-function member({ node, hit, rtt, detail, error, receivedStatus, rows }: NodeStatus): string {
+function formatMember({ node, isHit, rtt, detail, error, receivedStatus, rows }: NodeStatus): string {
   let text = serializeItem(node)
-  if (hit) text += ';hit'
+  if (isHit) text += ';hit'
   if (rtt !== undefined) text += `;rtt=${Math.max(0, Math.round(rtt))}`
   if (error !== undefined) text += `;error=${error}`
   if (receivedStatus !== undefined) text += `;received-status=${receivedStatus}`

@@ -1,3 +1,7 @@
+/**
+ * Owners of agents as the master reports them: of all agents, of given agents, or of the members of a group. Owners that
+ * the master cannot report are one error, 931.
+ */
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { parseEnvelope } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
@@ -5,112 +9,103 @@ import { type Caller, type EdgeRequest, type Handler, priorityOf } from '../core
 import type { EdgeResponse } from '../core/response.ts'
 import { ownField, ownText } from '../core/values.ts'
 
-/** Where an agent reports to, and the one error for what is not known of it. */
+/** The node that an agent reports to. `unknown`: the agent has connected, but the master does not name its node. */
+export type AgentOwner =
+  | { readonly kind: 'node'; readonly node: string }
+  | { readonly kind: 'neverConnected' | 'unknown' }
 
-/** `never`: it has not connected yet. `nowhere`: it has, and the master does not say where. */
-export type Home = { readonly kind: 'node'; readonly node: string } | { readonly kind: 'never' | 'nowhere' }
+/** Owners by agent id. */
+export type AgentOwnerMap = ReadonlyMap<string, AgentOwner>
 
-/** By id. */
-export type Homes = ReadonlyMap<string, Home>
+/** Every node is agent `000` to itself; clients mean the master by this id. */
+export const MANAGER_AGENT_ID = '000'
 
-/** Every node is `000` to itself; under that id clients mean the master. */
-export const MANAGER = '000'
+const OWNER_UNKNOWN = 931
+const RETRY_AFTER_SECONDS = '5'
 
-const NOT_KNOWN = 931
-/** Seconds after which the master may know. */
-const RETRY_AFTER = '5'
-
-/** `cause`: the fault that kept the master from saying it; its own headers hold. */
-export function notKnown(why: string, cause?: EdgeError): EdgeError {
-  const headers = { 'retry-after': RETRY_AFTER, ...cause?.headers }
-  return new EdgeError(NOT_KNOWN, ` (${why})`, { headers, ...(cause && { cause }) })
+/** Creates error 931. Headers of `cause` replace its own `Retry-After`. */
+export function createOwnerUnknownError(why: string, cause?: EdgeError): EdgeError {
+  const headers = { 'retry-after': RETRY_AFTER_SECONDS, ...cause?.headers }
+  return new EdgeError(OWNER_UNKNOWN, ` (${why})`, { headers, ...(cause && { cause }) })
 }
 
-export function isNotKnown(fault: unknown): fault is EdgeError {
-  return fault instanceof EdgeError && fault.code === NOT_KNOWN
+export function isOwnerUnknownError(error: unknown): error is EdgeError {
+  return error instanceof EdgeError && error.code === OWNER_UNKNOWN
 }
 
-/** What the master is asked about agents: where all of them report to, some of them, or the members of a group. */
-
-/** The records of the calls that owners are learnt by. */
-export interface OwnerRecords {
+export interface OwnerEndpoints {
   /** `GET /agents` */
   readonly agents: Endpoint
   /** `GET /agents/groups/:group_id` */
   readonly members: Endpoint
 }
 
-export interface InquiryPorts {
-  readonly records: OwnerRecords
-  /** The road of reads. */
+export interface OwnerLookupPorts {
+  readonly endpoints: OwnerEndpoints
+  /** The handler of reads, with its cache. */
   readonly read: Handler
 }
 
-/** `age`: milliseconds that the oldest part of it was kept. */
-interface Everyone {
-  readonly homes: Map<string, Home>
+interface AllOwners {
+  readonly owners: Map<string, AgentOwner>
+  /** Age of the oldest response that it was read from, in milliseconds. */
   readonly age: number
 }
-type Members = { readonly homes: Homes } | { readonly refusal: EdgeResponse }
 
-const PAGE = 1000
+type MemberOwners = { readonly owners: AgentOwnerMap } | { readonly refusal: EdgeResponse }
+
+const PAGE_ROWS = 1000
 const FIELDS = 'id,node_name,status'
-/** Ids of one question: the URL stays well below what the real API takes. */
-const AT_ONCE = 100
-/** No cluster has more agents: a list that goes on and on is no list. */
-const MOST_PAGES = 1000
+/** The URL with this many ids is well below the maximum length of the real API. */
+const MAX_IDS_PER_CALL = 100
+/** A list that is longer than a million agents is an error of the node. */
+const MAX_PAGES = 1000
 
-export function createInquiries({ records, read }: InquiryPorts) {
+export interface OwnerLookup {
+  /** Returns the owners of all agents; may be served from the cache. Throws 931. */
+  findAll(request: EdgeRequest): Promise<AllOwners>
+  /** Returns the current owners of these agents, without those that do not exist. Throws 931. */
+  find(ids: readonly string[], request: EdgeRequest): Promise<AgentOwnerMap>
+  /** Returns the current owners of the members of a group, or the response in which the master refuses. Throws 931. */
+  findMembers(group: string, request: EdgeRequest): Promise<MemberOwners>
+}
+
+export function createOwnerLookup({ endpoints, read }: OwnerLookupPorts): OwnerLookup {
   return {
-    /** All agents, out of what is kept where it is fresh. Throws 931. */
-    everyone: async (ask: EdgeRequest): Promise<Everyone> => {
-      // For everybody, whoever comes first: it goes on when that one leaves, and does not wait behind its other calls.
-      const { caller, ...rest } = ours(ask, records.agents)
-      const name = caller.credentials === undefined ? 'manager-edge' : caller.name
-      const { signal } = new AbortController()
-      const own: EdgeRequest = { ...rest, caller: { ...caller, name }, priority: 'interactive', signal }
-      const { homes, age } = await pages(own, read)
-      return { homes, age }
-    },
-    /** These agents, as they are now; those that do not exist are not in it. Throws 931. */
-    these: async (ids: readonly string[], ask: EdgeRequest): Promise<Homes> => {
-      const homes = new Map<string, Home>()
-      for (let at = 0; at < ids.length; at += AT_ONCE) {
-        const q = ids.slice(at, at + AT_ONCE).map((id) => `id=${id}`)
-        const own = { ...anew(ours(ask, records.agents)), query: { q: q.join(','), select: FIELDS, limit: `${PAGE}` } }
-        for (const [id, home] of rowsOf(contents(await asked(own, read)).data)) homes.set(id, home)
+    findAll: (request) => readPages(createSharedCall(request, endpoints.agents), read),
+    find: async (ids, request) => {
+      const owners = new Map<string, AgentOwner>()
+      const call = withoutCache(createCall(request, endpoints.agents))
+      for (let at = 0; at < ids.length; at += MAX_IDS_PER_CALL) {
+        const q = ids.slice(at, at + MAX_IDS_PER_CALL).map((id) => `id=${id}`)
+        const query = { q: q.join(','), select: FIELDS, limit: `${PAGE_ROWS}` }
+        for (const [id, owner] of ownersIn(dataOf(await send({ ...call, query }, read)))) owners.set(id, owner)
       }
-      return homes
+      return owners
     },
-    /** Members of a group as they are now, or the answer in which the master refuses. Throws 931. */
-    membersOf: async (group: string, ask: EdgeRequest): Promise<Members> => {
-      const own = { ...anew(ours(ask, records.members)), params: { group_id: group } }
-      const first = await asked({ ...own, query: { select: FIELDS, limit: `${PAGE}` } }, read)
+    findMembers: async (group, request) => {
+      const call = { ...withoutCache(createCall(request, endpoints.members)), params: { group_id: group } }
+      const first = await send({ ...call, query: { select: FIELDS, limit: `${PAGE_ROWS}` } }, read)
       if (parseEnvelope(first).error !== 0) return { refusal: first }
-      return { homes: (await pages(own, read, first)).homes }
+      return { owners: (await readPages(call, read, first)).owners }
     },
   }
 }
 
 /**
- * A call of the edge's own, on behalf of the caller and as urgent as what it is for. With passthrough there are no
- * credentials but the caller's.
+ * Creates a call of the edge itself on behalf of a request, with the priority of that request. With credentials passed
+ * through there are no credentials but those of the caller.
  */
-function ours(onBehalf: EdgeRequest, endpoint: Endpoint): EdgeRequest {
-  const {
-    caller: { name, credentials },
-    requestId,
-    signal,
-    trace,
-  } = onBehalf
+function createCall(request: EdgeRequest, endpoint: Endpoint): EdgeRequest {
+  const { name, credentials } = request.caller
+  const { requestId, signal, trace } = request
   const caller: Caller = { name, permissions: ['*:*'], ...(credentials && { credentials }) }
-  const load = priorityOf(onBehalf)
   return {
     endpoint,
     params: {},
     query: {},
     caller,
-    priority: load,
+    priority: priorityOf(request),
     waitForComplete: false,
     requestId,
     signal,
@@ -118,56 +113,65 @@ function ours(onBehalf: EdgeRequest, endpoint: Endpoint): EdgeRequest {
   }
 }
 
-function anew(ask: EdgeRequest): EdgeRequest {
-  return { ...ask, directives: { noCache: true, noStore: false } }
+/**
+ * A call whose result serves all requests: it continues when the client that caused it leaves, and does not queue behind
+ * other calls of that caller.
+ */
+function createSharedCall(request: EdgeRequest, endpoint: Endpoint): EdgeRequest {
+  const { caller, ...rest } = createCall(request, endpoint)
+  const name = caller.credentials === undefined ? 'manager-edge' : caller.name
+  return { ...rest, caller: { ...caller, name }, priority: 'interactive', signal: new AbortController().signal }
 }
 
-async function pages(own: EdgeRequest, read: Handler, first?: EdgeResponse): Promise<Everyone> {
-  const homes = new Map<string, Home>()
+function withoutCache(request: EdgeRequest): EdgeRequest {
+  return { ...request, directives: { noCache: true, noStore: false } }
+}
+
+async function readPages(call: EdgeRequest, read: Handler, first?: EdgeResponse): Promise<AllOwners> {
+  const owners = new Map<string, AgentOwner>()
   let age = 0
   let total = 1
-  for (let page = 0; page * PAGE < total && page < MOST_PAGES; page += 1) {
-    const query = { select: FIELDS, limit: `${PAGE}`, offset: `${page * PAGE}` }
-    const answer = page === 0 && first !== undefined ? first : await asked({ ...own, query }, read)
-    const { data } = contents(answer)
-    if (answer.kind === 'json') age = Math.max(age, answer.cached?.response.age ?? 0)
+  for (let page = 0; page * PAGE_ROWS < total && page < MAX_PAGES; page += 1) {
+    const query = { select: FIELDS, limit: `${PAGE_ROWS}`, offset: `${page * PAGE_ROWS}` }
+    const response = page === 0 && first !== undefined ? first : await send({ ...call, query }, read)
+    const data = dataOf(response)
+    if (response.kind === 'json') age = Math.max(age, response.cached?.response.age ?? 0)
     total = Number(ownField(data, 'totalItems'))
-    for (const [id, home] of rowsOf(data)) homes.set(id, home)
+    for (const [id, owner] of ownersIn(data)) owners.set(id, owner)
   }
-  return { homes, age }
+  return { owners, age }
 }
 
-/** Whatever keeps the master from saying it is one thing to whoever asks for an agent: its owner is not known. */
-async function asked(own: EdgeRequest, read: Handler): Promise<EdgeResponse> {
+/** Throws 931 for all failures of the master, except wrong credentials (901) and rate limits (903) of the caller. */
+async function send(call: EdgeRequest, read: Handler): Promise<EdgeResponse> {
   try {
-    return await read(own)
-  } catch (fault) {
-    own.signal.throwIfAborted()
-    if (!(fault instanceof EdgeError)) throw fault
-    // Credentials that are wrong, and callers who ask too much, have codes of their own.
-    if (fault.code === 901 || fault.code === 903) throw fault
-    throw notKnown(fault.message, fault)
+    return await read(call)
+  } catch (error) {
+    call.signal.throwIfAborted()
+    if (!(error instanceof EdgeError)) throw error
+    if (error.code === 901 || error.code === 903) throw error
+    throw createOwnerUnknownError(error.message, error)
   }
 }
 
-function contents(answer: EdgeResponse): { readonly data?: unknown } {
-  const { error, message, data } = parseEnvelope(answer)
-  if (error === 0) return { data }
-  throw notKnown(`the master answers ${error}: ${message ?? ''}`)
+function dataOf(response: EdgeResponse): unknown {
+  const { error, message, data } = parseEnvelope(response)
+  if (error === 0) return data
+  throw createOwnerUnknownError(`the master responds with ${error}: ${message ?? ''}`)
 }
 
-function rowsOf(data: unknown): readonly (readonly [string, Home])[] {
+function ownersIn(data: unknown): readonly (readonly [string, AgentOwner])[] {
   const items = ownField(data, 'items')
-  if (!Array.isArray(items)) throw notKnown('the master gave no list of agents')
+  if (!Array.isArray(items)) throw createOwnerUnknownError('the response of the master has no list of agents')
   return items.flatMap((row) => {
     const id = ownText(row, 'id')
-    return id === undefined ? [] : [[id.padStart(3, '0'), homeOf(row)] as const]
+    return id === undefined ? [] : [[id.padStart(3, '0'), ownerIn(row)] as const]
   })
 }
 
-function homeOf(row: unknown): Home {
-  // As the newer release writes it, too.
-  if (/^never[ _]connected$/i.test(ownText(row, 'status') ?? '')) return { kind: 'never' }
+function ownerIn(row: unknown): AgentOwner {
+  // Newer releases write the state with an underscore.
+  if (/^never[ _]connected$/i.test(ownText(row, 'status') ?? '')) return { kind: 'neverConnected' }
   const node = ownText(row, 'node_name')
-  return node === undefined || node === '' || node === 'unknown' ? { kind: 'nowhere' } : { kind: 'node', node }
+  return node === undefined || node === '' || node === 'unknown' ? { kind: 'unknown' } : { kind: 'node', node }
 }

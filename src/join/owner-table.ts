@@ -1,97 +1,95 @@
+/** The table of all agents and their owners: read from the master, refreshed in the background, of bounded age. */
 import { EdgeError } from '../core/errors.ts'
 import type { EdgeRequest } from '../core/request.ts'
-import { type Home, type Homes, isNotKnown } from './owner-lookup.ts'
-/** The table of all agents and their nodes: learnt from the master, followed in the background, of bounded age. */
+import { withTimeout } from '../core/timing.ts'
+import { type AgentOwner, type AgentOwnerMap, isOwnerUnknownError, type OwnerLookup } from './owner-lookup.ts'
 
 export interface OwnerTable {
-  /** Fresh: as it is. Up to twice that: as it is, and learnt anew behind it. Older: learnt first, where that can be. */
-  current(ask: EdgeRequest): Promise<Homes>
-  /** What was found out about one agent meanwhile; absent: it does not exist. */
-  correct(id: string, home: Home | undefined): void
+  /**
+   * Returns the table if it is fresh. From then to twice that age it is returned while it is refreshed; an older table is
+   * refreshed first, and returned only if the master cannot be asked. Throws 931.
+   */
+  current(request: EdgeRequest): Promise<AgentOwnerMap>
+  /** Sets the owner of one agent that was looked up since; `undefined`: the agent does not exist. */
+  correct(id: string, owner: AgentOwner | undefined): void
 }
 
-export interface TablePorts {
-  /** `age`: milliseconds that the oldest part of it was kept. */
-  readonly everyone: (ask: EdgeRequest) => Promise<{ readonly homes: Map<string, Home>; readonly age: number }>
-  readonly fresh: number
+export interface OwnerTablePorts {
+  readonly lookup: Pick<OwnerLookup, 'findAll'>
+  /** Milliseconds that responses about agents are fresh. */
+  readonly ttl: number
+  /** Milliseconds that the table may be older than its refresh interval while the master cannot be asked. */
   readonly staleIfError: number
+  /** Monotonic milliseconds. */
   readonly clock: () => number
 }
 
-interface Learnt {
-  readonly homes: Map<string, Home>
-  /** The moment that the oldest of its rows is of. */
+interface Snapshot {
+  readonly owners: Map<string, AgentOwner>
+  /** The time of its oldest rows, by the clock. */
   readonly asOf: number
-  /** Milliseconds from which on it is learnt anew. */
-  readonly pace: number
+  /** Milliseconds until it is refreshed. */
+  readonly refreshInterval: number
 }
 
-/** Learning may take one part in so many of the time: for 100,000 agents it takes the master a hundred calls. */
-const SHARE = 10
-/** Milliseconds: the quickest pace, the pause after a failure, and the wait for a master that does not answer. */
-const MOMENT = 1000
+/** A refresh takes at most a tenth of the time: for 100,000 agents it costs the master a hundred calls. */
+const MIN_INTERVAL_PER_DURATION = 10
+const MIN_REFRESH_INTERVAL_MS = 1000
+const PAUSE_AFTER_FAILURE_MS = 1000
+/** How long a request waits for a slow master before it takes the old table. */
+const MAX_REFRESH_WAIT_MS = 1000
 
-export function createTable({ everyone, fresh, staleIfError, clock }: TablePorts): OwnerTable {
-  let table: Learnt | undefined
-  let learning: Promise<Learnt> | undefined
-  let since = 0
-  let failed: { readonly fault: EdgeError; readonly at: number } | undefined
+export function createOwnerTable({ lookup, ttl, staleIfError, clock }: OwnerTablePorts): OwnerTable {
+  let snapshot: Snapshot | undefined
+  let refreshing: Promise<Snapshot> | undefined
+  let refreshStartedAt = 0
+  let failure: { readonly error: EdgeError; readonly at: number } | undefined
 
-  const learnt = async (ask: EdgeRequest): Promise<Learnt> => {
-    const began = clock()
+  const readSnapshot = async (request: EdgeRequest): Promise<Snapshot> => {
+    const startedAt = clock()
     try {
-      const { homes, age } = await everyone(ask)
-      const pace = Math.max(fresh, MOMENT, (clock() - began) * SHARE)
-      table = { homes, asOf: began - age, pace }
-      return table
-    } catch (fault) {
-      if (isNotKnown(fault)) failed = { fault, at: clock() }
-      throw fault
+      const { owners, age } = await lookup.findAll(request)
+      const duration = clock() - startedAt
+      const refreshInterval = Math.max(ttl, MIN_REFRESH_INTERVAL_MS, duration * MIN_INTERVAL_PER_DURATION)
+      snapshot = { owners, asOf: startedAt - age, refreshInterval }
+      return snapshot
+    } catch (error) {
+      if (isOwnerUnknownError(error)) failure = { error, at: clock() }
+      throw error
     }
   }
-  const learn = (ask: EdgeRequest): Promise<Learnt> => {
-    // A master that just failed is not asked again by each request.
-    if (failed !== undefined && clock() - failed.at < MOMENT) return Promise.reject(failed.fault)
-    // What the master has against one caller it need not have against another.
-    if (learning !== undefined)
-      return learning.catch((fault) => (isOfCaller(fault) ? learn(ask) : Promise.reject(fault)))
-    since = clock()
-    learning = learnt(ask).finally(() => {
-      learning = undefined
+  const refresh = (request: EdgeRequest): Promise<Snapshot> => {
+    if (failure !== undefined && clock() - failure.at < PAUSE_AFTER_FAILURE_MS) return Promise.reject(failure.error)
+    if (refreshing !== undefined) {
+      // A refusal of one caller is no failure of the master: the request tries with its own caller.
+      return refreshing.catch((error) => (isErrorOfCaller(error) ? refresh(request) : Promise.reject(error)))
+    }
+    refreshStartedAt = clock()
+    refreshing = readSnapshot(request).finally(() => {
+      refreshing = undefined
     })
-    return learning
+    return refreshing
   }
   return {
-    current: async (ask) => {
-      const old = table
-      if (old === undefined) return (await learn(ask)).homes
+    current: async (request) => {
+      const old = snapshot
+      if (old === undefined) return (await refresh(request)).owners
       const age = clock() - old.asOf
-      if (age < old.pace) return old.homes
-      const next = learn(ask)
-      if (age >= old.pace + staleIfError) return (await next).homes
-      const orOld = next.catch(() => old)
-      return (age < 2 * old.pace ? old : await within(orOld, old, MOMENT - (clock() - since))).homes
+      if (age < old.refreshInterval) return old.owners
+      const next = refresh(request)
+      if (age >= old.refreshInterval + staleIfError) return (await next).owners
+      const nextOrOld = next.catch(() => old)
+      if (age < 2 * old.refreshInterval) return old.owners
+      return (await withTimeout(nextOrOld, MAX_REFRESH_WAIT_MS - (clock() - refreshStartedAt), old)).owners
     },
-    correct: (id, home) => {
-      if (home === undefined) table?.homes.delete(id)
-      else table?.homes.set(id, home)
+    correct: (id, owner) => {
+      if (owner === undefined) snapshot?.owners.delete(id)
+      else snapshot?.owners.set(id, owner)
     },
   }
 }
 
-function isOfCaller(fault: unknown): boolean {
-  return fault instanceof EdgeError && (fault.code === 901 || fault.code === 903)
-}
-
-/** What comes in time, or what is there. */
-async function within<T>(coming: Promise<T>, instead: T, time: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<T>((resolve) => {
-    timer = setTimeout(resolve, Math.max(0, time), instead)
-  })
-  try {
-    return await Promise.race([coming, late])
-  } finally {
-    clearTimeout(timer)
-  }
+/** Wrong credentials and rate limits concern one caller only. */
+function isErrorOfCaller(error: unknown): boolean {
+  return error instanceof EdgeError && (error.code === 901 || error.code === 903)
 }

@@ -1,77 +1,73 @@
+/** The handler of reads over many nodes: of the whole cluster, or of the nodes that the request names. */
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import type { Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { CollectionError } from '../query/request.ts'
-import { allAgents } from './all-agents.ts'
-import { createReadings, type JoinPorts, type Reading } from './fan-out.ts'
-import { refusal } from './rules/collection.ts'
-import { several } from './several-nodes.ts'
+import { joinAllAgents } from './all-agents.ts'
+import { type JoinedRead, type JoinReadsPorts, startJoinedRead } from './joined-read.ts'
+import { refuseRequest } from './rules/collection.ts'
+import { joinSeveralNodes } from './several-nodes.ts'
 
-/** Reads of many nodes as one collection: the whole cluster's, or that of the nodes that are named. */
-
-export type { JoinPorts } from './fan-out.ts'
+export type { JoinReadsPorts } from './joined-read.ts'
 
 /**
- * Answers carry `clusterStatus`; those that somebody is missing from are `partial` and name who in `failed_nodes`. Rejects
- * where nobody answered, with the error of the first node, and when the client leaves.
+ * Returns the handler. Responses have a `clusterStatus`; if nodes are missing, they are `partial` and name them in
+ * `failed_nodes`. If all nodes fail, it rejects with the error of the first one. It also rejects when the client leaves.
  */
-export function joinReads(ports: JoinPorts): Handler {
-  const readingOf = createReadings(ports)
-  const parts = partRecords(ports.catalogue)
-  return async (ask) => {
-    const reading = readingOf(ask)
+export function joinReads(ports: JoinReadsPorts): Handler {
+  const partEndpoints = findPartEndpoints(ports.catalogue)
+  return async (request) => {
+    const read = startJoinedRead(request, ports)
     try {
-      const joined = await answer(reading, partOf(parts, ask.endpoint))
-      tell(reading)
-      return joined
-    } catch (fault) {
-      if (fault instanceof CollectionError) return refusal(fault, reading.ledger)
-      // Parts that nobody waits for any more say nothing of their nodes.
-      if (!ask.signal.aborted) tell(reading)
-      throw fault
+      const response = await join(read, partEndpointOf(request.endpoint, partEndpoints))
+      emitJoinEvent(read)
+      return response
+    } catch (error) {
+      if (error instanceof CollectionError) return refuseRequest(error, read.report)
+      // If the client has left, missing parts are no failure of their nodes.
+      if (!request.signal.aborted) emitJoinEvent(read)
+      throw error
     } finally {
-      reading.fanOut.end()
+      read.fanOut.end()
     }
   }
 }
 
-function answer(reading: Reading, part: Endpoint): Promise<EdgeResponse> {
-  return reading.ask.endpoint.target.kind === 'severalNodes' ? several(reading, part) : allAgents(reading, part)
+function join(read: JoinedRead, part: Endpoint): Promise<EdgeResponse> {
+  return read.request.endpoint.target.kind === 'severalNodes' ? joinSeveralNodes(read, part) : joinAllAgents(read, part)
 }
 
-function tell({ ask, ports, ledger, fanOut }: Reading): void {
-  if (ports.composed === undefined) return
-  const nodes = ledger.shares.filter(({ node }) => ports.view.find(node) !== undefined)
+function emitJoinEvent({ request, ports, report, fanOut }: JoinedRead): void {
+  if (ports.onJoin === undefined) return
+  const nodes = report.contributions.filter(({ node }) => ports.view.find(node) !== undefined)
   if (nodes.length === 0) return
-  const { requestId, endpoint } = ask
-  ports.composed({ requestId, route: endpoint.path, ms: performance.now() - fanOut.began, nodes })
+  const { requestId, endpoint } = request
+  ports.onJoin({ requestId, route: endpoint.path, ms: performance.now() - fanOut.startedAt, nodes })
 }
 
-/** Of each joined record the one that its parts are asked by: the same key, and the load of the whole. */
-function partRecords(catalogue: readonly Endpoint[]): ReadonlyMap<Endpoint, Endpoint> {
-  const reads = new Map(
-    catalogue.filter(({ method }) => method === 'GET').map((record) => [record.path as string, record]),
-  )
-  return new Map(
-    [...reads.values()].flatMap((record) => {
-      const path = pathOf(record)
-      const one = path === undefined ? undefined : reads.get(path)
-      if (path !== undefined && one === undefined)
-        throw new Error(`${record.path} is made of ${path}, which is no record`)
-      return one === undefined
-        ? []
-        : [[record, record.priority === undefined ? one : { ...one, priority: record.priority }] as const]
-    }),
-  )
+/** Returns, for each joined endpoint, the endpoint of its parts with the priority of the joined one. */
+function findPartEndpoints(catalogue: readonly Endpoint[]): ReadonlyMap<Endpoint, Endpoint> {
+  const reads = catalogue.filter(({ method }) => method === 'GET')
+  const byPath = new Map(reads.map((endpoint) => [endpoint.path as string, endpoint]))
+  const partEndpoints = new Map<Endpoint, Endpoint>()
+  for (const endpoint of byPath.values()) {
+    const path = partPathOf(endpoint)
+    if (path === undefined) continue
+    const part = byPath.get(path)
+    if (part === undefined) throw new Error(`${endpoint.path} is joined from ${path}, which is not in the catalogue`)
+    const { priority } = endpoint
+    partEndpoints.set(endpoint, priority === undefined ? part : { ...part, priority })
+  }
+  return partEndpoints
 }
 
-function pathOf({ target }: Endpoint): string | undefined {
+function partPathOf({ target }: Endpoint): string | undefined {
   if (target.kind === 'severalNodes') return target.ofNode
   return target.kind === 'everyNode' ? target.ofAgent : undefined
 }
 
-function partOf(parts: ReadonlyMap<Endpoint, Endpoint>, record: Endpoint): Endpoint {
-  const part = parts.get(record)
-  if (part === undefined) throw new Error(`${record.path} is not joined of parts`)
+function partEndpointOf(endpoint: Endpoint, partEndpoints: ReadonlyMap<Endpoint, Endpoint>): Endpoint {
+  const part = partEndpoints.get(endpoint)
+  if (part === undefined) throw new Error(`${endpoint.path} has no endpoint for its parts`)
   return part
 }

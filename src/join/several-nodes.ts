@@ -1,3 +1,4 @@
+/** Joined reads of several nodes (`/cluster/:node_ids/…`): one collection in which every item has its `node_name`. */
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { parseEnvelope } from '../core/envelope.ts'
 import { endOfValue, skipSpace } from '../core/json-scan.ts'
@@ -6,157 +7,162 @@ import type { EdgeResponse } from '../core/response.ts'
 import { traceAsync, traceSync } from '../core/trace.ts'
 import { collect } from '../query/collect.ts'
 import { parseSort } from '../query/order.ts'
-import { readRequest } from '../query/request.ts'
-import { type ArraySource, sources } from '../query/sources.ts'
-import { compareText, type Row, valueAt } from '../query/value.ts'
-import { type Reading, windowOf, without } from './fan-out.ts'
-import { readPages, roundedLimit } from './node-pages.ts'
-import { edgeFault, unreadable } from './node-part.ts'
-import { besides, compose, labelled, nothingCame } from './rules/collection.ts'
+import { parseCollectionRequest } from '../query/request.ts'
+import { type ArraySource, type Source, sources } from '../query/sources.ts'
+import { compareText, fieldValue, type Row } from '../query/value.ts'
+import { type JoinedRead, omitParameters, pageWindowOf } from './joined-read.ts'
+import { readNodeRows, roundUpLimit } from './node-pages.ts'
+import { createPartError, createUnreadableError } from './node-part.ts'
+import { createResponse, failedNodesMember, joinCollection, respondWithFirstError } from './rules/collection.ts'
 
-/** Several nodes at once: what each says of itself, as one collection in which every item names its node. */
+const NODE_NAME = 'node_name'
 
-const NODE = 'node_name'
-
-export async function several(reading: Reading, ofNode: Endpoint): Promise<EdgeResponse> {
-  const names = namesOf(reading)
-  return reading.ask.endpoint.response.rows === 'nodeAnswers'
-    ? nodeAnswers(reading, ofNode, names)
-    : collections(reading, ofNode, names)
+/** `ofNode`: the endpoint for the same data of one node. */
+export async function joinSeveralNodes(read: JoinedRead, ofNode: Endpoint): Promise<EdgeResponse> {
+  const nodes = requestedNodes(read)
+  return read.request.endpoint.response.rows === 'nodeAnswers'
+    ? joinResponses(read, ofNode, nodes)
+    : joinCollections(read, ofNode, nodes)
 }
 
-/** The nodes that are asked, master first; a name that nobody knows is a node that failed. */
-function namesOf({ ask, ports, ledger }: Reading): readonly string[] {
-  const { node_ids = '*' } = ask.params
+/** Returns the names of the requested nodes, master first. Unknown names are reported as failed nodes. */
+function requestedNodes({ request, ports, report }: JoinedRead): readonly string[] {
+  const { node_ids = '*' } = request.params
   const all = ports.view.nodes().map(({ name }) => name)
   if (node_ids === '*') return all
-  const named = node_ids.split(',')
-  // `find` hears of nodes that are new, too.
-  for (const name of named) if (ports.view.find(name) === undefined) ledger.failed(name, edgeFault(3022, ''))
-  return all.filter((name) => named.includes(name))
+  const requested = node_ids.split(',')
+  // `find` triggers a discovery, so it also finds new nodes.
+  for (const name of requested) {
+    if (ports.view.find(name) === undefined) report.addError(name, createPartError(3022, ''))
+  }
+  return all.filter((name) => requested.includes(name))
 }
 
-function partOf({ ask }: Reading, ofNode: Endpoint, node: string, query: EdgeRequest['query']): EdgeRequest {
-  const { node_ids: _, ...params } = ask.params
-  return { ...ask, endpoint: ofNode, params: { ...params, node_id: node }, query }
+function createPartRequest(
+  { request }: JoinedRead,
+  ofNode: Endpoint,
+  node: string,
+  query: EdgeRequest['query'],
+): EdgeRequest {
+  const { node_ids: _, ...params } = request.params
+  return { ...request, endpoint: ofNode, params: { ...params, node_id: node }, query }
 }
 
-/** Each node has a collection of its own: pages of it, joined. */
-async function collections(reading: Reading, ofNode: Endpoint, names: readonly string[]): Promise<EdgeResponse> {
-  const { ask, ledger, get } = reading
-  const order = orderOf(ask.query.sort, names)
-  const { offset, limit } = windowOf(ask)
-  const query = without(ask.query, 'offset', 'limit', 'sort')
-  const paged = await Promise.all(
-    order.names.map(async (node) => {
-      const own = { ...query, ...(order.ofNode !== undefined && { sort: order.ofNode }) }
-      const part = partOf(reading, ofNode, node, own)
-      const inject = { first: { [NODE]: node } }
-      const pages = await readPages({
+/** For endpoints that return a collection on each node: merges their pages. */
+async function joinCollections(read: JoinedRead, ofNode: Endpoint, nodes: readonly string[]): Promise<EdgeResponse> {
+  const { request, report, fetchPart } = read
+  const order = orderOf(request.query.sort, nodes)
+  const { sort, fieldsBeforeNode } = order
+  const { offset, limit } = pageWindowOf(request)
+  const query = { ...omitParameters(request.query, 'offset', 'limit', 'sort'), ...(sort !== undefined && { sort }) }
+  const rows = await Promise.all(
+    order.nodes.map(async (node) => {
+      const result = await readNodeRows({
         node,
-        ask: part,
-        limit: roundedLimit(offset + limit),
-        trusted: true,
-        inject,
-        get,
+        request: createPartRequest(read, ofNode, node, query),
+        limit: roundUpLimit(offset + limit),
+        isSorted: true,
+        inject: { first: { [NODE_NAME]: node } },
+        fetchPart,
       })
-      if (!pages.ok) ledger.failed(node, pages.fault)
-      return pages.ok ? [pages.piece] : []
+      if (!result.ok) report.addError(node, result.error)
+      return result.ok ? [result.rows] : []
     }),
   )
-  const how = { sort: order.ofNode, source: sourceOf(ask.endpoint, order), offset, limit }
-  const by = { ...how, ...(order.before !== undefined && { before: order.before }) }
-  return traceAsync(ask.trace, 'merge', () => compose(paged.flat(), by, ledger))
+  const options = {
+    sort,
+    source: sourceOf(request.endpoint, order),
+    offset,
+    limit,
+    ...(fieldsBeforeNode !== undefined && { fieldsBeforeInput: fieldsBeforeNode }),
+  }
+  return traceAsync(request.trace, 'merge', () => joinCollection(rows.flat(), options, report))
 }
 
-interface Order {
-  /** In the order in which rows that are equal come. */
-  readonly names: readonly string[]
-  /** Without the name of the node. */
-  readonly ofNode?: string
-  /** How many fields come before the name of the node; absent: all. */
-  readonly before?: number
+interface NodeOrder {
+  /** Rows with equal sort fields have the order of their nodes. */
+  readonly nodes: readonly string[]
+  /** The sort without the name of the node, which nodes do not have as a field. */
+  readonly sort?: string
+  /** The number of sort fields in front of the name of the node; absent: all. */
+  readonly fieldsBeforeNode?: number
 }
 
-/** `node_name` among the fields of a sort: nodes sort by the others, and come in the order of their names. */
-function orderOf(sort: string | undefined, names: readonly string[]): Order {
+/** If the sort contains `node_name`, nodes sort by the other fields and are merged in the order of their names. */
+function orderOf(sort: string | undefined, nodes: readonly string[]): NodeOrder {
   const { fields, descending } = parseSort(sort ?? '')
-  const before = fields.indexOf(NODE)
-  if (sort === undefined || before < 0) return { names, ...(sort !== undefined && { ofNode: sort }) }
-  const sorted = [...names].sort((a, b) => (descending ? compareText(b, a) : compareText(a, b)))
-  const others = fields.filter((field) => field !== NODE)
-  const ofNode = others.length === 0 ? {} : { ofNode: (descending ? '-' : '') + others.join(',') }
-  return { names: sorted, before, ...ofNode }
+  const fieldsBeforeNode = fields.indexOf(NODE_NAME)
+  if (sort === undefined || fieldsBeforeNode < 0) return { nodes, ...(sort !== undefined && { sort }) }
+  const sorted = [...nodes].sort((a, b) => (descending ? compareText(b, a) : compareText(a, b)))
+  const others = fields.filter((field) => field !== NODE_NAME)
+  const ofNode = others.length === 0 ? {} : { sort: (descending ? '-' : '') + others.join(',') }
+  return { nodes: sorted, fieldsBeforeNode, ...ofNode }
 }
 
-function sourceOf({ response: { rows }, path }: Endpoint, { before, ofNode }: Order) {
-  if (rows === undefined || rows === 'nodeAnswers') throw new Error(`rows of ${path} are in no collection`)
-  // By node alone: the rest is each node's own order.
-  return before === 0 && ofNode === undefined ? ({ engine: 'array' } as const) : sources[rows]
+function sourceOf({ response: { rows }, path }: Endpoint, { fieldsBeforeNode, sort }: NodeOrder): Source {
+  if (rows === undefined || rows === 'nodeAnswers') throw new Error(`the rows of ${path} are not a collection`)
+  // Sorted by the node alone, rows keep the order in which each node returns them.
+  return fieldsBeforeNode === 0 && sort === undefined ? { engine: 'array' } : sources[rows]
 }
 
-/** Each node's whole answer is an item, or a list of items: few and small, so that they are parsed. */
-async function nodeAnswers(reading: Reading, ofNode: Endpoint, names: readonly string[]): Promise<EdgeResponse> {
-  const { ask, ledger, get } = reading
-  const query = without(ask.query, 'offset', 'limit', 'sort', 'search')
-  const given = await Promise.all(
-    names.map(async (node) => {
-      const part = await get(node, partOf(reading, ofNode, node, query))
-      if (part.ok && !isBottomless(part.bytes)) return { node, rows: itemsOf(part.bytes, node, ofNode) }
-      ledger.failed(node, part.ok ? unreadable('nested too deeply') : part.fault)
+/** For other endpoints: the data of each node is an item, or a list of items. These are few and small, so they are parsed. */
+async function joinResponses(read: JoinedRead, ofNode: Endpoint, nodes: readonly string[]): Promise<EdgeResponse> {
+  const { request, report, fetchPart } = read
+  const query = omitParameters(request.query, 'offset', 'limit', 'sort', 'search')
+  const items = await Promise.all(
+    nodes.map(async (node) => {
+      const part = await fetchPart(node, createPartRequest(read, ofNode, node, query))
+      if (part.ok && !isNestedTooDeeply(part.bytes)) return { node, rows: parseItems(part.bytes, node, ofNode) }
+      report.addError(node, part.ok ? createUnreadableError('nested too deeply') : part.error)
       return { node, rows: [] }
     }),
   )
-  if (ledger.empty && ledger.faults.length > 0) return nothingCame(ledger)
-  return traceSync(ask.trace, 'merge', () => mergeItems(reading, given))
+  if (report.isEmpty && report.firstErrors.length > 0) return respondWithFirstError(report)
+  return traceSync(request.trace, 'merge', () => collectItems(read, items))
 }
 
-interface Given {
+interface NodeItems {
   readonly node: string
   readonly rows: readonly Row[]
 }
 
-function mergeItems({ ask, ledger }: Reading, given: readonly Given[]): EdgeResponse {
-  const rows = given.flatMap((each) => each.rows)
-  const { sort, search } = ask.query
-  const { offset, limit } = windowOf(ask)
-  const request = readRequest(
-    { ...(sort !== undefined && { sort }), ...(search !== undefined && { search }) },
-    new Date(),
-  )
-  const { items, totalItems } = collect(rows, { ...request, offset, limit }, source(sort, rows))
-  const shown = items.map((item) => (item as Row)[NODE])
-  for (const { node, rows: own } of given) {
-    ledger.rows(node, shown.filter((name) => name === node).length, own.length)
-  }
-  const data = { items, totalItems, ...besides(ledger) }
-  return labelled(Buffer.from(JSON.stringify({ error: 0, data })), ledger)
+function collectItems({ request, report }: JoinedRead, items: readonly NodeItems[]): EdgeResponse {
+  const rows = items.flatMap((ofNode) => ofNode.rows)
+  const { sort, search } = request.query
+  const parameters = { ...(sort !== undefined && { sort }), ...(search !== undefined && { search }) }
+  const collection = { ...parseCollectionRequest(parameters, new Date()), ...pageWindowOf(request) }
+  const page = collect(rows, collection, createItemSource(sort, rows))
+  const shown = page.items.map((item) => item[NODE_NAME])
+  for (const { node, rows } of items) report.addRows(node, shown.filter((name) => name === node).length, rows.length)
+  const data = { ...page, ...failedNodesMember(report) }
+  return createResponse(Buffer.from(JSON.stringify({ error: 0, data })), report)
 }
 
-/** A field may be sorted by if any row has it: nodes of several versions do not say the same. */
-function source(sort: string | undefined, rows: readonly Row[]): ArraySource {
+/** Items may be sorted by any field that one of them has, because nodes of different versions return different fields. */
+function createItemSource(sort: string | undefined, rows: readonly Row[]): ArraySource {
   const { fields } = parseSort(sort ?? '')
-  const order = `+${NODE}`
-  // A sign alone means the order of the nodes.
-  if (fields.length === 0) return sort === undefined ? { engine: 'array' } : { engine: 'array', order }
-  const sortable = fields.filter((field) => rows.length === 0 || rows.some((row) => valueAt(row, field) !== undefined))
+  // A sign without a field sorts by node.
+  if (fields.length === 0) return { engine: 'array', ...(sort !== undefined && { defaultSort: `+${NODE_NAME}` }) }
+  const sortable = fields.filter(
+    (field) => rows.length === 0 || rows.some((row) => fieldValue(row, field) !== undefined),
+  )
   return { engine: 'array', sortable }
 }
 
-/** It was parsed when it came, but neither search nor sort nor print would come to its end. */
-function isBottomless(bytes: Buffer): boolean {
+/** JSON.parse accepts such data, but search, sort and JSON.stringify would exceed the stack. */
+function isNestedTooDeeply(bytes: Buffer): boolean {
   return endOfValue(bytes, skipSpace(bytes, 0)) < 0
 }
 
-/** An object's own `node_name` gives way; what is no object stands under a name of its own. */
-function itemsOf(bytes: Buffer, node: string, { response: { data: shape } }: Endpoint): readonly Row[] {
+/** A `node_name` of the node itself is replaced. A value that is not an object becomes the member of a new one. */
+function parseItems(bytes: Buffer, node: string, { response: { data: shape } }: Endpoint): readonly Row[] {
   const { data } = parseEnvelope({ kind: 'json', status: 200, body: bytes })
-  const rowOf = (value: unknown): Row => {
+  const toItem = (value: unknown): Row => {
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-      const { [NODE]: _, ...own } = value as Row
-      return { [NODE]: node, ...own }
+      const { [NODE_NAME]: _, ...own } = value as Row
+      return { [NODE_NAME]: node, ...own }
     }
-    return shape === 'text' ? { [NODE]: node, contents: value } : { [NODE]: node, value }
+    return shape === 'text' ? { [NODE_NAME]: node, contents: value } : { [NODE_NAME]: node, value }
   }
-  return Array.isArray(data) ? data.map(rowOf) : [rowOf(data)]
+  return Array.isArray(data) ? data.map(toItem) : [toItem(data)]
 }

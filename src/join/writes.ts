@@ -1,3 +1,7 @@
+/**
+ * The handlers of writes and checks on many nodes that do not distribute them by themselves. Each node is called once for
+ * its share, calls are never repeated, and the response always names the nodes that did not act.
+ */
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { ClusterView } from '../core/node-call.ts'
@@ -5,23 +9,20 @@ import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { traceSync } from '../core/trace.ts'
 import { ownField } from '../core/values.ts'
-import type { Owners } from './agent-owners.ts'
-import { act, unasked } from './node-outcome.ts'
+import type { AgentOwners, NodeByAgent } from './agent-owners.ts'
+import { callNode, createUnsentOutcome } from './node-outcome.ts'
 import { joinAffected } from './rules/affected.ts'
 import { joinMessages } from './rules/message.ts'
 import { joinVerdicts } from './rules/verdict.ts'
-/**
- * What many nodes must do, or judge, where they do not distribute by themselves: each is asked for its own part, once.
- * No part is ever sent again, and which node did not act is always said.
- */
 
-export interface JoinActsPorts {
+export interface JoinWritesPorts {
+  /** Sends a request to one node. */
   readonly forward: Handler
-  /** The road of reads. */
+  /** The handler of reads, with its cache. */
   readonly read: Handler
   readonly view: ClusterView
-  readonly owners: Pick<Owners, 'verifiedOwners' | 'membersOf'>
-  readonly records: {
+  readonly owners: Pick<AgentOwners, 'verifiedOwners' | 'groupMembers'>
+  readonly endpoints: {
     /** `POST /agents/restart` */
     readonly restart: Endpoint
     /** `GET /cluster/:node_id/configuration/validation` */
@@ -29,79 +30,101 @@ export interface JoinActsPorts {
   }
 }
 
-/** Throws 931 when owners cannot be learnt, 932 and 933 when some nodes acted and others did not. */
-export function joinActs(ports: JoinActsPorts): Handler {
+/**
+ * Returns the handler for distribution mode `edge`. Throws 931 if owners cannot be found, 932 and 933 if only some nodes
+ * acted.
+ */
+export function joinWrites(ports: JoinWritesPorts): Handler {
   const { forward, view } = ports
-  return async (ask) => {
-    const { target } = ask.endpoint
-    if (target.kind === 'agentOwners')
-      return target.ids === 'group' ? group(ports, ask) : listed(ports, ask, idsOf(ask))
-    if (isVerdict(ask)) return verdict(ports, ask)
-    const acts = await Promise.all(view.nodes().map(({ name }) => act(forward, name, { ...ask, node: name })))
-    return traceSync(ask.trace, 'merge', () => joinMessages(acts))
+  return async (request) => {
+    const { target } = request.endpoint
+    if (target.kind === 'agentOwners') {
+      return target.ids === 'group' ? restartGroup(ports, request) : restartAgents(ports, request, idsOf(request))
+    }
+    if (isValidation(request)) return validate(ports, request)
+    const outcomes = await Promise.all(
+      view.nodes().map(({ name }) => callNode(forward, name, { ...request, node: name })),
+    )
+    return traceSync(request.trace, 'merge', () => joinMessages(outcomes))
   }
-}
-
-/** Mode `manager`: the cluster hands on what is to be done, but hears only the first worker that judges. */
-export function joinVerdict(ports: Pick<JoinActsPorts, 'read' | 'forward' | 'view' | 'records'>): Handler {
-  const { view, forward } = ports
-  return (ask) => (isVerdict(ask) && view.nodes().length > 1 ? verdict(ports, ask) : forward(ask))
-}
-
-function isVerdict({ endpoint: { target } }: EdgeRequest): boolean {
-  return target.kind === 'everyNode' && target.merge === 'verdict'
-}
-
-async function verdict({ read, view, records }: Pick<JoinActsPorts, 'read' | 'view' | 'records'>, ask: EdgeRequest) {
-  const ofNode = (name: string): EdgeRequest => ({ ...ask, endpoint: records.validation, params: { node_id: name } })
-  const acts = await Promise.all(view.nodes().map(({ name }) => act(read, name, ofNode(name))))
-  return traceSync(ask.trace, 'merge', () => joinVerdicts(acts))
 }
 
 /**
- * Each node would claim to have restarted all members, those of other nodes too (contract, wire.md): so each is given
- * the ids of its own. Only the master says what there is to say of a group that has none, or does not exist.
+ * Returns the handler for distribution mode `manager`: the cluster distributes writes by itself, but for a validation it
+ * uses only the first worker that responds.
  */
-async function group(ports: JoinActsPorts, ask: EdgeRequest): Promise<EdgeResponse> {
-  const found = await ports.owners.membersOf(ask.params.group_id ?? '', ask)
-  const members = 'refusal' in found ? [] : [...found.places.keys()]
-  if ('refusal' in found || members.length === 0) return ports.forward({ ...ask, node: ports.view.master().name })
-  const ids = { ...ask, endpoint: ports.records.restart, params: {}, query: {} }
-  return shared(ports, ids, members, found.places)
+export function joinValidation(ports: Pick<JoinWritesPorts, 'read' | 'forward' | 'view' | 'endpoints'>): Handler {
+  const { view, forward } = ports
+  return (request) => (isValidation(request) && view.nodes().length > 1 ? validate(ports, request) : forward(request))
 }
 
-async function listed(ports: JoinActsPorts, ask: EdgeRequest, ids: readonly string[]): Promise<EdgeResponse> {
-  // Of no agents there is only what the master says of that.
-  if (ids.length === 0) return ports.forward({ ...ask, node: ports.view.master().name })
-  return shared(ports, ask, ids, await ports.owners.verifiedOwners(ids, ask))
+function isValidation({ endpoint: { target } }: EdgeRequest): boolean {
+  return target.kind === 'everyNode' && target.merge === 'verdict'
 }
 
-async function shared(
-  { forward, view }: JoinActsPorts,
-  ask: EdgeRequest,
-  ids: readonly string[],
-  places: ReadonlyMap<string, string | EdgeError>,
+async function validate(
+  { read, view, endpoints }: Pick<JoinWritesPorts, 'read' | 'view' | 'endpoints'>,
+  request: EdgeRequest,
 ): Promise<EdgeResponse> {
-  const byNode = new Map<string, string[]>(view.nodes().map(({ name }) => [name, []]))
-  const homeless: { readonly id: string; readonly fault: EdgeError }[] = []
-  for (const id of ids) {
-    const place = places.get(id) ?? view.master().name
-    if (place instanceof EdgeError) homeless.push({ id, fault: place })
-    else byNode.set(place, [...(byNode.get(place) ?? []), id])
-  }
-  const asked = [...byNode].filter(([, own]) => own.length > 0)
-  const shares = await Promise.all(
-    asked.map(async ([node, own]) => ({ ids: own, act: await act(forward, node, { ...ask, ...bodyOf(own), node }) })),
+  const { validation } = endpoints
+  const outcomes = await Promise.all(
+    view
+      .nodes()
+      .map(({ name }) => callNode(read, name, { ...request, endpoint: validation, params: { node_id: name } })),
   )
-  const lost = homeless.map(({ id, fault }) => ({ ids: [id], act: unasked(fault) }))
-  return traceSync(ask.trace, 'merge', () => joinAffected(ids, [...shares, ...lost]))
+  return traceSync(request.trace, 'merge', () => joinVerdicts(outcomes))
 }
 
-function bodyOf(ids: readonly string[]): Pick<EdgeRequest, 'body'> {
-  return { body: { kind: 'fields', fields: { ids } } }
+/**
+ * Each node would claim to have restarted all members of a group, also those of other nodes, so each owner gets the ids
+ * of its own members. The master responds for a group that has no members or does not exist.
+ */
+async function restartGroup(ports: JoinWritesPorts, request: EdgeRequest): Promise<EdgeResponse> {
+  const found = await ports.owners.groupMembers(request.params.group_id ?? '', request)
+  const ids = 'refusal' in found ? [] : [...found.nodes.keys()]
+  if ('refusal' in found || ids.length === 0) return forwardToMaster(ports, request)
+  const byIds = { ...request, endpoint: ports.endpoints.restart, params: {}, query: {} }
+  return callOwners(ports, byIds, ids, found.nodes)
 }
 
-/** A list, or text with commas; canonical already. An agent that is named twice is to be told once. */
+async function restartAgents(
+  ports: JoinWritesPorts,
+  request: EdgeRequest,
+  ids: readonly string[],
+): Promise<EdgeResponse> {
+  if (ids.length === 0) return forwardToMaster(ports, request)
+  return callOwners(ports, request, ids, await ports.owners.verifiedOwners(ids, request))
+}
+
+async function forwardToMaster({ forward, view }: JoinWritesPorts, request: EdgeRequest): Promise<EdgeResponse> {
+  return forward({ ...request, node: view.master().name })
+}
+
+/** Calls each owner with the ids of its own agents. */
+async function callOwners(
+  { forward, view }: JoinWritesPorts,
+  request: EdgeRequest,
+  ids: readonly string[],
+  nodes: NodeByAgent,
+): Promise<EdgeResponse> {
+  const idsByNode = new Map<string, string[]>(view.nodes().map(({ name }) => [name, []]))
+  const unsent: { readonly ids: readonly string[]; readonly outcome: ReturnType<typeof createUnsentOutcome> }[] = []
+  for (const id of ids) {
+    const node = nodes.get(id) ?? view.master().name
+    if (node instanceof EdgeError) unsent.push({ ids: [id], outcome: createUnsentOutcome(node) })
+    else idsByNode.set(node, [...(idsByNode.get(node) ?? []), id])
+  }
+  const called = [...idsByNode].filter(([, own]) => own.length > 0)
+  const sent = await Promise.all(
+    called.map(async ([node, own]) => {
+      const body = { kind: 'fields', fields: { ids: own } } as const
+      return { ids: own, outcome: await callNode(forward, node, { ...request, body, node }) }
+    }),
+  )
+  return traceSync(request.trace, 'merge', () => joinAffected(ids, [...sent, ...unsent]))
+}
+
+/** Returns the ids of the body, a list or a text with commas, without duplicates. */
 function idsOf({ body }: EdgeRequest): readonly string[] {
   const ids = body?.kind === 'fields' ? ownField(body.fields, 'ids') : undefined
   return [...new Set(Array.isArray(ids) ? ids.map(String) : String(ids ?? '').split(','))]

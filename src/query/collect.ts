@@ -1,49 +1,46 @@
-import { readConditions, type Test } from './condition.ts'
-import { readFilter, readSearch } from './filter.ts'
-import { readOrder } from './order.ts'
-import type { Collected, CollectionRequest } from './request.ts'
-import { cut, readPage } from './request.ts'
-import { readShape } from './select.ts'
+/**
+ * The pipeline of a collection request: filter, search and `q`, then sort, page, and select. It returns what the
+ * manager returns, except where the manager is wrong: the order is total and stable, and pages are disjoint.
+ */
+import { compileConditions, type RowPredicate } from './condition.ts'
+import { compileFilter, compileSearch } from './filter.ts'
+import { compileOrder } from './order.ts'
+import { type CollectionPage, type CollectionRequest, parsePage, slicePage } from './request.ts'
+import { compileProjection } from './select.ts'
 import type { Source } from './sources.ts'
 import type { Element, Row } from './value.ts'
 
 /**
- * Answers a collection request over the rows of a source, as the manager does, and rightly where it does
- * not (docs/collection-choices.md): filters, search and `q` narrow, the order is total and stable,
- * `select` picks, the page is cut last.
+ * Returns the requested page of `rows`, which must be in the natural order of the source and are not modified. Items
+ * are new objects only where `select`, hidden fields or nesting change them. Throws CollectionError.
  *
- * `rows` are in the source's own order and are left untouched; items are new objects only where `select`,
- * hidden fields or nesting change them. Throws CollectionError with the code that the manager answers.
- * The sources of the real system stand ready in sources.ts; `readRequest` makes a request of query texts.
- *
- * @example collect(agents, readRequest({ limit: '10', sort: '-id', status: 'active' }, now), sources.agents)
+ * @example collect(agents, parseCollectionRequest({ limit: '10', sort: '-id' }, now), sources.agents)
  */
-
-export function collect(rows: readonly Row[], request: CollectionRequest, source: Source): Collected<Row>
-export function collect(rows: readonly string[], request: CollectionRequest, source: Source): Collected<string>
-export function collect(rows: readonly Element[], request: CollectionRequest, source: Source): Collected
-export function collect(rows: readonly Element[], request: CollectionRequest, source: Source): Collected {
+export function collect(rows: readonly Row[], request: CollectionRequest, source: Source): CollectionPage<Row>
+export function collect(rows: readonly string[], request: CollectionRequest, source: Source): CollectionPage<string>
+export function collect(rows: readonly Element[], request: CollectionRequest, source: Source): CollectionPage
+export function collect(rows: readonly Element[], request: CollectionRequest, source: Source): CollectionPage {
   const offsetFirst = source.engine === 'array' && source.offsetFirst === true
-  const page = readPage(request, offsetFirst ? Number.POSITIVE_INFINITY : undefined)
-  const shape = readShape(request.select, source)
-  const found = matching(offsetFirst ? rows.slice(page.offset) : rows, request, source)
-  const items = cut(found, offsetFirst ? { ...page, offset: 0 } : page).map(shape)
-  return { items, totalItems: offsetFirst ? items.length : found.length }
+  const page = parsePage(request, offsetFirst ? Number.POSITIVE_INFINITY : undefined)
+  const project = compileProjection(request.select, source)
+  const matches = matchRows(offsetFirst ? rows.slice(page.offset) : rows, request, source)
+  const items = slicePage(matches, offsetFirst ? { ...page, offset: 0 } : page).map(project)
+  return { items, totalItems: offsetFirst ? items.length : matches.length }
 }
 
-/** All rows that fit the request, in its order; not cut, not shaped. */
-export function matching<E extends Element>(rows: readonly E[], request: CollectionRequest, source: Source): E[] {
-  const tests = testsOf(request, source)
-  const order = readOrder(request.sort, source, rows)
-  const fitting = rows.filter((row) => tests.every((test) => test(row)))
-  return order ? fitting.sort(order) : fitting
+/** Returns all rows that match the request, sorted, but neither paged nor projected. */
+export function matchRows<E extends Element>(rows: readonly E[], request: CollectionRequest, source: Source): E[] {
+  const predicates = compilePredicates(request, source)
+  const order = compileOrder(request.sort, source, rows)
+  const matches = rows.filter((row) => predicates.every((test) => test(row)))
+  return order ? matches.sort(order) : matches
 }
 
-function testsOf(request: CollectionRequest, source: Source): Test[] {
-  const tests = Object.entries(request.filters ?? {}).map(([name, value]) =>
-    readFilter(name, value, source, request.now),
+function compilePredicates(request: CollectionRequest, source: Source): RowPredicate[] {
+  const predicates = Object.entries(request.filters ?? {}).map(([name, value]) =>
+    compileFilter(name, value, source, request.now),
   )
-  if (request.search !== undefined) tests.push(readSearch(request.search, source))
-  if (request.q !== undefined) tests.push(readConditions(request.q, source, request.now))
-  return tests
+  if (request.search !== undefined) predicates.push(compileSearch(request.search, source))
+  if (request.q !== undefined) predicates.push(compileConditions(request.q, source, request.now))
+  return predicates
 }

@@ -1,74 +1,79 @@
+/** Predicates for the conditions of `q`, and for single values by the kind of their field. */
+import { ownEntry } from '../core/values.ts'
 import { type Operator, parseQuery, type Query } from './grammar.ts'
 import { CollectionError } from './request.ts'
 import type { DatabaseSource, FieldKind, Source } from './sources.ts'
 import type { Element } from './value.ts'
-import { asNumber, asText, compareKeys, entry, type Key, like, valueAt } from './value.ts'
+import { compareSortValues, createLikeMatcher, fieldValue, type SortValue, toNumber, toText } from './value.ts'
 
-const SECONDS = { d: 86_400, h: 3_600, m: 60, s: 1 } as const
-type Unit = keyof typeof SECONDS
+const SECONDS_PER_UNIT = { d: 86_400, h: 3_600, m: 60, s: 1 } as const
+type Unit = keyof typeof SECONDS_PER_UNIT
 
-/** Seconds of a time frame: `90`, `1d`, or several parts in a row (`1d2h`). Throws 1411. */
-export function timeFrame(text: string): number {
+/** Returns the seconds of a time frame: `90`, `1d`, or several parts in a row (`1d2h`). Throws CollectionError 1411. */
+export function parseTimeFrame(text: string): number {
   if (/^[0-9]+$/.test(text)) return Number(text)
   if (!/^(?:[0-9]+[dhms])+$/.test(text)) throw new CollectionError(1411)
   const parts = text.match(/[0-9]+[dhms]/g) ?? []
-  return parts.reduce((sum, part) => sum + Number(part.slice(0, -1)) * SECONDS[part.slice(-1) as Unit], 0)
+  return parts.reduce((sum, part) => sum + Number(part.slice(0, -1)) * SECONDS_PER_UNIT[part.slice(-1) as Unit], 0)
 }
 
-/** The moment that lies `seconds` before `now`, written as the manager writes dates, to be compared as text. */
-export function before(now: Date, seconds: number): string {
-  const moment = new Date(Math.max(now.getTime() - seconds * 1000, 0))
-  return moment.toISOString().slice(0, 19).replace('T', ' ')
+/** Returns the time `seconds` before `now` as the manager writes times, such as `2026-11-20 12:00:00`. */
+export function timestampBefore(now: Date, seconds: number): string {
+  const time = new Date(Math.max(now.getTime() - seconds * 1000, 0))
+  return time.toISOString().slice(0, 19).replace('T', ' ')
 }
 
 type Comparison = Exclude<Operator, '~'>
-export type Test = (element: Element) => boolean
-/** A test of one value that is there. */
-export type ValueTest = (value: unknown) => boolean
+export type RowPredicate = (element: Element) => boolean
+/** A predicate over a value that is neither missing nor null. */
+export type ValuePredicate = (value: unknown) => boolean
 
-/** The states that agents have, as they are compared: in lower case, without blanks. */
-const STATES: readonly string[] = ['active', 'disconnected', 'pending', 'neverconnected']
+/** The agent states, normalised: in lower case, without spaces. */
+const AGENT_STATES: readonly string[] = ['active', 'disconnected', 'pending', 'neverconnected']
 
 /**
- * A test of one element by the text of `q`. Throws 1407 (not a query), and for a database 1408 (unknown
- * field), 1409 (operator that the field does not take), 1411 and 1412 (dates), 1729 (state of an agent).
- * A field without a value fits no condition but `=null`.
+ * Returns the predicate of a `q` text. Throws CollectionError 1407 (syntax), and for database sources 1408 (unknown
+ * field), 1409 (operator not supported by the field), 1411 and 1412 (dates) and 1729 (agent state). A field without a
+ * value matches no condition except `=null`.
  */
-export function readConditions(text: string, source: Source, now: Date): Test {
+export function compileConditions(text: string, source: Source, now: Date): RowPredicate {
   const parsed = parseQuery(text)
   if (!parsed.ok) throw new CollectionError(1407)
-  const condition = source.engine === 'database' ? databaseCondition(source, now) : arrayCondition
-  return testOf(parsed.query, condition) ?? (() => true)
+  const compile = source.engine === 'database' ? databaseCondition(source, now) : arrayCondition
+  return compileQuery(parsed.query, compile) ?? (() => true)
 }
 
 type Condition = Extract<Query, { kind: 'condition' }>
 
-/** A condition that asks for nothing (`undefined`) drops out, as if it were not written. */
-function testOf(query: Query, condition: (one: Condition) => Test | undefined): Test | undefined {
-  if (query.kind === 'condition') return condition(query)
-  const parts = query.of.flatMap((part) => testOf(part, condition) ?? [])
+/** Conditions that match everything (`undefined`) are left out, as if they were not in the text. */
+function compileQuery(
+  query: Query,
+  compile: (condition: Condition) => RowPredicate | undefined,
+): RowPredicate | undefined {
+  if (query.kind === 'condition') return compile(query)
+  const parts = query.of.flatMap((part) => compileQuery(part, compile) ?? [])
   if (parts.length === 0) return undefined
   return query.kind === 'all'
     ? (element) => parts.every((part) => part(element))
     : (element) => parts.some((part) => part(element))
 }
 
-function databaseCondition(source: DatabaseSource, now: Date): (one: Condition) => Test | undefined {
+function databaseCondition(source: DatabaseSource, now: Date): (condition: Condition) => RowPredicate | undefined {
   return ({ field, operator, value }) => {
-    const kind = entry(source.fields, field)
+    const kind = ownEntry(source.fields, field)
     if (kind === undefined) throw new CollectionError(1408)
     if (value === 'all') return undefined
-    if (value === 'null') return (element) => (valueAt(element, field) === undefined) !== (operator === '!=')
-    const test = valueTest(kind, operator, value, now)
+    if (value === 'null') return (element) => (fieldValue(element, field) === undefined) !== (operator === '!=')
+    const test = compileValueTest(kind, operator, value, now)
     return (element) => {
-      const found = valueAt(element, field)
+      const found = fieldValue(element, field)
       return found !== undefined && test(found)
     }
   }
 }
 
-/** How a value is held against the text of a condition, by the kind of its field. */
-export function valueTest(kind: FieldKind, operator: Operator, value: string, now: Date): ValueTest {
+/** Returns the predicate that compares values of a field of this kind with the text of a condition. */
+export function compileValueTest(kind: FieldKind, operator: Operator, value: string, now: Date): ValuePredicate {
   switch (kind) {
     case 'text':
       return textTest(operator, value)
@@ -88,51 +93,51 @@ export function valueTest(kind: FieldKind, operator: Operator, value: string, no
   }
 }
 
-/** Case does not count; `~` is SQL's LIKE. */
-function textTest(operator: Operator, value: string): ValueTest {
+/** Ignores case; `~` is LIKE of SQL. */
+function textTest(operator: Operator, value: string): ValuePredicate {
   if (operator === '~') {
-    const contains = like(value)
-    return (found) => contains(asText(found))
+    const contains = createLikeMatcher(value)
+    return (found) => contains(toText(found))
   }
   const holds = comparing(operator)
   const wanted = value.toLowerCase()
-  return (found) => holds(asText(found).toLowerCase(), wanted)
+  return (found) => holds(toText(found).toLowerCase(), wanted)
 }
 
-/** What is no number is compared as text and comes behind all numbers. */
-function numberTest(operator: Comparison, value: string): ValueTest {
+/** A value that is not a number is compared as text and is greater than all numbers. */
+function numberTest(operator: Comparison, value: string): ValuePredicate {
   const holds = comparing(operator)
-  const wanted = asNumber(value) ?? value.toLowerCase()
-  return (found) => holds(asNumber(found) ?? asText(found).toLowerCase(), wanted)
+  const wanted = toNumber(value) ?? value.toLowerCase()
+  return (found) => holds(toNumber(found) ?? toText(found).toLowerCase(), wanted)
 }
 
-/** `!=` says that no member is equal. */
-function anyMember(operator: Operator, test: ValueTest): ValueTest {
+/** `!=` means that no member is equal. */
+function anyMember(operator: Operator, test: ValuePredicate): ValuePredicate {
   return (found) => (Array.isArray(found) ? found.some(test) : test(found)) !== (operator === '!=')
 }
 
-function statusTest(operator: Operator, value: string): ValueTest {
+function statusTest(operator: Operator, value: string): ValuePredicate {
   if (operator !== '=' && operator !== '!=') throw new CollectionError(1409)
-  const wanted = foldStatus(value)
-  if (!STATES.includes(wanted)) throw new CollectionError(1729)
-  return (found) => (foldStatus(asText(found)) === wanted) === (operator === '=')
+  const wanted = normalizeStatus(value)
+  if (!AGENT_STATES.includes(wanted)) throw new CollectionError(1729)
+  return (found) => (normalizeStatus(toText(found)) === wanted) === (operator === '=')
 }
 
-function foldStatus(text: string): string {
+function normalizeStatus(text: string): string {
   return text.toLowerCase().replaceAll(' ', '')
 }
 
-/** `<1d`: within the last day; `>1d`: longer ago; a day is compared as text. */
-function dateTest(operator: Operator, value: string, now: Date): ValueTest {
+/** `<1d`: within the last day. `>1d`: longer ago. A calendar day is compared as text. */
+function dateTest(operator: Operator, value: string, now: Date): ValuePredicate {
   if (/^[0-9]{4}-[0-9]{2}-[0-9]{2}/.test(value)) return textTest(operator, value)
   if (!/^[0-9]+(?:$|[a-z])/.test(value)) throw new CollectionError(1412)
-  const moment = before(now, timeFrame(value))
+  const limit = timestampBefore(now, parseTimeFrame(value))
   const within = operator === '<' || operator === '='
-  return (found) => (within ? asText(found) > moment : asText(found) < moment)
+  return (found) => (within ? toText(found) > limit : toText(found) < limit)
 }
 
-/** Array sources: case counts, `~` is "begins with", only the fields of the element itself are found. */
-function arrayCondition({ field, operator, value }: Condition): Test {
+/** Array sources: comparison is case-sensitive, `~` means "begins with", and only top-level fields are found. */
+function arrayCondition({ field, operator, value }: Condition): RowPredicate {
   const test = exactTest(operator === '!=' ? '=' : operator, value)
   return (element) => {
     const found = typeof element === 'object' && Object.hasOwn(element, field) ? element[field] : undefined
@@ -140,14 +145,15 @@ function arrayCondition({ field, operator, value }: Condition): Test {
   }
 }
 
-/** A number is compared as one, with a text that is none it is never equal. */
-function exactTest(operator: Operator, value: string): ValueTest {
-  if (operator === '~') return (found) => asText(found).startsWith(value)
+/** A number in a row is compared as a number. It is never equal to a text that is not one. */
+function exactTest(operator: Operator, value: string): ValuePredicate {
+  if (operator === '~') return (found) => toText(found).startsWith(value)
   const holds = comparing(operator)
-  return (found) => (typeof found === 'number' ? holds(found, asNumber(value) ?? value) : holds(asText(found), value))
+  return (found) => (typeof found === 'number' ? holds(found, toNumber(value) ?? value) : holds(toText(found), value))
 }
 
-function comparing(operator: Comparison): (a: Key, b: Key) => boolean {
+/** Either side of `<` and `>` is ASCII, since `q` admits nothing else, so code units compare as code points do. */
+function comparing(operator: Comparison): (a: SortValue, b: SortValue) => boolean {
   const outcome = { '=': [0], '!=': [-1, 1], '<': [-1], '>': [1] }[operator]
-  return (a, b) => outcome.includes(Math.sign(compareKeys(a, b)))
+  return (a, b) => outcome.includes(Math.sign(compareSortValues(a, b)))
 }

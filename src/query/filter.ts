@@ -1,71 +1,79 @@
-import { before, type Test, timeFrame, type ValueTest, valueTest } from './condition.ts'
+/** Predicates for named query parameters (`status`, `os.platform`, …) and for `search`. */
+import { ownEntry } from '../core/values.ts'
+import {
+  compileValueTest,
+  parseTimeFrame,
+  type RowPredicate,
+  timestampBefore,
+  type ValuePredicate,
+} from './condition.ts'
 import { CollectionError } from './request.ts'
 import type { Filter, Source } from './sources.ts'
-import { asNumber, asText, type Element, entry, includes, like, valueAt } from './value.ts'
+import { createLikeMatcher, createSubstringMatcher, type Element, fieldValue, toNumber, toText } from './value.ts'
 
-type Of<By extends Filter['by']> = Extract<Filter, { by: By }>
+type FilterBy<By extends Filter['by']> = Extract<Filter, { by: By }>
 
-/** A test of one element by a named parameter. Throws the code of the rule for a value that it does not know. */
-export function readFilter(name: string, value: string, source: Source, now: Date): Test {
-  const filter = entry(source.filters, name) ?? { by: 'equal' }
+/** Returns the predicate of a named parameter. Throws CollectionError with the code of the filter for invalid values. */
+export function compileFilter(name: string, value: string, source: Source, now: Date): RowPredicate {
+  const filter = ownEntry(source.filters, name) ?? { by: 'equal' }
   switch (filter.by) {
     case 'equal':
-      return equal(filter, name, value, source, now)
+      return compileEqual(filter, name, value, source, now)
     case 'range':
-      return range(filter, value)
+      return compileRange(filter, value)
     case 'olderThan':
-      return olderThan(filter, value, now)
+      return compileOlderThan(filter, value, now)
   }
 }
 
-function equal(filter: Of<'equal'>, name: string, value: string, source: Source, now: Date): Test {
-  if (filter.everything !== undefined && value.split(',').includes(filter.everything)) return () => true
+function compileEqual(filter: FilterBy<'equal'>, name: string, value: string, source: Source, now: Date): RowPredicate {
+  if (filter.matchAll !== undefined && value.split(',').includes(filter.matchAll)) return () => true
   if (filter.allowed && !filter.allowed.values.includes(value)) throw new CollectionError(filter.allowed.code)
   const fields = filter.fields ?? [name]
-  const tests = fields.map((field) => ({ field, fits: fitting(field, value, source, now) }))
+  const tests = fields.map((field) => ({ field, matches: compileEquality(field, value, source, now) }))
   return (element) => {
-    return tests.some(({ field, fits }) => {
-      const found = valueAt(element, field)
-      return found !== undefined && fits(found)
+    return tests.some(({ field, matches }) => {
+      const found = fieldValue(element, field)
+      return found !== undefined && matches(found)
     })
   }
 }
 
-function fitting(field: string, value: string, source: Source, now: Date): ValueTest {
+function compileEquality(field: string, value: string, source: Source, now: Date): ValuePredicate {
   if (source.engine === 'array') {
-    return (found) => (Array.isArray(found) ? found.map(asText).includes(value) : asText(found) === value)
+    return (found) => (Array.isArray(found) ? found.map(toText).includes(value) : toText(found) === value)
   }
-  const kind = entry(source.fields, field) ?? 'text'
+  const kind = ownEntry(source.fields, field) ?? 'text'
   const tests = value
     .split(',')
-    .map((one) => valueTest(kind === 'date' || kind === 'day' ? 'text' : kind, '=', one, now))
+    .map((one) => compileValueTest(kind === 'date' || kind === 'day' ? 'text' : kind, '=', one, now))
   return (found) => tests.some((test) => test(found))
 }
 
-function range(filter: Of<'range'>, value: string): Test {
+function compileRange(filter: FilterBy<'range'>, value: string): RowPredicate {
   const [, from, to = from] = /^([0-9]+)(?:-([0-9]+))?$/.exec(value) ?? []
   if (from === undefined) throw new CollectionError(1203)
   return (element) => {
-    const number = asNumber(valueAt(element, filter.field))
+    const number = toNumber(fieldValue(element, filter.field))
     return number !== undefined && number >= Number(from) && number <= Number(to)
   }
 }
 
-function olderThan(filter: Of<'olderThan'>, value: string, now: Date): Test {
-  const moment = before(now, timeFrame(value))
+function compileOlderThan(filter: FilterBy<'olderThan'>, value: string, now: Date): RowPredicate {
+  const limit = timestampBefore(now, parseTimeFrame(value))
   return (element) => {
-    const found = valueAt(element, filter.field) ?? valueAt(element, filter.orElse)
-    return found !== undefined && asText(found) < moment
+    const found = fieldValue(element, filter.field) ?? fieldValue(element, filter.fallbackField)
+    return found !== undefined && toText(found) < limit
   }
 }
 
-/** What `search` asks for: elements that contain the text, or (`!text`) that do not. */
+/** A parsed `search`: elements must contain the text, or must not if it is negated (`!text`). */
 export interface Search {
   readonly negated: boolean
   readonly text: string
 }
 
-/** Reads the text of `search`: a leading `!` negates, double quotes around the rest fall away, else it is trimmed. */
+/** Parses `search`: a leading `!` negates; double quotes around the rest are removed, other text is trimmed. */
 export function parseSearch(text: string): Search {
   const negated = text.startsWith('!')
   const rest = negated ? text.slice(1) : text
@@ -73,21 +81,21 @@ export function parseSearch(text: string): Search {
   return { negated, text: quoted ? rest.slice(1, -1) : rest.trim() }
 }
 
-/** A test of one element, by the rules of the source's engine. */
-export function readSearch(text: string, source: Source): (element: Element) => boolean {
+/** Returns the predicate of `search`: LIKE over the fields of a database, a substring test over the values of an array. */
+export function compileSearch(text: string, source: Source): RowPredicate {
   const search = parseSearch(text)
-  const contains = source.engine === 'database' ? like(search.text) : includes(search.text)
+  const contains = source.engine === 'database' ? createLikeMatcher(search.text) : createSubstringMatcher(search.text)
   const number = source.engine === 'database' ? wholeNumber(search.text) : undefined
   return (element) => {
-    const found = searchedValues(element, source).some(contains) || byNumber(element, source, number)
+    const found = searchedValues(element, source).some(contains) || hasNumber(element, source, number)
     return found !== search.negated
   }
 }
 
-/** Agents: digits find the agent of that number, however many zeros stand before it. */
-function byNumber(element: Element, source: Source, number: number | undefined): boolean {
-  if (number === undefined || source.engine !== 'database' || source.searchNumber === undefined) return false
-  return asNumber(valueAt(element, source.searchNumber)) === number
+/** Digits find the agent with that number, regardless of leading zeros. */
+function hasNumber(element: Element, source: Source, number: number | undefined): boolean {
+  if (number === undefined || source.engine !== 'database' || source.numberSearchField === undefined) return false
+  return toNumber(fieldValue(element, source.numberSearchField)) === number
 }
 
 function wholeNumber(text: string): number | undefined {
@@ -97,19 +105,19 @@ function wholeNumber(text: string): number | undefined {
 function searchedValues(element: Element, source: Source): string[] {
   if (typeof element === 'string') return [element]
   if (source.engine === 'array') {
-    const values = source.searched ? source.searched.map((field) => valueAt(element, field)) : [element]
+    const values = source.searchable ? source.searchable.map((field) => fieldValue(element, field)) : [element]
     return values.flatMap(leaves)
   }
   const fields = Object.keys(source.fields).filter((field) => {
-    return field !== source.searchNumber && source.fields[field] !== 'status'
+    return field !== source.numberSearchField && source.fields[field] !== 'status'
   })
   return [...fields, ...(source.hidden ?? [])].flatMap((field) => {
-    const value = valueAt(element, field)
-    return value === undefined ? [] : [asText(value)]
+    const value = fieldValue(element, field)
+    return value === undefined ? [] : [toText(value)]
   })
 }
 
-/** Every value inside, however deep, as text. Names of fields are not searched. */
+/** Returns all nested values as text. Field names are not searched. */
 function leaves(value: unknown): string[] {
   if (value === undefined || value === null) return []
   return typeof value === 'object' ? Object.values(value).flatMap(leaves) : [String(value)]

@@ -1,15 +1,14 @@
 /**
- * The grammar of `q` (contract/endpoints.yaml, validators.query):
+ * The grammar of the query parameter `q`:
  *
  *     any       = all *( "," all )          ";" binds tighter than ","
  *     all       = term *( ";" term )
  *     term      = "(" any ")" / condition
  *     condition = field operator value
  *
- * Read by recursive descent in one pass, so that no text takes longer than its length. The real filter does
- * not count parentheses; here they must balance, since what does not balance means nothing to the manager
- * either (it answers 1000). Two operators in a row, `a=<b`, are refused as the real filter refuses them:
- * a value has no `<`, so the manager's own 1409 for them can never be seen.
+ * The parser is a recursive descent in one pass, so its time is linear in the length of the text. Unlike the pattern of
+ * the real API it requires balanced parentheses; the manager fails on unbalanced ones with 1000. Two operators in a row
+ * (`a=<b`) are refused as the pattern of the real API refuses them.
  */
 export type Operator = '=' | '!=' | '<' | '>' | '~'
 
@@ -17,36 +16,38 @@ export type Query =
   | { readonly kind: 'condition'; readonly field: string; readonly operator: Operator; readonly value: string }
   | { readonly kind: 'all' | 'any'; readonly of: readonly Query[] }
 
-export type Parsed =
+/** `at`: the position of the error in characters from 0. */
+export type ParseResult =
   | { readonly ok: true; readonly query: Query }
   | { readonly ok: false; readonly at: number; readonly expected: string }
 
-const LONGEST = 1024
-const MOST_CONDITIONS = 32
-const DEEPEST = 16
+const MAX_CHARACTERS = 1024
+const MAX_CONDITIONS = 32
+const MAX_PARENTHESES_DEPTH = 16
 
-/** Reads the text of `q`; a refusal names the place (in characters from 0) and what was expected there. */
-export function parseQuery(text: string): Parsed {
-  if (text.length > LONGEST) return { ok: false, at: LONGEST, expected: `at most ${LONGEST} characters` }
-  const reader = new Reader(text)
-  const query = reader.any(0)
-  if (query && reader.atEnd()) return { ok: true, query }
-  return { ok: false, at: reader.at, expected: reader.expected ?? '; or , or the end' }
+/** Parses `q`; an error has the position and what was expected there. */
+export function parseQuery(text: string): ParseResult {
+  if (text.length > MAX_CHARACTERS)
+    return { ok: false, at: MAX_CHARACTERS, expected: `at most ${MAX_CHARACTERS} characters` }
+  const parser = new Parser(text)
+  const query = parser.any(0)
+  if (query && parser.atEnd()) return { ok: true, query }
+  return { ok: false, at: parser.at, expected: parser.expected ?? '; or , or the end' }
 }
 
-/** The text that reads back as the same query. */
+/** Returns a text that parses to the same query. */
 export function printQuery(query: Query): string {
   if (query.kind === 'condition') return query.field + query.operator + query.value
-  const loose = query.kind === 'any' ? 'any' : undefined
+  const isAny = query.kind === 'any'
   const parts = query.of.map((part) => {
-    const bare = part.kind === 'condition' || (loose && part.kind === 'all')
-    return bare ? printQuery(part) : `(${printQuery(part)})`
+    const needsNone = part.kind === 'condition' || (isAny && part.kind === 'all')
+    return needsNone ? printQuery(part) : `(${printQuery(part)})`
   })
-  return parts.join(loose ? ',' : ';')
+  return parts.join(isAny ? ',' : ';')
 }
 
-/** `undefined` from a method means refused: `at` and `expected` then say where and why. */
-class Reader {
+/** Methods return `undefined` on an error; `at` and `expected` then hold its position and reason. */
+class Parser {
   readonly #text: string
   #conditions = 0
   at = 0
@@ -76,14 +77,15 @@ class Reader {
 
   #term(depth: number): Query | undefined {
     if (!this.#take('(')) return this.#condition()
-    if (depth === DEEPEST) return this.#refuse(`at most ${DEEPEST} parentheses inside each other`, -1)
+    if (depth === MAX_PARENTHESES_DEPTH)
+      return this.#refuse(`at most ${MAX_PARENTHESES_DEPTH} parentheses inside each other`, -1)
     const inner = this.any(depth + 1)
     if (!inner) return undefined
     return this.#take(')') ? inner : this.#refuse(')')
   }
 
   #condition(): Query | undefined {
-    if (++this.#conditions > MOST_CONDITIONS) return this.#refuse(`at most ${MOST_CONDITIONS} conditions`)
+    if (++this.#conditions > MAX_CONDITIONS) return this.#refuse(`at most ${MAX_CONDITIONS} conditions`)
     const field = this.#match(/[A-Za-z0-9_.-]+/y)
     if (!field) return this.#refuse('a field or (')
     const operator = this.#match(/=|!=|<|>|~/y)

@@ -1,17 +1,17 @@
+/** The order of a collection: the grammar of `sort`, and the comparison of rows. */
 import { CollectionError } from './request.ts'
 import type { SortBy, Source } from './sources.ts'
-import type { Element } from './value.ts'
-import { asNumber, asText, codePointKey, compareKeys, type Key, valueAt } from './value.ts'
+import { codePointKey, compareSortValues, type Element, fieldValue, type SortValue, toNumber, toText } from './value.ts'
 
-/** One sign for the whole list; no fields means the source's own order in that direction. */
+/** A parsed `sort`. One sign applies to all fields; no fields means the default sort of the source in that direction. */
 export interface Sort {
   readonly descending: boolean
   readonly fields: readonly string[]
 }
 
 /**
- * Reads the text of `sort`. Only its first character is a sign; a `+` that arrives as a space is one too.
- * A sign before a later field stays part of the name, so that no field is found under it (1403).
+ * Parses `sort`. Only the first character is a sign; a space is a decoded `+`. A sign in front of a later field is part
+ * of its name, so the field is unknown (1403).
  */
 export function parseSort(text: string): Sort {
   const rest = /^[+ -]/.test(text) ? text.slice(1) : text
@@ -19,78 +19,83 @@ export function parseSort(text: string): Sort {
   return { descending: text.startsWith('-'), fields }
 }
 
-export type Compare = (a: Element, b: Element) => number
+export type RowComparator = (a: Element, b: Element) => number
 
-/** A field to sort by, and what its value is sorted as. */
-export interface SortKey {
+/** A field to sort by, and how its values compare. */
+export interface SortField {
   readonly field: string
-  readonly keyOf: (value: unknown) => Key
+  readonly toSortValue: (value: unknown) => SortValue
 }
 
-/** Keys in their precedence; -1 turns all of them round. */
+/** Fields in order of precedence; the sign -1 reverses all of them. */
 export interface Sorting {
   readonly sign: 1 | -1
-  readonly keys: readonly SortKey[]
+  readonly fields: readonly SortField[]
+}
+
+/** Returns the comparator of a request; `undefined` leaves the rows as they are. Throws as `parseSorting` does. */
+export function compileOrder(
+  text: string | undefined,
+  source: Source,
+  rows: readonly Element[],
+): RowComparator | undefined {
+  const sorting = parseSorting(text, source, rows)
+  return sorting && createComparator(sorting)
 }
 
 /**
- * The order that a request asks for, or the source's own; `undefined`: the rows stay as they are.
- * Fields count in the order in which they are named. Throws 1403 (unknown field) and 1404 (no field).
+ * Returns the fields that a request sorts by: those of `sort`, else the default sort of the source; `undefined` if there
+ * is neither. Reads the first row only. Throws CollectionError 1403 (unknown field) and 1404 (no field).
  */
-export function readOrder(text: string | undefined, source: Source, rows: readonly Element[]): Compare | undefined {
-  const sorting = readSorting(text, source, rows)
-  return sorting && comparison(sorting)
-}
-
-/** The same as data, for who has no elements but their bytes. Of `rows` only the first is looked at. */
-export function readSorting(text: string | undefined, source: Source, rows: readonly Element[]): Sorting | undefined {
-  const own = source.order === undefined ? undefined : parseSort(source.order)
-  if (text === undefined) return own && sortingBy(own, source, source.engine === 'array' && !source.caseCounts)
-  const asked = parseSort(text)
-  const lower = source.engine === 'array'
-  if (asked.fields.length === 0) {
-    if (own) return sortingBy({ ...own, descending: asked.descending }, source, lower)
+export function parseSorting(text: string | undefined, source: Source, rows: readonly Element[]): Sorting | undefined {
+  const byDefault = source.defaultSort === undefined ? undefined : parseSort(source.defaultSort)
+  if (text === undefined) {
+    return byDefault && createSorting(byDefault, source, source.engine === 'array' && !source.caseSensitiveOrder)
+  }
+  const sort = parseSort(text)
+  const ignoresCase = source.engine === 'array'
+  if (sort.fields.length === 0) {
+    if (byDefault) return createSorting({ ...byDefault, descending: sort.descending }, source, ignoresCase)
     throw new CollectionError(1404)
   }
-  const allowed = sortable(source, rows)
-  if (allowed && asked.fields.some((field) => !allowed.includes(field))) throw new CollectionError(1403)
-  return sortingBy(asked, source, lower)
+  const allowed = sortableFields(source, rows)
+  if (allowed && sort.fields.some((field) => !allowed.includes(field))) throw new CollectionError(1403)
+  return createSorting(sort, source, ignoresCase)
 }
 
-/** Where an array source has no list of its own, the fields of the first row are the list; no rows, no list. */
-function sortable(source: Source, rows: readonly Element[]): readonly string[] | undefined {
+/** An array source without a list of sortable fields takes those of its first row; without rows it takes any. */
+function sortableFields(source: Source, rows: readonly Element[]): readonly string[] | undefined {
   if (source.engine === 'database') return Object.keys(source.fields)
   const first = rows[0]
   return source.sortable ?? (typeof first === 'object' ? Object.keys(first) : first === undefined ? undefined : [])
 }
 
-/** A database compares text as it is, an array in lower case. */
-function sortingBy(sort: Sort, source: Source, lower: boolean): Sorting {
+function createSorting(sort: Sort, source: Source, ignoresCase: boolean): Sorting {
   const by = sort.fields.flatMap((field) => source.sortBy?.[field] ?? [{ field }])
-  return { sign: sort.descending ? -1 : 1, keys: by.map((one) => sortKey(one, source, lower)) }
+  return { sign: sort.descending ? -1 : 1, fields: by.map((field) => createSortField(field, source, ignoresCase)) }
 }
 
-function comparison({ sign, keys }: Sorting): Compare {
+function createSortField(by: SortBy, source: Source, ignoresCase: boolean): SortField {
+  const isNumeric = by.as === 'number' || (source.engine === 'database' && source.fields[by.field] === 'number')
+  const toSortValue = (value: unknown): SortValue => {
+    if (value === undefined || typeof value === 'number') return value
+    const number = isNumeric ? toNumber(value) : undefined
+    return number ?? codePointKey(ignoresCase ? toText(value).toLowerCase() : toText(value))
+  }
+  return { field: by.field, toSortValue }
+}
+
+function createComparator({ sign, fields }: Sorting): RowComparator {
   return (a, b) => {
-    for (const { field, keyOf } of keys) {
-      const order = compareKeys(keyOf(valueIn(a, field)), keyOf(valueIn(b, field)))
+    for (const { field, toSortValue } of fields) {
+      const order = compareSortValues(toSortValue(sortedValue(a, field)), toSortValue(sortedValue(b, field)))
       if (order !== 0) return sign * order
     }
     return 0
   }
 }
 
-/** The elements of a catalogue are their own key. */
-function valueIn(element: Element, field: string): unknown {
-  return typeof element === 'string' ? element : valueAt(element, field)
-}
-
-function sortKey(by: SortBy, source: Source, lower: boolean): SortKey {
-  const asNumbers = by.as === 'number' || (source.engine === 'database' && source.fields[by.field] === 'number')
-  const keyOf = (value: unknown): Key => {
-    if (value === undefined || typeof value === 'number') return value
-    const number = asNumbers ? asNumber(value) : undefined
-    return number ?? codePointKey(lower ? asText(value).toLowerCase() : asText(value))
-  }
-  return { field: by.field, keyOf }
+/** Texts are sorted by themselves, whatever field is named. */
+function sortedValue(element: Element, field: string): unknown {
+  return typeof element === 'string' ? element : fieldValue(element, field)
 }

@@ -1,9 +1,67 @@
+/** A collection request, its page, and the codes with which the manager refuses it. */
 import type { Element } from './value.ts'
 
+/** A collection request as the API receives it; the texts are URL-decoded but not parsed. */
+export interface CollectionRequest {
+  /** Default 0. */
+  readonly offset?: number
+  /** Default 500. 0 is refused with 1406, more than 1000 with 1405. */
+  readonly limit?: number
+  readonly sort?: string
+  readonly search?: string
+  readonly select?: string
+  readonly q?: string
+  /** Named query parameters that filter the collection (`status`, `os.platform`, …), by name. */
+  readonly filters?: Readonly<Record<string, string>>
+  /** The time from which time frames (`older_than=1d`, `lastKeepAlive<1d`) count backwards. */
+  readonly now: Date
+}
+
+/** One page, and the number of matching elements on all pages. */
+export interface CollectionPage<T = Element> {
+  readonly items: T[]
+  readonly totalItems: number
+}
+
 /**
- * The codes with which a manager answers a collection request that it cannot carry out (contract/errors.yaml).
- * Its API cuts every text at the first colon, so none has more than what stands before.
+ * Creates a collection request from validated query parameters. Every name other than `offset`, `limit`, `sort`,
+ * `search`, `select` and `q` is a filter, so the caller must leave out all that are not (`hash`, `download`, `summary`).
  */
+export function parseCollectionRequest(query: Readonly<Record<string, string>>, now: Date): CollectionRequest {
+  const { offset, limit, sort, search, select, q, ...filters } = query
+  return {
+    ...(offset !== undefined && { offset: Number(offset) }),
+    ...(limit !== undefined && { limit: Number(limit) }),
+    ...(sort !== undefined && { sort }),
+    ...(search !== undefined && { search }),
+    ...(select !== undefined && { select }),
+    ...(q !== undefined && { q }),
+    filters,
+    now,
+  }
+}
+
+const MAX_LIMIT = 1000
+export const DEFAULT_LIMIT = 500
+
+export interface PageWindow {
+  readonly offset: number
+  readonly limit: number
+}
+
+/** Returns the requested window. Throws CollectionError 1406 (limit 0) and 1405 (limit above `maxLimit`). */
+export function parsePage(request: Pick<CollectionRequest, 'offset' | 'limit'>, maxLimit = MAX_LIMIT): PageWindow {
+  const { offset = 0, limit = DEFAULT_LIMIT } = request
+  if (limit === 0) throw new CollectionError(1406)
+  if (limit > maxLimit) throw new CollectionError(1405)
+  return { offset, limit }
+}
+
+export function slicePage<T>(rows: readonly T[], { offset, limit }: PageWindow): T[] {
+  return rows.slice(offset, offset + limit)
+}
+
+/** Error texts as the API of the manager sends them: it cuts every text at the first colon. */
 const messages = {
   1000: 'Internal error',
   1202: "Argument 'status' must be",
@@ -23,76 +81,15 @@ const messages = {
   1729: 'Invalid status. Valid statuses are Active, Disconnected, Pending and Never Connected',
 } as const
 
-export type CollectionCode = keyof typeof messages
+export type CollectionErrorCode = keyof typeof messages
 
-/** A request that the collection refuses; `code` and `message` are what a manager would answer (HTTP 200). */
+/** A request that the collection refuses, with the code and message that a manager returns (HTTP status 200). */
 export class CollectionError extends Error {
-  readonly code: CollectionCode
+  readonly code: CollectionErrorCode
 
-  constructor(code: CollectionCode) {
+  constructor(code: CollectionErrorCode) {
     super(messages[code])
     this.name = 'CollectionError'
     this.code = code
   }
-}
-
-/**
- * Makes a collection request of query texts that were validated: `offset`, `limit`, `sort`, `search`,
- * `select` and `q` by their names, every other name as a filter. The caller leaves out names that are
- * neither (`hash`, `download`, `summary`). `now` is what time frames are counted from.
- */
-export function readRequest(query: Readonly<Record<string, string>>, now: Date): CollectionRequest {
-  const { offset, limit, sort, search, select, q, ...filters } = query
-  return {
-    ...(offset !== undefined && { offset: Number(offset) }),
-    ...(limit !== undefined && { limit: Number(limit) }),
-    ...(sort !== undefined && { sort }),
-    ...(search !== undefined && { search }),
-    ...(select !== undefined && { select }),
-    ...(q !== undefined && { q }),
-    filters,
-    now,
-  }
-}
-
-const MOST = 1000
-const DEFAULT_LIMIT = 500
-
-export interface Page {
-  readonly offset: number
-  readonly limit: number
-}
-
-/** The page that a request asks for. Throws 1406 for no rows and 1405 for more than `most`. */
-export function readPage(request: Pick<CollectionRequest, 'offset' | 'limit'>, most = MOST): Page {
-  const { offset = 0, limit = DEFAULT_LIMIT } = request
-  if (limit === 0) throw new CollectionError(1406)
-  if (limit > most) throw new CollectionError(1405)
-  return { offset, limit }
-}
-
-export function cut<T>(rows: readonly T[], page: Page): T[] {
-  return rows.slice(page.offset, page.offset + page.limit)
-}
-
-/** A collection request as the API takes it; texts are not decoded further. */
-export interface CollectionRequest {
-  /** Default 0. */
-  readonly offset?: number
-  /** Default 500. 0 is refused with 1406; above 1000 with 1405. */
-  readonly limit?: number
-  readonly sort?: string
-  readonly search?: string
-  readonly select?: string
-  readonly q?: string
-  /** Named query parameters that narrow the collection (`status`, `os.platform`, …), by name. */
-  readonly filters?: Readonly<Record<string, string>>
-  /** The moment from which time frames (`older_than=1d`, `lastKeepAlive<1d`) are counted. */
-  readonly now: Date
-}
-
-/** One page, and how many elements match over all pages. */
-export interface Collected<T = Element> {
-  readonly items: T[]
-  readonly totalItems: number
 }

@@ -1,83 +1,83 @@
 /**
- * How a field of a database is compared. `text`: without case; `number`: texts of digits are numbers too
- * (`id>2` over "003"); `date`: as text, and in `q` by time frames; `day`: as text, in `q` by days only;
- * `status`: the state of an agent, blanks and case do not count; `label`: text in which the blank before a
- * version's `v` may be missing; `list`: by any of its members.
+ * The collections of the manager as data: the vocabulary of a source, then one entry per collection with its fields,
+ * kinds, default sort and filters. One algorithm (collect.ts) serves all of them.
+ */
+
+/**
+ * How the values of a database field compare. `text`: case-insensitively in filters. `number`: texts of digits are
+ * numbers (`id>2` matches "003"). `date`: as text, and in `q` by time frames. `day`: as text, in `q` by days only.
+ * `status`: an agent state; spaces and case are ignored. `label`: a text in which the space in front of the `v` of a
+ * version may be missing. `list`: by any member.
  */
 export type FieldKind = 'text' | 'number' | 'date' | 'day' | 'status' | 'label' | 'list'
 
-/** A key to sort by in the place of a field. `as: 'number'`: texts of digits are read as numbers. */
+/** A field to sort by in place of another one. `as: 'number'` sorts texts of digits as numbers. */
 export interface SortBy {
   readonly field: string
   readonly as?: 'number'
 }
 
 /**
- * How a named parameter narrows. Without a rule it equals the field of its own name: in a database without
- * case and with a comma for any of several, in an array exactly; a field that is a list by any of its members.
+ * How a named parameter filters. A parameter without an entry must equal the field of the same name: in a database
+ * case-insensitively, with a comma between alternatives; in an array exactly; in a field that is a list, any member.
  */
 export type Filter =
   | {
       readonly by: 'equal'
-      /** The fields of which one must fit, if it is not the field of the parameter's name. */
+      /** Fields of which at least one must match. Default: the field with the name of the parameter. */
       readonly fields?: readonly string[]
-      /** Anything but these values and `everything` answers this code. */
+      /** All values other than these and `matchAll` are refused with this code. */
       readonly allowed?: { readonly values: readonly string[]; readonly code: 1202 | 1603 | 1728 }
-      /** The value that asks for everything. */
-      readonly everything?: string
+      /** The value that matches every row. */
+      readonly matchAll?: string
     }
-  /** `N` or `N-M`, both included (1203). */
+  /** `N` or `N-M`, both included; refused with 1203. */
   | { readonly by: 'range'; readonly field: string }
-  /** A time frame (1411): its field lies longer ago, or, where that has no value, `orElse` does. */
-  | { readonly by: 'olderThan'; readonly field: string; readonly orElse: string }
+  /** The field, or `fallbackField` if it has no value, is older than a time frame; refused with 1411. */
+  | { readonly by: 'olderThan'; readonly field: string; readonly fallbackField: string }
 
-interface Common {
+interface CommonSource {
   /**
-   * Sort text of the order where none is asked (`+id`, `-timestamp`); catalogues take any name for their texts.
-   * Absent: the order of the rows, and a sort without a field is refused (1404).
+   * The sort of requests without one (`+id`, `-timestamp`); for collections of texts the name of the field is arbitrary.
+   * Absent: rows keep their order, and a sort without a field is refused (1404).
    */
-  readonly order?: string
-  /** Other keys to sort by than the field itself, by field. */
+  readonly defaultSort?: string
+  /** Fields that are sorted by other fields. */
   readonly sortBy?: Readonly<Record<string, readonly SortBy[]>>
   readonly filters?: Readonly<Record<string, Filter>>
 }
 
-/** A table of a database: its fields are known, text is compared without case, faults are told (1403, 1408, 1724). */
-export interface DatabaseSource extends Common {
+/** A database table: its fields are known, text comparison ignores case, errors have codes (1403, 1408, 1724). */
+export interface DatabaseSource extends CommonSource {
   readonly engine: 'database'
-  /** Every field that may be sorted by, selected and queried, dotted for nested rows. */
+  /** All fields for `sort`, `select` and `q`, with dots for nested rows. */
   readonly fields: Readonly<Record<string, FieldKind>>
-  /** Fields that are searched and sorted by but never answered nor selected (the key of an agent). */
+  /** Fields that are searched but never returned (the key of an agent). */
   readonly hidden?: readonly string[]
-  /** A search of digits only finds this field by its number (agents: `search=001`). */
-  readonly searchNumber?: string
+  /** A search for digits matches this field by number only (agents: `search=001`). */
+  readonly numberSearchField?: string
   /** Fields that `select` always adds. */
-  readonly always?: readonly string[]
-  /** Rows are flat and are nested when they leave (`scan_id` → `scan: {id}`). */
+  readonly alwaysSelected?: readonly string[]
+  /** Rows are flat and leave nested (`scan_id` → `scan: {id}`). */
   readonly nested?: true
 }
 
-/** Values in memory: fields are those of the first row, text is compared with case, `~` means "begins with". */
-export interface ArraySource extends Common {
+/** Values in memory: the fields are those of the first row, text comparison is case-sensitive, `~` means "begins with". */
+export interface ArraySource extends CommonSource {
   readonly engine: 'array'
-  /** The source's own order tells capitals from small letters, though a sort that is asked for does not. */
-  readonly caseCounts?: true
-  /** The fields that `select` takes (1724 for others); absent: any `select` fails with 1000, as it does there. */
+  /** The default sort is case-sensitive; a requested sort never is. */
+  readonly caseSensitiveOrder?: true
+  /** Fields for `select` (1724 for others). Absent: every `select` fails with 1000, as the manager does. */
   readonly selectable?: readonly string[]
-  /** The fields that may be sorted by; absent: those of the first row. */
+  /** Fields for `sort`. Absent: those of the first row. */
   readonly sortable?: readonly string[]
-  /** The fields that are searched; absent: every value, nested ones too. */
-  readonly searched?: readonly string[]
-  /** The offset is cut before search and sort, there is no greatest limit, and totalItems counts the page (lists). */
+  /** Fields for `search`. Absent: all values, nested ones too. */
+  readonly searchable?: readonly string[]
+  /** The offset applies before search and sort, the limit has no maximum, and totalItems counts the page (CDB lists). */
   readonly offsetFirst?: true
 }
 
 export type Source = DatabaseSource | ArraySource
-
-/**
- * The collections of the real system as data: fields, kinds, orders and filters (contract/semantics.md
- * section 2, contract/endpoints.yaml, exchanges). Rows of inventory and CIS-CAT are flat, agents nested.
- */
 
 type Fields = Readonly<Record<string, FieldKind>>
 
@@ -92,13 +92,13 @@ function numbers(...names: readonly string[]): Fields {
 const scan: Fields = { ...numbers('scan_id'), ...texts('scan_time') }
 
 function inventory(...fields: readonly Fields[]): DatabaseSource {
-  return { engine: 'database', fields: Object.assign({}, ...fields) as Fields, order: '+scan_id', nested: true }
+  return { engine: 'database', fields: Object.assign({}, ...fields) as Fields, defaultSort: '+scan_id', nested: true }
 }
 
 const STATUS: Filter = {
   by: 'equal',
   allowed: { values: ['enabled', 'disabled'], code: 1202 },
-  everything: 'all',
+  matchAll: 'all',
 }
 
 const agents: DatabaseSource = {
@@ -115,9 +115,9 @@ const agents: DatabaseSource = {
     dateAdd: 'date',
   },
   hidden: ['internal_key'],
-  searchNumber: 'id',
-  always: ['id'],
-  order: '+id',
+  numberSearchField: 'id',
+  alwaysSelected: ['id'],
+  defaultSort: '+id',
   sortBy: {
     status: [{ field: 'lastKeepAlive' }],
     'os.version': [
@@ -126,50 +126,50 @@ const agents: DatabaseSource = {
     ],
   },
   filters: {
-    status: { by: 'equal', everything: 'all' },
-    older_than: { by: 'olderThan', field: 'lastKeepAlive', orElse: 'dateAdd' },
+    status: { by: 'equal', matchAll: 'all' },
+    older_than: { by: 'olderThan', field: 'lastKeepAlive', fallbackField: 'dateAdd' },
   },
 }
 
 const log: ArraySource = {
   engine: 'array',
-  order: '-timestamp',
+  defaultSort: '-timestamp',
   sortable: ['timestamp', 'tag', 'level', 'description'],
   filters: {
-    type_log: { by: 'equal', fields: ['level'], everything: 'all' },
-    category: { by: 'equal', fields: ['tag'], everything: 'all' },
+    type_log: { by: 'equal', fields: ['level'], matchAll: 'all' },
+    category: { by: 'equal', fields: ['tag'], matchAll: 'all' },
   },
 }
 
-/** By the name of what their elements are. */
+/** Rows of inventory and CIS-CAT are flat, agents are nested. */
 export const sources = {
   agents,
-  groups: { engine: 'array', order: '+name', searched: ['name'] },
-  groupFiles: { engine: 'array', order: '+filename' },
+  groups: { engine: 'array', defaultSort: '+name', searchable: ['name'] },
+  groupFiles: { engine: 'array', defaultSort: '+filename' },
   rules: {
     engine: 'array',
-    order: '+id',
+    defaultSort: '+id',
     sortable: ['file', 'path', 'description', 'id', 'level', 'status'],
     filters: { status: STATUS, level: { by: 'range', field: 'level' }, group: { by: 'equal', fields: ['groups'] } },
   },
-  ruleFiles: { engine: 'array', order: '+file', filters: { status: STATUS } },
+  ruleFiles: { engine: 'array', defaultSort: '+file', filters: { status: STATUS } },
   decoders: {
     engine: 'array',
-    order: '+file,position',
+    defaultSort: '+file,position',
     sortable: ['file', 'path', 'name', 'position', 'status'],
     filters: { status: STATUS },
   },
-  decoderFiles: { engine: 'array', order: '+file', filters: { status: STATUS } },
-  /** Requirements, groups of rules, platforms: elements are texts. */
-  catalogue: { engine: 'array', order: '+text', caseCounts: true },
-  lists: { engine: 'array', sortable: ['path'], searched: ['path'], offsetFirst: true },
-  listFiles: { engine: 'array', sortable: ['path', 'name'], searched: ['path', 'name'], offsetFirst: true },
+  decoderFiles: { engine: 'array', defaultSort: '+file', filters: { status: STATUS } },
+  /** Requirements, rule groups, platforms: the elements are texts. */
+  catalogue: { engine: 'array', defaultSort: '+text', caseSensitiveOrder: true },
+  lists: { engine: 'array', sortable: ['path'], searchable: ['path'], offsetFirst: true },
+  listFiles: { engine: 'array', sortable: ['path', 'name'], searchable: ['path', 'name'], offsetFirst: true },
   logs: log,
   nodes: {
     engine: 'array',
     selectable: ['name', 'type', 'version', 'ip'],
     sortable: ['name', 'type', 'version', 'ip'],
-    filters: { type: { by: 'equal', allowed: { values: ['master', 'worker'], code: 1728 }, everything: 'all' } },
+    filters: { type: { by: 'equal', allowed: { values: ['master', 'worker'], code: 1728 }, matchAll: 'all' } },
   },
   syscheck: {
     engine: 'database',
@@ -179,15 +179,15 @@ export const sources = {
       date: 'day',
       mtime: 'day',
     },
-    order: '+mtime',
+    defaultSort: '+mtime',
     filters: { hash: { by: 'equal', fields: ['md5', 'sha1', 'sha256'] } },
   },
   rootcheck: {
     engine: 'database',
     fields: { ...texts('event', 'pci', 'cis', 'status'), oldDay: 'day', readDay: 'day' },
-    order: '-readDay',
+    defaultSort: '-readDay',
     filters: {
-      status: { by: 'equal', allowed: { values: ['outstanding', 'solved'], code: 1603 }, everything: 'all' },
+      status: { by: 'equal', allowed: { values: ['outstanding', 'solved'], code: 1603 }, matchAll: 'all' },
     },
   },
   sca: {
@@ -196,7 +196,7 @@ export const sources = {
       ...texts('policy_id', 'name', 'description', 'references', 'hash_file', 'start_scan', 'end_scan'),
       ...numbers('total_checks', 'pass', 'fail', 'invalid', 'score'),
     },
-    order: '-policy_id',
+    defaultSort: '-policy_id',
   },
   scaChecks: {
     engine: 'database',
@@ -206,7 +206,7 @@ export const sources = {
       ...texts('registry', 'command', 'references', 'result', 'status', 'reason', 'condition'),
       ...texts('compliance', 'rules'),
     },
-    order: '-policy_id',
+    defaultSort: '-policy_id',
   },
   ciscat: inventory(
     scan,

@@ -1,111 +1,99 @@
-/** The value of a field: its own name first, then as a way into nested objects (`os.version`). */
-export function valueAt(element: Element, field: string): unknown {
+/** Rows, the values in them, and how values are compared. */
+
+/** An object, nested (agents: `os.version`) or flat (inventory: `scan_id`). Null, missing and `undefined` are equal. */
+export type Row = Readonly<Record<string, unknown>>
+
+/** An element of a collection: an object, or a text (lists of requirements and groups). */
+export type Element = Row | string
+
+/** Returns the value of a field, by its full name first, then along its dots into nested objects (`os.version`). */
+export function fieldValue(element: Element, field: string): unknown {
   if (typeof element === 'string') return undefined
-  if (Object.hasOwn(element, field)) return present(element[field])
+  if (Object.hasOwn(element, field)) return element[field] ?? undefined
   let value: unknown = element
   for (const part of field.split('.')) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) return undefined
     value = (value as Record<string, unknown>)[part]
   }
-  return present(value)
+  return value ?? undefined
 }
 
-/** The entry of that very name; a name that every object inherits (`constructor`) is none. */
-export function entry<T>(record: Readonly<Record<string, T>> | undefined, name: string): T | undefined {
-  return record !== undefined && Object.hasOwn(record, name) ? record[name] : undefined
-}
-
-/** JSON's null and an absent value say the same. */
-function present(value: unknown): unknown {
-  return value === null ? undefined : value
-}
-
-/** The number that a value is or writes (`"003"` is 3); `undefined` where it is none. */
-export function asNumber(value: unknown): number | undefined {
+/** Returns a number, or the number that a text consists of (`"003"` is 3); `undefined` for everything else. */
+export function toNumber(value: unknown): number | undefined {
   if (typeof value === 'number') return value
   return typeof value === 'string' && /^ *-?[0-9]+(?:\.[0-9]+)? *$/.test(value) ? Number(value) : undefined
 }
 
-export function asText(value: unknown): string {
+export function toText(value: unknown): string {
   if (typeof value === 'string') return value
   return Array.isArray(value)
-    ? value.map(asText).join(',')
+    ? value.map(toText).join(',')
     : typeof value === 'object'
       ? JSON.stringify(value)
       : String(value)
 }
 
-/**
- * Returns a text whose UTF-16 code units sort as the code points of `text` do, which is how SQLite and Python compare
- * texts. Surrogate pairs have lower code units than U+E000 to U+FFFF, so each pair is moved behind U+FFFF. Equal keys
- * mean equal texts. Most texts have neither and are returned as they are.
- */
-export function codePointKey(text: string): string {
-  if (!SORTS_OTHERWISE.test(text)) return text
-  return text.replace(PAIR_OR_LAST, (found) => (found === '\uffff' ? '\uffff\0' : `\uffff${found}`))
-}
+/** What a value is sorted as: missing values first, then numbers, then texts as their `codePointKey`. */
+export type SortValue = undefined | number | string
 
-const SORTS_OTHERWISE = /[\ud800-\udbff\uffff]/
-const PAIR_OR_LAST = /[\ud800-\udbff][\udc00-\udfff]|\uffff/g
-
-/** Compares two texts by code points, never by the language of the machine. */
-export function compareText(a: string, b: string): number {
-  return compareKeys(codePointKey(a), codePointKey(b))
-}
-
-/** A total order over everything that a field can hold: missing, then numbers, then texts (as their `codePointKey`). */
-export type Key = undefined | number | string
-
-export function compareKeys(a: Key, b: Key): number {
+export function compareSortValues(a: SortValue, b: SortValue): number {
   if (typeof a === 'number' && typeof b === 'number') return a - b
   if (typeof a === 'string' && typeof b === 'string') return a < b ? -1 : a > b ? 1 : 0
   return rank(a) - rank(b)
 }
 
-function rank(key: Key): number {
-  return key === undefined ? 0 : typeof key === 'number' ? 1 : 2
+function rank(value: SortValue): number {
+  return value === undefined ? 0 : typeof value === 'number' ? 1 : 2
 }
 
 /**
- * What a collection is asked over and with: values only. A source is described as data, so that one
- * algorithm serves every collection of the manager (contract/semantics.md section 2).
+ * Returns a text whose UTF-16 code units sort as the code points of `text` do, which is how SQLite and Python compare
+ * texts. Surrogate pairs have lower code units than U+E000 to U+FFFF, so each pair is moved behind U+FFFF. Equal keys
+ * mean equal texts. Most texts contain neither and are returned unchanged.
  */
+export function codePointKey(text: string): string {
+  if (!LEAD_SURROGATE_OR_FFFF.test(text)) return text
+  return text.replace(PAIR_OR_FFFF, (found) => (found === '\uffff' ? '\uffff\0' : `\uffff${found}`))
+}
 
-/** An object, nested (agents: `os.version`) or flat (inventory: `scan_id`). Missing and `undefined` are the same. */
-export type Row = Readonly<Record<string, unknown>>
+const LEAD_SURROGATE_OR_FFFF = /[\ud800-\udbff\uffff]/
+const PAIR_OR_FFFF = /[\ud800-\udbff][\udc00-\udfff]|\uffff/g
 
-/** An element of a collection: an object, or a text (catalogues of requirements and groups). */
-export type Element = Row | string
+/** Compares two texts by code points, independent of the locale. */
+export function compareText(a: string, b: string): number {
+  return compareSortValues(codePointKey(a), codePointKey(b))
+}
 
-export function includes(text: string): (value: string) => boolean {
+/** Returns a case-insensitive substring test. */
+export function createSubstringMatcher(text: string): (value: string) => boolean {
   const wanted = text.toLowerCase()
   return (value) => value.toLowerCase().includes(wanted)
 }
 
-/** SQL's LIKE '%text%': `%` in the text stands for any characters, `_` for one; case does not count. */
-export function like(text: string): (value: string) => boolean {
-  if (!/[%_]/.test(text)) return includes(text)
+/** Returns the test of `LIKE '%text%'` in SQL: `%` matches any characters, `_` matches one; case is ignored. */
+export function createLikeMatcher(text: string): (value: string) => boolean {
+  if (!/[%_]/.test(text)) return createSubstringMatcher(text)
   const parts = text
     .toLowerCase()
     .split('%')
     .filter((part) => part !== '')
   return (value) => {
     let from = 0
-    const within = value.toLowerCase()
+    const searched = value.toLowerCase()
     return parts.every((part) => {
-      const at = indexOf(within, part, from)
+      const at = indexOfPart(searched, part, from)
       from = at + part.length
       return at >= 0
     })
   }
 }
 
-/** The first place of a part, in which `_` fits any character. Taking the first is right, as parts only need their order. */
-function indexOf(value: string, part: string, from: number): number {
+/** Returns the first match of a part, in which `_` matches any character. Later matches never allow more. */
+function indexOfPart(value: string, part: string, from: number): number {
   for (let at = from; at + part.length <= value.length; at++) {
-    let fits = 0
-    while (fits < part.length && (part[fits] === '_' || part[fits] === value[at + fits])) fits++
-    if (fits === part.length) return at
+    let matched = 0
+    while (matched < part.length && (part[matched] === '_' || part[matched] === value[at + matched])) matched++
+    if (matched === part.length) return at
   }
   return -1
 }

@@ -3,7 +3,7 @@
  * and again after the join, and one failing part fails the whole.
  */
 import { collect } from '../query/collect.ts'
-import { readRequest } from '../query/request.ts'
+import { parseCollectionRequest } from '../query/request.ts'
 import { FrameworkError } from './model.ts'
 
 export type PartAnswer = { readonly data: unknown } | { readonly failure: FrameworkError }
@@ -55,6 +55,6 @@ function cutAgain(joined: unknown, query: Readonly<Record<string, string>>, now:
   const again = Object.entries({ sort, offset, limit }).filter(
     (entry): entry is [string, string] => entry[1] !== undefined,
   )
-  const { items } = collect(joined.items, readRequest(Object.fromEntries(again), now), { engine: 'array' })
+  const { items } = collect(joined.items, parseCollectionRequest(Object.fromEntries(again), now), { engine: 'array' })
   return { ...joined, items }
 }

@@ -133,7 +133,9 @@ function grouped(row: ReferenceRow): ReferenceRow {
     const several = Object.keys(row).filter((other) => other.startsWith(`${group}_`)).length > 1
     return ['rx', 'tx'].includes(group) && several ? { group, member } : undefined
   }
-  const result: Record<string, unknown> = {}
+  // Groups come first, by name.
+  const groups = new Set(present.flatMap(([name]) => groupOf(name)?.group ?? []))
+  const result: Record<string, unknown> = Object.fromEntries([...groups].sort().map((group) => [group, {}]))
   for (const [name, value] of present) {
     const place = groupOf(name)
     if (place === undefined) result[name] = value

@@ -1,60 +1,65 @@
 /**
- * Work that may take long, written as a generator: it yields a promise that it must wait for, or PAUSE, to let others
- * have their turn. Work that yields nothing is done at once.
+ * Long synchronous work that yields to the event loop every few milliseconds. The work is a generator: it yields a
+ * promise to await it, or PAUSE to let other callbacks run. Work that never yields completes synchronously.
  */
 import { setImmediate } from 'node:timers/promises'
 
 export const PAUSE = Symbol('pause')
 
-type Wanted = Promise<unknown> | typeof PAUSE
+type Awaited = Promise<unknown> | typeof PAUSE
 
-export type Work<T> = Generator<Wanted, T, unknown>
+export type CooperativeTask<T> = Generator<Awaited, T, unknown>
 
-/** No turn of the event loop is held for much longer than this. */
-const MOST_MS = 4
-/** The clock is looked at once in so many calls. */
-const CALLS = 32
+/** The longest time that a task blocks the event loop, in milliseconds. */
+const MAX_SLICE_MS = 4
+const CALLS_PER_CLOCK_READ = 32
 
-export interface Pace {
-  /** Whether it is time to pause. */
-  due(): boolean
-  /** The turn begins anew. */
-  begin(): void
+export interface TimeSlice {
+  /** Whether the task must yield. Reads the clock on every 32nd call only. */
+  isOver(): boolean
+  restart(): void
 }
 
-export function createPace(): Pace {
+export function createTimeSlice(): TimeSlice {
   let calls = 0
-  let since = performance.now()
+  let startedAt = performance.now()
   return {
-    due: () => ++calls % CALLS === 0 && performance.now() - since > MOST_MS,
-    begin() {
-      since = performance.now()
+    isOver: () => ++calls % CALLS_PER_CLOCK_READ === 0 && performance.now() - startedAt > MAX_SLICE_MS,
+    restart() {
+      startedAt = performance.now()
     },
   }
 }
 
-export function run<T>(work: Work<T>): T | Promise<T> {
-  const step = work.next()
-  return step.done ? step.value : runOn(work, step.value)
+/** Yields to the event loop and starts a new time slice. */
+export function* pause(slice: TimeSlice): CooperativeTask<void> {
+  yield PAUSE
+  slice.restart()
 }
 
-async function runOn<T>(work: Work<T>, first: Wanted): Promise<T> {
-  let wanted = first
+/** Runs a task; returns its value without a promise if the task never yields. */
+export function runTask<T>(task: CooperativeTask<T>): T | Promise<T> {
+  const step = task.next()
+  return step.done ? step.value : runRest(task, step.value)
+}
+
+async function runRest<T>(task: CooperativeTask<T>, first: Awaited): Promise<T> {
+  let awaited = first
   for (;;) {
-    const step = await resume(work, wanted)
+    const step = await resume(task, awaited)
     if (step.done) return step.value
-    wanted = step.value
+    awaited = step.value
   }
 }
 
-async function resume<T>(work: Work<T>, wanted: Wanted): Promise<IteratorResult<Wanted, T>> {
-  if (wanted === PAUSE) {
+async function resume<T>(task: CooperativeTask<T>, awaited: Awaited): Promise<IteratorResult<Awaited, T>> {
+  if (awaited === PAUSE) {
     await setImmediate()
-    return work.next()
+    return task.next()
   }
-  const got = await wanted.then(
+  const result = await awaited.then(
     (value) => ({ ok: true, value }) as const,
     (error: unknown) => ({ ok: false, error }) as const,
   )
-  return got.ok ? work.next(got.value) : work.throw(got.error)
+  return result.ok ? task.next(result.value) : task.throw(result.error)
 }

@@ -1,59 +1,61 @@
-/** A binary heap: the least stays on top. */
+/** A binary min-heap whose top may be changed in place. */
 export interface Heap<T> {
+  /** The least element. */
   readonly top: T | undefined
-  push(one: T): void
-  /** The top has changed, and finds its new place. */
-  sink(): void
+  push(element: T): void
+  /** Restores the order after the top has changed. */
+  sinkTop(): void
+  /** Removes the top. */
   pop(): void
 }
 
-export function createHeap<T>(before: (a: T, b: T) => boolean): Heap<T> {
-  const all: T[] = []
+export function createHeap<T>(isBefore: (a: T, b: T) => boolean): Heap<T> {
+  const elements: T[] = []
   return {
     get top() {
-      return all[0]
+      return elements[0]
     },
-    push(one) {
-      all.push(one)
-      up(all.length - 1)
+    push(element) {
+      elements.push(element)
+      moveUp(elements.length - 1)
     },
-    sink: () => down(0),
+    sinkTop: () => moveDown(0),
     pop() {
-      const last = all.pop()
-      if (last === undefined || all.length === 0) return
-      all[0] = last
-      down(0)
+      const last = elements.pop()
+      if (last === undefined || elements.length === 0) return
+      elements[0] = last
+      moveDown(0)
     },
   }
 
-  function up(from: number): void {
+  function moveUp(from: number): void {
     for (let at = from; at > 0; ) {
       const parent = (at - 1) >> 1
-      if (!swapped(parent, at)) return
+      if (!swapIfBefore(parent, at)) return
       at = parent
     }
   }
 
-  function down(from: number): void {
+  function moveDown(from: number): void {
     for (let at = from; ; ) {
       const left = 2 * at + 1
-      const least = isBefore(left + 1, left) ? left + 1 : left
-      if (!swapped(at, least)) return
+      const least = isElementBefore(left + 1, left) ? left + 1 : left
+      if (!swapIfBefore(at, least)) return
       at = least
     }
   }
 
-  function isBefore(one: number, other: number): boolean {
-    const [a, b] = [all[one], all[other]]
-    return a !== undefined && b !== undefined && before(a, b)
+  function isElementBefore(one: number, other: number): boolean {
+    const [a, b] = [elements[one], elements[other]]
+    return a !== undefined && b !== undefined && isBefore(a, b)
   }
 
-  /** Puts the lower one above where it comes first. */
-  function swapped(upper: number, lower: number): boolean {
-    const [a, b] = [all[upper], all[lower]]
-    if (a === undefined || b === undefined || !before(b, a)) return false
-    all[upper] = b
-    all[lower] = a
+  /** Swaps two elements if the lower one comes first. */
+  function swapIfBefore(upper: number, lower: number): boolean {
+    const [a, b] = [elements[upper], elements[lower]]
+    if (a === undefined || b === undefined || !isBefore(b, a)) return false
+    elements[upper] = b
+    elements[lower] = a
     return true
   }
 }

@@ -1,179 +1,205 @@
-import { readSorting } from '../../query/order.ts'
+/**
+ * Joins the rows of several inputs into one page by a k-way merge over bytes. Rows are read only as far as the page
+ * reaches, and only for their sort keys; the page is spliced from the bytes of the responses. Rows with equal keys are
+ * ordered by their inputs, then by their order within the input, so pages are disjoint and their union is every row once.
+ *
+ * An input that its node has sorted is merged as it comes. If one of its rows is out of order, the merge starts again and
+ * sorts all rows of that input first. Long merges yield to the event loop every few milliseconds.
+ */
+import { parseSorting } from '../../query/order.ts'
+import type { Source } from '../../query/sources.ts'
 import type { Element } from '../../query/value.ts'
-import { createPace, PAUSE, type Pace, type Work } from './cooperative.ts'
-import { createHeap, type Heap } from './heap.ts'
-import type { Joined, JoinedRows, JoinHow, JoinPart } from './join.ts'
-import { advance, createCursor } from './rows.ts'
-import { compareAll, createKeyReader, type KeyReader, rowAt } from './sort-keys.ts'
+import { type CooperativeTask, createTimeSlice, pause, runTask, type TimeSlice } from './cooperative.ts'
+import type { PageRows } from './envelope-rows.ts'
+import { createHeap } from './heap.ts'
+import { advanceRow, createRowCursor } from './rows.ts'
+import { compareSortKeys, createSortKeyReader, parseRow, type SortKeyReader } from './sort-keys.ts'
 import {
-  createPages,
-  type Head,
-  type Lane,
-  type Pages,
-  PartFault,
-  reading,
-  type Step,
-  sortedLane,
-  trustedLane,
+  createFetchedPages,
+  createPagedRows,
+  createRunRows,
+  type FetchedPages,
+  InputError,
+  readInput,
+  type SortedRows,
+  type StepResult,
+  sortIntoRuns,
 } from './sorted-rows.ts'
-import { createSplice } from './splice.ts'
+import { createPageWriter, type InjectedMembers } from './splice.ts'
 
-/** The merge itself, as work that pauses (pauses.ts): lanes, the heap over their heads, and the page that is cut. */
+/** After this many restarts because of unsorted rows, all inputs are sorted at once. */
+const MAX_RESTARTS = 4
 
-/** Sorting more at once would hold the event loop. */
-const MOST_IN_RUN = 2000
-/** Where so many parts were found out of order one after the other, the rest is not tried. */
-const MOST_TRIES = 4
-
-interface Merge {
-  readonly parts: readonly JoinPart[]
-  readonly how: JoinHow
-  readonly pages: readonly Pages[]
-  readonly reader: KeyReader
-  readonly sign: 1 | -1
-  readonly distrusted: Set<number>
-  readonly pace: Pace
+export interface MergeInput {
+  readonly rows: PageRows
+  /** Whether the node has sorted its rows as requested; otherwise all rows are read and sorted by the merge. */
+  readonly isSorted: boolean
+  /** Fetches the next page; called when the rows so far are used up, until it resolves to undefined. */
+  readonly fetchMore?: () => Promise<PageRows | undefined>
+  readonly inject?: InjectedMembers
 }
 
-export function* merge(parts: readonly JoinPart[], how: JoinHow): Work<Joined> {
+export interface MergeOptions {
+  /** The text of `sort`; undefined: the default sort of the source. */
+  readonly sort: string | undefined
+  readonly source: Source
+  /** The number of sort fields that take precedence over the order of the inputs. Default: all. */
+  readonly fieldsBeforeInput?: number
+  readonly offset: number
+  readonly limit: number
+  /** Fields that were requested only to sort by them, and are removed from the rows. */
+  readonly drop?: readonly string[]
+}
+
+export interface MergedRows {
+  readonly ok: true
+  /** The text between `[` and `]`, with commas. */
+  readonly chunks: readonly Buffer[]
+  /** Rows on this page. */
+  readonly count: number
+  /** The sum of the totals of all inputs. */
+  readonly total: number
+  /** Rows on this page by input. */
+  readonly rowsTaken: readonly number[]
+  /** Inputs that should have been sorted and were not. */
+  readonly unsortedInputs: readonly number[]
+}
+
+/** One input cannot be merged: its rows are unreadable, or `fetchMore` rejected (`cause`). */
+export interface MergeFailure {
+  readonly ok: false
+  readonly input: number
+  readonly reason: string
+  readonly cause?: unknown
+}
+
+export type MergeResult = MergedRows | MergeFailure
+
+/**
+ * Merges one page. Returns without a promise if nothing must be fetched and the work is short. Throws CollectionError
+ * 1403 and 1404 for a sort that the source does not support.
+ */
+export function mergeRows(inputs: readonly MergeInput[], options: MergeOptions): MergeResult | Promise<MergeResult> {
+  return runTask(merge(inputs, options))
+}
+
+interface MergeState {
+  readonly inputs: readonly MergeInput[]
+  readonly options: MergeOptions
+  readonly fetched: readonly FetchedPages[]
+  readonly reader: SortKeyReader
+  readonly sign: 1 | -1
+  readonly unsorted: Set<number>
+  readonly slice: TimeSlice
+}
+
+function* merge(inputs: readonly MergeInput[], options: MergeOptions): CooperativeTask<MergeResult> {
   try {
-    const sorting = readSorting(how.sort, how.source, firstRow(parts))
-    const state: Merge = {
-      parts,
-      how,
-      pages: parts.map(createPages),
-      reader: createKeyReader(sorting, how.source),
+    const sorting = parseSorting(options.sort, options.source, firstRow(inputs))
+    const state: MergeState = {
+      inputs,
+      options,
+      fetched: inputs.map(({ rows, fetchMore }, input) => createFetchedPages(rows, fetchMore, input)),
+      reader: createSortKeyReader(sorting, options.source),
       sign: sorting?.sign ?? 1,
-      distrusted: new Set(),
-      pace: createPace(),
+      unsorted: new Set(),
+      slice: createTimeSlice(),
     }
-    for (let tries = 1; ; tries++) {
-      const joined = yield* attempt(state, tries > MOST_TRIES)
-      if (joined) return joined
+    for (let attempt = 1; ; attempt++) {
+      const merged = yield* tryMerge(state, attempt > MAX_RESTARTS)
+      if (merged) return merged
     }
   } catch (error) {
-    if (!(error instanceof PartFault)) throw error
-    const { part, reason, cause } = error
-    return { ok: false, part, reason, ...(cause !== undefined && { cause }) }
+    if (!(error instanceof InputError)) throw error
+    const { input, reason, cause } = error
+    return { ok: false, input, reason, ...(cause !== undefined && { cause }) }
   }
 }
 
-/** An array source without a list of its own sorts by the fields of its first row. */
-function firstRow(parts: readonly JoinPart[]): Element[] {
-  for (const [part, { rows }] of parts.entries()) {
-    const cursor = createCursor(rows)
-    if (reading(part, () => advance(cursor))) return [rowAt(rows.bytes, cursor.from, cursor.to) as Element]
+/** An array source without a list of sortable fields takes those of its first row. */
+function firstRow(inputs: readonly MergeInput[]): Element[] {
+  for (const [input, { rows }] of inputs.entries()) {
+    const cursor = createRowCursor(rows)
+    if (readInput(input, () => advanceRow(cursor))) return [parseRow(rows.bytes, cursor.from, cursor.to) as Element]
   }
   return []
 }
 
-/** Undefined: a part was found out of order; it is in `distrusted` now. */
-function* attempt(state: Merge, trustNone: boolean): Work<JoinedRows | undefined> {
-  const { parts, how, pace } = state
-  const lanes = yield* openLanes(state, trustNone)
-  const heap = createHeap<Lane>((a, b) => isBefore(a, b, state))
-  for (const lane of lanes) {
-    if ((yield* settle(state, lane, lane.step())) === 'row') heap.push(lane)
+/** Returns undefined if an input is out of order; the input is in `unsorted` then. */
+function* tryMerge(state: MergeState, sortAll: boolean): CooperativeTask<MergedRows | undefined> {
+  const { inputs, options, slice } = state
+  const sequences = yield* openSequences(state, sortAll)
+  const heap = createHeap<SortedRows>((a, b) => isBefore(a, b, state))
+  for (const rows of sequences) {
+    if ((yield* fetchUntilRow(state, rows, rows.step())) === 'row') heap.push(rows)
   }
-  const splice = createSplice(parts, how.source, how.drop ?? [])
-  const taken = parts.map(() => 0)
-  const end = how.limit > 0 ? how.offset + how.limit : 0
+  const writer = createPageWriter(inputs, options.source, options.drop ?? [])
+  const rowsTaken = inputs.map(() => 0)
+  const end = options.limit > 0 ? options.offset + options.limit : 0
   let count = 0
   for (let at = 0; at < end; at++) {
-    const lane = heap.top
-    if (!lane?.head) break
-    if (at >= how.offset) {
-      splice.add(lane.head, lane.part)
-      taken[lane.part] = (taken[lane.part] ?? 0) + 1
+    const rows = heap.top
+    if (!rows?.current) break
+    if (at >= options.offset) {
+      writer.add(rows.current, rows.input)
+      rowsTaken[rows.input] = (rowsTaken[rows.input] ?? 0) + 1
       count++
     }
     if (at + 1 === end) break
-    const step = lane.step()
-    const settled = step === 'wait' ? yield* settle(state, lane, step) : step
-    if (settled === 'wrong') {
-      state.distrusted.add(lane.part)
+    const step = rows.step()
+    const result = step === 'wait' ? yield* fetchUntilRow(state, rows, step) : step
+    if (result === 'unsorted') {
+      state.unsorted.add(rows.input)
       return undefined
     }
-    place(heap, settled)
-    if (pace.due()) yield* pause(pace)
+    if (result === 'row') heap.sinkTop()
+    else heap.pop()
+    if (slice.isOver()) yield* pause(slice)
   }
-  const total = parts.reduce((sum, { rows }) => sum + rows.total, 0)
-  return { ok: true, pieces: splice.end(), count, total, taken, distrusted: [...state.distrusted] }
+  const total = inputs.reduce((sum, { rows }) => sum + rows.total, 0)
+  return { ok: true, chunks: writer.end(), count, total, rowsTaken, unsortedInputs: [...state.unsorted] }
 }
 
-function place(heap: Heap<Lane>, step: Step): void {
-  if (step === 'row') heap.sink()
-  else heap.pop()
-}
-
-function isBefore(a: Lane, b: Lane, { sign, how: { before } }: Merge): boolean {
-  if (!a.head || !b.head) return a.place < b.place
-  const order = sign * compareAll(a.head.keys, b.head.keys, before)
+function isBefore(a: SortedRows, b: SortedRows, { sign, options: { fieldsBeforeInput } }: MergeState): boolean {
+  if (!a.current || !b.current) return a.position < b.position
+  const order = sign * compareSortKeys(a.current.keys, b.current.keys, fieldsBeforeInput)
   if (order !== 0) return order < 0
-  // Runs of one part.
-  const rest = a.part === b.part && before !== undefined ? sign * compareAll(a.head.keys, b.head.keys) : 0
-  return rest !== 0 ? rest < 0 : a.place < b.place
+  // Runs of the same input are ordered by all fields.
+  const isSameInput = a.input === b.input && fieldsBeforeInput !== undefined
+  const rest = isSameInput ? sign * compareSortKeys(a.current.keys, b.current.keys) : 0
+  return rest !== 0 ? rest < 0 : a.position < b.position
 }
 
-/** Fetches pages until the lane has a row, or has none. */
-function* settle(state: Merge, lane: Lane, first: Step): Work<Step> {
+/** Fetches pages until the sequence has a row or ends. */
+function* fetchUntilRow(state: MergeState, rows: SortedRows, first: StepResult): CooperativeTask<StepResult> {
   let step = first
   while (step === 'wait') {
-    const pages = state.pages[lane.part]
-    if (!pages) return 'end'
-    yield pages.fetch()
-    state.pace.begin()
-    step = lane.step()
+    const fetched = state.fetched[rows.input]
+    if (!fetched) return 'end'
+    yield fetched.fetchNext()
+    state.slice.restart()
+    step = rows.step()
   }
   return step
 }
 
-function* openLanes(state: Merge, trustNone: boolean): Work<Lane[]> {
-  const { parts, pages, reader, sign, distrusted } = state
-  const trusted = (part: number) => parts[part]?.trusted === true && !trustNone && !distrusted.has(part)
-  const whole = pages.filter((one) => !trusted(one.part) && !one.complete)
-  if (whole.length > 0) yield Promise.all(whole.map(fetchAll))
-  const lanes: Lane[] = []
-  for (const one of pages) {
-    if (trusted(one.part)) {
-      lanes.push(trustedLane(one, lanes.length, reader, sign))
+function* openSequences(state: MergeState, sortAll: boolean): CooperativeTask<SortedRows[]> {
+  const { inputs, fetched, reader, sign, unsorted, slice } = state
+  const isSorted = (input: number) => inputs[input]?.isSorted === true && !sortAll && !unsorted.has(input)
+  const incomplete = fetched.filter(({ input, isComplete }) => !isSorted(input) && !isComplete)
+  if (incomplete.length > 0) yield Promise.all(incomplete.map(fetchAll))
+  const sequences: SortedRows[] = []
+  for (const pages of fetched) {
+    if (isSorted(pages.input)) {
+      sequences.push(createPagedRows(pages, sequences.length, reader, sign))
       continue
     }
-    const runs = yield* sortedRuns(state, one)
-    for (const run of runs) lanes.push(sortedLane(one.part, lanes.length, run))
+    const runs = yield* sortIntoRuns(pages, reader, sign, slice)
+    for (const run of runs) sequences.push(createRunRows(pages.input, sequences.length, run))
   }
-  return lanes
+  return sequences
 }
 
-async function fetchAll(pages: Pages): Promise<void> {
-  while (await pages.fetch()) {}
-}
-
-/** All rows of a part, each run of them sorted; equal rows stay in their order, within a run and from run to run. */
-function* sortedRuns({ reader, sign, pace }: Merge, pages: Pages): Work<Head[][]> {
-  const runs: Head[][] = []
-  let run: Head[] = []
-  for (const page of pages.list) {
-    const cursor = createCursor(page)
-    while (reading(pages.part, () => advance(cursor, reader.read))) {
-      const { from, to, index } = cursor
-      run.push({ page, from, to, index, keys: reader.keys(page.bytes, from, to) })
-      if (run.length >= MOST_IN_RUN) {
-        runs.push(run)
-        run = []
-      }
-      if (pace.due()) yield* pause(pace)
-    }
-  }
-  runs.push(run)
-  for (const one of runs) {
-    one.sort((a, b) => sign * compareAll(a.keys, b.keys))
-    if (pace.due()) yield* pause(pace)
-  }
-  return runs
-}
-
-function* pause(pace: Pace): Work<void> {
-  yield PAUSE
-  pace.begin()
+async function fetchAll(fetched: FetchedPages): Promise<void> {
+  while (await fetched.fetchNext()) {}
 }

@@ -1,118 +1,161 @@
 /**
- * One source of sorted rows in a merge: a part whose node sorted it, read row by row and page by page; or a run of
- * rows that were sorted here.
+ * The sorted sequences that a merge reads from: the pages of an input that its node has sorted, read row by row, or a run
+ * of rows that the edge has sorted.
  */
+import { type CooperativeTask, pause, type TimeSlice } from './cooperative.ts'
+import type { PageRows } from './envelope-rows.ts'
+import { advanceRow, createRowCursor, type RowCursor, UnreadableRowsError } from './rows.ts'
+import { compareSortKeys, type SortKeyReader, type SortKeys } from './sort-keys.ts'
 
-import type { RowsPart } from './envelope-rows.ts'
-import type { JoinPart } from './join.ts'
-import { advance, type Cursor, createCursor, UnreadableRows } from './rows.ts'
-import { compareAll, type KeyReader, type Keys } from './sort-keys.ts'
+/** Sorting more rows at once would block the event loop. */
+const MAX_RUN_ROWS = 2000
 
-/** What goes wrong with one part while it is joined. */
-export class PartFault extends Error {
-  readonly part: number
+/** One input of a merge cannot be read; the others can be merged without it. */
+export class InputError extends Error {
+  readonly input: number
   readonly reason: string
 
-  constructor(part: number, reason: string, cause?: unknown) {
-    super(`Part ${part} cannot be joined: ${reason}`, { cause })
-    this.name = 'PartFault'
-    this.part = part
+  constructor(input: number, reason: string, cause?: unknown) {
+    super(`Input ${input} cannot be merged: ${reason}`, { cause })
+    this.name = 'InputError'
+    this.input = input
     this.reason = reason
   }
 }
 
-/** Does what reads rows of one part. */
-export function reading<T>(part: number, work: () => T): T {
+/** Runs `read`, and turns unreadable rows into an error of the input. */
+export function readInput<T>(input: number, read: () => T): T {
   try {
-    return work()
+    return read()
   } catch (error) {
-    if (error instanceof UnreadableRows) throw new PartFault(part, error.reason)
+    if (error instanceof UnreadableRowsError) throw new InputError(input, error.reason)
     throw error
   }
 }
 
-/** A row that is ready to be taken. */
-export interface Head {
-  readonly page: RowsPart
+/** A row in the bytes of its page. */
+export interface RowRef {
+  readonly page: PageRows
   readonly from: number
   readonly to: number
-  /** The how manyth of its page. */
+  /** Position among the rows of its page. */
   readonly index: number
-  readonly keys: Keys
+  readonly keys: SortKeys
 }
 
-/** `wait`: the next page must be fetched first. `wrong`: the rows are not in the order that was asked for. */
-export type Step = 'row' | 'end' | 'wait' | 'wrong'
+/** `wait`: the next page must be fetched first. `unsorted`: the next row should have come earlier. */
+export type StepResult = 'row' | 'end' | 'wait' | 'unsorted'
 
-export interface Lane {
-  /** Which part its rows are of. */
-  readonly part: number
-  /** Ties go by this: lanes stand in the order of their parts. */
-  readonly place: number
-  head: Head | undefined
-  step(): Step
+export interface SortedRows {
+  readonly input: number
+  /** Rows with equal keys are ordered by this; sequences have the order of their inputs. */
+  readonly position: number
+  current: RowRef | undefined
+  /** Moves to the next row. */
+  step(): StepResult
 }
 
-/** The pages of a part that were fetched, so that a join that begins again need not fetch them twice. */
-export interface Pages {
-  readonly part: number
-  readonly list: RowsPart[]
-  /** Fetches one more; false where there is none. */
-  fetch(): Promise<boolean>
-  complete: boolean
+/** The pages of an input that were fetched; a merge that starts again need not fetch them twice. */
+export interface FetchedPages {
+  readonly input: number
+  readonly pages: PageRows[]
+  isComplete: boolean
+  /** Fetches one more page; resolves to false if there is none. */
+  fetchNext(): Promise<boolean>
 }
 
-export function createPages({ rows, more }: JoinPart, part: number): Pages {
-  const pages: Pages = { part, list: [rows], complete: more === undefined, fetch }
-  return pages
+export function createFetchedPages(
+  first: PageRows,
+  fetchMore: (() => Promise<PageRows | undefined>) | undefined,
+  input: number,
+): FetchedPages {
+  const fetched: FetchedPages = { input, pages: [first], isComplete: fetchMore === undefined, fetchNext }
+  return fetched
 
-  async function fetch(): Promise<boolean> {
-    const next = await more?.().catch((cause: unknown) => {
-      throw new PartFault(part, 'its next rows did not come', cause)
+  async function fetchNext(): Promise<boolean> {
+    const next = await fetchMore?.().catch((cause: unknown) => {
+      throw new InputError(input, 'its next page cannot be fetched', cause)
     })
-    if (next) pages.list.push(next)
-    else pages.complete = true
+    if (next) fetched.pages.push(next)
+    else fetched.isComplete = true
     return next !== undefined
   }
 }
 
-export function trustedLane(pages: Pages, place: number, reader: KeyReader, sign: 1 | -1): Lane {
+/** Reads the pages of an input that its node has sorted. */
+export function createPagedRows(
+  fetched: FetchedPages,
+  position: number,
+  reader: SortKeyReader,
+  sign: 1 | -1,
+): SortedRows {
   let page = 0
-  let cursor: Cursor | undefined
-  const lane: Lane = { part: pages.part, place, head: undefined, step: () => reading(pages.part, step) }
-  return lane
+  let cursor: RowCursor | undefined
+  const { input } = fetched
+  const rows: SortedRows = { input, position, current: undefined, step: () => readInput(input, step) }
+  return rows
 
-  function step(): Step {
+  function step(): StepResult {
     for (;;) {
-      const rows = pages.list[page]
-      if (rows === undefined) return pages.complete ? end() : 'wait'
-      cursor ??= createCursor(rows)
-      if (advance(cursor, reader.read)) return take(rows, cursor)
+      const next = fetched.pages[page]
+      if (next === undefined) return fetched.isComplete ? end() : 'wait'
+      cursor ??= createRowCursor(next)
+      if (advanceRow(cursor, reader.scan)) return take(next, cursor)
       cursor = undefined
       page++
     }
   }
 
-  function take(rows: RowsPart, { from, to, index }: Cursor): Step {
-    const last = lane.head
-    const keys = reader.keys(rows.bytes, from, to)
-    lane.head = { page: rows, from, to, index, keys }
-    return last && sign * compareAll(last.keys, keys) > 0 ? 'wrong' : 'row'
+  function take(page: PageRows, { from, to, index }: RowCursor): StepResult {
+    const last = rows.current
+    const keys = reader.readKeys(page.bytes, from, to)
+    rows.current = { page, from, to, index, keys }
+    return last && sign * compareSortKeys(last.keys, keys) > 0 ? 'unsorted' : 'row'
   }
 
-  function end(): Step {
-    lane.head = undefined
+  function end(): StepResult {
+    rows.current = undefined
     return 'end'
   }
 }
 
-export function sortedLane(part: number, place: number, rows: readonly Head[]): Lane {
+/** Reads a run of rows that `sortIntoRuns` has sorted. */
+export function createRunRows(input: number, position: number, run: readonly RowRef[]): SortedRows {
   let at = 0
-  const lane: Lane = { part, place, head: undefined, step }
-  return lane
+  const rows: SortedRows = { input, position, current: undefined, step }
+  return rows
 
-  function step(): Step {
-    lane.head = rows[at++]
-    return lane.head ? 'row' : 'end'
+  function step(): StepResult {
+    rows.current = run[at++]
+    return rows.current ? 'row' : 'end'
   }
+}
+
+/** Sorts all rows of an input in runs of 2000. Rows with equal keys keep their order within a run and across runs. */
+export function* sortIntoRuns(
+  { input, pages }: FetchedPages,
+  reader: SortKeyReader,
+  sign: 1 | -1,
+  slice: TimeSlice,
+): CooperativeTask<RowRef[][]> {
+  const runs: RowRef[][] = []
+  let run: RowRef[] = []
+  for (const page of pages) {
+    const cursor = createRowCursor(page)
+    while (readInput(input, () => advanceRow(cursor, reader.scan))) {
+      const { from, to, index } = cursor
+      run.push({ page, from, to, index, keys: reader.readKeys(page.bytes, from, to) })
+      if (run.length >= MAX_RUN_ROWS) {
+        runs.push(run)
+        run = []
+      }
+      if (slice.isOver()) yield* pause(slice)
+    }
+  }
+  runs.push(run)
+  for (const rows of runs) {
+    rows.sort((a, b) => sign * compareSortKeys(a.keys, b.keys))
+    if (slice.isOver()) yield* pause(slice)
+  }
+  return runs
 }

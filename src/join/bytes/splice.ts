@@ -1,144 +1,167 @@
+/**
+ * Writes a page by splicing rows from the bytes of the responses. Consecutive rows of one response that need no change
+ * are copied as one chunk.
+ */
 import { CLOSE, OPEN, skipSpace } from '../../core/json-scan.ts'
-import { flatten, nest } from '../../query/select.ts'
+import { flattenRow, nestRow } from '../../query/select.ts'
 import type { Source } from '../../query/sources.ts'
 import type { Row } from '../../query/value.ts'
-import type { Inject, JoinPart } from './join.ts'
-import { UnreadableRows } from './rows.ts'
-import { createFieldReader, createFinder, type Finder, find, rowAt } from './sort-keys.ts'
-import { type Head, reading } from './sorted-rows.ts'
+import { createMemberScanner, type MemberScanner, scanObject } from './member-scanner.ts'
+import { UnreadableRowsError } from './rows.ts'
+import { createFieldReader, parseRow } from './sort-keys.ts'
+import { type RowRef, readInput } from './sorted-rows.ts'
 
-/**
- * The rows of a page as text between `[` and `]`: cut out of the answers' own bytes and set together again. Rows that
- * follow each other unchanged in their answer stay one piece.
- */
+/** Members that are added to each row, `first` in front of its own and `last` behind. Existing members are not changed. */
+export interface InjectedMembers {
+  readonly first?: Readonly<Record<string, string>>
+  readonly last?: Readonly<Record<string, string>>
+  /** Only rows whose field has this text are changed. */
+  readonly where?: { readonly field: string; readonly is: string }
+}
 
-export interface Splice {
-  add(head: Head, part: number): void
+export interface PageWriter {
+  add(row: RowRef, input: number): void
+  /** Returns the text between `[` and `]`, with commas. */
   end(): readonly Buffer[]
 }
 
+/** Consecutive rows of one response. */
 interface Run {
-  readonly head: Head
+  readonly first: RowRef
   to: number
   index: number
 }
 
 const COMMA = Buffer.from(',')
-const CLOSING = Buffer.from('}')
+const CLOSING_BRACE = Buffer.from('}')
 
-/** `drop` names fields that no row shall show. */
-export function createSplice(parts: readonly JoinPart[], source: Source, drop: readonly string[]): Splice {
-  const pieces: Buffer[] = []
-  const injectors = parts.map((part) => part.inject && createInjector(part.inject, source))
+/** `drop` names fields that are removed from each row. */
+export function createPageWriter(
+  inputs: readonly { readonly inject?: InjectedMembers }[],
+  source: Source,
+  drop: readonly string[],
+): PageWriter {
+  const chunks: Buffer[] = []
+  const injectors = inputs.map(({ inject }) => inject && createInjector(inject, source))
   let run: Run | undefined
   return { add, end }
 
-  function add(head: Head, part: number): void {
-    const inject = injectors[part]
+  function add(row: RowRef, input: number): void {
+    const inject = injectors[input]
     if (inject === undefined && drop.length === 0) {
-      extend(head)
+      extendRun(row)
       return
     }
     flush()
-    put(...reading(part, () => changed(head, inject)))
+    write(...readInput(input, () => changeRow(row, inject)))
   }
 
-  function changed(head: Head, inject: ((row: Buffer) => Buffer[]) | undefined): Buffer[] {
-    const row = drop.length > 0 ? without(head, drop, source) : bytesOf(head)
-    return inject ? inject(row) : [row]
+  function changeRow(row: RowRef, inject: ((row: Buffer) => Buffer[]) | undefined): Buffer[] {
+    const bytes = drop.length > 0 ? dropFields(row, drop, source) : row.page.bytes.subarray(row.from, row.to)
+    return inject ? inject(bytes) : [bytes]
   }
 
-  function extend(head: Head): void {
-    if (run && run.head.page === head.page && head.index === run.index + 1) {
-      run.to = head.to
-      run.index = head.index
+  function extendRun(row: RowRef): void {
+    if (run && run.first.page === row.page && row.index === run.index + 1) {
+      run.to = row.to
+      run.index = row.index
       return
     }
     flush()
-    run = { head, to: head.to, index: head.index }
+    run = { first: row, to: row.to, index: row.index }
   }
 
   function flush(): void {
-    if (run) put(run.head.page.bytes.subarray(run.head.from, run.to))
+    if (run) write(run.first.page.bytes.subarray(run.first.from, run.to))
     run = undefined
   }
 
-  function put(...some: Buffer[]): void {
-    if (pieces.length > 0) pieces.push(COMMA)
-    pieces.push(...some)
+  function write(...some: Buffer[]): void {
+    if (chunks.length > 0) chunks.push(COMMA)
+    chunks.push(...some)
   }
 
   function end(): readonly Buffer[] {
     flush()
-    return pieces
+    return chunks
   }
 }
 
-function bytesOf({ page, from, to }: Head): Buffer {
-  return page.bytes.subarray(from, to)
+const BODY_START = Buffer.from('{"error":0,"data":{"items":[')
+
+/** Returns the body of a collection response; `others` are further members of `data`. */
+export function createCollectionBody(
+  { chunks, total }: { readonly chunks: readonly Buffer[]; readonly total: number },
+  others: Readonly<Record<string, unknown>> = {},
+): Buffer {
+  const members = JSON.stringify(others).slice(1, -1)
+  const end = Buffer.from(`],"totalItems":${total}${members === '' ? '' : `,${members}`}}}`)
+  return Buffer.concat([BODY_START, ...chunks, end])
 }
 
 interface NewMember {
-  readonly finder: Finder
-  readonly name: string
+  readonly scanner: MemberScanner
+  /** The name with its closing quote, for a quick search. */
+  readonly quotedName: string
   readonly text: string
 }
 
-/** Puts members into a row, unless it has them or is not the kind of row that they are for. */
-function createInjector(inject: Inject, source: Source): (row: Buffer) => Buffer[] {
-  const [first, last] = [membersOf(inject.first), membersOf(inject.last)]
-  const isMeant = inject.where ? createCondition(inject.where, source) : () => true
+function createInjector(inject: InjectedMembers, source: Source): (row: Buffer) => Buffer[] {
+  const [first, last] = [createMembers(inject.first), createMembers(inject.last)]
+  const matches = inject.where ? createCondition(inject.where, source) : () => true
   return (row) => {
-    if (row[0] !== OPEN) throw new UnreadableRows('a row is no object')
-    return isMeant(row) ? around(row, absent(first, row), absent(last, row)) : [row]
+    if (row[0] !== OPEN) throw new UnreadableRowsError('a row is not an object')
+    return matches(row) ? addMembers(row, missingMembers(first, row), missingMembers(last, row)) : [row]
   }
 }
 
 function createCondition({ field, is }: { field: string; is: string }, source: Source): (row: Buffer) => boolean {
   const fields = createFieldReader([field], source)
-  // Searched for natively first, without the quote in front, at which the search would stop too often.
+  // A native search comes first. It leaves out the opening quote, at which it would stop too often.
   const ending = Buffer.from(JSON.stringify(is).slice(1))
   return (row) => {
     if (!row.includes(ending)) return false
-    fields.read(row, 0)
-    return fields.value(row, 0, 0) === is
+    fields.scan(row, 0)
+    return fields.readValue(row, 0, 0) === is
   }
 }
 
-function membersOf(members: Readonly<Record<string, string>> = {}): NewMember[] {
+function createMembers(members: Readonly<Record<string, string>> = {}): NewMember[] {
   return Object.entries(members).map(([name, value]) => {
     const text = `${JSON.stringify(name)}:${JSON.stringify(value)}`
-    return { finder: createFinder([[name]]), name: `${name}"`, text }
+    return { scanner: createMemberScanner([[name]]), quotedName: `${name}"`, text }
   })
 }
 
-/** Those that the row does not have, as text with commas between. */
-function absent(members: readonly NewMember[], row: Buffer): string {
+/** Returns the members that the row does not have, with commas between them. */
+function missingMembers(members: readonly NewMember[], row: Buffer): string {
   return members
-    .filter(({ finder, name }) => {
-      if (!row.includes(name)) return true
-      find(finder, row, 0)
-      return (finder.found[0] ?? -1) < 0
+    .filter(({ scanner, quotedName }) => {
+      if (!row.includes(quotedName)) return true
+      scanObject(scanner, row, 0)
+      return (scanner.found[0] ?? -1) < 0
     })
     .map(({ text }) => text)
     .join(',')
 }
 
-function around(row: Buffer, first: string, last: string): Buffer[] {
+function addMembers(row: Buffer, first: string, last: string): Buffer[] {
   const from = skipSpace(row, 1)
-  const empty = row[from] === CLOSE
-  const front = Buffer.from(`{${first}${first !== '' && !(empty && last === '') ? ',' : ''}`)
-  if (empty) return [front, Buffer.from(last), CLOSING]
-  if (last === '') return [front, row.subarray(from)]
-  return [front, row.subarray(from, -1), Buffer.from(`,${last}}`)]
+  const isEmpty = row[from] === CLOSE
+  const start = Buffer.from(`{${first}${first !== '' && !(isEmpty && last === '') ? ',' : ''}`)
+  if (isEmpty) return [start, Buffer.from(last), CLOSING_BRACE]
+  if (last === '') return [start, row.subarray(from)]
+  return [start, row.subarray(from, -1), Buffer.from(`,${last}}`)]
 }
 
-/** Such rows must be parsed, since with a field the object that held it may go. */
-function without({ page, from, to }: Head, drop: readonly string[], source: Source): Buffer {
-  const row = rowAt(page.bytes, from, to)
-  if (typeof row !== 'object' || row === null || Array.isArray(row)) throw new UnreadableRows('a row is no object')
-  const nested = source.engine === 'database' && source.nested === true
-  const flat = nested ? flatten(row as Row) : (row as Row)
-  const kept = Object.fromEntries(Object.entries(flat).filter(([name]) => !drop.includes(name)))
-  return Buffer.from(JSON.stringify(nested ? nest(kept) : kept))
+/** Parses the row, because removing a field may also remove the object that holds it. */
+function dropFields({ page, from, to }: RowRef, drop: readonly string[], source: Source): Buffer {
+  const row = parseRow(page.bytes, from, to)
+  if (typeof row !== 'object' || row === null || Array.isArray(row)) {
+    throw new UnreadableRowsError('a row is not an object')
+  }
+  const isNested = source.engine === 'database' && source.nested === true
+  const flat = isNested ? flattenRow(row as Row) : (row as Row)
+  const remaining = Object.fromEntries(Object.entries(flat).filter(([name]) => !drop.includes(name)))
+  return Buffer.from(JSON.stringify(isNested ? nestRow(remaining) : remaining))
 }

@@ -1,78 +1,82 @@
+/** Merge rule `collection`: the rows of all nodes become one page. Nodes that failed are named in `failed_nodes`. */
 import type { WhenPartial } from '../../catalogue/endpoint.ts'
 import { EdgeError, errorTable } from '../../core/errors.ts'
 import type { EdgeResponse } from '../../core/response.ts'
 import type { CollectionError } from '../../query/request.ts'
-import { type Joined, type JoinHow, joinedBody, joinRows } from '../bytes/join.ts'
-import type { Piece } from '../node-pages.ts'
-import { faultOf, PartFailed, unreadable } from '../node-part.ts'
-import type { Ledger } from '../node-report.ts'
+import { type MergeFailure, type MergeOptions, mergeRows } from '../bytes/merge.ts'
+import { createCollectionBody } from '../bytes/splice.ts'
+import type { NodeRows } from '../node-pages.ts'
+import { createUnreadableError, PartFetchError, toPartError } from '../node-part.ts'
+import type { FailedNode, NodeReport } from '../node-report.ts'
 
-/** From the rows of all nodes to one answer: joined, cut once, and labelled where somebody is missing. */
+type JsonResponse = Extract<EdgeResponse, { kind: 'json' }>
 
-type Json = Extract<EdgeResponse, { kind: 'json' }>
-
-/** Rows that cannot be read drop out, and their node is named; then what is left is joined anew. Rejects with CollectionErrors. */
-export async function compose(
-  pieces: readonly Piece[],
-  how: JoinHow & { readonly whenPartial?: WhenPartial },
-  ledger: Ledger,
-): Promise<Json> {
-  const { whenPartial = 'label' } = how
-  if (pieces.length === 0 && ledger.empty && ledger.faults.length > 0) return nothingCame(ledger)
-  let left = pieces
+/**
+ * Merges the rows. If the rows of one input are unreadable, the input is removed, its node is reported as failed, and the
+ * others are merged. Rejects with CollectionError. `whenPartial: 'fail'` returns the first error of a node instead of a
+ * partial response.
+ */
+export async function joinCollection(
+  inputs: readonly NodeRows[],
+  options: MergeOptions & { readonly whenPartial?: WhenPartial },
+  report: NodeReport,
+): Promise<JsonResponse> {
+  const { whenPartial = 'label' } = options
+  if (inputs.length === 0 && report.isEmpty && report.firstErrors.length > 0) return respondWithFirstError(report)
+  let remaining = inputs
   for (;;) {
-    if (whenPartial === 'fail' && ledger.faults.length > 0) return nothingCame(ledger)
-    // Beyond the end there is nothing to read on for.
-    const lazily = how.offset < left.reduce((sum, { total }) => sum + total, 0)
-    const parts = left.map((piece) => piece.join(lazily))
-    const joined = await joinRows(parts, how)
-    if (joined.ok) {
-      for (const [at, { node, total }] of left.entries()) ledger.rows(node, joined.taken[at] ?? 0, total)
-      return labelled(joinedBody(joined, besides(ledger)), ledger)
+    if (whenPartial === 'fail' && report.firstErrors.length > 0) return respondWithFirstError(report)
+    // A page behind the last row needs no further rows.
+    const mayFetch = options.offset < remaining.reduce((sum, { total }) => sum + total, 0)
+    const merged = await mergeRows(
+      remaining.map((rows) => rows.toMergeInput(mayFetch)),
+      options,
+    )
+    if (merged.ok) {
+      for (const [at, { node, total }] of remaining.entries()) report.addRows(node, merged.rowsTaken[at] ?? 0, total)
+      return createResponse(createCollectionBody(merged, failedNodesMember(report)), report)
     }
-    dropOut(left[joined.part]?.node ?? 'unknown', joined, ledger)
-    left = left.filter((_, at) => at !== joined.part)
-    if (left.length === 0) return nothingCame(ledger)
+    reportFailure(remaining[merged.input]?.node ?? 'unknown', merged, report)
+    remaining = remaining.filter((_, at) => at !== merged.input)
+    if (remaining.length === 0) return respondWithFirstError(report)
   }
 }
 
-function dropOut(node: string, { reason, cause }: Extract<Joined, { ok: false }>, ledger: Ledger): void {
-  // A page that failed stands in the book already.
-  if (cause instanceof PartFailed && ledger.faultsOf(node).includes(cause.fault)) return
-  if (cause instanceof PartFailed) ledger.failed(node, cause.fault)
-  else ledger.failed(node, cause === undefined ? unreadable(reason) : faultOf(cause))
+function reportFailure(node: string, { reason, cause }: MergeFailure, report: NodeReport): void {
+  if (!(cause instanceof PartFetchError)) {
+    report.addError(node, cause === undefined ? createUnreadableError(reason) : toPartError(cause))
+  } else if (!report.errorsOf(node).includes(cause.partError)) {
+    report.addError(node, cause.partError)
+  }
 }
 
-/** What a node would answer to such a request. */
-export function refusal({ code, message }: CollectionError, { status }: Ledger): Json {
-  const bytes = Buffer.from(JSON.stringify({ error: code, message }))
-  return { kind: 'json', status: 200, body: bytes, ...(status !== '' && { clusterStatus: status }) }
+/** Returns the response of a node to a request with invalid parameters. */
+export function refuseRequest({ code, message }: CollectionError, { clusterStatus }: NodeReport): JsonResponse {
+  const body = Buffer.from(JSON.stringify({ error: code, message }))
+  return { kind: 'json', status: 200, body, ...(clusterStatus !== '' && { clusterStatus }) }
 }
 
-/** `data` beside items and total. */
-export function besides(ledger: Ledger): { readonly failed_nodes?: Ledger['failedNodes'] } {
-  const failed = ledger.failedNodes
-  return failed.length > 0 ? { failed_nodes: failed } : {}
+/** Returns the members of `data` beside items and totalItems. */
+export function failedNodesMember({ failedNodes }: NodeReport): { readonly failed_nodes?: readonly FailedNode[] } {
+  return failedNodes.length > 0 ? { failed_nodes: failedNodes } : {}
 }
 
-export function labelled(bytes: Buffer, ledger: Ledger): Json {
-  const { status, oldest, partial } = ledger
-  const of = status === '' ? {} : { clusterStatus: status }
+export function createResponse(body: Buffer, { clusterStatus, oldestPartAge, isPartial }: NodeReport): JsonResponse {
   return {
     kind: 'json',
     status: 200,
-    body: bytes,
-    ...of,
-    ...(oldest > 0 && { oldestPartAge: oldest }),
-    ...(partial && { partial }),
+    body,
+    ...(clusterStatus !== '' && { clusterStatus }),
+    ...(oldestPartAge > 0 && { oldestPartAge }),
+    ...(isPartial && { partial: true as const }),
   }
 }
 
-/** The error of the first node; one of the framework goes out as it came. */
-export function nothingCame({ faults, status: clusterStatus }: Ledger): Json {
-  const { answered, thrown = new EdgeError(920) } = faults[0]?.fault ?? {}
-  if (answered) return { kind: 'json', status: answered.status, body: answered.body, clusterStatus }
-  const { code, message, headers, cause } = thrown
+/** Returns the error response of the first failed node unchanged, or throws the error of the edge. */
+export function respondWithFirstError({ firstErrors, clusterStatus }: NodeReport): JsonResponse {
+  const { response, edgeError = new EdgeError(920) } = firstErrors[0]?.error ?? {}
+  if (response) return { kind: 'json', status: response.status, body: response.body, clusterStatus }
+  const { code, message, headers, cause } = edgeError
   const detail = message.slice(errorTable[code].message.length)
   throw new EdgeError(code, detail, { headers: { ...headers, 'cluster-status': clusterStatus }, cause })
 }

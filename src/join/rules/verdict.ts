@@ -1,28 +1,36 @@
-/** Merge rule `verdict`: KO of one node is KO of all. A node that does not judge leaves no verdict at all. */
-
+/** Merge rule `verdict`: all nodes check the same, and KO of one node is KO of all. Without all verdicts there is none. */
 import type { EdgeResponse } from '../../core/response.ts'
 import { ownField, ownText } from '../../core/values.ts'
-import { type Act, jsonAnswer, named, refusedByAll, statusOf } from '../node-outcome.ts'
+import {
+  clusterStatusOf,
+  createJsonResponse,
+  type NodeOutcome,
+  respondWithRefusal,
+  withNodeName,
+} from '../node-outcome.ts'
 
-export function joinVerdicts(acts: readonly Act[]): EdgeResponse {
-  const silent = acts.find(({ acted }) => !acted)
-  if (silent !== undefined) return withoutVerdict(acts, silent)
-  const bad = acts.filter((one) => verdictOf(one) !== 'OK')
-  const details = bad.flatMap(({ contents }) => listOf(ownField(contents.data, 'details')))
-  const status = statusOf(acts, (one) => ({ detail: verdictOf(one) }))
-  const data = bad.length === 0 ? { status: 'OK' } : { status: 'KO', details: [...new Set(details)] }
-  return jsonAnswer(data, acts, status)
+export function joinVerdicts(outcomes: readonly NodeOutcome[]): EdgeResponse {
+  const failed = outcomes.find(({ succeeded }) => !succeeded)
+  if (failed !== undefined) return respondWithoutVerdict(outcomes, failed)
+  const refusing = outcomes.filter((outcome) => verdictOf(outcome) !== 'OK')
+  const details = refusing.flatMap(({ contents }) => listOf(ownField(contents.data, 'details')))
+  const clusterStatus = clusterStatusOf(outcomes, (outcome) => ({ detail: verdictOf(outcome) }))
+  const data = refusing.length === 0 ? { status: 'OK' } : { status: 'KO', details: [...new Set(details)] }
+  return createJsonResponse(data, outcomes, clusterStatus)
 }
 
-/** What all of them say alike, or what the first that does not judge says, under its name. */
-function withoutVerdict(acts: readonly Act[], { answer, fault, node, error }: Act): EdgeResponse {
-  if (!acts.some(({ acted }) => acted)) return refusedByAll(acts)
-  if (fault !== undefined || answer === undefined) throw fault
-  return { ...named(answer, node, error), clusterStatus: statusOf(acts) }
+/** Returns the response of all nodes if none gives a verdict, otherwise the error of the first one that does not. */
+function respondWithoutVerdict(
+  outcomes: readonly NodeOutcome[],
+  { response, edgeError, node, error }: NodeOutcome,
+): EdgeResponse {
+  if (!outcomes.some(({ succeeded }) => succeeded)) return respondWithRefusal(outcomes)
+  if (edgeError !== undefined || response === undefined) throw edgeError
+  return { ...withNodeName(response, node, error), clusterStatus: clusterStatusOf(outcomes) }
 }
 
-/** Whatever is no OK is a KO. */
-function verdictOf({ contents }: Act): 'OK' | 'KO' {
+/** Everything except OK is KO. */
+function verdictOf({ contents }: NodeOutcome): 'OK' | 'KO' {
   return ownText(contents.data, 'status') === 'OK' ? 'OK' : 'KO'
 }
 

@@ -1,6 +1,6 @@
 import { collect } from '../../query/collect.ts'
-import type { Collected } from '../../query/request.ts'
-import { readRequest } from '../../query/request.ts'
+import type { CollectionPage } from '../../query/request.ts'
+import { parseCollectionRequest } from '../../query/request.ts'
 import type { Source } from '../../query/sources.ts'
 import type { Element } from '../../query/value.ts'
 import type { SimRequest } from '../model.ts'
@@ -14,6 +14,6 @@ export function pageOf(
   { world, query: asked }: SimRequest,
   source: Source,
   query = asked,
-): Collected {
-  return collect(rows, readRequest(query, world.now()), source)
+): CollectionPage {
+  return collect(rows, parseCollectionRequest(query, world.now()), source)
 }

@@ -1,7 +1,7 @@
 import { collect } from '../../query/collect.ts'
-import type { Collected } from '../../query/request.ts'
-import { readRequest } from '../../query/request.ts'
-import { nest } from '../../query/select.ts'
+import type { CollectionPage } from '../../query/request.ts'
+import { parseCollectionRequest } from '../../query/request.ts'
+import { nestRow } from '../../query/select.ts'
 import type { DatabaseSource } from '../../query/sources.ts'
 import type { Row } from '../../query/value.ts'
 import { FrameworkError, type SimRequest } from '../model.ts'
@@ -24,9 +24,9 @@ export interface Walk {
  * The page is cut for each agent, and no rows are added beyond the limit. The result is sorted again, by the first sort
  * field only. The total counts all agents. Rows of agents that report to other nodes are missing.
  */
-export function walkAgents(request: SimRequest, { source, rowsOf, countAgents = false }: Walk): Collected<Row> {
+export function walkAgents(request: SimRequest, { source, rowsOf, countAgents = false }: Walk): CollectionPage<Row> {
   const { world, node, query } = request
-  const perAgent = readRequest(query, world.now())
+  const perAgent = parseCollectionRequest(query, world.now())
   const { nested: _, ...flat } = source
   const limit = perAgent.limit ?? DEFAULT_LIMIT
   const found: Row[] = []
@@ -38,7 +38,7 @@ export function walkAgents(request: SimRequest, { source, rowsOf, countAgents = 
     totalItems += countAgents ? page.items.length : page.totalItems
     found.push(...page.items.slice(0, limit - found.length).map((row) => ({ ...row, agent_id: agent.id })))
   }
-  return { items: ordered(found, query.sort).map(nest), totalItems }
+  return { items: ordered(found, query.sort).map(nestRow), totalItems }
 }
 
 /** Texts are compared with case; a row without the field fails the request. */

@@ -1,6 +1,6 @@
-import { collect, matching } from '../../query/collect.ts'
-import { readRequest } from '../../query/request.ts'
-import { pick } from '../../query/select.ts'
+import { collect, matchRows } from '../../query/collect.ts'
+import { parseCollectionRequest } from '../../query/request.ts'
+import { pickFields } from '../../query/select.ts'
 import { sources } from '../../query/sources.ts'
 import type { Row } from '../../query/value.ts'
 import { rowOf } from '../agent-state.ts'
@@ -24,14 +24,14 @@ export function findAgent(world: World, id: string | undefined, manager: 'allowe
 
 /** Returns the given rows as a collection. */
 export function collectAgents(rows: readonly Row[], { world, query }: SimRequest) {
-  return collect(rows, readRequest(query, world.now()), sources.agents)
+  return collect(rows, parseCollectionRequest(query, world.now()), sources.agents)
 }
 
 /** A single agent has exactly the requested fields and never its key. */
 function single(agent: SimAgent, { world, query }: SimRequest): Row {
   const fields = query.select?.split(',') ?? Object.keys(sources.agents.fields)
   if (fields.some((field) => sources.agents.fields[field] === undefined)) throw refusal(1724)
-  return pick(rowOf(agent, world.now()), fields)
+  return pickFields(rowOf(agent, world.now()), fields)
 }
 
 /**
@@ -42,7 +42,7 @@ function outdated(request: SimRequest) {
   const page = collectAgents(agentRows(request.world), { ...request, query }).items
   const items = page
     .filter((agent) => agent.version !== undefined && agent.version !== `Wazuh v${request.world.version}`)
-    .map((agent) => pick(agent, ['name', 'id', 'version']))
+    .map((agent) => pickFields(agent, ['name', 'id', 'version']))
   return { items, totalItems: items.length }
 }
 
@@ -52,10 +52,10 @@ function distinct({ world, query }: SimRequest) {
   const known = [...Object.keys(sources.agents.fields), 'internal_key']
   const names = (fields ?? select)?.split(',') ?? known
   if (names.some((name) => !known.includes(name))) throw refusal(1724)
-  const found = matching(agentRows(world), readRequest(rest, world.now()), sources.agents)
+  const found = matchRows(agentRows(world), parseCollectionRequest(rest, world.now()), sources.agents)
   const page = { ...(offset === undefined ? {} : { offset }), ...(limit === undefined ? {} : { limit }) }
   const groups = countBy(found as readonly Row[], names)
-  const { items } = collect(groups, readRequest(page, world.now()), { engine: 'array' })
+  const { items } = collect(groups, parseCollectionRequest(page, world.now()), { engine: 'array' })
   return { items, totalItems: found.length }
 }
 
@@ -63,7 +63,7 @@ function distinct({ world, query }: SimRequest) {
 export function countBy(rows: readonly Row[], fields: readonly string[]): Row[] {
   const groups = new Map<string, { row: Row; count: number }>()
   for (const row of rows) {
-    const picked = pick(row, fields)
+    const picked = pickFields(row, fields)
     const key = JSON.stringify(picked)
     const group = groups.get(key)
     if (group === undefined) groups.set(key, { row: picked, count: 1 })

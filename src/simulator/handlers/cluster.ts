@@ -1,6 +1,6 @@
 /** Facts of the cluster and the identity of the node. */
 import { collect } from '../../query/collect.ts'
-import { readRequest } from '../../query/request.ts'
+import { parseCollectionRequest } from '../../query/request.ts'
 import { sources } from '../../query/sources.ts'
 import { statusOf } from '../agent-state.ts'
 import { after, stamp } from '../data/times.ts'
@@ -22,7 +22,7 @@ function factsOf({ name, type, ip }: SimNode, { version }: World) {
 
 function nodes(request: SimRequest) {
   const rows = connectedNodes(request).map((node) => factsOf(node, request.world))
-  const { items, totalItems } = collect(rows, readRequest(request.query, request.world.now()), sources.nodes)
+  const { items, totalItems } = collect(rows, parseCollectionRequest(request.query, request.world.now()), sources.nodes)
   return { totalItems, items }
 }
 

@@ -1,6 +1,6 @@
 /** The shared files of a group: list, parse, and write agent.conf. */
 import { collect } from '../../query/collect.ts'
-import { readRequest } from '../../query/request.ts'
+import { parseCollectionRequest } from '../../query/request.ts'
 import { sources } from '../../query/sources.ts'
 import { elements, indent, parseXml, textOf, type XmlElement } from '../data/xml.ts'
 import { digest, filesOf } from '../group-files.ts'
@@ -15,7 +15,7 @@ function list({ world, params, query }: SimRequest) {
   const { hash, ...rest } = query
   const files = [...filesOf(findGroup(world, params.group_id))]
   const rows = files.map(([filename, text]) => ({ filename, hash: digest(text, hash) }))
-  return collect(rows, readRequest(rest, world.now()), sources.groupFiles)
+  return collect(rows, parseCollectionRequest(rest, world.now()), sources.groupFiles)
 }
 
 /** Returns one item for each `agent_config` block with its attributes and sections. */
@@ -65,7 +65,7 @@ function optionValue(option: XmlElement): unknown {
 
 function configuration({ world, params, query }: SimRequest) {
   const items = parseConf(findGroup(world, params.group_id).files.get(CONF) ?? '')
-  const page = collect(items, readRequest(query, world.now()), { engine: 'array' })
+  const page = collect(items, parseCollectionRequest(query, world.now()), { engine: 'array' })
   return { totalItems: page.totalItems, items: page.items }
 }
 

@@ -1,5 +1,5 @@
 import { collect } from '../../query/collect.ts'
-import { CollectionError, readRequest } from '../../query/request.ts'
+import { CollectionError, parseCollectionRequest } from '../../query/request.ts'
 import { sources } from '../../query/sources.ts'
 import { digest, emptyFiles, filesOf } from '../group-files.ts'
 import {
@@ -40,7 +40,7 @@ export function groupRows(world: World, hash?: string) {
 function allGroups({ world, query }: SimRequest) {
   const { hash, ...rest } = query
   try {
-    return collect(groupRows(world, hash), readRequest(rest, world.now()), sources.groups)
+    return collect(groupRows(world, hash), parseCollectionRequest(rest, world.now()), sources.groups)
   } catch (fault) {
     // The real API reports an error in q or sort as an error of listing.
     if (fault instanceof CollectionError && rest.q !== undefined) throw refusal(1736, fault.message)

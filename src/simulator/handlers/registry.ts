@@ -1,6 +1,6 @@
 /** The agent registry: the manager's key file with its registration daemon (codes 90xx). */
-import { matching } from '../../query/collect.ts'
-import { readRequest } from '../../query/request.ts'
+import { matchRows } from '../../query/collect.ts'
+import { parseCollectionRequest } from '../../query/request.ts'
 import { sources } from '../../query/sources.ts'
 import { justNow, makeKey } from '../agent-state.ts'
 import { randomFor } from '../data/random.ts'
@@ -85,8 +85,8 @@ const removed = { all: 'All selected agents were removed', some: 'Some agents we
 /** Removes only agents that are old enough, also among listed ones. */
 function removeMany({ world, query }: SimRequest) {
   const { ids, status = 'all', older_than: olderThan = '7d' } = query
-  const request = readRequest({ status, older_than: olderThan }, world.now())
-  const eligible = new Set(matching(agentRows(world), request, sources.agents).map(idOf))
+  const request = parseCollectionRequest({ status, older_than: olderThan }, world.now())
+  const eligible = new Set(matchRows(agentRows(world), request, sources.agents).map(idOf))
   const gone: string[] = []
   const failures: Failure[] = []
   const listed = ids?.split(',').map((id) => id.padStart(3, '0'))

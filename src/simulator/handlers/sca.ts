@@ -1,5 +1,5 @@
-import { collect, matching } from '../../query/collect.ts'
-import { readPage, readRequest } from '../../query/request.ts'
+import { collect, matchRows } from '../../query/collect.ts'
+import { parseCollectionRequest, parsePage } from '../../query/request.ts'
 import { sources } from '../../query/sources.ts'
 import { machineOf } from '../data/machine.ts'
 import { pageOf } from '../data/page.ts'
@@ -26,9 +26,9 @@ function checks(request: SimRequest) {
   const { world, node, params, query } = request
   const machine = machineOf(world, node, findAgent(world, params.agent_id))
   const all = machine === undefined ? [] : scaChecks(machine, params.policy_id ?? '')
-  const asked = readRequest(query, world.now())
-  const { offset, limit } = readPage(asked)
-  const found = matching(all, asked, sources.scaChecks) as readonly ScaCheck[]
+  const asked = parseCollectionRequest(query, world.now())
+  const { offset, limit } = parsePage(asked)
+  const found = matchRows(all, asked, sources.scaChecks) as readonly ScaCheck[]
   const joined = found.flatMap(({ compliance, rules, ...check }) =>
     compliance.flatMap((entry) => rules.map((rule) => ({ check, entry, rule }))),
   )

@@ -1,6 +1,6 @@
-import { collect, matching } from '../../query/collect.ts'
-import { readRequest } from '../../query/request.ts'
-import { pick } from '../../query/select.ts'
+import { collect, matchRows } from '../../query/collect.ts'
+import { parseCollectionRequest } from '../../query/request.ts'
+import { pickFields } from '../../query/select.ts'
 import { sources } from '../../query/sources.ts'
 import type { Row } from '../../query/value.ts'
 import { rowOf, statusOf } from '../agent-state.ts'
@@ -24,11 +24,11 @@ function countStatus(world: World) {
 /** Returns the platforms of matching agents; only the sign of `sort` is used. */
 function platforms({ world, query }: SimRequest) {
   const { offset, limit, sort, ...rest } = query
-  const found = matching(agentRows(world), readRequest(rest, world.now()), sources.agents) as readonly Row[]
-  const names = new Set(found.flatMap((row) => Object.values(pick(row, ['os.platform']))).map(platformOf))
+  const found = matchRows(agentRows(world), parseCollectionRequest(rest, world.now()), sources.agents) as readonly Row[]
+  const names = new Set(found.flatMap((row) => Object.values(pickFields(row, ['os.platform']))).map(platformOf))
   const page = { offset, limit, sort: sort?.startsWith('-') === true ? '-' : undefined }
   const asked = Object.entries(page).filter((entry): entry is [string, string] => entry[1] !== undefined)
-  return collect([...names], readRequest(Object.fromEntries(asked), world.now()), sources.catalogue)
+  return collect([...names], parseCollectionRequest(Object.fromEntries(asked), world.now()), sources.catalogue)
 }
 
 function platformOf(os: unknown): string {
@@ -55,7 +55,7 @@ function lastRegistered(world: World): Row {
   for (const agent of world.agents.values()) {
     if (agent.id !== '000' && (last === undefined || agent.dateAdd >= last.dateAdd)) last = agent
   }
-  return last === undefined ? {} : pick(rowOf(last, world.now()), Object.keys(sources.agents.fields))
+  return last === undefined ? {} : pickFields(rowOf(last, world.now()), Object.keys(sources.agents.fields))
 }
 
 export const summaryHandlers: SimHandlers = {

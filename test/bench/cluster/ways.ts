@@ -1,8 +1,9 @@
 import { createConnection, type Socket } from 'node:net'
 import { Client, type Dispatcher } from 'undici'
-import { readPart } from '../../../src/join/bytes/envelope-rows.ts'
+import { findRows } from '../../../src/join/bytes/envelope-rows.ts'
 import { createHeap } from '../../../src/join/bytes/heap.ts'
-import { type JoinPart, joinedBody, joinRows } from '../../../src/join/bytes/join.ts'
+import { type MergeInput, mergeRows } from '../../../src/join/bytes/merge.ts'
+import { createCollectionBody } from '../../../src/join/bytes/splice.ts'
 import { sources } from '../../../src/query/sources.ts'
 import type { Row } from '../../../src/query/value.ts'
 import { BodyCollector } from '../../../src/upstream/node-response.ts'
@@ -95,20 +96,20 @@ async function joined(clients: readonly Client[], page: Page, trusted: boolean):
 async function received(
   clients: readonly Client[],
   trusted: boolean,
-): Promise<Omit<Run, 'body'> & { readonly parts: readonly JoinPart[] }> {
-  const parts: JoinPart[] = []
+): Promise<Omit<Run, 'body'> & { readonly parts: readonly MergeInput[] }> {
+  const parts: MergeInput[] = []
   const got = await askAll(clients, (node, body) => {
-    const read = readPart(body)
+    const read = findRows(body)
     if (!read.ok) throw new Error(read.reason)
-    parts[node] = { rows: read.part, trusted }
+    parts[node] = { rows: read.rows, isSorted: trusted }
   })
   return { ...got, parts }
 }
 
-async function pageOf(parts: readonly JoinPart[], { offset, limit }: Page): Promise<Buffer> {
-  const answer = await joinRows(parts, { sort: '+scan_id', source: sources.packages, offset, limit })
+async function pageOf(parts: readonly MergeInput[], { offset, limit }: Page): Promise<Buffer> {
+  const answer = await mergeRows(parts, { sort: '+scan_id', source: sources.packages, offset, limit })
   if (!answer.ok) throw new Error(answer.reason)
-  return joinedBody(answer)
+  return createCollectionBody(answer)
 }
 
 interface Parsed {
@@ -141,7 +142,7 @@ function merged(answers: readonly Parsed[], most: number): Row[] {
     if (!top || !row) break
     rows.push(row)
     top.id = idOf(top.items[++top.at])
-    if (top.at < top.items.length) heap.sink()
+    if (top.at < top.items.length) heap.sinkTop()
     else heap.pop()
   }
   return rows

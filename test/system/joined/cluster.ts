@@ -1,14 +1,11 @@
 import type { Test } from 'tap'
-import { collect } from '../../../src/query/collect.ts'
-import { readRequest } from '../../../src/query/request.ts'
-import { nest } from '../../../src/query/select.ts'
-import { sources } from '../../../src/query/sources.ts'
 import type { Row } from '../../../src/query/value.ts'
 import { type InventoryKind, inventoryKinds, inventoryRows } from '../../../src/simulator/data/inventory/rows.ts'
 import { machineOf } from '../../../src/simulator/data/machine.ts'
 import { assessments } from '../../../src/simulator/data/scans/ciscat.ts'
 import type { Simulator } from '../../../src/simulator/index.ts'
 import { seenFrom } from '../../../src/simulator/view.ts'
+import { referencePage } from '../../support/reference-collection.ts'
 import { simulated } from '../../support/simulated.ts'
 
 /** A simulated cluster behind an edge, and what one node that held everything would answer. */
@@ -73,10 +70,6 @@ export function statusOf(given: Given): Readonly<Record<string, string>> {
   )
 }
 
-function tableOf(kind: Kind) {
-  return sources[kind]
-}
-
 /** Every row of every agent of every node, in the order in which equal rows come; `masterAlone`: workers' own left out. */
 export function allRows({ world }: Simulator, kind: Kind, masterAlone = false): Row[] {
   return world.nodes.flatMap((node) => {
@@ -92,12 +85,10 @@ export function allRows({ world }: Simulator, kind: Kind, masterAlone = false): 
   })
 }
 
-/** What a single node would answer that held all rows. */
-export function expected(rows: readonly Row[], kind: Kind, query: Readonly<Record<string, string>>) {
-  const { nested: _, ...flat } = tableOf(kind)
-  // The two that the joining adds are always there, but are neither searched nor sorted by.
-  const fields = { ...flat.fields, agent_id: 'text', node_name: 'text' } as const
-  const source = query.select === undefined ? flat : { ...flat, fields, always: ['agent_id', 'node_name'] }
-  const { items, totalItems } = collect(rows, readRequest(query, NOW), source)
-  return { items: items.map(nest), totalItems }
+/** Tables whose rows have no scan id keep the order of the rows. */
+const INVENTORY = { engine: 'database', order: '+scan_id', nested: true, added: ['agent_id', 'node_name'] } as const
+
+/** What one node that held all rows would return. */
+export function expected(rows: readonly Row[], query: Readonly<Record<string, string>>) {
+  return referencePage(rows, query, INVENTORY)
 }

@@ -11,7 +11,7 @@ t.test('a node that fails is named, the others answer, and nothing of it is kept
   t.equal(given.status, 200)
   const { failed_nodes, ...data } = given.body.data
   t.match(failed_nodes, [{ node: 'worker-1', error: { code: 924, message: /worker-1: connection refused/ } }])
-  t.strictSame(data, expected(rowsWithout(whole, simulator, 'worker-1'), 'os', {}))
+  t.strictSame(data, expected(rowsWithout(whole, simulator, 'worker-1'), {}))
   t.match(statusOf(given), {
     master: /^rtt;rows=\d+$/,
     'worker-1': 'error=connection_refused',
@@ -25,7 +25,7 @@ t.test('a node that fails is named, the others answer, and nothing of it is kept
   await simulator.faults.clear()
   simulator.seen.length = 0
   await untilAnswered(async () => (await get(OS)).body.data.failed_nodes === undefined)
-  t.strictSame((await get(OS)).body.data, expected(whole, 'os', {}))
+  t.strictSame((await get(OS)).body.data, expected(whole, {}))
   const calls = asked(OS).map(({ node }) => node)
   t.strictSame(calls, ['worker-1'], 'one call completed the answer')
 })
@@ -58,7 +58,7 @@ t.test('the last that was heard of a dead node stands in, and says so', async (t
   const { get, simulator } = await joinedCluster(t, {
     cache: { durations: { syscollector: '300ms' }, staleWhileRevalidate: { syscollector: '0ms' } },
   })
-  const whole = expected(allRows(simulator, 'os'), 'os', {})
+  const whole = expected(allRows(simulator, 'os'), {})
   await get(OS)
   await simulator.faults.set('worker-2', { reset: true })
   await new Promise((resolve) => setTimeout(resolve, 400))

@@ -1,10 +1,10 @@
 import t from 'tap'
 import { EdgeError } from '../../../src/core/errors.ts'
-import type { Home } from '../../../src/join/owner-lookup.ts'
-import { createTable } from '../../../src/join/owner-table.ts'
+import type { AgentOwner } from '../../../src/join/owner-lookup.ts'
+import { createOwnerTable } from '../../../src/join/owner-table.ts'
 import { createLatch, edgeRequest, ManualClock, settle } from '../../support/edge-requests.ts'
 
-const at = (node: string): Home => ({ kind: 'node', node })
+const at = (node: string): AgentOwner => ({ kind: 'node', node })
 const FRESH = 5000
 const STALE = 60_000
 
@@ -12,15 +12,15 @@ const STALE = 60_000
 function followed() {
   const clock = new ManualClock()
   let calls = 0
-  let says: () => Promise<{ homes: Map<string, Home>; age: number }> = async () => ({
-    homes: new Map([['001', at(`n${calls}`)]]),
+  let says: () => Promise<{ owners: Map<string, AgentOwner>; age: number }> = async () => ({
+    owners: new Map([['001', at(`n${calls}`)]]),
     age: 0,
   })
-  const everyone = () => {
+  const findAll = () => {
     calls += 1
     return says()
   }
-  const table = createTable({ everyone, fresh: FRESH, staleIfError: STALE, clock: clock.read })
+  const table = createOwnerTable({ lookup: { findAll }, ttl: FRESH, staleIfError: STALE, clock: clock.read })
   const node = async () => {
     const home = (await table.current(edgeRequest('GET /agents'))).get('001')
     return home?.kind === 'node' ? home.node : home?.kind
@@ -47,7 +47,7 @@ t.test('fresh as it is, older behind the request, twice as old before it', async
 
 t.test('the age of what was kept counts', async (t) => {
   const { clock, node, calls, master } = followed()
-  master(async () => ({ homes: new Map([['001', at('kept')]]), age: FRESH - 10 }))
+  master(async () => ({ owners: new Map([['001', at('kept')]]), age: FRESH - 10 }))
   t.equal(await node(), 'kept')
   clock.now += 10
   await node()
@@ -59,7 +59,7 @@ t.test('learning that takes long is done seldom', async (t) => {
   const { clock, node, calls, master } = followed()
   master(async () => {
     clock.now += 2000
-    return { homes: new Map([['001', at('slow')]]), age: 0 }
+    return { owners: new Map([['001', at('slow')]]), age: 0 }
   })
   await node()
   clock.now += 17_000
@@ -84,7 +84,7 @@ t.test('a master that is away: the last table within its bound, then an error, a
   t.equal(await node(), 'n1')
   clock.now += 1001
   await t.rejects(node(), { code: 931 })
-  master(async () => ({ homes: new Map([['001', at('back')]]), age: 0 }))
+  master(async () => ({ owners: new Map([['001', at('back')]]), age: 0 }))
   clock.now += 1001
   t.equal(await node(), 'back')
 })
@@ -95,7 +95,7 @@ t.test('a master that says nothing is not waited for', async (t) => {
   const { opened, open } = createLatch()
   master(async () => {
     await opened
-    return { homes: new Map([['001', at('late')]]), age: 0 }
+    return { owners: new Map([['001', at('late')]]), age: 0 }
   })
   clock.now += 3 * FRESH
   const began = performance.now()
@@ -128,7 +128,7 @@ t.test('credentials that the master refuses are one caller alone', async (t) => 
   const second = node()
   await settle()
   t.equal(calls(), 1)
-  master(async () => ({ homes: new Map([['001', at('mine')]]), age: 0 }))
+  master(async () => ({ owners: new Map([['001', at('mine')]]), age: 0 }))
   refuse()
   await t.rejects(first, { code: 901 })
   t.equal(await second, 'mine')

@@ -6,7 +6,7 @@ import { codePointKey, compareText, type Row } from '../../../src/query/value.ts
 import { codePoints, compare, referenceSort } from '../../support/reference-collection.ts'
 
 const now = new Date('2026-11-20T12:00:00Z')
-const database: DatabaseSource = { engine: 'database', fields: { a: 'text', b: 'number' }, order: '+b' }
+const database: DatabaseSource = { engine: 'database', fields: { a: 'text', b: 'number' }, defaultSort: '+b' }
 const array: ArraySource = { engine: 'array', sortable: ['a', 'b'] }
 
 const value = fc.oneof(

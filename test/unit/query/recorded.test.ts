@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { collect } from '../../../src/query/collect.ts'
-import { CollectionError, readRequest } from '../../../src/query/request.ts'
+import { CollectionError, parseCollectionRequest } from '../../../src/query/request.ts'
 import { sources } from '../../../src/query/sources.ts'
 import type { Element } from '../../../src/query/value.ts'
 import { flatten, type Known, knownRows, type RecordedAnswer, recordedAnswers } from './recorded.ts'
@@ -31,7 +31,7 @@ function steady(element: Element): Element {
 
 function ask({ source, query }: RecordedAnswer, rows: readonly Element[]): RecordedAnswer['answer'] {
   try {
-    const { items, totalItems } = collect(rows, readRequest(query, NOW), sources[source])
+    const { items, totalItems } = collect(rows, parseCollectionRequest(query, NOW), sources[source])
     return { items: items.map(steady), totalItems }
   } catch (error) {
     if (error instanceof CollectionError) return { code: error.code, message: error.message }

@@ -1,18 +1,18 @@
 import fc from 'fast-check'
 import t from 'tap'
-import type { JoinPart } from '../../../../src/join/bytes/join.ts'
+import type { MergeInput } from '../../../../src/join/bytes/merge.ts'
 import { countRows } from '../../../../src/join/bytes/rows.ts'
-import { answerOf, type Case, cases, pageOf, partOf, wholeOf } from './nodes.ts'
+import { answerOf, type Case, cases, pageOf, partOf, wholeOf } from './merge-cases.ts'
 
 const limits = fc.integer({ min: 1, max: 60 })
 
 /** How a node's rows reach the join: sorted by it and cut, page by page, or in no order. */
-function trusted(one: Case, reach: number): JoinPart[] {
-  return one.nodes.map((rows) => ({ rows: answerOf(rows, one, reach), trusted: true }))
+function trusted(one: Case, reach: number): MergeInput[] {
+  return one.nodes.map((rows) => ({ rows: answerOf(rows, one, reach), isSorted: true }))
 }
 
-function unsorted({ nodes }: Case): JoinPart[] {
-  return nodes.map((rows) => ({ rows: partOf(rows), trusted: false }))
+function unsorted({ nodes }: Case): MergeInput[] {
+  return nodes.map((rows) => ({ rows: partOf(rows), isSorted: false }))
 }
 
 t.test('pages over any nodes are what one node would answer that held all rows', async (t) => {

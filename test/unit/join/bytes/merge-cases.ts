@@ -1,7 +1,8 @@
 /** Rows spread over nodes, as each node would answer them, for the tests of joining. */
 import fc from 'fast-check'
-import { type RowsPart, readPart } from '../../../../src/join/bytes/envelope-rows.ts'
-import { type JoinHow, type JoinPart, joinedBody, joinRows } from '../../../../src/join/bytes/join.ts'
+import { findRows, type PageRows } from '../../../../src/join/bytes/envelope-rows.ts'
+import { type MergeInput, type MergeOptions, mergeRows } from '../../../../src/join/bytes/merge.ts'
+import { createCollectionBody } from '../../../../src/join/bytes/splice.ts'
 import type { ArraySource, DatabaseSource, Source } from '../../../../src/query/sources.ts'
 import type { Row } from '../../../../src/query/value.ts'
 import { type ReferenceCollection, referencePage } from '../../../support/reference-collection.ts'
@@ -9,16 +10,16 @@ import { type ReferenceCollection, referencePage } from '../../../support/refere
 export const flat: DatabaseSource = {
   engine: 'database',
   fields: { a: 'text', b: 'number', scan_id: 'number', tx_packets: 'number', tx_bytes: 'number' },
-  order: '+scan_id',
+  defaultSort: '+scan_id',
   nested: true,
 }
 export const dotted: DatabaseSource = {
   engine: 'database',
   fields: { a: 'text', b: 'number', 'os.name': 'text', 'os.major': 'number', 'os.version': 'text' },
-  order: '-b',
+  defaultSort: '-b',
   sortBy: { 'os.version': [{ field: 'os.major', as: 'number' }, { field: 'a' }] },
 }
-export const array: ArraySource = { engine: 'array', sortable: ['a', 'b'], order: '-a' }
+export const array: ArraySource = { engine: 'array', sortable: ['a', 'b'], defaultSort: '-a' }
 export const listed: ArraySource = { engine: 'array' }
 
 /** The same collections for the oracle, by the source that the join is given. */
@@ -117,14 +118,14 @@ export function bodyOf(items: readonly unknown[], totalItems = items.length): Bu
   return Buffer.from(JSON.stringify({ error: 0, data: { items, totalItems } }))
 }
 
-export function partOf(items: readonly unknown[], totalItems = items.length): RowsPart {
-  const read = readPart(bodyOf(items, totalItems))
-  if (!read.ok) throw new Error(read.reason)
-  return read.part
+export function partOf(items: readonly unknown[], totalItems = items.length): PageRows {
+  const found = findRows(bodyOf(items, totalItems))
+  if (!found.ok) throw new Error(found.reason)
+  return found.rows
 }
 
 /** What a node returns: sorted by the node, cut to `limit`, nested as its rows leave it. */
-export function answerOf(rows: readonly Row[], one: Case, limit: number): RowsPart {
+export function answerOf(rows: readonly Row[], one: Case, limit: number): PageRows {
   const page = referencePage(rows, { ...sortOf(one), limit: String(limit) }, referenceOf(one))
   return partOf(page.items, page.totalItems)
 }
@@ -143,8 +144,8 @@ export interface Page {
   readonly totalItems: number
 }
 
-export async function pageOf(parts: readonly JoinPart[], how: JoinHow): Promise<Page> {
-  const joined = await joinRows(parts, how)
+export async function pageOf(parts: readonly MergeInput[], how: MergeOptions): Promise<Page> {
+  const joined = await mergeRows(parts, how)
   if (!joined.ok) throw new Error(joined.reason)
-  return JSON.parse(joinedBody(joined).toString()).data
+  return JSON.parse(createCollectionBody(joined).toString()).data
 }

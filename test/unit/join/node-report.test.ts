@@ -1,22 +1,24 @@
 import t from 'tap'
-import { clusterStatus } from '../../../src/join/node-report.ts'
+import { formatClusterStatus } from '../../../src/join/node-report.ts'
 
 t.test('one member for each node, in the words of RFC 9211 and RFC 9209', async (t) => {
   t.equal(
-    clusterStatus([
-      { node: 'master', hit: false, rtt: 12.4, rows: 40 },
-      { node: 'worker-1', hit: false, error: 'connection_timeout' },
-      { node: 'worker-2', hit: true, rows: 3 },
+    formatClusterStatus([
+      { node: 'master', isHit: false, rtt: 12.4, rows: 40 },
+      { node: 'worker-1', isHit: false, error: 'connection_timeout' },
+      { node: 'worker-2', isHit: true, rows: 3 },
     ]),
     'master;rtt=12;rows=40, worker-1;error=connection_timeout, worker-2;hit;rows=3',
   )
 })
 
 t.test('what is no token is a string: names that begin with a digit, words of a node', async (t) => {
-  t.equal(clusterStatus([{ node: '9-lives', hit: true, rows: 0 }]), '"9-lives";hit;rows=0')
-  t.equal(clusterStatus([{ node: '_x', hit: true, rows: 0 }]), '"_x";hit;rows=0')
+  t.equal(formatClusterStatus([{ node: '9-lives', isHit: true, rows: 0 }]), '"9-lives";hit;rows=0')
+  t.equal(formatClusterStatus([{ node: '_x', isHit: true, rows: 0 }]), '"_x";hit;rows=0')
   t.equal(
-    clusterStatus([{ node: 'a', hit: false, error: 'http_protocol_error', receivedStatus: 200, detail: '1017 "é\n' }]),
+    formatClusterStatus([
+      { node: 'a', isHit: false, error: 'http_protocol_error', receivedStatus: 200, detail: '1017 "é\n' },
+    ]),
     'a;error=http_protocol_error;received-status=200;detail="1017 \\"??"',
   )
 })
@@ -24,13 +26,13 @@ t.test('what is no token is a string: names that begin with a digit, words of a 
 t.test('a header stays as long as clients take: nodes beyond that are counted', async (t) => {
   const nodes = Array.from({ length: 1000 }, (_, at) => ({
     node: `n${at}`,
-    hit: false,
+    isHit: false,
     error: 'destination_not_found',
   }))
-  const text = clusterStatus(nodes)
+  const text = formatClusterStatus(nodes)
   t.ok(text.length < 12_100)
   const members = text.split(', ')
   t.equal(members.at(-1), `*;omitted=${1000 - (members.length - 1)}`)
   t.equal(members.at(-2), `n${members.length - 2};error=destination_not_found`)
-  t.equal(clusterStatus(nodes.slice(0, 300)).includes('*'), false)
+  t.equal(formatClusterStatus(nodes.slice(0, 300)).includes('*'), false)
 })

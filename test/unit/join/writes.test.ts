@@ -3,7 +3,7 @@ import { EdgeError } from '../../../src/core/errors.ts'
 import type { ClusterView, NodeInfo } from '../../../src/core/node-call.ts'
 import type { EdgeRequest } from '../../../src/core/request.ts'
 import type { EdgeResponse } from '../../../src/core/response.ts'
-import { joinActs, joinVerdict } from '../../../src/join/writes.ts'
+import { joinValidation, joinWrites } from '../../../src/join/writes.ts'
 import { bodyOf, edgeRequest, fields, jsonResponse, recordOf, success } from '../../support/edge-requests.ts'
 
 const names = ['m', 'w1', 'w2']
@@ -19,7 +19,7 @@ const view: ClusterView = {
   isAvailable: () => true,
   freeSlots: () => 4,
 }
-const records = {
+const endpoints = {
   restart: recordOf('POST /agents/restart'),
   validation: recordOf('GET /cluster/:node_id/configuration/validation'),
 }
@@ -40,9 +40,9 @@ function cluster(says: Says) {
     ({ 1: 'm', 2: 'w1', 3: 'w2' })[id[0] ?? ''] ?? new EdgeError(931, ` (${id})`, { headers: { 'retry-after': '5' } })
   const owners = {
     verifiedOwners: async (ids: readonly string[]) => new Map(ids.map((id) => [id, place(id)])),
-    membersOf: async () => ({ places: new Map() }),
+    groupMembers: async () => ({ nodes: new Map() }),
   }
-  return { calls, handle: joinActs({ forward, read: forward, view, owners, records }) }
+  return { calls, handle: joinWrites({ forward, read: forward, view, owners, endpoints: endpoints }) }
 }
 
 const restarted = ({ body }: EdgeRequest) =>
@@ -195,11 +195,11 @@ t.test('where the cluster distributes by itself, only the verdict is asked of ea
     calls.push(`${by} ${given.endpoint.path}`)
     return success({ status: 'OK' })
   }
-  const ports = { forward: heard('master'), read: heard('each'), records }
-  const handle = joinVerdict({ ...ports, view })
+  const ports = { forward: heard('master'), read: heard('each'), endpoints }
+  const handle = joinValidation({ ...ports, view })
   await handle(all())
   await handle(edgeRequest('GET /cluster/configuration/validation'))
-  const alone = joinVerdict({ ...ports, view: { ...view, nodes: () => nodes.slice(0, 1) } })
+  const alone = joinValidation({ ...ports, view: { ...view, nodes: () => nodes.slice(0, 1) } })
   await alone(edgeRequest('GET /cluster/configuration/validation'))
   const each = 'each /cluster/:node_id/configuration/validation'
   t.strictSame(calls, ['master /agents/restart', each, each, each, 'master /cluster/configuration/validation'])

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { readPart } from '../../../../src/join/bytes/envelope-rows.ts'
-import { countRows, rowsOf, UnreadableRows } from '../../../../src/join/bytes/rows.ts'
+import { findRows } from '../../../../src/join/bytes/envelope-rows.ts'
+import { countRows, iterateRows, UnreadableRowsError } from '../../../../src/join/bytes/rows.ts'
 
 /** White space as no generator writes it, but as JSON may have it. */
 function spaced(value: unknown, spaces: readonly string[]): string {
@@ -55,23 +55,23 @@ function turned<T>(list: readonly T[], by: number): T[] {
 
 function same(text: string): boolean {
   const { items, totalItems } = JSON.parse(text).data
-  const read = readPart(Buffer.from(text))
-  if (!read.ok) return false
-  const got = [...rowsOf(read.part)].map((row) => JSON.parse(row.toString()))
-  return read.part.total === totalItems && JSON.stringify(got) === JSON.stringify(items)
+  const found = findRows(Buffer.from(text))
+  if (!found.ok) return false
+  const got = [...iterateRows(found.rows)].map((row) => JSON.parse(row.toString()))
+  return found.rows.total === totalItems && JSON.stringify(got) === JSON.stringify(items)
 }
 
 t.test('rows and total are those that JSON.parse finds, whatever stands in and around them', async (t) => {
   fc.assert(
     fc.property(answers, spaces, (answer, spaces) => {
       const text = spaced(answer, spaces)
-      const read = readPart(Buffer.from(text))
-      if (!read.ok || !same(text)) return false
-      const unseen = [...rowsOf(read.part)].map(String)
-      const count = countRows(read.part)
+      const found = findRows(Buffer.from(text))
+      if (!found.ok || !same(text)) return false
+      const unseen = [...iterateRows(found.rows)].map(String)
+      const count = countRows(found.rows)
       // Once counted, rows are read by what was seen then.
-      const again = [...rowsOf(read.part)].map(String)
-      return count === answer.data.items.length && count === countRows(read.part) && again.join() === unseen.join()
+      const again = [...iterateRows(found.rows)].map(String)
+      return count === answer.data.items.length && count === countRows(found.rows) && again.join() === unseen.join()
     }),
     { numRuns: 1000 },
   )
@@ -143,13 +143,13 @@ t.test('of equal names the last counts, as in JSON.parse', async (t) => {
 
 /** Whether its rows can be read to the end. */
 function readable(bytes: Buffer): boolean {
-  const read = readPart(bytes)
-  if (!read.ok) return false
+  const found = findRows(bytes)
+  if (!found.ok) return false
   try {
-    countRows(read.part)
+    countRows(found.rows)
     return true
   } catch (error) {
-    if (error instanceof UnreadableRows) return false
+    if (error instanceof UnreadableRowsError) return false
     throw error
   }
 }

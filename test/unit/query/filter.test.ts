@@ -1,7 +1,7 @@
 import t from 'tap'
 import { collect } from '../../../src/query/collect.ts'
-import { readRequest } from '../../../src/query/request.ts'
-import { nest } from '../../../src/query/select.ts'
+import { parseCollectionRequest } from '../../../src/query/request.ts'
+import { nestRow } from '../../../src/query/select.ts'
 import { type Source, sources } from '../../../src/query/sources.ts'
 import type { Row } from '../../../src/query/value.ts'
 
@@ -47,7 +47,7 @@ const rules: Row[] = [
 ]
 
 function found(rows: readonly Row[], source: Source, query: Record<string, string>): unknown[] {
-  return collect(rows, readRequest(query, now), source).items.map((row) => row.id)
+  return collect(rows, parseCollectionRequest(query, now), source).items.map((row) => row.id)
 }
 const ofAgents = (query: Record<string, string>) => found(agents, sources.agents, query)
 const ofRules = (query: Record<string, string>) => found(rules, sources.rules, query)
@@ -209,11 +209,12 @@ t.test('flat rows are nested as the manager nests them', async (t) => {
     rx_queue: 0,
     vm_size: 4,
   }
-  t.equal(JSON.stringify(nest(row)), JSON.stringify(nested))
+  t.equal(JSON.stringify(nestRow(row)), JSON.stringify(nested))
 })
 
 t.test('pages', async (t) => {
-  const page = (query: Record<string, string>) => collect(['a', 'b', 'c'], readRequest(query, now), sources.catalogue)
+  const page = (query: Record<string, string>) =>
+    collect(['a', 'b', 'c'], parseCollectionRequest(query, now), sources.catalogue)
   t.strictSame(page({ offset: '1', limit: '1' }), { items: ['b'], totalItems: 3 })
   t.strictSame(page({ offset: '9' }), { items: [], totalItems: 3 })
   t.strictSame(page({ sort: '-' }), { items: ['c', 'b', 'a'], totalItems: 3 })
@@ -222,7 +223,7 @@ t.test('pages', async (t) => {
   const many = Array.from({ length: 600 }, (_, id): Row => ({ id }))
   t.equal(collect(many, { now }, sources.rules).items.length, 500, '500 where nothing is asked')
   const lists: Row[] = [{ path: 'c' }, { path: 'b' }, { path: 'a' }]
-  const cut = (query: Record<string, string>) => collect(lists, readRequest(query, now), sources.lists)
+  const cut = (query: Record<string, string>) => collect(lists, parseCollectionRequest(query, now), sources.lists)
   t.strictSame(cut({ offset: '1', limit: '1', sort: '+path' }), { items: [{ path: 'a' }], totalItems: 1 })
   t.equal(cut({ limit: '5000' }).totalItems, 3)
 })

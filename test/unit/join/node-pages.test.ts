@@ -57,7 +57,7 @@ function nodes(says: Says = () => undefined) {
       const said = says(part, node)
       return said ?? success(referencePage(all.get(node) ?? [], part.query, LOGS))
     },
-    owners: { homes: async () => new Map(), verifiedOwners: async () => new Map() },
+    owners: { allOwners: async () => new Map(), verifiedOwners: async () => new Map() },
     distribution: 'edge',
     catalogue,
     timeout: 20_000,

@@ -1,15 +1,15 @@
 import fc from 'fast-check'
 import t from 'tap'
-import type { RowsPart } from '../../../../src/join/bytes/envelope-rows.ts'
-import { type JoinPart, joinRows } from '../../../../src/join/bytes/join.ts'
+import type { PageRows } from '../../../../src/join/bytes/envelope-rows.ts'
+import { type MergeInput, mergeRows } from '../../../../src/join/bytes/merge.ts'
 import type { Row } from '../../../../src/query/value.ts'
 import { referencePage, referenceSort } from '../../../support/reference-collection.ts'
-import { type Case, cases, flat, pageOf, partOf, referenceOf, sortOf, wholeOf } from './nodes.ts'
+import { type Case, cases, flat, pageOf, partOf, referenceOf, sortOf, wholeOf } from './merge-cases.ts'
 
 /** A node that answers `size` rows a page, and counts what it is asked. */
 function paged(rows: readonly Row[], one: Case, size: number, trusted = true) {
   const asked: number[] = []
-  const page = (offset: number): RowsPart => {
+  const page = (offset: number): PageRows => {
     asked.push(offset)
     const query = { ...sortOf(one), offset: String(offset), limit: String(size) }
     const answer = referencePage(rows, query, referenceOf(one))
@@ -21,7 +21,7 @@ function paged(rows: readonly Row[], one: Case, size: number, trusted = true) {
     offset += size
     return offset < rows.length ? page(offset) : undefined
   }
-  const part: JoinPart = { rows: page(0), trusted, more }
+  const part: MergeInput = { rows: page(0), isSorted: trusted, fetchMore: more }
   return { part, asked }
 }
 
@@ -56,7 +56,7 @@ t.test('only those parts are asked for more whose rows the page reaches', async 
 })
 
 t.test('what is there is joined at once', async (t) => {
-  const joined = joinRows([paged(rowsFrom(0, 40), ordered, 10).part], {
+  const joined = mergeRows([paged(rowsFrom(0, 40), ordered, 10).part], {
     sort: '+b',
     source: flat,
     offset: 0,
@@ -67,11 +67,11 @@ t.test('what is there is joined at once', async (t) => {
 
 t.test('a part whose next rows do not come is named, with the cause', async (t) => {
   const cause = new Error('reset')
-  const broken: JoinPart = { rows: partOf(rowsFrom(0, 2), 5), trusted: true, more: () => Promise.reject(cause) }
+  const broken: MergeInput = { rows: partOf(rowsFrom(0, 2), 5), isSorted: true, fetchMore: () => Promise.reject(cause) }
   for (const trusted of [true, false]) {
-    const parts = [paged(rowsFrom(0, 3), ordered, 10).part, { ...broken, trusted }]
-    const joined = await joinRows(parts, { sort: '+b', source: flat, offset: 0, limit: 100 })
-    t.strictSame(joined, { ok: false, part: 1, reason: 'its next rows did not come', cause })
+    const parts = [paged(rowsFrom(0, 3), ordered, 10).part, { ...broken, isSorted: trusted }]
+    const joined = await mergeRows(parts, { sort: '+b', source: flat, offset: 0, limit: 100 })
+    t.strictSame(joined, { ok: false, input: 1, reason: 'its next page cannot be fetched', cause })
   }
 })
 
@@ -79,12 +79,12 @@ t.test('a trusted part that is not in order is sorted here, and named', async (t
   const swapped: fc.Arbitrary<readonly [Case, number]> = fc.tuple(cases, fc.nat())
   await fc.assert(
     fc.asyncProperty(swapped, async ([one, at]) => {
-      const parts = one.nodes.map((rows): JoinPart => ({ rows: partOf(inner(rows, one)), trusted: true }))
-      const joined = await joinRows(parts, { sort: one.sort, source: one.source, offset: at % 7, limit: 1000 })
+      const parts = one.nodes.map((rows): MergeInput => ({ rows: partOf(inner(rows, one)), isSorted: true }))
+      const joined = await mergeRows(parts, { sort: one.sort, source: one.source, offset: at % 7, limit: 1000 })
       if (!joined.ok) throw new Error(joined.reason)
-      const got = JSON.parse(`[${joined.pieces.map(String).join('')}]`)
+      const got = JSON.parse(`[${joined.chunks.map(String).join('')}]`)
       t.strictSame(got, JSON.parse(JSON.stringify(wholeOf(one))).slice(at % 7))
-      for (const part of joined.distrusted) t.notSame(sortedOf(one, part), one.nodes[part], 'rightly distrusted')
+      for (const part of joined.unsortedInputs) t.notSame(sortedOf(one, part), one.nodes[part], 'rightly distrusted')
     }),
     { numRuns: 150 },
   )

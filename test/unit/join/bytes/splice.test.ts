@@ -1,16 +1,21 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { readPart } from '../../../../src/join/bytes/envelope-rows.ts'
-import { type Inject, type JoinHow, joinedBody, joinRows } from '../../../../src/join/bytes/join.ts'
+import { findRows } from '../../../../src/join/bytes/envelope-rows.ts'
+import { type MergeOptions, mergeRows } from '../../../../src/join/bytes/merge.ts'
+import { createCollectionBody, type InjectedMembers } from '../../../../src/join/bytes/splice.ts'
 import { collect } from '../../../../src/query/collect.ts'
 import { sources } from '../../../../src/query/sources.ts'
-import { flat, listed, partOf, value } from './nodes.ts'
+import { flat, listed, partOf, value } from './merge-cases.ts'
 
-const how: JoinHow = { sort: '+b', source: flat, offset: 0, limit: 100 }
+const how: MergeOptions = { sort: '+b', source: flat, offset: 0, limit: 100 }
 
-async function textOf(items: readonly unknown[], inject: Inject, more: Partial<JoinHow> = {}): Promise<string> {
-  const joined = await joinRows([{ rows: partOf(items), trusted: true, inject }], { ...how, ...more })
-  return joined.ok ? `[${joined.pieces.map(String).join('')}]` : joined.reason
+async function textOf(
+  items: readonly unknown[],
+  inject: InjectedMembers,
+  more: Partial<MergeOptions> = {},
+): Promise<string> {
+  const joined = await mergeRows([{ rows: partOf(items), isSorted: true, inject }], { ...how, ...more })
+  return joined.ok ? `[${joined.chunks.map(String).join('')}]` : joined.reason
 }
 
 t.test('members stand first, or last, in every row', async (t) => {
@@ -54,22 +59,22 @@ t.test('members may be for some rows only', async (t) => {
 })
 
 t.test('texts take no members', async (t) => {
-  const joined = await joinRows([{ rows: partOf(['a']), trusted: true, inject: { first: { n: 'w' } } }], {
+  const joined = await mergeRows([{ rows: partOf(['a']), isSorted: true, inject: { first: { n: 'w' } } }], {
     ...how,
     source: sources.catalogue,
     sort: undefined,
   })
-  t.match(joined, { ok: false, part: 0, reason: 'a row is no object' })
+  t.match(joined, { ok: false, input: 0, reason: 'a row is not an object' })
 })
 
 t.test('texts are joined by themselves', async (t) => {
   const parts = [
     ['B', 'a', 'c'],
     ['A', 'b'],
-  ].map((texts) => ({ rows: partOf(texts), trusted: false }))
-  const joined = await joinRows(parts, { ...how, source: sources.catalogue, sort: '-' })
+  ].map((texts) => ({ rows: partOf(texts), isSorted: false }))
+  const joined = await mergeRows(parts, { ...how, source: sources.catalogue, sort: '-' })
   t.equal(
-    joined.ok && joinedBody(joined).toString(),
+    joined.ok && createCollectionBody(joined).toString(),
     '{"error":0,"data":{"items":["c","B","b","a","A"],"totalItems":5}}',
   )
 })
@@ -87,47 +92,47 @@ t.test('fields that were only asked for to sort by do not show, nor does the obj
 
 t.test('bytes of rows pass as they are', async (t) => {
   const text = '{"error":0,"data":{"items":[ {"b": 1.0e2,"n":12345678901234567890 } ,\n{"b":200.00}],"totalItems":2}}'
-  const read = readPart(Buffer.from(text))
-  if (!read.ok) return t.fail(read.reason)
-  const joined = await joinRows([{ rows: read.part, trusted: true }], how)
-  t.equal(joined.ok && joined.pieces.map(String).join(''), '{"b": 1.0e2,"n":12345678901234567890 } ,\n{"b":200.00}')
+  const found = findRows(Buffer.from(text))
+  if (!found.ok) return t.fail(found.reason)
+  const joined = await mergeRows([{ rows: found.rows, isSorted: true }], how)
+  t.equal(joined.ok && joined.chunks.map(String).join(''), '{"b": 1.0e2,"n":12345678901234567890 } ,\n{"b":200.00}')
 })
 
 t.test('rows bear the name of their node; failed nodes stand beside', async (t) => {
   const parts = ['master', 'worker-1'].map((node) => {
-    const read = readPart(
+    const found = findRows(
       Buffer.from(JSON.stringify({ error: 0, data: { items: [{ version: `v ${node}` }], totalItems: 1 } })),
     )
-    if (!read.ok) throw new Error(read.reason)
-    return { rows: read.part, trusted: true, inject: { first: { node_name: node } } }
+    if (!found.ok) throw new Error(found.reason)
+    return { rows: found.rows, isSorted: true, inject: { first: { node_name: node } } }
   })
-  const joined = await joinRows(parts, { ...how, source: { engine: 'array' }, sort: undefined })
+  const joined = await mergeRows(parts, { ...how, source: { engine: 'array' }, sort: undefined })
   t.equal(
-    joined.ok && joinedBody(joined, { failed_nodes: ['x'] }).toString(),
+    joined.ok && createCollectionBody(joined, { failed_nodes: ['x'] }).toString(),
     '{"error":0,"data":{"items":[{"node_name":"master","version":"v master"},{"node_name":"worker-1","version":"v worker-1"}],"totalItems":2,"failed_nodes":["x"]}}',
   )
-  t.strictSame(joined.ok && joined.taken, [1, 1])
+  t.strictSame(joined.ok && joined.rowsTaken, [1, 1])
 })
 
 t.test('a sort that the source does not know is refused with its code', async (t) => {
-  const parts = [{ rows: partOf([{ b: 1 }]), trusted: true }]
+  const parts = [{ rows: partOf([{ b: 1 }]), isSorted: true }]
   for (const [sort, source, code] of [
     ['nope', flat, 1403],
     ['z', listed, 1403],
     ['-', listed, 1404],
   ] as const) {
-    t.throws(() => joinRows(parts, { ...how, sort, source }), { code })
+    t.throws(() => mergeRows(parts, { ...how, sort, source }), { code })
     t.throws(() => collect([{ b: 1 }], { sort, now: new Date() }, source), { code })
   }
 })
 
 t.test('garbled rows are a value that names the part', async (t) => {
-  const read = readPart(Buffer.from('{"error":0,"data":{"items":[{"b":1}{"b":2}],"totalItems":2}}'))
-  if (!read.ok) return t.fail(read.reason)
+  const found = findRows(Buffer.from('{"error":0,"data":{"items":[{"b":1}{"b":2}],"totalItems":2}}'))
+  if (!found.ok) return t.fail(found.reason)
   const parts = [
-    { rows: partOf([{ b: 0 }]), trusted: true },
-    { rows: read.part, trusted: true },
+    { rows: partOf([{ b: 0 }]), isSorted: true },
+    { rows: found.rows, isSorted: true },
   ]
-  t.match(await joinRows(parts, how), { ok: false, part: 1, reason: 'no comma between rows' })
-  t.match(await joinRows(parts, { ...how, limit: 1 }), { ok: true, count: 1 }, 'not read, not found out')
+  t.match(await mergeRows(parts, how), { ok: false, input: 1, reason: 'no comma between rows' })
+  t.match(await mergeRows(parts, { ...how, limit: 1 }), { ok: true, count: 1 }, 'not read, not found out')
 })

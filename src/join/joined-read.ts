@@ -1,0 +1,142 @@
+/** The context of one joined read: its deadlines, its node report, and how parts are fetched. */
+import { setMaxListeners } from 'node:events'
+import type { Endpoint } from '../catalogue/endpoint.ts'
+import { EdgeError } from '../core/errors.ts'
+import type { JoinEvent } from '../core/events.ts'
+import type { ClusterView } from '../core/node-call.ts'
+import type { EdgeRequest, Handler } from '../core/request.ts'
+import { parseSort } from '../query/order.ts'
+import { DEFAULT_LIMIT, type PageWindow } from '../query/request.ts'
+import type { DatabaseSource } from '../query/sources.ts'
+import type { AgentOwners } from './agent-owners.ts'
+import { type FetchNodePart, fetchPart } from './node-part.ts'
+import { NodeReport } from './node-report.ts'
+
+export interface JoinReadsPorts extends JoinTimeouts {
+  /** The handler of reads. Each part is a read of its own and is cached separately. */
+  readonly read: Handler
+  readonly view: ClusterView
+  readonly owners: Pick<AgentOwners, 'allOwners' | 'verifiedOwners'>
+  readonly distribution: 'manager' | 'edge'
+  readonly catalogue: readonly Endpoint[]
+  /** Called once per joined response, also if all nodes failed. */
+  readonly onJoin?: (event: JoinEvent) => void
+}
+
+export interface JoinedRead {
+  readonly request: EdgeRequest
+  readonly ports: JoinReadsPorts
+  readonly fanOut: FanOut
+  readonly report: NodeReport
+  readonly fetchPart: FetchNodePart
+}
+
+export function startJoinedRead(request: EdgeRequest, ports: JoinReadsPorts): JoinedRead {
+  const fanOut = startFanOut(request, ports)
+  const nodes = ports.view.nodes().map(({ name }) => name)
+  const report = new NodeReport(nodes, fanOut.startedAt)
+  const fetch: FetchNodePart = async (node, part, deadline = fanOut.deadline) => {
+    const received = await fetchPart(ports.read, { ...part, signal: fanOut.signal, deadline }, request.signal)
+    if (received.ok) report.addPart(node, received)
+    return received
+  }
+  return { request, ports, fanOut, report, fetchPart: fetch }
+}
+
+/** Returns the page that the client asks for; its parameters were validated. */
+export function pageWindowOf({ query }: EdgeRequest): PageWindow {
+  return { offset: Number(query.offset ?? 0), limit: Number(query.limit ?? DEFAULT_LIMIT) }
+}
+
+/** Returns the fields that rows of a table are sorted by: those of `sort`, else those of the default sort. */
+export function sortFieldsOf(sort: string | undefined, source: DatabaseSource): readonly string[] {
+  const { fields } = parseSort(sort ?? '')
+  return fields.length > 0 ? fields : parseSort(source.defaultSort ?? '').fields
+}
+
+/** Returns `select` with the sort fields added, and in `drop` those that the client did not select. */
+export function selectWithSortFields(
+  { select, sort }: EdgeRequest['query'],
+  source: DatabaseSource,
+): { readonly select?: string; readonly drop?: readonly string[] } {
+  if (select === undefined) return {}
+  const selected = select.split(',')
+  const known = sortFieldsOf(sort, source).filter((field) => Object.hasOwn(source.fields, field))
+  const drop = known.filter((field) => !selected.includes(field))
+  return drop.length === 0 ? { select } : { select: [...selected, ...drop].join(','), drop }
+}
+
+export function omitParameters(query: EdgeRequest['query'], ...names: readonly string[]): EdgeRequest['query'] {
+  return Object.fromEntries(Object.entries(query).filter(([name]) => !names.includes(name)))
+}
+
+/**
+ * The deadlines of a fan-out. They are nested: client > request > fan-out > node, each with a margin in which the outer
+ * one can still respond. A node that hangs costs its own rows only; those of the others are still in time.
+ */
+export interface FanOut {
+  /** Aborted when the client leaves, or when the time for all parts is over. */
+  readonly signal: AbortSignal
+  /** By performance.now(). */
+  readonly startedAt: number
+  /** When nodes must have responded, by performance.now(); Infinity without a timeout. */
+  readonly deadline: number
+  /** When a share of the nodes' time is over: 0.5 is half of it. */
+  deadlineAt(share: number): number
+  /** Frees the timer; must be called when the response is complete. */
+  end(): void
+}
+
+export interface JoinTimeouts {
+  /** Milliseconds that a request may take; `slowTimeout` applies to endpoints that are slow by nature. */
+  readonly timeout: number
+  readonly slowTimeout: number
+}
+
+/** The margin between two deadlines, as a share of the timeout, and its maximum. */
+const MARGIN_SHARE = 0.04
+const MAX_MARGIN_MS = 400
+
+function startFanOut(
+  { endpoint, signal, waitForComplete }: EdgeRequest,
+  { timeout, slowTimeout }: JoinTimeouts,
+): FanOut {
+  const controller = new AbortController()
+  // Every node adds a listener; above ten Node.js would warn of a leak.
+  setMaxListeners(0, controller.signal)
+  const startedAt = performance.now()
+  const total = endpoint.slow === true ? slowTimeout : timeout
+  const margin = Math.min(MAX_MARGIN_MS, total * MARGIN_SHARE)
+  const leave = () => controller.abort(signal.reason)
+  if (signal.aborted) leave()
+  else signal.addEventListener('abort', leave, { once: true })
+  // Calls to nodes end by their own deadline. This one ends other waits, such as for a fetch of another replica.
+  const expire = () => controller.abort(new EdgeError(922, ' (its part was not there in time)'))
+  const timer = waitForComplete ? undefined : setTimeout(expire, total - margin)
+  const forNodes = waitForComplete ? Number.POSITIVE_INFINITY : total - 2 * margin
+  return {
+    signal: controller.signal,
+    startedAt,
+    deadline: startedAt + forNodes,
+    deadlineAt: (share) => startedAt + forNodes * share,
+    end: () => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', leave)
+    },
+  }
+}
+
+/** Calls `work` for each item, at most `concurrency` at once, and returns the results in the order of the items. */
+export async function mapWithConcurrency<In, Out>(
+  items: readonly In[],
+  concurrency: number,
+  work: (item: In) => Promise<Out>,
+): Promise<Out[]> {
+  const results: Out[] = []
+  let next = 0
+  const worker = async () => {
+    for (let at = next++; at < items.length; at = next++) results[at] = await work(items[at] as In)
+  }
+  await Promise.all(Array.from({ length: Math.min(concurrency, items.length) }, worker))
+  return results
+}
