@@ -15,7 +15,7 @@ const NETWORK = ['node:http', 'node:https', 'node:net', 'node:tls', 'node:dns', 
 const table: Readonly<Record<string, Room>> = {
   core: { rooms: ['catalogue/endpoint'], packages: [], never: [...NETWORK, 'node:fs'] },
   catalogue: { rooms: [], packages: [], never: [...NETWORK, 'node:fs'] },
-  query: { rooms: [], packages: [], never: [...NETWORK, 'node:fs'] },
+  query: { rooms: ['core'], packages: [], never: [...NETWORK, 'node:fs'] },
   listener: { rooms: ['core'], packages: ['fastify'] },
   // http receives the catalogue as a value: without the records, no code can ask an endpoint for its name.
   http: {
