@@ -54,7 +54,7 @@ export function startQueueSpan({ trace, node }: NodeCall): (fault?: NodeFault) =
   return (fault) => span?.end(fault === undefined ? {} : { fault })
 }
 
-/** Runs one attempt in a span of its own, which the node receives as its parent. `resend`: number of the retry. */
+/** Runs one attempt in a child span, which the node receives as its parent. `resend`: number of the retry. */
 async function traceAttempt(
   call: NodeCall,
   resend: number,

@@ -1,4 +1,4 @@
-/** The nodes with an address: opened from the settings, kept over a reload, retired when the settings drop them. */
+/** The nodes with an address: created from the settings, reused over a reload, retired when the settings drop them. */
 import { lookup as resolveHost } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 import { normalizeAddress, parseAddressRange } from '../core/ip-addresses.ts'

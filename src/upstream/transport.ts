@@ -157,7 +157,7 @@ export function createRequestHeaders(
       'x-request-id': requestId,
       ...(traceparent !== undefined && { traceparent }),
       ...(trace?.state !== undefined && { tracestate: trace.state }),
-      // The node has a cache of its own, keyed by URL alone and never invalidated. It also stores the responses of five
+      // The node itself caches responses, keyed by URL alone and never invalidated. It also stores the responses of five
       // writes, which a GET of the same URL would then receive. So reads always bypass it.
       ...(call.method === 'GET' && { 'x-apicache-bypass': '1' }),
       ...(call.body && { 'content-type': call.body.type, 'content-length': String(call.body.bytes.length) }),

@@ -131,7 +131,7 @@ t.test('a call without timeout is not aborted', async (t) => {
   const { timeout, ...unlimited } = get()
   const call = cluster.call(unlimited)
   await until(() => waiting.length === 1)
-  await new Promise((done) => setTimeout(done, 100))
+  await new Promise((done) => setTimeout(done, 50))
   respond()
   t.match(await call, { ok: true })
   t.equal(timeout, 5_000)

@@ -4,12 +4,12 @@ import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
 import { parse } from 'yaml'
-import { startSimulator } from '../../../src/simulator/index.ts'
-import { type RunningEdge, startEdge } from '../../support/edge.ts'
-import { startRedis } from '../../support/redis.ts'
-import { samplesOf, sumOf } from '../../support/scrape.ts'
-import { bad, get, type Row } from '../listener/framing-rows.ts'
-import { exchange, statuses } from '../listener/raw.ts'
+import { startSimulator } from '../../../../src/simulator/index.ts'
+import { type RunningEdge, startEdge } from '../../../support/edge.ts'
+import { startRedis } from '../../../support/redis.ts'
+import { samplesOf, sumOf } from '../../../support/scrape.ts'
+import { bad, get, type Row } from '../../listener/framing-rows.ts'
+import { exchange, statuses } from '../../listener/raw.ts'
 
 type Tap = { teardown(end: () => unknown): unknown }
 type Settings = Readonly<Record<string, unknown>>
@@ -27,30 +27,30 @@ async function running(t: Tap, settings: Settings = {}) {
     },
   })
   t.teardown(() => edge.close())
-  const ask = async (path: string, { user = 'admin', ...options }: { user?: string; method?: string } = {}) => {
-    const reply = await fetch(edge.url + path, { headers: { authorization: edge.authorization(user) }, ...options })
-    return { status: reply.status, bytes: (await reply.arrayBuffer()).byteLength }
+  const send = async (path: string, { user = 'admin', ...options }: { user?: string; method?: string } = {}) => {
+    const response = await fetch(edge.url + path, { headers: { authorization: edge.authorization(user) }, ...options })
+    return { status: response.status, bytes: (await response.arrayBuffer()).byteLength }
   }
-  return { edge, ask }
+  return { edge, send }
 }
 
 async function scraped(edge: RunningEdge) {
-  const reply = await fetch(`${edge.operationsUrl}/metrics`, {
+  const response = await fetch(`${edge.operationsUrl}/metrics`, {
     headers: { authorization: edge.authorization('admin') },
   })
-  const text = await reply.text()
-  return { status: reply.status, text, samples: samplesOf(text) }
+  const text = await response.text()
+  return { status: response.status, text, samples: samplesOf(text) }
 }
 
-t.test('the sums are those of what was sent', async (t) => {
-  const { edge, ask } = await running(t)
+t.test('counters match the requests that were sent', async (t) => {
+  const { edge, send } = await running(t)
   let bytes = 0
   let sent = 0
-  const count = async (path: string, options?: Parameters<typeof ask>[1]) => {
-    const reply = await ask(path, options)
-    bytes += reply.bytes
+  const count = async (path: string, options?: Parameters<typeof send>[1]) => {
+    const response = await send(path, options)
+    bytes += response.bytes
     sent += 1
-    return reply.status
+    return response.status
   }
   for (let round = 0; round < 10; round += 1) await count('/agents/001')
   for (let round = 0; round < 3; round += 1) await count('/rules?limit=2')
@@ -60,7 +60,7 @@ t.test('the sums are those of what was sent', async (t) => {
   t.equal(await count('/agents/groups/fresh', { user: 'reader', method: 'PUT' }), 403)
   t.equal(await count('/agents?limit=x'), 400)
   t.equal(await count('/nothing/here'), 404)
-  t.equal(await count('/%zz'), 400, 'refused by the router')
+  t.equal(await count('/%zz'), 400, 'rejected by the router')
   const anonymous = await fetch(`${edge.url}/agents`)
   bytes += (await anonymous.arrayBuffer()).byteLength
   sent += 1
@@ -69,12 +69,12 @@ t.test('the sums are those of what was sent', async (t) => {
   const { status, samples } = await scraped(edge)
   t.equal(status, 200)
   const sum = (name: string, labels?: Record<string, string>) => sumOf(samples, name, labels)
-  t.equal(sum('edge_cache_requests_total'), sent, 'each request once')
+  t.equal(sum('edge_cache_requests_total'), sent, 'each request is counted once')
   t.equal(sum('http_server_request_duration_seconds_count'), sent)
   t.equal(sum('edge_sent_bytes_total'), bytes)
   t.equal(sum('edge_cache_requests_total', { group: 'agents', status: 'hit' }), 9)
   t.equal(sum('edge_cache_requests_total', { group: 'agents', status: 'miss' }), 1)
-  t.equal(sum('edge_cache_requests_total', { group: 'rules', status: 'hit' }), 3, 'HEAD is one of them')
+  t.equal(sum('edge_cache_requests_total', { group: 'rules', status: 'hit' }), 3, 'HEAD is counted too')
   t.equal(sum('http_server_request_duration_seconds_count', { http_request_method: 'HEAD' }), 1)
   t.equal(sum('http_server_request_duration_seconds_count', { http_response_status_code: '401' }), 1)
   t.equal(sum('http_server_request_duration_seconds_count', { http_route: '/agents/:agent_id' }), 10)
@@ -87,44 +87,52 @@ t.test('the sums are those of what was sent', async (t) => {
   )
   t.equal(sum('edge_cache_invalidations_total', { cause: 'write' }), 1)
   t.equal(sum('edge_cache_invalidations_total', { cause: 'purgeGroup' }), 1)
-  t.equal(sum('edge_audit_lines_total'), 5, 'two for each that went on, and one for the write that was refused')
+  t.equal(sum('edge_audit_lines_total'), 5, 'two per write, and one for the refused write')
   t.equal(sum('http_client_request_duration_seconds_count', { url_template: '/agents/:agent_id' }), 1)
   t.equal(sum('edge_node_available'), 3)
   t.ok(sum('edge_cache_near_bytes') > 0)
   t.ok(sum('edge_cache_saved_seconds_total', { group: 'agents' }) > 0)
 })
 
-t.test('what is refused in front of the framework is a request as well', async (t) => {
+t.test('requests that the HTTP parser rejects are counted and logged', async (t) => {
   const timeouts = { headers: '1s', body: '1s' }
   const { edge } = await running(t, { listen: { hosts: ['edge'], timeouts } })
   const port = Number(new URL(edge.url).port)
   const send = async (bytes: string) => statuses((await exchange(port, Buffer.from(bytes, 'latin1'))).text)
   const expected: Record<string, number> = {}
-  const answered: (number | 'none')[] = []
+  const statusesSent: (number | 'none')[] = []
   const rows = async ({ bytes, status }: Row) => {
     t.strictSame(await send(bytes), [status])
-    answered.push(status)
+    statusesSent.push(status)
   }
   await Promise.all(bad.map(rows))
   t.strictSame(await send(get('Host: elsewhere\r\n')), [421])
-  t.strictSame(await send('GET / HTTP/1.1\r\nHost: edge\r\n'), [408], 'a head that does not end')
+  t.strictSame(await send('GET / HTTP/1.1\r\nHost: edge\r\n'), [408], 'an incomplete header')
   await send('')
   const authorized = `Host: edge\r\nAuthorization: ${edge.authorization('admin')}\r\n`
   const upload = `${authorized}Content-Type: application/json\r\nContent-Length: 10\r\n`
-  t.strictSame(await send(`${get(upload, 'POST /agents HTTP/1.1')}{`), [408], 'a body that does not end')
-  t.strictSame(await send(get('Host: edge\r\n') + get('', 'CONNECT edge:443 HTTP/1.1')), [401, 405], 'in order')
-  answered.push(421, 408, 408, 401, 405)
+  t.strictSame(await send(`${get(upload, 'POST /agents HTTP/1.1')}{`), [408], 'an incomplete body')
+  t.strictSame(
+    await send(get('Host: edge\r\n') + get('', 'CONNECT edge:443 HTTP/1.1')),
+    [401, 405],
+    'responses in order',
+  )
+  statusesSent.push(421, 408, 408, 401, 405)
   const ahead = get(authorized).repeat(3)
-  t.strictSame(await send(get('Host: edge\r\nHost: edge\r\n') + ahead), [400], 'and what was sent ahead')
-  answered.push(400, 'none', 'none', 'none')
+  t.strictSame(
+    await send(get('Host: edge\r\nHost: edge\r\n') + ahead),
+    [400],
+    'pipelined requests after a bad one have no response',
+  )
+  statusesSent.push(400, 'none', 'none', 'none')
   await departed(port, get(authorized))
-  answered.push('none')
+  statusesSent.push('none')
   const lines = () => edge.logged.map((line) => JSON.parse(line)).filter(({ msg }) => /^request/.test(msg))
-  await until(async () => lines().length === answered.length - 2)
+  await until(async () => lines().length === statusesSent.length - 2)
 
-  for (const status of answered) expected[status] = (expected[status] ?? 0) + 1
+  for (const status of statusesSent) expected[status] = (expected[status] ?? 0) + 1
   const { samples } = await scraped(edge)
-  t.equal(sumOf(samples, 'edge_cache_requests_total'), answered.length)
+  t.equal(sumOf(samples, 'edge_cache_requests_total'), statusesSent.length)
   const counts = samples.filter(({ name }) => name === 'http_server_request_duration_seconds_count')
   const found: Record<string, number> = {}
   for (const { labels, value } of counts) {
@@ -133,13 +141,13 @@ t.test('what is refused in front of the framework is a request as well', async (
   }
   t.strictSame(found, expected)
   t.strictSame([...new Set(counts.map(({ labels }) => labels.http_route))].sort(), ['/agents', 'unknown'])
-  t.equal(lines().length, answered.length - 2, 'a line for each, of those sent ahead for the first')
+  t.equal(lines().length, statusesSent.length - 2, 'one log line per request, and one for the pipelined requests')
   t.ok(lines().every(({ client, reqId }) => client === '127.0.0.1' && reqId !== undefined))
 })
 
-t.test('a client that leaves while its password is checked has asked as well', async (t) => {
-  const { edge, ask } = await running(t)
-  t.equal((await ask('/agents')).status, 200)
+t.test('a client that disconnects during the password check is counted', async (t) => {
+  const { edge, send } = await running(t)
+  t.equal((await send('/agents')).status, 200)
   const port = Number(new URL(edge.url).port)
   const wrong = (at: number) => `Authorization: Basic ${Buffer.from(`admin:wrong${at}`).toString('base64')}\r\n`
   const paths = ['/agents', '/agents?limit=5']
@@ -156,21 +164,21 @@ async function departed(port: number, bytes: string): Promise<void> {
   socket.destroy()
 }
 
-/** What comes after its cause, within two seconds. */
+/** Waits until the condition holds, at most two seconds. */
 async function until(holds: () => Promise<boolean>): Promise<void> {
   for (let tries = 0; tries < 100 && !(await holds()); tries++) await wait(20)
 }
 
-t.test('what is explained, or looked at in the console, is no request: neither counted nor in the log', async (t) => {
-  const { edge, ask } = await running(t)
-  await ask('/agents/001')
+t.test('explain and the console API are neither counted nor logged as requests', async (t) => {
+  const { edge, send } = await running(t)
+  await send('/agents/001')
   for (const url of ['/agents/001', '/rules', '/nothing', '/%zz', '/agents?limit=x'])
-    await ask(`/cache/explain?url=${encodeURIComponent(url)}`)
-  const look = async (path: string) =>
+    await send(`/cache/explain?url=${encodeURIComponent(url)}`)
+  const getJson = async (path: string) =>
     (await fetch(edge.operationsUrl + path, { headers: { authorization: edge.authorization('admin') } })).json()
-  const { items } = (await look('/api/entries')) as { items: { key: string }[] }
-  t.match(await look(`/api/entries/${items[0]?.key}`), { body: { shown: true } })
-  await look('/api/explain?url=/agents')
+  const { items } = (await getJson('/api/entries')) as { items: { key: string }[] }
+  t.match(await getJson(`/api/entries/${items[0]?.key}`), { body: { shown: true } })
+  await getJson('/api/explain?url=/agents')
   const { samples } = await scraped(edge)
   t.equal(sumOf(samples, 'edge_cache_requests_total'), 6)
   const lines = edge.logged.map((text) => JSON.parse(text) as Record<string, unknown>).filter(({ reqId }) => reqId)
@@ -180,10 +188,10 @@ t.test('what is explained, or looked at in the console, is no request: neither c
   )
 })
 
-t.test('a miss and its hits have one route, that of the record, also where several nodes are asked', async (t) => {
-  const { edge, ask } = await running(t, { cache: { durations: { cluster: '10m' } } })
-  for (let round = 0; round < 4; round += 1) t.equal((await ask('/cluster/*/status')).status, 200)
-  t.equal((await ask('/cluster/master/status')).status, 200)
+t.test('a miss and its hits have the route template of the endpoint', async (t) => {
+  const { edge, send } = await running(t, { cache: { durations: { cluster: '10m' } } })
+  for (let round = 0; round < 4; round += 1) t.equal((await send('/cluster/*/status')).status, 200)
+  t.equal((await send('/cluster/master/status')).status, 200)
   const { samples } = await scraped(edge)
   const routes = samples.filter(({ name }) => name === 'http_server_request_duration_seconds_count')
   t.strictSame(routes.map(({ labels, value }) => [labels.http_route, value]).sort(), [
@@ -192,15 +200,15 @@ t.test('a miss and its hits have one route, that of the record, also where sever
   ])
 })
 
-t.test('a client chooses no label', async (t) => {
-  const { edge, ask } = await running(t)
+t.test('clients cannot create label values', async (t) => {
+  const { edge, send } = await running(t)
   const attack = async (from: number) => {
     for (let at = from; at < from + 60; at += 1) {
-      await ask(`/agents/${100 + at}`)
-      await ask(`/agents?search=word${at}&limit=${at + 1}`)
-      await ask(`/x${at}/y${at}`)
-      await ask(`/agents/groups/g${at}`, { method: 'DELETE' })
-      await ask(`/rules?q=id=${at}`)
+      await send(`/agents/${100 + at}`)
+      await send(`/agents?search=word${at}&limit=${at + 1}`)
+      await send(`/x${at}/y${at}`)
+      await send(`/agents/groups/g${at}`, { method: 'DELETE' })
+      await send(`/rules?q=id=${at}`)
       await fetch(`${edge.url}/agents`, {
         headers: { authorization: `Basic ${Buffer.from(`u${at}:x`).toString('base64')}` },
       })
@@ -213,7 +221,7 @@ t.test('a client chooses no label', async (t) => {
   const families = (samples: typeof after.samples) =>
     new Set(samples.map(({ name, labels }) => name + JSON.stringify(labels)))
   const fresh = [...families(after.samples)].filter((series) => !families(before.samples).has(series))
-  // Kinds of handle come and go with the process itself.
+  // nodejs_* has one series per type of active handle.
   t.strictSame(
     fresh.filter((series) => !series.startsWith('nodejs_')),
     [],
@@ -222,22 +230,22 @@ t.test('a client chooses no label', async (t) => {
   t.ok(after.samples.length < 4000, `${after.samples.length} series`)
 })
 
-t.test('who may scrape', async (t) => {
+t.test('/metrics requires a login, unless operations.metrics is open', async (t) => {
   const { edge } = await running(t)
   t.equal((await fetch(`${edge.operationsUrl}/metrics`)).status, 401)
-  t.equal((await fetch(`${edge.url}/metrics`)).status, 401, 'nothing of it on the public listener')
+  t.equal((await fetch(`${edge.url}/metrics`)).status, 401, 'not on the public listener')
   const { edge: open } = await running(t, { operations: { host: '127.0.0.1', port: 0, metrics: 'open' } })
-  const reply = await fetch(`${open.operationsUrl}/metrics`)
-  t.equal(reply.status, 200)
-  t.match(reply.headers.get('content-type'), /^text\/plain; version=0\.0\.4/)
+  const response = await fetch(`${open.operationsUrl}/metrics`)
+  t.equal(response.status, 200)
+  t.match(response.headers.get('content-type'), /^text\/plain; version=0\.0\.4/)
 })
 
-t.test('dashboard and alerts name only what a running edge exposes', async (t) => {
+t.test('dashboard and alerts use only metrics that the edge exposes', async (t) => {
   const redis = await startRedis()
   t.teardown(() => redis.close())
-  const { edge, ask } = await running(t, { cache: { redis: { url: redis.url } } })
-  await ask('/agents/001')
-  await ask('/agents/001')
+  const { edge, send } = await running(t, { cache: { redis: { url: redis.url } } })
+  await send('/agents/001')
+  await send('/agents/001')
   const exposed = new Set((await scraped(edge)).samples.map(({ name }) => name))
   const dashboard = JSON.parse(readFileSync('config/grafana/dashboard.json', 'utf8')) as unknown
   const alerts = parse(readFileSync('config/prometheus/alerts.yml', 'utf8')) as unknown
@@ -251,7 +259,7 @@ t.test('dashboard and alerts name only what a running edge exposes', async (t) =
   t.match(readFileSync('config/prometheus/prometheus.yml', 'utf8'), /alerts\.yml/)
 })
 
-/** All texts under `expr`. */
+/** Returns all texts under `expr`. */
 function expressionsIn(tree: unknown): string[] {
   if (typeof tree !== 'object' || tree === null) return []
   return Object.entries(tree).flatMap(([key, value]) =>

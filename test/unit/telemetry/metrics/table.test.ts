@@ -1,0 +1,114 @@
+import t from 'tap'
+import type { NodeCallEvent, RequestEvent } from '../../../../src/core/events.ts'
+import { createEdgeEvents } from '../../../../src/telemetry/events.ts'
+import { createMetrics } from '../../../../src/telemetry/metrics/index.ts'
+import { eventSeries, type MetricsSources, stateSeries } from '../../../../src/telemetry/metrics/table.ts'
+import { samplesOf, sumOf } from '../../../support/scrape.ts'
+
+const sources: MetricsSources = {
+  version: '1.2.3',
+  groups: ['agents', 'rules'],
+  storeEvents: ['lost', 'returned'],
+  redis: true,
+  ready: () => true,
+  nodes: () => [
+    { name: 'm', type: 'master', inFlight: 2, limit: 4, queue: 1, available: true, ejected: false },
+    { name: 'w', type: 'worker', inFlight: 0, limit: 4, queue: 0, available: false, ejected: true },
+  ],
+  store: () => ({ up: true, local: { bytes: 5, entries: 1 } }),
+  audit: () => ({ records: 3, failures: 1 }),
+  spans: () => ({ sent: 4, dropped: 2 }),
+}
+
+const request: RequestEvent = {
+  requestId: 'a',
+  method: 'GET',
+  route: '/agents',
+  group: 'agents',
+  status: 200,
+  ms: 3,
+  bytes: 100,
+  cache: 'hit',
+  fetchTime: 500,
+  caller: 'ann',
+  client: '127.0.0.1',
+}
+const call: NodeCallEvent = { requestId: 'a', node: 'm', method: 'GET', route: '/agents', ms: 5, queueTime: 1 }
+
+function start(overrides: Partial<MetricsSources> = {}) {
+  const events = createEdgeEvents()
+  const metrics = createMetrics({ ...sources, ...overrides, events })
+  return { events, metrics, scrape: async () => samplesOf(await metrics.text()) }
+}
+
+t.test('names are unique, counters end in _total, and every row has a help text', (t) => {
+  const rows = [...eventSeries, ...stateSeries]
+  const names = rows.map(({ name }) => name)
+  t.equal(new Set(names).size, names.length)
+  const counters = [
+    ...eventSeries.filter(({ buckets }) => buckets === undefined),
+    ...stateSeries.filter(({ type }) => type === 'counter'),
+  ]
+  for (const { name } of counters) t.match(name, /_total$/)
+  for (const { name, help } of rows) t.match(help, /\.$/, name)
+  t.end()
+})
+
+t.test('each event counts in all of its rows', async (t) => {
+  const { events, scrape } = start()
+  events.emit.request(request)
+  events.emit.request({ ...request, status: 0, group: 'none', cache: 'none', fetchTime: undefined })
+  events.emit.nodeCall({ ...call, status: 200 })
+  events.emit.nodeCall({ ...call, fault: 'overloaded', ms: 0 })
+  events.emit.redisStep({ outcome: 'done', ms: 2 })
+  events.emit.storeEvent('lost')
+  events.emit.storeEvent('an unknown event')
+  for (const round of [1, 2]) {
+    const samples = await scrape()
+    const sum = (name: string, labels?: Record<string, string>) => sumOf(samples, name, labels)
+    t.equal(sum('edge_cache_requests_total', { group: 'agents', status: 'hit' }), 1, `scrape ${round}`)
+    t.equal(sum('edge_cache_requests_total'), 2)
+    t.equal(sum('edge_sent_bytes_total', { group: 'agents' }), 100)
+    t.equal(sum('edge_cache_saved_seconds_total'), 0.5)
+    t.equal(sum('http_server_request_duration_seconds_count', { http_response_status_code: 'none' }), 1)
+    t.equal(sum('http_client_request_duration_seconds_count'), 1, 'a call that was not sent has no duration')
+    t.equal(sum('edge_node_wait_duration_seconds_count', { node: 'm' }), 2)
+    t.equal(sum('edge_node_refused_total', { node: 'm', reason: 'overloaded' }), 1)
+    t.equal(sum('edge_redis_step_duration_seconds_count', { outcome: 'done' }), 1)
+    t.equal(sum('edge_redis_events_total', { event: 'other' }), 1)
+  }
+})
+
+t.test('series of known label values exist with 0 before the first event', async (t) => {
+  const { events, scrape } = start()
+  const count = async (name: string) => (await scrape()).filter((sample) => sample.name === name).length
+  t.equal(await count('edge_cache_requests_total'), 3 * 5, 'groups and none, by outcome')
+  t.equal(await count('edge_redis_events_total'), 2)
+  t.equal(await count('edge_node_refused_total'), 0, 'the nodes are not known yet')
+  events.emit.nodeCall({ ...call, status: 200 })
+  t.equal(await count('edge_node_refused_total'), 3, 'all reasons of the node')
+})
+
+t.test('state is read at each scrape; a node that was removed disappears', async (t) => {
+  const nodes = [...sources.nodes()]
+  const { scrape } = start({ nodes: () => nodes })
+  t.equal(sumOf(await scrape(), 'edge_node_in_flight'), 2)
+  t.equal(sumOf(await scrape(), 'edge_audit_lines_total'), 3)
+  nodes.shift()
+  const samples = await scrape()
+  t.strictSame(
+    samples.filter(({ name }) => name === 'edge_node_ejected').map(({ labels, value }) => [labels.node, value]),
+    [['w', 1]],
+  )
+})
+
+t.test('without Redis and traces their series are absent; after close nothing is counted', async (t) => {
+  const { spans, ...rest } = sources
+  const events = createEdgeEvents()
+  const metrics = createMetrics({ ...rest, redis: false, events })
+  t.equal(typeof spans, 'function')
+  t.notMatch(await metrics.text(), /edge_redis_|edge_trace_/)
+  metrics.close()
+  events.emit.request(request)
+  t.notMatch(await metrics.text(), /edge_/)
+})
