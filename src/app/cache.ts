@@ -1,7 +1,6 @@
 /** What is kept, where, and for how long, as the settings say. */
 import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import type { Logger } from 'pino'
 import { type CacheStages, createCache, type FreshnessLifetimes } from '../cache/index.ts'
 import { type CacheOperationsPorts, disabledCache } from '../cache/operations.ts'
 import { compilePolicy } from '../cache/policy.ts'
@@ -13,11 +12,10 @@ import type { Config } from '../config/index.ts'
 import type { EventListeners } from '../core/events.ts'
 import type { Caller, EdgeRequest } from '../core/request.ts'
 import type { CacheIndex, CacheStoreState } from '../core/response.ts'
-import type { RedisConnectionOptions } from '../redis/options.ts'
+import type { OnStoreEvent } from '../redis/options.ts'
+import type { RedisReplica } from '../redis/replica.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { createIdleCapacityCheck, type Router } from '../upstream/route.ts'
-import { redisPlace } from './redis.ts'
-import type { StoreNews } from './telemetry.ts'
 
 export interface BuiltCache {
   /** Reads are kept, writes told to the other replicas; absent: there is nothing, or nobody to tell. */
@@ -33,9 +31,10 @@ export interface BuiltCache {
 interface CacheParts {
   readonly cluster: Cluster
   readonly route: Router
-  readonly log: Logger
+  /** Absent: nothing is shared. */
+  readonly replica: RedisReplica | undefined
   resolveUrl(url: string, caller: Caller): Promise<EdgeRequest>
-  readonly news: StoreNews
+  readonly onStoreEvent: OnStoreEvent
   readonly emit: Required<EventListeners>
 }
 
@@ -44,14 +43,13 @@ type Store = CacheStore & CacheIndex & { state(): CacheStoreState; close(): Prom
 /** Rejects when a setting names what is not there, or a file cannot be read; Redis itself may be away. */
 export async function buildCache(
   config: Config,
-  { cluster, route, log, resolveUrl, news, emit }: CacheParts,
+  { cluster, route, replica, resolveUrl, onStoreEvent, emit }: CacheParts,
 ): Promise<BuiltCache> {
   const { cache } = config
   checkEndpoints(Object.keys(cache.endpoints))
-  const redis = await redisPlace(cache.redis)
-  if (!cache.enabled && redis === undefined) return { kept: disabledCache, close: async () => {} }
+  if (!cache.enabled && replica === undefined) return { kept: disabledCache, close: async () => {} }
   const sealing = cache.encryptionKeyFile === undefined ? undefined : await readFile(cache.encryptionKeyFile)
-  const store: Store = redis === undefined ? createMemoryStore({ bytes: cache.nearBytes }) : await shared(redis)
+  const store: Store = replica === undefined ? createMemoryStore({ bytes: cache.nearBytes }) : await shared(replica)
   const stages = createCache({
     store,
     key: { secret: sealing ?? 'manager-edge', policy: hash('sha256', JSON.stringify(config.access.ownRoles), 'hex') },
@@ -73,7 +71,7 @@ export async function buildCache(
     index: store,
     defaultDuration: cache.defaultDuration,
     enabled: true,
-    sharedThroughRedis: redis !== undefined,
+    sharedThroughRedis: replica !== undefined,
     onEvent: emit.cache,
     explained: {
       resolveTarget: stages.resolveTarget,
@@ -85,19 +83,13 @@ export async function buildCache(
   }
   return { stages, kept, claim: store.acquireFetchLock, state: store.state, close: () => store.close() }
 
-  function shared(place: RedisConnectionOptions): Promise<Store> {
+  function shared(replica: RedisReplica): Promise<Store> {
     return createRedisStore({
-      redis: place,
+      replica,
       localBytes: cache.enabled ? cache.nearBytes : 0,
       ...(sealing && { encryptionKey: sealing }),
       onLostStore: cache.onLostStore,
-      times: { commandTimeout: cache.redis.timeout },
-      onEvent: (event, reason) => {
-        news.heard(event, reason)
-        emit.storeEvent(event)
-        log.warn({ event, ...(reason && { reason }) }, 'cache store')
-      },
-      onStep: emit.redisStep,
+      onEvent: onStoreEvent,
     })
   }
 }

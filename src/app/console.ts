@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { PurgeCost, PurgeRequest } from '../admin/console/api-types.ts'
 import type { ConsolePorts, NodeState } from '../admin/console/ports.ts'
@@ -6,26 +5,28 @@ import { createReplicas, type Replicas } from '../admin/console/replicas.ts'
 import { explain, resolveIndexUrl } from '../cache/explain.ts'
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { catalogue } from '../catalogue/index.ts'
-import type { Config } from '../config/index.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import { encodedSizes } from '../http/encodings.ts'
-import { createReplicaLines } from '../redis/replica-lines.ts'
 import type { Cluster, NodeStatus } from '../upstream/index.ts'
 import type { OperationsParts } from './operations.ts'
 import { version } from './package.ts'
-import { redisPlace } from './redis.ts'
 
 /** What the operators' console is told of the edge. */
 
-type ConsoleParts = Pick<OperationsParts, 'watch' | 'cluster' | 'front' | 'news' | 'ready' | 'url' | 'divergence'>
+type ConsoleParts = Pick<
+  OperationsParts,
+  'replica' | 'watch' | 'cluster' | 'front' | 'news' | 'ready' | 'url' | 'divergence'
+>
 
-/** Undefined: this replica shares nothing. */
-export async function buildReplicas(config: Config, parts: ConsoleParts): Promise<Replicas | undefined> {
-  const place = await redisPlace(config.cache.redis)
-  if (place === undefined) return undefined
-  const lines = createReplicaLines(place, config.cache.redis.timeout)
-  const { cluster, watch, ready } = parts
+/** Returns undefined if nothing is shared. */
+export function buildReplicas({
+  replica,
+  cluster,
+  watch,
+  ready,
+}: Pick<ConsoleParts, 'replica' | 'cluster' | 'watch' | 'ready'>): Replicas | undefined {
+  if (replica === undefined) return undefined
   const self = {
     name: hostname(),
     version,
@@ -34,14 +35,7 @@ export async function buildReplicas(config: Config, parts: ConsoleParts): Promis
     nodes: () => nodesOf(cluster),
     joined: watch.joins.last,
   }
-  // Several replicas may run on one host.
-  const name = `${hostname()} ${randomUUID()}`
-  const replicas = createReplicas(self, (text) => lines.tell(name, text))
-  const stop = (): void => {
-    replicas.stop()
-    lines.close()
-  }
-  return { ...replicas, stop }
+  return createReplicas(self, (text) => replica.exchangeDescriptions(text))
 }
 
 export function consolePorts({ watch, cluster, front, news, ready, url, divergence }: ConsoleParts): ConsolePorts {

@@ -21,12 +21,14 @@ import { type JoinReadsPorts, joinReads } from '../join/reads.ts'
 import { joinValidation, joinWrites } from '../join/writes.ts'
 import { createListener, type Listener } from '../listener/listener.ts'
 import { buildPipeline, type PipelineParts } from '../pipeline.ts'
+import type { OnStoreEvent } from '../redis/options.ts'
+import type { RedisReplica } from '../redis/replica.ts'
 import type { SharedAccess } from '../redis/shared-access.ts'
 import { forward } from '../upstream/forward.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { createRouter, type Router } from '../upstream/route.ts'
 import { buildCache } from './cache.ts'
-import { beginning, type StoreNews, type Traces } from './telemetry.ts'
+import { beginning, type Traces } from './telemetry.ts'
 
 /** The public listener and what runs behind it. */
 
@@ -37,7 +39,9 @@ export interface FrontParts {
   readonly log: Logger
   /** Takes whole lines of the log. */
   readonly writeLine: (text: string) => void
-  readonly news: StoreNews
+  /** Absent: nothing is shared. */
+  readonly replica: RedisReplica | undefined
+  readonly onStoreEvent: OnStoreEvent
   readonly emit: Required<EventListeners>
   readonly audit: Audit
   readonly traces: Traces | undefined
@@ -56,7 +60,7 @@ export interface Front {
 
 /** Rejects in words when the certificate or a setting cannot be used. */
 export async function buildFront(config: Config, parts: FrontParts): Promise<Front> {
-  const { access, cluster, shared, log, writeLine, news, emit, audit, traces } = parts
+  const { access, cluster, shared, log, writeLine, replica, onStoreEvent, emit, audit, traces } = parts
   const { listen } = config
   const addressOf = addressOfRequests(listen.trustedProxies)
   const onReject = logRejected(log, addressOf, emit.request)
@@ -68,8 +72,8 @@ export async function buildFront(config: Config, parts: FrontParts): Promise<Fro
   const cache = await buildCache(config, {
     cluster,
     route,
-    log,
-    news,
+    replica,
+    onStoreEvent,
     emit,
     resolveUrl: async (url, caller) => {
       if (http === undefined) throw new Error('nothing is served yet')

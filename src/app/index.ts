@@ -9,6 +9,7 @@ import { checkCatalogue } from '../catalogue/checks/index.ts'
 import { catalogue } from '../catalogue/index.ts'
 import type { Config } from '../config/index.ts'
 import { drain } from '../listener/drain.ts'
+import type { OnStoreEvent } from '../redis/options.ts'
 import { countDivergence } from '../telemetry/divergence.ts'
 import { createEdgeEvents } from '../telemetry/events.ts'
 import type { Cluster } from '../upstream/index.ts'
@@ -16,7 +17,7 @@ import { buildAccess } from './access.ts'
 import { buildCluster } from './cluster.ts'
 import { buildFront } from './front.ts'
 import { buildOperations, createWatch } from './operations.ts'
-import { buildShared } from './redis.ts'
+import { buildReplica, buildSharedAccess } from './redis.ts'
 import { startReloading } from './reload.ts'
 import { buildAudit, buildMetrics, buildTraces, createStoreNews } from './telemetry.ts'
 
@@ -106,14 +107,20 @@ async function buildParts(config: Config, { log, writeLine }: Lines, course: Cou
     const reasons = [...(course.draining ? ['draining'] : []), ...(reachable(cluster) ? [] : ['no node is available'])]
     return { ok: reasons.length === 0, reasons }
   }
-  const shared = await buildShared(config, log)
-  const access = await buildAccess(config, { cluster, shared, log })
   const news = createStoreNews()
+  const onStoreEvent: OnStoreEvent = (event, reason) => {
+    news.heard(event, reason)
+    emit.storeEvent(event)
+    log.warn({ event, ...(reason && { reason }) }, 'cache store')
+  }
+  const replica = await buildReplica(config, { onEvent: onStoreEvent, onStep: emit.redisStep })
+  const shared = await buildSharedAccess(config, replica, log)
+  const access = await buildAccess(config, { cluster, shared, log })
   const watch = createWatch(events)
-  const told = { news, emit, audit, traces }
+  const told = { replica, onStoreEvent, emit, audit, traces }
   const front = await buildFront(config, { access, cluster, shared, log, writeLine, ...told })
   const metrics = buildMetrics({ events, cluster, front, audit, traces, ready })
-  const shown = { news, watch, metrics, audit, divergence, ready, url: () => course.url }
+  const shown = { replica, news, watch, metrics, audit, divergence, ready, url: () => course.url }
   const operations = await buildOperations(config, { access, cluster, shared, log, front, ...shown })
   const close = async (spansFor = LAST_SPANS): Promise<void> => {
     await Promise.all([front.app.close(), operations.close(), access.close(), cluster.close()])
@@ -121,7 +128,7 @@ async function buildParts(config: Config, { log, writeLine }: Lines, course: Cou
     await front.closeCache()
     await audit.close()
     await traces?.stop(spansFor)
-    shared?.stop()
+    await replica?.close()
     watch.close()
     metrics.close()
   }

@@ -17,6 +17,7 @@ import type { Config } from '../config/index.ts'
 import { createAuthenticator } from '../http/authenticate.ts'
 import { addressOfRequests } from '../http/client-address.ts'
 import { createListener, type ListenerOptions } from '../listener/listener.ts'
+import type { RedisReplica } from '../redis/replica.ts'
 import type { SharedAccess } from '../redis/shared-access.ts'
 import type { Divergence } from '../telemetry/divergence.ts'
 import type { EdgeEvents } from '../telemetry/events.ts'
@@ -53,6 +54,8 @@ export interface OperationsParts {
   readonly cluster: Cluster
   readonly front: Pick<Front, 'handle' | 'kept'>
   readonly news: StoreNews
+  /** Absent: nothing is shared. */
+  readonly replica: RedisReplica | undefined
   readonly shared: SharedAccess | undefined
   readonly log: Logger
   readonly ready: () => Readiness
@@ -67,7 +70,7 @@ export async function buildOperations(config: Config, parts: OperationsParts): P
   const { access, shared, ready, log } = parts
   const metrics = metricsPart(parts.metrics)
   const scraped = config.operations.metrics === 'open'
-  const replicas = await buildReplicas(config, parts)
+  const replicas = buildReplicas(parts)
   const ports = consolePorts(parts)
   const console = consolePart(replicas === undefined ? ports : { ...ports, replicas: replicas.others }, pageFolder())
   const { serverFactory } = await createListener(listenerOf(config, log))

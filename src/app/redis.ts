@@ -1,24 +1,18 @@
+/** The Redis that replicas share: this process as a replica, and the state of access in it. */
 import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { Logger } from 'pino'
 import { usesRedisTls } from '../config/cache-rules.ts'
 import type { Config } from '../config/index.ts'
+import type { RedisStepEvent } from '../core/events.ts'
+import type { OnStoreEvent, RedisConnectionOptions } from '../redis/options.ts'
+import { RedisReplica } from '../redis/replica.ts'
 import { createSharedAccess, type SharedAccess } from '../redis/shared-access.ts'
 
-/** Where Redis is and how it is spoken to, from the settings: what the store opens connections with. */
-
-export interface RedisPlace {
-  readonly url?: string
-  readonly sentinels?: readonly { readonly host: string; readonly port: number }[]
-  readonly name?: string
-  readonly cluster?: readonly { readonly host: string; readonly port: number }[]
-  readonly username?: string
-  readonly password?: string
-  readonly tls?: { readonly ca?: string }
-}
-
-/** `undefined`: no Redis is configured. Reads the CA; rejects where that cannot be read any more. */
-export async function redisPlace(redis: Config['cache']['redis']): Promise<RedisPlace | undefined> {
+/** Returns undefined if no Redis is configured. Rejects if the CA file cannot be read. */
+export async function redisConnectionOptions(
+  redis: Config['cache']['redis'],
+): Promise<RedisConnectionOptions | undefined> {
   const { url, sentinels, name, cluster, username, password, tls } = redis
   if (url === undefined && sentinels.length === 0 && cluster.length === 0) return undefined
   const ca = tls.ca === undefined ? {} : { ca: await readFile(tls.ca, 'utf8') }
@@ -33,18 +27,31 @@ export async function redisPlace(redis: Config['cache']['redis']): Promise<Redis
   }
 }
 
-/** What replicas share of access through the Redis of the cache; without one each replica is alone. */
+interface ReplicaListeners {
+  readonly onEvent: OnStoreEvent
+  /** Called after each command. */
+  readonly onStep: (step: RedisStepEvent) => void
+}
 
-/** Rejects when a file that the settings name cannot be read; Redis itself may be away. */
-export async function buildShared({ cache, access }: Config, log: Logger): Promise<SharedAccess | undefined> {
-  const redis = await redisPlace(cache.redis)
+/** Returns undefined if no Redis is configured. The replica connects when it is started. */
+export async function buildReplica({ cache }: Config, listeners: ReplicaListeners): Promise<RedisReplica | undefined> {
+  const redis = await redisConnectionOptions(cache.redis)
   if (redis === undefined) return undefined
-  const sealing = cache.encryptionKeyFile === undefined ? undefined : await readFile(cache.encryptionKeyFile)
+  return new RedisReplica({ redis, times: { commandTimeout: cache.redis.timeout }, ...listeners })
+}
+
+/** Rejects if the file of the encryption key cannot be read. */
+export async function buildSharedAccess(
+  { cache, access }: Config,
+  replica: RedisReplica | undefined,
+  log: Logger,
+): Promise<SharedAccess | undefined> {
+  if (replica === undefined) return undefined
+  const encryptionKey = cache.encryptionKeyFile === undefined ? undefined : await readFile(cache.encryptionKeyFile)
   return createSharedAccess({
-    redis,
-    times: { commandTimeout: cache.redis.timeout },
-    failures: access.limits.failedLogins,
-    ...(sealing && { key: hash('sha256', sealing, 'buffer') }),
+    replica,
+    maxFailures: access.limits.failedLogins,
+    ...(encryptionKey && { key: hash('sha256', encryptionKey, 'buffer') }),
     log: (level, message, facts) => log[level](facts ?? {}, message),
   })
 }

@@ -2,12 +2,12 @@
 import { pino } from 'pino'
 import { buildCluster, callVersion } from '../app/cluster.ts'
 import { buildEdge } from '../app/index.ts'
-import { redisPlace } from '../app/redis.ts'
+import { redisConnectionOptions } from '../app/redis.ts'
 import { checkAuditFile } from '../audit/open-file.ts'
 import type { Config } from '../config/index.ts'
 import { type ErrorCode, errorTable } from '../core/errors.ts'
 import type { NodeFault, NodeResult } from '../core/node-call.ts'
-import { openClient, RedisConnection } from '../redis/connection.ts'
+import { RedisConnection } from '../redis/connection.ts'
 import { DEFAULT_TIMES } from '../redis/options.ts'
 import { describeStartError } from '../server/exit.ts'
 import { CommandError, loadCommandConfig, print } from './terminal.ts'
@@ -111,9 +111,10 @@ export type RedisCheck = { readonly ok: true } | { readonly ok: false; readonly 
  * would register as one more replica, and writes of other replicas would wait for it after this command has ended.
  */
 export async function checkRedis(redis: Config['cache']['redis']): Promise<RedisCheck | undefined> {
-  const place = await redisPlace(redis)
+  const place = await redisConnectionOptions(redis)
   if (place === undefined) return undefined
-  const connection = new RedisConnection(openClient(place, DEFAULT_TIMES))
+  const connection = new RedisConnection(place, DEFAULT_TIMES)
+  connection.open()
   try {
     await connection.waitUntilReady(DEFAULT_TIMES.bulkTimeout)
     const reply = await connection.send(DEFAULT_TIMES.bulkTimeout, (client) => client.info('memory'))

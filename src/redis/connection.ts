@@ -15,18 +15,21 @@ export type RedisReply<Value> =
 /** The reply of a command that timed out. */
 export const TIMED_OUT: RedisReply<never> = { ok: false, error: 'timed out' }
 
-/** Commands over one client, each with a time limit. */
+/** A connection that `open` establishes and keeps, and commands over it, each with a time limit. */
 export class RedisConnection {
   readonly client: RedisClient
+  /** The client. Both kinds emit the same events, but the types of `on` differ. */
+  readonly #events: NodeJS.EventEmitter
   readonly #onStep: ((step: RedisStepEvent) => void) | undefined
   #lastError = 'not connected'
 
-  constructor(client: RedisClient, onStep?: (step: RedisStepEvent) => void) {
+  /** `onStep`: called after each command. */
+  constructor(target: RedisConnectionOptions, times: RedisTimes, onStep?: (step: RedisStepEvent) => void) {
+    const client = createClient(target, times)
     this.client = client
+    this.#events = client
     this.#onStep = onStep
-    // Both kinds of client emit this event, but the types of `on` differ.
-    const events: NodeJS.EventEmitter = client
-    events.on('error', (error: Error) => {
+    this.#events.on('error', (error: Error) => {
       this.#lastError = error.message
     })
   }
@@ -40,13 +43,17 @@ export class RedisConnection {
     return this.client.status === 'ready'
   }
 
+  /** Connects now, and again whenever the connection is lost. Errors show in the commands. */
+  open(): void {
+    this.client.connect().catch(() => {})
+  }
+
   /** Resolves when there is a connection, at the latest after `ms` milliseconds. */
   waitUntilReady(ms: number): Promise<void> {
     if (this.isReady) return Promise.resolve()
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms)
-      const events: NodeJS.EventEmitter = this.client
-      events.once('ready', () => {
+      this.#events.once('ready', () => {
         clearTimeout(timer)
         resolve()
       })
@@ -85,6 +92,11 @@ export class RedisConnection {
     ) as Promise<RedisReply<Value>>
   }
 
+  /** Calls `listener` whenever a connection is established. */
+  onReady(listener: () => void): void {
+    this.#events.on('ready', listener)
+  }
+
   reconnect(): void {
     if (this.client instanceof Cluster) for (const node of this.client.nodes()) node.disconnect(true)
     else this.client.disconnect(true)
@@ -114,9 +126,8 @@ function ifUnknown(error: Error, runText: () => Promise<unknown>): Promise<unkno
   return error.message.startsWith('NOSCRIPT') ? runText() : Promise.reject(error)
 }
 
-/** Returns a client that connects on its own, again and again. Its errors show in the commands only. */
-export function openClient(target: RedisConnectionOptions, times: RedisTimes): RedisClient {
-  const client = createClient(target, times)
+function createClient(target: RedisConnectionOptions, times: RedisTimes): RedisClient {
+  const client = clientOf(target, times)
   // Without a listener, a failed connection would end the process.
   client.on('error', () => {})
   if (client instanceof Redis) ignoreLateErrors(client)
@@ -135,17 +146,17 @@ function ignoreLateErrors(client: Redis): void {
   // The socket exists only after this event. With sentinels, it exists by its first error.
   client.on('connecting', () => setImmediate(listen))
   client.on('error', listen)
-  if (client.status === 'connecting') setImmediate(listen)
 }
 
 function ignore(): void {}
 
-function createClient(target: RedisConnectionOptions, times: RedisTimes): RedisClient {
+function clientOf(target: RedisConnectionOptions, times: RedisTimes): RedisClient {
   const { retryInterval, bulkTimeout } = times
   const base = commonOptions(target, times)
   if (target.cluster !== undefined && target.cluster.length > 0) {
     const cluster = new Cluster([...target.cluster], {
       redisOptions: base,
+      lazyConnect: true,
       enableOfflineQueue: false,
       clusterRetryStrategy: () => retryInterval,
       // A master that restarts in place keeps its slots: no MOVED reply would reveal the restart.
@@ -159,7 +170,7 @@ function createClient(target: RedisConnectionOptions, times: RedisTimes): RedisC
     // Connect now, not with the first command for this node. Rejects if it is connecting already.
     return cluster.on('+node', (node: Redis) => void node.connect().catch(() => {}))
   }
-  const options = { ...base, enableOfflineQueue: false, retryStrategy: () => retryInterval }
+  const options = { ...base, lazyConnect: true, enableOfflineQueue: false, retryStrategy: () => retryInterval }
   if (target.sentinels !== undefined && target.sentinels.length > 0) {
     const tls = target.tls === undefined ? {} : { sentinelTLS: { ...target.tls }, enableTLSForSentinelMode: true }
     return new Redis({
@@ -182,6 +193,9 @@ function commonOptions(target: RedisConnectionOptions, times: RedisTimes) {
     // If packets are dropped silently, TCP alone would notice only after minutes.
     socketTimeout: times.socketTimeout,
     autoResendUnfulfilledCommands: false,
+    // ioredis does not handle the rejection of its own SUBSCRIBE if the connection is lost just then: the process would
+    // end. The replica subscribes after each connection anyway.
+    autoResubscribe: false,
     disableClientInfo: true,
     // A demoted primary does not close its connections. Only a new connection finds the new primary.
     reconnectOnError: (error: Error) => /^(READONLY|MASTERDOWN)/.test(error.message),

@@ -17,31 +17,38 @@ const MAX_IN_FLIGHT = 16
 export interface HeartbeatOptions extends TrustOptions {
   readonly connection: RedisConnection
   readonly replica: string
-  /** Runs when Redis is reachable again, before it is trusted. False: not yet. */
-  readonly restore: () => Promise<boolean>
   /** Heartbeats are sent, but none has come back for a while. */
   readonly onSilence: () => void
+}
+
+/** What the user of the data in Redis does after an outage. */
+export interface Recovery {
+  /** Runs when Redis is reachable again, before it is trusted. False: not yet. */
+  restore(): Promise<boolean>
+  /** Redis lost its data. Everything that was read from it must be discarded. */
+  onGenerationChange(): void
 }
 
 export class Heartbeat {
   readonly #options: HeartbeatOptions
   readonly #sent = new Map<string, number>()
   readonly #trust: Trust
+  readonly #onBeat: (() => void)[] = []
+  #recovery: Recovery = { restore: async () => true, onGenerationChange: () => {} }
+  #otherReplicas = 0
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
   #failures = 0
   #lastError: string | undefined
   #leasedUntil = Number.NEGATIVE_INFINITY
   /** When a heartbeat last came back, and when the silence since then was last reported. */
-  #receivedAt: number
-  #silenceReportedAt: number
+  #receivedAt = Number.NEGATIVE_INFINITY
+  #silenceReportedAt = Number.NEGATIVE_INFINITY
   #running: Promise<boolean> | undefined
 
   constructor(options: HeartbeatOptions) {
     this.#options = options
     this.#trust = new Trust(options)
-    this.#receivedAt = options.elapsed()
-    this.#silenceReportedAt = this.#receivedAt
   }
 
   /** Redis answers, and every replica that was cut off with this one had time to send its pending invalidations. */
@@ -56,7 +63,23 @@ export class Heartbeat {
 
   /** Takes the generation of a reply. Returns false if it is another one than before. */
   observeGeneration(generation: string): boolean {
-    return this.#trust.observeGeneration(generation)
+    const isSame = this.#trust.observeGeneration(generation)
+    if (!isSame) this.#recovery.onGenerationChange()
+    return isSame
+  }
+
+  /** The replicas with a live lease when Redis last answered, this one included. */
+  get replicas(): number {
+    return this.#otherReplicas + 1
+  }
+
+  recoverWith(recovery: Recovery): void {
+    this.#recovery = recovery
+  }
+
+  /** `listener` is called with each heartbeat: whatever replicas exchange besides may be sent at the same time. */
+  onBeat(listener: () => void): void {
+    this.#onBeat.push(listener)
   }
 
   /** When Redis became unreachable; undefined if it is reachable. */
@@ -68,6 +91,7 @@ export class Heartbeat {
   async start(): Promise<void> {
     const { elapsed, times } = this.#options
     const until = elapsed() + times.bulkTimeout
+    this.#receivedAt = elapsed()
     while (!this.#isClosed && !(await this.#beatOnce()) && elapsed() < until) {
       await new Promise((resolve) => setTimeout(resolve, 10))
     }
@@ -136,7 +160,8 @@ export class Heartbeat {
   }
 
   async #beat(): Promise<boolean> {
-    const { times, connection, elapsed, onSilence, restore } = this.#options
+    const { times, connection, elapsed, onSilence } = this.#options
+    for (const listener of this.#onBeat) listener()
     const reply = await this.#send(this.#isSilent ? 0 : times.lease)
     if (this.#isClosed) return false
     if (!reply.ok) {
@@ -147,8 +172,10 @@ export class Heartbeat {
       return false
     }
     this.#failures = 0
-    this.observeGeneration(reply.value[0])
-    if (!this.#trust.isUp) await this.#trust.regain(restore)
+    const [generation, , otherReplicas] = reply.value
+    this.#otherReplicas = otherReplicas
+    this.observeGeneration(generation)
+    if (!this.#trust.isUp) await this.#trust.regain(() => this.#recovery.restore())
     else if (this.#isSilent && elapsed() - this.#silenceReportedAt > times.socketTimeout) {
       this.#silenceReportedAt = elapsed()
       onSilence()
@@ -168,7 +195,7 @@ export class Heartbeat {
     setImmediate(() => void this.#beatOnce())
   }
 
-  #send(lease: number): Promise<RedisReply<[string, string]>> {
+  #send(lease: number): Promise<RedisReply<[generation: string, sequence: string, otherReplicas: number]>> {
     const { connection, replica, elapsed, times } = this.#options
     const nonce = randomUUID()
     if (lease > 0) this.#sent.set(nonce, elapsed())

@@ -63,6 +63,10 @@ export const redisKeys = {
     `edge:i:{${group}}:rows`,
     `edge:i:{${group}}:hits`,
   ],
+  /** State of access: attempts to log in, revocations, request counts. One hash tag: scripts use several of them. */
+  access: (name: string) => `edge:{a}:${name}`,
+  /** Sorted set of replicas by time of publication, hash of their descriptions. */
+  descriptions: ['edge:{o}:told', 'edge:{o}:lines'],
 }
 
 export const redisChannels = {
@@ -74,6 +78,8 @@ export const redisChannels = {
   lockReleases: 'edge:{e}:settled',
   /** Entries that were replaced: the id of the replica, a space, the key. */
   replacements: 'edge:{e}:kept',
+  /** New revocations: the id of the replica. */
+  revocations: 'edge:{a}:revocations',
 }
 
 /**

@@ -67,7 +67,8 @@ end`
 
 /**
  * Registers a replica for `lease` milliseconds (0: removes it) and sends the heartbeat back to it.
- * KEYS: hash. ARGV: new random part, channel of the replica, its id, lease, nonce. Returns generation and sequence.
+ * KEYS: hash. ARGV: new random part, channel of the replica, its id, lease, nonce. Returns generation,
+ * sequence, and the number of other replicas.
  */
 export const HEARTBEAT = script(
   NOW,
@@ -79,9 +80,10 @@ local got = redis.call('HMGET', KEYS[1], 'g', 'q', 'r', 'b')
 local current = generation(got[1])
 generationAge(current, got[4])
 local replicas = unexpired(got[3], ARGV[3], now)
+local _, others = string.gsub(replicas, ';', '')
 local lease = tonumber(ARGV[4])
 if lease > 0 then replicas = replicas .. ARGV[3] .. '=' .. string.format('%.0f', now + lease) .. ';' end
 redis.call('HSET', KEYS[1], 'r', replicas)
 redis.call('PUBLISH', ARGV[2], cjson.encode({g = current, q = got[2] or '0', n = ARGV[5]}))
-return {current, got[2] or '0'}`,
+return {current, got[2] or '0', others}`,
 )

@@ -1,110 +1,26 @@
+/**
+ * Limits on failed logins, counted for all replicas. While Redis is unreachable, each replica counts on its own, up to
+ * its share of the limit.
+ */
 import { LRUCache } from 'lru-cache'
-import {
-  ATTEMPT_LIMITS,
-  type AttemptDecision,
-  createLoginAttempts,
-  type LoginAttempts,
-} from '../access/login-attempts.ts'
+import { ATTEMPT_LIMITS, createLoginAttempts, type LoginAttempts } from '../access/login-attempts.ts'
 import type { Clock } from '../core/timing.ts'
-import type { Heard, Pulse } from './shared-pulse.ts'
-import type { Digest, PrepareScript } from './shared-script.ts'
-
-/** Attempts to log in, counted for all replicas. While Redis is away each replica counts for itself, up to its share. */
-
-export interface SharedAttemptsOptions {
-  readonly prepare: PrepareScript
-  /** As `AttemptOptions.failures`, over all replicas. */
-  readonly failures: number
-  readonly digest: Digest
-  readonly pulse: Pick<Pulse, 'replicas' | 'away'>
-  readonly clock: Clock
-}
-
-export interface SharedAttempts extends LoginAttempts {
-  /** Pairs that are blocked, as some replica found. */
-  hear(heard: Heard): void
-}
-
-export function sharedAttempts(options: SharedAttemptsOptions): SharedAttempts {
-  const { prepare, failures, digest, pulse, clock } = options
-  const run = prepare(ATTEMPT)
-  const blocks = new LRUCache<string, number>({ max: 20_000 })
-  const underWay = new Map<string, number>()
-  const alone = createLoginAttempts({
-    clock,
-    get maxFailures() {
-      return Math.ceil(failures / pulse.replicas())
-    },
-  })
-
-  /** `undefined`: Redis is away. */
-  async function ask(what: 'count' | 'right' | 'undone', address: string, name: string): Promise<Reply | undefined> {
-    const pair = digest(address, name)
-    const keys = [`pair:${pair}`, `address:${digest(address)}`, 'edge', `known:${pair}`, 'blocked']
-    try {
-      return (await run(keys, [what, failures, pair, ...attemptArgs])) as Reply
-    } catch {
-      return undefined
-    }
-  }
-
-  return {
-    hear({ blocked }) {
-      blocks.clear()
-      for (const [pair, left] of blocked) blocks.set(pair, clock.elapsed() + left)
-    },
-    blockedForMs(address, name) {
-      if (pulse.away()) return alone.blockedForMs(address, name)
-      // Guesses that are still on their way to Redis: without this a burst of them would all pass.
-      if ((underWay.get(pairOf(address, name)) ?? 0) >= failures) return BURST
-      if (blocks.size === 0) return 0
-      return Math.max(0, (blocks.get(digest(address, name)) ?? 0) - clock.elapsed())
-    },
-    async count(address, name) {
-      const key = pairOf(address, name)
-      underWay.set(key, (underWay.get(key) ?? 0) + 1)
-      // Counted here too, at once: where Redis is lost this replica goes on from what it knows.
-      const [counted, reply] = await Promise.all([alone.count(address, name), ask('count', address, name)])
-      const left = (underWay.get(key) ?? 1) - 1
-      if (left > 0) underWay.set(key, left)
-      else underWay.delete(key)
-      if (reply === undefined) return counted
-      const [allowed, wait, known] = reply
-      if (allowed === 1) return { allowed: true, delayMs: wait, isKnown: known === 1 } satisfies AttemptDecision
-      blocks.set(digest(address, name), clock.elapsed() + wait)
-      return { allowed: false, retryAfterMs: wait }
-    },
-    async succeed(address, name) {
-      await Promise.all([alone.succeed(address, name), ask('right', address, name)])
-      blocks.delete(digest(address, name))
-    },
-    async cancel(address, name) {
-      await Promise.all([alone.cancel(address, name), ask('undone', address, name)])
-    },
-  }
-}
-
-type Reply = readonly [allowed: number, wait: number, known: number]
-
-/** Milliseconds: about a round trip. */
-const BURST = 100
-
-function pairOf(address: string, name: string): string {
-  return `${address} ${name}`
-}
+import type { RedisConnection } from './connection.ts'
+import { redisKeys } from './options.ts'
+import { script } from './scripts.ts'
 
 /**
- * Attempts to log in, counted for all replicas in one atomic step: a replica that counted after looking would let
- * parallel attempts pass (CVE-2026-26206). The buckets are those of auth/leaky-buckets.ts, by the clock of Redis.
+ * Counts an attempt in all counters in one atomic step. If a replica counted after checking, parallel attempts would
+ * pass (CVE-2026-26206). The counters are those of access/login-attempts.ts, by the clock of Redis.
  *
- * KEYS pair, address, edge, known, blocked. ARGV what to do, failures, digest of the pair, then the rules in the order
- * of `attemptArgs`. A bucket is the text "level at until"; garbage counts as an empty one.
+ * KEYS: pair, address, edge, known, blocked. ARGV: action (count, succeed, cancel), maximum of failures, digest of the
+ * pair, then LIMIT_ARGS. A counter is the text "level at until". Other text counts as an empty counter. Returns
+ * whether the attempt is allowed, milliseconds to wait or to delay it, and whether the pair is known.
  */
-
-export const ATTEMPT = `
-local what, failures, digest = ARGV[1], tonumber(ARGV[2]), ARGV[3]
-local first, delay, longestDelay, knownFor = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7]
-local function rule(at) return { share = tonumber(ARGV[at]), fade = tonumber(ARGV[at + 1]), longest = tonumber(ARGV[at + 2]) } end
+const ATTEMPT = script(`
+local action, failures, digest = ARGV[1], tonumber(ARGV[2]), ARGV[3]
+local first, delay, maxDelay, rememberFor = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7]
+local function rule(at) return { factor = tonumber(ARGV[at]), fade = tonumber(ARGV[at + 1]), maxBlock = tonumber(ARGV[at + 2]) } end
 local rules = { rule(8), rule(11), rule(14) }
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -120,11 +36,11 @@ local function save(at, bucket)
   redis.call('SET', KEYS[at], string.format('%.6f %.0f %.0f', bucket.level, now, bucket.ends), 'PX', left)
 end
 local function add(at)
-  local bucket, limit = load(at), failures * rules[at].share
+  local bucket, limit = load(at), failures * rules[at].factor
   bucket.level = bucket.level + 1
   local over = math.floor(bucket.level + 0.5) - limit
   if over >= 0 then
-    bucket.ends = now + math.min(rules[at].longest, first * 2 ^ math.min(over, 40))
+    bucket.ends = now + math.min(rules[at].maxBlock, first * 2 ^ math.min(over, 40))
     if at == 1 then redis.call('ZADD', KEYS[5], bucket.ends, digest) end
   end
   save(at, bucket)
@@ -133,18 +49,18 @@ end
 local function takeBack(at)
   local bucket = load(at)
   bucket.level = math.max(0, bucket.level - 1)
-  if math.floor(bucket.level + 0.5) < failures * rules[at].share then
+  if math.floor(bucket.level + 0.5) < failures * rules[at].factor then
     bucket.ends = 0
     if at == 1 then redis.call('ZREM', KEYS[5], digest) end
   end
   save(at, bucket)
 end
 
-if what == 'right' then
+if action == 'succeed' then
   redis.call('DEL', KEYS[1])
   redis.call('ZREM', KEYS[5], digest)
-  redis.call('SET', KEYS[4], '1', 'PX', knownFor)
-elseif what == 'undone' then
+  redis.call('SET', KEYS[4], '1', 'PX', rememberFor)
+elseif action == 'cancel' then
   takeBack(1)
 else
   local pair = load(1).ends
@@ -154,15 +70,15 @@ else
   add(2)
   local over = add(3)
   if redis.call('EXISTS', KEYS[4]) == 1 then return { 1, 0, 1 } end
-  return { 1, math.min(longestDelay, over * delay), 0 }
+  return { 1, math.min(maxDelay, over * delay), 0 }
 end
 takeBack(2)
 takeBack(3)
 return { 1, 0, 0 }
-`
+`)
 
-/** ARGV from the fourth on. */
-export const attemptArgs: readonly number[] = [
+/** The arguments of ATTEMPT from the fourth on. */
+const LIMIT_ARGS: readonly number[] = [
   ATTEMPT_LIMITS.firstBlockMs,
   ATTEMPT_LIMITS.delayPerFailureMs,
   ATTEMPT_LIMITS.maxDelayMs,
@@ -173,3 +89,92 @@ export const attemptArgs: readonly number[] = [
     maxBlockMs,
   ]),
 ]
+
+export interface SharedAttemptsOptions {
+  readonly connection: RedisConnection
+  /** Time limit of a command in milliseconds. */
+  readonly timeout: number
+  /** As `LoginAttemptOptions.maxFailures`, over all replicas. */
+  readonly maxFailures: number
+  readonly digest: (...parts: readonly string[]) => string
+  readonly clock: Clock
+  replicas(): number
+  isUnreachable(): boolean
+}
+
+export interface SharedAttempts extends LoginAttempts {
+  /** Takes the pairs that are blocked at any replica: digests, with the milliseconds left. */
+  setBlocked(blocked: readonly (readonly [string, number])[]): void
+}
+
+type AttemptReply = readonly [allowed: number, waitMs: number, isKnown: number]
+
+const MAX_BLOCKED_PAIRS = 20_000
+/** Answer to too many parallel attempts: about a round trip. */
+const BURST_RETRY_MS = 100
+
+export function createSharedAttempts(options: SharedAttemptsOptions): SharedAttempts {
+  const { connection, timeout, maxFailures, digest, clock, replicas, isUnreachable } = options
+  const blockedUntil = new LRUCache<string, number>({ max: MAX_BLOCKED_PAIRS })
+  /** Attempts for which Redis has not answered yet, by pair. */
+  const inFlight = new Map<string, number>()
+  const local = createLoginAttempts({
+    clock,
+    get maxFailures() {
+      return Math.ceil(maxFailures / replicas())
+    },
+  })
+
+  /** Undefined: Redis is unreachable. */
+  async function attempt(
+    action: 'count' | 'succeed' | 'cancel',
+    address: string,
+    name: string,
+  ): Promise<AttemptReply | undefined> {
+    const pair = digest(address, name)
+    const names = [`pair:${pair}`, `address:${digest(address)}`, 'edge', `known:${pair}`, 'blocked']
+    const args = [action, maxFailures, pair, ...LIMIT_ARGS]
+    const reply = await connection.runScript<AttemptReply>(ATTEMPT, names.map(redisKeys.access), args, timeout)
+    return reply.ok ? reply.value : undefined
+  }
+
+  return {
+    setBlocked(blocked) {
+      blockedUntil.clear()
+      for (const [pair, left] of blocked) blockedUntil.set(pair, clock.elapsed() + left)
+    },
+    blockedForMs(address, name) {
+      if (isUnreachable()) return local.blockedForMs(address, name)
+      // Without this, all attempts of a burst would pass before Redis answers the first.
+      if ((inFlight.get(pairOf(address, name)) ?? 0) >= maxFailures) return BURST_RETRY_MS
+      if (blockedUntil.size === 0) return 0
+      return Math.max(0, (blockedUntil.get(digest(address, name)) ?? 0) - clock.elapsed())
+    },
+    async count(address, name) {
+      const pair = pairOf(address, name)
+      inFlight.set(pair, (inFlight.get(pair) ?? 0) + 1)
+      // Counted locally as well: if Redis becomes unreachable, this replica continues from there.
+      const [decision, reply] = await Promise.all([local.count(address, name), attempt('count', address, name)])
+      const left = (inFlight.get(pair) ?? 1) - 1
+      if (left > 0) inFlight.set(pair, left)
+      else inFlight.delete(pair)
+      if (reply === undefined) return decision
+      const [allowed, waitMs, isKnown] = reply
+      if (allowed === 1) return { allowed: true, delayMs: waitMs, isKnown: isKnown === 1 }
+      blockedUntil.set(digest(address, name), clock.elapsed() + waitMs)
+      return { allowed: false, retryAfterMs: waitMs }
+    },
+    async succeed(address, name) {
+      await Promise.all([local.succeed(address, name), attempt('succeed', address, name)])
+      blockedUntil.delete(digest(address, name))
+    },
+    async cancel(address, name) {
+      await Promise.all([local.cancel(address, name), attempt('cancel', address, name)])
+    },
+  }
+}
+
+/** An address holds no blank, so two pairs never share a key. */
+function pairOf(address: string, name: string): string {
+  return `${address} ${name}`
+}

@@ -1,45 +1,49 @@
 /**
- * Requests of a window, counted for all replicas without a round trip for each: a replica counts by itself, and who
- * nears a share of the limit is reported in batches. Who stays under a quarter of it on each replica cannot exceed the
- * limit by more than that quarter, and costs Redis nothing.
+ * Requests per window, counted for all replicas without a round trip for each request. A replica counts on its own and
+ * reports a key in batches once it has a quarter of its share of the limit. Below that, a key costs Redis nothing, and
+ * can exceed the limit by a quarter at most.
  */
 import { LRUCache } from 'lru-cache'
-import type { Pulse } from './shared-pulse.ts'
-import type { Digest, PrepareScript } from './shared-script.ts'
+import type { RedisConnection } from './connection.ts'
+import { redisKeys } from './options.ts'
+import { script } from './scripts.ts'
 
-/** As `CountRequest` of the http room: count of all replicas, and milliseconds until the window ends. */
+/** Counts a request. Returns the count of all replicas, and the milliseconds until the window ends. */
 export type CountShared = (
   key: string,
-  window: number,
-  most: number,
+  windowMs: number,
+  limit: number,
 ) => { readonly count: number; readonly ends: number }
 
 export interface SharedCountsOptions {
-  readonly prepare: PrepareScript
-  readonly digest: Digest
-  readonly pulse: Pick<Pulse, 'replicas' | 'away'>
-  /** Milliseconds of a monotonic clock. */
+  readonly connection: RedisConnection
+  /** Time limit of a report in milliseconds. */
+  readonly timeout: number
+  readonly digest: (...parts: readonly string[]) => string
+  replicas(): number
+  isUnreachable(): boolean
+  /** Returns the milliseconds of a monotonic clock. */
   elapsed(): number
 }
 
 interface Window {
   readonly key: string
   readonly length: number
-  until: number
-  /** Requests here in this window; of all replicas as Redis last told; those here that it does not know yet. */
+  endsAt: number
+  /** Requests in this window: at this replica, at all when Redis last answered, and those not reported yet. */
   own: number
   shared: number
-  untold: number
+  unreported: number
 }
 
-/** Milliseconds that reports wait for others. */
-const GATHER = 40
-const AT_ONCE = 64
-const KEYS_HELD = 50_000
-const REPORTED_FROM = 0.25
+/** Milliseconds that a report waits for others. */
+const BATCH_DELAY_MS = 40
+const MAX_BATCH = 64
+const MAX_KEYS = 50_000
+const REPORTED_SHARE = 0.25
 
-/** KEYS counters, ARGV for each: how many more, and the length of the window. Gives count and time left for each. */
-const COUNT = `
+/** KEYS: counters. ARGV for each: increment, length of the window. Returns count and time left for each. */
+const COUNT = script(`
 local counts = {}
 for at = 1, #KEYS do
   local count = redis.call('INCRBY', KEYS[at], ARGV[at * 2 - 1])
@@ -52,63 +56,61 @@ for at = 1, #KEYS do
   counts[#counts + 1] = left
 end
 return counts
-`
+`)
 
-export function sharedCounts({ prepare, digest, pulse, elapsed }: SharedCountsOptions): CountShared {
-  const run = prepare(COUNT)
-  // By their length first: a key need not be joined with it for each request.
-  const windowsOf = new Map<number, LRUCache<string, Window>>()
+export function createSharedCounts(options: SharedCountsOptions): CountShared {
+  const { connection, timeout, digest, replicas, isUnreachable, elapsed } = options
+  // By length first, so that no key must be built from both for each request.
+  const windowsByLength = new Map<number, LRUCache<string, Window>>()
   const due = new Set<Window>()
-  let waiting = false
+  let isScheduled = false
 
   async function report(): Promise<void> {
-    for (const each of due) if (each.until <= elapsed()) due.delete(each)
-    const now = [...due].slice(0, AT_ONCE)
-    for (const each of now) due.delete(each)
-    const told = now.map(({ untold }) => untold)
-    const keys = now.map(({ key, length }) => `count:${length}:${digest(key)}`)
-    try {
-      const counts = (await run(
-        keys,
-        now.flatMap(({ untold, length }) => [untold, length]),
-      )) as number[]
-      now.forEach((each, at) => {
-        each.untold -= told[at] ?? 0
-        each.shared = counts[at * 2] ?? each.shared
-        each.until = elapsed() + (counts[at * 2 + 1] ?? 0)
-      })
-    } catch {
-      // Away: each replica holds to its share, and the next request reports again.
+    for (const window of due) if (window.endsAt <= elapsed()) due.delete(window)
+    const batch = [...due].slice(0, MAX_BATCH)
+    for (const window of batch) due.delete(window)
+    const reported = batch.map(({ unreported }) => unreported)
+    const keys = batch.map(({ key, length }) => redisKeys.access(`count:${length}:${digest(key)}`))
+    const args = batch.flatMap(({ unreported, length }) => [unreported, length])
+    const reply = await connection.runScript<number[]>(COUNT, keys, args, timeout)
+    // If Redis is unreachable, the next request of a key reports it again.
+    if (reply.ok) {
+      for (const [at, window] of batch.entries()) {
+        window.unreported -= reported[at] ?? 0
+        window.shared = reply.value[at * 2] ?? window.shared
+        window.endsAt = elapsed() + (reply.value[at * 2 + 1] ?? 0)
+      }
     }
-    waiting = false
-    if (due.size > 0) gather()
+    isScheduled = false
+    if (due.size > 0) schedule()
   }
-  function gather(): void {
-    if (waiting) return
-    waiting = true
-    setTimeout(() => void report(), GATHER).unref()
+  function schedule(): void {
+    if (isScheduled) return
+    isScheduled = true
+    setTimeout(() => void report(), BATCH_DELAY_MS).unref()
   }
 
-  return (key, length, most) => {
+  return (key, length, limit) => {
     const now = elapsed()
-    let windows = windowsOf.get(length)
+    let windows = windowsByLength.get(length)
     if (windows === undefined) {
-      windows = new LRUCache({ max: KEYS_HELD })
-      windowsOf.set(length, windows)
+      windows = new LRUCache({ max: MAX_KEYS })
+      windowsByLength.set(length, windows)
     }
     let window = windows.get(key)
-    if (window === undefined || window.until <= now) {
-      window = { key, length, until: now + length, own: 0, shared: 0, untold: 0 }
+    if (window === undefined || window.endsAt <= now) {
+      window = { key, length, endsAt: now + length, own: 0, shared: 0, unreported: 0 }
       windows.set(key, window)
     }
     window.own += 1
-    window.untold += 1
-    const replicas = pulse.replicas()
-    if (replicas > 1 && window.own >= (most / replicas) * REPORTED_FROM) {
+    window.unreported += 1
+    const sharing = replicas()
+    if (sharing > 1 && window.own >= (limit / sharing) * REPORTED_SHARE) {
       due.add(window)
-      gather()
+      schedule()
     }
-    const count = pulse.away() ? window.own * replicas : window.shared + window.untold
-    return { count, ends: window.until - now }
+    // While Redis is unreachable, each replica assumes that the others receive as many requests.
+    const count = isUnreachable() ? window.own * sharing : window.shared + window.unreported
+    return { count, ends: window.endsAt - now }
   }
 }

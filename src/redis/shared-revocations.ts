@@ -1,76 +1,88 @@
 /**
- * Revocations on every replica within a second. Each replica answers from its own memory, without a round trip; what
- * one revokes it tells Redis, and the others hear it at their next beat. What could not be told is told again.
+ * Revocations of tokens on all replicas within a second. Each replica checks tokens in its own memory. A replica that
+ * revokes a token writes it to Redis and notifies the others, who read it at once, or with their next heartbeat.
  */
-
 import { createRevocationList, type Revocation, type RevocationList, type Revocations } from '../access/revocations.ts'
 import type { Clock } from '../core/timing.ts'
-import type { Heard } from './shared-pulse.ts'
-import type { PrepareScript } from './shared-script.ts'
+import { redisChannels, redisKeys } from './options.ts'
+import type { RedisReplica } from './replica.ts'
+import { script } from './scripts.ts'
 
 /**
- * KEYS revoked, facts, ends. Each field moves to the end of the order, so that all hear it; a moment never goes back.
- * What has expired goes, a little at each call: the sets have no time to live, lest Redis evict a revocation.
+ * Writes revocations and notifies other replicas. Each moves to the end of the order, so that all replicas read it. Its
+ * moment never goes back. Up to 64 expired ones are removed with each call: the keys have no time to live, since Redis
+ * must not evict a revocation.
+ * KEYS: revoked, facts, ends. ARGV: channel, id of the replica, then for each revocation key, moment, end.
  */
-const TELL = `
+const WRITE_REVOCATIONS = script(`
 local time = redis.call('TIME')
+local changed = 0
 local place = time[1] * 1000000 + time[2]
 local last = redis.call('ZRANGE', KEYS[1], '+inf', '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES')
 if last[2] and tonumber(last[2]) >= place then place = last[2] + 1 end
-for at = 1, #ARGV, 3 do
-  local of, moment, ends = ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
-  local fact = redis.call('HGET', KEYS[2], of)
+for at = 3, #ARGV, 3 do
+  local key, moment, ends = ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
+  local fact = redis.call('HGET', KEYS[2], key)
   local oldMoment, oldEnds
   if fact then oldMoment, oldEnds = string.match(fact, '^(%d+) (%d+)$') end
   oldMoment, oldEnds = tonumber(oldMoment or '-1'), tonumber(oldEnds or '-1')
   if moment > oldMoment or ends > oldEnds then
     moment, ends = math.max(moment, oldMoment), math.max(ends, oldEnds)
-    redis.call('HSET', KEYS[2], of, string.format('%.0f %.0f', moment, ends))
-    redis.call('ZADD', KEYS[1], string.format('%.0f', place), of)
-    redis.call('ZADD', KEYS[3], string.format('%.0f', ends), of)
+    redis.call('HSET', KEYS[2], key, string.format('%.0f %.0f', moment, ends))
+    redis.call('ZADD', KEYS[1], string.format('%.0f', place), key)
+    redis.call('ZADD', KEYS[3], string.format('%.0f', ends), key)
     place = place + 1
+    changed = changed + 1
   end
 end
-local over = redis.call('ZRANGE', KEYS[3], '-inf', time[1] * 1000, 'BYSCORE', 'LIMIT', 0, 64)
-if #over > 0 then
-  redis.call('ZREM', KEYS[1], unpack(over))
-  redis.call('ZREM', KEYS[3], unpack(over))
-  redis.call('HDEL', KEYS[2], unpack(over))
+local expired = redis.call('ZRANGE', KEYS[3], '-inf', time[1] * 1000, 'BYSCORE', 'LIMIT', 0, 64)
+if #expired > 0 then
+  redis.call('ZREM', KEYS[1], unpack(expired))
+  redis.call('ZREM', KEYS[3], unpack(expired))
+  redis.call('HDEL', KEYS[2], unpack(expired))
 end
-return #over
-`
+if changed > 0 then redis.call('PUBLISH', ARGV[1], ARGV[2]) end
+return #expired
+`)
 
-const KEYS = ['revoked', 'facts', 'ends']
-const AT_ONCE = 64
+const KEYS = ['revoked', 'facts', 'ends'].map(redisKeys.access)
+const MAX_BATCH = 64
 
 export interface SharedRevocations extends Revocations {
-  /** Takes news over, and tells again what Redis has forgotten or never heard. Rejects where Redis does. */
-  hear(heard: Heard): Promise<void>
+  /**
+   * Takes revocations from Redis, and writes those that Redis does not have: with `hasForgotten`, all that are known.
+   * Returns false if Redis did not accept them.
+   */
+  merge(news: readonly Revocation[], hasForgotten: boolean): Promise<boolean>
 }
 
-export function sharedRevocations(
-  prepare: PrepareScript,
-  clock: Clock,
-  untold: (revocations: number) => void,
-): SharedRevocations {
-  const run = prepare(TELL)
-  const waiting = new Map<string, Revocation>()
+export interface SharedRevocationsOptions {
+  readonly replica: RedisReplica
+  readonly clock: Clock
+  /** Called when revocations could not be written. They are written with a later heartbeat. */
+  readonly onPending: (revocations: number) => void
+}
+
+export function createSharedRevocations({ replica, clock, onPending }: SharedRevocationsOptions): SharedRevocations {
+  const { commands, times, id } = replica
+  /** Revocations that Redis does not have yet, by key. */
+  const pending = new Map<string, Revocation>()
   const known: RevocationList = createRevocationList(clock, async (revocation) => {
-    waiting.set(revocation.key, revocation)
-    await tellWaiting().catch(() => untold(waiting.size))
+    pending.set(revocation.key, revocation)
+    if (!(await writePending())) onPending(pending.size)
   })
 
-  async function tell(revocations: readonly Revocation[]): Promise<void> {
-    const args = revocations.flatMap(({ key: of, moment, until }) => [of, Math.ceil(moment), Math.ceil(until)])
-    if (args.length > 0) await run(KEYS, args)
-  }
-  async function tellWaiting(): Promise<void> {
-    while (waiting.size > 0) {
-      const now = [...waiting.values()].slice(0, AT_ONCE)
-      await tell(now)
-      // A later one of the same user may have come meanwhile: it stays.
-      for (const one of now) if (waiting.get(one.key) === one) waiting.delete(one.key)
+  async function writePending(): Promise<boolean> {
+    while (pending.size > 0) {
+      const batch = [...pending.values()].slice(0, MAX_BATCH)
+      const values = batch.flatMap(({ key, moment, until }) => [key, Math.ceil(moment), Math.ceil(until)])
+      const args = [redisChannels.revocations, id, ...values]
+      const reply = await commands.runScript(WRITE_REVOCATIONS, KEYS, args, times.commandTimeout)
+      if (!reply.ok) return false
+      // A later revocation of the same user may have been added meanwhile: it stays.
+      for (const one of batch) if (pending.get(one.key) === one) pending.delete(one.key)
     }
+    return true
   }
 
   return {
@@ -78,10 +90,10 @@ export function sharedRevocations(
     revokeUpTo: known.revokeUpTo,
     revokedUpTo: known.revokedUpTo,
     isRevoked: known.isRevoked,
-    async hear({ news, forgotten }) {
+    merge(news, hasForgotten) {
       for (const revocation of news) known.merge(revocation)
-      if (forgotten) for (const one of known.all()) waiting.set(one.key, one)
-      await tellWaiting()
+      if (hasForgotten) for (const one of known.all()) pending.set(one.key, one)
+      return writePending()
     },
   }
 }

@@ -5,8 +5,6 @@ export interface TrustOptions {
   readonly times: RedisTimes
   readonly elapsed: () => number
   readonly onEvent: OnStoreEvent
-  /** Redis lost its data. This process must discard everything that it read from there. */
-  readonly onGenerationChange: () => void
 }
 
 export class Trust {
@@ -41,13 +39,11 @@ export class Trust {
    * lost with the old one. For one lease, until every replica has set its own again, nothing is served or stored.
    */
   observeGeneration(generation: string): boolean {
-    const { elapsed, times, onGenerationChange } = this.#options
+    const { elapsed, times } = this.#options
     const hasChanged = this.#generation !== undefined && this.#generation !== generation
     this.#generation = generation
-    if (!hasChanged) return true
-    this.#usableFrom = Math.max(this.#usableFrom, elapsed() + times.lease)
-    onGenerationChange()
-    return false
+    if (hasChanged) this.#usableFrom = Math.max(this.#usableFrom, elapsed() + times.lease)
+    return !hasChanged
   }
 
   lose(reason?: string): void {

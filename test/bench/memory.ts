@@ -6,8 +6,8 @@ import { fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { createRedisStore } from '../../src/cache/stores/redis-store.ts'
 import { startRedis } from '../support/redis.ts'
+import { openRedisStore } from '../support/redis-store.ts'
 
 const ENTRIES = 100_000
 const BYTES = 2048
@@ -37,7 +37,7 @@ function entry(at: number) {
 async function hold(way: Way, url: string): Promise<Told> {
   // No entry is evicted or expires, so all of them are measured.
   const times = { commandTimeout: 5000, bulkTimeout: 10_000, socketTimeout: 15_000, lease: 20_000 }
-  const store = await createRedisStore({ redis: { url }, localBytes: 4 * ENTRIES * BYTES, times })
+  const store = await openRedisStore({ redis: { url }, localBytes: 4 * ENTRIES * BYTES, times })
   const before = memory()
   for (let from = 0; from < ENTRIES; from += AT_ONCE)
     await Promise.all(Array.from({ length: AT_ONCE }, (_, at) => (way === 'filled here' ? fill : read)(from + at)))

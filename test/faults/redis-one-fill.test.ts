@@ -6,7 +6,7 @@ import { type Stage, startStage } from './redis-stage.ts'
 let stage: Stage
 
 t.before(async () => {
-  stage = await startStage({ timeout: '3s' })
+  stage = await startStage({ timeout: '3s', step: '1s' })
 })
 t.teardown(() => stage.close())
 

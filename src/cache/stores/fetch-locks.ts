@@ -1,8 +1,8 @@
 /** Fetch locks across replicas: a lease with a token. The holder renews it; the others wait for its release or its end. */
 import { createHash, randomUUID } from 'node:crypto'
 import type { TagEpochs } from '../../core/response.ts'
-import type { RedisConnection, RedisReply } from '../../redis/connection.ts'
-import { type RedisTimes, redisChannels, redisKeys } from '../../redis/options.ts'
+import { redisChannels, redisKeys } from '../../redis/options.ts'
+import type { RedisReplica } from '../../redis/replica.ts'
 import { script } from '../../redis/scripts.ts'
 import type { FetchLock } from './contract.ts'
 
@@ -20,37 +20,30 @@ return 1`)
 /** Upper limit of the pause between two checks whether a lock still exists, in milliseconds. */
 const MAX_CHECK_INTERVAL_MS = 500
 
-export interface FetchLocksOptions {
-  readonly connection: RedisConnection
-  readonly times: RedisTimes
-  readonly isTrusted: () => boolean
-  readonly onReply: (reply: RedisReply<unknown>) => void
-}
-
 /** If Redis is unreachable, fetch without a shared lock. */
 const UNSHARED: FetchLock = { held: true, release: async () => {} }
 
 export class FetchLocks {
-  readonly #options: FetchLocksOptions
+  readonly #replica: RedisReplica
   /** For each lock the functions that end a wait for it. */
   readonly #waits = new Map<string, Set<() => void>>()
   readonly #renewals = new Set<NodeJS.Timeout>()
 
-  constructor(options: FetchLocksOptions) {
-    this.#options = options
+  constructor(replica: RedisReplica) {
+    this.#replica = replica
   }
 
   async acquire(key: string, epochs: TagEpochs, patience: number): Promise<FetchLock> {
-    const { connection, times, isTrusted, onReply } = this.#options
-    if (!isTrusted()) return UNSHARED
+    const { commands, heartbeat, times } = this.#replica
+    if (!heartbeat.isTrusted) return UNSHARED
     const name = `${key}:${digest(epochs)}`
     // Listen before trying: the lock may be released between the reply and the first listener.
     const wait = this.#beginWait(name)
     const token = randomUUID()
-    const reply = await connection.send(times.commandTimeout, (client) =>
+    const reply = await commands.send(times.commandTimeout, (client) =>
       client.set(redisKeys.fetchLock(name), token, 'PX', Math.ceil(patience), 'NX'),
     )
-    onReply(reply)
+    heartbeat.reportReply(reply)
     if (reply.ok && reply.value === null) return { held: false, settled: this.#waitForRelease(name, wait, patience) }
     wait.end()
     if (reply.ok) return this.#hold(name, token, patience)
@@ -69,9 +62,9 @@ export class FetchLocks {
   }
 
   #hold(name: string, token: string, patience: number): FetchLock {
-    const { connection, times } = this.#options
+    const { commands, times } = this.#replica
     const key = redisKeys.fetchLock(name)
-    const renew = () => connection.runScript(RENEW_LOCK, [key], [token, Math.ceil(patience)], times.bulkTimeout)
+    const renew = () => commands.runScript(RENEW_LOCK, [key], [token, Math.ceil(patience)], times.bulkTimeout)
     const timer = setInterval(() => void renew(), patience / 3)
     timer.unref()
     this.#renewals.add(timer)
@@ -86,16 +79,16 @@ export class FetchLocks {
   }
 
   async #release(name: string, token: string): Promise<void> {
-    const { connection, times } = this.#options
+    const { commands, times } = this.#replica
     const args = [token, redisChannels.lockReleases, name]
-    await connection.runScript(RELEASE_LOCK, [redisKeys.fetchLock(name)], args, times.bulkTimeout)
+    await commands.runScript(RELEASE_LOCK, [redisKeys.fetchLock(name)], args, times.bulkTimeout)
   }
 
   /** Checks the lock regularly as well: the message may be lost, and a holder that died sends none. */
   async #waitForRelease(name: string, wait: Wait, patience: number): Promise<void> {
-    const { connection, times } = this.#options
+    const { commands, times } = this.#replica
     const check = async () => {
-      const reply = await connection.send(times.commandTimeout, (client) => client.exists(redisKeys.fetchLock(name)))
+      const reply = await commands.send(times.commandTimeout, (client) => client.exists(redisKeys.fetchLock(name)))
       if (!reply.ok || reply.value === 0) wait.end()
     }
     const interval = Math.min(MAX_CHECK_INTERVAL_MS, Math.max(times.commandTimeout, patience / 8))

@@ -4,8 +4,9 @@
  */
 import type { Tag } from '../../catalogue/endpoint.ts'
 import type { IndexEntry } from '../../core/response.ts'
-import type { RedisConnection, RedisReply } from '../../redis/connection.ts'
-import { type RedisTimes, redisKeys } from '../../redis/options.ts'
+import type { RedisReply } from '../../redis/connection.ts'
+import { redisKeys } from '../../redis/options.ts'
+import type { RedisReplica } from '../../redis/replica.ts'
 import { NOW, script } from '../../redis/scripts.ts'
 import type { EntryCodec } from './entry-codec.ts'
 import { compareEpochs, INITIAL_EPOCH } from './epochs.ts'
@@ -48,9 +49,8 @@ const MAX_TRIES = 3
 const VALUES_PER_ROW = 5
 
 export interface IndexListingOptions {
-  readonly connection: RedisConnection
+  readonly replica: RedisReplica
   readonly codec: EntryCodec
-  readonly times: RedisTimes
 }
 
 type PageValues = readonly (Buffer | number)[]
@@ -93,10 +93,10 @@ export class IndexListing {
 
   /** Returns no values if Redis is unreachable. */
   async #readPage(group: string, { expiry, skip }: PageStart): Promise<PageValues> {
-    const { connection, times } = this.#options
+    const { bodies, times } = this.#options.replica
     const args = [expiry, skip, ROWS_PER_PAGE]
     const reply = await retried(() =>
-      connection.runScriptForBuffers<PageValues>(READ_PAGE, redisKeys.index(group), args, times.bulkTimeout),
+      bodies.runScriptForBuffers<PageValues>(READ_PAGE, redisKeys.index(group), args, times.bulkTimeout),
     )
     return reply.ok ? reply.value : []
   }
@@ -140,13 +140,13 @@ export class IndexListing {
 
   /** Reads current epochs without remembering them: they are so many that they would evict those of requests. */
   async #readEpochs(tags: readonly Tag[]): Promise<ReadonlyMap<Tag, string>> {
-    const { connection, times } = this.#options
+    const { bodies, times } = this.#options.replica
     const epochs = new Map<Tag, string>()
     for (let at = 0; at < tags.length; at += TAGS_PER_COMMAND) {
       const some = tags.slice(at, at + TAGS_PER_COMMAND)
       const args = [JSON.stringify(some)]
       const reply = await retried(() =>
-        connection.runScript<(string | null)[]>(READ_EPOCHS_OF_TAGS, [redisKeys.epochs], args, times.bulkTimeout),
+        bodies.runScript<(string | null)[]>(READ_EPOCHS_OF_TAGS, [redisKeys.epochs], args, times.bulkTimeout),
       )
       // Rows with unknown epochs are left out.
       if (!reply.ok) break

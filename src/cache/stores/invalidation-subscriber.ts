@@ -4,9 +4,8 @@
  * discards all epochs that it knows.
  */
 import { LRUCache } from 'lru-cache'
-import type { RedisClient, RedisConnection } from '../../redis/connection.ts'
-import type { Heartbeat } from '../../redis/heartbeat.ts'
 import { redisChannels, type StoreEvent } from '../../redis/options.ts'
+import { parseMessage, type RedisReplica } from '../../redis/replica.ts'
 import type { KnownEpochs } from './local-tier.ts'
 import { isRecord, isStringArray } from './redis-tier.ts'
 
@@ -24,13 +23,8 @@ interface Message {
 }
 
 export interface InvalidationSubscriberOptions {
-  readonly subscriber: RedisClient
-  readonly connection: RedisConnection
-  readonly replica: string
+  readonly replica: RedisReplica
   readonly known: KnownEpochs
-  readonly heartbeat: Heartbeat
-  /** Milliseconds for sending an acknowledgement. */
-  readonly timeout: number
   readonly onEvent: (event: StoreEvent) => void
   readonly onAcknowledged: (replica: string, sequence: number, generation: string) => void
   readonly onLockReleased: (name: string) => void
@@ -45,40 +39,26 @@ export class InvalidationSubscriber {
 
   constructor(options: InvalidationSubscriberOptions) {
     this.#options = options
-    const { subscriber, replica, heartbeat } = options
-    const { invalidations, lockReleases, replacements } = redisChannels
-    const channels = [invalidations, lockReleases, replacements, redisChannels.replica(replica)]
-    const subscribe = () =>
-      void subscriber.subscribe(...channels).then(
-        () => heartbeat.sendNow(),
-        () => {},
-      )
-    subscriber.on('message', (channel: string, text: string) => this.#receive(channel, text))
-    // After each connection: ioredis does not resubscribe if the first connection failed.
-    subscriber.on('ready', subscribe)
-    if (subscriber.status === 'ready') subscribe()
-  }
-
-  #receive(channel: string, text: string): void {
-    if (channel === redisChannels.lockReleases) this.#options.onLockReleased(text)
-    else if (channel === redisChannels.replacements) this.#replaced(text)
-    else {
-      const message = parse(text)
-      if (message !== undefined) this.#handle(message)
-    }
+    const { replica, onLockReleased } = options
+    const handle = (text: string) => this.#handle(parseMessage(text))
+    replica.subscribe(redisChannels.invalidations, handle)
+    replica.subscribe(redisChannels.replica(replica.id), handle)
+    replica.subscribe(redisChannels.lockReleases, onLockReleased)
+    replica.subscribe(redisChannels.replacements, (text) => this.#replaced(text))
   }
 
   #replaced(text: string): void {
+    const { replica, onReplaced } = this.#options
     const space = text.indexOf(' ')
-    if (text.slice(0, space) !== this.#options.replica) this.#options.onReplaced(text.slice(space + 1))
+    if (text.slice(0, space) !== replica.id) onReplaced(text.slice(space + 1))
   }
 
-  #handle(message: Message): void {
+  #handle(message: unknown): void {
+    if (!isMessage(message)) return
     if (message.a !== undefined) {
       this.#options.onAcknowledged(message.a, Number(message.q), message.g)
     } else if (message.n !== undefined) {
       this.#follow(message, 0)
-      this.#options.heartbeat.receive(message.n)
     } else if (message.tags !== undefined) {
       this.#follow(message, 1)
       this.#options.known.invalidate(message.tags)
@@ -88,9 +68,9 @@ export class InvalidationSubscriber {
 
   /** `step`: by how much this message increments the sequence. If it differs otherwise, messages were lost. */
   #follow(message: Message, step: number): void {
-    const { known, onEvent, heartbeat } = this.#options
+    const { known, onEvent, replica } = this.#options
     const sequence = Number(message.q)
-    heartbeat.observeGeneration(message.g)
+    replica.heartbeat.observeGeneration(message.g)
     if (this.#generation !== message.g || this.#sequence === undefined || this.#sequence + step !== sequence) {
       if (this.#generation !== undefined) onEvent('forgot')
       known.clear()
@@ -100,20 +80,10 @@ export class InvalidationSubscriber {
   }
 
   #acknowledge({ w: writer, q, g }: Message): void {
-    const { connection, replica, timeout } = this.#options
-    if (writer === undefined || writer === replica) return
-    const text = JSON.stringify({ a: replica, q, g })
-    void connection.send(timeout, (client) => client.publish(redisChannels.replica(writer), text))
-  }
-}
-
-/** Other clients of Redis may publish anything. It must not end the process. */
-function parse(text: string): Message | undefined {
-  try {
-    const message: unknown = JSON.parse(text)
-    return isMessage(message) ? message : undefined
-  } catch {
-    return undefined
+    const { id, commands, times } = this.#options.replica
+    if (writer === undefined || writer === id) return
+    const text = JSON.stringify({ a: id, q, g })
+    void commands.send(times.bulkTimeout, (client) => client.publish(redisChannels.replica(writer), text))
   }
 }
 

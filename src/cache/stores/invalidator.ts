@@ -5,9 +5,9 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Tag } from '../../catalogue/endpoint.ts'
-import type { RedisConnection, RedisReply } from '../../redis/connection.ts'
-import type { Heartbeat } from '../../redis/heartbeat.ts'
-import { type RedisTimes, redisChannels, redisKeys, type StoreEvent } from '../../redis/options.ts'
+import type { RedisReply } from '../../redis/connection.ts'
+import { redisChannels, redisKeys, type StoreEvent } from '../../redis/options.ts'
+import type { RedisReplica } from '../../redis/replica.ts'
 import type { WriteFence } from './contract.ts'
 import { Acknowledgements } from './invalidation-subscriber.ts'
 import type { KnownEpochs } from './local-tier.ts'
@@ -20,13 +20,10 @@ const CLOCK_DRIFT = 1.05
 const REFUSE_AFTER_TIMEOUTS = 4
 
 export interface InvalidatorOptions {
-  readonly connection: RedisConnection
-  readonly replica: string
+  readonly replica: RedisReplica
   readonly known: KnownEpochs
-  readonly times: RedisTimes
   /** Refuses writes while Redis is unreachable, instead of delaying them. */
   readonly refuse: boolean
-  readonly elapsed: () => number
   readonly onEvent: (event: StoreEvent) => void
 }
 
@@ -49,21 +46,19 @@ interface OwnFence {
 export class Invalidator {
   readonly acknowledgements = new Acknowledgements()
   readonly #options: InvalidatorOptions
-  readonly #heartbeat: () => Heartbeat
   readonly #pending = new PendingInvalidations()
   readonly #fences = new Map<string, OwnFence>()
   readonly #renewal: NodeJS.Timeout
 
-  /** `heartbeat`: a function, since the two need each other. */
-  constructor(options: InvalidatorOptions, heartbeat: () => Heartbeat) {
+  constructor(options: InvalidatorOptions) {
     this.#options = options
-    this.#heartbeat = heartbeat
-    this.#renewal = setInterval(() => void this.#renewFences(), options.times.fenceLease / 3)
+    this.#renewal = setInterval(() => void this.#renewFences(), options.replica.times.fenceLease / 3)
     this.#renewal.unref()
   }
 
   async fence(tags: readonly Tag[]): Promise<WriteFence> {
-    const { times, refuse, elapsed, onEvent } = this.#options
+    const { replica, refuse, onEvent } = this.#options
+    const { times, elapsed } = replica
     const id = randomUUID()
     this.#fences.set(id, { tags, expiresAt: Number.POSITIVE_INFINITY })
     const change = { bump: tags, fence: tags, id, lease: times.fenceLease }
@@ -91,7 +86,8 @@ export class Invalidator {
 
   /** Sends what is pending, and the fences of writes in progress. Returns whether Redis accepted all of it. */
   async sendPending(): Promise<boolean> {
-    const { elapsed, onEvent, times } = this.#options
+    const { replica, onEvent } = this.#options
+    const { times, elapsed } = replica
     const { bump, lifts } = this.#pending.take()
     const changes: EpochChange[] = bump.length > 0 ? [{ bump }] : []
     for (const [id, tags] of lifts) changes.push({ bump: [], lift: tags, id })
@@ -116,7 +112,7 @@ export class Invalidator {
   }
 
   #keepUntilLeaseEnds(id: string): void {
-    const { elapsed, times } = this.#options
+    const { elapsed, times } = this.#options.replica
     const fence = this.#fences.get(id)
     if (fence === undefined) return
     fence.expiresAt = elapsed() + times.fenceLease
@@ -125,25 +121,25 @@ export class Invalidator {
 
   /** A refused write was sent after all, with an unknown outcome: fences its tags when Redis is reachable again. */
   #fenceLater(id: string, tags: readonly Tag[]): void {
-    const { elapsed, times } = this.#options
+    const { elapsed, times } = this.#options.replica
     this.#fences.set(id, { tags, expiresAt: elapsed() + times.fenceLease })
-    this.#heartbeat().distrust()
+    this.#options.replica.heartbeat.distrust()
   }
 
   #postpone(bump: readonly Tag[], lifts: readonly (readonly [string, readonly Tag[]])[] = []): void {
     this.#pending.add(bump, lifts)
-    this.#heartbeat().distrust()
+    this.#options.replica.heartbeat.distrust()
   }
 
   /** Returns when the lease of every local tier has expired, if Redis is unreachable for all replicas. */
   #lastLeaseEnd(): number {
-    const { elapsed, times } = this.#options
-    return (this.#heartbeat().lostAt ?? elapsed()) + times.lease * CLOCK_DRIFT
+    const { elapsed, times } = this.#options.replica
+    return (this.#options.replica.heartbeat.lostAt ?? elapsed()) + times.lease * CLOCK_DRIFT
   }
 
   /** Sends a change, at least once and until `deadline`, then waits for the acknowledgements. False: not sent. */
   async #announce(change: EpochChange, deadline: number): Promise<boolean> {
-    const { elapsed, times } = this.#options
+    const { elapsed, times } = this.#options.replica
     for (;;) {
       const limit = Math.max(times.commandTimeout, Math.min(times.bulkTimeout, deadline - elapsed()))
       const reply = await this.#send(change, limit)
@@ -159,12 +155,13 @@ export class Invalidator {
 
   /** `value`: the reply of BUMP_EPOCHS. */
   async #waitForReplicas([generation, sequence, age, ...leases]: readonly (string | number)[]): Promise<void> {
-    const { elapsed, times, onEvent, replica } = this.#options
+    const { replica, onEvent } = this.#options
+    const { elapsed, times } = replica
     // When Redis loses its data, registrations are lost at once, but local tiers are served until their leases expire.
     const unregisteredUntil = elapsed() + (times.lease - Number(age)) * CLOCK_DRIFT
     const others = new Map<string, number>()
     for (let at = 0; at < leases.length; at += 2) others.set(String(leases[at]), Number(leases[at + 1]) * CLOCK_DRIFT)
-    others.delete(replica)
+    others.delete(replica.id)
     const invalidation = { generation: String(generation), sequence: Number(sequence) }
     if (!(await this.acknowledgements.wait(invalidation, others))) onEvent('unheard')
     const left = unregisteredUntil - elapsed()
@@ -172,21 +169,22 @@ export class Invalidator {
   }
 
   async #send(change: EpochChange, ms: number): Promise<RedisReply<(string | number)[]>> {
-    const { connection, known, replica } = this.#options
+    const { known, replica } = this.#options
+    const { heartbeat } = replica
     known.invalidate(change.bump)
     const whole = { fence: [], lift: [], id: '', lease: 0, soft: false, ...change }
     // A node may name half a surrogate pair. cjson rejects it: the script would fail forever.
-    const args = [randomUUID(), redisChannels.invalidations, replica, JSON.stringify(whole, toWellFormed)]
-    const reply = await connection.runScript<(string | number)[]>(BUMP_EPOCHS, [redisKeys.epochs], args, ms)
+    const args = [randomUUID(), redisChannels.invalidations, replica.id, JSON.stringify(whole, toWellFormed)]
+    const reply = await replica.commands.runScript<(string | number)[]>(BUMP_EPOCHS, [redisKeys.epochs], args, ms)
     // Reads that Redis answered before this script may have ended meanwhile, with older epochs.
     known.invalidate(change.bump)
-    if (reply.ok) this.#heartbeat().observeGeneration(String(reply.value[0]))
-    else this.#heartbeat().reportReply(reply)
+    if (reply.ok) heartbeat.observeGeneration(String(reply.value[0]))
+    else heartbeat.reportReply(reply)
     return reply
   }
 
   async #renewFences(): Promise<void> {
-    const { elapsed, times } = this.#options
+    const { elapsed, times } = this.#options.replica
     for (const [id, { tags, expiresAt }] of [...this.#fences]) {
       if (expiresAt <= elapsed()) this.#fences.delete(id)
       else if (expiresAt === Number.POSITIVE_INFINITY) {

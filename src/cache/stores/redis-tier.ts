@@ -2,9 +2,9 @@
 import { randomUUID } from 'node:crypto'
 import type { Tag } from '../../catalogue/endpoint.ts'
 import type { Lookup, StoredResponseInfo, TagEpochs } from '../../core/response.ts'
-import type { RedisConnection, RedisReply } from '../../redis/connection.ts'
-import type { Heartbeat } from '../../redis/heartbeat.ts'
-import { type RedisTimes, redisKeys, type StoreEvent } from '../../redis/options.ts'
+import type { RedisReply } from '../../redis/connection.ts'
+import { redisKeys, type StoreEvent } from '../../redis/options.ts'
+import type { RedisReplica } from '../../redis/replica.ts'
 import type { EntryCodec } from './entry-codec.ts'
 import { compareEpochs, keyTag, TimedEpochs, withKeyEpoch } from './epochs.ts'
 import { type LocalEntry, storageLifetime, toStoredResponse } from './local-entries.ts'
@@ -12,12 +12,9 @@ import type { KnownEpochs } from './local-tier.ts'
 import { READ_EPOCHS } from './scripts.ts'
 
 export interface RedisTierOptions {
-  readonly connection: RedisConnection
-  readonly heartbeat: Heartbeat
+  readonly replica: RedisReplica
   readonly known: KnownEpochs
   readonly entries: RedisEntries
-  readonly times: RedisTimes
-  readonly elapsed: () => number
 }
 
 export class RedisTier {
@@ -29,7 +26,8 @@ export class RedisTier {
 
   /** Looks up an entry in one round trip. `entry` is there for a hit. */
   async lookup(key: string, tags: readonly Tag[]): Promise<{ readonly lookup: Lookup; readonly entry?: LocalEntry }> {
-    const { heartbeat, entries, elapsed } = this.#options
+    const { replica, entries } = this.#options
+    const { heartbeat, elapsed } = replica
     if (!heartbeat.isTrusted) return { lookup: { kind: 'unavailable' } }
     const [epochs, entry] = await Promise.all([this.readEpochs(key, tags), entries.get(key)])
     // Checked again: meanwhile a heartbeat may have found that all fences were lost before this lookup.
@@ -43,17 +41,18 @@ export class RedisTier {
 
   /** Reads the epochs of an entry's tags and key. Undefined: Redis is unreachable. */
   async readEpochs(key: string, tags: readonly Tag[]): Promise<TagEpochs | undefined> {
-    const start = this.#options.elapsed()
+    const start = this.#options.replica.elapsed()
     const epochs = await this.readTagEpochs([...tags, keyTag(key)])
     return epochs === undefined ? undefined : new TimedEpochs(withKeyEpoch(epochs), start)
   }
 
   /** Reads the epochs of tags, and remembers them. Undefined: Redis is unreachable. */
   async readTagEpochs(tags: readonly Tag[]): Promise<TagEpochs | undefined> {
-    const { connection, heartbeat, known, times } = this.#options
+    const { replica, known } = this.#options
+    const { commands, heartbeat, times } = replica
     const read = known.beginRead(tags)
     const args = [randomUUID(), ...tags]
-    const reply = await connection.runScript<(string | number)[]>(
+    const reply = await commands.runScript<(string | number)[]>(
       READ_EPOCHS,
       [redisKeys.epochs],
       args,
@@ -72,10 +71,8 @@ export class RedisTier {
 }
 
 export interface RedisEntriesOptions {
-  readonly connection: RedisConnection
+  readonly replica: RedisReplica
   readonly codec: EntryCodec
-  readonly times: RedisTimes
-  readonly elapsed: () => number
   readonly onEvent: (event: StoreEvent) => void
 }
 
@@ -89,12 +86,13 @@ export class RedisEntries {
 
   /** Undefined: there is no entry, it is damaged, or Redis did not answer in time. */
   async get(key: string): Promise<LocalEntry | undefined> {
-    const { connection, codec, times, elapsed, onEvent } = this.#options
+    const { replica, codec, onEvent } = this.#options
+    const { bodies, times, elapsed } = replica
     const name = redisKeys.entry(key)
     const start = elapsed()
     const [bytes, left] = await Promise.all([
-      connection.send(times.commandTimeout, (client) => client.getBuffer(name)),
-      connection.send(times.commandTimeout, (client) => client.pttl(name)),
+      bodies.send(times.commandTimeout, (client) => client.getBuffer(name)),
+      bodies.send(times.commandTimeout, (client) => client.pttl(name)),
     ])
     if (isWrongType(bytes)) onEvent('garbage')
     if (!bytes.ok || bytes.value === null || !left.ok || left.value === -2) return undefined
@@ -111,19 +109,20 @@ export class RedisEntries {
 
   /** Returns whether Redis stored the entry. */
   async set(key: string, entry: LocalEntry): Promise<boolean> {
-    const { connection, codec, times, elapsed, onEvent } = this.#options
+    const { replica, codec, onEvent } = this.#options
+    const { bodies, times, elapsed } = replica
     const left = Math.floor(storageLifetime(entry.response) - (elapsed() - entry.fetchedAt))
     if (left < 1) return false
     const name = redisKeys.entry(key)
     const bytes = codec.encode(name, encodeHead(entry), entry.response.body)
-    const reply = await connection.send(times.bulkTimeout, (client) => client.set(name, bytes, 'PX', left))
+    const reply = await bodies.send(times.bulkTimeout, (client) => client.set(name, bytes, 'PX', left))
     if (!reply.ok && reply.error.startsWith('OOM')) onEvent('full')
     return reply.ok
   }
 
   async delete(key: string): Promise<void> {
-    const { connection, times } = this.#options
-    await connection.send(times.bulkTimeout, (client) => client.unlink(redisKeys.entry(key)))
+    const { bodies, times } = this.#options.replica
+    await bodies.send(times.bulkTimeout, (client) => client.unlink(redisKeys.entry(key)))
   }
 }
 

@@ -4,8 +4,8 @@
  * invalidated is left out when it is read.
  */
 import type { IndexEntry } from '../../core/response.ts'
-import type { RedisConnection } from '../../redis/connection.ts'
-import { type RedisTimes, redisKeys } from '../../redis/options.ts'
+import { redisKeys } from '../../redis/options.ts'
+import type { RedisReplica } from '../../redis/replica.ts'
 import { NOW, script } from '../../redis/scripts.ts'
 import type { EntryCodec } from './entry-codec.ts'
 import { IndexListing } from './index-listing.ts'
@@ -47,10 +47,8 @@ redis.call('HDEL', KEYS[3], ARGV[1])
 return redis.call('HDEL', KEYS[2], ARGV[1])`)
 
 export interface ResponseIndexOptions {
-  readonly connection: RedisConnection
+  readonly replica: RedisReplica
   readonly codec: EntryCodec
-  readonly times: RedisTimes
-  readonly elapsed: () => number
   /** Returns the current generation; undefined if Redis is unreachable. */
   readonly generation: () => Promise<string | undefined>
 }
@@ -69,12 +67,13 @@ export class ResponseIndex {
 
   constructor(options: ResponseIndexOptions) {
     this.#options = options
-    this.#timer = setInterval(() => void this.flushHits(), options.times.bulkTimeout)
+    this.#timer = setInterval(() => void this.flushHits(), options.replica.times.bulkTimeout)
     this.#timer.unref()
   }
 
   async add(key: string, { response, info, generation, epochs, fetchedAt }: LocalEntry): Promise<void> {
-    const { connection, codec, times, elapsed } = this.#options
+    const { replica, codec } = this.#options
+    const { bodies, times, elapsed } = replica
     const lifetime = storageLifetime(response)
     const left = Math.floor(lifetime - (elapsed() - fetchedAt))
     if (left < 1) return
@@ -83,8 +82,8 @@ export class ResponseIndex {
     const head = { listed: info, generation, epochs, whole: lifetime, size, cost: response.fetchTime }
     const row = codec.encode(`row:${key}`, head, Buffer.alloc(0))
     await Promise.all([
-      connection.send(times.bulkTimeout, (client) => client.sadd(redisKeys.groups, info.group)),
-      connection.runScript(ADD_ROW, redisKeys.index(info.group), [key, row, left], times.bulkTimeout),
+      bodies.send(times.bulkTimeout, (client) => client.sadd(redisKeys.groups, info.group)),
+      bodies.runScript(ADD_ROW, redisKeys.index(info.group), [key, row, left], times.bulkTimeout),
     ])
   }
 
@@ -99,7 +98,7 @@ export class ResponseIndex {
 
   /** Writes the new hits. Hits that cannot be written are lost. */
   async flushHits(): Promise<void> {
-    const { connection, times } = this.#options
+    const { bodies, times } = this.#options.replica
     const counted = [...this.#hits]
     this.#hits.clear()
     this.#countedKeys = 0
@@ -107,7 +106,7 @@ export class ResponseIndex {
       const pairs = [...hits].flat()
       for (let at = 0; at < pairs.length; at += 2 * HITS_PER_COMMAND) {
         const some = pairs.slice(at, at + 2 * HITS_PER_COMMAND)
-        const reply = await connection.runScript(COUNT_HITS, redisKeys.index(group), some, times.bulkTimeout)
+        const reply = await bodies.runScript(COUNT_HITS, redisKeys.index(group), some, times.bulkTimeout)
         if (!reply.ok) return
       }
     }
@@ -125,12 +124,12 @@ export class ResponseIndex {
 
   /** Removes one row or all rows of a group. Without a group, of every group. */
   async remove({ group, key }: { readonly group?: string; readonly key?: string }): Promise<void> {
-    const { connection, times } = this.#options
+    const { bodies, times } = this.#options.replica
     const groups = group === undefined ? await this.#groups() : [group]
     for (const each of groups) {
       const keys = redisKeys.index(each)
-      if (key !== undefined) await connection.runScript(REMOVE_ROW, keys, [key], times.bulkTimeout)
-      else await connection.send(times.bulkTimeout, (client) => client.unlink(...keys))
+      if (key !== undefined) await bodies.runScript(REMOVE_ROW, keys, [key], times.bulkTimeout)
+      else await bodies.send(times.bulkTimeout, (client) => client.unlink(...keys))
     }
   }
 
@@ -139,8 +138,8 @@ export class ResponseIndex {
   }
 
   async #groups(): Promise<string[]> {
-    const { connection, times } = this.#options
-    const reply = await connection.send(times.bulkTimeout, (client) => client.smembers(redisKeys.groups))
+    const { bodies, times } = this.#options.replica
+    const reply = await bodies.send(times.bulkTimeout, (client) => client.smembers(redisKeys.groups))
     return reply.ok ? reply.value.sort() : []
   }
 }

@@ -1,8 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
 import type { NewStoredResponse } from '../../../src/cache/stores/contract.ts'
-import { createRedisStore, type RedisStore } from '../../../src/cache/stores/redis-store.ts'
+import type { RedisStore } from '../../../src/cache/stores/redis-store.ts'
 import { startRedis } from '../../support/redis.ts'
+import { openRedisStore } from '../../support/redis-store.ts'
 import { eventually } from '../../unit/cache/stores/replicas.ts'
 
 const tags = ['agent:001', 'cache']
@@ -26,7 +27,7 @@ async function fill(store: RedisStore): Promise<void> {
 t.test('Redis loses its memory: nobody serves what was before a write', async (t) => {
   const redis = await startRedis()
   const client = redis.client()
-  const open = () => createRedisStore({ redis: { url: redis.url }, localBytes: 1024 ** 2 })
+  const open = () => openRedisStore({ redis: { url: redis.url }, localBytes: 1024 ** 2 })
   const [writer, reader] = [await open(), await open()]
   t.teardown(async () => {
     await Promise.all([writer.close(), reader.close()])
@@ -68,7 +69,7 @@ t.test('Redis loses its memory: nobody serves what was before a write', async (t
 
   await t.test('nor by a look that was on its way when a heartbeat found the loss', async (t) => {
     const times = { commandTimeout: 3000, heartbeatInterval: 50 }
-    const patient = await createRedisStore({ redis: { url: redis.url }, localBytes: 0, times })
+    const patient = await openRedisStore({ redis: { url: redis.url }, localBytes: 0, times })
     t.teardown(() => patient.close())
     const fence = await writer.fence(['agent:001'])
     await eventually(async () => (await patient.lookup('key', tags)).kind !== 'unavailable')

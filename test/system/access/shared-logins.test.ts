@@ -53,7 +53,7 @@ t.test('a right password forgives on every replica', async (t) => {
 t.test('while Redis is away each replica holds to its share', async (t) => {
   const { start, redis } = await replicas(t, { failures: 6 })
   const [a, b] = [await start(), await start()]
-  await soon(() => a.shared.replicas() === 2 && b.shared.replicas() === 2)
+  await soon(() => a.replica.heartbeat.replicas === 2 && b.replica.heartbeat.replicas === 2)
   await redis.kill()
   for (const edge of [a, b]) {
     const statuses: number[] = []

@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import type { RedisConnectionOptions } from '../../../src/redis/options.ts'
+import { RedisReplica } from '../../../src/redis/replica.ts'
 import { createSharedAccess } from '../../../src/redis/shared-access.ts'
 import { startCluster, startSentinels } from '../../support/redis.ts'
 import { soon } from './edge.ts'
@@ -7,10 +8,11 @@ import { soon } from './edge.ts'
 const issuer = 'manager-edge'
 
 async function replicaOf(t: Test, redis: RedisConnectionOptions) {
-  const shared = createSharedAccess({ redis, times: { commandTimeout: 500 }, failures: 2, log: () => {} })
-  t.teardown(() => shared.stop())
+  const replica = new RedisReplica({ redis, times: { commandTimeout: 500 } })
+  const shared = createSharedAccess({ replica, maxFailures: 2, log: () => {} })
+  t.teardown(() => replica.close())
   await shared.start()
-  return shared
+  return { ...shared, replicas: () => replica.heartbeat.replicas }
 }
 
 const token = { issuer, subject: 'bob', jti: 'one', issuedAt: Date.now() }
@@ -25,7 +27,7 @@ t.test('a Redis Cluster: each step finds its keys on one node', async (t) => {
   t.teardown(() => cluster.close())
   const place = { cluster: cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port })) }
   const [a, b] = [await replicaOf(t, place), await replicaOf(t, place)]
-  t.notOk(a.away() || b.away())
+  t.notOk(a.isUnreachable() || b.isUnreachable())
   await a.revocations.revokeUpTo(issuer, 'bob', Date.now(), Date.now() + 60_000)
   await soon(() => b.revocations.isRevoked(token))
   t.match(await a.attempts.count('10.0.0.1', 'bob'), { allowed: true })
@@ -49,6 +51,6 @@ t.test('a fail-over: what the new primary does not have is told again by those w
   await client.del(...['revoked', 'facts', 'ends', 'born'].map((name) => `edge:{a}:${name}`))
   await until(async () => (await client.exists('edge:{a}:revoked')) === 1)
   const later = await replicaOf(t, place)
-  await until(() => !later.away())
+  await until(() => !later.isUnreachable())
   t.ok(await later.revocations.isRevoked(token), 'as soon as Redis is heard')
 })

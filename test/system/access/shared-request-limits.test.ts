@@ -17,7 +17,7 @@ async function served(edge: Replica, requests: number): Promise<number> {
 t.test('one caller has one limit over all replicas', async (t) => {
   const { start } = await replicas(t)
   const [a, b] = [await start({ limits }), await start({ limits })]
-  await soon(() => a.shared.replicas() === 2 && b.shared.replicas() === 2)
+  await soon(() => a.replica.heartbeat.replicas === 2 && b.replica.heartbeat.replicas === 2)
   t.equal(await served(a, 12), 12)
   await soon(async () => (await served(b, 1)) === 0)
   await soon(async () => (await served(a, 1)) === 0)
@@ -30,9 +30,9 @@ t.test('one caller has one limit over all replicas', async (t) => {
 t.test('while Redis is away each replica serves its share', async (t) => {
   const { start, redis } = await replicas(t)
   const [a, b] = [await start({ limits }), await start({ limits })]
-  await soon(() => a.shared.replicas() === 2 && b.shared.replicas() === 2)
+  await soon(() => a.replica.heartbeat.replicas === 2 && b.replica.heartbeat.replicas === 2)
   await redis.kill()
-  await soon(() => a.shared.away() && b.shared.away())
+  await soon(() => a.shared.isUnreachable() && b.shared.isUnreachable())
   const counts = [await served(a, 15), await served(b, 15)]
   for (const count of counts) t.ok(count === MOST / 2, `${count} served`)
 })
@@ -40,7 +40,7 @@ t.test('while Redis is away each replica serves its share', async (t) => {
 t.test('who stays far under the limit costs Redis nothing', async (t) => {
   const { start, redis } = await replicas(t)
   const [a, b] = [await start({ limits }), await start({ limits })]
-  await soon(() => a.shared.replicas() === 2 && b.shared.replicas() === 2)
+  await soon(() => a.replica.heartbeat.replicas === 2 && b.replica.heartbeat.replicas === 2)
   t.equal((await served(a, 2)) + (await served(b, 2)), 4)
   await new Promise((resolve) => setTimeout(resolve, 120))
   t.strictSame(await redis.client().keys('edge:{a}:count:*'), [])

@@ -2,6 +2,7 @@
 import type { Test } from 'tap'
 import type { AccessOptions } from '../../../src/access/access.ts'
 import { createKeyFile } from '../../../src/access/signing-keys.ts'
+import { RedisReplica } from '../../../src/redis/replica.ts'
 import { createSharedAccess, type SharedAccess } from '../../../src/redis/shared-access.ts'
 import { type RedisServer, startRedis } from '../../support/redis.ts'
 import { type Edge, folder, startEdge, usersFile } from './edge.ts'
@@ -10,7 +11,9 @@ export interface Replicas {
   readonly redis: RedisServer
   readonly users: string
   /** One more replica, which has heard of the others when it is there. */
-  start(settings?: Partial<AccessOptions>): Promise<Edge & { readonly shared: SharedAccess }>
+  start(
+    settings?: Partial<AccessOptions>,
+  ): Promise<Edge & { readonly shared: SharedAccess; readonly replica: RedisReplica }>
 }
 
 /** `failures`: failed logins of one name from one address, over all replicas. */
@@ -26,19 +29,19 @@ export async function replicas(t: Test, { failures = 5 } = {}): Promise<Replicas
     users,
     async start(settings = {}) {
       const logged: string[] = []
+      // The machine may be busy with other tests.
+      const replica = new RedisReplica({ redis: { url: redis.url }, times: { commandTimeout: 300 } })
       const shared = createSharedAccess({
-        redis: { url: redis.url },
-        // The machine may be busy with other tests.
-        times: { commandTimeout: 300 },
-        failures,
+        replica,
+        maxFailures: failures,
         log: (_level, message) => logged.push(message),
       })
       await shared.start()
-      t.teardown(() => shared.stop())
+      t.teardown(() => replica.close())
       const { attempts, revocations, count } = shared
       const parts = { users: { file: users }, tokens, attempts, revocations, count, limits: { failedLogins: failures } }
       const edge = await startEdge(t, { ...parts, ...settings })
-      return { ...edge, logged, shared }
+      return { ...edge, logged, shared, replica }
     },
   }
 }

@@ -1,15 +1,15 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import t from 'tap'
 import { parse } from 'yaml'
-import { createRedisStore } from '../../../src/cache/stores/redis-store.ts'
 import { COMMANDS_USED } from '../../../src/cache/stores/scripts.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import { schema } from '../../../src/config/schema.ts'
 import { listLeaves } from '../../../src/config/tree.ts'
-import { createSharedAccess } from '../../../src/redis/shared-access.ts'
-import { sharedCommands } from '../../../src/redis/shared-script.ts'
+import { RedisReplica } from '../../../src/redis/replica.ts'
+import { ACCESS_COMMANDS_USED, createSharedAccess } from '../../../src/redis/shared-access.ts'
 import { startRedis } from '../../support/redis.ts'
+import { openRedisStore } from '../../support/redis-store.ts'
 
 const document = readFileSync('docs/cache.md', 'utf8')
 const [, rules = ''] = /^user edge (on .*)$/m.exec(document) ?? []
@@ -34,7 +34,7 @@ t.test('every endpoint of the cache and each of its options', async (t) => {
 })
 
 t.test('the ACL user may what the edge does, and nothing else', async (t) => {
-  const used = new Set([...COMMANDS_USED, ...sharedCommands])
+  const used = new Set([...COMMANDS_USED, ...ACCESS_COMMANDS_USED])
   // The whole of CLUSTER could take a cluster apart.
   used.delete('cluster')
   const written = [...rules.matchAll(/\+(\S+)/g)].map(([, name]) => name)
@@ -49,7 +49,7 @@ t.test('as that user everything works, and Redis refuses nothing', async (t) => 
   await admin.call('ACL', 'SETUSER', 'edge', ...rules.replace('CHANGE-ME', 'word').split(' '))
   const place = { url: redis.url, username: 'edge', password: 'word' }
 
-  const store = await createRedisStore({ redis: place, localBytes: 0, times: { commandTimeout: 500 } })
+  const store = await openRedisStore({ redis: place, localBytes: 0, times: { commandTimeout: 500 } })
   const tags = ['cache', 'cache:agents', 'agent:001']
   const look = await store.lookup('key', tags)
   if (look.kind === 'unavailable') return t.fail('unavailable')
@@ -71,16 +71,17 @@ t.test('as that user everything works, and Redis refuses nothing', async (t) => 
   await store.purge({})
   await store.close()
 
-  const shared = createSharedAccess({ redis: place, times: { commandTimeout: 500 }, failures: 1, log: () => {} })
+  const replica = new RedisReplica({ redis: place, times: { commandTimeout: 500 } })
+  const shared = createSharedAccess({ replica, maxFailures: 1, log: () => {} })
   await shared.start()
-  t.notOk(shared.away())
+  t.notOk(shared.isUnreachable())
   const until = Date.now() + 60_000
   await shared.revocations.revokeUpTo('issuer', 'alice', Date.now(), until)
   t.match(await shared.attempts.count('10.0.0.1', 'bob'), { allowed: true })
   t.match(await shared.attempts.count('10.0.0.1', 'bob'), { allowed: false })
   await shared.attempts.succeed('10.0.0.1', 'bob')
   await shared.attempts.cancel('10.0.0.1', 'bob')
-  shared.stop()
+  await replica.close()
 
   const refused = (await admin.call('ACL', 'LOG')) as unknown[]
   t.strictSame(refused, [])

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { buildEdge } from '../../../src/app/index.ts'
-import { redisPlace } from '../../../src/app/redis.ts'
+import { redisConnectionOptions } from '../../../src/app/redis.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import { type Config, loadConfig } from '../../../src/config/index.ts'
 import { cacheGroups } from '../../../src/config/schema.ts'
@@ -161,6 +161,6 @@ t.test('what connections are opened with', async (t) => {
     ['sentinels: [{ host: localhost, port: 1 }], name: x', { sentinels: [near], name: 'x' }],
   ]
   for (const [redis, place] of cases) {
-    t.strictSame(await redisPlace((await configOf(t, `redis: { ${redis} }`)).redis), place, redis)
+    t.strictSame(await redisConnectionOptions((await configOf(t, `redis: { ${redis} }`)).redis), place, redis)
   }
 })

@@ -1,12 +1,12 @@
 import t, { type Test } from 'tap'
-import { createRedisStore } from '../../../../src/cache/stores/redis-store.ts'
 import { freePort, type RedisServer, startRedis } from '../../../support/redis.ts'
+import { openRedisStore } from '../../../support/redis-store.ts'
 import { eventually, shortTimes } from './replicas.ts'
 
 /** What the log of an operator would say of a Redis that cannot be used. */
 async function reasonOf(t: Test, redis: { url: string; username?: string; password?: string }): Promise<string> {
   const reasons: (string | undefined)[] = []
-  const store = await createRedisStore({
+  const store = await openRedisStore({
     redis,
     localBytes: 0,
     times: { ...shortTimes, bulkTimeout: 300 },

@@ -1,9 +1,10 @@
 /** Replicas of the store over one Redis, with short leases, closed with the test. */
 import type { Redis } from 'ioredis'
 import type { Test } from 'tap'
-import { createRedisStore, type RedisStore, type RedisStoreOptions } from '../../../../src/cache/stores/redis-store.ts'
+import type { RedisStore } from '../../../../src/cache/stores/redis-store.ts'
 import type { StoreEvent } from '../../../../src/redis/options.ts'
 import type { RedisServer } from '../../../support/redis.ts'
+import { type OpenStoreOptions, openRedisStore } from '../../../support/redis-store.ts'
 
 export interface Replica {
   readonly store: RedisStore
@@ -22,12 +23,12 @@ export const shortTimes = {
 
 export async function replica(
   t: Test,
-  redis: RedisServer | RedisStoreOptions['redis'],
-  more: Partial<RedisStoreOptions> = {},
+  redis: RedisServer | OpenStoreOptions['redis'],
+  more: Partial<OpenStoreOptions> = {},
 ): Promise<Replica> {
   const events: StoreEvent[] = []
   const { times, ...others } = more
-  const store = await createRedisStore({
+  const store = await openRedisStore({
     redis: 'pid' in redis ? { url: redis.url } : redis,
     localBytes: 10_000_000,
     times: { ...shortTimes, ...times },

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
-import type { RedisStoreOptions } from '../../../../src/cache/stores/redis-store.ts'
 import { type RedisServer, startRedis } from '../../../support/redis.ts'
+import type { OpenStoreOptions } from '../../../support/redis-store.ts'
 import { entry, fill, markOf, served } from './contract.ts'
 import { replica as anyReplica, eventually, shortTimes as longer, sleep } from './replicas.ts'
 
@@ -9,7 +9,7 @@ t.teardown(() => server.close())
 
 /** A step is short here: how soon it is given up is what is held. */
 const shortTimes = { ...longer, commandTimeout: 80, socketTimeout: 500 }
-const replica = (t: Test, redis: RedisServer, { times, ...more }: Partial<RedisStoreOptions> = {}) =>
+const replica = (t: Test, redis: RedisServer, { times, ...more }: Partial<OpenStoreOptions> = {}) =>
   anyReplica(t, redis, { ...more, times: { ...shortTimes, ...times } })
 
 async function timed<Value>(run: () => Promise<Value>): Promise<{ value: Value; took: number }> {

@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
-import { createRedisStore } from '../../../../src/cache/stores/redis-store.ts'
 import { createWriteLocks } from '../../../../src/cache/write-lock.ts'
 import { startRedis } from '../../../support/redis.ts'
+import { openRedisStore } from '../../../support/redis-store.ts'
 
 const nobody = new AbortController().signal
 const LEASE = 600
@@ -11,7 +11,7 @@ t.test('turns over Redis', async (t) => {
   const redis = await startRedis()
   t.teardown(() => redis.close())
   const replica = async () => {
-    const store = await createRedisStore({
+    const store = await openRedisStore({
       redis: { url: redis.url },
       localBytes: 1024,
       times: { commandTimeout: 500 },

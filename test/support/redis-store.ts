@@ -1,0 +1,17 @@
+/** A store over Redis with a replica of its own: `close` closes both. */
+import { createRedisStore, type RedisStore, type RedisStoreOptions } from '../../src/cache/stores/redis-store.ts'
+import { RedisReplica, type RedisReplicaOptions } from '../../src/redis/replica.ts'
+
+export type OpenStoreOptions = Omit<RedisStoreOptions, 'replica'> & RedisReplicaOptions
+
+export async function openRedisStore(options: OpenStoreOptions): Promise<RedisStore> {
+  const replica = new RedisReplica(options)
+  const store = await createRedisStore({ ...options, replica })
+  return {
+    ...store,
+    close: async () => {
+      await store.close()
+      await replica.close()
+    },
+  }
+}
