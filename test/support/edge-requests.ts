@@ -1,4 +1,4 @@
-/** What tests of the stages share: Asks of the real catalogue, a clock that is set, nodes that answer when they are told. */
+/** Shared by tests of stages: requests for records of the catalogue, a manual clock, and fake nodes. */
 
 import { type CacheOptions, createCache } from '../../src/cache/index.ts'
 import { createMemoryStore } from '../../src/cache/stores/memory-store.ts'
@@ -45,21 +45,21 @@ export function success(data: unknown): EdgeResponse {
   return jsonResponse({ error: 0, data })
 }
 
-export function bodyOf(given: EdgeResponse): {
+export function bodyOf(response: EdgeResponse): {
   readonly error?: number
   readonly data?: unknown
   readonly message?: string
 } {
-  if (given.kind !== 'json') throw new Error('a file came')
-  return JSON.parse(given.body.toString())
+  if (response.kind !== 'json') throw new Error('the response is a file')
+  return JSON.parse(response.body.toString())
 }
 
-/** How the cache dealt with it; undefined when the answer is not one that may be kept. */
-export function cacheStatusOf(given: EdgeResponse) {
-  return given.kind === 'json' ? given.cached?.status : undefined
+/** Returns the cache status of a response; `undefined` if it may not be stored. */
+export function cacheStatusOf(response: EdgeResponse) {
+  return response.kind === 'json' ? response.cached?.status : undefined
 }
 
-/** A clock that stands still until it is moved. */
+/** A clock that only moves when a test advances it. */
 export class ManualClock {
   now = 1000
 
@@ -70,14 +70,14 @@ export class ManualClock {
   }
 }
 
-/** Nodes behind the stage: every call is written down, and answered by `says`. */
+/** The nodes behind the stages: they note every request and answer it by `respond`. */
 export class FakeNodes {
   readonly requests: EdgeRequest[] = []
-  respond: (ask: EdgeRequest, call: number) => EdgeResponse | Promise<EdgeResponse> = (_, call) => success(call)
+  respond: (request: EdgeRequest, call: number) => EdgeResponse | Promise<EdgeResponse> = (_, call) => success(call)
 
-  readonly handler: Handler = async (given) => {
-    this.requests.push(given)
-    return this.respond(given, this.requests.length)
+  readonly handler: Handler = async (request) => {
+    this.requests.push(request)
+    return this.respond(request, this.requests.length)
   }
 
   get calls(): number {
@@ -94,16 +94,16 @@ export function createLatch(): { readonly opened: Promise<void>; open(): void } 
   return { opened, open: () => open() }
 }
 
-/** Lets everything go on that waits for nothing but its turn. */
+/** Waits until all pending microtasks and immediates have run. */
 export async function settle(): Promise<void> {
-  for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+  for (let round = 0; round < 5; round += 1) await new Promise((resolve) => setImmediate(resolve))
 }
 
 export const lifetimes = { ttl: 1000, staleWhileRevalidate: 1000, staleIfError: 60_000 }
 
 const nodeList = [{ name: 'm' }]
 
-/** One replica: the two stages over a store of its own, or over the one that is given. */
+/** One replica: the two stages with their own memory store, or with the given store. */
 export function replica(options: Partial<CacheOptions> = {}) {
   const clock = new ManualClock()
   const nodes = new FakeNodes()

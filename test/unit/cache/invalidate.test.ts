@@ -16,7 +16,7 @@ import {
 
 type Store = CacheOptions['store']
 
-const away: Pick<Store, 'lookup' | 'peek'> = {
+const unavailable: Pick<Store, 'lookup' | 'peek'> = {
   lookup: async () => ({ kind: 'unavailable' }),
   peek: async () => ({ kind: 'unavailable' }),
 }
@@ -27,7 +27,7 @@ const assign = (id = '001') =>
   edgeRequest('PUT /agents/:agent_id/group/:group_id', { params: { agent_id: id, group_id: 'web' } })
 const uploadRule = () => edgeRequest('POST /manager/files', { query: { path: 'etc/rules/local_rules.xml' } })
 
-t.test('after a write is answered, what it touched is fetched anew, and nothing else', async (t) => {
+t.test('after the response of a write, the data that it touched is fetched again, and no other data', async (t) => {
   const { read, write, nodes } = replica()
   await Promise.all([read(one()), read(one('002')), read(rules()), read(edgeRequest('GET /agents'))])
   await write(assign())
@@ -38,7 +38,7 @@ t.test('after a write is answered, what it touched is fetched anew, and nothing 
   t.equal(nodes.calls, 7)
 })
 
-t.test('while a write is under way, what it touches is not kept, and no earlier flight is joined', async (t) => {
+t.test('during a write, its data is not stored, and reads share no call from before the write', async (t) => {
   const { read, write, nodes } = replica()
   const [writing, reading] = [createLatch(), createLatch()]
   let value = 'old'
@@ -62,17 +62,17 @@ t.test('while a write is under way, what it touches is not kept, and no earlier 
   await settle()
   reading.open()
   t.equal(bodyOf(await before).data, 'old')
-  for (const given of await Promise.all(after)) {
-    t.equal(bodyOf(given).data, 'new', 'began after the flight that was under way')
-    t.equal(cacheStatusOf(given), undefined, 'not kept')
+  for (const response of await Promise.all(after)) {
+    t.equal(bodyOf(response).data, 'new', 'from a call that started after the write')
+    t.equal(cacheStatusOf(response), undefined, 'not stored')
   }
-  t.equal(nodes.calls, 3, 'one write, the flight under way and the next')
+  t.equal(nodes.calls, 3, 'the write, the earlier call and one more')
   writing.open()
   await written
   t.match(cacheStatusOf(await read(one())), { fwd: 'uri-miss', stored: true })
 })
 
-t.test('a fill that a write overtakes is answered, and not kept', async (t) => {
+t.test('a response that was fetched before a write is returned, but never served from the cache', async (t) => {
   const { read, write, nodes } = replica()
   const { opened, open } = createLatch()
   nodes.respond = async ({ endpoint }, call) => {
@@ -84,14 +84,14 @@ t.test('a fill that a write overtakes is answered, and not kept', async (t) => {
   await write(assign())
   const fresh = read(one())
   await settle()
-  t.equal(nodes.calls, 3, 'the flight from before the write is not joined')
+  t.equal(nodes.calls, 3, 'the call from before the write is not shared')
   open()
   await slow
   t.match(cacheStatusOf(await fresh), { stored: true })
   t.match(cacheStatusOf(await read(one())), { hit: true })
 })
 
-t.test('the answer of a write names what else it touched', async (t) => {
+t.test('the response of a write names further data that it touched', async (t) => {
   const { read, write, nodes } = replica()
   const removal = () => edgeRequest('DELETE /agents/groups/:group_id', { params: { group_id: 'web' } })
   await Promise.all([read(one()), read(one('002'))])
@@ -101,28 +101,31 @@ t.test('the answer of a write names what else it touched', async (t) => {
   t.match(cacheStatusOf(await read(one('002'))), { fwd: 'uri-miss' })
   nodes.respond = () => success({ msg: 'no names' })
   await write(removal())
-  t.match(cacheStatusOf(await read(one())), { fwd: 'uri-miss' }, 'unnamed, it may be any')
+  t.match(cacheStatusOf(await read(one())), { fwd: 'uri-miss' }, 'without names, it may be any agent')
 })
 
-t.test('a write whose outcome is unknown keeps its fence, and one around all that it may have named', async (t) => {
-  for (const fault of [new EdgeError(923), new EdgeError(928), new EdgeError(925), new Error('who knows')]) {
-    const { read, write, nodes, clock } = replica()
-    const addAgent = () => edgeRequest('POST /agents', fields({ name: 'new' }))
-    await read(one())
-    nodes.respond = ({ endpoint }) => {
-      if (endpoint.method !== 'GET') throw fault
-      return success('read')
+t.test(
+  'a write with an unknown outcome keeps its fence, also around all data that its response might have named',
+  async (t) => {
+    for (const fault of [new EdgeError(923), new EdgeError(928), new EdgeError(925), new Error('unexpected')]) {
+      const { read, write, nodes, clock } = replica()
+      const addAgent = () => edgeRequest('POST /agents', fields({ name: 'new' }))
+      await read(one())
+      nodes.respond = ({ endpoint }) => {
+        if (endpoint.method !== 'GET') throw fault
+        return success('read')
+      }
+      await t.rejects(async () => write(addAgent()), fault)
+      t.equal(cacheStatusOf(await read(edgeRequest('GET /agents'))), undefined, 'not stored')
+      t.equal(cacheStatusOf(await read(one())), undefined, 'nor what the response might have named')
+      t.match(cacheStatusOf(await read(rules())), { stored: true })
+      clock.advance(241_000)
+      t.match(cacheStatusOf(await read(one())), { stored: true }, 'stored again after the lease')
     }
-    await t.rejects(async () => write(addAgent()), fault)
-    t.equal(cacheStatusOf(await read(edgeRequest('GET /agents'))), undefined, 'not kept')
-    t.equal(cacheStatusOf(await read(one())), undefined, 'nor what it may have named')
-    t.match(cacheStatusOf(await read(rules())), { stored: true })
-    clock.advance(241_000)
-    t.match(cacheStatusOf(await read(one())), { stored: true }, 'until the lease is over')
-  }
-})
+  },
+)
 
-t.test('so does one that the framework gave up waiting for', async (t) => {
+t.test('a write that the manager did not finish in time keeps its fence', async (t) => {
   const { read, write, nodes } = replica()
   nodes.respond = () => jsonResponse({ error: 3021, message: 'Timeout executing API request' })
   t.equal(bodyOf(await write(assign())).error, 3021)
@@ -130,7 +133,7 @@ t.test('so does one that the framework gave up waiting for', async (t) => {
   t.equal(cacheStatusOf(await read(one())), undefined)
 })
 
-t.test('a write that certainly did not arrive lifts its fence at once', async (t) => {
+t.test('a write that was certainly not carried out lifts its fence at once', async (t) => {
   for (const code of [920, 921, 924, 927] as const) {
     const { read, write, nodes } = replica()
     nodes.respond = ({ endpoint }) => {
@@ -142,7 +145,7 @@ t.test('a write that certainly did not arrive lifts its fence at once', async (t
   }
 })
 
-t.test('a write goes on when its client leaves, and is not begun for one who has left', async (t) => {
+t.test('a write continues if its client disconnects, and does not start after that', async (t) => {
   const { read, write, nodes } = replica()
   await read(one())
   const { opened, open } = createLatch()
@@ -161,22 +164,22 @@ t.test('a write goes on when its client leaves, and is not begun for one who has
   const calls = nodes.calls
   await t.rejects(async () => write({ ...assign(), signal: leaving.signal }), { message: 'left' })
   t.equal(nodes.calls, calls)
-  t.match(cacheStatusOf(await read(one())), { fwd: 'uri-miss', stored: true }, 'and leaves no fence')
+  t.match(cacheStatusOf(await read(one())), { fwd: 'uri-miss', stored: true }, 'no fence is left')
 })
 
-t.test('the answer waits until nobody can be served what was before', async (t) => {
+t.test('the response of a write waits until no replica can serve older data', async (t) => {
   const { opened, open } = createLatch()
   const steps: string[] = []
   const fence: WriteFence = {
     state: 'localOnly',
-    keepUntilLeaseEnds: () => steps.push('left'),
+    keepUntilLeaseEnds: () => steps.push('keep'),
     lift: async (more) => {
       steps.push(`lift ${more.join()}`)
       await opened
     },
   }
   const store: Store = {
-    ...away,
+    ...unavailable,
     store: async () => {},
     acquireFetchLock: async () => ({ held: true, release: async () => {} }),
     fence: async (tags) => {
@@ -200,10 +203,10 @@ t.test('the answer waits until nobody can be served what was before', async (t) 
   await written
 })
 
-t.test('a cache that cannot be made right refuses the write before a node sees it', async (t) => {
+t.test('if the cache cannot be invalidated, the write is rejected and not sent', async (t) => {
   const fence: WriteFence = { state: 'refused', lift: async () => {}, keepUntilLeaseEnds: () => {} }
   const store: Store = {
-    ...away,
+    ...unavailable,
     store: async () => {},
     acquireFetchLock: async () => ({ held: true, release: async () => {} }),
     fence: async () => fence,
@@ -215,14 +218,14 @@ t.test('a cache that cannot be made right refuses the write before a node sees i
     params: { agent_id: '001' },
     ...fields({ command: 'x' }),
   })
-  t.ok(await write(command), 'what touches nothing that is kept goes on')
+  t.ok(await write(command), 'a write that touches no cached data is sent')
 })
 
-t.test('with the store away, equal reads share the next call and nothing is kept', async (t) => {
+t.test('while the store is unreachable, identical reads share the next call and nothing is stored', async (t) => {
   const store: Store = {
-    ...away,
+    ...unavailable,
     store: async () => {
-      t.fail('kept')
+      t.fail('stored')
     },
     acquireFetchLock: async () => ({ held: true, release: async () => {} }),
     fence: async () => ({ state: 'localOnly', lift: async () => {}, keepUntilLeaseEnds: () => {} }),
@@ -241,8 +244,8 @@ t.test('with the store away, equal reads share the next call and nothing is kept
   t.equal(bodyOf(await read(one())).data, 3)
 
   const leaving = new AbortController()
-  nodes.respond = async (given) => {
-    await new Promise<never>((_, reject) => given.signal.addEventListener('abort', () => reject(given.signal.reason)))
+  nodes.respond = async ({ signal }) => {
+    await new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
     return success('never')
   }
   const running = read({ ...one(), signal: leaving.signal })
@@ -251,28 +254,31 @@ t.test('with the store away, equal reads share the next call and nothing is kept
   leaving.abort(new Error('left'))
   await Promise.all([t.rejects(async () => running), t.rejects(async () => waiting)])
   await settle()
-  t.equal(nodes.calls, 4, 'for whom all have left, no call begins')
+  t.equal(nodes.calls, 4, 'no call starts if all its clients have disconnected')
   nodes.respond = () => success('again')
   t.equal(bodyOf(await read(one())).data, 'again')
 })
 
-t.test('after a write to what workers copy, the master alone is asked for it, for two of their rounds', async (t) => {
-  const { read, write, nodes, clock, store } = replica()
-  const only = async (given = rules()) => {
-    await read({ ...given, directives: { noCache: true, noStore: false } })
-    return nodes.requests.at(-1)?.masterOnly ?? false
-  }
-  t.notOk(await only())
-  await write(uploadRule())
-  t.ok(await only())
-  t.notOk(await only(edgeRequest('GET /decoders')), 'other data is not touched')
-  t.notOk(await only(one()), 'nor what the master answers anyway')
-  clock.advance(18_001)
-  t.notOk(await only())
-  await (await store.fence(['rules'])).lift([])
-  t.ok(await only(), 'a write of another replica shows by its epoch')
-  clock.advance(18_001)
-  const fence = await store.fence(['rules'])
-  t.ok(await only(), 'and by its fence')
-  await fence.lift([])
-})
+t.test(
+  'after a write to replicated data, reads of it go to the master only, for two checks of the workers',
+  async (t) => {
+    const { read, write, nodes, clock, store } = replica()
+    const isMasterOnly = async (request = rules()) => {
+      await read({ ...request, directives: { noCache: true, noStore: false } })
+      return nodes.requests.at(-1)?.masterOnly ?? false
+    }
+    t.notOk(await isMasterOnly())
+    await write(uploadRule())
+    t.ok(await isMasterOnly())
+    t.notOk(await isMasterOnly(edgeRequest('GET /decoders')), 'other replicated data was not written')
+    t.notOk(await isMasterOnly(one()), 'this data is not replicated')
+    clock.advance(18_001)
+    t.notOk(await isMasterOnly())
+    await (await store.fence(['rules'])).lift([])
+    t.ok(await isMasterOnly(), 'a write through another replica changes the epoch')
+    clock.advance(18_001)
+    const fence = await store.fence(['rules'])
+    t.ok(await isMasterOnly(), 'and sets a fence')
+    await fence.lift([])
+  },
+)

@@ -12,24 +12,24 @@ const options: TargetOptions = {
   nodes: () => nodeList,
   lifetimesOf: () => lifetimes,
 }
-const prepare = createTargetResolver(options)
+const resolve = createTargetResolver(options)
 
-function prepared(given: EdgeRequest, by = prepare): CacheTarget {
-  const result = by(given)
-  if (typeof result === 'string') throw new Error(`not kept: ${result}`)
-  return result
+function targetOf(request: EdgeRequest, by = resolve): CacheTarget {
+  const target = by(request)
+  if (typeof target === 'string') throw new Error(`never stored: ${target}`)
+  return target
 }
 
-const keyOf = (given: EdgeRequest) => prepared(given).key
+const keyOf = (request: EdgeRequest) => targetOf(request).key
 
 const agents = recordOf('GET /agents')
 const names = Object.keys(agents.query)
 const values = fc.dictionary(fc.constantFrom(...names), fc.string({ unit: 'binary' }), { noNullPrototype: true })
 
-/** What the manager takes when nothing is asked. */
+/** The manager's defaults. */
 const defaults: Readonly<Record<string, string>> = { offset: '0', limit: '500' }
 
-t.test('equal requests share a key, however they are written', async (t) => {
+t.test('equal requests share a key, in every spelling', async (t) => {
   fc.assert(
     fc.property(values, fc.array(fc.nat()), (query, order) => {
       const entries = Object.entries({ ...defaults, ...query })
@@ -40,27 +40,36 @@ t.test('equal requests share a key, however they are written', async (t) => {
     { numRuns: 100 },
   )
   const key = keyOf(edgeRequest('GET /agents'))
-  t.equal(keyOf(edgeRequest('GET /agents', { query: { limit: '0500' } })), key, 'numbers are numbers')
+  t.equal(keyOf(edgeRequest('GET /agents', { query: { limit: '0500' } })), key, 'leading zeros do not matter')
   t.equal(
     keyOf(edgeRequest('GET /agents', { query: { sort: '+id' } })),
     keyOf(edgeRequest('GET /agents', { query: { sort: 'id' } })),
-    'a sort ascends',
+    'an ascending sort needs no +',
   )
-  t.equal(keyOf(edgeRequest('GET /agents', { waitForComplete: true })), key, 'who waits longer asks for the same')
+  t.equal(
+    keyOf(edgeRequest('GET /agents', { waitForComplete: true })),
+    key,
+    'a request without a time limit has the same key',
+  )
   t.equal(
     keyOf(edgeRequest('GET /agents', { caller: { ...caller, name: 'bob', permissions: [] } })),
     key,
-    'whoever asks',
+    'every caller has the same key',
   )
 })
 
 t.test('different requests never share a key', async (t) => {
-  const spelled = (query: Readonly<Record<string, string>>) => {
+  const canonicalText = (query: Readonly<Record<string, string>>) => {
     const { sort, ...rest } = { ...defaults, ...query }
     const number = (text = '') => text.replace(/^0+(?=[0-9])/, '')
-    const same = { ...rest, limit: number(rest.limit), offset: number(rest.offset), sort: sort?.replace(/^\+/, '') }
+    const canonical = {
+      ...rest,
+      limit: number(rest.limit),
+      offset: number(rest.offset),
+      sort: sort?.replace(/^\+/, ''),
+    }
     return JSON.stringify(
-      Object.entries(same)
+      Object.entries(canonical)
         .filter(([, value]) => value !== undefined)
         .sort(),
     )
@@ -69,20 +78,20 @@ t.test('different requests never share a key', async (t) => {
     fc.property(values, values, (one, other) => {
       const equal =
         keyOf(edgeRequest('GET /agents', { query: one })) === keyOf(edgeRequest('GET /agents', { query: other }))
-      return equal === (spelled(one) === spelled(other))
+      return equal === (canonicalText(one) === canonicalText(other))
     }),
     { numRuns: 100 },
   )
-  const kept = catalogue.filter((endpoint) => typeof prepare(edgeRequest('', { endpoint })) !== 'string')
-  t.ok(kept.length > 50)
+  const stored = catalogue.filter((endpoint) => typeof resolve(edgeRequest('', { endpoint })) !== 'string')
+  t.ok(stored.length > 50)
   t.equal(
-    new Set(kept.map((endpoint) => keyOf(edgeRequest('', { endpoint })))).size,
-    kept.length,
-    'endpoints among each other',
+    new Set(stored.map((endpoint) => keyOf(edgeRequest('', { endpoint })))).size,
+    stored.length,
+    'one key for each endpoint',
   )
 })
 
-t.test('no value can pose as a delimiter', async (t) => {
+t.test('no value can imitate a delimiter', async (t) => {
   const piece = fc.stringMatching(/^[0-9:=&,a-c/]{0,6}$/)
   const pair = fc.tuple(piece, piece)
   fc.assert(
@@ -98,15 +107,15 @@ t.test('no value can pose as a delimiter', async (t) => {
   t.not(
     keyOf(edgeRequest('GET /agents', { query: { name: '\ud800' } })),
     keyOf(edgeRequest('GET /agents', { query: { name: '\ud801' } })),
-    'halves of characters are told apart',
+    'lone surrogates differ',
   )
 })
 
-t.test('the key knows rights only where the answer does', async (t) => {
+t.test('the key depends on permissions only if the response does', async (t) => {
   const cache = { group: 'agents', tags: ['collection:agents'], scope: 'rights' } as const
   const endpoint = { ...agents, cache }
   const of = (permissions: readonly string[]) =>
-    prepared(edgeRequest('', { endpoint, caller: { ...caller, permissions } }))
+    targetOf(edgeRequest('', { endpoint, caller: { ...caller, permissions } }))
   fc.assert(
     fc.property(fc.uniqueArray(fc.string()), fc.uniqueArray(fc.string()), (one, other) => {
       const same = one.length === other.length && one.every((right) => other.includes(right))
@@ -114,24 +123,24 @@ t.test('the key knows rights only where the answer does', async (t) => {
     }),
     { numRuns: 100 },
   )
-  t.equal(of(['a', 'b']).key, of(['b', 'a', 'b']).key, 'in whatever order')
+  t.equal(of(['a', 'b']).key, of(['b', 'a', 'b']).key, 'in any order')
   const later = createTargetResolver({ ...options, key: { secret: 'secret', policy: '2' } })
   t.not(
     of([]).key,
-    prepared(edgeRequest('', { endpoint, caller: { ...caller, permissions: [] } }), later).key,
+    targetOf(edgeRequest('', { endpoint, caller: { ...caller, permissions: [] } }), later).key,
     'other policy',
   )
-  t.notMatch(of(['agents:read']).info.scope, /agents/, 'what is shown is a digest')
-  t.equal(prepared(edgeRequest('GET /agents')).info.scope, 'everyone')
+  t.notMatch(of(['agents:read']).info.scope, /agents/, 'the index shows a digest')
+  t.equal(targetOf(edgeRequest('GET /agents')).info.scope, 'everyone')
 })
 
-t.test('nobody without the secret can tell a key', async (t) => {
+t.test('another secret gives other keys', async (t) => {
   const other = createTargetResolver({ ...options, key: { secret: 'another', policy: '1' } })
-  t.not(prepared(edgeRequest('GET /agents'), other).key, keyOf(edgeRequest('GET /agents')))
+  t.not(targetOf(edgeRequest('GET /agents'), other).key, keyOf(edgeRequest('GET /agents')))
 })
 
-t.test('what is shown is canonical', async (t) => {
-  const shown = (given: EdgeRequest) => prepared(given).info
+t.test('the index shows the canonical URL', async (t) => {
+  const shown = (request: EdgeRequest) => targetOf(request).info
   t.match(shown(edgeRequest('GET /agents', { query: { status: 'active', limit: '1' } })), {
     url: '/agents?limit=1&offset=0&status=active',
     group: 'agents',
@@ -140,31 +149,31 @@ t.test('what is shown is canonical', async (t) => {
   t.equal(shown(edgeRequest('GET /agents/:agent_id', { params: { agent_id: '001' } })).url, '/agents/001')
 })
 
-t.test('what is never kept has no key', async (t) => {
-  t.match(prepare(edgeRequest('GET /agents/:agent_id/key', { params: { agent_id: '001' } })), 'an agent key')
-  t.match(prepare(edgeRequest('GET /cluster/config')), 'cluster key')
-  t.match(prepare(edgeRequest('GET /rules/files', { query: { download: 'x.xml' } })), 'file')
+t.test('a response that is never stored has no key', async (t) => {
+  t.match(resolve(edgeRequest('GET /agents/:agent_id/key', { params: { agent_id: '001' } })), 'an agent key')
+  t.match(resolve(edgeRequest('GET /cluster/config')), 'cluster key')
+  t.match(resolve(edgeRequest('GET /rules/files', { query: { download: 'x.xml' } })), 'file')
   t.match(
-    prepare(edgeRequest('', { endpoint: { ...agents, secret: 'possible' } })),
+    resolve(edgeRequest('', { endpoint: { ...agents, secret: 'possible' } })),
     'secret',
-    'whatever the record says',
+    'even if the record has a cache policy',
   )
   const durationsOf = (group: string, path: string) => ({
     ...lifetimes,
     ttl: group === 'rules' || path === '/agents' ? 0 : 1,
   })
   const some = createTargetResolver({ ...options, lifetimesOf: durationsOf })
-  t.match(some(edgeRequest('GET /rules')), 'duration', 'as the settings say, by group')
-  t.match(some(edgeRequest('GET /agents')), 'duration', 'or by path')
+  t.match(some(edgeRequest('GET /rules')), 'duration', 'a ttl of 0 for the group')
+  t.match(some(edgeRequest('GET /agents')), 'duration', 'or for the path')
   t.type(some(edgeRequest('GET /agents/groups')), 'object')
   for (const endpoint of catalogue) {
     if (endpoint.secret !== 'none' || endpoint.method !== 'GET') {
-      t.type(prepare(edgeRequest('', { endpoint })), 'string', `${endpoint.method} ${endpoint.path}`)
+      t.type(resolve(edgeRequest('', { endpoint })), 'string', `${endpoint.method} ${endpoint.path}`)
     }
   }
 })
 
-t.test('what is remembered of a URL never stands for another request', async (t) => {
+t.test('the remembered target of a URL is not used for another request', async (t) => {
   const query = { limit: '1' }
   const params = {}
   const first = keyOf(edgeRequest('GET /agents', { query, params }))
@@ -175,11 +184,11 @@ t.test('what is remembered of a URL never stands for another request', async (t)
   let master = 'm1'
   const moving = createTargetResolver({ ...options, master: () => master })
   const info = edgeRequest('GET /manager/info', { query, params })
-  t.ok(prepared(info, moving).tags.includes('node:m1'))
+  t.ok(targetOf(info, moving).tags.includes('node:m1'))
   master = 'm2'
-  t.ok(prepared(info, moving).tags.includes('node:m2'), 'another node became the master')
+  t.ok(targetOf(info, moving).tags.includes('node:m2'), 'another node became the master')
   const endpoint = { ...agents, cache: { group: 'agents', tags: ['collection:agents'], scope: 'rights' } } as const
   const as = (permissions: readonly string[]) =>
     keyOf(edgeRequest('', { endpoint, query, params, caller: { ...caller, permissions } }))
-  t.not(as(['a']), as(['b']), 'and rights are looked at each time')
+  t.not(as(['a']), as(['b']), 'permissions are compared for each request')
 })

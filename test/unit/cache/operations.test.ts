@@ -17,7 +17,7 @@ import {
 
 const agent = (id: string) => edgeRequest('GET /agents/:agent_id', { params: { agent_id: id } })
 
-async function kept() {
+async function cacheWithEntries() {
   const clock = new ManualClock()
   const store = createMemoryStore({ bytes: 1 << 20, elapsed: clock.read })
   const { cache, nodes, read, write } = replica({ store, clock: clock.read })
@@ -25,7 +25,7 @@ async function kept() {
     clock.advance(200)
     return success('x'.repeat(100))
   }
-  const asked: { url: string; by: string }[] = []
+  const resolved: { url: string; by: string }[] = []
   const operations = cacheOperations({
     index: store,
     enabled: true,
@@ -37,7 +37,7 @@ async function kept() {
       catalogue,
       isNode: (name) => ['m', 'worker-1'].includes(name),
       resolveUrl: async (url, by) => {
-        asked.push({ url, by: by.name })
+        resolved.push({ url, by: by.name })
         if (url === '/agents/001/key') return edgeRequest('GET /agents/:agent_id/key', { params: { agent_id: '001' } })
         return url === '/rules' ? edgeRequest('GET /rules') : agent('001')
       },
@@ -48,11 +48,11 @@ async function kept() {
   await read(agent('001'))
   await read(agent('002'))
   await read(edgeRequest('GET /rules', { query: { limit: '5' } }))
-  return { clock, store, nodes, read, write, operations, get, asked }
+  return { clock, store, nodes, read, write, operations, get, resolved }
 }
 
 t.test('the index and the configuration have the shapes of the seed', async (t) => {
-  const { get } = await kept()
+  const { get } = await cacheWithEntries()
   t.strictSame(await get('cacheIndex'), {
     error: 0,
     data: {
@@ -70,9 +70,9 @@ t.test('the index and the configuration have the shapes of the seed', async (t) 
   })
 })
 
-t.test('clearing answers what is left', async (t) => {
-  const { get, read } = await kept()
-  t.strictSame((await get('cacheClearGroup', { params: { group: 'nobody' } })).data, (await get('cacheIndex')).data)
+t.test('DELETE returns what is still stored', async (t) => {
+  const { get, read } = await cacheWithEntries()
+  t.strictSame((await get('cacheClearGroup', { params: { group: 'nope' } })).data, (await get('cacheIndex')).data)
   const left = {
     all: ['/rules?limit=5&offset=0&status=all'],
     groups: { rules: ['/rules?limit=5&offset=0&status=all'] },
@@ -82,16 +82,16 @@ t.test('clearing answers what is left', async (t) => {
   t.strictSame((await get('cacheClear')).data, { all: [], groups: {} })
 })
 
-t.test('one entry can be cleared', async (t) => {
-  const { get, read, store } = await kept()
+t.test('DELETE with a key removes one response', async (t) => {
+  const { get, read, store } = await cacheWithEntries()
   const key = (await store.list()).find(({ url }) => url === '/agents/001')?.key ?? ''
   t.match((await get('cacheClear', { query: { key } })).data, { all: ['/agents/002', /^\/rules/] })
   t.match(cacheStatusOf(await read(agent('002'))), { hit: true })
   t.match(cacheStatusOf(await read(agent('001'))), { fwd: 'uri-miss' })
 })
 
-t.test('what would go is said without clearing it', async (t) => {
-  const { get, store } = await kept()
+t.test('preview reports what would be removed, and removes nothing', async (t) => {
+  const { get, store } = await cacheWithEntries()
   const size = (await store.list('rules'))[0]?.size ?? 0
   t.ok(size > 100)
   const all = (await get('cacheClear', { query: { preview: 'true' } })).data
@@ -103,8 +103,8 @@ t.test('what would go is said without clearing it', async (t) => {
   t.equal((await store.list()).length, 3)
 })
 
-t.test('a soft purge leaves what may be served while it is fetched anew', async (t) => {
-  const { get, read, nodes } = await kept()
+t.test('a soft purge marks as stale: served while it is refreshed', async (t) => {
+  const { get, read, nodes } = await cacheWithEntries()
   t.match((await get('cacheClearGroup', { params: { group: 'agents' }, query: { soft: 'true' } })).data, {
     groups: { agents: ['/agents/001', '/agents/002'] },
   })
@@ -114,8 +114,8 @@ t.test('a soft purge leaves what may be served while it is fetched anew', async 
   t.match(cacheStatusOf(await read(agent('001'))), { hit: true, ttl: Number })
 })
 
-t.test('details are a collection: sorted, searched, filtered, paged', async (t) => {
-  const { get, clock, read } = await kept()
+t.test('details are a collection that can be sorted, searched, filtered and paged', async (t) => {
+  const { get, clock, read } = await cacheWithEntries()
   clock.advance(100)
   await read(agent('002'))
   const details = async (query: Record<string, string>) => {
@@ -146,8 +146,8 @@ t.test('details are a collection: sorted, searched, filtered, paged', async (t) 
   t.match(await get('cacheIndex', { query: { details: 'true', sort: 'nothing' } }), { error: 1403 })
 })
 
-t.test('a URL is explained', async (t) => {
-  const { get, asked, write, clock, store } = await kept()
+t.test('explain tells hit or miss, the reason, and the writes that invalidate the response', async (t) => {
+  const { get, resolved, write, clock, store } = await cacheWithEntries()
   const explain = async (url: string) => (await get('cacheExplain', { query: { url } })).data as Record<string, unknown>
   const fresh = await explain('/agents/1')
   t.match(fresh, {
@@ -160,29 +160,27 @@ t.test('a URL is explained', async (t) => {
     tags: ['cache', 'cache:agents', 'agent:*', 'agent:001'],
     next: { hit: true, reason: 'fresh', age: Number, timeLeft: Number },
   })
-  t.strictSame(asked, [{ url: '/agents/1', by: caller.name }])
-  const droppers = fresh.droppedBy as { write: string; tags: string[]; when?: string[] }[]
-  const writes = droppers.map((dropper) => dropper.write)
+  t.strictSame(resolved, [{ url: '/agents/1', by: caller.name }])
+  const invalidating = fresh.droppedBy as { write: string; tags: string[]; when?: string[] }[]
+  const writes = invalidating.map(({ write }) => write)
   t.ok(writes.includes('PUT /agents/:agent_id/group/:group_id'))
-  t.ok(writes.includes('PUT /cluster/restart'), 'what touches all agents')
+  t.ok(writes.includes('PUT /cluster/restart'), 'a write to all agents')
   t.notOk(writes.includes('PUT /syscheck/:agent_id'))
   t.match(
-    droppers.find((dropper) => dropper.write === 'POST /agents'),
+    invalidating.find(({ write }) => write === 'POST /agents'),
     { tags: ['agent:{answer.id}', 'agent:*'] },
   )
   t.match(await explain('/agents/001/key'), { kept: false, why: 'an agent key', next: { hit: false } })
   const rules = await explain('/rules')
   t.match(rules, { next: { hit: false, reason: 'not stored' } })
   t.match(
-    (rules.droppedBy as { write: string; when?: string[] }[]).find(
-      (dropper) => dropper.write === 'POST /manager/files',
-    ),
+    (rules.droppedBy as { write: string; when?: string[] }[]).find(({ write }) => write === 'POST /manager/files'),
     { when: ['query.path matches ^etc/rules/', /ossec/] },
   )
   t.strictSame(
     (await store.list()).map(({ hits }) => hits),
     [0, 0, 0],
-    'to be explained is no hit',
+    'explain counts no hit',
   )
   clock.advance(1200)
   t.match(await explain('/agents/001'), { next: { hit: true, reason: /stale/ } })
@@ -199,8 +197,8 @@ t.test('a group or key that no response can have is not purged and counts as no 
   const index = { ...store, purge: async (what: unknown) => void purged.push(what) }
   const operations = cacheOperations({ ...disabledCache, index, onEvent: (event) => void events.push(event) })
   for (const group of ['nope', '__proto__', 'agents ', '']) {
-    const given = await operations.cacheClearGroup(edgeRequest('DELETE /cache/:group', { params: { group } }))
-    t.match(bodyOf(given), { error: 0, data: { all: [], groups: {} } })
+    const response = await operations.cacheClearGroup(edgeRequest('DELETE /cache/:group', { params: { group } }))
+    t.match(bodyOf(response), { error: 0, data: { all: [], groups: {} } })
   }
   await operations.cacheClear(edgeRequest('DELETE /cache', { query: { key: 'no-digest' } }))
   t.strictSame(purged, [])
@@ -219,7 +217,7 @@ t.test('a group or key that no response can have is not purged and counts as no 
 })
 
 t.test('the name of a group is matched without case, as paths are', async (t) => {
-  const { get, read } = await kept()
+  const { get, read } = await cacheWithEntries()
   t.match((await get('cacheClearGroup', { params: { group: 'RULES' }, query: { preview: 'true' } })).data, {
     entries: 1,
   })
@@ -228,7 +226,7 @@ t.test('the name of a group is matched without case, as paths are', async (t) =>
 })
 
 t.test('a part of a joined response is explained by the name of its node', async (t) => {
-  const { get } = await kept()
+  const { get } = await cacheWithEntries()
   const explain = (url: string) => get('cacheExplain', { query: { url } })
   t.match((await explain('/agents#worker%2D1')).data, { url: '/agents/001#worker-1' })
   await t.rejects(explain('/agents#%zz'), { code: 604, status: 400 }, 'malformed percent-encoding')

@@ -4,7 +4,7 @@ import type { Endpoint, ReadEndpoint, Tag, WriteEndpoint } from '../../../src/ca
 import { catalogue } from '../../../src/catalogue/index.ts'
 import { edgeRequest, fields, recordOf } from '../../support/edge-requests.ts'
 
-/** Values for every place that a tag of the catalogue is filled from; two sets that share none. */
+/** Values for every placeholder of the tags in the catalogue. */
 interface Values {
   readonly agent: string
   readonly group: string
@@ -13,7 +13,7 @@ interface Values {
 const ours: Values = { agent: '001', group: 'web', node: 'w1' }
 const theirs: Values = { agent: '002', group: 'db', node: 'w2' }
 
-function asked(endpoint: Endpoint, { agent, group, node }: Values) {
+function requestOf(endpoint: Endpoint, { agent, group, node }: Values) {
   const ids = endpoint.path === '/agents/groups' ? group : agent
   return edgeRequest('', {
     endpoint,
@@ -23,14 +23,14 @@ function asked(endpoint: Endpoint, { agent, group, node }: Values) {
   })
 }
 
-function borne(record: ReadEndpoint, values: Values): readonly Tag[] {
-  const plan = compilePolicy(record)
-  if (typeof plan === 'string') throw new Error(plan)
-  return plan.tagsOf(asked(record, values), 'm')
+function tagsOf(record: ReadEndpoint, values: Values): readonly Tag[] {
+  const policy = compilePolicy(record)
+  if (typeof policy === 'string') throw new Error(policy)
+  return policy.tagsOf(requestOf(record, values), 'm')
 }
 
-function touched(record: WriteEndpoint, values: Values): readonly Tag[] {
-  const stale = invalidatedTags(record, asked(record, values), 'm')
+function invalidatedBy(record: WriteEndpoint, values: Values): readonly Tag[] {
+  const stale = invalidatedTags(record, requestOf(record, values), 'm')
   return [...stale.fromRequest, ...stale.fromResponse({ id: values.agent, affected_agents: [values.agent] })]
 }
 
@@ -38,22 +38,22 @@ const writes = catalogue.filter(
   (record): record is WriteEndpoint => record.method !== 'GET' && record.target.kind !== 'edge',
 )
 const reads = catalogue.filter((record): record is ReadEndpoint => typeof compilePolicy(record) !== 'string')
-/** `/manager/…` of everybody is the master's. */
+/** `/manager/…` is data of the master. */
 const named = (tag: Tag) => tag.replace('{master}', 'm')
 const always = (write: WriteEndpoint) => write.invalidates.filter((entry) => typeof entry === 'string').map(named)
 const family = (tag: Tag) => tag.replaceAll(/\{[^}]*\}/g, '{}')
 
-t.test('every write against every read: stale when they speak of the same, fresh when they do not', async (t) => {
+t.test('every write invalidates every read of the same data, and no other read', async (t) => {
   let pairs = 0
   for (const write of writes) {
-    const mine = touched(write, ours)
+    const mine = invalidatedBy(write, ours)
     for (const read of reads) {
       const name = `${write.method} ${write.path} → ${read.path}`
       const own = 'tags' in read.cache ? read.cache.tags.map(named) : []
       const same = always(write).some((tag) => own.map(family).includes(family(tag)))
       const whole = always(write).some((tag) => own.includes(tag) && !tag.includes('{'))
-      if (borne(read, ours).some((tag) => mine.includes(tag)) !== same) t.fail(name)
-      if (borne(read, theirs).some((tag) => mine.includes(tag)) !== whole) t.fail(`${name} of others`)
+      if (tagsOf(read, ours).some((tag) => mine.includes(tag)) !== same) t.fail(name)
+      if (tagsOf(read, theirs).some((tag) => mine.includes(tag)) !== whole) t.fail(`${name} of others`)
       pairs += 1
     }
   }
@@ -62,52 +62,54 @@ t.test('every write against every read: stale when they speak of the same, fresh
 
 function of(id: string, values: Values = ours) {
   const record = recordOf(id)
-  return record.method === 'GET' ? borne(record as ReadEndpoint, values) : touched(record as WriteEndpoint, values)
+  return record.method === 'GET'
+    ? tagsOf(record as ReadEndpoint, values)
+    : invalidatedBy(record as WriteEndpoint, values)
 }
 
-t.test('reads bear their tags, the whole of their families, and what is cleared by', async (t) => {
+t.test('a read carries its tags, the wildcards of their families and the tags of purges', async (t) => {
   t.strictSame([...of('GET /agents/:agent_id')].sort(), ['agent:*', 'agent:001', 'cache', 'cache:agents'])
   t.strictSame([...of('GET /rules')].sort(), ['cache', 'cache:rules', 'rules'])
   t.strictSame([...of('GET /manager/info')].sort(), ['cache', 'cache:manager', 'node:*', 'node:m'])
   t.ok(of('GET /agents/groups/:group_id/files').includes('group:*'))
 })
 
-t.test('the master is one node, under either of its paths', async (t) => {
+t.test('the master has one tag under both of its paths', async (t) => {
   t.ok(of('PUT /manager/restart').includes('node:m'))
   t.ok(of('GET /cluster/:node_id/info', { ...ours, node: 'm' }).includes('node:m'))
 })
 
-t.test('lists of the query and of the body give one tag each', async (t) => {
+t.test('each value of a list in query or body gives one tag', async (t) => {
   const stale = (id: string, rest: Parameters<typeof edgeRequest>[1]) =>
     invalidatedTags(recordOf(id) as WriteEndpoint, edgeRequest(id, rest), 'm')
   const removed = stale('DELETE /agents', { query: { ids: '001,003' } })
   t.ok(removed.fromRequest.includes('agent:001') && removed.fromRequest.includes('syscheck:003'))
   t.notOk(
     removed.fromRequest.some((tag) => tag.endsWith(':*')),
-    'none of the others before the answer',
+    'no wildcard before the response',
   )
   t.ok(removed.fromResponse({ affected_agents: ['001'] }).includes('sca:001'))
-  t.ok(removed.fromResponse().includes('sca:*'), 'no answer: any of them')
-  t.ok(removed.fromResponse({ affected_agents: [{ id: 1 }] }).includes('sca:*'), 'nor one that cannot be read')
-  t.strictSame(removed.fromResponse({ affected_agents: [] }), [], 'none is none')
+  t.ok(removed.fromResponse().includes('sca:*'), 'no response: the wildcard')
+  t.ok(removed.fromResponse({ affected_agents: [{ id: 1 }] }).includes('sca:*'), 'unreadable names: the wildcard')
+  t.strictSame(removed.fromResponse({ affected_agents: [] }), [], 'an empty list gives no tag')
   const many = stale('DELETE /agents', { query: { ids: Array.from({ length: 1000 }, (_, id) => `${id}`).join() } })
-  t.ok(many.fromRequest.includes('agent:*') && many.fromRequest.length < 20, 'very many are all')
+  t.ok(many.fromRequest.includes('agent:*') && many.fromRequest.length < 20, 'many values become the wildcard')
   const restarted = stale('POST /agents/restart', fields({ ids: ['001', '002'] }))
   t.ok(restarted.fromRequest.includes('agent:001') && restarted.fromRequest.includes('agent:002'))
   t.notOk(stale('DELETE /agents', { query: { status: 'all' } }).fromRequest.some((tag) => tag.startsWith('agent:')))
   t.strictSame(
     stale('POST /agents', fields({ name: 'x' })).fromResponse({ id: '{agent_id}' }),
     ['agent:{agent_id}'],
-    'braces of an answer mean nothing',
+    'braces in a value have no meaning',
   )
 })
 
-t.test('some tags depend on a value of the request', async (t) => {
+t.test('some tags are invalidated only for certain values of the request', async (t) => {
   const stale = (id: string, rest: Parameters<typeof edgeRequest>[1]) =>
     invalidatedTags(recordOf(id) as WriteEndpoint, edgeRequest(id, rest), 'm').fromRequest
   const upload = (path: string) => stale('POST /manager/files', { query: { path } })
   t.strictSame(upload('etc/rules/local_rules.xml'), ['validation', 'rules'])
-  t.strictSame(upload('etc/lists/a,etc/rules/b'), ['validation', 'lists'], 'a path is one value')
+  t.strictSame(upload('etc/lists/a,etc/rules/b'), ['validation', 'lists'], 'commas do not separate paths')
   t.ok(upload('etc/ossec.conf').includes('node:m'))
   const add = (force: object) => stale('POST /agents', fields({ name: 'x', ...force }))
   t.notOk(add({}).includes('agent:*'))

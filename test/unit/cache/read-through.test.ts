@@ -14,9 +14,9 @@ import {
 } from '../../support/edge-requests.ts'
 
 const one = (id = '001') => edgeRequest('GET /agents/:agent_id', { params: { agent_id: id } })
-const datas = (answers: readonly EdgeResponse[]) => answers.map((given) => bodyOf(given).data)
+const dataOf = (responses: readonly EdgeResponse[]) => responses.map((response) => bodyOf(response).data)
 
-t.test('what is kept is answered without a node, until its time is over', async (t) => {
+t.test('a stored response is served without a call to a node until it expires', async (t) => {
   const { read, nodes, clock } = replica()
   const first = await read(one())
   t.match(cacheStatusOf(first), { fwd: 'uri-miss', stored: true, ttl: 1000 })
@@ -25,13 +25,13 @@ t.test('what is kept is answered without a node, until its time is over', async 
   t.strictSame(cacheStatusOf(second), { hit: true, ttl: 600 })
   t.equal(bodyOf(second).data, 1)
   t.match(second.kind === 'json' && second.cached?.response, { etag: /^"[\w-]{27}"$/, age: 400, ttl: 1000 })
-  t.equal(bodyOf(await read(one('002'))).data, 2, 'another agent is another entry')
+  t.equal(bodyOf(await read(one('002'))).data, 2, 'another agent is another stored response')
   clock.advance(70_000)
   t.match(cacheStatusOf(await read(one())), { fwd: 'uri-miss', stored: true })
   t.equal(nodes.calls, 3)
 })
 
-t.test('1,000 equal misses are one call', async (t) => {
+t.test('1,000 identical misses are one call', async (t) => {
   const { read, nodes } = replica()
   const { opened, open } = createLatch()
   nodes.respond = async (_, call) => {
@@ -41,14 +41,14 @@ t.test('1,000 equal misses are one call', async (t) => {
   const all = Array.from({ length: 1000 }, () => read(one()))
   await settle()
   open()
-  const answers = await Promise.all(all)
+  const responses = await Promise.all(all)
   t.equal(nodes.calls, 1)
-  t.ok(datas(answers).every((data) => data === 1))
-  t.equal(answers.filter((given) => cacheStatusOf(given)?.stored).length, 1)
-  t.equal(answers.filter((given) => cacheStatusOf(given)?.collapsed).length, 999)
+  t.ok(dataOf(responses).every((data) => data === 1))
+  t.equal(responses.filter((response) => cacheStatusOf(response)?.stored).length, 1)
+  t.equal(responses.filter((response) => cacheStatusOf(response)?.collapsed).length, 999)
 })
 
-t.test('a failed call fails all who waited for it, and nobody else', async (t) => {
+t.test('a failed call fails all requests that waited for it, and no later request', async (t) => {
   const { read, nodes } = replica()
   nodes.respond = async (_, call) => {
     await settle()
@@ -60,7 +60,7 @@ t.test('a failed call fails all who waited for it, and nobody else', async (t) =
   t.equal(bodyOf(await read(one())).data, 2)
 })
 
-t.test('callers who leave do not take others with them', async (t) => {
+t.test('a client that disconnects does not abort the call that other clients wait for', async (t) => {
   const { read, nodes } = replica()
   const { opened, open } = createLatch()
   nodes.respond = async (_, call) => {
@@ -68,43 +68,43 @@ t.test('callers who leave do not take others with them', async (t) => {
     return success(call)
   }
   const leaving = new AbortController()
-  const gone = read({ ...one(), signal: leaving.signal })
+  const aborted = read({ ...one(), signal: leaving.signal })
   const stays = read(one())
   await settle()
   leaving.abort(new Error('left'))
-  await t.rejects(async () => gone, { message: 'left' })
-  t.notOk(nodes.requests[0]?.signal.aborted, 'the node is still asked')
+  await t.rejects(async () => aborted, { message: 'left' })
+  t.notOk(nodes.requests[0]?.signal.aborted, 'the call goes on')
   open()
   t.equal(bodyOf(await stays).data, 1)
 
   const all = new AbortController()
-  const { opened: again, open: openAgain } = createLatch()
+  const { opened: openedAgain, open: openAgain } = createLatch()
   nodes.respond = async () => {
-    await again
-    return success('kept')
+    await openedAgain
+    return success('stored')
   }
   const alone = read({ ...one('002'), signal: all.signal })
   await settle()
   all.abort(new Error('left'))
   await t.rejects(async () => alone)
-  t.notOk(nodes.requests.at(-1)?.signal.aborted, 'what will be kept is fetched to its end')
+  t.notOk(nodes.requests.at(-1)?.signal.aborted, 'a call whose response will be stored is completed')
   openAgain()
   await settle()
   t.match(cacheStatusOf(await read(one('002'))), { hit: true })
 
   const unlimited = new AbortController()
-  nodes.respond = async (given) => {
-    await new Promise((_, reject) => given.signal.addEventListener('abort', () => reject(given.signal.reason)))
+  nodes.respond = async ({ signal }) => {
+    await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
     return success('never')
   }
   const endless = read({ ...one('003'), waitForComplete: true, signal: unlimited.signal })
   await settle()
   unlimited.abort(new Error('left'))
   await t.rejects(async () => endless)
-  t.ok(nodes.requests.at(-1)?.signal.aborted, 'a call without a limit ends with its last caller')
+  t.ok(nodes.requests.at(-1)?.signal.aborted, 'a call without a time limit ends with its last client')
 })
 
-t.test('who waits without a limit is not mixed with who does not', async (t) => {
+t.test('a request without a time limit does not share a call with one that has a limit', async (t) => {
   const { read, nodes } = replica()
   const { opened, open } = createLatch()
   nodes.respond = async (_, call) => {
@@ -118,36 +118,52 @@ t.test('who waits without a limit is not mixed with who does not', async (t) => 
   t.strictSame(nodes.requests.map(({ waitForComplete }) => waitForComplete).sort(), [false, true])
 })
 
-t.test('credentials of one caller fetch nothing for another', async (t) => {
+t.test('callers with their own credentials do not share calls', async (t) => {
   const { read, nodes } = replica()
-  nodes.respond = async (given) => {
+  nodes.respond = async ({ caller: { name } }) => {
     await settle()
-    if (given.caller.name === 'mallory') throw new EdgeError(901)
-    return success('right')
+    if (name === 'mallory') throw new EdgeError(901)
+    return success('allowed')
   }
   const as = (name: string) =>
     read({ ...one(), caller: { ...caller, name, credentials: { username: name, password: 'p' } } })
-  const [bad, fine] = await Promise.allSettled([as('mallory'), as('alice')])
-  t.match(bad, { status: 'rejected', reason: { code: 901 } })
-  t.equal(fine?.status, 'fulfilled')
+  const [rejected, fulfilled] = await Promise.allSettled([as('mallory'), as('alice')])
+  t.match(rejected, { status: 'rejected', reason: { code: 901 } })
+  t.equal(fulfilled?.status, 'fulfilled')
 })
 
-t.test('what is stale is served while it is fetched anew, once', async (t) => {
+t.test('a stale response is served while one call refreshes it', async (t) => {
   const { read, nodes, clock } = replica()
   await read(one())
   clock.advance(1500)
   const stale = await Promise.all([read(one()), read(one()), read(one())])
-  t.ok(datas(stale).every((data) => data === 1))
+  t.ok(dataOf(stale).every((data) => data === 1))
   t.match(cacheStatusOf(stale[0] as EdgeResponse), { hit: true, ttl: -500, detail: 'stale-while-revalidate' })
   await settle()
   t.equal(nodes.calls, 2)
   t.equal(bodyOf(await read(one())).data, 2)
   clock.advance(2500)
-  t.match(cacheStatusOf(await read(one())), { fwd: 'stale', stored: true }, 'beyond the window it is waited for')
+  t.match(
+    cacheStatusOf(await read(one())),
+    { fwd: 'stale', stored: true },
+    'after stale-while-revalidate, the request waits for the refresh',
+  )
   t.equal(nodes.calls, 3)
 })
 
-t.test('when nodes fail, what is kept stands in within its bound', async (t) => {
+t.test('a refresh has a time limit even if the request has none', async (t) => {
+  const { read, nodes, clock } = replica()
+  await read(one())
+  clock.advance(1500)
+  t.match(cacheStatusOf(await read({ ...one(), waitForComplete: true })), { detail: 'stale-while-revalidate' })
+  await settle()
+  t.strictSame(
+    nodes.requests.map(({ waitForComplete }) => waitForComplete),
+    [false, false],
+  )
+})
+
+t.test('while nodes fail, a stale response is served within stale-if-error', async (t) => {
   const { read, nodes, clock } = replica()
   await read(one())
   nodes.respond = () => {
@@ -159,26 +175,26 @@ t.test('when nodes fail, what is kept stands in within its bound', async (t) => 
   t.match(cacheStatusOf(stale), { fwd: 'stale', detail: 'stale-if-error', ttl: -29_000 })
   const calls = nodes.calls
   t.match(cacheStatusOf(await read(one())), { hit: true, detail: 'stale-if-error' })
-  t.equal(nodes.calls, calls, 'for a moment nobody asks again')
+  t.equal(nodes.calls, calls, 'no other call within a second')
   clock.advance(1000)
   nodes.respond = () => jsonResponse({ error: 3012, message: 'cluster is not running' })
-  t.equal(bodyOf(await read(one())).data, 1, 'also for what the framework cannot do now')
+  t.equal(bodyOf(await read(one())).data, 1, 'also for transient errors of the manager')
   t.equal(nodes.calls, calls + 1)
   clock.advance(1000)
   nodes.respond = () => jsonResponse({ error: 1701, message: 'Agent does not exist' })
-  t.equal(bodyOf(await read(one())).error, 1701, 'not for what it knows')
+  t.equal(bodyOf(await read(one())).error, 1701, 'not for other errors of the manager')
   nodes.respond = () => {
     throw new EdgeError(903)
   }
-  await t.rejects(async () => read(one()), { code: 903 }, 'not for what is the caller’s own')
+  await t.rejects(async () => read(one()), { code: 903 }, 'not for an error that concerns the caller')
   nodes.respond = () => {
     throw new EdgeError(920)
   }
   clock.advance(31_000)
-  await t.rejects(async () => read(one()), { code: 920 }, 'not beyond the bound')
+  await t.rejects(async () => read(one()), { code: 920 }, 'not after stale-if-error')
 })
 
-t.test('a fetch behind a stale answer that fails is not tried again at once', async (t) => {
+t.test('a refresh that failed is not repeated within a second', async (t) => {
   const { read, nodes, clock } = replica()
   await read(one())
   nodes.respond = () => {
@@ -192,7 +208,7 @@ t.test('a fetch behind a stale answer that fails is not tried again at once', as
   t.equal(nodes.calls, 2)
 })
 
-t.test('a write while nodes fail leaves nothing to stand in', async (t) => {
+t.test('after a write, a stale response is not served even if the nodes fail', async (t) => {
   const { read, nodes, clock, store } = replica()
   await read(one())
   clock.advance(5000)
@@ -203,48 +219,48 @@ t.test('a write while nodes fail leaves nothing to stand in', async (t) => {
   await t.rejects(async () => read(one()), { code: 922 })
 })
 
-t.test('only whole and good answers are kept', async (t) => {
+t.test('only complete and successful responses are stored', async (t) => {
   const { read, nodes } = replica()
-  const kept = async (given: EdgeResponse): Promise<boolean> => {
+  const isStored = async (response: EdgeResponse): Promise<boolean> => {
     const before = nodes.calls
-    nodes.respond = () => given
+    nodes.respond = () => response
     const agent = one(String(100 + before))
     t.equal(cacheStatusOf(await read(agent))?.stored ?? false, cacheStatusOf(await read(agent))?.hit ?? false)
     return nodes.calls === before + 1
   }
-  t.ok(await kept(success({ id: '001' })))
-  t.ok(await kept(success('a text with \\"failed_nodes\\" in it')))
-  t.notOk(await kept(jsonResponse({ error: 1701, message: 'Agent does not exist' })))
-  t.notOk(await kept(jsonResponse({ error: 0, message: 'no' }, 500)))
-  t.notOk(await kept(success({ items: [], totalItems: 0, failed_nodes: [{ node: 'w' }] })), 'some nodes failed')
-  t.ok(await kept(jsonResponse({ data: 1, error: 0 })), 'in whatever order the node writes')
+  t.ok(await isStored(success({ id: '001' })))
+  t.ok(await isStored(success('a text with \\"failed_nodes\\" in it')))
+  t.notOk(await isStored(jsonResponse({ error: 1701, message: 'Agent does not exist' })))
+  t.notOk(await isStored(jsonResponse({ error: 0, message: 'no' }, 500)))
+  t.notOk(await isStored(success({ items: [], totalItems: 0, failed_nodes: [{ node: 'w' }] })), 'some nodes failed')
+  t.ok(await isStored(jsonResponse({ data: 1, error: 0 })), 'in any order of members')
 })
 
-t.test('what is never kept goes straight through', async (t) => {
+t.test('a response that is never stored is fetched for each request', async (t) => {
   const { read, nodes } = replica()
-  const never = () => edgeRequest('GET /agents/:agent_id/key', { params: { agent_id: '001' } })
-  const all = await Promise.all([read(never()), read(never())])
+  const agentKey = () => edgeRequest('GET /agents/:agent_id/key', { params: { agent_id: '001' } })
+  const all = await Promise.all([read(agentKey()), read(agentKey())])
   t.equal(nodes.calls, 2)
   t.equal(cacheStatusOf(all[0] as EdgeResponse), undefined)
 })
 
-t.test('callers who may purge can ask for a new answer, or that none is kept', async (t) => {
+t.test('no-cache fetches a new response, no-store does not store it', async (t) => {
   const { read, nodes } = replica()
   await read(one())
   t.match(cacheStatusOf(await read({ ...one(), directives: { noCache: true, noStore: false } })), {
     fwd: 'request',
     stored: true,
   })
-  t.equal(bodyOf(await read(one())).data, 2, 'the new one is kept')
+  t.equal(bodyOf(await read(one())).data, 2, 'the new response is stored')
   t.equal(bodyOf(await read({ ...one(), directives: { noCache: false, noStore: true } })).data, 3)
   t.equal(bodyOf(await read(one())).data, 2)
   t.equal(nodes.calls, 3)
 })
 
-t.test('hot answers are fetched ahead of their end, when nodes have room', async (t) => {
-  let room = false
+t.test('a response with many hits is refreshed before it expires, if the nodes have idle capacity', async (t) => {
+  let isIdle = false
   const { read, nodes, clock } = replica({
-    hasIdleCapacity: () => room,
+    hasIdleCapacity: () => isIdle,
     refreshAhead: { maxConcurrent: 1, minHits: 3 },
   })
   await Promise.all([read(one()), read(one('002'))])
@@ -253,11 +269,11 @@ t.test('hot answers are fetched ahead of their end, when nodes have room', async
   clock.advance(250)
   await read(one())
   await settle()
-  t.equal(nodes.calls, 2, 'no room')
-  room = true
+  t.equal(nodes.calls, 2, 'no idle capacity')
+  isIdle = true
   await read(one('002'))
   await settle()
-  t.equal(nodes.calls, 2, 'not hot')
+  t.equal(nodes.calls, 2, 'too few hits')
   t.match(cacheStatusOf(await read(one())), { hit: true, ttl: 150 })
   await settle()
   t.equal(nodes.calls, 3)

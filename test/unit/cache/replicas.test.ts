@@ -15,7 +15,7 @@ import {
 
 const one = () => edgeRequest('GET /agents/:agent_id', { params: { agent_id: '001' } })
 
-/** Several replicas before the same store and the same nodes. */
+/** Several replicas with the same store and the same nodes. */
 function replicas(count: number) {
   const clock = new ManualClock()
   const store = createMemoryStore({ bytes: 1 << 20, elapsed: clock.read })
@@ -27,7 +27,7 @@ function replicas(count: number) {
   return { clock, store, nodes, each }
 }
 
-t.test('equal misses through several replicas are one call', async (t) => {
+t.test('identical misses through several replicas are one call', async (t) => {
   const { nodes, each } = replicas(3)
   const { opened, open } = createLatch()
   nodes.respond = async (_, call) => {
@@ -37,11 +37,11 @@ t.test('equal misses through several replicas are one call', async (t) => {
   const all = Array.from({ length: 300 }, (_, at) => each[at % 3]?.read(one()))
   await settle()
   open()
-  for (const given of await Promise.all(all)) t.equal(given && bodyOf(given).data, 1)
+  for (const response of await Promise.all(all)) t.equal(response && bodyOf(response).data, 1)
   t.equal(nodes.calls, 1)
 })
 
-t.test('a holder that fails gives the fill to the next', async (t) => {
+t.test('if the holder of the fetch lock fails, the next replica fetches', async (t) => {
   const { nodes, each } = replicas(3)
   nodes.respond = async (_, call) => {
     await settle()
@@ -53,7 +53,7 @@ t.test('a holder that fails gives the fill to the next', async (t) => {
   t.equal(nodes.calls, 2)
 })
 
-t.test('holders that never keep anything do not hold others up for ever', async (t) => {
+t.test('after three fetch locks without a stored response, a replica fetches without a lock', async (t) => {
   const memory = createMemoryStore({ bytes: 1 << 20 })
   const store: MemoryStore = { ...memory, acquireFetchLock: async () => ({ held: false, settled: Promise.resolve() }) }
   const { read, nodes } = replica({ store })
@@ -61,7 +61,7 @@ t.test('holders that never keep anything do not hold others up for ever', async 
   t.equal(nodes.calls, 1)
 })
 
-t.test('a follower that waits can leave', async (t) => {
+t.test('a client can disconnect while its replica waits for a fetch lock', async (t) => {
   const memory = createMemoryStore({ bytes: 1 << 20 })
   const store: MemoryStore = {
     ...memory,
@@ -75,7 +75,7 @@ t.test('a follower that waits can leave', async (t) => {
   await t.rejects(async () => waiting, { message: 'left' })
 })
 
-t.test('a write through one replica is seen through all', async (t) => {
+t.test('a write through one replica invalidates for all replicas', async (t) => {
   const { nodes, each } = replicas(2)
   const [first, second] = each
   await first?.read(one())

@@ -4,8 +4,8 @@ import { bodyOf, cacheStatusOf, createLatch, edgeRequest, replica, settle } from
 
 const one = () => edgeRequest('GET /agents/:agent_id', { params: { agent_id: '001' } })
 
-/** A store that takes what is to be kept, and is done with it when the gate opens. */
-function stalled() {
+/** A store that stores a response only when the latch opens. */
+function stalledStore() {
   const memory = createMemoryStore({ bytes: 1 << 20 })
   const { opened, open } = createLatch()
   const released: string[] = []
@@ -16,8 +16,8 @@ function stalled() {
       await memory.store(entry)
     },
     acquireFetchLock: async (key, mark, patience) => {
-      const claim = await memory.acquireFetchLock(key, mark, patience)
-      if (!claim.held) return claim
+      const lock = await memory.acquireFetchLock(key, mark, patience)
+      if (!lock.held) return lock
       const release = async () => void released.push(key)
       return { held: true, release }
     },
@@ -25,13 +25,13 @@ function stalled() {
   return { store, open, released }
 }
 
-t.test('an answer does not wait for a store that stalls, and is not said to be stored', async (t) => {
-  const { store, open, released } = stalled()
+t.test('a response does not wait for a slow store, and its status does not say stored', async (t) => {
+  const { store, open, released } = stalledStore()
   const { read, nodes } = replica({ store })
-  const given = await read(one())
-  t.equal(bodyOf(given).data, 1)
-  t.equal(cacheStatusOf(given)?.stored, undefined)
-  t.strictSame(released, [], 'other replicas wait on: the answer may still come to be kept')
+  const response = await read(one())
+  t.equal(bodyOf(response).data, 1)
+  t.equal(cacheStatusOf(response)?.stored, undefined)
+  t.strictSame(released, [], 'the fetch lock is held until the store has finished')
   open()
   await settle()
   t.equal(released.length, 1)
@@ -39,10 +39,10 @@ t.test('an answer does not wait for a store that stalls, and is not said to be s
   t.equal(nodes.calls, 1)
 })
 
-t.test('neither does one that was asked for anew', async (t) => {
-  const { store } = stalled()
+t.test('nor does a response to a no-cache request', async (t) => {
+  const { store } = stalledStore()
   const { read } = replica({ store })
-  const given = await read({ ...one(), directives: { noCache: true, noStore: false } })
-  t.match(cacheStatusOf(given), { fwd: 'request' })
-  t.equal(cacheStatusOf(given)?.stored, undefined)
+  const response = await read({ ...one(), directives: { noCache: true, noStore: false } })
+  t.match(cacheStatusOf(response), { fwd: 'request' })
+  t.equal(cacheStatusOf(response)?.stored, undefined)
 })

@@ -3,82 +3,82 @@ import t from 'tap'
 import { createMemoryStore } from '../../../src/cache/stores/memory-store.ts'
 import { createWriteLocks, type WriteLocks, writeLockStage } from '../../../src/cache/write-lock.ts'
 import type { Handler } from '../../../src/core/request.ts'
-import { edgeRequest, fields, settle, success } from '../../support/edge-requests.ts'
+import { createLatch, edgeRequest, fields, settle, success } from '../../support/edge-requests.ts'
 
-const nobody = new AbortController().signal
+const neverAborted = new AbortController().signal
 
-/** Takes turns of a name and writes down when each begins and ends. */
-function workers(turns: WriteLocks) {
+/** Writers that take the lock of a name and note when they start and end. */
+function writers(locks: WriteLocks) {
   const steps: string[] = []
   const open = new Map<string, () => void>()
-  const work = async (who: string, name = 'file', patience = 5000, signal = nobody) => {
-    const turn = await turns.acquire(name, patience, signal)
-    if (turn === undefined) return void steps.push(`${who} gave up`)
-    steps.push(`${who} begins`)
-    await new Promise<void>((resolve) => open.set(who, resolve))
-    steps.push(`${who} ends`)
-    await turn.release()
+  const work = async (writer: string, name = 'file', timeout = 5000, signal = neverAborted) => {
+    const lock = await locks.acquire(name, timeout, signal)
+    if (lock === undefined) return void steps.push(`${writer} timed out`)
+    steps.push(`${writer} starts`)
+    await new Promise<void>((resolve) => open.set(writer, resolve))
+    steps.push(`${writer} ends`)
+    await lock.release()
   }
-  const end = async (who: string) => {
-    open.get(who)?.()
+  const end = async (writer: string) => {
+    open.get(writer)?.()
     await settle()
   }
   return { steps, work, end }
 }
 
-t.test('one at a time, in the order in which they came', async (t) => {
-  const { steps, work, end } = workers(createWriteLocks())
+t.test('one writer at a time holds the lock of a name, in the order of arrival', async (t) => {
+  const { steps, work, end } = writers(createWriteLocks())
   const all = [work('a'), work('b'), work('c'), work('d', 'another')]
   await settle()
-  t.strictSame([...steps].sort(), ['a begins', 'd begins'], 'other names do not wait')
-  for (const who of ['d', 'a', 'b', 'c']) await end(who)
+  t.strictSame([...steps].sort(), ['a starts', 'd starts'], 'other names do not wait')
+  for (const writer of ['d', 'a', 'b', 'c']) await end(writer)
   await Promise.all(all)
   t.strictSame(
     steps.filter((step) => !step.startsWith('d')),
-    ['a begins', 'a ends', 'b begins', 'b ends', 'c begins', 'c ends'],
+    ['a starts', 'a ends', 'b starts', 'b ends', 'c starts', 'c ends'],
   )
 })
 
-t.test('who waits too long, or leaves, lets the others pass', async (t) => {
-  const { steps, work, end } = workers(createWriteLocks())
+t.test('a writer that times out or disconnects leaves the queue', async (t) => {
+  const { steps, work, end } = writers(createWriteLocks())
   const leaving = new AbortController()
   const first = work('a')
   const late = work('b', 'file', 20)
-  const gone = work('c', 'file', 5000, leaving.signal)
+  const aborted = work('c', 'file', 5000, leaving.signal)
   const last = work('d')
   await late
   leaving.abort(new Error('left'))
-  await t.rejects(gone, { message: 'left' })
-  t.strictSame(steps, ['a begins', 'b gave up'], 'and nobody goes before its turn')
+  await t.rejects(aborted, { message: 'left' })
+  t.strictSame(steps, ['a starts', 'b timed out'], 'no other writer starts before its turn')
   await end('a')
   await first
   await end('d')
   await last
-  t.strictSame(steps.slice(2), ['a ends', 'd begins', 'd ends'])
+  t.strictSame(steps.slice(2), ['a ends', 'd starts', 'd ends'])
 })
 
-t.test('processes over one store take turns', async (t) => {
-  const { acquireFetchLock: claim } = createMemoryStore({ bytes: 1024 })
-  const [one, other] = [workers(createWriteLocks(claim)), workers(createWriteLocks(claim))]
+t.test('processes with one store share the locks', async (t) => {
+  const { acquireFetchLock } = createMemoryStore({ bytes: 1024 })
+  const [one, other] = [writers(createWriteLocks(acquireFetchLock)), writers(createWriteLocks(acquireFetchLock))]
   const all = [one.work('a'), other.work('b'), other.work('c', 'file', 30)]
   await settle()
-  t.strictSame([one.steps, other.steps], [['a begins'], []])
+  t.strictSame([one.steps, other.steps], [['a starts'], []])
   await all[2]
   await one.end('a')
   await other.end('b')
   await Promise.all(all)
-  t.strictSame(other.steps, ['c gave up', 'b begins', 'b ends'])
+  t.strictSame(other.steps, ['c timed out', 'b starts', 'b ends'])
 })
 
-t.test('the stage: only writes that have a name wait, and what they do is theirs alone', async (t) => {
+t.test('the stage runs one write at a time for a name, and other writes concurrently', async (t) => {
   let inside = 0
   let most = 0
-  const nodes: Handler = async (given) => {
+  const nodes: Handler = async ({ requestId }) => {
     inside += 1
     most = Math.max(most, inside)
     await wait(5)
     inside -= 1
-    if (given.requestId === 'fails') throw new Error('no node')
+    if (requestId === 'fails') throw new Error('no node')
     return success('done')
   }
   const handle = writeLockStage({ locks: createWriteLocks(), master: () => 'm', timeoutOf: () => 5000 })(nodes)
@@ -87,31 +87,33 @@ t.test('the stage: only writes that have a name wait, and what they do is theirs
   const own = (path: string) => edgeRequest('POST /manager/files', { query: { path } })
   const times = <T>(make: () => T) => Array.from({ length: 3 }, make)
   await Promise.all([...times(() => upload('etc/rules/a.xml')), ...times(() => own('etc/rules/a.xml'))].map(handle))
-  t.equal(most, 1, 'the master’s files have one name under both paths')
+  t.equal(most, 1, 'the files of the master have one name under both paths')
   await Promise.all([upload('etc/rules/a.xml', 'w1'), own('etc/rules/a.xml'), own('etc/rules/b.xml')].map(handle))
-  t.equal(most, 3, 'other nodes and other paths do not wait')
+  t.equal(most, 3, 'other nodes and other paths have other names')
   most = 0
   await Promise.all(times(() => edgeRequest('POST /agents', fields({ name: 'x' }))).map(handle))
   t.equal(most, 1, 'registrations')
   await Promise.all(
     times(() => edgeRequest('PUT /agents/:agent_id/restart', { params: { agent_id: '001' } })).map(handle),
   )
-  t.equal(most, 3, 'what needs no turn')
+  t.equal(most, 3, 'a write without a lock')
   await t.rejects(async () => handle(upload('etc/rules/a.xml', 'm', { requestId: 'fails' })), { message: 'no node' })
-  t.match(await handle(upload('etc/rules/a.xml')), { status: 200 }, 'a turn ends with a failure too')
+  t.match(await handle(upload('etc/rules/a.xml')), { status: 200 }, 'the lock is released after a failure')
 })
 
-t.test('a writer whose turn does not come gets 934 and may come again', async (t) => {
+t.test('a write that does not get the lock in time gets 934 with Retry-After, and is not sent', async (t) => {
   let calls = 0
+  const { opened, open } = createLatch()
   const stalled: Handler = async () => {
     calls += 1
-    await wait(100)
+    await opened
     return success('done')
   }
   const handle = writeLockStage({ locks: createWriteLocks(), master: () => 'm', timeoutOf: () => 20 })(stalled)
   const upload = () => handle(edgeRequest('POST /manager/files', { query: { path: 'etc/rules/a.xml' } }))
   const first = upload()
   await t.rejects(async () => upload(), { code: 934, status: 503, headers: { 'retry-after': /^\d+$/ } })
+  open()
   await first
   t.equal(calls, 1, 'nothing was sent')
 })

@@ -12,8 +12,8 @@ import {
   success,
 } from '../../support/edge-requests.ts'
 
-/** The road of a request, cache and turns included; the first write stays on its node until it is let go. */
-function road(patience = 60_000) {
+/** The pipeline with cache and write locks; the first write stays on its node until `finish` is called. */
+function pipeline(timeout = 60_000) {
   const { cache, nodes } = replica()
   const writing = createLatch()
   nodes.respond = async ({ endpoint: { method } }, call) => {
@@ -24,7 +24,7 @@ function road(patience = 60_000) {
     operations: {} as PipelineParts['operations'],
     readThrough: cache.readThrough,
     invalidate: cache.invalidate,
-    writeLock: writeLockStage({ locks: createWriteLocks(), master: () => 'm', timeoutOf: () => patience }),
+    writeLock: writeLockStage({ locks: createWriteLocks(), master: () => 'm', timeoutOf: () => timeout }),
     forward: nodes.handler,
   })
   const read = async () =>
@@ -32,50 +32,49 @@ function road(patience = 60_000) {
   return { nodes, handle, read, finish: writing.open }
 }
 
-function writes({ requests: asked }: FakeNodes): number {
-  return asked.filter(({ endpoint }) => endpoint.method !== 'GET').length
+function writes({ requests }: FakeNodes): number {
+  return requests.filter(({ endpoint }) => endpoint.method !== 'GET').length
 }
 
 const registered = (more = {}) => edgeRequest('POST /agents', { ...fields({ name: 'a', ip: 'any' }), ...more })
-/** It may displace an agent, so it touches what is kept of all of them. */
-const displacing = (more = {}) =>
-  edgeRequest('POST /agents', { ...fields({ name: 'b', ip: 'any', force: 0 }), ...more })
+/** May replace another agent, so it invalidates the data of all agents. */
+const replacing = (more = {}) => edgeRequest('POST /agents', { ...fields({ name: 'b', ip: 'any', force: 0 }), ...more })
 
-t.test('a write that stands in line touches nothing yet; when its turn comes, it does', async (t) => {
-  const { nodes, handle, read, finish } = road()
+t.test('a write that waits for the lock invalidates nothing before it is sent', async (t) => {
+  const { nodes, handle, read, finish } = pipeline()
   await read()
   const first = handle(registered())
-  const second = handle(displacing())
+  const second = handle(replacing())
   await settle()
   t.equal(writes(nodes), 1, 'one at a time')
-  t.match(await read(), { hit: true }, 'of what the second one will touch')
+  t.match(await read(), { hit: true }, 'of data that the second write will touch')
   finish()
   await Promise.all([first, second])
   t.equal(writes(nodes), 2)
   t.match(await read(), { fwd: 'uri-miss' })
 })
 
-t.test('a client that leaves the line takes its write with it', async (t) => {
-  const { nodes, handle, read, finish } = road()
+t.test('a write whose client disconnects while it waits is never sent', async (t) => {
+  const { nodes, handle, read, finish } = pipeline()
   await read()
   const leaving = new AbortController()
   const first = handle(registered())
-  const second = handle(displacing({ signal: leaving.signal }))
+  const second = handle(replacing({ signal: leaving.signal }))
   await settle()
   leaving.abort(new Error('left'))
   await t.rejects(async () => second, { message: 'left' })
   finish()
   await first
   await handle(registered())
-  t.equal(writes(nodes), 2, 'it was not sent behind its back')
+  t.equal(writes(nodes), 2, 'it was not sent later either')
   t.match(await read(), { hit: true })
 })
 
-t.test('a write whose turn does not come drops nothing', async (t) => {
-  const { handle, read, finish } = road(20)
+t.test('a write that does not get the lock invalidates nothing', async (t) => {
+  const { handle, read, finish } = pipeline(20)
   await read()
   const first = handle(registered())
-  await t.rejects(async () => handle(displacing()), { code: 934 })
+  await t.rejects(async () => handle(replacing()), { code: 934 })
   t.match(await read(), { hit: true })
   finish()
   await first
