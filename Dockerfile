@@ -4,7 +4,8 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
-RUN npm run build && npm prune --omit=dev --ignore-scripts
+# The simulator serves only the demo and the tests.
+RUN npm run build && rm -r dist/simulator && npm prune --omit=dev --ignore-scripts
 
 FROM node:24-bookworm-slim
 LABEL org.opencontainers.image.title="manager-edge" org.opencontainers.image.licenses="Apache-2.0"

@@ -2,13 +2,13 @@ import t from 'tap'
 import { simulated } from '../../support/simulated.ts'
 import { ask } from './edge-mode.ts'
 
-t.test('a node that does not answer', async (t) => {
+t.test('a node that is unreachable', async (t) => {
   const settings = { cache: { enabled: false }, cluster: { limits: { timeout: '2s', slowTimeout: '4s' } } }
   const { simulator, edge } = await simulated(t, { workers: 2, agents: 10 }, { settings })
   t.beforeEach(() => simulator.faults.clear())
   const nodesAsked = (from: number) => simulator.seen.slice(from).map(({ node }) => node)
 
-  await t.test('the API of the master is stopped: reads and writes go in through a worker', async (t) => {
+  await t.test('the API of the master is stopped: reads and writes go through a worker', async (t) => {
     await simulator.faults.set('master', { apiDown: true })
     const from = simulator.seen.length
     t.match(await ask(edge, 'GET /agents?limit=1'), { status: 200, body: { error: 0 } })
@@ -17,47 +17,53 @@ t.test('a node that does not answer', async (t) => {
     t.match(added, { status: 200, body: { error: 0, data: { id: String, key: String } } })
     t.ok(
       nodesAsked(from).every((node) => node !== 'master'),
-      'the master was not asked',
+      'the master received no call',
     )
     t.ok(
       [...simulator.world.agents.values()].some(({ name }) => name === 'through-a-worker'),
-      'the agent is there',
+      'the agent was added',
     )
   })
 
-  await t.test('what the master says of itself comes by its twin, or not at all', async (t) => {
-    await simulator.faults.set('master', { apiDown: true })
-    const from = simulator.seen.length
-    t.match(await ask(edge, 'GET /manager/info'), {
-      status: 200,
-      body: { data: { cluster: { node_name: 'master' } } },
-    })
-    t.match(simulator.seen.at(-1)?.url, /^\/cluster\/master\/info/)
-    const node = await ask(edge, 'GET /cluster/node')
-    t.ok([502, 503].includes(node.status), `${node.status}: a worker would speak of itself`)
-    t.match(node.body.message, /master/)
-    t.ok(nodesAsked(from).every((name) => name !== 'master'))
-  })
+  await t.test(
+    'the API of the master is stopped: its own data comes from the path of the cluster, or not at all',
+    async (t) => {
+      await simulator.faults.set('master', { apiDown: true })
+      const from = simulator.seen.length
+      t.match(await ask(edge, 'GET /manager/info'), {
+        status: 200,
+        body: { data: { cluster: { node_name: 'master' } } },
+      })
+      t.match(simulator.seen.at(-1)?.url, /^\/cluster\/master\/info/)
+      const node = await ask(edge, 'GET /cluster/node')
+      t.ok([502, 503].includes(node.status), `${node.status}: a worker would report about itself`)
+      t.match(node.body.message, /master/)
+      t.ok(nodesAsked(from).every((name) => name !== 'master'))
+    },
+  )
 
-  await t.test('a worker is stopped: its own paths say which node, the others go on', async (t) => {
+  await t.test('a worker is stopped: its own paths fail with its name, the others work', async (t) => {
     await simulator.faults.set('worker-1', { apiDown: true })
-    const gone = await ask(edge, 'GET /cluster/worker-1/info')
-    t.ok([502, 503].includes(gone.status))
-    t.match(gone.body, { error: Number, message: /worker-1/ })
+    const stopped = await ask(edge, 'GET /cluster/worker-1/info')
+    t.ok([502, 503].includes(stopped.status))
+    t.match(stopped.body, { error: Number, message: /worker-1/ })
     t.match(await ask(edge, 'GET /cluster/worker-2/info'), { status: 200, body: { error: 0 } })
   })
 
-  await t.test('all are stopped: 503 with the time to come again, and not ready', async (t) => {
+  await t.test('all APIs are stopped: 503 with Retry-After, and the edge is not ready', async (t) => {
     for (const { name } of simulator.nodes) await simulator.faults.set(name, { apiDown: true })
     for (let attempt = 0; attempt < 4; attempt++) await ask(edge, 'GET /agents')
     const none = await ask(edge, 'GET /agents')
     t.equal(none.status, 503)
     t.ok(Number(none.headers.get('retry-after')) >= 1)
-    t.equal((await fetch(`${edge.operationsUrl}/livez`)).status, 200)
+    const ready = await fetch(`${edge.operationsUrl}/readyz`)
+    t.equal(ready.status, 503)
+    t.strictSame(await ready.json(), { status: 'not ready', reasons: ['no node is available'] })
+    t.equal((await fetch(`${edge.operationsUrl}/livez`)).status, 200, 'the process is alive')
   })
 })
 
-t.test('a node that answers wrongly', async (t) => {
+t.test('a node with invalid responses', async (t) => {
   const settings = { cache: { enabled: false }, cluster: { limits: { timeout: '1s', slowTimeout: '2s' } } }
   const { simulator, edge } = await simulated(t, { workers: 1, agents: 10 }, { settings })
   t.beforeEach(() => simulator.faults.clear())
@@ -70,7 +76,7 @@ t.test('a node that answers wrongly', async (t) => {
   })
 
   await t.test(
-    'too late: a read says so, a write says that it may have been carried out and is not repeated',
+    'a timeout: 922 for a read, 923 for a write, which may have been carried out and is not repeated',
     async (t) => {
       await simulator.faults.set('worker-1', { stall: true })
       t.match(await ask(edge, 'GET /cluster/worker-1/status'), {
@@ -88,10 +94,10 @@ t.test('a node that answers wrongly', async (t) => {
 
   for (const [what, fault] of [
     ['HTML', { html: true }],
-    ['half an answer', { truncate: 10 }],
+    ['a truncated response', { truncate: 10 }],
     ['an empty 500', { status: 500 }],
   ] as const) {
-    await t.test(`${what}: 502 and which node`, async (t) => {
+    await t.test(`${what}: 502 with the name of the node`, async (t) => {
       await simulator.faults.set('worker-1', fault)
       const answer = await ask(edge, 'GET /cluster/worker-1/info')
       t.match(answer, { status: 502, body: { error: Number, message: /worker-1/ } })

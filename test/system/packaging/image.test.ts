@@ -1,0 +1,42 @@
+import { execFile } from 'node:child_process'
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import t from 'tap'
+
+/** Runs the command line of a folder that has the layout of the image. */
+function runCli(folder: string, args: readonly string[]) {
+  return new Promise<{ code: number; out: string; err: string }>((done) => {
+    const cli = [join(folder, 'dist/cli.js'), ...args]
+    execFile(process.execPath, ['--disable-proto=throw', ...cli], (error, out, err) =>
+      done({ code: error === null ? 0 : Number(error.code), out, err }),
+    )
+  })
+}
+
+t.test('the image has no simulator, and only the demo misses it', async (t) => {
+  const [build = ''] = readFileSync('Dockerfile', 'utf8')
+    .split(/^FROM /m)
+    .slice(1)
+  const removed = /npm run build && rm -r (\S+)/.exec(build)?.[1] ?? ''
+  t.equal(removed, 'dist/simulator')
+  t.ok(existsSync(removed), 'the build has a simulator to remove')
+
+  const folder = t.testdir({})
+  cpSync('dist', join(folder, 'dist'), { recursive: true })
+  rmSync(join(folder, removed), { recursive: true })
+  cpSync('package.json', join(folder, 'package.json'))
+  symlinkSync(resolve('node_modules'), join(folder, 'node_modules'))
+  const files = readdirSync(join(folder, 'dist'), { recursive: true, encoding: 'utf8' })
+  const importers = files.filter(
+    (name) => name.endsWith('.js') && /['"][./]+simulator\//.test(readFileSync(join(folder, 'dist', name), 'utf8')),
+  )
+  t.strictSame(importers, ['cli/demo.js'], 'no other file imports it')
+
+  const demo = await runCli(folder, ['demo'])
+  t.equal(demo.code, 1)
+  t.match(demo.err, /^the demo is not included in this installation.*npm run demo/)
+  t.match((await runCli(folder, ['routes'])).out, /^METHOD +PATH/)
+  const start = await runCli(folder, ['start', '--config', join(folder, 'missing.yaml')])
+  t.equal(start.code, 2)
+  t.match(start.err, /^missing\.yaml: cannot be read/, 'the server is loaded without it')
+})
