@@ -279,7 +279,7 @@ const served: readonly Row[] = [
   },
 ]
 
-t.test('bad bodies are refused in the contract’s form and reach no node', async (t) => {
+t.test('bad bodies are rejected in the contract’s form and reach no node', async (t) => {
   const at = await stage()
   t.teardown(() => at.close())
   await t.test('types', async (t) => {
@@ -291,7 +291,7 @@ t.test('bad bodies are refused in the contract’s form and reach no node', asyn
   await t.test('uploads', async (t) => {
     for (const row of files) await holds(t, at, row)
   })
-  await t.test('what only looks strange is served, in the manager’s own form', async (t) => {
+  await t.test('unusual but valid bodies are forwarded in the form of the manager', async (t) => {
     for (const row of served) {
       const calls = at.simulator.seen.length
       await holds(t, at, row)

@@ -9,7 +9,7 @@ import { startCollector } from '../../unit/telemetry/traces/collector.ts'
 
 const canary = (where: string) => `canary${where}${'7'.repeat(6)}`
 
-t.test('D02: nothing of the operators is on the listener of clients', async (t) => {
+t.test('D02: the public listener serves no page of the operations listener', async (t) => {
   const simulator = await startSimulator({ workers: 0, agents: 3, username: 'edge', password: 'only-for-tests' })
   t.teardown(() => simulator.close())
   const edge = await startEdge({ nodes: simulator.nodes })
@@ -23,7 +23,7 @@ t.test('D02: nothing of the operators is on the listener of clients', async (t) 
   t.equal(await status('/cache', undefined), 401)
 })
 
-t.test('D03: secrets that come in anywhere come out nowhere that operators look', async (t) => {
+t.test('D03: secrets of requests appear in no log, metric or console view', async (t) => {
   const account = { username: 'edge', password: canary('Account') }
   const simulator = await startSimulator({ workers: 1, agents: 5, ...account })
   t.teardown(() => simulator.close())

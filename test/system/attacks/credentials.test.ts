@@ -6,14 +6,14 @@ import { alive, stage } from './rows.ts'
 const base64url = (value: unknown) =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
 
-t.test('bad credentials end at the front door', async (t) => {
+t.test('bad credentials are rejected before anything is forwarded', async (t) => {
   const at = await stage()
   t.teardown(() => at.close())
   const ask = (headers: string, path = '/agents?limit=1') =>
     sendRaw(at.edge.url, `GET ${path} HTTP/1.1\r\nHost: edge\r\n${headers}Connection: close\r\n\r\n`)
   const basic = (text: string | Buffer) => `Authorization: Basic ${Buffer.from(text).toString('base64')}\r\n`
 
-  await t.test('B01: Basic that is none', async (t) => {
+  await t.test('B01: malformed and wrong Basic credentials', async (t) => {
     const before = at.reached()
     const bad: readonly (readonly [string, string])[] = [
       ['not base64', 'Authorization: Basic !!!\r\n'],
@@ -38,7 +38,7 @@ t.test('bad credentials end at the front door', async (t) => {
     t.equal(at.reached(), before, 'nothing reached a node')
   })
 
-  await t.test('T01: tokens that are none', async (t) => {
+  await t.test('T01: forged and malformed tokens', async (t) => {
     const issued = await fetch(`${at.edge.url}/security/user/authenticate`, {
       method: 'POST',
       headers: { authorization: at.edge.authorization('admin') },
@@ -89,7 +89,7 @@ t.test('bad credentials end at the front door', async (t) => {
     t.equal((await ask(`Authorization: Bearer ${token}\r\n`)).status, 200, 'the token itself is good')
   })
 
-  await t.test('D03: what was sent as a secret stands in no log line', async (t) => {
+  await t.test('D03: no log line contains a secret that was sent', async (t) => {
     const canary = 'canary-7f3a91'
     await ask(basic(`admin:${canary}`))
     await ask(`Authorization: Bearer ${canary}.${canary}.${canary}\r\n`)

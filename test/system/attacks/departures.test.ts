@@ -24,13 +24,13 @@ async function until(true_: () => boolean): Promise<void> {
   for (let tries = 0; !true_() && tries < 200; tries++) await wait(20)
 }
 
-t.test('clients that leave', async (t) => {
+t.test('clients that disconnect', async (t) => {
   const at = await stage()
   t.teardown(() => at.close())
   const head = (line: string, more = '') =>
     `${line} HTTP/1.1\r\nHost: edge\r\nAuthorization: ${at.edge.authorization('admin')}\r\n${more}\r\n`
 
-  await t.test('a write that nobody waits for any more stands in the log', async (t) => {
+  await t.test('a write whose client has disconnected is logged', async (t) => {
     await at.simulator.faults.set('master', { stall: true })
     const before = at.reached()
     const there = until(() => at.reached() > before)
@@ -44,7 +44,7 @@ t.test('clients that leave', async (t) => {
     await at.simulator.faults.clear()
   })
 
-  await t.test('who leaves before its file is read has not sent it', async (t) => {
+  await t.test('an upload whose client disconnects before it is complete is not forwarded', async (t) => {
     const before = at.reached()
     const lines = abandoned(at).length
     const text = `<a>${'&'.repeat(4 * 1024 * 1024)}</a>`
@@ -57,7 +57,7 @@ t.test('clients that leave', async (t) => {
   })
 })
 
-t.test('what was refused for being slow does not act when it is whole after all', async (t) => {
+t.test('a request that was rejected as too slow has no effect when its rest arrives', async (t) => {
   const simulator = await startSimulator({ agents: 3 })
   t.teardown(() => simulator.close())
   const timeouts = { headers: '1s', body: '1s', expect: '300ms' }

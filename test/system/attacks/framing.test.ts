@@ -202,7 +202,7 @@ async function holds(t: Test, at: Stage, row: Raw): Promise<void> {
   if (!row.reaches) t.equal(at.reached(), before, `${row.id} ${row.what}: nothing reached a node`)
 }
 
-t.test('requests that can be read in two ways are refused, and their connection ends', async (t) => {
+t.test('ambiguous requests are rejected, and their connections are closed', async (t) => {
   const at = await stage()
   t.teardown(() => at.close())
   for (const row of rows) await holds(t, at, row)
@@ -222,7 +222,7 @@ t.test('requests that can be read in two ways are refused, and their connection 
     for (const name of ['x-apicache-force-fetch', 'x-forwarded-for', 'cookie', 'host-x']) t.notOk(seen[name], name)
   })
 
-  await t.test('H33: a thousand pipelined requests never run side by side', async (t) => {
+  await t.test('H33: a thousand pipelined requests never run concurrently', async (t) => {
     const one = get('').replace('{auth}', `Authorization: ${at.edge.authorization('admin')}\r\n`)
     const few = await sendRaw(at.edge.url, one.repeat(80), { answers: 80, patience: 10_000 })
     t.equal(few.text.split('HTTP/1.1 200').length - 1, 80, 'eighty are answered')

@@ -68,7 +68,7 @@ async function running(tap: { teardown(end: () => unknown): unknown }, secure: b
 
 const portOf = (url: string) => Number(new URL(url).port)
 
-t.test('over TLS, only HTTP/1.1 is agreed on', async (t) => {
+t.test('over TLS, ALPN selects HTTP/1.1 only', async (t) => {
   const edge = await running(t, true)
   for (const url of [edge.url, edge.operationsUrl]) {
     const offer = async (protocols: string[]) => {

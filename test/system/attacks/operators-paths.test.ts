@@ -2,7 +2,7 @@ import t from 'tap'
 import { startSimulator } from '../../../src/simulator/index.ts'
 import { startEdge } from '../../support/edge.ts'
 
-t.test('the public listener has nothing for operators, and shows what is kept to those who may look', async (t) => {
+t.test('the public listener serves no operations endpoint, and /cache needs its permission', async (t) => {
   const simulator = await startSimulator({ agents: 3, workers: 0 })
   t.teardown(() => simulator.close())
   const edge = await startEdge({

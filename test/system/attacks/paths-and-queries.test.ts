@@ -169,7 +169,7 @@ const served: readonly Row[] = [
   { id: 'Q08', what: 'q with raw signs', path: '/agents?q=id>000;id<003&limit=1', status: 200, reaches: true },
 ]
 
-t.test('bad paths and queries are refused in the contract’s form and reach no node', async (t) => {
+t.test('bad paths and queries are rejected in the contract’s form and reach no node', async (t) => {
   const at = await stage()
   t.teardown(() => at.close())
   await t.test('paths', async (t) => {
@@ -178,10 +178,10 @@ t.test('bad paths and queries are refused in the contract’s form and reach no 
   await t.test('queries', async (t) => {
     for (const row of queries) await holds(t, at, row)
   })
-  await t.test('what only looks strange is served', async (t) => {
+  await t.test('unusual but valid requests are served', async (t) => {
     for (const row of served) await holds(t, at, row)
   })
-  await t.test('names are folded to one form on their way', async (t) => {
+  await t.test('names reach the node in one canonical form', async (t) => {
     const calls = at.simulator.seen.length
     await holds(t, at, { id: 'P06', what: 'an unpadded id', path: '/agents/1', status: 200, reaches: true })
     t.equal(at.simulator.seen[calls]?.url, '/agents/001')

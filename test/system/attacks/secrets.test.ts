@@ -1,13 +1,13 @@
 import t from 'tap'
 import { stage } from './rows.ts'
 
-t.test('who may not read secrets reads no agent key', async (t) => {
+t.test('without secrets:read no agent key can be read', async (t) => {
   const at = await stage()
   t.teardown(() => at.close())
   const get = (user: string, path: string, method = 'GET') =>
     fetch(`${at.edge.url}${path}`, { method, headers: { authorization: at.edge.authorization(user) } })
 
-  await t.test('neither as a field, nor bit by bit', async (t) => {
+  await t.test('neither as a field nor by a filter or sort', async (t) => {
     const before = at.reached()
     for (const path of [
       '/agents/stats/distinct',
@@ -32,7 +32,7 @@ t.test('who may not read secrets reads no agent key', async (t) => {
     t.equal(at.reached(), before, 'nothing reached a node')
   })
 
-  await t.test('who may is served', async (t) => {
+  await t.test('with secrets:read the key is served', async (t) => {
     t.match(await (await get('admin', '/agents/stats/distinct')).text(), /"internal_key":"[0-9a-f]/)
     t.equal((await get('admin', '/agents?q=internal_key~9a')).status, 200)
     t.equal((await get('reader', '/agents?sort=-id&q=id!=000&select=id')).status, 200, 'other fields are free')

@@ -10,7 +10,7 @@ import { createChecks } from '../../../src/http/validation.ts'
 const logged: string[] = []
 const log = pino(new Writable({ write: (line, _encoding, done) => done(void logged.push(String(line))) }))
 
-t.test('what nobody foresaw is told to the log, and nothing of it to the client', async (t) => {
+t.test('an unexpected error is logged in full, and the client gets 949 without details', async (t) => {
   const { app } = await createHttp({
     catalogue,
     handle: async () => {
@@ -43,7 +43,7 @@ t.test('what nobody foresaw is told to the log, and nothing of it to the client'
   t.match(await undecodable.json(), { error: 614, message: /The path cannot be decoded/ })
 })
 
-t.test('a prefix of the settings ends where its name ends', async (t) => {
+t.test('a configured prefix matches whole names only', async (t) => {
   const upgrade = catalogue.find(({ path }) => path === '/agents/:agent_id/upgrade')
   if (upgrade === undefined) throw new Error('no endpoint takes a repository')
   const check = createChecks({ upgradeRepositories: ['files.example', 'other.example/wpk/'], packageFolders: [] })

@@ -4,7 +4,7 @@ import { checkList, checkXml } from '../../../src/http/upload.ts'
 
 const xml = (text: string) => checkXml(Buffer.from(text))
 
-t.test('comments are read as the manager reads them', async (t) => {
+t.test('comments are accepted as by the manager', async (t) => {
   for (const good of [
     '<!-- a -- b --><a></a>',
     '<!-- x ---><a></a>',
@@ -27,7 +27,7 @@ t.test('comments are read as the manager reads them', async (t) => {
   }
 })
 
-t.test('an entity is one wherever a slice ends', async (t) => {
+t.test('an entity is recognised across the border of two slices', async (t) => {
   for (let before = 65_520; before < 65_540; before++) {
     const text = '.'.repeat(before)
     await t.resolves(xml(`<a>${text}&quot;&#x10FFFF;& &x;&</a>`), `behind ${before}`)
@@ -35,7 +35,7 @@ t.test('an entity is one wherever a slice ends', async (t) => {
   }
 })
 
-t.test('no file holds up everybody else', async (t) => {
+t.test('a large file does not block the event loop', async (t) => {
   const megabyte = 1024 * 1024
   const slow: Readonly<Record<string, () => Promise<void>>> = {
     ampersands: () => xml(`<a>${'&'.repeat(megabyte)}</a>`),
@@ -56,7 +56,7 @@ t.test('no file holds up everybody else', async (t) => {
   }
 })
 
-t.test('lines of a list keep their numbers', async (t) => {
+t.test('an error in a list names the number of its line', async (t) => {
   await t.rejects(checkList(Buffer.from(`${'a:b\r\n'.repeat(20_000)}c`)), { code: 705, message: /Line 20001: c$/ })
   await t.resolves(checkList(Buffer.from('a:b\n\n  \nc:d')))
 })

@@ -5,7 +5,7 @@ import type { EdgeRequest } from '../../../src/core/request.ts'
 import type { EdgeResponse } from '../../../src/core/response.ts'
 import { addressOfRequests } from '../../../src/http/client-address.ts'
 import { sendRaw } from '../../support/raw.ts'
-import { basic, type Front, kept, startFront } from './front.ts'
+import { basic, cachedResponse, startServer, type TestServer } from './test-server.ts'
 
 const large = Buffer.from(JSON.stringify({ error: 0, data: 'x'.repeat(5000) }))
 const small = Buffer.from('{"error":0,"data":"y"}')
@@ -14,7 +14,7 @@ async function handle({ endpoint, query }: EdgeRequest): Promise<EdgeResponse> {
   if (query.search === 'down') throw new EdgeError(920, '', { headers: { 'retry-after': '3' } })
   if (query.search === 'broken') throw new Error('unexpected')
   if (query.search === 'uncached') return { kind: 'json', status: 200, body: small }
-  return kept(endpoint.path === '/agents' ? large : small)
+  return cachedResponse(endpoint.path === '/agents' ? large : small)
 }
 
 const paths = [
@@ -72,15 +72,15 @@ const request = fc.record({
 })
 
 /** All that a client and the log show of one request, without what differs from request to request. */
-async function shown(front: Front, head: string) {
-  const [logged, asked] = [front.logged.length, front.asks.length]
-  const { status, headers, body } = await sendRaw(`http://127.0.0.1:${front.port}`, head)
+async function shown(server: TestServer, head: string) {
+  const [logged, asked] = [server.logLines.length, server.requests.length]
+  const { status, headers, body } = await sendRaw(`http://127.0.0.1:${server.port}`, head)
   const { date: _1, 'x-request-id': id, ...others } = headers
-  const log = front.logged.slice(logged).map((text) => {
+  const log = server.logLines.slice(logged).map((text) => {
     const { time: _2, reqId: _3, milliseconds: _4, err, ...line } = JSON.parse(text)
     return { ...line, err: err?.message }
   })
-  const requests = front.asks.slice(asked).map(({ requestId: _5, signal: _6, ...rest }) => ({ ...rest }))
+  const requests = server.requests.slice(asked).map(({ requestId: _5, signal: _6, ...rest }) => ({ ...rest }))
   // Behind a 100 Continue, the body contains the head of the response.
   const text = body.replaceAll(/^(date|x-request-id): .*$/gim, '$1')
   return { status, headers: others, hasId: id !== undefined, body: text, log, requests }
@@ -88,12 +88,13 @@ async function shown(front: Front, head: string) {
 
 t.test('the fast path and the regular path give the same response to every header', { timeout: 120_000 }, async (t) => {
   const clientAddress = addressOfRequests(['127.0.0.1', '10.0.0.0/8'])
-  const regular = await startFront(t, handle, { fastPath: false, clientAddress })
-  const fast = await startFront(t, handle, { clientAddress })
-  const tag = String((await regular.ask('/agents')).headers.etag)
+  const regular = await startServer(t, handle, { fastPath: false, clientAddress })
+  const fast = await startServer(t, handle, { clientAddress })
+  const tag = String((await regular.send('/agents')).headers.etag)
   // From now on these URLs and these credentials are known to the fast path.
-  for (const front of [regular, fast]) {
-    for (const path of paths) for (const name of ['alice', 'bob']) await front.ask(path, { authorization: basic(name) })
+  for (const server of [regular, fast]) {
+    for (const path of paths)
+      for (const name of ['alice', 'bob']) await server.send(path, { authorization: basic(name) })
   }
   const check = async (method: string, path: string, lines: readonly string[]) => {
     const hosts = lines.some((line) => line.startsWith('Host')) ? [] : ['Host: edge']

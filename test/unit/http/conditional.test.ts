@@ -1,13 +1,16 @@
 import t from 'tap'
 import type { EdgeResponse } from '../../../src/core/response.ts'
-import { kept, startFront } from './front.ts'
+import { cachedResponse, startServer } from './test-server.ts'
 
 const body = Buffer.from(JSON.stringify({ error: 0, data: { items: [{ id: '001' }], totalItems: 1 } }))
-const answers: Record<string, EdgeResponse> = { '/agents': kept(body), '/rules': { kind: 'json', status: 200, body } }
+const responses: Record<string, EdgeResponse> = {
+  '/agents': cachedResponse(body),
+  '/rules': { kind: 'json', status: 200, body },
+}
 
-t.test('a client that still holds the answer is told so, after authentication', async (t) => {
-  const front = await startFront(t, async (ask) => answers[ask.endpoint.path] as EdgeResponse)
-  const { headers } = await front.ask('/agents')
+t.test('If-None-Match with the current tag is answered with 304, after authentication', async (t) => {
+  const server = await startServer(t, async (request) => responses[request.endpoint.path] as EdgeResponse)
+  const { headers } = await server.send('/agents')
   const etag = String(headers.etag)
   t.match(etag, /^"[^"]+"$/, 'a strong tag')
 
@@ -27,11 +30,11 @@ t.test('a client that still holds the answer is told so, after authentication', 
     [`"${'x'.repeat(7000)}`, 200],
   ]
   for (const [sent, status] of table) {
-    const reply = await front.ask('/agents', { 'if-none-match': sent })
-    t.equal(reply.status, status, sent.slice(0, 60))
-    t.equal(reply.body.length, status === 304 ? 0 : body.length)
+    const response = await server.send('/agents', { 'if-none-match': sent })
+    t.equal(response.status, status, sent.slice(0, 60))
+    t.equal(response.body.length, status === 304 ? 0 : body.length)
     t.match(
-      reply.headers,
+      response.headers,
       {
         etag,
         'cache-control': 'private, no-cache',
@@ -43,71 +46,74 @@ t.test('a client that still holds the answer is told so, after authentication', 
       },
       'with the headers of the answer',
     )
-    t.equal(reply.headers['content-type'], status === 304 ? undefined : 'application/json; charset=utf-8')
-    t.equal(reply.headers['content-length'], status === 304 ? undefined : String(body.length))
+    t.equal(response.headers['content-type'], status === 304 ? undefined : 'application/json; charset=utf-8')
+    t.equal(response.headers['content-length'], status === 304 ? undefined : String(body.length))
   }
 })
 
-t.test('nobody unknown or without the right learns whether an answer is kept', async (t) => {
-  const front = await startFront(t, async () => kept(body))
-  const known = await front.ask('/agents')
+t.test('without authentication and permission no header shows whether a response is cached', async (t) => {
+  const server = await startServer(t, async () => cachedResponse(body))
+  const known = await server.send('/agents')
   const of = (headers: object) => Object.keys(headers).filter((name) => /etag|age|vary|cache-status|expires/.test(name))
   for (const sent of ['*', String(known.headers.etag)]) {
-    const reply = await front.ask('/agents', { authorization: '', 'if-none-match': sent })
-    t.equal(reply.status, 401)
-    t.same(of(reply.headers), [])
-    t.equal(reply.headers['cache-control'], 'no-store')
-    const wrong = await front.ask('/agents', { authorization: 'Basic eDp5', 'if-none-match': sent })
+    const response = await server.send('/agents', { authorization: '', 'if-none-match': sent })
+    t.equal(response.status, 401)
+    t.same(of(response.headers), [])
+    t.equal(response.headers['cache-control'], 'no-store')
+    const wrong = await server.send('/agents', { authorization: 'Basic eDp5', 'if-none-match': sent })
     t.equal(wrong.status, 401)
     t.same(of(wrong.headers), [])
-    const denied = await front.ask('/agents/001/key', {
+    const denied = await server.send('/agents/001/key', {
       authorization: `Basic ${btoa('bob:bob-pw')}`,
       'if-none-match': sent,
     })
     t.equal(denied.status, 403)
     t.same(of(denied.headers), [])
-    const unknown = await front.ask('/nothing/here', { authorization: '', 'if-none-match': sent })
+    const unknown = await server.send('/nothing/here', { authorization: '', 'if-none-match': sent })
     t.equal(unknown.status, 401)
   }
-  t.equal(front.asks.length, 1)
+  t.equal(server.requests.length, 1)
 })
 
-t.test('what is not kept is never revalidated, and may be stored by nobody', async (t) => {
-  const front = await startFront(t, async (ask) => answers[ask.endpoint.path] ?? { kind: 'json', status: 200, body })
+t.test('an uncached response has no validator and is no-store', async (t) => {
+  const server = await startServer(
+    t,
+    async (request) => responses[request.endpoint.path] ?? { kind: 'json', status: 200, body },
+  )
   for (const [path, method] of [
     ['/rules', 'GET'],
     ['/agents/001/key', 'GET'],
     ['/agents/restart', 'PUT'],
     ['/cache', 'DELETE'],
   ] as const) {
-    const reply = await front.ask(path, { 'if-none-match': '*' }, method)
-    t.equal(reply.status, 200, path)
-    t.equal(reply.headers['cache-control'], 'no-store')
-    t.equal(reply.headers.etag, undefined)
-    t.equal(reply.headers.age, undefined)
+    const response = await server.send(path, { 'if-none-match': '*' }, method)
+    t.equal(response.status, 200, path)
+    t.equal(response.headers['cache-control'], 'no-store')
+    t.equal(response.headers.etag, undefined)
+    t.equal(response.headers.age, undefined)
   }
   for (const path of ['/agents?nonsense=1', '/nothing/here', '/agents/%zz']) {
-    const reply = await front.ask(path, { 'if-none-match': '*' })
-    t.ok(reply.status >= 400, path)
-    t.equal(reply.headers['cache-control'], 'no-store')
+    const response = await server.send(path, { 'if-none-match': '*' })
+    t.ok(response.status >= 400, path)
+    t.equal(response.headers['cache-control'], 'no-store')
   }
 })
 
 t.test('HEAD has the headers of the GET and no body', async (t) => {
   const large = Buffer.from(JSON.stringify({ error: 0, data: 'x'.repeat(5000) }))
-  const front = await startFront(t, async (ask) =>
-    ask.endpoint.path === '/agents' ? kept(large) : { kind: 'json', status: 200, body },
+  const server = await startServer(t, async (request) =>
+    request.endpoint.path === '/agents' ? cachedResponse(large) : { kind: 'json', status: 200, body },
   )
   for (const path of ['/agents', '/agents?pretty', '/rules'])
     for (const coding of ['identity', 'gzip', 'br']) {
-      const get = await front.ask(path, { 'accept-encoding': coding })
-      const head = await front.ask(path, { 'accept-encoding': coding }, 'HEAD')
+      const get = await server.send(path, { 'accept-encoding': coding })
+      const head = await server.send(path, { 'accept-encoding': coding }, 'HEAD')
       t.equal(head.body.length, 0)
       t.equal(get.headers['content-length'], String(get.body.length))
       const { date: _1, 'x-request-id': _2, ...same } = get.headers
       t.match(head.headers, same, `${path} ${coding}`)
     }
-  const { headers } = await front.ask('/agents')
-  const still = await front.ask('/agents', { 'if-none-match': String(headers.etag) }, 'HEAD')
-  t.equal(still.status, 304)
+  const { headers } = await server.send('/agents')
+  const revalidated = await server.send('/agents', { 'if-none-match': String(headers.etag) }, 'HEAD')
+  t.equal(revalidated.status, 304)
 })

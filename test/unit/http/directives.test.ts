@@ -2,12 +2,12 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
-import { basic, kept, startFront } from './front.ts'
+import { basic, cachedResponse, startServer } from './test-server.ts'
 
 const body = Buffer.from('{"error":0,"data":"x"}')
 
-t.test('what a request asks of the cache is heard of callers who may purge', async (t) => {
-  const front = await startFront(t, async () => kept(body))
+t.test('cache directives of a request count for callers with cache:purge only', async (t) => {
+  const server = await startServer(t, async () => cachedResponse(body))
   const table: readonly [headers: Record<string, string>, heard: object | undefined][] = [
     [{}, undefined],
     [{ 'cache-control': 'no-cache' }, { noCache: true, noStore: false }],
@@ -20,31 +20,31 @@ t.test('what a request asks of the cache is heard of callers who may purge', asy
     [{ pragma: 'no-cache', 'cache-control': 'max-age=60' }, undefined],
   ]
   for (const [headers, heard] of table) {
-    t.equal((await front.ask('/agents', headers)).status, 200)
-    t.same(front.asks.at(-1)?.directives, heard, JSON.stringify(headers))
-    t.equal((await front.ask('/agents', { ...headers, authorization: basic('bob') })).status, 200)
-    t.equal(front.asks.at(-1)?.directives, undefined, 'and ignored of others')
+    t.equal((await server.send('/agents', headers)).status, 200)
+    t.same(server.requests.at(-1)?.directives, heard, JSON.stringify(headers))
+    t.equal((await server.send('/agents', { ...headers, authorization: basic('bob') })).status, 200)
+    t.equal(server.requests.at(-1)?.directives, undefined, 'and ignored of others')
   }
 })
 
-t.test('the signal of a request is aborted when its client leaves, whenever it is looked at', async (t) => {
+t.test('the signal of a request aborts when its client disconnects, whenever it is first read', async (t) => {
   let entered = () => {}
   const seen: boolean[] = []
-  const front = await startFront(t, async (ask) => {
-    const early = ask.endpoint.path === '/agents' ? ask.signal : undefined
+  const server = await startServer(t, async (request) => {
+    const early = request.endpoint.path === '/agents' ? request.signal : undefined
     const left = once(sockets.at(-1) as Socket, 'close')
     entered()
     await left
-    await soon(() => (early ?? ask.signal).aborted)
-    seen.push(ask.signal.aborted)
-    return kept(body)
+    await soon(() => (early ?? request.signal).aborted)
+    seen.push(request.signal.aborted)
+    return cachedResponse(body)
   })
   const sockets: Socket[] = []
   for (const path of ['/agents', '/rules']) {
     const arrived = new Promise<void>((resolve) => {
       entered = resolve
     })
-    const socket = connect(front.port, '127.0.0.1')
+    const socket = connect(server.port, '127.0.0.1')
     sockets.push(socket)
     socket.write(`GET ${path} HTTP/1.1\r\nHost: edge\r\nAuthorization: ${basic('alice')}\r\n\r\n`)
     await arrived

@@ -2,24 +2,24 @@ import t from 'tap'
 import { createAccess } from '../../../src/access/access.ts'
 import type { EdgeResponse } from '../../../src/core/response.ts'
 import { createAuthenticator } from '../../../src/http/authenticate.ts'
-import { basic, kept, startFront } from './front.ts'
+import { basic, cachedResponse, startServer } from './test-server.ts'
 
 const small = Buffer.from('{"error":0,"data":"y"}')
 
 async function handle(): Promise<EdgeResponse> {
-  return kept(small)
+  return cachedResponse(small)
 }
 
 t.test('the fast path never mixes up callers, and logs as the regular path does', async (t) => {
-  const front = await startFront(t, handle)
+  const server = await startServer(t, handle)
   for (const name of ['alice', 'bob', 'alice']) {
-    await front.ask('/agents', { authorization: basic(name) })
-    t.equal(front.asks.at(-1)?.caller.name, name)
+    await server.send('/agents', { authorization: basic(name) })
+    t.equal(server.requests.at(-1)?.caller.name, name)
   }
-  const wrong = await front.ask('/agents', { authorization: `Basic ${btoa('alice:bob-pw')}` })
+  const wrong = await server.send('/agents', { authorization: `Basic ${btoa('alice:bob-pw')}` })
   t.equal(wrong.status, 401)
-  t.equal(front.asks.length, 3)
-  const lines = front.logged
+  t.equal(server.requests.length, 3)
+  const lines = server.logLines
     .map((line) => JSON.parse(line) as Record<string, unknown>)
     .filter(({ msg }) => msg === 'request')
   t.match(
@@ -51,15 +51,15 @@ t.test('in mode passthrough a hit takes the fast path, with the credentials of i
     log: () => undefined,
   })
   const fastLines: string[] = []
-  const front = await startFront(t, handle, {
+  const server = await startServer(t, handle, {
     authentication: (app) => createAuthenticator(app, access),
     writeLine: (line) => void fastLines.push(line),
   })
   const authorization = `Basic ${Buffer.from('carol:carol:ü').toString('base64')}`
   for (const taken of [0, 1, 2]) {
-    t.equal((await front.ask('/agents', { authorization })).status, 200)
+    t.equal((await server.send('/agents', { authorization })).status, 200)
     t.equal(fastLines.length, taken)
-    t.strictSame(front.asks.at(-1)?.caller.credentials, { username: 'carol', password: 'carol:ü' })
+    t.strictSame(server.requests.at(-1)?.caller.credentials, { username: 'carol', password: 'carol:ü' })
   }
 })
 
@@ -69,10 +69,10 @@ t.test('an error on the fast path is logged with its message and its stack', asy
     calls += 1
     if (calls === 2) throw new TypeError('the metrics failed')
   }
-  const front = await startFront(t, handle, { observe })
-  await front.ask('/agents')
-  await front.ask('/agents')
-  const line = front.logged.map((text) => JSON.parse(text)).find(({ level }) => level === 50)
+  const server = await startServer(t, handle, { observe })
+  await server.send('/agents')
+  await server.send('/agents')
+  const line = server.logLines.map((text) => JSON.parse(text)).find(({ level }) => level === 50)
   t.match(line, {
     msg: 'fast path failed',
     reqId: /^[0-9a-f-]{36}$/,

@@ -16,7 +16,7 @@ t.test('equals JSON.stringify with three spaces, whatever the value and its whit
   )
 })
 
-t.test('leaves alone what parsing would change', async (t) => {
+t.test('numbers, escapes and the order of names do not change', async (t) => {
   const kept = [
     '{"a":1e400,"n":12345678901234567890,"z":-0,"f":1.50}',
     '{"b":1,"2":1,"1":1,"b":2}',
@@ -27,13 +27,13 @@ t.test('leaves alone what parsing would change', async (t) => {
   }
 })
 
-t.test('brackets, commas and escaped quotes inside texts are text', async (t) => {
+t.test('brackets, commas and escaped quotes inside strings are text', async (t) => {
   for (const text of ['{"a{[\\"":"]},: \\\\"}', '{}', '[]', '[{}, [ ]]', '"x"', '7', '[[[]],{"a":{}}]']) {
     t.equal(pretty(text).toString(), stringified(text))
   }
 })
 
-t.test('writes what the real API wrote for pretty', async (t) => {
+t.test('equals what the real API wrote for pretty', async (t) => {
   const lines = readFileSync(new URL('../../contract/exchanges/real-cluster.jsonl', import.meta.url), 'utf8')
     .trim()
     .split('\n')
@@ -41,11 +41,11 @@ t.test('writes what the real API wrote for pretty', async (t) => {
     .map((line) => JSON.parse(line) as { request: { path: string }; response: { body?: string } })
     .filter(({ request, response }) => /[?&]pretty/.test(request.path) && response.body?.startsWith('{'))
     .map(({ response }) => response.body ?? '')
-  t.ok(bodies.length >= 5, 'there are recorded answers')
+  t.ok(bodies.length >= 5, 'there are recorded responses')
   for (const body of bodies) t.equal(pretty(JSON.stringify(JSON.parse(body))).toString(), body)
 })
 
-t.test('a hostile answer of brackets does not grow with the square of its length', async (t) => {
+t.test('the result for a text of brackets grows linearly', async (t) => {
   const deep = 100_000
   const text = pretty('['.repeat(deep) + ']'.repeat(deep))
   t.ok(text.length < 2 * deep * 310)

@@ -4,7 +4,7 @@ import { catalogue } from '../../../src/catalogue/index.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
 import type { Caller, EdgeRequest } from '../../../src/core/request.ts'
 import { sendRaw } from '../../support/raw.ts'
-import { basic, type Front, kept, startFront } from './front.ts'
+import { basic, cachedResponse, startServer, type TestServer } from './test-server.ts'
 
 const body = Buffer.from('{"error":0,"data":"x"}')
 
@@ -17,17 +17,17 @@ function outcomeOf({ endpoint, params, query, waitForComplete }: EdgeRequest): O
 }
 
 /** What a real GET of the URL leads to. */
-async function requested({ port, asks }: Front, url: string, name: string): Promise<Outcome> {
-  const before = asks.length
+async function requested({ port, requests }: TestServer, url: string, name: string): Promise<Outcome> {
+  const before = requests.length
   const head = `GET ${url} HTTP/1.1\r\nHost: edge\r\nAuthorization: ${basic(name)}\r\nConnection: close\r\n\r\n`
   const response = await sendRaw(`http://127.0.0.1:${port}`, head)
-  const request = asks.at(before)
+  const request = requests.at(before)
   return request === undefined
     ? { status: response.status, body: JSON.parse(response.body) as unknown }
     : outcomeOf(request)
 }
 
-function resolved({ resolveUrl }: Front, url: string, caller: Caller): Outcome {
+function resolved({ resolveUrl }: TestServer, url: string, caller: Caller): Outcome {
   try {
     return outcomeOf(resolveUrl(url, caller))
   } catch (error) {
@@ -36,11 +36,11 @@ function resolved({ resolveUrl }: Front, url: string, caller: Caller): Outcome {
   }
 }
 
-async function callers(front: Front): Promise<ReadonlyMap<string, Caller>> {
+async function callers(server: TestServer): Promise<ReadonlyMap<string, Caller>> {
   const found = new Map<string, Caller>()
   for (const name of ['alice', 'bob']) {
-    await front.ask('/agents', { authorization: basic(name) })
-    found.set(name, (front.asks.at(-1) as EdgeRequest).caller)
+    await server.send('/agents', { authorization: basic(name) })
+    found.set(name, (server.requests.at(-1) as EdgeRequest).caller)
   }
   return found
 }
@@ -85,13 +85,13 @@ const url = fc
   .filter(sendable)
 
 t.test('resolveUrl gives what a real request leads to', { timeout: 120_000 }, async (t) => {
-  const front = await startFront(t, async () => kept(body), { fastPath: false })
-  const known = await callers(front)
+  const server = await startServer(t, async () => cachedResponse(body), { fastPath: false })
+  const known = await callers(server)
   let valid = 0
   const check = async (text: string, name: string) => {
-    const real = await requested(front, text, name)
+    const real = await requested(server, text, name)
     if ('request' in real) valid += 1
-    t.strictSame(resolved(front, text, known.get(name) as Caller), real, `${name} ${text}`)
+    t.strictSame(resolved(server, text, known.get(name) as Caller), real, `${name} ${text}`)
   }
   for (const { path } of reads) {
     await check(
@@ -107,23 +107,23 @@ t.test('resolveUrl gives what a real request leads to', { timeout: 120_000 }, as
 })
 
 t.test('a URL that is no path is rejected with 604, as the parameter that it is', async (t) => {
-  const front = await startFront(t, async () => kept(body))
+  const server = await startServer(t, async () => cachedResponse(body))
   const caller: Caller = { name: 'alice', permissions: ['*'] }
   for (const text of ['', 'agents', 'http://edge/agents', '/agents x', '/agents\t', '/é', '*', '?x', '/agents#x']) {
     t.match(
-      resolved(front, text, caller),
+      resolved(server, text, caller),
       { status: 400, body: { error: 604, message: /The url must be a path/ } },
       text,
     )
   }
   for (const text of ['//', '///?x'])
-    t.match(resolved(front, text, caller), { status: 404, body: { error: 603 } }, text)
-  t.match(resolved(front, '/agents/%zz', caller), { status: 400, body: { error: 614, message: /cannot be decoded/ } })
-  t.equal(front.asks.length, 0, 'and nothing is requested')
+    t.match(resolved(server, text, caller), { status: 404, body: { error: 603 } }, text)
+  t.match(resolved(server, '/agents/%zz', caller), { status: 400, body: { error: 614, message: /cannot be decoded/ } })
+  t.equal(server.requests.length, 0, 'and nothing is requested')
 })
 
 t.test('the request of a resolved URL has no client that could disconnect', async (t) => {
-  const { resolveUrl } = await startFront(t, async () => kept(body))
+  const { resolveUrl } = await startServer(t, async () => cachedResponse(body))
   const request = resolveUrl('/agents/1?wait_for_complete', { name: 'alice', permissions: ['*'] })
   t.notOk(request.signal.aborted)
   t.match(request, { params: { agent_id: '001' }, waitForComplete: true, requestId: /^[0-9a-f-]{36}$/ })

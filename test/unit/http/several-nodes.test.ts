@@ -2,19 +2,21 @@ import t from 'tap'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import type { EdgeRequest } from '../../../src/core/request.ts'
 import type { EdgeResponse } from '../../../src/core/response.ts'
-import { basic, kept, startFront } from './front.ts'
+import { basic, cachedResponse, startServer } from './test-server.ts'
 
 const bytes = Buffer.from('{"error":0,"data":{"items":[],"totalItems":0}}')
 
 async function handle({ endpoint }: EdgeRequest): Promise<EdgeResponse> {
-  return 'cache' in endpoint && 'group' in endpoint.cache ? kept(bytes) : { kind: 'json', status: 200, body: bytes }
+  return 'cache' in endpoint && 'group' in endpoint.cache
+    ? cachedResponse(bytes)
+    : { kind: 'json', status: 200, body: bytes }
 }
 
-t.test('* and lists of names take the record of several nodes, in one canonical form', async (t) => {
-  const { ask, asks } = await startFront(t, handle)
+t.test('* and lists of names take the endpoint of several nodes, in one canonical form', async (t) => {
+  const { send, requests } = await startServer(t, handle)
   const asked = async (path: string) => {
-    t.equal((await ask(path)).status, 200, path)
-    const { endpoint, params } = asks.at(-1) as EdgeRequest
+    t.equal((await send(path)).status, 200, path)
+    const { endpoint, params } = requests.at(-1) as EdgeRequest
     return { path: endpoint.path, params: { ...params } }
   }
   const several = { path: '/cluster/:node_ids/info', params: { node_ids: 'master,worker-1' } }
@@ -41,18 +43,18 @@ const filled = (path: string, nodes: string) =>
   path.replace(':node_id', nodes).replace(':component', 'com').replace(':configuration', 'internal') +
   (path.endsWith('/files') ? '?path=etc/rules/x.xml' : '')
 
-t.test('every GET of one node is there of several', async (t) => {
-  const { ask, asks } = await startFront(t, handle)
+t.test('every GET of one node exists for several nodes', async (t) => {
+  const { send, requests } = await startServer(t, handle)
   for (const { path } of ofOneNode.filter(({ method }) => method === 'GET')) {
     for (const nodes of ['*', 'master,worker-1']) {
-      t.equal((await ask(filled(path, nodes))).status, 200, path)
-      t.strictSame(asks.at(-1)?.endpoint.target, { kind: 'severalNodes', ofNode: path })
+      t.equal((await send(filled(path, nodes))).status, 200, path)
+      t.strictSame(requests.at(-1)?.endpoint.target, { kind: 'severalNodes', ofNode: path })
     }
   }
 })
 
-t.test('a write to several nodes is refused, and nothing is asked', async (t) => {
-  const { port, asks } = await startFront(t, handle)
+t.test('a write to several nodes is rejected, and no node is called', async (t) => {
+  const { port, requests } = await startServer(t, handle)
   const writes = ofOneNode.filter(({ method }) => method !== 'GET')
   t.strictSame(
     writes.map(({ method, path }) => `${method} ${path}`),
@@ -60,22 +62,22 @@ t.test('a write to several nodes is refused, and nothing is asked', async (t) =>
   )
   for (const { method, path } of writes) {
     for (const nodes of ['*', 'master,worker-1']) {
-      const reply = await fetch(`http://127.0.0.1:${port}${filled(path, nodes)}`, {
+      const response = await fetch(`http://127.0.0.1:${port}${filled(path, nodes)}`, {
         method,
         headers: { authorization: basic('alice'), ...(method === 'POST' && { 'content-type': 'application/xml' }) },
         ...(method === 'POST' && { body: '<group name="x"><rule id="1"></rule></group>' }),
       })
       t.match(
-        { status: reply.status, body: await reply.json() },
+        { status: response.status, body: await response.json() },
         { status: 400, body: { error: 601, message: /node_id$/ } },
       )
     }
   }
-  t.equal(asks.length, 0)
+  t.equal(requests.length, 0)
 })
 
-t.test('what is neither a name nor a list of names is refused as before', async (t) => {
-  const { ask, asks } = await startFront(t, handle)
+t.test('a text that is neither a name nor a list of names is rejected', async (t) => {
+  const { send, requests } = await startServer(t, handle)
   const refused: Readonly<Record<string, readonly [number, number]>> = {
     '/cluster/a,,b/info': [400, 601],
     '/cluster/a,/info': [400, 601],
@@ -101,17 +103,18 @@ t.test('what is neither a name nor a list of names is refused as before', async 
     [`/cluster/${'a,'.repeat(5000)}b/info`]: [414, 603],
   }
   for (const [path, [status, error]] of Object.entries(refused)) {
-    const reply = await ask(path)
+    const response = await send(path)
     const shown = path.slice(0, 60)
-    if (path.length < 8000) t.strictSame([reply.status, JSON.parse(String(reply.body)).error], [status, error], shown)
-    else t.ok(reply.status >= 400, `${shown} ${reply.status}`)
+    if (path.length < 8000)
+      t.strictSame([response.status, JSON.parse(String(response.body)).error], [status, error], shown)
+    else t.ok(response.status >= 400, `${shown} ${response.status}`)
   }
-  t.equal(asks.length, 0)
+  t.equal(requests.length, 0)
 })
 
-t.test('several nodes need what one needs', async (t) => {
-  const { ask } = await startFront(t, handle)
-  const as = async (path: string) => (await ask(path, { authorization: basic('bob') })).status
+t.test('several nodes need the same permission as one node', async (t) => {
+  const { send } = await startServer(t, handle)
+  const as = async (path: string) => (await send(path, { authorization: basic('bob') })).status
   t.equal(await as('/cluster/*/info'), 200)
   for (const part of ['configuration', 'config/com/internal', 'files?path=etc/ossec.conf']) {
     t.equal(await as(`/cluster/*/${part}`), 403, part)
@@ -119,19 +122,19 @@ t.test('several nodes need what one needs', async (t) => {
   }
 })
 
-t.test('a hit of several nodes goes the short road, and HEAD runs the GET', async (t) => {
-  const usual = await startFront(t, handle, { fastPath: false })
-  const short = await startFront(t, handle)
-  await short.ask('/cluster/*/logs?limit=5')
+t.test('a hit of several nodes takes the fast path, also for HEAD', async (t) => {
+  const regular = await startServer(t, handle, { fastPath: false })
+  const fast = await startServer(t, handle)
+  await fast.send('/cluster/*/logs?limit=5')
   for (const method of ['GET', 'HEAD']) {
     const [one, other] = [
-      await usual.ask('/cluster/*/logs?limit=5', {}, method),
-      await short.ask('/cluster/*/logs?limit=5', {}, method),
+      await regular.send('/cluster/*/logs?limit=5', {}, method),
+      await fast.send('/cluster/*/logs?limit=5', {}, method),
     ]
     t.strictSame(
       [other.status, String(other.body), other.headers.etag],
       [one.status, String(one.body), one.headers.etag],
     )
-    t.match(short.logged.at(-1), '"/cluster/:node_ids/logs"')
+    t.match(fast.logLines.at(-1), '"/cluster/:node_ids/logs"')
   }
 })

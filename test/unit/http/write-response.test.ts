@@ -4,12 +4,12 @@ import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
 import type { Handler } from '../../../src/core/request.ts'
-import { basic, kept, startFront } from './front.ts'
+import { basic, cachedResponse, startServer } from './test-server.ts'
 
 const small = Buffer.from('{"error":0,"data":"small"}')
 const large = Buffer.from(JSON.stringify({ error: 0, data: 'x'.repeat(600_000) }))
 /** At once, as a hit of a near copy is. */
-const handle: Handler = ({ endpoint }) => kept(endpoint.path === '/agents' ? small : large)
+const handle: Handler = ({ endpoint }) => cachedResponse(endpoint.path === '/agents' ? small : large)
 
 interface Asked {
   readonly path?: string
@@ -66,11 +66,12 @@ function masked(text: string): string {
   return text.replace(/^Date: .*/gm, 'Date').replace(/^x-request-id: .*/gm, 'x-request-id')
 }
 
-t.test('head and body are what Node would have sent', async (t) => {
-  const usual = await startFront(t, handle, { fastPath: false })
-  const short = await startFront(t, handle)
-  for (const { port } of [usual, short]) for (const path of ['/agents', '/rules']) await exchange(port, [get({ path })])
-  const etag = String((await usual.ask('/agents')).headers.etag)
+t.test('head and body equal those that Node writes', async (t) => {
+  const regular = await startServer(t, handle, { fastPath: false })
+  const fast = await startServer(t, handle)
+  for (const { port } of [regular, fast])
+    for (const path of ['/agents', '/rules']) await exchange(port, [get({ path })])
+  const etag = String((await regular.send('/agents')).headers.etag)
   const asked: Record<string, Asked> = {
     'a small one': {},
     'a large one': { path: '/rules' },
@@ -81,7 +82,7 @@ t.test('head and body are what Node would have sent', async (t) => {
     'to HTTP/1.0 that stays': { version: '1.0', headers: ['Connection: keep-alive'] },
   }
   for (const [says, request] of Object.entries(asked)) {
-    const [one, other] = [await exchange(usual.port, [get(request)]), await exchange(short.port, [get(request)])]
+    const [one, other] = [await exchange(regular.port, [get(request)]), await exchange(fast.port, [get(request)])]
     t.equal(lines(other.text), lines(one.text), says)
     t.equal(other.ended, one.ended, 'and the connection stays or ends as it would have')
   }
@@ -93,8 +94,8 @@ function lines(text: string): string {
   return [...head.split('\r\n').sort(), ...body].join('\n')
 }
 
-t.test('requests that were sent ahead are answered in order', async (t) => {
-  const { port } = await startFront(t, handle)
+t.test('pipelined requests are answered in order', async (t) => {
+  const { port } = await startServer(t, handle)
   const paths = ['/agents', '/rules', '/agents', '/agents', '/rules', '/agents']
   for (const path of paths) await exchange(port, [get({ path })])
   const { text, ended } = await exchange(
@@ -109,8 +110,8 @@ t.test('requests that were sent ahead are answered in order', async (t) => {
   t.notOk(ended)
 })
 
-t.test('who repeats a head is still looked at, and another head is another caller', async (t) => {
-  const { port, asks } = await startFront(t, handle)
+t.test('a repeated head is authenticated again, and another head is another caller', async (t) => {
+  const { port, requests } = await startServer(t, handle)
   const as = (authorization: string) => `GET /agents HTTP/1.1\r\nHost: edge\r\nAuthorization: ${authorization}\r\n\r\n`
   const wrong = `Basic ${btoa('alice:bob-pw')}`
   const callers = [basic('alice'), basic('alice'), basic('bob'), basic('alice'), wrong, basic('bob')]
@@ -118,21 +119,21 @@ t.test('who repeats a head is still looked at, and another head is another calle
   const statuses = [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)
   t.strictSame(statuses, ['200', '200', '200', '200', '401', '200'])
   t.strictSame(
-    asks.map(({ caller }) => caller.name),
+    requests.map(({ caller }) => caller.name),
     ['alice', 'alice', 'bob', 'alice', 'bob'],
   )
 })
 
-t.test('who does not read holds one answer, not all that it asked for', async (t) => {
-  const { port, asks } = await startFront(t, handle)
+t.test('a client that does not read blocks its next requests', async (t) => {
+  const { port, requests } = await startServer(t, handle)
   await exchange(port, [get({ path: '/rules' })])
-  const before = asks.length
+  const before = requests.length
   const socket = connect(port, '127.0.0.1').pause()
   await once(socket, 'connect')
   socket.write(get({ path: '/rules' }).repeat(60))
-  while (asks.length === before) await wait(10)
+  while (requests.length === before) await wait(10)
   await wait(300)
-  const taken = asks.length - before
+  const taken = requests.length - before
   t.ok(taken > 0 && taken < 50, `${taken} of 60 were begun`)
   let bytes = 0
   socket.on('data', (chunk) => {
@@ -140,18 +141,18 @@ t.test('who does not read holds one answer, not all that it asked for', async (t
   })
   socket.resume()
   while (bytes < 60 * large.length) await wait(10)
-  t.equal(asks.length - before, 60, 'and all are answered as it reads on')
+  t.equal(requests.length - before, 60, 'and all are answered as it reads on')
   socket.destroy()
 })
 
-t.test('a line of the log is what the logger would have written', async (t) => {
+t.test('the prepared log line equals the line of the logger', async (t) => {
   const lines: string[] = []
-  const through = await startFront(t, handle)
-  const beside = await startFront(t, handle, { writeLine: (line) => void lines.push(line) })
-  for (const { ask } of [through, beside]) for (const _ of ['usual', 'short']) await ask('/agents')
+  const through = await startServer(t, handle)
+  const beside = await startServer(t, handle, { writeLine: (line) => void lines.push(line) })
+  for (const { send } of [through, beside]) for (const _ of ['usual', 'short']) await send('/agents')
   const same = (line: string | undefined) =>
     line?.replace(/"(time|milliseconds)":[\d.]+/g, '"$1":0').replace(/"reqId":"[^"]+"/, '"reqId":"x"')
-  const last = through.logged.findLast((line) => line.includes('"request"'))
+  const last = through.logLines.findLast((line) => line.includes('"request"'))
   t.equal(same(lines.at(-1)), same(last))
   t.match(last, /"milliseconds"/)
 })

@@ -29,7 +29,7 @@ function agentFor(t: { teardown(fn: () => unknown): unknown }, maxSockets: numbe
   return agent
 }
 
-t.test('two replicas under a load of kept connections: no reset, no 503', async (t) => {
+t.test('two replicas under load, one of them drains: no reset, no 503', async (t) => {
   const replicas = [await serve(t), await serve(t)] as const
   const [leaving, staying] = replicas
   const agent = agentFor(t, 50)
@@ -72,7 +72,7 @@ t.test('two replicas under a load of kept connections: no reset, no 503', async 
   )
 })
 
-t.test('what is under way is answered', async (t) => {
+t.test('a request in progress is answered', async (t) => {
   const { port, listener } = await serve(t, {}, (app) => {
     app.get('/late', async () => {
       await wait(600)
@@ -85,7 +85,7 @@ t.test('what is under way is answered', async (t) => {
   t.strictSame(await answer, { status: 200, closing: true })
 })
 
-t.test('idle connections are closed, not waited for', async (t) => {
+t.test('idle connections are closed at once', async (t) => {
   const timeouts = { headers: 300, body: 30_000, write: 30_000, expect: 10_000, idle: 72_000 }
   const { port, listener } = await serve(t, { timeouts })
   const agent = agentFor(t, 1)
@@ -97,7 +97,7 @@ t.test('idle connections are closed, not waited for', async (t) => {
   t.equal(await drain(listener, { notice: 0, limit: 5000 }), true)
 })
 
-t.test('what never ends is cut at the limit', async (t) => {
+t.test('a request that never ends is closed at the limit', async (t) => {
   const { port, listener } = await serve(t, {}, (app) => {
     app.get('/never', () => new Promise(() => undefined))
   })
@@ -113,7 +113,7 @@ t.test("Fastify's own close still works afterwards", async (t) => {
   await t.resolves(app.close())
 })
 
-t.test('clients that come again at once, until the port is closed, lose nothing', async (t) => {
+t.test('clients that reconnect until the port is closed get every response', async (t) => {
   const { port, listener } = await serve(t)
   const failures: unknown[] = []
   let answered = 0

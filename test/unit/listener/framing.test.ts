@@ -2,7 +2,7 @@ import t from 'tap'
 import { bad, filler, get, many, post } from './framing-rows.ts'
 import { exchange, lastBody, serve, statuses } from './raw.ts'
 
-t.test('what can be read in two ways is refused, and the connection closed', async (t) => {
+t.test('an ambiguous request is rejected, and its connection is closed', async (t) => {
   const { port, seen } = await serve(t)
   for (const row of bad) {
     const { text, ended, reset } = await exchange(port, Buffer.from(row.bytes, 'latin1'))
@@ -14,7 +14,7 @@ t.test('what can be read in two ways is refused, and the connection closed', asy
   t.strictSame(seen, [], 'no handler saw any of them')
 })
 
-t.test('what is legal passes', async (t) => {
+t.test('a legal request is passed on', async (t) => {
   const { port } = await serve(t)
   const good: readonly (readonly [string, string])[] = [
     ['one request', get('Host: edge\r\n')],
@@ -39,7 +39,7 @@ t.test('what is legal passes', async (t) => {
   }
 })
 
-t.test('HTTP/1.0 is served and closed', async (t) => {
+t.test('HTTP/1.0 is served, and the connection is closed', async (t) => {
   const { port } = await serve(t, { hosts: ['edge'] })
   for (const bytes of ['GET /livez HTTP/1.0\r\n\r\n', 'GET /x HTTP/1.0\r\nHost: edge\r\n\r\n']) {
     const { text, ended } = await exchange(port, bytes)
@@ -48,7 +48,7 @@ t.test('HTTP/1.0 is served and closed', async (t) => {
   }
 })
 
-t.test('only the named hosts are served', async (t) => {
+t.test('only the configured hosts are served', async (t) => {
   const { port } = await serve(t, { hosts: ['Edge.example', '::1'] })
   for (const host of ['edge.example', 'EDGE.EXAMPLE:55000', 'edge.example.', '[::1]:55000']) {
     t.strictSame(statuses((await exchange(port, get(`Host: ${host}\r\n`), 150)).text), [200], host)
@@ -59,7 +59,7 @@ t.test('only the named hosts are served', async (t) => {
   t.ok(ended)
 })
 
-t.test('OPTIONS passes where CORS is on', async (t) => {
+t.test('OPTIONS is passed on if CORS is configured', async (t) => {
   const { port } = await serve(t, { cors: true }, (app) => {
     app.options('/*', async () => ({ error: 0, data: 'preflight' }))
   })

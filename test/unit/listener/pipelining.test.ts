@@ -6,7 +6,7 @@ import { exchange, serve, statuses } from './raw.ts'
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: edge\r\n\r\n`
 const order = (text: string) => [...text.matchAll(/"data":"\/(?:slow\/)?(\w+)"/g)].map((match) => match[1])
 
-t.test('pipelined requests are at work one at a time, and answered in order', async (t) => {
+t.test('pipelined requests are handled one at a time and answered in order', async (t) => {
   let atWork = 0
   let most = 0
   const { port } = await serve(t, {}, (app) => {
@@ -25,7 +25,7 @@ t.test('pipelined requests are at work one at a time, and answered in order', as
   t.notOk(ended, 'the connection stays')
 })
 
-t.test('a client that sends 1,000 ahead is cut off, and others are served meanwhile', async (t) => {
+t.test('a client that pipelines 1,000 requests is disconnected, and other clients are served meanwhile', async (t) => {
   const dropped: (number | undefined)[] = []
   const onReject = ({ nth, error }: RejectedRequest) => void dropped.push(error === undefined ? nth : Number.NaN)
   const { port, seen } = await serve(t, { onReject }, (app) => {
@@ -48,7 +48,7 @@ t.test('a client that sends 1,000 ahead is cut off, and others are served meanwh
   )
 })
 
-t.test('a fault behind good requests does not take the place of their answers', async (t) => {
+t.test('an error after valid requests is answered after their responses', async (t) => {
   const { port } = await serve(t, {}, (app) => {
     app.get('/slow/:n', async (request) => {
       await wait(50)
@@ -68,7 +68,7 @@ t.test('a fault behind good requests does not take the place of their answers', 
   }
 })
 
-t.test('after an answer that closes, nothing that was sent ahead is run', async (t) => {
+t.test('after a response that closes the connection, no pipelined request is handled', async (t) => {
   const { port, seen } = await serve(t)
   const close = 'GET /a HTTP/1.1\r\nHost: edge\r\nConnection: close\r\n\r\n'
   const { text, ended, reset } = await exchange(port, close + get('/b'))
@@ -77,7 +77,7 @@ t.test('after an answer that closes, nothing that was sent ahead is run', async 
   t.strictSame(seen, ['GET /a'])
 })
 
-t.test('a large refused upload does not cost the client the answer', async (t) => {
+t.test('a client reads the response to a rejected large upload', async (t) => {
   const { port } = await serve(t)
   const body = 'x'.repeat(8 * 1024 * 1024)
   const head = `POST /a HTTP/1.1\r\nHost: edge\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
@@ -86,7 +86,7 @@ t.test('a large refused upload does not cost the client the answer', async (t) =
   t.notOk(reset)
 })
 
-t.test('requests one after the other share a connection', async (t) => {
+t.test('consecutive requests share a connection', async (t) => {
   const { port, seen } = await serve(t)
   const { text } = await exchange(port, get('/a'), 100)
   t.match(text, /connection: keep-alive/i)

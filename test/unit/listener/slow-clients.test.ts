@@ -9,7 +9,7 @@ const timeouts = { headers: 300, body: 900, write: 300, expect: 300, idle: 600 }
 const roomy = { ...timeouts, headers: 10_000, body: 10_000, idle: 10_000 }
 const PATIENCE = 5000
 
-t.test('slow headers are refused and closed', async (t) => {
+t.test('slow headers are rejected, and the connection is closed', async (t) => {
   const { port } = await serve(t, { timeouts })
   const slow = 'GET / HTTP/1.1\r\nHost: edge\r\n'
   const all = await Promise.all(Array.from({ length: 200 }, () => exchange(port, slow, PATIENCE)))
@@ -24,7 +24,7 @@ t.test('slow headers are refused and closed', async (t) => {
   t.equal(lastBody(all[0]?.text ?? '').error, 906)
 })
 
-t.test('headers that drip do not win time', async (t) => {
+t.test('headers that arrive byte by byte do not extend the timeout', async (t) => {
   const { port } = await serve(t, { timeouts })
   const socket = connect(port, '127.0.0.1')
   t.teardown(() => socket.destroy())
@@ -37,12 +37,12 @@ t.test('headers that drip do not win time', async (t) => {
   t.ok(await Promise.race([closed, wait(PATIENCE, false)]), 'closed')
 })
 
-t.test('a connection that says nothing is closed', async (t) => {
+t.test('a connection without a request is closed', async (t) => {
   const { port } = await serve(t, { timeouts })
   t.ok((await exchange(port, '', PATIENCE)).ended)
 })
 
-t.test('a slow body is refused and closed', async (t) => {
+t.test('a slow body is rejected, and the connection is closed', async (t) => {
   const { port, seen } = await serve(t, { timeouts })
   const head = 'POST / HTTP/1.1\r\nHost: edge\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{'
   const { text, ended, milliseconds } = await exchange(port, head, PATIENCE)
@@ -53,7 +53,7 @@ t.test('a slow body is refused and closed', async (t) => {
   t.strictSame(seen, [], 'the handler never saw it')
 })
 
-t.test('100-continue is answered, and closed when no body comes', async (t) => {
+t.test('100-continue is answered, and the connection is closed if no body follows', async (t) => {
   const { port, seen } = await serve(t, { timeouts: { ...timeouts, body: 4000 } })
   const head = 'POST /x HTTP/1.1\r\nHost: edge\r\nContent-Type: application/json\r\nContent-Length: 2\r\n'
   const { text, ended, milliseconds } = await exchange(port, `${head}Expect: 100-continue\r\n\r\n`, PATIENCE)
@@ -67,7 +67,7 @@ t.test('100-continue is answered, and closed when no body comes', async (t) => {
   t.strictSame(statuses(refused.text), [400], 'no 100 for what is refused')
 })
 
-t.test('a client that does not read loses its connection, a slow handler does not', async (t) => {
+t.test('the connection of a client that does not read is closed; that of a slow handler stays open', async (t) => {
   const big = 'x'.repeat(32 * 1024 * 1024)
   const { port } = await serve(t, { timeouts: roomy }, (app) => {
     app.get('/big', async () => big)
@@ -94,7 +94,7 @@ t.test('a client that does not read loses its connection, a slow handler does no
   t.strictSame(statuses((await late).text), [200], 'the late answer came')
 })
 
-t.test('a client that reads slowly but steadily gets all of it', async (t) => {
+t.test('a client that reads slowly but steadily gets the whole response', async (t) => {
   const big = 'x'.repeat(6 * 1024 * 1024)
   const { port } = await serve(t, { timeouts: { ...roomy, write: 3000 } }, (app) => app.get('/big', async () => big))
   const socket = connect(port, '127.0.0.1')
@@ -110,7 +110,7 @@ t.test('a client that reads slowly but steadily gets all of it', async (t) => {
   t.ok(read > big.length, `${read} bytes`)
 })
 
-t.test('an idle connection is closed in the end', async (t) => {
+t.test('an idle connection is closed after its timeout', async (t) => {
   const { port } = await serve(t, { timeouts })
   const { text, ended } = await exchange(port, 'GET / HTTP/1.1\r\nHost: edge\r\n\r\n', PATIENCE)
   t.strictSame(statuses(text), [200])

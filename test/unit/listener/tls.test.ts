@@ -60,14 +60,14 @@ async function until(check: () => Promise<boolean>): Promise<boolean> {
   return false
 }
 
-t.test('TLS 1.2 and 1.3 are spoken, nothing older', async (t) => {
+t.test('TLS 1.2 and 1.3 are accepted, older versions are not', async (t) => {
   const { port } = await serve(t, { tls: pairIn(t.testdir()) })
   t.equal(await nameAt(port, 'TLSv1.3'), 'first.edge.test')
   t.equal(await nameAt(port, 'TLSv1.2'), 'first.edge.test')
   await t.rejects(nameAt(port, 'TLSv1.1'))
 })
 
-t.test('a new certificate is used without a restart, and no connection is lost', async (t) => {
+t.test('a new certificate is used without a restart, and open connections stay', async (t) => {
   const pair = pairIn(t.testdir())
   const { port } = await serve(t, { tls: pair })
   const agent = new Agent({ keepAlive: true, maxSockets: 8, rejectUnauthorized: false })
@@ -94,7 +94,7 @@ t.test('a new certificate is used without a restart, and no connection is lost',
   t.ok(served > 20, `${served} requests served meanwhile`)
 })
 
-t.test('a broken pair is reported, and the one before stays', async (t) => {
+t.test('an unusable certificate is logged, and the previous one stays in use', async (t) => {
   const pair = pairIn(t.testdir())
   const { port, listener, log } = await serve(t, { tls: pair })
   pair.break()
@@ -112,7 +112,7 @@ t.test('a broken pair is reported, and the one before stays', async (t) => {
   t.ok(await until(async () => (await nameAt(port)) === 'second.edge.test'), 'mended, it is used')
 })
 
-t.test('what cannot be used at start is refused with the names of the files', async (t) => {
+t.test('an unusable certificate at start throws an error with the names of its files', async (t) => {
   const pair = pairIn(t.testdir())
   pair.break()
   const limits = { headers: 1, headerCount: 1, url: 1, pipelined: 1 }
@@ -122,7 +122,7 @@ t.test('what cannot be used at start is refused with the names of the files', as
   await t.rejects(made, { message: pair.cert })
 })
 
-t.test('plain bytes on a TLS port are closed', async (t) => {
+t.test('plain HTTP on a TLS port is closed', async (t) => {
   const { port } = await serve(t, { tls: pairIn(t.testdir()) })
   const { exchange } = await import('./raw.ts')
   const { text, ended } = await exchange(port, 'GET / HTTP/1.1\r\nHost: edge\r\n\r\n')

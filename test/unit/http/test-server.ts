@@ -1,4 +1,4 @@
-/** The front of an edge on a real socket, with a small handle behind it, and a client that shows what came. */
+/** The server of an edge on a real socket, with a small handle behind it, and a client that shows what came. */
 import { createHash } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { Agent, type IncomingHttpHeaders, request as send } from 'node:http'
@@ -17,25 +17,29 @@ import { createListener } from '../../../src/listener/listener.ts'
 
 type Tap = { teardown(end: () => unknown): unknown }
 
-export interface Reply {
+export interface ReceivedResponse {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly body: Buffer
 }
 
-export interface Front {
-  readonly asks: EdgeRequest[]
-  readonly logged: string[]
+export interface TestServer {
+  readonly requests: EdgeRequest[]
+  readonly logLines: string[]
   readonly port: number
   readonly resolveUrl: Http['resolveUrl']
   /** As alice (administrator), unless the headers say otherwise. */
-  ask(path: string, headers?: Record<string, string>, method?: string): Promise<Reply>
+  send(path: string, headers?: Record<string, string>, method?: string): Promise<ReceivedResponse>
 }
 
 export const basic = (name: string) => `Basic ${Buffer.from(`${name}:${name}-pw`).toString('base64')}`
 
 /** A kept answer as the cache stage hands it on. */
-export function kept(bytes: Buffer, status: CacheStatus = { hit: true, ttl: 4000 }, age = 1999): EdgeResponse {
+export function cachedResponse(
+  bytes: Buffer,
+  status: CacheStatus = { hit: true, ttl: 4000 },
+  age = 1999,
+): EdgeResponse {
   const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`
   const durations = { ttl: 6000, staleWhileRevalidate: 0, staleIfError: 0 }
   return {
@@ -47,12 +51,12 @@ export function kept(bytes: Buffer, status: CacheStatus = { hit: true, ttl: 4000
 }
 
 /** Users alice (administrator) and bob (reader). */
-export async function startFront(t: Tap, handle: Handler, settings: Partial<HttpOptions> = {}): Promise<Front> {
-  const folder = await mkdtemp(join(tmpdir(), 'edge-front-'))
+export async function startServer(t: Tap, handle: Handler, settings: Partial<HttpOptions> = {}): Promise<TestServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'edge-server-'))
   const users = join(folder, 'users')
   for (const name of ['alice', 'bob']) await putUser(users, name, `${name}-pw`, 4)
-  const logged: string[] = []
-  const log = pino({ base: null }, { write: (line: string) => void logged.push(line) })
+  const logLines: string[] = []
+  const log = pino({ base: null }, { write: (line: string) => void logLines.push(line) })
   const access = await createAccess({
     realm: 'Manager Edge',
     users: { file: users },
@@ -69,12 +73,12 @@ export async function startFront(t: Tap, handle: Handler, settings: Partial<Http
     cors: false,
     log,
   })
-  const asks: EdgeRequest[] = []
+  const requests: EdgeRequest[] = []
   const { app, resolveUrl } = await createHttp({
     catalogue,
-    handle: (ask) => {
-      asks.push(ask)
-      return handle(ask)
+    handle: (request) => {
+      requests.push(request)
+      return handle(request)
     },
     serverFactory: listener.serverFactory,
     log,
@@ -98,16 +102,16 @@ export async function startFront(t: Tap, handle: Handler, settings: Partial<Http
   })
   const { port } = app.server.address() as AddressInfo
   return {
-    asks,
-    logged,
+    requests,
+    logLines,
     port,
     resolveUrl,
-    ask: (path, headers = {}, method = 'GET') =>
+    send: (path, headers = {}, method = 'GET') =>
       exchange({ port, agent }, { path, method, headers: { authorization: basic('alice'), ...headers } }),
   }
 }
 
-interface Question {
+interface SentRequest {
   readonly path: string
   readonly method: string
   readonly headers: Record<string, string>
@@ -116,8 +120,8 @@ interface Question {
 /** One request, on the same connection as the others unless it closes; an empty `authorization` is left out. */
 function exchange(
   { port, agent }: { readonly port: number; readonly agent: Agent },
-  { path, method, headers: { authorization, ...others } }: Question,
-): Promise<Reply> {
+  { path, method, headers: { authorization, ...others } }: SentRequest,
+): Promise<ReceivedResponse> {
   const headers = authorization === '' ? others : { authorization, ...others }
   return new Promise((resolve, reject) => {
     send({ host: '127.0.0.1', port, path, method, headers, agent }, (response) => {
