@@ -96,15 +96,15 @@ function GroupTable({ data: { groups, partial }, purge }: GroupTableProps) {
       )}
       <Table label="Groups" columns={groupColumns(hasDivergence)}>
         <tbody>
-          {groups.map((line) => (
-            <GroupRow key={line.group} line={line} purge={purge} hasDivergence={hasDivergence} />
+          {groups.map((summary) => (
+            <GroupRow key={summary.group} summary={summary} purge={purge} hasDivergence={hasDivergence} />
           ))}
         </tbody>
         <tfoot>
           <tr>
             <th scope="row">Total</th>
             <td class="number">{formatCount(sum(({ entries }) => entries))}</td>
-            <td class="number">{formatBytes(sum((line) => line.bytes))}</td>
+            <td class="number">{formatBytes(sum((summary) => summary.bytes))}</td>
             <td class="number">
               {ratio(
                 sum(({ hits }) => hits),
@@ -123,13 +123,13 @@ function GroupTable({ data: { groups, partial }, purge }: GroupTableProps) {
 }
 
 interface GroupRowProps {
-  readonly line: GroupSummary
+  readonly summary: GroupSummary
   readonly purge: ((target: PurgeTarget) => void) | undefined
   readonly hasDivergence: boolean
 }
 
-function GroupRow({ line, purge, hasDivergence }: GroupRowProps) {
-  const { group, entries, hits, misses, oldest, refillCost, divergence } = line
+function GroupRow({ summary, purge, hasDivergence }: GroupRowProps) {
+  const { group, entries, hits, misses, oldest, refillCost, divergence } = summary
   return (
     <tr>
       <th scope="row">
@@ -138,7 +138,7 @@ function GroupRow({ line, purge, hasDivergence }: GroupRowProps) {
         </a>
       </th>
       <td class="number">{formatCount(entries)}</td>
-      <td class="number">{formatBytes(line.bytes)}</td>
+      <td class="number">{formatBytes(summary.bytes)}</td>
       <td class="number">{ratio(hits, misses)}</td>
       <td class="number">{formatDuration(oldest === undefined ? undefined : Math.round(oldest / 1000) * 1000)}</td>
       <td class="number">{formatDuration(refillCost)}</td>

@@ -21,15 +21,15 @@ interface JoinedProps {
 
 export function Joined({ data, self }: JoinedProps) {
   const others = data.replicas ?? []
-  const lines = responsesOf(data, self)
-  if (lines.length === 0) {
+  const responses = responsesOf(data, self)
+  if (responses.length === 0) {
     return <p class="quiet">None yet. Joined responses that come from the cache are not listed.</p>
   }
   return (
     <Table label="Last joined responses" columns={columnsOf(others.length > 0)} kind="joined">
       <tbody>
-        {lines.map((line, at) => (
-          <JoinedRow key={at} line={line} several={others.length > 0} />
+        {responses.map((response, at) => (
+          <JoinedRow key={at} response={response} several={others.length > 0} />
         ))}
       </tbody>
     </Table>
@@ -56,8 +56,10 @@ export function formatAge(ms: number): string {
 }
 
 function responsesOf({ joined, replicas }: Nodes, self: string): readonly ReplicaJoinedResponse[] {
-  const own = joined.map((line) => ({ ...line, replica: self }))
-  const others = (replicas ?? []).flatMap(({ name, joined = [] }) => joined.map((line) => ({ ...line, replica: name })))
+  const own = joined.map((response) => ({ ...response, replica: self }))
+  const others = (replicas ?? []).flatMap(({ name, joined = [] }) =>
+    joined.map((response) => ({ ...response, replica: name })),
+  )
   return [...own, ...others].sort((a, b) => a.ago - b.ago).slice(0, MAX_RESPONSES)
 }
 
@@ -72,8 +74,8 @@ function columnsOf(several: boolean): readonly Column[] {
   ]
 }
 
-function JoinedRow({ line, several }: { readonly line: ReplicaJoinedResponse; readonly several: boolean }) {
-  const { ago, replica, route, ms, nodes } = line
+function JoinedRow({ response, several }: { readonly response: ReplicaJoinedResponse; readonly several: boolean }) {
+  const { ago, replica, route, ms, nodes } = response
   const sum = (of: (part: NodePart) => number | undefined) => nodes.reduce((all, part) => all + (of(part) ?? 0), 0)
   return (
     <tr>

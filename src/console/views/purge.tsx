@@ -64,7 +64,7 @@ export function Purge({ target: { description, ...names }, url, user, onClose, o
               Cancel
             </button>
             <button type="button" class="danger" disabled={cost.value === undefined} onClick={() => void purge()}>
-              {soft.value ? 'Mark as stale' : 'Purge'} {cost.value === undefined ? '' : entriesOf(cost.value)}
+              {actionOf(soft.value, cost.value)}
             </button>
           </div>
         </>
@@ -93,6 +93,11 @@ function ModeChoice({ soft, onChange }: ModeChoiceProps) {
       ))}
     </fieldset>
   )
+}
+
+function actionOf(soft: boolean, cost: PurgeCost | undefined): string {
+  const entries = cost === undefined ? '…' : entriesOf(cost)
+  return soft ? `Mark ${entries} as stale` : `Purge ${entries}`
 }
 
 function describeCost(cost: PurgeCost): string {

@@ -63,7 +63,7 @@ t.test('daily work of an operator', async (t) => {
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel(/Mark as stale/).check()
     t.match(await dialog.locator('code').innerText(), /cache\?soft=true'$/)
-    await dialog.getByRole('button', { name: /^Mark as stale \d+ entries/ }).click()
+    await dialog.getByRole('button', { name: /^Mark \d+ entries as stale/ }).click()
     await dialog.getByText(/^Marked as stale: /).waitFor()
     t.match(await cacheStatus('/decoders?limit=3'), /; ?hit; ?ttl=-|fwd=stale/, 'the entry is served stale')
     await close()
