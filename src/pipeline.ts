@@ -16,7 +16,8 @@
  */
 import type { EdgeOperation } from './catalogue/endpoint.ts'
 import type { EdgeRequest, Handler, Stage } from './core/request.ts'
-import { type StageName, traced } from './core/trace.ts'
+import type { StageName } from './core/trace.ts'
+import { traced } from './core/traced.ts'
 
 export interface PipelineParts {
   readonly operations: Readonly<Record<EdgeOperation, Handler>>

@@ -7,7 +7,7 @@ import { EdgeError } from '../core/errors.ts'
 import type { NodeCallEvent, RefusedRequestEvent } from '../core/events.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
-import { traceAsync } from '../core/trace.ts'
+import { traceAsync } from '../core/traced.ts'
 import type { AuditSink } from './file.ts'
 import { type AuditEvent, CHAIN_START, describeRequest, formatRecord, type Outcome } from './record.ts'
 

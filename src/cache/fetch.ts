@@ -7,7 +7,7 @@ import { isNodeFailure, isTransient } from '../core/envelope.ts'
 import type { Handler } from '../core/request.ts'
 import type { Lookup, StoredResponse } from '../core/response.ts'
 import { withTimeout } from '../core/timing.ts'
-import { tracedSeparately } from '../core/trace.ts'
+import { tracedSeparately } from '../core/traced.ts'
 import {
   awaitStore,
   callNodes,

@@ -8,7 +8,7 @@ import type { CacheEvent } from '../core/events.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { CacheIndex, Lookup } from '../core/response.ts'
 import { rateBudget } from '../core/timing.ts'
-import { tracedSeparately } from '../core/trace.ts'
+import { tracedSeparately } from '../core/traced.ts'
 import type { ReadContext } from './call-nodes.ts'
 
 export interface VerifySettings {

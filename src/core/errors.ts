@@ -193,3 +193,14 @@ export class EdgeError extends Error {
     this.headers = options.headers ?? {}
   }
 }
+
+/** Why a call to a node failed. */
+export type NodeFault =
+  | 'unreachable'
+  | 'timeout'
+  | 'overloaded'
+  | 'ejected'
+  | 'unreadable'
+  | 'tooLarge'
+  | 'refusedCredentials'
+  | 'cancelled'

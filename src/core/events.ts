@@ -2,8 +2,8 @@
  * Events of the edge, for metrics, the console, the audit and traces. Their values are bounded: never a raw URL, a query
  * value, a header or a body. Listeners run synchronously; they must neither throw nor block.
  */
-import type { NodeFault } from './node-call.ts'
-import type { CacheStatus } from './response.ts'
+import type { NodeFault } from './errors.ts'
+import type { CacheOutcome } from './response.ts'
 
 export interface EventListeners {
   request?(event: RequestEvent): void
@@ -13,16 +13,6 @@ export interface EventListeners {
   redisStep?(event: RedisStepEvent): void
   /** The name of an event of the Redis store, such as `lost` or `returned`. */
   storeEvent?(event: string): void
-}
-
-/** `bypass`: not cacheable, or the cache was not used; `none`: the request was rejected or failed before the cache. */
-export type CacheOutcome = 'hit' | 'stale' | 'miss' | 'bypass' | 'none'
-
-/** Returns a cache status as one word. */
-export function cacheOutcomeOf({ hit, fwd, detail }: CacheStatus): CacheOutcome {
-  if (detail?.startsWith('stale-')) return 'stale'
-  if (hit) return 'hit'
-  return fwd === 'uri-miss' || fwd === 'stale' ? 'miss' : 'bypass'
 }
 
 /** One request; emitted once, when the response was sent or the client disconnected. */

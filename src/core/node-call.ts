@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { Priority } from '../catalogue/endpoint.ts'
+import type { NodeFault } from './errors.ts'
 import type { Trace } from './trace.ts'
 
 /** One call to one node. The node is given by its name, never by its address. */
@@ -37,17 +38,6 @@ export interface NodeResponse {
   readonly personal?: boolean
   readonly body: Buffer | Readable
 }
-
-/** Why a call to a node failed. */
-export type NodeFault =
-  | 'unreachable'
-  | 'timeout'
-  | 'overloaded'
-  | 'ejected'
-  | 'unreadable'
-  | 'tooLarge'
-  | 'refusedCredentials'
-  | 'cancelled'
 
 export type NodeResult =
   | { readonly ok: true; readonly response: NodeResponse }

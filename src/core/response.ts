@@ -124,3 +124,13 @@ export interface CacheIndex {
   /** Removes all stored responses, one group, or one key. Resolves when no replica serves them any more. */
   purge(what: { readonly group?: string; readonly key?: string; readonly soft?: boolean }): Promise<void>
 }
+
+/** `bypass`: not cacheable, or the cache was not used; `none`: the request was rejected or failed before the cache. */
+export type CacheOutcome = 'hit' | 'stale' | 'miss' | 'bypass' | 'none'
+
+/** Returns a cache status as one word. */
+export function cacheOutcomeOf({ hit, fwd, detail }: CacheStatus): CacheOutcome {
+  if (detail?.startsWith('stale-')) return 'stale'
+  if (hit) return 'hit'
+  return fwd === 'uri-miss' || fwd === 'stale' ? 'miss' : 'bypass'
+}

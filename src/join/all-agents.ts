@@ -5,7 +5,7 @@
  */
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import type { EdgeResponse } from '../core/response.ts'
-import { traceAsync } from '../core/trace.ts'
+import { traceAsync } from '../core/traced.ts'
 import { sources } from '../query/sources.ts'
 import { compareText } from '../query/value.ts'
 import { type AgentRowsKind, readAgentRows } from './agent-rows.ts'

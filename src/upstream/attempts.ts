@@ -1,6 +1,7 @@
 /** The attempts of one call on its node: the first one, and a retry if it cannot do harm. */
 import { Readable } from 'node:stream'
-import type { NodeCall, NodeFault } from '../core/node-call.ts'
+import type { NodeFault } from '../core/errors.ts'
+import type { NodeCall } from '../core/node-call.ts'
 import type { Deadline } from '../core/timing.ts'
 import type { AttemptResult } from './exchange.ts'
 import type { Transport } from './transport.ts'

@@ -2,7 +2,7 @@
 import { EdgeError, type ErrorCode } from '../core/errors.ts'
 import type { CallNode, ClusterView, NodeResponse, NodeResult } from '../core/node-call.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
-import { traceSync } from '../core/trace.ts'
+import { traceSync } from '../core/traced.ts'
 import { toEdgeResponse, toNodeCall } from './dialects/classic.ts'
 import type { Router } from './route.ts'
 

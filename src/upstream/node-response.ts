@@ -3,7 +3,7 @@
  * Response headers that are not read here (Set-Cookie, Location, ETag, …) are dropped.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { NodeFault } from '../core/node-call.ts'
+import type { NodeFault } from '../core/errors.ts'
 
 /** Why one attempt failed. `detail` reaches the client, so it contains no addresses. */
 export interface CallFailure {

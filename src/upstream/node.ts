@@ -1,7 +1,8 @@
 /** One node with an address: health check, concurrency limit, attempts, and what each call says about the node. */
 import { Readable } from 'node:stream'
+import type { NodeFault } from '../core/errors.ts'
 import type { NodeCallEvent } from '../core/events.ts'
-import type { NodeCall, NodeFault, NodeResult } from '../core/node-call.ts'
+import type { NodeCall, NodeResult } from '../core/node-call.ts'
 import { type Deadline, startDeadline } from '../core/timing.ts'
 import { RetryBudget, routeOf, sendWithRetry, startQueueSpan } from './attempts.ts'
 import { Health, type HealthSignal, healthSignalOf } from './health.ts'

@@ -1,6 +1,7 @@
 /** Options and state of the upstream room. Times are in milliseconds, sizes in bytes. */
+
+import type { NodeFault } from '../core/errors.ts'
 import type { NodeCallEvent } from '../core/events.ts'
-import type { NodeFault } from '../core/node-call.ts'
 
 export interface NodeSetting {
   readonly name: string

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { createRecentJoins, createTraffic } from '../../../../src/admin/console/traffic.ts'
-import type { CacheOutcome, NodeCallEvent, RequestEvent } from '../../../../src/core/events.ts'
+import type { NodeCallEvent, RequestEvent } from '../../../../src/core/events.ts'
+import type { CacheOutcome } from '../../../../src/core/response.ts'
 
 const requestEvent = (cache: CacheOutcome, ms: number, overrides: Partial<RequestEvent> = {}): RequestEvent => ({
   requestId: 'id',
