@@ -2,7 +2,7 @@ import t from 'tap'
 import { catalogue } from '../../src/catalogue/index.ts'
 import { idOf } from './facts.ts'
 
-/** What a real cluster answered to an unknown name: `error` 604, with the names in the order of its own filters. */
+/** Recorded from a real cluster: the names that error 604 lists for an unknown parameter, in its order. */
 const recorded: Readonly<Record<string, string>> = {
   'GET /agents':
     'offset  limit  sort  search  q  status  os.platform  os.version  manager  version  node_name  older_than  group  name  ip  os.name  select',
@@ -19,7 +19,7 @@ const recorded: Readonly<Record<string, string>> = {
   'POST /agents/restart': 'ids',
 }
 
-t.test('parameters and fields have the order in which the real API lists them in 604', async (t) => {
+t.test('parameters and fields have the order in which the real API lists them in error 604', async (t) => {
   for (const [id, names] of Object.entries(recorded)) {
     const record = catalogue.find((endpoint) => idOf(endpoint) === id)
     const body = record !== undefined && 'body' in record ? record.body : undefined

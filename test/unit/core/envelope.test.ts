@@ -5,18 +5,18 @@ import { errorNumberOf, etagOf, isStorable, readEnvelope, TRANSIENT_ERRORS } fro
 
 const read = (text: string) => readEnvelope(Buffer.from(text))
 
-t.test('whole envelopes are read', async (t) => {
+t.test('complete envelopes are read', async (t) => {
   t.strictSame(read('{"error":0,"data":{"items":[],"totalItems":0}}'), { ok: true, error: 0 })
   t.strictSame(read('{"error":0,"data":""}'), { ok: true, error: 0 })
   t.strictSame(read(' {"message":"Agent does not exist","error":1701}\n'), { ok: true, error: 1701 })
 })
 
-t.test('the two texts that the real API sends in place of a number are read', async (t) => {
+t.test('the two texts that the manager sends instead of a number are read', async (t) => {
   t.strictSame(read('{"error":"607","message":"Invalid content-type"}'), { ok: true, error: 607 })
   t.strictSame(read('{"error":"Undefined error.","message":""}'), { ok: true, error: 623 })
 })
 
-t.test('everything else is refused with a reason', async (t) => {
+t.test('all other bytes are invalid, with a reason', async (t) => {
   const refused: Record<string, string[]> = {
     'not JSON': [
       '',
@@ -46,14 +46,14 @@ t.test('everything else is refused with a reason', async (t) => {
   }
 })
 
-t.test('bytes that are not UTF-8, and a byte order mark in front, are refused', async (t) => {
+t.test('bytes that are not UTF-8, and a byte order mark, are invalid', async (t) => {
   const bytes = Buffer.concat([Buffer.from('{"error":0,"data":"'), Buffer.from([0xc3, 0x28]), Buffer.from('"}')])
   t.strictSame(readEnvelope(bytes), { ok: false, reason: 'not UTF-8' })
   t.strictSame(readEnvelope(Buffer.from('{"error":0,"data":1}', 'utf16le')), { ok: false, reason: 'not JSON' })
   t.strictSame(read('\ufeff{"error":0,"data":1}'), { ok: false, reason: 'not JSON' })
 })
 
-t.test('every recorded JSON answer is an envelope, cut anywhere it is none', async (t) => {
+t.test('every recorded JSON response is an envelope, and no longer if it is truncated', async (t) => {
   const lines = readFileSync(new URL('../../contract/exchanges/real-cluster.jsonl', import.meta.url), 'utf8')
     .trim()
     .split('\n')
@@ -71,51 +71,51 @@ t.test('every recorded JSON answer is an envelope, cut anywhere it is none', asy
   }
 })
 
-const said = (text: string) => errorNumberOf({ kind: 'json', status: 200, body: Buffer.from(text) })
+const errorOf = (text: string) => errorNumberOf({ kind: 'json', status: 200, body: Buffer.from(text) })
 
-t.test('an answer is good that says error 0, however it is written', async (t) => {
-  t.equal(said('{"error":0,"data":{"items":[]}}'), 0)
-  t.equal(said('{ "data": {}, "error": 0 }'), 0)
-  t.equal(said('{"error":"0","message":"done"}'), 0)
+t.test('error 0 is success in every spelling', async (t) => {
+  t.equal(errorOf('{"error":0,"data":{"items":[]}}'), 0)
+  t.equal(errorOf('{ "data": {}, "error": 0 }'), 0)
+  t.equal(errorOf('{"error":"0","message":"done"}'), 0)
 })
 
-t.test('what data says of errors is not the error of the answer', async (t) => {
-  t.equal(said('{"error":0,"data":{"items":[{"level":"error"},{"level":"error" }]}}'), 0)
-  t.equal(said('{"error":0,"data":{"failed_ids":[{"id":"001","error":{"code":1701}}]}}'), 0)
+t.test('errors within data are not the error of the response', async (t) => {
+  t.equal(errorOf('{"error":0,"data":{"items":[{"level":"error"},{"level":"error" }]}}'), 0)
+  t.equal(errorOf('{"error":0,"data":{"failed_ids":[{"id":"001","error":{"code":1701}}]}}'), 0)
 })
 
-t.test('of an error that is named twice, the last counts, as it does for clients', async (t) => {
-  t.equal(said('{"error":0,"data":{"level":"error"},"error":1701}'), 1701)
-  t.equal(said('{"error":0,"data":{},"error" : 1701}'), 1701)
-  t.equal(said('{"error":1701,"data":{},"error":0}'), 0)
+t.test('of two members named error, the last one counts, as for clients', async (t) => {
+  t.equal(errorOf('{"error":0,"data":{"level":"error"},"error":1701}'), 1701)
+  t.equal(errorOf('{"error":0,"data":{},"error" : 1701}'), 1701)
+  t.equal(errorOf('{"error":1701,"data":{},"error":0}'), 0)
 })
 
-t.test('an error that comes as a text has its number, too', async (t) => {
-  t.equal(said('{"error":"607","message":"Content-Type"}'), 607)
-  t.equal(said('{"error":"Undefined error.","message":""}'), 623)
-  t.equal(said('{"error":"something else","message":""}'), 1000)
-  t.equal(said('{"error":null,"message":""}'), 1000, 'null is not zero')
+t.test('an error as text has a number too', async (t) => {
+  t.equal(errorOf('{"error":"607","message":"Content-Type"}'), 607)
+  t.equal(errorOf('{"error":"Undefined error.","message":""}'), 623)
+  t.equal(errorOf('{"error":"something else","message":""}'), 1000)
+  t.equal(errorOf('{"error":null,"message":""}'), 1000, 'null is not zero')
 })
 
 const { framework } = parse(readFileSync(new URL('../../contract/data/errors.yaml', import.meta.url), 'utf8')) as {
   readonly framework: readonly { readonly code: number; readonly kind: string }[]
 }
 
-t.test('the codes for which a stale answer stands in are those that the contract calls transient', async (t) => {
+t.test('the transient errors are those of the contract', async (t) => {
   const transient = framework.filter(({ kind }) => kind === 'transient').map(({ code }) => code)
   t.strictSame([...TRANSIENT_ERRORS].sort(), transient.sort())
 })
 
-t.test('entity tags are strong, and differ with the bytes', async (t) => {
+t.test('entity tags are strong and depend on the bytes', async (t) => {
   t.match(etagOf(Buffer.from('a')), /^"[\w-]{27}"$/)
   t.equal(etagOf(Buffer.from('a')), etagOf(Buffer.from('a')))
   t.not(etagOf(Buffer.from('a')), etagOf(Buffer.from('b')))
 })
 
-t.test('whatever says an error anywhere in its envelope is not kept', async (t) => {
-  const said = (text: string) => isStorable({ kind: 'json', status: 200, body: Buffer.from(text) })
-  t.equal(said('{"error":0,"data":{"items":[{"error":"12"}]}}'), true, 'data may have a field of that name')
-  t.equal(said('{"error":0,"data":{},"error":1701}'), false)
-  t.equal(said('{"error":1701,"data":{}}'), false)
-  t.equal(said('{"error":0,"data":{"failed_nodes":{}}}'), false)
+t.test('a response with an error in its envelope is not storable', async (t) => {
+  const isStored = (text: string) => isStorable({ kind: 'json', status: 200, body: Buffer.from(text) })
+  t.equal(isStored('{"error":0,"data":{"items":[{"error":"12"}]}}'), true, 'data may have a field named error')
+  t.equal(isStored('{"error":0,"data":{},"error":1701}'), false)
+  t.equal(isStored('{"error":1701,"data":{}}'), false)
+  t.equal(isStored('{"error":0,"data":{"failed_nodes":{}}}'), false)
 })

@@ -8,13 +8,13 @@ t.test('a promise that settles in time gives its outcome', async (t) => {
   await t.rejects(withTimeout(Promise.reject(new Error('failed')), 1000, 'late'), /failed/)
 })
 
-t.test('the given value stands in for a promise that is late', async (t) => {
+t.test('a promise that is late gives the value for lateness', async (t) => {
   t.equal(await withTimeout(never, 1, 'late'), 'late')
   t.equal(await withTimeout(never, 0, 'late'), 'late')
   t.equal(await withTimeout(never, -5, 'late'), 'late')
 })
 
-t.test('an outcome that is there when the event loop was blocked beyond the time still counts', async (t) => {
+t.test('an outcome that arrives while the event loop is blocked beyond the time still counts', async (t) => {
   const { port1, port2 } = new MessageChannel()
   t.teardown(() => port1.close())
   const message = new Promise((resolve) => port2.once('message', resolve))
@@ -33,7 +33,7 @@ t.test('an abort rejects with its reason, also without a time limit', async (t) 
   await t.rejects(withTimeout(never, 1000, 'late', client.signal), /left/, 'aborted before')
 })
 
-t.test('nothing is left behind: no timer, no listener, no unhandled rejection', async (t) => {
+t.test('no listener and no unhandled rejection is left', async (t) => {
   const client = new AbortController()
   let listeners = 0
   const { signal } = client

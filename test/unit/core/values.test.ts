@@ -16,7 +16,7 @@ t.test('a value that is no object has no fields', async (t) => {
   t.equal(ownField(JSON.parse('{"__proto__":1}'), '__proto__'), 1, 'an own field of that name is found')
 })
 
-t.test('text is told apart from other values', async (t) => {
+t.test('only text is returned as text', async (t) => {
   t.equal(ownText({ a: 'x' }, 'a'), 'x')
   t.equal(ownText({ a: 1 }, 'a'), undefined)
 })
