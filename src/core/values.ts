@@ -1,4 +1,4 @@
-/** Reading fields of objects whose keys come from outside: a name that every object inherits is never found. */
+/** Pure functions over values that come from outside, or go there. */
 
 /** Returns the record's own entry, never an inherited one such as `constructor`. */
 export function ownEntry<T>(record: Readonly<Record<string, T>> | undefined, name: string): T | undefined {
@@ -15,4 +15,15 @@ export function ownField(value: unknown, name: string): unknown {
 export function ownText(value: unknown, name: string): string | undefined {
   const found = ownField(value, name)
   return typeof found === 'string' ? found : undefined
+}
+
+/** RFC 9651 section 3.3.4: a token begins with a letter or an asterisk. */
+const TOKEN = /^[A-Za-z*][A-Za-z0-9!#$%&'*+.^_`|~:/-]*$/
+
+/**
+ * Serialises an item of a structured field (RFC 9651): as a token if the text is one, else as a quoted string. A string holds printable ASCII only (RFC 9651
+ * section 3.3.3), so every other UTF-16 unit becomes `?`.
+ */
+export function serializeItem(text: string): string {
+  return TOKEN.test(text) ? text : `"${text.replaceAll(/[^\x20-\x7e]/g, '?').replaceAll(/["\\]/g, '\\$&')}"`
 }

@@ -2,7 +2,7 @@
 import caching, { type AbstractCacheCompliantObject } from '@fastify/caching'
 import type { FastifyInstance } from 'fastify'
 import type { CachedResponse, CacheStatus } from '../core/response.ts'
-import { serializeItem } from '../core/structured-fields.ts'
+import { serializeItem } from '../core/values.ts'
 
 /** For everything that no cache may store: secrets, errors, writes. */
 export const NO_STORE = 'no-store'

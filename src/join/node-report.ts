@@ -1,6 +1,6 @@
 /** The node report of a joined response: what each node contributed, how old it is, and why nodes failed. */
 import type { NodeContribution } from '../core/events.ts'
-import { serializeItem } from '../core/structured-fields.ts'
+import { serializeItem } from '../core/values.ts'
 import type { PartError, ReceivedPart } from './node-part.ts'
 
 /** A member of `failed_nodes`. */
