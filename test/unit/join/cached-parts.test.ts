@@ -18,31 +18,31 @@ const joined = (rest: Partial<Extract<EdgeResponse, { kind: 'json' }>> = {}): Ed
   if (whole.kind !== 'json') throw new Error('a file')
   return { ...whole, clusterStatus: 'm;rtt=1;rows=0', ...rest }
 }
-const says = (nodes: FakeNodes, rest: Parameters<typeof joined>[0] = {}) => {
+const respondWith = (nodes: FakeNodes, rest: Parameters<typeof joined>[0] = {}) => {
   nodes.respond = () => joined(rest)
 }
 
-t.test('what the nodes said is kept with a joined answer', async (t) => {
+t.test('Cluster-Status is stored with a joined response', async (t) => {
   const { read, nodes } = replica()
-  says(nodes)
+  respondWith(nodes)
   t.match(await read(edgeRequest(OS)), { clusterStatus: 'm;rtt=1;rows=0' })
   const hit = await read(edgeRequest(OS))
   t.match(cacheStatusOf(hit), { hit: true })
   t.match(hit, { clusterStatus: 'm;rtt=1;rows=0' })
 })
 
-t.test('an answer that somebody is missing from, or stands in with what is old, is not kept', async (t) => {
+t.test('a partial joined response is not stored', async (t) => {
   const { read, nodes } = replica()
-  says(nodes, { partial: true })
+  respondWith(nodes, { partial: true })
   await read(edgeRequest(OS))
   const again = await read(edgeRequest(OS))
   t.equal(cacheStatusOf(again), undefined)
   t.equal(nodes.calls, 2)
 })
 
-t.test('a whole is as old as its oldest part', async (t) => {
+t.test('a joined response is as old as its oldest part', async (t) => {
   const { read, nodes, clock } = replica()
-  says(nodes, { oldestPartAge: 600 })
+  respondWith(nodes, { oldestPartAge: 600 })
   await read(edgeRequest(OS))
   clock.advance(300)
   const hit = await read(edgeRequest(OS))
@@ -52,9 +52,9 @@ t.test('a whole is as old as its oldest part', async (t) => {
   t.match(cacheStatusOf(await read(edgeRequest(OS))), { detail: 'stale-while-revalidate' })
 })
 
-t.test('a whole that is made anew wants parts that are younger than itself', async (t) => {
+t.test('the refresh of a joined response requires parts that are younger than the stored response', async (t) => {
   const { read, nodes, clock } = replica()
-  says(nodes)
+  respondWith(nodes)
   await read(edgeRequest(OS))
   t.equal(nodes.requests[0]?.maxAge, undefined)
   clock.advance(1500)
@@ -64,7 +64,7 @@ t.test('a whole that is made anew wants parts that are younger than itself', asy
 })
 
 t.test(
-  'what is kept and fresh will not do where younger was wanted, but stands in for a node that fails',
+  'a fresh response is fetched again if the request wants a younger one, and replaces the response of a node that fails',
   async (t) => {
     const { read, nodes, clock } = replica()
     const one = () => edgeRequest('GET /agents/:agent_id', { params: { agent_id: '001' } })
@@ -79,7 +79,7 @@ t.test(
   },
 )
 
-t.test('each node has its part under a key, a line and tags of its own', (t) => {
+t.test('each node has its own key, URL and tags for its part', (t) => {
   const { cache } = replica()
   const prepared = (rest: Parameters<typeof edgeRequest>[1]) => {
     const found = cache.resolveTarget(edgeRequest(OS, rest))
@@ -90,7 +90,7 @@ t.test('each node has its part under a key, a line and tags of its own', (t) => 
   const whole = prepared({ query })
   const first = prepared({ query, node: 'w1' })
   const second = prepared({ query, node: 'w2' })
-  t.equal(new Set([whole.key, first.key, second.key]).size, 3, 'though the memory of them is by the same query')
+  t.equal(new Set([whole.key, first.key, second.key]).size, 3, 'also with the same query')
   t.equal(first.info.url, '/experimental/syscollector/os?limit=1000&offset=0#w1')
   t.equal(whole.info.url, '/experimental/syscollector/os?limit=1000&offset=0')
   t.ok(['node:w1', 'node:*', 'collection:syscollector'].every((tag) => first.tags.includes(tag)))
@@ -98,12 +98,12 @@ t.test('each node has its part under a key, a line and tags of its own', (t) => 
   const own = cache.resolveTarget(edgeRequest('GET /manager/info', { node: 'w1' }))
   t.ok(
     typeof own !== 'string' && own.tags.includes('node:w1') && !own.tags.includes('node:m'),
-    'its own, not the master',
+    'the tag of the node itself, not of the master',
   )
   t.end()
 })
 
-t.test('with a node that joins or leaves, a joined answer is another one; others stay', (t) => {
+t.test('a node that joins or leaves the cluster changes the key of joined responses only', (t) => {
   let nodes = [{ name: 'm' }, { name: 'w1' }]
   const { cache } = replica({ nodes: () => nodes, lifetimesOf: () => lifetimes })
   const keyOf = (id: string, rest: Parameters<typeof edgeRequest>[1] = {}) => {

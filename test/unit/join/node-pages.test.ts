@@ -22,7 +22,7 @@ interface Entry {
   readonly description: string
 }
 
-/** Many rows are equal by any field but the last. */
+/** Many rows are equal in all fields except the last. */
 function entries(node: string): readonly Entry[] {
   return Array.from({ length: ROWS }, (_, at) => ({
     timestamp: `2026-11-20 12:${String((at * 7) % 60).padStart(2, '0')}:00`,
@@ -34,9 +34,9 @@ function entries(node: string): readonly Entry[] {
 
 const all = new Map(names.map((node) => [node, entries(node)]))
 
-type Says = (part: EdgeRequest, node: string) => EdgeResponse | undefined
+type RespondTo = (part: EdgeRequest, node: string) => EdgeResponse | undefined
 
-function nodes(says: Says = () => undefined) {
+function nodes(respondTo: RespondTo = () => undefined) {
   const infos = names.map(
     (name): NodeInfo => ({ name, type: name === 'master' ? 'master' : 'worker', addressed: true }),
   )
@@ -54,8 +54,8 @@ function nodes(says: Says = () => undefined) {
     read: async (part) => {
       const node = part.params.node_id ?? ''
       calls.push(`${node} ${part.query.offset ?? 0} ${part.query.sort ?? ''}`.trim())
-      const said = says(part, node)
-      return said ?? success(referencePage(all.get(node) ?? [], part.query, LOGS))
+      const response = respondTo(part, node)
+      return response ?? success(referencePage(all.get(node) ?? [], part.query, LOGS))
     },
     owners: { allOwners: async () => new Map(), verifiedOwners: async () => new Map() },
     distribution: 'edge',
@@ -68,20 +68,20 @@ function nodes(says: Says = () => undefined) {
   return { logs, calls }
 }
 
-/** One node that holds the rows of these, each with the node that it is of. */
+/** What one node that held the rows of these nodes would return, with the name of the node in each row. */
 function whole(query: EdgeRequest['query'], of = names) {
   const rows = of.flatMap((node) => (all.get(node) ?? []).map((row) => ({ node_name: node, ...row })))
   return referencePage(rows, query, LOGS)
 }
 
-t.test('nodes are asked for further pages only as far as the page of the whole reaches', async (t) => {
+t.test('nodes are asked for further pages only as far as the joined page reaches', async (t) => {
   for (const sort of ['-tag', 'level,tag', undefined]) {
     for (const offset of ['0', '1800', '5000', '7400', '7500']) {
       const { logs, calls } = nodes()
       const query = { offset, limit: '300', ...(sort !== undefined && { sort }) }
       t.strictSame(bodyOf(await logs(query)).data, whole(query), JSON.stringify(query))
       if (offset === '0') t.equal(calls.length, 3)
-      if (offset === '7500') t.equal(calls.length, 3, 'beyond the end nobody is asked for more')
+      if (offset === '7500') t.equal(calls.length, 3, 'behind the last row no node is asked for more')
     }
   }
 })
@@ -98,7 +98,7 @@ t.test('texts of several nodes are sorted by code point, also across the surroga
   }
 })
 
-t.test('a node that cannot sort is asked without, and its rows are sorted here', async (t) => {
+t.test('a node that fails to sort is asked without a sort, and the edge sorts its rows', async (t) => {
   const { logs, calls } = nodes((part, node) => {
     if (node !== 'worker-1' || part.query.sort === undefined) return undefined
     return jsonResponse({ error: 1000, message: 'Internal error' })
@@ -111,7 +111,7 @@ t.test('a node that cannot sort is asked without, and its rows are sorted here',
   )
 })
 
-t.test('rows that come out of the order that was asked for are put into it', async (t) => {
+t.test('rows that a node returns unsorted are sorted by the edge', async (t) => {
   const { logs } = nodes((part, node) => {
     if (node !== 'worker-2') return undefined
     const { sort: _, ...query } = part.query
@@ -121,9 +121,9 @@ t.test('rows that come out of the order that was asked for are put into it', asy
   t.strictSame(bodyOf(await logs(query)).data, whole(query))
 })
 
-t.test('a node whose further page fails drops out whole, and is named', async (t) => {
+t.test('a node whose further page fails contributes no rows and is named in failed_nodes', async (t) => {
   const { logs } = nodes((part, node) => {
-    if (node === 'worker-1' && part.query.offset !== undefined) throw new EdgeError(924, ' (worker-1: gone)')
+    if (node === 'worker-1' && part.query.offset !== undefined) throw new EdgeError(924, ' (worker-1: unreachable)')
     return undefined
   })
   const query = { offset: '4000', limit: '500', sort: '-tag' }
@@ -134,7 +134,7 @@ t.test('a node whose further page fails drops out whole, and is named', async (t
   t.match(given, { partial: true, clusterStatus: /worker-1;rtt=\d+;error=connection_terminated;rows=0/ })
 })
 
-t.test('rows that cannot be read are no rows of others', async (t) => {
+t.test('unreadable rows of one node do not affect the rows of others', async (t) => {
   const { logs } = nodes((_, node) => {
     if (node !== 'master') return undefined
     const bytes = Buffer.from('{"error":0,"data":{"items":[{"timestamp":"a"} {"timestamp":"b"}],"totalItems":2}}')

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { formatClusterStatus } from '../../../src/join/node-report.ts'
 
-t.test('one member for each node, in the words of RFC 9211 and RFC 9209', async (t) => {
+t.test('Cluster-Status has one member per node, with parameters of RFC 9211 and RFC 9209', async (t) => {
   t.equal(
     formatClusterStatus([
       { node: 'master', isHit: false, rtt: 12.4, rows: 40 },
@@ -12,7 +12,7 @@ t.test('one member for each node, in the words of RFC 9211 and RFC 9209', async 
   )
 })
 
-t.test('what is no token is a string: names that begin with a digit, words of a node', async (t) => {
+t.test('names and details that are no tokens are quoted strings', async (t) => {
   t.equal(formatClusterStatus([{ node: '9-lives', isHit: true, rows: 0 }]), '"9-lives";hit;rows=0')
   t.equal(formatClusterStatus([{ node: '_x', isHit: true, rows: 0 }]), '"_x";hit;rows=0')
   t.equal(
@@ -23,7 +23,7 @@ t.test('what is no token is a string: names that begin with a digit, words of a 
   )
 })
 
-t.test('a header stays as long as clients take: nodes beyond that are counted', async (t) => {
+t.test('Cluster-Status has a maximum length; nodes beyond it are counted', async (t) => {
   const nodes = Array.from({ length: 1000 }, (_, at) => ({
     node: `n${at}`,
     isHit: false,

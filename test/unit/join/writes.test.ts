@@ -24,25 +24,25 @@ const endpoints = {
   validation: recordOf('GET /cluster/:node_id/configuration/validation'),
 }
 
-type Says = Readonly<Record<string, (given: EdgeRequest) => Promise<EdgeResponse> | EdgeResponse>>
+type Responses = Readonly<Record<string, (given: EdgeRequest) => Promise<EdgeResponse> | EdgeResponse>>
 
-/** Nodes that say what they are told, and agents 1xx at m, 2xx at w1, 3xx at w2, 9xx nobody knows where. */
-function cluster(says: Says) {
+/** Nodes with set responses. Agents 1xx report to m, 2xx to w1, 3xx to w2; the owner of 9xx is unknown. */
+function cluster(responses: Responses) {
   const calls: string[] = []
   const forward = async (given: EdgeRequest) => {
     const node = given.node ?? given.params.node_id ?? ''
     calls.push(`${node} ${given.endpoint.method} ${given.endpoint.path}`)
-    const say = says[node]
-    if (say === undefined) throw new Error(`${node} was not to be asked`)
-    return say(given)
+    const respond = responses[node]
+    if (respond === undefined) throw new Error(`${node} must not be called`)
+    return respond(given)
   }
-  const place = (id: string) =>
+  const ownerOf = (id: string) =>
     ({ 1: 'm', 2: 'w1', 3: 'w2' })[id[0] ?? ''] ?? new EdgeError(931, ` (${id})`, { headers: { 'retry-after': '5' } })
   const owners = {
-    verifiedOwners: async (ids: readonly string[]) => new Map(ids.map((id) => [id, place(id)])),
+    verifiedOwners: async (ids: readonly string[]) => new Map(ids.map((id) => [id, ownerOf(id)])),
     groupMembers: async () => ({ nodes: new Map() }),
   }
-  return { calls, handle: joinWrites({ forward, read: forward, view, owners, endpoints: endpoints }) }
+  return { calls, handle: joinWrites({ forward, read: forward, view, owners, endpoints }) }
 }
 
 const restarted = ({ body }: EdgeRequest) =>
@@ -58,7 +58,7 @@ const restart = (...ids: string[]) => edgeRequest('POST /agents/restart', fields
 const all = () => edgeRequest('PUT /agents/restart')
 const dataOf = (given: EdgeResponse) => bodyOf(given).data
 
-t.test('affected: whoever did not act stands in failed_ids', async (t) => {
+t.test('affected: agents whose owner did not act are in failed_ids', async (t) => {
   const { handle } = cluster({ m: restarted, w1: refused(1017), w2: fails(924) })
   const joined = await handle(restart('300', '100', '200', '900', '101'))
   t.strictSame(dataOf(joined), {
@@ -73,10 +73,10 @@ t.test('affected: whoever did not act stands in failed_ids', async (t) => {
   t.match(joined, {
     clusterStatus: /^m;rtt=\d+;rows=2, w1;error=\w+;received-status=200;detail="?1017"?, w2;error=\w+$/,
   })
-  t.equal('unfinished' in joined, false, 'all of it is known')
+  t.equal('outcomeUnknown' in joined, false, 'the outcome is known')
 })
 
-t.test('affected: an agent of which its owner says nothing was not reached', async (t) => {
+t.test('affected: an agent that its owner does not mention is in failed_ids', async (t) => {
   const { handle } = cluster({
     m: restarted,
     w1: () => success({ msg: 'All selected agents were restarted', affected_agents: ['200'] }),
@@ -88,7 +88,7 @@ t.test('affected: an agent of which its owner says nothing was not reached', asy
   })
 })
 
-t.test('affected: what a node says of the agents of others does not count', async (t) => {
+t.test('affected: a node counts for its own agents only', async (t) => {
   const { handle } = cluster({
     w1: () => success({ affected_agents: ['200', '300', '999'], failed_ids: [{ id: '301', error: { code: 1707 } }] }),
     w2: ({ body }) => {
@@ -102,51 +102,57 @@ t.test('affected: what a node says of the agents of others does not count', asyn
   })
 })
 
-t.test('affected: what a node says it failed of was not done', async (t) => {
+t.test('affected: an agent that is listed as affected and as failed is failed', async (t) => {
   const both = { affected_agents: ['200'], failed_ids: [{ id: '200', error: { code: 1707 } }] }
   const { handle } = cluster({ w1: () => success(both) })
   t.match(dataOf(await handle(restart('200'))), { affected_agents: [], failed_ids: [{ id: '200' }] })
 })
 
-t.test('affected: an agent that is named twice is told once, and of none the master speaks', async (t) => {
-  const told: unknown[] = []
-  const telling = (given: EdgeRequest) => {
-    told.push(given.body)
-    return restarted(given)
-  }
-  const { handle } = cluster({ m: refused(1732), w1: telling })
-  t.strictSame(dataOf(await handle(restart('200', '200', '201', '200'))), {
-    msg: 'All selected agents were restarted',
-    affected_agents: ['200', '201'],
-  })
-  t.strictSame(told, [{ kind: 'fields', fields: { ids: ['200', '201'] } }])
-  t.match(bodyOf(await handle(restart())), { error: 1732 })
-})
+t.test(
+  'affected: an agent that is requested twice is restarted once; without agents the master responds',
+  async (t) => {
+    const bodies: unknown[] = []
+    const recording = (given: EdgeRequest) => {
+      bodies.push(given.body)
+      return restarted(given)
+    }
+    const { handle } = cluster({ m: refused(1732), w1: recording })
+    t.strictSame(dataOf(await handle(restart('200', '200', '201', '200'))), {
+      msg: 'All selected agents were restarted',
+      affected_agents: ['200', '201'],
+    })
+    t.strictSame(bodies, [{ kind: 'fields', fields: { ids: ['200', '201'] } }])
+    t.match(bodyOf(await handle(restart())), { error: 1732 })
+  },
+)
 
-t.test('affected: a node that may be at it still leaves the outcome open', async (t) => {
-  for (const say of [refused(3021), fails(923)]) {
-    const { handle } = cluster({ m: restarted, w1: say })
+t.test('affected: a node that may still be acting makes the outcome unknown', async (t) => {
+  for (const respond of [refused(3021), fails(923)]) {
+    const { handle } = cluster({ m: restarted, w1: respond })
     t.match(await handle(restart('100', '200')), { outcomeUnknown: true })
   }
 })
 
-t.test('affected: no owner acted', async (t) => {
-  const same = cluster({ m: refused(1017), w1: refused(1017) })
-  t.match(bodyOf(await same.handle(restart('100', '200'))), { error: 1017, message: 'refused with 1017' })
-  const differing = cluster({ m: refused(1017), w1: refused(1010) })
-  t.match(bodyOf(await differing.handle(restart('100', '200'))), { error: 1017, message: 'refused with 1017 (m)' })
-  const open = cluster({ m: fails(924), w1: fails(923) })
-  await t.rejects(
-    async () => open.handle(restart('100', '200')),
-    { code: 923 },
-    'what may have happened goes before what did not',
-  )
-  const nobody = cluster({})
-  await t.rejects(async () => nobody.handle(restart('900', '901')), { code: 931, headers: { 'retry-after': '5' } })
-  t.strictSame(nobody.calls, [])
-})
+t.test(
+  'affected: if no owner acted, the response is the common error or the error of one owner with its name',
+  async (t) => {
+    const same = cluster({ m: refused(1017), w1: refused(1017) })
+    t.match(bodyOf(await same.handle(restart('100', '200'))), { error: 1017, message: 'refused with 1017' })
+    const differing = cluster({ m: refused(1017), w1: refused(1010) })
+    t.match(bodyOf(await differing.handle(restart('100', '200'))), { error: 1017, message: 'refused with 1017 (m)' })
+    const open = cluster({ m: fails(924), w1: fails(923) })
+    await t.rejects(
+      async () => open.handle(restart('100', '200')),
+      { code: 923 },
+      'an unknown outcome takes precedence over a failure',
+    )
+    const none = cluster({})
+    await t.rejects(async () => none.handle(restart('900', '901')), { code: 931, headers: { 'retry-after': '5' } })
+    t.strictSame(none.calls, [])
+  },
+)
 
-t.test('message: one text for all, or who did and who did not', async (t) => {
+t.test('message: one message for all nodes, or an error that names the nodes that did and did not act', async (t) => {
   const done = () => success('Restarting all agents')
   const whole = cluster({ m: done, w1: done, w2: () => success('another text') })
   t.match(bodyOf(await whole.handle(all())), { error: 0, data: 'Restarting all agents' })
@@ -160,15 +166,15 @@ t.test('message: one text for all, or who did and who did not', async (t) => {
     message: /\(carried out on m; not on w1: 1017 refused with 1017; w2: 920 No node available \(it\)\)/,
     headers: { 'cluster-status': /^m;rtt=\d+, w1;error/ },
   })
-  for (const say of [fails(923), refused(3020), () => Promise.reject(new TypeError('unforeseen'))]) {
-    const open = cluster({ m: done, w1: done, w2: say })
+  for (const respond of [fails(923), refused(3020), () => Promise.reject(new TypeError('unforeseen'))]) {
+    const open = cluster({ m: done, w1: done, w2: respond })
     await t.rejects(async () => open.handle(all()), { code: 933, message: /carried out on m, w1; not on w2/ })
   }
   const none = cluster({ m: fails(924), w1: fails(924), w2: fails(924) })
   await t.rejects(async () => none.handle(all()), { code: 924, headers: { 'retry-after': '7' } })
 })
 
-t.test('verdict: KO of one is KO of all, and silence of one is no verdict', async (t) => {
+t.test('verdict: KO of one node is KO of all, and without all verdicts there is an error', async (t) => {
   const ok = () => success({ status: 'OK' })
   const ko =
     (...details: string[]) =>
@@ -189,13 +195,13 @@ t.test('verdict: KO of one is KO of all, and silence of one is no verdict', asyn
   t.match(bodyOf(await same.handle(check())), { error: 1017, message: 'refused with 1017' })
 })
 
-t.test('where the cluster distributes by itself, only the verdict is asked of each node', async (t) => {
+t.test('in distribution mode manager, only a validation is sent to each node', async (t) => {
   const calls: string[] = []
-  const heard = (by: string) => async (given: EdgeRequest) => {
+  const record = (by: string) => async (given: EdgeRequest) => {
     calls.push(`${by} ${given.endpoint.path}`)
     return success({ status: 'OK' })
   }
-  const ports = { forward: heard('master'), read: heard('each'), endpoints }
+  const ports = { forward: record('master'), read: record('each'), endpoints }
   const handle = joinValidation({ ...ports, view })
   await handle(all())
   await handle(edgeRequest('GET /cluster/configuration/validation'))

@@ -22,16 +22,12 @@ const rowsOf = fc
 const source = fc.constantFrom(database, array)
 const sort = fc.constantFrom('a', '-a', '+b', ' b,a', '-a,b', '+a, b')
 
-t.test('every order is total and stable: the same rows in any order of ties, ties as they were', async (t) => {
+t.test('every order is total and stable: rows with equal keys keep their order', async (t) => {
   fc.assert(
     fc.property(rowsOf, source, sort, (rows, source, sort) => {
       const sorted = collect(rows, { sort, now, limit: 1000 }, source).items
-      t.same(new Set(sorted), new Set(rows), 'nothing lost, nothing twice')
-      t.same(
-        collect(sorted, { sort, now, limit: 1000 }, source).items,
-        sorted,
-        'sorting what is sorted changes nothing',
-      )
+      t.same(new Set(sorted), new Set(rows), 'no row is lost or repeated')
+      t.same(collect(sorted, { sort, now, limit: 1000 }, source).items, sorted, 'sorting sorted rows changes nothing')
       const keys = (row: Row) => JSON.stringify([row.a, row.b])
       for (const [at, row] of sorted.entries()) {
         const next = sorted[at + 1]
@@ -42,14 +38,14 @@ t.test('every order is total and stable: the same rows in any order of ties, tie
   )
 })
 
-t.test('pages are disjoint, and together they are everything exactly once', async (t) => {
+t.test('pages are disjoint, and together they are all rows', async (t) => {
   fc.assert(
     fc.property(rowsOf, source, sort, fc.integer({ min: 1, max: 7 }), (rows, source, sort, limit) => {
       const whole = collect(rows, { sort, now, limit: 1000 }, source)
       const pages: Row[] = []
       for (let offset = 0; offset < whole.totalItems; offset += limit) {
         const page = collect(rows, { sort, now, limit, offset }, source)
-        t.equal(page.totalItems, rows.length, 'totalItems says nothing of the page')
+        t.equal(page.totalItems, rows.length, 'totalItems is independent of the page')
         pages.push(...page.items)
       }
       t.same(pages, whole.items)
@@ -62,7 +58,7 @@ const names = (rows: readonly Row[]) => rows.map((row) => row.a)
 const mixed: Row[] = [{ a: 'b' }, { a: 10 }, {}, { a: 'B' }, { a: 2 }, { a: 'a' }]
 
 t.test(
-  'missing, then numbers, then texts; a database tells capitals from small letters, an array does not',
+  'missing values come first, then numbers, then texts; a database is case-sensitive, an array is not',
   async (t) => {
     t.strictSame(names(collect(mixed, { sort: 'a', now }, database).items), [undefined, 2, 10, 'B', 'a', 'b'])
     t.strictSame(names(collect(mixed, { sort: 'a', now }, array).items), [undefined, 2, 10, 'a', 'b', 'B'])
@@ -70,7 +66,7 @@ t.test(
   },
 )
 
-t.test('one sign for the whole list, and fields count in their order', async (t) => {
+t.test('one sign applies to all fields, and fields have the precedence in which they are named', async (t) => {
   const rows: Row[] = [
     { a: 'x', b: 1 },
     { a: 'x', b: 2 },
@@ -79,12 +75,12 @@ t.test('one sign for the whole list, and fields count in their order', async (t)
   const order = (sort: string) => collect(rows, { sort, now }, database).items.map(({ a, b }) => `${a}${b}`)
   t.strictSame(order('-a,b'), ['y1', 'x2', 'x1'])
   t.strictSame(order('b , a'), ['x1', 'y1', 'x2'])
-  t.strictSame(order('-'), ['x2', 'x1', 'y1'], 'a sign alone is the order of the source in that direction')
-  t.throws(() => order('a,-b'), { code: 1403 }, 'a later sign is part of a name')
+  t.strictSame(order('-'), ['x2', 'x1', 'y1'], 'a sign alone is the default sort in that direction')
+  t.throws(() => order('a,-b'), { code: 1403 }, 'a later sign is part of the name of the field')
   t.throws(() => order('constructor'), { code: 1403 })
 })
 
-t.test('array sources without a list of fields take those of the first row', async (t) => {
+t.test('array sources without a list of sortable fields take those of the first row', async (t) => {
   const source: ArraySource = { engine: 'array' }
   t.throws(() => collect([{ a: 1 }, { b: 1 }], { sort: 'b', now }, source), { code: 1403 })
   t.throws(() => collect([{ a: 1 }], { sort: '-', now }, source), { code: 1404 })

@@ -6,20 +6,20 @@ import { flat, partOf } from './merge-cases.ts'
 const ROWS = 1000
 const NODES = 60
 
-function parts(trusted: boolean): MergeInput[] {
+function createInputs(isSorted: boolean): MergeInput[] {
   return Array.from({ length: NODES }, (_, node) => {
     const rows = Array.from({ length: ROWS }, (_, at) => ({
-      b: trusted ? at : (at * 7919) % ROWS,
+      b: isSorted ? at : (at * 7919) % ROWS,
       node,
       x: 'x'.repeat(300),
     }))
-    return { rows: partOf(rows), isSorted: trusted }
+    return { rows: partOf(rows), isSorted }
   })
 }
 
-for (const trusted of [true, false]) {
-  t.test(`long joins of ${trusted ? 'sorted' : 'unsorted'} rows give way to others`, async (t) => {
-    const long = parts(trusted)
+for (const isSorted of [true, false]) {
+  t.test(`long merges of ${isSorted ? 'sorted' : 'unsorted'} rows yield to the event loop`, async (t) => {
+    const inputs = createInputs(isSorted)
     let turns = 0
     let done = false
     const others = (async () => {
@@ -28,10 +28,10 @@ for (const trusted of [true, false]) {
         turns++
       }
     })()
-    const joined = await mergeRows(long, { sort: '+b', source: flat, offset: NODES * ROWS - 10, limit: 100 })
+    const merged = await mergeRows(inputs, { sort: '+b', source: flat, offset: NODES * ROWS - 10, limit: 100 })
     done = true
     await others
-    t.match(joined, { ok: true, count: 10, total: NODES * ROWS, unsortedInputs: [] })
-    t.ok(turns > 3, `others had ${turns} turns`)
+    t.match(merged, { ok: true, count: 10, total: NODES * ROWS, unsortedInputs: [] })
+    t.ok(turns > 3, `${turns} turns of the event loop during the merge`)
   })
 }

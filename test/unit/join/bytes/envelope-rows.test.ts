@@ -3,7 +3,7 @@ import t from 'tap'
 import { findRows } from '../../../../src/join/bytes/envelope-rows.ts'
 import { countRows, iterateRows, UnreadableRowsError } from '../../../../src/join/bytes/rows.ts'
 
-/** White space as no generator writes it, but as JSON may have it. */
+/** Writes JSON with arbitrary white space. */
 function spaced(value: unknown, spaces: readonly string[]): string {
   let at = 0
   const space = () => spaces[at++ % spaces.length] ?? ''
@@ -38,7 +38,7 @@ const rows = fc.oneof(
 )
 const others = fc.dictionary(fc.constantFrom('x', 'y', 'items ', 'failed_nodes'), anything, { noNullPrototype: true })
 
-/** An answer whose members stand in any order, with any others beside them. */
+/** A response with its members in any order, and others beside them. */
 const answers = fc
   .record({ items: rows, totalItems: fc.nat(), inner: others, outer: others, turn: fc.nat(5), turnOuter: fc.nat(5) })
   .map(({ items, totalItems, inner, outer, turn, turnOuter }) => {
@@ -53,7 +53,7 @@ function turned<T>(list: readonly T[], by: number): T[] {
   return [...list.slice(at), ...list.slice(0, at)]
 }
 
-function same(text: string): boolean {
+function readsAsJson(text: string): boolean {
   const { items, totalItems } = JSON.parse(text).data
   const found = findRows(Buffer.from(text))
   if (!found.ok) return false
@@ -61,34 +61,34 @@ function same(text: string): boolean {
   return found.rows.total === totalItems && JSON.stringify(got) === JSON.stringify(items)
 }
 
-t.test('rows and total are those that JSON.parse finds, whatever stands in and around them', async (t) => {
+t.test('rows and total are those that JSON.parse finds, whatever the rows contain and surrounds them', async (t) => {
   fc.assert(
     fc.property(answers, spaces, (answer, spaces) => {
       const text = spaced(answer, spaces)
       const found = findRows(Buffer.from(text))
-      if (!found.ok || !same(text)) return false
-      const unseen = [...iterateRows(found.rows)].map(String)
+      if (!found.ok || !readsAsJson(text)) return false
+      const before = [...iterateRows(found.rows)].map(String)
       const count = countRows(found.rows)
-      // Once counted, rows are read by what was seen then.
+      // Counted pages are read by their stored ranges.
       const again = [...iterateRows(found.rows)].map(String)
-      return count === answer.data.items.length && count === countRows(found.rows) && again.join() === unseen.join()
+      return count === answer.data.items.length && count === countRows(found.rows) && again.join() === before.join()
     }),
     { numRuns: 1000 },
   )
-  t.pass('no answer was found that reads otherwise')
+  t.pass('no counterexample was found')
 })
 
-t.test('rows of several kinds before members that look like the end are read rightly', async (t) => {
+t.test('rows of several kinds in front of members that look like the usual ending are read correctly', async (t) => {
   for (const text of [
     '{"error":0,"data":{"totalItems":7,"items":[{},5],"x":[{}]}}',
     '{"error":0,"data":{"totalItems":7,"items":[{},"]"],"x":[{"a":[1]}]}}',
     '{"error":0,"data":{"items":["a",[{}]],"x":["b"],"totalItems":2}}',
   ]) {
-    t.ok(same(text), `read as JSON.parse does: ${text}`)
+    t.ok(readsAsJson(text), `read as JSON.parse does: ${text}`)
   }
 })
 
-t.test('a body that is cut off anywhere is refused, at the latest when its rows are read', async (t) => {
+t.test('a truncated body is refused, at the latest when its rows are read', async (t) => {
   fc.assert(
     fc.property(answers, fc.nat(), (answer, at) => {
       const whole = Buffer.from(JSON.stringify(answer))
@@ -96,10 +96,10 @@ t.test('a body that is cut off anywhere is refused, at the latest when its rows 
     }),
     { numRuns: 1000 },
   )
-  t.pass('no cut was found that is read')
+  t.pass('no truncated body was accepted')
 })
 
-t.test('bytes that are lost, doubled or changed between the rows are found out', async (t) => {
+t.test('bytes that are lost, doubled or changed between rows are detected', async (t) => {
   const text = '{"error":0,"data":{"items":[{"a":"b"},{"c":[1,{"d":2}]},{"e":"]"}],"totalItems":3}}'
   t.ok(readable(Buffer.from(text)))
   for (const wrong of [
@@ -129,7 +129,7 @@ t.test('bytes that are lost, doubled or changed between the rows are found out',
   }
 })
 
-t.test('of equal names the last counts, as in JSON.parse', async (t) => {
+t.test('of equal names the last one counts, as in JSON.parse', async (t) => {
   for (const text of [
     '{"error":0,"data":{"items":[{"a":1}],"totalItems":1},"data":{"items":[{"a":2},{}],"totalItems":2}}',
     '{"error":0,"data":{"totalItems":5,"items":[{"a":1}],"totalItems":1}}',
@@ -137,11 +137,11 @@ t.test('of equal names the last counts, as in JSON.parse', async (t) => {
     '{"error":0,"data":{"items":[{}],"totalItems":1,"x":[{}],"totalItems":4}}',
     '{"error":1,"error":0,"data":{"items":["a"],"\\u0074otalItems":1}}',
   ]) {
-    t.ok(same(text), `read as JSON.parse does: ${text}`)
+    t.ok(readsAsJson(text), `read as JSON.parse does: ${text}`)
   }
 })
 
-/** Whether its rows can be read to the end. */
+/** Whether all rows can be read. */
 function readable(bytes: Buffer): boolean {
   const found = findRows(bytes)
   if (!found.ok) return false

@@ -6,24 +6,24 @@ import { answerOf, type Case, cases, pageOf, partOf, wholeOf } from './merge-cas
 
 const limits = fc.integer({ min: 1, max: 60 })
 
-/** How a node's rows reach the join: sorted by it and cut, page by page, or in no order. */
-function trusted(one: Case, reach: number): MergeInput[] {
+/** Inputs that the nodes have sorted and cut to one page. */
+function sortedInputs(one: Case, reach: number): MergeInput[] {
   return one.nodes.map((rows) => ({ rows: answerOf(rows, one, reach), isSorted: true }))
 }
 
-function unsorted({ nodes }: Case): MergeInput[] {
+function unsortedInputs({ nodes }: Case): MergeInput[] {
   return nodes.map((rows) => ({ rows: partOf(rows), isSorted: false }))
 }
 
-t.test('pages over any nodes are what one node would answer that held all rows', async (t) => {
+t.test('pages over any nodes are those of one node that holds all rows', async (t) => {
   await fc.assert(
     fc.asyncProperty(cases, limits, async (one, limit) => {
       const whole = JSON.parse(JSON.stringify(wholeOf(one)))
       const got: unknown[] = []
       for (let offset = 0; offset < whole.length + 1; offset += limit) {
         const how = { sort: one.sort, source: one.source, offset, limit }
-        const page = await pageOf(trusted(one, Math.min(1000, offset + limit)), how)
-        t.equal(page.totalItems, whole.length, 'totalItems says nothing of the page')
+        const page = await pageOf(sortedInputs(one, Math.min(1000, offset + limit)), how)
+        t.equal(page.totalItems, whole.length, 'totalItems is independent of the page')
         got.push(...page.items)
       }
       t.strictSame(got, whole)
@@ -32,13 +32,13 @@ t.test('pages over any nodes are what one node would answer that held all rows',
   )
 })
 
-t.test('rows that nobody sorted are sorted here', async (t) => {
+t.test('rows of unsorted inputs are sorted by the merge', async (t) => {
   await fc.assert(
     fc.asyncProperty(cases, limits, fc.nat(40), fc.boolean(), async (one, limit, offset, counted) => {
       const whole = JSON.parse(JSON.stringify(wholeOf(one)))
-      const parts = unsorted(one)
-      if (counted) for (const { rows } of parts) countRows(rows)
-      const page = await pageOf(parts, { sort: one.sort, source: one.source, offset, limit })
+      const inputs = unsortedInputs(one)
+      if (counted) for (const { rows } of inputs) countRows(rows)
+      const page = await pageOf(inputs, { sort: one.sort, source: one.source, offset, limit })
       const ats = page.items.map((item) => (item as { at: number }).at)
       const expected = whole.slice(offset, offset + limit).map((item: { at: number }) => item.at)
       t.strictSame(ats, expected)

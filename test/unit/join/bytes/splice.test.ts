@@ -14,11 +14,11 @@ async function textOf(
   inject: InjectedMembers,
   more: Partial<MergeOptions> = {},
 ): Promise<string> {
-  const joined = await mergeRows([{ rows: partOf(items), isSorted: true, inject }], { ...how, ...more })
-  return joined.ok ? `[${joined.chunks.map(String).join('')}]` : joined.reason
+  const merged = await mergeRows([{ rows: partOf(items), isSorted: true, inject }], { ...how, ...more })
+  return merged.ok ? `[${merged.chunks.map(String).join('')}]` : merged.reason
 }
 
-t.test('members stand first, or last, in every row', async (t) => {
+t.test('members are injected at the start or the end of every row', async (t) => {
   const first = { node_name: 'worker-1' }
   const last = { agent_id: '003' }
   t.equal(
@@ -33,7 +33,7 @@ t.test('members stand first, or last, in every row', async (t) => {
   t.equal(await textOf([{ a: '\u2028' }], { first: { 'n"1': 'a"b' } }), '[{"n\\"1":"a\\"b","a":"\u2028"}]')
 })
 
-t.test('any row is the same row with the members besides, and keeps what it has of them', async (t) => {
+t.test('injected members do not replace members of the row', async (t) => {
   const names = fc.constantFrom('b', 'node_name', 'agent_id', 'x', 'node_name"', 'first')
   await fc.assert(
     fc.asyncProperty(
@@ -49,7 +49,7 @@ t.test('any row is the same row with the members besides, and keeps what it has 
   )
 })
 
-t.test('members may be for some rows only', async (t) => {
+t.test('members can be injected into some rows only', async (t) => {
   const inject = { first: { node_name: 'w' }, where: { field: 'agent_id', is: '000' } }
   const rows = [{ agent_id: '000' }, { agent_id: '001' }, { b: '000', agent_id: '001' }, { b: 'x' }]
   t.equal(
@@ -58,28 +58,28 @@ t.test('members may be for some rows only', async (t) => {
   )
 })
 
-t.test('texts take no members', async (t) => {
-  const joined = await mergeRows([{ rows: partOf(['a']), isSorted: true, inject: { first: { n: 'w' } } }], {
+t.test('injecting into a text is an error', async (t) => {
+  const merged = await mergeRows([{ rows: partOf(['a']), isSorted: true, inject: { first: { n: 'w' } } }], {
     ...how,
     source: sources.catalogue,
     sort: undefined,
   })
-  t.match(joined, { ok: false, input: 0, reason: 'a row is not an object' })
+  t.match(merged, { ok: false, input: 0, reason: 'a row is not an object' })
 })
 
-t.test('texts are joined by themselves', async (t) => {
-  const parts = [
+t.test('texts are sorted by themselves', async (t) => {
+  const inputs = [
     ['B', 'a', 'c'],
     ['A', 'b'],
   ].map((texts) => ({ rows: partOf(texts), isSorted: false }))
-  const joined = await mergeRows(parts, { ...how, source: sources.catalogue, sort: '-' })
+  const merged = await mergeRows(inputs, { ...how, source: sources.catalogue, sort: '-' })
   t.equal(
-    joined.ok && createCollectionBody(joined).toString(),
+    merged.ok && createCollectionBody(merged).toString(),
     '{"error":0,"data":{"items":["c","B","b","a","A"],"totalItems":5}}',
   )
 })
 
-t.test('fields that were only asked for to sort by do not show, nor does the object that held them', async (t) => {
+t.test('dropped fields are removed, with the object that held them', async (t) => {
   const rows = [
     { scan: { id: 1 }, a: 'x' },
     { scan: { id: 2, time: 't' }, a: 'y' },
@@ -90,49 +90,49 @@ t.test('fields that were only asked for to sort by do not show, nor does the obj
   )
 })
 
-t.test('bytes of rows pass as they are', async (t) => {
+t.test('the bytes of rows are copied unchanged', async (t) => {
   const text = '{"error":0,"data":{"items":[ {"b": 1.0e2,"n":12345678901234567890 } ,\n{"b":200.00}],"totalItems":2}}'
   const found = findRows(Buffer.from(text))
   if (!found.ok) return t.fail(found.reason)
-  const joined = await mergeRows([{ rows: found.rows, isSorted: true }], how)
-  t.equal(joined.ok && joined.chunks.map(String).join(''), '{"b": 1.0e2,"n":12345678901234567890 } ,\n{"b":200.00}')
+  const merged = await mergeRows([{ rows: found.rows, isSorted: true }], how)
+  t.equal(merged.ok && merged.chunks.map(String).join(''), '{"b": 1.0e2,"n":12345678901234567890 } ,\n{"b":200.00}')
 })
 
-t.test('rows bear the name of their node; failed nodes stand beside', async (t) => {
-  const parts = ['master', 'worker-1'].map((node) => {
+t.test('rows have the name of their node, and failed_nodes follows the items', async (t) => {
+  const inputs = ['master', 'worker-1'].map((node) => {
     const found = findRows(
       Buffer.from(JSON.stringify({ error: 0, data: { items: [{ version: `v ${node}` }], totalItems: 1 } })),
     )
     if (!found.ok) throw new Error(found.reason)
     return { rows: found.rows, isSorted: true, inject: { first: { node_name: node } } }
   })
-  const joined = await mergeRows(parts, { ...how, source: { engine: 'array' }, sort: undefined })
+  const merged = await mergeRows(inputs, { ...how, source: { engine: 'array' }, sort: undefined })
   t.equal(
-    joined.ok && createCollectionBody(joined, { failed_nodes: ['x'] }).toString(),
+    merged.ok && createCollectionBody(merged, { failed_nodes: ['x'] }).toString(),
     '{"error":0,"data":{"items":[{"node_name":"master","version":"v master"},{"node_name":"worker-1","version":"v worker-1"}],"totalItems":2,"failed_nodes":["x"]}}',
   )
-  t.strictSame(joined.ok && joined.rowsTaken, [1, 1])
+  t.strictSame(merged.ok && merged.rowsTaken, [1, 1])
 })
 
-t.test('a sort that the source does not know is refused with its code', async (t) => {
-  const parts = [{ rows: partOf([{ b: 1 }]), isSorted: true }]
+t.test('a sort that the source does not support is refused with its code', async (t) => {
+  const inputs = [{ rows: partOf([{ b: 1 }]), isSorted: true }]
   for (const [sort, source, code] of [
     ['nope', flat, 1403],
     ['z', listed, 1403],
     ['-', listed, 1404],
   ] as const) {
-    t.throws(() => mergeRows(parts, { ...how, sort, source }), { code })
+    t.throws(() => mergeRows(inputs, { ...how, sort, source }), { code })
     t.throws(() => collect([{ b: 1 }], { sort, now: new Date() }, source), { code })
   }
 })
 
-t.test('garbled rows are a value that names the part', async (t) => {
+t.test('malformed rows are an error value with the number of the input', async (t) => {
   const found = findRows(Buffer.from('{"error":0,"data":{"items":[{"b":1}{"b":2}],"totalItems":2}}'))
   if (!found.ok) return t.fail(found.reason)
-  const parts = [
+  const inputs = [
     { rows: partOf([{ b: 0 }]), isSorted: true },
     { rows: found.rows, isSorted: true },
   ]
-  t.match(await mergeRows(parts, how), { ok: false, input: 1, reason: 'no comma between rows' })
-  t.match(await mergeRows(parts, { ...how, limit: 1 }), { ok: true, count: 1 }, 'not read, not found out')
+  t.match(await mergeRows(inputs, how), { ok: false, input: 1, reason: 'no comma between rows' })
+  t.match(await mergeRows(inputs, { ...how, limit: 1 }), { ok: true, count: 1 }, 'rows behind the page are not read')
 })

@@ -52,7 +52,7 @@ function found(rows: readonly Row[], source: Source, query: Record<string, strin
 const ofAgents = (query: Record<string, string>) => found(agents, sources.agents, query)
 const ofRules = (query: Record<string, string>) => found(rules, sources.rules, query)
 
-t.test('q over a database', async (t) => {
+t.test('q filters a database', async (t) => {
   const expected: Record<string, string[]> = {
     'name=WEB-01': ['001'],
     'name~web': ['001'],
@@ -85,7 +85,7 @@ t.test('q over a database', async (t) => {
   for (const [q, ids] of Object.entries(expected)) t.strictSame(ofAgents({ q }), ids, q)
 })
 
-t.test('what q over a database cannot say is told, rows or not', async (t) => {
+t.test('a q that a database does not support is refused, with and without rows', async (t) => {
   const refused: Record<string, number> = {
     'nope=1': 1408,
     'constructor=1': 1408,
@@ -105,7 +105,7 @@ t.test('what q over a database cannot say is told, rows or not', async (t) => {
   t.throws(() => ofAgents({ q: 'a=<b' }), { code: 1407 })
 })
 
-t.test('q over an array', async (t) => {
+t.test('q filters an array', async (t) => {
   const expected: Record<string, unknown[]> = {
     'description=generic': [20],
     'description=Generic template': [1],
@@ -127,24 +127,24 @@ t.test('q over an array', async (t) => {
   for (const [q, ids] of Object.entries(expected)) t.strictSame(ofRules({ q }), ids, q)
 })
 
-t.test('search', async (t) => {
+t.test('search matches texts and numbers of agents, and all values of arrays', async (t) => {
   t.strictSame(ofAgents({ search: 'WEB' }), ['001'])
-  t.strictSame(ofAgents({ search: 'web_' }), ['001'], '_ is any character')
+  t.strictSame(ofAgents({ search: 'web_' }), ['001'], '_ matches any character')
   t.strictSame(ofAgents({ search: '1%4' }), ['001'], '% is any text')
   t.strictSame(ofAgents({ search: 'abcdef' }), ['001'], 'hidden fields are searched')
-  t.strictSame(ofAgents({ search: '002' }), ['002'], 'digits find the number')
-  t.strictSame(ofAgents({ search: 'Active' }), [], 'the state is no column')
+  t.strictSame(ofAgents({ search: '002' }), ['002'], 'digits match the number')
+  t.strictSame(ofAgents({ search: 'Active' }), [], 'the state is not searched')
   t.strictSame(ofAgents({ search: '!ubuntu' }), ['002', '010'])
   t.strictSame(ofAgents({ search: '!"ubuntu"' }), ['002', '010'])
   t.strictSame(ofAgents({ search: ' ubuntu ' }), ['001'])
   t.strictSame(ofRules({ search: 'GENERIC' }), [1, 20])
   t.strictSame(ofRules({ search: 'web' }), [1, 20], 'nested values too')
   t.strictSame(ofRules({ search: 'true' }), [1])
-  t.strictSame(ofRules({ search: 'category' }), [], 'names of fields are no values')
+  t.strictSame(ofRules({ search: 'category' }), [], 'names of fields are not searched')
   t.strictSame(collect([{ name: 'a', mergedSum: 'b' }], { search: 'b', now }, sources.groups).totalItems, 0)
 })
 
-t.test('named parameters', async (t) => {
+t.test('named parameters filter by their rules', async (t) => {
   t.strictSame(ofAgents({ status: 'active,neverconnected' }), ['001', '010'])
   t.strictSame(ofAgents({ status: 'Never connected' }), ['010'])
   t.strictSame(ofAgents({ status: 'all' }), ['001', '002', '010'])
@@ -156,7 +156,7 @@ t.test('named parameters', async (t) => {
   t.strictSame(ofRules({ level: '5' }), [20])
   t.strictSame(ofRules({ level: '0-5' }), [1, 20])
   t.strictSame(ofRules({ group: 'web', status: 'disabled' }), [20])
-  t.strictSame(ofRules({ group: 'WEB' }), [], 'arrays are exact')
+  t.strictSame(ofRules({ group: 'WEB' }), [], 'arrays compare exactly')
   t.throws(() => ofAgents({ status: 'away' }), { code: 1729 })
   t.throws(() => ofRules({ status: 'on' }), { code: 1202 })
   t.throws(() => ofRules({ level: 'x' }), { code: 1203 })
@@ -174,13 +174,16 @@ t.test('named parameters', async (t) => {
   )
 })
 
-t.test('select', async (t) => {
+t.test('select reduces rows to the named fields', async (t) => {
   const select = (select: string) => collect(agents.slice(0, 1), { select, now }, sources.agents).items[0]
   t.strictSame(select('name,os.name,os.major'), { id: '001', name: 'web-01', os: { name: 'Ubuntu', major: '16' } })
   t.strictSame(select('os.build'), { id: '001' }, 'fields without a value are left out')
   for (const field of ['os', 'nope', 'internal_key', '', 'name,', '__proto__'])
     t.throws(() => select(field), { code: 1724 })
-  t.notOk(JSON.stringify(collect(agents, { now }, sources.agents)).includes('abcdef'), 'hidden fields never leave')
+  t.notOk(
+    JSON.stringify(collect(agents, { now }, sources.agents)).includes('abcdef'),
+    'hidden fields are never returned',
+  )
   t.throws(() => collect(rules, { select: 'id', now }, sources.rules), { code: 1000 })
   const scanned: Row[] = [{ scan_id: 1, scan_time: 't', tx_packets: 5, rx_bytes: 6, rx_errors: 0, name: 'eth0' }]
   const flat = (select: string) => collect(scanned, { select, now }, sources.netiface).items
@@ -188,7 +191,7 @@ t.test('select', async (t) => {
   t.strictSame(flat('rx_bytes,rx_errors,scan_id'), [{ rx: { bytes: 6, errors: 0 }, scan: { id: 1 } }])
 })
 
-t.test('flat rows are nested as the manager nests them', async (t) => {
+t.test('flat rows are nested as the manager does it', async (t) => {
   const row = {
     inode: 1,
     tx_queue: 0,
@@ -212,7 +215,7 @@ t.test('flat rows are nested as the manager nests them', async (t) => {
   t.equal(JSON.stringify(nestRow(row)), JSON.stringify(nested))
 })
 
-t.test('pages', async (t) => {
+t.test('offset and limit select a page', async (t) => {
   const page = (query: Record<string, string>) =>
     collect(['a', 'b', 'c'], parseCollectionRequest(query, now), sources.catalogue)
   t.strictSame(page({ offset: '1', limit: '1' }), { items: ['b'], totalItems: 3 })
