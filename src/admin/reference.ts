@@ -15,7 +15,7 @@ const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** The API has another origin than this page, so the page sends no requests to it and asks for no credentials. */
+/** The API has another origin than this page, so the controls for sending requests are hidden. */
 const css = `.swagger-ui .scheme-container, .swagger-ui .authorization__btn { display: none }
 .swagger-ui td, .swagger-ui code { overflow-wrap: anywhere }
 `

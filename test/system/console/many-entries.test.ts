@@ -24,20 +24,20 @@ t.test('the list of 100,000 entries is quick', async (t) => {
   await fill(store)
   const url = await serve(store, t)
 
-  const ask = asking(url)
-  await whole(ask, 'limit=1')
-  const sorted = await ask('sort=-size&limit=100')
+  const fetchPage = entryPages(url)
+  await fetchComplete(fetchPage, 'limit=1')
+  const sorted = await fetchPage('sort=-size&limit=100')
   t.equal(sorted.total, MANY)
   t.equal(sorted.items.length, 100)
   t.ok(
     sorted.items.every(({ size }, at) => at === 0 || size <= (sorted.items[at - 1]?.size ?? 0)),
     'the edge sorts',
   )
-  const next = await ask('sort=-size&limit=100&offset=100')
+  const next = await fetchPage('sort=-size&limit=100&offset=100')
   const keys = new Set([...sorted.items, ...next.items].map(({ key }) => key))
   t.equal(keys.size, 200, 'no entry is on two pages')
   t.ok(next.took < sorted.took, 'the next page is not sorted again')
-  const few = await ask('search=agents/000123&group=agents&tag=agent:000123')
+  const few = await fetchPage('search=agents/000123&group=agents&tag=agent:000123')
   t.equal(few.total, 1)
   t.equal(few.all, MANY)
 
@@ -71,11 +71,11 @@ t.test('100,000 entries in Redis are read in few steps, and lookups continue mea
   await writeRows(redis, store, MANY)
   const client = redis.client()
   const steps = async () => Number(/cmdstat_evalsha:calls=(\d+)/.exec(await client.info('commandstats'))?.[1] ?? 0)
-  const ask = asking(await serve(store, t))
+  const fetchPage = entryPages(await serve(store, t))
 
   const before = await steps()
   const began = performance.now()
-  const read = whole(ask, 'sort=-size&limit=100')
+  const read = fetchComplete(fetchPage, 'sort=-size&limit=100')
   const waits = await waitsUntil(read, async () => store.lookup('none', ['cache', 'cache:agents']))
   const took = performance.now() - began
   const sorted = await read
@@ -102,8 +102,8 @@ t.test('rows are shown before the whole index is read', async (t) => {
   })
   const index: CacheIndex = {
     ...createMemoryStore({ bytes: 0 }),
-    async list(_group, heard) {
-      heard?.(rows.slice(0, 30))
+    async list(_group, onProgress) {
+      onProgress?.(rows.slice(0, 30))
       await all
       return rows
     },
@@ -120,7 +120,7 @@ t.test('rows are shown before the whole index is read', async (t) => {
   await page.getByText('Still scanning').waitFor()
   t.match(await page.getByRole('row', { name: /^agents / }).innerText(), /\b30\b/)
   await page.goto(`${url}/console/#/cache/entries`)
-  const late = asking(url)
+  const late = entryPages(url)
   const details = fetch(`${url}/api/entries/key-000150`)
   end()
   await page.getByText(/^200 of 200 entries, .* As of/).waitFor()
@@ -140,7 +140,7 @@ t.test('rows are shown before the whole index is read', async (t) => {
   t.equal(requests, 1, 'a failed page is not requested again at once')
 })
 
-function asking(url: string) {
+function entryPages(url: string) {
   return async (query: string) => {
     const began = performance.now()
     const page = (await (await fetch(`${url}/api/entries?${query}`)).json()) as EntryPage
@@ -148,9 +148,9 @@ function asking(url: string) {
   }
 }
 
-async function whole(ask: ReturnType<typeof asking>, query: string): Promise<EntryPage> {
-  const page = await ask(query)
-  return page.partial ? whole(ask, query) : page
+async function fetchComplete(fetchPage: ReturnType<typeof entryPages>, query: string): Promise<EntryPage> {
+  const page = await fetchPage(query)
+  return page.partial ? fetchComplete(fetchPage, query) : page
 }
 
 /** Repeats the step until the work is done. Returns the milliseconds of each step. */
