@@ -1,4 +1,4 @@
-/** What is kept, where, and for how long, as the settings say. */
+/** Builds the cache from the configuration: its store, its stages and the endpoints of `/cache`. */
 import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { type CacheStages, createCache, type FreshnessLifetimes } from '../cache/index.ts'
@@ -18,12 +18,13 @@ import type { Cluster } from '../upstream/index.ts'
 import { createIdleCapacityCheck, type Router } from '../upstream/route.ts'
 
 export interface BuiltCache {
-  /** Reads are kept, writes told to the other replicas; absent: there is nothing, or nobody to tell. */
+  /** Absent: there is no cache, and no other replica to invalidate responses of. */
   readonly stages?: Partial<Pick<CacheStages, 'readThrough' | 'invalidate'>>
-  readonly kept: CacheOperationsPorts
-  /** Of the store; shared by all replicas where Redis is. */
-  readonly claim?: CacheStore['acquireFetchLock']
-  /** Absent: nothing is kept. */
+  /** What the endpoints of `/cache` and the console use. */
+  readonly ports: CacheOperationsPorts
+  /** The fetch locks of the store; shared by all replicas if there is Redis. */
+  readonly acquireFetchLock: CacheStore['acquireFetchLock'] | undefined
+  /** Absent: there is no store. */
   readonly state?: () => CacheStoreState
   close(): Promise<void>
 }
@@ -31,7 +32,7 @@ export interface BuiltCache {
 interface CacheParts {
   readonly cluster: Cluster
   readonly route: Router
-  /** Absent: nothing is shared. */
+  /** Absent: replicas share nothing. */
   readonly replica: RedisReplica | undefined
   resolveUrl(url: string, caller: Caller): Promise<EdgeRequest>
   readonly onStoreEvent: OnStoreEvent
@@ -40,20 +41,25 @@ interface CacheParts {
 
 type Store = CacheStore & CacheIndex & { state(): CacheStoreState; close(): Promise<void> }
 
-/** Rejects when a setting names what is not there, or a file cannot be read; Redis itself may be away. */
-export async function buildCache(
-  config: Config,
-  { cluster, route, replica, resolveUrl, onStoreEvent, emit }: CacheParts,
-): Promise<BuiltCache> {
+/** Keys are HMACs. Without an encryption key the secret is public, because the keys stay in this process or in Redis. */
+const DEFAULT_KEY_SECRET = 'manager-edge'
+
+/** Rejects if a setting names an unknown endpoint or a file cannot be read. Redis may be unreachable. */
+export async function buildCache(config: Config, parts: CacheParts): Promise<BuiltCache> {
+  const { cluster, route, replica, resolveUrl, emit } = parts
   const { cache } = config
   checkEndpoints(Object.keys(cache.endpoints))
-  if (!cache.enabled && replica === undefined) return { kept: disabledCache, close: async () => {} }
-  const sealing = cache.encryptionKeyFile === undefined ? undefined : await readFile(cache.encryptionKeyFile)
-  const store: Store = replica === undefined ? createMemoryStore({ bytes: cache.nearBytes }) : await shared(replica)
+  if (!cache.enabled && replica === undefined)
+    return { ports: disabledCache, acquireFetchLock: undefined, close: async () => {} }
+  const encryptionKey = cache.encryptionKeyFile === undefined ? undefined : await readFile(cache.encryptionKeyFile)
+  const store = await createStore(config, parts, encryptionKey)
   const stages = createCache({
     store,
-    key: { secret: sealing ?? 'manager-edge', policy: hash('sha256', JSON.stringify(config.access.ownRoles), 'hex') },
-    lifetimesOf: durationsOf(config),
+    key: {
+      secret: encryptionKey ?? DEFAULT_KEY_SECRET,
+      policy: hash('sha256', JSON.stringify(config.access.ownRoles), 'hex'),
+    },
+    lifetimesOf: lifetimesOf(config),
     master: () => cluster.view.master().name,
     nodes: () => cluster.view.nodes(),
     ...config.cluster.limits,
@@ -62,12 +68,14 @@ export async function buildCache(
     onEvent: emit.cache,
     verify: cache.verify,
   })
-  // Whoever keeps nothing still writes, and the others keep what it makes stale.
+  const close = () => store.close()
   if (!cache.enabled) {
-    const kept = { ...disabledCache, index: store, sharedThroughRedis: true, onEvent: emit.cache }
-    return { stages: { invalidate: stages.invalidate }, kept, state: store.state, close: () => store.close() }
+    // This replica stores nothing, but its writes must invalidate the stored responses of the other replicas.
+    const ports = { ...disabledCache, index: store, sharedThroughRedis: true, onEvent: emit.cache }
+    const { invalidate } = stages
+    return { stages: { invalidate }, ports, acquireFetchLock: undefined, state: store.state, close }
   }
-  const kept: CacheOperationsPorts = {
+  const ports: CacheOperationsPorts = {
     index: store,
     defaultDuration: cache.defaultDuration,
     enabled: true,
@@ -81,20 +89,25 @@ export async function buildCache(
       resolveUrl,
     },
   }
-  return { stages, kept, claim: store.acquireFetchLock, state: store.state, close: () => store.close() }
-
-  function shared(replica: RedisReplica): Promise<Store> {
-    return createRedisStore({
-      replica,
-      localBytes: cache.enabled ? cache.nearBytes : 0,
-      ...(sealing && { encryptionKey: sealing }),
-      onLostStore: cache.onLostStore,
-      onEvent: onStoreEvent,
-    })
-  }
+  return { stages, ports, acquireFetchLock: store.acquireFetchLock, state: store.state, close }
 }
 
-function durationsOf({
+async function createStore(
+  { cache }: Config,
+  { replica, onStoreEvent }: CacheParts,
+  encryptionKey: Buffer | undefined,
+): Promise<Store> {
+  if (replica === undefined) return createMemoryStore({ bytes: cache.nearBytes })
+  return createRedisStore({
+    replica,
+    localBytes: cache.enabled ? cache.nearBytes : 0,
+    ...(encryptionKey && { encryptionKey }),
+    onLostStore: cache.onLostStore,
+    onEvent: onStoreEvent,
+  })
+}
+
+function lifetimesOf({
   cache,
 }: Config): (group: keyof Config['cache']['durations'], endpoint: string) => FreshnessLifetimes {
   const { durations, endpoints, staleWhileRevalidate, staleIfError, defaultDuration } = cache
@@ -105,10 +118,11 @@ function durationsOf({
   })
 }
 
-/** Only here both the settings and the catalogue are known. */
-function checkEndpoints(named: readonly string[]): void {
-  const kept = catalogue.filter((endpoint) => typeof compilePolicy(endpoint) !== 'string').map(({ path }) => path)
-  const unknown = named.find((path) => !kept.includes(path))
+/** Checked here, because `config/` does not have the catalogue. */
+function checkEndpoints(paths: readonly string[]): void {
+  const storable = catalogue.filter((endpoint) => typeof compilePolicy(endpoint) !== 'string').map(({ path }) => path)
+  const unknown = paths.find((path) => !storable.includes(path))
   if (unknown === undefined) return
-  throw new Error(`cache.endpoints: ${unknown} is no GET whose answers are kept; "manager-edge routes" lists them all`)
+  const remedy = '"manager-edge routes" lists all endpoints'
+  throw new Error(`cache.endpoints: ${unknown} is not a GET endpoint whose responses are stored; ${remedy}`)
 }

@@ -1,46 +1,45 @@
+/** Connects the operators' console with the parts of the edge. */
 import { hostname } from 'node:os'
 import type { PurgeCost, PurgeRequest } from '../admin/console/api-types.ts'
 import type { ConsolePorts, NodeState } from '../admin/console/ports.ts'
 import { createReplicas, type Replicas } from '../admin/console/replicas.ts'
 import { explain, resolveIndexUrl } from '../cache/explain.ts'
-import type { Endpoint } from '../catalogue/endpoint.ts'
+import type { EdgeOperation, Endpoint } from '../catalogue/endpoint.ts'
 import { catalogue } from '../catalogue/index.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
+import type { EdgeResponse } from '../core/response.ts'
 import { encodedSizes } from '../http/encodings.ts'
 import type { Cluster, NodeStatus } from '../upstream/index.ts'
 import type { OperationsParts } from './operations.ts'
 import { version } from './package.ts'
 
-/** What the operators' console is told of the edge. */
-
 type ConsoleParts = Pick<
   OperationsParts,
-  'replica' | 'watch' | 'cluster' | 'front' | 'news' | 'ready' | 'url' | 'divergence'
+  'replica' | 'monitors' | 'cluster' | 'api' | 'storeStatus' | 'ready' | 'url' | 'divergence'
 >
 
-/** Returns undefined if nothing is shared. */
-export function buildReplicas({
-  replica,
-  cluster,
-  watch,
-  ready,
-}: Pick<ConsoleParts, 'replica' | 'cluster' | 'watch' | 'ready'>): Replicas | undefined {
+/** Returns `undefined` if replicas share nothing. */
+export function buildReplicas(
+  parts: Pick<ConsoleParts, 'replica' | 'cluster' | 'monitors' | 'ready'>,
+): Replicas | undefined {
+  const { replica, cluster, monitors, ready } = parts
   if (replica === undefined) return undefined
   const self = {
     name: hostname(),
     version,
     ready: () => ready().ok,
-    rates: watch.traffic.rates,
-    nodes: () => nodesOf(cluster),
-    joined: watch.joins.last,
+    rates: monitors.traffic.rates,
+    nodes: () => nodeStates(cluster),
+    joined: monitors.joins.last,
   }
   return createReplicas(self, (text) => replica.exchangeDescriptions(text))
 }
 
-export function consolePorts({ watch, cluster, front, news, ready, url, divergence }: ConsoleParts): ConsolePorts {
-  const { kept, handle } = front
-  const { explained } = kept
+export function buildConsolePorts(parts: ConsoleParts): ConsolePorts {
+  const { monitors, cluster, api, storeStatus, ready, url, divergence } = parts
+  const { cache, handler } = api
+  const { explained } = cache
   const permissions = new Map<string, string>(
     catalogue.filter(({ method }) => method === 'GET').map(({ path, permission }) => [path, permission]),
   )
@@ -49,45 +48,42 @@ export function consolePorts({ watch, cluster, front, news, ready, url, divergen
     version,
     url,
     ready,
-    traffic: watch.traffic,
-    tail: watch.tail,
-    joins: watch.joins,
+    traffic: monitors.traffic,
+    tail: monitors.tail,
+    joins: monitors.joins,
     divergence,
-    index: kept.index,
-    purge: purger(handle),
-    cache: () => {
-      const { away, ...store } = news.standing()
-      return { enabled: kept.enabled, shared: kept.sharedThroughRedis, unreachable: away, ...store }
-    },
-    nodes: () => nodesOf(cluster),
+    index: cache.index,
+    purge: createPurge(handler),
+    cache: () => ({ enabled: cache.enabled, shared: cache.sharedThroughRedis, ...storeStatus.current() }),
+    nodes: () => nodeStates(cluster),
     permissionOf: (endpoint) => permissions.get(endpoint) ?? 'unknown',
-    explain: async (asked, caller) => {
+    explain: async (target, caller) => {
       if (explained === undefined) return { kept: false, why: 'the cache is off' }
-      return explain(explained, asked, caller)
+      return explain(explained, target, caller)
     },
-    read: async ({ key, url: asked }, caller) => {
+    read: async ({ key, url: target }, caller) => {
       if (explained === undefined) return { kind: 'missing' }
-      const prepared = explained.resolveTarget(await resolveIndexUrl(explained, asked, caller))
-      // The key says for whose rights it was made: another key, another answer.
-      if (typeof prepared === 'string' || prepared.key !== key) return { kind: 'otherPermissions' }
-      const look = await explained.index.peek(key, prepared.tags)
-      if (look.kind !== 'hit') return { kind: 'missing' }
-      const { body: bytes, etag, age, ttl: keepFor } = look.response
-      const { fenced } = look.epochs
+      const resolved = explained.resolveTarget(await resolveIndexUrl(explained, target, caller))
+      // The key contains the permissions: another key is a response for other permissions.
+      if (typeof resolved === 'string' || resolved.key !== key) return { kind: 'otherPermissions' }
+      const lookup = await explained.index.peek(key, resolved.tags)
+      if (lookup.kind !== 'hit') return { kind: 'missing' }
+      const { body: bytes, etag, age, ttl } = lookup.response
+      const { fenced } = lookup.epochs
       return {
         kind: 'stored',
         etag,
         bytes,
         fenced,
-        local: look.isLocal,
-        freshFor: keepFor - age,
+        local: lookup.isLocal,
+        freshFor: ttl - age,
         encodings: encodedSizes(bytes),
       }
     },
   }
 }
 
-function nodesOf({ status, view }: Cluster): NodeState[] {
+function nodeStates({ status, view }: Cluster): NodeState[] {
   const now = Date.now()
   return status().map((node) => {
     const { name, type, inFlight, limit, queue, ejectedUntil, lastFailure } = node
@@ -108,7 +104,7 @@ function nodesOf({ status, view }: Cluster): NodeState[] {
   })
 }
 
-/** Why no call goes to it, if none does. */
+/** Returns why the node receives no calls, or `up`. */
 function stateOf({ name, addressed, listed, ejectedUntil }: NodeStatus, view: Cluster['view']): NodeState['state'] {
   if (!addressed) return 'no address'
   if (ejectedUntil !== undefined) return 'ejected'
@@ -116,42 +112,42 @@ function stateOf({ name, addressed, listed, ejectedUntil }: NodeStatus, view: Cl
   return listed === false ? 'not listed' : 'up'
 }
 
-/** Purges from the console: the same operations of the catalogue that clients call, on the same road. */
-
-export function purger(handle: Handler): ConsolePorts['purge'] {
-  const all = operation('cacheClear')
-  const group = operation('cacheClearGroup')
-  return async (order, { caller, client, requestId }) => {
-    const ask = (preview: boolean): EdgeRequest => ({
-      endpoint: order.group === undefined ? all : group,
-      params: order.group === undefined ? {} : { group: order.group },
-      query: queryOf(order, preview),
+/** Purges of the console are requests to the same endpoints that clients use, through the same pipeline. */
+function createPurge(handler: Handler): ConsolePorts['purge'] {
+  const all = findOperation('cacheClear')
+  const group = findOperation('cacheClearGroup')
+  return async (purge, { caller, client, requestId }) => {
+    const createRequest = (preview: boolean): EdgeRequest => ({
+      endpoint: purge.group === undefined ? all : group,
+      params: purge.group === undefined ? {} : { group: purge.group },
+      query: purgeQuery(purge, preview),
       caller,
       clientAddress: client,
       waitForComplete: false,
       requestId,
       signal: new AbortController().signal,
     })
-    // What it cost can be said only before it is gone.
-    const cost = read(await handle(ask(true))) as PurgeCost
-    if (!order.preview) read(await handle(ask(false)))
+    // The cost is known only before the responses are purged.
+    const cost = readData(await handler(createRequest(true))) as PurgeCost
+    if (!purge.preview) readData(await handler(createRequest(false)))
     return cost
   }
 }
 
-function queryOf({ key, soft }: PurgeRequest, preview: boolean): EdgeRequest['query'] {
+function purgeQuery({ key, soft }: PurgeRequest, preview: boolean): EdgeRequest['query'] {
   return { ...(key !== undefined && { key }), ...(soft && { soft: 'true' }), ...(preview && { preview: 'true' }) }
 }
 
-function operation(name: string): Endpoint {
-  const found = catalogue.find(({ target }) => target.kind === 'edge' && target.operation === name)
-  if (found === undefined) throw new Error(`the catalogue has no operation ${name}`)
+function findOperation(operation: EdgeOperation): Endpoint {
+  const found = catalogue.find(({ target }) => target.kind === 'edge' && target.operation === operation)
+  if (found === undefined) throw new Error(`the catalogue has no operation ${operation}`)
   return found
 }
 
-function read(answer: Awaited<ReturnType<Handler>>): unknown {
+/** Returns `data` of a response of the edge. Throws 949 for any other response. */
+function readData(response: EdgeResponse): unknown {
   const { error, data } =
-    answer.kind === 'json' ? (JSON.parse(answer.body.toString()) as { error: number; data: unknown }) : {}
+    response.kind === 'json' ? (JSON.parse(response.body.toString()) as { error: number; data: unknown }) : {}
   if (error !== 0) throw new EdgeError(949)
   return data
 }

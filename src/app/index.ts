@@ -1,6 +1,6 @@
 /**
- * The composition root: makes the concrete things (here and in `app/`) and hands them on. From the settings to an
- * edge that can be started and drained; nothing here decides anything about a request.
+ * The composition root: builds all parts of the edge from the configuration and connects them. The parts decide about
+ * requests; this folder does not.
  */
 import type { FastifyInstance } from 'fastify'
 import { type DestinationStream, type Logger, pino } from 'pino'
@@ -14,56 +14,57 @@ import { countDivergence } from '../telemetry/divergence.ts'
 import { createEdgeEvents } from '../telemetry/events.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { buildAccess } from './access.ts'
+import { buildApi } from './api.ts'
 import { buildCluster } from './cluster.ts'
-import { buildFront } from './front.ts'
-import { buildOperations, createWatch } from './operations.ts'
+import { buildOperations, createMonitors } from './operations.ts'
 import { buildReplica, buildSharedAccess } from './redis.ts'
-import { startReloading } from './reload.ts'
-import { buildAudit, buildMetrics, buildTraces, createStoreNews } from './telemetry.ts'
+import { type Reloading, startReloading } from './reload.ts'
+import { buildAudit, buildMetrics, buildTraces, createStoreStatus } from './telemetry.ts'
 
 export interface EdgeOptions {
-  /** Where log lines go; standard output when absent. */
+  /** The destination of log lines. Absent: standard output. */
   readonly logTo?: DestinationStream
-  /** The file that the settings came from: roles and nodes that change in it hold without a restart. */
+  /** The configuration file. It is watched, so that changes of roles and nodes need no restart. */
   readonly configFile?: string
 }
 
 export interface Edge {
-  /** Listens on both ports; rejects when one is taken, and leaves nothing open then. */
+  /** Listens on both ports. If a port is in use, it closes everything and rejects. */
   start(): Promise<{ readonly url: string; readonly operationsUrl: string }>
-  /** Stops being ready, answers what is under way, and ends. `false`: the limit cut some connections. */
-  drain(notice?: number): Promise<boolean>
+  /** Becomes not ready, completes the requests in flight, and ends. Resolves to `false` if connections were cut. */
+  drain(noticeMs?: number): Promise<boolean>
   ready(): Readiness
-  /** Opens the file of the audit anew, once it was moved away. */
+  /** Opens the audit file again after it was moved. */
   reopenAudit(): Promise<void>
   readonly log: Logger
 }
 
-/** Milliseconds for the spans that are left; what the collector does not take by then is lost. */
-const LAST_SPANS = 2000
+/** Time for the last spans at shutdown. Spans that the collector has not accepted by then are lost. */
+const SPAN_FLUSH_MS = 2000
 
-/** What changes while the edge runs. */
-interface Course {
-  draining: boolean
-  /** Where clients reach it; empty until it listens. */
+/** The state that changes while the edge runs. */
+interface Lifecycle {
+  isDraining: boolean
+  /** The URL for clients; empty until the edge listens. */
   url: string
 }
 
-/** Rejects with an `Error` in words for what only shows when it is tried: certificates, keys, the users file. */
+/** Rejects with an `Error` for the operator if a file is invalid, such as a certificate, a key or the users file. */
 export async function buildEdge(config: Config, options: EdgeOptions = {}): Promise<Edge> {
   const faults = checkCatalogue(catalogue)
-  if (faults.length > 0) throw new Error(`the catalogue cannot be served:\n${faults.join('\n')}`)
-  const lines = createLog(config, options)
-  const { log } = lines
-  const course: Course = { draining: false, url: '' }
-  const { cluster, shared, access, front, audit, ready, operations, close } = await buildParts(config, lines, course)
-  let followed: { close(): void } | undefined
-  const follow = async (): Promise<void> => {
-    followed = await startReloading({ cluster, access, config, log, file: options.configFile })
+  if (faults.length > 0) throw new Error(`the catalogue is invalid:\n${faults.join('\n')}`)
+  const output = createLog(config, options)
+  const { log } = output
+  const lifecycle: Lifecycle = { isDraining: false, url: '' }
+  const parts = await buildParts(config, output, lifecycle)
+  const { cluster, shared, access, api, audit, ready, operations } = parts
+  let reloading: Reloading | undefined
+  const watchConfig = async (): Promise<void> => {
+    reloading = await startReloading({ cluster, access, config, log, file: options.configFile })
   }
-  const closeAll = async (spansFor?: number): Promise<void> => {
-    await close(spansFor)
-    followed?.close()
+  const close = async (spanFlushMs?: number): Promise<void> => {
+    await parts.close(spanFlushMs)
+    reloading?.close()
   }
   return {
     log,
@@ -71,28 +72,28 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
     reopenAudit: () => audit.reopen(),
     start: async () => {
       try {
-        await Promise.all([cluster.start(), shared?.start(), follow(), audit.open()])
-        const operationsUrl = await listenOn(operations, config.operations)
-        course.url = await listenOn(front.app, config.listen)
-        return { operationsUrl, url: course.url }
-      } catch (fault) {
-        await closeAll()
-        throw fault
+        await Promise.all([cluster.start(), shared?.start(), watchConfig(), audit.open()])
+        const operationsUrl = await listen(operations, config.operations)
+        lifecycle.url = await listen(api.app, config.listen)
+        return { operationsUrl, url: lifecycle.url }
+      } catch (error) {
+        await close()
+        throw error
       }
     },
     drain: async (notice = config.listen.drain.notice) => {
-      course.draining = true
+      lifecycle.isDraining = true
       const { limit } = config.listen.drain
-      const end = performance.now() + limit
-      const whole = await drain(front.listener, { notice, limit })
-      await closeAll(Math.min(LAST_SPANS, Math.max(0, end - performance.now())))
-      return whole
+      const deadline = performance.now() + limit
+      const isComplete = await drain(api.listener, { notice, limit })
+      await close(Math.min(SPAN_FLUSH_MS, Math.max(0, deadline - performance.now())))
+      return isComplete
     },
   }
 }
 
-/** All of it, each part with what it needs of those before; `close` ends all of them. */
-async function buildParts(config: Config, { log, writeLine }: Lines, course: Course) {
+/** Builds the parts in the order of their dependencies. `close` closes all of them. */
+async function buildParts(config: Config, { log, writeLine }: LogOutput, lifecycle: Lifecycle) {
   const events = createEdgeEvents()
   const { emit } = events
   const divergence = countDivergence(events)
@@ -104,55 +105,65 @@ async function buildParts(config: Config, { log, writeLine }: Lines, course: Cou
     ...(traces && { untracedTraceparent: traces.untracedTraceparent }),
   })
   const ready = (): Readiness => {
-    const reasons = [...(course.draining ? ['draining'] : []), ...(reachable(cluster) ? [] : ['no node is available'])]
+    const draining = lifecycle.isDraining ? ['draining'] : []
+    const reasons = [...draining, ...(hasAvailableNode(cluster) ? [] : ['no node is available'])]
     return { ok: reasons.length === 0, reasons }
   }
-  const news = createStoreNews()
+  const storeStatus = createStoreStatus()
   const onStoreEvent: OnStoreEvent = (event, reason) => {
-    news.heard(event, reason)
+    storeStatus.record(event, reason)
     emit.storeEvent(event)
     log.warn({ event, ...(reason && { reason }) }, 'cache store')
   }
   const replica = await buildReplica(config, { onEvent: onStoreEvent, onStep: emit.redisStep })
   const shared = await buildSharedAccess(config, replica, log)
   const access = await buildAccess(config, { cluster, shared, log })
-  const watch = createWatch(events)
-  const told = { replica, onStoreEvent, emit, audit, traces }
-  const front = await buildFront(config, { access, cluster, shared, log, writeLine, ...told })
-  const metrics = buildMetrics({ events, cluster, front, audit, traces, ready })
-  const shown = { replica, news, watch, metrics, audit, divergence, ready, url: () => course.url }
-  const operations = await buildOperations(config, { access, cluster, shared, log, front, ...shown })
-  const close = async (spansFor = LAST_SPANS): Promise<void> => {
-    await Promise.all([front.app.close(), operations.close(), access.close(), cluster.close()])
-    // Last: what is under way until now may still want to keep or to drop something.
-    await front.closeCache()
+  const monitors = createMonitors(events)
+  const common = { access, cluster, replica, shared, log, audit }
+  const api = await buildApi(config, { ...common, writeLine, onStoreEvent, emit, traces })
+  const metrics = buildMetrics({ events, cluster, api, audit, traces, ready })
+  const url = () => lifecycle.url
+  const operations = await buildOperations(config, {
+    ...common,
+    api,
+    storeStatus,
+    monitors,
+    metrics,
+    divergence,
+    ready,
+    url,
+  })
+  const close = async (spanFlushMs = SPAN_FLUSH_MS): Promise<void> => {
+    await Promise.all([api.app.close(), operations.close(), access.close(), cluster.close()])
+    // The stores come last, because requests in flight may still store or invalidate responses.
+    await api.closeCache()
     await audit.close()
-    await traces?.stop(spansFor)
+    await traces?.stop(spanFlushMs)
     await replica?.close()
-    watch.close()
+    monitors.close()
     metrics.close()
   }
-  return { cluster, shared, access, front, audit, ready, operations, close }
+  return { cluster, shared, access, api, audit, ready, operations, close }
 }
 
-/** The framework does not know what the server that was made for it speaks. */
-async function listenOn(app: FastifyInstance, { host, port, tls }: Config['listen' | 'operations']): Promise<string> {
-  const spoken = (url: string): string => (tls === undefined ? url : url.replace(/^http:/, 'https:'))
-  return spoken(await app.listen({ host, port, listenTextResolver: (url) => `bound to ${spoken(url)}` }))
+/** Fastify reports http:// for every server that it did not create itself. */
+async function listen(app: FastifyInstance, { host, port, tls }: Config['listen' | 'operations']): Promise<string> {
+  const withScheme = (url: string): string => (tls === undefined ? url : url.replace(/^http:/, 'https:'))
+  return withScheme(await app.listen({ host, port, listenTextResolver: (url) => `bound to ${withScheme(url)}` }))
 }
 
-interface Lines {
+interface LogOutput {
   readonly log: Logger
-  /** Takes whole lines at level `info`. */
-  readonly writeLine: (text: string) => void
+  /** Writes a complete line at level `info`. */
+  readonly writeLine: (line: string) => void
 }
 
-function createLog(config: Config, { logTo = pino.destination(1) }: EdgeOptions): Lines {
+function createLog(config: Config, { logTo = pino.destination(1) }: EdgeOptions): LogOutput {
   const log = pino({ level: config.log.level, base: null }, logTo)
-  return { log, writeLine: log.isLevelEnabled('info') ? (text) => logTo.write(text) : () => undefined }
+  return { log, writeLine: log.isLevelEnabled('info') ? (line) => logTo.write(line) : () => undefined }
 }
 
-/** Readiness asks for one node that calls may be sent to; which calls it can answer is a matter of each request. */
-function reachable({ view }: Cluster): boolean {
+/** The edge is ready if at least one node accepts calls, whichever endpoints that node can serve. */
+function hasAvailableNode({ view }: Cluster): boolean {
   return view.nodes().some(({ name }) => view.isAvailable(name))
 }

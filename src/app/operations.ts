@@ -1,4 +1,4 @@
-/** The operators' listener, and what it is told of the edge. */
+/** Builds the listener for operators: probes, metrics, console, OpenAPI and the endpoint reference. */
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
@@ -7,7 +7,6 @@ import type { Access } from '../access/access.ts'
 import { consolePart } from '../admin/console/index.ts'
 import { createLiveTail, type LiveTail } from '../admin/console/live-tail.ts'
 import { createRecentJoins, createTraffic, type RecentJoins, type Traffic } from '../admin/console/traffic.ts'
-
 import { createOperationsListener, metricsPart, type Readiness } from '../admin/listener.ts'
 import { openApiDocument } from '../admin/openapi/document.ts'
 import { referencePart } from '../admin/reference.ts'
@@ -23,43 +22,43 @@ import type { Divergence } from '../telemetry/divergence.ts'
 import type { EdgeEvents } from '../telemetry/events.ts'
 import type { Metrics } from '../telemetry/metrics/index.ts'
 import type { Cluster } from '../upstream/index.ts'
-import { buildReplicas, consolePorts } from './console.ts'
-import type { Front } from './front.ts'
+import type { Api } from './api.ts'
+import { buildConsolePorts, buildReplicas } from './console.ts'
 import { version } from './package.ts'
-import type { StoreNews } from './telemetry.ts'
+import type { StoreStatus } from './telemetry.ts'
 
-/** What is counted and shown of each request and each call; made before there is anything that could be. */
-export interface Watch {
+/** What the console shows of requests and calls. Created first, so that no event is missed. */
+export interface Monitors {
   readonly traffic: Traffic
   readonly tail: LiveTail
   readonly joins: RecentJoins
   close(): void
 }
 
-export function createWatch({ on }: Pick<EdgeEvents, 'on'>): Watch {
+export function createMonitors({ on }: Pick<EdgeEvents, 'on'>): Monitors {
   const traffic = createTraffic()
   const tail = createLiveTail()
   const joins = createRecentJoins()
-  const ends = [on(traffic), on(tail), on(joins)]
+  const unsubscribes = [on(traffic), on(tail), on(joins)]
   const close = (): void => {
-    for (const end of ends) end()
+    for (const unsubscribe of unsubscribes) unsubscribe()
     tail.close()
   }
   return { traffic, tail, joins, close }
 }
 
 export interface OperationsParts {
-  readonly watch: Watch
+  readonly monitors: Monitors
   readonly access: Access
   readonly cluster: Cluster
-  readonly front: Pick<Front, 'handle' | 'kept'>
-  readonly news: StoreNews
-  /** Absent: nothing is shared. */
+  readonly api: Pick<Api, 'handler' | 'cache'>
+  readonly storeStatus: StoreStatus
+  /** Absent: replicas share nothing. */
   readonly replica: RedisReplica | undefined
   readonly shared: SharedAccess | undefined
   readonly log: Logger
   readonly ready: () => Readiness
-  /** Where clients reach the edge, once it listens. */
+  /** The URL for clients, as soon as the edge listens. */
   readonly url: () => string
   readonly metrics: Metrics
   readonly divergence: () => readonly Divergence[]
@@ -69,17 +68,17 @@ export interface OperationsParts {
 export async function buildOperations(config: Config, parts: OperationsParts): Promise<FastifyInstance> {
   const { access, shared, ready, log } = parts
   const metrics = metricsPart(parts.metrics)
-  const scraped = config.operations.metrics === 'open'
+  const isMetricsOpen = config.operations.metrics === 'open'
   const replicas = buildReplicas(parts)
-  const ports = consolePorts(parts)
-  const console = consolePart(replicas === undefined ? ports : { ...ports, replicas: replicas.others }, pageFolder())
-  const { serverFactory } = await createListener(listenerOf(config, log))
+  const ports = buildConsolePorts(parts)
+  const console = consolePart(replicas === undefined ? ports : { ...ports, replicas: replicas.others }, consoleFolder())
+  const { serverFactory } = await createListener(listenerOptions(config, log))
   const app = await createOperationsListener({
     ready,
     log,
     onRefused: parts.audit.onRequest,
     serverFactory,
-    ...(scraped && { openParts: [metrics] }),
+    ...(isMetricsOpen && { openParts: [metrics] }),
     signedIn: {
       signIn: {
         authentication: async (app) => {
@@ -88,22 +87,22 @@ export async function buildOperations(config: Config, parts: OperationsParts): P
         },
         clientAddress: addressOfRequests(config.listen.trustedProxies),
       },
-      parts: [referencePart(openApiDocument(catalogue, { version })), console, ...(scraped ? [] : [metrics])],
+      parts: [referencePart(openApiDocument(catalogue, { version })), console, ...(isMetricsOpen ? [] : [metrics])],
     },
   })
   app.addHook('onClose', async () => replicas?.stop())
   return app
 }
 
-/** As strict as the public one. A URL may hold another one, percent-encoded, that is to be explained. */
-function listenerOf({ listen, operations }: Config, log: Logger): ListenerOptions {
+/** The same limits as for clients. The URL may be longer, because it may contain a percent-encoded URL to explain. */
+function listenerOptions({ listen, operations }: Config, log: Logger): ListenerOptions {
   const { tls } = operations
   const { limits, timeouts } = listen
   return { tls, limits: { ...limits, url: 3 * limits.url }, timeouts, hosts: [], cors: false, log }
 }
 
-/** Where the build put the page: beside this file, or, beside the sources (tests), in `dist`. */
-function pageFolder(): string | undefined {
+/** Returns the folder of the built console page: next to this file, or in `dist` if the sources run (tests). */
+function consoleFolder(): string | undefined {
   const folders = ['../console', '../../dist/console'].map((path) => fileURLToPath(new URL(path, import.meta.url)))
   return folders.find((folder) => existsSync(`${folder}/assets`))
 }

@@ -1,4 +1,4 @@
-/** What package.json says of this release. */
+/** The version and description in package.json. */
 import { readFileSync } from 'node:fs'
 
 const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')

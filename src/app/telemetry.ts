@@ -1,3 +1,4 @@
+/** Builds metrics, traces and audit from the configuration. */
 import { readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { TLSSocket } from 'node:tls'
@@ -15,22 +16,20 @@ import type { EdgeEvents } from '../telemetry/events.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics/index.ts'
 import type { Traces } from '../telemetry/traces/index.ts'
 import type { Cluster } from '../upstream/index.ts'
-import type { Front } from './front.ts'
+import type { Api } from './api.ts'
 import { version } from './package.ts'
-
-/** What a Prometheus may scrape of this edge. */
 
 export interface MetricsParts {
   readonly events: EdgeEvents
   readonly cluster: Cluster
-  readonly front: Pick<Front, 'kept' | 'state'>
+  readonly api: Pick<Api, 'cache' | 'storeState'>
   readonly audit: Pick<Audit, 'state'>
   readonly traces: Pick<Traces, 'counts'> | undefined
   ready(): { readonly ok: boolean }
 }
 
-export function buildMetrics({ events, cluster, front, audit, traces, ready }: MetricsParts): Metrics {
-  const { kept, state } = front
+export function buildMetrics({ events, cluster, api, audit, traces, ready }: MetricsParts): Metrics {
+  const { cache, storeState } = api
   const groups = new Set(catalogue.map(groupOf))
   groups.delete('none')
   return createMetrics({
@@ -38,8 +37,8 @@ export function buildMetrics({ events, cluster, front, audit, traces, ready }: M
     version,
     groups: [...groups].sort(),
     storeEvents: STORE_EVENTS,
-    redis: kept.sharedThroughRedis,
-    ...(state && { store: state }),
+    redis: cache.sharedThroughRedis,
+    ...(storeState && { store: storeState }),
     audit: audit.state,
     ...(traces && { spans: traces.counts }),
     ready: () => ready().ok,
@@ -58,64 +57,64 @@ export function buildMetrics({ events, cluster, front, audit, traces, ready }: M
 
 export type { Traces } from '../telemetry/traces/index.ts'
 
-/** Traces as the settings describe them. Without a collector nothing of them is loaded. */
-
-/** Rejects when the file of headers cannot be read. `undefined`: nothing is traced. */
+/**
+ * Rejects if the file of headers cannot be read. Resolves to `undefined` without a collector; the modules of traces are
+ * not loaded then.
+ */
 export async function buildTraces({ traces }: Config, log: Logger): Promise<Traces | undefined> {
   const { endpoint, headersFile, share, perSecond } = traces
   if (endpoint === undefined) return undefined
-  const headers = await headersIn(headersFile)
+  const headers = await readHeaders(headersFile)
   const { createTraces } = await import('../telemetry/traces/index.ts')
   return createTraces({ url: endpoint, headers, share, perSecond, version, log })
 }
 
-/** A `traceparent` of just anybody is not believed: it could have everything traced. */
-export function beginning({ listen }: Config, traces: Traces): BeginTrace {
+/** `traceparent` is used only from trusted proxies: any other client could have all its requests traced. */
+export function createTraceStarter({ listen }: Config, traces: Traces): BeginTrace {
   const isTrusted = fromTrusted(listen.trustedProxies)
   return ({ id, raw }) => {
     const { traceparent, tracestate } = raw.headers
-    const believed = traceparent !== undefined && isTrusted({ raw })
+    const isUsed = traceparent !== undefined && isTrusted({ raw })
     return traces.begin({
       id,
       method: methodLabel(raw.method),
       scheme: raw.socket instanceof TLSSocket ? 'https' : 'http',
       protocol: raw.httpVersion,
-      ...(believed && { traceparent: headerText(traceparent), tracestate: headerText(tracestate) }),
+      ...(isUsed && { traceparent: headerText(traceparent), tracestate: headerText(tracestate) }),
     })
   }
 }
 
-async function headersIn(file: string | undefined): Promise<Readonly<Record<string, string>>> {
+async function readHeaders(file: string | undefined): Promise<Readonly<Record<string, string>>> {
   if (file === undefined) return {}
-  const read = parseHeaderLines(await readFile(file, 'utf8'))
-  if (!read.ok) throw new Error(`traces.headersFile: ${file}:${read.line} ${read.message}`)
-  return read.headers
+  const parsed = parseHeaderLines(await readFile(file, 'utf8'))
+  if (!parsed.ok) throw new Error(`traces.headersFile: ${file}:${parsed.line} ${parsed.message}`)
+  return parsed.headers
 }
 
-/** What the cache's store last said of itself, for those who look after it. */
-
-export interface StoreNews {
-  heard(event: StoreEvent, reason?: string): void
-  standing(): {
-    /** Redis does not answer. */
-    readonly away: boolean
+/** Whether Redis is reachable, and the last event of the cache store. */
+export interface StoreStatus {
+  record(event: StoreEvent, reason?: string): void
+  current(): {
+    readonly unreachable: boolean
+    /** `ago`: milliseconds since the event. */
     readonly lastEvent?: { readonly event: StoreEvent; readonly reason?: string; readonly ago: number }
   }
 }
 
-export function createStoreNews(): StoreNews {
-  let away = false
+export function createStoreStatus(): StoreStatus {
+  let unreachable = false
   let last: { readonly event: StoreEvent; readonly reason?: string; readonly at: number } | undefined
   return {
-    heard(event, reason) {
-      if (event === 'lost') away = true
-      if (event === 'returned') away = false
+    record(event, reason) {
+      if (event === 'lost') unreachable = true
+      if (event === 'returned') unreachable = false
       last = { event, ...(reason !== undefined && { reason }), at: performance.now() }
     },
-    standing() {
-      if (last === undefined) return { away }
-      const { at, ...said } = last
-      return { away, lastEvent: { ...said, ago: Math.round(performance.now() - at) } }
+    current() {
+      if (last === undefined) return { unreachable }
+      const { at, ...lastEvent } = last
+      return { unreachable, lastEvent: { ...lastEvent, ago: Math.round(performance.now() - at) } }
     },
   }
 }

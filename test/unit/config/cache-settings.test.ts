@@ -53,7 +53,7 @@ t.test('an endpoint that is not there, or not kept, is told at start', async (t)
     const loaded = await load(t, `endpoints: { ${path}: 1s }`)
     if (!loaded.ok) return t.fail(loaded.faults.join('\n'))
     await t.rejects(buildEdge({ ...loaded.config, log: { ...loaded.config.log, level: 'silent' } }), {
-      message: `cache.endpoints: ${path} is no GET whose answers are kept; "manager-edge routes" lists them all`,
+      message: `cache.endpoints: ${path} is not a GET endpoint whose responses are stored; "manager-edge routes" lists all endpoints`,
     })
   }
 })

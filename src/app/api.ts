@@ -1,3 +1,4 @@
+/** Builds the listener for clients and the pipeline behind it. */
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Access } from '../access/access.ts'
@@ -28,18 +29,16 @@ import { forward } from '../upstream/forward.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { createRouter, type Router } from '../upstream/route.ts'
 import { buildCache } from './cache.ts'
-import { beginning, type Traces } from './telemetry.ts'
+import { createTraceStarter, type Traces } from './telemetry.ts'
 
-/** The public listener and what runs behind it. */
-
-export interface FrontParts {
+export interface ApiParts {
   readonly access: Access
   readonly cluster: Cluster
   readonly shared: SharedAccess | undefined
   readonly log: Logger
-  /** Takes whole lines of the log. */
-  readonly writeLine: (text: string) => void
-  /** Absent: nothing is shared. */
+  /** Writes a complete log line. */
+  readonly writeLine: (line: string) => void
+  /** Absent: replicas share nothing. */
   readonly replica: RedisReplica | undefined
   readonly onStoreEvent: OnStoreEvent
   readonly emit: Required<EventListeners>
@@ -47,26 +46,26 @@ export interface FrontParts {
   readonly traces: Traces | undefined
 }
 
-export interface Front {
+export interface Api {
   readonly listener: Listener
   readonly app: FastifyInstance
-  /** The whole road behind the listener, for what the operators' console does in a caller's name. */
-  readonly handle: Handler
-  readonly kept: CacheOperationsPorts
-  /** Absent: nothing is kept. */
-  readonly state?: (() => CacheStoreState) | undefined
+  /** The whole pipeline, for requests of the console in the name of a caller. */
+  readonly handler: Handler
+  readonly cache: CacheOperationsPorts
+  /** Absent: there is no cache store. */
+  readonly storeState?: (() => CacheStoreState) | undefined
   closeCache(): Promise<void>
 }
 
-/** Rejects in words when the certificate or a setting cannot be used. */
-export async function buildFront(config: Config, parts: FrontParts): Promise<Front> {
+/** Rejects with an `Error` for the operator if the certificate or a setting cannot be used. */
+export async function buildApi(config: Config, parts: ApiParts): Promise<Api> {
   const { access, cluster, shared, log, writeLine, replica, onStoreEvent, emit, audit, traces } = parts
   const { listen } = config
   const addressOf = addressOfRequests(listen.trustedProxies)
   const onReject = logRejected(log, addressOf, emit.request)
   const listener = await createListener({ ...listen, cors: listen.cors.origins.length > 0, log, onReject })
-  // Both are made of the app, which is made of what they are part of.
-  let issue: (name: string) => Promise<string> = async () => ''
+  // The pipeline needs these two, but they come from the HTTP application, which needs the pipeline.
+  let issueToken: (name: string) => Promise<string> = async () => ''
   let http: Http | undefined
   const route = createRouter(config.cluster.distribution)
   const cache = await buildCache(config, {
@@ -76,24 +75,27 @@ export async function buildFront(config: Config, parts: FrontParts): Promise<Fro
     onStoreEvent,
     emit,
     resolveUrl: async (url, caller) => {
-      if (http === undefined) throw new Error('nothing is served yet')
+      if (http === undefined) throw new Error('the HTTP application is not created yet')
       return http.resolveUrl(url, caller)
     },
   })
-  const road = buildPipeline({
+  const pipeline = buildPipeline({
     operations: {
-      ...createTokenOperations({ issue: (name) => issue(name), revoke: (caller) => access.revokeTokens(caller) }),
-      ...cacheOperations(cache.kept),
+      ...createTokenOperations({
+        issue: (name) => issueToken(name),
+        revoke: (caller) => access.revokeTokens(caller),
+      }),
+      ...cacheOperations(cache.ports),
     },
     ...cache.stages,
-    ...roads(config, { cluster, route, composed: emit.join, ...(cache.claim && { claim: cache.claim }) }),
+    ...buildNodeStages(config, { cluster, route, onJoin: emit.join, acquireFetchLock: cache.acquireFetchLock }),
   })
-  const handle = audit.stage(road)
+  const handler = audit.stage(pipeline)
   http = await createHttp({
     catalogue,
-    handle,
+    handle: handler,
     observe: emit.request,
-    ...(traces && { beginTrace: beginning(config, traces) }),
+    ...(traces && { beginTrace: createTraceStarter(config, traces) }),
     serverFactory: listener.serverFactory,
     log,
     writeLine,
@@ -106,65 +108,56 @@ export async function buildFront(config: Config, parts: FrontParts): Promise<Fro
     managerVersion: () => cluster.view.nodes().find(({ version }) => version !== undefined)?.version,
     authentication: async (instance) => {
       const authenticator = await createAuthenticator(instance, access, shared?.count)
-      issue = tokenIssuer(instance, access)
+      issueToken = tokenIssuer(instance, access)
       return authenticator
     },
   })
-  return { listener, app: http.app, handle, kept: cache.kept, state: cache.state, closeCache: cache.close }
+  return { listener, app: http.app, handler, cache: cache.ports, storeState: cache.state, closeCache: cache.close }
 }
 
-/** The ways to the nodes, as `cluster.distribution` says. */
-
-export interface RoadParts {
+interface NodeStageParts {
   readonly cluster: Cluster
   readonly route: Router
-  /** Of the store that replicas share. */
-  readonly claim?: CacheStore['acquireFetchLock']
-  readonly composed?: JoinReadsPorts['onJoin']
+  readonly onJoin: NonNullable<JoinReadsPorts['onJoin']>
+  /** Shared by replicas if there is Redis. Absent: write locks hold in this process only. */
+  readonly acquireFetchLock: CacheStore['acquireFetchLock'] | undefined
 }
 
-export function roads(
+/** Builds the stages that call nodes, as `cluster.distribution` says. */
+function buildNodeStages(
   config: Config,
-  { cluster, route, claim, composed }: RoadParts,
+  { cluster, route, onJoin, acquireFetchLock }: NodeStageParts,
 ): Pick<PipelineParts, 'forward' | 'writeLock' | 'multiNode'> {
   const { view, call } = cluster
   const { distribution, limits } = config.cluster
   return {
     forward: forward({ call, view, route, ...limits }),
     writeLock: writeLockStage({
-      locks: createWriteLocks(claim),
+      locks: createWriteLocks(acquireFetchLock),
       master: () => view.master().name,
       timeoutOf: ({ endpoint }) => (endpoint.slow === true ? limits.slowTimeout : limits.timeout),
     }),
-    multiNode: (read, one) => {
+    multiNode: (read, forwardOne) => {
       const owners = createAgentOwners({
         read,
         view,
-        endpoints: { agents: record('GET', '/agents'), members: record('GET', '/agents/groups/:group_id') },
+        endpoints: { agents: findEndpoint('GET', '/agents'), members: findEndpoint('GET', '/agents/groups/:group_id') },
         ttl: config.cache.durations.agents ?? config.cache.defaultDuration,
         staleIfError: config.cache.staleIfError,
       })
       const endpoints = {
-        restart: record('POST', '/agents/restart'),
-        validation: record('GET', '/cluster/:node_id/configuration/validation'),
+        restart: findEndpoint('POST', '/agents/restart'),
+        validation: findEndpoint('GET', '/cluster/:node_id/configuration/validation'),
       }
-      const reads = joinReads({
-        read,
-        view,
-        owners,
-        distribution,
-        catalogue,
-        ...limits,
-        ...(composed && { onJoin: composed }),
-      })
-      const parts = { read, forward: one, view, owners, endpoints }
-      if (distribution === 'manager') return { joinCollections: reads, joinResults: joinValidation(parts) }
-      return { forwardToOwner: forwardToOwner(parts), joinCollections: reads, joinResults: joinWrites(parts) }
+      const joinCollections = joinReads({ read, view, owners, distribution, catalogue, ...limits, onJoin })
+      const parts = { read, forward: forwardOne, view, owners, endpoints }
+      if (distribution === 'manager') return { joinCollections, joinResults: joinValidation(parts) }
+      return { forwardToOwner: forwardToOwner(parts), joinCollections, joinResults: joinWrites(parts) }
     },
   }
 }
 
-function record(method: Endpoint['method'], path: string): Endpoint {
+function findEndpoint(method: Endpoint['method'], path: string): Endpoint {
   const found = catalogue.find((endpoint) => endpoint.method === method && endpoint.path === path)
   if (found === undefined) throw new Error(`the catalogue has no ${method} ${path}`)
   return found
