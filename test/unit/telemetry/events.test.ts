@@ -1,0 +1,59 @@
+import t from 'tap'
+import type { CacheEvent } from '../../../src/core/events.ts'
+import { countDivergence, createEdgeEvents } from '../../../src/telemetry/events.ts'
+
+t.test('all listeners receive an event, in the order in which they were added, until they are removed', (t) => {
+  const { emit, on } = createEdgeEvents()
+  const seen: string[] = []
+  const off = on({ storeEvent: (event) => void seen.push(`first ${event}`) })
+  on({ storeEvent: (event) => void seen.push(`second ${event}`), redisStep: ({ ms }) => void seen.push(`${ms} ms`) })
+  emit.storeEvent('lost')
+  emit.redisStep({ outcome: 'done', ms: 3 })
+  off()
+  emit.storeEvent('returned')
+  t.strictSame(seen, ['first lost', 'second lost', '3 ms', 'second returned'])
+  t.end()
+})
+
+t.test('a listener is called with its object as this', (t) => {
+  const { emit, on } = createEdgeEvents()
+  class Counter {
+    #count = 0
+    storeEvent(): void {
+      this.#count += 1
+    }
+    get count(): number {
+      return this.#count
+    }
+  }
+  const counter = new Counter()
+  on(counter)
+  emit.storeEvent('lost')
+  t.equal(counter.count, 1)
+  t.end()
+})
+
+t.test('divergence counts compared hits by group, without void comparisons', (t) => {
+  const events = createEdgeEvents()
+  const divergence = countDivergence(events)
+  t.strictSame(divergence(), [])
+  const verified = (group: string, outcome: 'same' | 'different' | 'void'): CacheEvent => ({
+    kind: 'verified',
+    group,
+    outcome,
+  })
+  for (const event of [
+    verified('agents', 'same'),
+    verified('agents', 'different'),
+    verified('rules', 'same'),
+    verified('rules', 'void'),
+    verified('lists', 'void'),
+  ]) {
+    events.emit.cache(event)
+  }
+  t.strictSame(divergence(), [
+    { group: 'agents', asked: 2, different: 1 },
+    { group: 'rules', asked: 1, different: 0 },
+  ])
+  t.end()
+})
