@@ -3,7 +3,7 @@ import { EdgeError, type ErrorCode } from '../core/errors.ts'
 import type { CallNode, ClusterView, NodeResponse, NodeResult } from '../core/node-call.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import { traceSync } from '../core/traced.ts'
-import { toEdgeResponse, toNodeCall } from './dialects/classic.ts'
+import { classic } from './dialects/classic.ts'
 import type { Router } from './route.ts'
 
 export interface ForwardOptions {
@@ -24,7 +24,7 @@ export function forward(options: ForwardOptions): Handler {
   return (request) => {
     const work = async () => {
       const response = await callCandidates(options, request)
-      const translated = toEdgeResponse(response)
+      const translated = classic.toEdgeResponse(response)
       if (translated.ok) return translated.response
       const { node } = response
       throw errorOf({ ok: false, node, fault: 'unreadable', sent: true, detail: translated.reason }, request)
@@ -67,7 +67,7 @@ async function callCandidates(
   for (const candidate of traceSync(request.trace, 'route', () => route(request, view))) {
     const remaining = deadline - performance.now()
     if (first !== undefined && remaining <= 0 && !request.waitForComplete) break
-    const result = await call(toNodeCall(request, candidate, request.waitForComplete ? undefined : remaining))
+    const result = await call(classic.toNodeCall(request, candidate, request.waitForComplete ? undefined : remaining))
     if (result.ok) return result.response
     if (!canTryNext(result, request)) throw errorOf(result, request)
     first ??= result

@@ -1,8 +1,7 @@
 /**
  * The classic API layout of the nodes: translates a request of the edge to a call, and the response of a node to a
  * response of the edge. The public API has the same layout, so paths, parameters and envelopes stay as they are. A node
- * with another layout would get a module with the same two functions beside this one, and `forward.ts` would choose
- * between them by the node.
+ * with another layout gets another `Dialect` beside this one, and `forward.ts` chooses between them by the node.
  */
 import { Readable } from 'node:stream'
 import type { Endpoint } from '../../catalogue/endpoint.ts'
@@ -13,11 +12,24 @@ import { type EdgeRequest, priorityOf, type RequestBody } from '../../core/reque
 import type { EdgeResponse } from '../../core/response.ts'
 import type { Candidate } from '../route.ts'
 
-/**
- * Returns the call of a request on a node. It is built from the parsed values; no bytes of the client's request are
- * copied. `timeout` in milliseconds; `undefined`: none. Throws 601 for a value that cannot be a path segment.
- */
-export function toNodeCall(request: EdgeRequest, { node, path }: Candidate, timeout: number | undefined): NodeCall {
+export interface Dialect {
+  /**
+   * Returns the call of a request on a node. `timeout` in milliseconds; `undefined`: none. Throws 601 for a value that
+   * cannot be a path segment.
+   */
+  toNodeCall(request: EdgeRequest, candidate: Candidate, timeout: number | undefined): NodeCall
+  /** Returns the response, or the reason why the body of a node's response is not an envelope of the API. */
+  toEdgeResponse(response: NodeResponse): TranslatedResponse
+}
+
+export type TranslatedResponse =
+  | { readonly ok: true; readonly response: EdgeResponse }
+  | { readonly ok: false; readonly reason: string }
+
+export const classic: Dialect = { toNodeCall, toEdgeResponse }
+
+/** Builds the call from the parsed values; no bytes of the client's request are copied. */
+function toNodeCall(request: EdgeRequest, { node, path }: Candidate, timeout: number | undefined): NodeCall {
   const { method } = request.endpoint
   return {
     node,
@@ -37,16 +49,8 @@ export function toNodeCall(request: EdgeRequest, { node, path }: Candidate, time
   }
 }
 
-/** Returns the response with its bytes unchanged, or the reason why its body is not an envelope of the API. */
-export function toEdgeResponse({
-  status,
-  type,
-  length,
-  personal,
-  body,
-}: NodeResponse):
-  | { readonly ok: true; readonly response: EdgeResponse }
-  | { readonly ok: false; readonly reason: string } {
+/** The bytes of the body are unchanged. */
+function toEdgeResponse({ status, type, length, personal, body }: NodeResponse): TranslatedResponse {
   if (body instanceof Readable) {
     return { ok: true, response: { kind: 'raw', status, type, ...(length !== undefined && { length }), stream: body } }
   }
