@@ -112,9 +112,9 @@ export type RedisCheck = { readonly ok: true } | { readonly ok: false; readonly 
  * would register as one more replica, and writes of other replicas would wait for it after this command has ended.
  */
 export async function checkRedis(redis: Config['cache']['redis']): Promise<RedisCheck | undefined> {
-  const place = await redisConnectionOptions(redis)
-  if (place === undefined) return undefined
-  const connection = new RedisConnection(place, DEFAULT_TIMES)
+  const options = await redisConnectionOptions(redis)
+  if (options === undefined) return undefined
+  const connection = new RedisConnection(options, { ...DEFAULT_TIMES, commandTimeout: redis.timeout })
   connection.open()
   try {
     await connection.waitUntilReady(DEFAULT_TIMES.bulkTimeout)

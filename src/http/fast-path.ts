@@ -37,7 +37,7 @@ export interface FastPathOptions {
   readonly log: FastifyBaseLogger
   /** Writes whole lines of the log; absent: all lines go through the logger. */
   readonly writeLine?: WriteLine
-  readonly minCompressedBytes?: number
+  readonly minCompressedBytes: number
   readonly observe?: RequestEventListener
   readonly beginTrace?: BeginTrace
   readonly clientAddress: AddressOf

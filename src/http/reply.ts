@@ -12,7 +12,7 @@ export async function sendResponse(
   request: FastifyRequest,
   reply: FastifyReply,
   response: EdgeResponse,
-  minCompressedBytes?: number,
+  minCompressedBytes: number,
 ): Promise<FastifyReply> {
   const { edge } = request
   edge.nextStage('reply')

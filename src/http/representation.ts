@@ -41,14 +41,9 @@ export interface HeaderFields {
 }
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
-const MIN_COMPRESSED_BYTES = 1024
 const NO_HEADERS: readonly string[] = []
 
-export function preferencesOf(
-  headers: IncomingHttpHeaders,
-  flags: Flags,
-  minCompressedBytes = MIN_COMPRESSED_BYTES,
-): Preferences {
+export function preferencesOf(headers: IncomingHttpHeaders, flags: Flags, minCompressedBytes: number): Preferences {
   return {
     pretty: flags.pretty,
     acceptEncoding: headerText(headers['accept-encoding']),

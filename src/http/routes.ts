@@ -25,8 +25,8 @@ export interface RouteOptions {
   readonly prefixes: Prefixes
   /** Experimental endpoints are served. */
   readonly experimental: boolean
-  /** Shorter bodies are not compressed; 1 KiB by default. */
-  readonly minCompressedBytes?: number
+  /** Shorter bodies are not compressed. */
+  readonly minCompressedBytes: number
   readonly corsOrigins: readonly string[]
   /** Hits for known URLs are answered in front of the router; default: true. */
   readonly fastPath?: boolean

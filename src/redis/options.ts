@@ -36,8 +36,8 @@ export interface RedisTimes {
   readonly socketTimeout: number
 }
 
-export const DEFAULT_TIMES: RedisTimes = {
-  commandTimeout: 50,
+/** The times that are no settings. */
+export const DEFAULT_TIMES: Omit<RedisTimes, 'commandTimeout'> = {
   lease: 2000,
   heartbeatInterval: 500,
   fenceLease: 240_000,

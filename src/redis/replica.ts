@@ -19,7 +19,7 @@ import { NOW, script } from './scripts.ts'
 
 export interface RedisReplicaOptions {
   readonly redis: RedisConnectionOptions
-  readonly times?: Partial<RedisTimes>
+  readonly times: Pick<RedisTimes, 'commandTimeout'> & Partial<RedisTimes>
   /** Returns the milliseconds of a monotonic clock. */
   readonly elapsed?: () => number
   readonly onEvent?: OnStoreEvent

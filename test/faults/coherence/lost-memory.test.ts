@@ -27,7 +27,7 @@ async function fill(store: RedisStore): Promise<void> {
 t.test('Redis loses its memory: nobody serves what was before a write', async (t) => {
   const redis = await startRedis()
   const client = redis.client()
-  const open = () => openRedisStore({ redis: { url: redis.url }, localBytes: 1024 ** 2 })
+  const open = () => openRedisStore({ redis: { url: redis.url }, localBytes: 1024 ** 2, times: { commandTimeout: 50 } })
   const [writer, reader] = [await open(), await open()]
   t.teardown(async () => {
     await Promise.all([writer.close(), reader.close()])

@@ -21,6 +21,7 @@ t.test('an unexpected error is logged in full, and the client gets 949 without d
     limits: { query: 64, fields: 1024, upload: 1024 },
     prefixes: { upgradeRepositories: [], packageFolders: [] },
     experimental: true,
+    minCompressedBytes: 1024,
     corsOrigins: [],
     clientAddress: () => '127.0.0.1',
     managerVersion: () => undefined,

@@ -83,6 +83,7 @@ export async function startServer(t: Tap, handle: Handler, settings: Partial<Htt
     serverFactory: listener.serverFactory,
     log,
     limits: { query: 64, fields: 100_000, upload: 1_000_000 },
+    minCompressedBytes: 1024,
     prefixes: { upgradeRepositories: [], packageFolders: [] },
     experimental: false,
     corsOrigins: [],

@@ -7,14 +7,16 @@ import { RedisConnection } from '../../../src/redis/connection.ts'
 import { DEFAULT_TIMES } from '../../../src/redis/options.ts'
 import { freePort, startRedis } from '../../support/redis.ts'
 
+const times = { ...DEFAULT_TIMES, commandTimeout: 50 }
+
 t.test('a second error of a socket whose certificate was rejected does not end the process', async (t) => {
   const port = String(await freePort())
   const pair = resolve('test/support/certificates/first')
   const files = ['--tls-cert-file', `${pair}.crt`, '--tls-key-file', `${pair}.key`, '--tls-auth-clients', 'no']
   const redis = await startRedis({ args: ['--tls-port', port, ...files] })
   t.teardown(() => redis.close())
-  const times = { ...DEFAULT_TIMES, retryInterval: 10_000 }
-  const connection = new RedisConnection({ url: `rediss://127.0.0.1:${port}`, tls: {} }, times)
+  const slowRetry = { ...times, retryInterval: 10_000 }
+  const connection = new RedisConnection({ url: `rediss://127.0.0.1:${port}`, tls: {} }, slowRetry)
   const { client } = connection
   t.teardown(() => connection.close())
   const firstError = new Promise<Error>((resolve) => client.once('error', resolve))
@@ -31,7 +33,7 @@ t.test('a second error of a socket whose certificate was rejected does not end t
 t.test('without a connection, a command fails at once with the last error', async (t) => {
   const steps: string[] = []
   const url = `redis://127.0.0.1:${await freePort()}`
-  const connection = new RedisConnection({ url }, DEFAULT_TIMES, ({ outcome }) => steps.push(outcome))
+  const connection = new RedisConnection({ url }, times, ({ outcome }) => steps.push(outcome))
   t.teardown(() => connection.close())
   t.strictSame(await connection.send(1000, (client) => client.ping()), { ok: false, error: 'not connected' })
   const failed = new Promise((resolve) => connection.client.once('error', resolve))
@@ -43,7 +45,7 @@ t.test('without a connection, a command fails at once with the last error', asyn
 
 t.test('a command that takes too long ends with its time limit, and a script is sent again by its text', async (t) => {
   const redis = await startRedis()
-  const connection = new RedisConnection({ url: redis.url }, DEFAULT_TIMES)
+  const connection = new RedisConnection({ url: redis.url }, times)
   t.teardown(async () => {
     redis.resume()
     connection.close()
@@ -58,8 +60,8 @@ t.test('a command that takes too long ends with its time limit, and a script is 
 })
 
 t.test('ioredis does not subscribe again on its own, since nothing would handle its rejection', async (t) => {
-  const connection = new RedisConnection({ url: 'redis://127.0.0.1:1' }, DEFAULT_TIMES)
+  const connection = new RedisConnection({ url: 'redis://127.0.0.1:1' }, times)
   t.match(connection.client.options, { autoResubscribe: false })
-  const cluster = new RedisConnection({ cluster: [{ host: '127.0.0.1', port: 1 }] }, DEFAULT_TIMES)
+  const cluster = new RedisConnection({ cluster: [{ host: '127.0.0.1', port: 1 }] }, times)
   t.match(cluster.client.options, { redisOptions: { autoResubscribe: false } })
 })

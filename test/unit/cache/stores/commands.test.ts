@@ -49,10 +49,12 @@ t.test('only the commands that are listed, none that walks over everything', asy
 
 t.test('one round trip for a look, none near, scripts by their SHA', async (t) => {
   await server.client().flushall()
-  const { store } = await replica(t, server, { times: { heartbeatInterval: 60_000, lease: 120_000 } })
+  const { store } = await replica(t, server, {
+    times: { commandTimeout: 1000, heartbeatInterval: 60_000, lease: 120_000 },
+  })
   const { store: far } = await replica(t, server, {
     localBytes: 0,
-    times: { heartbeatInterval: 60_000, lease: 120_000 },
+    times: { commandTimeout: 1000, heartbeatInterval: 60_000, lease: 120_000 },
   })
   await fill(store, 'text')
   await sleep(1100)
