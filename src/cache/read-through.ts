@@ -21,7 +21,7 @@ export interface ReadThroughPorts extends FetchPorts {
 interface ReadPath {
   readonly ports: ReadThroughPorts
   readonly fetcher: Fetcher
-  readonly verify: Verify
+  readonly verify: Verify | undefined
 }
 
 type Hit = Extract<Lookup, { kind: 'hit' }>
@@ -67,7 +67,7 @@ function respondFromHit(path: ReadPath, context: ReadContext, hit: Hit): EdgeRes
     if (ports.refreshAhead.isDue(key, stored) && ports.hasIdleCapacity(context.request)) {
       ports.refreshAhead.start(key, fetcher.refresh(context))
     }
-    verify(context, hit)
+    verify?.(context, hit)
     return serve(stored, { hit: true })
   }
   if (age < ttl + staleWhileRevalidate) {

@@ -36,9 +36,10 @@ export type Verify = (context: ReadContext, hit: Hit) => void
 /** Parsing and comparing block the event loop, so longer responses are not compared. */
 const MAX_COMPARED_BYTES = 256 * 1024
 
-export function createVerify(ports: VerifyPorts, next: Handler): Verify {
+/** Returns `undefined` if hits are not verified. */
+export function createVerify(ports: VerifyPorts, next: Handler): Verify | undefined {
   const { share = 0, perSecond = 0, random = Math.random } = ports.verify ?? {}
-  if (share <= 0 || perSecond <= 0) return () => undefined
+  if (share <= 0 || perSecond <= 0) return undefined
   const takeFromBudget = rateBudget(perSecond, ports.clock)
   const running = new Set<string>()
   const callNodes = tracedSeparately('verify', next)

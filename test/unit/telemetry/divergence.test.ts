@@ -121,7 +121,7 @@ t.test('comparisons stay within the budget, need idle capacity, and are void aft
   const settle = () => new Promise((resolve) => setImmediate(resolve))
   for (let hit = 0; hit < 10_000; hit += 1) {
     now += 1
-    verify({ request: ask, target: prepared, lookup: look() }, look())
+    verify?.({ request: ask, target: prepared, lookup: look() }, look())
     await settle()
   }
   t.ok(asked >= 49 && asked <= 51, `${asked} in ten seconds at five a second`)
@@ -129,14 +129,14 @@ t.test('comparisons stay within the budget, need idle capacity, and are void aft
   t.match(events[0], { kind: 'verified', group: 'agents', outcome: 'different' })
   room = false
   now += 10_000
-  verify({ request: ask, target: prepared, lookup: look() }, look())
+  verify?.({ request: ask, target: prepared, lookup: look() }, look())
   await settle()
   t.ok(asked <= 51, 'no idle capacity, no comparison')
   room = true
   const before = look()
   epoch = '2'
   events.length = 0
-  verify({ request: ask, target: prepared, lookup: before }, before)
+  verify?.({ request: ask, target: prepared, lookup: before }, before)
   await settle()
   t.strictSame(
     events,
