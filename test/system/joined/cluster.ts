@@ -8,7 +8,7 @@ import { seenFrom } from '../../../src/simulator/view.ts'
 import { referencePage } from '../../support/reference-collection.ts'
 import { simulated } from '../../support/simulated.ts'
 
-/** A simulated cluster behind an edge, and what one node that held everything would answer. */
+/** An edge in front of a simulated cluster, and what one node that held all rows would return. */
 
 export type Kind = InventoryKind | 'ciscat'
 
@@ -39,7 +39,7 @@ interface Options {
   readonly cache?: Readonly<Record<string, unknown>>
 }
 
-/** Nothing moves with the clock: what is read twice is the same. */
+/** The world stands still, so the same request has the same response. */
 const NOW = new Date('2026-11-20T12:00:00Z')
 
 export async function joinedCluster(t: Test, options: Options = {}) {
@@ -54,12 +54,12 @@ export async function joinedCluster(t: Test, options: Options = {}) {
     const text = await response.text()
     return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) }
   }
-  /** Requests that nodes saw of that path, without the edge's own questions. */
+  /** Returns the calls to nodes whose URL contains the text. */
   const asked = (part: string) => simulator.seen.filter(({ url }) => url.includes(part))
   return { simulator, edge, get, asked }
 }
 
-/** `Cluster-Status` by node, times left out. */
+/** Returns `Cluster-Status` by node, without times. */
 export function statusOf(given: Given): Readonly<Record<string, string>> {
   const text = given.headers.get('cluster-status') ?? ''
   return Object.fromEntries(
@@ -70,7 +70,7 @@ export function statusOf(given: Given): Readonly<Record<string, string>> {
   )
 }
 
-/** Every row of every agent of every node, in the order in which equal rows come; `masterAlone`: workers' own left out. */
+/** Returns all rows of all agents of all nodes, in the order of rows with equal keys. `masterAlone`: without rows of the workers themselves. */
 export function allRows({ world }: Simulator, kind: Kind, masterAlone = false): Row[] {
   return world.nodes.flatMap((node) => {
     const seen = seenFrom(node, world, 'local')

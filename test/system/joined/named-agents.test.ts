@@ -3,12 +3,12 @@ import { startEdge } from '../../support/edge.ts'
 import { fakeNode } from '../../unit/upstream/fake-node.ts'
 
 for (const distribution of ['edge', 'manager'] as const) {
-  t.test(`mode ${distribution}: an agent that is named is asked though the table is older than it`, async (t) => {
+  t.test(`mode ${distribution}: a requested agent is found although it is newer than the owner table`, async (t) => {
     const agents = [{ id: '001', node_name: 'm', status: 'Active' }]
     const node = await fakeNode(t, (request, response) => {
       const { pathname, searchParams } = new URL(request.url ?? '', 'http://node')
-      const asked = searchParams.get('q')?.replaceAll('id=', '').split(',')
-      const rows = pathname === '/agents' ? agents.filter(({ id }) => asked?.includes(id) ?? true) : [{ name: 'it' }]
+      const ids = searchParams.get('q')?.replaceAll('id=', '').split(',')
+      const rows = pathname === '/agents' ? agents.filter(({ id }) => ids?.includes(id) ?? true) : [{ name: 'it' }]
       response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' })
       response.end(JSON.stringify({ error: 0, data: { items: rows, totalItems: rows.length } }))
     })

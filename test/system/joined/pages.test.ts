@@ -4,10 +4,10 @@ import { allRows, expected, joinedCluster, type Kind, kinds, pathOf } from './cl
 const windows = [{}, { sort: '-scan_id', limit: '7', offset: '3' }, { limit: '1', offset: '20' }, { offset: '100000' }]
 
 for (const distribution of ['edge', 'manager'] as const) {
-  t.test(`mode ${distribution}: all kinds, as one node that holds everything`, async (t) => {
+  t.test(`mode ${distribution}: collections of all kinds are those of one node that holds all rows`, async (t) => {
     const { simulator, get } = await joinedCluster(t, { distribution, agents: 12 })
     for (const kind of kinds) {
-      // In mode manager nobody can read a worker's own rows one by one: such answers name the workers.
+      // In mode manager the rows of a worker itself cannot be read one by one: such responses name the workers.
       const whole = allRows(simulator, kind)
       const whose = distribution === 'manager' && whole.length > 1000
       const rows = (whose ? allRows(simulator, kind, true) : whole).map((row) =>
@@ -26,7 +26,7 @@ for (const distribution of ['edge', 'manager'] as const) {
   })
 }
 
-t.test('pages are disjoint and together everything once, whatever the order and the size', async (t) => {
+t.test('pages are disjoint and together complete, for any sort and limit', async (t) => {
   const { simulator, get } = await joinedCluster(t, { agents: 9 })
   const queries: readonly (readonly [Kind, Readonly<Record<string, string>>])[] = [
     ['processes', { sort: 'name' }],
@@ -52,7 +52,7 @@ t.test('pages are disjoint and together everything once, whatever the order and 
   }
 })
 
-t.test('a page deep inside is as right as the first', async (t) => {
+t.test('a page at offset 10,000 is as correct as the first', async (t) => {
   const { simulator, get } = await joinedCluster(t, { agents: 150 })
   const rows = allRows(simulator, 'packages')
   t.ok(rows.length > 10_000, `${rows.length} rows`)
@@ -61,7 +61,7 @@ t.test('a page deep inside is as right as the first', async (t) => {
   t.strictSame(body.data, expected(rows, deep))
 })
 
-t.test('an agent id filter, which nodes refuse, is answered agent by agent', async (t) => {
+t.test('the filter agent_id, which nodes do not support, is answered agent by agent', async (t) => {
   const { simulator, get, asked } = await joinedCluster(t, { agents: 12 })
   for (const kind of ['os', 'hardware', 'packages', 'ciscat'] as const) {
     const rows = allRows(simulator, kind).filter(({ agent_id }) => ['000', '004', '005'].includes(String(agent_id)))
@@ -72,7 +72,7 @@ t.test('an agent id filter, which nodes refuse, is answered agent by agent', asy
   t.strictSame(asked('/experimental'), [])
 })
 
-t.test('what the request itself has wrong is said as a node says it', async (t) => {
+t.test('invalid parameters have the error of a node', async (t) => {
   const { get } = await joinedCluster(t, { agents: 6 })
   const wrong = async (query: string) => (await get(`/experimental/syscollector/os?${query}`)).body
   t.strictSame(await wrong('sort=nothing'), { error: 1403, message: 'Sort field invalid' })
@@ -85,7 +85,7 @@ function withoutNode({ node_name: _, ...row }: Readonly<Record<string, unknown>>
   return row
 }
 
-/** The manager joins in an order of its own: rows that are equal by the sort come in another one. */
+/** The manager returns rows with equal keys in another order. */
 function sorted(data: { readonly items: readonly object[]; readonly totalItems: number }, query: object) {
   return Object.hasOwn(query, 'limit')
     ? data.totalItems

@@ -1,4 +1,4 @@
-/** An edge in mode `edge` before a simulated cluster whose nodes do not distribute, and how tests talk to it. */
+/** An edge in distribution mode `edge` in front of a simulated cluster whose nodes do not distribute. */
 import type { Test } from 'tap'
 import type { Simulator } from '../../../src/simulator/index.ts'
 import type { RunningEdge } from '../../support/edge.ts'
@@ -10,7 +10,7 @@ export interface Reply {
   readonly body: {
     readonly error: number
     readonly message?: string
-    // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever came.
+    // biome-ignore lint/suspicious/noExplicitAny: tests inspect arbitrary responses.
     readonly data?: any
   }
 }
@@ -18,12 +18,12 @@ export interface Reply {
 export interface EdgeMode {
   readonly simulator: Simulator
   readonly edge: RunningEdge
-  /** `GET /agents`, as `admin`. */
+  /** Sends a call such as `GET /agents` as `admin`. */
   ask(call: string, body?: unknown): Promise<Reply>
-  /** `worker-1 GET /syscheck/002` of each call on a node since the last look, without those that owners are learnt by. */
+  /** Returns calls to nodes since the last call of this function, as `worker-1 GET /syscheck/002`, without owner lookups. */
   seen(): string[]
-  /** Calls that owners were learnt by since the last look at them. */
-  learnt(): string[]
+  /** Returns the owner lookups since the last call of this function. */
+  lookups(): string[]
 }
 
 interface Options {
@@ -32,16 +32,16 @@ interface Options {
   readonly cluster?: Record<string, unknown>
 }
 
-/** The account of the edge is `edge`; master, worker-1 and worker-2 own agents 001, 002, 003 and so on in turn. */
+/** Agents 001, 002, 003 and so on report to master, worker-1 and worker-2 in turn. */
 export async function edgeMode(t: Test, { agents = 40, settings = {}, cluster = {} }: Options = {}): Promise<EdgeMode> {
   const ofEdge = { ...settings, cluster: { distribution: 'edge', discover: false, ...cluster } }
   const { simulator, edge } = await simulated(t, { workers: 2, agents, distributed: false }, { settings: ofEdge })
-  return { simulator, edge, ask: (call, body) => ask(edge, call, body), ...looks(simulator) }
+  return { simulator, edge, ask: (call, body) => ask(edge, call, body), ...recordedCalls(simulator) }
 }
 
 export async function ask(edge: RunningEdge, call: string, body?: unknown): Promise<Reply> {
   const [method = '', path = ''] = call.split(' ')
-  const answer = await fetch(`${edge.url}${path}`, {
+  const response = await fetch(`${edge.url}${path}`, {
     method,
     headers: {
       authorization: edge.authorization('admin'),
@@ -49,18 +49,18 @@ export async function ask(edge: RunningEdge, call: string, body?: unknown): Prom
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   })
-  return { status: answer.status, headers: answer.headers, body: (await answer.json()) as Reply['body'] }
+  return { status: response.status, headers: response.headers, body: (await response.json()) as Reply['body'] }
 }
 
-/** What owners are learnt by. */
-const LEARNING = /select=id%2Cnode_name%2Cstatus/
+/** The query of owner lookups. */
+const OWNER_LOOKUP = /select=id%2Cnode_name%2Cstatus/
 
-function looks({ seen }: Simulator): Pick<EdgeMode, 'seen' | 'learnt'> {
-  const from = { calls: 0, learning: 0 }
-  const since = (which: 'calls' | 'learning', wanted: boolean) => {
-    const calls = seen.slice(from[which]).filter(({ url }) => LEARNING.test(url) === wanted)
+function recordedCalls({ seen }: Simulator): Pick<EdgeMode, 'seen' | 'lookups'> {
+  const from = { calls: 0, lookups: 0 }
+  const since = (which: 'calls' | 'lookups', wanted: boolean) => {
+    const calls = seen.slice(from[which]).filter(({ url }) => OWNER_LOOKUP.test(url) === wanted)
     from[which] = seen.length
     return calls.map(({ node, method, url }) => `${node} ${method} ${url}`)
   }
-  return { seen: () => since('calls', false), learnt: () => since('learning', true) }
+  return { seen: () => since('calls', false), lookups: () => since('lookups', true) }
 }

@@ -1,6 +1,6 @@
 /**
- * Each way in which a node can fail, on each kind of node, seen through each family of joined endpoints: the answer is
- * complete or says what is missing, in time, in the words for what was done to the node, and no part is kept as a whole.
+ * Each fault on each kind of node, for each family of joined endpoints: the response is complete or names the failed node
+ * with the right error type, it is in time, and a partial response is not stored.
  */
 import t, { type Test } from 'tap'
 import { DEADLINE, faults, type Injected, matrix, type Reply } from './fault-matrix.ts'
@@ -16,25 +16,25 @@ for (const fault of faults) {
   for (const node of ['master', 'worker-1']) {
     t.test(`${fault.name} on ${node}`, async (t) => {
       const { simulator, ask, inject, recover } = await matrix(t)
-      const home = (id: string | undefined) => simulator.world.agents.get(id ?? '')?.node
-      const agent = [...simulator.world.agents.keys()].find((id) => id !== '000' && home(id) === node)
+      const ownerOf = (id: string | undefined) => simulator.world.agents.get(id ?? '')?.node
+      const agent = [...simulator.world.agents.keys()].find((id) => id !== '000' && ownerOf(id) === node)
       const OWN = `GET /syscollector/${agent}/packages?limit=3`
-      // Where agents are is known before, as in an edge that has been running.
+      // Fills the owner table, as in an edge that has been running.
       await ask('GET /syscollector/001/hardware')
       await inject(node, fault)
       const [rows, objects, logs, own, group] = await Promise.all([ROWS, OBJECTS, LOGS, OWN, GROUP].map(ask))
       for (const [family, reply] of Object.entries({ rows, objects, logs })) labelled(t, family, reply, { node, fault })
-      t.ok(own && own.body.error !== 0, 'of an agent of that node: an error, never nothing')
+      t.ok(own && own.body.error !== 0, 'a read of an agent of that node is an error, never an empty result')
       inTime(t, own)
       inTime(t, group)
-      groupWrite(t, group, { node, fault, home })
+      groupWrite(t, group, { node, fault, ownerOf })
       await recover(node)
       const [whole, again, more] = await Promise.all([ROWS, OBJECTS, LOGS].map(ask))
       for (const reply of [whole, again, more]) {
-        t.equal(reply?.body.data?.failed_nodes, undefined, 'one call completes it')
+        t.equal(reply?.body.data?.failed_nodes, undefined, 'the next call is complete')
         t.same([...(reply?.told.keys() ?? [])], names)
       }
-      const of = (row: Row) => row.node_name ?? home(row.agent_id)
+      const of = (row: Row) => row.node_name ?? ownerOf(row.agent_id)
       const others = (all: Row[]) => all.filter((row) => of(row) !== node)
       t.same(rows?.body.data?.items, others(whole?.body.data.items), 'all rows of the other nodes, in order')
       t.ok(whole?.body.data.items.length > rows?.body.data?.items.length)
@@ -51,36 +51,36 @@ function labelled(
 ): void {
   t.match(reply, { status: 200, body: { error: 0, data: { failed_nodes: [{ node }] } } }, family)
   t.equal(reply?.body.data?.failed_nodes.length, 1)
-  t.match(reply?.told.get(node), fault.says, `${family}: what was done`)
+  t.match(reply?.told.get(node), fault.says, `${family}: the error type`)
   for (const name of names.filter((other) => other !== node)) {
-    t.match(reply?.told.get(name), /;rows=[1-9]\d*$/, `${family}: ${name} gave rows`)
+    t.match(reply?.told.get(name), /;rows=[1-9]\d*$/, `${family}: ${name} has rows`)
     t.notMatch(reply?.told.get(name), /;error=/)
   }
-  t.notMatch(reply?.cache, /;stored/, `${family}: not kept as a whole`)
+  t.notMatch(reply?.cache, /;stored/, `${family}: not stored`)
   inTime(t, reply)
 }
 
-/** The master says who the members are; of the others each node's own stand in `failed_ids`. */
+/** The members of a group come from the master; members of a failed worker are in `failed_ids`. */
 function groupWrite(
   t: Test,
   reply: Reply | undefined,
-  { node, fault, home }: { node: string; fault: Injected; home: (id: string) => string | undefined },
+  { node, fault, ownerOf }: { node: string; fault: Injected; ownerOf: (id: string) => string | undefined },
 ): void {
   if (node === 'master') {
-    t.ok(reply && reply.body.error !== 0, 'nobody knows whom to restart')
+    t.ok(reply && reply.body.error !== 0, 'the members are unknown')
     return
   }
   const { affected_agents = [], failed_ids = [] } = reply?.body.data ?? {}
   t.match(reply?.body.data?.msg, /^Some/)
-  t.notOk(affected_agents.some((id: string) => home(id) === node))
-  const failed = failed_ids.filter(({ id }: { id: string }) => home(id) === node)
+  t.notOk(affected_agents.some((id: string) => ownerOf(id) === node))
+  const failed = failed_ids.filter(({ id }: { id: string }) => ownerOf(id) === node)
   t.ok(failed.length > 0)
-  // It goes out behind the others, which may have shown by then that the node is best left alone.
-  const said = reply?.told.get(node) ?? ''
-  t.ok(fault.says.test(said) || said.endsWith(';error=destination_unavailable'), said)
+  // The write is sent after the reads; by then the node may be ejected.
+  const status = reply?.told.get(node) ?? ''
+  t.ok(fault.says.test(status) || status.endsWith(';error=destination_unavailable'), status)
 }
 
-/** Each answer has one deadline, whoever of the nodes is slow; what more it takes is the machine's. */
+/** A response has one deadline for all nodes; the factor allows for a slow machine. */
 function inTime(t: Test, reply: Reply | undefined): void {
   t.ok(reply && reply.milliseconds < 2 * DEADLINE, `${reply?.milliseconds} ms`)
 }

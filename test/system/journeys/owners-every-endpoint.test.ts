@@ -18,7 +18,7 @@ const bodies: Readonly<Record<string, unknown>> = {
   'PUT /active-response/:agent_id': { command: '!restart.sh', custom: true, arguments: ['a'] },
 }
 
-t.test('every per-agent endpoint asks the node that the agent reports to, and only that', async (t) => {
+t.test('every endpoint of an agent calls the node that the agent reports to, and no other', async (t) => {
   const { ask, seen } = await edgeMode(t, { settings: { cache: { enabled: false } } })
   const records = catalogue.filter(({ target }) => target.kind === 'agentOwner')
   t.ok(records.length > 25, `${records.length} endpoints`)
@@ -26,10 +26,13 @@ t.test('every per-agent endpoint asks the node that the agent reports to, and on
     for (const [id, node] of Object.entries(owners)) {
       const filled = path.replaceAll(/:(\w+)/g, (_, name: string) => (name === 'agent_id' ? id : (values[name] ?? '')))
       seen()
-      const answer = await ask(`${method} ${filled}${queries[`${method} ${path}`] ?? ''}`, bodies[`${method} ${path}`])
-      const asked = seen().map((call) => call.replace(/\?.*/, ''))
-      t.strictSame(asked, [`${node} ${method} ${filled}`], `${method} ${path} of ${id}`)
-      t.equal(answer.status, 200, `${method} ${path} of ${id}: ${JSON.stringify(answer.body).slice(0, 80)}`)
+      const response = await ask(
+        `${method} ${filled}${queries[`${method} ${path}`] ?? ''}`,
+        bodies[`${method} ${path}`],
+      )
+      const calls = seen().map((call) => call.replace(/\?.*/, ''))
+      t.strictSame(calls, [`${node} ${method} ${filled}`], `${method} ${path} of ${id}`)
+      t.equal(response.status, 200, `${method} ${path} of ${id}: ${JSON.stringify(response.body).slice(0, 80)}`)
     }
   }
 })

@@ -2,8 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
 import { edgeMode } from './edge-mode.ts'
 
-t.test('agents move under load: every answer is theirs', async (t) => {
-  const { simulator, ask, learnt } = await edgeMode(t, {
+t.test('while agents move, every response has the data of the requested agent', async (t) => {
+  const { simulator, ask, lookups } = await edgeMode(t, {
     cluster: { limits: { inFlight: 8, perCaller: 8 } },
     settings: {
       cache: { durations: { agents: '1s', syscollector: '0s' } },
@@ -13,11 +13,11 @@ t.test('agents move under load: every answer is theirs', async (t) => {
   const { world } = simulator
   const ids = ['001', '002', '003', '004', '005', '006', '008', '009', '010', '011', '012', '013']
   const names = world.nodes.map(({ name }) => name)
-  let going = true
+  let running = true
   const wrong: string[] = []
   let reads = 0
   const client = async (from: number) => {
-    for (let at = from; going; at += 1) {
+    for (let at = from; running; at += 1) {
       const id = ids[at % ids.length] ?? ''
       const { status, body } = await ask(`GET /syscollector/${id}/os`)
       reads += 1
@@ -31,9 +31,9 @@ t.test('agents move under load: every answer is theirs', async (t) => {
     Object.assign(agent ?? {}, { node: names[(move + 1) % names.length] })
     await wait(50)
   }
-  going = false
+  running = false
   await load
   t.strictSame(wrong.slice(0, 3), [], `${reads} reads`)
   t.ok(reads > 60)
-  t.ok(learnt().length < reads + 60, 'most of them cost no question')
+  t.ok(lookups().length < reads + 60, 'most reads need no owner lookup')
 })

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
 import { edgeMode } from './edge-mode.ts'
 
-t.test('an owner that is not known is an error, never an empty success', async (t) => {
+t.test('an unknown owner is an error, never an empty result', async (t) => {
   const { simulator, ask, seen, edge } = await edgeMode(t, {
     settings: { cache: { durations: { agents: '1s' }, staleIfError: '2s' } },
   })
@@ -10,20 +10,20 @@ t.test('an owner that is not known is an error, never an empty success', async (
   Object.assign(agents.get('002') ?? {}, { node: undefined })
   Object.assign(agents.get('005') ?? {}, { node: 'worker-9' })
 
-  await t.test('the master does not say where it reports to', async (t) => {
-    const nowhere = await ask('GET /syscollector/002/os')
-    t.match(nowhere, { status: 503, body: { error: 931, message: /002: the master does not say/ } })
-    t.ok(nowhere.headers.get('retry-after'))
+  await t.test('the master does not report the node of an agent', async (t) => {
+    const unknown = await ask('GET /syscollector/002/os')
+    t.match(unknown, { status: 503, body: { error: 931, message: /002: the master does not report/ } })
+    t.ok(unknown.headers.get('retry-after'))
     t.match(await ask('PUT /agents/002/restart'), { status: 503, body: { error: 931 } })
     t.match(await ask('GET /syscollector/005/os'), {
       status: 503,
       body: { error: 931, message: /worker-9 has no address/ },
     })
     t.match(await ask('PUT /syscheck/005'), { status: 503, body: { error: 931 } })
-    t.strictSame(seen(), [], 'no node was asked')
+    t.strictSame(seen(), [], 'no node was called')
   })
 
-  await t.test('an owner that is away: its own error', async (t) => {
+  await t.test('an unreachable owner is the error of that node', async (t) => {
     await simulator.faults.set('worker-2', { apiDown: true })
     t.match(await ask('GET /syscollector/003/os'), { status: /502|503/, body: { error: /^92\d/, message: /worker-2/ } })
     t.match(await ask('PUT /agents/003/restart'), { status: /502|503/, body: { error: /^92\d/, message: /worker-2/ } })
@@ -32,7 +32,7 @@ t.test('an owner that is not known is an error, never an empty success', async (
     await simulator.faults.clear()
   })
 
-  await t.test('the master is away: reads go on for a while, writes are refused', async (t) => {
+  await t.test('while the master is unreachable, reads use the old owner table and writes are refused', async (t) => {
     await wait(1500)
     await ask('GET /syscollector/008/os')
     await simulator.faults.set('master', { apiDown: true })
@@ -48,7 +48,7 @@ t.test('an owner that is not known is an error, never an empty success', async (
     t.match(
       await ask('GET /syscollector/011/os'),
       { status: 503, body: { error: 931 } },
-      'not longer than it may be stale',
+      'not longer than staleIfError',
     )
     await simulator.faults.clear()
     await wait(1100)
@@ -58,7 +58,7 @@ t.test('an owner that is not known is an error, never an empty success', async (
       await wait(100)
       status = await again()
     }
-    t.equal(status, 200, 'and it comes back')
+    t.equal(status, 200, 'reads succeed again')
     t.notOk(
       edge.logged.some((line) => line.includes('"level":50')),
       'no error is logged',

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { edgeMode } from './edge-mode.ts'
 
-/** Of 40: every 20th never connected, every tenth from 007 on is silent, 033 is pending; the others are active. */
+/** Of 40 agents every 20th never connected, 007, 017 and so on are disconnected, 033 is pending; the others are active. */
 const isActive = (id: string) => Number(id) % 20 !== 0 && Number(id) % 10 !== 7 && id !== '033' && id !== '000'
 
 t.test('a write over several nodes', async (t) => {
@@ -13,7 +13,7 @@ t.test('a write over several nodes', async (t) => {
       count === before[id] ? [] : [`${id}×${count - (before[id] ?? 0)}`],
     )
 
-  await t.test('a list of agents is split by owner, and answered in its order', async (t) => {
+  await t.test('a list of agents is split by owner, and the response has the order of the request', async (t) => {
     const before = restarts()
     const ids = ['5', '003', '001', '999', '002', '020', '4', '007']
     const { status, body, headers } = await ask('POST /agents/restart', { ids })
@@ -38,7 +38,7 @@ t.test('a write over several nodes', async (t) => {
     })
   })
 
-  await t.test('the members of a group, each by its owner', async (t) => {
+  await t.test('the members of a group are restarted by their owners', async (t) => {
     const before = restarts()
     const members = [...agents.values()].filter(({ groups }) => groups.includes('default')).map(({ id }) => id)
     const active = members.filter(isActive)
@@ -56,15 +56,15 @@ t.test('a write over several nodes', async (t) => {
     )
     t.ok(
       seen().every((call) => call.endsWith('POST /agents/restart')),
-      'no node is asked for members that are not its own',
+      'no node is called for members of others',
     )
     const none = await ask('PUT /agents/groups/nosuchgroup/restart')
-    t.match(none.body, { error: Number }, 'the master says what there is to say')
+    t.match(none.body, { error: Number }, 'the error of the master')
     t.not(none.body.error, 0)
     t.strictSame(seen(), ['master PUT /agents/groups/nosuchgroup/restart'])
   })
 
-  await t.test('all agents, and all nodes', async (t) => {
+  await t.test('writes to all agents and all nodes are sent to each node', async (t) => {
     const before = restarts()
     const all = await ask('PUT /agents/restart')
     t.match(all.body, { error: 0, data: 'Restarting all agents' })
@@ -86,7 +86,7 @@ t.test('a write over several nodes', async (t) => {
     }
   })
 
-  await t.test('what is the master’s alone goes to the master alone', async (t) => {
+  await t.test('writes that only the master can do go to the master only', async (t) => {
     seen()
     await ask('PUT /agents/002/group/web')
     await ask('DELETE /agents/002/group/web')

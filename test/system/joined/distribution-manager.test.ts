@@ -4,7 +4,7 @@ import { allRows, expected, joinedCluster, statusOf } from './cluster.ts'
 const OS = '/experimental/syscollector/os'
 const NETADDR = '/experimental/syscollector/netaddr'
 
-t.test('where the cluster fails whole, the rest answers and the node that failed is named', async (t) => {
+t.test('if the cluster fails as a whole, the other nodes contribute and the failed node is named', async (t) => {
   const { get, simulator } = await joinedCluster(t, { distribution: 'manager', agents: 12 })
   const ofOthers = (kind: 'os' | 'netaddr') =>
     allRows(simulator, kind, true).filter(({ agent_id }) => {
@@ -19,12 +19,12 @@ t.test('where the cluster fails whole, the rest answers and the node that failed
     const { failed_nodes = [], ...data } = given.body.data
     t.strictSame(data, expected(ofOthers(kind), { sort: '-scan_id', limit: '40' }))
     const codes = Object.fromEntries(failed_nodes.map(({ node, error }) => [node, error.code]))
-    // Under the id 000 the cluster gives the master's rows alone, so a worker's own are missing too.
+    // Through the master agent 000 has the rows of the master only, so those of the workers are missing too.
     t.strictSame(codes, { 'worker-1': 935, 'worker-2': 3022 })
     t.match(statusOf(given), { 'worker-2': /^error=destination_not_found;received-status=200/ })
   }
   const page = simulator.seen.filter(({ url }) => url.startsWith('/syscollector/')).map(({ node }) => node)
-  t.strictSame(new Set(page), new Set(['master']), 'agents are asked for through the master')
+  t.strictSame(new Set(page), new Set(['master']), 'agents are asked through the master')
 })
 
 t.test('a worker that hangs costs a part of the time, and the others are read in the rest', async (t) => {
@@ -34,7 +34,7 @@ t.test('a worker that hangs costs a part of the time, and the others are read in
     cluster: { limits: { timeout: '5s' } },
   })
   await simulator.faults.set('worker-1', { delay: 6_000 })
-  // Its own API is not asked in this mode, only the cluster inside is slow.
+  // In this mode only the cluster behind the API of the master is slow.
   const before = performance.now()
   const given = await get(NETADDR)
   const took = performance.now() - before

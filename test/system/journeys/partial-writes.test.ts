@@ -2,19 +2,19 @@ import { setTimeout as wait } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { type EdgeMode, edgeMode } from './edge-mode.ts'
 
-/** A node that was away is left alone for a moment. */
-async function allServe(t: Test, ask: EdgeMode['ask']): Promise<void> {
+/** Waits until no node is ejected. */
+async function allRespond(t: Test, ask: EdgeMode['ask']): Promise<void> {
   for (const node of ['master', 'worker-1', 'worker-2']) {
     let status = 0
     for (let tries = 0; tries < 100 && status !== 200; tries += 1) {
       status = (await ask(`GET /cluster/${node}/status`)).status
       if (status !== 200) await wait(50)
     }
-    t.equal(status, 200, `${node} serves`)
+    t.equal(status, 200, `${node} responds`)
   }
 }
 
-t.test('a write that some nodes do not carry out says so', async (t) => {
+t.test('a write that some nodes do not carry out names them', async (t) => {
   const { simulator, ask, seen } = await edgeMode(t, {
     cluster: { limits: { timeout: '1s', slowTimeout: '2s' } },
     settings: {
@@ -22,13 +22,13 @@ t.test('a write that some nodes do not carry out says so', async (t) => {
     },
   })
   const { agents, nodes } = simulator.world
-  const kept = async (call: string) => (await ask(call)).headers.get('cache-status') ?? ''
+  const cacheStatus = async (call: string) => (await ask(call)).headers.get('cache-status') ?? ''
   t.beforeEach(async (t) => {
     await simulator.faults.clear()
-    await allServe(t, ask)
+    await allRespond(t, ask)
   })
 
-  await t.test('agents of an owner that is away stand in failed_ids', async (t) => {
+  await t.test('agents of an unreachable owner are in failed_ids', async (t) => {
     await simulator.faults.set('worker-1', { apiDown: true })
     const { status, body, headers } = await ask('POST /agents/restart', { ids: ['001', '002', '003', '005'] })
     t.equal(status, 200)
@@ -45,18 +45,18 @@ t.test('a write that some nodes do not carry out says so', async (t) => {
     t.match(await ask('POST /agents/restart', { ids: ['002'] }), { body: { error: /92\d/, message: /worker-1/ } })
   })
 
-  await t.test('agents whose owner nobody knows too', async (t) => {
-    const home = agents.get('014')?.node
+  await t.test('agents with an unknown owner are in failed_ids', async (t) => {
+    const owner = agents.get('014')?.node
     Object.assign(agents.get('014') ?? {}, { node: undefined })
     const { body } = await ask('POST /agents/restart', { ids: ['001', '014'] })
     t.match(body.data, { affected_agents: ['001'], failed_ids: [{ id: '014', error: { code: 931 } }] })
     t.match(await ask('POST /agents/restart', { ids: ['014'] }), { status: 503, body: { error: 931 } })
-    Object.assign(agents.get('014') ?? {}, { node: home })
+    Object.assign(agents.get('014') ?? {}, { node: owner })
   })
 
-  await t.test('all nodes: one is away, and the others acted', async (t) => {
+  await t.test('a write to all nodes with one unreachable node is error 932 and names the nodes', async (t) => {
     await ask('GET /syscheck/001')
-    t.match(await kept('GET /syscheck/001'), /hit/)
+    t.match(await cacheStatus('GET /syscheck/001'), /hit/)
     await simulator.faults.set('worker-2', { apiDown: true })
     const partly = await ask('PUT /syscheck')
     t.match(partly, {
@@ -64,34 +64,37 @@ t.test('a write that some nodes do not carry out says so', async (t) => {
       body: { error: 932, message: /carried out on master, worker-1; not on worker-2: 92\d / },
     })
     t.match(partly.headers.get('cluster-status'), /^master;rtt=\d+, worker-1;rtt=\d+, worker-2;error=[a-z_]+$/)
-    t.notMatch(await kept('GET /syscheck/001'), /hit/, 'what acted has changed what was kept')
+    t.notMatch(await cacheStatus('GET /syscheck/001'), /hit/, 'the nodes that acted invalidate the cache')
     await ask('GET /syscheck/001')
-    t.match(await kept('GET /syscheck/001'), /hit/, 'and it is kept again')
+    t.match(await cacheStatus('GET /syscheck/001'), /hit/, 'the next response is stored')
   })
 
-  await t.test('a node that may have acted: its outcome is unknown, and nothing is kept until it is', async (t) => {
-    await ask('GET /syscheck/001')
-    await simulator.faults.set('worker-2', { stall: true })
-    seen()
-    const open = await ask('PUT /syscheck')
-    t.match(open, { status: 502, body: { error: 933, message: /not on worker-2: 923 / } })
-    t.equal(seen().filter((call) => call === 'worker-2 PUT /syscheck').length, 1, 'never sent again')
-    await simulator.faults.clear()
-    await ask('GET /syscheck/001')
-    t.notMatch(await kept('GET /syscheck/001'), /hit/, 'the fence stands')
-  })
+  await t.test(
+    'a node that may have acted makes the outcome unknown, and the write fence prevents caching',
+    async (t) => {
+      await ask('GET /syscheck/001')
+      await simulator.faults.set('worker-2', { stall: true })
+      seen()
+      const open = await ask('PUT /syscheck')
+      t.match(open, { status: 502, body: { error: 933, message: /not on worker-2: 923 / } })
+      t.equal(seen().filter((call) => call === 'worker-2 PUT /syscheck').length, 1, 'the write is not repeated')
+      await simulator.faults.clear()
+      await ask('GET /syscheck/001')
+      t.notMatch(await cacheStatus('GET /syscheck/001'), /hit/, 'the write fence is still active')
+    },
+  )
 
-  await t.test('a list of agents with an owner that may have acted', async (t) => {
+  await t.test('an owner that may have acted leaves the write fence active', async (t) => {
     await ask('GET /agents/001')
     await simulator.faults.set('worker-2', { stall: true })
     const open = await ask('POST /agents/restart', { ids: ['001', '003'] })
     t.match(open.body.data, { affected_agents: ['001'], failed_ids: [{ id: '003', error: { code: 923 } }] })
     await simulator.faults.clear()
     await ask('GET /agents/003')
-    t.notMatch(await kept('GET /agents/003'), /hit/, 'the fence stands')
+    t.notMatch(await cacheStatus('GET /agents/003'), /hit/, 'the write fence is still active')
   })
 
-  await t.test('the same refusal of all nodes is the answer', async (t) => {
+  await t.test('if all nodes refuse a write with the same error, the response is that error', async (t) => {
     for (const { name } of nodes) await simulator.faults.set(name, { error: 1017 })
     t.match(await ask('PUT /cluster/restart'), { status: 200, body: { error: 1017 } })
     await simulator.faults.clear()
@@ -100,7 +103,7 @@ t.test('a write that some nodes do not carry out says so', async (t) => {
   })
 })
 
-t.test('one verdict over all nodes', async (t) => {
+t.test('the validation of all nodes has one verdict', async (t) => {
   const { simulator, ask, seen } = await edgeMode(t, { settings: { cache: { enabled: false } } })
   const check = () => ask('GET /cluster/configuration/validation')
   t.match(await check(), { status: 200, body: { error: 0, data: { status: 'OK' } } })
@@ -118,7 +121,11 @@ t.test('one verdict over all nodes', async (t) => {
     /^master;rtt=\d+;detail=OK, worker-1;rtt=\d+;detail=OK, worker-2;rtt=\d+;detail=KO$/,
   )
   await simulator.faults.set('worker-1', { apiDown: true })
-  t.match(await check(), { status: /50\d/, body: { error: /92\d/, message: /worker-1/ } }, 'no verdict without a node')
+  t.match(
+    await check(),
+    { status: /50\d/, body: { error: /92\d/, message: /worker-1/ } },
+    'no verdict without all nodes',
+  )
   await simulator.faults.set('worker-1', { error: 1017 })
   t.match(await check(), { status: 200, body: { error: 1017, message: /\(worker-1\)$/ } })
 })

@@ -2,7 +2,7 @@ import t from 'tap'
 import { joinedCluster, statusOf } from './cluster.ts'
 
 for (const distribution of ['edge', 'manager'] as const) {
-  t.test(`mode ${distribution}: what each node says of itself is one collection`, async (t) => {
+  t.test(`mode ${distribution}: responses of all nodes become one collection`, async (t) => {
     const { get, simulator } = await joinedCluster(t, { distribution })
     const names = simulator.nodes.map(({ name }) => name)
     for (const part of [
@@ -18,12 +18,12 @@ for (const distribution of ['edge', 'manager'] as const) {
       const single = await Promise.all(names.map((name) => get(`/cluster/${name}/${part}`)))
       const items = single.map(({ body }, at) => ({ ...(body.data as object), node_name: names[at] }))
       t.strictSame(given.body, { error: 0, data: { items, totalItems: 3 } }, part)
-      t.strictSame(Object.keys(given.body.data.items[0] ?? {})[0], 'node_name', 'the node stands first')
+      t.strictSame(Object.keys(given.body.data.items[0] ?? {})[0], 'node_name', 'node_name is the first member')
     }
     const stats = await get('/cluster/worker-1,worker-2/stats')
     const own = await Promise.all(['worker-1', 'worker-2'].map((name) => get(`/cluster/${name}/stats`)))
     const hours = own.map(({ body }) => body.data as unknown as readonly object[])
-    t.equal(stats.body.data.totalItems, hours.flat().length, 'elements of lists are items of their own')
+    t.equal(stats.body.data.totalItems, hours.flat().length, 'elements of lists become items')
     t.same(new Set(stats.body.data.items.map(({ node_name }) => node_name)), new Set(['worker-1', 'worker-2']))
     const { body } = await get('/cluster/*/files?path=etc/ossec.conf')
     t.match(body.data.items[2], { node_name: 'worker-2', contents: /ossec_config/ })
@@ -32,7 +32,7 @@ for (const distribution of ['edge', 'manager'] as const) {
   })
 }
 
-t.test('offset, limit, sort and search are over the whole', async (t) => {
+t.test('offset, limit, sort and search apply to the joined collection', async (t) => {
   const { get } = await joinedCluster(t)
   const names = async (query: string) => {
     const { body } = await get(`/cluster/*/info?${query}`)
@@ -44,10 +44,10 @@ t.test('offset, limit, sort and search are over the whole', async (t) => {
   t.strictSame(await names('search=worker-2'), ['worker-2'])
   t.strictSame(await names('limit=1&offset=2'), ['worker-2'])
   t.strictSame(await names('offset=9'), [])
-  t.equal(await names('sort=nobody_has_it'), 1403)
+  t.equal(await names('sort=unknown_field'), 1403)
 })
 
-t.test('logs of all nodes are in one order, page by page', async (t) => {
+t.test('logs of all nodes are sorted together, page by page', async (t) => {
   const { get, simulator } = await joinedCluster(t)
   type Entry = Readonly<Record<string, string>>
   const own = await Promise.all(
@@ -76,15 +76,15 @@ t.test('logs of all nodes are in one order, page by page', async (t) => {
   t.match((await get('/cluster/*/logs?sort=nothing')).body, { error: 1403 })
 })
 
-t.test('a name that nobody knows is a node that failed, and only such names are an error', async (t) => {
+t.test('an unknown node is a failed node; with unknown nodes only, the response is an error', async (t) => {
   const { get } = await joinedCluster(t)
-  const given = await get('/cluster/worker-1,nobody/info')
+  const given = await get('/cluster/worker-1,worker-9/info')
   t.match(given.body, {
     error: 0,
-    data: { items: [{ node_name: 'worker-1' }], failed_nodes: [{ node: 'nobody', error: { code: 3022 } }] },
+    data: { items: [{ node_name: 'worker-1' }], failed_nodes: [{ node: 'worker-9', error: { code: 3022 } }] },
   })
-  t.strictSame(statusOf(given), { 'worker-1': 'rtt;rows=1', nobody: 'error=destination_not_found' })
-  t.match(await get('/cluster/nobody,nowhere/info'), { status: 200, body: { error: 3022 } })
+  t.strictSame(statusOf(given), { 'worker-1': 'rtt;rows=1', 'worker-9': 'error=destination_not_found' })
+  t.match(await get('/cluster/worker-8,worker-9/info'), { status: 200, body: { error: 3022 } })
 })
 
 function compare(a = '', b = ''): number {

@@ -1,4 +1,4 @@
-/** Rows of agents that report elsewhere: a node that is another one than it is taken for, and an agent that moves. */
+/** Rows of agents that report to another node: because an address leads to the wrong node, or because an agent moves. */
 import t from 'tap'
 import { startSimulator } from '../../../src/simulator/index.ts'
 import { faultProxy } from '../../faults/proxy.ts'
@@ -9,7 +9,7 @@ const ROWS = 'GET /experimental/syscollector/netaddr?limit=1000'
 const ORDER = 'GET /experimental/syscollector/hardware?limit=1000&sort=board_serial'
 type Row = Readonly<Record<string, string>>
 
-t.test('an address that leads to another node: its rows stand there once, and who is missing is named', async (t) => {
+t.test('an address that leads to another node: its rows appear once, and the missing node is named', async (t) => {
   const simulator = await startSimulator({ workers: 2, agents: 12, distributed: false, password: 'only-for-tests' })
   const [master, first, second] = simulator.nodes
   if (!master || !first || !second) throw new Error('three nodes are needed')
@@ -23,7 +23,7 @@ t.test('an address that leads to another node: its rows stand there once, and wh
     await detour.close()
     await simulator.close()
   })
-  const home = (id: string | undefined) => simulator.world.agents.get(id ?? '')?.node
+  const ownerOf = (id: string | undefined) => simulator.world.agents.get(id ?? '')?.node
   for (const call of [ROWS, ORDER]) {
     const { status, body, headers } = await ask(edge, call)
     t.equal(status, 200)
@@ -31,14 +31,14 @@ t.test('an address that leads to another node: its rows stand there once, and wh
     t.equal(body.data.failed_nodes.length, 1)
     t.match(headers.get('cluster-status'), /worker-1;[^,]*error=http_protocol_error/)
     const rows: Row[] = body.data.items
-    t.notOk(rows.some(({ agent_id, node_name }) => home(agent_id) === 'worker-1' || node_name === 'worker-1'))
-    t.ok(rows.some(({ agent_id }) => home(agent_id) === 'worker-2'))
+    t.notOk(rows.some(({ agent_id, node_name }) => ownerOf(agent_id) === 'worker-1' || node_name === 'worker-1'))
+    t.ok(rows.some(({ agent_id }) => ownerOf(agent_id) === 'worker-2'))
     const texts = rows.map((row) => JSON.stringify(row))
     t.equal(new Set(texts).size, texts.length, 'no row twice')
   }
 })
 
-t.test('an agent moves: its rows stand there once, whatever was kept of its old node', async (t) => {
+t.test('an agent moves: its rows appear once, whatever the cache has of its old node', async (t) => {
   const { simulator, ask } = await edgeMode(t, {
     agents: 12,
     settings: { cache: { durations: { agents: '1s', syscollector: '1h' } } },
@@ -47,11 +47,11 @@ t.test('an agent moves: its rows stand there once, whatever was kept of its old 
   t.equal(before.body.data.failed_nodes, undefined)
   const rowsOf = ({ body }: Reply) => body.data.items.filter(({ agent_id }: Row) => agent_id === '002').length
   simulator.moveAgent('002', 'worker-2')
-  // What is known of owners is a second old at most.
+  // The owner table is at most a second old.
   for (let page = 0; page < 40; page += 1) {
     const after = await ask(`GET /experimental/syscollector/netaddr?limit=${900 + page}`)
     t.equal(after.body.data.failed_nodes, undefined)
-    t.equal(rowsOf(after), rowsOf(before), `${page}: neither lost nor doubled`)
+    t.equal(rowsOf(after), rowsOf(before), `${page}: no row is lost or repeated`)
     t.equal(after.body.data.totalItems, before.body.data.totalItems)
     await new Promise((done) => setTimeout(done, 50))
   }

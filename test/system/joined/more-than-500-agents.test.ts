@@ -1,11 +1,11 @@
 import t from 'tap'
 import { allRows, expected, joinedCluster } from './cluster.ts'
 
-t.test('agents behind the first 500, whom no node walks to, are asked for one by one', async (t) => {
+t.test('agents after the first 500, which are missing in the list of a node, are asked one by one', async (t) => {
   const { get, simulator, asked } = await joinedCluster(t, { agents: 520, workers: 1 })
   const rows = allRows(simulator, 'os')
   const query = { sort: 'hostname', limit: '50', offset: '480' }
   const { body } = await get(`/experimental/syscollector/os?${new URLSearchParams(query)}`)
   t.strictSame(body, { error: 0, data: expected(rows, query) })
-  t.ok(asked('/syscollector/51').length > 0, 'by calls for each')
+  t.ok(asked('/syscollector/51').length > 0, 'by a call for each agent')
 })
