@@ -18,8 +18,8 @@ import { addressOfRequests } from '../http/client-address.ts'
 import { createHttp, type Http } from '../http/index.ts'
 import { logRejected } from '../http/request-log.ts'
 import { createAgentOwners, forwardToOwner } from '../join/agent-owners.ts'
-import { type JoinReadsPorts, joinReads } from '../join/reads.ts'
-import { joinValidation, joinWrites } from '../join/writes.ts'
+import { type JoinCollectionsPorts, joinCollections } from '../join/join-collections.ts'
+import { joinResults, joinValidations } from '../join/join-results.ts'
 import { createListener, type Listener } from '../listener/listener.ts'
 import { buildPipeline, type PipelineParts } from '../pipeline.ts'
 import type { OnStoreEvent } from '../redis/options.ts'
@@ -118,7 +118,7 @@ export async function buildApi(config: Config, parts: ApiParts): Promise<Api> {
 interface NodeStageParts {
   readonly cluster: Cluster
   readonly route: Router
-  readonly onJoin: NonNullable<JoinReadsPorts['onJoin']>
+  readonly onJoin: NonNullable<JoinCollectionsPorts['onJoin']>
   /** Shared by replicas if there is Redis. Absent: write locks hold in this process only. */
   readonly acquireFetchLock: CacheStore['acquireFetchLock'] | undefined
 }
@@ -149,10 +149,10 @@ function buildNodeStages(
         restart: findEndpoint('POST', '/agents/restart'),
         validation: findEndpoint('GET', '/cluster/:node_id/configuration/validation'),
       }
-      const joinCollections = joinReads({ read, view, owners, distribution, catalogue, ...limits, onJoin })
+      const collections = joinCollections({ read, view, owners, distribution, catalogue, ...limits, onJoin })
       const parts = { read, forward: forwardOne, view, owners, endpoints }
-      if (distribution === 'manager') return { joinCollections, joinResults: joinValidation(parts) }
-      return { forwardToOwner: forwardToOwner(parts), joinCollections, joinResults: joinWrites(parts) }
+      if (distribution === 'manager') return { joinCollections: collections, joinResults: joinValidations(parts) }
+      return { forwardToOwner: forwardToOwner(parts), joinCollections: collections, joinResults: joinResults(parts) }
     },
   }
 }

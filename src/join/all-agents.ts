@@ -33,7 +33,7 @@ import {
 import { type FirstPage, type NodeRows, nodeRowsOf, readFirstPage } from './node-pages.ts'
 import { createPartError, type PartError } from './node-part.ts'
 import { type AgentOwner, type AgentOwnerMap, MANAGER_AGENT_ID } from './owner-lookup.ts'
-import { joinCollection } from './rules/collection.ts'
+import { mergeCollection } from './rules/collection.ts'
 
 /** `ofAgent`: the endpoint for the same rows of one agent. */
 export async function joinAllAgents(read: JoinedRead, ofAgent: Endpoint): Promise<EdgeResponse> {
@@ -56,7 +56,7 @@ export async function joinAllAgents(read: JoinedRead, ofAgent: Endpoint): Promis
     ...(drop && { drop }),
     whenPartial: target.kind === 'everyNode' ? target.whenPartial : 'label',
   }
-  return traceAsync(request.trace, 'merge', () => joinCollection(rows, options, report))
+  return traceAsync(request.trace, 'merge', () => mergeCollection(rows, options, report))
 }
 
 function kindOf({ response: { rows } }: Endpoint, ofAgent: Endpoint): AgentRowsKind {

@@ -12,7 +12,7 @@ import type { AgentOwners } from './agent-owners.ts'
 import { type FetchNodePart, fetchPart } from './node-part.ts'
 import { NodeReport } from './node-report.ts'
 
-export interface JoinReadsPorts extends JoinTimeouts {
+export interface JoinCollectionsPorts extends JoinTimeouts {
   /** The handler of reads. Each part is a read of its own and is cached separately. */
   readonly read: Handler
   readonly view: ClusterView
@@ -25,13 +25,13 @@ export interface JoinReadsPorts extends JoinTimeouts {
 
 export interface JoinedRead {
   readonly request: EdgeRequest
-  readonly ports: JoinReadsPorts
+  readonly ports: JoinCollectionsPorts
   readonly fanOut: FanOut
   readonly report: NodeReport
   readonly fetchPart: FetchNodePart
 }
 
-export function startJoinedRead(request: EdgeRequest, ports: JoinReadsPorts): JoinedRead {
+export function startJoinedRead(request: EdgeRequest, ports: JoinCollectionsPorts): JoinedRead {
   const fanOut = startFanOut(request, ports)
   const nodes = ports.view.nodes().map(({ name }) => name)
   const report = new NodeReport(nodes, fanOut.startedAt)

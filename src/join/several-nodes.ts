@@ -13,7 +13,7 @@ import { compareText, fieldValue, type Row } from '../query/value.ts'
 import { type JoinedRead, omitParameters, pageWindowOf } from './joined-read.ts'
 import { readNodeRows, roundUpLimit } from './node-pages.ts'
 import { createPartError, createUnreadableError } from './node-part.ts'
-import { createResponse, failedNodesMember, joinCollection, respondWithFirstError } from './rules/collection.ts'
+import { createResponse, failedNodesMember, mergeCollection, respondWithFirstError } from './rules/collection.ts'
 
 const NODE_NAME = 'node_name'
 
@@ -21,8 +21,8 @@ const NODE_NAME = 'node_name'
 export async function joinSeveralNodes(read: JoinedRead, ofNode: Endpoint): Promise<EdgeResponse> {
   const nodes = requestedNodes(read)
   return read.request.endpoint.response.rows === 'nodeAnswers'
-    ? joinResponses(read, ofNode, nodes)
-    : joinCollections(read, ofNode, nodes)
+    ? mergeResponses(read, ofNode, nodes)
+    : mergeCollections(read, ofNode, nodes)
 }
 
 /** Returns the names of the requested nodes, master first. Unknown names are reported as failed nodes. */
@@ -49,7 +49,7 @@ function createPartRequest(
 }
 
 /** For endpoints that return a collection on each node: merges their pages. */
-async function joinCollections(read: JoinedRead, ofNode: Endpoint, nodes: readonly string[]): Promise<EdgeResponse> {
+async function mergeCollections(read: JoinedRead, ofNode: Endpoint, nodes: readonly string[]): Promise<EdgeResponse> {
   const { request, report, fetchPart } = read
   const order = orderOf(request.query.sort, nodes)
   const { sort, fieldsBeforeNode } = order
@@ -76,7 +76,7 @@ async function joinCollections(read: JoinedRead, ofNode: Endpoint, nodes: readon
     limit,
     ...(fieldsBeforeNode !== undefined && { fieldsBeforeInput: fieldsBeforeNode }),
   }
-  return traceAsync(request.trace, 'merge', () => joinCollection(rows.flat(), options, report))
+  return traceAsync(request.trace, 'merge', () => mergeCollection(rows.flat(), options, report))
 }
 
 interface NodeOrder {
@@ -106,7 +106,7 @@ function sourceOf({ response: { rows }, path }: Endpoint, { fieldsBeforeNode, so
 }
 
 /** For other endpoints: the data of each node is an item, or a list of items. These are few and small, so they are parsed. */
-async function joinResponses(read: JoinedRead, ofNode: Endpoint, nodes: readonly string[]): Promise<EdgeResponse> {
+async function mergeResponses(read: JoinedRead, ofNode: Endpoint, nodes: readonly string[]): Promise<EdgeResponse> {
   const { request, report, fetchPart } = read
   const query = omitParameters(request.query, 'offset', 'limit', 'sort', 'search')
   const items = await Promise.all(

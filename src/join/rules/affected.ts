@@ -15,7 +15,7 @@ const ALL_RESTARTED = 'All selected agents were restarted'
 const SOME_NOT_RESTARTED = 'Some agents were not restarted'
 
 /** `ids`: the requested agents; the response has their order. */
-export function joinAffected(ids: readonly string[], byOwner: readonly OwnerOutcome[]): EdgeResponse {
+export function mergeAffected(ids: readonly string[], byOwner: readonly OwnerOutcome[]): EdgeResponse {
   const outcomes = byOwner.map(({ outcome }) => outcome)
   if (!outcomes.some(({ succeeded }) => succeeded)) return respondWithRefusal(outcomes)
   const affectedByOutcome = new Map(byOwner.map((owner) => [owner.outcome, affectedIds(owner)]))

@@ -16,7 +16,7 @@ type JsonResponse = Extract<EdgeResponse, { kind: 'json' }>
  * others are merged. Rejects with CollectionError. `whenPartial: 'fail'` returns the first error of a node instead of a
  * partial response.
  */
-export async function joinCollection(
+export async function mergeCollection(
   inputs: readonly NodeRows[],
   options: MergeOptions & { readonly whenPartial?: WhenPartial },
   report: NodeReport,

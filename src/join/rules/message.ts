@@ -7,7 +7,7 @@ import { clusterStatusOf, type NodeOutcome, respondWithRefusal } from '../node-o
  * Returns the message of the first node if all nodes succeeded. Throws 932 if only some did, and 933 if it is unknown
  * whether others did; both name the nodes.
  */
-export function joinMessages(outcomes: readonly NodeOutcome[]): EdgeResponse {
+export function mergeMessages(outcomes: readonly NodeOutcome[]): EdgeResponse {
   const [first] = outcomes
   const clusterStatus = clusterStatusOf(outcomes)
   if (first?.response && outcomes.every(({ succeeded }) => succeeded)) return { ...first.response, clusterStatus }

@@ -9,7 +9,7 @@ import {
   withNodeName,
 } from '../node-outcome.ts'
 
-export function joinVerdicts(outcomes: readonly NodeOutcome[]): EdgeResponse {
+export function mergeVerdicts(outcomes: readonly NodeOutcome[]): EdgeResponse {
   const failed = outcomes.find(({ succeeded }) => !succeeded)
   if (failed !== undefined) return respondWithoutVerdict(outcomes, failed)
   const refusing = outcomes.filter((outcome) => verdictOf(outcome) !== 'OK')

@@ -61,8 +61,11 @@ t.test('a stale part replaces that of an unreachable node, and Cluster-Status sh
   const whole = expected(allRows(simulator, 'os'), {})
   await get(OS)
   await simulator.faults.set('worker-2', { reset: true })
-  await until(async () => statusOf(await get(OS))['worker-2']?.includes('stale-if-error') === true)
-  const stale = await get(OS)
+  let stale = await get(OS)
+  await until(async () => {
+    stale = await get(OS)
+    return statusOf(stale)['worker-2']?.includes('stale-if-error') === true
+  })
   t.strictSame(stale.body.data, whole)
   t.match(statusOf(stale), { 'worker-2': /^rtt;detail=stale-if-error;rows=\d+$/ })
   t.notMatch(stale.headers.get('cache-status') ?? '', /stored/)

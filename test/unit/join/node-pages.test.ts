@@ -4,7 +4,7 @@ import { EdgeError } from '../../../src/core/errors.ts'
 import type { ClusterView, NodeInfo } from '../../../src/core/node-call.ts'
 import type { EdgeRequest } from '../../../src/core/request.ts'
 import type { EdgeResponse } from '../../../src/core/response.ts'
-import { joinReads } from '../../../src/join/reads.ts'
+import { joinCollections } from '../../../src/join/join-collections.ts'
 import { bodyOf, edgeRequest, jsonResponse, success } from '../../support/edge-requests.ts'
 import { type ReferenceCollection, referencePage } from '../../support/reference-collection.ts'
 
@@ -49,7 +49,7 @@ function nodes(respondTo: RespondTo = () => undefined) {
     freeSlots: () => 4,
   }
   const calls: string[] = []
-  const read = joinReads({
+  const read = joinCollections({
     view,
     read: async (part) => {
       const node = part.params.node_id ?? ''

@@ -3,7 +3,7 @@ import { EdgeError } from '../../../src/core/errors.ts'
 import type { ClusterView, NodeInfo } from '../../../src/core/node-call.ts'
 import type { EdgeRequest } from '../../../src/core/request.ts'
 import type { EdgeResponse } from '../../../src/core/response.ts'
-import { joinValidation, joinWrites } from '../../../src/join/writes.ts'
+import { joinResults, joinValidations } from '../../../src/join/join-results.ts'
 import { bodyOf, edgeRequest, fields, jsonResponse, recordOf, success } from '../../support/edge-requests.ts'
 
 const names = ['m', 'w1', 'w2']
@@ -42,7 +42,7 @@ function cluster(responses: Responses) {
     verifiedOwners: async (ids: readonly string[]) => new Map(ids.map((id) => [id, ownerOf(id)])),
     groupMembers: async () => ({ nodes: new Map() }),
   }
-  return { calls, handle: joinWrites({ forward, read: forward, view, owners, endpoints }) }
+  return { calls, handle: joinResults({ forward, read: forward, view, owners, endpoints }) }
 }
 
 const restarted = ({ body }: EdgeRequest) =>
@@ -202,10 +202,10 @@ t.test('in distribution mode manager, only a validation is sent to each node', a
     return success({ status: 'OK' })
   }
   const ports = { forward: record('master'), read: record('each'), endpoints }
-  const handle = joinValidation({ ...ports, view })
+  const handle = joinValidations({ ...ports, view })
   await handle(all())
   await handle(edgeRequest('GET /cluster/configuration/validation'))
-  const alone = joinValidation({ ...ports, view: { ...view, nodes: () => nodes.slice(0, 1) } })
+  const alone = joinValidations({ ...ports, view: { ...view, nodes: () => nodes.slice(0, 1) } })
   await alone(edgeRequest('GET /cluster/configuration/validation'))
   const each = 'each /cluster/:node_id/configuration/validation'
   t.strictSame(calls, ['master /agents/restart', each, each, each, 'master /cluster/configuration/validation'])

@@ -2,7 +2,7 @@
  * The handlers of writes and checks on many nodes that do not distribute them by themselves. Each node is called once for
  * its share, calls are never repeated, and the response always names the nodes that did not act.
  */
-import type { Endpoint } from '../catalogue/endpoint.ts'
+import type { Endpoint, MergeRule } from '../catalogue/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { ClusterView } from '../core/node-call.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
@@ -11,11 +11,11 @@ import { traceSync } from '../core/traced.ts'
 import { ownField } from '../core/values.ts'
 import type { AgentOwners, NodeByAgent } from './agent-owners.ts'
 import { callNode, createUnsentOutcome } from './node-outcome.ts'
-import { joinAffected } from './rules/affected.ts'
-import { joinMessages } from './rules/message.ts'
-import { joinVerdicts } from './rules/verdict.ts'
+import { mergeAffected } from './rules/affected.ts'
+import { mergeMessages } from './rules/message.ts'
+import { mergeVerdicts } from './rules/verdict.ts'
 
-export interface JoinWritesPorts {
+export interface JoinResultsPorts {
   /** Sends a request to one node. */
   readonly forward: Handler
   /** The handler of reads, with its cache. */
@@ -34,18 +34,11 @@ export interface JoinWritesPorts {
  * Returns the handler for distribution mode `edge`. Throws 931 if owners cannot be found, 932 and 933 if only some nodes
  * acted.
  */
-export function joinWrites(ports: JoinWritesPorts): Handler {
-  const { forward, view } = ports
+export function joinResults(ports: JoinResultsPorts): Handler {
   return async (request) => {
-    const { target } = request.endpoint
-    if (target.kind === 'agentOwners') {
-      return target.ids === 'group' ? restartGroup(ports, request) : restartAgents(ports, request, idsOf(request))
-    }
-    if (isValidation(request)) return validate(ports, request)
-    const outcomes = await Promise.all(
-      view.nodes().map(({ name }) => callNode(forward, name, { ...request, node: name })),
-    )
-    return traceSync(request.trace, 'merge', () => joinMessages(outcomes))
+    const rule = mergeRuleOf(request)
+    if (rule === undefined || rule === 'collection') throw new Error(`${request.endpoint.path} has no results to join`)
+    return JOIN_BY_RULE[rule](ports, request)
   }
 }
 
@@ -53,17 +46,30 @@ export function joinWrites(ports: JoinWritesPorts): Handler {
  * Returns the handler for distribution mode `manager`: the cluster distributes writes by itself, but for a validation it
  * uses only the first worker that responds.
  */
-export function joinValidation(ports: Pick<JoinWritesPorts, 'read' | 'forward' | 'view' | 'endpoints'>): Handler {
+export function joinValidations(ports: Pick<JoinResultsPorts, 'read' | 'forward' | 'view' | 'endpoints'>): Handler {
   const { view, forward } = ports
-  return (request) => (isValidation(request) && view.nodes().length > 1 ? validate(ports, request) : forward(request))
+  return (request) =>
+    mergeRuleOf(request) === 'verdict' && view.nodes().length > 1 ? validate(ports, request) : forward(request)
 }
 
-function isValidation({ endpoint: { target } }: EdgeRequest): boolean {
-  return target.kind === 'everyNode' && target.merge === 'verdict'
+/** How the results of each merge rule are requested; collections are read by `joinCollections`. */
+const JOIN_BY_RULE: Readonly<
+  Record<Exclude<MergeRule, 'collection'>, (ports: JoinResultsPorts, request: EdgeRequest) => Promise<EdgeResponse>>
+> = { message: callAllNodes, verdict: validate, affected: restart }
+
+function mergeRuleOf({ endpoint: { target } }: EdgeRequest): MergeRule | undefined {
+  return target.kind === 'everyNode' || target.kind === 'agentOwners' ? target.merge : undefined
+}
+
+async function callAllNodes({ forward, view }: JoinResultsPorts, request: EdgeRequest): Promise<EdgeResponse> {
+  const outcomes = await Promise.all(
+    view.nodes().map(({ name }) => callNode(forward, name, { ...request, node: name })),
+  )
+  return traceSync(request.trace, 'merge', () => mergeMessages(outcomes))
 }
 
 async function validate(
-  { read, view, endpoints }: Pick<JoinWritesPorts, 'read' | 'view' | 'endpoints'>,
+  { read, view, endpoints }: Pick<JoinResultsPorts, 'read' | 'view' | 'endpoints'>,
   request: EdgeRequest,
 ): Promise<EdgeResponse> {
   const { validation } = endpoints
@@ -72,14 +78,21 @@ async function validate(
       .nodes()
       .map(({ name }) => callNode(read, name, { ...request, endpoint: validation, params: { node_id: name } })),
   )
-  return traceSync(request.trace, 'merge', () => joinVerdicts(outcomes))
+  return traceSync(request.trace, 'merge', () => mergeVerdicts(outcomes))
+}
+
+async function restart(ports: JoinResultsPorts, request: EdgeRequest): Promise<EdgeResponse> {
+  const { target } = request.endpoint
+  return target.kind === 'agentOwners' && target.ids === 'group'
+    ? restartGroup(ports, request)
+    : restartAgents(ports, request, idsOf(request))
 }
 
 /**
  * Each node would claim to have restarted all members of a group, also those of other nodes, so each owner gets the ids
  * of its own members. The master responds for a group that has no members or does not exist.
  */
-async function restartGroup(ports: JoinWritesPorts, request: EdgeRequest): Promise<EdgeResponse> {
+async function restartGroup(ports: JoinResultsPorts, request: EdgeRequest): Promise<EdgeResponse> {
   const found = await ports.owners.groupMembers(request.params.group_id ?? '', request)
   const ids = 'refusal' in found ? [] : [...found.nodes.keys()]
   if ('refusal' in found || ids.length === 0) return forwardToMaster(ports, request)
@@ -88,7 +101,7 @@ async function restartGroup(ports: JoinWritesPorts, request: EdgeRequest): Promi
 }
 
 async function restartAgents(
-  ports: JoinWritesPorts,
+  ports: JoinResultsPorts,
   request: EdgeRequest,
   ids: readonly string[],
 ): Promise<EdgeResponse> {
@@ -96,13 +109,13 @@ async function restartAgents(
   return callOwners(ports, request, ids, await ports.owners.verifiedOwners(ids, request))
 }
 
-async function forwardToMaster({ forward, view }: JoinWritesPorts, request: EdgeRequest): Promise<EdgeResponse> {
+async function forwardToMaster({ forward, view }: JoinResultsPorts, request: EdgeRequest): Promise<EdgeResponse> {
   return forward({ ...request, node: view.master().name })
 }
 
 /** Calls each owner with the ids of its own agents. */
 async function callOwners(
-  { forward, view }: JoinWritesPorts,
+  { forward, view }: JoinResultsPorts,
   request: EdgeRequest,
   ids: readonly string[],
   nodes: NodeByAgent,
@@ -121,7 +134,7 @@ async function callOwners(
       return { ids: own, outcome: await callNode(forward, node, { ...request, body, node }) }
     }),
   )
-  return traceSync(request.trace, 'merge', () => joinAffected(ids, [...sent, ...unsent]))
+  return traceSync(request.trace, 'merge', () => mergeAffected(ids, [...sent, ...unsent]))
 }
 
 /** Returns the ids of the body, a list or a text with commas, without duplicates. */

@@ -4,17 +4,17 @@ import type { Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { CollectionError } from '../query/request.ts'
 import { joinAllAgents } from './all-agents.ts'
-import { type JoinedRead, type JoinReadsPorts, startJoinedRead } from './joined-read.ts'
+import { type JoinCollectionsPorts, type JoinedRead, startJoinedRead } from './joined-read.ts'
 import { refuseRequest } from './rules/collection.ts'
 import { joinSeveralNodes } from './several-nodes.ts'
 
-export type { JoinReadsPorts } from './joined-read.ts'
+export type { JoinCollectionsPorts } from './joined-read.ts'
 
 /**
  * Returns the handler. Responses have a `clusterStatus`; if nodes are missing, they are `partial` and name them in
  * `failed_nodes`. If all nodes fail, it rejects with the error of the first one. It also rejects when the client leaves.
  */
-export function joinReads(ports: JoinReadsPorts): Handler {
+export function joinCollections(ports: JoinCollectionsPorts): Handler {
   const partEndpoints = findPartEndpoints(ports.catalogue)
   return async (request) => {
     const read = startJoinedRead(request, ports)
