@@ -1,7 +1,7 @@
 import t from 'tap'
 import { basic, bearer, passwords, startEdge, tokenOf } from './edge.ts'
 
-t.test('guessing is slowed down for the guesser, and never locks the user out elsewhere', async (t) => {
+t.test('password guessing is slowed down for its address, and the user can log in from another address', async (t) => {
   // A clock that stands still: no guess is won by waiting.
   const edge = await startEdge(t, { clock: { wall: () => Date.now(), elapsed: () => 1 } })
   const attackers = ['10.0.0.1', '10.0.0.2', '10.0.0.3']
@@ -29,22 +29,22 @@ t.test('guessing is slowed down for the guesser, and never locks the user out el
   t.match(reply.headers['retry-after'], /^[1-9]\d*$/)
 })
 
-t.test('one address that tries many names is slowed down for all of them; who is in stays in', async (t) => {
+t.test('an address that tries many names is blocked for all of them, except for remembered credentials', async (t) => {
   const edge = await startEdge(t, { limits: { failedLogins: 1 } })
   t.equal((await edge.ask([basic('alice', passwords.alice)])).status, 200)
   for (let index = 0; index < 10; index++) await edge.ask([basic(`name${index}`, 'x')])
   t.equal((await edge.ask([basic('bob', passwords.bob)])).status, 429)
-  t.equal((await edge.ask([basic('alice', passwords.alice)])).status, 200, 'her credentials are remembered')
+  t.equal((await edge.ask([basic('alice', passwords.alice)])).status, 200, 'remembered credentials are accepted')
   t.equal((await edge.ask([basic('bob', passwords.bob), 'X-Address: 10.0.0.9'])).status, 200)
 })
 
-t.test('forty parallel requests of one client are one login', async (t) => {
+t.test('forty parallel requests with the same credentials are one login', async (t) => {
   const edge = await startEdge(t, { limits: { failedLogins: 1 } })
   const right = await Promise.all(Array.from({ length: 40 }, () => edge.ask([basic('bob', passwords.bob)])))
   t.same(new Set(right.map(({ status }) => status)), new Set([200]))
 })
 
-t.test('requests are limited for each caller, whichever way it comes', async (t) => {
+t.test('the rate limit applies to each caller, with password or token', async (t) => {
   const edge = await startEdge(t, { limits: { failedLogins: 5, perCaller: { max: 4, windowMs: 60_000 } } })
   const token = await tokenOf(edge, 'bob')
   const ways = [basic('bob', passwords.bob), bearer(token), bearer(token)]
@@ -61,10 +61,13 @@ t.test('requests are limited for each caller, whichever way it comes', async (t)
   t.equal((await edge.ask([basic('alice', passwords.alice)])).status, 200, 'another caller')
 })
 
-t.test('requests are limited for each address before they are looked at; an IPv6 network is one', async (t) => {
-  const edge = await startEdge(t, { limits: { failedLogins: 5, perAddress: { max: 3, windowMs: 60_000 } } })
-  const from = (address: string) => edge.ask(['Authorization: Bearer junk', `X-Address: ${address}`])
-  for (const address of ['2001:db8::1', '2001:db8::2', '2001:db8::ffff']) t.equal((await from(address)).status, 401)
-  t.equal((await from('2001:db8::4')).status, 429)
-  t.equal((await from('2001:db8:0:1::1')).status, 401, 'another network')
-})
+t.test(
+  'the rate limit applies to each address before authentication; an IPv6 /64 network counts as one address',
+  async (t) => {
+    const edge = await startEdge(t, { limits: { failedLogins: 5, perAddress: { max: 3, windowMs: 60_000 } } })
+    const from = (address: string) => edge.ask(['Authorization: Bearer junk', `X-Address: ${address}`])
+    for (const address of ['2001:db8::1', '2001:db8::2', '2001:db8::ffff']) t.equal((await from(address)).status, 401)
+    t.equal((await from('2001:db8::4')).status, 429)
+    t.equal((await from('2001:db8:0:1::1')).status, 401, 'another network')
+  },
+)

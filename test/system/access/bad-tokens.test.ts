@@ -28,14 +28,14 @@ async function start(t: Test) {
 }
 
 t.test(
-  'a token made by hand with the right key and claims is good, so that each row below has one fault',
+  'a forged token with the right key and claims is accepted, so that each row below has exactly one fault',
   async (t) => {
     const { edge, key, header, claims } = await start(t)
     t.equal((await edge.ask([bearer(forge(header, claims, key))])).status, 200)
   },
 )
 
-t.test('headers and texts that are no token of ours', async (t) => {
+t.test('tokens with another header or another spelling are refused', async (t) => {
   const { edge, key, header, claims } = await start(t)
   const good = forge(header, claims, key)
   const [first = '', second = '', third = ''] = good.split('.')
@@ -81,7 +81,7 @@ t.test('headers and texts that are no token of ours', async (t) => {
   }
 })
 
-t.test('claims that libraries let pass', async (t) => {
+t.test('claims that libraries accept are refused', async (t) => {
   const { edge, key, header, claims } = await start(t)
   const text = JSON.stringify(claims)
   const rows: Record<string, unknown> = {
@@ -115,7 +115,7 @@ t.test('claims that libraries let pass', async (t) => {
   }
 })
 
-t.test('a token in the query, a cookie or a form is no token', async (t) => {
+t.test('a token in the query, a cookie or a form is ignored', async (t) => {
   const { edge } = await start(t)
   const token = await tokenOf(edge, 'bob')
   const ways = [
@@ -129,7 +129,7 @@ t.test('a token in the query, a cookie or a form is no token', async (t) => {
   }
 })
 
-t.test('tokens are issued for a password only, carry no rights, and end when their user says so', async (t) => {
+t.test('tokens are issued for a password only, contain no permissions, and can be revoked by their user', async (t) => {
   const { edge } = await start(t)
   const token = await tokenOf(edge, 'bob')
   const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())

@@ -3,7 +3,7 @@ import { basic, issuerDefaults, passwords, startEdge } from './edge.ts'
 
 const encoded = (bytes: string | Buffer) => `Authorization: Basic ${Buffer.from(bytes).toString('base64')}`
 
-t.test('a user of the file is let in with the permissions of its roles', async (t) => {
+t.test('a user of the file has the permissions of its roles', async (t) => {
   const edge = await startEdge(t)
   const reply = await edge.ask([basic('bob', passwords.bob)])
   t.match(JSON.parse(reply.text), { name: 'bob', permissions: ['*:read'] })
@@ -11,7 +11,7 @@ t.test('a user of the file is let in with the permissions of its roles', async (
   t.equal(shouted.status, 200, 'schemes are known without case')
 })
 
-t.test('malformed credentials are refused as unknown ones are, without a hash', async (t) => {
+t.test('malformed credentials are refused like unknown ones, without a bcrypt hash', async (t) => {
   const edge = await startEdge(t)
   const good = Buffer.from(`bob:${passwords.bob}`).toString('base64')
   const rows: Record<string, string[]> = {
@@ -46,7 +46,7 @@ t.test('malformed credentials are refused as unknown ones are, without a hash', 
   t.equal(long.status, 400, 'over 8 kB')
 })
 
-t.test('a password stands in no log line', async (t) => {
+t.test('no log line contains a password', async (t) => {
   const edge = await startEdge(t)
   const canary = 'canary-5d1f'
   await edge.ask([basic('bob', canary)])
@@ -57,7 +57,7 @@ t.test('a password stands in no log line', async (t) => {
   t.notMatch(edge.logged.join('\n'), Buffer.from(canary).toString('base64').slice(0, 12))
 })
 
-t.test('where credentials are passed through, the manager is asked once a minute and no token is taken', async (t) => {
+t.test('in mode passthrough, the manager verifies credentials once a minute, and tokens are refused', async (t) => {
   const asked: string[] = []
   const verify = async (name: string, password: string) => {
     asked.push(name)
@@ -78,7 +78,7 @@ t.test('where credentials are passed through, the manager is asked once a minute
   for (let turn = 0; turn < 9; turn++) t.equal((await edge.ask([basic('down', 'x')])).status, 500, 'not a failed login')
 })
 
-t.test('settings that cannot hold are refused with words', async (t) => {
+t.test('invalid options are refused with a message', async (t) => {
   await t.rejects(startEdge(t, { realm: 'a"b' }), /access.realm/)
   await t.rejects(startEdge(t, { roles: { bob: ['raeder'] } }), /bob: role raeder does not exist; available: reader/)
   await t.rejects(startEdge(t, { ownRoles: { reader: ['*'] } }), /built in/)

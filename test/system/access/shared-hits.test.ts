@@ -14,7 +14,7 @@ import { folder, passwords, soon, usersFile } from './edge.ts'
 const basic = (name: keyof typeof passwords) => `Basic ${Buffer.from(`${name}:${passwords[name]}`).toString('base64')}`
 const warm = '/agents?limit=2'
 
-t.test('who is revoked gets no hit, on no replica', async (t) => {
+t.test('a revoked caller gets no cache hit, on any replica', async (t) => {
   const redis = await startRedis()
   const simulator = await startSimulator({ workers: 0, agents: 5, username: 'edge', password: 'only-for-tests' })
   const file = join(await folder(t), 'edge.yaml')

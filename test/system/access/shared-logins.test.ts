@@ -5,7 +5,7 @@ import { replicas } from './shared.ts'
 const wrong = (address: string) => [basic('bob', 'wrong'), `X-Address: ${address}`]
 const right = (address: string) => [basic('bob', passwords.bob), `X-Address: ${address}`]
 
-t.test('failures count over all replicas, for the pair of address and name', async (t) => {
+t.test('failed logins of a pair of address and name are counted over all replicas', async (t) => {
   const { start } = await replicas(t)
   const [a, b] = [await start(), await start()]
   t.equal((await b.ask(right('10.0.0.1'))).status, 200, 'remembered there')
@@ -16,7 +16,7 @@ t.test('failures count over all replicas, for the pair of address and name', asy
   t.equal((await a.ask(right('10.0.0.2'))).status, 200, 'another address is free')
 })
 
-t.test('a block is known where nobody failed, also to who is remembered there', async (t) => {
+t.test('a block applies on replicas without failures, also to remembered credentials', async (t) => {
   const { start } = await replicas(t, { failures: 2 })
   const [a, b] = [await start(), await start()]
   t.equal((await b.ask(right('10.0.0.1'))).status, 200)
@@ -28,7 +28,7 @@ t.test('a block is known where nobody failed, also to who is remembered there', 
   await soon(async () => (await b.ask(right('10.0.0.1'))).status === 429)
 })
 
-t.test('of parallel guesses at all replicas no more are verified than the limit allows', async (t) => {
+t.test('parallel guesses at all replicas are verified only up to the limit', async (t) => {
   const { start } = await replicas(t)
   const edges = [await start(), await start()]
   const guesses = Array.from({ length: 60 }, (_, at) => [basic('bob', `guess ${at}`), 'X-Address: 10.0.0.1'])
@@ -38,7 +38,7 @@ t.test('of parallel guesses at all replicas no more are verified than the limit 
   t.ok(replies.every((reply) => reply?.status === 401 || reply?.status === 429))
 })
 
-t.test('a right password forgives on every replica', async (t) => {
+t.test('a right password clears the failures on every replica', async (t) => {
   const { start } = await replicas(t, { failures: 3 })
   const [a, b] = [await start(), await start()]
   for (const [here, there] of [
@@ -50,7 +50,7 @@ t.test('a right password forgives on every replica', async (t) => {
   }
 })
 
-t.test('while Redis is away each replica holds to its share', async (t) => {
+t.test('while Redis is unreachable, each replica enforces its share of the limit', async (t) => {
   const { start, redis } = await replicas(t, { failures: 6 })
   const [a, b] = [await start(), await start()]
   await soon(() => a.replica.heartbeat.replicas === 2 && b.replica.heartbeat.replicas === 2)
@@ -65,7 +65,7 @@ t.test('while Redis is away each replica holds to its share', async (t) => {
   await soon(async () => (await a.ask(right('10.0.0.1'))).status === 200)
 })
 
-t.test('a stalled Redis holds nobody up', async (t) => {
+t.test('a stalled Redis does not delay logins', async (t) => {
   const { start, redis } = await replicas(t)
   const edge = await start()
   redis.pause()
@@ -74,7 +74,7 @@ t.test('a stalled Redis holds nobody up', async (t) => {
   redis.resume()
 })
 
-t.test('no name, password or address stands in Redis', async (t) => {
+t.test('Redis contains no name, password or address', async (t) => {
   const { start, redis } = await replicas(t)
   const edge = await start()
   await edge.ask([basic('my-password-in-the-wrong-field', 'x'), 'X-Address: 10.7.7.7'])

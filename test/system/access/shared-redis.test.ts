@@ -22,7 +22,7 @@ async function until(condition: () => Promise<boolean> | boolean): Promise<void>
   for (let turn = 0; turn < 200 && !(await condition()); turn++) await new Promise((resolve) => setTimeout(resolve, 50))
 }
 
-t.test('a Redis Cluster: each step finds its keys on one node', async (t) => {
+t.test('a Redis Cluster has the keys of each script on one node', async (t) => {
   const cluster = await startCluster()
   t.teardown(() => cluster.close())
   const place = { cluster: cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port })) }
@@ -38,7 +38,7 @@ t.test('a Redis Cluster: each step finds its keys on one node', async (t) => {
   await soon(() => b.count('caller', 60_000, 10).count > 10)
 })
 
-t.test('a fail-over: what the new primary does not have is told again by those who know it', async (t) => {
+t.test('after a failover, replicas send the revocations again that the new primary lacks', async (t) => {
   const sentinels = await startSentinels()
   t.teardown(() => sentinels.close())
   const place = { sentinels: sentinels.sentinels, name: sentinels.name }

@@ -8,7 +8,7 @@ import { replicas } from './shared.ts'
 
 const end = 'DELETE /security/user/authenticate'
 
-t.test('a token that one replica revoked is refused by all: warm, cold, and started later', async (t) => {
+t.test('a token that one replica revoked is refused by all replicas: warm, cold, and started later', async (t) => {
   const { start } = await replicas(t)
   const [a, b, cold] = [await start(), await start(), await start()]
   const token = await tokenOf(a, 'bob')
@@ -22,7 +22,7 @@ t.test('a token that one replica revoked is refused by all: warm, cold, and star
   t.equal((await b.ask([bearer(await tokenOf(b, 'bob'))])).status, 200, 'a new one is good')
 })
 
-t.test('a revocation while Redis is away is told when it is back, though Redis has forgotten everything', async (t) => {
+t.test('a revocation made while Redis is down is sent when Redis is back, even if it is empty', async (t) => {
   const { start, redis } = await replicas(t)
   const [a, b] = [await start(), await start()]
   const [before, during] = [await tokenOf(a, 'bob'), await tokenOf(a, 'alice')]
@@ -43,7 +43,7 @@ t.test('a revocation while Redis is away is told when it is back, though Redis h
   t.equal((await later.ask([bearer(before)])).status, 401, 'from those who know it')
 })
 
-t.test('a flush of Redis takes nothing back', async (t) => {
+t.test('a flush of Redis withdraws no revocation', async (t) => {
   const { start, redis } = await replicas(t)
   const a = await start()
   const token = await tokenOf(a, 'bob')
@@ -55,7 +55,7 @@ t.test('a flush of Redis takes nothing back', async (t) => {
   t.equal((await later.ask([bearer(token)])).status, 401)
 })
 
-t.test('a user who is taken out, or gets another password, loses tokens and logins on every replica', async (t) => {
+t.test('a user who is removed or gets another password loses tokens and logins on every replica', async (t) => {
   const { start, users } = await replicas(t)
   const edges = [await start(), await start()]
   const [first = edges[0]] = edges

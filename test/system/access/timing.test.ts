@@ -16,7 +16,7 @@ function welch(a: readonly number[], b: readonly number[]): number {
 /** Without the slowest tenth: what other processes of the machine did. */
 const steady = (values: number[]) => values.sort((a, b) => a - b).slice(0, Math.floor(values.length * 0.9))
 
-t.test('known and unknown users take the same time to refuse', async (t) => {
+t.test('the refusal of known and unknown users takes the same time', async (t) => {
   const edge = await startEdge(t, { limits: { failedLogins: 100_000 } })
   const times: Record<'known' | 'unknown', number[]> = { known: [], unknown: [] }
   // In turns, so that a slow moment of the machine meets both.

@@ -8,7 +8,7 @@ import { verifyAudit } from '../../../src/audit/verify.ts'
 import { startSimulator } from '../../../src/simulator/index.ts'
 import { program, result } from './program.ts'
 
-t.test('SIGHUP opens the audit anew; the chain goes on over restarts, and the command finds it whole', async (t) => {
+t.test('SIGHUP reopens the audit file, the chain continues over restarts, and "audit verify" accepts it', async (t) => {
   const account = { username: 'edge', password: 'only-for-tests' }
   const simulator = await startSimulator({ workers: 1, agents: 3, ...account })
   t.teardown(() => simulator.close())

@@ -28,7 +28,7 @@ t.test('default.yaml names every setting of the schema with its default, and no 
   }
 })
 
-t.test('every line says why', async (t) => {
+t.test('every line of default.yaml has a comment', async (t) => {
   const document = parseDocument(text)
   const bare: string[] = []
   visit(document, {
@@ -42,7 +42,7 @@ t.test('every line says why', async (t) => {
   t.strictSame(bare, [])
 })
 
-t.test('it is a file that the edge reads: only what nobody can know for you is missing', async (t) => {
+t.test('default.yaml is valid except for the nodes, the credentials and the users', async (t) => {
   const loaded = await loadConfig({ file: 'config/default.yaml', env: {} })
   t.strictSame(!loaded.ok && loaded.faults.map((fault) => fault.split(' ')[1]), [
     'cluster.nodes:',
@@ -51,7 +51,7 @@ t.test('it is a file that the edge reads: only what nobody can know for you is m
   ])
 })
 
-t.test('the example lacks nothing but its files', async (t) => {
+t.test('edge.example.yaml is valid except for its missing files', async (t) => {
   const loaded = await loadConfig({ file: 'config/edge.example.yaml', env: {} })
   const faults = loaded.ok ? [] : loaded.faults
   t.equal(faults.length, 11, faults.join('\n'))
@@ -61,7 +61,7 @@ t.test('the example lacks nothing but its files', async (t) => {
   )
 })
 
-t.test('the example of a users file lets nobody in', async (t) => {
+t.test('users.example contains no user', async (t) => {
   const { users, faults } = parseUsers(readFileSync('config/users.example', 'utf8'))
   t.equal(users.size, 0)
   t.strictSame(faults, [])

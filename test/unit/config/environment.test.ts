@@ -16,7 +16,7 @@ function folderOf(t: Test, more: Record<string, string> = {}): string {
   return t.testdir({ 'edge.yaml': file, users: '', secret: 'from-the-file\n', ...more })
 }
 
-t.test('every kind of leaf, over the file', async (t) => {
+t.test('a variable overrides the file for every kind of setting', async (t) => {
   const folder = folderOf(t)
   const loaded = await loadConfig({
     env: {
@@ -50,7 +50,7 @@ t.test('every kind of leaf, over the file', async (t) => {
   t.equal(log.level, 'warn')
 })
 
-t.test('without a file, from the environment alone', async (t) => {
+t.test('the environment alone can be the configuration', async (t) => {
   const folder = folderOf(t)
   const loaded = await loadConfig({
     env: {
@@ -67,7 +67,7 @@ t.test('without a file, from the environment alone', async (t) => {
   t.equal(loaded.config.listen.tls, undefined)
 })
 
-t.test('secrets from files lose one newline, and nothing else', async (t) => {
+t.test('a secret from a file loses one newline at its end, and nothing else', async (t) => {
   const folder = folderOf(t)
   const secrets = { plain: 'plain', unix: 'unix\n', dos: 'dos\r\n', two: 'two\n\n', blank: ' blank \n' }
   const read = { plain: 'plain', unix: 'unix', dos: 'dos', two: 'two\n', blank: ' blank ' }
@@ -78,7 +78,7 @@ t.test('secrets from files lose one newline, and nothing else', async (t) => {
   }
 })
 
-t.test('paths start from where they are written', async (t) => {
+t.test('a relative path starts from the folder of its file, or from the working directory', async (t) => {
   const folder = folderOf(t)
   const loaded = await loadConfig({ file: join(folder, 'edge.yaml'), env: { EDGE_ACCESS_TOKENS_KEYS: 'src' } })
   if (!loaded.ok) return t.fail(loaded.faults.join('\n'))
@@ -86,7 +86,7 @@ t.test('paths start from where they are written', async (t) => {
   t.equal(loaded.config.access.tokens.keys, resolve('src'), 'from the working directory')
 })
 
-t.test('what is wrong is told by the name of the variable', async (t) => {
+t.test('a fault of the environment names its variable', async (t) => {
   const folder = folderOf(t)
   const rows: readonly (readonly [Record<string, string>, string])[] = [
     [{ EDGE_LISTEN_PORT: 'many' }, 'EDGE_LISTEN_PORT listen.port: must be an integer, got "many"'],
@@ -123,7 +123,7 @@ t.test('what is wrong is told by the name of the variable', async (t) => {
   }
 })
 
-t.test('what Kubernetes says about a service named edge is not for us', async (t) => {
+t.test('variables that Kubernetes sets for a service named edge are ignored', async (t) => {
   const folder = folderOf(t)
   const links = {
     EDGE_SERVICE_HOST: '10.0.0.1',
@@ -138,7 +138,7 @@ t.test('what Kubernetes says about a service named edge is not for us', async (t
   t.ok(loaded.ok, loaded.ok ? '' : loaded.faults.join('\n'))
 })
 
-t.test('the result is frozen to its leaves, and tables have no prototype', async (t) => {
+t.test('the configuration is deeply frozen, and its tables have no prototype', async (t) => {
   const folder = folderOf(t)
   const loaded = await loadConfig({ file: join(folder, 'edge.yaml'), env: {} })
   if (!loaded.ok) return t.fail(loaded.faults.join('\n'))

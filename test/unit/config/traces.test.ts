@@ -14,7 +14,7 @@ async function load(t: Test, traces: string, headers = '') {
   return { faults, traces: loaded.ok ? loaded.config.traces : undefined }
 }
 
-t.test('where spans are sent to', async (t) => {
+t.test('spans go to /v1/traces below the endpoint', async (t) => {
   const rows = [
     ['https://collector.example:4318', 'https://collector.example:4318/v1/traces'],
     ['https://collector.example:4318/', 'https://collector.example:4318/v1/traces'],
@@ -39,7 +39,7 @@ t.test('where spans are sent to', async (t) => {
     t.match((await load(t, `endpoint: '${ill}'`)).faults, [/^edge\.yaml:8:21 traces\.endpoint: must /], ill)
 })
 
-t.test('what is refused, with its place', async (t) => {
+t.test('faults of the traces settings have a place', async (t) => {
   const endpoint = "endpoint: 'https://c'"
   const rows: readonly (readonly [string, string, string])[] = [
     ['headersFile: headers', 'api-key: 1', 'traces.headersFile: needs traces.endpoint; set both or none'],
@@ -66,7 +66,7 @@ t.test('what is refused, with its place', async (t) => {
   t.strictSame((await load(t, `${endpoint}, headersFile: headers`, 'api-key: 1\n')).faults, [])
 })
 
-t.test('a file of headers', async (t) => {
+t.test('a file of headers is parsed strictly', async (t) => {
   t.strictSame(parseHeaderLines('Authorization: Bearer a b=\r\nx-tenant:one\n\n'), {
     ok: true,
     headers: { authorization: 'Bearer a b=', 'x-tenant': 'one' },

@@ -58,7 +58,7 @@ function claims(more: object = {}) {
   }
 }
 
-t.test('a token of an outside issuer is good by its key set, with roles by its claim', async (t) => {
+t.test('a token of an external issuer is verified with its key set and has the roles of its claim', async (t) => {
   const { edge, state } = await start(t, [jwk('r', rsa), jwk('e', ec, { alg: 'ES256', use: 'sig' })])
   const byRsa = forge({ alg: 'RS256', typ: 'JWT', kid: 'r' }, claims(), rsa.privateKey, 'sha256')
   const byEc = forge({ alg: 'ES256', typ: 'at+jwt', kid: 'e' }, claims({ jti: 'two' }), ec.privateKey, 'sha256')
@@ -72,7 +72,7 @@ t.test('a token of an outside issuer is good by its key set, with roles by its c
   t.equal((await edge.ask([bearer(byEc)])).status, 401, 'and all others of that user')
 })
 
-t.test('only what is pinned is taken', async (t) => {
+t.test('only configured algorithms, keys and claims are accepted', async (t) => {
   const { edge } = await start(t, [jwk('r', rsa), jwk('p', rsa, { alg: 'PS256' }), jwk('e', ec, { use: 'enc' })])
   const { privateKey } = rsa
   const rows = {
@@ -108,7 +108,7 @@ t.test('only what is pinned is taken', async (t) => {
 })
 
 t.test(
-  'forty unknown keys cost the issuer one request in thirty seconds, and a rotated key is found after',
+  'forty unknown keys cause one request to the issuer in thirty seconds, and a rotated key is found afterwards',
   async (t) => {
     const next = generateKeyPairSync('ed25519')
     const { edge, state, time } = await start(t, [jwk('r', rsa)])
@@ -125,7 +125,7 @@ t.test(
   },
 )
 
-t.test('an issuer that is out of order is 503 for what needs it and nothing for what is known', async (t) => {
+t.test('if the issuer is down, tokens with unknown keys get 503 and tokens with known keys work', async (t) => {
   const { edge, state, time } = await start(t, undefined)
   const token = forge({ alg: 'RS256', typ: 'JWT', kid: 'r' }, claims(), rsa.privateKey, 'sha256')
   const reply = await edge.ask([bearer(token)])
@@ -141,7 +141,7 @@ t.test('an issuer that is out of order is 503 for what needs it and nothing for 
   t.equal((await edge.ask([bearer(token)])).status, 503, 'a day later its keys are not trusted any more')
 })
 
-t.test('roles by another claim, translated; a digest for tokens without jti', async (t) => {
+t.test('roles come from another claim and are mapped; tokens without jti are identified by a digest', async (t) => {
   const { edge } = await start(t, [jwk('r', rsa)], {
     rolesClaim: 'realm_access.roles',
     roles: { 'soc-admins': ['administrator'] },
@@ -155,7 +155,7 @@ t.test('roles by another claim, translated; a digest for tokens without jti', as
   t.same(JSON.parse(none.text).permissions, [], 'a word without a meaning grants nothing')
 })
 
-t.test('key sets are read with suspicion', async (t) => {
+t.test('weak, private and duplicate keys of a key set are skipped', async (t) => {
   const secret = { kty: 'oct', k: 'c2VjcmV0', kid: 's' }
   const small = generateKeyPairSync('rsa', { modulusLength: 1024 })
   const leaked = { ...ec.privateKey.export({ format: 'jwk' }), kid: 'd' }
@@ -179,7 +179,7 @@ t.test('key sets are read with suspicion', async (t) => {
   t.throws(() => createKeySetFetcher('http://id.example/jwks'), /https/)
 })
 
-t.test('a key set that does not end is cut off', async (t) => {
+t.test('an endless key set is cut off', async (t) => {
   const server = createServer((_request, response) => {
     const more = setInterval(() => response.write('x'.repeat(65_536)), 1)
     response.on('close', () => clearInterval(more))

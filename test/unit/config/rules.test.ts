@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { loadConfig } from '../../../src/config/index.ts'
 import { clusterAndAccess } from './faulty-cluster.ts'
-import { front } from './faulty-front.ts'
+import { front } from './faulty-listener.ts'
 import { account, file, nodes } from './settings-text.ts'
 
 async function faultsOf(t: Test, text: string, env: Record<string, string> = {}): Promise<string[]> {
@@ -14,17 +14,17 @@ async function faultsOf(t: Test, text: string, env: Record<string, string> = {})
   return loaded.ok ? [] : loaded.faults.map((line) => line.replaceAll(folder, '…'))
 }
 
-t.test('each fault has its place and says what to do', async (t) => {
-  t.strictSame(await faultsOf(t, file({})), [], 'the settings that are spoiled below are right')
+t.test('each fault has a place and a remedy', async (t) => {
+  t.strictSame(await faultsOf(t, file({})), [], 'the configuration without a fault is valid')
   for (const [name, text, fault] of [...front, ...clusterAndAccess]) {
     const faults = await faultsOf(t, text)
-    t.equal(faults.length, 1, `${name}: told once: ${faults.join(' | ')}`)
+    t.equal(faults.length, 1, `${name}: reported once: ${faults.join(' | ')}`)
     t.ok(faults[0]?.includes(fault), `${name}: ${faults[0]}`)
-    t.match(faults[0], /^edge\.yaml(?::\d+:\d+)?[ :]/, `${name}: with its place`)
+    t.match(faults[0], /^edge\.yaml(?::\d+:\d+)?[ :]/, `${name}: has a place`)
   }
 })
 
-t.test('all at once, in the order of the file', async (t) => {
+t.test('all faults are reported at once, in the order of the file', async (t) => {
   const text = 'listen:\n  port: "1"\n  hsot: a\ncluster:\n  nodes: []\nlog:\n  level: loud\n'
   const faults = await faultsOf(t, text, { EDGE_LISTEN_LIMITS_QUERY: '0', EDGE_NOTHING: '1' })
   t.equal(faults.length, 8)
@@ -35,7 +35,7 @@ t.test('all at once, in the order of the file', async (t) => {
   )
 })
 
-t.test('a password never stands in a fault', async (t) => {
+t.test('a message never contains a password', async (t) => {
   const faults = await faultsOf(t, file({ cluster: account('username: edge, password: 123456') }))
   t.notMatch(faults.join(), '123456')
   t.match(faults[0], 'cluster.credentials.password: must be text')
@@ -51,7 +51,7 @@ traces: { endpoint: 'https://edge:s3cr@et@collector.example' }`
   t.match(inAddresses.join(), 'got "https://…@10.0.0.1:1"')
 })
 
-t.test('what may seem strange and is right', async (t) => {
+t.test('unusual settings that are valid', async (t) => {
   const good: Record<string, string> = {
     'plain HTTP on purpose': file({ listen: 'host: 0.0.0.0\n  tls: off' }),
     'plain HTTP for operators on purpose': file({ more: 'operations: { host: 0.0.0.0, tls: off }' }),
@@ -71,7 +71,7 @@ t.test('what may seem strange and is right', async (t) => {
   for (const [name, text] of Object.entries(good)) t.strictSame(await faultsOf(t, text), [], name)
 })
 
-t.test('a file that is not there, a folder, a huge one', async (t) => {
+t.test('a missing file, a folder and a huge file are faults', async (t) => {
   const folder = t.testdir({ huge: '#'.repeat(1024 * 1024 + 1) })
   const cases: Record<string, RegExp> = {
     nowhere: /^nowhere: cannot be read \(ENOENT\); name an existing, readable file with --config or EDGE_CONFIG$/,

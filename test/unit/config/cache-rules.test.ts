@@ -32,23 +32,23 @@ async function configOf(t: Test, cache: string, env: Record<string, string> = {}
   return loaded.config.cache
 }
 
-t.test('the groups of the settings are those of the catalogue', async (t) => {
+t.test('the cache groups of the settings equal those of the catalogue', async (t) => {
   const kept = catalogue.flatMap((endpoint) =>
     'cache' in endpoint && 'group' in endpoint.cache ? [endpoint.cache] : [],
   )
   t.strictSame([...cacheGroups].sort(), [...new Set(kept.map(({ group }) => group))].sort())
 })
 
-t.test('the endpoints that have a pace of their own are kept at all', async (t) => {
+t.test('every default of cache.endpoints is a stored endpoint whose lifetime differs from its group', async (t) => {
   const { endpoints, durations } = await configOf(t, 'enabled: true')
   for (const [path, duration] of Object.entries(endpoints)) {
     const found = catalogue.find((endpoint) => endpoint.method === 'GET' && endpoint.path === path)
     if (found === undefined || !('cache' in found) || !('group' in found.cache)) return t.fail(path)
-    t.not(durations[found.cache.group], duration, `${path}: else it need not be named`)
+    t.not(durations[found.cache.group], duration, `${path}: the row would have no effect`)
   }
 })
 
-t.test('an endpoint that is not there, or not kept, is told at start', async (t) => {
+t.test('an unknown endpoint, or one that is not stored, fails the start', async (t) => {
   for (const path of ['/manger/info', '/agents/:agent_id/key']) {
     const loaded = await load(t, `endpoints: { ${path}: 1s }`)
     if (!loaded.ok) return t.fail(loaded.faults.join('\n'))
@@ -58,7 +58,7 @@ t.test('an endpoint that is not there, or not kept, is told at start', async (t)
   }
 })
 
-t.test('nothing that clients watch live is older than a second by default', async (t) => {
+t.test('by default, logs and status are at most one second old', async (t) => {
   const { durations, endpoints, staleWhileRevalidate } = await configOf(t, 'enabled: true')
   for (const endpoint of catalogue) {
     if (!('cache' in endpoint) || !('group' in endpoint.cache) || !/\/(?:logs|status)$/.test(endpoint.path)) continue
@@ -67,7 +67,7 @@ t.test('nothing that clients watch live is older than a second by default', asyn
   }
 })
 
-t.test('each fault has its place and says what to do', async (t) => {
+t.test('each fault has a place and a remedy', async (t) => {
   const rows: readonly (readonly [cache: string, fault: string | RegExp])[] = [
     ['redis: { url: localhost }', /cache\.redis\.url: must be a URL such as rediss:.*, got "localhost"/],
     ['redis: { url: "redis://a:b@127.0.0.1" }', /cache\.redis\.url: must be a URL .*without name and password/],
@@ -102,14 +102,14 @@ t.test('each fault has its place and says what to do', async (t) => {
   for (const [cache, fault] of rows) {
     const loaded = await load(t, cache)
     const faults = loaded.ok ? [] : loaded.faults
-    t.equal(faults.length, 1, `${cache}: told once: ${faults.join(' | ')}`)
+    t.equal(faults.length, 1, `${cache}: reported once: ${faults.join(' | ')}`)
     t.match(faults[0], fault)
     t.match(faults[0], /^edge\.yaml:1:\d+ cache/)
     t.notMatch(faults[0], 'secret')
   }
 })
 
-t.test('what may seem strange and is right', async (t) => {
+t.test('unusual cache settings that are valid', async (t) => {
   const good = [
     'enabled: false',
     'redis: { url: "rediss://redis.example:6380/3" }',
@@ -132,7 +132,7 @@ t.test('the password comes from a file or from the environment', async (t) => {
   t.equal(fromEnvironment.redis.password, 'from there')
 })
 
-t.test('environment names reach every kind of setting', async (t) => {
+t.test('variables of the environment reach every kind of cache setting', async (t) => {
   const cache = await configOf(t, 'enabled: true', {
     EDGE_CACHE_ENABLED: 'false',
     EDGE_CACHE_REDIS_SENTINELS: '[{ host: 127.0.0.1, port: 26379 }]',
@@ -144,12 +144,12 @@ t.test('environment names reach every kind of setting', async (t) => {
   t.equal(cache.enabled, false)
   t.strictSame(cache.redis.sentinels, [{ host: '127.0.0.1', port: 26_379 }])
   t.equal(cache.durations.agents, 2000)
-  t.equal(cache.durations.rules, 60_000, 'others stay')
-  t.strictSame({ ...cache.endpoints }, { '/manager/logs': 500 }, 'a table replaces the one of the defaults')
+  t.equal(cache.durations.rules, 60_000, 'the other groups keep their defaults')
+  t.strictSame({ ...cache.endpoints }, { '/manager/logs': 500 }, 'a table replaces the default table')
   t.equal(cache.staleIfError, 5000)
 })
 
-t.test('what connections are opened with', async (t) => {
+t.test('the settings decide how connections to Redis are opened', async (t) => {
   const far = '[{ host: 10.0.0.1, port: 6379 }]'
   const near = { host: 'localhost', port: 1 }
   const cases: readonly (readonly [redis: string, place: object | undefined])[] = [

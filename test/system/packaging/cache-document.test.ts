@@ -14,7 +14,7 @@ import { openRedisStore } from '../../support/redis-store.ts'
 const document = readFileSync('docs/cache.md', 'utf8')
 const [, rules = ''] = /^user edge (on .*)$/m.exec(document) ?? []
 
-t.test('every cache setting that the document names exists', async (t) => {
+t.test('every cache setting that docs/cache.md names exists', async (t) => {
   const named = [...document.matchAll(/`cache\.([A-Za-z.]+)`/g)].map(([, name = '']) => `cache.${name}`)
   const known = listLeaves(schema).map(({ path }) => path.join('.'))
   t.ok(named.length > 10)
@@ -26,14 +26,14 @@ t.test('every cache setting that the document names exists', async (t) => {
   }
 })
 
-t.test('every endpoint of the cache and each of its options', async (t) => {
+t.test('docs/cache.md names every endpoint of the cache and each of its parameters', async (t) => {
   for (const { path, method, query } of catalogue.filter((endpoint) => endpoint.path.startsWith('/cache'))) {
     t.ok(document.includes(`\`${method} ${path}`), `${method} ${path}`)
     for (const name of Object.keys(query)) t.match(document, new RegExp(`[\`?]${name}[\`=]`), name)
   }
 })
 
-t.test('the ACL user may what the edge does, and nothing else', async (t) => {
+t.test('the ACL user of docs/cache.md is allowed exactly the commands that the edge uses', async (t) => {
   const used = new Set([...COMMANDS_USED, ...ACCESS_COMMANDS_USED])
   // The whole of CLUSTER could take a cluster apart.
   used.delete('cluster')
@@ -42,7 +42,7 @@ t.test('the ACL user may what the edge does, and nothing else', async (t) => {
   t.match(rules, / ~edge:\* .* &edge:\* -@all /)
 })
 
-t.test('as that user everything works, and Redis refuses nothing', async (t) => {
+t.test('as this ACL user, store and access work, and Redis refuses no command', async (t) => {
   const redis = await startRedis()
   t.teardown(() => redis.close())
   const admin = redis.client()
@@ -87,7 +87,7 @@ t.test('as that user everything works, and Redis refuses nothing', async (t) => 
   t.strictSame(refused, [])
 })
 
-t.test('the settings that the document shows are right', async (t) => {
+t.test('the configurations in docs/cache.md are valid', async (t) => {
   const folder = t.testdir({ users: '', 'redis-ca.crt': '' })
   const rest = `
 cluster: { nodes: [{ name: m, type: master, url: 'http://127.0.0.1:1' }], credentials: { username: a, password: bcdefgh } }
@@ -105,7 +105,7 @@ access: { users: users }
   }
 })
 
-t.test('Redis takes the settings that are shipped for it, and evicts nothing that makes entries right', async (t) => {
+t.test('Redis accepts config/redis.conf, which evicts neither fences nor epochs', async (t) => {
   const lines = readFileSync('config/redis.conf', 'utf8').split('\n')
   const settings = lines.filter((line) => /^[a-z]/.test(line) && !line.startsWith('aclfile'))
   const args = settings.flatMap((line) => {
@@ -117,7 +117,7 @@ t.test('Redis takes the settings that are shipped for it, and evicts nothing tha
   t.strictSame(await redis.client().config('GET', 'maxmemory-policy'), ['maxmemory-policy', 'volatile-lru'])
 })
 
-t.test('the replicas of compose.yaml share that Redis', async (t) => {
+t.test('the replicas of compose.yaml share this Redis', async (t) => {
   const compose = parse(readFileSync('config/compose.yaml', 'utf8'), { merge: true })
   const folder = t.testdir({
     manager: 'of the manager',

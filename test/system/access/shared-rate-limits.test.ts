@@ -14,7 +14,7 @@ async function served(edge: Replica, requests: number): Promise<number> {
   return count
 }
 
-t.test('one caller has one limit over all replicas', async (t) => {
+t.test('one caller has one rate limit over all replicas', async (t) => {
   const { start } = await replicas(t)
   const [a, b] = [await start({ limits }), await start({ limits })]
   await soon(() => a.replica.heartbeat.replicas === 2 && b.replica.heartbeat.replicas === 2)
@@ -27,7 +27,7 @@ t.test('one caller has one limit over all replicas', async (t) => {
   t.equal((await a.ask([basic('bob', passwords.bob)])).status, 200, 'others have their own')
 })
 
-t.test('while Redis is away each replica serves its share', async (t) => {
+t.test('while Redis is unreachable, each replica serves its share', async (t) => {
   const { start, redis } = await replicas(t)
   const [a, b] = [await start({ limits }), await start({ limits })]
   await soon(() => a.replica.heartbeat.replicas === 2 && b.replica.heartbeat.replicas === 2)
@@ -37,7 +37,7 @@ t.test('while Redis is away each replica serves its share', async (t) => {
   for (const count of counts) t.ok(count === MOST / 2, `${count} served`)
 })
 
-t.test('who stays far under the limit costs Redis nothing', async (t) => {
+t.test('a caller far below the limit causes no command to Redis', async (t) => {
   const { start, redis } = await replicas(t)
   const [a, b] = [await start({ limits }), await start({ limits })]
   await soon(() => a.replica.heartbeat.replicas === 2 && b.replica.heartbeat.replicas === 2)
