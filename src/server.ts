@@ -5,7 +5,8 @@
 import { constants } from 'node:os'
 import type { DestinationStream } from 'pino'
 import { buildEdge, type Edge } from './app/index.ts'
-import { type Config, loadConfig } from './config/index.ts'
+import { loadConfig } from './config/index.ts'
+import type { Config } from './config/schema.ts'
 import { describeStartError, EXIT_CODES } from './server/exit.ts'
 import { createJsonLog, createTextLog } from './server/logs.ts'
 

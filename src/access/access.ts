@@ -2,12 +2,10 @@
 import type { Log } from '../core/events.ts'
 import type { Caller } from '../core/request.ts'
 import type { Clock } from '../core/timing.ts'
-import { createFileAccess } from './file-access.ts'
 import type { LoginAttempts } from './login-attempts.ts'
-import { createPassthroughAccess } from './passthrough-access.ts'
 import type { VerifyPassword } from './passwords.ts'
 import type { Revocations } from './revocations.ts'
-import { createRoles, type OwnRoles, type RoleAssignment } from './roles.ts'
+import type { OwnRoles, RoleAssignment } from './roles.ts'
 import type { ExternalIssuerSettings, UnsignedToken } from './token-issuers.ts'
 import type { VerifySignature } from './tokens.ts'
 
@@ -55,6 +53,7 @@ export interface AccessOptions {
 export type AuthFailure =
   | { readonly ok: false; readonly reason: 'wrong' | 'invalid' }
   | { readonly ok: false; readonly reason: 'blocked' | 'busy' | 'unavailable'; readonly retryAfterMs: number }
+
 export type AuthResult =
   /**
    * `recheck` returns the caller that the same credentials from the same address stand for now, without a password or
@@ -78,26 +77,4 @@ export interface Access {
   /** Replaces the roles of all users from the next request on. Throws if a role does not exist. */
   assignRoles(users: RoleAssignment): void
   close(): Promise<void>
-}
-
-const SECONDS_PER_DAY = 86_400
-
-/** Rejects with an `Error` for the operator if a setting, the users file or the folder of keys is invalid. */
-export async function createAccess(options: AccessOptions): Promise<Access> {
-  checkOptions(options)
-  const roles = createRoles(options.roles, options.ownRoles, options.knownPermissions)
-  const { users } = options
-  return 'file' in users ? createFileAccess(options, users.file, roles) : createPassthroughAccess(options, users, roles)
-}
-
-function checkOptions({ realm, tokens }: AccessOptions): void {
-  if (!/^[ !#-[\]-~]+$/.test(realm)) throw new Error('access.realm: printable ASCII without quotes and backslashes')
-  if (!Number.isInteger(tokens.lifetime) || tokens.lifetime < 1 || tokens.lifetime > 900)
-    throw new Error('access.tokens.lifetime: 1 to 900 seconds')
-  for (const { issuer, lifetime } of tokens.issuers)
-    if (!(lifetime >= 1 && lifetime <= SECONDS_PER_DAY))
-      throw new Error(`access.tokens.issuers: ${issuer}: lifetime: 1 second to 1 day`)
-  const names = [tokens.issuer, ...tokens.issuers.map(({ issuer }) => issuer)]
-  const duplicate = names.find((name, index) => names.indexOf(name) < index)
-  if (duplicate !== undefined) throw new Error(`access.tokens.issuers: ${duplicate} is listed twice`)
 }

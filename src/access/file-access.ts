@@ -9,19 +9,13 @@ import { type Clock, systemClock } from '../core/timing.ts'
 import type { Access, AccessOptions, AuthResult } from './access.ts'
 import { createLoginAttempts } from './login-attempts.ts'
 import { LoginQueue, PasswordLogins } from './logins.ts'
-import { createPasswordVerifier } from './passwords.ts'
+import { createPasswordVerifier, type Users } from './passwords.ts'
 import { createRevocationList, type Revocations } from './revocations.ts'
 import type { Roles } from './roles.ts'
 import { createEphemeralKeys, type KeyRing, watchSigningKeys } from './signing-keys.ts'
-import {
-  createExternalIssuer,
-  createOwnIssuer,
-  type ExternalIssuer,
-  type OwnIssuer,
-  type TokenIssuer,
-} from './token-issuers.ts'
-import { CLOCK_TOLERANCE_S, type TokenResult, TokenVerifier, type VerifySignature } from './tokens.ts'
-import { type Users, watchUsers } from './users-file.ts'
+import { createExternalIssuer, createOwnIssuer, type ExternalIssuer, type OwnIssuer } from './token-issuers.ts'
+import { CLOCK_TOLERANCE_S, type TokenIssuer, type TokenResult, TokenVerifier, type VerifySignature } from './tokens.ts'
+import { watchUsers } from './users-file.ts'
 
 /** Each hash occupies a thread of libuv's pool of four, which file reads need too. */
 const MAX_CONCURRENT_HASHES = Math.min(3, availableParallelism())

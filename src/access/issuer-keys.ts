@@ -8,7 +8,6 @@ import type { Log } from '../core/events.ts'
 import type { Clock } from '../core/timing.ts'
 import type { TokenAlgorithm } from '../core/token-algorithms.ts'
 import { ownField } from '../core/values.ts'
-import type { JsonObject } from './tokens.ts'
 
 /** A public key and the one algorithm that it is used with. */
 export interface IssuerKey {
@@ -177,3 +176,6 @@ function chooseAlgorithm(key: KeyObject, alg: unknown): TokenAlgorithm | undefin
   if (type !== 'rsa' || (details?.modulusLength ?? 0) < MIN_RSA_BITS) return undefined
   return alg === undefined ? 'RS256' : RSA_ALGORITHMS.find((algorithm) => algorithm === alg)
 }
+
+/** A parsed JSON object. */
+export type JsonObject = Readonly<Record<string, unknown>>

@@ -1,7 +1,6 @@
 /** Checks of passwords against bcrypt hashes, outside the main thread, with the same work for unknown users. */
 import { createHmac, randomBytes } from 'node:crypto'
 import { hash, verify } from '@node-rs/bcrypt'
-import type { Users } from './users-file.ts'
 
 /** Resolves to whether this is the password of this user. Rejects if that cannot be determined now. */
 export type VerifyPassword = (name: string, password: string) => Promise<boolean>
@@ -45,4 +44,13 @@ function hashForUnknownUser(key: Buffer, name: string, hashes: readonly string[]
   const draw = createHmac('sha256', key).update(name).digest().readUInt32BE()
   const cost = hashes[draw % Math.max(1, hashes.length)]?.slice(4, 6) ?? String(DEFAULT_BCRYPT_COST)
   return `$2b$${cost}$${UNKNOWN_USER_HASH}`
+}
+
+/** The users that may log in, as the file lists them now. */
+export interface Users {
+  /** Returns the bcrypt hash of the user; `undefined` for an unknown name. */
+  hashOf(name: string): string | undefined
+  /** Returns all hashes, in the order of the file. */
+  hashes(): readonly string[]
+  close(): void
 }

@@ -3,21 +3,11 @@ import { hash, randomUUID } from 'node:crypto'
 import type { Clock } from '../core/timing.ts'
 import { OWN_TOKEN_ALGORITHM, type TokenAlgorithm } from '../core/token-algorithms.ts'
 import { ownEntry, ownField } from '../core/values.ts'
-import { createKeySetFetcher, IssuerKeys, type IssuerKeysOptions, type KeyLookup } from './issuer-keys.ts'
+import type { JsonObject } from './issuer-keys.ts'
+import { createKeySetFetcher, IssuerKeys, type IssuerKeysOptions } from './issuer-keys.ts'
 import type { Revocations } from './revocations.ts'
 import type { KeyRing } from './signing-keys.ts'
-import type { ClaimRules, Claims, JsonObject, ParsedToken } from './tokens.ts'
-
-export interface TokenIssuer {
-  readonly rules: ClaimRules
-  /** Returns the public key (PEM) that is known now. */
-  cachedKey(kid: string): string | undefined
-  findKey(kid: string): Promise<KeyLookup>
-  /** Returns whether the header is allowed, apart from `alg` and `kid`, which depend on the key. */
-  acceptsHeader(header: JsonObject): boolean
-  /** Applies the rules of this issuer to claims that passed the common rules. `undefined` refuses them. */
-  completeClaims(claims: Claims, token: ParsedToken): Claims | undefined
-}
+import type { TokenIssuer } from './tokens.ts'
 
 /** The claims of a new token, and the key (PEM) that signs it. */
 export interface UnsignedToken {
@@ -95,6 +85,7 @@ export interface ExternalIssuer extends TokenIssuer {
 }
 
 const ACCEPTED_TYPES = ['jwt', 'at+jwt']
+
 /** These parameters name keys or change what is signed (RFC 8725 section 3). The key comes from the settings only. */
 const REFUSED_HEADERS = ['crit', 'jwk', 'jku', 'x5u', 'x5c', 'b64', 'zip', 'enc']
 

@@ -10,8 +10,8 @@ import { LRUCache } from 'lru-cache'
 import type { Clock } from '../core/timing.ts'
 import type { TokenAlgorithm } from '../core/token-algorithms.ts'
 import { ownField } from '../core/values.ts'
+import type { JsonObject, KeyLookup } from './issuer-keys.ts'
 import type { Revocations, TokenIdentity } from './revocations.ts'
-import type { TokenIssuer } from './token-issuers.ts'
 
 /** Resolves to whether the token of this request is signed by this key (PEM) with this algorithm. */
 export type VerifySignature = (pem: string, algorithm: TokenAlgorithm) => Promise<boolean>
@@ -39,7 +39,9 @@ interface VerifiedToken {
 }
 
 const MAX_REMEMBERED_TOKENS = 5000
+
 const MAX_TOKEN_LENGTH = 4096
+
 const INVALID = { ok: false, reason: 'invalid' } as const
 
 export class TokenVerifier {
@@ -110,6 +112,7 @@ export interface Claims extends TokenIdentity {
 
 /** Seconds by which the clocks of issuer and edge may differ. */
 export const CLOCK_TOLERANCE_S = 5
+
 const SUBJECT_PATTERN = /^[^\p{Cc}]{1,256}$/u
 
 /** Returns the claims; `undefined` if one is missing, has the wrong type or breaks a rule. `now` in milliseconds. */
@@ -140,9 +143,6 @@ function includesAudience(audience: unknown, wanted: string): boolean {
   return audience.every((name) => typeof name === 'string') && audience.includes(wanted)
 }
 
-/** A parsed JSON object. */
-export type JsonObject = Readonly<Record<string, unknown>>
-
 export interface ParsedToken {
   readonly header: JsonObject
   readonly payload: JsonObject
@@ -151,6 +151,7 @@ export interface ParsedToken {
 }
 
 const SEGMENTS = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/
+
 /** Brackets, and strings; with a colon behind it, a string is a name. Applied to valid JSON only. */
 const JSON_TOKENS = /[{}[\]]|"((?:[^"\\]|\\.)*)"(\s*:)?/g
 
@@ -196,4 +197,15 @@ function hasUniqueNames(json: string): boolean {
     }
   }
   return true
+}
+
+export interface TokenIssuer {
+  readonly rules: ClaimRules
+  /** Returns the public key (PEM) that is known now. */
+  cachedKey(kid: string): string | undefined
+  findKey(kid: string): Promise<KeyLookup>
+  /** Returns whether the header is allowed, apart from `alg` and `kid`, which depend on the key. */
+  acceptsHeader(header: JsonObject): boolean
+  /** Applies the rules of this issuer to claims that passed the common rules. `undefined` refuses them. */
+  completeClaims(claims: Claims, token: ParsedToken): Claims | undefined
 }

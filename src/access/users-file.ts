@@ -6,16 +6,8 @@ import { type FileHandle, open, readFile, realpath, rename, rm, stat } from 'nod
 import { dirname } from 'node:path'
 import type { Log } from '../core/events.ts'
 import { fingerprintFile, watchFiles } from './file-watcher.ts'
+import type { Users } from './passwords.ts'
 import { checkPassword, hashPassword } from './passwords.ts'
-
-/** The users that may log in, as the file lists them now. */
-export interface Users {
-  /** Returns the bcrypt hash of the user; `undefined` for an unknown name. */
-  hashOf(name: string): string | undefined
-  /** Returns all hashes, in the order of the file. */
-  hashes(): readonly string[]
-  close(): void
-}
 
 /**
  * Loads a users file and reloads it within a second of a change. Rejects if the file is invalid at the start. If it
@@ -51,11 +43,16 @@ async function loadUsers(file: string): Promise<{ users: ReadonlyMap<string, str
 }
 
 const NAME_PATTERN = /^[^\p{Cc}\p{Z}:#]{1,128}$/u
+
 const NAME_RULE = 'a name is 1 to 128 characters without spaces, colon and #'
+
 const BCRYPT_PATTERN = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/
+
 const MIN_BCRYPT_COST = 4
+
 /** With a greater cost, one login would occupy a core for seconds. */
 const MAX_BCRYPT_COST = 15
+
 const HOW_TO_CREATE = 'create the line with `manager-edge user add NAME` or `htpasswd -B`'
 
 const UNSUPPORTED_HASHES: readonly (readonly [RegExp, string])[] = [

@@ -1,9 +1,10 @@
 /** Builds authentication and authorisation from the configuration. */
 import type { Logger } from 'pino'
-import { type Access, createAccess } from '../access/access.ts'
+import type { Access } from '../access/access.ts'
+import { createAccess } from '../access/index.ts'
 import type { VerifyPassword } from '../access/passwords.ts'
 import { permissions } from '../catalogue/index.ts'
-import type { Config } from '../config/index.ts'
+import type { Config } from '../config/schema.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { SharedAccess } from '../redis/shared-access.ts'
 import type { Cluster } from '../upstream/index.ts'

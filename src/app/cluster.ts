@@ -1,7 +1,7 @@
 /** Builds the cluster from the configuration. */
 import { readFile } from 'node:fs/promises'
 import type { Logger } from 'pino'
-import type { Config } from '../config/index.ts'
+import type { Config } from '../config/schema.ts'
 import type { NodeResult } from '../core/node-call.ts'
 import { type Cluster, type ClusterOptions, createCluster, type NodeTls } from '../upstream/index.ts'
 

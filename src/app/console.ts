@@ -1,8 +1,14 @@
 /** Connects the operators' console with the parts of the edge. */
 import { hostname } from 'node:os'
+import type { Logger } from 'pino'
+import type { Access } from '../access/access.ts'
 import type { PurgeCost, PurgeRequest } from '../admin/console/api-types.ts'
+import type { LiveTail } from '../admin/console/live-tail.ts'
 import type { ConsolePorts, NodeState } from '../admin/console/ports.ts'
 import { createReplicas, type Replicas } from '../admin/console/replicas.ts'
+import type { RecentJoins, Traffic } from '../admin/console/traffic.ts'
+import type { Readiness } from '../admin/listener.ts'
+import type { Audit } from '../audit/index.ts'
 import { explain, resolveIndexUrl } from '../cache/explain.ts'
 import type { EdgeOperation, Endpoint } from '../catalogue/endpoint.ts'
 import { catalogue } from '../catalogue/index.ts'
@@ -10,9 +16,14 @@ import { EdgeError } from '../core/errors.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { encodedSizes } from '../http/encodings.ts'
+import type { RedisReplica } from '../redis/replica.ts'
+import type { SharedAccess } from '../redis/shared-access.ts'
+import type { Divergence } from '../telemetry/events.ts'
+import type { Metrics } from '../telemetry/metrics/index.ts'
 import type { Cluster, NodeStatus } from '../upstream/index.ts'
-import type { OperationsParts } from './operations.ts'
+import type { Api } from './api.ts'
 import { version } from './package.ts'
+import type { StoreStatus } from './telemetry.ts'
 
 type ConsoleParts = Pick<
   OperationsParts,
@@ -150,4 +161,30 @@ function readData(response: EdgeResponse): unknown {
     response.kind === 'json' ? (JSON.parse(response.body.toString()) as { error: number; data: unknown }) : {}
   if (error !== 0) throw new EdgeError(949)
   return data
+}
+
+/** What the console shows of requests and calls. Created first, so that no event is missed. */
+export interface Monitors {
+  readonly traffic: Traffic
+  readonly tail: LiveTail
+  readonly joins: RecentJoins
+  close(): void
+}
+
+export interface OperationsParts {
+  readonly monitors: Monitors
+  readonly access: Access
+  readonly cluster: Cluster
+  readonly api: Pick<Api, 'handler' | 'cache'>
+  readonly storeStatus: StoreStatus
+  /** Absent: replicas share nothing. */
+  readonly replica: RedisReplica | undefined
+  readonly shared: SharedAccess | undefined
+  readonly log: Logger
+  readonly ready: () => Readiness
+  /** The URL for clients, as soon as the edge listens. */
+  readonly url: () => string
+  readonly metrics: Metrics
+  readonly divergence: () => readonly Divergence[]
+  readonly audit: Pick<Audit, 'onRequest'>
 }

@@ -3,36 +3,21 @@ import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import type { Access } from '../access/access.ts'
 import { consolePart } from '../admin/console/index.ts'
-import { createLiveTail, type LiveTail } from '../admin/console/live-tail.ts'
-import { createRecentJoins, createTraffic, type RecentJoins, type Traffic } from '../admin/console/traffic.ts'
-import { createOperationsListener, metricsPart, type Readiness } from '../admin/listener.ts'
+import { createLiveTail } from '../admin/console/live-tail.ts'
+import { createRecentJoins, createTraffic } from '../admin/console/traffic.ts'
+import { createOperationsListener, metricsPart } from '../admin/listener.ts'
 import { openApiDocument } from '../admin/openapi/document.ts'
 import { referencePart } from '../admin/reference.ts'
-import type { Audit } from '../audit/index.ts'
 import { catalogue } from '../catalogue/index.ts'
-import type { Config } from '../config/index.ts'
+import type { Config } from '../config/schema.ts'
 import { createAuthenticator } from '../http/authenticate.ts'
 import { addressOfRequests } from '../http/client-address.ts'
-import { createListener, type ListenerOptions } from '../listener/listener.ts'
-import type { RedisReplica } from '../redis/replica.ts'
-import type { SharedAccess } from '../redis/shared-access.ts'
-import type { Divergence, EdgeEvents } from '../telemetry/events.ts'
-import type { Metrics } from '../telemetry/metrics/index.ts'
-import type { Cluster } from '../upstream/index.ts'
-import type { Api } from './api.ts'
-import { buildConsolePorts, buildReplicas } from './console.ts'
+import type { ListenerOptions } from '../listener/connections.ts'
+import { createListener } from '../listener/listener.ts'
+import type { EdgeEvents } from '../telemetry/events.ts'
+import { buildConsolePorts, buildReplicas, type Monitors, type OperationsParts } from './console.ts'
 import { version } from './package.ts'
-import type { StoreStatus } from './telemetry.ts'
-
-/** What the console shows of requests and calls. Created first, so that no event is missed. */
-export interface Monitors {
-  readonly traffic: Traffic
-  readonly tail: LiveTail
-  readonly joins: RecentJoins
-  close(): void
-}
 
 export function createMonitors({ on }: Pick<EdgeEvents, 'on'>): Monitors {
   const traffic = createTraffic()
@@ -44,24 +29,6 @@ export function createMonitors({ on }: Pick<EdgeEvents, 'on'>): Monitors {
     tail.close()
   }
   return { traffic, tail, joins, close }
-}
-
-export interface OperationsParts {
-  readonly monitors: Monitors
-  readonly access: Access
-  readonly cluster: Cluster
-  readonly api: Pick<Api, 'handler' | 'cache'>
-  readonly storeStatus: StoreStatus
-  /** Absent: replicas share nothing. */
-  readonly replica: RedisReplica | undefined
-  readonly shared: SharedAccess | undefined
-  readonly log: Logger
-  readonly ready: () => Readiness
-  /** The URL for clients, as soon as the edge listens. */
-  readonly url: () => string
-  readonly metrics: Metrics
-  readonly divergence: () => readonly Divergence[]
-  readonly audit: Pick<Audit, 'onRequest'>
 }
 
 export async function buildOperations(config: Config, parts: OperationsParts): Promise<FastifyInstance> {

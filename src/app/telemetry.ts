@@ -5,9 +5,11 @@ import { TLSSocket } from 'node:tls'
 import type { Logger } from 'pino'
 import { createAuditFile } from '../audit/file.ts'
 import { type Audit, createAudit, createAuditLog } from '../audit/index.ts'
+import type { CacheOperationsPorts } from '../cache/operations.ts'
 import { catalogue } from '../catalogue/index.ts'
-import type { Config } from '../config/index.ts'
 import { parseHeaderLines } from '../config/named-files.ts'
+import type { Config } from '../config/schema.ts'
+import type { CacheStoreState } from '../core/response.ts'
 import { fromTrusted, headerText } from '../http/client-address.ts'
 import type { BeginTrace } from '../http/request-state.ts'
 import { groupOf, methodLabel } from '../http/request-state.ts'
@@ -16,13 +18,12 @@ import type { EdgeEvents } from '../telemetry/events.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics/index.ts'
 import type { Traces } from '../telemetry/traces/index.ts'
 import type { Cluster } from '../upstream/index.ts'
-import type { Api } from './api.ts'
 import { version } from './package.ts'
 
 export interface MetricsParts {
   readonly events: EdgeEvents
   readonly cluster: Cluster
-  readonly api: Pick<Api, 'cache' | 'storeState'>
+  readonly api: { readonly cache: CacheOperationsPorts; readonly storeState?: (() => CacheStoreState) | undefined }
   readonly audit: Pick<Audit, 'state'>
   readonly traces: Pick<Traces, 'counts'> | undefined
   ready(): { readonly ok: boolean }

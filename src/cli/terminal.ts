@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
-import type { Config } from '../config/index.ts'
+import type { Config } from '../config/schema.ts'
 import { EXIT_CODES } from '../server/exit.ts'
 
 export function print(line: string): void {

@@ -1,7 +1,7 @@
 /** `manager-edge token`: creates signing keys, and tokens for scripts. */
 import { mkdir } from 'node:fs/promises'
 import Fastify from 'fastify'
-import { createAccess } from '../access/access.ts'
+import { createAccess } from '../access/index.ts'
 import { createKeyFile } from '../access/signing-keys.ts'
 import { watchUsers } from '../access/users-file.ts'
 import { identity } from '../app/access.ts'

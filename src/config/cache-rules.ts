@@ -1,7 +1,7 @@
 /** Rules over the settings of the cache: the Redis connection, and for how long stored responses may be used. */
 import { isLoopback, isLoopbackUrl } from './formats.ts'
-import type { Config } from './index.ts'
 import type { Report, Rule, RuleContext } from './rules.ts'
+import type { Config } from './schema.ts'
 import type { Path } from './tree.ts'
 
 type RedisSettings = Config['cache']['redis']

@@ -1,6 +1,5 @@
 /** Faults of the configuration. Each one says where it is and what to do. */
 import { distance } from 'fastest-levenshtein'
-import type { ConfigSource } from './file.ts'
 import { formatPath, type Path } from './tree.ts'
 
 export interface Fault {
@@ -81,4 +80,11 @@ export function findSimilar(word: string, candidates: readonly string[]): string
 export function formatSuggestion(word: string, candidates: readonly string[]): string {
   const name = findSimilar(word.slice(0, 64), candidates)
   return name === undefined ? `; known here: ${candidates.join(', ')}` : `; did you mean "${name}"?`
+}
+
+export interface ConfigSource {
+  readonly tree: Record<string, unknown>
+  readonly faults: readonly Fault[]
+  /** Returns the place of a value; for a value that is not written, the place of the group that should hold it. */
+  readonly place: (path: Path, target?: 'key' | 'value') => { place: string; order: number }
 }

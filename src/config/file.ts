@@ -2,19 +2,13 @@
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { type Document, isPair, isScalar, LineCounter, type ParsedNode, parseDocument } from 'yaml'
-import type { Fault } from './faults.ts'
+import type { ConfigSource, Fault } from './faults.ts'
 import { isObject, type Path } from './tree.ts'
 
 const MAX_FILE_LENGTH = 1024 * 1024
+
 /** A configuration has few aliases. More expanded aliases than this are an alias bomb. */
 const MAX_ALIASES = 20
-
-export interface ConfigSource {
-  readonly tree: Record<string, unknown>
-  readonly faults: readonly Fault[]
-  /** Returns the place of a value; for a value that is not written, the place of the group that should hold it. */
-  readonly place: (path: Path, target?: 'key' | 'value') => { place: string; order: number }
-}
 
 export const NO_SOURCE: ConfigSource = { tree: {}, faults: [], place: () => ({ place: '', order: 0 }) }
 

@@ -1,20 +1,15 @@
 /** Loads the configuration: the file, and the environment over it. The only reader of the environment. */
 import { dirname, resolve } from 'node:path'
-import type { Static } from 'typebox'
 import { cacheRules } from './cache-rules.ts'
 import { type Environment, readEnvironment } from './environment.ts'
 import { FaultList } from './faults.ts'
 import { NO_SOURCE, readConfigFile } from './file.ts'
 import { checkEncryptionKey, checkFiles, checkTraceHeaders, readPasswords } from './named-files.ts'
 import { type ListenerName, rules } from './rules.ts'
-import { schema, type settings } from './schema.ts'
+import type { Config } from './schema.ts'
+import { schema } from './schema.ts'
 import { deepFreeze, isObject, type Path, setIn, withoutNulls } from './tree.ts'
 import { parseValues, validate } from './validate.ts'
-
-type Frozen<T> = T extends object ? { readonly [K in keyof T]: Frozen<T[K]> } : T
-
-/** Every setting, with defaults: durations in milliseconds, sizes in bytes, paths absolute, secrets read. */
-export type Config = Frozen<Static<typeof settings>>
 
 /** `file`: the source; absent if the environment is the only source. */
 export type LoadResult =

@@ -3,8 +3,8 @@ import { access, constants } from 'node:fs/promises'
 import { readSecret } from './environment.ts'
 import type { FaultList } from './faults.ts'
 import { codeOf } from './file.ts'
-import type { Config } from './index.ts'
 import type { Report } from './rules.ts'
+import type { Config } from './schema.ts'
 import { getIn, type Path } from './tree.ts'
 
 const FILE_SETTINGS: readonly Path[] = [

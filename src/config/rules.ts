@@ -5,7 +5,7 @@
 import { builtInRoles } from '../core/permissions.ts'
 import { findSimilar } from './faults.ts'
 import { isLoopback, isLoopbackUrl } from './formats.ts'
-import type { Config } from './index.ts'
+import type { Config } from './schema.ts'
 import type { Path } from './tree.ts'
 
 export type ListenerName = 'listen' | 'operations'

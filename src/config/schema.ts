@@ -1,3 +1,4 @@
+import type { Static } from 'typebox'
 /**
  * Every setting of the edge, with its default. This is the only place that states defaults: validation, the names of
  * environment variables, the type `Config` and the test of config/default.yaml all use this schema.
@@ -260,3 +261,8 @@ export const settings = record({
 
 /** `settings` as plain JSON Schema. */
 export const schema = settings as SchemaNode
+
+type Frozen<T> = T extends object ? { readonly [K in keyof T]: Frozen<T[K]> } : T
+
+/** Every setting, with defaults: durations in milliseconds, sizes in bytes, paths absolute, secrets read. */
+export type Config = Frozen<Static<typeof settings>>

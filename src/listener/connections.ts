@@ -4,9 +4,10 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { EdgeError } from '../core/errors.ts'
+import type { FramingLimits } from './framing.ts'
 import { type FramingRules, framingError } from './framing.ts'
-import type { ListenerOptions } from './listener.ts'
 import { PipeliningQueue } from './pipelining-queue.ts'
+import type { RejectedRequest } from './reject.ts'
 import { parserError, rejectRequest, rejectSocket } from './reject.ts'
 
 /** No endpoint has the method PATCH. It is passed on so that it is answered as by the real API, with 404 and 603. */
@@ -115,4 +116,42 @@ function watchSlowReaders(
     }
   }, interval).unref()
   server.once('close', () => clearInterval(timer))
+}
+
+export interface ListenerOptions {
+  readonly tls?: TlsFiles | undefined
+  /** `pipelined`: requests that may be queued behind the current one, on one connection. */
+  readonly limits: FramingLimits & { readonly pipelined: number }
+  /** Milliseconds. */
+  readonly timeouts: {
+    /** Until all headers are received. */
+    readonly headers: number
+    /** Until the whole request is received. */
+    readonly body: number
+    /** Without progress of a client that reads its response. */
+    readonly write: number
+    /** Until the body begins after `100 Continue`. */
+    readonly expect: number
+    /** Between two requests. */
+    readonly idle: number
+  }
+  /** Host names that are served, in lower case, without port; empty: all. */
+  readonly hosts: readonly string[]
+  /** OPTIONS is served (preflight requests of browsers). */
+  readonly cors: boolean
+  readonly log: ListenerLog
+  /** Called for each request that is not passed on. */
+  readonly onReject?: (rejected: RejectedRequest) => void
+  /** Milliseconds between two checks for slow connections and for changed certificate files. */
+  readonly interval?: number
+}
+
+export interface ListenerLog {
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+}
+
+export interface TlsFiles {
+  readonly cert: string
+  readonly key: string
 }

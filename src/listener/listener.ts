@@ -7,48 +7,9 @@ import { createServer as createHttpServer, type Server as HttpServer, type Serve
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import type { FastifyServerFactory } from 'fastify'
+import type { ListenerOptions, TlsFiles } from './connections.ts'
 import { attach } from './connections.ts'
-import type { FramingLimits } from './framing.ts'
 import type { PipeliningQueue } from './pipelining-queue.ts'
-import type { RejectedRequest } from './reject.ts'
-
-export interface TlsFiles {
-  readonly cert: string
-  readonly key: string
-}
-
-export interface ListenerOptions {
-  readonly tls?: TlsFiles | undefined
-  /** `pipelined`: requests that may be queued behind the current one, on one connection. */
-  readonly limits: FramingLimits & { readonly pipelined: number }
-  /** Milliseconds. */
-  readonly timeouts: {
-    /** Until all headers are received. */
-    readonly headers: number
-    /** Until the whole request is received. */
-    readonly body: number
-    /** Without progress of a client that reads its response. */
-    readonly write: number
-    /** Until the body begins after `100 Continue`. */
-    readonly expect: number
-    /** Between two requests. */
-    readonly idle: number
-  }
-  /** Host names that are served, in lower case, without port; empty: all. */
-  readonly hosts: readonly string[]
-  /** OPTIONS is served (preflight requests of browsers). */
-  readonly cors: boolean
-  readonly log: ListenerLog
-  /** Called for each request that is not passed on. */
-  readonly onReject?: (rejected: RejectedRequest) => void
-  /** Milliseconds between two checks for slow connections and for changed certificate files. */
-  readonly interval?: number
-}
-
-export interface ListenerLog {
-  info(fields: object, message: string): void
-  warn(fields: object, message: string): void
-}
 
 export interface Listener {
   /** For Fastify's option of the same name. */

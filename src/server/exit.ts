@@ -1,5 +1,5 @@
 /** How the process ends: its exit codes, and the message of a failed start. */
-import type { Config } from '../config/index.ts'
+import type { Config } from '../config/schema.ts'
 
 /** Exit codes of the process. A second signal n ends it with 128 + n. */
 export const EXIT_CODES = { ok: 0, failed: 1, configuration: 2 } as const

@@ -1,13 +1,13 @@
 /** The cache: groups, entries, and an explanation of what it does with a URL. */
 import { useSignal } from '@preact/signals'
-import type { GroupSummary, Groups, Now, PurgeRequest } from '../../admin/console/api-types.ts'
+import type { GroupSummary, Groups, Now } from '../../admin/console/api-types.ts'
 import { usePoll } from '../api.ts'
 import { formatBytes, formatCount, formatDuration, formatPercent, NONE } from '../format.ts'
 import { navigate, route } from '../route.ts'
 import { type Column, Table } from '../table.tsx'
 import { Entries } from './entries.tsx'
 import { Explain } from './explain.tsx'
-import { Purge } from './purge.tsx'
+import { Purge, type PurgeTarget } from './purge.tsx'
 
 const POLL_INTERVAL_MS = 5000
 const PARTS = [
@@ -15,8 +15,6 @@ const PARTS = [
   ['entries', 'Entries'],
   ['explain', 'Explain a URL'],
 ] as const
-
-export type PurgeTarget = Pick<PurgeRequest, 'group' | 'key'> & { readonly description: string }
 
 export function CacheView({ now }: { readonly now: Now | undefined }) {
   const { part = 'groups' } = route.value

@@ -5,9 +5,9 @@ import type { EntrySummary, Groups } from '../../admin/console/api-types.ts'
 import { Filters, SelectFilter, TextFilter } from '../filters.tsx'
 import { formatBytes, formatCount, formatDuration } from '../format.ts'
 import { replaceQuery, route } from '../route.ts'
-import type { PurgeTarget } from './cache.tsx'
 import { Entry } from './entry.tsx'
 import { type EntryFilter, type Summary, usePages } from './entry-pages.ts'
+import type { PurgeTarget } from './purge.tsx'
 import { VirtualGrid } from './virtual-grid.tsx'
 
 interface EntriesProps {

@@ -5,7 +5,7 @@ import { Dialog } from '../dialog.tsx'
 import { formatBytes, formatCount, formatDuration, NONE } from '../format.ts'
 import { Property } from '../property.tsx'
 import { navigate } from '../route.ts'
-import type { PurgeTarget } from './cache.tsx'
+import type { PurgeTarget } from './purge.tsx'
 
 interface EntryProps {
   readonly entry: EntrySummary

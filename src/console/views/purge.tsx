@@ -1,11 +1,12 @@
 /** The purge dialog: its cost in advance, and the same purge as a command. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import type { PurgeCost } from '../../admin/console/api-types.ts'
+import type { PurgeCost, PurgeRequest } from '../../admin/console/api-types.ts'
 import { callApi } from '../api.ts'
 import { Dialog } from '../dialog.tsx'
 import { formatBytes, formatCount, formatDuration } from '../format.ts'
-import type { PurgeTarget } from './cache.tsx'
+
+export type PurgeTarget = Pick<PurgeRequest, 'group' | 'key'> & { readonly description: string }
 
 interface PurgeProps {
   readonly target: PurgeTarget

@@ -4,8 +4,8 @@ import t, { type Test } from 'tap'
 import { buildEdge } from '../../../src/app/index.ts'
 import { redisConnectionOptions } from '../../../src/app/redis.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
-import { type Config, loadConfig } from '../../../src/config/index.ts'
-import { cacheGroups } from '../../../src/config/schema.ts'
+import { loadConfig } from '../../../src/config/index.ts'
+import { type Config, cacheGroups } from '../../../src/config/schema.ts'
 
 const rest = `
 cluster:

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createAccess } from '../../../src/access/access.ts'
+import { createAccess } from '../../../src/access/index.ts'
 import type { EdgeResponse } from '../../../src/core/response.ts'
 import { createAuthenticator } from '../../../src/http/authenticate.ts'
 import { basic, cachedResponse, startServer } from './test-server.ts'

@@ -1,7 +1,8 @@
 /** A listener with a small Fastify app behind it, and a client that writes bytes as they are. */
 import { connect, type Socket } from 'node:net'
 import Fastify, { type FastifyInstance } from 'fastify'
-import { createListener, type Listener, type ListenerOptions } from '../../../src/listener/listener.ts'
+import type { ListenerOptions } from '../../../src/listener/connections.ts'
+import { createListener, type Listener } from '../../../src/listener/listener.ts'
 
 type Tap = { teardown(fn: () => unknown): unknown }
 

@@ -1,0 +1,27 @@
+/** Creates the access checks: from the users file, or by passing credentials through to the nodes. */
+import type { Access, AccessOptions } from './access.ts'
+import { createFileAccess } from './file-access.ts'
+import { createPassthroughAccess } from './passthrough-access.ts'
+import { createRoles } from './roles.ts'
+
+const SECONDS_PER_DAY = 86_400
+
+/** Rejects with an `Error` for the operator if a setting, the users file or the folder of keys is invalid. */
+export async function createAccess(options: AccessOptions): Promise<Access> {
+  checkOptions(options)
+  const roles = createRoles(options.roles, options.ownRoles, options.knownPermissions)
+  const { users } = options
+  return 'file' in users ? createFileAccess(options, users.file, roles) : createPassthroughAccess(options, users, roles)
+}
+
+function checkOptions({ realm, tokens }: AccessOptions): void {
+  if (!/^[ !#-[\]-~]+$/.test(realm)) throw new Error('access.realm: printable ASCII without quotes and backslashes')
+  if (!Number.isInteger(tokens.lifetime) || tokens.lifetime < 1 || tokens.lifetime > 900)
+    throw new Error('access.tokens.lifetime: 1 to 900 seconds')
+  for (const { issuer, lifetime } of tokens.issuers)
+    if (!(lifetime >= 1 && lifetime <= SECONDS_PER_DAY))
+      throw new Error(`access.tokens.issuers: ${issuer}: lifetime: 1 second to 1 day`)
+  const names = [tokens.issuer, ...tokens.issuers.map(({ issuer }) => issuer)]
+  const duplicate = names.find((name, index) => names.indexOf(name) < index)
+  if (duplicate !== undefined) throw new Error(`access.tokens.issuers: ${duplicate} is listed twice`)
+}
