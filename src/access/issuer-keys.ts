@@ -4,9 +4,9 @@
  */
 import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
 import { Agent, request } from 'undici'
+import type { TokenAlgorithm } from '../core/access.ts'
 import type { Log } from '../core/events.ts'
 import type { Clock } from '../core/timing.ts'
-import type { TokenAlgorithm } from '../core/token-algorithms.ts'
 import { ownField } from '../core/values.ts'
 
 /** A public key and the one algorithm that it is used with. */

@@ -1,5 +1,5 @@
 /** The permissions of each user, resolved from the names of the user's roles. */
-import { allows, builtInRoles, PERMISSION_PATTERN } from '../core/permissions.ts'
+import { allows, builtInRoles, PERMISSION_PATTERN } from '../core/access.ts'
 import { ownEntry } from '../core/values.ts'
 
 /** User name → names of roles. */

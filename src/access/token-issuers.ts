@@ -1,7 +1,7 @@
 /** The issuers whose tokens are accepted: the edge itself, and external issuers by their key sets. */
 import { hash, randomUUID } from 'node:crypto'
+import { OWN_TOKEN_ALGORITHM, type TokenAlgorithm } from '../core/access.ts'
 import type { Clock } from '../core/timing.ts'
-import { OWN_TOKEN_ALGORITHM, type TokenAlgorithm } from '../core/token-algorithms.ts'
 import { ownEntry, ownField } from '../core/values.ts'
 import type { JsonObject } from './issuer-keys.ts'
 import { createKeySetFetcher, IssuerKeys, type IssuerKeysOptions } from './issuer-keys.ts'

@@ -3,8 +3,8 @@
  * another site sends with the browser's credentials.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { allows } from '../core/access.ts'
 import { EdgeError } from '../core/errors.ts'
-import { allows } from '../core/permissions.ts'
 import type { Caller } from '../core/request.ts'
 
 declare module 'fastify' {

@@ -2,7 +2,7 @@
  * Rules over several settings, which the schema cannot express. A rule is skipped if one of its settings is already
  * faulty, so that one mistake is reported once.
  */
-import { builtInRoles } from '../core/permissions.ts'
+import { builtInRoles } from '../core/access.ts'
 import { findSimilar } from './faults.ts'
 import { isLoopback, isLoopbackUrl } from './formats.ts'
 import type { Config } from './schema.ts'

@@ -4,8 +4,7 @@ import type { Static } from 'typebox'
  * environment variables, the type `Config` and the test of config/default.yaml all use this schema.
  */
 import Type, { type TSchema } from 'typebox'
-import { PERMISSION_PATTERN } from '../core/permissions.ts'
-import { TOKEN_ALGORITHMS, type TokenAlgorithm } from '../core/token-algorithms.ts'
+import { PERMISSION_PATTERN, TOKEN_ALGORITHMS, type TokenAlgorithm } from '../core/access.ts'
 import type { SchemaNode } from './tree.ts'
 
 /** Written `750ms`, `5s`, `2m` or `1h`; parsed to milliseconds. */

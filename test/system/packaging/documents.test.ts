@@ -7,8 +7,8 @@ import { commands } from '../../../src/cli/commands.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import { schema } from '../../../src/config/schema.ts'
 import { listLeaves } from '../../../src/config/tree.ts'
+import { builtInRoles } from '../../../src/core/access.ts'
 import { type ErrorDefinition, errorTable } from '../../../src/core/errors.ts'
-import { builtInRoles } from '../../../src/core/permissions.ts'
 import { documents, textOf } from '../../support/documents/list.ts'
 
 const all = documents()

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { checkOwnRoles, resolvePermissions } from '../../../src/access/roles.ts'
 import { permissions } from '../../../src/catalogue/index.ts'
-import { allows, builtInRoles } from '../../../src/core/permissions.ts'
+import { allows, builtInRoles } from '../../../src/core/access.ts'
 
 const { reader, operator, administrator } = builtInRoles
 

@@ -1,5 +1,5 @@
 /**
- * Permissions and roles. A permission is `resource:action`, a role is a list of permissions. `agents:*` is every
+ * What several rooms need of access: permissions, the built-in roles and the algorithms of tokens. A permission is `resource:action`, a role is a list of permissions. `agents:*` is every
  * action on agents, `*:read` is reading everything, `*` (or `*:*`) is everything. What is not granted is denied.
  */
 
@@ -54,3 +54,21 @@ export function allows(granted: readonly string[], needed: string): boolean {
       permission === '*:*',
   )
 }
+
+/** Signature algorithms of tokens (RFC 7518 section 3.1, RFC 8037): asymmetric ones only. */
+export const TOKEN_ALGORITHMS = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'EdDSA',
+] as const
+
+export type TokenAlgorithm = (typeof TOKEN_ALGORITHMS)[number]
+
+/** The algorithm of the edge's own tokens: Ed25519. */
+export const OWN_TOKEN_ALGORITHM: TokenAlgorithm = 'EdDSA'
