@@ -2,14 +2,14 @@ import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import net from 'node:net'
 import t, { type Test } from 'tap'
-import { type Fault, faultProxy } from './proxy.ts'
+import { type Fault, startFaultProxy } from './proxy.ts'
 
 const TEXT = 'a body of thirty bytes, exactly'
 
 async function between(test: Test, fault: Fault) {
   const server = http.createServer((_, response) => response.end(TEXT))
   await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done))
-  const proxy = await faultProxy((server.address() as AddressInfo).port)
+  const proxy = await startFaultProxy((server.address() as AddressInfo).port)
   test.teardown(async () => {
     await proxy.close()
     server.closeAllConnections()
@@ -19,7 +19,7 @@ async function between(test: Test, fault: Fault) {
   return proxy
 }
 
-/** All bytes that come back on a plain socket, and how it ended. */
+/** Returns all bytes that a plain socket receives, and how the connection ended. */
 function exchange(port: number, patience = 2_000): Promise<{ bytes: string; end: string; ms: number }> {
   const began = performance.now()
   return new Promise((resolve) => {
@@ -39,7 +39,7 @@ function exchange(port: number, patience = 2_000): Promise<{ bytes: string; end:
   })
 }
 
-t.test('pass: every byte', async (t) => {
+t.test('pass forwards every byte', async (t) => {
   const proxy = await between(t, { kind: 'pass' })
   const { bytes, end } = await exchange(proxy.port)
   t.ok(bytes.endsWith(TEXT))
@@ -47,45 +47,45 @@ t.test('pass: every byte', async (t) => {
   t.equal(proxy.accepted(), 1)
 })
 
-t.test('latency: every byte, later', async (t) => {
+t.test('latency delays every chunk in both directions', async (t) => {
   const proxy = await between(t, { kind: 'latency', ms: 100 })
   const { bytes, ms } = await exchange(proxy.port)
   t.ok(bytes.endsWith(TEXT))
   t.ok(ms >= 195, 'once in each direction')
 })
 
-t.test('drip: every byte, one by one', async (t) => {
+t.test('drip sends one byte at a time', async (t) => {
   const proxy = await between(t, { kind: 'drip', ms: 1 })
   const { bytes, ms } = await exchange(proxy.port)
   t.ok(bytes.endsWith(TEXT))
   t.ok(ms >= 100)
 })
 
-t.test('stall: a connection and then nothing', async (t) => {
+t.test('stall accepts the connection and sends nothing', async (t) => {
   const proxy = await between(t, { kind: 'stall' })
   t.match(await exchange(proxy.port, 150), { bytes: '', end: 'silence' })
 })
 
-t.test('reset: RST upon the request', async (t) => {
+t.test('reset answers a request with RST', async (t) => {
   const proxy = await between(t, { kind: 'reset' })
   t.match(await exchange(proxy.port), { bytes: '', end: 'ECONNRESET' })
 })
 
-t.test('refuse: nobody listens, and later somebody does again', async (t) => {
+t.test('refuse closes the port until another fault is set', async (t) => {
   const proxy = await between(t, { kind: 'refuse' })
   t.equal((await exchange(proxy.port)).end, 'ECONNREFUSED')
   await proxy.set({ kind: 'pass' })
   t.ok((await exchange(proxy.port)).bytes.endsWith(TEXT))
 })
 
-t.test('cut: so many bytes and not one more', async (t) => {
+t.test('cut ends the response after the given number of bytes', async (t) => {
   const proxy = await between(t, { kind: 'cut', after: 20 })
   const { bytes, end } = await exchange(proxy.port)
   t.equal(bytes.length, 20)
   t.equal(end, 'fin')
 })
 
-t.test('halfClose: FIN instead of an answer', async (t) => {
+t.test('halfClose sends FIN instead of a response', async (t) => {
   const proxy = await between(t, { kind: 'halfClose' })
   t.match(await exchange(proxy.port), { bytes: '', end: 'fin' })
 })

@@ -1,27 +1,27 @@
-/** A load before, during and after a fault, and what came of it. */
+/** Runs a load before, during and after a fault, and measures it. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { check, type Violation } from './coherence/history.ts'
 import { startLoad } from './coherence/load.ts'
 import { createRandom } from './coherence/random.ts'
-import { type Phase, type Steady, startSteady } from './redis-load.ts'
+import { type Phase, type SteadyLoad, startSteadyLoad } from './redis-load.ts'
 import type { Stage } from './redis-stage.ts'
 
-export interface Course {
+export interface CourseResult {
   readonly before: Phase
   readonly during: Phase
   readonly after: Phase
-  /** Of all phases, and of those between them. */
+  /** Of all phases, including those between the measured ones. */
   readonly failures: readonly string[]
   /** Milliseconds from the end of the fault until most requests were hits. */
   readonly recovery: number
-  /** Calls at once at the upstream, at most. */
-  readonly most: number
-  /** Absent where nothing was written beside the reads. */
-  readonly written?: Written
+  /** Maximum of concurrent calls at the upstream. */
+  readonly maxCalls: number
+  /** Absent if the course had no writers. */
+  readonly written?: CheckedWrites
 }
 
-/** Reads and writes of few registers, of which the order is checked. */
-export interface Written {
+/** Reads and writes of a few registers whose history was checked. */
+export interface CheckedWrites {
   readonly operations: number
   readonly writes: number
   readonly unanswered: number
@@ -33,39 +33,43 @@ export interface CourseOptions {
   /** Milliseconds of the phases before and after. */
   readonly time: number
   readonly seed: number
-  /** Callers that read and write beside the load, one after the other; none when absent. */
+  /** Number of callers that read and write besides the load; default 0. */
   readonly writers?: number
 }
 
-/** More than this is no recovery, on the busiest machine. */
-const PATIENCE = 20_000
+/** After this time, the cache has not recovered, even on a busy machine. */
+const MAX_WAIT_MS = 20_000
 
-/** `fault` ends with Redis as it should be. */
-export async function course(stage: Stage, fault: () => Promise<void>, options: CourseOptions): Promise<Course> {
+/** `fault` must leave Redis in its normal state. */
+export async function runCourse(
+  stage: Stage,
+  fault: () => Promise<void>,
+  options: CourseOptions,
+): Promise<CourseResult> {
   const { upstream, replicas } = stage
   const { rate, time, seed, writers = 0 } = options
   const urls = replicas.map(({ url }) => url)
-  const steady = startSteady({ replicas: urls, rate, random: createRandom(seed) })
+  const steady = startSteadyLoad({ replicas: urls, rate, random: createRandom(seed) })
   const writing = writers === 0 ? undefined : startWriting(urls, writers, seed)
-  await untilHot(steady, 'warming')
+  await waitUntilHot(steady, 'warming')
   await upstream.report()
   steady.phase('before')
   await wait(time)
   steady.phase('during')
   await fault()
-  const recovery = await untilHot(steady, 'returning')
+  const recovery = await waitUntilHot(steady, 'returning')
   steady.phase('after')
   await wait(time)
   const written = await writing?.()
   const { before, during, after, ...others } = await steady.stop()
-  const { most } = await upstream.report()
+  const { maxConcurrent: maxCalls } = await upstream.report()
   if (!before || !during || !after) throw new Error('a phase is missing')
   const failures = [before, during, after, ...Object.values(others)].flatMap((phase) => phase.failures)
-  return { before, during, after, failures, most, recovery, ...(written && { written }) }
+  return { before, during, after, failures, maxCalls, recovery, ...(written && { written }) }
 }
 
-/** Gives what ends it. */
-function startWriting(replicas: readonly string[], callers: number, seed: number): () => Promise<Written> {
+/** Returns a function that ends the load and returns its result. */
+function startWriting(replicas: readonly string[], callers: number, seed: number): () => Promise<CheckedWrites> {
   let over = false
   const load = startLoad({
     replicas,
@@ -83,21 +87,24 @@ function startWriting(replicas: readonly string[], callers: number, seed: number
   }
 }
 
-/** Milliseconds until most requests are hits, or so many that it does not matter. */
-async function untilHot(steady: Steady, phase: string): Promise<number> {
+/** Waits until most requests are hits, and returns the milliseconds. */
+async function waitUntilHot(steady: SteadyLoad, phase: string): Promise<number> {
   const begin = performance.now()
   do {
     steady.phase(`${phase} ${performance.now()}`)
     await wait(300)
-  } while (steady.hitRatio() < 0.6 && performance.now() - begin < PATIENCE)
+  } while (steady.hitRatio() < 0.6 && performance.now() - begin < MAX_WAIT_MS)
   return performance.now() - begin
 }
 
-/** One line for a reader. */
-export function line(name: string, { before, during, after, failures, most, recovery, written }: Course): string {
+/** Returns the result as one line of text. */
+export function summarize(
+  name: string,
+  { before, during, after, failures, maxCalls, recovery, written }: CourseResult,
+): string {
   const phase = ({ requests, hits, p50, p99 }: Phase): string =>
     `${requests} requests, ${Math.round((100 * hits) / requests)} % hits, p50 ${p50.toFixed(1)}, p99 ${p99.toFixed(1)} ms`
-  const counted = `${failures.length} failed, recovered in ${Math.round(recovery)} ms, upstream at most ${most} at once`
+  const counted = `${failures.length} failed, recovered in ${Math.round(recovery)} ms, upstream at most ${maxCalls} at once`
   const checked = written
     ? `; ${written.operations} operations checked, ${written.writes} writes, ${written.unanswered} unanswered, ` +
       `${written.violations.length} violations`

@@ -1,21 +1,21 @@
 import t from 'tap'
-import { course, line } from './redis-course.ts'
+import { assertCourse } from './redis-assertions.ts'
+import { runCourse, summarize } from './redis-course.ts'
 import { failOver } from './redis-faults.ts'
-import { holds } from './redis-group-held.ts'
 import { startSentinelStage } from './redis-stage.ts'
-import { redisUser } from './redis-user.ts'
+import { createRedisUser } from './redis-user.ts'
 
 const seed = Date.now() % 1_000_000
 const options = { rate: 60, time: 1000, seed, writers: 2 }
 
-t.test('a fail-over by Sentinel that loses writes, under load: cold, not wrong, and hot again', async (t) => {
-  const user = await redisUser()
+t.test('under load, a Sentinel fail-over that loses data empties the cache, and nothing old is read', async (t) => {
+  const user = await createRedisUser()
   const stage = await startSentinelStage({ user })
   t.teardown(async () => {
     await stage.close()
     await user.remove()
   })
-  const result = await course(stage, () => failOver(stage, 300), options)
-  t.comment(`seed ${seed}; ${line('fail-over', result)}`)
-  holds(t, result)
+  const result = await runCourse(stage, () => failOver(stage, 300), options)
+  t.comment(`seed ${seed}; ${summarize('fail-over', result)}`)
+  assertCourse(t, result)
 })

@@ -1,10 +1,10 @@
-/** What can become of Redis under load. Each ends with Redis as it should be; `time`: milliseconds that it is not. */
+/** Faults of Redis. Each leaves Redis in its normal state after `time` milliseconds. */
 import { randomBytes } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { authorization } from './coherence/processes.ts'
 import type { ClusterStage, SentinelStage, SingleStage } from './redis-stage.ts'
 
-/** To a single server. */
+/** Faults of a single server. */
 export const faults = {
   killed: async ({ redis }, time) => {
     await redis.kill()
@@ -30,7 +30,7 @@ export const faults = {
     const client = redis.client()
     for (const until = performance.now() + time; performance.now() < until; await wait(200)) {
       for (const key of await client.keys('edge:c:*')) await client.set(key, randomBytes(1 + (key.length % 97)))
-      // After a write nobody has a near copy, so all look into Redis.
+      // After a write no local tier has the entries, so that all lookups go to Redis.
       const put = { method: 'PUT', headers: { authorization } }
       await Promise.all(replicas.map(({ url }, at) => fetch(`${url}/agents/00${at + 1}/group/web`, put)))
     }
@@ -39,7 +39,7 @@ export const faults = {
 
 export type FaultName = keyof typeof faults
 
-/** The primary dies with all that its replica does not have: what it took in `time` milliseconds before. Only once. */
+/** Kills the primary, which has not replicated its data for `time` milliseconds. Once per stage. */
 export async function failOver({ group }: SentinelStage, time: number): Promise<void> {
   group.replica.pause()
   await wait(time)
@@ -48,7 +48,7 @@ export async function failOver({ group }: SentinelStage, time: number): Promise<
   await group.failedOver()
 }
 
-/** Slots change their master one after the other: of an entry, of the index, of revocations, and of epochs and fences. */
+/** Moves slots to other masters one after the other: of entries, of the index, of revocations, of the epochs. */
 export async function moveSlots({ cluster }: ClusterStage, time: number): Promise<void> {
   const clients = cluster.nodes.map((node) => node.client())
   const until = performance.now() + time

@@ -1,25 +1,25 @@
-/** Many equal requests at once through two replicas, of which one may die meanwhile. */
+/** Sends many identical requests at once through two replicas, one of which may be killed meanwhile. */
 import { Agent, request } from 'undici'
 import { authorization } from './coherence/processes.ts'
 import type { Stage } from './redis-stage.ts'
 
-export interface Flood {
+export interface FloodResult {
   readonly answered: number
   /** Calls that reached the upstream. */
   readonly calls: number
-  /** Milliseconds until the last had its answer. */
+  /** Milliseconds until the last response. */
   readonly time: number
 }
 
-/** A balancer sends a read again that a dead replica did not answer: so does this, to the others. */
-async function ask(agent: Agent, urls: readonly string[], path: string): Promise<boolean> {
+/** Sends a read to the next replica if one does not answer, as a load balancer does. */
+async function get(agent: Agent, urls: readonly string[], path: string): Promise<boolean> {
   for (const url of urls) {
     try {
       const { statusCode, body } = await request(url + path, { headers: { authorization }, dispatcher: agent })
       await body.text()
       return statusCode === 200
     } catch {
-      // That replica is gone.
+      // Try the next replica.
     }
   }
   return false
@@ -28,33 +28,35 @@ async function ask(agent: Agent, urls: readonly string[], path: string): Promise
 export interface FloodOptions {
   readonly requests: number
   readonly path: string
-  /** The replica that has begun the fill is killed in the middle of it. */
+  /** Kills the replica that holds the fetch lock during its fetch. */
   readonly killHolder: boolean
 }
 
-/** How long the upstream takes for the one answer. */
-export const STEADY = 600
+/** Response time of the upstream. */
+export const FETCH_MS = 600
 
-export async function flood(stage: Stage, { requests, path, killHolder }: FloodOptions): Promise<Flood> {
+export async function flood(stage: Stage, { requests, path, killHolder }: FloodOptions): Promise<FloodResult> {
   const { upstream, replicas } = stage
   const urls = replicas.map(({ url }) => url)
   const agent = new Agent({ pipelining: 1, headersTimeout: 60_000, bodyTimeout: 60_000 })
-  upstream.behave({ delay: 0, steady: STEADY, heedsBypass: true })
+  upstream.behave({ delay: 0, steady: FETCH_MS, heedsBypass: true })
   await upstream.report()
   const begin = performance.now()
-  const first = ask(agent, urls, path)
-  await new Promise((done) => setTimeout(done, STEADY / 4))
+  const first = get(agent, urls, path)
+  let calls = 0
+  while (calls === 0) calls = (await upstream.report()).calls
   const others = Array.from({ length: requests - 1 }, (_, index) =>
-    ask(agent, index % 2 === 0 ? urls : [...urls].reverse(), path),
+    get(agent, index % 2 === 0 ? urls : [...urls].reverse(), path),
   )
   if (killHolder) {
-    await new Promise((done) => setTimeout(done, STEADY / 4))
+    // The other requests have reached the replicas by then.
+    await new Promise((done) => setTimeout(done, FETCH_MS / 4))
     await replicas[0]?.kill()
   }
-  const answers = await Promise.all([first, ...others])
+  const responses = await Promise.all([first, ...others])
   const time = performance.now() - begin
   await agent.destroy()
   upstream.behave({ delay: 5, heedsBypass: true })
-  const { calls } = await upstream.report()
-  return { answered: answers.filter(Boolean).length, calls, time }
+  calls += (await upstream.report()).calls
+  return { answered: responses.filter(Boolean).length, calls, time }
 }

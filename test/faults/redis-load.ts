@@ -1,18 +1,18 @@
-/** A steady load of reads through some replicas, measured phase by phase. */
+/** A steady load of reads through several replicas, measured in phases. */
 import { Agent, request } from 'undici'
 import { authorization } from './coherence/processes.ts'
 import type { Random } from './coherence/random.ts'
 
 export interface SteadyOptions {
   readonly replicas: readonly string[]
-  /** Requests a second, over all replicas. */
+  /** Requests per second over all replicas. */
   readonly rate: number
   readonly random: Random
 }
 
 export interface Phase {
   readonly requests: number
-  /** Another answer than the right one, or none. */
+  /** Wrong or missing responses. */
   readonly failures: readonly string[]
   readonly hits: number
   /** Milliseconds. */
@@ -20,36 +20,36 @@ export interface Phase {
   readonly p99: number
 }
 
-export interface Steady {
-  /** Ends the phase before, and begins one; a request belongs to the phase that it began in. */
+export interface SteadyLoad {
+  /** Begins another phase. A request belongs to the phase in which it began. */
   phase(name: string): void
-  /** Part of the requests of this phase that a cache answered. */
+  /** Returns the share of hits in this phase. */
   hitRatio(): number
-  /** Ends the load; resolves with all phases when every request has its answer. */
+  /** Ends the load. Resolves with all phases when every request has its response. */
   stop(): Promise<Readonly<Record<string, Phase>>>
 }
 
-/** Nine of ten requests are for few agents, the tenth for any of many. */
-const HOT = 20
-const ALL = 400
-const TICK = 10
+/** Nine of ten requests are for 20 agents, the tenth for any of 400. */
+const HOT_AGENTS = 20
+const ALL_AGENTS = 400
+const TICK_MS = 10
 
-interface Taken {
+interface Measurements {
   readonly times: number[]
   readonly failures: string[]
   hits: number
 }
 
-export function startSteady({ replicas, rate, random }: SteadyOptions): Steady {
+export function startSteadyLoad({ replicas, rate, random }: SteadyOptions): SteadyLoad {
   const agent = new Agent({ pipelining: 1, headersTimeout: 30_000, bodyTimeout: 30_000 })
-  const phases = new Map<string, Taken>()
+  const phases = new Map<string, Measurements>()
   const under = new Set<Promise<void>>()
-  let taken: Taken = { times: [], failures: [], hits: 0 }
+  let taken: Measurements = { times: [], failures: [], hits: 0 }
   let owed = 0
   let last = performance.now()
 
-  async function ask(into: Taken): Promise<void> {
-    const id = String(1 + random.below(random.chance(0.9) ? HOT : ALL)).padStart(3, '0')
+  async function ask(into: Measurements): Promise<void> {
+    const id = String(1 + random.below(random.chance(0.9) ? HOT_AGENTS : ALL_AGENTS)).padStart(3, '0')
     const begin = performance.now()
     try {
       const { statusCode, headers, body } = await request(`${random.of(replicas)}/agents/${id}`, {
@@ -68,7 +68,7 @@ export function startSteady({ replicas, rate, random }: SteadyOptions): Steady {
 
   const timer = setInterval(() => {
     const now = performance.now()
-    // After a block of this process the load must not come in one burst.
+    // After this process was blocked, the missed requests must not be sent in one burst.
     owed = Math.min(owed + ((now - last) * rate) / 1000, rate / 10)
     last = now
     for (; owed >= 1; owed -= 1) {
@@ -76,7 +76,7 @@ export function startSteady({ replicas, rate, random }: SteadyOptions): Steady {
       under.add(one)
       void one.finally(() => under.delete(one))
     }
-  }, TICK)
+  }, TICK_MS)
 
   return {
     phase(name) {
@@ -93,7 +93,7 @@ export function startSteady({ replicas, rate, random }: SteadyOptions): Steady {
   }
 }
 
-function summary({ times, failures, hits }: Taken): Phase {
+function summary({ times, failures, hits }: Measurements): Phase {
   const sorted = times.sort((a, b) => a - b)
   const at = (part: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0
   return { requests: sorted.length, failures, hits, p50: at(0.5), p99: at(0.99) }

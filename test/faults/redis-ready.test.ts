@@ -2,11 +2,12 @@ import t from 'tap'
 import { startSimulator } from '../../src/simulator/index.ts'
 import { startEdge } from '../support/edge.ts'
 import { startRedis } from '../support/redis.ts'
+import { eventually } from '../unit/cache/stores/replicas.ts'
 
-t.test('a Redis that hangs, that is gone, and that was never there, leaves the edge ready', async (t) => {
+t.test('the edge is ready if Redis hangs, is killed, or was never reachable', async (t) => {
   const simulator = await startSimulator({ workers: 0, agents: 2, username: 'edge', password: 'only-for-tests' })
   const redis = await startRedis()
-  // A busy machine must not make Redis count as away before it is.
+  // On a busy machine Redis must not count as unreachable too early.
   const start = () =>
     startEdge({ nodes: simulator.nodes, settings: { cache: { redis: { url: redis.url, timeout: '1s' } } } })
   const edge = await start()
@@ -17,28 +18,27 @@ t.test('a Redis that hangs, that is gone, and that was never there, leaves the e
     await simulator.close()
   })
   const ready = async (of = edge) => (await fetch(`${of.operationsUrl}/readyz`)).status
-  const answered = async (of = edge) => {
+  const read = async (of = edge) => {
     const { status, headers } = await fetch(`${of.url}/agents/000`, {
       headers: { authorization: of.authorization('admin') },
     })
     return { status, cache: headers.get('cache-status') ?? '' }
   }
   t.equal(await ready(), 200)
-  t.match(await answered(), { status: 200, cache: /; stored/ })
+  t.match(await read(), { status: 200, cache: /; stored/ })
   redis.pause()
-  // Longer than near copies are trusted.
-  for (let turn = 0; turn < 6; turn += 1) {
-    await new Promise((done) => setTimeout(done, 500))
-    t.equal(await ready(), 200)
-    t.match(await answered(), { status: 200 })
-  }
-  t.notMatch((await answered()).cache, /; hit/, 'as if nothing was kept')
+  // Until the lease of the local tier has expired.
+  await eventually(async () => {
+    const [readiness, { status, cache }] = [await ready(), await read()]
+    if (readiness !== 200 || status !== 200) throw new Error(`ready ${readiness}, read ${status}`)
+    return !/; hit/.test(cache)
+  })
   redis.resume()
   await redis.kill()
   t.equal(await ready(), 200)
-  t.match(await answered(), { status: 200 })
+  t.match(await read(), { status: 200 })
   const later = await start()
   t.teardown(() => later.close())
   t.equal(await ready(later), 200)
-  t.match(await answered(later), { status: 200 })
+  t.match(await read(later), { status: 200 })
 })

@@ -1,4 +1,4 @@
-/** Two replicas of the edge over one Redis, whatever its kind, and an upstream: what the faults are made to. */
+/** Two replicas of the edge over one Redis of any kind, and an upstream. */
 
 import {
   type RedisCluster,
@@ -29,31 +29,31 @@ export interface ClusterStage extends Stage {
   readonly cluster: RedisCluster
 }
 
-/** Calls at once that each replica may have under way at the upstream. */
-export const IN_FLIGHT = 4
-const FRESH_FOR = '60s'
+/** Limit of concurrent calls of each replica to the upstream. */
+export const MAX_CALLS = 4
+const TTL = '60s'
 
 interface StageOptions {
-  /** Of a call, such as `3s`. */
+  /** Timeout of a call, such as `3s`. */
   readonly timeout?: string
-  /** Who the replicas are to Redis; absent: the default user. */
+  /** The Redis user of the replicas; the default user if absent. */
   readonly user?: RedisUser
-  /** Of each step of Redis, such as `1s`; absent: the default. */
-  readonly step?: string
+  /** Timeout of a Redis command, such as `1s`; the default of the edge if absent. */
+  readonly commandTimeout?: string
 }
 
 /** A single server. */
 export async function startStage(options: StageOptions = {}): Promise<SingleStage> {
   const redis = await startRedis()
   await options.user?.createOn(redis.client())
-  return { redis, ...(await over({ url: redis.url }, redis, options)) }
+  return { redis, ...(await startReplicas({ url: redis.url }, redis, options)) }
 }
 
-/** A primary and a replica of it, watched by three sentinels. */
+/** A primary and its replica, monitored by three sentinels. */
 export async function startSentinelStage(options: StageOptions = {}): Promise<SentinelStage> {
   const group = await startSentinels()
   for (const server of [group.primary, group.replica]) await options.user?.createOn(server.client())
-  return { group, ...(await over({ sentinels: group.sentinels, name: group.name }, group, options)) }
+  return { group, ...(await startReplicas({ sentinels: group.sentinels, name: group.name }, group, options)) }
 }
 
 /** Three masters. */
@@ -61,19 +61,23 @@ export async function startClusterStage(options: StageOptions = {}): Promise<Clu
   const cluster = await startCluster(3)
   for (const node of cluster.nodes) await options.user?.createOn(node.client())
   const nodes = cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port }))
-  return { cluster, ...(await over({ cluster: nodes }, cluster, options)) }
+  return { cluster, ...(await startReplicas({ cluster: nodes }, cluster, options)) }
 }
 
 type Place = Readonly<Record<string, unknown>>
 
-async function over(place: Place, redis: { close(): Promise<void> }, options: StageOptions): Promise<Stage> {
+async function startReplicas(place: Place, redis: { close(): Promise<void> }, options: StageOptions): Promise<Stage> {
   const upstream = await startUpstream({ delay: 5, heedsBypass: true })
   const replica = {
     upstream: upstream.url,
-    inFlight: IN_FLIGHT,
+    inFlight: MAX_CALLS,
     cache: {
-      durations: { agents: FRESH_FOR },
-      redis: { ...place, ...options.user?.settings, ...(options.step !== undefined && { timeout: options.step }) },
+      durations: { agents: TTL },
+      redis: {
+        ...place,
+        ...options.user?.settings,
+        ...(options.commandTimeout !== undefined && { timeout: options.commandTimeout }),
+      },
     },
     ...(options.timeout !== undefined && { timeout: options.timeout }),
   }

@@ -1,4 +1,4 @@
-/** The user of docs/cache.md, with exactly the commands that it lists. */
+/** A Redis user with exactly the ACL of docs/cache.md. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,28 +6,28 @@ import type { Redis } from 'ioredis'
 
 const PASSWORD = 'only-for-tests'
 
-/** Words of the line that an operator copies: name, then rules. */
-async function documented(): Promise<string[]> {
+/** Returns the words of the documented ACL line: name, then rules. */
+async function documentedUser(): Promise<string[]> {
   const text = await readFile(new URL('../../docs/cache.md', import.meta.url), 'utf8')
   const line = /^user (edge on .*)$/m.exec(text)?.[1]
-  if (line === undefined) throw new Error('docs/cache.md names no user')
+  if (line === undefined) throw new Error('docs/cache.md has no ACL line')
   return line.replace('CHANGE-ME', PASSWORD).split(' ')
 }
 
-/** Commands that the user may give, as the documentation lists them, in lower case. */
+/** Returns the commands that the documented ACL allows, in lower case. */
 export async function documentedCommands(): Promise<string[]> {
-  return (await documented()).filter((word) => word.startsWith('+')).map((word) => word.slice(1))
+  return (await documentedUser()).filter((word) => word.startsWith('+')).map((word) => word.slice(1))
 }
 
 export interface RedisUser {
-  /** As `cache.redis` wants it. */
+  /** Settings for `cache.redis`. */
   readonly settings: { readonly username: string; readonly passwordFile: string }
   createOn(client: Redis): Promise<void>
   remove(): Promise<void>
 }
 
-export async function redisUser(): Promise<RedisUser> {
-  const rules = await documented()
+export async function createRedisUser(): Promise<RedisUser> {
+  const rules = await documentedUser()
   const folder = await mkdtemp(join(tmpdir(), 'manager-edge-user-'))
   const passwordFile = join(folder, 'password')
   await writeFile(passwordFile, PASSWORD, { mode: 0o600 })

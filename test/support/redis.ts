@@ -3,6 +3,7 @@
  * persistence. They end with the process that started them.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -21,54 +22,63 @@ export interface RedisOptions {
 export interface RedisServer {
   readonly url: string
   readonly port: number
-  /** Path of the unix socket, where one was asked for. */
+  /** Path of the unix socket, if `socket` was set. */
   readonly path?: string
   readonly pid: number
-  /** SIGSTOP: connections stay open, nothing is answered. */
+  /** Sends SIGSTOP: connections stay open, but Redis does not respond. */
   pause(): void
   resume(): void
-  /** SIGKILL; resolves when the process is gone. */
+  /** Sends SIGKILL. Resolves when the process has ended. */
   kill(): Promise<void>
-  /** Starts again at the same place, with an empty memory (killed first where it still runs). */
+  /** Kills the server if it runs, and starts it on the same port or socket without data. */
   restart(): Promise<void>
-  /** A connection that `close` ends. */
+  /** Opens a connection. `close` of the server closes it. */
   client(): Redis
   close(): Promise<void>
 }
 
-const live = new Set<ChildProcess>()
+const children = new Set<ChildProcess>()
 process.on('exit', () => {
-  for (const child of live) child.kill('SIGKILL')
+  for (const child of children) child.kill('SIGKILL')
 })
 
-let found: string | undefined
+let serverPath: string | undefined
 
 /** Returns the path of redis-server. */
 export function redisBinary(): string {
-  found ??= installed({ variable: 'REDIS_SERVER', names: ['redis-server'], package: 'redis-server' })
-  return found
+  serverPath ??= installed({ variable: 'REDIS_SERVER', names: ['redis-server'], package: 'redis-server' })
+  return serverPath
 }
 
-const given = new Set<number>()
+const allocatedPorts = new Set<number>()
+
+/** Below the range for outgoing connections: these could take the port before a server is started (again) on it. */
+const MIN_PORT = 10_000
+const MAX_PORT = 32_000
 
 /** Returns a free port. Never returns the same port twice, because the caller may open several ports later. */
 export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(MIN_PORT, MAX_PORT)
+    if (allocatedPorts.has(port) || !(await isFree(port))) continue
+    allocatedPorts.add(port)
+    return port
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
   const server = createServer()
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(0, '127.0.0.1', resolve)
+  const isListening = await new Promise<boolean>((resolve) => {
+    server.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true))
   })
-  const address = server.address()
-  const port = typeof address === 'object' && address !== null ? address.port : 0
-  await new Promise((resolve) => server.close(resolve))
-  if (given.has(port)) return freePort()
-  given.add(port)
-  return port
+  if (isListening) await new Promise((resolve) => server.close(resolve))
+  return isListening
 }
 
 function run(args: readonly string[], ready: RegExp): Promise<ChildProcess> {
   const child = spawn(redisBinary(), args, { stdio: ['ignore', 'pipe', 'pipe'] })
-  live.add(child)
-  child.once('exit', () => live.delete(child))
+  children.add(child)
+  child.once('exit', () => children.delete(child))
   return new Promise((resolve, reject) => {
     let said = ''
     const hear = (chunk: Buffer) => {
@@ -82,7 +92,7 @@ function run(args: readonly string[], ready: RegExp): Promise<ChildProcess> {
   })
 }
 
-function ended(child: ChildProcess): Promise<void> {
+function killed(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve()
   return new Promise((resolve) => {
     child.once('exit', () => resolve())
@@ -110,9 +120,9 @@ export async function startRedis(options: RedisOptions = {}): Promise<RedisServe
     },
     pause: () => void child.kill('SIGSTOP'),
     resume: () => void child.kill('SIGCONT'),
-    kill: () => ended(child),
+    kill: () => killed(child),
     async restart() {
-      await ended(child)
+      await killed(child)
       child = await start()
     },
     client() {
@@ -123,7 +133,7 @@ export async function startRedis(options: RedisOptions = {}): Promise<RedisServe
     },
     async close() {
       for (const client of clients) client.disconnect()
-      await ended(child)
+      await killed(child)
       rmSync(folder, { recursive: true, force: true })
     },
   }
@@ -143,10 +153,10 @@ export async function startCluster(masters = 3, options: RedisOptions = {}): Pro
     const bus = await freePort()
     const cluster = ['--cluster-enabled', 'yes', '--cluster-port', `${bus}`, '--cluster-node-timeout', '2000']
     nodes.push(await startRedis({ args: [...cluster, ...(options.args ?? [])] }))
-    await share(nodes, nodes.length - 1, masters, bus)
+    await assignSlots(nodes, nodes.length - 1, masters, bus)
   }
   const clients = nodes.map((node) => node.client())
-  await until(async () => {
+  await waitUntil(async () => {
     const infos = await Promise.all(clients.map((client) => client.call('CLUSTER', 'INFO')))
     const whole = new RegExp(`cluster_state:ok[\\s\\S]*cluster_known_nodes:${masters}\\b`)
     return infos.every((info) => whole.test(String(info)))
@@ -159,7 +169,7 @@ export async function startCluster(masters = 3, options: RedisOptions = {}): Pro
 }
 
 /** Assigns its slots to a new node, and introduces it to the first node. */
-async function share(nodes: readonly RedisServer[], at: number, masters: number, bus: number): Promise<void> {
+async function assignSlots(nodes: readonly RedisServer[], at: number, masters: number, bus: number): Promise<void> {
   const node = nodes[at]
   const first = nodes[0]
   if (node === undefined || first === undefined) return
@@ -200,7 +210,7 @@ export async function startSentinels({ count = 3, downAfter = 500 } = {}): Promi
   const primary = await startRedis()
   const replica = await startRedis({ args: ['--replicaof', '127.0.0.1', `${primary.port}`] })
   const watcher = replica.client()
-  await until(async () => /master_link_status:up/.test(await watcher.info('replication')))
+  await waitUntil(async () => /master_link_status:up/.test(await watcher.info('replication')))
   const folder = mkdtempSync(join(tmpdir(), 'edge-sentinel-'))
   const quorum = Math.floor(count / 2) + 1
   const ports: number[] = []
@@ -217,7 +227,7 @@ export async function startSentinels({ count = 3, downAfter = 500 } = {}): Promi
   const asked = new Redis({ port: ports[0] ?? 0, host: '127.0.0.1' })
   asked.on('error', () => {})
   const others = new RegExp(`num-other-sentinels,${count - 1}\\b[\\s\\S]*`)
-  await until(async () => {
+  await waitUntil(async () => {
     const master = (await asked.call('SENTINEL', 'MASTER', name)) as string[]
     return others.test(master.join()) && master[master.indexOf('num-slaves') + 1] === '1'
   })
@@ -227,20 +237,20 @@ export async function startSentinels({ count = 3, downAfter = 500 } = {}): Promi
     replica,
     sentinels: ports.map((port) => ({ host: '127.0.0.1', port })),
     failedOver: () =>
-      until(async () => {
+      waitUntil(async () => {
         const address = (await asked.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name)) as string[]
         return address[1] !== `${primary.port}`
       }),
     async close() {
       asked.disconnect()
-      await Promise.all([...children.map(ended), primary.close(), replica.close()])
+      await Promise.all([...children.map(killed), primary.close(), replica.close()])
       rmSync(folder, { recursive: true, force: true })
     },
   }
 }
 
 /** Polls until the condition holds; rejects after 20 seconds. */
-async function until(condition: () => Promise<boolean>): Promise<void> {
+async function waitUntil(condition: () => Promise<boolean>): Promise<void> {
   const begin = performance.now()
   while (performance.now() - begin < 20_000) {
     if (await condition().catch(() => false)) return

@@ -1,7 +1,7 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
 import type { NewStoredResponse } from '../../../src/cache/stores/contract.ts'
-import type { RedisStore } from '../../../src/cache/stores/redis-store.ts'
+import { createRedisStore, type RedisStore } from '../../../src/cache/stores/redis-store.ts'
+import { RedisReplica } from '../../../src/redis/replica.ts'
 import { startRedis } from '../../support/redis.ts'
 import { openRedisStore } from '../../support/redis-store.ts'
 import { eventually } from '../../unit/cache/stores/replicas.ts'
@@ -10,21 +10,21 @@ const tags = ['agent:001', 'cache']
 const listed = { url: '/agents/001', group: 'agents', endpoint: '/agents/:agent_id', scope: 'everyone', tags }
 
 async function fill(store: RedisStore): Promise<void> {
-  const look = await store.lookup('key', tags)
-  if (look.kind !== 'miss') throw new Error(`nothing to fill: ${look.kind}`)
+  const lookup = await store.lookup('key', tags)
+  if (lookup.kind !== 'miss') throw new Error(`no miss: ${lookup.kind}`)
   const bytes = Buffer.from('{"error":0,"data":1}')
   const times = { ttl: 60_000, staleWhileRevalidate: 0, staleIfError: 0, fetchTime: 1 }
   const entry: NewStoredResponse = {
     key: 'key',
     tags,
-    epochs: look.epochs,
+    epochs: lookup.epochs,
     response: { status: 200, body: bytes, etag: '"1"', ...times },
     info: listed,
   }
   await store.store(entry)
 }
 
-t.test('Redis loses its memory: nobody serves what was before a write', async (t) => {
+t.test('when Redis loses its data, no replica serves what a write has changed', async (t) => {
   const redis = await startRedis()
   const client = redis.client()
   const open = () => openRedisStore({ redis: { url: redis.url }, localBytes: 1024 ** 2, times: { commandTimeout: 50 } })
@@ -34,22 +34,22 @@ t.test('Redis loses its memory: nobody serves what was before a write', async (t
     await redis.close()
   })
 
-  await t.test('a writer waits for near copies whose registrations were lost', async (t) => {
+  await t.test('a writer waits for local tiers whose registrations were lost', async (t) => {
     await fill(reader)
     await reader.lookup('key', tags)
-    t.match(await reader.lookup('key', tags), { kind: 'hit', isLocal: true }, 'a near copy')
-    // The reader hears of nothing for a moment, and nobody knows any more that it is there.
+    t.match(await reader.lookup('key', tags), { kind: 'hit', isLocal: true }, 'a local hit')
+    // The reader misses messages for a moment, and its registration is lost.
     await Promise.all([client.flushall(), client.call('CLIENT', 'KILL', 'TYPE', 'pubsub')])
     const fence = await writer.fence(['agent:001'])
     t.not((await reader.lookup('key', tags)).kind, 'hit', 'it is not served once the write may be forwarded')
     await fence.lift([])
   })
 
-  await t.test('so does a writer that was not there when they were lost', async (t) => {
+  await t.test('a writer that started after the loss waits as well', async (t) => {
     await eventually(async () => {
       await fill(reader).catch(() => {})
-      const look = await reader.lookup('key', tags)
-      return look.kind === 'hit' && look.isLocal
+      const lookup = await reader.lookup('key', tags)
+      return lookup.kind === 'hit' && lookup.isLocal
     })
     await Promise.all([client.flushall(), client.call('CLIENT', 'KILL', 'TYPE', 'pubsub')])
     const newcomer = await open()
@@ -59,27 +59,36 @@ t.test('Redis loses its memory: nobody serves what was before a write', async (t
     await fence.lift([])
   })
 
-  await t.test('a fence that was lost is not taken for one that was lifted', async (t) => {
+  await t.test('a lost fence is not mistaken for a lifted one', async (t) => {
     const fence = await writer.fence(['agent:001'])
     await client.flushall()
-    const look = await reader.lookup('key', tags)
-    t.ok(look.kind === 'unavailable' || look.epochs.fenced, 'nothing may be kept while the write is under way')
+    const lookup = await reader.lookup('key', tags)
+    t.ok(lookup.kind === 'unavailable' || lookup.epochs.fenced, 'nothing may be stored while the write is in progress')
     await fence.lift([])
   })
 
-  await t.test('nor by a look that was on its way when a heartbeat found the loss', async (t) => {
+  await t.test('a lookup in flight when a heartbeat finds the loss does not miss a fence either', async (t) => {
     const times = { commandTimeout: 3000, heartbeatInterval: 50 }
-    const patient = await openRedisStore({ redis: { url: redis.url }, localBytes: 0, times })
-    t.teardown(() => patient.close())
+    const replica = new RedisReplica({ redis: { url: redis.url }, times })
+    let beats = 0
+    replica.heartbeat.onBeat(() => {
+      beats += 1
+    })
+    const patient = await createRedisStore({ replica, localBytes: 0 })
+    t.teardown(async () => {
+      await patient.close()
+      await replica.close()
+    })
     const fence = await writer.fence(['agent:001'])
     await eventually(async () => (await patient.lookup('key', tags)).kind !== 'unavailable')
-    // Redis answers nobody for a moment: then the flush, a heartbeat and the look, in that order.
+    // Redis pauses, then runs the flush, a heartbeat and the lookup in this order.
     await client.call('CLIENT', 'PAUSE', '500')
     const flushed = client.flushall()
-    await wait(200)
-    const look = await patient.lookup('key', tags)
+    const before = beats
+    await eventually(() => beats > before)
+    const lookup = await patient.lookup('key', tags)
     await flushed
-    t.ok(look.kind === 'unavailable' || look.epochs.fenced, 'nothing may be kept while the write is under way')
+    t.ok(lookup.kind === 'unavailable' || lookup.epochs.fenced, 'nothing may be stored while the write is in progress')
     await fence.lift([])
   })
 })

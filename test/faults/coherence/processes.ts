@@ -10,23 +10,23 @@ import { forkScript } from '../../support/typescript/script.ts'
 import { ASK, type MemoryUse } from './memory-use.ts'
 
 /** Milliseconds: `delay` at most, before it acts and once more after, and `steady` always, before it acts. */
-export interface ToUpstream {
+export interface UpstreamBehavior {
   readonly delay: number
   readonly steady?: number
   readonly heedsBypass: boolean
 }
 
 /** Since the last report: calls, and the most of them at once. */
-export interface Seen {
+export interface CallReport {
   readonly calls: number
-  readonly most: number
+  readonly maxConcurrent: number
 }
-export type FromUpstream = Seen | { readonly port: number }
+export type FromUpstream = CallReport | { readonly port: number }
 
 export interface Upstream {
   readonly url: string
-  behave(how: ToUpstream): void
-  report(): Promise<Seen>
+  behave(how: UpstreamBehavior): void
+  report(): Promise<CallReport>
   close(): Promise<void>
 }
 
@@ -57,7 +57,7 @@ export interface ReplicaOptions {
 
 export const authorization = `Basic ${Buffer.from('admin:admin-pw').toString('base64')}`
 
-export async function startUpstream(how: ToUpstream): Promise<Upstream> {
+export async function startUpstream(how: UpstreamBehavior): Promise<Upstream> {
   const child = forkScript(new URL('upstream.ts', import.meta.url), [])
   const hear = <T>(): Promise<T> => new Promise((resolve) => child.once('message', (message) => resolve(message as T)))
   const { port } = await hear<{ port: number }>()
@@ -66,7 +66,7 @@ export async function startUpstream(how: ToUpstream): Promise<Upstream> {
     url: `http://127.0.0.1:${port}`,
     behave: (next) => void child.send(next),
     report: () => {
-      const seen = hear<Seen>()
+      const seen = hear<CallReport>()
       child.send('report')
       return seen
     },

@@ -4,16 +4,16 @@
  */
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { FromUpstream, ToUpstream } from './processes.ts'
+import type { FromUpstream, UpstreamBehavior } from './processes.ts'
 
 const KEPT_FOR = 750
 
 const registers = new Map<string, number>()
 const kept = new Map<string, { readonly text: string; readonly until: number }>()
-let behaviour: ToUpstream = { delay: 0, heedsBypass: true }
+let behaviour: UpstreamBehavior = { delay: 0, heedsBypass: true }
 let calls = 0
 let inFlight = 0
-let most = 0
+let maxConcurrent = 0
 
 function act(request: IncomingMessage): string {
   const path = request.url?.split('?')[0] ?? ''
@@ -50,7 +50,7 @@ const later = (time: number): Promise<void> =>
 const server = createServer((request, response) => {
   calls += 1
   inFlight += 1
-  most = Math.max(most, inFlight)
+  maxConcurrent = Math.max(maxConcurrent, inFlight)
   request.resume()
   // Half of the time passes before it acts, half of it after, as if on the way.
   void later((behaviour.steady ?? 0) + Math.random() * behaviour.delay)
@@ -67,14 +67,14 @@ const server = createServer((request, response) => {
 
 const say = (message: FromUpstream): void => void process.send?.(message)
 
-process.on('message', (message: ToUpstream | 'report') => {
+process.on('message', (message: UpstreamBehavior | 'report') => {
   if (message !== 'report') {
     behaviour = message
     return
   }
-  say({ calls, most })
+  say({ calls, maxConcurrent })
   calls = 0
-  most = inFlight
+  maxConcurrent = inFlight
 })
 // The test is gone, whichever way: nothing may be left behind.
 process.on('disconnect', () => process.exit())

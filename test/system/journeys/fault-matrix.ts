@@ -1,7 +1,7 @@
 /** Three simulated nodes, each behind a proxy that misbehaves on demand, and an edge in mode `edge` before them. */
 import type { Test } from 'tap'
 import { type Fault as Answering, type Simulator, startSimulator } from '../../../src/simulator/index.ts'
-import { type FaultProxy, faultProxy, type Fault as Wire } from '../../faults/proxy.ts'
+import { type FaultProxy, startFaultProxy, type Fault as Wire } from '../../faults/proxy.ts'
 import { type RunningEdge, startEdge } from '../../support/edge.ts'
 
 /** What is done to a node, and the words in which a joined answer must tell of it. */
@@ -58,7 +58,7 @@ export interface Matrix {
 export async function matrix(t: Test): Promise<Matrix> {
   const simulator = await startSimulator({ workers: 2, agents: 12, distributed: false, password: 'only-for-tests' })
   const proxies = new Map<string, FaultProxy>()
-  for (const { name, url } of simulator.nodes) proxies.set(name, await faultProxy(Number(new URL(url).port)))
+  for (const { name, url } of simulator.nodes) proxies.set(name, await startFaultProxy(Number(new URL(url).port)))
   const edge = await startEdge({
     nodes: simulator.nodes.map(({ name, type }) => {
       return { name, type, url: `http://127.0.0.1:${proxies.get(name)?.port}` }

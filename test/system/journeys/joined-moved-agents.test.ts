@@ -1,7 +1,7 @@
 /** Rows of agents that report to another node: because an address leads to the wrong node, or because an agent moves. */
 import t from 'tap'
 import { startSimulator } from '../../../src/simulator/index.ts'
-import { faultProxy } from '../../faults/proxy.ts'
+import { startFaultProxy } from '../../faults/proxy.ts'
 import { startEdge } from '../../support/edge.ts'
 import { ask, edgeMode, type Reply } from './edge-mode.ts'
 
@@ -13,7 +13,7 @@ t.test('an address that leads to another node: its rows appear once, and the mis
   const simulator = await startSimulator({ workers: 2, agents: 12, distributed: false, password: 'only-for-tests' })
   const [master, first, second] = simulator.nodes
   if (!master || !first || !second) throw new Error('three nodes are needed')
-  const detour = await faultProxy(Number(new URL(second.url).port))
+  const detour = await startFaultProxy(Number(new URL(second.url).port))
   const edge = await startEdge({
     nodes: [master, { ...first, url: `http://127.0.0.1:${detour.port}` }, second],
     settings: { cluster: { distribution: 'edge', discover: false } },

@@ -3,12 +3,12 @@ import type { RequestListener } from 'node:http'
 import net from 'node:net'
 import type { Test } from 'tap'
 import t from 'tap'
-import { type Fault, faultProxy } from '../../faults/proxy.ts'
+import { type Fault, startFaultProxy } from '../../faults/proxy.ts'
 import { clusterOf, envelope, fakeNode, get, listen, put, until } from './fake-node.ts'
 
 async function behindProxy(t: Test, fault: Fault, respond?: RequestListener) {
   const node = await fakeNode(t, respond)
-  const proxy = await faultProxy(node.port)
+  const proxy = await startFaultProxy(node.port)
   t.teardown(() => proxy.close())
   await proxy.set(fault)
   const cluster = clusterOf(t, `http://127.0.0.1:${proxy.port}`, { ejection: { failures: 1000, refusals: 1000 } })

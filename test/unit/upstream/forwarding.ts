@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http'
 import type { Test } from 'tap'
 import { forward } from '../../../src/upstream/forward.ts'
 import { createRouter } from '../../../src/upstream/route.ts'
-import { type Fault, faultProxy } from '../../faults/proxy.ts'
+import { type Fault, startFaultProxy } from '../../faults/proxy.ts'
 import { edgeRequest } from './edge-request.ts'
 import { type ClusterTestOptions, clusterOf, envelope, fakeNode } from './fake-node.ts'
 
@@ -10,7 +10,7 @@ import { type ClusterTestOptions, clusterOf, envelope, fakeNode } from './fake-n
 export async function startForwarding(t: Test, listener: RequestListener = envelope, options: ClusterTestOptions = {}) {
   const startNode = async () => {
     const node = await fakeNode(t, listener)
-    const proxy = await faultProxy(node.port)
+    const proxy = await startFaultProxy(node.port)
     t.teardown(() => proxy.close())
     return { ...node, url: `http://127.0.0.1:${proxy.port}`, set: (fault: Fault) => proxy.set(fault) }
   }

@@ -2,13 +2,13 @@
 import type { RequestListener } from 'node:http'
 import type { Test } from 'tap'
 import t from 'tap'
-import { faultProxy } from '../../faults/proxy.ts'
+import { startFaultProxy } from '../../faults/proxy.ts'
 import { clusterOf, envelope, fakeNode, get, put, until } from './fake-node.ts'
 
 async function startCluster(t: Test, respond?: RequestListener) {
   let now = 0
   const node = await fakeNode(t, respond)
-  const proxy = await faultProxy(node.port)
+  const proxy = await startFaultProxy(node.port)
   t.teardown(() => proxy.close())
   const log: string[] = []
   const cluster = clusterOf(t, `http://127.0.0.1:${proxy.port}`, {

@@ -1,19 +1,19 @@
-/** What every store must do, whatever keeps its answers: the same suite for memory, Redis, and Redis with a near copy. */
+/** What every store must do: one suite for the memory store, and for the Redis store with and without a local tier. */
 import type { Test } from 'tap'
 import type { CacheStore, NewStoredResponse } from '../../../../src/cache/stores/contract.ts'
 import type { CacheIndex, Lookup, StoredResponse, TagEpochs } from '../../../../src/core/response.ts'
 
 export type Store = CacheStore & CacheIndex
 
-export interface Made {
-  /** Two replicas over the same memory; for a store of one process twice the same. */
+export interface Stores {
+  /** Two replicas that share their entries; for the memory store twice the same store. */
   readonly one: Store
   readonly other: Store
 }
 
 export const TAGS = ['cache', 'cache:agents', 'agent:001', 'agent:*']
 
-export function answer(text: string, more: Partial<StoredResponse> = {}): Omit<StoredResponse, 'age'> {
+export function response(text: string, more: Partial<StoredResponse> = {}): Omit<StoredResponse, 'age'> {
   const times = { ttl: 20_000, staleWhileRevalidate: 5000, staleIfError: 10_000, fetchTime: 7 }
   return { status: 200, body: Buffer.from(text), etag: `"${text}"`, ...times, ...more }
 }
@@ -27,84 +27,84 @@ export interface Filled {
 
 export function entry(
   text: string,
-  mark: TagEpochs,
+  epochs: TagEpochs,
   { key = 'k', tags = TAGS, more = {}, group = 'agents' }: Filled = {},
 ): NewStoredResponse {
   const listed = { url: `/agents?text=${text}`, group, endpoint: '/agents', scope: 'everyone', tags }
-  return { key, tags, epochs: mark, response: answer(text, more), info: listed }
+  return { key, tags, epochs: epochs, response: response(text, more), info: listed }
 }
 
-/** The mark that a fill of this key would begin with; throws when the store is away. */
-export async function markOf(store: Store, key = 'k', tags: readonly string[] = TAGS): Promise<TagEpochs> {
-  const look = await store.lookup(key, tags)
-  if (look.kind === 'unavailable') throw new Error('the store is away')
-  return look.epochs
+/** Returns the epochs that a fetch for this key would begin with. Throws if the store is unavailable. */
+export async function epochsOf(store: Store, key = 'k', tags: readonly string[] = TAGS): Promise<TagEpochs> {
+  const lookup = await store.lookup(key, tags)
+  if (lookup.kind === 'unavailable') throw new Error('the store is unavailable')
+  return lookup.epochs
 }
 
 export async function fill(store: Store, text: string, filled: Filled = {}): Promise<void> {
-  await store.store(entry(text, await markOf(store, filled.key, filled.tags), filled))
+  await store.store(entry(text, await epochsOf(store, filled.key, filled.tags), filled))
 }
 
-/** The text that a look would serve, or the kind of the look. */
+/** Returns the body of a hit, or the kind of the lookup. */
 export async function served(store: Store, key = 'k', tags: readonly string[] = TAGS): Promise<string> {
-  const look = await store.lookup(key, tags)
-  return look.kind === 'hit' ? look.response.body.toString() : look.kind
+  const lookup = await store.lookup(key, tags)
+  return lookup.kind === 'hit' ? lookup.response.body.toString() : lookup.kind
 }
 
-function present(look: Lookup): StoredResponse {
-  if (look.kind !== 'hit') throw new Error(`not present but ${look.kind}`)
-  return look.response
+function hitOf(lookup: Lookup): StoredResponse {
+  if (lookup.kind !== 'hit') throw new Error(`no hit but a ${lookup.kind}`)
+  return lookup.response
 }
 
-const soon = () => new Promise<string>((resolve) => setTimeout(() => resolve('waiting'), 40))
+const waiting = () => new Promise<string>((resolve) => setTimeout(() => resolve('waiting'), 40))
 
-/** Runs the suite; `make` gives fresh, empty stores for each subtest. */
-export function contract(t: Test, make: (t: Test) => Promise<Made>): void {
-  t.test('what was kept is served as it was', async (t) => {
+/** Runs the suite. `make` returns new, empty stores for each subtest. */
+export function describeStore(t: Test, make: (t: Test) => Promise<Stores>): void {
+  t.test('a stored response is served unchanged by every replica', async (t) => {
     const { one, other } = await make(t)
     t.match(await one.lookup('k', TAGS), { kind: 'miss', changed: false, epochs: { fenced: false } })
     await fill(one, 'first', { more: { status: 404 } })
     for (const store of [one, other]) {
-      const found = present(await store.lookup('k', TAGS))
-      t.match(found, { ...answer('first'), status: 404, body: Buffer.from('first') })
+      const found = hitOf(await store.lookup('k', TAGS))
+      t.match(found, { ...response('first'), status: 404, body: Buffer.from('first') })
       t.ok(found.age >= 0 && found.age < 10_000, `${found.age}`)
     }
     t.equal(await served(one, 'another'), 'miss')
     await fill(other, 'second')
-    // Both are valid: the near copy of the other is told, not waited for.
-    for (let wait = 0; wait < 200 && (await served(one)) !== 'second'; wait += 1) await soon()
-    t.equal(await served(one), 'second', 'a newer answer takes the place')
+    // Both responses are valid. The other replica removes its local entry a moment later.
+    for (let wait = 0; wait < 200 && (await served(one)) !== 'second'; wait += 1) await waiting()
+    t.equal(await served(one), 'second', 'a newer response replaces it')
   })
 
-  t.test('what nodes said of a joined answer is kept with it, which is as old as its oldest part', async (t) => {
+  t.test('a joined response is stored with its Cluster-Status, and is as old as its oldest part', async (t) => {
     const { one, other } = await make(t)
-    const whole = entry('whole', await markOf(one), { more: { clusterStatus: 'm;rtt=1;rows=2' } })
+    const whole = entry('whole', await epochsOf(one), { more: { clusterStatus: 'm;rtt=1;rows=2' } })
     await one.store({ ...whole, initialAge: 10_000 })
     for (const store of [one, other]) {
-      const found = present(await store.lookup('k', TAGS))
+      const found = hitOf(await store.lookup('k', TAGS))
       t.equal(found.clusterStatus, 'm;rtt=1;rows=2')
       t.ok(found.age >= 10_000 && found.age < 20_000, `${found.age}`)
     }
     await one.store({ ...whole, initialAge: 60_000 })
     const [row] = (await one.list()).filter(({ key }) => key === 'k')
-    t.ok((row?.age ?? 0) < 60_000, 'what is past its time already is not kept')
+    t.ok((row?.age ?? 0) < 60_000, 'a response that has expired is not stored')
   })
 
-  t.test('marks are equal exactly when nothing was raised between them', async (t) => {
+  t.test('epochs are equal exactly if nothing was invalidated in between', async (t) => {
     const { one, other } = await make(t)
-    const before = await markOf(one)
-    t.same(await markOf(other), before)
+    const before = await epochsOf(one)
+    t.same(await epochsOf(other), before)
     t.equal(before.epochs.length, TAGS.length)
     await (await one.fence(['elsewhere'])).lift([])
-    t.same(await markOf(other), before)
+    t.same(await epochsOf(other), before)
     await (await one.fence(['agent:001'])).lift([])
-    const after = await markOf(other)
+    const after = await epochsOf(other)
     t.equal(after.generation, before.generation)
     t.not(after.epochs[2], before.epochs[2])
     t.equal(after.epochs[3], before.epochs[3])
   })
 
-  t.test('a write: fenced while under way, changed after it', async (t) => {
+  t.test('a write fences its tags while in progress, and changes their epochs', async (t) => {
     const { one, other } = await make(t)
     await fill(one, 'old')
     t.equal(await served(other), 'old')
@@ -121,13 +121,13 @@ export function contract(t: Test, make: (t: Test) => Promise<Made>): void {
     t.equal(await served(one), 'new')
   })
 
-  t.test('a fill that a write overtook is not kept, whenever the write began and ended', async (t) => {
+  t.test('a response is not stored if a write began or ended during its fetch', async (t) => {
     const { one, other } = await make(t)
-    const before = await markOf(one)
+    const before = await epochsOf(one)
     const fence = await other.fence(['agent:*'])
     await one.store(entry('overtaken', before))
     t.equal(await served(one), 'miss')
-    const during = await markOf(one)
+    const during = await epochsOf(one)
     await one.store(entry('under the fence', during))
     t.equal(await served(one), 'miss')
     await fence.lift([])
@@ -136,17 +136,17 @@ export function contract(t: Test, make: (t: Test) => Promise<Made>): void {
     for (const store of [one, other]) t.equal(await served(store), 'miss')
   })
 
-  t.test('two fences on one tag: the second still stands when the first is lifted', async (t) => {
+  t.test('of two fences on one tag the second remains when the first is lifted', async (t) => {
     const { one, other } = await make(t)
     const first = await one.fence(['agent:001'])
     const second = await other.fence(['agent:001', 'agent:002'])
     await first.lift([])
-    t.equal((await markOf(one)).fenced, true)
+    t.equal((await epochsOf(one)).fenced, true)
     await second.lift([])
-    t.equal((await markOf(one)).fenced, false)
+    t.equal((await epochsOf(one)).fenced, false)
   })
 
-  t.test('tags that the answer named are raised when the fence is lifted', async (t) => {
+  t.test('tags that the response named are invalidated when the fence is lifted', async (t) => {
     const { one, other } = await make(t)
     await fill(one, 'old')
     const fence = await one.fence(['agent:002'])
@@ -155,40 +155,40 @@ export function contract(t: Test, make: (t: Test) => Promise<Made>): void {
     for (const store of [one, other]) t.equal(await served(store), 'miss')
   })
 
-  t.test('a claim is held once for a key and a mark; followers hear of its end', async (t) => {
+  t.test('a fetch lock has one holder per key and epochs, and the others learn of its release', async (t) => {
     const { one, other } = await make(t)
-    const mark = await markOf(one)
-    const holder = await one.acquireFetchLock('k', mark, 5000)
-    if (!holder.held) throw new Error('nobody else holds it')
-    const follower = await other.acquireFetchLock('k', mark, 5000)
+    const epochs = await epochsOf(one)
+    const holder = await one.acquireFetchLock('k', epochs, 5000)
+    if (!holder.held) throw new Error('the lock should be free')
+    const follower = await other.acquireFetchLock('k', epochs, 5000)
     if (follower.held) throw new Error('held twice')
-    t.equal((await other.acquireFetchLock('another', mark, 5000)).held, true)
-    t.equal(await Promise.race([follower.settled, soon()]), 'waiting')
-    await one.store(entry('filled', mark))
+    t.equal((await other.acquireFetchLock('another', epochs, 5000)).held, true)
+    t.equal(await Promise.race([follower.settled, waiting()]), 'waiting')
+    await one.store(entry('filled', epochs))
     await holder.release()
     await follower.settled
     t.equal(await served(other), 'filled')
-    const next = await other.acquireFetchLock('k', mark, 5000)
-    if (!next.held) throw new Error('it was released')
+    const next = await other.acquireFetchLock('k', epochs, 5000)
+    if (!next.held) throw new Error('the lock should be free again')
     await holder.release()
     t.equal(
-      (await one.acquireFetchLock('k', mark, 5000)).held,
+      (await one.acquireFetchLock('k', epochs, 5000)).held,
       false,
-      'a second release takes nothing from the next holder',
+      'a second release does not free the lock of the next holder',
     )
     await next.release()
   })
 
-  t.test('a claim of other epochs is another claim', async (t) => {
+  t.test('fetch locks of different epochs are independent', async (t) => {
     const { one, other } = await make(t)
-    const before = await one.acquireFetchLock('k', await markOf(one), 5000)
+    const before = await one.acquireFetchLock('k', await epochsOf(one), 5000)
     await (await other.fence(['agent:001'])).lift([])
-    const after = await other.acquireFetchLock('k', await markOf(other), 5000)
+    const after = await other.acquireFetchLock('k', await epochsOf(other), 5000)
     t.equal(before.held && after.held, true)
-    for (const claim of [before, after]) if (claim.held) await claim.release()
+    for (const lock of [before, after]) if (lock.held) await lock.release()
   })
 
-  t.test('the index lists what may be served', async (t) => {
+  t.test('the index lists what may be served, and nothing that was invalidated', async (t) => {
     const { one, other } = await make(t)
     await fill(one, 'agents')
     await fill(other, 'rules', { key: 'r', group: 'rules', tags: ['cache', 'cache:rules'] })
@@ -211,25 +211,25 @@ export function contract(t: Test, make: (t: Test) => Promise<Made>): void {
     )
   })
 
-  t.test('a peek sees what a look would, and leaves no trace', async (t) => {
+  t.test('peek returns the same as lookup, but counts no hit and moves no entry to the local tier', async (t) => {
     const { one, other } = await make(t)
     t.match(await one.peek('k', TAGS), { kind: 'miss' })
     await fill(one, 'text')
     const seen = [await other.peek('k', TAGS), await other.peek('k', TAGS), await one.peek('k', TAGS)]
-    const nears = seen.map((look) => look.kind === 'hit' && look.isLocal)
-    for (const look of seen) t.match(present(look), answer('text'))
-    t.equal(nears[1], nears[0], 'what was looked at is not nearer')
+    const locality = seen.map((lookup) => lookup.kind === 'hit' && lookup.isLocal)
+    for (const lookup of seen) t.match(hitOf(lookup), response('text'))
+    t.equal(locality[1], locality[0], 'a peek does not copy the entry to the local tier')
     const hits = async (store: Store) => (await store.list()).map((row) => row.hits)
     t.same(await hits(other), [0])
     await one.lookup('k', TAGS)
     await one.peek('k', TAGS)
-    t.same(await hits(one), [1], 'a look counts, a peek does not')
+    t.same(await hits(one), [1], 'a lookup counts as a hit, a peek does not')
     const fence = await other.fence(['agent:001'])
     t.match(await one.peek('k', TAGS), { kind: 'miss', changed: true, epochs: { fenced: true } })
     await fence.lift([])
   })
 
-  t.test('drop takes one, a group, everything', async (t) => {
+  t.test('purge removes one entry, a group, or everything', async (t) => {
     const { one, other } = await make(t)
     const rules = ['cache', 'cache:rules']
     const fillAll = async () => {
@@ -253,9 +253,9 @@ export function contract(t: Test, make: (t: Test) => Promise<Made>): void {
     t.same(await other.list(), [])
   })
 
-  t.test('a fill that began before its key was dropped is not kept', async (t) => {
+  t.test('a response is not stored if its key was purged during the fetch', async (t) => {
     const { one, other } = await make(t)
-    const before = await markOf(one)
+    const before = await epochsOf(one)
     await other.purge({ key: 'k' })
     await one.store(entry('from before', before))
     t.equal(await served(one), 'miss')
@@ -263,23 +263,23 @@ export function contract(t: Test, make: (t: Test) => Promise<Made>): void {
     t.equal(await served(other), 'from after')
   })
 
-  t.test('a soft drop leaves entries, but none of them fresh', async (t) => {
+  t.test('after a soft purge entries are served, but as stale', async (t) => {
     const { one, other } = await make(t)
     const ways = [{}, { group: 'agents' }, { key: 'k' }]
     for (const way of ways) {
-      await fill(one, 'kept')
-      const fresh = present(await other.lookup('k', TAGS))
+      await fill(one, 'stored')
+      const fresh = hitOf(await other.lookup('k', TAGS))
       t.ok(fresh.age < fresh.ttl)
       await other.purge({ ...way, soft: true })
       for (const store of [one, other]) {
-        const stale = present(await store.lookup('k', TAGS))
+        const stale = hitOf(await store.lookup('k', TAGS))
         t.ok(stale.age >= stale.ttl, JSON.stringify(way))
         t.ok(stale.age < stale.ttl + stale.staleWhileRevalidate)
       }
       t.equal((await one.list('agents')).length, 1)
     }
     await fill(one, 'again')
-    const again = present(await other.lookup('k', TAGS))
-    t.ok(again.age < again.ttl, 'a new fill is fresh')
+    const again = hitOf(await other.lookup('k', TAGS))
+    t.ok(again.age < again.ttl, 'a new fetch is fresh')
   })
 }

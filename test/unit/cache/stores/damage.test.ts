@@ -2,18 +2,18 @@ import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { createEntryCodec } from '../../../../src/cache/stores/entry-codec.ts'
 import { startRedis } from '../../../support/redis.ts'
-import { fill, markOf, served } from './contract.ts'
+import { epochsOf, fill, served } from './contract.ts'
 import { eventually, replica } from './replicas.ts'
 
 const server = await startRedis()
 t.teardown(() => server.close())
-const far = { localBytes: 0 }
+const remote = { localBytes: 0 }
 
-t.test('random bytes in an entry are a miss and an event, and are written over', async (t) => {
+t.test('a damaged entry is a miss with an event, and is replaced by the next fetch', async (t) => {
   const client = server.client()
   for (const encryptionKey of [undefined, Buffer.from('a key of a test')]) {
     const sealing = encryptionKey === undefined ? {} : { encryptionKey }
-    const { store, events } = await replica(t, server, { ...far, ...sealing })
+    const { store, events } = await replica(t, server, { ...remote, ...sealing })
     const ways: (() => Promise<unknown>)[] = [
       () => client.set('edge:c:k', randomBytes(500), 'PX', 20_000),
       () => client.set('edge:c:k', '', 'PX', 20_000),
@@ -36,9 +36,9 @@ t.test('random bytes in an entry are a miss and an event, and are written over',
   }
 })
 
-t.test('what would begin a header of its own is a miss', async (t) => {
+t.test('an entry whose fields would inject a header is a miss', async (t) => {
   const client = server.client()
-  const { store, events } = await replica(t, server, far)
+  const { store, events } = await replica(t, server, remote)
   const codec = createEntryCodec()
   for (const [name, text] of [
     ['etag', '"a"\r\nset-cookie: b'],
@@ -55,20 +55,20 @@ t.test('what would begin a header of its own is a miss', async (t) => {
   }
 })
 
-t.test('an entry under the name of another is a miss', async (t) => {
-  const { store } = await replica(t, server, far)
+t.test('an entry that was copied to another key is a miss', async (t) => {
+  const { store } = await replica(t, server, remote)
   await fill(store, 'of one', { key: 'one' })
   await server.client().copy('edge:c:one', 'edge:c:other')
   t.equal(await served(store, 'other'), 'miss')
 })
 
-t.test('garbage among epochs, rows and messages ends nothing', async (t) => {
+t.test('garbage in epochs, rows and messages does no harm', async (t) => {
   const { store } = await replica(t, server)
   const client = server.client()
   for (const text of ['', 'not json', '[]', 'null', '{"tags":5}', '{"q":"x","tags":["a"]}']) {
     await client.publish('edge:{e}:raised', text)
   }
-  await fill(store, 'kept')
+  await fill(store, 'stored')
   await client.hset('edge:i:{agents}:rows', 'k', 'garbage')
   t.notOk((await store.list('agents')).some((row) => row.key === 'k'))
   await client.set('edge:{e}', 'not a hash')
@@ -77,31 +77,31 @@ t.test('garbage among epochs, rows and messages ends nothing', async (t) => {
   await eventually(async () => (await served(store)) === 'miss')
 })
 
-t.test('Redis full: entries are refused, writes are still told', async (t) => {
+t.test('a full Redis rejects entries but accepts invalidations', async (t) => {
   const small = await startRedis({ args: ['--maxmemory', '3mb', '--maxmemory-policy', 'noeviction'] })
   t.teardown(() => small.close())
-  const { store, events } = await replica(t, small, far)
+  const { store, events } = await replica(t, small, remote)
   await fill(store, 'small')
   for (let at = 0; at < 40 && !events.includes('full'); at += 1)
     await fill(store, 'x'.repeat(200_000), { key: `k${at}` })
   t.ok(events.includes('full'))
   t.equal(await served(store), 'small')
-  const before = await markOf(store)
+  const before = await epochsOf(store)
   const fence = await store.fence(['agent:001'])
   t.equal(fence.state, 'active')
   await fence.lift([])
   t.equal(await served(store), 'miss')
-  t.equal((await markOf(store)).generation, before.generation)
+  t.equal((await epochsOf(store)).generation, before.generation)
 })
 
-t.test('Redis full and evicting: epochs stay', async (t) => {
+t.test('a full Redis that evicts keeps the epochs', async (t) => {
   const small = await startRedis({ args: ['--maxmemory', '8mb', '--maxmemory-policy', 'volatile-lru'] })
   t.teardown(() => small.close())
-  const { store, events } = await replica(t, small, far)
+  const { store, events } = await replica(t, small, remote)
   await (await store.fence(['agent:001'])).lift([])
-  const before = await markOf(store)
+  const before = await epochsOf(store)
   for (let at = 0; at < 60; at += 1) await fill(store, 'x'.repeat(200_000), { key: `k${at}` })
-  t.same(await markOf(store), before)
+  t.same(await epochsOf(store), before)
   t.notOk(events.includes('full'))
   let left = 0
   for (let at = 0; at < 60; at += 1) if ((await served(store, `k${at}`)) !== 'miss') left += 1

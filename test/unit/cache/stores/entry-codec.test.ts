@@ -7,7 +7,7 @@ const codecs = { plain: createEntryCodec(), sealed: createEntryCodec(key) }
 const head = { status: 200, url: '/agents?select=näme' }
 
 for (const [name, codec] of Object.entries(codecs)) {
-  t.test(`${name}: what was encoded comes back`, async (t) => {
+  t.test(`${name}: decode returns what encode was given`, async (t) => {
     fc.assert(
       fc.property(fc.string(), fc.jsonValue(), fc.uint8Array({ maxLength: 5000 }), (at, head, body) => {
         const opened = codec.decode(at, codec.encode(at, head, Buffer.from(body)))
@@ -21,13 +21,13 @@ for (const [name, codec] of Object.entries(codecs)) {
     t.pass()
   })
 
-  t.test(`${name}: garbage is nothing`, async (t) => {
+  t.test(`${name}: decode rejects garbage`, async (t) => {
     fc.assert(fc.property(fc.uint8Array({ maxLength: 400 }), (bytes) => !codec.decode('k', Buffer.from(bytes))))
     t.equal(codec.decode('k', Buffer.alloc(0)), undefined)
     t.equal(codec.decode('k', Buffer.from('ME')), undefined)
   })
 
-  t.test(`${name}: each changed, missing or further byte is noticed`, async (t) => {
+  t.test(`${name}: decode detects each changed, missing or added byte`, async (t) => {
     const whole = codec.encode('k', head, Buffer.from('{"error":0}'))
     for (let at = 0; at < whole.length; at += 1) {
       const changed = Buffer.from(whole)
@@ -38,12 +38,12 @@ for (const [name, codec] of Object.entries(codecs)) {
     t.equal(codec.decode('k', Buffer.concat([whole, Buffer.from([0])])), undefined)
   })
 
-  t.test(`${name}: bytes of one name are nothing under another`, async (t) => {
+  t.test(`${name}: decode rejects bytes of another name`, async (t) => {
     t.equal(codec.decode('other', codec.encode('k', head, Buffer.from('x'))), undefined)
   })
 }
 
-t.test('a sealed entry shows nothing, and opens only with its key', async (t) => {
+t.test('an encrypted entry reveals nothing and is decoded with its key only', async (t) => {
   const bytes = codecs.sealed.encode('k', head, Buffer.from('canary in the body'))
   t.notMatch(bytes.toString('latin1'), /canary|agents/)
   t.equal(createEntryCodec(Buffer.from('another key')).decode('k', bytes), undefined)

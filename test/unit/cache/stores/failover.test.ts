@@ -1,17 +1,17 @@
 import t from 'tap'
 import { startSentinels } from '../../../support/redis.ts'
-import { fill, markOf, served } from './contract.ts'
+import { epochsOf, fill, served } from './contract.ts'
 import { eventually, replica } from './replicas.ts'
 
-t.test('a fail-over by the sentinels is a cold cache, not a wrong one', async (t) => {
+t.test('after a fail-over by the sentinels the cache is empty, never wrong', async (t) => {
   const group = await startSentinels()
   t.teardown(() => group.close())
   const redis = { sentinels: group.sentinels, name: group.name }
   const [one, other] = [await replica(t, redis), await replica(t, redis)]
   await fill(one.store, 'before')
   t.equal(await served(other.store), 'before')
-  const before = await markOf(one.store)
-  // What the primary takes from now on is lost with it.
+  const before = await epochsOf(one.store)
+  // The primary does not replicate its data from now on.
   group.replica.pause()
   await (await one.store.fence(['agent:001'])).lift([])
   await group.primary.kill()
@@ -20,11 +20,11 @@ t.test('a fail-over by the sentinels is a cold cache, not a wrong one', async (t
   for (const { store } of [one, other]) {
     await eventually(async () => {
       const text = await served(store)
-      if (text === 'before') throw new Error('served what a write had changed')
+      if (text === 'before') throw new Error('served a value that a write had changed')
       return text === 'miss'
     }, 20_000)
   }
-  t.not((await markOf(one.store)).generation, before.generation)
+  t.not((await epochsOf(one.store)).generation, before.generation)
   await fill(one.store, 'after')
   t.equal(await served(other.store), 'after')
 })

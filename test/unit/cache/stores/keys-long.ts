@@ -1,17 +1,17 @@
 /**
- * A million different URLs, each asked once, leave no keys and take no memory (`npm run check:keys`). Through the whole
- * edge over HTTP with the memory store; through the stages of the cache, without HTTP, over a real Redis that may hold
- * a part of them only. Arguments, all optional: URLs, and `memory` or `redis` alone.
+ * Checks that a million different URLs, each requested once, leave no keys and take no memory (`npm run check:keys`):
+ * through the whole edge over HTTP with the memory store, and through the stages of the cache, without HTTP, over a
+ * real Redis that has memory for a part of them only. Optional arguments: number of URLs, `memory` or `redis`.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { startRedis } from '../../../support/redis.ts'
-import { KEEP_FOR, overHttp, overRedis, type Source, STALE_IF_ERROR } from './distinct.ts'
+import { openHttpSource, openRedisSource, type Source, STALE_IF_ERROR_MS, TTL_MS } from './distinct-urls.ts'
 
 const [urls = '1000000', only] = process.argv.slice(2)
 const PIECES = 20
 const MIB = 1 << 20
-/** MiB for 100,000 URLs: twenty bytes for each would be more. */
-const MOST = 2
+/** MiB per 100,000 URLs. Twenty bytes per URL would be more. */
+const MAX_GROWTH = 2
 const MAXMEMORY = 16 * MIB
 
 interface Sample {
@@ -27,7 +27,7 @@ function hold(what: string, right: boolean): void {
   if (!right) failed.push(what)
 }
 
-/** MiB for 100,000 URLs, by least squares. */
+/** Returns the growth in MiB per 100,000 URLs by least squares. */
 function slope(samples: readonly Sample[], of: 'rss' | 'held'): number {
   const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
   const [x, y] = [samples.map(({ done }) => done / 100_000), samples.map((sample) => sample[of] / MIB)]
@@ -36,7 +36,7 @@ function slope(samples: readonly Sample[], of: 'rss' | 'held'): number {
   return mean(along) / mean(x.map((value) => (value - middle) ** 2))
 }
 
-/** Asks for all, and holds the memory of the second half against itself: the first fills what may be filled. */
+/** Requests all URLs and checks the growth of memory in the second half. The first half fills the cache. */
 async function ask(name: string, source: Source, seen: () => Promise<string> = async () => ''): Promise<void> {
   const begin = performance.now()
   const piece = Math.ceil(Number(urls) / PIECES)
@@ -53,15 +53,15 @@ async function ask(name: string, source: Source, seen: () => Promise<string> = a
   const second = samples.slice(PIECES / 2)
   for (const of of ['rss', 'held'] as const) {
     const grown = slope(second, of)
-    hold(`${name}: ${of} grows by ${grown.toFixed(2)} MiB for 100,000 URLs in the second half`, grown < MOST)
+    hold(`${name}: ${of} grows by ${grown.toFixed(2)} MiB for 100,000 URLs in the second half`, grown < MAX_GROWTH)
   }
-  await wait(KEEP_FOR + STALE_IF_ERROR + 1000)
+  await wait(TTL_MS + STALE_IF_ERROR_MS + 1000)
   const left = await source.rows()
-  hold(`${name}: ${left} rows in the index when all has ended`, left === 0)
+  hold(`${name}: ${left} rows in the index after everything expired`, left === 0)
 }
 
 async function memory(): Promise<void> {
-  const source = await overHttp()
+  const source = await openHttpSource()
   await ask('memory, over HTTP', source).finally(() => source.close())
 }
 
@@ -70,7 +70,7 @@ async function redis(): Promise<void> {
   const client = server.client()
   const number = async (section: string, field: string) =>
     Number(new RegExp(`${field}:(\\d+)`).exec(await client.info(section))?.[1])
-  const source = await overRedis(server)
+  const source = await openRedisSource(server)
   const generation = () => client.hget('edge:{e}', 'g')
   const before = await generation()
   let most = 0
@@ -81,10 +81,10 @@ async function redis(): Promise<void> {
   })
   const left = (await client.keys('*')).sort()
   hold(`Redis: ${left.length} keys left: ${left.slice(0, 5).join(' ')}`, left.join() === 'edge:i,edge:{e}')
-  hold(`Redis: ${await client.hlen('edge:{e}')} fields of coherence`, (await client.hlen('edge:{e}')) < 10)
-  hold('Redis: of the generation that it began with', before !== null && (await generation()) === before)
-  hold(`Redis: ${(most / MIB).toFixed(1)} MiB at most, ${MAXMEMORY / MIB} allowed`, most < MAXMEMORY * 1.1)
-  console.log(`Redis: ${await number('stats', 'evicted_keys')} evicted, said: ${JSON.stringify(source.events())}`)
+  hold(`Redis: ${await client.hlen('edge:{e}')} fields of epochs`, (await client.hlen('edge:{e}')) < 10)
+  hold('Redis: the generation has not changed', before !== null && (await generation()) === before)
+  hold(`Redis: ${(most / MIB).toFixed(1)} MiB at most, limit ${MAXMEMORY / MIB}`, most < MAXMEMORY * 1.1)
+  console.log(`Redis: ${await number('stats', 'evicted_keys')} evicted, events: ${JSON.stringify(source.events())}`)
   await source.close()
   await server.close()
 }

@@ -1,4 +1,4 @@
-/** A client that costs next to nothing: many GETs in one write over one connection, and a look at what came back. */
+/** A cheap client: sends many GETs in one write over one connection and checks the responses. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { authorization } from '../../../faults/coherence/processes.ts'
@@ -19,9 +19,9 @@ export async function pipelined(url: string): Promise<Pipelined> {
   const socket = connect(Number(port), '127.0.0.1').setEncoding('latin1')
   await once(socket, 'connect')
   socket.setTimeout(PATIENCE, () => socket.destroy(new Error('nothing came')))
-  let heard: (chunk: string) => void = () => {}
+  let onChunk: (chunk: string) => void = () => {}
   let failed: (fault: Error) => void = () => {}
-  socket.on('data', (chunk: string) => heard(chunk))
+  socket.on('data', (chunk: string) => onChunk(chunk))
   socket.on('error', (fault) => failed(fault))
   socket.on('close', () => failed(new Error('the connection ended')))
   return {
@@ -29,7 +29,7 @@ export async function pipelined(url: string): Promise<Pipelined> {
       new Promise((resolve, reject) => {
         let text = ''
         failed = reject
-        heard = (chunk) => {
+        onChunk = (chunk) => {
           text += chunk
           const other = [...text.matchAll(HEAD)].find(([, status]) => status !== '200')
           if (other !== undefined) return reject(new Error(text.slice(other.index, other.index + 500)))

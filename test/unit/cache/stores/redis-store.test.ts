@@ -1,12 +1,12 @@
 import t from 'tap'
 import { startRedis } from '../../../support/redis.ts'
-import { contract } from './contract.ts'
+import { describeStore } from './contract.ts'
 import { empty, replica } from './replicas.ts'
 
 const server = await startRedis()
 t.teardown(() => server.close())
 
-/** Stores over an empty Redis for each subtest. */
+/** Makes stores over an empty Redis for each subtest. */
 function over(options: Parameters<typeof replica>[2]) {
   return async (t: Parameters<typeof replica>[0]) => {
     await empty(server.client())
@@ -15,5 +15,7 @@ function over(options: Parameters<typeof replica>[2]) {
   }
 }
 
-t.test('without a near copy', async (t) => contract(t, over({ localBytes: 0 })))
-t.test('with a near copy, sealed', async (t) => contract(t, over({ encryptionKey: Buffer.from('a key of a test') })))
+t.test('without a local tier', async (t) => describeStore(t, over({ localBytes: 0 })))
+t.test('with a local tier, encrypted', async (t) =>
+  describeStore(t, over({ encryptionKey: Buffer.from('a key of a test') })),
+)

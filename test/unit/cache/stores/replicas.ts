@@ -1,18 +1,18 @@
-/** Replicas of the store over one Redis, with short leases, closed with the test. */
+/** Stores over one Redis with short leases, closed at the end of the test. */
 import type { Redis } from 'ioredis'
 import type { Test } from 'tap'
 import type { RedisStore } from '../../../../src/cache/stores/redis-store.ts'
-import type { StoreEvent } from '../../../../src/redis/options.ts'
+import type { RedisTimes, StoreEvent } from '../../../../src/redis/options.ts'
 import type { RedisServer } from '../../../support/redis.ts'
 import { type OpenStoreOptions, openRedisStore } from '../../../support/redis-store.ts'
 
 export interface Replica {
   readonly store: RedisStore
-  /** What it said of itself, in order. */
+  /** The events of the store and its replica, in order. */
   readonly events: StoreEvent[]
 }
 
-/** Shorter than in the field but for the time of a step, since machines that run tests are busy. */
+/** Shorter than in production, except the command timeout: machines that run tests are busy. */
 export const shortTimes = {
   lease: 600,
   heartbeatInterval: 100,
@@ -21,10 +21,13 @@ export const shortTimes = {
   commandTimeout: 1000,
 }
 
+/** Options that differ from those of the tests. */
+export type ReplicaOptions = Partial<Omit<OpenStoreOptions, 'times'>> & { readonly times?: Partial<RedisTimes> }
+
 export async function replica(
   t: Test,
   redis: RedisServer | OpenStoreOptions['redis'],
-  more: Partial<OpenStoreOptions> = {},
+  more: ReplicaOptions = {},
 ): Promise<Replica> {
   const events: StoreEvent[] = []
   const { times, ...others } = more
@@ -39,7 +42,7 @@ export async function replica(
   return { store, events }
 }
 
-/** Nothing is kept any more. Epochs stay: in a flushed Redis the first write of all waits for a lease. */
+/** Deletes all keys except the epochs: after a flush, the first write would wait for a lease. */
 export async function empty(...clients: readonly Redis[]): Promise<void> {
   for (const client of clients) {
     const keys = await client.keys('edge:*')
@@ -47,11 +50,11 @@ export async function empty(...clients: readonly Redis[]): Promise<void> {
   }
 }
 
-/** Resolves as soon as the condition holds; rejects after `patience` milliseconds. */
+/** Resolves as soon as the condition holds. Rejects after `patience` milliseconds. */
 export async function eventually(holds: () => boolean | Promise<boolean>, patience = 10_000): Promise<void> {
   const begin = performance.now()
   while (!(await holds())) {
-    if (performance.now() - begin > patience) throw new Error('it never came')
+    if (performance.now() - begin > patience) throw new Error(`the condition did not hold within ${patience} ms`)
     await sleep(10)
   }
 }

@@ -12,7 +12,7 @@ const CLOCK_TOLERANCE_MS = 5
 const redis = await startRedis()
 t.teardown(() => redis.close())
 
-/** Sets the wall clock of this process for as long as the test runs; its monotonic clock goes on as ever. */
+/** Steps the wall clock of this process until the test ends. Its monotonic clock is not affected. */
 function stepClock(t: Test, by: number): void {
   const { now } = Date
   Date.now = () => now() + by
@@ -22,21 +22,21 @@ function stepClock(t: Test, by: number): void {
 }
 
 async function ageOf(store: Store): Promise<number | undefined> {
-  const look = await store.lookup('k', TAGS)
-  return look.kind === 'hit' ? look.response.age : undefined
+  const lookup = await store.lookup('k', TAGS)
+  return lookup.kind === 'hit' ? lookup.response.age : undefined
 }
 
-/** `one` keeps an entry, the clock is set, and both stores go by the time that has really passed. */
+/** Stores an entry, steps the clock, and checks that both stores use the time that has really passed. */
 async function holds(t: Test, by: number, one: Store, other: Store): Promise<void> {
   const begin = performance.now()
-  await fill(one, 'kept', { more: { ttl: FRESH, staleWhileRevalidate: 0, staleIfError: 0 } })
+  await fill(one, 'stored', { more: { ttl: FRESH, staleWhileRevalidate: 0, staleIfError: 0 } })
   const before = await ageOf(other)
   stepClock(t, by)
   for (const store of [one, other]) {
     const age = await ageOf(store)
     const passed = performance.now() - begin
     t.ok(age !== undefined && age >= 0 && age <= passed + CLOCK_TOLERANCE_MS, `${age} of ${passed}`)
-    t.ok(age !== undefined && age >= (before ?? 0) - 50, 'nor is it younger than it was')
+    t.ok(age !== undefined && age >= (before ?? 0) - 50, 'it did not become younger')
   }
   const [row] = await other.list('agents')
   t.ok(row !== undefined && row.timeLeft > 0 && row.timeLeft <= FRESH, `${row?.timeLeft}`)
@@ -46,13 +46,13 @@ async function holds(t: Test, by: number, one: Store, other: Store): Promise<voi
 }
 
 for (const by of [HOUR, -HOUR]) {
-  t.test(`a wall clock that is set by ${by} ms changes no lifetime, in Redis and near it`, async (t) => {
+  t.test(`stepping the wall clock by ${by} ms changes no lifetime in Redis and the local tier`, async (t) => {
     const [one, other] = [await replica(t, redis), await replica(t, redis, { localBytes: 0 })]
     await one.store.purge({})
     await holds(t, by, one.store, other.store)
   })
 
-  t.test(`nor in memory, by ${by} ms`, async (t) => {
+  t.test(`stepping the wall clock by ${by} ms changes no lifetime in the memory store`, async (t) => {
     const store = createMemoryStore({ bytes: 1 << 20 })
     await holds(t, by, store, store)
   })

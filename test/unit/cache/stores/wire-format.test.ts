@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createEntryCodec } from '../../../../src/cache/stores/entry-codec.ts'
 import { startRedis } from '../../../support/redis.ts'
-import { fill, markOf, TAGS } from './contract.ts'
+import { epochsOf, fill, TAGS } from './contract.ts'
 import { replica } from './replicas.ts'
 
 const redis = await startRedis()
@@ -13,7 +13,7 @@ const ANSWER = { status: 200, etag: '"v1"', keepFor: 20_000, staleWhileRevalidat
 
 t.test('an entry and an index row that version 0.1.0 wrote are read', async (t) => {
   const { store } = await replica(t, redis, { localBytes: 0 })
-  const { generation, epochs } = await markOf(store, 'old')
+  const { generation, epochs } = await epochsOf(store, 'old')
   const client = redis.client()
   const head = { generation, epochs, tags: TAGS, listed: LISTED, answer: { ...ANSWER, clusterStatus: 'm;rows=1' } }
   await client.set('edge:c:old', codec.encode('edge:c:old', head, Buffer.from('body')), 'PX', 29_000)

@@ -4,10 +4,10 @@ import { createWriteLocks } from '../../../../src/cache/write-lock.ts'
 import { startRedis } from '../../../support/redis.ts'
 import { openRedisStore } from '../../../support/redis-store.ts'
 
-const nobody = new AbortController().signal
+const noAbort = new AbortController().signal
 const LEASE = 600
 
-t.test('turns over Redis', async (t) => {
+t.test('write locks over Redis', async (t) => {
   const redis = await startRedis()
   t.teardown(() => redis.close())
   const replica = async () => {
@@ -16,16 +16,16 @@ t.test('turns over Redis', async (t) => {
       localBytes: 1024,
       times: { commandTimeout: 500 },
     })
-    return { store, turns: createWriteLocks(store.acquireFetchLock, LEASE) }
+    return { store, locks: createWriteLocks(store.acquireFetchLock, LEASE) }
   }
   const [one, other] = await Promise.all([replica(), replica()])
   t.teardown(() => Promise.all([one.store.close(), other.store.close()]))
 
-  await t.test('pass from one replica to the other, one at a time', async (t) => {
+  await t.test('one replica at a time holds a lock', async (t) => {
     let inside = 0
     let most = 0
-    const work = async ({ turns }: typeof one) => {
-      const turn = await turns.acquire('file', 20_000, nobody)
+    const work = async ({ locks }: typeof one) => {
+      const turn = await locks.acquire('file', 20_000, noAbort)
       inside += 1
       most = Math.max(most, inside)
       await wait(10)
@@ -38,27 +38,31 @@ t.test('turns over Redis', async (t) => {
     t.equal(most, 1)
   })
 
-  await t.test('a holder that works for longer than the lease keeps its turn', async (t) => {
-    const turn = await one.turns.acquire('file', 1000, nobody)
-    t.equal(await other.turns.acquire('file', LEASE * 2, nobody), undefined)
+  await t.test('a holder keeps its lock beyond the lease while it works', async (t) => {
+    const turn = await one.locks.acquire('file', 1000, noAbort)
+    t.equal(await other.locks.acquire('file', LEASE * 2, noAbort), undefined)
     await turn?.release()
   })
 
-  await t.test('a holder that dies loses it', async (t) => {
+  await t.test('the lock of a holder that died is free after its lease', async (t) => {
     const dying = await replica()
-    t.ok(await dying.turns.acquire('file', 1000, nobody))
+    t.ok(await dying.locks.acquire('file', 1000, noAbort))
     await dying.store.close()
-    const turn = await other.turns.acquire('file', LEASE * 5, nobody)
+    const turn = await other.locks.acquire('file', LEASE * 5, noAbort)
     t.ok(turn)
     await turn?.release()
   })
 
-  await t.test('without Redis each process has its own turns', async (t) => {
+  await t.test('without Redis each process has its own locks', async (t) => {
     await redis.kill()
-    const [mine, its] = await Promise.all([one, other].map(({ turns }) => turns.acquire('file', 5000, nobody)))
-    t.ok(mine, 'nobody waits for a Redis that is away')
+    const [mine, its] = await Promise.all([one, other].map(({ locks }) => locks.acquire('file', 5000, noAbort)))
+    t.ok(mine, 'an unreachable Redis delays nothing')
     t.ok(its)
-    t.equal(await one.turns.acquire('file', 100, nobody), undefined, 'within the process there is still one at a time')
+    t.equal(
+      await one.locks.acquire('file', 100, noAbort),
+      undefined,
+      'within the process there is one holder at a time',
+    )
     await Promise.all([mine?.release(), its?.release()])
     await redis.restart()
   })

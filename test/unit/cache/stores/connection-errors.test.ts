@@ -3,7 +3,7 @@ import { freePort, type RedisServer, startRedis } from '../../../support/redis.t
 import { openRedisStore } from '../../../support/redis-store.ts'
 import { eventually, shortTimes } from './replicas.ts'
 
-/** What the log of an operator would say of a Redis that cannot be used. */
+/** Returns the reason that the log shows for a Redis that cannot be used. */
 async function reasonOf(t: Test, redis: { url: string; username?: string; password?: string }): Promise<string> {
   const reasons: (string | undefined)[] = []
   const store = await openRedisStore({
@@ -23,7 +23,7 @@ async function server(t: Test, args: readonly string[] = []): Promise<RedisServe
   return redis
 }
 
-t.test('why Redis cannot be used is said, without what was sent to it', async (t) => {
+t.test('the reason why Redis cannot be used is reported, without credentials', async (t) => {
   const { url } = await server(t, ['--requirepass', 'the-right-one'])
   const wrong = await reasonOf(t, { url, password: 'the-wrong-one' })
   t.match(wrong, /WRONGPASS/)
@@ -32,7 +32,7 @@ t.test('why Redis cannot be used is said, without what was sent to it', async (t
   t.match(await reasonOf(t, { url: `redis://127.0.0.1:${await freePort()}` }), /ECONNREFUSED/)
 })
 
-t.test('so is a command that the user may not send', async (t) => {
+t.test('a command that the ACL denies is reported', async (t) => {
   const redis = await server(t)
   const rights = ['~edge:*', '&edge:*', '+@all', '-evalsha']
   await redis.client().call('ACL', 'SETUSER', 'edge', 'reset', 'on', '>pw', ...rights)

@@ -1,54 +1,54 @@
-/** Many different URLs, asked once each: through a whole edge with the memory store, and through the stages over Redis. */
+/** Requests many different URLs once: through a whole edge with the memory store, and through the stages over Redis. */
 import { ASK, type MemoryUse } from '../../../faults/coherence/memory-use.ts'
 import { authorization, startReplica, startUpstream } from '../../../faults/coherence/processes.ts'
 import type { RedisServer } from '../../../support/redis.ts'
 import { forkScript } from '../../../support/typescript/script.ts'
 import { type Pipelined, pipelined } from './pipelined.ts'
 
-/** Milliseconds: fresh, and after that while no node answers. Short, since the end of all is waited for. */
-export const KEEP_FOR = 3000
-export const STALE_IF_ERROR = 5000
+/** Freshness lifetime, and stale time if nodes fail. Short, since the test waits until everything expires. */
+export const TTL_MS = 3000
+export const STALE_IF_ERROR_MS = 5000
 
 export interface Source {
-  /** Asks for URLs nobody asked for yet; gives the rows of the index after it, and rejects when an answer is not right. */
+  /** Requests new URLs and returns the number of index rows afterwards. Rejects for a wrong response. */
   run(from: number, count: number): Promise<number>
   memory(): Promise<MemoryUse>
-  /** Rows of the index now. */
+  /** Returns the number of index rows. */
   rows(): Promise<number>
-  /** What the store said of itself, and how often. */
+  /** Returns how often the store emitted each event. */
   events(): Readonly<Record<string, number>>
   close(): Promise<void>
 }
 
-/** No id with zeros in front, which would be another spelling of a short one. */
-export const FIRST = 1_000_000
+/** The first agent id. Without leading zeros, which would be another spelling of a short id. */
+export const FIRST_AGENT = 1_000_000
 const CONNECTIONS = 32
-/** Requests that a connection sends ahead. */
-const AHEAD = 16
-/** Of answers in the process. */
-export const NEAR_BYTES = 8 << 20
+/** Requests that a connection sends before it reads responses. */
+const PIPELINE_DEPTH = 16
+/** Size of the cache in the process. */
+export const LOCAL_BYTES = 8 << 20
 
-export async function overHttp(): Promise<Source> {
+export async function openHttpSource(): Promise<Source> {
   const upstream = await startUpstream({ delay: 0, heedsBypass: true })
   const cache = {
-    nearBytes: `${NEAR_BYTES}B`,
-    durations: { agents: `${KEEP_FOR}ms` },
-    staleIfError: `${STALE_IF_ERROR}ms`,
+    nearBytes: `${LOCAL_BYTES}B`,
+    durations: { agents: `${TTL_MS}ms` },
+    staleIfError: `${STALE_IF_ERROR_MS}ms`,
   }
   const edge = await startReplica({ upstream: upstream.url, cache })
   const clients = await Promise.all(Array.from({ length: CONNECTIONS }, () => pipelined(edge.url)))
   const rows = async () => {
-    const answer = await fetch(`${edge.url}/cache`, { headers: { authorization } })
-    return ((await answer.json()) as { data: { all: string[] } }).data.all.length
+    const response = await fetch(`${edge.url}/cache`, { headers: { authorization } })
+    return ((await response.json()) as { data: { all: string[] } }).data.all.length
   }
   return {
     rows,
     async run(from, count) {
-      const end = FIRST + from + count
-      let next = FIRST + from
+      const end = FIRST_AGENT + from + count
+      let next = FIRST_AGENT + from
       const caller = async ({ ask }: Pipelined) => {
         while (next < end) {
-          const agents = Array.from({ length: Math.min(AHEAD, end - next) }, (_, at) => String(next + at))
+          const agents = Array.from({ length: Math.min(PIPELINE_DEPTH, end - next) }, (_, at) => String(next + at))
           next += agents.length
           await ask(agents)
         }
@@ -65,45 +65,45 @@ export async function overHttp(): Promise<Source> {
   }
 }
 
-interface Told {
+interface RunResult {
   readonly events: Readonly<Record<string, number>>
   readonly rows: number
 }
 
-export async function overRedis(redis: RedisServer): Promise<Source> {
+export async function openRedisSource(redis: RedisServer): Promise<Source> {
   const script = new URL('fixtures/distinct-urls.ts', import.meta.url)
-  const child = forkScript(script, [redis.url, `${KEEP_FOR}`, `${STALE_IF_ERROR}`, `${NEAR_BYTES}`])
-  const heard = <T>() =>
+  const child = forkScript(script, [redis.url, `${TTL_MS}`, `${STALE_IF_ERROR_MS}`, `${LOCAL_BYTES}`])
+  const nextMessage = <T>() =>
     new Promise<T>((resolve, reject) => {
-      const ended = (code: number | null) => reject(new Error(`ended with ${code}`))
+      const ended = (code: number | null) => reject(new Error(`exited with ${code}`))
       child.once('exit', ended)
       child.once('message', (message) => {
         child.off('exit', ended)
         resolve(message as T)
       })
     })
-  await heard()
-  let last: Told = { events: {}, rows: 0 }
+  await nextMessage()
+  let last: RunResult = { events: {}, rows: 0 }
   const run = async (from: number, count: number) => {
-    const told = heard<Told>()
+    const reply = nextMessage<RunResult>()
     child.send({ from, count })
-    last = await told
+    last = await reply
     return last.rows
   }
   return {
     run,
     rows: () => run(0, 0),
     memory() {
-      const told = heard<MemoryUse>()
+      const reply = nextMessage<MemoryUse>()
       child.send(ASK)
-      return told
+      return reply
     },
     events: () => last.events,
     async close() {
       child.removeAllListeners('exit')
-      const gone = new Promise((resolve) => child.once('exit', resolve))
+      const exited = new Promise((resolve) => child.once('exit', resolve))
       child.kill('SIGKILL')
-      await gone
+      await exited
     },
   }
 }
