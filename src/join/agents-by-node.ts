@@ -1,6 +1,7 @@
 /** Which agents a joined read must fetch from which node, by the owner table. */
 import type { EdgeRequest } from '../core/request.ts'
 import { withTimeout } from '../core/timing.ts'
+import { compareText } from '../query/value.ts'
 import type { JoinedRead } from './joined-read.ts'
 import { type PartError, toPartError } from './node-part.ts'
 import { type AgentOwnerMap, createOwnerUnknownError, MANAGER_AGENT_ID } from './owner-lookup.ts'
@@ -70,7 +71,19 @@ export function isOwner(node: string, id: string, owners: AgentOwnerMap): boolea
   return owner?.kind === 'node' && owner.node === node
 }
 
-export function compareAgentIds(a: string, b: string): number {
+/** Returns all agents with a known node, by node with the master first, then by name of the node, then by id. */
+export function agentsInOrder(owners: AgentOwnerMap, master: string): readonly OwnedAgent[] {
+  const agents = [...owners].flatMap(([id, owner]) => {
+    if (id === MANAGER_AGENT_ID) return [{ id, node: master }]
+    return owner.kind === 'node' ? [{ id, node: owner.node }] : []
+  })
+  const rank = (node: string) => (node === master ? 0 : 1)
+  return agents.sort((a, b) => {
+    return rank(a.node) - rank(b.node) || compareText(a.node, b.node) || compareAgentIds(a.id, b.id)
+  })
+}
+
+function compareAgentIds(a: string, b: string): number {
   return Number(a) - Number(b)
 }
 

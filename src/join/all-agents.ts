@@ -7,11 +7,10 @@ import type { Endpoint } from '../catalogue/endpoint.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { traceAsync } from '../core/traced.ts'
 import { sources } from '../query/sources.ts'
-import { compareText } from '../query/value.ts'
 import { type AgentRowsKind, readAgentRows } from './agent-rows.ts'
 import {
+  agentsInOrder,
   agentsOf,
-  compareAgentIds,
   createAgentFilter,
   createWalkCheck,
   type ExceedsWalk,
@@ -32,7 +31,7 @@ import {
 } from './moved-agents.ts'
 import { type FirstPage, type NodeRows, nodeRowsOf, readFirstPage } from './node-pages.ts'
 import { createPartError, type PartError } from './node-part.ts'
-import { type AgentOwner, type AgentOwnerMap, MANAGER_AGENT_ID } from './owner-lookup.ts'
+import { type AgentOwnerMap, MANAGER_AGENT_ID } from './owner-lookup.ts'
 import { mergeCollection } from './rules/collection.ts'
 
 /** `ofAgent`: the endpoint for the same rows of one agent. */
@@ -179,28 +178,11 @@ async function readMaster(
     return []
   }
   reportUnreachableAgents(read, owners, () => true)
-  const agents = agentsInOrder(read, owners)
-  const rows = await readAgentRows(read, kind, agents, pageError?.code === TIMED_OUT ? 1 : undefined)
-  if (createAgentFilter(request)(MANAGER_AGENT_ID)) reportRowsOfWorkers(read, owners, rows, first)
-  return rows
-}
-
-/** Returns the agents by node, the master first, then by name of the node, then by id. */
-function agentsInOrder({ request, ports }: JoinedRead, owners: AgentOwnerMap): readonly OwnedAgent[] {
-  const master = ports.view.master().name
   const isRequested = createAgentFilter(request)
-  const nodeOf = (id: string, owner: AgentOwner) => {
-    if (id === MANAGER_AGENT_ID) return master
-    return owner.kind === 'node' ? owner.node : undefined
-  }
-  const agents = [...owners].flatMap(([id, owner]) => {
-    const node = nodeOf(id, owner)
-    return node === undefined || !isRequested(id) ? [] : [{ id, node }]
-  })
-  const rank = (node: string) => (node === master ? 0 : 1)
-  return agents.sort((a, b) => {
-    return rank(a.node) - rank(b.node) || compareText(a.node, b.node) || compareAgentIds(a.id, b.id)
-  })
+  const agents = agentsInOrder(owners, master).filter(({ id }) => isRequested(id))
+  const rows = await readAgentRows(read, kind, agents, pageError?.code === TIMED_OUT ? 1 : undefined)
+  if (isRequested(MANAGER_AGENT_ID)) reportRowsOfWorkers(read, owners, rows, first)
+  return rows
 }
 
 /**

@@ -19,6 +19,7 @@ import {
   createPagedRows,
   createRunRows,
   type FetchedPages,
+  fetchAllPages,
   InputError,
   readInput,
   type SortedRows,
@@ -187,7 +188,7 @@ function* openSequences(state: MergeState, sortAll: boolean): CooperativeTask<So
   const { inputs, fetched, reader, sign, unsorted, slice } = state
   const isSorted = (input: number) => inputs[input]?.isSorted === true && !sortAll && !unsorted.has(input)
   const incomplete = fetched.filter(({ input, isComplete }) => !isSorted(input) && !isComplete)
-  if (incomplete.length > 0) yield Promise.all(incomplete.map(fetchAll))
+  if (incomplete.length > 0) yield Promise.all(incomplete.map(fetchAllPages))
   const sequences: SortedRows[] = []
   for (const pages of fetched) {
     if (isSorted(pages.input)) {
@@ -198,8 +199,4 @@ function* openSequences(state: MergeState, sortAll: boolean): CooperativeTask<So
     for (const run of runs) sequences.push(createRunRows(pages.input, sequences.length, run))
   }
   return sequences
-}
-
-async function fetchAll(fetched: FetchedPages): Promise<void> {
-  while (await fetched.fetchNext()) {}
 }

@@ -82,6 +82,10 @@ export function createFetchedPages(
   }
 }
 
+export async function fetchAllPages(fetched: FetchedPages): Promise<void> {
+  while (await fetched.fetchNext()) {}
+}
+
 /** Reads the pages of an input that its node has sorted. */
 export function createPagedRows(
   fetched: FetchedPages,

@@ -1,0 +1,29 @@
+import t from 'tap'
+import { proxyErrorOf } from '../../../src/join/node-part.ts'
+import { failureOf } from '../../../src/upstream/node-response.ts'
+
+t.test('failed calls have the error types of RFC 9209', async (t) => {
+  const expected = {
+    ECONNREFUSED: 'connection_refused',
+    ETIMEDOUT: 'connection_timeout',
+    ECONNRESET: 'connection_terminated',
+    ENOTFOUND: 'dns_error',
+    CERT_HAS_EXPIRED: 'tls_certificate_error',
+    EPROTO: 'tls_protocol_error',
+    ERR_ADDRESS_NOT_ALLOWED: 'destination_ip_prohibited',
+    UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'http_response_incomplete',
+  }
+  for (const [code, proxyError] of Object.entries(expected)) {
+    const { detail } = failureOf(Object.assign(new Error(code), { code }), { sent: false, answered: false })
+    t.equal(proxyErrorOf(924, { detail }), proxyError, `${code}: ${detail}`)
+  }
+  const { detail } = failureOf(Object.assign(new Error(''), { code: 'ECONNRESET' }), { sent: true, answered: true })
+  t.equal(proxyErrorOf(925, { detail }), 'http_response_incomplete', detail)
+})
+
+t.test('errors without a failed call have an error type by their code', async (t) => {
+  t.equal(proxyErrorOf(922), 'http_response_timeout')
+  t.equal(proxyErrorOf(949), 'proxy_internal_error')
+  t.equal(proxyErrorOf(1017), 'destination_unavailable')
+  t.equal(proxyErrorOf(1701), 'http_protocol_error')
+})
