@@ -123,6 +123,48 @@ t.test('the documents name every role that exists without configuration', async 
   for (const role of Object.keys(builtInRoles)) t.ok(textOf('docs/access.md').includes(`| \`${role}\` |`), role)
 })
 
+t.test('operators find the words that they search for in the documents', async (t) => {
+  const text = current.map(({ text }) => text.toLowerCase()).join('\n')
+  const words = [
+    ...[
+      'rate limit',
+      'rollback',
+      'rolling restart',
+      'reload',
+      'graceful shutdown',
+      'drain',
+      'health check',
+      'readiness',
+    ],
+    ...['liveness', 'request collapsing', 'coalescing', 'stale-while-revalidate', 'stale-if-error', 'ttl', 'eviction'],
+    ...[
+      'invalidation',
+      'purge',
+      'warm',
+      'upstream',
+      'concurrency limit',
+      'queue',
+      'load shedding',
+      'retries',
+      'sizing',
+    ],
+    ...[
+      'backup',
+      'certificate',
+      'sentinel',
+      'redis cluster',
+      'failover',
+      'split brain',
+      'prometheus',
+      'grafana',
+      'alert',
+    ],
+    ...['opentelemetry', 'audit log', 'systemd', 'kubernetes', 'docker compose', 'haproxy', 'migration', 'canary'],
+    ...['jwks', 'bearer token', 'permission', 'etag', 'cors', 'timeout', 'deadline', 'x-forwarded-for', 'threat model'],
+  ]
+  for (const word of words) t.ok(text.includes(word), word)
+})
+
 t.test('the README fits on three screens and starts with the two commands', async (t) => {
   const readme = textOf('README.md')
   t.ok(readme.split('\n').length <= 151)
