@@ -15,7 +15,7 @@ import { checkContentHeaders } from './body.ts'
 import type { Values } from './parameters.ts'
 
 /** What a request asks for. */
-export interface Target {
+export interface AdmissionTarget {
   readonly endpoint: Endpoint
   readonly query: Values
   /** Lists of permissions that were found to be sufficient. A list never changes: new permissions are another list. */
@@ -34,7 +34,7 @@ export class Admission {
   }
 
   /** Fast path: returns the caller if the request is admitted; `undefined`: the regular path decides. */
-  admitEarly(request: EarlyRequest, target: Target): Caller | undefined {
+  admitEarly(request: EarlyRequest, target: AdmissionTarget): Caller | undefined {
     const caller = this.#authenticator.recognise(request)
     if (caller === undefined) return undefined
     try {
@@ -50,7 +50,7 @@ export class Admission {
   async admit(
     request: FastifyRequest,
     reply: FastifyReply,
-    targetOf: (request: FastifyRequest) => Target,
+    targetOf: (request: FastifyRequest) => AdmissionTarget,
   ): Promise<void> {
     const { edge } = request
     edge.nextStage('authenticate')
@@ -61,7 +61,7 @@ export class Admission {
     edge.nextStage('validate')
   }
 
-  #check(caller: Caller, headers: IncomingHttpHeaders, target: Target): void {
+  #check(caller: Caller, headers: IncomingHttpHeaders, target: AdmissionTarget): void {
     checkAppVersion(headers['wazuh-app-version'], this.#managerVersion)
     authorise(caller, target)
     checkContentHeaders(headers, target.endpoint)
@@ -69,7 +69,7 @@ export class Admission {
 }
 
 /** Anything that no role grants is denied: throws 902, naming the missing permission. */
-export function authorise({ permissions }: Caller, { endpoint, query, sufficient }: Target): void {
+export function authorise({ permissions }: Caller, { endpoint, query, sufficient }: AdmissionTarget): void {
   if (sufficient?.has(permissions)) return
   const needed = endpoint.permission
   if (needed !== 'signedIn' && !allows(permissions, needed)) throw denied(needed)

@@ -15,7 +15,7 @@ import { RecentlyUsed } from '../core/recently-used.ts'
 import type { Caller } from '../core/request.ts'
 import { ownText } from '../core/values.ts'
 import type { RequestHead } from '../listener/request-head.ts'
-import { type CountRequest, networkOf, registerRateLimits } from './rate-limit.ts'
+import { type CountRequest, networkOf, registerRateLimiters } from './rate-limit.ts'
 
 /** A request on the fast path. What has been decided is recorded in it, so that the regular path does not repeat it. */
 export interface EarlyRequest {
@@ -70,7 +70,7 @@ export async function createAuthenticator(
   access: Access,
   count?: CountRequest,
 ): Promise<Authenticator> {
-  const limits = await registerRateLimits(app, access.limits, count)
+  const limits = await registerRateLimiters(app, access.limits, count)
   const schemes = new Map<string, Scheme>([['basic', await registerBasic(app, access)]])
   if (access.acceptsTokens) schemes.set('bearer', await registerBearer(app, access))
   // The key is a salted digest, so the credentials themselves are not stored. The remembered function checks on each
@@ -184,18 +184,13 @@ function authorizationOf({ raw, headers }: FastifyRequest): string {
   return authorization
 }
 
+const RETRY_LATER_CODES = { blocked: 904, busy: 903, unavailable: 911 } as const
+
 function toEdgeError(access: Access, failure: AuthFailure): EdgeError {
-  switch (failure.reason) {
-    case 'wrong':
-    case 'invalid':
-      return new EdgeError(901, '', { headers: { 'www-authenticate': challenge(access, failure.reason) } })
-    case 'blocked':
-      return new EdgeError(904, '', { headers: retryAfter(failure.retryAfterMs) })
-    case 'busy':
-      return new EdgeError(903, '', { headers: retryAfter(failure.retryAfterMs) })
-    case 'unavailable':
-      return new EdgeError(911, '', { headers: retryAfter(failure.retryAfterMs) })
+  if ('retryAfterMs' in failure) {
+    return new EdgeError(RETRY_LATER_CODES[failure.reason], '', { headers: retryAfter(failure.retryAfterMs) })
   }
+  return new EdgeError(901, '', { headers: { 'www-authenticate': challenge(access, failure.reason) } })
 }
 
 /** Both schemes in one field (RFC 9110 section 11.6.1). Basic comes first: older clients read the first scheme only. */

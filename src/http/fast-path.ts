@@ -24,7 +24,7 @@ import {
   eventOfHit,
   type Handover,
   type HitLogEntry,
-  type RequestListener as RequestEventListener,
+  type RequestEventListener,
 } from './request-state.ts'
 import { writeResponse } from './write-response.ts'
 
@@ -158,11 +158,8 @@ class FastRequest implements EarlyRequest, Handover {
     }
     if (result instanceof Promise) {
       const pending = result
-      this.#continue(
-        pending,
-        (found) => this.#respond(caller, found),
-        () => this.#leave(pending),
-      )
+      const respond = (found: EdgeResponse) => this.#respond(caller, found)
+      void pending.then(respond, () => this.#leave(pending)).catch((error: unknown) => this.#fail(error))
     } else this.#respond(caller, result)
   }
 
@@ -174,7 +171,7 @@ class FastRequest implements EarlyRequest, Handover {
     const preferences = preferencesOf(this.head.headers, this.#url.flags, this.#context.minCompressedBytes)
     const representation = represent(result, preferences)
     if (representation instanceof Promise) {
-      this.#continue(representation, (made) => this.#send(caller, result, made), this.#fail)
+      void representation.then((made) => this.#send(caller, result, made)).catch((error: unknown) => this.#fail(error))
     } else this.#send(caller, result, representation)
   }
 
@@ -199,10 +196,6 @@ class FastRequest implements EarlyRequest, Handover {
     this.pipelineResponse = pipelineResponse
     this.elapsed = performance.now() - this.#startedAt
     this.#context.leave(this)
-  }
-
-  #continue<T>(value: Promise<T>, next: (value: T) => void, failed: (error: unknown) => void): void {
-    void value.then(next, failed.bind(this)).catch((error: unknown) => this.#fail(error))
   }
 
   #fail(error: unknown): void {

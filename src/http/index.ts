@@ -20,14 +20,14 @@ import { createFastPath, type FastPath } from './fast-path.ts'
 import { addHeaders, handleErrors, sendError, toEdgeError } from './reply.ts'
 import { commonHeaders } from './representation.ts'
 import { logDisconnect, logRouterError, RequestLog, type WriteLine } from './request-log.ts'
-import { type BeginTrace, type RequestListener, RequestState } from './request-state.ts'
+import { type BeginTrace, type RequestEventListener, RequestState } from './request-state.ts'
 import {
+  admissionTarget,
   createUrlResolver,
   type ResolveUrl,
   ROUTER_OPTIONS,
   type RouteOptions,
   registerRoutes,
-  targetOf,
 } from './routes.ts'
 
 declare module 'fastify' {
@@ -46,7 +46,7 @@ export interface HttpOptions extends RouteOptions {
   /** Writes whole lines of the log at level `info`; absent: all lines go through the logger. */
   readonly writeLine?: WriteLine
   /** Receives the event of each request when its response was sent or its client has disconnected. */
-  readonly observe?: RequestListener
+  readonly observe?: RequestEventListener
   /** Absent: nothing is traced. */
   readonly beginTrace?: BeginTrace
   readonly clientAddress: AddressOf
@@ -79,7 +79,8 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
   })
   const admission = new Admission(await options.authentication(app), options.managerVersion)
   fastPath.open(admission)
-  app.addHook('onRequest', (request, reply) => admission.admit(request, reply, (each) => targetOf(each, options)))
+  const targetOf = (request: FastifyRequest) => admissionTarget(request, options)
+  app.addHook('onRequest', (request, reply) => admission.admit(request, reply, targetOf))
   registerBodyParsers(app)
   // A scope of its own: its hooks run after those of the app, so no plugin in it runs before a 401.
   const routes: FastifyPluginAsync = async (scope) => {

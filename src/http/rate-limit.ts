@@ -5,7 +5,7 @@
  */
 import fastifyRateLimit, { type FastifyRateLimitStoreCtor, normalizeIP } from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { RateLimit as LimitSetting } from '../access/access.ts'
+import type { RateLimit } from '../access/access.ts'
 import { EdgeError } from '../core/errors.ts'
 import { RecentlyUsed } from '../core/recently-used.ts'
 import type { Caller } from '../core/request.ts'
@@ -20,16 +20,16 @@ export interface RequestCount {
   readonly ends: number
 }
 
-export interface RateLimit<Subject> {
+export interface RateLimiter<Subject> {
   /** Fast path: counts one request; returns `false` if the limit is exceeded. */
   count(subject: Subject): boolean
   /** Regular path: counts one request; rejects with 903, `Retry-After` and `RateLimit-*` if the limit is exceeded. */
   check(request: FastifyRequest, subject: Subject): Promise<void>
 }
 
-export interface RateLimits {
-  readonly address: RateLimit<string>
-  readonly caller: RateLimit<Caller>
+export interface RateLimiters {
+  readonly address: RateLimiter<string>
+  readonly caller: RateLimiter<Caller>
 }
 
 /** Keys that are remembered, and keys that are counted, in each of two generations. */
@@ -39,26 +39,26 @@ const MAX_KEYS = 5000
  * Registers @fastify/rate-limit on the app. A limit that is not configured is unlimited. Without `count`, this process
  * counts by itself.
  */
-export async function registerRateLimits(
+export async function registerRateLimiters(
   app: FastifyInstance,
-  limits: { readonly perAddress?: LimitSetting; readonly perCaller?: LimitSetting },
+  limits: { readonly perAddress?: RateLimit; readonly perCaller?: RateLimit },
   count: CountRequest = countInProcess(),
-): Promise<RateLimits> {
+): Promise<RateLimiters> {
   await app.register(fastifyRateLimit, { global: false, store: storeOver(count) })
   const addressKey = rememberKeys((clientAddress) => `address ${networkOf(clientAddress)}`)
   const callerKey = rememberKeys((name) => `caller ${name}`)
   return {
-    address: rateLimit(app, limits.perAddress, count, addressKey),
-    caller: rateLimit(app, limits.perCaller, count, ({ name }: Caller) => callerKey(name)),
+    address: createRateLimiter(app, limits.perAddress, count, addressKey),
+    caller: createRateLimiter(app, limits.perCaller, count, ({ name }: Caller) => callerKey(name)),
   }
 }
 
-function rateLimit<Subject>(
+function createRateLimiter<Subject>(
   app: FastifyInstance,
-  limit: LimitSetting | undefined,
+  limit: RateLimit | undefined,
   count: CountRequest,
   keyOf: (subject: Subject) => string,
-): RateLimit<Subject> {
+): RateLimiter<Subject> {
   if (limit === undefined) return { count: () => true, check: async () => {} }
   const { max, windowMs: window } = limit
   const keys = new WeakMap<FastifyRequest, string>()

@@ -4,7 +4,14 @@ import { normalizeAddress } from '../core/ip-addresses.ts'
 import { RecentlyUsed } from '../core/recently-used.ts'
 import type { RejectedRequest } from '../listener/reject.ts'
 import type { AddressOf } from './client-address.ts'
-import { eventOf, eventOfRejected, type HitLogEntry, type RequestListener, routeOf, statusOf } from './request-state.ts'
+import {
+  eventOf,
+  eventOfRejected,
+  type HitLogEntry,
+  type RequestEventListener,
+  routeOf,
+  statusOf,
+} from './request-state.ts'
 
 const COMPLETED = 'request'
 const DISCONNECTED = 'request not answered: connection closed'
@@ -34,9 +41,9 @@ function tenths(milliseconds: number): number {
 
 /** Replaces Fastify's own request log. */
 export class RequestLog extends LogController {
-  readonly #observe: RequestListener | undefined
+  readonly #observe: RequestEventListener | undefined
 
-  constructor(observe?: RequestListener) {
+  constructor(observe?: RequestEventListener) {
     super()
     this.#observe = observe
   }
@@ -59,7 +66,7 @@ export class RequestLog extends LogController {
  * Logs and reports a request whose client disconnects before the response is complete: Fastify logs complete
  * responses only, but a write may have been carried out.
  */
-export function logDisconnect(request: FastifyRequest, reply: FastifyReply, observe?: RequestListener): void {
+export function logDisconnect(request: FastifyRequest, reply: FastifyReply, observe?: RequestEventListener): void {
   onClose(reply, () => {
     if (reply.raw.writableFinished || request.edge.isReported) return
     reply.log.info(fieldsOf(request, reply), request.raw.rejectedWith === undefined ? DISCONNECTED : COMPLETED)
@@ -68,7 +75,7 @@ export function logDisconnect(request: FastifyRequest, reply: FastifyReply, obse
 }
 
 /** Logs and reports a request that the router rejects. Fastify runs none of its hooks for it. */
-export function logRouterError(request: FastifyRequest, reply: FastifyReply, observe?: RequestListener): void {
+export function logRouterError(request: FastifyRequest, reply: FastifyReply, observe?: RequestEventListener): void {
   onClose(reply, () => {
     if (request.edge.isReported) return
     reply.log.info(fieldsOf(request, reply), COMPLETED)
@@ -89,7 +96,7 @@ function onClose({ raw }: FastifyReply, closed: () => void): void {
 export function logRejected(
   log: Pick<FastifyBaseLogger, 'info'>,
   addressOf: AddressOf,
-  observe?: RequestListener,
+  observe?: RequestEventListener,
 ): (rejected: RejectedRequest) => void {
   return (rejected) => {
     const { id, request, socket, error, nth = 1 } = rejected
@@ -104,7 +111,7 @@ export function logRejected(
 }
 
 /** Runs once per request; a response that fails while it is sent is closed as well. */
-function report(observe: RequestListener | undefined, request: FastifyRequest, reply: FastifyReply): void {
+function report(observe: RequestEventListener | undefined, request: FastifyRequest, reply: FastifyReply): void {
   const { edge } = request
   edge.isReported = true
   const event = eventOf(request, reply, elapsedOf(request, reply))

@@ -11,10 +11,10 @@ import type { Caller } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { cacheOutcomeOf } from '../core/response.ts'
 import type { Span, SpanAttributes, StageName } from '../core/trace.ts'
-import { bodyOf, type RejectedRequest } from '../listener/reject.ts'
+import { type RejectedRequest, rejectionBody } from '../listener/reject.ts'
 import { type Flags, NO_FLAGS } from './parameters.ts'
 
-export type RequestListener = (event: RequestEvent) => void
+export type RequestEventListener = (event: RequestEvent) => void
 
 /** Begins the trace of a request, or returns `undefined` if the request is not traced. */
 export type BeginTrace = (request: { readonly id: string; readonly raw: IncomingMessage }) => Span | undefined
@@ -130,7 +130,7 @@ export function eventOfRejected({ id, request, error }: RejectedRequest, client:
     group: groupOf(undefined),
     status: error?.status ?? 0,
     ms: 0,
-    bytes: error === undefined || request?.method === 'HEAD' ? 0 : Buffer.byteLength(bodyOf(error)),
+    bytes: error === undefined || request?.method === 'HEAD' ? 0 : Buffer.byteLength(rejectionBody(error)),
     ...cacheFields(undefined),
     caller: undefined,
     client,

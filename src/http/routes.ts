@@ -9,7 +9,7 @@ import createRouter from 'find-my-way'
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { Caller, EdgeRequest, Handler } from '../core/request.ts'
-import { authorise, type Target } from './admit.ts'
+import { type AdmissionTarget, authorise } from './admit.ts'
 import { requestBody, toEdgeRequest, validatedUrl } from './edge-request.ts'
 import type { FastPath } from './fast-path.ts'
 import { type Flags, parseParameters, takeFlags, type Values } from './parameters.ts'
@@ -64,6 +64,7 @@ export function registerRoutes(app: FastifyInstance, options: RouteOptions, fast
       handler: async (request, reply) => {
         const { edge, raw, headers, id } = request
         const { caller, clientAddress, trace } = edge
+        // Admission has set the caller. Without a caller nothing is served.
         if (caller === undefined) throw new EdgeError(949)
         const body = requestBody(endpoint, request, clientAddress)
         const url = validatedUrl(endpoint, request.params as Values, request.query as Values, edge.flags)
@@ -83,7 +84,7 @@ function isCacheable(endpoint: Endpoint): boolean {
 }
 
 /** Returns what a request asks for, and stores query and flags in the request. Throws 603 and 604. */
-export function targetOf(request: FastifyRequest, options: RouteOptions): Target {
+export function admissionTarget(request: FastifyRequest, options: RouteOptions): AdmissionTarget {
   const { query, flags } = queryOf(request.raw.url ?? '', options.limits.query)
   request.edge.flags = flags
   request.query = query

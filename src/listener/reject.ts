@@ -25,7 +25,7 @@ export interface RejectedRequest {
 /** Answers a request that was parsed. */
 export function rejectRequest(response: ServerResponse, error: EdgeError, id: string): void {
   response.writeHead(error.status, headersOf(error, id))
-  response.end(bodyOf(error))
+  response.end(rejectionBody(error))
 }
 
 /** Writes to the bare socket, if there is no response object or it can no longer be used. Returns `false` if the client has disconnected. */
@@ -35,7 +35,7 @@ export function rejectSocket(socket: Socket, error: EdgeError, id?: string): boo
     return false
   }
   const lines = Object.entries(headersOf(error, id)).map(([name, value]) => `${name}: ${value}\r\n`)
-  socket.write(`HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${lines.join('')}\r\n${bodyOf(error)}`)
+  socket.write(`HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${lines.join('')}\r\n${rejectionBody(error)}`)
   closeGracefully(socket)
   return true
 }
@@ -54,7 +54,7 @@ function headersOf(error: EdgeError, id?: string): Record<string, string> {
     ...(id !== undefined && { 'x-request-id': id }),
     ...error.headers,
     'content-type': 'application/json; charset=utf-8',
-    'content-length': String(Buffer.byteLength(bodyOf(error))),
+    'content-length': String(Buffer.byteLength(rejectionBody(error))),
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
     connection: 'close',
@@ -62,7 +62,7 @@ function headersOf(error: EdgeError, id?: string): Record<string, string> {
 }
 
 /** Returns the body of such a response, as sent. */
-export function bodyOf(error: EdgeError): string {
+export function rejectionBody(error: EdgeError): string {
   return JSON.stringify({ error: error.code, message: error.message })
 }
 
