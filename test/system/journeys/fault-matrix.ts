@@ -1,35 +1,32 @@
-/** Three simulated nodes, each behind a proxy that misbehaves on demand, and an edge in mode `edge` before them. */
+/** Three simulated nodes, each behind a proxy that injects faults, and an edge in distribution mode `edge`. */
 import type { Test } from 'tap'
-import { type Fault as Answering, type Simulator, startSimulator } from '../../../src/simulator/index.ts'
-import { type FaultProxy, startFaultProxy, type Fault as Wire } from '../../faults/proxy.ts'
+import { type Fault as NodeFault, type Simulator, startSimulator } from '../../../src/simulator/index.ts'
+import { type FaultProxy, type Fault as ProxyFault, startFaultProxy } from '../../faults/proxy.ts'
 import { type RunningEdge, startEdge } from '../../support/edge.ts'
 
-/** What is done to a node, and the words in which a joined answer must tell of it. */
-export interface Injected {
+/** A fault of a node, and the Cluster-Status that a joined response must have for it. */
+export interface InjectedFault {
   readonly name: string
-  readonly wire?: Wire
-  readonly answering?: Answering
-  readonly says: RegExp
-  /** The node may have acted on a write. */
-  readonly open: boolean
+  readonly ofProxy?: ProxyFault
+  readonly ofNode?: NodeFault
+  readonly expectedStatus: RegExp
 }
 
 /** Milliseconds. */
 export const DEADLINE = 1_500
 
-export const faults: readonly Injected[] = [
-  { name: 'refused', wire: { kind: 'refuse' }, says: /;error=connection_refused$/, open: false },
-  { name: 'reset', wire: { kind: 'reset' }, says: /;error=connection_terminated$/, open: true },
-  { name: 'drip', wire: { kind: 'drip', ms: 50 }, says: /;error=http_response_timeout$/, open: true },
-  { name: 'stall', wire: { kind: 'stall' }, says: /;error=http_response_timeout$/, open: true },
-  { name: 'truncated', answering: { truncate: 10 }, says: /;error=http_response_incomplete$/, open: true },
-  { name: 'page of HTML', answering: { html: true }, says: /;error=http_protocol_error$/, open: true },
-  { name: 'status 500', answering: { status: 500 }, says: /;error=http_protocol_error$/, open: true },
+export const faults: readonly InjectedFault[] = [
+  { name: 'refused', ofProxy: { kind: 'refuse' }, expectedStatus: /;error=connection_refused$/ },
+  { name: 'reset', ofProxy: { kind: 'reset' }, expectedStatus: /;error=connection_terminated$/ },
+  { name: 'drip', ofProxy: { kind: 'drip', ms: 50 }, expectedStatus: /;error=http_response_timeout$/ },
+  { name: 'stall', ofProxy: { kind: 'stall' }, expectedStatus: /;error=http_response_timeout$/ },
+  { name: 'truncated', ofNode: { truncate: 10 }, expectedStatus: /;error=http_response_incomplete$/ },
+  { name: 'page of HTML', ofNode: { html: true }, expectedStatus: /;error=http_protocol_error$/ },
+  { name: 'status 500', ofNode: { status: 500 }, expectedStatus: /;error=http_protocol_error$/ },
   {
     name: 'error 1017',
-    answering: { error: 1017 },
-    says: /;error=destination_unavailable;received-status=200;detail="?1017"?$/,
-    open: false,
+    ofNode: { error: 1017 },
+    expectedStatus: /;error=destination_unavailable;received-status=200;detail="?1017"?$/,
   },
 ]
 
@@ -37,12 +34,12 @@ export interface Reply {
   readonly status: number
   readonly milliseconds: number
   /** Members of `Cluster-Status`, by node. */
-  readonly told: ReadonlyMap<string, string>
+  readonly nodeStatus: ReadonlyMap<string, string>
   readonly cache: string
   readonly body: {
     readonly error: number
     readonly message?: string
-    // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever came.
+    // biome-ignore lint/suspicious/noExplicitAny: tests inspect arbitrary responses.
     readonly data?: any
   }
 }
@@ -50,12 +47,12 @@ export interface Reply {
 export interface Matrix {
   readonly simulator: Simulator
   ask(call: string): Promise<Reply>
-  inject(node: string, fault: Injected): Promise<void>
-  /** Resolves when the node serves again: an edge leaves it alone for a moment. */
+  inject(node: string, fault: InjectedFault): Promise<void>
+  /** Resolves when the node is no longer ejected. */
   recover(node: string): Promise<void>
 }
 
-export async function matrix(t: Test): Promise<Matrix> {
+export async function startFaultMatrix(t: Test): Promise<Matrix> {
   const simulator = await startSimulator({ workers: 2, agents: 12, distributed: false, password: 'only-for-tests' })
   const proxies = new Map<string, FaultProxy>()
   for (const { name, url } of simulator.nodes) proxies.set(name, await startFaultProxy(Number(new URL(url).port)))
@@ -67,7 +64,7 @@ export async function matrix(t: Test): Promise<Matrix> {
       cluster: {
         distribution: 'edge',
         discover: false,
-        // Room for all families at once: none of them is to wait until the node is ejected.
+        // Enough slots for all families at once, so that none waits until the node is ejected.
         limits: { inFlight: 32, timeout: `${DEADLINE}ms`, slowTimeout: `${DEADLINE}ms` },
       },
       cache: { durations: { agents: '1h', cluster: '1h', manager: '1h', syscollector: '1h' } },
@@ -82,9 +79,9 @@ export async function matrix(t: Test): Promise<Matrix> {
   return {
     simulator,
     ask,
-    async inject(node, { wire, answering }) {
-      if (wire) await proxies.get(node)?.set(wire)
-      if (answering) await simulator.faults.set(node, answering)
+    async inject(node, { ofProxy, ofNode }) {
+      if (ofProxy) await proxies.get(node)?.set(ofProxy)
+      if (ofNode) await simulator.faults.set(node, ofNode)
     },
     async recover(node) {
       await proxies.get(node)?.set({ kind: 'pass' })
@@ -94,22 +91,25 @@ export async function matrix(t: Test): Promise<Matrix> {
         if (body.error === 0) return
         await new Promise((done) => setTimeout(done, 50))
       }
-      throw new Error(`${node} is not back`)
+      throw new Error(`${node} has not recovered`)
     },
   }
 }
 
 async function askEdge(edge: RunningEdge, call: string): Promise<Reply> {
   const [method = '', path = ''] = call.split(' ')
-  const began = performance.now()
-  const answer = await fetch(`${edge.url}${path}`, { method, headers: { authorization: edge.authorization('admin') } })
-  const body = (await answer.json()) as Reply['body']
-  const members = (answer.headers.get('cluster-status') ?? '').split(', ').filter((member) => member !== '')
+  const startedAt = performance.now()
+  const response = await fetch(`${edge.url}${path}`, {
+    method,
+    headers: { authorization: edge.authorization('admin') },
+  })
+  const body = (await response.json()) as Reply['body']
+  const members = (response.headers.get('cluster-status') ?? '').split(', ').filter((member) => member !== '')
   return {
-    status: answer.status,
-    milliseconds: performance.now() - began,
-    told: new Map(members.map((member) => [member.split(';')[0] ?? '', member])),
-    cache: answer.headers.get('cache-status') ?? '',
+    status: response.status,
+    milliseconds: performance.now() - startedAt,
+    nodeStatus: new Map(members.map((member) => [member.split(';')[0] ?? '', member])),
+    cache: response.headers.get('cache-status') ?? '',
     body,
   }
 }

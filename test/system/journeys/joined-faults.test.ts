@@ -3,7 +3,7 @@
  * with the right error type, it is in time, and a partial response is not stored.
  */
 import t, { type Test } from 'tap'
-import { DEADLINE, faults, type Injected, matrix, type Reply } from './fault-matrix.ts'
+import { DEADLINE, faults, type InjectedFault, type Reply, startFaultMatrix } from './fault-matrix.ts'
 
 const ROWS = 'GET /experimental/syscollector/netaddr?limit=1000'
 const OBJECTS = 'GET /cluster/*/info'
@@ -15,7 +15,7 @@ type Row = Readonly<Record<string, string>>
 for (const fault of faults) {
   for (const node of ['master', 'worker-1']) {
     t.test(`${fault.name} on ${node}`, async (t) => {
-      const { simulator, ask, inject, recover } = await matrix(t)
+      const { simulator, ask, inject, recover } = await startFaultMatrix(t)
       const ownerOf = (id: string | undefined) => simulator.world.agents.get(id ?? '')?.node
       const agent = [...simulator.world.agents.keys()].find((id) => id !== '000' && ownerOf(id) === node)
       const OWN = `GET /syscollector/${agent}/packages?limit=3`
@@ -32,7 +32,7 @@ for (const fault of faults) {
       const [whole, again, more] = await Promise.all([ROWS, OBJECTS, LOGS].map(ask))
       for (const reply of [whole, again, more]) {
         t.equal(reply?.body.data?.failed_nodes, undefined, 'the next call is complete')
-        t.same([...(reply?.told.keys() ?? [])], names)
+        t.same([...(reply?.nodeStatus.keys() ?? [])], names)
       }
       const of = (row: Row) => row.node_name ?? ownerOf(row.agent_id)
       const others = (all: Row[]) => all.filter((row) => of(row) !== node)
@@ -47,14 +47,14 @@ function labelled(
   t: Test,
   family: string,
   reply: Reply | undefined,
-  { node, fault }: { node: string; fault: Injected },
+  { node, fault }: { node: string; fault: InjectedFault },
 ): void {
   t.match(reply, { status: 200, body: { error: 0, data: { failed_nodes: [{ node }] } } }, family)
   t.equal(reply?.body.data?.failed_nodes.length, 1)
-  t.match(reply?.told.get(node), fault.says, `${family}: the error type`)
+  t.match(reply?.nodeStatus.get(node), fault.expectedStatus, `${family}: the error type`)
   for (const name of names.filter((other) => other !== node)) {
-    t.match(reply?.told.get(name), /;rows=[1-9]\d*$/, `${family}: ${name} has rows`)
-    t.notMatch(reply?.told.get(name), /;error=/)
+    t.match(reply?.nodeStatus.get(name), /;rows=[1-9]\d*$/, `${family}: ${name} has rows`)
+    t.notMatch(reply?.nodeStatus.get(name), /;error=/)
   }
   t.notMatch(reply?.cache, /;stored/, `${family}: not stored`)
   inTime(t, reply)
@@ -64,7 +64,7 @@ function labelled(
 function groupWrite(
   t: Test,
   reply: Reply | undefined,
-  { node, fault, ownerOf }: { node: string; fault: Injected; ownerOf: (id: string) => string | undefined },
+  { node, fault, ownerOf }: { node: string; fault: InjectedFault; ownerOf: (id: string) => string | undefined },
 ): void {
   if (node === 'master') {
     t.ok(reply && reply.body.error !== 0, 'the members are unknown')
@@ -76,8 +76,8 @@ function groupWrite(
   const failed = failed_ids.filter(({ id }: { id: string }) => ownerOf(id) === node)
   t.ok(failed.length > 0)
   // The write is sent after the reads; by then the node may be ejected.
-  const status = reply?.told.get(node) ?? ''
-  t.ok(fault.says.test(status) || status.endsWith(';error=destination_unavailable'), status)
+  const status = reply?.nodeStatus.get(node) ?? ''
+  t.ok(fault.expectedStatus.test(status) || status.endsWith(';error=destination_unavailable'), status)
 }
 
 /** A response has one deadline for all nodes; the factor allows for a slow machine. */

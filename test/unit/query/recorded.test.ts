@@ -3,16 +3,16 @@ import { collect } from '../../../src/query/collect.ts'
 import { CollectionError, parseCollectionRequest } from '../../../src/query/request.ts'
 import { sources } from '../../../src/query/sources.ts'
 import type { Element } from '../../../src/query/value.ts'
-import { flatten, type Known, knownRows, type RecordedAnswer, recordedAnswers } from './recorded.ts'
+import { flatten, type KnownRows, knownRows, type RecordedCollection, recordedCollections } from './recorded.ts'
 
-/** The moment of the sitting whose answers are compared. */
+/** The time of the recording. */
 const NOW = new Date('2026-11-20T12:45:00Z')
 
-/** What cannot be compared, and why. */
-const notCompared: readonly { readonly why: string; readonly fits: (recorded: RecordedAnswer) => boolean }[] = [
+/** Exchanges that cannot be compared, and why. */
+const notCompared: readonly { readonly why: string; readonly fits: (recorded: RecordedCollection) => boolean }[] = [
   {
     why: 'the manager joins these page by page and loses rows',
-    fits: ({ path, answer }) => path.startsWith('/experimental/') && 'items' in answer,
+    fits: ({ path, expected }) => path.startsWith('/experimental/') && 'items' in expected,
   },
   { why: 'the manager recomputes the hashes', fits: ({ query }) => 'hash' in query },
   { why: 'a summary is grouped', fits: ({ query }) => 'summary' in query },
@@ -22,61 +22,65 @@ const notCompared: readonly { readonly why: string; readonly fits: (recorded: Re
   },
 ]
 
-/** Live agents send a sign of life every ten seconds, so that no two answers agree on it. */
-function steady(element: Element): Element {
+/** Agents send a keep-alive every ten seconds, so the field differs from response to response. */
+function withoutKeepAlive(element: Element): Element {
   if (typeof element === 'string') return element
   const { lastKeepAlive: _, ...rest } = element
   return rest
 }
 
-function ask({ source, query }: RecordedAnswer, rows: readonly Element[]): RecordedAnswer['answer'] {
+function collectFrom({ source, query }: RecordedCollection, rows: readonly Element[]): RecordedCollection['expected'] {
   try {
     const { items, totalItems } = collect(rows, parseCollectionRequest(query, NOW), sources[source])
-    return { items: items.map(steady), totalItems }
+    return { items: items.map(withoutKeepAlive), totalItems }
   } catch (error) {
     if (error instanceof CollectionError) return { code: error.code, message: error.message }
     throw error
   }
 }
 
-function compare(t: Test, recorded: RecordedAnswer, known: Known): void {
-  const { path, query, answer, source } = recorded
+function compare(t: Test, recorded: RecordedCollection, known: KnownRows): void {
+  const { path, query, expected, source } = recorded
   const name = `${path} ${new URLSearchParams(query)}`
-  const answered = ask(recorded, known.rows)
-  if ('code' in answer || 'code' in answered) {
-    t.same(answered, answer, name)
+  const collected = collectFrom(recorded, known.rows)
+  if ('code' in expected || 'code' in collected) {
+    t.same(collected, expected, name)
     return
   }
-  const items = answer.items.map(steady)
-  if (known.whole) {
-    t.same(answered, { items, totalItems: answer.totalItems }, name)
+  const items = expected.items.map(withoutKeepAlive)
+  if (known.isComplete) {
+    t.same(collected, { items, totalItems: expected.totalItems }, name)
     return
   }
-  // Of the first rows only: what fits of them comes first, unless the order is another.
-  if (!('sort' in query)) t.same(answered.items, items.slice(0, answered.items.length), name)
-  t.ok(answered.totalItems <= answer.totalItems, name)
+  // With only the first rows recorded, matches among them must come first, unless there is a sort.
+  if (!('sort' in query)) t.same(collected.items, items.slice(0, collected.items.length), name)
+  t.ok(collected.totalItems <= expected.totalItems, name)
   const { offset: _, ...rest } = query
-  const rows = 'nested' in sources[source] ? answer.items.map(flatten) : answer.items
-  t.same(ask({ ...recorded, query: rest }, rows), { items, totalItems: items.length }, `${name}, of itself`)
+  const rows = 'nested' in sources[source] ? expected.items.map(flatten) : expected.items
+  t.same(
+    collectFrom({ ...recorded, query: rest }, rows),
+    { items, totalItems: items.length },
+    `${name}, of the recorded page itself`,
+  )
 }
 
-const answers = recordedAnswers()
-const paths = new Set(answers.map(({ path }) => path))
+const exchanges = recordedCollections()
+const paths = new Set(exchanges.map(({ path }) => path))
 
 for (const path of paths) {
   t.test(path, async (t) => {
-    const ofPath = answers.filter((answer) => answer.path === path)
-    const known = knownRows(ofPath.filter((answer) => !notCompared.some(({ fits }) => fits(answer))))
-    for (const answer of ofPath) {
-      const reason = notCompared.find(({ fits }) => fits(answer))
+    const ofPath = exchanges.filter((exchange) => exchange.path === path)
+    const known = knownRows(ofPath.filter((exchange) => !notCompared.some(({ fits }) => fits(exchange))))
+    for (const exchange of ofPath) {
+      const reason = notCompared.find(({ fits }) => fits(exchange))
       if (reason) t.pass(`not compared: ${reason.why}`)
-      else compare(t, answer, known)
+      else compare(t, exchange, known)
     }
   })
 }
 
 t.test('every reason to skip an exchange is used, and most exchanges are compared', async (t) => {
-  for (const { why, fits } of notCompared) t.ok(answers.some(fits), why)
-  const compared = answers.filter((answer) => !notCompared.some(({ fits }) => fits(answer)))
-  t.ok(compared.length >= 230, `${compared.length} of ${answers.length} are compared`)
+  for (const { why, fits } of notCompared) t.ok(exchanges.some(fits), why)
+  const compared = exchanges.filter((exchange) => !notCompared.some(({ fits }) => fits(exchange)))
+  t.ok(compared.length >= 230, `${compared.length} of ${exchanges.length} are compared`)
 })

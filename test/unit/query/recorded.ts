@@ -2,17 +2,17 @@ import { type SourceName, sources } from '../../../src/query/sources.ts'
 import type { Element } from '../../../src/query/value.ts'
 import { json, recorded } from '../../contract/replay/exchanges.ts'
 
-/** A recorded answer of a collection, or of one that refused the request. */
-export interface RecordedAnswer {
+/** A recorded request for a collection with the page or the error that the manager returned. */
+export interface RecordedCollection {
   readonly source: SourceName
   readonly path: string
   readonly query: Readonly<Record<string, string>>
-  readonly answer:
+  readonly expected:
     | { readonly items: readonly Element[]; readonly totalItems: number }
     | { readonly code: number; readonly message: string }
 }
 
-const answeredBy: readonly (readonly [RegExp, SourceName])[] = [
+const sourceByPath: readonly (readonly [RegExp, SourceName])[] = [
   [/^\/agents(?:\/no_group|\/groups\/default)?$/, 'agents'],
   [/^\/agents\/groups$/, 'groups'],
   [/^\/agents\/groups\/default\/files$/, 'groupFiles'],
@@ -43,35 +43,35 @@ const answeredBy: readonly (readonly [RegExp, SourceName])[] = [
 ]
 
 /**
- * The recorded answers of collections, in the order of the recording, of its first sitting only: before the
- * others, groups and agents were changed. Refusals by parameters (6xx) are not the collection's.
+ * Returns the recorded collections in the order of the recording, up to the first exchange that changed groups or agents.
+ * Errors 6xx are of the validation of parameters, not of the collection.
  */
-export function recordedAnswers(): RecordedAnswer[] {
+export function recordedCollections(): RecordedCollection[] {
   const exchanges = recorded()
-  const sitting = exchanges.slice(
+  const unchanged = exchanges.slice(
     0,
     exchanges.findIndex(({ tag }) => tag === 'auth'),
   )
-  return sitting.flatMap(({ request, response }) => {
+  return unchanged.flatMap(({ request, response }) => {
     if (request.path === '/summary/agents') return [groupsOfSummary(response.body)]
     const url = new URL(`http://node${request.path}`)
     const path = url.pathname.toLowerCase().replace(/(.)\/$/, '$1')
-    const source = answeredBy.find(([pattern]) => pattern.test(path))?.[1]
-    const answer = answerOf(response.body)
-    if (!source || !answer || request.method !== 'GET') return []
-    return [{ source, path, query: queryOf(url.searchParams), answer }]
+    const source = sourceByPath.find(([pattern]) => pattern.test(path))?.[1]
+    const expected = parseExpected(response.body)
+    if (!source || !expected || request.method !== 'GET') return []
+    return [{ source, path, query: queryOf(url.searchParams), expected }]
   })
 }
 
-/** The summary holds the whole collection of groups, which is recorded nowhere else. */
-function groupsOfSummary(body: string | null): RecordedAnswer {
+/** The summary contains the whole collection of groups, which was not recorded on its own. */
+function groupsOfSummary(body: string | null): RecordedCollection {
   const { groups } = (json(body)?.data ?? {}) as { groups: { items: Element[]; totalItems: number } }
-  return { source: 'groups', path: '/agents/groups', query: {}, answer: groups }
+  return { source: 'groups', path: '/agents/groups', query: {}, expected: groups }
 }
 
-function answerOf(body: string | null): RecordedAnswer['answer'] | undefined {
+function parseExpected(body: string | null): RecordedCollection['expected'] | undefined {
   const { error, message = '', data } = json(body) ?? {}
-  if (error === 0) return data as RecordedAnswer['answer']
+  if (error === 0) return data as RecordedCollection['expected']
   return typeof error === 'number' && error >= 1000 ? { code: error, message } : undefined
 }
 
@@ -83,38 +83,38 @@ function queryOf(parameters: URLSearchParams): Record<string, string> {
   return query
 }
 
-/** The rows of a collection, as far as they were recorded: all of them, or its first ones. */
-export interface Known {
+/** The recorded rows of a collection: all of them, or its first ones. */
+export interface KnownRows {
   readonly rows: readonly Element[]
-  readonly whole: boolean
+  readonly isComplete: boolean
 }
 
 /**
- * Puts the rows of a path together. All of them are known where one answer shows them all, or where those
- * of all answers are as many as there are; else those from the first on without a gap.
+ * Combines the recorded pages of a path. The rows are complete if one page has all of them, or if the different rows of
+ * all pages are as many as the total; otherwise the rows from the first on without a gap are returned.
  */
-export function knownRows(answers: readonly RecordedAnswer[]): Known {
-  const pages = answers.flatMap(({ source, query, answer }) => {
-    if ('code' in answer || 'select' in query || 'summary' in query || 'hash' in query) return []
+export function knownRows(exchanges: readonly RecordedCollection[]): KnownRows {
+  const pages = exchanges.flatMap(({ source, query, expected }) => {
+    if ('code' in expected || 'select' in query || 'summary' in query || 'hash' in query) return []
     const { offset = '0', limit: _, ...narrowed } = query
-    const rows = 'nested' in sources[source] ? answer.items.map(flatten) : answer.items
-    return [{ rows, offset: Number(offset), plain: Object.keys(narrowed).length === 0, total: answer.totalItems }]
+    const rows = 'nested' in sources[source] ? expected.items.map(flatten) : expected.items
+    return [{ rows, offset: Number(offset), plain: Object.keys(narrowed).length === 0, total: expected.totalItems }]
   })
   const plain = pages.filter((page) => page.plain)
   const total = Math.max(0, ...plain.map((page) => page.total))
   const full = plain.find((page) => page.rows.length === total)
-  if (full) return { rows: full.rows, whole: true }
+  if (full) return { rows: full.rows, isComplete: true }
   const first: Element[] = []
   for (const { rows, offset } of plain) for (const [at, row] of rows.entries()) first[offset + at] ??= row
   const seen = [...Object.values(first), ...pages.flatMap(({ rows }) => rows)]
   const different = new Map(seen.map((row) => [identity(row), row]))
   if (different.size === total) {
-    const elsewhere = [...different.values()].slice(Object.values(first).length)
-    return { rows: Array.from({ length: total }, (_, at) => first[at] ?? elsewhere.shift() ?? ''), whole: true }
+    const others = [...different.values()].slice(Object.values(first).length)
+    return { rows: Array.from({ length: total }, (_, at) => first[at] ?? others.shift() ?? ''), isComplete: true }
   }
   let length = 0
   while (first[length] !== undefined) length++
-  return { rows: first.slice(0, length), whole: false }
+  return { rows: first.slice(0, length), isComplete: false }
 }
 
 function identity(row: unknown): string {
@@ -124,7 +124,7 @@ function identity(row: unknown): string {
   })
 }
 
-/** `scan: {id}` back into the column `scan_id`. */
+/** Returns the flat form of a nested row: `scan: {id}` becomes `scan_id`. */
 export function flatten(row: Element): Element {
   if (typeof row === 'string') return row
   return Object.fromEntries(

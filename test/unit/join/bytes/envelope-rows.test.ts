@@ -39,7 +39,7 @@ const rows = fc.oneof(
 const others = fc.dictionary(fc.constantFrom('x', 'y', 'items ', 'failed_nodes'), anything, { noNullPrototype: true })
 
 /** A response with its members in any order, and others beside them. */
-const answers = fc
+const responses = fc
   .record({ items: rows, totalItems: fc.nat(), inner: others, outer: others, turn: fc.nat(5), turnOuter: fc.nat(5) })
   .map(({ items, totalItems, inner, outer, turn, turnOuter }) => {
     const data = Object.fromEntries(turned([...Object.entries({ items, totalItems }), ...Object.entries(inner)], turn))
@@ -63,15 +63,15 @@ function readsAsJson(text: string): boolean {
 
 t.test('rows and total are those that JSON.parse finds, whatever the rows contain and surrounds them', async (t) => {
   fc.assert(
-    fc.property(answers, spaces, (answer, spaces) => {
-      const text = spaced(answer, spaces)
+    fc.property(responses, spaces, (response, spaces) => {
+      const text = spaced(response, spaces)
       const found = findRows(Buffer.from(text))
       if (!found.ok || !readsAsJson(text)) return false
       const before = [...iterateRows(found.rows)].map(String)
       const count = countRows(found.rows)
       // Counted pages are read by their stored ranges.
       const again = [...iterateRows(found.rows)].map(String)
-      return count === answer.data.items.length && count === countRows(found.rows) && again.join() === before.join()
+      return count === response.data.items.length && count === countRows(found.rows) && again.join() === before.join()
     }),
     { numRuns: 1000 },
   )
@@ -90,8 +90,8 @@ t.test('rows of several kinds in front of members that look like the usual endin
 
 t.test('a truncated body is refused, at the latest when its rows are read', async (t) => {
   fc.assert(
-    fc.property(answers, fc.nat(), (answer, at) => {
-      const whole = Buffer.from(JSON.stringify(answer))
+    fc.property(responses, fc.nat(), (response, at) => {
+      const whole = Buffer.from(JSON.stringify(response))
       return !readable(whole.subarray(0, at % whole.length))
     }),
     { numRuns: 1000 },

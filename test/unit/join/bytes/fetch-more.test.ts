@@ -9,19 +9,19 @@ import { type Case, cases, flat, pageOf, partOf, referenceOf, sortOf, wholeOf } 
 /** A node that returns pages of `size` rows, and records the requested offsets. */
 function paged(rows: readonly Row[], one: Case, size: number, isSorted = true) {
   const asked: number[] = []
-  const page = (offset: number): PageRows => {
+  const pageAt = (offset: number): PageRows => {
     asked.push(offset)
     const query = { ...sortOf(one), offset: String(offset), limit: String(size) }
-    const answer = referencePage(rows, query, referenceOf(one))
-    return partOf(answer.items, answer.totalItems)
+    const page = referencePage(rows, query, referenceOf(one))
+    return partOf(page.items, page.totalItems)
   }
   let offset = 0
-  const more = async () => {
+  const fetchMore = async () => {
     await undefined
     offset += size
-    return offset < rows.length ? page(offset) : undefined
+    return offset < rows.length ? pageAt(offset) : undefined
   }
-  const input: MergeInput = { rows: page(0), isSorted, fetchMore: more }
+  const input: MergeInput = { rows: pageAt(0), isSorted, fetchMore }
   return { input, asked }
 }
 

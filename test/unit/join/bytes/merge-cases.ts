@@ -1,4 +1,4 @@
-/** Rows spread over nodes, as each node would answer them, for the tests of joining. */
+/** Arbitrary rows on several nodes, the pages that the nodes return, and the expected pages of the merge. */
 import fc from 'fast-check'
 import { findRows, type PageRows } from '../../../../src/join/bytes/envelope-rows.ts'
 import { type MergeInput, type MergeOptions, mergeRows } from '../../../../src/join/bytes/merge.ts'
@@ -76,7 +76,7 @@ const fields: Readonly<Record<string, readonly string[]>> = {
 export interface Case {
   readonly source: Source
   readonly sort: string | undefined
-  /** The rows of each node, in its own order, each with `at` of its own. */
+  /** The rows of each node, each with a unique `at`. */
   readonly nodes: readonly (readonly Row[])[]
 }
 
@@ -125,7 +125,7 @@ export function partOf(items: readonly unknown[], totalItems = items.length): Pa
 }
 
 /** What a node returns: sorted by the node, cut to `limit`, nested as its rows leave it. */
-export function answerOf(rows: readonly Row[], one: Case, limit: number): PageRows {
+export function sortedPageOf(rows: readonly Row[], one: Case, limit: number): PageRows {
   const page = referencePage(rows, { ...sortOf(one), limit: String(limit) }, referenceOf(one))
   return partOf(page.items, page.totalItems)
 }

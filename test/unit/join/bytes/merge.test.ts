@@ -2,13 +2,13 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { MergeInput } from '../../../../src/join/bytes/merge.ts'
 import { countRows } from '../../../../src/join/bytes/rows.ts'
-import { answerOf, type Case, cases, pageOf, partOf, wholeOf } from './merge-cases.ts'
+import { type Case, cases, pageOf, partOf, sortedPageOf, wholeOf } from './merge-cases.ts'
 
 const limits = fc.integer({ min: 1, max: 60 })
 
 /** Inputs that the nodes have sorted and cut to one page. */
 function sortedInputs(one: Case, reach: number): MergeInput[] {
-  return one.nodes.map((rows) => ({ rows: answerOf(rows, one, reach), isSorted: true }))
+  return one.nodes.map((rows) => ({ rows: sortedPageOf(rows, one, reach), isSorted: true }))
 }
 
 function unsortedInputs({ nodes }: Case): MergeInput[] {
