@@ -1,6 +1,7 @@
 /**
- * What several rooms need of access: permissions, the built-in roles and the algorithms of tokens. A permission is `resource:action`, a role is a list of permissions. `agents:*` is every
- * action on agents, `*:read` is reading everything, `*` (or `*:*`) is everything. What is not granted is denied.
+ * What several rooms need of access: permissions, the built-in roles and the algorithms of tokens. A permission is
+ * `resource:action`, a role is a list of permissions. `agents:*` is every action on agents, `*:read` is reading
+ * everything, `*` (or `*:*`) is everything. What is not granted is denied.
  */
 
 /** The form of a permission that a role may grant. */

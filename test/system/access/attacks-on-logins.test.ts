@@ -2,7 +2,7 @@ import t from 'tap'
 import { basic, bearer, passwords, startEdge, tokenOf } from './edge.ts'
 
 t.test('password guessing is slowed down for its address, and the user can log in from another address', async (t) => {
-  // A clock that stands still: no guess is won by waiting.
+  // The clock does not advance, so that no block ends during the attack.
   const edge = await startEdge(t, { clock: { wall: () => Date.now(), elapsed: () => 1 } })
   const attackers = ['10.0.0.1', '10.0.0.2', '10.0.0.3']
   const guess = (index: number) => edge.ask([basic('bob', `guess ${index}`), `X-Address: ${attackers[index % 3]}`])
@@ -24,7 +24,7 @@ t.test('password guessing is slowed down for its address, and the user can log i
   t.equal(statuses.filter((status) => status === 401).length, 15, 'five guesses for each address, however parallel')
   t.ok(statuses.includes(429))
   const reply = await edge.ask([basic('bob', passwords.bob), 'X-Address: 10.0.0.1'])
-  t.equal(reply.status, 429, 'the right password from a guessing address waits like a guess')
+  t.equal(reply.status, 429, 'the right password from a blocked address is refused as well')
   t.equal(JSON.parse(reply.text).error, 904)
   t.match(reply.headers['retry-after'], /^[1-9]\d*$/)
 })
@@ -47,8 +47,8 @@ t.test('forty parallel requests with the same credentials are one login', async 
 t.test('the rate limit applies to each caller, with password or token', async (t) => {
   const edge = await startEdge(t, { limits: { failedLogins: 5, perCaller: { max: 4, windowMs: 60_000 } } })
   const token = await tokenOf(edge, 'bob')
-  const ways = [basic('bob', passwords.bob), bearer(token), bearer(token)]
-  for (const line of ways) t.equal((await edge.ask([line])).status, 200)
+  const credentials = [basic('bob', passwords.bob), bearer(token), bearer(token)]
+  for (const line of credentials) t.equal((await edge.ask([line])).status, 200)
   const over = await edge.ask([basic('bob', passwords.bob), 'X-Address: 10.0.0.1'])
   t.equal(over.status, 429)
   t.equal(JSON.parse(over.text).error, 903)

@@ -61,7 +61,7 @@ t.test('in mode passthrough, the manager verifies credentials once a minute, and
   const asked: string[] = []
   const verify = async (name: string, password: string) => {
     asked.push(name)
-    if (name === 'down') throw new Error('manager away')
+    if (name === 'down') throw new Error('manager unreachable')
     return password === 'right'
   }
   const edge = await startEdge(t, { users: { verify, role: 'operator' } })

@@ -1,4 +1,4 @@
-/** A small edge on a real socket: authentication, the token operations and one path that tells who came. */
+/** A small edge on a real socket: authentication, the token endpoints, and `/who`, which returns the caller. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -24,7 +24,7 @@ export interface Edge {
   readonly access: Awaited<ReturnType<typeof createAccess>>
   readonly users: string
   readonly logged: string[]
-  /** Sends header lines as they are; the `X-Address` line stands for the client's address. */
+  /** Sends header lines unchanged. The `X-Address` line sets the address of the client. */
   ask(lines: readonly string[], request?: string): Promise<Reply>
 }
 
@@ -46,7 +46,7 @@ export async function folder(t: Test): Promise<string> {
   return path
 }
 
-/** Users alice (administrator) and bob (reader), hashes of the lowest cost. */
+/** Writes a file with the users alice (administrator) and bob (reader), with the lowest bcrypt cost. */
 export async function usersFile(t: Test): Promise<string> {
   const users = join(await folder(t), 'users')
   for (const [name, password] of Object.entries(passwords)) await putUser(users, name, password, 4)
@@ -106,7 +106,7 @@ function answerWith(handle: Handler) {
   }
 }
 
-/** One request over a connection of its own, byte for byte. */
+/** Sends one request over a new connection, byte for byte. */
 function exchange(port: number, request: string, lines: readonly string[]): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
@@ -133,18 +133,18 @@ function readReply(text: string): Reply {
   return { status: Number(first.split(' ')[1]), headers, text: body }
 }
 
-/** A token of the edge's own, as clients get it. */
+/** Requests a token of the edge, as a client does. */
 export async function tokenOf(edge: Edge, name: keyof typeof passwords): Promise<string> {
   const reply = await edge.ask([basic(name, passwords[name])], 'POST /security/user/authenticate')
   const { data } = JSON.parse(reply.text) as { data: { token: string } }
   return data.token
 }
 
-/** Asks again until the condition holds; rejects after a second and a half, in which every change must have been seen. */
+/** Waits until the condition holds. Rejects after 75 attempts, at least 1.5 s: a reload takes at most one second. */
 export async function soon(condition: () => Promise<boolean> | boolean): Promise<void> {
   for (let turn = 0; turn < 75; turn++) {
     if (await condition()) return
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
-  throw new Error('the change was not seen in time')
+  throw new Error('the condition did not become true in time')
 }

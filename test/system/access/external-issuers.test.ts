@@ -66,7 +66,7 @@ t.test('a token of an external issuer is verified with its key set and has the r
     const reply = await edge.ask([bearer(token)])
     t.match(JSON.parse(reply.text), { name: `${issuer}#carol`, permissions: ['*:read'], token: { issuer } })
   }
-  t.equal(state.fetches, 1, 'keys are kept')
+  t.equal(state.fetches, 1, 'keys are cached')
   await edge.ask([bearer(byRsa)], 'DELETE /security/user/authenticate')
   t.equal((await edge.ask([bearer(byRsa)])).status, 401, 'revoked here')
   t.equal((await edge.ask([bearer(byEc)])).status, 401, 'and all others of that user')

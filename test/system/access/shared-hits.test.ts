@@ -1,4 +1,4 @@
-/** The whole edge, twice, with one Redis: what is kept is no way around a revocation. */
+/** Two complete edges with one Redis: a stored response is not served to a caller whose access was revoked. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
@@ -12,7 +12,7 @@ import { startRedis } from '../../support/redis.ts'
 import { folder, passwords, soon, usersFile } from './edge.ts'
 
 const basic = (name: keyof typeof passwords) => `Basic ${Buffer.from(`${name}:${passwords[name]}`).toString('base64')}`
-const warm = '/agents?limit=2'
+const stored = '/agents?limit=2'
 
 t.test('a revoked caller gets no cache hit, on any replica', async (t) => {
   const redis = await startRedis()
@@ -26,7 +26,7 @@ t.test('a revoked caller gets no cache hit, on any replica', async (t) => {
     listen: { port: 0, drain: { notice: '0s', limit: '2s' } },
     operations: { port: 0 },
     cluster: { nodes, credentials: { username: 'edge', password: 'only-for-tests' } },
-    // A time-out for a machine that is busy with other tests; nothing gets old in this one.
+    // A long timeout, because other tests keep the machine busy. No stored response expires during this test.
     cache: { redis: { url: redis.url, timeout: '500ms' }, durations: { agents: '10m' } },
     access: { users, roles: { alice: ['administrator'], bob: ['reader'] }, tokens: { keys } },
   }
@@ -43,15 +43,15 @@ t.test('a revoked caller gets no cache hit, on any replica', async (t) => {
     await Promise.all(edges.map(({ edge }) => edge.drain(0)))
     await Promise.all([redis.close(), simulator.close()])
   })
-  const ask = (url: string, authorization: string, path = warm, method = 'GET') =>
+  const ask = (url: string, authorization: string, path = stored, method = 'GET') =>
     fetch(`${url}${path}`, { method, headers: { authorization } })
   const token = async (name: keyof typeof passwords) => {
     const reply = await ask(edges[0]?.url ?? '', basic(name), '/security/user/authenticate', 'POST')
     return `Bearer ${((await reply.json()) as { data: { token: string } }).data.token}`
   }
-  /** All replicas, by what they keep and by what they do not. */
+  /** The statuses of all replicas, for a stored response and for one that is not stored. */
   const statuses = async (authorization: string) => {
-    const paths = [warm, `/agents?search=${Math.random().toString(36).slice(2)}`]
+    const paths = [stored, `/agents?search=${Math.random().toString(36).slice(2)}`]
     const replies = await Promise.all(edges.flatMap(({ url }) => paths.map((path) => ask(url, authorization, path))))
     await Promise.all(replies.map((reply) => reply.arrayBuffer()))
     return [...new Set(replies.map(({ status }) => status))]
@@ -61,19 +61,19 @@ t.test('a revoked caller gets no cache hit, on any replica', async (t) => {
   t.strictSame(await statuses(bobs), [200])
   t.match((await ask(edges[1]?.url ?? '', bobs)).headers.get('cache-status'), 'hit')
 
-  await t.test('a token', async (t) => {
+  await t.test('a revoked token', async (t) => {
     t.equal((await ask(edges[0]?.url ?? '', bobs, '/security/user/authenticate', 'DELETE')).status, 200)
     await soon(async () => `${await statuses(bobs)}` === '401')
-    t.strictSame(await statuses(alices), [200], 'others are not touched')
+    t.strictSame(await statuses(alices), [200], 'other tokens stay valid')
   })
 
-  await t.test('a role', async (t) => {
+  await t.test('a removed role', async (t) => {
     await writeFile(file, JSON.stringify({ ...settings, access: { ...settings.access, roles: { bob: ['reader'] } } }))
     await soon(async () => `${await statuses(alices)}` === '403')
     t.strictSame(await statuses(basic('bob')), [200])
   })
 
-  await t.test('a user', async (t) => {
+  await t.test('a removed user', async (t) => {
     await removeUser(users, 'bob')
     const refused = async () => (await statuses(basic('bob'))).every((status) => status === 401 || status === 429)
     await soon(refused)

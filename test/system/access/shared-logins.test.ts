@@ -8,7 +8,7 @@ const right = (address: string) => [basic('bob', passwords.bob), `X-Address: ${a
 t.test('failed logins of a pair of address and name are counted over all replicas', async (t) => {
   const { start } = await replicas(t)
   const [a, b] = [await start(), await start()]
-  t.equal((await b.ask(right('10.0.0.1'))).status, 200, 'remembered there')
+  t.equal((await b.ask(right('10.0.0.1'))).status, 200, 'remembered at b')
   for (const edge of [a, b, a, b, a]) t.equal((await edge.ask(wrong('10.0.0.1'))).status, 401)
   const refused = await b.ask(wrong('10.0.0.1'))
   t.equal(refused.status, 429)
@@ -59,7 +59,7 @@ t.test('while Redis is unreachable, each replica enforces its share of the limit
     const statuses: number[] = []
     for (let turn = 0; turn < 6; turn++) statuses.push((await edge.ask(wrong('10.0.0.1'))).status)
     t.strictSame(statuses, [401, 401, 401, 429, 429, 429])
-    t.equal((await edge.ask(right('10.0.0.2'))).status, 200, 'others come in')
+    t.equal((await edge.ask(right('10.0.0.2'))).status, 200, 'another address is not blocked')
   }
   await redis.restart()
   await soon(async () => (await a.ask(right('10.0.0.1'))).status === 200)

@@ -10,7 +10,7 @@ import { type Edge, folder, startEdge, usersFile } from './edge.ts'
 export interface Replicas {
   readonly redis: RedisServer
   readonly users: string
-  /** One more replica, which has heard of the others when it is there. */
+  /** Starts one more replica. It is connected when the promise resolves. */
   start(
     settings?: Partial<AccessOptions>,
   ): Promise<Edge & { readonly shared: SharedAccess; readonly replica: RedisReplica }>
@@ -29,7 +29,7 @@ export async function replicas(t: Test, { failures = 5 } = {}): Promise<Replicas
     users,
     async start(settings = {}) {
       const logged: string[] = []
-      // The machine may be busy with other tests.
+      // A long timeout, because other tests keep the machine busy.
       const replica = new RedisReplica({ redis: { url: redis.url }, times: { commandTimeout: 300 } })
       const shared = createSharedAccess({
         replica,

@@ -3,7 +3,7 @@ import { basic, startEdge } from './edge.ts'
 
 const SAMPLES = 200
 
-/** Welch's t of two samples: how many standard errors their means are apart. */
+/** Returns Welch's t of two samples: the distance of their means in standard errors. */
 function welch(a: readonly number[], b: readonly number[]): number {
   const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
   const error = (values: readonly number[]) => {
@@ -13,13 +13,13 @@ function welch(a: readonly number[], b: readonly number[]): number {
   return Math.abs(mean(a) - mean(b)) / Math.sqrt(error(a) + error(b))
 }
 
-/** Without the slowest tenth: what other processes of the machine did. */
+/** Drops the slowest tenth, which other processes of the machine cause. */
 const steady = (values: number[]) => values.sort((a, b) => a - b).slice(0, Math.floor(values.length * 0.9))
 
 t.test('the refusal of known and unknown users takes the same time', async (t) => {
   const edge = await startEdge(t, { limits: { failedLogins: 100_000 } })
   const times: Record<'known' | 'unknown', number[]> = { known: [], unknown: [] }
-  // In turns, so that a slow moment of the machine meets both.
+  // Alternating, so that a slow moment of the machine affects both kinds.
   for (let index = 0; index < SAMPLES + 20; index++) {
     for (const kind of ['known', 'unknown'] as const) {
       const line = basic(kind === 'known' ? 'bob' : 'bab', `guess ${index}`)
@@ -28,6 +28,6 @@ t.test('the refusal of known and unknown users takes the same time', async (t) =
       if (index >= 20) times[kind].push(performance.now() - start)
     }
   }
-  const apart = welch(steady(times.known), steady(times.unknown))
-  t.ok(apart < 4.5, `t = ${apart.toFixed(2)}`)
+  const distance = welch(steady(times.known), steady(times.unknown))
+  t.ok(distance < 4.5, `t = ${distance.toFixed(2)}`)
 })

@@ -70,7 +70,7 @@ t.test('check finds each fault of a configuration, and token issues a token that
   const account = { username: 'edge', password: 'only-for-tests' }
   const simulator = await startSimulator({ workers: 1, agents: 3, ...account })
   t.teardown(() => simulator.close())
-  const folder = t.testdir({ away: {} })
+  const folder = t.testdir({ subfolder: {} })
   const file = join(folder, 'edge.yaml')
   const keys = join(folder, 'keys')
   const write = (cluster: object = {}, more: object = {}) =>
@@ -109,9 +109,9 @@ t.test('check finds each fault of a configuration, and token issues a token that
   t.match(lifetime, 'valid for 900 s')
   const answer = await fetch(`${url}/agents`, { headers: { authorization: `Bearer ${token.trim()}` } })
   t.equal(answer.status, 200, 'the token is accepted')
-  const nobody = await result(t, ['token', 'issue', 'eve', '--config', file])
-  t.equal(nobody.code, 1)
-  t.match(nobody.err, 'has no user eve')
+  const unknown = await result(t, ['token', 'issue', 'eve', '--config', file])
+  t.equal(unknown.code, 1)
+  t.match(unknown.err, 'has no user eve')
   edge.child.kill('SIGTERM')
   await edge.ended
 
@@ -136,7 +136,7 @@ t.test('check finds each fault of a configuration, and token issues a token that
   write({}, { audit: { file: 'audit.jsonl' } })
   t.equal((await result(t, ['check', '--config', file])).code, 0)
   t.notOk(existsSync(join(folder, 'audit.jsonl')), 'check does not create the audit file')
-  write({}, { audit: { file: 'away' } })
+  write({}, { audit: { file: 'subfolder' } })
   const nowhere = await result(t, ['check', '--config', file])
   t.equal(nowhere.code, 1)
   t.match(nowhere.err, /audit\.file: \S+ cannot be opened \(EISDIR\)/)

@@ -127,8 +127,8 @@ t.test('warm pauses when the edge is at its limit, and requests the URL again', 
     await new Promise((resolve) => setTimeout(resolve, 20))
     open--
     const full = request.url === '/agents/003' && refusals++ < 1
-    const gone = request.url === '/agents/005'
-    answer.writeHead(full ? 503 : gone ? 502 : 200, {
+    const isBroken = request.url === '/agents/005'
+    answer.writeHead(full ? 503 : isBroken ? 502 : 200, {
       ...(full && { 'retry-after': '1' }),
       'cache-status': 'x; stored',
     })
@@ -147,7 +147,7 @@ t.test('warm pauses when the edge is at its limit, and requests the URL again', 
   t.match(out, /^11 stored, 0 already cached, 0 not cacheable, 1 failed, of 12/)
   t.match(err, 'the edge is at its limit; waiting 1.0 s')
   t.match(err, '/agents/005: HTTP 502')
-  t.equal(most, 3, 'never more at once than it was told')
+  t.equal(most, 3, 'never more concurrent requests than --concurrency')
   const tries = seen.filter(({ path }) => path === '/agents/003').map(({ at }) => at)
   t.equal(tries.length, 2)
   const [first = 0, second = 0] = tries

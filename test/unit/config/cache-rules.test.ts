@@ -33,10 +33,10 @@ async function configOf(t: Test, cache: string, env: Record<string, string> = {}
 }
 
 t.test('the cache groups of the settings equal those of the catalogue', async (t) => {
-  const kept = catalogue.flatMap((endpoint) =>
+  const stored = catalogue.flatMap((endpoint) =>
     'cache' in endpoint && 'group' in endpoint.cache ? [endpoint.cache] : [],
   )
-  t.strictSame([...cacheGroups].sort(), [...new Set(kept.map(({ group }) => group))].sort())
+  t.strictSame([...cacheGroups].sort(), [...new Set(stored.map(({ group }) => group))].sort())
 })
 
 t.test('every default of cache.endpoints is a stored endpoint whose lifetime differs from its group', async (t) => {

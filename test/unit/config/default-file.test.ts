@@ -18,7 +18,7 @@ t.test('default.yaml names every setting of the schema with its default, and no 
   const written = parse(text)
   const known = new Map(listLeaves(schema).map((leaf) => [leaf.path.join('.'), leaf]))
   for (const [name, { path, schema }] of known) {
-    // `tls: null` stands for its two members.
+    // `tls: null` represents its two members.
     const found = getIn(written, path) === undefined ? path.slice(0, -1) : path
     t.strictSame(getIn(written, found), schema.default ?? null, `${name} is written with its default`)
   }

@@ -1,13 +1,13 @@
-/** Cluster and access with one fault each, and what is told about it. */
+/** Configurations with one fault in the cluster or in access, and the message of each. */
 import { account, file, master, nodes, type Row, withGroup } from './settings-text.ts'
 
 const cluster = (text: string) => file({ cluster: text })
 const access = (text: string) => file({ access: `users: users\n  ${text}` })
 const issuer = (text: string) => `tokens: { issuers: [{ issuer: 'https://id', audience: m, ${text} }] }`
 const remedy = 'set a new password for this user on the manager, and use it here'
-const away = 'cannot be read (ENOENT); create it, or let the user of this process read it'
+const missing = 'cannot be read (ENOENT); create it, or let the user of this process read it'
 
-/** Passwords that everybody knows. */
+/** Well-known default passwords. */
 const known: readonly Row[] = [
   'foo:bar',
   'wazuh:wazuh',
@@ -113,9 +113,9 @@ const credentialRows: readonly Row[] = [
     'cluster.credentials.password: is set together with passwordFile; keep one of the two',
   ],
   [
-    'a password file that is away',
+    'a missing password file',
     cluster(account('username: edge, passwordFile: nowhere')),
-    `cluster.credentials.passwordFile: …/nowhere ${away}`,
+    `cluster.credentials.passwordFile: …/nowhere ${missing}`,
   ],
   [
     'an empty password file',
@@ -136,11 +136,11 @@ const credentialRows: readonly Row[] = [
 
 const accessRows: readonly Row[] = [
   [
-    'nobody may come',
+    'no user can log in',
     file({ access: 'roles: {}' }),
     'access.users: is missing, so no user could log in; create a file with "manager-edge user add", and name it here',
   ],
-  ['a users file that is away', file({ access: 'users: nowhere' }), `edge.yaml:7:10 access.users: …/nowhere ${away}`],
+  ['a missing users file', file({ access: 'users: nowhere' }), `edge.yaml:7:10 access.users: …/nowhere ${missing}`],
   [
     'an unknown role',
     access('roles: { bob: [raeder] }'),

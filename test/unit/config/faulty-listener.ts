@@ -1,4 +1,4 @@
-/** Listener, log and the file itself with one fault each, and what is told about it. */
+/** Configurations with one fault in the listener, the log or the file itself, and the message of each. */
 import { file, type Row } from './settings-text.ts'
 
 const listen = (text: string) => file({ listen: text })
@@ -93,7 +93,7 @@ export const front: readonly Row[] = [
     `edge.yaml:8:1 __proto__: is not a setting; ${groups}`,
   ],
   [
-    'a list where a group stands',
+    'a list in place of a group',
     file({ more: 'log: [info]' }),
     'edge.yaml:8:6 log: must be a group of settings, got ["info"]',
   ],
