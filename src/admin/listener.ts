@@ -10,10 +10,7 @@ import Fastify, {
 } from 'fastify'
 import { EdgeError } from '../core/errors.ts'
 import type { RefusedRequestEvent } from '../core/events.ts'
-import { type Readiness, registerProbes } from './probes.ts'
 import { requireSignIn, type SignIn } from './sign-in.ts'
-
-export type { Readiness } from './probes.ts'
 
 /** Registers a group of routes. */
 export type OperationsPart = (app: FastifyInstance) => void | Promise<void>
@@ -118,4 +115,19 @@ function sendError({ headers }: FastifyRequest, reply: FastifyReply, error: Edge
   const json = headers.accept?.split(',').some((range) => /^\s*application\/json\s*(?:;|$)/i.test(range)) ?? false
   if (error.status === 401 && !json) return reply.type('text/plain; charset=utf-8').send('401 Unauthorized')
   return reply.send({ error: error.code, message: error.message })
+}
+
+export interface Readiness {
+  readonly ok: boolean
+  /** Reasons why the edge is not ready; empty if it is. */
+  readonly reasons: readonly string[]
+}
+
+/** `/livez` responds while the event loop runs. `/readyz` responds with 200, or with 503 and the reasons. */
+export function registerProbes(app: FastifyInstance, ready: () => Readiness): void {
+  app.get('/livez', async () => ({ status: 'alive' }))
+  app.get('/readyz', async (_request, reply) => {
+    const { ok, reasons } = ready()
+    return ok ? { status: 'ready' } : reply.code(503).send({ status: 'not ready', reasons })
+  })
 }

@@ -14,7 +14,7 @@ import { EdgeError } from '../core/errors.ts'
 import { RecentlyUsed } from '../core/recently-used.ts'
 import type { Caller } from '../core/request.ts'
 import { ownText } from '../core/values.ts'
-import type { RequestHead } from '../listener/request-head.ts'
+import type { RequestHead } from '../listener/framing.ts'
 import { type CountRequest, networkOf, registerRateLimiters } from './rate-limit.ts'
 
 /** A request on the fast path. What has been decided is recorded in it, so that the regular path does not repeat it. */

@@ -1,7 +1,7 @@
 /** What the console reads from the rest of the edge. The composition root provides it. */
 import type { Caller } from '../../core/request.ts'
 import type { CacheIndex } from '../../core/response.ts'
-import type { Readiness } from '../probes.ts'
+import type { Readiness } from '../listener.ts'
 import type { CacheState, Explanation, NodeSummary, PurgeCost, PurgeRequest, ReplicaSummary } from './api-types.ts'
 import type { LiveTail } from './live-tail.ts'
 import type { RecentJoins, Traffic } from './traffic.ts'
