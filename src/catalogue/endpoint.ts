@@ -106,7 +106,7 @@ export type RowsOf =
   | 'processes'
   | 'hotfixes'
   /** The whole response of each node, with its `node_name`. */
-  | 'nodeAnswers'
+  | 'nodeResponses'
 
 /**
  * The order in which calls leave the queue of a busy node: `health`, `write`, `interactive` (a person waits), `bulk`.

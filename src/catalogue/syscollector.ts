@@ -8,7 +8,7 @@ import { agentOwner, allAgents, cacheIn, ofAgent } from './schemas/targets.ts'
 /** Records of the inventory: one table of kinds, each for one agent and for all agents (experimental). */
 
 interface Inventory {
-  readonly kind: Exclude<RowsOf, 'logs' | 'ciscat' | 'nodeAnswers'>
+  readonly kind: Exclude<RowsOf, 'logs' | 'ciscat' | 'nodeResponses'>
   readonly filters: Readonly<Record<string, Param>>
   /** Each agent has one object, so the record of one agent has neither paging nor filters. */
   readonly single?: true

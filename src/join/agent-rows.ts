@@ -30,8 +30,11 @@ export interface AgentRowsKind {
   readonly isSingleObject: boolean
 }
 
-/** Concurrent calls to one node. A node takes four by default; half of them stay free for other requests. */
-const CALLS_PER_NODE = 2
+/**
+ * Concurrent calls to each node in mode `edge`, and to the master in mode `manager`. A node takes four by default; half of
+ * them stay free for other requests.
+ */
+const CONCURRENT_CALLS = 2
 /** After this many failures the other agents of a node are skipped. */
 const MAX_FAILURES_PER_NODE = 3
 /** The concurrency limiter rejected the call: the node was not called, so this is no failure of the node. */
@@ -48,7 +51,7 @@ export async function readAgentRows(
   read: JoinedRead,
   kind: AgentRowsKind,
   agents: readonly OwnedAgent[],
-  callsPerNode = CALLS_PER_NODE,
+  concurrency = CONCURRENT_CALLS,
 ): Promise<readonly NodeRows[]> {
   const { report, ports } = read
   const failures = new Map<string, number>()
@@ -60,7 +63,7 @@ export async function readAgentRows(
     failures.set(node, failuresOf(node) + failureWeight(result))
     return result
   }
-  const results = await fetchByNode(agents, ports.distribution, callsPerNode, fetchRows)
+  const results = await fetchByNode(agents, ports.distribution, concurrency, fetchRows)
   for (const [{ node }, result] of results) {
     if (isError(result) && result.code !== AGENT_REMOVED) report.addError(node, result)
   }
@@ -82,16 +85,16 @@ function failureWeight(result: FetchResult): number {
 async function fetchByNode(
   agents: readonly OwnedAgent[],
   distribution: 'manager' | 'edge',
-  callsPerNode: number,
+  concurrency: number,
   fetchRows: (agent: OwnedAgent) => Promise<FetchResult | undefined>,
 ): Promise<ReadonlyMap<OwnedAgent, FetchResult | undefined>> {
   const results = new Map<OwnedAgent, FetchResult | undefined>()
-  const fetchAll = (some: readonly OwnedAgent[], concurrency: number) =>
-    mapWithConcurrency(some, concurrency, async (agent) => results.set(agent, await fetchRows(agent)))
+  const fetchAll = (some: readonly OwnedAgent[], atOnce: number) =>
+    mapWithConcurrency(some, atOnce, async (agent) => results.set(agent, await fetchRows(agent)))
   const nodes = [...new Set(agents.map(({ node }) => node))]
   const byNode = nodes.map((name) => agents.filter(({ node }) => node === name))
-  if (distribution === 'edge') await Promise.all(byNode.map((some) => fetchAll(some, callsPerNode)))
-  else await mapWithConcurrency(byNode, callsPerNode, (some) => fetchAll(some, 1))
+  if (distribution === 'edge') await Promise.all(byNode.map((some) => fetchAll(some, concurrency)))
+  else await mapWithConcurrency(byNode, concurrency, (some) => fetchAll(some, 1))
   const rejected = agents.filter((agent) => isError(results.get(agent), NOT_SENT))
   await fetchAll(rejected, 1)
   return results

@@ -59,7 +59,7 @@ export async function joinAllAgents(read: JoinedRead, ofAgent: Endpoint): Promis
 }
 
 function kindOf({ response: { rows } }: Endpoint, ofAgent: Endpoint): AgentRowsKind {
-  const source = rows === undefined || rows === 'nodeAnswers' ? undefined : sources[rows]
+  const source = rows === undefined || rows === 'nodeResponses' ? undefined : sources[rows]
   if (source?.engine !== 'database') throw new Error(`the rows of ${ofAgent.path} are not a database table`)
   return { source, endpoint: ofAgent, isSingleObject: ofAgent.response.data === 'object' }
 }

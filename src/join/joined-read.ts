@@ -35,12 +35,12 @@ export function startJoinedRead(request: EdgeRequest, ports: JoinCollectionsPort
   const fanOut = startFanOut(request, ports)
   const nodes = ports.view.nodes().map(({ name }) => name)
   const report = new NodeReport(nodes, fanOut.startedAt)
-  const fetch: FetchNodePart = async (node, part, deadline = fanOut.deadline) => {
+  const fetchAndRecord: FetchNodePart = async (node, part, deadline = fanOut.deadline) => {
     const received = await fetchPart(ports.read, { ...part, signal: fanOut.signal, deadline }, request.signal)
     if (received.ok) report.addPart(node, received)
     return received
   }
-  return { request, ports, fanOut, report, fetchPart: fetch }
+  return { request, ports, fanOut, report, fetchPart: fetchAndRecord }
 }
 
 /** Returns the page that the client asks for; its parameters were validated. */

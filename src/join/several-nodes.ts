@@ -20,7 +20,7 @@ const NODE_NAME = 'node_name'
 /** `ofNode`: the endpoint for the same data of one node. */
 export async function joinSeveralNodes(read: JoinedRead, ofNode: Endpoint): Promise<EdgeResponse> {
   const nodes = requestedNodes(read)
-  return read.request.endpoint.response.rows === 'nodeAnswers'
+  return read.request.endpoint.response.rows === 'nodeResponses'
     ? mergeResponses(read, ofNode, nodes)
     : mergeCollections(read, ofNode, nodes)
 }
@@ -31,7 +31,7 @@ function requestedNodes({ request, ports, report }: JoinedRead): readonly string
   const all = ports.view.nodes().map(({ name }) => name)
   if (node_ids === '*') return all
   const requested = node_ids.split(',')
-  // `find` triggers a discovery, so it also finds new nodes.
+  // `find` requests a discovery for unknown names, so that a later request finds a new node.
   for (const name of requested) {
     if (ports.view.find(name) === undefined) report.addError(name, createPartError(3022, ''))
   }
@@ -100,7 +100,7 @@ function orderOf(sort: string | undefined, nodes: readonly string[]): NodeOrder 
 }
 
 function sourceOf({ response: { rows }, path }: Endpoint, { fieldsBeforeNode, sort }: NodeOrder): Source {
-  if (rows === undefined || rows === 'nodeAnswers') throw new Error(`the rows of ${path} are not a collection`)
+  if (rows === undefined || rows === 'nodeResponses') throw new Error(`the rows of ${path} are not a collection`)
   // Sorted by the node alone, rows keep the order in which each node returns them.
   return fieldsBeforeNode === 0 && sort === undefined ? { engine: 'array' } : sources[rows]
 }

@@ -136,7 +136,7 @@ export function severalNodes(one: OneNode): Endpoint {
 }
 
 function rowsOf({ description, rows }: ResponseShape): ResponseShape {
-  return collectionOf(`${description} of each node, with node_name`, rows ?? 'nodeAnswers')
+  return collectionOf(`${description} of each node, with node_name`, rows ?? 'nodeResponses')
 }
 
 /** Every write to any node invalidates the joined response, because its nodes are known only when it is fetched. */

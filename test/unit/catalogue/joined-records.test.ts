@@ -29,7 +29,7 @@ const several: ReadEndpoint = read<string>({
   params: { node_ids: nodeIds },
   query: list,
   target: { kind: 'severalNodes', ofNode: '/cluster/:node_id/x' },
-  response: collectionOf('x', 'nodeAnswers'),
+  response: collectionOf('x', 'nodeResponses'),
   cache: cacheIn('cluster', 'collection:nodes', 'node:*'),
 })
 const ofAgent: ReadEndpoint = read<string>({
