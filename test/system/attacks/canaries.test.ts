@@ -124,7 +124,7 @@ t.test('D03: secrets of requests appear in no log, metric or console view', asyn
   }
   places.redis = dumps.join('\n')
   for (const [name, text] of Object.entries(places)) t.ok(text.length > 10, `${name} was read`)
-  t.match(places.redis, /edge:c:[\s\S]*totalItems/, 'something is kept, and can be read')
+  t.match(places.redis, /edge:c:[\s\S]*totalItems/, 'a response is stored, and can be read')
   const arrived = JSON.stringify(simulator.seen)
   for (const where of ['Key', 'Upload']) t.match(arrived, canary(where), `${where} went through the edge`)
   t.match(places.audit, /inserted|agents\/insert/, 'the audit tells of the writes')
@@ -135,7 +135,7 @@ t.test('D03: secrets of requests appear in no log, metric or console view', asyn
     canary('Collector'),
     'the key of the collector goes there alone',
   )
-  t.notMatch(arrived, /canary(?:Collector|Parent|State|Baggage)/, 'nodes are told nothing of it')
+  t.notMatch(arrived, /canary(?:Collector|Parent|State|Baggage)/, 'nodes do not receive it')
 
   const secrets = [/canary(?!Query|Path)[A-Z][a-z]+/, token, token.split('.')[2] ?? '', made.key, agentKey, 'admin-pw']
   const encoded = [btoa(`reader:${canary('Password')}`), edge.authorization('admin').slice(6)]

@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { sendRaw } from '../../support/raw.ts'
 import { alive, type Stage, stage } from './rows.ts'
 
-/** A request as bytes; `{auth}` stands for good credentials. */
+/** A request as bytes; `{auth}` is replaced by valid credentials. */
 interface Raw {
   readonly id: string
   readonly what: string

@@ -1,4 +1,4 @@
-/** HTTP/2 is not spoken: what floods its frames is refused as one bad request for each connection. */
+/** HTTP/2 is not supported: a flood of frames is rejected as one bad request for each connection. */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
@@ -84,7 +84,7 @@ t.test('over TLS, ALPN selects HTTP/1.1 only', async (t) => {
 
 for (const secure of [false, true]) {
   t.test(
-    `floods of frames ${secure ? 'over TLS' : 'in clear'} cost one refusal each, and HTTP/1.1 goes on`,
+    `floods of frames ${secure ? 'over TLS' : 'in clear'} are rejected once per connection, and HTTP/1.1 is served meanwhile`,
     async (t) => {
       const edge = await running(t, secure)
       const openTo = (url: string): Open => {
@@ -115,7 +115,7 @@ for (const secure of [false, true]) {
         const isOne = (text: string) => text.startsWith('HTTP/1.1 400 ') && text.lastIndexOf('HTTP/1.1') === 0
         const wrong = answers.filter((text) => text !== '' && !isOne(text))
         t.strictSame(wrong, [], 'one refusal each, where it came through')
-        t.strictSame([...new Set(await hits)], ['HTTP/1.1 200 OK'], 'those who speak HTTP/1.1 are served meanwhile')
+        t.strictSame([...new Set(await hits)], ['HTTP/1.1 200 OK'], 'clients with HTTP/1.1 are served meanwhile')
         t.equal(lines() - before, CONNECTIONS, `${name}: one line for each connection, not for each frame`)
         const text = await flood(openTo(edge.operationsUrl), bytes)
         if (text !== '') t.match(text, /^HTTP\/1\.1 400 /, `${name}: operations`)

@@ -36,14 +36,14 @@ t.test('the public listener serves no operations endpoint, and /cache needs its 
     '/openapi.json',
   ]) {
     t.match(await ask(path, 'admin'), { status: 404, error: 603 }, path)
-    t.match(await ask(path, undefined), { status: 401, error: 901 }, `${path}, nobody`)
+    t.match(await ask(path, undefined), { status: 401, error: 901 }, `${path}, without credentials`)
   }
   t.match(await ask('/api/purge', 'admin', 'POST'), { status: 404, error: 603 })
   for (const path of ['/cache', '/cache/config', '/cache?details=true']) {
     t.match(await ask(path, 'operator'), { status: 403, error: 902 }, `${path}, without cache:read`)
-    t.match(await ask(path, undefined), { status: 401, error: 901 }, `${path}, nobody`)
+    t.match(await ask(path, undefined), { status: 401, error: 901 }, `${path}, without credentials`)
     t.equal((await ask(path, 'reader')).status, 200, `${path}, with cache:read`)
   }
-  t.match(await ask('/cache', 'reader', 'DELETE'), { status: 403, error: 902 }, 'who may look may not purge')
+  t.match(await ask('/cache', 'reader', 'DELETE'), { status: 403, error: 902 }, 'a reader may not purge')
   t.equal(simulator.seen.length, before, 'no node was asked')
 })

@@ -4,7 +4,7 @@ import { startSimulator } from '../../../src/simulator/index.ts'
 import { type RunningEdge, startEdge } from '../../support/edge.ts'
 import { type RawAnswer, sendRaw } from '../../support/raw.ts'
 
-/** A bad input and what the edge must answer; `error` is the code in the body, `closed` that the connection ends. */
+/** A bad request and the expected response; `error` is the code in the body. */
 export interface Row {
   readonly id: string
   readonly what: string
@@ -14,9 +14,9 @@ export interface Row {
   readonly body?: string | Buffer
   readonly status: number | readonly number[]
   readonly error?: number
-  /** Milliseconds that the answer may take, generous: it guards against blow-ups, not against noise. */
+  /** Milliseconds that the response may take. The limit is generous: it detects super-linear work, not noise. */
   readonly within?: number
-  /** The row says that a node may see it. */
+  /** A node may receive the request. */
   readonly reaches?: true
 }
 
@@ -61,7 +61,7 @@ function bytes(row: Row, authorization: string): Buffer {
   return Buffer.concat([Buffer.from(`${head}\r\n\r\n`, 'latin1'), body])
 }
 
-/** Answers with one of the expected statuses, in the contract's form, in time, and nothing reaches a node. */
+/** Asserts one of the expected statuses, the form of the contract, the time limit, and that nothing reaches a node. */
 export async function holds(t: Test, at: Stage, row: Row): Promise<RawAnswer> {
   const before = at.reached()
   const start = process.hrtime.bigint()
@@ -80,7 +80,7 @@ export async function holds(t: Test, at: Stage, row: Row): Promise<RawAnswer> {
   return answer
 }
 
-/** True while the edge still answers: no row may end the process. */
+/** Returns whether the edge still accepts connections: no request may end the process. */
 export async function alive(at: Stage): Promise<boolean> {
   const { port } = new URL(at.edge.url)
   return new Promise((resolve) => {

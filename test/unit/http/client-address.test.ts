@@ -7,7 +7,7 @@ t.test('the address of the client is read from the right, as far as proxies are 
   const find = clientAddress(balancers)
   const rows: readonly (readonly [name: string, peer: string, forwarded: string | undefined, client: string])[] = [
     ['no proxy', '203.0.113.9', undefined, '203.0.113.9'],
-    ['a header that nobody vouches for', '203.0.113.9', '198.51.100.1', '203.0.113.9'],
+    ['a header from an untrusted peer', '203.0.113.9', '198.51.100.1', '203.0.113.9'],
     ['one proxy', '10.0.0.1', '198.51.100.1', '198.51.100.1'],
     ['one proxy by its single address', '192.0.2.7', '198.51.100.1', '198.51.100.1'],
     ['its neighbour is not trusted', '192.0.2.8', '198.51.100.1', '192.0.2.8'],

@@ -8,7 +8,7 @@ const body = Buffer.from('{"error":0,"data":"x"}')
 
 t.test('cache directives of a request count for callers with cache:purge only', async (t) => {
   const server = await startServer(t, async () => cachedResponse(body))
-  const table: readonly [headers: Record<string, string>, heard: object | undefined][] = [
+  const table: readonly [headers: Record<string, string>, expected: object | undefined][] = [
     [{}, undefined],
     [{ 'cache-control': 'no-cache' }, { noCache: true, noStore: false }],
     [{ 'cache-control': 'No-Store' }, { noCache: false, noStore: true }],
@@ -19,11 +19,11 @@ t.test('cache directives of a request count for callers with cache:purge only', 
     [{ pragma: 'no-cache' }, { noCache: true, noStore: false }],
     [{ pragma: 'no-cache', 'cache-control': 'max-age=60' }, undefined],
   ]
-  for (const [headers, heard] of table) {
+  for (const [headers, expected] of table) {
     t.equal((await server.send('/agents', headers)).status, 200)
-    t.same(server.requests.at(-1)?.directives, heard, JSON.stringify(headers))
+    t.same(server.requests.at(-1)?.directives, expected, JSON.stringify(headers))
     t.equal((await server.send('/agents', { ...headers, authorization: basic('bob') })).status, 200)
-    t.equal(server.requests.at(-1)?.directives, undefined, 'and ignored of others')
+    t.equal(server.requests.at(-1)?.directives, undefined, 'and ignored for other callers')
   }
 })
 

@@ -17,12 +17,12 @@ t.test('equals JSON.stringify with three spaces, whatever the value and its whit
 })
 
 t.test('numbers, escapes and the order of names do not change', async (t) => {
-  const kept = [
+  const texts = [
     '{"a":1e400,"n":12345678901234567890,"z":-0,"f":1.50}',
     '{"b":1,"2":1,"1":1,"b":2}',
     '["\\u0041\\/\\ud800"]',
   ]
-  for (const text of kept) {
+  for (const text of texts) {
     t.equal(pretty(text).toString().replace(/[ \n]/g, ''), text)
   }
 })

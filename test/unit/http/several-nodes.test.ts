@@ -78,7 +78,7 @@ t.test('a write to several nodes is rejected, and no node is called', async (t) 
 
 t.test('a text that is neither a name nor a list of names is rejected', async (t) => {
   const { send, requests } = await startServer(t, handle)
-  const refused: Readonly<Record<string, readonly [number, number]>> = {
+  const rejected: Readonly<Record<string, readonly [number, number]>> = {
     '/cluster/a,,b/info': [400, 601],
     '/cluster/a,/info': [400, 601],
     '/cluster/,a/info': [400, 601],
@@ -102,7 +102,7 @@ t.test('a text that is neither a name nor a list of names is rejected', async (t
     '/cluster/*/configuration?field=x': [400, 604],
     [`/cluster/${'a,'.repeat(5000)}b/info`]: [414, 603],
   }
-  for (const [path, [status, error]] of Object.entries(refused)) {
+  for (const [path, [status, error]] of Object.entries(rejected)) {
     const response = await send(path)
     const shown = path.slice(0, 60)
     if (path.length < 8000)

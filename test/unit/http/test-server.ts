@@ -1,4 +1,4 @@
-/** The server of an edge on a real socket, with a small handle behind it, and a client that shows what came. */
+/** The HTTP server of an edge on a real socket, with a small handler as its pipeline, and a client for it. */
 import { createHash } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { Agent, type IncomingHttpHeaders, request as send } from 'node:http'
@@ -34,7 +34,7 @@ export interface TestServer {
 
 export const basic = (name: string) => `Basic ${Buffer.from(`${name}:${name}-pw`).toString('base64')}`
 
-/** A kept answer as the cache stage hands it on. */
+/** A cached response as the cache stage returns it. */
 export function cachedResponse(
   bytes: Buffer,
   status: CacheStatus = { hit: true, ttl: 4000 },
@@ -52,7 +52,7 @@ export function cachedResponse(
 
 /** Users alice (administrator) and bob (reader). */
 export async function startServer(t: Tap, handle: Handler, settings: Partial<HttpOptions> = {}): Promise<TestServer> {
-  const folder = await mkdtemp(join(tmpdir(), 'edge-server-'))
+  const folder = await mkdtemp(join(tmpdir(), 'edge-http-'))
   const users = join(folder, 'users')
   for (const name of ['alice', 'bob']) await putUser(users, name, `${name}-pw`, 4)
   const logLines: string[] = []

@@ -1,4 +1,4 @@
-/** Hits that go out in one write: on one connection, one after the other, and just as Node would have sent them. */
+/** Hits that are sent in one write equal what Node would send, also on a connection that is used again. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -8,7 +8,7 @@ import { basic, cachedResponse, startServer } from './test-server.ts'
 
 const small = Buffer.from('{"error":0,"data":"small"}')
 const large = Buffer.from(JSON.stringify({ error: 0, data: 'x'.repeat(600_000) }))
-/** At once, as a hit of a near copy is. */
+/** Synchronous, as a hit in the local tier. */
 const handle: Handler = ({ endpoint }) => cachedResponse(endpoint.path === '/agents' ? small : large)
 
 interface Asked {
@@ -25,11 +25,11 @@ function get({ path = '/agents', method = 'GET', version = '1.1', headers = [] }
 
 interface Exchanged {
   readonly text: string
-  /** The other side ended the connection. */
+  /** The server closed the connection. */
   readonly ended: boolean
 }
 
-/** All that came, until so many answers are whole; those that close their connection, until it is closed. */
+/** Returns the received text when all responses are complete; a response that closes the connection is awaited until then. */
 async function exchange(port: number, texts: readonly string[]): Promise<Exchanged> {
   const socket = connect(port, '127.0.0.1')
   let text = ''
@@ -43,13 +43,13 @@ async function exchange(port: number, texts: readonly string[]): Promise<Exchang
   await once(socket, 'connect')
   socket.write(texts.join(''))
   const bodies = texts.map((request) => !request.startsWith('HEAD'))
-  while (!ended && (answers(text, bodies) < texts.length || /^connection: close/im.test(text))) await wait(10)
+  while (!ended && (completeResponses(text, bodies) < texts.length || /^connection: close/im.test(text))) await wait(10)
   socket.destroy()
   return { text, ended }
 }
 
-/** How many are whole; `bodies`: which of them have one. */
-function answers(text: string, bodies: readonly boolean[]): number {
+/** Returns how many responses are complete; `bodies`: which of them have a body. */
+function completeResponses(text: string, bodies: readonly boolean[]): number {
   let at = 0
   for (const [count, hasBody] of bodies.entries()) {
     const end = text.indexOf('\r\n\r\n', at)
@@ -61,7 +61,7 @@ function answers(text: string, bodies: readonly boolean[]): number {
   return bodies.length
 }
 
-/** What differs from answer to answer is the same in both. */
+/** Replaces what differs between responses. */
 function masked(text: string): string {
   return text.replace(/^Date: .*/gm, 'Date').replace(/^x-request-id: .*/gm, 'x-request-id')
 }
@@ -84,11 +84,11 @@ t.test('head and body equal those that Node writes', async (t) => {
   for (const [says, request] of Object.entries(asked)) {
     const [one, other] = [await exchange(regular.port, [get(request)]), await exchange(fast.port, [get(request)])]
     t.equal(lines(other.text), lines(one.text), says)
-    t.equal(other.ended, one.ended, 'and the connection stays or ends as it would have')
+    t.equal(other.ended, one.ended, 'and the connection stays open or closes as with Node')
   }
 })
 
-/** Without regard to the order of headers, which says nothing (RFC 9110 section 5.3). */
+/** Ignores the order of headers, which has no meaning (RFC 9110 section 5.3). */
 function lines(text: string): string {
   const [head = '', ...body] = masked(text).split('\r\n\r\n')
   return [...head.split('\r\n').sort(), ...body].join('\n')
@@ -134,14 +134,14 @@ t.test('a client that does not read blocks its next requests', async (t) => {
   while (requests.length === before) await wait(10)
   await wait(300)
   const taken = requests.length - before
-  t.ok(taken > 0 && taken < 50, `${taken} of 60 were begun`)
+  t.ok(taken > 0 && taken < 50, `${taken} of 60 were started`)
   let bytes = 0
   socket.on('data', (chunk) => {
     bytes += chunk.length
   })
   socket.resume()
   while (bytes < 60 * large.length) await wait(10)
-  t.equal(requests.length - before, 60, 'and all are answered as it reads on')
+  t.equal(requests.length - before, 60, 'and all are answered when the client reads on')
   socket.destroy()
 })
 

@@ -1,4 +1,4 @@
-/** Rows H of the bad inputs: what is sent, which status and code come back, and that nothing reaches a handler. */
+/** Bad requests: the bytes that are sent, and the status and code of the response. No handler receives them. */
 export interface Row {
   readonly name: string
   readonly bytes: string

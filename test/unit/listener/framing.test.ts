@@ -6,12 +6,12 @@ t.test('an ambiguous request is rejected, and its connection is closed', async (
   const { port, seen } = await serve(t)
   for (const row of bad) {
     const { text, ended, reset } = await exchange(port, Buffer.from(row.bytes, 'latin1'))
-    t.strictSame(statuses(text), [row.status], `${row.name}: one answer, ${row.status}`)
+    t.strictSame(statuses(text), [row.status], `${row.name}: one response, ${row.status}`)
     t.equal(lastBody(text).error, row.code, `${row.name}: code ${row.code}`)
-    t.match(text, /connection: close/i, `${row.name}: says that it closes`)
+    t.match(text, /connection: close/i, `${row.name}: announces the close`)
     t.ok(ended && !reset, `${row.name}: closed without a reset`)
   }
-  t.strictSame(seen, [], 'no handler saw any of them')
+  t.strictSame(seen, [], 'no handler received any of them')
 })
 
 t.test('a legal request is passed on', async (t) => {
@@ -35,7 +35,7 @@ t.test('a legal request is passed on', async (t) => {
   for (const [name, bytes] of good) {
     const { text, ended } = await exchange(port, Buffer.from(bytes, 'latin1'), 150)
     t.strictSame(statuses(text), [200], name)
-    t.notOk(ended, `${name}: the connection stays`)
+    t.notOk(ended, `${name}: the connection stays open`)
   }
 })
 

@@ -7,22 +7,22 @@ const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: edge\r\n\r\n`
 const order = (text: string) => [...text.matchAll(/"data":"\/(?:slow\/)?(\w+)"/g)].map((match) => match[1])
 
 t.test('pipelined requests are handled one at a time and answered in order', async (t) => {
-  let atWork = 0
+  let active = 0
   let most = 0
   const { port } = await serve(t, {}, (app) => {
     app.get('/slow/:n', async (request) => {
-      atWork++
-      most = Math.max(most, atWork)
+      active++
+      most = Math.max(most, active)
       await wait(Math.random() * 10)
-      atWork--
+      active--
       return { error: 0, data: request.url }
     })
   })
   const names = Array.from({ length: 50 }, (_, i) => `n${i}`)
   const { text, ended } = await exchange(port, names.map((name) => get(`/slow/${name}`)).join(''))
-  t.strictSame(order(text), names, 'every one, in order')
+  t.strictSame(order(text), names, 'all of them, in order')
   t.equal(most, 1, 'one in flight')
-  t.notOk(ended, 'the connection stays')
+  t.notOk(ended, 'the connection stays open')
 })
 
 t.test('a client that pipelines 1,000 requests is disconnected, and other clients are served meanwhile', async (t) => {
@@ -40,7 +40,7 @@ t.test('a client that pipelines 1,000 requests is disconnected, and other client
   const { ended, reset } = await flood
   t.ok(ended || reset, 'the flood has lost its connection')
   t.ok(seen.filter((line) => line === 'GET /slow/x').length <= 2, 'and nearly all of its requests never ran')
-  t.ok(dropped.length > 100, `${dropped.length} of them were read, and are told`)
+  t.ok(dropped.length > 100, `${dropped.length} of them were read, and are reported`)
   t.strictSame(
     dropped,
     dropped.map((_, at) => at + 1),

@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
 import { exchange, lastBody, serve, statuses } from './raw.ts'
 
-/** Short limits, so that each closing can be told from the others by its order, not by its date. */
+/** Short timeouts of different length, so that the order of events shows which timeout fired. */
 const timeouts = { headers: 300, body: 900, write: 300, expect: 300, idle: 600 }
 /** Where only the limit of writing is tried: the others must not strike first on a busy machine. */
 const roomy = { ...timeouts, headers: 10_000, body: 10_000, idle: 10_000 }
@@ -63,8 +63,8 @@ t.test('100-continue is answered, and the connection is closed if no body follow
 
   const good = await exchange(port, `${head}Expect: 100-continue\r\n\r\n{}`, 600)
   t.strictSame(statuses(good.text), [100, 200], 'with a body it is served')
-  const refused = await exchange(port, `${head}Host: other\r\nExpect: 100-continue\r\n\r\n`)
-  t.strictSame(statuses(refused.text), [400], 'no 100 for what is refused')
+  const rejected = await exchange(port, `${head}Host: other\r\nExpect: 100-continue\r\n\r\n`)
+  t.strictSame(statuses(rejected.text), [400], 'no 100 for a rejected request')
 })
 
 t.test('the connection of a client that does not read is closed; that of a slow handler stays open', async (t) => {
