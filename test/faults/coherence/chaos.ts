@@ -1,4 +1,4 @@
-/** One fault after the other while a load runs: replicas, Redis and the upstream paused, killed, slowed down. */
+/** Injects one fault after the other while a load runs: replicas, Redis and the upstream are paused, killed or slow. */
 import type { RedisServer } from '../../support/redis.ts'
 import type { Running } from './load.ts'
 import type { Replica, Upstream } from './processes.ts'
@@ -11,12 +11,12 @@ export interface ChaosOptions {
   readonly heedsBypass: boolean
   readonly load: Running
   readonly random: Random
-  /** Of one kind alone; absent: of every kind. */
+  /** Name of the only fault to inject; all faults if absent. */
   readonly only?: string
 }
 
 export interface Chaos {
-  /** Ends the fault under way, puts everything right, and says how often each kind was made. */
+  /** Ends the current fault, restores the normal state, and returns how often each fault was injected. */
   stop(): Promise<Readonly<Record<string, number>>>
 }
 
@@ -74,7 +74,7 @@ export function startChaos(options: ChaosOptions): Chaos {
     })
   }
   const under = (async () => {
-    // Every kind comes once before any comes twice.
+    // Every fault is injected once before any is repeated.
     for (let turn = 0; !stopped.signal.aborted; turn += 1) {
       await wait(300 + random.below(1200))
       const entries = Object.entries(faults).filter(([name]) => (options.only ?? name) === name)

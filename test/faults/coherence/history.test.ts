@@ -19,17 +19,17 @@ const read = (value: number, begin: number, end: number, by = 'one', key = 'a'):
 })
 const kinds = (...history: Operation[]) => check(history).map(({ kind, read, bound }) => [kind, read.begin, bound])
 
-t.test('what some order explains is right', async (t) => {
+t.test('a history that some order explains has no violation', async (t) => {
   t.same(kinds(wrote(1, 0, 2), read(1, 3, 4), wrote(2, 5, 8), read(2, 9, 10)), [], 'one after the other')
-  t.same(kinds(wrote(1, 0, 10), read(0, 1, 2), read(1, 3, 4), read(1, 5, 6)), [], 'either, while a write is under way')
+  t.same(kinds(wrote(1, 0, 10), read(0, 1, 2), read(1, 3, 4), read(1, 5, 6)), [], 'either value during a write')
   t.same(kinds(wrote(1, 0, 10), read(1, 1, 6), read(0, 2, 5)), [], 'either order, while two reads overlap')
   t.same(kinds(wrote(2, 0, 9), wrote(1, 1, 5), read(1, 6, 7), read(2, 8, 9)), [], 'the upstream orders two writes')
-  t.same(kinds(wrote(undefined, 0, 5), read(0, 6, 7), read(1, 8, 9)), [], 'an unknown outcome that acts late')
-  t.same(kinds(wrote(1, 0, 1), read(0, 2, 3, 'one', 'b'), read(1, 2, 3)), [], 'each key by itself')
+  t.same(kinds(wrote(undefined, 0, 5), read(0, 6, 7), read(1, 8, 9)), [], 'an unknown outcome that takes effect late')
+  t.same(kinds(wrote(1, 0, 1), read(0, 2, 3, 'one', 'b'), read(1, 2, 3)), [], 'keys are independent')
 })
 
-t.test('what no order explains is found', async (t) => {
-  t.same(kinds(wrote(1, 0, 2), read(0, 3, 4)), [['stale', 3, 1]], 'older than what was acknowledged')
+t.test('a read that no order explains is a violation', async (t) => {
+  t.same(kinds(wrote(1, 0, 2), read(0, 3, 4)), [['stale', 3, 1]], 'older than an acknowledged write')
   t.same(
     kinds(wrote(1, 0, 10), read(1, 1, 3, 'one'), read(0, 4, 5, 'two')),
     [['backwards', 4, 1]],
@@ -43,13 +43,13 @@ t.test('what no order explains is found', async (t) => {
     ],
     'both at once',
   )
-  t.same(kinds(wrote(1, 5, 6), read(1, 0, 4)), [['early', 0, 0]], 'a value that nobody had begun to write')
+  t.same(kinds(wrote(1, 5, 6), read(1, 0, 4)), [['early', 0, 0]], 'a value whose write had not begun')
   t.same(
     kinds(wrote(undefined, 0, 1), read(1, 2, 3), read(0, 4, 5)),
     [['backwards', 4, 1]],
     'an unknown outcome undone',
   )
-  t.same(kinds(wrote(1, 0, 3), read(0, 3, 4)), [], 'in one instant, nothing came first')
+  t.same(kinds(wrote(1, 0, 3), read(0, 3, 4)), [], 'at the same instant there is no order')
 })
 
 t.test('one wrong read among many is found', async (t) => {

@@ -1,14 +1,14 @@
-/** Says of a history of reads and writes whether any order of them explains what was read. */
+/** Checks whether some order of the operations in a history explains all values that were read. */
 
-/** Times are of one clock. A write's value is its place in the upstream's order, from 1; 0 was there before. */
+/** Times are of one clock. The value of a write is its place in the order of the upstream, from 1. It begins as 0. */
 export interface Operation {
   readonly key: string
   readonly kind: 'read' | 'write'
-  /** Absent: the outcome is not known, so a write may act at any moment after it began, or never. */
+  /** Absent: the outcome is unknown. A write may take effect at any time after it began, or never. */
   readonly value?: number
   readonly begin: number
   readonly end: number
-  /** Who answered. */
+  /** URL of the replica that responded. */
   readonly by: string
 }
 
@@ -19,11 +19,11 @@ export interface Violation {
    */
   readonly kind: 'stale' | 'backwards' | 'early'
   readonly read: Operation
-  /** The value that it had to reach, or must not pass. */
+  /** The smallest or greatest correct value. */
   readonly bound: number
 }
 
-/** Every read that no order explains, in order of their beginnings, once for each way in which it is wrong. */
+/** Returns every read that no order explains, by their start, once for each kind of violation. */
 export function check(history: readonly Operation[]): Violation[] {
   const keys = new Map<string, Operation[]>()
   for (const operation of history) {
@@ -58,7 +58,7 @@ function isAnswered(operation: Operation): operation is Answered {
   return operation.value !== undefined
 }
 
-/** The greatest value among the operations that had ended strictly before a moment; 0 when there is none. */
+/** Returns the greatest value among the operations that ended strictly before a moment; 0 if there is none. */
 function newestBefore(operations: readonly Answered[]): (moment: number) => number {
   const ended = [...operations].sort((a, b) => a.end - b.end)
   let newest = 0
@@ -70,7 +70,7 @@ function newestBefore(operations: readonly Answered[]): (moment: number) => numb
   return (moment) => newestUpTo[countUpTo(ends, moment, true) - 1] ?? 0
 }
 
-/** How many of the ascending times are not after the moment, or, strictly, before it. */
+/** Returns how many of the ascending times are at or before the moment; with `strictly`, before it. */
 function countUpTo(times: readonly number[], moment: number, strictly = false): number {
   let low = 0
   let high = times.length

@@ -1,4 +1,4 @@
-/** Random reads and writes of registers through random replicas, and the history of what came of them. */
+/** Sends random reads and writes of registers through random replicas, and records their history. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { Agent, request } from 'undici'
 import type { Operation } from './history.ts'
@@ -8,22 +8,22 @@ import type { Random } from './random.ts'
 export interface LoadOptions {
   readonly replicas: readonly string[]
   readonly operations: number
-  /** Callers, each with one request under way. */
+  /** Number of callers, each with one request at a time. */
   readonly callers: number
   readonly random: Random
   /** Milliseconds after which a caller gives up and the outcome is unknown. */
   readonly patience: number
-  /** Asked now and then; `true`: no further operation begins. */
+  /** Called regularly. True: no further operation begins. */
   readonly enough: (history: readonly Operation[]) => boolean
 }
 
 export interface Load {
   readonly operations: number
   readonly history: readonly Operation[]
-  /** Reads that a cache answered. */
+  /** Number of reads that were cache hits. */
   readonly hits: number
   readonly reads: number
-  /** Operations without an answer in time, or with another one than 200. */
+  /** Number of operations without a response in time, or with another status than 200. */
   readonly unanswered: number
 }
 
@@ -32,12 +32,12 @@ const WRITES = 0.1
 const LOOK_EVERY = 100
 /** Milliseconds. */
 const AFTER_REFUSAL = 50
-/** Reads of all registers at once. */
+/** Share of reads that read all registers. */
 const LISTS = 0.1
 
 export interface Running {
   readonly finished: Promise<Load>
-  /** One write through one replica, beside the others. */
+  /** Sends one more write through one replica. */
   write(replica: string): Promise<boolean>
 }
 
@@ -62,7 +62,7 @@ export function startLoad(options: LoadOptions): Running {
       const text = await body.text()
       if (statusCode === 200) return { text, hit: /;\s*hit\b/.test(String(headers['cache-status'] ?? '')) }
     } catch {
-      // A replica that was killed or paused: the outcome is unknown.
+      // The replica was killed or paused: the outcome is unknown.
     }
     counted.unanswered += 1
     return undefined
@@ -70,7 +70,7 @@ export function startLoad(options: LoadOptions): Running {
 
   async function write(by: string, key = nextKey()): Promise<boolean> {
     const begin = performance.now()
-    // A write counts as begun before anybody can see it, so it stands in the history at once.
+    // A write begins before any read can return it, so it is added to the history at once.
     const at = history.push({ key, kind: 'write', begin, end: Number.POSITIVE_INFINITY, by }) - 1
     const reply = await send('PUT', by, `/agents/${key}/group/web`)
     const value = Number(/value (\d+)/.exec(reply?.text ?? '')?.[1])
@@ -95,7 +95,7 @@ export function startLoad(options: LoadOptions): Running {
       if (begun % LOOK_EVERY === 0) enough = options.enough(history)
       const by = random.of(replicas)
       const answered = random.chance(WRITES) ? await write(by) : await read(by)
-      // A replica that is gone refuses at once: the others must get their share of the operations.
+      // A killed replica refuses at once. Without this pause it would take most of the operations.
       if (!answered) await pause(AFTER_REFUSAL)
     }
   }

@@ -1,8 +1,8 @@
 /**
- * The long form of the coherence checks (`npm run check:coherence`): the whole model, then 50,000 operations that must
- * show nothing wrong, then as many for each planted fault, each of which must show something.
- * Arguments, all optional: operations, seed, what is to be tried alone (a planted fault, `none`, `model`, or `all`), one
- * way in which things are paused or killed (or `every`), and seconds after which a run begins no further operation.
+ * The long coherence checks (`npm run check:coherence`): the whole model, then 50,000 operations without a violation,
+ * then as many for each planted fault, each of which must cause one.
+ * Optional arguments: operations, seed, what to run (a planted fault, `none`, `model`, or `all`), the only fault to inject
+ * (or `every`), and seconds after which a run begins no further operation.
  */
 import { explore } from './model.ts'
 import { planted } from './planted.ts'

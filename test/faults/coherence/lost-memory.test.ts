@@ -27,7 +27,8 @@ async function fill(store: RedisStore): Promise<void> {
 t.test('when Redis loses its data, no replica serves what a write has changed', async (t) => {
   const redis = await startRedis()
   const client = redis.client()
-  const open = () => openRedisStore({ redis: { url: redis.url }, localBytes: 1024 ** 2, times: { commandTimeout: 50 } })
+  const open = () =>
+    openRedisStore({ redis: { url: redis.url }, localBytes: 1024 ** 2, times: { commandTimeout: 1000 } })
   const [writer, reader] = [await open(), await open()]
   t.teardown(async () => {
     await Promise.all([writer.close(), reader.close()])

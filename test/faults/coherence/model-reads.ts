@@ -1,16 +1,16 @@
-/** What a reader of the model does: look, fill or join or hit, return, store, and fill the near copy. */
+/** The steps of a reader in the model: lookup; hit, fetch or join; return; store in Redis and in the local tier. */
 import type { Faults, Reader, Say, State } from './model-state.ts'
 
 const replicas = [0, 1] as const
 const idle: Reader = { at: 'idle', replica: 0, epoch: 0, fenced: false, value: 0, floor: 0, trusted: false }
 
-/** A read that began when `floor` was known returns `value`. */
+/** A read returns `value`. `floor`: the newest value that was acknowledged or returned before it began. */
 function returns({ shared }: State, value: number, floor: number): boolean {
   shared.known = Math.max(shared.known, value)
   return value < floor
 }
 
-/** What reader `index` can do next. */
+/** Returns the next possible steps of reader `index`. */
 export function readerSteps(state: State, index: 0 | 1, faults: Faults, say: Say): void {
   const reader = state.readers[index]
   const name = `reader ${index + 1}`
@@ -73,12 +73,12 @@ function beginSteps(state: State, index: 0 | 1, replica: 0 | 1, faults: Faults, 
   }
 }
 
-/** What is left of a read that was answered: its value may still go into the near copy. */
+/** The rest of a read that returned: its value may still be stored in the local tier. */
 function beforeNear({ shared }: State, reader: Reader): Reader {
   return shared.nearCopies ? { ...reader, at: 'near', epoch: 0, floor: 0 } : idle
 }
 
-/** The flight is over: its reader and whoever joined it have their answer. */
+/** The fetch has ended: its reader and those that joined it return. */
 function complete(state: State, index: 0 | 1): boolean {
   const reader = state.readers[index]
   const follower = index === 0 ? 1 : 0

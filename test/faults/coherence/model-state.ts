@@ -1,45 +1,45 @@
-/** The words of the model: what can be left out of the protocol, and what there is at one moment. */
-/** What can be left out of the protocol. */
+/** The types of the model: parts of the protocol that can be left out, and the state at one moment. */
+/** Parts of the protocol that can be left out. */
 export const faults = [
-  /** Raises before and after, but nothing stands between them. */
+  /** Epochs are incremented before and after a write, but there is no fence in between. */
   'no fence',
-  /** A write tells nobody. */
+  /** A write invalidates nothing. */
   'no raise',
-  /** Raised after the write only. */
+  /** Epochs are incremented after the write only. */
   'no raise before',
   'no compare',
   'joining without epochs',
   'no bypass',
   'no waiting',
-  /** Waits before the 2xx, but not before the write is forwarded. */
+  /** The writer waits before the 2xx, but not before it forwards the write. */
   'no waiting before',
   'no lease',
-  /** A look that was under way when a raise came in fills the near copy all the same. */
+  /** A lookup in flight when an invalidation arrived is stored in the local tier nevertheless. */
   'no look again',
-  /** A write whose outcome is unknown takes its fence along. */
+  /** A write with an unknown outcome removes its fence. */
   'no fence left',
-  /** After a flush the store is trusted at once, though the fences of writes under way were lost with it. */
+  /** After a flush the store is trusted at once, though the fences of writes in progress were lost. */
   'no distrust',
-  /** After a flush, writers wait only for replicas that have registered anew, though others have a live lease. */
+  /** After a flush, writers wait for registered replicas only, though others have a live lease. */
   'no waiting for the forgotten',
 ] as const
 
 export type Fault = (typeof faults)[number]
 
 export interface Shared {
-  /** There are near copies, and so leases, at all. */
+  /** Replicas have local tiers, and leases. */
   nearCopies: boolean
-  /** Upstream, and its own cache by URL (-1: nothing in it). */
+  /** The upstream, and its own cache by URL (-1: empty). */
   up: number
   upKept: number
   epoch: number
   fences: number
-  /** The entry in Redis: value and epoch of its fill (-1: none). */
+  /** The entry in Redis: value and epoch of its fetch (-1: none). */
   entry: number
   entryEpoch: number
   /** The newest value that was acknowledged or returned so far. */
   known: number
-  /** Times that Redis may still lose its memory; after it: nobody trusts the store until fences are renewed. */
+  /** How often Redis may still lose its data. Afterwards no replica trusts the store until fences are renewed. */
   flushes: number
   distrust: number
 }
@@ -47,16 +47,16 @@ export interface Shared {
 export interface Writer {
   at: 'ready' | 'raised' | 'applied' | 'lifted' | 'done' | 'sent' | 'gone'
   value: number
-  /** For each replica: its acknowledgement is waited for (the message is still on its way). */
+  /** For each replica: the writer waits for its acknowledgement (the message is in flight). */
   owed: [boolean, boolean]
   /** Its fence is in Redis. */
   fence: boolean
 }
 
 export interface Replica {
-  /** Value of the near copy that may be served without a round trip (-1: none). */
+  /** Value in the local tier that may be served without a round trip (-1: none). */
   near: number
-  /** The lease is live; the registration that writers look at never ends before it. */
+  /** The lease is live. The registration that writers read never ends before it. */
   lease: boolean
   /** Its registration is in Redis. */
   registered: boolean
@@ -69,7 +69,7 @@ export interface Reader {
   fenced: boolean
   value: number
   floor: number
-  /** No raise came in, and the lease was never lost, since the look was sent. */
+  /** Since the lookup was sent, no invalidation arrived and the lease was not lost. */
   trusted: boolean
 }
 
@@ -94,10 +94,10 @@ export interface Step {
 }
 
 export type Faults = ReadonlySet<Fault>
-/** Offers a step: `change` changes the copy that it is given, and says whether a read returned too old a value. */
+/** Adds a step. `change` modifies a copy of the state and returns whether a read returned too old a value. */
 export type Say = (label: string, change: (state: State) => boolean) => void
 
-/** Everything at rest, value 0 upstream, nothing kept. */
+/** The initial state: no operation, value 0 at the upstream, nothing stored. */
 export function start(writers: number, flush: boolean, near: boolean): State {
   const reader = (): Reader => ({
     at: 'idle',

@@ -1,6 +1,6 @@
 /**
- * The steps of the model, each atomic. Where something takes time in truth, the strictest order is taken: a read
- * begins when it looks, and ends as soon as its value is there.
+ * The steps of the model, each atomic. Where a real step takes time, the model assumes the strictest order: a read begins
+ * with its lookup and ends as soon as its value is known.
  */
 import { readerSteps } from './model-reads.ts'
 import type { Faults, Replica, Say, State, Step } from './model-state.ts'
@@ -8,7 +8,7 @@ import { writerSteps } from './model-writes.ts'
 
 const replicas = [0, 1] as const
 
-/** Everything that can happen next. */
+/** Returns all possible next steps. */
 export function steps(state: State, faults: Faults): Step[] {
   const found: Step[] = []
   const say: Say = (label, change) => {

@@ -1,7 +1,7 @@
-/** What a writer of the model does: raise and fence, forward, raise and lift, wait, acknowledge. */
+/** The steps of a writer in the model: invalidate and fence, forward, invalidate and lift, wait, acknowledge. */
 import type { Faults, Replica, Say, State, Writer } from './model-state.ts'
 
-/** What writer `index` can do next. */
+/** Returns the next possible steps of writer `index`. */
 export function writerSteps(state: State, index: number, faults: Faults, say: Say): void {
   const writer = state.writers[index]
   if (writer === undefined) return

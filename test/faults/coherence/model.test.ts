@@ -2,7 +2,7 @@ import t from 'tap'
 import { explore, type Search } from './model.ts'
 import { type Fault, faults } from './model-state.ts'
 
-t.test('the protocol has no execution that is wrong', async (t) => {
+t.test('no execution of the protocol returns an old value', async (t) => {
   const searches: readonly Search[] = [
     { writers: 1 },
     { writers: 2, near: false },
@@ -11,13 +11,13 @@ t.test('the protocol has no execution that is wrong', async (t) => {
   for (const search of searches) {
     const { states, violation } = explore(search)
     t.equal(violation, undefined, `${JSON.stringify(search)}: ${states} states`)
-    t.ok(states > 1000, 'and the model is not empty')
+    t.ok(states > 1000, 'the model is not empty')
   }
 })
 
 const ofFlush: readonly Fault[] = ['no distrust', 'no waiting for the forgotten']
 
-t.test('each thing left out of the protocol has one', async (t) => {
+t.test('each part left out of the protocol causes a violation', async (t) => {
   for (const fault of faults) {
     const { violation = [] } = explore({ writers: 1, faults: [fault], flush: ofFlush.includes(fault) })
     t.match(violation.at(-1), /returns 0$/, `${fault}: ${violation.length} steps`)

@@ -1,30 +1,30 @@
 /**
- * The protocol of kept answers in small: one key under one tag, two replicas, two readers, some writers, Redis and an
- * upstream. Every order in which their steps can happen is walked, breadth first, so that the first violation found
- * is a shortest one. A value is its place in the upstream's order of writes; a read is wrong when it returns less than
- * what had been acknowledged, or returned to anybody, before it began.
+ * A model of the coherence protocol: one key with one tag, two replicas, two readers, some writers, Redis and an upstream.
+ * Every order of their steps is explored, breadth first, so that the first violation found is a shortest one. A value
+ * is its place in the upstream's order of writes. A read is wrong if it returns less than what was acknowledged, or
+ * returned by another read, before it began.
  */
 import { type Fault, type State, type Step, start } from './model-state.ts'
 import { steps } from './model-steps.ts'
 
 export interface Search {
   readonly writers: number
-  /** What is left out of the protocol. */
+  /** The part of the protocol that is left out. */
   readonly faults?: readonly Fault[]
-  /** Redis may lose its memory once, at any moment. */
+  /** Redis may lose its data once, at any moment. */
   readonly flush?: boolean
-  /** `false`: replicas have no near copies, every read looks into Redis. */
+  /** False: replicas have no local tier, and every read asks Redis. */
   readonly near?: boolean
 }
 
 export interface Found {
-  /** Distinct states that were reached; symmetrical ones count once. */
+  /** Number of distinct states. Symmetrical states count once. */
   readonly states: number
-  /** The steps of a shortest violating execution, the last of them the wrong read; absent: there is none. */
+  /** The steps of a shortest violation. The last one is the wrong read. Absent: there is none. */
   readonly violation?: readonly string[]
 }
 
-/** More than this is a mistake in the model, not a bigger model. */
+/** With more states, the model has a mistake. */
 const LIMIT = 3_000_000
 
 interface Reached {
@@ -33,7 +33,7 @@ interface Reached {
   readonly label: string
 }
 
-/** Walks every execution. Throws when there are more states than a small model can have. */
+/** Explores every execution. Throws if there are too many states. */
 export function explore({ writers, faults = [], flush = false, near = true }: Search): Found {
   const planted = new Set(faults)
   const first = start(writers, flush, near)
@@ -66,8 +66,8 @@ function labels(reached: readonly Reached[], last: number): string[] {
 }
 
 /**
- * Replicas are alike, and so are readers and writers: the least of the names is the name of all mirror images. Of
- * epochs it only matters whether they are the present one, since no epoch ever comes back.
+ * Returns the name of a state. Replicas are interchangeable, and so are readers and writers: the smallest name stands
+ * for all permutations. Of epochs it only matters whether they are current, since no epoch is used twice.
  */
 function key(state: State): string {
   const one = image(state, 0)

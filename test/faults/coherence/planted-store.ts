@@ -1,4 +1,4 @@
-/** Stands in for the store over Redis in a replica with a planted fault (replica.ts says where). */
+/** Replaces the Redis store in a replica with a planted fault (see replica.ts). */
 import type * as Redis from '../../../src/cache/stores/redis-store.ts'
 import { edgeModule } from './built.ts'
 import { isPlanted, planted } from './planted.ts'

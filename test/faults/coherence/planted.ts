@@ -1,10 +1,10 @@
-/** Stores with one thing left out, so that the checker is seen to find what it is there for. */
+/** Stores without one part of the protocol, to prove that the checker finds the violations. */
 import type { CacheStore } from '../../../src/cache/stores/contract.ts'
 import type { Lookup, StoredResponse, TagEpochs } from '../../../src/core/response.ts'
 
 type Around = <S extends CacheStore>(store: S) => S
 
-/** `no bypass` is not among them: there, it is the upstream that does not heed the header. */
+/** `no bypass` is not among them: there, the upstream ignores the header. */
 export const planted = {
   'no fence': (store) =>
     over(store, { fence: async () => ({ state: 'active', lift: async () => {}, keepUntilLeaseEnds() {} }) }),
@@ -18,7 +18,7 @@ export function isPlanted(name: string): name is Planted {
   return Object.hasOwn(planted, name)
 }
 
-/** Everything else stays the store's own, whatever else it is beside an AnswerStore. */
+/** Replaces methods of a store. */
 function over<S extends CacheStore>(store: S, methods: Partial<CacheStore>): S {
   return new Proxy(store, {
     get(target, name) {
@@ -28,20 +28,20 @@ function over<S extends CacheStore>(store: S, methods: Partial<CacheStore>): S {
   })
 }
 
-/** Whatever was kept or found here is a hit until its time is over, whichever marks it has now. */
+/** Serves every response that was stored or found here until it expires, whatever its epochs are now. */
 function noCompare(store: CacheStore): Partial<CacheStore> {
-  const known = new Map<string, { readonly answer: Omit<StoredResponse, 'age'>; readonly begun: number }>()
-  const remember = (key: string, answer: Omit<StoredResponse, 'age'>, age: number) =>
-    known.set(key, { answer, begun: performance.now() - age })
+  const known = new Map<string, { readonly response: Omit<StoredResponse, 'age'>; readonly fetchedAt: number }>()
+  const remember = (key: string, response: Omit<StoredResponse, 'age'>, age: number) =>
+    known.set(key, { response, fetchedAt: performance.now() - age })
   return {
     async lookup(key, tags): Promise<Lookup> {
-      const look = await store.lookup(key, tags)
-      if (look.kind === 'hit') remember(key, look.response, look.response.age)
+      const lookup = await store.lookup(key, tags)
+      if (lookup.kind === 'hit') remember(key, lookup.response, lookup.response.age)
       const own = known.get(key)
-      if (look.kind !== 'miss' || own === undefined) return look
-      const age = performance.now() - own.begun
-      if (age > own.answer.ttl) return look
-      return { kind: 'hit', epochs: look.epochs, response: { ...own.answer, age }, isLocal: false }
+      if (lookup.kind !== 'miss' || own === undefined) return lookup
+      const age = performance.now() - own.fetchedAt
+      if (age > own.response.ttl) return lookup
+      return { kind: 'hit', epochs: lookup.epochs, response: { ...own.response, age }, isLocal: false }
     },
     async store(entry) {
       remember(entry.key, entry.response, entry.response.fetchTime)
@@ -50,21 +50,21 @@ function noCompare(store: CacheStore): Partial<CacheStore> {
   }
 }
 
-/** Misses show no marks to whoever joins flights; hits are compared, and entries kept, by the real ones. */
+/** Hides the epochs of misses from request collapsing. Hits are compared, and responses stored, with the real ones. */
 function noEpochs(store: CacheStore): Partial<CacheStore> {
   const real = new WeakMap<TagEpochs, TagEpochs>()
   return {
     async lookup(key, tags): Promise<Lookup> {
-      const look = await store.lookup(key, tags)
-      if (look.kind !== 'miss') return look
-      const mark: TagEpochs = { generation: '', epochs: look.epochs.epochs.map(() => ''), fenced: false }
-      real.set(mark, look.epochs)
-      return { ...look, epochs: mark }
+      const lookup = await store.lookup(key, tags)
+      if (lookup.kind !== 'miss') return lookup
+      const hidden: TagEpochs = { generation: '', epochs: lookup.epochs.epochs.map(() => ''), fenced: false }
+      real.set(hidden, lookup.epochs)
+      return { ...lookup, epochs: hidden }
     },
     store: async (entry) => {
-      const mark = real.get(entry.epochs) ?? entry.epochs
-      if (!mark.fenced) await store.store({ ...entry, epochs: mark })
+      const epochs = real.get(entry.epochs) ?? entry.epochs
+      if (!epochs.fenced) await store.store({ ...entry, epochs })
     },
-    acquireFetchLock: (key, mark, patience) => store.acquireFetchLock(key, real.get(mark) ?? mark, patience),
+    acquireFetchLock: (key, epochs, patience) => store.acquireFetchLock(key, real.get(epochs) ?? epochs, patience),
   }
 }

@@ -1,4 +1,4 @@
-/** The upstream and the replicas as processes of their own, so that they can be paused and killed. */
+/** The upstream and the replicas as child processes, which tests can pause and kill. */
 import type { ChildProcess } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,14 +9,14 @@ import { freePort } from '../../support/redis.ts'
 import { forkScript } from '../../support/typescript/script.ts'
 import { ASK, type MemoryUse } from './memory-use.ts'
 
-/** Milliseconds: `delay` at most, before it acts and once more after, and `steady` always, before it acts. */
+/** Milliseconds: `delay` is the maximum of a random delay before and after an action, `steady` a fixed one before. */
 export interface UpstreamBehavior {
   readonly delay: number
   readonly steady?: number
   readonly heedsBypass: boolean
 }
 
-/** Since the last report: calls, and the most of them at once. */
+/** Calls since the last report, and the maximum of concurrent calls. */
 export interface CallReport {
   readonly calls: number
   readonly maxConcurrent: number
@@ -33,10 +33,10 @@ export interface Upstream {
 export interface Replica {
   readonly url: string
   memory(): Promise<MemoryUse>
-  /** SIGSTOP: its connections stay open, nothing is answered. */
+  /** Sends SIGSTOP: connections stay open, but the replica does not respond. */
   pause(): void
   resume(): void
-  /** SIGKILL, then a new one at the same place; resolves when that one listens. */
+  /** Sends SIGKILL and starts a new replica on the same port. Resolves when it listens. */
   restart(): Promise<void>
   kill(): Promise<void>
   close(): Promise<void>
@@ -48,9 +48,9 @@ export interface ReplicaOptions {
   readonly redis?: string
   /** A key of `planted`. */
   readonly fault?: string
-  /** Calls that the upstream bears at once from each replica. */
+  /** Limit of concurrent calls of each replica. */
   readonly inFlight?: number
-  /** Of a call to the upstream, such as `3s`. */
+  /** Timeout of a call to the upstream, such as `3s`. */
   readonly timeout?: string
   readonly cache?: Readonly<Record<string, unknown>>
 }

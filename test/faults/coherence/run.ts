@@ -1,4 +1,4 @@
-/** One run of the checker: three replicas, a real Redis, an upstream, a load, faults, and what is wrong in the end. */
+/** One run of the checker: three replicas, a real Redis, an upstream, a load, faults, and the violations. */
 import { type RedisServer, startRedis } from '../../support/redis.ts'
 import { type Chaos, startChaos } from './chaos.ts'
 import { check, type Violation } from './history.ts'
@@ -9,20 +9,20 @@ import { createRandom } from './random.ts'
 export interface RunOptions {
   readonly operations: number
   readonly seed: number
-  /** No operation begins after so many seconds. */
+  /** Seconds after which no operation begins. */
   readonly seconds?: number
-  /** Three when absent. */
+  /** Default 3. */
   readonly replicas?: number
-  /** Things are paused, killed and slowed down meanwhile; a name: in this one way alone. */
+  /** Inject faults meanwhile; a name: this fault only. */
   readonly chaos: boolean | string
-  /** A key of `planted`, or `no bypass`: the run ends when the first violation is seen. */
+  /** A key of `planted`, or `no bypass`. The run ends at the first violation. */
   readonly fault?: string
 }
 
 export interface Report extends Omit<Load, 'history'> {
   readonly writes: number
   readonly violations: readonly Violation[]
-  /** How often each kind of fault was made. */
+  /** How often each fault was injected. */
   readonly faults: Readonly<Record<string, number>>
   readonly seconds: number
 }
@@ -69,7 +69,7 @@ async function closeAll(replicas: readonly Replica[], redis: RedisServer, upstre
   await Promise.all([...replicas, redis, upstream].map((each) => each.close()))
 }
 
-/** The report in a line or two of words. */
+/** Returns the report as a few lines of text. */
 export function describe(report: Report): string {
   const { operations, writes, reads, hits, unanswered, violations, faults, seconds } = report
   const ratio = reads === 0 ? 0 : (100 * hits) / reads
@@ -78,7 +78,7 @@ export function describe(report: Report): string {
   )
   const made = Object.entries(faults).map(([name, times]) => `${name} ${times}`)
   return [
-    `${operations} operations in ${seconds.toFixed(1)} s (${(operations / seconds).toFixed(0)} a second), ${writes} writes, ${unanswered} without an answer`,
+    `${operations} operations in ${seconds.toFixed(1)} s (${(operations / seconds).toFixed(0)} per second), ${writes} writes, ${unanswered} without a response`,
     `${violations.length} violations (${kinds.join(', ')}), hit ratio ${ratio.toFixed(1)} %`,
     `faults: ${made.length === 0 ? 'none' : made.join(', ')}`,
   ].join('\n')
