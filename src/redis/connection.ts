@@ -49,15 +49,9 @@ export class RedisConnection {
   }
 
   /** Resolves when there is a connection, at the latest after `ms` milliseconds. */
-  waitUntilReady(ms: number): Promise<void> {
-    if (this.isReady) return Promise.resolve()
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms)
-      this.#events.once('ready', () => {
-        clearTimeout(timer)
-        resolve()
-      })
-    })
+  async waitUntilReady(ms: number): Promise<void> {
+    if (this.isReady) return
+    await withTimeout(new Promise((resolve) => this.#events.once('ready', resolve)), ms, undefined)
   }
 
   /** Sends commands. Fails at once without a connection, and after `ms` milliseconds in any case. */

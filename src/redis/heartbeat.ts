@@ -7,10 +7,8 @@ import { randomUUID } from 'node:crypto'
 import { type RedisConnection, type RedisReply, TIMED_OUT } from './connection.ts'
 import { redisChannels, redisKeys } from './options.ts'
 import { HEARTBEAT } from './scripts.ts'
-import { Trust, type TrustOptions } from './trust.ts'
+import { type Recovery, Trust, type TrustOptions } from './trust.ts'
 
-/** A failed command and a failed heartbeat after it: Redis is unreachable. A closed connection suffices alone. */
-const MAX_FAILURES = 2
 /** Heartbeats whose return is awaited. One that returns later gives no lease worth having. */
 const MAX_IN_FLIGHT = 16
 
@@ -19,14 +17,6 @@ export interface HeartbeatOptions extends TrustOptions {
   readonly replica: string
   /** Heartbeats are sent, but none has come back for a while. */
   readonly onSilence: () => void
-}
-
-/** What the user of the data in Redis does after an outage. */
-export interface Recovery {
-  /** Runs when Redis is reachable again, before it is trusted. False: not yet. */
-  restore(): Promise<boolean>
-  /** Redis lost its data. Everything that was read from it must be discarded. */
-  onGenerationChange(): void
 }
 
 export class Heartbeat {
@@ -38,10 +28,11 @@ export class Heartbeat {
   #otherReplicas = 0
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
-  #failures = 0
+  /** A command failed. If the heartbeat after it fails too, or there is no connection, Redis is unreachable. */
+  #hasFailure = false
   #lastError: string | undefined
   #leasedUntil = Number.NEGATIVE_INFINITY
-  /** When a heartbeat last came back, and when the silence since then was last reported. */
+  /** When a heartbeat last came back, and when its absence was last reported. */
   #receivedAt = Number.NEGATIVE_INFINITY
   #silenceReportedAt = Number.NEGATIVE_INFINITY
   #running: Promise<boolean> | undefined
@@ -77,7 +68,7 @@ export class Heartbeat {
     this.#recovery = recovery
   }
 
-  /** `listener` is called with each heartbeat: whatever replicas exchange besides may be sent at the same time. */
+  /** Calls `listener` with each heartbeat. */
   onBeat(listener: () => void): void {
     this.#onBeat.push(listener)
   }
@@ -105,11 +96,11 @@ export class Heartbeat {
    */
   reportReply(reply: RedisReply<unknown>): void {
     const { connection, onEvent } = this.#options
-    if (reply.ok) this.#failures = 0
+    if (reply.ok) this.#hasFailure = false
     else if (reply === TIMED_OUT) onEvent('late')
     if (reply.ok || !this.#trust.isUp) return
     if (!connection.isReady) this.#trust.lose(connection.lastError)
-    else if (this.#failures === 0) this.#confirmFailure()
+    else if (!this.#hasFailure) this.#confirmFailure()
   }
 
   /** Sends a heartbeat now: the subscription has started, so the local tier need not wait for the next one. */
@@ -167,11 +158,11 @@ export class Heartbeat {
     if (!reply.ok) {
       this.#lastError = reply.error
       if (!this.#trust.isUp) return false
-      if (this.#failures >= MAX_FAILURES - 1 || !connection.isReady) this.#trust.lose(reply.error)
+      if (this.#hasFailure || !connection.isReady) this.#trust.lose(reply.error)
       else this.#confirmFailure()
       return false
     }
-    this.#failures = 0
+    this.#hasFailure = false
     const [generation, , otherReplicas] = reply.value
     this.#otherReplicas = otherReplicas
     this.observeGeneration(generation)
@@ -190,7 +181,7 @@ export class Heartbeat {
   }
 
   #confirmFailure(): void {
-    this.#failures += 1
+    this.#hasFailure = true
     // Later, so that it does not join the heartbeat that is about to end.
     setImmediate(() => void this.#beatOnce())
   }

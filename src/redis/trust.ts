@@ -7,6 +7,14 @@ export interface TrustOptions {
   readonly onEvent: OnStoreEvent
 }
 
+/** What the store does after an outage. */
+export interface Recovery {
+  /** Runs when Redis is reachable again, before it is trusted. False: not yet. */
+  restore(): Promise<boolean>
+  /** Redis lost its data. Everything that was read from it must be discarded. */
+  onGenerationChange(): void
+}
+
 export class Trust {
   readonly #options: TrustOptions
   #isUp = false
