@@ -88,3 +88,6 @@ export function rateBudget(perSecond: number, clock: () => number): () => boolea
     return true
   }
 }
+
+/** Milliseconds that a write fence lasts if its replica does not renew it. Both stores use this lease. */
+export const WRITE_FENCE_LEASE_MS = 240_000

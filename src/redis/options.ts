@@ -1,4 +1,5 @@
 /** Where Redis is, how long its commands may take, and the names of all keys and channels. */
+import { WRITE_FENCE_LEASE_MS } from '../core/timing.ts'
 
 /** One of `url`, `sentinels` and `cluster`. */
 export interface RedisConnectionOptions {
@@ -40,7 +41,7 @@ export interface RedisTimes {
 export const DEFAULT_TIMES: Omit<RedisTimes, 'commandTimeout'> = {
   lease: 2000,
   heartbeatInterval: 500,
-  fenceLease: 240_000,
+  fenceLease: WRITE_FENCE_LEASE_MS,
   retryInterval: 100,
   bulkTimeout: 1000,
   socketTimeout: 1500,

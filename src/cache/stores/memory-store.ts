@@ -2,6 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Tag } from '../../catalogue/endpoint.ts'
 import type { CacheIndex, CacheStoreState, IndexEntry, Lookup, TagEpochs } from '../../core/response.ts'
+import { WRITE_FENCE_LEASE_MS } from '../../core/timing.ts'
 import type { CacheStore, FetchLock, NewStoredResponse, WriteFence } from './contract.ts'
 import { compareEpochs, EpochTable, keyTag, readTimeOf } from './epochs.ts'
 import { LocalEntries, type LocalEntry, storageLifetime, toLocalEntry, toStoredResponse } from './local-entries.ts'
@@ -43,7 +44,7 @@ class MemoryCache {
   readonly #hits = new WeakMap<LocalEntry, number>()
   readonly #locks = new Map<string, Promise<void>>()
 
-  constructor({ bytes, fenceLease = 240_000, elapsed = () => performance.now() }: MemoryStoreOptions) {
+  constructor({ bytes, fenceLease = WRITE_FENCE_LEASE_MS, elapsed = () => performance.now() }: MemoryStoreOptions) {
     this.#elapsed = elapsed
     this.#fenceLease = fenceLease
     this.#entries = new LocalEntries(bytes, elapsed)
