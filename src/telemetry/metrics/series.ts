@@ -4,6 +4,15 @@ import type { EventSeries, LabelValue, MetricsSources, StateSeries } from './tab
 
 type Labels = Readonly<Record<string, LabelValue>>
 
+/** Returns name and help text of a row, and those of its deprecated name if it has one. */
+function namesOf({ name, help, deprecated }: EventSeries | StateSeries): readonly { name: string; help: string }[] {
+  if (deprecated === undefined) return [{ name, help }]
+  return [
+    { name, help },
+    { name: deprecated, help: `Deprecated since 0.2.0: use ${name}.` },
+  ]
+}
+
 /** One label set of a series. */
 interface Cell {
   add(value: number): void
@@ -32,18 +41,19 @@ export function registerEventSeries(
 }
 
 /** Counts in plain numbers, which the library reads at a scrape: its own `inc` would validate labels at each request. */
-function counterOf(registry: Registry, { name, help, labels }: EventSeries): Series {
+function counterOf(registry: Registry, row: EventSeries): Series {
   const cells: { readonly labels: Labels; total: number; add(value: number): void }[] = []
-  new Counter({
-    name,
-    help,
-    labelNames: Object.keys(labels),
-    registers: [registry],
-    collect() {
-      this.reset()
-      for (const { labels, total } of cells) this.inc(labels, total)
-    },
-  })
+  for (const names of namesOf(row)) {
+    new Counter({
+      ...names,
+      labelNames: Object.keys(row.labels),
+      registers: [registry],
+      collect() {
+        this.reset()
+        for (const { labels, total } of cells) this.inc(labels, total)
+      },
+    })
+  }
   return {
     create: (labels) => {
       const cell = {
@@ -160,31 +170,29 @@ function product(sets: readonly (readonly LabelValue[])[]): readonly (readonly L
 }
 
 /** Registers a series that is read at each scrape. */
-export function registerStateSeries(
-  registry: Registry,
-  { type, name, help, labels = [], read }: StateSeries,
-  sources: MetricsSources,
-): void {
-  const config = { name, help, labelNames: labels, registers: [registry] }
+export function registerStateSeries(registry: Registry, row: StateSeries, sources: MetricsSources): void {
   const samples = () => {
-    const value = read(sources)
+    const value = row.read(sources)
     return typeof value === 'number' ? [[{}, value] as const] : value
   }
-  if (type === 'gauge') {
-    new Gauge({
-      ...config,
-      collect() {
-        this.reset()
-        for (const [labels, value] of samples()) this.set(labels, value)
-      },
-    })
-  } else {
-    new Counter({
-      ...config,
-      collect() {
-        this.reset()
-        for (const [labels, value] of samples()) this.inc(labels, value)
-      },
-    })
+  for (const names of namesOf(row)) {
+    const config = { ...names, labelNames: row.labels ?? [], registers: [registry] }
+    if (row.type === 'gauge') {
+      new Gauge({
+        ...config,
+        collect() {
+          this.reset()
+          for (const [labels, value] of samples()) this.set(labels, value)
+        },
+      })
+    } else {
+      new Counter({
+        ...config,
+        collect() {
+          this.reset()
+          for (const [labels, value] of samples()) this.inc(labels, value)
+        },
+      })
+    }
   }
 }

@@ -70,26 +70,31 @@ interface EventRow<Event> {
   readonly when?: (sources: MetricsSources) => boolean
 }
 
-export interface EventSeries extends EventRow<never> {
-  readonly on: EventName
-  /** Upper bounds in seconds; absent: the series is a counter, else a histogram. */
-  readonly buckets?: readonly number[]
-}
+/** What a row may state besides: upper bounds in seconds if it is a histogram, else it is a counter. */
+type EventSeriesKind =
+  | { readonly buckets: readonly number[]; readonly deprecated?: never }
+  | { readonly buckets?: never; readonly deprecated?: DeprecatedName }
+
+export type EventSeries = EventRow<never> & EventSeriesKind & { readonly on: EventName }
+
+/**
+ * The name of the series in 0.1.0. Release 0.2.0 exports the series under both names, so that dashboards and alerts can
+ * be changed after the update; 0.3.0 removes the deprecated names.
+ */
+type DeprecatedName = string
 
 export interface StateSeries {
   readonly type: 'gauge' | 'counter'
   readonly name: string
   readonly help: string
+  readonly deprecated?: DeprecatedName
   readonly labels?: readonly string[]
   /** Returns one value, or for a series with labels all values; a label set that is not returned disappears. */
   read(sources: MetricsSources): number | readonly (readonly [Readonly<Record<string, LabelValue>>, number])[]
   readonly when?: (sources: MetricsSources) => boolean
 }
 
-function on<Name extends EventName>(
-  name: Name,
-  row: EventRow<EventOf<Name>> & { readonly buckets?: readonly number[] },
-): EventSeries {
+function on<Name extends EventName>(name: Name, row: EventRow<EventOf<Name>> & EventSeriesKind): EventSeries {
   return { on: name, ...row }
 }
 
@@ -171,21 +176,24 @@ export const eventSeries: readonly EventSeries[] = [
     value: (call) => (isRefused(call) ? 1 : undefined),
   }),
   on('cache.fetch', {
-    name: 'edge_cache_fills_total',
+    name: 'edge_cache_fetches_total',
     help: 'Fetches of responses that may be stored; kept: stored, unkept: not storable, failed: no response.',
+    deprecated: 'edge_cache_fills_total',
     labels: { group: ({ group }) => group, outcome: ({ outcome }) => outcome },
     known: (sources) => ({ ...perGroup(sources), outcome: ['kept', 'unkept', 'failed'] }),
   }),
   on('cache.fetch', {
-    name: 'edge_cache_fill_seconds_total',
+    name: 'edge_cache_fetch_seconds_total',
     help: 'Time in which nodes answered these fetches.',
+    deprecated: 'edge_cache_fill_seconds_total',
     labels: { group: ({ group }) => group },
     known: perGroup,
     value: ({ ms }) => ms / 1000,
   }),
   on('cache.collapsed', {
-    name: 'edge_cache_joined_total',
+    name: 'edge_cache_collapsed_total',
     help: 'Requests that were collapsed: they waited for an identical fetch in flight.',
+    deprecated: 'edge_cache_joined_total',
     labels: { group: ({ group }) => group },
     known: perGroup,
   }),
@@ -241,14 +249,16 @@ export const stateSeries: readonly StateSeries[] = [
   },
   {
     type: 'gauge',
-    name: 'edge_cache_near_bytes',
+    name: 'edge_cache_local_bytes',
     help: 'Bytes of stored responses in the local tier of this replica.',
+    deprecated: 'edge_cache_near_bytes',
     read: ({ store }) => store?.().local.bytes ?? 0,
   },
   {
     type: 'gauge',
-    name: 'edge_cache_near_entries',
+    name: 'edge_cache_local_entries',
     help: 'Stored responses in the local tier of this replica.',
+    deprecated: 'edge_cache_near_entries',
     read: ({ store }) => store?.().local.entries ?? 0,
   },
   {
@@ -272,8 +282,9 @@ export const stateSeries: readonly StateSeries[] = [
   perNode('edge_node_ejected', '1: the node is ejected after failures.', ({ ejected }) => Number(ejected)),
   {
     type: 'counter',
-    name: 'edge_audit_lines_total',
+    name: 'edge_audit_records_total',
     help: 'Audit records written.',
+    deprecated: 'edge_audit_lines_total',
     read: ({ audit }) => audit().records,
   },
   {

@@ -65,7 +65,7 @@ t.test('counters match the requests that were sent', async (t) => {
   bytes += (await anonymous.arrayBuffer()).byteLength
   sent += 1
   t.equal(await count('/cache/rules', { method: 'DELETE' }), 200)
-  await until(async () => sumOf((await scraped(edge)).samples, 'edge_audit_lines_total') === 5)
+  await until(async () => sumOf((await scraped(edge)).samples, 'edge_audit_records_total') === 5)
   const { status, samples } = await scraped(edge)
   t.equal(status, 200)
   const sum = (name: string, labels?: Record<string, string>) => sumOf(samples, name, labels)
@@ -79,18 +79,18 @@ t.test('counters match the requests that were sent', async (t) => {
   t.equal(sum('http_server_request_duration_seconds_count', { http_response_status_code: '401' }), 1)
   t.equal(sum('http_server_request_duration_seconds_count', { http_route: '/agents/:agent_id' }), 10)
   t.equal(sum('http_server_request_duration_seconds_count', { http_route: 'unknown' }), 2)
-  t.equal(sum('edge_cache_fills_total', { outcome: 'kept' }), 3)
+  t.equal(sum('edge_cache_fetches_total', { outcome: 'kept' }), 3)
   t.equal(
-    sum('edge_cache_joined_total', { group: 'decoders' }) +
+    sum('edge_cache_collapsed_total', { group: 'decoders' }) +
       sum('edge_cache_requests_total', { group: 'decoders', status: 'hit' }),
     4,
   )
   t.equal(sum('edge_cache_invalidations_total', { cause: 'write' }), 1)
   t.equal(sum('edge_cache_invalidations_total', { cause: 'purgeGroup' }), 1)
-  t.equal(sum('edge_audit_lines_total'), 5, 'two per write, and one for the refused write')
+  t.equal(sum('edge_audit_records_total'), 5, 'two per write, and one for the refused write')
   t.equal(sum('http_client_request_duration_seconds_count', { url_template: '/agents/:agent_id' }), 1)
   t.equal(sum('edge_node_available'), 3)
-  t.ok(sum('edge_cache_near_bytes') > 0)
+  t.ok(sum('edge_cache_local_bytes') > 0)
   t.ok(sum('edge_cache_saved_seconds_total', { group: 'agents' }) > 0)
 })
 

@@ -43,7 +43,7 @@ function start(overrides: Partial<MetricsSources> = {}) {
 
 t.test('names are unique, counters end in _total, and every row has a help text', (t) => {
   const rows = [...eventSeries, ...stateSeries]
-  const names = rows.map(({ name }) => name)
+  const names = rows.flatMap(({ name, deprecated = [] }) => [name, ...[deprecated].flat()])
   t.equal(new Set(names).size, names.length)
   const counters = [
     ...eventSeries.filter(({ buckets }) => buckets === undefined),
@@ -93,7 +93,7 @@ t.test('state is read at each scrape; a node that was removed disappears', async
   const nodes = [...sources.nodes()]
   const { scrape } = start({ nodes: () => nodes })
   t.equal(sumOf(await scrape(), 'edge_node_in_flight'), 2)
-  t.equal(sumOf(await scrape(), 'edge_audit_lines_total'), 3)
+  t.equal(sumOf(await scrape(), 'edge_audit_records_total'), 3)
   nodes.shift()
   const samples = await scrape()
   t.strictSame(
