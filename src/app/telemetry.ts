@@ -108,8 +108,8 @@ export function createStoreStatus(): StoreStatus {
   let last: { readonly event: StoreEvent; readonly reason?: string; readonly at: number } | undefined
   return {
     record(event, reason) {
-      if (event === 'lost') unreachable = true
-      if (event === 'returned') unreachable = false
+      if (event === 'unreachable') unreachable = true
+      if (event === 'reachable') unreachable = false
       last = { event, ...(reason !== undefined && { reason }), at: performance.now() }
     },
     current() {

@@ -60,7 +60,7 @@ export async function callNodes(
 ): Promise<Fetched> {
   const { policy, key, tags, info } = context.target
   const started = ports.clock()
-  const emit = (outcome: 'kept' | 'unkept' | 'failed') =>
+  const emit = (outcome: 'stored' | 'notStorable' | 'failed') =>
     ports.onEvent({ kind: 'fetch', group: policy.group, outcome, ms: ports.clock() - started })
   let response: EdgeResponse
   try {
@@ -71,10 +71,10 @@ export async function callNodes(
   }
   const epochs = lookup.kind === 'unavailable' || lookup.epochs.fenced ? undefined : lookup.epochs
   if (epochs === undefined || !isStorable(response)) {
-    emit('unkept')
+    emit('notStorable')
     return { result: { response }, storing: nothingToStore }
   }
-  emit('kept')
+  emit('stored')
   const { status, body, clusterStatus, oldestPartAge: initialAge = 0 } = response
   const fetchTime = ports.clock() - started
   const lifetimes = ports.lifetimesOf(policy.group, context.request.endpoint.path)

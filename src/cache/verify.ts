@@ -61,18 +61,19 @@ async function compare(
   callNodes: Handler,
   { request, target }: ReadContext,
   { epochs, response: stored }: Hit,
-): Promise<'same' | 'different' | 'void'> {
+): Promise<'same' | 'different' | 'inconclusive'> {
   try {
     const { signal } = new AbortController()
     const current = await callNodes({ ...request, signal, waitForComplete: false })
-    if (!isStorable(current)) return 'void'
+    if (!isStorable(current)) return 'inconclusive'
     // After a write, a difference is expected and equality proves nothing.
     const now = await store.peek(target.key, target.tags)
-    if (now.kind === 'unavailable' || now.epochs.fenced || now.epochs.generation !== epochs.generation) return 'void'
-    if (!isDeepStrictEqual(now.epochs.epochs, epochs.epochs)) return 'void'
+    if (now.kind === 'unavailable' || now.epochs.fenced || now.epochs.generation !== epochs.generation)
+      return 'inconclusive'
+    if (!isDeepStrictEqual(now.epochs.epochs, epochs.epochs)) return 'inconclusive'
     return isSameJson(stored.body, current.body) ? 'same' : 'different'
   } catch {
-    return 'void'
+    return 'inconclusive'
   }
 }
 

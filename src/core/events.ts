@@ -11,7 +11,7 @@ export interface EventListeners {
   join?(event: JoinEvent): void
   cache?(event: CacheEvent): void
   redisStep?(event: RedisStepEvent): void
-  /** The name of an event of the Redis store, such as `lost` or `returned`. */
+  /** The name of an event of the Redis store, such as `unreachable` or `reachable`. */
   storeEvent?(event: string): void
 }
 
@@ -88,22 +88,22 @@ export interface NodeContribution {
 export type InvalidationCause = 'write' | 'unknown' | 'purgeAll' | 'purgeGroup' | 'purgeKey' | 'softPurge'
 
 export type CacheEvent =
-  /** A call to nodes for a cacheable request; `ms`: its duration. `kept`: stored, `unkept`: not storable. */
+  /** A call to nodes for a cacheable request; `ms`: its duration. `notStorable`: the response may not be stored. */
   | {
       readonly kind: 'fetch'
       readonly group: string
-      readonly outcome: 'kept' | 'unkept' | 'failed'
+      readonly outcome: 'stored' | 'notStorable' | 'failed'
       readonly ms: number
     }
   /** A request shared the call of another request. */
   | { readonly kind: 'collapsed'; readonly group: string }
   | { readonly kind: 'invalidated'; readonly cause: InvalidationCause; readonly tags: number }
-  /** A hit was compared with the response of the nodes. `void`: a write or a failure prevented the comparison. */
-  | { readonly kind: 'verified'; readonly group: string; readonly outcome: 'same' | 'different' | 'void' }
+  /** A hit was compared with the response of the nodes. `inconclusive`: a write or a failure prevented the comparison. */
+  | { readonly kind: 'verified'; readonly group: string; readonly outcome: 'same' | 'different' | 'inconclusive' }
 
-/** One step of the Redis store. `late`: timed out, `away`: there was no connection. */
+/** One step of the Redis store. `unreachable`: there was no connection. */
 export interface RedisStepEvent {
-  readonly outcome: 'done' | 'failed' | 'late' | 'away'
+  readonly outcome: 'done' | 'failed' | 'timeout' | 'unreachable'
   readonly ms: number
 }
 

@@ -57,7 +57,7 @@ export class RedisConnection {
   /** Sends commands. Fails at once without a connection, and after `ms` milliseconds in any case. */
   send<Value>(ms: number, run: (client: Redis) => Promise<Value>): Promise<RedisReply<Value>> {
     if (!this.isReady) {
-      this.#onStep?.({ outcome: 'away', ms: 0 })
+      this.#onStep?.({ outcome: 'unreachable', ms: 0 })
       return Promise.resolve({ ok: false, error: this.#lastError })
     }
     // Cluster and Redis have the same commands, but the compiler cannot unite their overloads.
@@ -111,7 +111,7 @@ function settled<Value>(command: Promise<Value>): Promise<RedisReply<Value>> {
 function measure(reply: Promise<RedisReply<unknown>>, onStep: (step: RedisStepEvent) => void): void {
   const start = performance.now()
   void reply.then((result) => {
-    const outcome = result.ok ? 'done' : result === TIMED_OUT ? 'late' : 'failed'
+    const outcome = result.ok ? 'done' : result === TIMED_OUT ? 'timeout' : 'failed'
     onStep({ outcome, ms: performance.now() - start })
   })
 }

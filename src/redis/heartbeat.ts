@@ -97,7 +97,7 @@ export class Heartbeat {
   reportReply(reply: RedisReply<unknown>): void {
     const { connection, onEvent } = this.#options
     if (reply.ok) this.#hasFailure = false
-    else if (reply === TIMED_OUT) onEvent('late')
+    else if (reply === TIMED_OUT) onEvent('timeout')
     if (reply.ok || !this.#trust.isUp) return
     if (!connection.isReady) this.#trust.lose(connection.lastError)
     else if (!this.#hasFailure) this.#confirmFailure()

@@ -84,21 +84,21 @@ export const redisChannels = {
 }
 
 /**
- * `late`: a command timed out · `lost`, `returned`: Redis is unreachable, is reachable again · `garbage`: an entry that
- * the edge did not write · `full`: Redis did not take an entry for lack of memory · `forgot`: the local tier was
- * discarded (gap in the sequence, flush, fail-over) · `alone`: a write was forwarded after the lease because Redis is
- * unreachable · `unheard`: a replica did not acknowledge an invalidation within its lease · `replayed`: pending
- * invalidations were sent.
+ * `timeout`: a command timed out · `unreachable`, `reachable`: Redis is unreachable, is reachable again · `corrupt`: an
+ * entry that the edge did not write · `full`: Redis did not take an entry for lack of memory · `localTierDiscarded`: after
+ * a gap in the sequence, a flush or a fail-over · `unfencedWrite`: a write was forwarded after the lease without a fence
+ * in Redis, which is unreachable · `unacknowledged`: a replica did not acknowledge an invalidation within its lease ·
+ * `replayed`: pending invalidations were sent.
  */
 export const STORE_EVENTS = [
-  'late',
-  'lost',
-  'returned',
-  'garbage',
+  'timeout',
+  'unreachable',
+  'reachable',
+  'corrupt',
   'full',
-  'forgot',
-  'alone',
-  'unheard',
+  'localTierDiscarded',
+  'unfencedWrite',
+  'unacknowledged',
   'replayed',
 ] as const
 export type StoreEvent = (typeof STORE_EVENTS)[number]

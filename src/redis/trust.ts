@@ -56,7 +56,7 @@ export class Trust {
 
   lose(reason?: string): void {
     this.#losses += 1
-    if (this.#lostAt === undefined) this.#options.onEvent('lost', reason)
+    if (this.#lostAt === undefined) this.#options.onEvent('unreachable', reason)
     this.#isUp = false
     this.#lostAt ??= this.#options.elapsed()
   }
@@ -73,7 +73,7 @@ export class Trust {
     if (!(await restore()) || this.#losses !== losses) return
     if (this.#lostAt !== undefined) {
       this.#usableFrom = elapsed() + times.lease
-      onEvent('returned')
+      onEvent('reachable')
     }
     this.#isUp = true
     this.#lostAt = undefined

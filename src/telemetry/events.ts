@@ -77,7 +77,7 @@ export function countDivergence({ on }: Pick<EdgeEvents, 'on'>): () => readonly 
   const counts = new Map<string, { asked: number; different: number }>()
   on({
     cache: (event) => {
-      if (event.kind !== 'verified' || event.outcome === 'void') return
+      if (event.kind !== 'verified' || event.outcome === 'inconclusive') return
       const count = counts.get(event.group) ?? { asked: 0, different: 0 }
       count.asked += 1
       count.different += event.outcome === 'different' ? 1 : 0

@@ -72,7 +72,7 @@ export class InvalidationSubscriber {
     const sequence = Number(message.q)
     replica.heartbeat.observeGeneration(message.g)
     if (this.#generation !== message.g || this.#sequence === undefined || this.#sequence + step !== sequence) {
-      if (this.#generation !== undefined) onEvent('forgot')
+      if (this.#generation !== undefined) onEvent('localTierDiscarded')
       known.clear()
     }
     this.#generation = message.g

@@ -71,7 +71,7 @@ export class Invalidator {
       this.#postpone([], [[id, tags]])
       return { state: 'refused', lift: async () => {}, keepUntilLeaseEnds: () => this.#fenceLater(id, tags) }
     }
-    if (!sent) onEvent('alone')
+    if (!sent) onEvent('unfencedWrite')
     return {
       state: sent ? 'active' : 'localOnly',
       lift: (more) => this.#lift(id, tags, more),
@@ -163,7 +163,7 @@ export class Invalidator {
     for (let at = 0; at < leases.length; at += 2) others.set(String(leases[at]), Number(leases[at + 1]) * CLOCK_DRIFT)
     others.delete(replica.id)
     const invalidation = { generation: String(generation), sequence: Number(sequence) }
-    if (!(await this.acknowledgements.wait(invalidation, others))) onEvent('unheard')
+    if (!(await this.acknowledgements.wait(invalidation, others))) onEvent('unacknowledged')
     const left = unregisteredUntil - elapsed()
     if (left > 0) await sleep(left)
   }

@@ -94,16 +94,16 @@ export class RedisEntries {
       bodies.send(times.commandTimeout, (client) => client.getBuffer(name)),
       bodies.send(times.commandTimeout, (client) => client.pttl(name)),
     ])
-    if (isWrongType(bytes)) onEvent('garbage')
+    if (isWrongType(bytes)) onEvent('corrupt')
     if (!bytes.ok || bytes.value === null || !left.ok || left.value === -2) return undefined
     const decoded = codec.decode(name, bytes.value)
     const head = decodeHead(decoded?.head)
-    if (decoded === undefined || head === undefined) return garbage(onEvent)
+    if (decoded === undefined || head === undefined) return reportCorrupt(onEvent)
     // A copy: a short reply is a view of a larger buffer of the connection, which a local entry would keep in memory.
     const response = { ...head.response, body: Buffer.from(decoded.body) }
     const lifetime = storageLifetime(response)
     // The edge never writes an entry that does not expire, or expires later than its own lifetime.
-    if (left.value < 0 || left.value > lifetime) return garbage(onEvent)
+    if (left.value < 0 || left.value > lifetime) return reportCorrupt(onEvent)
     return { ...head, response, fetchedAt: start - (lifetime - left.value) }
   }
 
@@ -126,8 +126,8 @@ export class RedisEntries {
   }
 }
 
-function garbage(onEvent: (event: StoreEvent) => void): undefined {
-  onEvent('garbage')
+function reportCorrupt(onEvent: (event: StoreEvent) => void): undefined {
+  onEvent('corrupt')
   return undefined
 }
 

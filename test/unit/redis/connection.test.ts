@@ -40,7 +40,7 @@ t.test('without a connection, a command fails at once with the last error', asyn
   connection.open()
   await failed
   t.match(await connection.send(1000, (client) => client.ping()), { ok: false, error: /ECONNREFUSED/ })
-  t.strictSame(steps, ['away', 'away'])
+  t.strictSame(steps, ['unreachable', 'unreachable'])
 })
 
 t.test('a command that takes too long ends with its time limit, and a script is sent again by its text', async (t) => {

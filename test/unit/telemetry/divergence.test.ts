@@ -47,7 +47,7 @@ t.test('a divergence of one in five is measured within the budget', async (t) =>
     })
     const samples = samplesOf(await reply.text())
     const sum = (outcome: string) => sumOf(samples, 'edge_cache_verified_total', { group: 'agents', outcome })
-    return { same: sum('same'), different: sum('different'), none: sum('void') }
+    return { same: sum('same'), different: sum('different'), none: sum('inconclusive') }
   }
   let found = await compared()
   while (found.same + found.different < 400) {
@@ -140,7 +140,7 @@ t.test('comparisons stay within the budget, need idle capacity, and are void aft
   await settle()
   t.strictSame(
     events,
-    [{ kind: 'verified', group: 'agents', outcome: 'void' }],
+    [{ kind: 'verified', group: 'agents', outcome: 'inconclusive' }],
     'a write happened during the comparison',
   )
 

@@ -7,11 +7,11 @@ t.test('all listeners receive an event, in the order in which they were added, u
   const seen: string[] = []
   const off = on({ storeEvent: (event) => void seen.push(`first ${event}`) })
   on({ storeEvent: (event) => void seen.push(`second ${event}`), redisStep: ({ ms }) => void seen.push(`${ms} ms`) })
-  emit.storeEvent('lost')
+  emit.storeEvent('unreachable')
   emit.redisStep({ outcome: 'done', ms: 3 })
   off()
-  emit.storeEvent('returned')
-  t.strictSame(seen, ['first lost', 'second lost', '3 ms', 'second returned'])
+  emit.storeEvent('reachable')
+  t.strictSame(seen, ['first unreachable', 'second unreachable', '3 ms', 'second reachable'])
   t.end()
 })
 
@@ -28,7 +28,7 @@ t.test('a listener is called with its object as this', (t) => {
   }
   const counter = new Counter()
   on(counter)
-  emit.storeEvent('lost')
+  emit.storeEvent('unreachable')
   t.equal(counter.count, 1)
   t.end()
 })
@@ -37,7 +37,7 @@ t.test('divergence counts compared hits by group, without void comparisons', (t)
   const events = createEdgeEvents()
   const divergence = countDivergence(events)
   t.strictSame(divergence(), [])
-  const verified = (group: string, outcome: 'same' | 'different' | 'void'): CacheEvent => ({
+  const verified = (group: string, outcome: 'same' | 'different' | 'inconclusive'): CacheEvent => ({
     kind: 'verified',
     group,
     outcome,
@@ -46,8 +46,8 @@ t.test('divergence counts compared hits by group, without void comparisons', (t)
     verified('agents', 'same'),
     verified('agents', 'different'),
     verified('rules', 'same'),
-    verified('rules', 'void'),
-    verified('lists', 'void'),
+    verified('rules', 'inconclusive'),
+    verified('lists', 'inconclusive'),
   ]) {
     events.emit.cache(event)
   }

@@ -10,7 +10,7 @@ async function reasonOf(t: Test, redis: { url: string; username?: string; passwo
     redis,
     localBytes: 0,
     times: { ...shortTimes, bulkTimeout: 300 },
-    onEvent: (event, reason) => void (event === 'lost' && reasons.push(reason)),
+    onEvent: (event, reason) => void (event === 'unreachable' && reasons.push(reason)),
   })
   t.teardown(() => store.close())
   await eventually(() => reasons.length > 0)

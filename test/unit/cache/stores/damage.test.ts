@@ -29,7 +29,7 @@ t.test('a damaged entry is a miss with an event, and is replaced by the next fet
       await damage()
       events.length = 0
       t.equal(await served(store), 'miss', `way ${at}`)
-      t.same(events, ['garbage'])
+      t.same(events, ['corrupt'])
     }
     await fill(store, 'whole')
     t.equal(await served(store), 'whole')
@@ -51,7 +51,7 @@ t.test('an entry whose fields would inject a header is a miss', async (t) => {
     await client.set('edge:c:k', planted, 'KEEPTTL')
     events.length = 0
     t.equal(await served(store), 'miss', name)
-    t.same(events, ['garbage'])
+    t.same(events, ['corrupt'])
   }
 })
 

@@ -40,7 +40,7 @@ t.test('a paused replica delays a write by its lease at most, and serves nothing
   const fence = await store.fence(['agent:001'])
   const took = performance.now() - begin
   t.equal(fence.state, 'active')
-  t.ok(events.includes('unheard'))
+  t.ok(events.includes('unacknowledged'))
   t.ok(took < shortTimes.lease * 1.5 + 500, `${took}`)
   await fence.lift([])
   await fill(store, 'new')

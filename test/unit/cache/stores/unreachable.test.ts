@@ -36,14 +36,14 @@ t.test(
       ])
       t.equal(first.value, 'unavailable')
       t.ok(first.took <= 2 * step.took + 50, `${first.took} against ${step.took}`)
-      await eventually(() => events.includes('lost'), 2 * shortTimes.commandTimeout + 1000)
+      await eventually(() => events.includes('unreachable'), 2 * shortTimes.commandTimeout + 1000)
       const lookups = await Promise.all(Array.from({ length: 100 }, () => timed(() => served(store))))
       t.ok(lookups.every((lookup) => lookup.value === 'unavailable' && lookup.took < shortTimes.commandTimeout))
       await store.store(entry('not stored', { generation: '', epochs: [], fenced: false }))
       t.match(await store.acquireFetchLock('k', { generation: '', epochs: [], fenced: false }, 1000), { held: true })
       t.same(await store.list(), [])
     })
-    await eventually(() => events.includes('returned'))
+    await eventually(() => events.includes('reachable'))
     t.equal(await served(store), 'unavailable', 'other replicas get one lease to send their pending invalidations')
     await eventually(async () => (await served(store)) === 'stored')
   },
@@ -75,7 +75,7 @@ t.test('a write without Redis waits until local tiers expire, and is announced w
   t.equal(await served(reader.store), 'unavailable', 'the local tier has expired')
   await fence.lift(['agent:*'])
   server.resume()
-  await eventually(() => writer.events.includes('replayed') && reader.events.includes('returned'))
+  await eventually(() => writer.events.includes('replayed') && reader.events.includes('reachable'))
   for (const { store } of [writer, reader]) {
     await eventually(async () => (await served(store)) !== 'unavailable')
     t.match(await store.lookup('k', ['cache', 'cache:agents', 'agent:001', 'agent:*']), {
@@ -108,7 +108,7 @@ t.test('with onLostStore refuse, a write without Redis is refused', async (t) =>
     t.ok(took < shortTimes.lease * 2)
     await value.lift([])
   })
-  await eventually(() => events.includes('returned'))
+  await eventually(() => events.includes('reachable'))
   await eventually(async () => (await served(store)) !== 'unavailable')
   t.equal((await epochsOf(store)).fenced, false)
 })
@@ -120,7 +120,7 @@ t.test('after a flush all replicas miss, and fences are set again', async (t) =>
   const fence = await one.store.fence(['agent:002'])
   const before = await epochsOf(one.store)
   await server.client().flushall()
-  await eventually(() => one.events.includes('forgot') && other.events.includes('forgot'))
+  await eventually(() => one.events.includes('localTierDiscarded') && other.events.includes('localTierDiscarded'))
   const lookups = await Promise.all([served(one.store), served(other.store)])
   t.same(lookups, ['unavailable', 'unavailable'], 'replicas get one lease to set their fences again')
   for (const { store } of [one, other]) await eventually(async () => (await served(store)) === 'miss')
@@ -175,6 +175,6 @@ t.test('a tag with half a surrogate pair is invalidated like any other', async (
   await fill(writer.store, 'stored')
   for (const { store, events } of [writer, reader]) {
     t.equal(await served(store), 'stored')
-    t.notOk(events.includes('lost'))
+    t.notOk(events.includes('unreachable'))
   }
 })

@@ -79,7 +79,7 @@ t.test('counters match the requests that were sent', async (t) => {
   t.equal(sum('http_server_request_duration_seconds_count', { http_response_status_code: '401' }), 1)
   t.equal(sum('http_server_request_duration_seconds_count', { http_route: '/agents/:agent_id' }), 10)
   t.equal(sum('http_server_request_duration_seconds_count', { http_route: 'unknown' }), 2)
-  t.equal(sum('edge_cache_fetches_total', { outcome: 'kept' }), 3)
+  t.equal(sum('edge_cache_fetches_total', { outcome: 'stored' }), 3)
   t.equal(
     sum('edge_cache_collapsed_total', { group: 'decoders' }) +
       sum('edge_cache_requests_total', { group: 'decoders', status: 'hit' }),
@@ -240,13 +240,14 @@ t.test('/metrics requires a login, unless operations.metrics is open', async (t)
   t.match(response.headers.get('content-type'), /^text\/plain; version=0\.0\.4/)
 })
 
-t.test('dashboard and alerts use only metrics that the edge exposes', async (t) => {
+t.test('dashboard and alerts use only metrics and label values that the edge exposes', async (t) => {
   const redis = await startRedis()
   t.teardown(() => redis.close())
   const { edge, send } = await running(t, { cache: { redis: { url: redis.url } } })
   await send('/agents/001')
   await send('/agents/001')
-  const exposed = new Set((await scraped(edge)).samples.map(({ name }) => name))
+  const { samples } = await scraped(edge)
+  const exposed = new Set(samples.map(({ name }) => name))
   const dashboard = JSON.parse(readFileSync('config/grafana/dashboard.json', 'utf8')) as unknown
   const alerts = parse(readFileSync('config/prometheus/alerts.yml', 'utf8')) as unknown
   const expressions = [...expressionsIn(dashboard), ...expressionsIn(alerts)]
@@ -255,9 +256,24 @@ t.test('dashboard and alerts use only metrics that the edge exposes', async (t) 
   const labels = new Set(['http_route', 'http_request_method', 'http_response_status_code'])
   for (const name of used) if (!labels.has(name)) t.ok(exposed.has(name), `${name} is exposed`)
   t.ok(used.size > 15, `${used.size} names`)
+  const matchers = expressions.flatMap(matchersIn)
+  t.ok(matchers.length > 5, `${matchers.length} label values`)
+  for (const { metric, label, value } of matchers) {
+    const fits = samples.some(({ name, labels }) => name === metric && labels[label] === value)
+    t.ok(fits, `${metric} has ${label} ${value}`)
+  }
   t.ok(exposed.has('edge_redis_up'))
   t.match(readFileSync('config/prometheus/prometheus.yml', 'utf8'), /alerts\.yml/)
 })
+
+/** Returns the label values of the edge's own metrics in an expression of Prometheus; `a|b` are two. */
+function matchersIn(expression: string) {
+  return [...expression.matchAll(/\b(edge_\w+)\{([^}]*)\}/g)].flatMap(([, metric = '', matchers = '']) =>
+    [...matchers.matchAll(/(\w+)=~?"([\w|]+)"/g)]
+      .filter(([, label]) => label !== 'job')
+      .flatMap(([, label = '', values = '']) => values.split('|').map((value) => ({ metric, label, value }))),
+  )
+}
 
 /** Returns all texts under `expr`. */
 function expressionsIn(tree: unknown): string[] {

@@ -8,7 +8,7 @@ import { samplesOf, sumOf } from '../../../support/scrape.ts'
 const sources: MetricsSources = {
   version: '1.2.3',
   groups: ['agents', 'rules'],
-  storeEvents: ['lost', 'returned'],
+  storeEvents: ['unreachable', 'reachable'],
   redis: true,
   ready: () => true,
   nodes: () => [
@@ -61,7 +61,7 @@ t.test('each event counts in all of its rows', async (t) => {
   events.emit.nodeCall({ ...call, status: 200 })
   events.emit.nodeCall({ ...call, fault: 'overloaded', ms: 0 })
   events.emit.redisStep({ outcome: 'done', ms: 2 })
-  events.emit.storeEvent('lost')
+  events.emit.storeEvent('unreachable')
   events.emit.storeEvent('an unknown event')
   for (const round of [1, 2]) {
     const samples = await scrape()
