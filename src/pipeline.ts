@@ -41,7 +41,7 @@ export function buildPipeline(parts: PipelineParts): Handler {
   const forward = traced('forward', parts.forward)
   const callNodes: Handler = (request) => handlers[handlerOf(request)](request)
   const read = stage('cache', parts.readThrough)(callNodes)
-  const write = stage('turn', parts.writeLock)(stage('invalidate', parts.invalidate)(callNodes))
+  const write = stage('write lock', parts.writeLock)(stage('invalidate', parts.invalidate)(callNodes))
   const { forwardToOwner, joinCollections, joinResults } = { ...parts.multiNode?.(read, forward) }
   const handlers = {
     forward,
@@ -51,7 +51,7 @@ export function buildPipeline(parts: PipelineParts): Handler {
   }
   return (request) => {
     const { target, method } = request.endpoint
-    if (target.kind === 'edge') return traced('answer', operations[target.operation])(request)
+    if (target.kind === 'edge') return traced('edge operation', operations[target.operation])(request)
     return method === 'GET' ? read(request) : write(request)
   }
 }

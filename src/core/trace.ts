@@ -31,24 +31,26 @@ export interface SpanAttributes {
   readonly fault?: NodeFault | 'error' | 'partial'
 }
 
-/** Names of spans, as the collector receives them: the stages of a request, outermost first, and work beside it. */
+/**
+ * Names of spans, as the collector receives them: the stages of a request, outermost first, and work beside it. The
+ * semantic conventions name only the spans of a request and of a call, which are called `{method} {template}`.
+ */
 export type StageName =
   | 'authenticate'
   | 'authorise'
   | 'validate'
   | 'audit'
-  | 'answer'
+  | 'edge operation'
   | 'cache'
-  /** The write lock. */
-  | 'turn'
+  | 'write lock'
   | 'invalidate'
   | 'owner'
   | 'join'
   | 'route'
   | 'forward'
-  | 'wait'
+  | 'queue'
   | 'merge'
-  | 'reply'
+  | 'respond'
   | 'refresh'
   | 'verify'
 

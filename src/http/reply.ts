@@ -15,7 +15,7 @@ export async function sendResponse(
   minCompressedBytes: number,
 ): Promise<FastifyReply> {
   const { edge } = request
-  edge.nextStage('reply')
+  edge.nextStage('respond')
   if (response.kind === 'raw') {
     if (response.length !== undefined) reply.header('content-length', response.length)
     else edge.bytesSentBefore = request.raw.socket.bytesWritten
@@ -43,7 +43,7 @@ function addHeader(reply: FastifyReply, name: string, value: string): void {
 /** Sends an error of the edge as `{error, message}`; 401 as the text of the real API, unless the client accepts JSON by name. */
 export function sendError(request: FastifyRequest, reply: FastifyReply, error: EdgeError): FastifyReply {
   const { edge } = request
-  edge.nextStage('reply', { error: error.code, ...(error.status >= 500 && { fault: 'error' }) })
+  edge.nextStage('respond', { error: error.code, ...(error.status >= 500 && { fault: 'error' }) })
   edge.error = error
   reply.code(error.status).header('cache-control', NO_STORE).headers(error.headers)
   if (error.status === 401 && !acceptsJson(request.headers.accept)) {

@@ -51,7 +51,7 @@ export async function sendWithRetry(
 
 /** Starts the span of the time in the queue. Returns the function that ends it; `fault`: why the call was not sent. */
 export function startQueueSpan({ trace, node }: NodeCall): (fault?: NodeFault) => void {
-  const span = trace?.recorded ? trace.startSpan('wait', { node }) : undefined
+  const span = trace?.recorded ? trace.startSpan('queue', { node }) : undefined
   return (fault) => span?.end(fault === undefined ? {} : { fault })
 }
 

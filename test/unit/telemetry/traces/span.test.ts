@@ -3,7 +3,7 @@ import { KINDS, type Received, treeOf, until } from './collector.ts'
 import { tracedEdge } from './traced-edge.ts'
 
 const before = ['authenticate', 'authorise', 'validate']
-const calling = (name: string) => ({ forward: ['route', 'wait', name] })
+const calling = (name: string) => ({ forward: ['route', 'queue', name] })
 
 /** Client spans: the node, the status of its response, and the fault. */
 function calls(spans: readonly Received[]) {
@@ -36,7 +36,7 @@ t.test('one span for each stage', async (t) => {
     const seen = nodeHeaders()
     const miss = await ask('/agents?limit=2')
     const spans = await collector.trace(miss.traceId)
-    const stages = [...before, { cache: [calling('GET /agents')] }, 'reply']
+    const stages = [...before, { cache: [calling('GET /agents')] }, 'respond']
     t.strictSame(treeOf(spans), { 'GET /agents': stages })
     const server = spans.find(({ kind }) => kind === KINDS.server)
     t.strictSame(server?.attributes, {
@@ -72,10 +72,10 @@ t.test('one span for each stage', async (t) => {
     const hit = await ask('/agents?limit=2')
     t.match(hit.headers.get('cache-status'), /hit/)
     const ofHit = await collector.trace(hit.traceId)
-    t.strictSame(treeOf(ofHit), { 'GET /agents': [...before, 'cache', 'reply'] })
+    t.strictSame(treeOf(ofHit), { 'GET /agents': [...before, 'cache', 'respond'] })
     t.equal(named(t, ofHit, 'cache').attributes['edge.cache'], 'hit')
     const head = await ask('/agents?limit=2', { method: 'HEAD' })
-    t.strictSame(treeOf(await collector.trace(head.traceId)), { 'HEAD /agents': [...before, 'cache', 'reply'] })
+    t.strictSame(treeOf(await collector.trace(head.traceId)), { 'HEAD /agents': [...before, 'cache', 'respond'] })
     const lines = edge.logged.map((line) => JSON.parse(line) as { reqId?: string; traceId?: string })
     t.equal(lines.find(({ reqId }) => reqId === hit.requestId)?.traceId, hit.traceId, 'in the log line of the request')
   })
@@ -90,7 +90,7 @@ t.test('one span for each stage', async (t) => {
       t.equal(server?.status, 0, 'a refusal is no server error')
       return [response.status, treeOf(spans), Object.fromEntries(codes.filter(([, code]) => code !== undefined))]
     }
-    const stages = { '401': ['authenticate', 'reply'], '403': ['authenticate', 'authorise', 'reply'] }
+    const stages = { '401': ['authenticate', 'respond'], '403': ['authenticate', 'authorise', 'respond'] }
     const rows = await Promise.all([
       refused('/agents', { headers: { authorization: '' } }),
       refused('/agents/001/restart', { method: 'PUT', user: 'reader' }),
@@ -100,7 +100,7 @@ t.test('one span for each stage', async (t) => {
     t.strictSame(rows, [
       [401, { 'GET /agents': stages['401'] }, { authenticate: 901 }],
       [403, { 'PUT /agents/:agent_id/restart': stages['403'] }, { authorise: 902 }],
-      [400, { 'GET /agents': [...before, 'reply'] }, { validate: 600 }],
+      [400, { 'GET /agents': [...before, 'respond'] }, { validate: 600 }],
       [404, { GET: stages['403'] }, { authorise: 603 }],
     ])
   })
@@ -108,11 +108,11 @@ t.test('one span for each stage', async (t) => {
   t.test('a write: write lock, invalidation, and two audit records', async (t) => {
     const { traceId } = await ask('/agents/001/restart', { method: 'PUT' })
     const name = 'PUT /agents/:agent_id/restart'
-    const stages = [...before, 'audit', { turn: [{ invalidate: [calling(name)] }] }, 'audit', 'reply']
+    const stages = [...before, 'audit', { 'write lock': [{ invalidate: [calling(name)] }] }, 'audit', 'respond']
     t.strictSame(treeOf(await collector.trace(traceId)), { [name]: stages })
     const purge = await ask('/cache/rules', { method: 'DELETE' })
     const purged = treeOf(await collector.trace(purge.traceId))
-    t.strictSame(purged, { 'DELETE /cache/:group': [...before, 'audit', 'answer', 'audit', 'reply'] })
+    t.strictSame(purged, { 'DELETE /cache/:group': [...before, 'audit', 'edge operation', 'audit', 'respond'] })
   })
 
   t.test('a join has one child per node, and the merge', async (t) => {
@@ -120,7 +120,7 @@ t.test('one span for each stage', async (t) => {
     const { traceId } = await ask('/cluster/*/info')
     const spans = await collector.trace(traceId)
     const part = { cache: [calling('GET /manager/info')] }
-    const stages = [...before, { cache: [{ join: [part, part, part, 'merge'] }] }, 'reply']
+    const stages = [...before, { cache: [{ join: [part, part, part, 'merge'] }] }, 'respond']
     t.strictSame(treeOf(spans), { 'GET /cluster/:node_ids/info': stages })
     const asked = calls(spans).map(({ node }) => node)
     t.strictSame(asked.sort(), ['master', 'worker-1', 'worker-2'])
@@ -196,13 +196,13 @@ t.test('mode edge: the owner lookup comes first; a write goes to each node', asy
   const read = await ask('/syscollector/001/os')
   const spans = await collector.trace(read.traceId)
   const table = { cache: [calling('GET /agents')] }
-  t.strictSame(treeOf(spans), { [name]: [...before, { cache: [{ owner: [table, calling(name)] }] }, 'reply'] })
+  t.strictSame(treeOf(spans), { [name]: [...before, { cache: [{ owner: [table, calling(name)] }] }, 'respond'] })
   const restart = await ask('/agents/restart', { method: 'PUT' })
   const acts = await collector.trace(restart.traceId)
   const call = calling('PUT /agents/restart')
   const join = { join: [call, call, call, 'merge'] }
   t.strictSame(treeOf(acts), {
-    'PUT /agents/restart': [...before, 'audit', { turn: [{ invalidate: [join] }] }, 'audit', 'reply'],
+    'PUT /agents/restart': [...before, 'audit', { 'write lock': [{ invalidate: [join] }] }, 'audit', 'respond'],
   })
 })
 
