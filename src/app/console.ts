@@ -69,7 +69,7 @@ export function buildConsolePorts(parts: ConsoleParts): ConsolePorts {
     nodes: () => nodeStates(cluster),
     permissionOf: (endpoint) => permissions.get(endpoint) ?? 'unknown',
     explain: async (target, caller) => {
-      if (explained === undefined) return { kept: false, why: 'the cache is off' }
+      if (explained === undefined) return { cacheable: false, reason: 'the cache is off' }
       return explain(explained, target, caller)
     },
     read: async ({ key, url: target }, caller) => {

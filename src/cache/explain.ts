@@ -19,16 +19,16 @@ export interface ExplainPorts {
 export interface Explanation {
   readonly endpoint: string
   /** Whether responses of the endpoint are stored. */
-  readonly kept: boolean
+  readonly cacheable: boolean
   /** Why the response is never stored. */
-  readonly why?: string
+  readonly reason?: string
   readonly url?: string
   readonly key?: string
   readonly group?: string
   readonly scope?: string
   readonly tags?: readonly Tag[]
   readonly next: { readonly hit: boolean; readonly reason: string; readonly age?: number; readonly timeLeft?: number }
-  readonly droppedBy: readonly InvalidatingWrite[]
+  readonly invalidatedBy: readonly InvalidatingWrite[]
 }
 
 interface InvalidatingWrite {
@@ -66,21 +66,27 @@ export async function explain(ports: ExplainPorts, indexUrl: string, caller: Cal
   const endpoint = `${request.endpoint.method} ${request.endpoint.path}`
   const target = ports.resolveTarget(request)
   if (typeof target === 'string') {
-    return { endpoint, kept: false, why: target, next: { hit: false, reason: 'never stored' }, droppedBy: [] }
+    return {
+      endpoint,
+      cacheable: false,
+      reason: target,
+      next: { hit: false, reason: 'never stored' },
+      invalidatedBy: [],
+    }
   }
   const { key, tags, info } = target
   const { url, group, scope } = info
   const next = explainLookup(await ports.index.peek(key, tags))
   return {
     endpoint,
-    kept: true,
+    cacheable: true,
     url,
     key,
     group,
     scope,
     tags,
     next,
-    droppedBy: invalidatingWrites(ports.catalogue, tags),
+    invalidatedBy: invalidatingWrites(ports.catalogue, tags),
   }
 }
 

@@ -57,7 +57,7 @@ export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<Ca
         redisClient: sharedThroughRedis,
       }),
     cacheExplain: async ({ query, caller }) => {
-      if (explained === undefined) return success({ kept: false, why: 'the cache is off' })
+      if (explained === undefined) return success({ cacheable: false, reason: 'the cache is off' })
       return success(await explain(explained, query.url ?? '/', caller))
     },
   }
@@ -100,7 +100,7 @@ function indexOf(entries: readonly IndexEntry[]): {
 const entrySource: ArraySource = {
   engine: 'array',
   defaultSort: '+url',
-  sortable: ['url', 'group', 'endpoint', 'scope', 'key', 'size', 'age', 'timeLeft', 'hits', 'cost'],
+  sortable: ['url', 'group', 'endpoint', 'scope', 'key', 'size', 'age', 'timeLeft', 'hits', 'fetchTime'],
   searchable: ['url', 'endpoint'],
   filters: { tag: { by: 'equal', fields: ['tags'] } },
 }
@@ -116,7 +116,7 @@ function detailedIndex(entries: readonly IndexEntry[], { details: _, ...query }:
 
 /** Times in whole milliseconds. Named one by one, since the store may add fields. */
 function publicFields({ key, url, group, endpoint, scope, tags, size, age, timeLeft, hits, fetchTime }: IndexEntry) {
-  const times = { age: Math.round(age), timeLeft: Math.round(timeLeft), hits, cost: Math.round(fetchTime) }
+  const times = { age: Math.round(age), timeLeft: Math.round(timeLeft), hits, fetchTime: Math.round(fetchTime) }
   return { key, url, group, endpoint, scope, tags, size, ...times }
 }
 

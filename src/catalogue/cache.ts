@@ -14,7 +14,7 @@ const reading = { section, permission: 'cache:read', cache: { never: 'describes 
 
 const beyond = (param: Param): Param => ({ ...param, beyondSeed: true })
 const details: Param = {
-  ...beyond(filter('boolean', 'a collection of entries with age, time left, size, hits, cost, tags and scope')),
+  ...beyond(filter('boolean', 'a collection of entries with age, time left, size, hits, fetch time, tags and scope')),
   default: false,
   note: 'times in milliseconds, sizes in bytes',
 }
@@ -82,7 +82,7 @@ export const cache: readonly Endpoint[] = [
     ...reading,
     query: { url: { ...filter('url', 'path and query of a GET'), required: 604 } },
     target: { kind: 'edge', operation: 'cacheExplain' },
-    response: objectOf('{endpoint, kept, url, key, group, scope, tags, next, droppedBy}'),
+    response: objectOf('{endpoint, cacheable, url, key, group, scope, tags, next, invalidatedBy}'),
     beyondSeed: true,
   }),
 ]

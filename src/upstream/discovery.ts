@@ -108,8 +108,8 @@ export class Discovery {
     }
     // The known nodes stay in use. Only the first of consecutive failures is logged.
     if (!this.#isFailing) {
-      const why = result.ok ? 'the response is not a list of nodes' : `${result.fault}: ${result.detail}`
-      this.#options.log('warn', 'nodes not discovered', { node: this.#options.master(), why })
+      const reason = result.ok ? 'the response is not a list of nodes' : `${result.fault}: ${result.detail}`
+      this.#options.log('warn', 'nodes not discovered', { node: this.#options.master(), reason })
     }
     this.#isFailing = true
   }

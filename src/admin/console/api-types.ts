@@ -14,7 +14,7 @@ export interface Now {
   }
   readonly cache: CacheState
   /** The operator who is signed in. */
-  readonly you: { readonly name: string; readonly mayPurge: boolean }
+  readonly operator: { readonly name: string; readonly mayPurge: boolean }
   /** Rates of the last ten seconds. */
   readonly rates: Rates
   /** Counts since this replica started. */
@@ -240,9 +240,9 @@ export type EntryBody =
 /** `GET /api/explain`: has the fields of the public `GET /cache/explain`. */
 export interface Explanation {
   /** Whether responses of the endpoint may be stored. All fields below except `endpoint` need that. */
-  readonly kept: boolean
+  readonly cacheable: boolean
   /** Why responses of the endpoint are never stored. */
-  readonly why?: string
+  readonly reason?: string
   readonly endpoint?: string
   /** The canonical URL. */
   readonly url?: string
@@ -252,7 +252,7 @@ export interface Explanation {
   readonly tags?: readonly string[]
   readonly next?: { readonly hit: boolean; readonly reason: string; readonly age?: number; readonly timeLeft?: number }
   /** Writes that invalidate the entry. `when`: only if a value of the write matches. */
-  readonly droppedBy?: readonly { readonly write: string; readonly when?: readonly string[] }[]
+  readonly invalidatedBy?: readonly { readonly write: string; readonly when?: readonly string[] }[]
 }
 
 /** Body of `POST /api/purge`. Without group and key it names all entries. */

@@ -90,9 +90,7 @@ function groupsOf(rows: readonly IndexEntry[], { traffic, divergence }: ConsoleP
     sum.refillCost += fetchTime
     sum.oldest = Math.max(sum.oldest, age)
   }
-  const comparisons = new Map(
-    (divergence?.() ?? []).map(({ group, asked, different }) => [group, { compared: asked, different }]),
-  )
+  const comparisons = new Map((divergence?.() ?? []).map(({ group, ...counts }) => [group, counts]))
   return [...groups].sort().map(([group, sum]) => {
     const comparison = comparisons.get(group)
     return { group, ...sum, ...traffic.group(group), ...(comparison && { divergence: comparison }) }

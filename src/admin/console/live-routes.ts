@@ -31,7 +31,7 @@ export function registerLiveRoutes(app: FastifyInstance, ports: ConsolePorts): v
     return {
       edge: { name, version, uptime: performance.now() - startedAt, url: ports.url(), ready: ok, reasons },
       cache: ports.cache(),
-      you: { name: caller.name, mayPurge: allows(caller.permissions, 'cache:purge') },
+      operator: { name: caller.name, mayPurge: allows(caller.permissions, 'cache:purge') },
       rates: traffic.rates(),
       totals: traffic.totals(),
     }

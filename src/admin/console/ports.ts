@@ -31,8 +31,12 @@ export interface ConsolePorts {
     entry: { readonly key: string; readonly url: string; readonly tags: readonly string[] },
     caller: Caller,
   ): Promise<EntryContents>
-  /** Returns how many hits of each group were also requested from a node (`asked`), and how many differed. */
-  readonly divergence?: () => readonly { readonly group: string; readonly asked: number; readonly different: number }[]
+  /** Returns how many hits of each group were compared with the response of a node, and how many differed. */
+  readonly divergence?: () => readonly {
+    readonly group: string
+    readonly compared: number
+    readonly different: number
+  }[]
 }
 
 /** The part of a node's summary that is not counted from its calls. */

@@ -22,7 +22,7 @@ export function CacheView({ now }: { readonly now: Now | undefined }) {
   const purging = useSignal<PurgeTarget | undefined>(undefined)
   const changes = useSignal(0)
   const purge =
-    now?.you.mayPurge === true
+    now?.operator.mayPurge === true
       ? (target: PurgeTarget) => {
           purging.value = target
         }
@@ -52,7 +52,7 @@ export function CacheView({ now }: { readonly now: Now | undefined }) {
         <Purge
           target={purging.value}
           url={now?.edge.url ?? ''}
-          user={now?.you.name ?? ''}
+          user={now?.operator.name ?? ''}
           onClose={() => {
             purging.value = undefined
           }}

@@ -55,14 +55,14 @@ export function Explain() {
 }
 
 function ExplanationDetails({ found }: { readonly found: Explanation }) {
-  const { endpoint, kept, why, url, group, scope, tags, key, next, droppedBy = [] } = found
+  const { endpoint, cacheable, reason, url, group, scope, tags, key, next, invalidatedBy = [] } = found
   return (
     <>
       <p class="verdict">
-        <span class={`pill ${next?.hit ? 'good' : kept ? 'warn' : ''}`}>
-          {next?.hit ? 'hit' : kept ? 'miss' : 'never stored'}
+        <span class={`pill ${next?.hit ? 'good' : cacheable ? 'warn' : ''}`}>
+          {next?.hit ? 'hit' : cacheable ? 'miss' : 'never stored'}
         </span>
-        {kept ? next?.reason : why}
+        {cacheable ? next?.reason : reason}
       </p>
       <dl class="pairs codes">
         {endpoint !== undefined && <Property name="Endpoint" value={endpoint} />}
@@ -79,11 +79,11 @@ function ExplanationDetails({ found }: { readonly found: Explanation }) {
         {tags !== undefined && <Property name="Tags" value={tags.join(' ')} />}
         {key !== undefined && <Property name="Key" value={key} />}
       </dl>
-      {droppedBy.length > 0 && (
+      {invalidatedBy.length > 0 && (
         <>
           <h2>Invalidated by</h2>
           <ul class="mono">
-            {droppedBy.map(({ write, when }) => (
+            {invalidatedBy.map(({ write, when }) => (
               <li key={write}>
                 {write} {when !== undefined && <span class="quiet">if {when.join(' or ')}</span>}
               </li>

@@ -40,11 +40,11 @@ t.test('the page and its API', async (t) => {
 
   await t.test('the API reports requests, cache entries and nodes', async (t) => {
     await sendRequests(edge, 3)
-    const { totals, cache, you, edge: self } = await read<Now>('/api/now')
+    const { totals, cache, operator, edge: self } = await read<Now>('/api/now')
     t.match(totals, { requests: 3 * urls.length, cacheable: 3 * urls.length, hits: 2 * urls.length, failures: 0 })
     t.ok(totals.calls >= urls.length)
     t.match(cache, { enabled: true, shared: false })
-    t.match(you, { name: 'operator', mayPurge: true })
+    t.match(operator, { name: 'operator', mayPurge: true })
     t.match(self, { ready: true, url: edge.url })
 
     const { groups, endpoints } = await read<Groups>('/api/groups')
@@ -73,8 +73,8 @@ t.test('the page and its API', async (t) => {
     const master = nodes.find(({ type }) => type === 'master')
     t.match(master, { state: 'up', inFlight: 0, limit: 4, errors: 0 })
     t.ok((master?.calls ?? 0) >= urls.length && (master?.p50 ?? 0) > 0)
-    t.match(await read('/api/explain?url=/agents'), { kept: true, next: { hit: false } })
-    t.match(await read('/api/explain?url=/agents/000/key'), { kept: false })
+    t.match(await read('/api/explain?url=/agents'), { cacheable: true, next: { hit: false } })
+    t.match(await read('/api/explain?url=/agents/000/key'), { cacheable: false })
     t.match(await read('/api/explain?url=/nothing'), { error: 603 })
   })
 

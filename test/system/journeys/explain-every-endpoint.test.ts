@@ -6,7 +6,7 @@ import { startEdge } from '../../support/edge.ts'
 
 interface Explained {
   readonly endpoint: string
-  readonly kept: boolean
+  readonly cacheable: boolean
   readonly next: { readonly hit: boolean; readonly reason: string }
 }
 

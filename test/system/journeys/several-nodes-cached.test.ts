@@ -29,20 +29,20 @@ for (const distribution of ['edge', 'manager'] as const) {
       const explained = (await ask(`GET /cache/explain?url=${encodeURIComponent(path)}`)).data
       t.match(explained, {
         endpoint: 'GET /cluster/:node_ids/info',
-        kept: true,
+        cacheable: true,
         group: 'cluster',
         next: { hit: true, reason: 'fresh' },
       })
-      const droppedBy = (explained.droppedBy as { write: string }[]).map(({ write }) => write)
+      const invalidatedBy = (explained.invalidatedBy as { write: string }[]).map(({ write }) => write)
       for (const write of [
         'PUT /cluster/:node_id/restart',
         'PUT /manager/restart',
         'PUT /cluster/restart',
         'POST /manager/files',
       ])
-        t.ok(droppedBy.includes(write), write)
+        t.ok(invalidatedBy.includes(write), write)
       const secret = (await ask(`GET /cache/explain?url=${encodeURIComponent('/cluster/*/configuration')}`)).data
-      t.match(secret, { kept: false, why: /keys and credentials/ })
+      t.match(secret, { cacheable: false, reason: /keys and credentials/ })
 
       const rules = '<group name="x"><rule id="100100" level="3"><description>x</description></rule></group>'
       await ask('POST /cluster/worker-1/files?path=etc/rules/x.xml', rules)

@@ -66,7 +66,7 @@ t.test('the index and the configuration have the shapes of the seed', async (t) 
   t.strictSame(bodyOf(await off.cacheIndex(edgeRequest('GET /cache'))).data, { all: [], groups: {} })
   t.strictSame(bodyOf(await off.cacheClear(edgeRequest('DELETE /cache'))).data, { all: [], groups: {} })
   t.match(bodyOf(await off.cacheExplain(edgeRequest('GET /cache/explain', { query: { url: '/' } }))).data, {
-    kept: false,
+    cacheable: false,
   })
 })
 
@@ -131,7 +131,7 @@ t.test('details are a collection that can be sorted, searched, filtered and page
     tags: ['cache', 'cache:agents', 'agent:*', 'agent:002'],
     age: 500,
     hits: 1,
-    cost: 200,
+    fetchTime: 200,
     timeLeft: Number,
     size: Number,
     key: /^[\w-]{43}$/,
@@ -152,7 +152,7 @@ t.test('explain tells hit or miss, the reason, and the writes that invalidate th
   const fresh = await explain('/agents/1')
   t.match(fresh, {
     endpoint: 'GET /agents/:agent_id',
-    kept: true,
+    cacheable: true,
     url: '/agents/001',
     key: /^[\w-]{43}$/,
     group: 'agents',
@@ -161,7 +161,7 @@ t.test('explain tells hit or miss, the reason, and the writes that invalidate th
     next: { hit: true, reason: 'fresh', age: Number, timeLeft: Number },
   })
   t.strictSame(resolved, [{ url: '/agents/1', by: caller.name }])
-  const invalidating = fresh.droppedBy as { write: string; tags: string[]; when?: string[] }[]
+  const invalidating = fresh.invalidatedBy as { write: string; tags: string[]; when?: string[] }[]
   const writes = invalidating.map(({ write }) => write)
   t.ok(writes.includes('PUT /agents/:agent_id/group/:group_id'))
   t.ok(writes.includes('PUT /cluster/restart'), 'a write to all agents')
@@ -170,11 +170,11 @@ t.test('explain tells hit or miss, the reason, and the writes that invalidate th
     invalidating.find(({ write }) => write === 'POST /agents'),
     { tags: ['agent:{answer.id}', 'agent:*'] },
   )
-  t.match(await explain('/agents/001/key'), { kept: false, why: 'an agent key', next: { hit: false } })
+  t.match(await explain('/agents/001/key'), { cacheable: false, reason: 'an agent key', next: { hit: false } })
   const rules = await explain('/rules')
   t.match(rules, { next: { hit: false, reason: 'not stored' } })
   t.match(
-    (rules.droppedBy as { write: string; when?: string[] }[]).find(({ write }) => write === 'POST /manager/files'),
+    (rules.invalidatedBy as { write: string; when?: string[] }[]).find(({ write }) => write === 'POST /manager/files'),
     { when: ['query.path matches ^etc/rules/', /ossec/] },
   )
   t.strictSame(

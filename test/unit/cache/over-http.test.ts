@@ -68,9 +68,9 @@ t.test('the cache over HTTP', async (t) => {
     const { data } = await call('GET', '/cache?details=true&search=/agents/002&limit=1')
     t.match(data, { totalItems: 1, items: [{ url: '/agents/002', tags: ['cache', String], hits: Number }] })
     t.match(await call('GET', `/cache/explain?url=${encodeURIComponent('/agents/2')}`), {
-      data: { url: '/agents/002', kept: true, next: { hit: true } },
+      data: { url: '/agents/002', cacheable: true, next: { hit: true } },
     })
-    t.match(await call('GET', '/cache/explain?url=/agents/001/key'), { data: { kept: false } })
+    t.match(await call('GET', '/cache/explain?url=/agents/001/key'), { data: { cacheable: false } })
     t.ok((await call('GET', '/cache/explain?url=/nowhere')).error > 0, 'an invalid URL gets the error of its request')
     t.match(await call('GET', '/cache/explain?url=/agents%23%25zz'), { status: 400, error: 604 })
     t.match(await call('GET', '/cache/explain?url=/agents%23no-such-node'), { error: 3022 })

@@ -52,8 +52,8 @@ t.test('divergence counts compared hits by group, without void comparisons', (t)
     events.emit.cache(event)
   }
   t.strictSame(divergence(), [
-    { group: 'agents', asked: 2, different: 1 },
-    { group: 'rules', asked: 1, different: 0 },
+    { group: 'agents', compared: 2, different: 1 },
+    { group: 'rules', compared: 1, different: 0 },
   ])
   t.end()
 })
