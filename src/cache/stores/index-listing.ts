@@ -10,7 +10,7 @@ import type { RedisReplica } from '../../redis/replica.ts'
 import { NOW, script } from '../../redis/scripts.ts'
 import type { EntryCodec } from './entry-codec.ts'
 import { compareEpochs, INITIAL_EPOCH } from './epochs.ts'
-import { isNumber, isRecord, isResponseInfo, isStringArray } from './redis-tier.ts'
+import { isNumber, isRecord, isResponseInfo, isStringArray } from './redis-entries.ts'
 import { READ_EPOCHS_OF_TAGS } from './scripts.ts'
 
 /**

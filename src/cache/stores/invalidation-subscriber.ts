@@ -7,7 +7,7 @@ import { LRUCache } from 'lru-cache'
 import { redisChannels, type StoreEvent } from '../../redis/options.ts'
 import { parseMessage, type RedisReplica } from '../../redis/replica.ts'
 import type { KnownEpochs } from './local-tier.ts'
-import { isRecord, isStringArray } from './redis-tier.ts'
+import { isRecord, isStringArray } from './redis-entries.ts'
 
 interface Message {
   /** Generation, and sequence of invalidations. */

@@ -11,7 +11,8 @@ import { InvalidationSubscriber } from './invalidation-subscriber.ts'
 import { Invalidator } from './invalidator.ts'
 import { LocalEntries, toLocalEntry } from './local-entries.ts'
 import { KnownEpochs, knownEpochsOf, LocalTier, localLookup } from './local-tier.ts'
-import { RedisEntries, RedisTier } from './redis-tier.ts'
+import { RedisEntries } from './redis-entries.ts'
+import { RedisTier } from './redis-tier.ts'
 import { ResponseIndex } from './response-index.ts'
 
 export interface RedisStoreOptions {

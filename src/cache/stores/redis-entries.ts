@@ -1,0 +1,127 @@
+/** Stored responses in Redis: their bytes, and the checks of what another program may have written there. */
+import type { StoredResponseInfo } from '../../core/response.ts'
+import type { RedisReply } from '../../redis/connection.ts'
+import { redisKeys, type StoreEvent } from '../../redis/options.ts'
+import type { RedisReplica } from '../../redis/replica.ts'
+import type { EntryCodec } from './entry-codec.ts'
+import { type LocalEntry, storageLifetime } from './local-entries.ts'
+
+export interface RedisEntriesOptions {
+  readonly replica: RedisReplica
+  readonly codec: EntryCodec
+  readonly onEvent: (event: StoreEvent) => void
+}
+
+/** Entries in Redis. Their age follows from the time that they have left, not from a wall clock. */
+export class RedisEntries {
+  readonly #options: RedisEntriesOptions
+
+  constructor(options: RedisEntriesOptions) {
+    this.#options = options
+  }
+
+  /** Undefined: there is no entry, it is damaged, or Redis did not answer in time. */
+  async get(key: string): Promise<LocalEntry | undefined> {
+    const { replica, codec, onEvent } = this.#options
+    const { bodies, times, elapsed } = replica
+    const name = redisKeys.entry(key)
+    const start = elapsed()
+    const [bytes, left] = await Promise.all([
+      bodies.send(times.commandTimeout, (client) => client.getBuffer(name)),
+      bodies.send(times.commandTimeout, (client) => client.pttl(name)),
+    ])
+    if (isWrongType(bytes)) onEvent('corrupt')
+    if (!bytes.ok || bytes.value === null || !left.ok || left.value === -2) return undefined
+    const decoded = codec.decode(name, bytes.value)
+    const head = decodeHead(decoded?.head)
+    if (decoded === undefined || head === undefined) return reportCorrupt(onEvent)
+    // A copy: a short reply is a view of a larger buffer of the connection, which a local entry would keep in memory.
+    const response = { ...head.response, body: Buffer.from(decoded.body) }
+    const lifetime = storageLifetime(response)
+    // The edge never writes an entry that does not expire, or expires later than its own lifetime.
+    if (left.value < 0 || left.value > lifetime) return reportCorrupt(onEvent)
+    return { ...head, response, fetchedAt: start - (lifetime - left.value) }
+  }
+
+  /** Returns whether Redis stored the entry. */
+  async set(key: string, entry: LocalEntry): Promise<boolean> {
+    const { replica, codec, onEvent } = this.#options
+    const { bodies, times, elapsed } = replica
+    const left = Math.floor(storageLifetime(entry.response) - (elapsed() - entry.fetchedAt))
+    if (left < 1) return false
+    const name = redisKeys.entry(key)
+    const bytes = codec.encode(name, encodeHead(entry), entry.response.body)
+    const reply = await bodies.send(times.bulkTimeout, (client) => client.set(name, bytes, 'PX', left))
+    if (!reply.ok && reply.error.startsWith('OOM')) onEvent('full')
+    return reply.ok
+  }
+
+  async delete(key: string): Promise<void> {
+    const { bodies, times } = this.#options.replica
+    await bodies.send(times.bulkTimeout, (client) => client.unlink(redisKeys.entry(key)))
+  }
+}
+
+function reportCorrupt(onEvent: (event: StoreEvent) => void): undefined {
+  onEvent('corrupt')
+  return undefined
+}
+
+/** The key holds another type of value than an entry. */
+function isWrongType(reply: RedisReply<unknown>): boolean {
+  return !reply.ok && reply.error.startsWith('WRONGTYPE')
+}
+
+type EntryHead = Omit<LocalEntry, 'fetchedAt' | 'response'> & {
+  readonly response: Omit<LocalEntry['response'], 'body'>
+}
+
+/** Returns the JSON head of an entry, with the field names of version 0.1.0: replicas of both versions share entries. */
+function encodeHead({ response, generation, epochs, tags, info }: LocalEntry): unknown {
+  const { status, etag, ttl, staleWhileRevalidate, staleIfError, fetchTime, clusterStatus } = response
+  const answer = { status, etag, keepFor: ttl, staleWhileRevalidate, staleIfError, cost: fetchTime, clusterStatus }
+  return { generation, epochs, tags, listed: info, answer }
+}
+
+/** Returns undefined for a head of another shape, which another version of the edge may have written. */
+function decodeHead(value: unknown): EntryHead | undefined {
+  if (!isRecord(value)) return undefined
+  const { answer, generation, epochs, tags, listed: info } = value
+  if (!isRecord(answer) || !isResponseInfo(info) || typeof generation !== 'string') return undefined
+  if (!isStringArray(epochs) || !isStringArray(tags)) return undefined
+  const { status, etag, keepFor: ttl, staleWhileRevalidate, staleIfError, cost: fetchTime, clusterStatus } = answer
+  if (!isFieldValue(etag) || !isNumber(status) || !isNumber(fetchTime)) return undefined
+  if (!isNumber(ttl) || !isNumber(staleWhileRevalidate) || !isNumber(staleIfError)) return undefined
+  if (clusterStatus !== undefined && !isFieldValue(clusterStatus)) return undefined
+  const response = { status, etag, ttl, staleWhileRevalidate, staleIfError, fetchTime }
+  return {
+    response: clusterStatus === undefined ? response : { ...response, clusterStatus },
+    generation,
+    epochs,
+    tags,
+    info,
+  }
+}
+
+/** Both `etag` and `clusterStatus` become headers. A line break would start another header (RFC 9110 section 5.5). */
+function isFieldValue(value: unknown): value is string {
+  return typeof value === 'string' && /^[\x20-\x7e]*$/.test(value)
+}
+
+export function isResponseInfo(value: unknown): value is StoredResponseInfo {
+  if (!isRecord(value)) return false
+  const { url, group, endpoint, scope, tags } = value
+  return [url, group, endpoint, scope].every((text) => typeof text === 'string') && isStringArray(tags)
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}
+
+export function isStringArray(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === 'string')
+}
+
+export function isNumber(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value)
+}
