@@ -25,7 +25,12 @@ export function startDeadline(timeout: number | undefined, client: AbortSignal, 
   const controller = new AbortController()
   const end = timeout === undefined ? Number.POSITIVE_INFINITY : clock() + timeout
   const cancel = () => controller.abort('cancelled')
-  const timer = timeout === undefined ? undefined : setTimeout(() => controller.abort('timeout'), timeout)
+  // If the event loop was blocked, the timer runs before the I/O that is already there: process that first.
+  let expiry: NodeJS.Immediate | undefined
+  const expire = () => {
+    expiry = setImmediate(() => controller.abort('timeout'))
+  }
+  const timer = timeout === undefined ? undefined : setTimeout(expire, timeout)
   if (client.aborted) cancel()
   else client.addEventListener('abort', cancel, { once: true })
   return {
@@ -34,6 +39,7 @@ export function startDeadline(timeout: number | undefined, client: AbortSignal, 
     fault: () => (controller.signal.reason === 'timeout' ? 'timeout' : 'cancelled'),
     end: () => {
       clearTimeout(timer)
+      clearImmediate(expiry)
       client.removeEventListener('abort', cancel)
     },
   }

@@ -3,6 +3,7 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import type { RedisStepEvent } from '../core/events.ts'
 import { withTimeout } from '../core/timing.ts'
 import type { RedisConnectionOptions, RedisTimes } from './options.ts'
+import { destroyIfSilent, startReplyTimer } from './reply-timer.ts'
 import type { Script } from './scripts.ts'
 
 export type RedisClient = Redis | Cluster
@@ -61,7 +62,7 @@ export class RedisConnection {
       return Promise.resolve({ ok: false, error: this.#lastError })
     }
     // Cluster and Redis have the same commands, but the compiler cannot unite their overloads.
-    const reply = withTimeout(settled(run(this.client as Redis)), ms, TIMED_OUT)
+    const reply = withReplyTimeout(run(this.client as Redis), ms)
     if (this.#onStep !== undefined) measure(reply, this.#onStep)
     return reply
   }
@@ -101,11 +102,21 @@ export class RedisConnection {
   }
 }
 
-function settled<Value>(command: Promise<Value>): Promise<RedisReply<Value>> {
-  return command.then(
-    (value) => ({ ok: true, value }) as const,
-    (error: unknown) => ({ ok: false, error: error instanceof Error ? error.message : String(error) }) as const,
-  )
+/** `ms`: time limit in milliseconds, without the time in which this process could not read replies. */
+function withReplyTimeout<Value>(command: Promise<Value>, ms: number): Promise<RedisReply<Value>> {
+  return new Promise((resolve) => {
+    const stop = startReplyTimer(ms, () => resolve(TIMED_OUT))
+    command.then(
+      (value) => {
+        stop()
+        resolve({ ok: true, value })
+      },
+      (error: unknown) => {
+        stop()
+        resolve({ ok: false, error: error instanceof Error ? error.message : String(error) })
+      },
+    )
+  })
 }
 
 function measure(reply: Promise<RedisReply<unknown>>, onStep: (step: RedisStepEvent) => void): void {
@@ -124,8 +135,14 @@ function createClient(target: RedisConnectionOptions, times: RedisTimes): RedisC
   const client = clientOf(target, times)
   // Without a listener, a failed connection would end the process.
   client.on('error', () => {})
-  if (client instanceof Redis) ignoreLateErrors(client)
-  else client.on('+node', ignoreLateErrors)
+  const prepare = (each: Redis) => {
+    ignoreLateErrors(each)
+    // If packets are dropped silently, TCP alone would notice only after minutes. The `socketTimeout` of ioredis would
+    // close the connection whenever this process is busy for long.
+    each.on('connect', () => destroyIfSilent(each.stream, times.socketTimeout))
+  }
+  if (client instanceof Redis) prepare(client)
+  else client.on('+node', prepare)
   return client
 }
 
@@ -184,8 +201,6 @@ function commonOptions(target: RedisConnectionOptions, times: RedisTimes) {
   return {
     maxRetriesPerRequest: 0,
     connectTimeout: times.bulkTimeout,
-    // If packets are dropped silently, TCP alone would notice only after minutes.
-    socketTimeout: times.socketTimeout,
     autoResendUnfulfilledCommands: false,
     // ioredis does not handle the rejection of its own SUBSCRIBE if the connection is lost just then: the process would
     // end. The replica subscribes after each connection anyway.

@@ -86,10 +86,12 @@ export class FetchLocks {
 
   /** Checks the lock regularly as well: the message may be lost, and a holder that died sends none. */
   async #waitForRelease(name: string, wait: Wait, patience: number): Promise<void> {
-    const { commands, times } = this.#replica
+    const { commands, heartbeat, times } = this.#replica
     const check = async () => {
       const reply = await commands.send(times.commandTimeout, (client) => client.exists(redisKeys.fetchLock(name)))
-      if (!reply.ok || reply.value === 0) wait.end()
+      heartbeat.reportReply(reply)
+      // One slow reply says nothing about the lock.
+      if (reply.ok ? reply.value === 0 : !heartbeat.isTrusted) wait.end()
     }
     const interval = Math.min(MAX_CHECK_INTERVAL_MS, Math.max(times.commandTimeout, patience / 8))
     const timer = setInterval(() => void check(), interval)

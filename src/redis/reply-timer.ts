@@ -1,0 +1,45 @@
+/**
+ * Time limits for replies of Redis. They measure Redis, not this process: while the event loop is blocked, for example
+ * by many first requests after a start, replies are in the socket but cannot be read.
+ */
+import type { Socket } from 'node:net'
+
+/** A time limit is this number of timers in a row. A block of the event loop delays one of them and uses up no other. */
+const SLICES = 5
+
+/** Calls `onTimeout` after `ms` milliseconds in which replies could be read. Returns a function that stops the timer. */
+export function startReplyTimer(ms: number, onTimeout: () => void): () => void {
+  let slices = SLICES
+  let isStopped = false
+  let timer = setTimeout(endSlice, ms / SLICES)
+  return () => {
+    isStopped = true
+    clearTimeout(timer)
+  }
+
+  function endSlice() {
+    slices -= 1
+    if (slices > 0) timer = setTimeout(endSlice, ms / SLICES)
+    // Timers run before I/O: process the replies that are already there.
+    else setImmediate(() => isStopped || onTimeout())
+  }
+}
+
+/** Destroys a socket if data was written to it and nothing has arrived for `ms` milliseconds. */
+export function destroyIfSilent(socket: Socket, ms: number): void {
+  let received = socket.bytesRead
+  /** What had been written when data last arrived. */
+  let written = socket.bytesWritten
+  let silentSlices = 0
+  const timer = setInterval(() => {
+    const { bytesRead, bytesWritten } = socket
+    const isSilent = bytesRead === received && bytesWritten !== written
+    silentSlices = isSilent ? silentSlices + 1 : 0
+    if (!isSilent) {
+      received = bytesRead
+      written = bytesWritten
+    } else if (silentSlices > SLICES) socket.destroy(new Error(`no data from Redis for ${ms} ms`))
+  }, ms / SLICES)
+  timer.unref()
+  socket.once('close', () => clearInterval(timer))
+}
