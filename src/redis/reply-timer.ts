@@ -2,7 +2,7 @@
  * Time limits for replies of Redis. They measure Redis, not this process: while the event loop is blocked, for example
  * by many first requests after a start, replies are in the socket but cannot be read.
  */
-import type { Socket } from 'node:net'
+import type { Redis } from 'ioredis'
 
 /** A time limit is this number of timers in a row. A block of the event loop delays one of them and uses up no other. */
 const SLICES = 5
@@ -26,7 +26,7 @@ export function startReplyTimer(ms: number, onTimeout: () => void): () => void {
 }
 
 /** Destroys a socket if data was written to it and nothing has arrived for `ms` milliseconds. */
-export function destroyIfSilent(socket: Socket, ms: number): void {
+export function destroyIfSilent(socket: Redis['stream'], ms: number): void {
   let received = socket.bytesRead
   /** What had been written when data last arrived. */
   let written = socket.bytesWritten

@@ -16,15 +16,39 @@ export interface RedisTierOptions {
   readonly entries: RedisEntries
 }
 
+/** `entry` is there for a hit. */
+interface TierLookup {
+  readonly lookup: Lookup
+  readonly entry?: LocalEntry
+}
+
 export class RedisTier {
   readonly #options: RedisTierOptions
+  readonly #unsent = new Map<string, Promise<TierLookup>>()
 
   constructor(options: RedisTierOptions) {
     this.#options = options
   }
 
-  /** Looks up an entry in one round trip. `entry` is there for a hit. */
-  async lookup(key: string, tags: readonly Tag[]): Promise<{ readonly lookup: Lookup; readonly entry?: LocalEntry }> {
+  /**
+   * Looks up an entry in one round trip. Equal lookups of one turn of the event loop share it: thousands of identical
+   * requests at once must not slow down Redis. It is sent after all of them have arrived, because the reply to an
+   * earlier lookup might be older than a write that the later client has seen.
+   */
+  lookup(key: string, tags: readonly Tag[]): Promise<TierLookup> {
+    if (!this.#options.replica.heartbeat.isTrusted) return Promise.resolve({ lookup: { kind: 'unavailable' } })
+    const name = `${key} ${tags.join(' ')}`
+    const unsent = this.#unsent.get(name)
+    if (unsent !== undefined) return unsent
+    const lookup = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
+      this.#unsent.delete(name)
+      return this.#lookup(key, tags)
+    })
+    this.#unsent.set(name, lookup)
+    return lookup
+  }
+
+  async #lookup(key: string, tags: readonly Tag[]): Promise<TierLookup> {
     const { replica, entries } = this.#options
     const { heartbeat, elapsed } = replica
     if (!heartbeat.isTrusted) return { lookup: { kind: 'unavailable' } }
