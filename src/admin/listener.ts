@@ -9,7 +9,7 @@ import Fastify, {
   type FastifyServerFactory,
 } from 'fastify'
 import { EdgeError } from '../core/errors.ts'
-import type { RefusedRequestEvent } from '../core/events.ts'
+import type { RejectedRequestEvent } from '../core/events.ts'
 import { requireSignIn, type SignIn } from './sign-in.ts'
 
 /** Registers a group of routes. */
@@ -19,7 +19,7 @@ export interface OperationsOptions {
   readonly ready: () => Readiness
   readonly log: { error(fields: object, message: string): void }
   /** Receives requests that the listener refused after the caller had signed in. */
-  readonly onRefused?: (request: RefusedRequestEvent) => void
+  readonly onRejected?: (request: RejectedRequestEvent) => void
   /** Creates the server with its limits and its certificate. Default: a plain HTTP server of Node. */
   readonly serverFactory?: FastifyServerFactory
   /** Routes that need no sign-in. */
@@ -40,7 +40,7 @@ const securityHeaders = {
 
 /** Returns the app before it listens. Its `close` ends open connections at once. */
 export async function createOperationsListener(options: OperationsOptions): Promise<FastifyInstance> {
-  const { ready, log, onRefused, serverFactory, openParts = [], signedIn } = options
+  const { ready, log, onRejected, serverFactory, openParts = [], signedIn } = options
   const app = Fastify({
     logger: false,
     genReqId: () => randomUUID(),
@@ -66,7 +66,7 @@ export async function createOperationsListener(options: OperationsOptions): Prom
   app.setErrorHandler((cause: FastifyError, request, reply) => {
     const error = edgeErrorOf(cause)
     if (error.status === 500) log.error({ err: cause }, 'request to the operations listener failed')
-    if (!request.isAuditedByPipeline) onRefused?.(refusalOf(request, error))
+    if (!request.isAuditedByPipeline) onRejected?.(rejectionOf(request, error))
     return sendError(request, reply, error)
   })
   const notFound = (request: FastifyRequest, reply: FastifyReply) => sendError(request, reply, new EdgeError(603))
@@ -93,13 +93,13 @@ export function metricsPart(metrics: { readonly contentType: string; text(): Pro
   }
 }
 
-function refusalOf(
+function rejectionOf(
   { id, caller, clientAddress, method, routeOptions }: FastifyRequest,
   error: EdgeError,
-): RefusedRequestEvent {
+): RejectedRequestEvent {
   const { status, code } = error
   const route = routeOptions.url ?? 'unknown'
-  return { requestId: id, caller: caller?.name, client: clientAddress, method, route, status, refusal: code }
+  return { requestId: id, caller: caller?.name, client: clientAddress, method, route, status, rejectedWith: code }
 }
 
 function edgeErrorOf(error: FastifyError | EdgeError): EdgeError {

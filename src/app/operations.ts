@@ -42,7 +42,7 @@ export async function buildOperations(config: Config, parts: OperationsParts): P
   const app = await createOperationsListener({
     ready,
     log,
-    onRefused: parts.audit.onRequest,
+    onRejected: parts.audit.onRequest,
     serverFactory,
     ...(isMetricsOpen && { openParts: [metrics] }),
     signedIn: {

@@ -4,7 +4,7 @@
  */
 import { errorNumberOf, isOutcomeUnknown, isPartlyDone, isUnfinished } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
-import type { NodeCallEvent, RefusedRequestEvent } from '../core/events.ts'
+import type { NodeCallEvent, RejectedRequestEvent } from '../core/events.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { traceAsync } from '../core/traced.ts'
@@ -33,7 +33,7 @@ export interface Audit {
   /** Listener: collects the nodes that a write was sent to. */
   onNodeCall(call: NodeCallEvent): void
   /** Listener: records writes that were refused before they reached the stage. */
-  onRequest(request: RefusedRequestEvent): void
+  onRequest(request: RejectedRequestEvent): void
   /** Rejects if the file cannot be opened. */
   open(): Promise<void>
   reopen(): Promise<void>
@@ -43,7 +43,7 @@ export interface Audit {
 
 const READ_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 /** Bounds the memory that refused writes take while the disk hangs. */
-const MAX_PENDING_REFUSALS = 1000
+const MAX_PENDING_REJECTIONS = 1000
 const RETRY_AFTER_SECONDS = '5'
 
 export function createAudit(options: AuditOptions): Audit {
@@ -80,7 +80,7 @@ export function createAudit(options: AuditOptions): Audit {
 
   return {
     stage: (next) => (request) => (isAudited(request) ? handleAudited(next, request) : next(request)),
-    onRequest: recordRefusals(recorder),
+    onRequest: recordRejections(recorder),
     onNodeCall: ({ requestId, node }) => void nodesOf.get(requestId)?.add(node),
     open: () => sink.open(),
     reopen: () => sink.reopen(),
@@ -140,16 +140,16 @@ function createRecorder(sink: AuditSink, log: AuditOptions['log']): Recorder {
 }
 
 /**
- * Records refused writes in the background: the response has left already. Nothing was done that a missing record could
+ * Records rejected writes in the background: the response has left already. Nothing was done that a missing record could
  * hide, and callers without permission cannot slow down the disk for the others.
  */
-function recordRefusals({ append, countLost }: Recorder): (request: RefusedRequestEvent) => void {
+function recordRejections({ append, countLost }: Recorder): (request: RejectedRequestEvent) => void {
   let pending = 0
-  return ({ requestId, caller, client, method, route, status, refusal }) => {
-    if (refusal === undefined || caller === undefined || status === 0 || READ_METHODS.has(method)) return
-    if (pending >= MAX_PENDING_REFUSALS) return countLost()
+  return ({ requestId, caller, client, method, route, status, rejectedWith }) => {
+    if (rejectedWith === undefined || caller === undefined || status === 0 || READ_METHODS.has(method)) return
+    if (pending >= MAX_PENDING_REJECTIONS) return countLost()
     pending += 1
-    const result = { outcome: 'refused', status, error: refusal, nodes: [] } as const
+    const result = { outcome: 'refused', status, error: rejectedWith, nodes: [] } as const
     void append({ kind: 'refused', ...result, request: requestId, caller, client, method, route }).finally(() => {
       pending -= 1
     })

@@ -37,13 +37,13 @@ export interface RequestEvent {
   readonly caller: string | undefined
   readonly client: string
   /** The error code of a request that the edge rejected before it had any effect. */
-  readonly refusal?: number | undefined
+  readonly rejectedWith?: number | undefined
 }
 
 /** What the audit needs of a rejected request; its route may be one of the operations listener. */
-export type RefusedRequestEvent = Pick<
+export type RejectedRequestEvent = Pick<
   RequestEvent,
-  'requestId' | 'caller' | 'client' | 'method' | 'route' | 'status' | 'refusal'
+  'requestId' | 'caller' | 'client' | 'method' | 'route' | 'status' | 'rejectedWith'
 >
 
 /** One call to one node; emitted when it has ended, of a streamed file with its last byte. */

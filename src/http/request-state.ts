@@ -117,7 +117,7 @@ export function eventOf(request: FastifyRequest, reply: FastifyReply, elapsed: n
     ...cacheFields(edge.response),
     caller: edge.caller?.name,
     client: edge.clientAddress,
-    refusal: edge.enteredPipeline ? undefined : (raw.rejectedWith ?? edge.error)?.code,
+    rejectedWith: edge.enteredPipeline ? undefined : (raw.rejectedWith ?? edge.error)?.code,
   }
 }
 
@@ -134,7 +134,7 @@ export function eventOfRejected({ id, request, error }: RejectedRequest, client:
     ...cacheFields(undefined),
     caller: undefined,
     client,
-    refusal: error?.code,
+    rejectedWith: error?.code,
   }
 }
 
@@ -170,7 +170,7 @@ export function eventOfHit(
     fetchTime,
     caller: entry.caller,
     client: entry.client,
-    refusal: undefined,
+    rejectedWith: undefined,
   }
 }
 

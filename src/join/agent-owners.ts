@@ -35,8 +35,8 @@ export interface AgentOwners {
   groupMembers(group: string, request: EdgeRequest): Promise<GroupMembers>
 }
 
-/** `refusal`: the response in which the master refuses. */
-export type GroupMembers = { readonly nodes: NodeByAgent } | { readonly refusal: EdgeResponse }
+/** `errorResponse`: the error of the manager that the master returned. */
+export type GroupMembers = { readonly nodes: NodeByAgent } | { readonly errorResponse: EdgeResponse }
 
 export interface AgentOwnersPorts extends OwnerLookupPorts {
   readonly view: ClusterView
@@ -70,7 +70,7 @@ export function createAgentOwners(ports: AgentOwnersPorts): AgentOwners {
     },
     groupMembers: async (group, request) => {
       const found = await lookup.findMembers(group, request)
-      if ('refusal' in found) return found
+      if ('errorResponse' in found) return found
       return { nodes: new Map([...found.owners].map(([id, owner]) => [id, nodeOf(id, owner, view)])) }
     },
   }

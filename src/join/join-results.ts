@@ -94,8 +94,8 @@ async function restart(ports: JoinResultsPorts, request: EdgeRequest): Promise<E
  */
 async function restartGroup(ports: JoinResultsPorts, request: EdgeRequest): Promise<EdgeResponse> {
   const found = await ports.owners.groupMembers(request.params.group_id ?? '', request)
-  const ids = 'refusal' in found ? [] : [...found.nodes.keys()]
-  if ('refusal' in found || ids.length === 0) return forwardToMaster(ports, request)
+  const ids = 'errorResponse' in found ? [] : [...found.nodes.keys()]
+  if ('errorResponse' in found || ids.length === 0) return forwardToMaster(ports, request)
   const byIds = { ...request, endpoint: ports.endpoints.restart, params: {}, query: {} }
   return callOwners(ports, byIds, ids, found.nodes)
 }

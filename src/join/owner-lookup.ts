@@ -52,7 +52,7 @@ interface AllOwners {
   readonly age: number
 }
 
-type MemberOwners = { readonly owners: AgentOwnerMap } | { readonly refusal: EdgeResponse }
+type MemberOwners = { readonly owners: AgentOwnerMap } | { readonly errorResponse: EdgeResponse }
 
 const PAGE_ROWS = 1000
 const FIELDS = 'id,node_name,status'
@@ -86,7 +86,7 @@ export function createOwnerLookup({ endpoints, read }: OwnerLookupPorts): OwnerL
     findMembers: async (group, request) => {
       const call = { ...withoutCache(createCall(request, endpoints.members)), params: { group_id: group } }
       const first = await send({ ...call, query: { select: FIELDS, limit: `${PAGE_ROWS}` } }, read)
-      if (parseEnvelope(first).error !== 0) return { refusal: first }
+      if (parseEnvelope(first).error !== 0) return { errorResponse: first }
       return { owners: (await readPages(call, read, first)).owners }
     },
   }

@@ -234,7 +234,15 @@ t.test('if the disk fails, writes are refused or, with onFailure log, the failur
     return { kind: 'json', status: 200, body: Buffer.from('{"error":0,"data":1}') } as const
   }
   const log = { error: (_: object, message: string) => void errors.push(message) }
-  const refused = { requestId: '2', caller: 'a', client: 'c', method: 'PUT', route: '/x', status: 403, refusal: 902 }
+  const refused = {
+    requestId: '2',
+    caller: 'a',
+    client: 'c',
+    method: 'PUT',
+    route: '/x',
+    status: 403,
+    rejectedWith: 902,
+  }
   const refusing = createAudit({ sink, onFailure: 'refuse', log })
   await t.rejects(async () => refusing.stage(next)(request), { code: 936, status: 503 })
   t.equal(done, 0, 'nothing was sent')
