@@ -1,4 +1,4 @@
-/** Where the catalogue means to differ from the contract. Whatever is listed must differ, and nothing else may. */
+/** Intended differences between the catalogue and the contract. Each row must differ, and nothing else may. */
 import type { Difference } from './facts.ts'
 
 export interface Intended {
@@ -16,14 +16,14 @@ export const intended: readonly Intended[] = [
     theirs: 'none',
     ours: 'names',
     times: 4,
-    reason: 'a node is looked up by its name everywhere; four places of the real API forget to check it',
+    reason: 'a node is checked by its name everywhere; four endpoints of the real API do not check it',
   },
   {
     where: /^PUT \/active-response\/:agent_id body\.command$/,
     theirs: 'string mandatory 604',
     ours: 'string',
     times: 1,
-    reason: 'the framework answers its absence (1650), and says more than 604 would',
+    reason: 'the framework reports the missing field with 1650, which is more exact than 604',
   },
   {
     where: /^GET \/agents\/groups(?:\/:group_id\/files)? \?hash$/,
@@ -44,35 +44,35 @@ export const intended: readonly Intended[] = [
     theirs: 'none',
     ours: 'possible',
     times: 1,
-    reason: 'without fields the answer holds the key of every agent (recorded)',
+    reason: 'without fields the response contains the key of every agent (recorded)',
   },
   {
     where: /^GET \/(?:manager|cluster\/:node_id)\/stats \?date$/,
     theirs: /^dates default today/,
     ours: 'dates',
     times: 2,
-    reason: 'today is no fixed value: it would stand in a key for ever',
+    reason: 'today is not a constant: a stored default would become wrong the next day',
   },
   {
     where: /^validator (?:empty_boolean|format)$/,
     theirs: /"Undefined error\." \(text in place of a code, 3\.11\)$/,
     ours: / → 623$/,
     times: 2,
-    reason: 'an error is a Number (seed, convention 1); later releases answer 623',
+    reason: 'an error is a Number (seed, convention 1); later releases return 623',
   },
   {
     where: /^validator flag$/,
     theirs: 'presence of the name; value ignored → null',
     ours: 'presence → 623',
     times: 1,
-    reason: 'the value is not looked at but for its length, and an overlong one needs a code',
+    reason: 'only the length of the value is checked, and a value that is too long needs a code',
   },
   {
     where: /^validator (?:ips|query)$/,
     theirs: /^(?:any, ANY, or a dotted IPv4|\^\\\(\*FIELD OP VALUE).* → (?:606|622)$/,
     ours: /^(?:\^.*\$|query) → (?:606|622)$/,
     times: 2,
-    reason: 'the contract says it in prose; tests of the kinds themselves compare values',
+    reason: 'the contract states this in prose; tests of the kinds themselves compare values',
   },
   {
     where: /^validator command$/,
@@ -86,35 +86,35 @@ export const intended: readonly Intended[] = [
     theirs: undefined,
     ours: / beyond the seed$/,
     times: 13,
-    reason: 'operators look closer at the cache than the real API lets them; without these options nothing differs',
+    reason: 'operators need more of the cache than the real API shows; without these options nothing differs',
   },
   {
     where: /^GET \/experimental\/(?:ciscat\/results|syscollector\/(?:hardware|os|packages)) \?agent_id$/,
     theirs: undefined,
     ours: 'array_numbers',
     times: 4,
-    reason: 'the seed has the agent id filter, which the real API refuses: the edge answers it itself',
+    reason: 'the seed has the agent id filter, which the real API rejects: the edge applies the filter',
   },
   {
     where: /^GET \/experimental\/syscollector\/(?:netaddr|netiface|netproto|ports|processes) \?agent_id$/,
     theirs: undefined,
     ours: 'array_numbers beyond the seed',
     times: 5,
-    reason: 'what is answered for three kinds of inventory is answered for all',
+    reason: 'the filter of three kinds of inventory is accepted for all kinds',
   },
   {
     where: /^validator node_names$/,
     theirs: undefined,
     ours: / → 601$/,
     times: 1,
-    reason: 'several nodes at once are asked of the edge alone; a bad list answers as it does for one node',
+    reason: 'only the edge accepts several nodes at once; a bad list gets the error of a bad name',
   },
   {
     where: /^validator url$/,
     theirs: undefined,
     ours: / → 608$/,
     times: 1,
-    reason: 'only the edge takes URLs, to say what its cache makes of them',
+    reason: 'only the edge accepts URLs, to explain what its cache does with them',
   },
 ]
 

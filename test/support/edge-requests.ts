@@ -70,7 +70,7 @@ export class ManualClock {
   }
 }
 
-/** The nodes behind the stages: they note every request and answer it by `respond`. */
+/** The nodes behind the stages: they record every request and return what `respond` returns. */
 export class FakeNodes {
   readonly requests: EdgeRequest[] = []
   respond: (request: EdgeRequest, call: number) => EdgeResponse | Promise<EdgeResponse> = (_, call) => success(call)

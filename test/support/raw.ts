@@ -1,32 +1,32 @@
 import { connect } from 'node:net'
 
-export interface RawAnswer {
+export interface SocketResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** Everything that came, for connections that carry more than one answer. */
+  /** All received text, for connections with several responses. */
   readonly text: string
   /** The edge ended the connection by itself. */
   readonly closed: boolean
 }
 
 export interface RawOptions {
-  /** Milliseconds to wait for the connection to end, or for a whole answer. */
-  readonly patience?: number
-  /** Answers that are whole before the connection is given up. */
-  readonly answers?: number
+  /** Milliseconds to wait for the end of the connection or for a complete response. */
+  readonly timeout?: number
+  /** Number of complete responses after which the connection is closed; default 1. */
+  readonly responses?: number
 }
 
 /** Sends bytes unchanged over a new socket and reads the response. */
-export function sendRaw(url: string, bytes: string | Buffer, options: RawOptions = {}): Promise<RawAnswer> {
+export function sendRaw(url: string, bytes: string | Buffer, options: RawOptions = {}): Promise<SocketResponse> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve, reject) => {
     const socket = connect({ host: hostname, port: Number(port) })
     let text = ''
     let closed = false
-    const patience = setTimeout(done, options.patience ?? 3000)
+    const timer = setTimeout(done, options.timeout ?? 3000)
     function done(): void {
-      clearTimeout(patience)
+      clearTimeout(timer)
       socket.destroy()
       resolve({ ...parse(text), text, closed })
     }
@@ -35,14 +35,14 @@ export function sendRaw(url: string, bytes: string | Buffer, options: RawOptions
     socket.on('data', (chunk: string) => {
       text += chunk
       // Without `Connection: close` the server leaves the socket open: do not wait for its end.
-      if (whole(text) >= (options.answers ?? 1) && !/connection: close/i.test(text)) done()
+      if (whole(text) >= (options.responses ?? 1) && !/connection: close/i.test(text)) done()
     })
     socket.on('end', () => {
       closed = true
       done()
     })
     socket.on('error', (fault: NodeJS.ErrnoException) => {
-      clearTimeout(patience)
+      clearTimeout(timer)
       if (fault.code === 'ECONNRESET' || fault.code === 'EPIPE') {
         closed = true
         return done()
@@ -67,7 +67,7 @@ function whole(text: string): number {
   }
 }
 
-function parse(text: string): Omit<RawAnswer, 'text' | 'closed'> {
+function parse(text: string): Omit<SocketResponse, 'text' | 'closed'> {
   const [head = '', ...rest] = text.split('\r\n\r\n')
   const [line = '', ...lines] = head.split('\r\n')
   const headers = Object.fromEntries(

@@ -224,11 +224,11 @@ export async function startSentinels({ count = 3, downAfter = 500 } = {}): Promi
     ports.push(port)
     children.push(await run([file, '--sentinel'], /\+monitor/))
   }
-  const asked = new Redis({ port: ports[0] ?? 0, host: '127.0.0.1' })
-  asked.on('error', () => {})
+  const sentinel = new Redis({ port: ports[0] ?? 0, host: '127.0.0.1' })
+  sentinel.on('error', () => {})
   const others = new RegExp(`num-other-sentinels,${count - 1}\\b[\\s\\S]*`)
   await waitUntil(async () => {
-    const master = (await asked.call('SENTINEL', 'MASTER', name)) as string[]
+    const master = (await sentinel.call('SENTINEL', 'MASTER', name)) as string[]
     return others.test(master.join()) && master[master.indexOf('num-slaves') + 1] === '1'
   })
   return {
@@ -238,11 +238,11 @@ export async function startSentinels({ count = 3, downAfter = 500 } = {}): Promi
     sentinels: ports.map((port) => ({ host: '127.0.0.1', port })),
     failedOver: () =>
       waitUntil(async () => {
-        const address = (await asked.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name)) as string[]
+        const address = (await sentinel.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name)) as string[]
         return address[1] !== `${primary.port}`
       }),
     async close() {
-      asked.disconnect()
+      sentinel.disconnect()
       await Promise.all([...children.map(killed), primary.close(), replica.close()])
       rmSync(folder, { recursive: true, force: true })
     },

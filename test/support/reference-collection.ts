@@ -24,7 +24,7 @@ export interface ReferencePage {
   readonly totalItems: number
 }
 
-/** Returns the page that the query asks for: `offset`, `limit`, `sort`, `search`, `select`, all else are filters. */
+/** Returns the page of the query: `offset`, `limit`, `sort`, `search`, `select`, all else are filters. */
 export function referencePage(
   rows: readonly ReferenceRow[],
   query: Readonly<Record<string, string>>,
@@ -50,19 +50,19 @@ export function referenceSort<R extends ReferenceRow>(
   sort: string | undefined,
   { engine, order, numeric = [], sortBy = {} }: ReferenceCollection,
 ): R[] {
-  const asked = sort ?? order
-  if (asked === undefined) return [...rows]
+  const sortKeys = sort ?? order
+  if (sortKeys === undefined) return [...rows]
   const fieldsOf = (text: string) =>
     text
       .replace(/^[+ -]/, '')
       .split(',')
       .filter(Boolean)
-  const names = fieldsOf(asked).length > 0 ? fieldsOf(asked) : fieldsOf(order ?? '')
+  const names = fieldsOf(sortKeys).length > 0 ? fieldsOf(sortKeys) : fieldsOf(order ?? '')
   const keys = names.flatMap(
     (field): readonly { field: string; as?: 'number' }[] =>
       sortBy[field] ?? [numeric.includes(field) ? { field, as: 'number' } : { field }],
   )
-  const sign = asked.startsWith('-') ? -1 : 1
+  const sign = sortKeys.startsWith('-') ? -1 : 1
   return [...rows].sort((a, b) => {
     for (const { field, as } of keys) {
       const options = { isNumber: as === 'number', lowerCase: engine === 'array' }

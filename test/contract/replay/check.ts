@@ -14,7 +14,7 @@ export function check(t: Test, exchange: Exchange, outcome: Outcome, calls = 1):
   if (expected !== undefined) {
     t.equal(outcome.status, expected.status, 'status as intended')
     if (expected.error !== undefined) t.equal(json(outcome.text)?.error, expected.error, outcome.text)
-    t.equal(outcome.calls, 0, 'no node was asked')
+    t.equal(outcome.calls, 0, 'no node was called')
     return
   }
   t.equal(outcome.status, response.status, `status; got ${outcome.text.slice(0, 200)}`)
@@ -26,7 +26,7 @@ export function check(t: Test, exchange: Exchange, outcome: Outcome, calls = 1):
   else if (response.body?.includes('\n')) t.equal(outcome.text, response.body, 'pretty, byte for byte')
   else t.strictSame(json(outcome.text), wanted)
   const called = !isRefusal(exchange) && response.status !== 401 && Number(wanted?.error) !== 603
-  t.equal(outcome.calls, called ? calls : 0, called ? `${calls} calls to the node` : 'no node was asked')
+  t.equal(outcome.calls, called ? calls : 0, called ? `${calls} calls to the node` : 'no node was called')
 }
 
 /** With `pretty` the media type is JSON too (docs/contract-decisions.md). */

@@ -19,7 +19,7 @@ const path = (exchange: Exchange) => exchange.request.path
 
 export const differences: readonly Difference[] = [
   {
-    reason: 'the verdict over all nodes is asked of each of them: the cluster hears only the first worker that answers',
+    reason: 'the edge asks every node for its verdict; the cluster uses only the first worker that responds',
     when: (x) => path(x).startsWith('/cluster/configuration/validation'),
     joined: true,
   },
@@ -29,7 +29,7 @@ export const differences: readonly Difference[] = [
     wordsOnly: true,
   },
   {
-    reason: 'rows of all agents are asked for in other pages and joined anew (joined-collections.test.ts)',
+    reason: 'rows of all agents are read in other pages and joined by the edge (joined-collections.test.ts)',
     when: (x) =>
       path(x).startsWith('/experimental/') && x.response.status === 200 && ![1405, 1406].includes(Number(code(x))),
     joined: true,
@@ -65,12 +65,12 @@ export const differences: readonly Difference[] = [
     expect: () => ({ status: 400, error: 607 }),
   },
   {
-    reason: 'the type of a body is looked at before the body',
+    reason: 'the type of a body is checked before the body',
     when: (x) => code(x) === 614 && path(x).startsWith('/manager/files'),
     expect: () => ({ status: 400, error: 804 }),
   },
   {
-    reason: 'the type of a body is looked at before the body',
+    reason: 'the type of a body is checked before the body',
     when: (x) => code(x) === 614 && path(x).endsWith('/configuration'),
     expect: () => ({ status: 400, error: 607 }),
   },
@@ -90,7 +90,7 @@ export const differences: readonly Difference[] = [
     wordsOnly: true,
   },
   {
-    reason: 'a node name is checked everywhere, also where the real API forgets to',
+    reason: 'a node name is checked everywhere, also where the real API does not',
     when: (x) => path(x).startsWith('/cluster/no%20pe/') && code(x) === 3022,
     expect: () => ({ status: 400, error: 601 }),
   },
@@ -101,7 +101,7 @@ export const differences: readonly Difference[] = [
   },
 ]
 
-/** Requests about the cache itself, or answered from it: they need the requests that filled the cache. */
+/** Requests about the cache itself, or with a response from the cache: they need the requests that filled the cache. */
 export function isOfCache(exchange: Exchange): boolean {
   return /^\/cache\b/i.test(path(exchange)) || exchange.response.status === 304
 }
@@ -120,7 +120,7 @@ const lists = (exchange: Exchange, url: string) =>
 
 export const cacheDifferences: readonly CacheDifference[] = [
   {
-    reason: 'the edge has entity tags of its own, strong ones, which its clients send back',
+    reason: 'the edge makes its own strong entity tags, which clients send back',
     when: (x) => x.response.status === 304,
     ownTag: true,
   },
@@ -130,7 +130,7 @@ export const cacheDifferences: readonly CacheDifference[] = [
     adapt: (body) => body.replaceAll('/agents?limit=1', '/agents?limit=1&offset=0'),
   },
   {
-    reason: 'whatever is kept belongs to a group, so that it can be cleared by it',
+    reason: 'every stored response belongs to a group, so that a purge of the group removes it',
     when: (x) => lists(x, '/cluster/configuration/validation'),
     adapt: (body) => body.replace('"groups":{}', '"groups":{"validation":["/cluster/configuration/validation"]}'),
   },

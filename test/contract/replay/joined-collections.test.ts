@@ -80,8 +80,8 @@ t.test('every call was recorded on a real node', (t) => {
 })
 
 async function collection({ url, authorization }: RunningEdge, path: string): Promise<Collection> {
-  const answer = await fetch(`${url}${path}`, { headers: { authorization: authorization('admin') } })
-  const body = (await answer.json()) as { error: number; data: Collection & { failed_nodes?: unknown } }
+  const response = await fetch(`${url}${path}`, { headers: { authorization: authorization('admin') } })
+  const body = (await response.json()) as { error: number; data: Collection & { failed_nodes?: unknown } }
   if (body.error !== 0 || body.data.failed_nodes !== undefined) throw new Error(`${path}: ${JSON.stringify(body)}`)
   return body.data
 }

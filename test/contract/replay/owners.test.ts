@@ -19,18 +19,18 @@ t.test('every recorded request for data of an agent reaches its owner', async (t
     const id = OF_AGENT.exec(request.path)?.[1]
     if (distribution !== 'edge' || id === undefined || owners.get(id) !== node) continue
     const headers = { authorization: edge.authorization('admin') }
-    const answer = (await (await fetch(`${edge.url}${request.path}`, { headers })).json()) as { data?: { items?: [] } }
+    const body = (await (await fetch(`${edge.url}${request.path}`, { headers })).json()) as { data?: { items?: [] } }
     const real = JSON.parse(response.body) as { data?: { items?: [] } }
-    if (real.data?.items === undefined) t.same(answer, real, `${request.path} of ${node}`)
-    else t.same(answer.data?.items, real.data.items, `${request.path} of ${node}`)
+    if (real.data?.items === undefined) t.same(body, real, `${request.path} of ${node}`)
+    else t.same(body.data?.items, real.data.items, `${request.path} of ${node}`)
     compared += 1
   }
   t.ok(compared >= 40, `${compared}`)
 })
 
 t.test('other nodes receive no such request', (t) => {
-  for (const { name, asked, unknown } of nodes) {
-    const foreign = asked().filter((url) => {
+  for (const { name, requested, unknown } of nodes) {
+    const foreign = requested().filter((url) => {
       const id = OF_AGENT.exec(url)?.[1]
       const owner = collectionOf('master', '/agents').items.find((agent) => agent.id === id)?.node_name
       return id !== undefined && owner !== name

@@ -32,11 +32,11 @@ export class ReplayNode {
         const call = seen(request, Buffer.concat(chunks).toString())
         if (call.path === '/cluster/nodes' && !this.#expects(call)) return reply(response, 200, this.#nodes)
         this.calls.push(call)
-        const answer = this.#expects(call) ? this.expected?.response : undefined
-        if (answer === undefined) return reply(response, 599, `not expected: ${call.method} ${call.path}`)
-        if (answer.headers['content-type']?.startsWith('text/xml')) {
-          response.writeHead(answer.status, { 'content-type': 'text/xml' }).end(answer.body)
-        } else reply(response, answer.status, plain(answer.body))
+        const recorded = this.#expects(call) ? this.expected?.response : undefined
+        if (recorded === undefined) return reply(response, 599, `not expected: ${call.method} ${call.path}`)
+        if (recorded.headers['content-type']?.startsWith('text/xml')) {
+          response.writeHead(recorded.status, { 'content-type': 'text/xml' }).end(recorded.body)
+        } else reply(response, recorded.status, plain(recorded.body))
       })
     })
   }

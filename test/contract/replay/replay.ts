@@ -56,24 +56,24 @@ export async function startReplay(
       node.expected = exchange
       const before = node.calls.length
       const { method, path, headers, body } = exchange.request
-      const answer = await client.request({
+      const response = await client.request({
         path,
         method: method as 'GET',
         headers: { ...headers, ...credentials[exchange.auth](authorization), ...further },
         body,
       })
-      const text = await answer.body.text()
+      const text = await response.body.text()
       return {
-        status: answer.statusCode,
-        headers: answer.headers,
-        type: String(answer.headers['content-type'] ?? ''),
+        status: response.statusCode,
+        headers: response.headers,
+        type: String(response.headers['content-type'] ?? ''),
         text,
         calls: node.calls.length - before,
       }
     },
     async clear() {
-      const answer = await client.request({ method: 'DELETE', path: '/cache', headers: { authorization } })
-      await answer.body.dump()
+      const response = await client.request({ method: 'DELETE', path: '/cache', headers: { authorization } })
+      await response.body.dump()
     },
     async close() {
       await client.close()

@@ -7,17 +7,17 @@ const nodes = await startThreeNodes(t)
 const edge = await startEdge({ nodes, settings: { cluster: { distribution: 'edge', discover: false } } })
 t.teardown(() => edge.close())
 
-async function ask(path: string): Promise<{ data: Collection; status: string }> {
-  const answer = await fetch(`${edge.url}${path}`, { headers: { authorization: edge.authorization('admin') } })
-  const body = (await answer.json()) as { error: number; data: Collection & { failed_nodes?: unknown } }
+async function send(path: string): Promise<{ data: Collection; status: string }> {
+  const response = await fetch(`${edge.url}${path}`, { headers: { authorization: edge.authorization('admin') } })
+  const body = (await response.json()) as { error: number; data: Collection & { failed_nodes?: unknown } }
   if (body.error !== 0 || body.data.failed_nodes !== undefined) throw new Error(`${path}: ${JSON.stringify(body)}`)
-  return { data: body.data, status: answer.headers.get('cluster-status') ?? '' }
+  return { data: body.data, status: response.headers.get('cluster-status') ?? '' }
 }
 
 t.test('whole responses become one item per node, master first', async (t) => {
   const parts = ['info', 'status', 'configuration', 'logs/summary', 'stats/hourly', 'stats/remoted', 'stats/analysisd']
   for (const part of [...parts, 'config/analysis/global', 'config/com/internal']) {
-    const { data } = await ask(`/cluster/*/${part}`)
+    const { data } = await send(`/cluster/*/${part}`)
     const expected = nodeNames.map((node) => ({ node_name: node, ...dataOf(node, `/manager/${part}`) }))
     t.same(data, { items: expected, totalItems: 3 }, part)
   }
@@ -25,7 +25,7 @@ t.test('whole responses become one item per node, master first', async (t) => {
 
 t.test('lists contain the elements of each node', async (t) => {
   for (const part of ['stats', 'stats/weekly']) {
-    const { data } = await ask(`/cluster/*/${part}?limit=1000`)
+    const { data } = await send(`/cluster/*/${part}?limit=1000`)
     const expected = nodeNames.flatMap((node) => elementsOf(node, `/manager/${part}`))
     t.same(data.items, expected.slice(0, 1000), part)
     t.equal(data.totalItems, expected.length, part)
@@ -34,18 +34,18 @@ t.test('lists contain the elements of each node', async (t) => {
 
 t.test('logs are one list over all nodes, newest first, with pages', async (t) => {
   const all = nodeNames.flatMap((node) => logsOf(node)).toSorted((a, b) => compare(b, a))
-  const { data } = await ask('/cluster/*/logs?limit=1000')
+  const { data } = await send('/cluster/*/logs?limit=1000')
   t.same(data.items, all)
   t.equal(data.totalItems, 150)
   const pages: Row[] = []
   for (let offset = 0; offset < 150; offset += 40) {
-    pages.push(...(await ask(`/cluster/*/logs?offset=${offset}&limit=40`)).data.items)
+    pages.push(...(await send(`/cluster/*/logs?offset=${offset}&limit=40`)).data.items)
   }
   t.same(pages, all)
 })
 
 t.test('two nodes can be named, and Cluster-Status lists them', async (t) => {
-  const { data, status } = await ask('/cluster/worker-2,master/info')
+  const { data, status } = await send('/cluster/worker-2,master/info')
   t.same(
     data.items.map(({ node_name }) => node_name),
     ['master', 'worker-2'],

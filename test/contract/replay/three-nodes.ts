@@ -48,7 +48,7 @@ export interface ReplayedNode {
   readonly type: 'master' | 'worker'
   readonly url: string
   /** Requested paths and queries. */
-  asked(): string[]
+  requested(): string[]
   /** Requests without a recording. */
   readonly unknown: string[]
 }
@@ -59,16 +59,18 @@ export function startThreeNodes(t: Pick<Test, 'teardown'>): Promise<ReplayedNode
       const unknown: string[] = []
       const node = await fakeNode(t, (request, response) => replay(name, request, response, unknown))
       const type = name === 'master' ? 'master' : 'worker'
-      return { name, type, url: node.url, unknown, asked: () => node.seen.map(({ url = '' }) => url) }
+      return { name, type, url: node.url, unknown, requested: () => node.seen.map(({ url = '' }) => url) }
     }),
   )
 }
 
 function replay(node: string, { url = '' }: IncomingMessage, response: ServerResponse, unknown: string[]): void {
-  const answer = cut(node, url) ?? answerOf(node, url)
-  if (answer === undefined) unknown.push(url)
-  const body = JSON.stringify(answer ?? { error: 603, message: `Nothing was recorded for ${url}` })
-  response.writeHead(answer === undefined ? 404 : 200, { 'content-type': 'application/json; charset=utf-8' }).end(body)
+  const recorded = cut(node, url) ?? answerOf(node, url)
+  if (recorded === undefined) unknown.push(url)
+  const body = JSON.stringify(recorded ?? { error: 603, message: `Nothing was recorded for ${url}` })
+  response
+    .writeHead(recorded === undefined ? 404 : 200, { 'content-type': 'application/json; charset=utf-8' })
+    .end(body)
 }
 
 /** Returns another page of a recorded collection with the selected fields. */

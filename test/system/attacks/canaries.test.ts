@@ -53,8 +53,8 @@ t.test('D03: secrets of requests appear in no log, metric or console view', asyn
 
   const own = { authorization: edge.authorization('admin') }
   const send = async (path: string, init: RequestInit = {}) => {
-    const answer = await fetch(edge.url + path, { ...init, headers: { ...own, ...init.headers } })
-    return { status: answer.status, text: await answer.text() }
+    const response = await fetch(edge.url + path, { ...init, headers: { ...own, ...init.headers } })
+    return { status: response.status, text: await response.text() }
   }
   const json = { 'content-type': 'application/json' }
   const basic = (user: string, word: string) => ({ authorization: `Basic ${btoa(`${user}:${word}`)}` })
@@ -105,9 +105,9 @@ t.test('D03: secrets of requests appear in no log, metric or console view', asyn
   await sleep(1500)
 
   const operators = async (path: string) => {
-    const answer = await fetch(edge.operationsUrl + path, { headers: { authorization: edge.authorization('admin') } })
-    t.equal(answer.status, 200, path)
-    return answer.text()
+    const response = await fetch(edge.operationsUrl + path, { headers: { authorization: edge.authorization('admin') } })
+    t.equal(response.status, 200, path)
+    return response.text()
   }
   const places: Record<string, string> = {
     log: edge.logged.join(''),

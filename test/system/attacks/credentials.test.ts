@@ -9,7 +9,7 @@ const base64url = (value: unknown) =>
 t.test('bad credentials are rejected before anything is forwarded', async (t) => {
   const at = await stage()
   t.teardown(() => at.close())
-  const ask = (headers: string, path = '/agents?limit=1') =>
+  const send = (headers: string, path = '/agents?limit=1') =>
     sendRaw(at.edge.url, `GET ${path} HTTP/1.1\r\nHost: edge\r\n${headers}Connection: close\r\n\r\n`)
   const basic = (text: string | Buffer) => `Authorization: Basic ${Buffer.from(text).toString('base64')}\r\n`
 
@@ -31,9 +31,9 @@ t.test('bad credentials are rejected before anything is forwarded', async (t) =>
       ['nothing', ''],
     ]
     for (const [what, headers] of bad) {
-      const answer = await ask(headers)
-      t.ok([400, 401].includes(answer.status), `${what}: ${answer.status}`)
-      if (answer.status === 401) t.match(answer.headers['www-authenticate'], /Basic realm=/, what)
+      const response = await send(headers)
+      t.ok([400, 401].includes(response.status), `${what}: ${response.status}`)
+      if (response.status === 401) t.match(response.headers['www-authenticate'], /Basic realm=/, what)
     }
     t.equal(at.reached(), before, 'nothing reached a node')
   })
@@ -79,22 +79,22 @@ t.test('bad credentials are rejected before anything is forwarded', async (t) =>
       ['5 kB', `${header}.${'a'.repeat(5000)}.${signature}`],
     ]
     for (const [what, text] of bad) {
-      const answer = await ask(`Authorization: Bearer ${text}\r\n`)
-      t.ok([400, 401].includes(answer.status), `${what}: ${answer.status}`)
-      if (answer.status === 401) t.match(answer.headers['www-authenticate'], /Bearer/, what)
+      const response = await send(`Authorization: Bearer ${text}\r\n`)
+      t.ok([400, 401].includes(response.status), `${what}: ${response.status}`)
+      if (response.status === 401) t.match(response.headers['www-authenticate'], /Bearer/, what)
     }
-    t.equal((await ask('', `/agents?access_token=${token}`)).status, 401, 'T04: a token in the query')
-    t.equal((await ask(`Cookie: token=${token}\r\n`)).status, 401, 'T04: a token in a cookie')
+    t.equal((await send('', `/agents?access_token=${token}`)).status, 401, 'T04: a token in the query')
+    t.equal((await send(`Cookie: token=${token}\r\n`)).status, 401, 'T04: a token in a cookie')
     t.equal(at.reached(), before, 'nothing reached a node')
-    t.equal((await ask(`Authorization: Bearer ${token}\r\n`)).status, 200, 'the token itself is good')
+    t.equal((await send(`Authorization: Bearer ${token}\r\n`)).status, 200, 'the token itself is good')
   })
 
   await t.test('D03: no log line contains a secret that was sent', async (t) => {
     const canary = 'canary-7f3a91'
-    await ask(basic(`admin:${canary}`))
-    await ask(`Authorization: Bearer ${canary}.${canary}.${canary}\r\n`)
-    await ask(basic('admin:admin-pw'), `/agents?search=${canary}`)
-    await ask(`${basic('admin:admin-pw')}Cookie: ${canary}\r\nX-Api-Key: ${canary}\r\n`, `/agents/name/${canary}`)
+    await send(basic(`admin:${canary}`))
+    await send(`Authorization: Bearer ${canary}.${canary}.${canary}\r\n`)
+    await send(basic('admin:admin-pw'), `/agents?search=${canary}`)
+    await send(`${basic('admin:admin-pw')}Cookie: ${canary}\r\nX-Api-Key: ${canary}\r\n`, `/agents/name/${canary}`)
     await fetch(`${at.edge.url}/agents/insert`, {
       method: 'POST',
       headers: { authorization: at.edge.authorization('admin'), 'content-type': 'application/json' },

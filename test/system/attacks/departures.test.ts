@@ -5,7 +5,7 @@ import { startSimulator } from '../../../src/simulator/index.ts'
 import { startEdge } from '../../support/edge.ts'
 import { type Stage, stage } from './rows.ts'
 
-/** Sends all of it and goes, without a look at the answer. */
+/** Sends the bytes and disconnects without reading the response. */
 function sendAndLeave(at: Stage, bytes: string, after: Promise<unknown>): Promise<void> {
   return new Promise((resolve) => {
     const socket = connect({ host: '127.0.0.1', port: Number(new URL(at.edge.url).port) }, () => {

@@ -190,15 +190,15 @@ const rows: readonly Raw[] = [
 
 async function holds(t: Test, at: Stage, row: Raw): Promise<void> {
   const before = at.reached()
-  const answer = await sendRaw(
+  const response = await sendRaw(
     at.edge.url,
     row.bytes.replace('{auth}', `Authorization: ${at.edge.authorization('admin')}\r\n`),
   )
   const statuses = typeof row.status === 'number' ? [row.status] : row.status
-  t.ok(statuses.includes(answer.status), `${row.id} ${row.what}: ${answer.status} ${answer.body.slice(0, 120)}`)
-  if (row.closed) t.ok(answer.closed, `${row.id} ${row.what}: the connection ends`)
-  if (answer.status >= 400)
-    t.match(JSON.parse(answer.body || '{}'), { error: Number, message: String }, `${row.id} ${row.what}`)
+  t.ok(statuses.includes(response.status), `${row.id} ${row.what}: ${response.status} ${response.body.slice(0, 120)}`)
+  if (row.closed) t.ok(response.closed, `${row.id} ${row.what}: the connection ends`)
+  if (response.status >= 400)
+    t.match(JSON.parse(response.body || '{}'), { error: Number, message: String }, `${row.id} ${row.what}`)
   if (!row.reaches) t.equal(at.reached(), before, `${row.id} ${row.what}: nothing reached a node`)
 }
 
@@ -210,11 +210,11 @@ t.test('ambiguous requests are rejected, and their connections are closed', asyn
   await t.test('H28, H30: a client cannot add, keep or remove headers on the way to a node', async (t) => {
     const headers =
       'Connection: close, x-apicache-bypass, authorization, x-request-id\r\nx-apicache-force-fetch: 1\r\nX-Forwarded-For: 6.6.6.6\r\nCookie: a=b\r\n'
-    const answer = await sendRaw(
+    const response = await sendRaw(
       at.edge.url,
       get(headers).replace('{auth}', `Authorization: ${at.edge.authorization('admin')}\r\n`),
     )
-    t.equal(answer.status, 200)
+    t.equal(response.status, 200)
     const seen = at.simulator.seen.at(-1)?.headers ?? {}
     t.equal(seen['x-apicache-bypass'], '1', 'the edge’s own')
     t.match(seen.authorization, /^Basic /)
@@ -224,10 +224,10 @@ t.test('ambiguous requests are rejected, and their connections are closed', asyn
 
   await t.test('H33: a thousand pipelined requests never run concurrently', async (t) => {
     const one = get('').replace('{auth}', `Authorization: ${at.edge.authorization('admin')}\r\n`)
-    const few = await sendRaw(at.edge.url, one.repeat(80), { answers: 80, patience: 10_000 })
+    const few = await sendRaw(at.edge.url, one.repeat(80), { responses: 80, timeout: 10_000 })
     t.equal(few.text.split('HTTP/1.1 200').length - 1, 80, 'eighty are answered')
     // More than may wait (listen.limits.pipelined) end the connection.
-    const many = await sendRaw(at.edge.url, one.repeat(1000), { answers: 1000, patience: 10_000 })
+    const many = await sendRaw(at.edge.url, one.repeat(1000), { responses: 1000, timeout: 10_000 })
     t.ok(many.closed)
     t.notMatch(many.text, /HTTP\/1\.1 5/, 'none of them failed')
   })

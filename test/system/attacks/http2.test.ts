@@ -107,13 +107,13 @@ for (const secure of [false, true]) {
           while (flooding || seen.length === 0) seen.push(await hit())
           return seen
         })()
-        const answers = await Promise.all(Array.from({ length: CONNECTIONS }, () => flood(open, bytes)))
+        const responses = await Promise.all(Array.from({ length: CONNECTIONS }, () => flood(open, bytes)))
         flooding = false
         const { user, system } = process.cpuUsage(cpu)
         const each = ((user + system) / 1000 / CONNECTIONS).toFixed(1)
         t.comment(`${name}: ${each} ms of CPU for a connection, both sides of it`)
         const isOne = (text: string) => text.startsWith('HTTP/1.1 400 ') && text.lastIndexOf('HTTP/1.1') === 0
-        const wrong = answers.filter((text) => text !== '' && !isOne(text))
+        const wrong = responses.filter((text) => text !== '' && !isOne(text))
         t.strictSame(wrong, [], 'one refusal each, where it came through')
         t.strictSame([...new Set(await hits)], ['HTTP/1.1 200 OK'], 'clients with HTTP/1.1 are served meanwhile')
         t.equal(lines() - before, CONNECTIONS, `${name}: one line for each connection, not for each frame`)

@@ -13,7 +13,7 @@ t.test('the public listener serves no operations endpoint, and /cache needs its 
     },
   })
   t.teardown(() => edge.close())
-  const ask = async (path: string, user: string | undefined, method = 'GET') => {
+  const send = async (path: string, user: string | undefined, method = 'GET') => {
     const headers = { accept: 'application/json', ...(user && { authorization: edge.authorization(user) }) }
     const reply = await fetch(edge.url + path, { method, headers })
     return {
@@ -21,7 +21,7 @@ t.test('the public listener serves no operations endpoint, and /cache needs its 
       ...(JSON.parse((await reply.text()) || '{}') as { error?: number; data?: unknown }),
     }
   }
-  t.equal((await ask('/agents/001', 'admin')).status, 200)
+  t.equal((await send('/agents/001', 'admin')).status, 200)
   const before = simulator.seen.length
   for (const path of [
     '/metrics',
@@ -35,15 +35,15 @@ t.test('the public listener serves no operations endpoint, and /cache needs its 
     '/docs',
     '/openapi.json',
   ]) {
-    t.match(await ask(path, 'admin'), { status: 404, error: 603 }, path)
-    t.match(await ask(path, undefined), { status: 401, error: 901 }, `${path}, without credentials`)
+    t.match(await send(path, 'admin'), { status: 404, error: 603 }, path)
+    t.match(await send(path, undefined), { status: 401, error: 901 }, `${path}, without credentials`)
   }
-  t.match(await ask('/api/purge', 'admin', 'POST'), { status: 404, error: 603 })
+  t.match(await send('/api/purge', 'admin', 'POST'), { status: 404, error: 603 })
   for (const path of ['/cache', '/cache/config', '/cache?details=true']) {
-    t.match(await ask(path, 'operator'), { status: 403, error: 902 }, `${path}, without cache:read`)
-    t.match(await ask(path, undefined), { status: 401, error: 901 }, `${path}, without credentials`)
-    t.equal((await ask(path, 'reader')).status, 200, `${path}, with cache:read`)
+    t.match(await send(path, 'operator'), { status: 403, error: 902 }, `${path}, without cache:read`)
+    t.match(await send(path, undefined), { status: 401, error: 901 }, `${path}, without credentials`)
+    t.equal((await send(path, 'reader')).status, 200, `${path}, with cache:read`)
   }
-  t.match(await ask('/cache', 'reader', 'DELETE'), { status: 403, error: 902 }, 'a reader may not purge')
-  t.equal(simulator.seen.length, before, 'no node was asked')
+  t.match(await send('/cache', 'reader', 'DELETE'), { status: 403, error: 902 }, 'a reader may not purge')
+  t.equal(simulator.seen.length, before, 'no node was called')
 })

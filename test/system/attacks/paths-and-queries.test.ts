@@ -189,9 +189,9 @@ t.test('bad paths and queries are rejected in the contract’s form and reach no
   await t.test('Q11: many calls without a time limit: one at a time, the others get Retry-After', async (t) => {
     await at.simulator.faults.set('master', { delay: 1500 })
     const row = { id: 'Q11', what: 'wait_for_complete', path: '/agents/001/key?wait_for_complete', status: 200 }
-    const answers = await Promise.all(Array.from({ length: 40 }, () => at.send(row)))
-    t.equal(answers.filter(({ status }) => status === 200).length, 1)
-    const rejected = answers.filter(({ status }) => status === 429)
+    const responses = await Promise.all(Array.from({ length: 40 }, () => at.send(row)))
+    t.equal(responses.filter(({ status }) => status === 200).length, 1)
+    const rejected = responses.filter(({ status }) => status === 429)
     t.equal(rejected.length, 39)
     t.ok(rejected.every(({ headers }) => Number(headers['retry-after']) >= 1))
     await at.simulator.faults.clear()

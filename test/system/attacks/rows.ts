@@ -2,7 +2,7 @@ import { connect } from 'node:net'
 import type { Test } from 'tap'
 import { startSimulator } from '../../../src/simulator/index.ts'
 import { type RunningEdge, startEdge } from '../../support/edge.ts'
-import { type RawAnswer, sendRaw } from '../../support/raw.ts'
+import { type SocketResponse, sendRaw } from '../../support/raw.ts'
 
 /** A bad request and the expected response; `error` is the code in the body. */
 export interface Row {
@@ -25,7 +25,7 @@ export interface Stage {
   readonly simulator: Awaited<ReturnType<typeof startSimulator>>
   /** Requests of clients that reached a node (discovery aside). */
   reached(): number
-  send(row: Row): Promise<RawAnswer>
+  send(row: Row): Promise<SocketResponse>
   close(): Promise<void>
 }
 
@@ -62,22 +62,22 @@ function bytes(row: Row, authorization: string): Buffer {
 }
 
 /** Asserts one of the expected statuses, the form of the contract, the time limit, and that nothing reaches a node. */
-export async function holds(t: Test, at: Stage, row: Row): Promise<RawAnswer> {
+export async function holds(t: Test, at: Stage, row: Row): Promise<SocketResponse> {
   const before = at.reached()
   const start = process.hrtime.bigint()
-  const answer = await at.send(row)
+  const response = await at.send(row)
   const took = Number(process.hrtime.bigint() - start) / 1e6
   const statuses = typeof row.status === 'number' ? [row.status] : row.status
-  t.ok(statuses.includes(answer.status), `${row.id} ${row.what}: ${answer.status} ${answer.body.slice(0, 150)}`)
-  if (answer.status >= 400 && answer.status !== 401) {
-    const body = JSON.parse(answer.body) as { error: unknown; message: unknown }
+  t.ok(statuses.includes(response.status), `${row.id} ${row.what}: ${response.status} ${response.body.slice(0, 150)}`)
+  if (response.status >= 400 && response.status !== 401) {
+    const body = JSON.parse(response.body) as { error: unknown; message: unknown }
     t.type(body.error, 'number', `${row.id} has a code`)
     t.type(body.message, 'string', `${row.id} has a message`)
-    if (row.error !== undefined) t.equal(body.error, row.error, `${row.id} ${row.what}: ${answer.body.slice(0, 150)}`)
+    if (row.error !== undefined) t.equal(body.error, row.error, `${row.id} ${row.what}: ${response.body.slice(0, 150)}`)
   }
   if (row.within !== undefined) t.ok(took < row.within, `${row.id} took ${took.toFixed(1)} ms`)
   if (!row.reaches) t.equal(at.reached(), before, `${row.id} ${row.what}: nothing reached a node`)
-  return answer
+  return response
 }
 
 /** Returns whether the edge still accepts connections: no request may end the process. */

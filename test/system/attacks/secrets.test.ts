@@ -24,9 +24,9 @@ t.test('without secrets:read no agent key can be read', async (t) => {
       '/agents/summary/os?q=internal_key~9a',
       '/agents/001?select=internal_key',
     ]) {
-      const answer = await get('reader', path)
-      t.equal(answer.status, 403, path)
-      t.match(await answer.json(), { error: 902, message: /secrets:read/ }, path)
+      const response = await get('reader', path)
+      t.equal(response.status, 403, path)
+      t.match(await response.json(), { error: 902, message: /secrets:read/ }, path)
       t.equal((await get('reader', path, 'HEAD')).status, 403, `HEAD ${path}`)
     }
     t.equal(at.reached(), before, 'nothing reached a node')
