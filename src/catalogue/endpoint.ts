@@ -61,7 +61,6 @@ export interface Field {
   readonly role: string
   readonly required?: 604
   readonly maxLength?: number
-  readonly maxItems?: number
   readonly default?: string | number | boolean
   readonly canonical?: Canonical
   /**

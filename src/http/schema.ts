@@ -84,17 +84,20 @@ function fieldSchema(field: Field): JsonSchema {
     case 'boolean':
       return shared({ type: 'boolean' })
     case 'strings':
-      return shared({ type: 'array', maxItems: field.maxItems ?? 1000, items: textSchema(field) })
+      return listSchema(field)
     case 'string':
       return textSchema(field)
   }
 }
 
-/** The kind of each element of a list of the given kind. */
-const elementKinds: Partial<Record<Kind, Kind>> = { array_numbers: 'numbers', array_names: 'names' }
+/** The number of elements is limited by the size of the body only. */
+function listSchema(field: Field): JsonSchema {
+  const kind: ValueKind | undefined = field.kind && kinds[field.kind]
+  const items = textSchema(kind?.listOf === undefined ? field : { ...field, kind: kind.listOf })
+  return shared({ type: 'array', ...(kind?.listOf !== undefined && { minItems: 1 }), items })
+}
 
-function textSchema(field: Field): JsonSchema {
-  const kind = field.kind && ((field.type === 'strings' && elementKinds[field.kind]) || field.kind)
+function textSchema({ kind, maxLength }: Pick<Field, 'kind' | 'maxLength'>): JsonSchema {
   const schema = kind === undefined ? { type: 'string', maxLength: 1024 } : valueSchema(kind)
-  return shared(field.maxLength === undefined ? schema : { ...schema, maxLength: field.maxLength })
+  return shared(maxLength === undefined ? schema : { ...schema, maxLength })
 }

@@ -125,7 +125,7 @@ async function callOwners(
   for (const id of ids) {
     const node = nodes.get(id) ?? view.master().name
     if (node instanceof EdgeError) unsent.push({ ids: [id], outcome: createUnsentOutcome(node) })
-    else idsByNode.set(node, [...(idsByNode.get(node) ?? []), id])
+    else addTo(idsByNode, node, id)
   }
   const called = [...idsByNode].filter(([, own]) => own.length > 0)
   const sent = await Promise.all(
@@ -135,6 +135,12 @@ async function callOwners(
     }),
   )
   return traceSync(request.trace, 'merge', () => mergeAffected(ids, [...sent, ...unsent]))
+}
+
+function addTo(idsByNode: Map<string, string[]>, node: string, id: string): void {
+  const ids = idsByNode.get(node)
+  if (ids === undefined) idsByNode.set(node, [id])
+  else ids.push(id)
 }
 
 /** Returns the ids of the body, a list or a text with commas, without duplicates. */

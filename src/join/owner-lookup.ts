@@ -58,6 +58,8 @@ const PAGE_ROWS = 1000
 const FIELDS = 'id,node_name,status'
 /** The URL with this many ids is well below the maximum length of the real API. */
 const MAX_IDS_PER_CALL = 100
+/** The owners of more agents are read from the pages of all agents: a page has ten times as many agents. */
+const MAX_IDS_BY_NAME = 1000
 /** A list that is longer than a million agents is an error of the node. */
 const MAX_PAGES = 1000
 
@@ -74,14 +76,12 @@ export function createOwnerLookup({ endpoints, read }: OwnerLookupPorts): OwnerL
   return {
     findAll: (request) => readPages(createSharedCall(request, endpoints.agents), read),
     find: async (ids, request) => {
-      const owners = new Map<string, AgentOwner>()
       const call = withoutCache(createCall(request, endpoints.agents))
-      for (let at = 0; at < ids.length; at += MAX_IDS_PER_CALL) {
-        const q = ids.slice(at, at + MAX_IDS_PER_CALL).map((id) => `id=${id}`)
-        const query = { q: q.join(','), select: FIELDS, limit: `${PAGE_ROWS}` }
-        for (const [id, owner] of ownersIn(dataOf(await send({ ...call, query }, read)))) owners.set(id, owner)
-      }
-      return owners
+      if (ids.length <= MAX_IDS_BY_NAME) return readByIds(call, read, ids)
+      const { owners } = await readPages(call, read)
+      // Pages shift when an agent is removed between two calls, so an agent may be on none of them.
+      const missing = ids.filter((id) => !owners.has(id))
+      return new Map([...owners, ...(await readByIds(call, read, missing))])
     },
     findMembers: async (group, request) => {
       const call = { ...withoutCache(createCall(request, endpoints.members)), params: { group_id: group } }
@@ -125,6 +125,16 @@ function createSharedCall(request: EdgeRequest, endpoint: Endpoint): EdgeRequest
 
 function withoutCache(request: EdgeRequest): EdgeRequest {
   return { ...request, directives: { noCache: true, noStore: false } }
+}
+
+async function readByIds(call: EdgeRequest, read: Handler, ids: readonly string[]): Promise<AgentOwnerMap> {
+  const owners = new Map<string, AgentOwner>()
+  for (let at = 0; at < ids.length; at += MAX_IDS_PER_CALL) {
+    const q = ids.slice(at, at + MAX_IDS_PER_CALL).map((id) => `id=${id}`)
+    const query = { q: q.join(','), select: FIELDS, limit: `${PAGE_ROWS}` }
+    for (const [id, owner] of ownersIn(dataOf(await send({ ...call, query }, read)))) owners.set(id, owner)
+  }
+  return owners
 }
 
 async function readPages(call: EdgeRequest, read: Handler, first?: EdgeResponse): Promise<AllOwners> {

@@ -162,13 +162,17 @@ function fieldSchema(field: Field): Json {
   }
 }
 
-function typeOf({ type, kind, maxLength, maxItems }: Field): Json {
+function typeOf({ type, kind, maxLength }: Field): Json {
   if (type === 'integer' || type === 'boolean') return { type }
-  const text = {
-    ...(kind === undefined ? { type: 'string' } : textSchema(kinds[kind])),
+  const value: ValueKind | undefined = kind && kinds[kind]
+  const text = (of: ValueKind | undefined) => ({
+    ...(of === undefined ? { type: 'string' } : textSchema(of)),
     ...(maxLength !== undefined && { maxLength }),
-  }
-  return type === 'string' ? text : { type: 'array', items: text, ...(maxItems !== undefined && { maxItems }) }
+  })
+  if (type === 'string') return text(value)
+  return value?.listOf === undefined
+    ? { type: 'array', items: text(value) }
+    : { type: 'array', minItems: 1, items: text(kinds[value.listOf]) }
 }
 
 /** Joins the parts that are present, each as a sentence. */

@@ -11,6 +11,8 @@ export interface ValueKind {
   readonly maxLength: number
   /** A grammar that a pattern cannot express, checked by name. */
   readonly grammar?: 'query'
+  /** The kind of each value, for a list of values. A list has at least one value: the manager reads `[]` as all. */
+  readonly listOf?: 'numbers' | 'names'
   readonly code: number
   readonly message: string
   /** The pattern of the real API if this one is stricter. */
@@ -33,6 +35,7 @@ export const kinds = {
   array_numbers: {
     pattern: '^[0-9]{1,19}(?:,[0-9]{1,19})*$',
     maxLength: 8192,
+    listOf: 'numbers',
     code: 616,
     message: 'Valid values: array of numbers.',
     wider: '^[0-9]+(,[0-9]+)*$',
@@ -49,6 +52,7 @@ export const kinds = {
   array_names: {
     pattern: `^${NOT_DOTS}(?:,${NOT_DOTS})*$`,
     maxLength: 8192,
+    listOf: 'names',
     code: 621,
     message: 'Valid values: array of names.',
     wider: `^${NAME}(,${NAME})*$`,

@@ -49,7 +49,8 @@ function failuresOf(
   affected: ReadonlySet<string>,
 ): readonly Failure[] {
   if (!succeeded) return ids.map((id) => [id, createFailure(id, error)])
-  const listed = listedFailures(contents.data).filter(([id]) => ids.includes(id))
+  const requested = new Set(ids)
+  const listed = listedFailures(contents.data).filter(([id]) => requested.has(id))
   const listedIds = new Set(listed.map(([id]) => id))
   const unmentioned = ids.filter((id) => !listedIds.has(id) && !affected.has(id))
   return [...listed, ...unmentioned.map((id): Failure => [id, createFailure(id, UNMENTIONED)])]
