@@ -5,6 +5,7 @@
 import { constants } from 'node:os'
 import type { DestinationStream } from 'pino'
 import { buildEdge, type Edge } from './app/index.ts'
+import type { Deprecation } from './config/deprecated.ts'
 import { loadConfig } from './config/index.ts'
 import type { Config } from './config/schema.ts'
 import { describeStartError, EXIT_CODES } from './server/exit.ts'
@@ -18,7 +19,8 @@ export interface Urls {
 /** Runs with a configuration file (else `EDGE_CONFIG`, else the environment only). Resolves to the exit code. */
 export async function startFromFile(file: string | undefined): Promise<number> {
   const loaded = await loadConfig({ file })
-  if (loaded.ok) return run(loaded.config, { file: loaded.file })
+  if (loaded.ok) return run(loaded.config, { file: loaded.file, deprecations: loaded.deprecations })
+  for (const { message } of loaded.deprecations) process.stderr.write(`warning: ${message}\n`)
   for (const fault of loaded.faults) process.stderr.write(`${fault}\n`)
   return EXIT_CODES.configuration
 }
@@ -26,6 +28,8 @@ export async function startFromFile(file: string | undefined): Promise<number> {
 export interface RunOptions {
   /** The configuration file, for reloads. */
   readonly file?: string | undefined
+  /** Settings that have their old name; logged at the start. */
+  readonly deprecations?: readonly Deprecation[]
   /** Called when both ports are open. */
   readonly onListening?: (urls: Urls) => void
 }
@@ -34,13 +38,14 @@ export interface RunOptions {
  * Runs until SIGTERM or SIGINT, drains, and resolves to the exit code: 0, or 1 if the edge could not start or
  * connections had to be cut.
  */
-export async function run(config: Config, { file, onListening }: RunOptions = {}): Promise<number> {
+export async function run(config: Config, { file, deprecations, onListening }: RunOptions = {}): Promise<number> {
   let edge: Edge
   let urls: Urls
   try {
     edge = await buildEdge(config, {
       logTo: config.log.format === 'text' ? createTextLog(process.stdout) : createFlushedLog(),
       ...(file !== undefined && { configFile: file }),
+      ...(deprecations && { deprecations }),
     })
     urls = await edge.start()
   } catch (error) {
@@ -51,7 +56,7 @@ export async function run(config: Config, { file, onListening }: RunOptions = {}
   onListening?.(urls)
   process.on('SIGHUP', () => void reopenAudit(edge))
   const signal = await firstSignal()
-  edge.log.info({ signal, notice: config.listen.drain.notice }, 'draining')
+  edge.log.info({ signal, delay: config.listen.drain.delay }, 'draining')
   const isComplete = await edge.drain()
   edge.log.info({ cut: !isComplete }, 'ended')
   return isComplete ? EXIT_CODES.ok : EXIT_CODES.failed

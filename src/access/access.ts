@@ -5,7 +5,7 @@ import type { Clock } from '../core/timing.ts'
 import type { LoginAttempts } from './login-attempts.ts'
 import type { VerifyPassword } from './passwords.ts'
 import type { Revocations } from './revocations.ts'
-import type { OwnRoles, RoleAssignment } from './roles.ts'
+import type { CustomRoles, RoleAssignment } from './roles.ts'
 import type { ExternalIssuerSettings, UnsignedToken } from './token-issuers.ts'
 import type { VerifySignature } from './tokens.ts'
 
@@ -24,7 +24,7 @@ export interface AccessOptions {
    */
   readonly users: { readonly file: string } | { readonly verify: VerifyPassword; readonly role: string }
   readonly roles: RoleAssignment
-  readonly ownRoles: OwnRoles
+  readonly customRoles: CustomRoles
   /** The permissions that endpoints need. Own roles that grant others are refused. */
   readonly knownPermissions?: readonly string[]
   readonly tokens: {

@@ -9,7 +9,7 @@ const SECONDS_PER_DAY = 86_400
 /** Rejects with an `Error` for the operator if a setting, the users file or the folder of keys is invalid. */
 export async function createAccess(options: AccessOptions): Promise<Access> {
   checkOptions(options)
-  const roles = createRoles(options.roles, options.ownRoles, options.knownPermissions)
+  const roles = createRoles(options.roles, options.customRoles, options.knownPermissions)
   const { users } = options
   return 'file' in users ? createFileAccess(options, users.file, roles) : createPassthroughAccess(options, users, roles)
 }

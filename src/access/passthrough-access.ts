@@ -21,7 +21,7 @@ export function createPassthroughAccess(
   roles: Roles,
 ): Access {
   const { clock = systemClock, log, limits } = options
-  const { permissions, faults } = resolvePermissions([role], options.ownRoles)
+  const { permissions, faults } = resolvePermissions([role], options.customRoles)
   if (faults.length > 0) throw new Error(`access.passthroughRole: ${faults.join('; ')}`)
   const { attempts = createLoginAttempts({ maxFailures: limits.failedLogins, clock }) } = options
   const queue = new LoginQueue({ concurrency: MAX_CONCURRENT_CHECKS, maxQueued: MAX_QUEUED_CHECKS })

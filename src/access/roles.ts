@@ -5,8 +5,8 @@ import { ownEntry } from '../core/values.ts'
 /** User name → names of roles. */
 export type RoleAssignment = Readonly<Record<string, readonly string[]>>
 
-/** Roles of the setting `access.ownRoles`: name → permissions. */
-export type OwnRoles = Readonly<Record<string, readonly string[]>>
+/** Roles of the setting `access.customRoles`: name → permissions. */
+export type CustomRoles = Readonly<Record<string, readonly string[]>>
 
 export interface Roles {
   /** Returns the permissions of the user; none for a user without roles. */
@@ -23,21 +23,25 @@ const NO_PERMISSIONS: readonly string[] = Object.freeze([])
  * Throws an `Error` that lists everything that is wrong with the roles. `knownPermissions`: the permissions that
  * endpoints need.
  */
-export function createRoles(users: RoleAssignment, ownRoles: OwnRoles, knownPermissions?: readonly string[]): Roles {
-  const faults = checkOwnRoles(ownRoles, knownPermissions)
-  if (faults.length > 0) throw new Error(`access.ownRoles: ${faults.join('; ')}`)
-  let permissions = resolveUsers(users, ownRoles)
+export function createRoles(
+  users: RoleAssignment,
+  customRoles: CustomRoles,
+  knownPermissions?: readonly string[],
+): Roles {
+  const faults = checkCustomRoles(customRoles, knownPermissions)
+  if (faults.length > 0) throw new Error(`access.customRoles: ${faults.join('; ')}`)
+  let permissions = resolveUsers(users, customRoles)
   return {
     permissionsOfUser: (name) => permissions.get(name) ?? NO_PERMISSIONS,
-    permissionsOfRoles: (roleNames) => resolvePermissions(roleNames, ownRoles).permissions,
+    permissionsOfRoles: (roleNames) => resolvePermissions(roleNames, customRoles).permissions,
     assign(changed) {
-      permissions = resolveUsers(changed, ownRoles)
+      permissions = resolveUsers(changed, customRoles)
     },
   }
 }
 
-function resolveUsers(users: RoleAssignment, ownRoles: OwnRoles): ReadonlyMap<string, readonly string[]> {
-  const resolved = Object.entries(users).map(([name, roles]) => ({ name, ...resolvePermissions(roles, ownRoles) }))
+function resolveUsers(users: RoleAssignment, customRoles: CustomRoles): ReadonlyMap<string, readonly string[]> {
+  const resolved = Object.entries(users).map(([name, roles]) => ({ name, ...resolvePermissions(roles, customRoles) }))
   const faults = resolved.flatMap((user) => user.faults.map((fault) => `${user.name}: ${fault}`))
   if (faults.length > 0) throw new Error(`access.roles: ${faults.join('; ')}`)
   return new Map(resolved.map(({ name, permissions }) => [name, permissions]))
@@ -50,20 +54,20 @@ export interface ResolvedRoles {
 }
 
 /** Returns all permissions of the roles, each once. A role that does not exist grants nothing. */
-export function resolvePermissions(roleNames: readonly string[], ownRoles: OwnRoles): ResolvedRoles {
+export function resolvePermissions(roleNames: readonly string[], customRoles: CustomRoles): ResolvedRoles {
   const permissions = new Set<string>()
   const faults: string[] = []
   for (const name of roleNames) {
-    const granted = findRole(name, ownRoles)
-    if (granted === undefined) faults.push(`role ${name} does not exist; available: ${listRoles(ownRoles)}`)
+    const granted = findRole(name, customRoles)
+    if (granted === undefined) faults.push(`role ${name} does not exist; available: ${listRoles(customRoles)}`)
     else for (const permission of granted) permissions.add(permission)
   }
   return { permissions: Object.freeze([...permissions]), faults }
 }
 
 /** Returns one sentence for each own role that has the name of a built-in role or grants what no endpoint needs. */
-export function checkOwnRoles(ownRoles: OwnRoles, knownPermissions?: readonly string[]): string[] {
-  return Object.entries(ownRoles).flatMap(([name, granted]) => {
+export function checkCustomRoles(customRoles: CustomRoles, knownPermissions?: readonly string[]): string[] {
+  return Object.entries(customRoles).flatMap(([name, granted]) => {
     const taken = Object.hasOwn(builtInRoles, name) ? [`role ${name} is built in; choose another name`] : []
     return [...taken, ...granted.flatMap((permission) => checkPermission(name, permission, knownPermissions))]
   })
@@ -76,10 +80,10 @@ function checkPermission(role: string, permission: string, known: readonly strin
   return [`role ${role}: no endpoint needs ${permission}; available: ${known.join(', ')}`]
 }
 
-function findRole(name: string, ownRoles: OwnRoles): readonly string[] | undefined {
-  return ownEntry<readonly string[]>(builtInRoles, name) ?? ownEntry(ownRoles, name)
+function findRole(name: string, customRoles: CustomRoles): readonly string[] | undefined {
+  return ownEntry<readonly string[]>(builtInRoles, name) ?? ownEntry(customRoles, name)
 }
 
-function listRoles(ownRoles: OwnRoles): string {
-  return [...Object.keys(builtInRoles), ...Object.keys(ownRoles)].join(', ')
+function listRoles(customRoles: CustomRoles): string {
+  return [...Object.keys(builtInRoles), ...Object.keys(customRoles)].join(', ')
 }

@@ -33,7 +33,7 @@ export async function buildAccess(config: Config, { cluster, shared, log }: Acce
         ? { verify: verifyWithManager(cluster, config.cluster.limits.timeout), role: access.passthroughRole }
         : { file: access.users ?? '' },
     roles: access.roles,
-    ownRoles: access.ownRoles,
+    customRoles: access.customRoles,
     knownPermissions: permissions,
     tokens: {
       // The configuration is in milliseconds, tokens are in seconds.
@@ -45,8 +45,8 @@ export async function buildAccess(config: Config, { cluster, shared, log }: Acce
     },
     limits: {
       failedLogins: access.limits.failedLogins,
-      perCaller: perSecond(access.limits.requests),
-      perAddress: perSecond(access.limits.requests * CALLERS_PER_ADDRESS),
+      perCaller: perSecond(access.limits.requestsPerSecond),
+      perAddress: perSecond(access.limits.requestsPerSecond * CALLERS_PER_ADDRESS),
     },
     ...(shared && { attempts: shared.attempts, revocations: shared.revocations }),
     log: (level, message, facts) => log[level](facts ?? {}, message),

@@ -102,7 +102,7 @@ export async function buildApi(config: Config, parts: ApiParts): Promise<Api> {
     limits: listen.limits,
     prefixes: config.cluster,
     experimental: config.cluster.experimental,
-    minCompressedBytes: config.cache.compressFrom,
+    compressionMinBytes: config.cache.compressionMinBytes,
     corsOrigins: listen.cors.origins,
     clientAddress: addressOf,
     managerVersion: () => cluster.view.nodes().find(({ version }) => version !== undefined)?.version,
@@ -142,7 +142,7 @@ function buildNodeStages(
         read,
         view,
         endpoints: { agents: findEndpoint('GET', '/agents'), members: findEndpoint('GET', '/agents/groups/:group_id') },
-        ttl: config.cache.durations.agents ?? config.cache.defaultDuration,
+        ttl: config.cache.ttl.agents ?? config.cache.defaultTtl,
         staleIfError: config.cache.staleIfError,
       })
       const endpoints = {

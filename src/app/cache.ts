@@ -57,16 +57,16 @@ export async function buildCache(config: Config, parts: CacheParts): Promise<Bui
     store,
     key: {
       secret: encryptionKey ?? DEFAULT_KEY_SECRET,
-      policy: hash('sha256', JSON.stringify(config.access.ownRoles), 'hex'),
+      policy: hash('sha256', JSON.stringify(config.access.customRoles), 'hex'),
     },
     lifetimesOf: lifetimesOf(config),
     master: () => cluster.view.master().name,
     nodes: () => cluster.view.nodes(),
     ...config.cluster.limits,
     hasIdleCapacity: createIdleCapacityCheck({ view: cluster.view, route }),
-    replicationLag: cache.syncPeriods,
+    replicationLag: cache.replicationLag,
     onEvent: emit.cache,
-    verify: cache.verify,
+    divergenceCheck: cache.divergenceCheck,
   })
   const close = () => store.close()
   if (!cache.enabled) {
@@ -77,7 +77,7 @@ export async function buildCache(config: Config, parts: CacheParts): Promise<Bui
   }
   const ports: CacheOperationsPorts = {
     index: store,
-    defaultDuration: cache.defaultDuration,
+    defaultDuration: cache.defaultTtl,
     enabled: true,
     sharedThroughRedis: replica !== undefined,
     onEvent: emit.cache,
@@ -97,22 +97,20 @@ async function createStore(
   { replica, onStoreEvent }: CacheParts,
   encryptionKey: Buffer | undefined,
 ): Promise<Store> {
-  if (replica === undefined) return createMemoryStore({ bytes: cache.nearBytes })
+  if (replica === undefined) return createMemoryStore({ bytes: cache.localBytes })
   return createRedisStore({
     replica,
-    localBytes: cache.enabled ? cache.nearBytes : 0,
+    localBytes: cache.enabled ? cache.localBytes : 0,
     ...(encryptionKey && { encryptionKey }),
-    onLostStore: cache.onLostStore,
+    onUnreachableStore: cache.onUnreachableStore,
     onEvent: onStoreEvent,
   })
 }
 
-function lifetimesOf({
-  cache,
-}: Config): (group: keyof Config['cache']['durations'], endpoint: string) => FreshnessLifetimes {
-  const { durations, endpoints, staleWhileRevalidate, staleIfError, defaultDuration } = cache
+function lifetimesOf({ cache }: Config): (group: keyof Config['cache']['ttl'], endpoint: string) => FreshnessLifetimes {
+  const { ttl, defaultTtl, endpoints, staleWhileRevalidate, staleIfError } = cache
   return (group, endpoint) => ({
-    ttl: endpoints[`/${endpoint.slice(1)}`] ?? durations[group] ?? defaultDuration,
+    ttl: endpoints[`/${endpoint.slice(1)}`] ?? ttl[group] ?? defaultTtl,
     staleWhileRevalidate: staleWhileRevalidate[group] ?? 0,
     staleIfError,
   })

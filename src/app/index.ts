@@ -7,6 +7,7 @@ import { type DestinationStream, type Logger, pino } from 'pino'
 import type { Readiness } from '../admin/listener.ts'
 import { checkCatalogue } from '../catalogue/checks/index.ts'
 import { catalogue } from '../catalogue/index.ts'
+import type { Deprecation } from '../config/deprecated.ts'
 import type { Config } from '../config/schema.ts'
 import { drain } from '../listener/drain.ts'
 import type { OnStoreEvent } from '../redis/options.ts'
@@ -17,7 +18,7 @@ import { buildApi } from './api.ts'
 import { buildCluster } from './cluster.ts'
 import { buildOperations, createMonitors } from './operations.ts'
 import { buildReplica, buildSharedAccess } from './redis.ts'
-import { type Reloading, startReloading } from './reload.ts'
+import { createDeprecationLog, type Reloading, startReloading } from './reload.ts'
 import { buildAudit, buildMetrics, buildTraces, createStoreStatus } from './telemetry.ts'
 
 export interface EdgeOptions {
@@ -25,13 +26,15 @@ export interface EdgeOptions {
   readonly logTo?: DestinationStream
   /** The configuration file. It is watched, so that changes of roles and nodes need no restart. */
   readonly configFile?: string
+  /** Settings that have their old name; logged as warnings. */
+  readonly deprecations?: readonly Deprecation[]
 }
 
 export interface Edge {
   /** Listens on both ports. If a port is in use, it closes everything and rejects. */
   start(): Promise<{ readonly url: string; readonly operationsUrl: string }>
   /** Becomes not ready, completes the requests in flight, and ends. Resolves to `false` if connections were cut. */
-  drain(noticeMs?: number): Promise<boolean>
+  drain(delayMs?: number): Promise<boolean>
   ready(): Readiness
   /** Opens the audit file again after it was moved. */
   reopenAudit(): Promise<void>
@@ -54,12 +57,14 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
   if (faults.length > 0) throw new Error(`the catalogue is invalid:\n${faults.join('\n')}`)
   const output = createLog(config, options)
   const { log } = output
+  const warnOfDeprecations = createDeprecationLog(log)
+  warnOfDeprecations(options.deprecations ?? [])
   const lifecycle: Lifecycle = { isDraining: false, url: '' }
   const parts = await buildParts(config, output, lifecycle)
   const { cluster, shared, access, api, audit, ready, operations } = parts
   let reloading: Reloading | undefined
   const watchConfig = async (): Promise<void> => {
-    reloading = await startReloading({ cluster, access, config, log, file: options.configFile })
+    reloading = await startReloading({ cluster, access, config, log, file: options.configFile, warnOfDeprecations })
   }
   const close = async (spanFlushMs?: number): Promise<void> => {
     await parts.close(spanFlushMs)
@@ -80,11 +85,11 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
         throw error
       }
     },
-    drain: async (notice = config.listen.drain.notice) => {
+    drain: async (delay = config.listen.drain.delay) => {
       lifecycle.isDraining = true
       const { limit } = config.listen.drain
       const deadline = performance.now() + limit
-      const isComplete = await drain(api.listener, { notice, limit })
+      const isComplete = await drain(api.listener, { delay, limit })
       await close(Math.min(SPAN_FLUSH_MS, Math.max(0, deadline - performance.now())))
       return isComplete
     },

@@ -10,6 +10,7 @@ import type { Logger } from 'pino'
 import type { Access } from '../access/access.ts'
 import { fingerprintFile, watchFiles } from '../access/file-watcher.ts'
 import type { RoleAssignment } from '../access/roles.ts'
+import type { Deprecation } from '../config/deprecated.ts'
 import { loadConfig } from '../config/index.ts'
 import type { Config } from '../config/schema.ts'
 import type { Log } from '../core/events.ts'
@@ -23,6 +24,7 @@ export interface ReloadOptions {
   /** The configuration file. Absent: the environment is the only source, and only certificates are reloaded. */
   readonly file?: string | undefined
   readonly log: Logger
+  readonly warnOfDeprecations: DeprecationLog
 }
 
 export interface Reloading {
@@ -36,7 +38,7 @@ export async function startReloading({ access, file, ...options }: ReloadOptions
   try {
     const roles = await watchRoles({
       file,
-      load: async () => (await loadConfigFile(file)).access.roles,
+      load: async () => (await loadConfigFile(file, options.warnOfDeprecations)).access.roles,
       access,
       log: (level, message, facts) => options.log[level](facts ?? {}, message),
     })
@@ -57,7 +59,13 @@ interface ClusterFiles {
   readonly tls: NodeTls
 }
 
-async function watchCluster({ cluster, config, file, log }: Omit<ReloadOptions, 'access'>): Promise<Reloading> {
+async function watchCluster({
+  cluster,
+  config,
+  file,
+  log,
+  warnOfDeprecations,
+}: Omit<ReloadOptions, 'access'>): Promise<Reloading> {
   const { ca, cert, key } = config.cluster.tls
   const firstFile = file ?? ca ?? cert ?? key
   if (firstFile === undefined) return { close: () => undefined }
@@ -69,7 +77,7 @@ async function watchCluster({ cluster, config, file, log }: Omit<ReloadOptions, 
       return (await Promise.all(files.map(fingerprintFile))).join(' ')
     },
     load: async () => {
-      const now = file === undefined ? config : await loadConfigFile(file)
+      const now = file === undefined ? config : await loadConfigFile(file, warnOfDeprecations)
       tlsFiles = now.cluster.tls
       return { nodes: now.cluster.nodes, tls: await readTls(now) }
     },
@@ -124,10 +132,25 @@ export async function watchRoles({ file, load, access, log }: RoleFile): Promise
   return watched
 }
 
+/** Logs deprecated settings; called with all of them at the start and after each reload. */
+export type DeprecationLog = (deprecations: readonly Deprecation[]) => void
+
+/** Several watchers read the same file. A setting is logged again only if it was absent in between. */
+export function createDeprecationLog(log: Logger): DeprecationLog {
+  let known: readonly string[] = []
+  return (deprecations) => {
+    for (const { name, message } of deprecations) {
+      if (!known.includes(name)) log.warn({ warning: message }, 'deprecated setting')
+    }
+    known = deprecations.map(({ name }) => name)
+  }
+}
+
 /** Rejects with all faults of the configuration. */
-async function loadConfigFile(file: string): Promise<Config> {
+async function loadConfigFile(file: string, warnOfDeprecations: DeprecationLog): Promise<Config> {
   const loaded = await loadConfig({ file })
   if (!loaded.ok) throw new Error(loaded.faults.join('; '))
+  warnOfDeprecations(loaded.deprecations)
   return loaded.config
 }
 

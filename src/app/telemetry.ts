@@ -63,11 +63,11 @@ export type { Traces } from '../telemetry/traces/index.ts'
  * not loaded then.
  */
 export async function buildTraces({ traces }: Config, log: Logger): Promise<Traces | undefined> {
-  const { endpoint, headersFile, share, perSecond } = traces
+  const { endpoint, headersFile, sampleRatio, maxPerSecond } = traces
   if (endpoint === undefined) return undefined
   const headers = await readHeaders(headersFile)
   const { createTraces } = await import('../telemetry/traces/index.ts')
-  return createTraces({ url: endpoint, headers, share, perSecond, version, log })
+  return createTraces({ url: endpoint, headers, sampleRatio, maxPerSecond, version, log })
 }
 
 /** `traceparent` is used only from trusted proxies: any other client could have all its requests traced. */

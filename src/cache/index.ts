@@ -2,12 +2,12 @@
 import type { CacheEvent } from '../core/events.ts'
 import type { EdgeRequest, Stage } from '../core/request.ts'
 import type { CacheIndex } from '../core/response.ts'
+import type { DivergenceCheckSettings } from './divergence-check.ts'
 import { createReplicationLag, invalidate } from './invalidate.ts'
 import { createTargetResolver, type KeySettings, type ResolveTarget } from './key.ts'
 import type { LifetimesOf } from './policy.ts'
 import { createRefreshAhead, type RefreshAheadOptions, readThrough } from './read-through.ts'
 import type { CacheStore } from './stores/contract.ts'
-import type { VerifySettings } from './verify.ts'
 
 export type { FreshnessLifetimes } from './policy.ts'
 
@@ -29,7 +29,7 @@ export interface CacheOptions {
   readonly replicationLag?: number
   readonly onEvent?: (event: CacheEvent) => void
   /** Absent: hits are not verified. */
-  readonly verify?: VerifySettings
+  readonly divergenceCheck?: DivergenceCheckSettings
   /** Milliseconds, monotonic. */
   readonly clock?: () => number
 }
@@ -49,7 +49,7 @@ const LOCK_GRACE_MS = 2000
 const REFRESH_AHEAD: RefreshAheadOptions = { maxConcurrent: 2, minHits: 3 }
 
 export function createCache(options: CacheOptions): CacheStages {
-  const { store, master, timeout, slowTimeout, lifetimesOf, hasIdleCapacity, verify } = options
+  const { store, master, timeout, slowTimeout, lifetimesOf, hasIdleCapacity, divergenceCheck } = options
   const { clock = () => performance.now(), onEvent = () => {} } = options
   const replicationLag = createReplicationLag({ period: options.replicationLag ?? REPLICATION_LAG_MS, clock })
   const resolveTarget = createTargetResolver(options)
@@ -65,7 +65,7 @@ export function createCache(options: CacheOptions): CacheStages {
       hasIdleCapacity,
       onEvent,
       refreshAhead: createRefreshAhead(options.refreshAhead ?? REFRESH_AHEAD),
-      ...(verify && { verify }),
+      ...(divergenceCheck && { divergenceCheck }),
     }),
     invalidate: invalidate({ store, replicationLag, master, onEvent }),
   }

@@ -3,10 +3,10 @@ import { isNodeFailure, isTransient } from '../core/envelope.ts'
 import type { EdgeRequest, Stage } from '../core/request.ts'
 import type { CacheIndex, CacheStatus, EdgeResponse, Lookup, StoredResponse } from '../core/response.ts'
 import type { FetchPorts, FetchResult, ReadContext } from './call-nodes.ts'
+import { createDivergenceCheck, type DivergenceCheck, type DivergenceCheckSettings } from './divergence-check.ts'
 import { createFetcher, type Fetcher } from './fetch.ts'
 import type { ResolveTarget } from './key.ts'
 import type { CacheStore } from './stores/contract.ts'
-import { createVerify, type Verify, type VerifySettings } from './verify.ts'
 
 export interface ReadThroughPorts extends FetchPorts {
   readonly store: CacheStore & Pick<CacheIndex, 'peek'>
@@ -14,14 +14,14 @@ export interface ReadThroughPorts extends FetchPorts {
   readonly refreshAhead: RefreshAhead
   /** Whether the nodes have capacity for a call that no client waits for. */
   readonly hasIdleCapacity: (request: EdgeRequest) => boolean
-  readonly verify?: VerifySettings
+  readonly divergenceCheck?: DivergenceCheckSettings
 }
 
 /** The parts behind the lookup. */
 interface ReadPath {
   readonly ports: ReadThroughPorts
   readonly fetcher: Fetcher
-  readonly verify: Verify | undefined
+  readonly divergenceCheck: DivergenceCheck | undefined
 }
 
 type Hit = Extract<Lookup, { kind: 'hit' }>
@@ -32,7 +32,7 @@ type Hit = Extract<Lookup, { kind: 'hit' }>
  */
 export function readThrough(ports: ReadThroughPorts): Stage {
   return (next) => {
-    const path = { ports, fetcher: createFetcher(ports, next), verify: createVerify(ports, next) }
+    const path = { ports, fetcher: createFetcher(ports, next), divergenceCheck: createDivergenceCheck(ports, next) }
     return (request) => {
       const target = ports.resolveTarget(request)
       if (typeof target === 'string' || request.directives?.noStore) return next(request)
@@ -58,7 +58,7 @@ function respond(path: ReadPath, context: ReadContext): EdgeResponse | Promise<E
 }
 
 function respondFromHit(path: ReadPath, context: ReadContext, hit: Hit): EdgeResponse | Promise<EdgeResponse> {
-  const { ports, fetcher, verify } = path
+  const { ports, fetcher, divergenceCheck } = path
   const { response: stored } = hit
   const { age, ttl, staleWhileRevalidate } = stored
   if (age >= (context.request.maxAge ?? Number.POSITIVE_INFINITY)) return fetchOrServeStale(path, context)
@@ -67,7 +67,7 @@ function respondFromHit(path: ReadPath, context: ReadContext, hit: Hit): EdgeRes
     if (ports.refreshAhead.isDue(key, stored) && ports.hasIdleCapacity(context.request)) {
       ports.refreshAhead.start(key, fetcher.refresh(context))
     }
-    verify?.(context, hit)
+    divergenceCheck?.(context, hit)
     return serve(stored, { hit: true })
   }
   if (age < ttl + staleWhileRevalidate) {

@@ -66,8 +66,8 @@ async function createConfig(
   const file = join(folder, 'edge.yaml')
   const host = '127.0.0.1'
   const settings = {
-    // There is no balancer that needs time to notice.
-    listen: { host, port, drain: { notice: '0s' } },
+    // There is no balancer that must notice the drain.
+    listen: { host, port, drain: { delay: '0s' } },
     operations: { host, port: operationsPort },
     cluster: { nodes: nodes.map(({ name, type, url }) => ({ name, type, url })), credentials: account },
     access: { users: 'users', roles: Object.fromEntries(Object.entries(USERS).map(([user, role]) => [user, [role]])) },

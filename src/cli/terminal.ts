@@ -23,11 +23,12 @@ export class CommandError extends Error {
   }
 }
 
-/** Loads the configuration of a command. Throws all faults, one line each. */
+/** Loads the configuration of a command and prints its deprecated settings. Throws all faults, one line each. */
 export async function loadCommandConfig(file: string | undefined): Promise<Config> {
   // Loaded here, so that commands without a configuration start without the YAML parser and the validator.
   const { loadConfig } = await import('../config/index.ts')
   const loaded = await loadConfig({ file })
+  for (const { message } of loaded.deprecations) printError(`warning: ${message}`)
   if (!loaded.ok) throw new CommandError(loaded.faults.join('\n'), EXIT_CODES.configuration)
   return loaded.config
 }

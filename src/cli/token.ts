@@ -30,7 +30,7 @@ export async function issueToken(user: string, { config: file }: { config?: stri
     realm: identity.realm,
     users: { file: users },
     roles: {},
-    ownRoles: {},
+    customRoles: {},
     tokens: { lifetime, keys: tokens.keys, issuer: identity.issuer, audience: identity.audience, issuers: [] },
     limits: { failedLogins: access.limits.failedLogins },
     log: (_level, message) => printError(message),

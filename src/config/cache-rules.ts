@@ -13,11 +13,11 @@ export const cacheRules: readonly Rule[] = [
   { paths: [redis], check: checkServer },
   { paths: [redis], check: checkRedisTls },
   { paths: [redis], check: checkRedisPassword },
-  { paths: [at('durations'), at('defaultDuration'), at('endpoints')], check: checkDurations },
+  { paths: [at('ttl'), at('defaultTtl'), at('endpoints')], check: checkTtls },
   { paths: [at('staleWhileRevalidate'), at('staleIfError')], check: checkStale },
   { paths: [redis], check: checkRedisTimeout },
-  { paths: [at('syncPeriods')], check: checkSyncPeriods },
-  { paths: [at('nearBytes')], check: checkLocalBytes },
+  { paths: [at('replicationLag')], check: checkReplicationLag },
+  { paths: [at('localBytes')], check: checkLocalBytes },
 ]
 
 /** Returns which of the three ways to name a Redis are used. */
@@ -76,10 +76,10 @@ const HOUR_MS = 3_600_000
 const MIB = 1024 ** 2
 
 /** A change on the manager itself, past the edge, is visible after this time only. */
-function checkDurations({ cache }: Config, report: Report): void {
+function checkTtls({ cache }: Config, report: Report): void {
   const message = 'is over 1h; changes made on the manager itself would be visible that late'
-  if (cache.defaultDuration > HOUR_MS) report(at('defaultDuration'), message)
-  for (const table of ['durations', 'endpoints'] as const) {
+  if (cache.defaultTtl > HOUR_MS) report(at('defaultTtl'), message)
+  for (const table of ['ttl', 'endpoints'] as const) {
     for (const [name, value] of Object.entries(cache[table]))
       if (value !== undefined && value > HOUR_MS) report(at(table, name), message)
   }
@@ -99,12 +99,12 @@ function checkRedisTimeout({ cache }: Config, report: Report): void {
   report([...redis, 'timeout'], 'must be from 5ms to 1s: if Redis is unreachable, each lookup waits that long')
 }
 
-function checkSyncPeriods({ cache }: Config, report: Report): void {
-  if (cache.syncPeriods <= 600 * SECOND_MS) return
-  report(at('syncPeriods'), 'is over 10m; two periods of the synchronisation between the nodes take seconds')
+function checkReplicationLag({ cache }: Config, report: Report): void {
+  if (cache.replicationLag <= 600 * SECOND_MS) return
+  report(at('replicationLag'), 'is over 10m; two periods of the synchronisation between the nodes take seconds')
 }
 
 function checkLocalBytes({ cache }: Config, report: Report): void {
-  if (cache.nearBytes >= MIB) return
-  report(at('nearBytes'), 'is under 1MiB; the copy in this process could not hold one page of rows')
+  if (cache.localBytes >= MIB) return
+  report(at('localBytes'), 'is under 1MiB; the copy in this process could not hold one page of rows')
 }

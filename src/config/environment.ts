@@ -5,6 +5,7 @@
  */
 import { readFile } from 'node:fs/promises'
 import { parse } from 'yaml'
+import { type Deprecation, deprecationOf, describeConflict, oldNameOf } from './deprecated.ts'
 import { type Fault, findSimilar, ORDER_LAST } from './faults.ts'
 import { codeOf } from './file.ts'
 import { type Leaf, listLeaves, type SchemaNode } from './tree.ts'
@@ -22,24 +23,37 @@ export interface Override {
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
+export interface EnvironmentSettings {
+  readonly overrides: readonly Override[]
+  readonly faults: readonly Fault[]
+  readonly deprecations: readonly Deprecation[]
+}
+
 /** Returns the settings of the environment. Unknown `EDGE_` names are faults. */
-export async function readEnvironment(
-  environment: Environment,
-  schema: SchemaNode,
-): Promise<{ overrides: Override[]; faults: Fault[] }> {
-  const known = new Map(leavesWithTls(schema).map((leaf) => [toVariable(leaf.path), leaf]))
+export async function readEnvironment(environment: Environment, schema: SchemaNode): Promise<EnvironmentSettings> {
+  const leaves = leavesWithTls(schema)
+  const names = leaves.map(({ path }) => toVariable(path))
+  const known = new Map(leaves.flatMap(variablesOf))
   const overrides: Override[] = []
   const faults: Fault[] = []
+  const deprecations: Deprecation[] = []
   for (const [variable, value] of Object.entries(environment)) {
     if (!variable.startsWith(PREFIX) || variable === CONFIG_FILE || value === undefined) continue
     const fail = (message: string) => faults.push({ place: variable, order: ORDER_LAST, path: [], message })
     const base = variable.replace(/_FILE$/, '')
-    const leaf = known.get(variable) ?? known.get(base)
+    const suffix = known.has(variable) ? '' : variable.slice(base.length)
+    const setting = known.get(variable) ?? known.get(base)
     if (isServiceLink(variable, value)) continue
-    if (!leaf) {
-      const similar = findSimilar(variable, [...known.keys()])
+    if (!setting) {
+      const similar = findSimilar(variable, names)
       fail(`is not a setting; ${similar ? `did you mean ${similar}?` : 'remove it from the environment'}`)
-    } else if (known.has(variable)) {
+      continue
+    }
+    const { leaf, name, since } = setting
+    const other = [name, `${name}_FILE`].find((each) => environment[each] !== undefined)
+    if (since !== undefined && other !== undefined) fail(describeConflict(variable, other))
+    else if (since !== undefined) deprecations.push(deprecationOf(variable, name + suffix, since))
+    if (suffix === '') {
       overrides.push({ variable, path: leaf.path, value: parseVariable(value, leaf.schema) })
     } else if (environment[base] !== undefined) {
       fail(`is set together with ${base}; keep one of the two`)
@@ -53,7 +67,26 @@ export async function readEnvironment(
     const message = '0 turns off the verification of all certificates; unset it, and name the CA in cluster.tls.ca'
     faults.push({ place: UNSAFE_VARIABLE, order: ORDER_LAST, path: [], message })
   }
-  return { overrides, faults }
+  return { overrides, faults, deprecations }
+}
+
+interface Variable {
+  readonly leaf: Leaf
+  /** The name of the variable, without `_FILE`. */
+  readonly name: string
+  /** The version that renamed this variable to `name`; absent for current names. */
+  readonly since?: string
+}
+
+/** Returns the variable of a setting, and its old variable if the setting was renamed. */
+function variablesOf(leaf: Leaf): [string, Variable][] {
+  const name = toVariable(leaf.path)
+  const old = oldNameOf(leaf.path)
+  if (old === undefined) return [[name, { leaf, name }]]
+  return [
+    [name, { leaf, name }],
+    [toVariable(old.path), { leaf, name, since: old.since }],
+  ]
 }
 
 /** `listen.tls` is a leaf as well as its members, because it may be `off`. */

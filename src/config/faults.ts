@@ -1,6 +1,6 @@
 /** Faults of the configuration. Each one says where it is and what to do. */
 import { distance } from 'fastest-levenshtein'
-import { formatPath, type Path } from './tree.ts'
+import { formatPath, type Path, startsWith } from './tree.ts'
 
 export interface Fault {
   /** `edge.yaml:3:9`, the name of an environment variable, or empty. */
@@ -55,10 +55,6 @@ export class FaultList {
     const sorted = [...this.#faults].sort((a, b) => a.order - b.order)
     return [...new Set(sorted.map(formatFault))]
   }
-}
-
-function startsWith(path: Path, head: Path): boolean {
-  return head.every((key, i) => path[i] === key)
 }
 
 function formatFault({ place, path, message }: Fault): string {

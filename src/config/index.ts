@@ -1,6 +1,7 @@
 /** Loads the configuration: the file, and the environment over it. The only reader of the environment. */
 import { dirname, resolve } from 'node:path'
 import { cacheRules } from './cache-rules.ts'
+import { type Deprecation, renameSettings } from './deprecated.ts'
 import { type Environment, readEnvironment } from './environment.ts'
 import { FaultList } from './faults.ts'
 import { NO_SOURCE, readConfigFile } from './file.ts'
@@ -8,13 +9,21 @@ import { checkEncryptionKey, checkFiles, checkTraceHeaders, readPasswords } from
 import { type ListenerName, rules } from './rules.ts'
 import type { Config } from './schema.ts'
 import { schema } from './schema.ts'
-import { deepFreeze, isObject, type Path, setIn, withoutNulls } from './tree.ts'
+import { deepFreeze, isObject, type Path, setIn } from './tree.ts'
 import { parseValues, validate } from './validate.ts'
 
-/** `file`: the source; absent if the environment is the only source. */
+/**
+ * `file`: the source; absent if the environment is the only source. `deprecations`: settings that have their old name,
+ * to be reported as warnings.
+ */
 export type LoadResult =
-  | { readonly ok: true; readonly config: Config; readonly file?: string }
-  | { readonly ok: false; readonly faults: string[] }
+  | {
+      readonly ok: true
+      readonly config: Config
+      readonly file?: string
+      readonly deprecations: readonly Deprecation[]
+    }
+  | { readonly ok: false; readonly faults: string[]; readonly deprecations: readonly Deprecation[] }
 
 /**
  * Loads `file` (else `EDGE_CONFIG`, else no file) and the environment (that of the process) over it. Returns all
@@ -24,13 +33,15 @@ export type LoadResult =
 export async function loadConfig(options: { file?: string | undefined; env?: Environment } = {}): Promise<LoadResult> {
   const { env = process.env } = options
   const file = options.file ?? env.EDGE_CONFIG
-  const source = file === undefined || file === '' ? NO_SOURCE : await readConfigFile(file)
-  const { overrides, faults } = await readEnvironment(env, schema)
+  const written = file === undefined || file === '' ? NO_SOURCE : await readConfigFile(file)
+  const { source, deprecations: renamed } = renameSettings(written)
+  const { overrides, faults, deprecations: renamedVariables } = await readEnvironment(env, schema)
+  const deprecations = [...renamed, ...renamedVariables]
   const list = new FaultList(source, overrides)
   list.add(...source.faults, ...faults)
-  if (source.faults.length > 0) return { ok: false, faults: list.lines() }
+  if (written.faults.length > 0) return { ok: false, faults: list.lines(), deprecations }
 
-  const tree = withoutNulls(source.tree)
+  const { tree } = source
   for (const { path, value } of overrides) setIn(tree, path, value)
   const plainListeners = removeTlsOff(tree)
   for (const { path, message, target } of validate(schema, tree)) list.report(path, message, target)
@@ -39,7 +50,8 @@ export async function loadConfig(options: { file?: string | undefined; env?: Env
   const baseOf = (path: Path) => (list.variableOf(path) === undefined ? folder : resolve('.'))
   const config = await checkAll(parseValues(schema, tree, baseOf) as Config, list, plainListeners)
   const from = file === undefined || file === '' ? {} : { file: resolve(file) }
-  return list.isEmpty ? { ok: true, config: deepFreeze(config), ...from } : { ok: false, faults: list.lines() }
+  if (!list.isEmpty) return { ok: false, faults: list.lines(), deprecations }
+  return { ok: true, config: deepFreeze(config), ...from, deprecations }
 }
 
 /** Applies the rules over several settings, and reads the files that the settings name. */

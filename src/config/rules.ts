@@ -52,7 +52,7 @@ export const rules: readonly Rule[] = [
   {
     paths: [
       ['access', 'roles'],
-      ['access', 'ownRoles'],
+      ['access', 'customRoles'],
       ['access', 'passthroughRole'],
     ],
     check: checkRoles,
@@ -85,8 +85,8 @@ function checkTrustedProxies({ listen }: Config, report: Report): void {
 }
 
 function checkDrain({ listen: { drain } }: Config, report: Report): void {
-  if (drain.notice <= drain.limit) return
-  report(['listen', 'drain', 'notice'], 'is longer than listen.drain.limit; shorten it, or raise the limit')
+  if (drain.delay <= drain.limit) return
+  report(['listen', 'drain', 'delay'], 'is longer than listen.drain.limit; shorten it, or raise the limit')
 }
 
 function checkPorts({ listen, operations }: Config, report: Report): void {
@@ -150,15 +150,15 @@ function checkUsers({ access, cluster }: Config, report: Report): void {
 
 function checkRoles({ access }: Config, report: Report): void {
   const builtIn = Object.keys(builtInRoles)
-  const known = [...builtIn, ...Object.keys(access.ownRoles)]
+  const known = [...builtIn, ...Object.keys(access.customRoles)]
   const checkRole = (role: string, path: Path): void => {
     if (known.includes(role)) return
     const similar = findSimilar(role, known)
     const remedy = similar ? `did you mean "${similar}"?` : `available: ${known.join(', ')}`
     report(path, `there is no role "${role}"; ${remedy}`)
   }
-  for (const role of Object.keys(access.ownRoles)) {
-    if (builtIn.includes(role)) report(['access', 'ownRoles', role], 'is built in; choose another name')
+  for (const role of Object.keys(access.customRoles)) {
+    if (builtIn.includes(role)) report(['access', 'customRoles', role], 'is built in; choose another name')
   }
   const checkTable = (table: Readonly<Record<string, readonly string[]>>, path: Path): void => {
     for (const [name, roles] of Object.entries(table)) {

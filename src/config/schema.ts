@@ -39,7 +39,7 @@ const tableOf = <T extends TSchema>(values: T, options: { default?: object } = {
 const table = <T extends TSchema>(values: T) => tableOf(values, { default: {} })
 
 /** Freshness lifetime of the stored responses of each group. */
-const GROUP_DURATIONS = {
+const GROUP_TTLS = {
   agents: '5s',
   summary: '5s',
   manager: '1s',
@@ -54,18 +54,18 @@ const GROUP_DURATIONS = {
   ciscat: '5s',
 } as const
 
-/** Groups with the lifetime `defaultDuration`. */
+/** Groups with the lifetime `defaultTtl`. */
 const OTHER_GROUPS = ['validation'] as const
 
-type CacheGroup = keyof typeof GROUP_DURATIONS | (typeof OTHER_GROUPS)[number]
+type CacheGroup = keyof typeof GROUP_TTLS | (typeof OTHER_GROUPS)[number]
 /** The names of `/cache/:group`. A test compares them with the catalogue. */
 export const cacheGroups: readonly CacheGroup[] = [
-  ...(Object.keys(GROUP_DURATIONS) as (keyof typeof GROUP_DURATIONS)[]),
+  ...(Object.keys(GROUP_TTLS) as (keyof typeof GROUP_TTLS)[]),
   ...OTHER_GROUPS,
 ]
 
 /** Endpoints that change with an upgrade or once an hour, in groups whose other responses change each second. */
-const ENDPOINT_DURATIONS = {
+const ENDPOINT_TTLS = {
   '/version': '10s',
   '/manager/info': '10s',
   '/manager/stats/hourly': '10s',
@@ -79,9 +79,10 @@ const ENDPOINT_DURATIONS = {
 const SCAN_STALE_DURATIONS = { syscheck: '5s', rootcheck: '5s', sca: '5s', syscollector: '5s', ciscat: '5s' }
 
 const anyDelay = Type.Unsafe<number>({ type: 'string', format: 'delay' })
-const durations = Object.fromEntries(
-  Object.entries(GROUP_DURATIONS).map(([name, value]) => [name, delay(value)]),
-) as Record<keyof typeof GROUP_DURATIONS, ReturnType<typeof delay>>
+const groupTtls = Object.fromEntries(Object.entries(GROUP_TTLS).map(([name, value]) => [name, delay(value)])) as Record<
+  keyof typeof GROUP_TTLS,
+  ReturnType<typeof delay>
+>
 const delays = <Name extends string>(pattern: string, value: object) =>
   Type.Unsafe<Partial<Record<Name, number>>>({
     type: 'object',
@@ -105,17 +106,17 @@ const cache = group({
     tls: group({ ca: Type.Optional(path()), required: flag(true) }),
     timeout: duration('50ms'),
   }),
-  onLostStore: oneOf(['delay', 'refuse']),
-  nearBytes: size('64MiB'),
-  defaultDuration: delay('750ms'),
-  durations: group({ ...durations, validation: Type.Optional(anyDelay) }),
-  endpoints: delays<`/${string}`>('^/[^\\x00-\\x20]{0,255}$', ENDPOINT_DURATIONS),
+  onUnreachableStore: oneOf(['delay', 'refuse']),
+  localBytes: size('64MiB'),
+  defaultTtl: delay('750ms'),
+  ttl: group({ ...groupTtls, validation: Type.Optional(anyDelay) }),
+  endpoints: delays<`/${string}`>('^/[^\\x00-\\x20]{0,255}$', ENDPOINT_TTLS),
   staleWhileRevalidate: delays<CacheGroup>(`^(?:${cacheGroups.join('|')})$`, SCAN_STALE_DURATIONS),
   staleIfError: delay('60s'),
   encryptionKeyFile: Type.Optional(path()),
-  syncPeriods: delay('18s'),
-  compressFrom: size('1KiB'),
-  verify: group({ share: amount(0.001, 1), perSecond: amount(0.2, 1000) }),
+  replicationLag: delay('18s'),
+  compressionMinBytes: size('1KiB'),
+  divergenceCheck: group({ sampleRatio: amount(0.001, 1), maxPerSecond: amount(0.2, 1000) }),
 })
 
 /** `off` instead of this group means plain HTTP on purpose (removed before the validation, index.ts). */
@@ -131,8 +132,8 @@ const listen = group({
     headers: size('16KiB'),
     headerCount: count(100),
     url: size('8KiB'),
-    query: count(64),
-    fields: size('100KiB'),
+    queryParameters: count(64),
+    body: size('100KiB'),
     upload: size('10MiB'),
     pipelined: count(100),
   }),
@@ -143,7 +144,7 @@ const listen = group({
     expect: duration('10s'),
     idle: duration('72s'),
   }),
-  drain: group({ notice: delay('5s'), limit: duration('30s') }),
+  drain: group({ delay: delay('5s'), limit: duration('30s') }),
   cors: group({ origins: list(text({ format: 'origin' })) }),
 })
 
@@ -208,13 +209,13 @@ const permission = Type.String({
 const access = group({
   users: Type.Optional(path()),
   roles: table(list(text())),
-  ownRoles: table(list(permission)),
+  customRoles: table(list(permission)),
   tokens: group({
     lifetime: duration('900s'),
     keys: Type.Optional(path()),
     issuers: list(issuer),
   }),
-  limits: group({ requests: count(500), failedLogins: count(10) }),
+  limits: group({ requestsPerSecond: count(500), failedLogins: count(10) }),
   passthroughRole: text({ default: 'administrator' }),
 })
 
@@ -228,8 +229,8 @@ const audit = group({
 const traces = group({
   endpoint: Type.Optional(text({ format: 'collector' })),
   headersFile: Type.Optional(path()),
-  share: amount(0.01, 1),
-  perSecond: amount(10, 10_000),
+  sampleRatio: amount(0.01, 1),
+  maxPerSecond: amount(10, 10_000),
 })
 
 const log = group({

@@ -27,6 +27,11 @@ export function formatPath(path: Path): string {
   return path.map((key, i) => (typeof key === 'number' ? `[${key}]` : i === 0 ? key : `.${key}`)).join('')
 }
 
+/** Returns whether the path is `head` or below it. */
+export function startsWith(path: Path, head: Path): boolean {
+  return head.every((key, i) => path[i] === key)
+}
+
 /** Returns everything that is not a closed group: values, lists and tables. */
 export function listLeaves(schema: SchemaNode, path: readonly string[] = []): Leaf[] {
   if (!schema.properties) return [{ path, schema }]
@@ -74,6 +79,15 @@ export function setIn(tree: Record<string, unknown>, path: readonly string[], va
   const next = ownEntry(tree, head) ?? {}
   tree[head] = next
   if (isObject(next)) setIn(next, rest, value)
+}
+
+/** Removes a value, and the groups above it that have no other member. */
+export function removeIn(tree: Record<string, unknown>, path: readonly string[]): void {
+  const [head, ...rest] = path
+  if (head === undefined) return
+  const member = ownEntry(tree, head)
+  if (rest.length > 0 && isObject(member)) removeIn(member, rest)
+  if (rest.length === 0 || (isObject(member) && Object.keys(member).length === 0)) delete tree[head]
 }
 
 /** Returns a copy without the keys that have no value, such as `ca:`. They count as not written. */

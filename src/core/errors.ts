@@ -141,7 +141,7 @@ export const errorTable = {
   930: {
     status: 503,
     message: 'Cache cannot be invalidated; write rejected',
-    remedy: 'check the connection to Redis, or set cache.onLostStore to delay; nothing was sent to the manager',
+    remedy: 'check the connection to Redis, or set cache.onUnreachableStore to delay; nothing was sent to the manager',
   },
   931: {
     status: 503,

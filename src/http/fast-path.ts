@@ -37,7 +37,7 @@ export interface FastPathOptions {
   readonly log: FastifyBaseLogger
   /** Writes whole lines of the log; absent: all lines go through the logger. */
   readonly writeLine?: WriteLine
-  readonly minCompressedBytes: number
+  readonly compressionMinBytes: number
   readonly observe?: RequestEventListener
   readonly beginTrace?: BeginTrace
   readonly clientAddress: AddressOf
@@ -168,7 +168,7 @@ class FastRequest implements EarlyRequest, Handover {
       this.#leave(Promise.resolve(result))
       return
     }
-    const preferences = preferencesOf(this.head.headers, this.#url.flags, this.#context.minCompressedBytes)
+    const preferences = preferencesOf(this.head.headers, this.#url.flags, this.#context.compressionMinBytes)
     const representation = represent(result, preferences)
     if (representation instanceof Promise) {
       void representation.then((made) => this.#send(caller, result, made)).catch((error: unknown) => this.#fail(error))

@@ -100,7 +100,7 @@ function createApp(options: HttpOptions, fastPath: FastPath): FastifyInstance {
     requestIdHeader: false,
     exposeHeadRoutes: false,
     return503OnClosing: false,
-    bodyLimit: options.limits.fields,
+    bodyLimit: options.limits.body,
     routerOptions: ROUTER_OPTIONS,
     // Fastify runs no hook for an error of the router.
     frameworkErrors: (error, request, reply) => {

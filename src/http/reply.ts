@@ -12,7 +12,7 @@ export async function sendResponse(
   request: FastifyRequest,
   reply: FastifyReply,
   response: EdgeResponse,
-  minCompressedBytes: number,
+  compressionMinBytes: number,
 ): Promise<FastifyReply> {
   const { edge } = request
   edge.nextStage('respond')
@@ -21,7 +21,7 @@ export async function sendResponse(
     else edge.bytesSentBefore = request.raw.socket.bytesWritten
     return reply.code(response.status).type(response.type).send(response.stream)
   }
-  const preferences = preferencesOf(request.headers, edge.flags, minCompressedBytes)
+  const preferences = preferencesOf(request.headers, edge.flags, compressionMinBytes)
   const { status, stableHeaders, headers, bytes } = await represent(response, preferences)
   reply.code(status)
   addHeaders(reply, stableHeaders.pairs)

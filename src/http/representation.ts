@@ -19,7 +19,7 @@ export interface Preferences {
   readonly acceptEncoding: string | undefined
   readonly ifNoneMatch: string | undefined
   /** Shorter bodies are not compressed. */
-  readonly minCompressedBytes: number
+  readonly compressionMinBytes: number
 }
 
 export interface Representation {
@@ -43,12 +43,12 @@ export interface HeaderFields {
 export const JSON_TYPE = 'application/json; charset=utf-8'
 const NO_HEADERS: readonly string[] = []
 
-export function preferencesOf(headers: IncomingHttpHeaders, flags: Flags, minCompressedBytes: number): Preferences {
+export function preferencesOf(headers: IncomingHttpHeaders, flags: Flags, compressionMinBytes: number): Preferences {
   return {
     pretty: flags.pretty,
     acceptEncoding: headerText(headers['accept-encoding']),
     ifNoneMatch: headers['if-none-match'],
-    minCompressedBytes,
+    compressionMinBytes,
   }
 }
 
@@ -74,7 +74,7 @@ export function represent(response: JsonResponse, preferences: Preferences): Rep
     return notModified(response, cached, preferences, tag) ?? full(response, cached, tag, pretty(body))
   }
   const accepted = parseAcceptEncoding(preferences.acceptEncoding)
-  const coding = selectCoding(body, accepted, preferences.minCompressedBytes)
+  const coding = selectCoding(body, accepted, preferences.compressionMinBytes)
   if (coding === undefined) {
     return notModified(response, cached, preferences, etag) ?? full(response, cached, etag, body)
   }

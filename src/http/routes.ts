@@ -21,12 +21,12 @@ export interface RouteOptions {
   readonly catalogue: readonly Endpoint[]
   readonly handle: Handler
   /** Greatest number of query parameters; greatest size in bytes of a JSON or form body, and of an upload. */
-  readonly limits: { readonly query: number; readonly fields: number; readonly upload: number }
+  readonly limits: { readonly queryParameters: number; readonly body: number; readonly upload: number }
   readonly prefixes: Prefixes
   /** Experimental endpoints are served. */
   readonly experimental: boolean
   /** Shorter bodies are not compressed. */
-  readonly minCompressedBytes: number
+  readonly compressionMinBytes: number
   readonly corsOrigins: readonly string[]
   /** Hits for known URLs are answered in front of the router; default: true. */
   readonly fastPath?: boolean
@@ -54,7 +54,7 @@ export function registerRoutes(app: FastifyInstance, options: RouteOptions, fast
       method: endpoint.method === 'GET' ? ['GET', 'HEAD'] : endpoint.method,
       url: routeUrl(endpoint),
       schema: routeSchema(endpoint),
-      bodyLimit: upload ? options.limits.upload : options.limits.fields,
+      bodyLimit: upload ? options.limits.upload : options.limits.body,
       config: { endpoint },
       preHandler: async ({ raw, query, body, headers }) => {
         // The listener has already sent this error. The request must not have an effect any more.
@@ -73,7 +73,7 @@ export function registerRoutes(app: FastifyInstance, options: RouteOptions, fast
         edge.enteredPipeline = true
         const parts = { caller, headers, id, body, clientAddress, trace, response: reply.raw }
         edge.response = await (edge.handover?.pipelineResponse ?? options.handle(toEdgeRequest(url, parts)))
-        return sendResponse(request, reply, edge.response, options.minCompressedBytes)
+        return sendResponse(request, reply, edge.response, options.compressionMinBytes)
       },
     })
   }
@@ -85,7 +85,7 @@ function isCacheable(endpoint: Endpoint): boolean {
 
 /** Returns what a request asks for, and stores query and flags in the request. Throws 603 and 604. */
 export function admissionTarget(request: FastifyRequest, options: RouteOptions): AdmissionTarget {
-  const { query, flags } = queryOf(request.raw.url ?? '', options.limits.query)
+  const { query, flags } = queryOf(request.raw.url ?? '', options.limits.queryParameters)
   request.edge.flags = flags
   request.query = query
   return {
@@ -141,7 +141,7 @@ export function createUrlResolver(options: RouteOptions): ResolveUrl {
     const found = router.find('GET', url)
     if (found !== null && found.store === null) throw undecodablePath()
     const route: ResolvableRoute | undefined = found?.store
-    const { query, flags } = queryOf(url, options.limits.query)
+    const { query, flags } = queryOf(url, options.limits.queryParameters)
     const endpoint = served(route?.endpoint, 'GET', url, options)
     authorise(caller, { endpoint, query })
     const params = { ...found?.params } as Values

@@ -7,7 +7,7 @@ import type { Listener } from './listener.ts'
 
 export interface DrainOptions {
   /** Milliseconds in which load balancers see that this replica is not ready. Requests are still served. */
-  readonly notice: number
+  readonly delay: number
   /** Milliseconds, from the beginning, after which open connections are closed. */
   readonly limit: number
 }
@@ -19,11 +19,11 @@ const QUIET_MS = 100
 const MAX_PAUSE_MS = 3000
 
 /** Resolves when the last connection is closed: `true` if all requests ended by themselves, `false` if the limit closed some. */
-export async function drain(listener: Listener, { notice, limit }: DrainOptions): Promise<boolean> {
+export async function drain(listener: Listener, { delay, limit }: DrainOptions): Promise<boolean> {
   const end = performance.now() + limit
   listener.announceClose()
   const quietFor = watchNewConnections(listener)
-  await wait(Math.min(notice, limit))
+  await wait(Math.min(delay, limit))
   await untilQuiet(listener, quietFor)
   const closed = Promise.all(listener.servers.map((server) => new Promise((resolve) => server.close(resolve))))
   listener.resume()

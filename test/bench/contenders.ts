@@ -96,6 +96,7 @@ export async function edge({ folder, origin }: Place, options: EdgeOptions = {})
   const own = join(folder, `edge-${port}`)
   await mkdir(own)
   await writeFile(join(own, 'users'), `${user.name}:${await hash(user.password, 10)}\n`, { mode: 0o600 })
+  // The setting names of release 0.1.0, because `--than` may measure a build of it.
   const settings = {
     listen: { host: '127.0.0.1', port, ...(options.tls && { tls: certificate }) },
     operations: { host: '127.0.0.1', port: operations },

@@ -120,6 +120,7 @@ async function measure(build: string): Promise<readonly Entered[]> {
   }
 }
 
+/** Uses the setting names of release 0.1.0, because `--than` may measure a build of it. */
 function settings(nodes: readonly { readonly name: string; readonly type: string; readonly url: string }[]): object {
   return {
     listen: { host: '127.0.0.1', port: 0, drain: { notice: '0s', limit: '2s' } },

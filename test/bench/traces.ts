@@ -28,15 +28,15 @@ const world = (traces: object) =>
     password,
     settings: {
       traces,
-      cache: { durations: { agents: '1h', manager: '0s' } },
-      access: { limits: { requests: 1e6 } },
+      cache: { ttl: { agents: '1h', manager: '0s' } },
+      access: { limits: { requestsPerSecond: 1e6 } },
       cluster: { limits: { perCaller: 4 } },
     },
   })
 const edges = {
   'no collector': await world({}),
-  'not recorded': await world({ endpoint, share: 0 }),
-  recorded: await world({ endpoint, share: 1, perSecond: 10_000 }),
+  'not recorded': await world({ endpoint, sampleRatio: 0 }),
+  recorded: await world({ endpoint, sampleRatio: 1, maxPerSecond: 10_000 }),
 }
 const agent = new Agent({ keepAlive: true, maxSockets: 4 })
 type Variant = keyof typeof edges

@@ -72,7 +72,7 @@ async function startReplicas(place: Place, redis: { close(): Promise<void> }, op
     upstream: upstream.url,
     inFlight: MAX_CALLS,
     cache: {
-      durations: { agents: TTL },
+      ttl: { agents: TTL },
       redis: {
         ...place,
         ...options.user?.settings,

@@ -46,7 +46,8 @@ export async function startEdge(options: EdgeUnderTest): Promise<RunningEdge> {
   if (!loaded.ok) throw new Error(loaded.faults.join('\n'))
   const logged: string[] = []
   const logTo = new Writable({ write: (line, _encoding, done) => done(void logged.push(String(line))) })
-  const edge = await buildEdge(loaded.config, { logTo, ...(options.follows && { configFile: file }) })
+  const { config, deprecations } = loaded
+  const edge = await buildEdge(config, { logTo, deprecations, ...(options.follows && { configFile: file }) })
   const urls = await edge.start()
   return {
     ...urls,
@@ -63,7 +64,7 @@ export async function startEdge(options: EdgeUnderTest): Promise<RunningEdge> {
 
 function basic({ nodes, password = 'only-for-tests' }: EdgeUnderTest): Settings {
   return {
-    listen: { host: '127.0.0.1', port: 0, drain: { notice: '0s', limit: '2s' } },
+    listen: { host: '127.0.0.1', port: 0, drain: { delay: '0s', limit: '2s' } },
     operations: { host: '127.0.0.1', port: 0 },
     cluster: {
       nodes: nodes.map(({ name, type, url }) => ({ name, type, url })),

@@ -22,7 +22,7 @@ export type FetchLock =
 export interface WriteFence {
   /**
    * `localOnly`: Redis is unreachable, the local tiers of all replicas have expired meanwhile. `refused`: Redis is
-   * unreachable and `onLostStore` is `refuse`; the write must not be forwarded.
+   * unreachable and `onUnreachableStore` is `refuse`; the write must not be forwarded.
    */
   readonly state: 'active' | 'localOnly' | 'refused'
   /**

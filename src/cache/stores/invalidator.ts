@@ -16,7 +16,7 @@ import { BUMP_EPOCHS } from './scripts.ts'
 
 /** A lease may last this many times longer by the clock of another machine. */
 const CLOCK_DRIFT = 1.05
-/** Attempts of `onLostStore: refuse`, in command timeouts, before a write is refused. */
+/** Attempts of `onUnreachableStore: refuse`, in command timeouts, before a write is refused. */
 const REFUSE_AFTER_TIMEOUTS = 4
 
 export interface InvalidatorOptions {

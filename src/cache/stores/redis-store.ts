@@ -22,7 +22,7 @@ export interface RedisStoreOptions {
   /** Encrypts entries and index rows. Without it, they have a check against damage only. */
   readonly encryptionKey?: Buffer
   /** A write while Redis is unreachable: its response is delayed until local tiers expire, or it is refused. */
-  readonly onLostStore?: 'delay' | 'refuse'
+  readonly onUnreachableStore?: 'delay' | 'refuse'
   readonly onEvent?: OnStoreEvent
 }
 
@@ -58,7 +58,7 @@ class RedisCache {
   readonly #index: ResponseIndex
   readonly #redis: RedisTier
 
-  constructor({ replica, localBytes, encryptionKey, onLostStore, onEvent = () => {} }: RedisStoreOptions) {
+  constructor({ replica, localBytes, encryptionKey, onUnreachableStore, onEvent = () => {} }: RedisStoreOptions) {
     const known = this.#known
     const codec = createEntryCodec(encryptionKey)
     this.#replica = replica
@@ -71,7 +71,7 @@ class RedisCache {
       generation: async () => (await this.#redis.readTagEpochs([]))?.generation,
     })
     this.fetchLocks = new FetchLocks(replica)
-    const invalidator = new Invalidator({ replica, known, refuse: onLostStore === 'refuse', onEvent })
+    const invalidator = new Invalidator({ replica, known, refuse: onUnreachableStore === 'refuse', onEvent })
     this.invalidator = invalidator
     new InvalidationSubscriber({
       replica,

@@ -16,9 +16,9 @@ export interface TracesOptions {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   /** Share of requests that are sampled, 0 to 1; requests with a trusted `traceparent` follow its sampled flag. */
-  readonly share: number
-  /** Greatest number of requests per second that are sampled by `share`. */
-  readonly perSecond: number
+  readonly sampleRatio: number
+  /** Greatest number of requests per second that are sampled by `sampleRatio`. */
+  readonly maxPerSecond: number
   readonly version: string
   readonly log: TracesLog
 }
@@ -47,7 +47,7 @@ const BATCH_TIMEOUT_MS = 10_000
 const BATCH_DELAY_MS = 1000
 const MAX_PENDING_SPANS = 4096
 
-export function createTraces({ url, headers, share, perSecond, version, log }: TracesOptions): Traces {
+export function createTraces({ url, headers, sampleRatio, maxPerSecond, version, log }: TracesOptions): Traces {
   const collector = createCollectorClient({ url, headers, timeout: BATCH_TIMEOUT_MS })
   const exporter = createExporter({ collector, log, maxPending: MAX_PENDING_SPANS, delay: BATCH_DELAY_MS })
   const random = new RandomIdGenerator()
@@ -66,8 +66,8 @@ export function createTraces({ url, headers, share, perSecond, version, log }: T
     },
   })
   const tracer = provider.getTracer('manager-edge', version)
-  const takeBudget = rateBudget(perSecond, () => performance.now())
-  const isSampled = () => Math.random() < share && takeBudget()
+  const takeBudget = rateBudget(maxPerSecond, () => performance.now())
+  const isSampled = () => Math.random() < sampleRatio && takeBudget()
   return {
     counts: exporter.counts,
     begin: ({ id, traceparent, tracestate, ...request }) => {

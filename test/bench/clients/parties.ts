@@ -94,7 +94,7 @@ function settings(port: number, { nodes, redis, inFlight, stale }: ReplicaOption
     access: {
       users: 'users',
       roles: { browser: ['reader'], writer: ['administrator'] },
-      limits: { requests: 1_000_000 },
+      limits: { requestsPerSecond: 1_000_000 },
     },
   }
 }

@@ -32,8 +32,8 @@ export async function edgeBefore(nodes: number, port: number, folder: string): P
       credentials: { username: 'edge', password: 'bench' },
       tls: { required: false },
     },
-    cache: { durations: { agents: '1h' } },
-    access: { users: 'users', roles: { [user.name]: ['administrator'] }, limits: { requests: 1_000_000 } },
+    cache: { ttl: { agents: '1h' } },
+    access: { users: 'users', roles: { [user.name]: ['administrator'] }, limits: { requestsPerSecond: 1_000_000 } },
     log: { level: 'warn' },
   }
   await writeFile(join(place, 'edge.yaml'), stringify(settings))

@@ -45,7 +45,7 @@ export async function startReplay(
       cache,
       cluster: { discover },
       listen: { limits: { upload: '1MiB' } },
-      access: { limits: { requests: 100_000, failedLogins: 1000 } },
+      access: { limits: { requestsPerSecond: 100_000, failedLogins: 1000 } },
     },
   })
   const authorization = edge.authorization('admin')

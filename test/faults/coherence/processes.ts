@@ -127,7 +127,7 @@ function settings(
       limits: { inFlight, queue: 10_000, timeout },
     },
     cache: { ...(redis !== undefined && { redis: { url: redis } }), ...cache },
-    access: { users: 'users', roles: { admin: ['administrator'] }, limits: { requests: 1_000_000 } },
+    access: { users: 'users', roles: { admin: ['administrator'] }, limits: { requestsPerSecond: 1_000_000 } },
   }
 }
 

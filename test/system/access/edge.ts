@@ -63,7 +63,7 @@ export async function startEdge(
     realm: 'Manager Edge',
     users: { file: users },
     roles: { alice: ['administrator'], bob: ['reader'] },
-    ownRoles: {},
+    customRoles: {},
     tokens: { lifetime: 900, issuer: 'manager-edge', audience: 'manager-edge', issuers: [] },
     limits: { failedLogins: 5 },
     log: (level, message, facts) => logged.push(JSON.stringify({ level, message, ...facts })),

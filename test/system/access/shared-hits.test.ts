@@ -23,11 +23,11 @@ t.test('a revoked caller gets no cache hit, on any replica', async (t) => {
   const users = await usersFile(t)
   const nodes = simulator.nodes.map(({ name, type, url }) => ({ name, type, url }))
   const settings = {
-    listen: { port: 0, drain: { notice: '0s', limit: '2s' } },
+    listen: { port: 0, drain: { delay: '0s', limit: '2s' } },
     operations: { port: 0 },
     cluster: { nodes, credentials: { username: 'edge', password: 'only-for-tests' } },
     // A long timeout, because other tests keep the machine busy. No stored response expires during this test.
-    cache: { redis: { url: redis.url, timeout: '500ms' }, durations: { agents: '10m' } },
+    cache: { redis: { url: redis.url, timeout: '500ms' }, ttl: { agents: '10m' } },
     access: { users, roles: { alice: ['administrator'], bob: ['reader'] }, tokens: { keys } },
   }
   await writeFile(file, JSON.stringify(settings))

@@ -39,7 +39,7 @@ t.test('D03: secrets of requests appear in no log, metric or console view', asyn
       audit: { file: audit },
       log: { level: 'trace' },
       cache: { redis: { url: redis.url, timeout: '1s' } },
-      traces: { endpoint: collector.url, headersFile: join(folder, 'headers'), share: 1, perSecond: 10_000 },
+      traces: { endpoint: collector.url, headersFile: join(folder, 'headers'), sampleRatio: 1, maxPerSecond: 10_000 },
     },
   })
   t.teardown(() => edge.close())

@@ -58,8 +58,8 @@ async function running(tap: { teardown(end: () => unknown): unknown }, secure: b
     settings: {
       listen: tls,
       operations: tls,
-      cache: { durations: { agents: '10m' } },
-      access: { limits: { requests: 1e6 } },
+      cache: { ttl: { agents: '10m' } },
+      access: { limits: { requestsPerSecond: 1e6 } },
     },
   })
   tap.teardown(() => edge.close())

@@ -9,7 +9,7 @@ t.test('the public listener serves no operations endpoint, and /cache needs its 
     nodes: simulator.nodes,
     password: 'simulated',
     settings: {
-      access: { roles: { operator: ['helpdesk'] }, ownRoles: { helpdesk: ['agents:read', 'rules:read'] } },
+      access: { roles: { operator: ['helpdesk'] }, customRoles: { helpdesk: ['agents:read', 'rules:read'] } },
     },
   })
   t.teardown(() => edge.close())

@@ -34,7 +34,7 @@ export async function stage(): Promise<Stage> {
   const edge = await startEdge({
     nodes: simulator.nodes,
     password: 'only-for-tests',
-    settings: { access: { limits: { requests: 100_000, failedLogins: 100_000 } } },
+    settings: { access: { limits: { requestsPerSecond: 100_000, failedLogins: 100_000 } } },
   })
   return {
     edge,

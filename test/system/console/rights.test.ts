@@ -5,7 +5,7 @@ import { sendRequests, startConsoleEdge } from './edge.ts'
 t.test('an operator sees no body and no purge without the permission for it', async (t) => {
   const edge = await startConsoleEdge({
     access: {
-      ownRoles: { watcher: ['operations:read', 'rules:read'] },
+      customRoles: { watcher: ['operations:read', 'rules:read'] },
       roles: { admin: ['administrator'], operator: ['operator'], reader: ['watcher'] },
     },
   })

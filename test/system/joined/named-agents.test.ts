@@ -14,7 +14,7 @@ for (const distribution of ['edge', 'manager'] as const) {
     })
     const edge = await startEdge({
       nodes: [{ name: 'm', type: 'master', url: node.url }],
-      settings: { cluster: { distribution, discover: false }, cache: { durations: { agents: '60s' } } },
+      settings: { cluster: { distribution, discover: false }, cache: { ttl: { agents: '60s' } } },
     })
     t.teardown(() => edge.close())
     const rowsOf = async (ids: string) => {

@@ -56,7 +56,7 @@ t.test('a joined response from the cache has the Cluster-Status of the first one
 
 t.test('a stale part replaces that of an unreachable node, and Cluster-Status shows it', async (t) => {
   const { get, simulator } = await joinedCluster(t, {
-    cache: { durations: { syscollector: '300ms' }, staleWhileRevalidate: { syscollector: '0ms' } },
+    cache: { ttl: { syscollector: '300ms' }, staleWhileRevalidate: { syscollector: '0ms' } },
   })
   const whole = expected(allRows(simulator, 'os'), {})
   await get(OS)

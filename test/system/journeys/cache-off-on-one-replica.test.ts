@@ -9,7 +9,7 @@ t.test('a replica whose cache is off still tells the others of its writes', asyn
   const start = (enabled: boolean) =>
     startEdge({
       nodes: simulator.nodes,
-      settings: { cache: { enabled, redis: { url: redis.url }, durations: { agents: '10m' } } },
+      settings: { cache: { enabled, redis: { url: redis.url }, ttl: { agents: '10m' } } },
     })
   const [on, off] = await Promise.all([start(true), start(false)])
   t.teardown(async () => {

@@ -32,11 +32,11 @@ async function changing(t: Test, { distribution }: { distribution: 'edge' | 'man
     settings: {
       cluster: { distribution, discover: false, limits: { inFlight: 16, timeout: '4s' } },
       cache: {
-        durations: { agents: '300ms', syscollector: '300ms' },
+        ttl: { agents: '300ms', syscollector: '300ms' },
         staleWhileRevalidate: { syscollector: '0s' },
         staleIfError: '60s',
       },
-      access: { limits: { requests: 100_000 } },
+      access: { limits: { requestsPerSecond: 100_000 } },
     },
   })
   t.teardown(async () => {

@@ -125,7 +125,7 @@ function parameters(endpoint: Endpoint): { sent: URLSearchParams; seen: Record<s
 }
 
 t.test('every endpoint goes to its node, under its path, with its parameters', async (t) => {
-  const settings = { access: { limits: { requests: 100_000 } } }
+  const settings = { access: { limits: { requestsPerSecond: 100_000 } } }
   const { simulator, edge } = await simulated(t, { workers: 2, agents: 20 }, { settings })
 
   const last = () => simulator.seen.filter(({ headers }) => headers['x-request-id'] !== 'discovery').at(-1)

@@ -37,9 +37,9 @@ t.test('explain predicts the Cache-Status of the next request, for each GET endp
   const edge = await startEdge({
     nodes: simulator.nodes,
     settings: {
-      access: { limits: { requests: 100_000 } },
+      access: { limits: { requestsPerSecond: 100_000 } },
       // No entry becomes stale by age during the test.
-      cache: { durations: Object.fromEntries(groups.map((group) => [group, '10m'])), endpoints: {} },
+      cache: { ttl: Object.fromEntries(groups.map((group) => [group, '10m'])), endpoints: {} },
     },
   })
   t.teardown(() => edge.close())

@@ -67,7 +67,7 @@ export async function startFaultMatrix(t: Test): Promise<Matrix> {
         // Enough slots for all families at once, so that none waits until the node is ejected.
         limits: { inFlight: 32, timeout: `${DEADLINE}ms`, slowTimeout: `${DEADLINE}ms` },
       },
-      cache: { durations: { agents: '1h', cluster: '1h', manager: '1h', syscollector: '1h' } },
+      cache: { ttl: { agents: '1h', cluster: '1h', manager: '1h', syscollector: '1h' } },
     },
   })
   t.teardown(async () => {

@@ -41,7 +41,7 @@ t.test('an address that leads to another node: its rows appear once, and the mis
 t.test('an agent moves: its rows appear once, whatever the cache has of its old node', async (t) => {
   const { simulator, ask } = await edgeMode(t, {
     agents: 12,
-    settings: { cache: { durations: { agents: '1s', syscollector: '1h' } } },
+    settings: { cache: { ttl: { agents: '1s', syscollector: '1h' } } },
   })
   const before = await ask(ROWS)
   t.equal(before.body.data.failed_nodes, undefined)

@@ -70,14 +70,14 @@ t.test('SIGTERM under load: no reset, no 503, nothing cut', async (t) => {
   })
   await writeFile(join(folder, 'users'), `admin:${await hash('admin-pw', 4)}\n`, { mode: 0o600 })
   const settings = {
-    listen: { host: '127.0.0.1', port: 0, drain: { notice: '1s', limit: '10s' } },
+    listen: { host: '127.0.0.1', port: 0, drain: { delay: '1s', limit: '10s' } },
     operations: { host: '127.0.0.1', port: 0 },
     cluster: {
       nodes: simulator.nodes.map(({ name, type, url }) => ({ name, type, url })),
       credentials: { username: 'edge', password: 'only-for-tests' },
       limits: { inFlight: 64, queue: 1000 },
     },
-    access: { users: 'users', roles: { admin: ['administrator'] }, limits: { requests: 1_000_000 } },
+    access: { users: 'users', roles: { admin: ['administrator'] }, limits: { requestsPerSecond: 1_000_000 } },
   }
   await writeFile(join(folder, 'edge.yaml'), stringify(settings))
   const edge = spawn(process.execPath, ['dist/cli.js', 'start', '--config', join(folder, 'edge.yaml')])

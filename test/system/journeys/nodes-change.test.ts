@@ -16,7 +16,11 @@ t.test('nodes of the settings file change a hundred times under load', async (t)
     { workers: 4, agents: 10 },
     {
       follows: true,
-      settings: { cache: { enabled: false }, cluster: { discover: false }, access: { limits: { requests: 100_000 } } },
+      settings: {
+        cache: { enabled: false },
+        cluster: { discover: false },
+        access: { limits: { requestsPerSecond: 100_000 } },
+      },
     },
   )
   const [master, ...workers] = simulator.nodes

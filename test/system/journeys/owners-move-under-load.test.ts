@@ -6,8 +6,8 @@ t.test('while agents move, every response has the data of the requested agent', 
   const { simulator, ask, lookups } = await edgeMode(t, {
     cluster: { limits: { inFlight: 8, perCaller: 8 } },
     settings: {
-      cache: { durations: { agents: '1s', syscollector: '0s' } },
-      access: { limits: { requests: 100_000 } },
+      cache: { ttl: { agents: '1s', syscollector: '0s' } },
+      access: { limits: { requestsPerSecond: 100_000 } },
     },
   })
   const { world } = simulator

@@ -4,7 +4,7 @@ import { edgeMode } from './edge-mode.ts'
 
 t.test('an agent that moves', async (t) => {
   const { simulator, ask, seen, lookups } = await edgeMode(t, {
-    settings: { cache: { durations: { agents: '1s', syscollector: '0s', rootcheck: '0s' } } },
+    settings: { cache: { ttl: { agents: '1s', syscollector: '0s', rootcheck: '0s' } } },
   })
   const move = (id: string, node: string) => Object.assign(simulator.world.agents.get(id) ?? {}, { node })
   t.match((await ask('GET /syscollector/002/os')).body.data, { hostname: String })
@@ -63,7 +63,7 @@ t.test('an agent that moves', async (t) => {
 })
 
 t.test('concurrent reads of many agents cost one owner lookup', async (t) => {
-  const { ask, lookups } = await edgeMode(t, { settings: { cache: { durations: { agents: '1s' } } } })
+  const { ask, lookups } = await edgeMode(t, { settings: { cache: { ttl: { agents: '1s' } } } })
   const ids = Array.from({ length: 12 }, (_, at) => String(at + 1).padStart(3, '0'))
   const reads = await Promise.all(ids.map((id) => ask(`GET /syscollector/${id}/hardware`)))
   t.ok(reads.every(({ body }) => body.data.board_serial !== undefined || body.data.cpu !== undefined))

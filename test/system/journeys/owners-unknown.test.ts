@@ -4,7 +4,7 @@ import { edgeMode } from './edge-mode.ts'
 
 t.test('an unknown owner is an error, never an empty result', async (t) => {
   const { simulator, ask, seen, lookups, edge } = await edgeMode(t, {
-    settings: { cache: { durations: { agents: '1s' }, staleIfError: '2s' } },
+    settings: { cache: { ttl: { agents: '1s' }, staleIfError: '2s' } },
   })
   const { agents } = simulator.world
   Object.assign(agents.get('002') ?? {}, { node: undefined })

@@ -18,7 +18,7 @@ t.test('a write that some nodes do not carry out names them', async (t) => {
   const { simulator, ask, seen } = await edgeMode(t, {
     cluster: { limits: { timeout: '1s', slowTimeout: '2s' } },
     settings: {
-      cache: { durations: { manager: '0s', cluster: '0s', agents: '30s', syscollector: '30s', syscheck: '30s' } },
+      cache: { ttl: { manager: '0s', cluster: '0s', agents: '30s', syscollector: '30s', syscheck: '30s' } },
     },
   })
   const { agents, nodes } = simulator.world

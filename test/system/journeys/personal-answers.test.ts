@@ -16,7 +16,7 @@ t.test('an answer that speaks to one caller is given to no other', async (t) => 
   })
   const edge = await startEdge({
     nodes: [{ name: 'master', type: 'master', url: node.url }],
-    settings: { cache: { durations: { agents: '10m' } } },
+    settings: { cache: { ttl: { agents: '10m' } } },
   })
   t.teardown(() => edge.close())
   const calls = async (path: string): Promise<number> => {

@@ -4,7 +4,7 @@ import { simulated } from '../../support/simulated.ts'
 
 /** The calls of contract/clients.md, sections 1 to 3, as those clients write them. */
 t.test('real clients', async (t) => {
-  const settings = { access: { limits: { requests: 100_000 } } }
+  const settings = { access: { limits: { requestsPerSecond: 100_000 } } }
   const { simulator, edge } = await simulated(t, { workers: 2, agents: 20 }, { settings })
   const authorization = edge.authorization('admin')
   const call = async (

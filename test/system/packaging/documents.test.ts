@@ -4,6 +4,7 @@ import t from 'tap'
 import { parse, stringify } from 'yaml'
 
 import { commands } from '../../../src/cli/commands.ts'
+import { renamedSettings } from '../../../src/config/deprecated.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import { schema } from '../../../src/config/schema.ts'
 import { listLeaves } from '../../../src/config/tree.ts'
@@ -38,11 +39,15 @@ t.test(
   },
 )
 
+/** The first cells of the table of renamed settings, whose last column is a version. */
+const OLD_NAME_CELLS = /^\| `[^`]+` (?=\| `[^`]+` \| \d+\.\d+\.\d+ \|$)/gm
+
 t.test('every setting that a document names exists', async (t) => {
   const pattern = new RegExp(`\`(?:${SECTIONS})\\.[a-zA-Z]+(?:\\.[a-zA-Z]+)*(?=[\`:])`, 'g')
   let count = 0
   for (const { path, text } of current) {
-    for (const [match] of text.matchAll(pattern)) {
+    const withoutOldNames = text.replace(OLD_NAME_CELLS, '')
+    for (const [match] of withoutOldNames.matchAll(pattern)) {
       const name = match.slice(1)
       if (/\.(?:md|ts|yaml|sock)$/.test(name)) continue
       count++
@@ -50,6 +55,28 @@ t.test('every setting that a document names exists', async (t) => {
     }
   }
   t.ok(count > 100, 'settings were found')
+})
+
+t.test('the changelog lists every renamed setting', async (t) => {
+  const rows = textOf('CHANGELOG.md').matchAll(/^\| setting \| `([^`]+)` \| `([^`]+)` \|$/gm)
+  const listed = Array.from(rows, ([, from, to]) => `${from} ${to}`)
+  t.strictSame(listed.sort(), renamedSettings.map(({ from, to }) => `${from} ${to}`).sort())
+})
+
+t.test('every setting that an example configuration or a remedy names exists', async (t) => {
+  const pattern = new RegExp(`\\b(?:${SECTIONS})\\.[a-z][a-zA-Z]+(?:\\.[a-z][a-zA-Z]+)*`, 'g')
+  const files = readdirSync('config', { recursive: true, encoding: 'utf8' })
+    .map((name) => join('config', name))
+    .filter((name) => statSync(name).isFile())
+  const texts = [...files, 'src/core/errors.ts'].map((file) => ({
+    file,
+    text: textOf(file),
+  }))
+  for (const { file, text } of texts) {
+    for (const [name] of text.matchAll(pattern)) {
+      if (!/\.(?:md|jsonl)$/.test(name)) t.ok(settings.has(name), `${file}: ${name}`)
+    }
+  }
 })
 
 t.test('every script and command that a document names exists', async (t) => {
@@ -114,6 +141,7 @@ t.test('every configuration that a document shows is accepted', async (t) => {
       const loaded = await loadConfig({ file: join(folder, 'edge.yaml'), env: {} })
       const faults = loaded.ok ? [] : loaded.faults.filter((fault) => !fault.includes('cannot be read (ENOENT)'))
       t.strictSame(faults, [], `${path}:\n${block}`)
+      t.strictSame(loaded.deprecations, [], `${path}: current names only`)
     }
   }
   t.ok(count >= 6, `${count} configurations were found`)

@@ -121,7 +121,7 @@ t.test('a pod runs without privileges, and a rollout can finish the graceful shu
   )
   const { periodSeconds, failureThreshold } = container.readinessProbe
   t.ok(
-    periodSeconds * failureThreshold < seconds(['listen', 'drain', 'notice']),
+    periodSeconds * failureThreshold < seconds(['listen', 'drain', 'delay']),
     'a draining replica receives no requests',
   )
   t.ok(one('Deployment').spec.replicas > one('PodDisruptionBudget').spec.maxUnavailable, 'one replica stays available')
@@ -149,6 +149,7 @@ t.test('the edge accepts its configuration with exactly the listed secrets', asy
   writeFileSync(file, written)
   const loaded = await loadConfig({ file, env: {} })
   t.strictSame(loaded.ok ? [] : loaded.faults, [])
+  t.strictSame(loaded.deprecations, [])
   writeFileSync(file, written.replace('secrets/users', 'secrets/nobody'))
   t.equal((await loadConfig({ file, env: {} })).ok, false, 'a file that is not mounted is a fault')
 })

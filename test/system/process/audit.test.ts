@@ -17,7 +17,7 @@ t.test('SIGHUP reopens the audit file, the chain continues over restarts, and "a
   writeFileSync(
     settings,
     stringify({
-      listen: { port: 0, drain: { notice: '0s', limit: '10s' } },
+      listen: { port: 0, drain: { delay: '0s', limit: '10s' } },
       operations: { port: 0 },
       cluster: { nodes: simulator.nodes.map(({ name, type, url }) => ({ name, type, url })), credentials: account },
       access: { users: 'users', roles: { admin: ['administrator'] } },

@@ -21,7 +21,7 @@ type Settings = Record<string, unknown>
 function writeConfig(t: Test, change: (settings: { [group: string]: Settings }) => void = () => undefined): string {
   const folder = t.testdir({ users, 'bad.crt': 'no certificate' })
   const settings: { [group: string]: Settings } = {
-    listen: { port: 0, drain: { notice: '0s', limit: '10s' } },
+    listen: { port: 0, drain: { delay: '0s', limit: '10s' } },
     operations: { port: 0 },
     cluster: { nodes: simulator.nodes.map(({ name, type, url }) => ({ name, type, url })), credentials: account },
     access: { users: 'users', roles: { admin: ['administrator'] } },
@@ -61,7 +61,7 @@ t.test('the edge serves until SIGTERM and exits with code 0', async (t) => {
 })
 
 t.test('while the edge drains, it serves requests and is not ready', async (t) => {
-  const file = writeConfig(t, ({ listen }) => Object.assign(listen ?? {}, { drain: { notice: '1s', limit: '10s' } }))
+  const file = writeConfig(t, ({ listen }) => Object.assign(listen ?? {}, { drain: { delay: '1s', limit: '10s' } }))
   const edge = await started(t, file)
   edge.child.kill('SIGINT')
   await edge.until(/draining/)
@@ -75,7 +75,7 @@ t.test('while the edge drains, it serves requests and is not ready', async (t) =
 })
 
 t.test('a second signal ends the process at once', async (t) => {
-  const file = writeConfig(t, ({ listen }) => Object.assign(listen ?? {}, { drain: { notice: '60s', limit: '90s' } }))
+  const file = writeConfig(t, ({ listen }) => Object.assign(listen ?? {}, { drain: { delay: '60s', limit: '90s' } }))
   const edge = await started(t, file)
   edge.child.kill('SIGTERM')
   await edge.until(/draining/)

@@ -9,7 +9,7 @@ import { startSimulator } from '../../../src/simulator/index.ts'
 import { startEdge } from '../../support/edge.ts'
 import { result } from './program.ts'
 
-const lasting = { durations: { agents: '120s', rules: '120s' } }
+const lasting = { ttl: { agents: '120s', rules: '120s' } }
 
 t.test('warm fills the cache from a list, reports the outcome, and requests each URL once', async (t) => {
   const simulator = await startSimulator({ agents: 20, workers: 1, username: 'edge', password: 'only-for-tests' })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { checkOwnRoles, resolvePermissions } from '../../../src/access/roles.ts'
+import { checkCustomRoles, resolvePermissions } from '../../../src/access/roles.ts'
 import { permissions } from '../../../src/catalogue/index.ts'
 import { allows, builtInRoles } from '../../../src/core/access.ts'
 
@@ -39,7 +39,7 @@ t.test('the built-in roles grant exactly these permissions of the catalogue', as
     withheld(reader),
     permissions.filter((word) => !word.endsWith(':read') || ['secrets:read', 'operations:read'].includes(word)),
   )
-  t.same(checkOwnRoles({ copy: [...operator] }, permissions), [], 'nothing is granted that no endpoint needs')
+  t.same(checkCustomRoles({ copy: [...operator] }, permissions), [], 'nothing is granted that no endpoint needs')
 })
 
 t.test('roles resolve to their permissions, each once; unknown roles are reported', async (t) => {
@@ -52,10 +52,10 @@ t.test('roles resolve to their permissions, each once; unknown roles are reporte
 })
 
 t.test('own roles with a built-in name or a permission that no endpoint needs are refused', async (t) => {
-  t.same(checkOwnRoles({ fine: ['*', '*:read', 'agents:*', 'agents:read'] }, ['agents:read']), [])
-  t.match(checkOwnRoles({ reader: ['*'] }), [/built in/])
-  t.match(checkOwnRoles({ odd: ['agents'] }), [/not a permission/])
-  t.match(checkOwnRoles({ odd: ['agents:raed'] }, ['agents:read']), [/no endpoint needs agents:raed/])
+  t.same(checkCustomRoles({ fine: ['*', '*:read', 'agents:*', 'agents:read'] }, ['agents:read']), [])
+  t.match(checkCustomRoles({ reader: ['*'] }), [/built in/])
+  t.match(checkCustomRoles({ odd: ['agents'] }), [/not a permission/])
+  t.match(checkCustomRoles({ odd: ['agents:raed'] }, ['agents:read']), [/no endpoint needs agents:raed/])
 })
 
 t.test('without wildcards, exactly the granted permissions are allowed', async (t) => {

@@ -53,7 +53,7 @@ t.test('every write of the catalogue leaves an intent and an outcome, and no sec
     password: 'simulated',
     settings: {
       audit: { file: 'audit.jsonl' },
-      access: { limits: { requests: 10_000 } },
+      access: { limits: { requestsPerSecond: 10_000 } },
     },
   })
   t.teardown(() => edge.close())

@@ -9,7 +9,7 @@ t.test('the cache over HTTP', async (t) => {
     settings: {
       cluster: { limits: { timeout: '2s', slowTimeout: '4s' } },
       // Long lifetimes, so that the result does not depend on the speed of the test.
-      cache: { durations: { agents: '10m', rules: '10m' }, staleIfError: '60s' },
+      cache: { ttl: { agents: '10m', rules: '10m' }, staleIfError: '60s' },
     },
   })
   t.teardown(async () => {

@@ -40,11 +40,11 @@ t.test('the cache groups of the settings equal those of the catalogue', async (t
 })
 
 t.test('every default of cache.endpoints is a stored endpoint whose lifetime differs from its group', async (t) => {
-  const { endpoints, durations } = await configOf(t, 'enabled: true')
+  const { endpoints, ttl } = await configOf(t, 'enabled: true')
   for (const [path, duration] of Object.entries(endpoints)) {
     const found = catalogue.find((endpoint) => endpoint.method === 'GET' && endpoint.path === path)
     if (found === undefined || !('cache' in found) || !('group' in found.cache)) return t.fail(path)
-    t.not(durations[found.cache.group], duration, `${path}: the row would have no effect`)
+    t.not(ttl[found.cache.group], duration, `${path}: the row would have no effect`)
   }
 })
 
@@ -59,11 +59,11 @@ t.test('an unknown endpoint, or one that is not stored, fails the start', async 
 })
 
 t.test('by default, logs and status are at most one second old', async (t) => {
-  const { durations, endpoints, staleWhileRevalidate } = await configOf(t, 'enabled: true')
+  const { ttl, endpoints, staleWhileRevalidate } = await configOf(t, 'enabled: true')
   for (const endpoint of catalogue) {
     if (!('cache' in endpoint) || !('group' in endpoint.cache) || !/\/(?:logs|status)$/.test(endpoint.path)) continue
     const { group } = endpoint.cache
-    t.equal((endpoints[endpoint.path as '/'] ?? durations[group] ?? 750) + (staleWhileRevalidate[group] ?? 0), 1000)
+    t.equal((endpoints[endpoint.path as '/'] ?? ttl[group] ?? 750) + (staleWhileRevalidate[group] ?? 0), 1000)
   }
 })
 
@@ -85,17 +85,17 @@ t.test('each fault has a place and a remedy', async (t) => {
     ['redis: { url: "redis://127.0.0.1", passwordFile: nowhere }', /passwordFile: .*nowhere cannot be read \(ENOENT\)/],
     ['redis: { url: "redis://127.0.0.1", timeout: 2s }', 'cache.redis.timeout: must be from 5ms to 1s'],
     ['redis: { cluster: [{ host: a }] }', 'cache.redis.cluster[0].port: is missing'],
-    ['durations: { agents: 2h }', 'cache.durations.agents: is over 1h'],
-    ['durations: { agnets: 2s }', 'cache.durations.agnets: is not a setting; did you mean "agents"?'],
+    ['ttl: { agents: 2h }', 'cache.ttl.agents: is over 1h'],
+    ['ttl: { agnets: 2s }', 'cache.ttl.agnets: is not a setting; did you mean "agents"?'],
     ['endpoints: { /version: 90m }', 'cache.endpoints./version: is over 1h'],
     ['endpoints: { version: 1s }', 'cache.endpoints.version: is not a name that is allowed here'],
     ['staleWhileRevalidate: { agents: 2m }', 'cache.staleWhileRevalidate.agents: is over 60s'],
     ['staleWhileRevalidate: { agnets: 2s }', 'cache.staleWhileRevalidate.agnets: is not a name'],
     ['staleIfError: 61s', 'cache.staleIfError: is over 60s'],
-    ['defaultDuration: 2h', 'cache.defaultDuration: is over 1h'],
-    ['onLostStore: ignore', 'cache.onLostStore: must be one of delay, refuse'],
-    ['nearBytes: 1KiB', 'cache.nearBytes: is under 1MiB'],
-    ['syncPeriods: 1h', 'cache.syncPeriods: is over 10m'],
+    ['defaultTtl: 2h', 'cache.defaultTtl: is over 1h'],
+    ['onUnreachableStore: ignore', 'cache.onUnreachableStore: must be one of delay, refuse'],
+    ['localBytes: 1KiB', 'cache.localBytes: is under 1MiB'],
+    ['replicationLag: 1h', 'cache.replicationLag: is over 10m'],
     ['encryptionKeyFile: short', /short has 31 bytes, but needs 32 or more; make one with "openssl rand/],
     ['encryptionKeyFile: nowhere', /encryptionKeyFile: .*nowhere cannot be read \(ENOENT\)/],
   ]
@@ -115,7 +115,7 @@ t.test('unusual cache settings that are valid', async (t) => {
     'redis: { url: "rediss://redis.example:6380/3" }',
     'redis: { url: "redis://[::1]:6379" }',
     'redis: { url: "redis://redis:6379", tls: { required: false } }',
-    'durations: { manager: 0s }, staleIfError: 0s, syncPeriods: 0s, endpoints: {}',
+    'ttl: { manager: 0s }, staleIfError: 0s, replicationLag: 0s, endpoints: {}',
     'encryptionKeyFile: long',
   ]
   for (const cache of good) {
@@ -143,8 +143,8 @@ t.test('variables of the environment reach every kind of cache setting', async (
   })
   t.equal(cache.enabled, false)
   t.strictSame(cache.redis.sentinels, [{ host: '127.0.0.1', port: 26_379 }])
-  t.equal(cache.durations.agents, 2000)
-  t.equal(cache.durations.rules, 60_000, 'the other groups keep their defaults')
+  t.equal(cache.ttl.agents, 2000)
+  t.equal(cache.ttl.rules, 60_000, 'the other groups keep their defaults')
   t.strictSame({ ...cache.endpoints }, { '/manager/logs': 500 }, 'a table replaces the default table')
   t.equal(cache.staleIfError, 5000)
 })

@@ -153,13 +153,13 @@ const accessRows: readonly Row[] = [
   ],
   [
     'an own role in a ready-made name',
-    access("ownRoles: { reader: ['agents:read'] }"),
-    'access.ownRoles.reader: is built in; choose another name',
+    access("customRoles: { reader: ['agents:read'] }"),
+    'access.customRoles.reader: is built in; choose another name',
   ],
   [
     'no permission',
-    access('ownRoles: { desk: [everything] }'),
-    'access.ownRoles.desk[0]: must be a permission such as agents:read, agents:* or *:*, got "everything"',
+    access('customRoles: { desk: [everything] }'),
+    'access.customRoles.desk[0]: must be a permission such as agents:read, agents:* or *:*, got "everything"',
   ],
   ['no role for passthrough', access('passthroughRole: root'), 'access.passthroughRole: there is no role "root"'],
   ['a long token', access('tokens: { lifetime: 1h }'), 'access.tokens.lifetime: must be whole seconds, 1s to 900s'],

@@ -21,8 +21,8 @@ export const front: readonly Row[] = [
   ['a port too high', listen('port: 70000'), 'edge.yaml:2:9 listen.port: must be at most 65535, got 70000'],
   [
     'a limit of nothing',
-    listen('limits: { query: 0 }'),
-    'edge.yaml:2:20 listen.limits.query: must be at least 1, got 0',
+    listen('limits: { queryParameters: 0 }'),
+    'edge.yaml:2:30 listen.limits.queryParameters: must be at least 1, got 0',
   ],
   ['no unit of time', listen('timeouts: { idle: 72 }'), `edge.yaml:2:21 listen.timeouts.idle: ${duration} 72`],
   ['no time at all', listen('timeouts: { idle: 0s }'), `edge.yaml:2:21 listen.timeouts.idle: ${duration} "0s"`],
@@ -72,9 +72,9 @@ export const front: readonly Row[] = [
     'edge.yaml:8:21 operations.host: 0.0.0.0 without TLS would send passwords in clear; set operations.tls.cert and operations.tls.key, or set operations.tls: off if only trusted operators use that network',
   ],
   [
-    'a notice beyond the limit',
-    listen('drain: { notice: 40s }'),
-    'edge.yaml:2:20 listen.drain.notice: is longer than listen.drain.limit; shorten it, or raise the limit',
+    'a delay beyond the limit',
+    listen('drain: { delay: 40s }'),
+    'edge.yaml:2:19 listen.drain.delay: is longer than listen.drain.limit; shorten it, or raise the limit',
   ],
   ['an unknown key', listen('prot: 80'), 'edge.yaml:2:3 listen.prot: is not a setting; did you mean "port"?'],
   [

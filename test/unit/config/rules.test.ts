@@ -65,7 +65,7 @@ t.test('unusual settings that are valid', async (t) => {
     }),
     'passthrough without a users file': file({ cluster: account('mode: passthrough'), access: 'roles: {}' }),
     'an own role': file({
-      access: "users: users\n  ownRoles: { desk: ['agents:read', '*:read', '*'] }\n  roles: { bob: [desk] }",
+      access: "users: users\n  customRoles: { desk: ['agents:read', '*:read', '*'] }\n  roles: { bob: [desk] }",
     }),
   }
   for (const [name, text] of Object.entries(good)) t.strictSame(await faultsOf(t, text), [], name)

@@ -54,8 +54,8 @@ t.test('faults of the traces settings have a place', async (t) => {
       'a: 1\nsecret',
       'traces.headersFile: …/headers:2 must be a name, a colon and a value',
     ],
-    [`${endpoint}, share: 1.5`, '', 'traces.share: must be'],
-    [`${endpoint}, perSecond: -1`, '', 'traces.perSecond: must be'],
+    [`${endpoint}, sampleRatio: 1.5`, '', 'traces.sampleRatio: must be'],
+    [`${endpoint}, maxPerSecond: -1`, '', 'traces.maxPerSecond: must be'],
   ]
   for (const [traces, headers, fault] of rows) {
     const { faults } = await load(t, traces, headers)

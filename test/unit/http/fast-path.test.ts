@@ -45,7 +45,7 @@ t.test('in mode passthrough a hit takes the fast path, with the credentials of i
     realm: 'Manager Edge',
     users: { verify: async (name, password) => password === `${name}:ü`, role: 'administrator' },
     roles: {},
-    ownRoles: {},
+    customRoles: {},
     tokens: { lifetime: 900, issuer: 'manager-edge', audience: 'manager-edge', issuers: [] },
     limits: { failedLogins: 100 },
     log: () => undefined,

@@ -50,7 +50,7 @@ t.test('two replicas under load, one of them drains: no reset, no 503', async (t
   })
   await wait(200)
   const began = answers.length
-  const clean = drain(leaving.listener, { notice: 500, limit: 10_000 })
+  const clean = drain(leaving.listener, { delay: 500, limit: 10_000 })
   await wait(100)
   targets = [staying.port]
   t.equal(await clean, true, 'ended by itself')
@@ -81,7 +81,7 @@ t.test('a request in progress is answered', async (t) => {
   })
   const answer = get(port, agentFor(t, 1), '/late')
   await wait(100)
-  t.equal(await drain(listener, { notice: 50, limit: 5000 }), true)
+  t.equal(await drain(listener, { delay: 50, limit: 5000 }), true)
   t.strictSame(await answer, { status: 200, closing: true })
 })
 
@@ -94,7 +94,7 @@ t.test('idle connections are closed at once', async (t) => {
   t.teardown(() => silent.destroy())
   silent.on('error', () => undefined)
   await new Promise((resolve) => silent.once('connect', resolve))
-  t.equal(await drain(listener, { notice: 0, limit: 5000 }), true)
+  t.equal(await drain(listener, { delay: 0, limit: 5000 }), true)
 })
 
 t.test('a request that never ends is closed at the limit', async (t) => {
@@ -103,13 +103,13 @@ t.test('a request that never ends is closed at the limit', async (t) => {
   })
   const answer = get(port, agentFor(t, 1), '/never').catch((cause: NodeJS.ErrnoException) => cause.code)
   await wait(100)
-  t.equal(await drain(listener, { notice: 0, limit: 300 }), false)
+  t.equal(await drain(listener, { delay: 0, limit: 300 }), false)
   t.equal(await answer, 'ECONNRESET')
 })
 
 t.test("Fastify's own close still works afterwards", async (t) => {
   const { listener, app } = await serve(t)
-  t.equal(await drain(listener, { notice: 0, limit: 1000 }), true)
+  t.equal(await drain(listener, { delay: 0, limit: 1000 }), true)
   await t.resolves(app.close())
 })
 
@@ -130,7 +130,7 @@ t.test('clients that reconnect until the port is closed get every response', asy
     }
   })
   await wait(200)
-  t.equal(await drain(listener, { notice: 200, limit: 10_000 }), true)
+  t.equal(await drain(listener, { delay: 200, limit: 10_000 }), true)
   await Promise.all(clients)
   t.strictSame(failures, [])
   t.ok(answered > 60, `${answered} answers`)

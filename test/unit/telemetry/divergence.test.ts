@@ -22,13 +22,13 @@ t.test('a divergence of one in five is measured within the budget', async (t) =>
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) })
     response.end(body)
   })
-  const perSecond = 200
+  const maxPerSecond = 200
   const edge = await startEdge({
     nodes: [{ name: 'master', type: 'master', url: node.url }],
     settings: {
       cluster: { discover: false, limits: { inFlight: 50 } },
-      cache: { durations: { agents: '10m' }, verify: { share: 0.5, perSecond } },
-      access: { limits: { requests: 1e6 } },
+      cache: { ttl: { agents: '10m' }, divergenceCheck: { sampleRatio: 0.5, maxPerSecond } },
+      access: { limits: { requestsPerSecond: 1e6 } },
     },
   })
   t.teardown(() => edge.close())
@@ -60,12 +60,12 @@ t.test('a divergence of one in five is measured within the budget', async (t) =>
   t.ok(Math.abs(share - DIVERGING) < 0.1, `${(share * 100).toFixed(1)} % measured, ${DIVERGING * 100} % injected`)
   t.equal(found.none, 0)
   const asked = node.seen.length - fills
-  t.ok(asked <= perSecond * seconds + perSecond, `${asked} comparisons in ${seconds.toFixed(1)} s`)
+  t.ok(asked <= maxPerSecond * seconds + maxPerSecond, `${asked} comparisons in ${seconds.toFixed(1)} s`)
   t.comment(`${share} of ${asked} in ${seconds} s`)
 })
 
 t.test('comparisons stay within the budget, need idle capacity, and are void after a write', async (t) => {
-  const { createVerify } = await import('../../../src/cache/verify.ts')
+  const { createDivergenceCheck } = await import('../../../src/cache/divergence-check.ts')
   const { catalogue } = await import('../../../src/catalogue/index.ts')
   const endpoint = catalogue.find(({ path, method }) => path === '/agents/:agent_id' && method === 'GET')
   if (endpoint === undefined || endpoint.method !== 'GET' || !('group' in endpoint.cache))
@@ -93,13 +93,13 @@ t.test('comparisons stay within the budget, need idle capacity, and are void aft
       response: answer,
       isLocal: true,
     }) as const
-  const verify = createVerify(
+  const check = createDivergenceCheck(
     {
       store: { peek: async () => look() },
       hasIdleCapacity: () => room,
       clock: () => now,
       onEvent: (event) => void events.push(event),
-      verify: { share: 1, perSecond: 5 },
+      divergenceCheck: { sampleRatio: 1, maxPerSecond: 5 },
     },
     async () => {
       asked += 1
@@ -121,7 +121,7 @@ t.test('comparisons stay within the budget, need idle capacity, and are void aft
   const settle = () => new Promise((resolve) => setImmediate(resolve))
   for (let hit = 0; hit < 10_000; hit += 1) {
     now += 1
-    verify?.({ request: ask, target: prepared, lookup: look() }, look())
+    check?.({ request: ask, target: prepared, lookup: look() }, look())
     await settle()
   }
   t.ok(asked >= 49 && asked <= 51, `${asked} in ten seconds at five a second`)
@@ -129,14 +129,14 @@ t.test('comparisons stay within the budget, need idle capacity, and are void aft
   t.match(events[0], { kind: 'verified', group: 'agents', outcome: 'different' })
   room = false
   now += 10_000
-  verify?.({ request: ask, target: prepared, lookup: look() }, look())
+  check?.({ request: ask, target: prepared, lookup: look() }, look())
   await settle()
   t.ok(asked <= 51, 'no idle capacity, no comparison')
   room = true
   const before = look()
   epoch = '2'
   events.length = 0
-  verify?.({ request: ask, target: prepared, lookup: before }, before)
+  check?.({ request: ask, target: prepared, lookup: before }, before)
   await settle()
   t.strictSame(
     events,

@@ -152,7 +152,7 @@ t.test('the edge accepts the example of each endpoint', async (t) => {
   t.teardown(() => simulator.close())
   const edge = await startEdge({
     nodes: simulator.nodes,
-    settings: { access: { limits: { requests: 100_000 } } },
+    settings: { access: { limits: { requestsPerSecond: 100_000 } } },
   })
   t.teardown(() => edge.close())
   const headers = { authorization: edge.authorization('admin') }

@@ -58,7 +58,7 @@ t.test('the edge runs on a Redis with the documented settings and users', async 
   t.teardown(() => simulator.close())
   const cache = {
     redis: { url: redis.url, username: 'edge', passwordFile: join(folder, 'password'), timeout: '1s' },
-    durations: { agents: '60s', rules: '60s' },
+    ttl: { agents: '60s', rules: '60s' },
   }
   const start = async () => {
     const edge = await startEdge({ nodes: simulator.nodes, settings: { cache } })

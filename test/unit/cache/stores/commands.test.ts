@@ -72,8 +72,8 @@ const KEYS = 6000
 t.test('many expired keys leave no data behind', async (t) => {
   const client = server.client()
   await client.flushall()
-  const nearBytes = 2_000_000
-  const { store } = await replica(t, server, { localBytes: nearBytes, times: { commandTimeout: 2000 } })
+  const localBytes = 2_000_000
+  const { store } = await replica(t, server, { localBytes, times: { commandTimeout: 2000 } })
   const times = { ttl: 1500, staleWhileRevalidate: 0, staleIfError: 0 }
   const before = await client.dbsize()
   const memory = async () => Number(/used_memory:(\d+)/.exec(await client.info('memory'))?.[1])

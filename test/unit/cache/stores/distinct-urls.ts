@@ -31,8 +31,8 @@ export const LOCAL_BYTES = 8 << 20
 export async function openHttpSource(): Promise<Source> {
   const upstream = await startUpstream({ delay: 0, heedsBypass: true })
   const cache = {
-    nearBytes: `${LOCAL_BYTES}B`,
-    durations: { agents: `${TTL_MS}ms` },
+    localBytes: `${LOCAL_BYTES}B`,
+    ttl: { agents: `${TTL_MS}ms` },
     staleIfError: `${STALE_IF_ERROR_MS}ms`,
   }
   const edge = await startReplica({ upstream: upstream.url, cache })

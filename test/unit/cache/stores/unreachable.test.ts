@@ -100,8 +100,8 @@ t.test('a fence that could not be set is set when Redis returns, if the write is
   t.equal(await fenced(), false)
 })
 
-t.test('with onLostStore refuse, a write without Redis is refused', async (t) => {
-  const { store, events } = await replica(t, server, { onLostStore: 'refuse' })
+t.test('with onUnreachableStore refuse, a write without Redis is refused', async (t) => {
+  const { store, events } = await replica(t, server, { onUnreachableStore: 'refuse' })
   await stalled(server, async () => {
     const { value, took } = await timed(() => store.fence(['agent:001']))
     t.equal(value.state, 'refused')
@@ -155,7 +155,7 @@ t.test('without Redis at the start, lookups are unavailable until it is reachabl
 })
 
 t.test('a refused fence whose write was sent after all is set when Redis returns', async (t) => {
-  const { store } = await replica(t, server, { onLostStore: 'refuse' })
+  const { store } = await replica(t, server, { onUnreachableStore: 'refuse' })
   await stalled(server, async () => {
     const fence = await store.fence(['agent:009'])
     t.equal(fence.state, 'refused')

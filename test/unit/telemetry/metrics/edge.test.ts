@@ -21,8 +21,8 @@ async function running(t: Tap, settings: Settings = {}) {
     nodes: simulator.nodes,
     password: 'simulated',
     settings: {
-      cache: { durations: { agents: '10m', rules: '10m' } },
-      access: { limits: { requests: 1e6, failedLogins: 1e6 } },
+      cache: { ttl: { agents: '10m', rules: '10m' } },
+      access: { limits: { requestsPerSecond: 1e6, failedLogins: 1e6 } },
       ...settings,
     },
   })
@@ -189,7 +189,7 @@ t.test('explain and the console API are neither counted nor logged as requests',
 })
 
 t.test('a miss and its hits have the route template of the endpoint', async (t) => {
-  const { edge, send } = await running(t, { cache: { durations: { cluster: '10m' } } })
+  const { edge, send } = await running(t, { cache: { ttl: { cluster: '10m' } } })
   for (let round = 0; round < 4; round += 1) t.equal((await send('/cluster/*/status')).status, 200)
   t.equal((await send('/cluster/master/status')).status, 200)
   const { samples } = await scraped(edge)

@@ -72,7 +72,7 @@ t.test('a collector that is unreachable', async (t) => {
     t,
     { workers: 0, agents: 2 },
     // No service listens on port 9 (discard).
-    { settings: { traces: { endpoint: 'http://127.0.0.1:9', share: 1, perSecond: 1e4 } } },
+    { settings: { traces: { endpoint: 'http://127.0.0.1:9', sampleRatio: 1, maxPerSecond: 1e4 } } },
   )
   const headers = { authorization: edge.authorization('admin') }
   for (let at = 0; at < 20; at += 1) t.equal((await fetch(`${edge.url}/agents`, { headers })).status, 200)

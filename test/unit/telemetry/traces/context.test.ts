@@ -73,7 +73,7 @@ t.test('which traceparent is trusted', async (t) => {
   t.test('a trusted proxy: its trace continues through the edge to the nodes', async (t) => {
     const { collector, ask, nodeHeaders } = await tracedEdge(t, {
       cluster: { workers: 0, agents: 3 },
-      traces: { share: 0 },
+      traces: { sampleRatio: 0 },
       settings: { listen: { trustedProxies: ['127.0.0.0/8'] } },
     })
     const seen = nodeHeaders()
@@ -123,10 +123,10 @@ t.test('which traceparent is trusted', async (t) => {
   })
 })
 
-t.test('traces.perSecond limits the recorded requests', async (t) => {
+t.test('traces.maxPerSecond limits the recorded requests', async (t) => {
   const { collector, ask, nodeHeaders } = await tracedEdge(t, {
     cluster: { workers: 0, agents: 3 },
-    traces: { perSecond: 2 },
+    traces: { maxPerSecond: 2 },
   })
   const seen = nodeHeaders()
   const began = performance.now()

@@ -29,7 +29,7 @@ function named(t: Test, spans: readonly Received[], name: string): Received {
 
 t.test('one span for each stage', async (t) => {
   const { collector, ask, nodeHeaders, edge, simulator } = await tracedEdge(t, {
-    settings: { cache: { durations: { agents: '10m', rules: '10m', cluster: '10m' } } },
+    settings: { cache: { ttl: { agents: '10m', rules: '10m', cluster: '10m' } } },
   })
 
   t.test('a miss, a hit and a HEAD have all stages, under the request id', async (t) => {
@@ -210,9 +210,9 @@ t.test('background work is a separate trace, linked to the request that caused i
   const { collector, ask } = await tracedEdge(t, {
     settings: {
       cache: {
-        durations: { rules: '1ms', agents: '10m' },
+        ttl: { rules: '1ms', agents: '10m' },
         staleWhileRevalidate: { rules: '30s' },
-        verify: { share: 1, perSecond: 100 },
+        divergenceCheck: { sampleRatio: 1, maxPerSecond: 100 },
       },
     },
   })

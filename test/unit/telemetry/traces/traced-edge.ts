@@ -16,7 +16,7 @@ export async function tracedEdge(
 ) {
   const collector = await startCollector(t)
   const { simulator, edge } = await simulated(t, cluster, {
-    settings: { traces: { endpoint: collector.url, share: 1, perSecond: 10_000, ...traces }, ...settings },
+    settings: { traces: { endpoint: collector.url, sampleRatio: 1, maxPerSecond: 10_000, ...traces }, ...settings },
   })
   const ask = async (path: string, { user = 'admin', ...init }: RequestInit & { user?: string } = {}) => {
     const headers = { authorization: edge.authorization(user), ...init.headers }

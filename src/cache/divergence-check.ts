@@ -11,40 +11,40 @@ import { rateBudget } from '../core/timing.ts'
 import { tracedSeparately } from '../core/traced.ts'
 import type { ReadContext } from './call-nodes.ts'
 
-export interface VerifySettings {
+export interface DivergenceCheckSettings {
   /** Share of the fresh hits, 0 to 1. */
-  readonly share: number
+  readonly sampleRatio: number
   /** Greatest number of comparisons a second; may be below 1. */
-  readonly perSecond: number
+  readonly maxPerSecond: number
   /** Returns evenly distributed numbers from 0 to 1; for tests. */
   readonly random?: () => number
 }
 
-export interface VerifyPorts {
+export interface DivergenceCheckPorts {
   readonly store: Pick<CacheIndex, 'peek'>
   readonly hasIdleCapacity: (request: EdgeRequest) => boolean
   readonly clock: () => number
   readonly onEvent: (event: CacheEvent) => void
-  readonly verify?: VerifySettings
+  readonly divergenceCheck?: DivergenceCheckSettings
 }
 
 type Hit = Extract<Lookup, { kind: 'hit' }>
 
 /** Starts a comparison for some of the hits; returns at once and never throws. */
-export type Verify = (context: ReadContext, hit: Hit) => void
+export type DivergenceCheck = (context: ReadContext, hit: Hit) => void
 
 /** Parsing and comparing block the event loop, so longer responses are not compared. */
 const MAX_COMPARED_BYTES = 256 * 1024
 
 /** Returns `undefined` if hits are not verified. */
-export function createVerify(ports: VerifyPorts, next: Handler): Verify | undefined {
-  const { share = 0, perSecond = 0, random = Math.random } = ports.verify ?? {}
-  if (share <= 0 || perSecond <= 0) return undefined
-  const takeFromBudget = rateBudget(perSecond, ports.clock)
+export function createDivergenceCheck(ports: DivergenceCheckPorts, next: Handler): DivergenceCheck | undefined {
+  const { sampleRatio = 0, maxPerSecond = 0, random = Math.random } = ports.divergenceCheck ?? {}
+  if (sampleRatio <= 0 || maxPerSecond <= 0) return undefined
+  const takeFromBudget = rateBudget(maxPerSecond, ports.clock)
   const running = new Set<string>()
   const callNodes = tracedSeparately('verify', next)
   return (context, hit) => {
-    if (random() >= share) return
+    if (random() >= sampleRatio) return
     const { request, target } = context
     // With the caller's own credentials, the call would be made in the caller's name without the caller's request.
     if (request.caller.credentials !== undefined || hit.response.body.length > MAX_COMPARED_BYTES) return
@@ -57,7 +57,7 @@ export function createVerify(ports: VerifyPorts, next: Handler): Verify | undefi
 }
 
 async function compare(
-  { store }: VerifyPorts,
+  { store }: DivergenceCheckPorts,
   callNodes: Handler,
   { request, target }: ReadContext,
   { epochs, response: stored }: Hit,
