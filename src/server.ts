@@ -3,13 +3,12 @@
  * the only file that uses the process and its signals.
  */
 import { constants } from 'node:os'
-import type { DestinationStream } from 'pino'
 import { buildEdge, type Edge } from './app/index.ts'
 import type { Deprecation } from './config/deprecated.ts'
 import { loadConfig } from './config/index.ts'
 import type { Config } from './config/schema.ts'
 import { describeStartError, EXIT_CODES } from './server/exit.ts'
-import { createJsonLog, createTextLog } from './server/logs.ts'
+import { createJsonLog, createTextLog, type JsonLog } from './server/logs.ts'
 
 export interface Urls {
   readonly url: string
@@ -73,10 +72,10 @@ async function reopenAudit(edge: Edge): Promise<void> {
 }
 
 /** The last lines are written however the process ends, except by SIGKILL. */
-function createFlushedLog(): DestinationStream {
-  const { stream, flush } = createJsonLog()
-  process.once('exit', flush)
-  return stream
+function createFlushedLog(): JsonLog {
+  const log = createJsonLog()
+  process.once('exit', () => log.flushSync())
+  return log
 }
 
 /** Resolves at the first signal. A second signal ends the process at once. */

@@ -21,9 +21,12 @@ import { buildReplica, buildSharedAccess } from './redis.ts'
 import { createDeprecationLog, type Reloading, startReloading } from './reload.ts'
 import { buildAudit, buildMetrics, buildTraces, createStoreStatus } from './telemetry.ts'
 
+/** `flushSync` writes the lines that are buffered. */
+type LogDestination = DestinationStream & { flushSync?(): void }
+
 export interface EdgeOptions {
-  /** The destination of log lines. Absent: standard output. */
-  readonly logTo?: DestinationStream
+  /** The destination of log lines, which may buffer them. Absent: standard output. */
+  readonly logTo?: LogDestination
   /** The configuration file. It is watched, so that changes of roles and nodes need no restart. */
   readonly configFile?: string
   /** Settings that have their old name; logged as warnings. */
@@ -97,11 +100,11 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
 }
 
 /** Builds the parts in the order of their dependencies. `close` closes all of them. */
-async function buildParts(config: Config, { log, writeLine }: LogOutput, lifecycle: Lifecycle) {
+async function buildParts(config: Config, { log, writeLine, flush }: LogOutput, lifecycle: Lifecycle) {
   const events = createEdgeEvents()
   const { emit } = events
   const divergence = countDivergence(events)
-  const audit = buildAudit(config, log)
+  const audit = buildAudit(config, log, flush)
   events.on({ nodeCall: audit.onNodeCall, request: audit.onRequest })
   const traces = await buildTraces(config, log)
   const cluster = await buildCluster(config, log, {
@@ -160,11 +163,14 @@ interface LogOutput {
   readonly log: Logger
   /** Writes a complete line at level `info`. */
   readonly writeLine: (line: string) => void
+  /** Writes the lines that are buffered. */
+  readonly flush: () => void
 }
 
 function createLog(config: Config, { logTo = pino.destination(1) }: EdgeOptions): LogOutput {
   const log = pino({ level: config.log.level, base: null }, logTo)
-  return { log, writeLine: log.isLevelEnabled('info') ? (line) => logTo.write(line) : () => undefined }
+  const writeLine = log.isLevelEnabled('info') ? (line: string) => logTo.write(line) : () => undefined
+  return { log, writeLine, flush: () => logTo.flushSync?.() }
 }
 
 /** The edge is ready if at least one node accepts calls, whichever endpoints that node can serve. */

@@ -120,16 +120,17 @@ export function createStoreStatus(): StoreStatus {
   }
 }
 
-/** Creates the audit with its file, or with the log if `audit.file` is not set. */
-export function buildAudit({ audit }: Config, log: Logger): Audit {
+/** Creates the audit with its file, or with the log if `audit.file` is not set. `flush`: writes the buffered log lines. */
+export function buildAudit({ audit }: Config, log: Logger, flush: () => void): Audit {
   const { file, onFailure, sync, rotateAt } = audit
   const replica = hostname()
   if (file !== undefined) {
     const onRotationFailure = ({ message }: Error) => log.warn({ fault: message }, 'audit file not rotated')
-    const sink = createAuditFile({ file, replica, sync, rotateAt, onRotationFailure })
+    const onUnlocked = (reason: string) => log.warn({ file, reason }, 'audit file not locked')
+    const sink = createAuditFile({ file, replica, sync, rotateAt, onRotationFailure, onUnlocked })
     return createAudit({ sink, onFailure, log })
   }
   // Audit records are written at every log level but `silent`, under a name that tells them apart.
   const auditLogger = log.child({ name: 'audit' }, { level: log.level === 'silent' ? 'silent' : 'info' })
-  return createAudit({ sink: createAuditLog(replica, auditLogger), onFailure, log })
+  return createAudit({ sink: createAuditLog(replica, auditLogger, flush), onFailure, log })
 }

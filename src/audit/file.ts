@@ -4,6 +4,7 @@
  * rotation, from the last complete record of the file.
  */
 import { type FileHandle, rename } from 'node:fs/promises'
+import { type FileLock, lockAuditFile } from './lock.ts'
 import { isOpenAt, openAuditFile, readChainEnd } from './open-file.ts'
 import { type AuditEvent, CHAIN_START, type ChainLink, formatRecord } from './record.ts'
 
@@ -17,6 +18,8 @@ export interface AuditFileOptions {
   readonly clock?: () => Date
   /** Called if the file cannot be renamed, for example if it is a mount point. The file then grows further. */
   readonly onRotationFailure?: (fault: Error) => void
+  /** Called if the file cannot be locked against other processes, or the lock was lost. */
+  readonly onUnlocked?: (reason: string) => void
 }
 
 export interface AuditSink {
@@ -44,6 +47,8 @@ class AuditFile implements AuditSink {
   readonly #options: AuditFileOptions
   readonly #pending: PendingEvent[] = []
   #handle: FileHandle | undefined
+  #lock: FileLock | undefined
+  #isLockLost = false
   #link: ChainLink = CHAIN_START
   /** Bytes of the file after the last write of this process. */
   #size = 0
@@ -57,7 +62,13 @@ class AuditFile implements AuditSink {
   }
 
   open(): Promise<void> {
-    return this.#enqueue(() => this.#open())
+    return this.#enqueue(async () => {
+      await this.#lockFile()
+      await this.#open().catch(async (fault) => {
+        await this.#lock?.release()
+        throw fault
+      })
+    })
   }
 
   append(event: AuditEvent): Promise<void> {
@@ -72,10 +83,10 @@ class AuditFile implements AuditSink {
 
   close(): Promise<void> {
     return this.#enqueue(async () => {
-      if (this.#handle === undefined) return
-      await this.#writeClosed()
-      await this.#handle.close()
+      if (this.#handle !== undefined) await this.#writeClosed()
+      await this.#handle?.close()
       this.#handle = undefined
+      await this.#lock?.release()
     })
   }
 
@@ -83,6 +94,16 @@ class AuditFile implements AuditSink {
     const result = this.#lastOperation.then(operation)
     this.#lastOperation = result.catch(() => undefined)
     return result
+  }
+
+  async #lockFile(): Promise<void> {
+    const { file, onUnlocked } = this.#options
+    this.#lock = await lockAuditFile(file, () => {
+      this.#isLockLost = true
+      onUnlocked?.('the lock was removed, or could not be renewed in time')
+    })
+    this.#isLockLost = false
+    if (this.#lock === undefined) onUnlocked?.('the folder of the file is not writable, or the file is a device')
   }
 
   /** `carried`: the end of the chain if the file has no record. `maybeTorn`: the previous file may end incompletely. */
@@ -119,6 +140,7 @@ class AuditFile implements AuditSink {
 
   /** Opens the file again after a failed write, after another process wrote to it, and after it was moved or removed. */
   async #prepare(): Promise<void> {
+    if (this.#isLockLost) await this.#lockFile()
     if (this.#handle === undefined) return this.#open(this.#link)
     const { size } = await this.#handle.stat()
     if (size !== this.#size || !(await isOpenAt(this.#handle, this.#options.file))) return this.#reopen()

@@ -89,10 +89,14 @@ export function createAudit(options: AuditOptions): Audit {
   }
 }
 
-/** Creates a sink that writes records to the log, for an edge without an audit file. Each process starts a new chain. */
+/**
+ * Creates a sink that writes records to the log, for an edge without an audit file. Each process starts a new chain.
+ * `flush` writes the buffered log lines: an intent must not be lost with a process that is killed after the write.
+ */
 export function createAuditLog(
   replica: string,
   log: { isLevelEnabled(level: 'info'): boolean; info(fields: object, message: string): void },
+  flush: () => void,
 ): AuditSink {
   let link = CHAIN_START
   return {
@@ -102,6 +106,7 @@ export function createAuditLog(
       const record = formatRecord(event, { time: new Date(), replica }, link)
       link = record.link
       log.info({ line: record.text }, 'audit')
+      if (event.kind === 'intent') flush()
     },
     open: async () => undefined,
     reopen: async () => undefined,

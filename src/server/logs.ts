@@ -6,10 +6,9 @@ import { type DestinationStream, pino } from 'pino'
 const MAX_BUFFERED_LENGTH = 8192
 const FLUSH_INTERVAL_MS = 100
 
-export interface JsonLog {
-  readonly stream: DestinationStream
+export interface JsonLog extends DestinationStream {
   /** Writes the buffered lines. To be called before the process ends. */
-  flush(): void
+  flushSync(): void
 }
 
 /** Creates a destination that writes JSON lines to standard output. */
@@ -29,8 +28,8 @@ export function createJsonLog(): JsonLog {
   }
   setInterval(flush, FLUSH_INTERVAL_MS).unref()
   return {
-    stream: { write },
-    flush: () => {
+    write,
+    flushSync: () => {
       flush()
       output.flushSync()
     },

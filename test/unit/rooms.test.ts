@@ -59,7 +59,7 @@ const table: Readonly<Record<string, Room>> = {
   },
   join: { rooms: ['core', 'catalogue/endpoint', 'query'], packages: [], never: NETWORK },
   upstream: { rooms: ['core', 'catalogue/endpoint'], packages: ['undici'] },
-  audit: { rooms: ['core', 'catalogue/endpoint'], packages: [], never: NETWORK },
+  audit: { rooms: ['core', 'catalogue/endpoint'], packages: ['proper-lockfile'], never: NETWORK },
   // telemetry/traces is loaded only where traces are configured.
   telemetry: {
     rooms: ['core'],

@@ -283,7 +283,7 @@ t.test('with log.level silent and no file, a write is refused unless onFailure i
   }
   const response = { kind: 'json', status: 200, body: Buffer.from('{"error":0,"data":1}') } as const
   const log = { error: () => undefined }
-  const sink = createAuditLog('replica', pino({ level: 'silent' }))
+  const sink = createAuditLog('replica', pino({ level: 'silent' }), () => {})
   const refusing = createAudit({ sink, onFailure: 'refuse', log })
   await t.rejects(async () => refusing.stage(() => response)(request), { code: 936, status: 503 })
   t.strictSame(refusing.state(), { records: 0, failures: 1 })
