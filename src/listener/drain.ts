@@ -2,7 +2,7 @@
  * Graceful shutdown without a connection reset and without a 503. Fastify's own close waits for idle connections,
  * answers 503 or resets, so the servers are drained here first.
  */
-import { setTimeout as wait } from 'node:timers/promises'
+import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises'
 import type { Listener } from './listener.ts'
 
 export interface DrainOptions {
@@ -53,10 +53,16 @@ function watchNewConnections(listener: Listener): () => number {
  * Waits until no new connections arrive. Connections that the kernel has accepted and this process has not (it accepts
  * one in each turn of the event loop) are reset when the port closes. New connections now come from clients whose last
  * response closed their connection. So requests are paused until none arrive; they are served once the port is closed.
+ * After this process was busy, timers run before the accepting: the time without a connection counts only after a turn
+ * of the event loop that accepted none.
  */
 async function untilQuiet(listener: Listener, quietFor: () => number): Promise<void> {
+  await turn()
   if (quietFor() >= QUIET_MS) return
   listener.pause()
   const latest = performance.now() + MAX_PAUSE_MS
-  while (quietFor() < QUIET_MS && performance.now() < latest) await wait(QUIET_MS / 10)
+  while (quietFor() < QUIET_MS && performance.now() < latest) {
+    await wait(QUIET_MS / 10)
+    await turn()
+  }
 }
