@@ -1,4 +1,5 @@
 import t from 'tap'
+import { eventually } from '../support/eventually.ts'
 import { authorization } from './coherence/processes.ts'
 import { runCourse } from './redis-course.ts'
 import { type RecordedCommand, recordCommands } from './redis-monitor.ts'
@@ -77,7 +78,13 @@ t.test('a miss costs two lookups, a hit of another replica one, and hits in the 
     for (const agent of agents) t.match(await get(at, `/agents/${agent}`), expected)
   }
   const n = agents.length
-  const missed = costs(await recordCommands(stage.redis.port, () => each(0, /; stored/)))
+  const missed = costs(
+    await recordCommands(stage.redis.port, async (commands) => {
+      await each(0, /; stored/)
+      // The edge stores the response and releases the lock after it has responded.
+      await eventually(() => costs(commands).releases === n && costs(commands).replaced === n)
+    }),
+  )
   // Before and after the fetch lock is acquired: another replica may have stored the response meanwhile.
   t.strictSame(missed, { lookups: 2 * n, gets: 2 * n, ages: 2 * n, locks: n, releases: n, entries: n, replaced: n })
   const remote = costs(await recordCommands(stage.redis.port, () => each(1, /; hit/)))

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { startSimulator } from '../../src/simulator/index.ts'
 import { startEdge } from '../support/edge.ts'
+import { eventually } from '../support/eventually.ts'
 import { startRedis } from '../support/redis.ts'
-import { eventually } from '../unit/cache/stores/replicas.ts'
 
 const MAX_CONNECTIONS = 3
 

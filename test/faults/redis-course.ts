@@ -53,6 +53,7 @@ export async function runCourse(
   const writing = writers === 0 ? undefined : startWriting(urls, writers, seed)
   await waitUntilHot(steady, 'warming')
   await upstream.report()
+  // The phases are measurements: a wait is the length of its phase, and `waitUntilHot` samples in intervals.
   steady.phase('before')
   await wait(time)
   steady.phase('during')

@@ -1,4 +1,7 @@
-/** Faults of Redis. Each leaves Redis in its normal state after `time` milliseconds. */
+/**
+ * Faults of Redis. Each leaves Redis in its normal state after `time` milliseconds. The waits here are the duration of
+ * the fault, or the interval at which it is repeated; nothing is expected at their end.
+ */
 import { randomBytes } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { authorization } from './coherence/processes.ts'

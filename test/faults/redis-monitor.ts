@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { createInterface } from 'node:readline'
-import { setTimeout as wait } from 'node:timers/promises'
+import { eventually } from '../support/eventually.ts'
 
 export interface RecordedCommand {
   /** Name in lower case, then arguments. Bytes beyond ASCII stay escaped. */
@@ -13,11 +13,16 @@ export interface RecordedCommand {
 
 const LINE = /^\+[\d.]+ \[\d+ (\S+)\] (.*)$/
 const WORD = /"((?:[^"\\]|\\.)*)"/g
-/** Wait for the last lines. */
-const GRACE_MS = 100
+const END_MARKER = 'end-of-recording'
 
-/** Returns all commands that Redis receives while `run` runs. */
-export async function recordCommands(port: number, run: () => Promise<unknown>): Promise<RecordedCommand[]> {
+/**
+ * Returns all commands that Redis executes while `run` runs. `run` gets the commands so far, to wait for those that a
+ * replica sends after its response.
+ */
+export async function recordCommands(
+  port: number,
+  run: (commands: readonly RecordedCommand[]) => Promise<unknown>,
+): Promise<RecordedCommand[]> {
   const socket = connect(port, '127.0.0.1')
   const lines = createInterface({ input: socket })
   const recorded: RecordedCommand[] = []
@@ -29,8 +34,13 @@ export async function recordCommands(port: number, run: () => Promise<unknown>):
     const [name = '', ...rest] = [...text.matchAll(WORD)].map(([, word = '']) => word)
     recorded.push({ words: [name.toLowerCase(), ...rest], isFromScript: from === 'lua' })
   })
-  await run()
-  await wait(GRACE_MS)
+  await run(recorded)
+  // Redis reports commands in the order of execution, so nothing is missing in front of this one.
+  const marking = connect(port, '127.0.0.1')
+  marking.write(`ECHO ${END_MARKER}\r\n`)
+  const end = () => recorded.findIndex(({ words }) => words[1] === END_MARKER)
+  await eventually(() => end() >= 0)
+  marking.destroy()
   socket.destroy()
-  return recorded
+  return recorded.slice(0, end())
 }

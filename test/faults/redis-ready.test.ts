@@ -1,8 +1,8 @@
 import t from 'tap'
 import { startSimulator } from '../../src/simulator/index.ts'
 import { startEdge } from '../support/edge.ts'
+import { eventually } from '../support/eventually.ts'
 import { startRedis } from '../support/redis.ts'
-import { eventually } from '../unit/cache/stores/replicas.ts'
 
 t.test('the edge is ready if Redis hangs, is killed, or was never reachable', async (t) => {
   const simulator = await startSimulator({ workers: 0, agents: 2, username: 'edge', password: 'only-for-tests' })
@@ -25,7 +25,8 @@ t.test('the edge is ready if Redis hangs, is killed, or was never reachable', as
     return { status, cache: headers.get('cache-status') ?? '' }
   }
   t.equal(await ready(), 200)
-  t.match(await read(), { status: 200, cache: /; stored/ })
+  // The edge starts without waiting for Redis: on a busy machine the first lookups come before the connection.
+  await eventually(async () => /; stored/.test((await read()).cache))
   redis.pause()
   // Until the lease of the local tier has expired.
   await eventually(async () => {

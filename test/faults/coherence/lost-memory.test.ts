@@ -2,9 +2,9 @@ import t from 'tap'
 import type { NewStoredResponse } from '../../../src/cache/stores/contract.ts'
 import { createRedisStore, type RedisStore } from '../../../src/cache/stores/redis-store.ts'
 import { RedisReplica } from '../../../src/redis/replica.ts'
+import { eventually } from '../../support/eventually.ts'
 import { startRedis } from '../../support/redis.ts'
 import { openRedisStore } from '../../support/redis-store.ts'
-import { eventually } from '../../unit/cache/stores/replicas.ts'
 
 const tags = ['agent:001', 'cache']
 const listed = { url: '/agents/001', group: 'agents', endpoint: '/agents/:agent_id', scope: 'everyone', tags }

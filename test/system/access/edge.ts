@@ -139,12 +139,3 @@ export async function tokenOf(edge: Edge, name: keyof typeof passwords): Promise
   const { data } = JSON.parse(reply.text) as { data: { token: string } }
   return data.token
 }
-
-/** Waits until the condition holds. Rejects after 75 attempts, at least 1.5 s: a reload takes at most one second. */
-export async function soon(condition: () => Promise<boolean> | boolean): Promise<void> {
-  for (let turn = 0; turn < 75; turn++) {
-    if (await condition()) return
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-  throw new Error('the condition did not become true in time')
-}

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { createKeyFile } from '../../../src/access/signing-keys.ts'
 import { putUser, removeUser } from '../../../src/access/users-file.ts'
-import { basic, bearer, folder, passwords, soon, startEdge, tokenOf, usersFile } from './edge.ts'
+import { eventually } from '../../support/eventually.ts'
+import { basic, bearer, folder, passwords, startEdge, tokenOf, usersFile } from './edge.ts'
 
 const own = { lifetime: 900, issuer: 'manager-edge', audience: 'manager-edge', issuers: [] }
 
@@ -13,7 +14,7 @@ t.test('a removed user is refused, with password and token, in every parallel re
   const credentials = [basic('bob', passwords.bob), bearer(await tokenOf(edge, 'bob'))]
   for (const line of credentials) t.equal((await edge.ask([line])).status, 200)
   await removeUser(edge.users, 'bob')
-  await soon(async () => (await edge.ask([credentials[0] ?? ''])).status === 401)
+  await eventually(async () => (await edge.ask([credentials[0] ?? ''])).status === 401)
   const replies = await Promise.all(
     Array.from({ length: 40 }, (_, index) => edge.ask([credentials[index % 2] ?? '', `X-Address: 10.0.0.${index}`])),
   )
@@ -35,7 +36,7 @@ t.test('a changed password invalidates the old password and its tokens', async (
   const edge = await startEdge(t)
   const token = await tokenOf(edge, 'bob')
   t.equal(await putUser(edge.users, 'bob', 'another', 4), 'replaced')
-  await soon(async () => (await edge.ask([basic('bob', 'another')])).status === 200)
+  await eventually(async () => (await edge.ask([basic('bob', 'another')])).status === 200)
   t.equal((await edge.ask([basic('bob', passwords.bob)])).status, 401)
   t.equal((await edge.ask([bearer(token)])).status, 401)
 })
@@ -44,13 +45,13 @@ t.test('an invalid users file keeps the last valid users and is logged; a correc
   const edge = await startEdge(t)
   const before = await readFile(edge.users, 'utf8')
   await writeFile(edge.users, `${before}carol:$apr1$x$y\n`)
-  await soon(() => edge.logged.some((line) => /users file cannot be reloaded.*carol has an MD5 hash/.test(line)))
+  await eventually(() => edge.logged.some((line) => /users file cannot be reloaded.*carol has an MD5 hash/.test(line)))
   t.equal((await edge.ask([basic('bob', passwords.bob)])).status, 200)
   await writeFile(edge.users, before.replace(/^bob.*\n/m, ''))
-  await soon(async () => (await edge.ask([basic('bob', passwords.bob)])).status === 401)
+  await eventually(async () => (await edge.ask([basic('bob', passwords.bob)])).status === 401)
   await writeFile(`${edge.users}.moved`, before)
   await rename(`${edge.users}.moved`, edge.users)
-  await soon(async () => (await edge.ask([basic('bob', passwords.bob), 'X-Address: 10.0.0.1'])).status === 200)
+  await eventually(async () => (await edge.ask([basic('bob', passwords.bob), 'X-Address: 10.0.0.1'])).status === 200)
 })
 
 t.test('a file behind a symbolic link is reloaded, though its folder sends no notification', async (t) => {
@@ -60,7 +61,7 @@ t.test('a file behind a symbolic link is reloaded, though its folder sends no no
   const edge = await startEdge(t, { users: { file: link } })
   t.equal((await edge.ask([basic('bob', passwords.bob)])).status, 200)
   await removeUser(target, 'bob')
-  await soon(async () => (await edge.ask([basic('bob', passwords.bob)])).status === 401)
+  await eventually(async () => (await edge.ask([basic('bob', passwords.bob)])).status === 401)
 })
 
 t.test('a token of one replica is accepted by another; an old key verifies until it is removed', async (t) => {
@@ -74,13 +75,13 @@ t.test('a token of one replica is accepted by another; an old key verifies until
 
   const second = await createKeyFile(keys, new Date('2026-01-02'))
   const kidOf = (token: string) => JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()).kid
-  await soon(async () => second.includes(kidOf(await tokenOf(a, 'bob'))))
+  await eventually(async () => second.includes(kidOf(await tokenOf(a, 'bob'))))
   t.equal((await b.ask([bearer(old)])).status, 200, 'while both keys exist')
   t.equal((await b.ask([bearer(await tokenOf(a, 'bob'))])).status, 200, 'signed with the new key')
 
   await rm(first)
-  await soon(async () => (await b.ask([bearer(old)])).status === 401)
-  await soon(async () => (await a.ask([bearer(old)])).status === 401)
+  await eventually(async () => (await b.ask([bearer(old)])).status === 401)
+  await eventually(async () => (await a.ask([bearer(old)])).status === 401)
 })
 
 t.test('a public key only verifies, and an invalid folder keeps the last valid keys', async (t) => {
@@ -90,11 +91,11 @@ t.test('a public key only verifies, and an invalid folder keeps the last valid k
   const edge = await startEdge(t, { tokens: { ...own, keys } })
   const publicKey = createPublicKey(createPrivateKey(await readFile(foreign, 'utf8')))
   await writeFile(join(keys, '2027.pem'), publicKey.export({ type: 'spki', format: 'pem' }))
-  await soon(() => edge.logged.some((line) => line.includes('"keys":2')))
+  await eventually(() => edge.logged.some((line) => line.includes('"keys":2')))
   const token = await tokenOf(edge, 'bob')
   t.equal((await edge.ask([bearer(token)])).status, 200)
   await writeFile(join(keys, '2028.pem'), 'no key')
-  await soon(() =>
+  await eventually(() =>
     edge.logged.some((line) => /signing keys cannot be reloaded.*2028.pem is not an Ed25519 key/.test(line)),
   )
   t.equal((await edge.ask([bearer(token)])).status, 200)

@@ -8,8 +8,9 @@ import { removeUser } from '../../../src/access/users-file.ts'
 import { buildEdge } from '../../../src/app/index.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import { startSimulator } from '../../../src/simulator/index.ts'
+import { eventually } from '../../support/eventually.ts'
 import { startRedis } from '../../support/redis.ts'
-import { folder, passwords, soon, usersFile } from './edge.ts'
+import { folder, passwords, usersFile } from './edge.ts'
 
 const basic = (name: keyof typeof passwords) => `Basic ${Buffer.from(`${name}:${passwords[name]}`).toString('base64')}`
 const stored = '/agents?limit=2'
@@ -63,20 +64,20 @@ t.test('a revoked caller gets no cache hit, on any replica', async (t) => {
 
   await t.test('a revoked token', async (t) => {
     t.equal((await ask(edges[0]?.url ?? '', bobs, '/security/user/authenticate', 'DELETE')).status, 200)
-    await soon(async () => `${await statuses(bobs)}` === '401')
+    await eventually(async () => `${await statuses(bobs)}` === '401')
     t.strictSame(await statuses(alices), [200], 'other tokens stay valid')
   })
 
   await t.test('a removed role', async (t) => {
     await writeFile(file, JSON.stringify({ ...settings, access: { ...settings.access, roles: { bob: ['reader'] } } }))
-    await soon(async () => `${await statuses(alices)}` === '403')
+    await eventually(async () => `${await statuses(alices)}` === '403')
     t.strictSame(await statuses(basic('bob')), [200])
   })
 
   await t.test('a removed user', async (t) => {
     await removeUser(users, 'bob')
     const refused = async () => (await statuses(basic('bob'))).every((status) => status === 401 || status === 429)
-    await soon(refused)
+    await eventually(refused)
     t.ok(await refused())
   })
 })

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { basic, passwords, soon } from './edge.ts'
+import { eventually } from '../../support/eventually.ts'
+import { basic, passwords } from './edge.ts'
 import { replicas } from './shared.ts'
 
 const wrong = (address: string) => [basic('bob', 'wrong'), `X-Address: ${address}`]
@@ -24,8 +25,8 @@ t.test('a block applies on replicas without failures, also to remembered credent
     await a.ask(wrong('10.0.0.1'))
     return (await b.ask(right('10.0.0.1'))).status === 429
   }
-  await soon(blocked)
-  await soon(async () => (await b.ask(right('10.0.0.1'))).status === 429)
+  await eventually(blocked)
+  await eventually(async () => (await b.ask(right('10.0.0.1'))).status === 429)
 })
 
 t.test('parallel guesses at all replicas are verified only up to the limit', async (t) => {
@@ -53,7 +54,7 @@ t.test('a right password clears the failures on every replica', async (t) => {
 t.test('while Redis is unreachable, each replica enforces its share of the limit', async (t) => {
   const { start, redis } = await replicas(t, { failures: 6 })
   const [a, b] = [await start(), await start()]
-  await soon(() => a.replica.heartbeat.replicas === 2 && b.replica.heartbeat.replicas === 2)
+  await eventually(() => a.replica.heartbeat.replicas === 2 && b.replica.heartbeat.replicas === 2)
   await redis.kill()
   for (const edge of [a, b]) {
     const statuses: number[] = []
@@ -62,7 +63,7 @@ t.test('while Redis is unreachable, each replica enforces its share of the limit
     t.equal((await edge.ask(right('10.0.0.2'))).status, 200, 'another address is not blocked')
   }
   await redis.restart()
-  await soon(async () => (await a.ask(right('10.0.0.1'))).status === 200)
+  await eventually(async () => (await a.ask(right('10.0.0.1'))).status === 200)
 })
 
 t.test('a stalled Redis does not delay logins', async (t) => {

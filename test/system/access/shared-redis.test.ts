@@ -2,13 +2,13 @@ import t, { type Test } from 'tap'
 import type { RedisConnectionOptions } from '../../../src/redis/options.ts'
 import { RedisReplica } from '../../../src/redis/replica.ts'
 import { createSharedAccess } from '../../../src/redis/shared-access.ts'
+import { eventually } from '../../support/eventually.ts'
 import { startCluster, startSentinels } from '../../support/redis.ts'
-import { soon } from './edge.ts'
 
 const issuer = 'manager-edge'
 
 async function replicaOf(t: Test, redis: RedisConnectionOptions) {
-  const replica = new RedisReplica({ redis, times: { commandTimeout: 500 } })
+  const replica = new RedisReplica({ redis, times: { commandTimeout: 2000 } })
   const shared = createSharedAccess({ replica, maxFailures: 2, log: () => {} })
   t.teardown(() => replica.close())
   await shared.start()
@@ -17,15 +17,6 @@ async function replicaOf(t: Test, redis: RedisConnectionOptions) {
 
 const token = { issuer, subject: 'bob', jti: 'one', issuedAt: Date.now() }
 
-/** Waits up to 10 s: a failover takes longer than `soon` waits. */
-async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
-  for (let turn = 0; turn < 200; turn++) {
-    if (await condition()) return
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-  throw new Error('the failover did not complete in time')
-}
-
 t.test('a Redis Cluster has the keys of each script on one node', async (t) => {
   const cluster = await startCluster()
   t.teardown(() => cluster.close())
@@ -33,13 +24,13 @@ t.test('a Redis Cluster has the keys of each script on one node', async (t) => {
   const [a, b] = [await replicaOf(t, place), await replicaOf(t, place)]
   t.notOk(a.isUnreachable() || b.isUnreachable())
   await a.revocations.revokeUpTo(issuer, 'bob', Date.now(), Date.now() + 60_000)
-  await soon(() => b.revocations.isRevoked(token))
+  await eventually(() => b.revocations.isRevoked(token))
   t.match(await a.attempts.count('10.0.0.1', 'bob'), { allowed: true })
   t.match(await b.attempts.count('10.0.0.1', 'bob'), { allowed: true })
   t.match(await a.attempts.count('10.0.0.1', 'bob'), { allowed: false })
-  await soon(() => a.replicas() === 2)
+  await eventually(() => a.replicas() === 2)
   for (let turn = 0; turn < 10; turn++) a.count('caller', 60_000, 10)
-  await soon(() => b.count('caller', 60_000, 10).count > 10)
+  await eventually(() => b.count('caller', 60_000, 10).count > 10)
 })
 
 t.test('after a failover, replicas send the revocations again that the new primary lacks', async (t) => {
@@ -48,12 +39,12 @@ t.test('after a failover, replicas send the revocations again that the new prima
   const place = { sentinels: sentinels.sentinels, name: sentinels.name }
   const [a, b] = [await replicaOf(t, place), await replicaOf(t, place)]
   await a.revocations.revokeUpTo(issuer, 'bob', Date.now(), Date.now() + 60_000)
-  await soon(() => b.revocations.isRevoked(token))
+  await eventually(() => b.revocations.isRevoked(token))
   await sentinels.primary.kill()
   await sentinels.failedOver()
   const client = sentinels.replica.client()
   await client.del(...['revoked', 'facts', 'ends', 'born'].map((name) => `edge:{a}:${name}`))
-  await until(async () => (await client.exists('edge:{a}:revoked')) === 1)
+  await eventually(async () => (await client.exists('edge:{a}:revoked')) === 1)
   const later = await replicaOf(t, place)
-  await until(() => !later.isUnreachable() && later.revocations.isRevoked(token))
+  await eventually(() => !later.isUnreachable() && later.revocations.isRevoked(token))
 })

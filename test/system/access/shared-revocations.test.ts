@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { putUser, removeUser } from '../../../src/access/users-file.ts'
 import { watchRoles } from '../../../src/app/reload.ts'
-import { basic, bearer, folder, passwords, soon, tokenOf } from './edge.ts'
+import { eventually } from '../../support/eventually.ts'
+import { basic, bearer, folder, passwords, tokenOf } from './edge.ts'
 import { replicas } from './shared.ts'
 
 const end = 'DELETE /security/user/authenticate'
@@ -15,8 +16,8 @@ t.test('a token that one replica revoked is refused by all replicas: warm, cold,
   t.equal((await b.ask([bearer(token)])).status, 200, 'good at another replica, which remembers it')
   t.equal((await a.ask([bearer(token)], end)).status, 200)
   t.equal((await a.ask([bearer(token)])).status, 401, 'at once where it was revoked')
-  await soon(async () => (await b.ask([bearer(token)])).status === 401)
-  await soon(async () => (await cold.ask([bearer(token)])).status === 401)
+  await eventually(async () => (await b.ask([bearer(token)])).status === 401)
+  await eventually(async () => (await cold.ask([bearer(token)])).status === 401)
   const later = await start()
   t.equal((await later.ask([bearer(token)])).status, 401)
   t.equal((await b.ask([bearer(await tokenOf(b, 'bob'))])).status, 200, 'a new one is good')
@@ -27,7 +28,7 @@ t.test('a revocation made while Redis is down is sent when Redis is back, even i
   const [a, b] = [await start(), await start()]
   const [before, during] = [await tokenOf(a, 'bob'), await tokenOf(a, 'alice')]
   await a.ask([bearer(before)], end)
-  await soon(async () => (await b.ask([bearer(before)])).status === 401)
+  await eventually(async () => (await b.ask([bearer(before)])).status === 401)
 
   await redis.kill()
   t.equal((await a.ask([bearer(during)], end)).status, 200)
@@ -37,7 +38,7 @@ t.test('a revocation made while Redis is down is sent when Redis is back, even i
   t.equal((await b.ask([bearer(before)])).status, 401, 'nothing known is forgotten')
 
   await redis.restart()
-  await soon(async () => (await b.ask([bearer(during)])).status === 401)
+  await eventually(async () => (await b.ask([bearer(during)])).status === 401)
   const later = await start()
   t.equal((await later.ask([bearer(during)])).status, 401)
   t.equal((await later.ask([bearer(before)])).status, 401, 'from those who know it')
@@ -50,7 +51,7 @@ t.test('a flush of Redis withdraws no revocation', async (t) => {
   await a.ask([bearer(token)], end)
   const client = redis.client()
   await client.flushall()
-  await soon(async () => (await client.exists('edge:{a}:revoked')) === 1)
+  await eventually(async () => (await client.exists('edge:{a}:revoked')) === 1)
   const later = await start()
   t.equal((await later.ask([bearer(token)])).status, 401)
 })
@@ -70,9 +71,9 @@ t.test('a user who is removed or gets another password loses tokens and logins o
   }
   t.ok(await all(200), 'warm')
   await removeUser(users, 'bob')
-  await soon(() => all(401))
+  await eventually(() => all(401))
   await putUser(users, 'bob', 'another', 4)
-  await soon(async () => (await first.ask([basic('bob', 'another')])).status === 200)
+  await eventually(async () => (await first.ask([basic('bob', 'another')])).status === 200)
   t.ok(await all(401), 'the old token stays revoked')
 })
 
@@ -96,9 +97,9 @@ t.test('a role that is removed from the configuration is withdrawn on every repl
   }
   t.ok(await may(['*']), 'warm')
   await writeFile(file, JSON.stringify({ alice: ['reader'] }))
-  await soon(() => may(['*:read']))
+  await eventually(() => may(['*:read']))
   await writeFile(file, JSON.stringify({ alice: ['nobody'] }))
-  await soon(() =>
+  await eventually(() =>
     edges.every(({ logged }) => logged.includes('roles cannot be reloaded, the last valid roles stay in use')),
   )
   t.ok(await may(['*:read']))

@@ -30,7 +30,7 @@ export async function replicas(t: Test, { failures = 5 } = {}): Promise<Replicas
     async start(settings = {}) {
       const logged: string[] = []
       // A long timeout, because other tests keep the machine busy.
-      const replica = new RedisReplica({ redis: { url: redis.url }, times: { commandTimeout: 300 } })
+      const replica = new RedisReplica({ redis: { url: redis.url }, times: { commandTimeout: 2000 } })
       const shared = createSharedAccess({
         replica,
         maxFailures: failures,

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { startSimulator } from '../../../src/simulator/index.ts'
 import { startEdge } from '../../support/edge.ts'
+import { eventually } from '../../support/eventually.ts'
 import { startRedis } from '../../support/redis.ts'
 import { startCollector } from '../../unit/telemetry/traces/collector.ts'
 
@@ -102,7 +102,9 @@ t.test('D03: secrets of requests appear in no log, metric or console view', asyn
   await send('/agents/002', { headers: { cookie: canary('Cookie') } })
   await send('/agents/002', { method: 'DELETE' })
   await simulator.faults.clear()
-  await sleep(1500)
+  // The tail and the traces have all earlier requests when they have this one.
+  await send('/decoders?limit=1')
+  await eventually(() => tailed.includes('/decoders') && collector.bodies.join('').includes('/decoders'))
 
   const operators = async (path: string) => {
     const response = await fetch(edge.operationsUrl + path, { headers: { authorization: edge.authorization('admin') } })
@@ -151,5 +153,6 @@ t.test('D03: secrets of requests appear in no log, metric or console view', asyn
     if (name !== '/api/entries') t.notMatch(text, /canary(?:Query|Path)/, `${name} holds what a URL held`)
   }
   await tail.body?.cancel().catch(() => undefined)
-  await Promise.race([reading, sleep(100)])
+  await edge.close()
+  await reading
 })

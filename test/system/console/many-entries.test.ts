@@ -142,9 +142,10 @@ t.test('rows are shown before the whole index is read', async (t) => {
 
 function entryPages(url: string) {
   return async (query: string) => {
-    const began = performance.now()
+    const before = process.cpuUsage()
     const page = (await (await fetch(`${url}/api/entries?${query}`)).json()) as EntryPage
-    return { ...page, took: performance.now() - began }
+    // CPU time of this process, in which the edge runs: other processes do not count.
+    return { ...page, took: process.cpuUsage(before).user }
   }
 }
 

@@ -27,18 +27,21 @@ t.test('if the cluster fails as a whole, the other nodes contribute and the fail
   t.strictSame(new Set(page), new Set(['master']), 'agents are asked through the master')
 })
 
+const TIMEOUT_MS = 5000
+
 t.test('a worker that hangs costs a part of the time, and the others are read in the rest', async (t) => {
   const { get, simulator } = await joinedCluster(t, {
     distribution: 'manager',
     agents: 6,
-    cluster: { limits: { timeout: '5s' } },
+    cluster: { limits: { timeout: `${TIMEOUT_MS}ms` } },
   })
-  await simulator.faults.set('worker-1', { delay: 6_000 })
+  await simulator.faults.set('worker-1', { delay: 3 * TIMEOUT_MS })
   // In this mode only the cluster behind the API of the master is slow.
   const before = performance.now()
   const given = await get(NETADDR)
   const took = performance.now() - before
-  t.ok(took < 5000, `${Math.round(took)} ms`)
+  // All timers are late on a busy machine; the node itself would have taken three times the timeout.
+  t.ok(took < 2 * TIMEOUT_MS, `${Math.round(took)} ms`)
   t.match(given.body.data.failed_nodes, [{ node: 'worker-1', error: { code: 922 } }, { node: 'worker-2' }])
   const rows = allRows(simulator, 'netaddr', true).filter(({ agent_id }) => {
     return simulator.world.agents.get(String(agent_id))?.node !== 'worker-1'

@@ -3,10 +3,12 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
 import { parse, stringify } from 'yaml'
+import { eventually } from '../../support/eventually.ts'
 import { simulated } from '../../support/simulated.ts'
-import { eventually } from '../../unit/cache/stores/replicas.ts'
 
 const CHANGES = 100
+/** Changes that the edge must have seen one by one. */
+const MIN_RELOADS = 10
 /** Milliseconds between two changes. */
 const PACE = 40
 
@@ -41,19 +43,26 @@ t.test('nodes of the settings file change a hundred times under load', async (t)
 
   let going = true
   const replies: { status: number; body: { error: number } }[] = []
-  const client = async (number: number) => {
+  const turns = [0, 0, 0, 0]
+  const client = async (_: unknown, number: number) => {
     for (let at = number; going; at += 1) {
       replies.push(await get(at % 2 === 0 ? '/agents?limit=1' : '/rules?limit=1'))
+      turns[number] = (turns[number] ?? 0) + 1
       await wait(10)
     }
   }
-  const load = Promise.all([1, 2, 3, 4].map(client))
-  for (let change = 0; change < CHANGES; change += 1) {
+  const load = Promise.all(turns.map(client))
+  const reloads = () => edge.logged.filter((line) => line.includes('nodes reloaded')).length
+  // On a busy machine the edge reads the file less often, and several changes are one reload.
+  for (let change = 0; change < CHANGES || reloads() < MIN_RELOADS; change += 1) {
     await use(allButOne(change))
     await wait(PACE)
   }
   await use(['worker-2', 'worker-3', 'worker-4'])
-  await wait(1000)
+  await eventually(async () => (await get('/cluster/worker-1/info')).body.error === 3022)
+  // Requests that were routed before the change have ended when each client has begun another one.
+  const before = [...turns]
+  await eventually(() => turns.every((turn, number) => turn > (before[number] ?? 0) + 1))
   const from = simulator.seen.length
   // A worker that is known answers of itself; one that is gone is nobody.
   t.match(await get('/cluster/worker-2/info'), { status: 200, body: { error: 0 } })
@@ -66,13 +75,11 @@ t.test('nodes of the settings file change a hundred times under load', async (t)
   t.ok(late.some(({ node }) => node === 'worker-3'))
   t.notOk(
     late.some(({ node }) => node === 'worker-1'),
-    'a removed node gets no request one second later',
+    'a removed node gets no request',
   )
   const failures = replies.filter(({ status, body }) => status !== 200 || body.error !== 0)
   t.strictSame(failures.slice(0, 3), [], `no failure in ${replies.length} requests`)
   t.ok(replies.length > 100)
-  const read = edge.logged.filter((line) => line.includes('nodes reloaded')).length
-  t.ok(read >= 10, `${read} of ${CHANGES} changes were seen apart`)
 
   await t.test('nodes that make no cluster are told to the log, and the last good ones stay', async (t) => {
     await simulator.faults.clear()

@@ -1,5 +1,5 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
+import { eventually } from '../../support/eventually.ts'
 import { edgeMode } from './edge-mode.ts'
 
 t.test('an unknown owner is an error, never an empty result', async (t) => {
@@ -35,7 +35,7 @@ t.test('an unknown owner is an error, never an empty result', async (t) => {
   await t.test('while the master is unreachable, reads use the old owner table and writes are refused', async (t) => {
     // The owner table is read again while the master still responds.
     lookups()
-    await until(async () => {
+    await eventually(async () => {
       await ask('GET /syscollector/008/os')
       return lookups().length > 0
     })
@@ -51,10 +51,10 @@ t.test('an unknown owner is an error, never an empty result', async (t) => {
     // Each read has another URL, so that none comes from the cache.
     let offset = 0
     const read = () => ask(`GET /syscollector/011/packages?limit=1&offset=${offset++}`)
-    await until(async () => (await read()).status === 503)
+    await eventually(async () => (await read()).status === 503)
     t.match(await read(), { status: 503, body: { error: 931 } }, 'not longer than staleIfError')
     await simulator.faults.clear()
-    await until(async () => (await read()).status === 200)
+    await eventually(async () => (await read()).status === 200)
     t.match(await read(), { status: 200 }, 'reads succeed again')
     t.notOk(
       edge.logged.some((line) => line.includes('"level":50')),
@@ -62,9 +62,3 @@ t.test('an unknown owner is an error, never an empty result', async (t) => {
     )
   })
 })
-
-/** Polls until the condition holds; after 30 seconds the assertions behind it fail. */
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + 30_000
-  while (!(await holds()) && performance.now() < end) await wait(50)
-}

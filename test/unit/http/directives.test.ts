@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
+import { eventually } from '../../support/eventually.ts'
 import { basic, cachedResponse, startServer } from './test-server.ts'
 
 const body = Buffer.from('{"error":0,"data":"x"}')
@@ -35,7 +35,7 @@ t.test('the signal of a request aborts when its client disconnects, whenever it 
     const left = once(sockets.at(-1) as Socket, 'close')
     entered()
     await left
-    await soon(() => (early ?? request.signal).aborted)
+    await eventually(() => (early ?? request.signal).aborted)
     seen.push(request.signal.aborted)
     return cachedResponse(body)
   })
@@ -49,12 +49,7 @@ t.test('the signal of a request aborts when its client disconnects, whenever it 
     socket.write(`GET ${path} HTTP/1.1\r\nHost: edge\r\nAuthorization: ${basic('alice')}\r\n\r\n`)
     await arrived
     socket.destroy()
-    await soon(() => seen.length === sockets.length)
+    await eventually(() => seen.length === sockets.length)
   }
   t.same(seen, [true, true])
 })
-
-/** Looks each few milliseconds, for two seconds at most. */
-async function soon(condition: () => boolean): Promise<void> {
-  for (let turn = 0; turn < 400 && !condition(); turn++) await wait(5)
-}

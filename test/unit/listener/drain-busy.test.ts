@@ -28,15 +28,15 @@ t.test(
   async (t) => {
     const { port, listener } = await serve(t)
     const opened = new Int32Array(new SharedArrayBuffer(4))
-    const notice = 300
+    const delay = 300
     const begin = performance.now()
-    const ended = drain(listener, { notice, limit: 60_000 })
+    const ended = drain(listener, { delay, limit: 60_000 })
     const worker = new Worker(client, { eval: true, workerData: { port, connections: CONNECTIONS, opened } })
     const received = once(worker, 'message')
     await once(worker, 'online')
-    // This thread is busy: the kernel accepts the connections, and the notice ends meanwhile.
+    // This thread is busy: the kernel accepts the connections, and the delay ends meanwhile.
     Atomics.wait(opened, 0, 0)
-    while (performance.now() - begin < 2 * notice);
+    while (performance.now() - begin < 2 * delay);
     t.equal(await ended, true)
     t.same(
       (await received)[0],

@@ -19,10 +19,10 @@ t.test('pipelined requests are handled one at a time and answered in order', asy
     })
   })
   const names = Array.from({ length: 50 }, (_, i) => `n${i}`)
-  const { text, ended } = await exchange(port, names.map((name) => get(`/slow/${name}`)).join(''))
+  const { text } = await exchange(port, names.map((name) => get(`/slow/${name}`)).join(''), names.length)
   t.strictSame(order(text), names, 'all of them, in order')
   t.equal(most, 1, 'one in flight')
-  t.notOk(ended, 'the connection stays open')
+  t.notMatch(text, /connection: close/i, 'the connection stays open')
 })
 
 t.test('a client that pipelines 1,000 requests is disconnected, and other clients are served meanwhile', async (t) => {
@@ -35,7 +35,7 @@ t.test('a client that pipelines 1,000 requests is disconnected, and other client
     })
   })
   const flood = exchange(port, get('/slow/x').repeat(1000))
-  const good = await exchange(port, get('/good'), 150)
+  const good = await exchange(port, get('/good'), 1)
   t.strictSame(statuses(good.text), [200], 'another connection is served')
   const { ended, reset } = await flood
   t.ok(ended || reset, 'the flood has lost its connection')
@@ -81,16 +81,16 @@ t.test('a client reads the response to a rejected large upload', async (t) => {
   const { port } = await serve(t)
   const body = 'x'.repeat(8 * 1024 * 1024)
   const head = `POST /a HTTP/1.1\r\nHost: edge\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
-  const { text, reset } = await exchange(port, head + body)
+  const { text, reset } = await exchange(port, head + body, 1)
   t.strictSame(statuses(text), [413])
   t.notOk(reset)
 })
 
 t.test('consecutive requests share a connection', async (t) => {
   const { port, seen } = await serve(t)
-  const { text } = await exchange(port, get('/a'), 100)
+  const { text } = await exchange(port, get('/a'), 1)
   t.match(text, /connection: keep-alive/i)
-  const { text: two } = await exchange(port, get('/a') + get('/b'), 100)
+  const { text: two } = await exchange(port, get('/a') + get('/b'), 2)
   t.strictSame(statuses(two), [200, 200])
   t.strictSame(seen, ['GET /a', 'GET /a', 'GET /b'])
 })

@@ -59,8 +59,18 @@ export interface Exchange {
   readonly milliseconds: number
 }
 
-/** Writes the bytes, and reads until the connection ends or nothing more has come for `patience` milliseconds (5 s at first). */
-export function exchange(port: number, bytes: string | Buffer, patience = 400): Promise<Exchange> {
+/** Only a test that fails waits this long for the next byte. */
+const PATIENCE_MS = 30_000
+
+/**
+ * Writes the bytes, and reads until the connection ends. `responses`: ends after as many complete responses, for
+ * connections that stay open.
+ */
+export function exchange(
+  port: number,
+  bytes: string | Buffer,
+  responses = Number.POSITIVE_INFINITY,
+): Promise<Exchange> {
   const started = performance.now()
   return new Promise((resolve) => {
     const socket: Socket = connect(port, '127.0.0.1')
@@ -72,11 +82,12 @@ export function exchange(port: number, bytes: string | Buffer, patience = 400): 
       const text = Buffer.concat(chunks).toString('latin1')
       resolve({ text, ended, reset, milliseconds: performance.now() - started })
     }
-    let timer = setTimeout(() => done(false), Math.max(patience, 5000))
+    let timer = setTimeout(() => done(false), PATIENCE_MS)
     socket.on('data', (chunk) => {
       chunks.push(chunk)
       clearTimeout(timer)
-      timer = setTimeout(() => done(false), patience)
+      timer = setTimeout(() => done(false), PATIENCE_MS)
+      if (hasResponses(Buffer.concat(chunks).toString('latin1'), responses)) done(false)
     })
     socket.on('error', () => {
       reset = true
@@ -85,6 +96,15 @@ export function exchange(port: number, bytes: string | Buffer, patience = 400): 
     socket.on('close', () => done(true))
     socket.write(bytes)
   })
+}
+
+/** Returns whether the last of as many responses is complete. */
+function hasResponses(text: string, count: number): boolean {
+  const heads = [...text.matchAll(/HTTP\/1\.1 [2-5]\d\d.*?\r\n\r\n/gs)]
+  const last = heads.at(-1)
+  if (last === undefined || heads.length < count) return false
+  const [, length = '0'] = /content-length: (\d+)/i.exec(last[0]) ?? []
+  return text.length >= last.index + last[0].length + Number(length)
 }
 
 /** The status lines of all answers. */

@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap'
 import { RedisReplica } from '../../../src/redis/replica.ts'
 import { createLatch, ManualClock } from '../../support/edge-requests.ts'
+import { eventually } from '../../support/eventually.ts'
 import { startRedis } from '../../support/redis.ts'
-import { eventually } from '../cache/stores/replicas.ts'
 
 const redis = await startRedis()
 t.teardown(() => redis.close())

@@ -1,6 +1,7 @@
 /** The retry budget: a failing node receives little more than its normal load. */
 import t from 'tap'
-import { clusterOf, envelope, fakeNode, get, until } from './fake-node.ts'
+import { eventually } from '../../support/eventually.ts'
+import { clusterOf, envelope, fakeNode, get } from './fake-node.ts'
 
 const CALLS = 400
 
@@ -15,7 +16,7 @@ t.test('unreadable responses are not retried, and one success ends the ejection'
   t.notOk(storm.some(({ ok }) => ok))
   t.ok(node.seen.length <= CALLS * 1.1, `${node.seen.length}`)
   down = false
-  await until(() => cluster.view.isAvailable('master'), 3_000)
+  await eventually(() => cluster.view.isAvailable('master'), 3_000)
   t.match(await cluster.call(get('/1')), { ok: true })
   const after = await Promise.all(Array.from({ length: 20 }, (_, i) => cluster.call(get(`/${i}`))))
   t.ok(after.every(({ ok }) => ok))

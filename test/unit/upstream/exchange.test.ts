@@ -4,7 +4,8 @@ import net from 'node:net'
 import type { Test } from 'tap'
 import t from 'tap'
 import { type Fault, startFaultProxy } from '../../faults/proxy.ts'
-import { clusterOf, envelope, fakeNode, get, listen, put, until } from './fake-node.ts'
+import { eventually } from '../../support/eventually.ts'
+import { clusterOf, envelope, fakeNode, get, listen, put } from './fake-node.ts'
 
 async function behindProxy(t: Test, fault: Fault, respond?: RequestListener) {
   const node = await fakeNode(t, respond)
@@ -35,7 +36,7 @@ t.test('FIN before the response: as reset', async (t) => {
   const { cluster, node } = await behindProxy(t, { kind: 'halfClose' })
   const expected = { ok: false, fault: 'unreachable', sent: true }
   t.match(await cluster.call(put()), expected)
-  await until(() => node.seen.length === 1)
+  await eventually(() => node.seen.length === 1)
   t.match(await cluster.call(get()), expected)
 })
 
@@ -89,11 +90,11 @@ t.test('a client that disconnects cancels the call and frees its slot', async (t
   const cluster = clusterOf(t, node.url)
   const client = new AbortController()
   const call = cluster.call(get('/', { signal: client.signal }))
-  await until(() => node.seen.length === 1)
+  await eventually(() => node.seen.length === 1)
   t.equal(cluster.status()[0]?.inFlight, 1)
   client.abort()
   t.match(await call, { ok: false, fault: 'cancelled', sent: true })
-  await until(() => closed === 1)
+  await eventually(() => closed === 1)
   t.equal(cluster.status()[0]?.inFlight, 0)
   t.match(await cluster.call(get('/', { signal: client.signal })), { ok: false, fault: 'cancelled', sent: false })
 })
@@ -102,7 +103,7 @@ t.test('close aborts calls in flight and opens no connection', async (t) => {
   const node = await fakeNode(t, () => undefined)
   const cluster = clusterOf(t, node.url, { limits: { inFlight: 2 } })
   const calls = [get(), put(), get(), put()].map((call) => cluster.call(call))
-  await until(() => node.seen.length === 2)
+  await eventually(() => node.seen.length === 2)
   await cluster.close()
   const results = await Promise.all(calls)
   for (const result of results) t.match(result, { ok: false })

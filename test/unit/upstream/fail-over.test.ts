@@ -2,8 +2,8 @@
 import type { RequestListener } from 'node:http'
 import t from 'tap'
 import type { Fault } from '../../faults/proxy.ts'
+import { eventually } from '../../support/eventually.ts'
 import { edgeRequest } from './edge-request.ts'
-import { until } from './fake-node.ts'
 import { restart, startForwarding } from './forwarding.ts'
 
 t.test('each fault has its code, and the message names the node', async (t) => {
@@ -36,7 +36,7 @@ t.test('ejected and overloaded nodes: errors with Retry-After', async (t) => {
   })
   await worker.set({ kind: 'refuse' })
   const held = [1, 2].map(() => Promise.resolve(handler(restart())).catch((error: unknown) => error))
-  await until(() => master.seen.length === 1)
+  await eventually(() => master.seen.length === 1)
   const retry = { headers: { 'retry-after': /^[0-9]+$/ } }
   await t.rejects(async () => handler(restart()), { code: 921, status: 503, message: /\(boss: queue full\)/, ...retry })
   await Promise.all(held)

@@ -110,12 +110,3 @@ export function get(path = '/agents', overrides: Partial<NodeCall> = {}): NodeCa
 export function put(path = '/agents/001/restart', overrides: Partial<NodeCall> = {}): NodeCall {
   return get(path, { method: 'PUT', retryable: false, ...overrides })
 }
-
-/** Resolves when the condition holds; rejects after `timeout` milliseconds. */
-export async function until(condition: () => boolean, timeout = 5_000): Promise<void> {
-  const end = performance.now() + timeout
-  while (!condition()) {
-    if (performance.now() > end) throw new Error('the condition did not hold in time')
-    await new Promise((done) => setTimeout(done, 5))
-  }
-}

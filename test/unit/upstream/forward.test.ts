@@ -2,8 +2,9 @@
 import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { EdgeError } from '../../../src/core/errors.ts'
+import { eventually } from '../../support/eventually.ts'
 import { edgeRequest } from './edge-request.ts'
-import { envelope, until } from './fake-node.ts'
+import { envelope } from './fake-node.ts'
 import { restart, startForwarding } from './forwarding.ts'
 
 t.test('the call is built from the parsed values', async (t) => {
@@ -79,7 +80,7 @@ t.test(
     t.match(await handler(edgeRequest('GET', '/manager/configuration/validation')), { status: 200 })
     const unlimited = { waitForComplete: true }
     const first = handler(edgeRequest('GET', '/agents', { ...unlimited, query: { limit: '1' } }))
-    await until(() => master.seen.length === 3)
+    await eventually(() => master.seen.length === 3)
     await t.rejects(async () => handler(edgeRequest('GET', '/agents', { ...unlimited, requestId: 'b' })), {
       code: 903,
       status: 429,
@@ -107,10 +108,10 @@ t.test('a client that disconnects cancels the call', async (t) => {
   })
   const client = new AbortController()
   const response = handler(edgeRequest('GET', '/agents', { signal: client.signal }))
-  await until(() => master.seen.length === 1)
+  await eventually(() => master.seen.length === 1)
   client.abort()
   await t.rejects(async () => response, { name: 'AbortError' })
-  await until(() => closed === 1)
+  await eventually(() => closed === 1)
   t.equal(worker.seen.length, 0)
 })
 

@@ -3,7 +3,8 @@ import type { RequestListener } from 'node:http'
 import type { Test } from 'tap'
 import t from 'tap'
 import { startFaultProxy } from '../../faults/proxy.ts'
-import { clusterOf, envelope, fakeNode, get, put, until } from './fake-node.ts'
+import { eventually } from '../../support/eventually.ts'
+import { clusterOf, envelope, fakeNode, get, put } from './fake-node.ts'
 
 async function startCluster(t: Test, respond?: RequestListener) {
   let now = 0
@@ -120,12 +121,12 @@ t.test('one probe at a time; a probe whose client disconnects decides nothing', 
   hold = true
   const client = new AbortController()
   const aborted = call(get('/', { signal: client.signal }))
-  await until(() => held.length === 1)
+  await eventually(() => held.length === 1)
   t.match(await call(get()), { fault: 'ejected' })
   client.abort()
   t.match(await aborted, { fault: 'cancelled' })
   const probe = call(get())
-  await until(() => held.length === 2)
+  await eventually(() => held.length === 2)
   t.match(await call(get()), { fault: 'ejected' })
   held[1]?.()
   t.match(await probe, { ok: true })
@@ -141,7 +142,7 @@ t.test('queued calls are rejected when the node is ejected', async (t) => {
   const cluster = clusterOf(t, node.url, options)
   const first = cluster.call(get('/', { timeout: 100 }))
   const waiting = [cluster.call(get()), cluster.call(put())]
-  await until(() => node.seen.length === 1)
+  await eventually(() => node.seen.length === 1)
   now += 100
   t.match(await first, { fault: 'timeout' })
   for (const result of await Promise.all(waiting)) t.match(result, { fault: 'ejected', sent: false })

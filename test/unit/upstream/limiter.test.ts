@@ -2,7 +2,8 @@
 import type { ServerResponse } from 'node:http'
 import type { Test } from 'tap'
 import t from 'tap'
-import { type ClusterTestOptions, clusterOf, envelope, fakeNode, get, until } from './fake-node.ts'
+import { eventually } from '../../support/eventually.ts'
+import { type ClusterTestOptions, clusterOf, envelope, fakeNode, get } from './fake-node.ts'
 
 /** A node that responds on demand and counts its concurrent calls. */
 async function slowNode(t: Test, options: ClusterTestOptions = {}) {
@@ -27,11 +28,11 @@ t.test('calls beyond the limit are queued in order of arrival', async (t) => {
   t.equal(cluster.view.freeSlots('master'), 4)
   t.equal(cluster.view.freeSlots('unknown'), 0)
   const calls = Array.from({ length: 20 }, (_, i) => cluster.call(get(`/${i}`)))
-  await until(() => waiting.length === 4)
+  await eventually(() => waiting.length === 4)
   t.match(state(), { inFlight: 4, limit: 4, queue: 16 })
   t.equal(cluster.view.freeSlots('master'), 0)
   for (let done = 0; done < 20; done += 1) {
-    await until(() => waiting.length > 0)
+    await eventually(() => waiting.length > 0)
     respond()
   }
   for (const result of await Promise.all(calls)) t.ok(result.ok)
@@ -50,13 +51,13 @@ t.test('calls beyond the limit are queued in order of arrival', async (t) => {
 t.test('calls beyond the queue are rejected immediately, with Retry-After', async (t) => {
   const { cluster, waiting, respond } = await slowNode(t, { limits: { inFlight: 1, queue: 2 } })
   const held = [1, 2, 3].map(() => cluster.call(get()))
-  await until(() => waiting.length === 1)
+  await eventually(() => waiting.length === 1)
   t.notOk(cluster.view.isAvailable('master'))
   const result = await cluster.call(get())
   t.match(result, { ok: false, fault: 'overloaded', sent: false, detail: 'queue full' })
   t.ok(!result.ok && Number.isInteger(result.retryAfter) && (result.retryAfter ?? 0) >= 1)
   for (let done = 0; done < 3; done += 1) {
-    await until(() => waiting.length > 0)
+    await eventually(() => waiting.length > 0)
     respond()
   }
   for (const { ok } of await Promise.all(held)) t.ok(ok)
@@ -67,7 +68,7 @@ t.test('a call that would wait beyond its deadline is rejected immediately', asy
   let now = 0
   const { cluster, waiting, respond } = await slowNode(t, { limits: { inFlight: 1 }, clock: () => now })
   const first = cluster.call(get('/', { timeout: 60_000 }))
-  await until(() => waiting.length === 1)
+  await eventually(() => waiting.length === 1)
   now += 2_000
   respond()
   await first
@@ -76,7 +77,7 @@ t.test('a call that would wait beyond its deadline is rejected immediately', asy
   const short = await cluster.call(get('/', { timeout: 3_000 }))
   t.match(short, { ok: false, fault: 'overloaded', sent: false, detail: /exceeds the remaining time/, retryAfter: 4 })
   for (const call of [held, long]) {
-    await until(() => waiting.length === 1)
+    await eventually(() => waiting.length === 1)
     respond()
     t.match(await call, { ok: true })
   }
@@ -85,7 +86,7 @@ t.test('a call that would wait beyond its deadline is rejected immediately', asy
 t.test('a queued call ends at its deadline, and when its client disconnects', async (t) => {
   const { node, cluster, waiting, respond, state } = await slowNode(t, { limits: { inFlight: 1 } })
   const held = cluster.call(get())
-  await until(() => waiting.length === 1)
+  await eventually(() => waiting.length === 1)
   const client = new AbortController()
   const late = cluster.call(get('/late', { timeout: 50 }))
   const left = cluster.call(get('/left', { signal: client.signal }))
@@ -97,7 +98,7 @@ t.test('a queued call ends at its deadline, and when its client disconnects', as
   t.equal(state()?.queue, 1)
   respond()
   await held
-  await until(() => waiting.length === 1)
+  await eventually(() => waiting.length === 1)
   respond()
   t.match(await next, { ok: true })
   t.same(
@@ -130,7 +131,7 @@ t.test('a call without timeout is not aborted', async (t) => {
   const { cluster, waiting, respond } = await slowNode(t)
   const { timeout, ...unlimited } = get()
   const call = cluster.call(unlimited)
-  await until(() => waiting.length === 1)
+  await eventually(() => waiting.length === 1)
   await new Promise((done) => setTimeout(done, 50))
   respond()
   t.match(await call, { ok: true })

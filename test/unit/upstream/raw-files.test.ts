@@ -4,7 +4,8 @@ import { text } from 'node:stream/consumers'
 import type { Test } from 'tap'
 import t from 'tap'
 import type { NodeCall, NodeResult } from '../../../src/core/node-call.ts'
-import { clusterOf, fakeNode, get, until } from './fake-node.ts'
+import { eventually } from '../../support/eventually.ts'
+import { clusterOf, fakeNode, get } from './fake-node.ts'
 
 const raw = (overrides: Partial<NodeCall> = {}) => get('/rules/files?download=x', { expect: 'stream', ...overrides })
 
@@ -23,7 +24,7 @@ t.test('a file is complete, with type and length', async (t) => {
   t.match(result, { ok: true, response: { status: 200, type: 'text/xml', length: 9 } })
   t.equal(await text(streamOf(t, result)), '<a>ä</a>')
   t.equal(node.seen[0]?.headers.accept, 'text/xml, application/json')
-  await until(() => cluster.status()[0]?.inFlight === 0)
+  await eventually(() => cluster.status()[0]?.inFlight === 0)
 })
 
 t.test('a response that is no file is read whole', async (t) => {
@@ -66,7 +67,7 @@ t.test('a slow client slows down the node', async (t) => {
   const cluster = clusterOf(t, node.url)
   const body = streamOf(t, await cluster.call(raw()))
   let before = -1
-  await until(() => {
+  await eventually(() => {
     const still = sent() === before
     before = sent()
     return still && before > 0
@@ -75,7 +76,7 @@ t.test('a slow client slows down the node', async (t) => {
   t.ok(sent() < 30e6, `${sent()} bytes`)
   t.equal(cluster.status()[0]?.inFlight, 1)
   body.destroy()
-  await until(() => closed() === 1)
+  await eventually(() => closed() === 1)
   t.equal(cluster.status()[0]?.inFlight, 0)
 })
 
@@ -93,11 +94,11 @@ t.test('limit, deadline and disconnect end the stream with an error', async (t) 
     [aborted, /client disconnected/],
     [late, /timed out/],
   ] as const) {
-    await until(() => stream.closed)
+    await eventually(() => stream.closed)
     t.match(stream.errored?.message, message)
   }
-  await until(() => closed() === 3)
-  await until(() => cluster.status()[0]?.inFlight === 0)
+  await eventually(() => closed() === 3)
+  await eventually(() => cluster.status()[0]?.inFlight === 0)
 })
 
 t.test('a file that is cut short ends with an error', async (t) => {

@@ -3,7 +3,8 @@ import type { RequestListener } from 'node:http'
 import type { Test } from 'tap'
 import t from 'tap'
 import type { NodeSetting } from '../../../src/upstream/index.ts'
-import { type ClusterTestOptions, clusterOf, envelope, fakeNode, get, until } from './fake-node.ts'
+import { eventually } from '../../support/eventually.ts'
+import { type ClusterTestOptions, clusterOf, envelope, fakeNode, get } from './fake-node.ts'
 
 interface Listed {
   name: unknown
@@ -99,7 +100,7 @@ t.test('a node that is no longer listed stays if the settings have its address',
   setList(three.slice(0, 1))
   wait(5_000)
   t.notOk(cluster.view.find('worker-9'))
-  await until(() => cluster.status()[1]?.listed === false)
+  await eventually(() => cluster.status()[1]?.listed === false)
   t.equal(listCalls(), 2)
   t.same(
     cluster.view.nodes().map(({ name }) => name),
@@ -118,7 +119,7 @@ t.test('an unknown name refreshes the list in the background, at most once in 5 
   wait(5_000)
   cluster.view.find('no name/at all')
   for (let i = 0; i < 50; i += 1) cluster.view.find('worker-9')
-  await until(() => listCalls() === 2)
+  await eventually(() => listCalls() === 2)
   await new Promise((done) => setTimeout(done, 30))
   t.equal(listCalls(), 2)
 })
@@ -126,7 +127,7 @@ t.test('an unknown name refreshes the list in the background, at most once in 5 
 t.test('the list is refreshed periodically until close', async (t) => {
   const { cluster, listCalls } = await discovering(t, { discoverInterval: 20 })
   await cluster.start()
-  await until(() => listCalls() >= 3)
+  await eventually(() => listCalls() >= 3)
   await cluster.close()
   const after = listCalls()
   await new Promise((done) => setTimeout(done, 60))
@@ -147,7 +148,7 @@ t.test('an invalid list changes nothing and is logged once', async (t) => {
   ]) {
     setList(bad)
     const seen = listCalls()
-    await until(() => listCalls() >= seen + 2)
+    await eventually(() => listCalls() >= seen + 2)
   }
   t.same(cluster.view.nodes(), before)
   t.equal(log.filter((entry) => JSON.stringify(entry).includes('not discovered')).length, 1)

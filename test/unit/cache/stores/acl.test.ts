@@ -4,8 +4,8 @@ import { Redis } from 'ioredis'
 import t from 'tap'
 import { startSimulator } from '../../../../src/simulator/index.ts'
 import { startEdge } from '../../../support/edge.ts'
+import { eventually } from '../../../support/eventually.ts'
 import { startRedis } from '../../../support/redis.ts'
-import { eventually } from './replicas.ts'
 
 const PASSWORD = 'of-this-test-alone'
 

@@ -1,7 +1,8 @@
 import t, { type Test } from 'tap'
+import { eventually } from '../../../support/eventually.ts'
 import { startCluster } from '../../../support/redis.ts'
 import { describeStore, epochsOf, fill, served } from './contract.ts'
-import { empty, eventually, replica } from './replicas.ts'
+import { empty, replica } from './replicas.ts'
 
 const cluster = await startCluster(3)
 t.teardown(() => cluster.close())

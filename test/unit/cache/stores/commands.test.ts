@@ -1,8 +1,9 @@
 import t from 'tap'
 import { COMMANDS_USED } from '../../../../src/cache/stores/scripts.ts'
+import { eventually } from '../../../support/eventually.ts'
 import { startRedis } from '../../../support/redis.ts'
 import { fill, served } from './contract.ts'
-import { eventually, replica, sleep } from './replicas.ts'
+import { replica, sleep } from './replicas.ts'
 
 const server = await startRedis()
 t.teardown(() => server.close())

@@ -1,7 +1,8 @@
 import t, { type Test } from 'tap'
+import { eventually } from '../../../support/eventually.ts'
 import { freePort, type RedisServer, startRedis } from '../../../support/redis.ts'
 import { openRedisStore } from '../../../support/redis-store.ts'
-import { eventually, shortTimes } from './replicas.ts'
+import { shortTimes } from './replicas.ts'
 
 /** Returns the reason that the log shows for a Redis that cannot be used. */
 async function reasonOf(t: Test, redis: { url: string; username?: string; password?: string }): Promise<string> {

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { createEntryCodec } from '../../../../src/cache/stores/entry-codec.ts'
+import { eventually } from '../../../support/eventually.ts'
 import { startRedis } from '../../../support/redis.ts'
 import { epochsOf, fill, served } from './contract.ts'
-import { eventually, replica } from './replicas.ts'
+import { replica } from './replicas.ts'
 
 const server = await startRedis()
 t.teardown(() => server.close())

@@ -1,7 +1,8 @@
 import t from 'tap'
+import { eventually } from '../../../support/eventually.ts'
 import { startSentinels } from '../../../support/redis.ts'
 import { epochsOf, fill, served } from './contract.ts'
-import { eventually, replica } from './replicas.ts'
+import { replica } from './replicas.ts'
 
 t.test('after a fail-over by the sentinels the cache is empty, never wrong', async (t) => {
   const group = await startSentinels()

@@ -1,9 +1,10 @@
 import type { ChildProcess } from 'node:child_process'
 import t, { type Test } from 'tap'
+import { eventually } from '../../../support/eventually.ts'
 import { startRedis } from '../../../support/redis.ts'
 import { forkScript } from '../../../support/typescript/script.ts'
 import { epochsOf, fill } from './contract.ts'
-import { eventually, replica, shortTimes } from './replicas.ts'
+import { replica, shortTimes } from './replicas.ts'
 
 const server = await startRedis()
 t.teardown(() => server.close())

@@ -50,14 +50,8 @@ export async function empty(...clients: readonly Redis[]): Promise<void> {
   }
 }
 
-/** Resolves as soon as the condition holds. Rejects after `patience` milliseconds. */
-export async function eventually(holds: () => boolean | Promise<boolean>, patience = 10_000): Promise<void> {
-  const begin = performance.now()
-  while (!(await holds())) {
-    if (performance.now() - begin > patience) throw new Error(`the condition did not hold within ${patience} ms`)
-    await sleep(10)
-  }
-}
+// For the tests in `test/faults` that import it from here.
+export { eventually } from '../../../support/eventually.ts'
 
 export function sleep(time: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, time))

@@ -1,8 +1,9 @@
 import t, { type Test } from 'tap'
 import { createMemoryStore } from '../../../../src/cache/stores/memory-store.ts'
+import { eventually } from '../../../support/eventually.ts'
 import { startRedis } from '../../../support/redis.ts'
 import { fill, type Store, TAGS } from './contract.ts'
-import { eventually, replica } from './replicas.ts'
+import { replica } from './replicas.ts'
 
 const HOUR = 3_600_000
 const FRESH = 1000

@@ -1,7 +1,8 @@
 import t, { type Test } from 'tap'
+import { eventually } from '../../../support/eventually.ts'
 import { type RedisServer, startRedis } from '../../../support/redis.ts'
 import { entry, epochsOf, fill, served } from './contract.ts'
-import { replica as anyReplica, eventually, shortTimes as longer, type ReplicaOptions, sleep } from './replicas.ts'
+import { replica as anyReplica, shortTimes as longer, type ReplicaOptions, sleep } from './replicas.ts'
 
 const server = await startRedis()
 t.teardown(() => server.close())

@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
-import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
 import { parse } from 'yaml'
 import { startSimulator } from '../../../../src/simulator/index.ts'
 import { type RunningEdge, startEdge } from '../../../support/edge.ts'
+import { eventually } from '../../../support/eventually.ts'
 import { startRedis } from '../../../support/redis.ts'
 import { samplesOf, sumOf } from '../../../support/scrape.ts'
 import { bad, get, type Row } from '../../listener/framing-rows.ts'
@@ -65,7 +65,7 @@ t.test('counters match the requests that were sent', async (t) => {
   bytes += (await anonymous.arrayBuffer()).byteLength
   sent += 1
   t.equal(await count('/cache/rules', { method: 'DELETE' }), 200)
-  await until(async () => sumOf((await scraped(edge)).samples, 'edge_audit_records_total') === 5)
+  await eventually(async () => sumOf((await scraped(edge)).samples, 'edge_audit_records_total') === 5)
   const { status, samples } = await scraped(edge)
   t.equal(status, 200)
   const sum = (name: string, labels?: Record<string, string>) => sumOf(samples, name, labels)
@@ -128,7 +128,7 @@ t.test('requests that the HTTP parser rejects are counted and logged', async (t)
   await departed(port, get(authorized))
   statusesSent.push('none')
   const lines = () => edge.logged.map((line) => JSON.parse(line)).filter(({ msg }) => /^request/.test(msg))
-  await until(async () => lines().length === statusesSent.length - 2)
+  await eventually(async () => lines().length === statusesSent.length - 2)
 
   for (const status of statusesSent) expected[status] = (expected[status] ?? 0) + 1
   const { samples } = await scraped(edge)
@@ -153,7 +153,7 @@ t.test('a client that disconnects during the password check is counted', async (
   const paths = ['/agents', '/agents?limit=5']
   for (let at = 0; at < 20; at++)
     await departed(port, get(`Host: edge\r\n${wrong(at)}`, `GET ${paths[at % 2]} HTTP/1.1`))
-  await until(async () => sumOf((await scraped(edge)).samples, 'edge_cache_requests_total') === 21)
+  await eventually(async () => sumOf((await scraped(edge)).samples, 'edge_cache_requests_total') === 21)
   t.equal(sumOf((await scraped(edge)).samples, 'edge_cache_requests_total'), 21)
 })
 
@@ -162,11 +162,6 @@ async function departed(port: number, bytes: string): Promise<void> {
   await once(socket, 'connect')
   socket.write(bytes)
   socket.destroy()
-}
-
-/** Waits until the condition holds, at most two seconds. */
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 100 && !(await holds()); tries++) await wait(20)
 }
 
 t.test('explain and the console API are neither counted nor logged as requests', async (t) => {

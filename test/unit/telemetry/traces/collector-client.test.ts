@@ -3,9 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { createCollectorClient } from '../../../../src/telemetry/traces/collector-client.ts'
 import type { RunningEdge } from '../../../support/edge.ts'
+import { eventually } from '../../../support/eventually.ts'
 import { samplesOf, sumOf } from '../../../support/scrape.ts'
 import { simulated } from '../../../support/simulated.ts'
-import { startCollector, until } from './collector.ts'
+import { startCollector } from './collector.ts'
 import { tracedEdge } from './traced-edge.ts'
 
 async function spans(edge: RunningEdge) {
@@ -34,11 +35,11 @@ t.test('a collector that refuses, redirects or returns HTML costs its spans and 
 
   collector.answer((_, response) => response.writeHead(403).end('who are you, secret-of-the-collector'))
   t.equal((await ask('/agents')).status, 200)
-  await until(() => logged(edge, 'spans are dropped').length > 0)
+  await eventually(() => logged(edge, 'spans are dropped').length > 0)
   collector.answer((_, response) => response.writeHead(307, { location: `http://127.0.0.1:${port}/` }).end())
   t.equal((await ask('/agents')).status, 200)
   const before = collector.requests.length
-  await until(() => collector.requests.length > before)
+  await eventually(() => collector.requests.length > before)
   while ((await spans(edge)).dropped < 10) await sleep(10)
   t.equal(elsewhere, 0, 'a redirect is not followed')
   t.match(logged(edge, 'spans are dropped'), [/"reason":"status 403"/], 'one line, without the text of the collector')
@@ -47,7 +48,7 @@ t.test('a collector that refuses, redirects or returns HTML costs its spans and 
 
   collector.answer((_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>'))
   t.equal((await ask('/agents')).status, 200)
-  await until(() => logged(edge, 'accepts spans again').length > 0)
+  await eventually(() => logged(edge, 'accepts spans again').length > 0)
   t.match(logged(edge, 'accepts spans again'), [new RegExp(`"dropped":${lost.dropped}\\b`)], 'one line when it is over')
   const after = await spans(edge)
   t.equal(after.dropped, lost.dropped)
@@ -58,7 +59,7 @@ t.test('a collector that never responds delays neither requests nor the shutdown
   const { collector, edge, ask } = await tracedEdge(t, { cluster: { workers: 0, agents: 2 } })
   collector.answer(() => undefined)
   await ask('/agents')
-  await until(() => collector.requests.length > 0)
+  await eventually(() => collector.requests.length > 0)
   t.equal((await ask('/agents')).status, 200, 'while a batch is in flight')
   const began = performance.now()
   t.ok(await edge.edge.drain(0))
@@ -76,7 +77,7 @@ t.test('a collector that is unreachable', async (t) => {
   )
   const headers = { authorization: edge.authorization('admin') }
   for (let at = 0; at < 20; at += 1) t.equal((await fetch(`${edge.url}/agents`, { headers })).status, 200)
-  await until(() => logged(edge, 'spans are dropped').length > 0)
+  await eventually(() => logged(edge, 'spans are dropped').length > 0)
   t.match(logged(edge, 'spans are dropped'), [/"reason":"ECONNREFUSED"/])
 })
 
@@ -96,7 +97,7 @@ t.test('a batch ends at its timeout and at stop, with the reason', async (t) => 
   await quick.stop()
   const patient = createCollectorClient({ url: `${collector.url}/v1/traces`, headers: {}, timeout: 10_000 })
   const sending = patient.send(batch)
-  await until(() => collector.requests.length === 2)
+  await eventually(() => collector.requests.length === 2)
   await patient.stop()
   t.strictSame(await sending, { ok: false, reason: 'stopped' })
 })

@@ -1,8 +1,8 @@
 /** A collector of spans on loopback, and helpers that read its traces. */
 import http, { type IncomingMessage, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
+import { eventually } from '../../../support/eventually.ts'
 
 export interface Received {
   readonly traceId: string
@@ -64,15 +64,10 @@ export async function startCollector(t: Pick<Test, 'teardown'>): Promise<Collect
       other = listener
     },
     trace: async (traceId) => {
-      await until(() => of(traceId).some(({ kind }) => kind === KINDS.server))
+      await eventually(() => of(traceId).some(({ kind }) => kind === KINDS.server))
       return of(traceId)
     },
   }
-}
-
-/** Waits until the condition holds, at most 10 s. Spans arrive in batches, up to a second after their end. */
-export async function until(holds: () => boolean): Promise<void> {
-  for (let waited = 0; !holds() && waited < 10_000; waited += 20) await sleep(20)
 }
 
 /** Returns the span names as a tree: `{ 'GET /agents': ['authenticate', …] }`, children by their start. */

@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
-import { KINDS, type Received, treeOf, until } from './collector.ts'
+import { eventually } from '../../../support/eventually.ts'
+import { KINDS, type Received, treeOf } from './collector.ts'
 import { tracedEdge } from './traced-edge.ts'
 
 const before = ['authenticate', 'authorise', 'validate']
@@ -182,7 +183,7 @@ t.test('one span for each stage', async (t) => {
     t.equal(await asked, 'aborted')
     await simulator.faults.clear()
     const line = () => edge.logged.find((line) => line.includes('request not answered'))
-    await until(() => line() !== undefined)
+    await eventually(() => line() !== undefined)
     const left = JSON.parse(line() ?? '{}') as { traceId?: string }
     const server = (await collector.trace(left.traceId ?? '')).find(({ kind }) => kind === KINDS.server)
     t.equal(server?.attributes['error.type'], 'cancelled')
@@ -226,7 +227,7 @@ t.test('background work is a separate trace, linked to the request that caused i
   ] as const) {
     const server = (await collector.trace(traceId)).find(({ kind }) => kind === KINDS.server)
     const found = () => collector.spans.find((span) => span.name === name)
-    await until(() => found() !== undefined)
+    await eventually(() => found() !== undefined)
     const apart = found()
     t.equal(apart?.parentSpanId, undefined, `${name} is a root`)
     t.not(apart?.traceId, traceId)

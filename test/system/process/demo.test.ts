@@ -1,0 +1,23 @@
+import t from 'tap'
+import { program } from './program.ts'
+
+t.test('demo starts a cluster with three users and prints a first call', async (t) => {
+  const args = ['--port', '0', '--operations-port', '0', '--agents', '7', '--workers', '1', '--seed', '5']
+  const demo = program(t, ['demo', ...args])
+  const [, url = ''] = await demo.until(/listens on (\S+), operations on/)
+  const [, operations = ''] = await demo.until(/operations on (\S+)/)
+  await demo.until(/Press Ctrl-C to stop/)
+  const passwords = ['admin', 'operator', 'reader'].map(
+    (user) => new RegExp(`${user} +(\\S{12}) `).exec(demo.output())?.[1],
+  )
+  t.equal(new Set(passwords).size, 3, 'made up, and different')
+  t.match(demo.output(), `curl -u admin:${passwords[0]} '${url}/agents?limit=3&pretty'`)
+  t.match(url, 'http://127.0.0.1:')
+  t.equal((await fetch(`${operations}/readyz`)).status, 200)
+  const as = (user: string, at: number) => ({ headers: { authorization: `Basic ${btoa(`${user}:${passwords[at]}`)}` } })
+  const agents = (await (await fetch(`${url}/agents`, as('admin', 0))).json()) as { data: { totalItems: number } }
+  t.equal(agents.data.totalItems, 8, 'seven and the manager')
+  t.equal((await fetch(`${url}/agents/000/key`, as('reader', 2))).status, 403, 'roles hold')
+  demo.child.kill('SIGINT')
+  t.equal((await demo.ended).code, 0)
+})
