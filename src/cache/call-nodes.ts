@@ -6,7 +6,7 @@ import type { EdgeResponse, Lookup, StoredResponse } from '../core/response.ts'
 import { withTimeout } from '../core/timing.ts'
 import type { ReplicationLag } from './invalidate.ts'
 import type { CacheTarget } from './key.ts'
-import type { LifetimesOf } from './policy.ts'
+import { type LifetimesOf, lifetimesUnder } from './policy.ts'
 import type { CacheStore } from './stores/contract.ts'
 
 export interface FetchPorts {
@@ -77,7 +77,7 @@ export async function callNodes(
   emit('stored')
   const { status, body, clusterStatus, oldestPartAge: initialAge = 0 } = response
   const fetchTime = ports.clock() - started
-  const lifetimes = ports.lifetimesOf(policy.group, context.request.endpoint.path)
+  const lifetimes = lifetimesUnder(policy, ports.lifetimesOf(policy.group, context.request.endpoint.path))
   const joined = clusterStatus === undefined ? undefined : { clusterStatus }
   const entry = { status, body, etag: etagOf(body), ...lifetimes, fetchTime, ...joined }
   const storing = ports.store.store({ key, tags, epochs, response: entry, initialAge, info })

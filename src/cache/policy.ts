@@ -18,6 +18,8 @@ export interface CompiledPolicy {
   readonly group: CacheGroup
   /** `rights`: the response depends on the permissions of the caller. */
   readonly scope: 'everyone' | 'rights'
+  /** No response is served after its freshness lifetime. */
+  readonly neverStale: boolean
   /** Path and query parameters, sorted by name. */
   readonly params: readonly (readonly [string, Param])[]
   readonly query: readonly (readonly [string, Param])[]
@@ -40,6 +42,11 @@ export interface FreshnessLifetimes {
 
 /** Returns the lifetimes of a cache group; `endpoint` is a route template, which may have its own. */
 export type LifetimesOf = (group: CacheGroup, endpoint: string) => FreshnessLifetimes
+
+/** Returns the lifetimes without the stale times, if no response of the policy may be served stale. */
+export function lifetimesUnder({ neverStale }: CompiledPolicy, lifetimes: FreshnessLifetimes): FreshnessLifetimes {
+  return neverStale ? { ttl: lifetimes.ttl, staleWhileRevalidate: 0, staleIfError: 0 } : lifetimes
+}
 
 const policies = new WeakMap<Endpoint, CompiledPolicy | string>()
 
@@ -64,6 +71,7 @@ function compile(record: Endpoint): CompiledPolicy | string {
   return {
     group: policy.group,
     scope: policy.scope,
+    neverStale: policy.neverStale === true,
     params: Object.entries(params).sort(byName),
     query: Object.entries(record.query).sort(byName),
     tagsOf: compileReadTags(policy),

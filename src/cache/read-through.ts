@@ -92,10 +92,13 @@ async function fetchOrServeStale({ ports, fetcher }: ReadPath, context: ReadCont
   }
 }
 
-/** A second lookup, since a write may have been acknowledged while the nodes were called. */
+/**
+ * A second lookup, since a write may have been acknowledged while the nodes were called. A response that is never served
+ * stale is not served here either while it is fresh: the request wanted a newer one.
+ */
 async function lookUpStale(store: CacheStore, { target }: ReadContext): Promise<EdgeResponse | undefined> {
   const lookup = await store.lookup(target.key, target.tags)
-  if (lookup.kind !== 'hit' || lookup.epochs.fenced) return undefined
+  if (lookup.kind !== 'hit' || lookup.epochs.fenced || target.policy.neverStale) return undefined
   return serveStaleIfError(lookup.response, { fwd: 'stale' })
 }
 

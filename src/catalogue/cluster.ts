@@ -2,7 +2,7 @@ import type { Endpoint } from './endpoint.ts'
 import { read, write } from './record.ts'
 import { filter, hiddenQ, hiddenSelect, list, select } from './schemas/params.ts'
 import { collectionOf, message, objectOf } from './schemas/responses.ts'
-import { cacheIn, everyNode, master, masterItself } from './schemas/targets.ts'
+import { cacheIn, everyNode, master, masterItself, neverStale } from './schemas/targets.ts'
 
 /** Records of the cluster as a whole: nodes, health, and operations on all nodes. */
 
@@ -78,7 +78,7 @@ export const cluster: readonly Endpoint[] = [
     // Clients restart all nodes if the verdict is OK, so a missing node must fail the request.
     target: everyNode('verdict', 'fail'),
     response: objectOf('validation result for all nodes'),
-    cache: cacheIn('validation', 'validation'),
+    cache: neverStale(cacheIn('validation', 'validation')),
     slow: true,
   }),
   write('PUT', {

@@ -188,9 +188,18 @@ export interface ConditionalTags {
  * Whether a response may be stored, in which cache group, and which data it depends on. `rights`: callers with
  * different permissions get different responses.
  */
-export type CachePolicy =
-  | { readonly group: CacheGroup; readonly tags: readonly Tag[]; readonly scope: 'everyone' | 'rights' }
-  | { readonly never: string }
+export type CachePolicy = StoringPolicy | { readonly never: string }
+
+interface StoringPolicy {
+  readonly group: CacheGroup
+  readonly tags: readonly Tag[]
+  readonly scope: 'everyone' | 'rights'
+  /**
+   * Clients act on the present state, so a response is never served after its freshness lifetime: not while nodes fail,
+   * not during a refresh, not after a soft purge (`must-revalidate` of RFC 9111).
+   */
+  readonly neverStale?: true
+}
 
 export type Secret = 'none' | 'always' | 'possible'
 export type Permission = `${string}:${string}`

@@ -11,7 +11,7 @@ import {
   writePath,
 } from './schemas/params.ts'
 import { collectionOf, message, objectOf, textOf } from './schemas/responses.ts'
-import { cacheIn } from './schemas/targets.ts'
+import { cacheIn, neverStale } from './schemas/targets.ts'
 import { isOfNode, readTwins, severalNodes, writeTwins } from './schemas/twins.ts'
 
 /** Records of facts and operations of a node: `/manager/…` and its twin `/cluster/:node_id/…`. */
@@ -67,7 +67,7 @@ const reads: readonly Endpoint[] = [
     summary: 'Is the configuration valid?',
     permission,
     response: objectOf('validation result'),
-    cache: cacheIn('validation', 'validation'),
+    cache: neverStale(cacheIn('validation', 'validation')),
     slow: true,
   }),
   ...readTwins({

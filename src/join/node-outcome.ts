@@ -19,6 +19,8 @@ export interface NodeOutcome {
   readonly error?: { readonly code: number; readonly message: string }
   /** The response of the node; absent if there is none. */
   readonly response?: JsonResponse
+  /** Milliseconds that a response from the cache was already old when the call began. */
+  readonly initialAge: number
   /** The contents of the response, or the error of the edge. */
   readonly contents: EnvelopeContents
   readonly edgeError?: EdgeError
@@ -50,7 +52,17 @@ function toOutcome(node: string, rtt: number, response: EdgeResponse): NodeOutco
   const { error: code, message = '' } = contents
   const succeeded = code === 0
   const isUnknown = isUnfinished(response)
-  return { node, rtt, succeeded, isUnknown, contents, response, ...(!succeeded && { error: { code, message } }) }
+  const initialAge = Math.max(0, (response.cached?.response.age ?? 0) - rtt)
+  return {
+    node,
+    rtt,
+    succeeded,
+    isUnknown,
+    contents,
+    response,
+    initialAge,
+    ...(!succeeded && { error: { code, message } }),
+  }
 }
 
 function toFailure(node: string, rtt: number, thrown: unknown): NodeOutcome {
@@ -58,7 +70,7 @@ function toFailure(node: string, rtt: number, thrown: unknown): NodeOutcome {
   const { code, message } = edgeError
   const isUnknown = isOutcomeUnknown(edgeError)
   const contents = { error: code, message }
-  return { node, rtt, succeeded: false, isUnknown, error: { code, message }, contents, edgeError }
+  return { node, rtt, succeeded: false, isUnknown, error: { code, message }, contents, initialAge: 0, edgeError }
 }
 
 /** Returns the value of `Cluster-Status`; `details` are the rows and the detail of nodes that succeeded. */
@@ -106,11 +118,13 @@ export function createJsonResponse(
   outcomes: readonly NodeOutcome[],
   clusterStatus = clusterStatusOf(outcomes),
 ): JsonResponse {
+  const oldestPartAge = Math.max(...outcomes.map(({ initialAge }) => initialAge))
   return {
     kind: 'json',
     status: 200,
     body: Buffer.from(JSON.stringify({ error: 0, data })),
     clusterStatus,
+    ...(oldestPartAge > 0 && { oldestPartAge }),
     ...(outcomes.some(({ isUnknown }) => isUnknown) && { outcomeUnknown: true as const }),
   }
 }

@@ -166,7 +166,8 @@ function describeCache(endpoint: Endpoint): string {
     const policy = endpoint.cache
     if ('never' in policy) return `**Cache:** never stored: ${policy.never}`
     const scope = policy.scope === 'everyone' ? 'all callers who may read it' : 'callers with the same permissions'
-    return `**Cache:** group \`${policy.group}\`, shared by ${scope}; tags ${policy.tags.map(quoted).join(' ')}`
+    const stale = policy.neverStale ? ', never served stale' : ''
+    return `**Cache:** group \`${policy.group}\`${stale}, shared by ${scope}; tags ${policy.tags.map(quoted).join(' ')}`
   }
   if (endpoint.invalidates.length === 0) return `**Invalidates:** nothing: ${endpoint.invalidatesNothingBecause ?? ''}`
   const tags = endpoint.invalidates.map((entry) =>

@@ -39,6 +39,9 @@ export const checkInvalidationOfJoined: Check = (record, all) => {
   const part = partOf(record, all)
   if (part === undefined || !isRead(record) || 'never' in record.cache) return []
   if ('never' in part.cache) return [`${idOf(part)} is never stored but this record is; set cache to {never: reason}`]
+  if (part.cache.neverStale && !record.cache.neverStale) {
+    return [`${idOf(part)} is never served stale but this record is; set cache to neverStale(…)`]
+  }
   const own = record.cache.tags
   const parts = part.cache.tags
   const families = parts.map(familyOf)

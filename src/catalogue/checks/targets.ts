@@ -82,6 +82,10 @@ export const checkMergeRule: Check = (record) => {
       label && isRead(record) && target.merge === 'verdict',
       'clients would take a verdict over some nodes for all; set whenPartial to fail',
     ],
+    [
+      target.merge === 'verdict' && isRead(record) && !('never' in record.cache) && !record.cache.neverStale,
+      'clients act on a verdict, so an old one is wrong; set cache to neverStale(…)',
+    ],
   )
 }
 

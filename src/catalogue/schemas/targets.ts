@@ -35,6 +35,11 @@ export function cacheIn(group: CacheGroup, ...tags: readonly Tag[]): CachePolicy
   return { group, tags, scope: 'everyone' }
 }
 
+/** Returns the policy for responses that clients act on at once, so that none is served stale. */
+export function neverStale(policy: CachePolicy): CachePolicy {
+  return 'never' in policy ? policy : { ...policy, neverStale: true }
+}
+
 /** Returns the tags of a read of one agent's data. */
 export function ofAgent(data: AgentData): readonly Tag[] {
   return [`${data}:{agent_id}`, `${data}:*`]

@@ -279,3 +279,40 @@ t.test('a response with many hits is refreshed before it expires, if the nodes h
   t.equal(nodes.calls, 3)
   t.match(cacheStatusOf(await read(one())), { hit: true, ttl: 1000 })
 })
+
+t.test('a response of a record that is never stale is served while it is fresh, and never after that', async (t) => {
+  const { read, nodes, clock } = replica()
+  const verdict = () =>
+    edgeRequest('GET /cluster/:node_id/configuration/validation', { params: { node_id: 'worker-1' } })
+  await read(verdict())
+  clock.advance(900)
+  t.match(cacheStatusOf(await read(verdict())), { hit: true })
+  clock.advance(200)
+  nodes.respond = () => {
+    throw new EdgeError(924)
+  }
+  await t.rejects(async () => read(verdict()), { code: 924 }, 'while its node fails')
+  await t.rejects(async () => read(verdict()), { code: 924 }, 'while its node has failed recently')
+  nodes.respond = () => jsonResponse({ error: 3020, message: 'Timeout' })
+  clock.advance(1100)
+  t.match(bodyOf(await read(verdict())), { error: 3020 }, 'while its node reports a failure')
+})
+
+t.test(
+  'a fresh response of a record that is never stale does not replace a newer one that cannot be fetched',
+  async (t) => {
+    const { read, nodes, clock } = replica()
+    const verdict = (maxAge?: number) =>
+      edgeRequest('GET /cluster/:node_id/configuration/validation', {
+        params: { node_id: 'worker-1' },
+        ...(maxAge !== undefined && { maxAge }),
+      })
+    await read(verdict())
+    clock.advance(500)
+    nodes.respond = () => {
+      throw new EdgeError(924)
+    }
+    t.match(cacheStatusOf(await read(verdict())), { hit: true }, 'it is fresh')
+    await t.rejects(async () => read(verdict(400)), { code: 924 })
+  },
+)

@@ -147,6 +147,10 @@ const illegal: Readonly<Record<string, readonly [readonly Endpoint[], RegExp]>> 
     changed({ target: everyNode('verdict', 'label'), response: objectOf('x') }),
     /would take a verdict over some nodes for all; set whenPartial to fail/,
   ],
+  'a verdict that may be old': [
+    changed({ target: everyNode('verdict', 'fail'), response: objectOf('x') }),
+    /clients act on a verdict, so an old one is wrong; set cache to neverStale/,
+  ],
   'a stored secret': [changed({ secret: 'possible' }), /may contain a secret but is stored; set cache to \{never/],
   'a stored response of the edge itself': [
     changed({ target: { kind: 'edge', operation: 'cacheIndex' } }),

@@ -5,7 +5,14 @@ import { catalogue } from '../../../src/catalogue/index.ts'
 import { read, write } from '../../../src/catalogue/record.ts'
 import { agentFilter, agentId, filter, list, nodeId, nodeIds } from '../../../src/catalogue/schemas/params.ts'
 import { collectionOf, message, objectOf } from '../../../src/catalogue/schemas/responses.ts'
-import { agentOwner, allAgents, cacheIn, everyNode, masterByTwin } from '../../../src/catalogue/schemas/targets.ts'
+import {
+  agentOwner,
+  allAgents,
+  cacheIn,
+  everyNode,
+  masterByTwin,
+  neverStale,
+} from '../../../src/catalogue/schemas/targets.ts'
 
 const common = { summary: 's', section: 's', permission: 'a:read' } as const
 const ofMaster: Endpoint = read({
@@ -121,6 +128,10 @@ const illegal: Readonly<Record<string, readonly [readonly Endpoint[], RegExp]>> 
   'a stored whole of parts that are never stored': [
     [ofMaster, { ...ofNode, cache: { never: 'x' } } as Endpoint, several],
     /is never stored but this record is; set cache to \{never: reason\}/,
+  ],
+  'a whole that may be stale although its parts may not': [
+    [ofMaster, { ...ofNode, cache: neverStale(cacheIn('cluster', 'node:{node_id}', 'node:*')) } as Endpoint, several],
+    /is never served stale but this record is; set cache to neverStale/,
   ],
   'a whole that outlives its parts': [
     writes({ invalidates: ['node:{node_id}'] }),

@@ -210,3 +210,17 @@ t.test('in distribution mode manager, only a validation is sent to each node', a
   const each = 'each /cluster/:node_id/configuration/validation'
   t.strictSame(calls, ['master /agents/restart', each, each, each, 'master /cluster/configuration/validation'])
 })
+
+t.test('verdict: it is as old as the oldest response that it is joined from', async (t) => {
+  const agedBy = (age: number) => (): EdgeResponse => {
+    const body = Buffer.from('{"error":0,"data":{"status":"OK"}}')
+    const times = { ttl: 750, staleWhileRevalidate: 0, staleIfError: 0, fetchTime: 1 }
+    const cached = { response: { status: 200, body, etag: '"v1"', age, ...times }, status: { hit: true } } as const
+    return { kind: 'json', status: 200, body, cached }
+  }
+  const { handle } = cluster({ m: agedBy(0), w1: agedBy(600), w2: agedBy(200) })
+  const joined = await handle(edgeRequest('GET /cluster/configuration/validation'))
+  t.ok(joined.kind === 'json' && joined.oldestPartAge !== undefined)
+  const { oldestPartAge = 0 } = joined.kind === 'json' ? joined : {}
+  t.ok(oldestPartAge > 500 && oldestPartAge <= 600, `${oldestPartAge} ms`)
+})
