@@ -3,7 +3,7 @@
  * If the file, or the environment, has both names, that is a fault, because one of the two values would be ignored.
  */
 import type { ConfigSource, Fault } from './faults.ts'
-import { getIn, isObject, type Path, removeIn, setIn, startsWith, withoutNulls } from './tree.ts'
+import { getIn, isObject, type Path, pathOf, removeIn, setIn, startsWith, withoutNulls } from './tree.ts'
 
 interface Renamed {
   /** A setting, or a group whose members keep their names. */
@@ -47,7 +47,7 @@ export function renameSettings(source: ConfigSource): { source: ConfigSource; de
   const moved: { readonly from: Path; readonly to: Path }[] = []
   const faults: Fault[] = []
   const deprecations: Deprecation[] = []
-  const rows = renamedSettings.map((row) => ({ ...row, fromPath: row.from.split('.'), toPath: row.to.split('.') }))
+  const rows = renamedSettings.map((row) => ({ ...row, fromPath: pathOf(row.from), toPath: pathOf(row.to) }))
   const written = new Set(rows.filter(({ toPath }) => getIn(tree, toPath) !== undefined))
   for (const row of rows) {
     const { from, to, since, fromPath, toPath } = row
@@ -73,9 +73,9 @@ export function renameSettings(source: ConfigSource): { source: ConfigSource; de
 
 /** Returns the old path of a setting, and the version that renamed it. */
 export function oldNameOf(path: readonly string[]): { path: readonly string[]; since: string } | undefined {
-  const row = renamedSettings.find(({ to }) => startsWith(path, to.split('.')))
+  const row = renamedSettings.find(({ to }) => startsWith(path, pathOf(to)))
   if (row === undefined) return undefined
-  return { path: [...row.from.split('.'), ...path.slice(row.to.split('.').length)], since: row.since }
+  return { path: [...pathOf(row.from), ...path.slice(pathOf(row.to).length)], since: row.since }
 }
 
 /** `place`: where the old name is in the file; empty for an environment variable. */

@@ -53,15 +53,13 @@ export async function readEnvironment(environment: Environment, schema: SchemaNo
     const other = [name, `${name}_FILE`].find((each) => environment[each] !== undefined)
     if (since !== undefined && other !== undefined) fail(describeConflict(variable, other))
     else if (since !== undefined) deprecations.push(deprecationOf(variable, name + suffix, since))
-    if (suffix === '') {
-      overrides.push({ variable, path: leaf.path, value: parseVariable(value, leaf.schema) })
-    } else if (environment[base] !== undefined) {
+    if (suffix !== '' && environment[base] !== undefined) {
       fail(`is set together with ${base}; keep one of the two`)
-    } else {
-      const secret = await readSecret(value)
-      if (secret.ok) overrides.push({ variable, path: leaf.path, value: parseVariable(secret.text, leaf.schema) })
-      else fail(`${value} cannot be read (${secret.code}); name a readable file`)
+      continue
     }
+    const read = suffix === '' ? { ok: true as const, text: value } : await readSecret(value)
+    if (read.ok) overrides.push({ variable, path: leaf.path, value: parseVariable(read.text, leaf.schema) })
+    else fail(`${value} cannot be read (${read.code}); name a readable file`)
   }
   if (environment[UNSAFE_VARIABLE] === '0') {
     const message = '0 turns off the verification of all certificates; unset it, and name the CA in cluster.tls.ca'

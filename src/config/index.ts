@@ -7,8 +7,7 @@ import { FaultList } from './faults.ts'
 import { NO_SOURCE, readConfigFile } from './file.ts'
 import { checkEncryptionKey, checkFiles, checkTraceHeaders, readPasswords } from './named-files.ts'
 import { type ListenerName, rules } from './rules.ts'
-import type { Config } from './schema.ts'
-import { schema } from './schema.ts'
+import { type Config, schema } from './schema.ts'
 import { deepFreeze, isObject, type Path, setIn } from './tree.ts'
 import { parseValues, validate } from './validate.ts'
 
@@ -16,14 +15,10 @@ import { parseValues, validate } from './validate.ts'
  * `file`: the source; absent if the environment is the only source. `deprecations`: settings that have their old name,
  * to be reported as warnings.
  */
-export type LoadResult =
-  | {
-      readonly ok: true
-      readonly config: Config
-      readonly file?: string
-      readonly deprecations: readonly Deprecation[]
-    }
-  | { readonly ok: false; readonly faults: string[]; readonly deprecations: readonly Deprecation[] }
+export type LoadResult = { readonly deprecations: readonly Deprecation[] } & (
+  | { readonly ok: true; readonly config: Config; readonly file?: string }
+  | { readonly ok: false; readonly faults: string[] }
+)
 
 /**
  * Loads `file` (else `EDGE_CONFIG`, else no file) and the environment (that of the process) over it. Returns all
@@ -32,8 +27,8 @@ export type LoadResult =
  */
 export async function loadConfig(options: { file?: string | undefined; env?: Environment } = {}): Promise<LoadResult> {
   const { env = process.env } = options
-  const file = options.file ?? env.EDGE_CONFIG
-  const written = file === undefined || file === '' ? NO_SOURCE : await readConfigFile(file)
+  const file = (options.file ?? env.EDGE_CONFIG) || undefined
+  const written = file === undefined ? NO_SOURCE : await readConfigFile(file)
   const { source, deprecations: renamed } = renameSettings(written)
   const { overrides, faults, deprecations: renamedVariables } = await readEnvironment(env, schema)
   const deprecations = [...renamed, ...renamedVariables]
@@ -49,9 +44,8 @@ export async function loadConfig(options: { file?: string | undefined; env?: Env
   const folder = resolve(file === undefined ? '.' : dirname(file))
   const baseOf = (path: Path) => (list.variableOf(path) === undefined ? folder : resolve('.'))
   const config = await checkAll(parseValues(schema, tree, baseOf) as Config, list, plainListeners)
-  const from = file === undefined || file === '' ? {} : { file: resolve(file) }
   if (!list.isEmpty) return { ok: false, faults: list.lines(), deprecations }
-  return { ok: true, config: deepFreeze(config), ...from, deprecations }
+  return { ok: true, config: deepFreeze(config), ...(file !== undefined && { file: resolve(file) }), deprecations }
 }
 
 /** Applies the rules over several settings, and reads the files that the settings name. */

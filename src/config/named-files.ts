@@ -5,22 +5,22 @@ import type { FaultList } from './faults.ts'
 import { codeOf } from './file.ts'
 import type { Report } from './rules.ts'
 import type { Config } from './schema.ts'
-import { getIn, type Path } from './tree.ts'
+import { getIn, type Path, pathOf } from './tree.ts'
 
-const FILE_SETTINGS: readonly Path[] = [
-  ['listen', 'tls', 'cert'],
-  ['listen', 'tls', 'key'],
-  ['operations', 'tls', 'cert'],
-  ['operations', 'tls', 'key'],
-  ['cluster', 'tls', 'ca'],
-  ['cluster', 'tls', 'cert'],
-  ['cluster', 'tls', 'key'],
-  ['cache', 'redis', 'tls', 'ca'],
-  ['cache', 'encryptionKeyFile'],
-  ['access', 'users'],
-  ['access', 'tokens', 'keys'],
-  ['traces', 'headersFile'],
-]
+const FILE_SETTINGS = [
+  'listen.tls.cert',
+  'listen.tls.key',
+  'operations.tls.cert',
+  'operations.tls.key',
+  'cluster.tls.ca',
+  'cluster.tls.cert',
+  'cluster.tls.key',
+  'cache.redis.tls.ca',
+  'cache.encryptionKeyFile',
+  'access.users',
+  'access.tokens.keys',
+  'traces.headersFile',
+].map(pathOf)
 
 const MAKE_READABLE = 'create it, or let the user of this process read it'
 /** AES-256 is no stronger than the text that its key is derived from. */

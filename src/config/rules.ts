@@ -6,7 +6,7 @@ import { builtInRoles } from '../core/access.ts'
 import { findSimilar } from './faults.ts'
 import { isLoopback, isLoopbackUrl } from './formats.ts'
 import type { Config } from './schema.ts'
-import type { Path } from './tree.ts'
+import { type Path, pathOf } from './tree.ts'
 
 export type ListenerName = 'listen' | 'operations'
 
@@ -27,48 +27,28 @@ export interface Rule {
 export const rules: readonly Rule[] = [
   requireTls('listen', 'if a balancer in front terminates TLS'),
   requireTls('operations', 'if only trusted operators use that network'),
-  { paths: [['listen', 'trustedProxies']], check: checkTrustedProxies },
-  { paths: [['listen', 'drain']], check: checkDrain },
-  { paths: [['listen', 'port'], ['listen', 'host'], ['operations']], check: checkPorts },
-  { paths: [['cluster', 'nodes']], check: checkNodes },
+  { paths: [pathOf('listen.trustedProxies')], check: checkTrustedProxies },
+  { paths: [pathOf('listen.drain')], check: checkDrain },
+  { paths: [pathOf('listen.port'), pathOf('listen.host'), pathOf('operations')], check: checkPorts },
+  { paths: [pathOf('cluster.nodes')], check: checkNodes },
+  { paths: [pathOf('cluster.nodes'), pathOf('cluster.tls')], check: checkNodeTls },
+  { paths: [pathOf('cluster.tls')], check: checkClientCertificate },
+  { paths: [pathOf('cluster.limits')], check: checkTimeouts },
+  { paths: [pathOf('cluster.credentials')], check: checkCredentials },
+  { paths: [pathOf('access.users'), pathOf('access.tokens'), pathOf('cluster.credentials')], check: checkUsers },
   {
-    paths: [
-      ['cluster', 'nodes'],
-      ['cluster', 'tls'],
-    ],
-    check: checkNodeTls,
-  },
-  { paths: [['cluster', 'tls']], check: checkClientCertificate },
-  { paths: [['cluster', 'limits']], check: checkTimeouts },
-  { paths: [['cluster', 'credentials']], check: checkCredentials },
-  {
-    paths: [
-      ['access', 'users'],
-      ['access', 'tokens'],
-      ['cluster', 'credentials'],
-    ],
-    check: checkUsers,
-  },
-  {
-    paths: [
-      ['access', 'roles'],
-      ['access', 'customRoles'],
-      ['access', 'passthroughRole'],
-    ],
+    paths: [pathOf('access.roles'), pathOf('access.customRoles'), pathOf('access.passthroughRole')],
     check: checkRoles,
   },
-  { paths: [['access', 'tokens']], check: checkTokenLifetimes },
-  { paths: [['traces']], check: checkCollector },
-  { paths: [['audit'], ['log']], check: checkAuditDestination },
+  { paths: [pathOf('access.tokens')], check: checkTokenLifetimes },
+  { paths: [pathOf('traces')], check: checkCollector },
+  { paths: [pathOf('audit'), pathOf('log')], check: checkAuditDestination },
 ]
 
 function requireTls(name: ListenerName, exception: string): Rule {
   const remedy = `set ${name}.tls.cert and ${name}.tls.key, or set ${name}.tls: off ${exception}`
   return {
-    paths: [
-      [name, 'host'],
-      [name, 'tls'],
-    ],
+    paths: [pathOf(`${name}.host`), pathOf(`${name}.tls`)],
     check: ({ [name]: { tls, host } }, report, { plainListeners }) => {
       if (tls || plainListeners.has(name) || isLoopback(host)) return
       report([name, 'host'], `${host} without TLS would send passwords in clear; ${remedy}`)

@@ -1,9 +1,8 @@
-import type { Static } from 'typebox'
 /**
  * Every setting of the edge, with its default. This is the only place that states defaults: validation, the names of
  * environment variables, the type `Config` and the test of config/default.yaml all use this schema.
  */
-import Type, { type TSchema } from 'typebox'
+import Type, { type Static, type TSchema } from 'typebox'
 import { PERMISSION_PATTERN, TOKEN_ALGORITHMS, type TokenAlgorithm } from '../core/access.ts'
 import type { SchemaNode } from './tree.ts'
 

@@ -22,6 +22,11 @@ export interface Leaf {
   readonly schema: SchemaNode
 }
 
+/** Parses `cluster.limits.inFlight`. */
+export function pathOf(name: string): readonly string[] {
+  return name.split('.')
+}
+
 /** Returns `cluster.nodes[0].url`. */
 export function formatPath(path: Path): string {
   return path.map((key, i) => (typeof key === 'number' ? `[${key}]` : i === 0 ? key : `.${key}`)).join('')
