@@ -70,16 +70,40 @@ export function createEphemeralKeys(log: Log): KeyRing {
   }
 }
 
-/** Creates a new key file (mode 0600) whose name sorts after all earlier ones. Returns its path. */
-export async function createKeyFile(folder: string, now = new Date()): Promise<string> {
-  const time = now.toISOString().replace(/[-:]|\.\d+/g, '')
-  const file = join(folder, `${time}-${randomBytes(3).toString('hex')}${FILE_EXTENSION}`)
-  await writeFile(file, exportPrivateKey(generateKeyPairSync('ed25519').privateKey), { mode: 0o600, flag: 'wx' })
+/**
+ * Creates a new key file (mode 0600) whose name sorts after all others, so that its key signs. Returns its path. Rejects
+ * if the folder holds a name that is later than the clock.
+ */
+export async function createKeyFile(folder: string, clock: () => Date = () => new Date()): Promise<string> {
+  const pem = exportPrivateKey(generateKeyPairSync('ed25519').privateKey)
+  const name = await nextKeyName(folder, clock)
+  const file = join(folder, name)
+  await writeFile(file, pem, { mode: 0o600, flag: 'wx' })
   return file
 }
 
+/** Another key of the same time sorts anywhere: waits for the next time. Names of 0.1.0 have whole seconds. */
+const MAX_NAME_ATTEMPTS = 60
+const NAME_RETRY_MS = 50
+
+async function nextKeyName(folder: string, clock: () => Date): Promise<string> {
+  let last = ''
+  for (let attempt = 0; attempt < MAX_NAME_ATTEMPTS; attempt += 1) {
+    const time = clock().toISOString().replace(/[-:.]/g, '')
+    last = (await keyNames(folder)).at(-1) ?? ''
+    if (time > last.slice(0, time.length)) return `${time}-${randomBytes(3).toString('hex')}${FILE_EXTENSION}`
+    await new Promise((resolve) => setTimeout(resolve, NAME_RETRY_MS))
+  }
+  throw new Error(`${join(folder, last)} sorts after every name of now; rename it, or correct the clock`)
+}
+
+/** Returns the names of the key files in ascending order: the last private key signs. */
+async function keyNames(folder: string): Promise<string[]> {
+  return (await readdir(folder)).filter((name) => name.endsWith(FILE_EXTENSION)).sort()
+}
+
 async function loadKeys(folder: string, log: Log): Promise<Keys> {
-  const names = (await readdir(folder)).filter((name) => name.endsWith(FILE_EXTENSION)).sort()
+  const names = await keyNames(folder)
   const publicKeys = new Map<string, string>()
   let signingKey: SigningKey | undefined
   for (const name of names) {

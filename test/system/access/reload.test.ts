@@ -67,13 +67,13 @@ t.test('a file behind a symbolic link is reloaded, though its folder sends no no
 t.test('a token of one replica is accepted by another; an old key verifies until it is removed', async (t) => {
   const keys = await folder(t)
   const users = { file: await usersFile(t) }
-  const first = await createKeyFile(keys, new Date('2026-01-01'))
+  const first = await createKeyFile(keys, () => new Date('2026-01-01'))
   const settings = { users, tokens: { ...own, keys } }
   const [a, b] = [await startEdge(t, settings), await startEdge(t, settings)]
   const old = await tokenOf(a, 'bob')
   t.equal((await b.ask([bearer(old)])).status, 200, 'at another replica')
 
-  const second = await createKeyFile(keys, new Date('2026-01-02'))
+  const second = await createKeyFile(keys, () => new Date('2026-01-02'))
   const kidOf = (token: string) => JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()).kid
   await eventually(async () => second.includes(kidOf(await tokenOf(a, 'bob'))))
   t.equal((await b.ask([bearer(old)])).status, 200, 'while both keys exist')
@@ -86,8 +86,8 @@ t.test('a token of one replica is accepted by another; an old key verifies until
 
 t.test('a public key only verifies, and an invalid folder keeps the last valid keys', async (t) => {
   const keys = await folder(t)
-  const foreign = await createKeyFile(await folder(t), new Date('2027-01-01'))
-  await createKeyFile(keys, new Date('2026-01-01'))
+  const foreign = await createKeyFile(await folder(t), () => new Date('2027-01-01'))
+  await createKeyFile(keys, () => new Date('2026-01-01'))
   const edge = await startEdge(t, { tokens: { ...own, keys } })
   const publicKey = createPublicKey(createPrivateKey(await readFile(foreign, 'utf8')))
   await writeFile(join(keys, '2027.pem'), publicKey.export({ type: 'spki', format: 'pem' }))

@@ -20,7 +20,7 @@ t.test('a revoked caller gets no cache hit, on any replica', async (t) => {
   const simulator = await startSimulator({ workers: 0, agents: 5, username: 'edge', password: 'only-for-tests' })
   const file = join(await folder(t), 'edge.yaml')
   const keys = await folder(t)
-  await createKeyFile(keys, new Date('2026-01-01'))
+  await createKeyFile(keys, () => new Date('2026-01-01'))
   const users = await usersFile(t)
   const nodes = simulator.nodes.map(({ name, type, url }) => ({ name, type, url }))
   const settings = {
