@@ -3,7 +3,6 @@ import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { allows } from '../../core/access.ts'
-import { EdgeError } from '../../core/errors.ts'
 import type { NodeSummary, Nodes, Now, TailBatch } from './api-types.ts'
 import type { TailFilter } from './live-tail.ts'
 import type { ConsolePorts } from './ports.ts'
@@ -51,7 +50,10 @@ function nodeSummaries({ nodes, traffic }: Pick<ConsolePorts, 'nodes' | 'traffic
   })
 }
 
-/** Server-sent events with a `TailBatch` each, and events named `heartbeat`. The query holds the filter. */
+/**
+ * Server-sent events with a `TailBatch` each, and events named `heartbeat` and, if a newer stream took the place of this
+ * one, `replaced`. The query holds the filter.
+ */
 function registerTail(app: FastifyInstance, { tail }: ConsolePorts): void {
   const openStreams = new Set<() => void>()
   app.addHook('preClose', async () => {
@@ -60,18 +62,17 @@ function registerTail(app: FastifyInstance, { tail }: ConsolePorts): void {
   const schema = { querystring: tailQuery }
   app.get<{ Querystring: TailFilter }>('/api/requests', { schema, exposeHeadRoute: false }, (request, reply) => {
     const { raw } = reply
-    // `subscribe` sends the first batch before it returns, and the headers are written after that.
-    const first: TailBatch[] = []
-    let isOpen = false
-    const unsubscribe = tail.subscribe(request.query, (batch) => (isOpen ? send(raw, batch) : first.push(batch) > 0))
-    if (unsubscribe === undefined)
-      throw new EdgeError(903, '. The live tail has too many subscribers', { headers: { 'retry-after': '10' } })
     reply.hijack()
     const headers = { ...reply.getHeaders(), 'content-type': 'text/event-stream; charset=utf-8' }
     raw.writeHead(200, headers as Record<string, string>)
-    isOpen = true
     raw.write('retry: 2000\n\n')
-    for (const batch of first) send(raw, batch)
+    const unsubscribe = tail.subscribe(request.query, {
+      send: (batch) => send(raw, batch),
+      onReplaced: () => {
+        raw.write('event: replaced\ndata: {}\n\n')
+        end()
+      },
+    })
     const heartbeat = setInterval(
       () => void sendHeartbeat(request, raw).then((isAllowed) => isAllowed || end()),
       HEARTBEAT_INTERVAL_MS,

@@ -11,23 +11,30 @@ export interface TailFilter {
   readonly cache?: string | undefined
 }
 
+export interface TailSubscriber {
+  /** Returns false if the subscriber is too slow to receive the batch. */
+  send(batch: TailBatch): boolean
+  /** Called if a newer subscriber takes the place. */
+  onReplaced(): void
+}
+
 export interface LiveTail extends Required<Pick<EventListeners, 'request' | 'nodeCall'>> {
   /**
-   * Sends the last requests at once, then batches. Returns the function that ends the subscription, or undefined if
-   * there are too many subscribers. `send` returns false if the subscriber is too slow to receive the batch.
+   * Sends the last requests at once, then batches. Returns the function that ends the subscription. If there are too
+   * many, the oldest one ends: forgotten pages must not keep out the operator who opens a new one.
    */
-  subscribe(filter: TailFilter, send: (batch: TailBatch) => boolean): (() => void) | undefined
+  subscribe(filter: TailFilter, subscriber: TailSubscriber): () => void
   close(): void
 }
 
-interface Subscriber {
+interface Subscription {
   readonly matches: (request: TailRequest) => boolean
-  readonly send: (batch: TailBatch) => boolean
+  readonly subscriber: TailSubscriber
   requests: TailRequest[]
   skipped: number
 }
 
-const MAX_SUBSCRIBERS = 20
+const MAX_SUBSCRIPTIONS = 20
 /** Requests that a new subscriber receives at once. */
 const BACKLOG = 200
 /** Further requests of a batch are only counted. */
@@ -38,11 +45,11 @@ const MAX_REQUESTS_IN_PROGRESS = 2000
 
 /** `clock`: milliseconds since 1970. */
 export function createLiveTail(clock: () => number = Date.now): LiveTail {
-  const subscribers = new Set<Subscriber>()
+  const subscriptions = new Set<Subscription>()
   const backlog: TailRequest[] = []
   const nodesOf = new Map<string, string>()
   const timer = setInterval(() => {
-    for (const subscriber of subscribers) flush(subscriber)
+    for (const subscription of subscriptions) flush(subscription)
   }, FLUSH_INTERVAL_MS)
   timer.unref()
   return {
@@ -60,36 +67,41 @@ export function createLiveTail(clock: () => number = Date.now): LiveTail {
       const request = tailRequestOf(event, clock(), node)
       backlog.push(request)
       if (backlog.length >= 2 * BACKLOG) backlog.splice(0, BACKLOG)
-      for (const subscriber of subscribers) offer(subscriber, request)
+      for (const subscription of subscriptions) offer(subscription, request)
     },
-    subscribe(filter, send) {
-      if (subscribers.size >= MAX_SUBSCRIBERS) return undefined
+    subscribe(filter, subscriber) {
+      const [oldest] = subscriptions
+      if (subscriptions.size >= MAX_SUBSCRIPTIONS && oldest !== undefined) {
+        subscriptions.delete(oldest)
+        oldest.subscriber.onReplaced()
+      }
       const matches = matcherOf(filter)
-      const subscriber: Subscriber = { matches, send, requests: backlog.filter(matches).slice(-BACKLOG), skipped: 0 }
-      subscribers.add(subscriber)
-      flush(subscriber)
-      return () => void subscribers.delete(subscriber)
+      const requests = backlog.filter(matches).slice(-BACKLOG)
+      const subscription: Subscription = { matches, subscriber, requests, skipped: 0 }
+      subscriptions.add(subscription)
+      flush(subscription)
+      return () => void subscriptions.delete(subscription)
     },
     close() {
       clearInterval(timer)
-      subscribers.clear()
+      subscriptions.clear()
     },
   }
 }
 
-function offer(subscriber: Subscriber, request: TailRequest): void {
-  if (!subscriber.matches(request)) return
-  if (subscriber.requests.length < MAX_BATCH) subscriber.requests.push(request)
-  else subscriber.skipped += 1
+function offer(subscription: Subscription, request: TailRequest): void {
+  if (!subscription.matches(request)) return
+  if (subscription.requests.length < MAX_BATCH) subscription.requests.push(request)
+  else subscription.skipped += 1
 }
 
-function flush(subscriber: Subscriber): void {
-  const { requests, skipped } = subscriber
+function flush(subscription: Subscription): void {
+  const { requests, skipped, subscriber } = subscription
   if (requests.length === 0 && skipped === 0) return
   // A slow subscriber loses the batch; the next batch reports the number of lost requests.
   const isSent = subscriber.send({ requests, skipped })
-  subscriber.skipped = isSent ? 0 : skipped + requests.length
-  subscriber.requests = []
+  subscription.skipped = isSent ? 0 : skipped + requests.length
+  subscription.requests = []
 }
 
 function tailRequestOf(event: RequestEvent, at: number, node: string | undefined): TailRequest {

@@ -1,5 +1,5 @@
 /** The live tail of requests, newest first, filtered by the edge. Carries no URL, body or secret. */
-import { useSignal } from '@preact/signals'
+import { signal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { TailBatch, TailRequest } from '../../admin/console/api-types.ts'
 import { signedOut } from '../api.ts'
@@ -28,15 +28,23 @@ const columns: readonly Column[] = [
   'Id',
 ]
 
+/** A page in the background closes its stream: the edge has a limited number of them. */
+const isVisible = signal(document.visibilityState === 'visible')
+document.addEventListener('visibilitychange', () => {
+  isVisible.value = document.visibilityState === 'visible'
+})
+
 export function RequestsView() {
   const filter = filterOf(route.value.query)
   const requests = useSignal<readonly TailRequest[]>([])
   const skipped = useSignal(0)
   const live = useSignal(false)
   const paused = useSignal(false)
-  const isActive = !paused.value
+  const replaced = useSignal(false)
+  const isActive = !paused.value && isVisible.value
   useEffect(() => {
     if (!isActive) return
+    replaced.value = false
     requests.value = []
     skipped.value = 0
     return subscribe(`/api/requests?${filter}`, {
@@ -49,8 +57,12 @@ export function RequestsView() {
         requests.value = [...batch.requests].reverse().concat(requests.value).slice(0, MAX_SHOWN)
         skipped.value += batch.skipped
       },
+      onReplaced() {
+        replaced.value = true
+        paused.value = true
+      },
     })
-  }, [filter, isActive, requests, skipped, live])
+  }, [filter, isActive, requests, skipped, live, replaced, paused])
   const toggle = (): void => {
     paused.value = !paused.value
   }
@@ -63,6 +75,7 @@ export function RequestsView() {
         <span class={`pill ${paused.value ? 'warn' : live.value ? 'good' : 'bad'}`}>
           {paused.value ? 'paused' : live.value ? 'live' : 'no connection'}
         </span>
+        {replaced.value && <span class="quiet">paused because too many pages show this view</span>}
         {skipped.value > 0 && (
           <span class="quiet">{formatCount(skipped.value)} requests not shown (rate too high)</span>
         )}
@@ -78,7 +91,7 @@ export function RequestsView() {
 
 function subscribe(
   url: string,
-  handlers: { onState(isOpen: boolean): void; onBatch(batch: TailBatch): void },
+  handlers: { onState(isOpen: boolean): void; onBatch(batch: TailBatch): void; onReplaced(): void },
 ): () => void {
   let source: EventSource
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -93,6 +106,7 @@ function subscribe(
       restartTimer()
     }
     source.addEventListener('heartbeat', restartTimer)
+    source.addEventListener('replaced', handlers.onReplaced)
     source.onerror = () => {
       handlers.onState(false)
       // EventSource reconnects after a broken connection, but not after a refusal.

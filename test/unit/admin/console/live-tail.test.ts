@@ -29,10 +29,13 @@ const nodeCallEvent = (requestId: string) =>
 /** A subscriber that refuses batches while `isSlow`. Each batch emits `batch`. */
 function subscriber(tail: LiveTail, filter: TailFilter) {
   const state = { isSlow: false, batches: [] as TailBatch[], events: new EventEmitter() }
-  const unsubscribe = tail.subscribe(filter, (batch) => {
-    if (!state.isSlow) state.batches.push(batch)
-    state.events.emit('batch')
-    return !state.isSlow
+  const unsubscribe = tail.subscribe(filter, {
+    send: (batch) => {
+      if (!state.isSlow) state.batches.push(batch)
+      state.events.emit('batch')
+      return !state.isSlow
+    },
+    onReplaced: () => {},
   })
   return { state, unsubscribe, nextBatch: () => once(state.events, 'batch') }
 }
@@ -78,15 +81,16 @@ t.test('a new subscriber receives the last 200 requests at once', async (t) => {
   t.equal(state.batches[0]?.requests.at(-1)?.id, '449')
 })
 
-t.test('there are at most 20 subscribers', async (t) => {
+t.test('of more than 20 subscriptions, the oldest one makes room for the new one', async (t) => {
   const tail = createLiveTail()
   t.teardown(() => tail.close())
-  const subscriptions = Array.from({ length: 30 }, () => tail.subscribe({}, () => true))
-  t.equal(subscriptions.filter((each) => each === undefined).length, 10)
-  subscriptions[0]?.()
-  t.not(
-    tail.subscribe({}, () => true),
-    undefined,
-    'an ended subscription makes room',
-  )
+  const replaced: number[] = []
+  const subscribe = (id: number) => tail.subscribe({}, { send: () => true, onReplaced: () => void replaced.push(id) })
+  const unsubscribes = Array.from({ length: 22 }, (_, id) => subscribe(id))
+  t.strictSame(replaced, [0, 1])
+  unsubscribes[2]?.()
+  subscribe(22)
+  t.strictSame(replaced, [0, 1], 'an ended subscription makes room')
+  subscribe(23)
+  t.strictSame(replaced, [0, 1, 3])
 })
