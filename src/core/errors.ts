@@ -1,6 +1,6 @@
 /**
- * Every error that the edge itself returns. Codes below 900, 1405, 1406 and 3022 are those of the manager's API, with its
- * texts byte for byte; 900 to 949 are the edge's own. Every other code comes from a node and passes unchanged.
+ * Every error that the edge itself returns. Codes below 900 and above 999 are those of the manager's API, with its texts
+ * byte for byte; 900 to 949 are the edge's own. Every other code comes from a node and passes unchanged.
  * docs/errors.md is generated from this table.
  */
 export interface ErrorDefinition {
@@ -84,6 +84,12 @@ export const errorTable = {
     remedy: 'request pages of at most 1000',
   },
   1406: { status: 200, message: '0 is not a valid limit', remedy: 'send a limit of at least 1' },
+  1701: { status: 200, message: 'Agent does not exist', remedy: 'use an agent id that GET /agents returns' },
+  1750: {
+    status: 200,
+    message: 'Group does not exist or it is empty',
+    remedy: 'use a group with members, as GET /agents/groups returns it',
+  },
   3022: { status: 200, message: 'Unknown node ID', remedy: 'use a node name that GET /cluster/nodes returns' },
   900: { status: 400, message: 'Bad request', remedy: 'send an unambiguous HTTP/1.1 request' },
   901: { status: 401, message: 'Unauthorized', remedy: 'send valid Basic credentials or a Bearer token' },

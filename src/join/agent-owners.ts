@@ -23,11 +23,14 @@ import { createOwnerTable } from './owner-table.ts'
 export type NodeByAgent = ReadonlyMap<string, string | EdgeError>
 
 export interface AgentOwners {
-  /** Returns the node of an agent from the table; for an unknown id that is the master. Throws 931. */
+  /**
+   * Returns the node of an agent from the table, or asks the master for an agent that is not in the table. Throws 1701
+   * if the agent does not exist, and 931.
+   */
   ownerOf(id: string, request: EdgeRequest): Promise<string>
   /** As `ownerOf`, but asks the master now. */
   verifiedOwner(id: string, request: EdgeRequest): Promise<string>
-  /** Asks the master now for all these ids. Throws 931 if the master does not respond. */
+  /** Asks the master now for all these ids; the master is the node of ids that do not exist. Throws 931 if it does not respond. */
   verifiedOwners(ids: readonly string[], request: EdgeRequest): Promise<NodeByAgent>
   /** Returns the table, with agent `000`. Throws 931. */
   allOwners(request: EdgeRequest): Promise<AgentOwnerMap>
@@ -52,22 +55,30 @@ export function createAgentOwners(ports: AgentOwnersPorts): AgentOwners {
   const { view, ttl, staleIfError, clock = () => performance.now() } = ports
   const lookup = createOwnerLookup(ports)
   const table = createOwnerTable({ lookup, ttl, staleIfError, clock })
-  const verifiedOwners: AgentOwners['verifiedOwners'] = async (ids, request) => {
+  const findOwners = async (ids: readonly string[], request: EdgeRequest): Promise<AgentOwnerMap> => {
     const found = await lookup.find(ids, request)
     for (const id of ids) table.correct(id, found.get(id))
-    return new Map(ids.map((id) => [id, nodeOf(id, found.get(id), view)]))
+    return found
+  }
+  const verifiedOwner: AgentOwners['verifiedOwner'] = async (id, request) => {
+    if (id === MANAGER_AGENT_ID) return view.master().name
+    const owner = (await findOwners([id], request)).get(id)
+    // Nodes that do not distribute return empty collections for some reads of an agent that does not exist.
+    if (owner === undefined) throw new EdgeError(1701)
+    return nodeOrThrow(nodeOf(id, owner, view))
   }
   return {
-    verifiedOwners,
+    verifiedOwners: async (ids, request) => {
+      const found = await findOwners(ids, request)
+      return new Map(ids.map((id) => [id, nodeOf(id, found.get(id), view)]))
+    },
     allOwners: (request) => table.current(request),
     ownerOf: async (id, request) => {
       if (id === MANAGER_AGENT_ID) return view.master().name
-      return nodeOrThrow(nodeOf(id, (await table.current(request)).get(id), view))
+      const owner = (await table.current(request)).get(id)
+      return owner === undefined ? verifiedOwner(id, request) : nodeOrThrow(nodeOf(id, owner, view))
     },
-    verifiedOwner: async (id, request) => {
-      if (id === MANAGER_AGENT_ID) return view.master().name
-      return nodeOrThrow((await verifiedOwners([id], request)).get(id) ?? view.master().name)
-    },
+    verifiedOwner,
     groupMembers: async (group, request) => {
       const found = await lookup.findMembers(group, request)
       if ('errorResponse' in found) return found
@@ -95,7 +106,7 @@ export interface ForwardToOwnerPorts {
   readonly forward: Handler
 }
 
-/** Returns the handler of endpoints for one agent. Throws 931 if the owner is unknown, else as `forward` does. */
+/** Returns the handler of endpoints for one agent. Throws 1701 and 931 as `AgentOwners` does, else as `forward` does. */
 export function forwardToOwner({ owners, forward }: ForwardToOwnerPorts): Handler {
   return async (request) => {
     const id = request.params.agent_id ?? ''

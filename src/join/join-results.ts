@@ -3,6 +3,7 @@
  * its share, calls are never repeated, and the response always names the nodes that did not act.
  */
 import type { Endpoint, MergeRule } from '../catalogue/endpoint.ts'
+import { parseEnvelope } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { ClusterView } from '../core/node-call.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
@@ -88,14 +89,22 @@ async function restart(ports: JoinResultsPorts, request: EdgeRequest): Promise<E
     : restartAgents(ports, request, idsOf(request))
 }
 
+/** The error of the manager for a group that does not exist. */
+const NO_SUCH_GROUP = 1710
+
 /**
  * Each node would claim to have restarted all members of a group, also those of other nodes, so each owner gets the ids
- * of its own members. The master responds for a group that has no members or does not exist.
+ * of its own members. Throws 1750 for a group that has no members or does not exist, as the manager does when it
+ * distributes; otherwise its master answers 1000.
  */
 async function restartGroup(ports: JoinResultsPorts, request: EdgeRequest): Promise<EdgeResponse> {
   const found = await ports.owners.groupMembers(request.params.group_id ?? '', request)
-  const ids = 'errorResponse' in found ? [] : [...found.nodes.keys()]
-  if ('errorResponse' in found || ids.length === 0) return forwardToMaster(ports, request)
+  if ('errorResponse' in found) {
+    if (parseEnvelope(found.errorResponse).error === NO_SUCH_GROUP) throw new EdgeError(1750)
+    return found.errorResponse
+  }
+  const ids = [...found.nodes.keys()]
+  if (ids.length === 0) throw new EdgeError(1750)
   const byIds = { ...request, endpoint: ports.endpoints.restart, params: {}, query: {} }
   return callOwners(ports, byIds, ids, found.nodes)
 }
@@ -105,12 +114,7 @@ async function restartAgents(
   request: EdgeRequest,
   ids: readonly string[],
 ): Promise<EdgeResponse> {
-  if (ids.length === 0) return forwardToMaster(ports, request)
   return callOwners(ports, request, ids, await ports.owners.verifiedOwners(ids, request))
-}
-
-async function forwardToMaster({ forward, view }: JoinResultsPorts, request: EdgeRequest): Promise<EdgeResponse> {
-  return forward({ ...request, node: view.master().name })
 }
 
 /** Calls each owner with the ids of its own agents. */

@@ -38,6 +38,8 @@ export async function execute(cluster: Cluster, call: Call): Promise<unknown> {
     case 'node':
       return carryOut(cluster, call, connected(call.params.node_id, world), 'whole')
     case 'agentOwner':
+      // The master looks the agent up before it forwards a request.
+      if (!world.agents.has(call.params.agent_id ?? '')) throw refusal(1701)
       return carryOut(cluster, call, ownerOf(call.params.agent_id, world), 'whole')
     case 'agentOwners':
       return joined(cluster, call, byOwner(call, target.ids, world))
@@ -92,6 +94,7 @@ function byOwner(call: Call, by: 'body' | 'group', world: World): Part[] {
   if (by === 'group') {
     const group = call.params.group_id ?? ''
     const members = [...world.agents.values()].filter((agent) => agent.groups.includes(group))
+    if (members.length === 0) throw refusal(1750)
     const nodes = new Set([masterOf(world), ...members.map((agent) => ownerOf(agent.id, world))])
     return joinOrder([...nodes]).map((node) => ({ node, fields: call.fields }))
   }

@@ -5,11 +5,12 @@ import { pageOf } from '../data/page.ts'
 import { assessments } from '../data/scans/ciscat.ts'
 import { walkAgents } from '../data/walk.ts'
 import type { SimHandlers, SimRequest } from '../model.ts'
-import { findAgent } from './agents.ts'
 
+/** Empty for an agent that the node does not know, as in the real API. */
 function ofAgent(request: SimRequest) {
   const { world, node, params } = request
-  const machine = machineOf(world, node, findAgent(world, params.agent_id))
+  const agent = world.agents.get(params.agent_id ?? '')
+  const machine = agent && machineOf(world, node, agent)
   return pageOf(machine === undefined ? [] : assessments(machine), request, sources.ciscat)
 }
 

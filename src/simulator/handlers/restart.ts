@@ -32,11 +32,14 @@ function restartThese(world: World, ids: readonly string[]) {
   return affected(restarted, done, failures)
 }
 
-/** Each node restarts the members that report to it; the master also those without a node. */
+/**
+ * Each node restarts the members that report to it; the master also those without a node. Without members it fails,
+ * because the master looks for them before it distributes the request.
+ */
 function restartGroup({ world, node, params }: SimRequest) {
   const group = params.group_id ?? ''
   const members = [...world.agents.values()].filter((agent) => agent.groups.includes(group))
-  if (members.length === 0) throw refusal(1750)
+  if (members.length === 0) throw refusal(1000)
   const mine = members.filter(
     (agent) => agent.node === node.name || (agent.node === undefined && node.type === 'master'),
   )

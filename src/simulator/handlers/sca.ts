@@ -6,15 +6,14 @@ import { pageOf } from '../data/page.ts'
 import { type ScaCheck, scaChecks, scaPolicies } from '../data/scans/assessment.ts'
 import { scanStart, scanStateOf } from '../data/scans/state.ts'
 import type { SimHandlers, SimRequest } from '../model.ts'
-import { findAgent } from './agents.ts'
 
-/** Security configuration assessment of an agent. */
+/** Security configuration assessment of an agent; empty for an agent that the node does not know, as in the real API. */
 
 function policies(request: SimRequest) {
   const { world, node, params } = request
-  const agent = findAgent(world, params.agent_id)
-  const machine = machineOf(world, node, agent)
-  if (machine === undefined) return pageOf([], request, sources.sca)
+  const agent = world.agents.get(params.agent_id ?? '')
+  const machine = agent && machineOf(world, node, agent)
+  if (agent === undefined || machine === undefined) return pageOf([], request, sources.sca)
   return pageOf(scaPolicies(machine, scanStart(world, machine, scanStateOf(node, agent))), request, sources.sca)
 }
 
@@ -24,7 +23,8 @@ function policies(request: SimRequest) {
  */
 function checks(request: SimRequest) {
   const { world, node, params, query } = request
-  const machine = machineOf(world, node, findAgent(world, params.agent_id))
+  const agent = world.agents.get(params.agent_id ?? '')
+  const machine = agent && machineOf(world, node, agent)
   const all = machine === undefined ? [] : scaChecks(machine, params.policy_id ?? '')
   const asked = parseCollectionRequest(query, world.now())
   const { offset, limit } = parsePage(asked)

@@ -44,10 +44,12 @@ function rowsOf(scan: Scan, { world, node, params }: SimRequest): Row[] {
   return scans[scan].rowsOf(machine, scanStart(world, machine, state))
 }
 
+/** Empty for an agent that the node does not know, as in the real API. */
 function files(request: SimRequest) {
   const { summary, ...query } = request.query
   const asked = summary === 'yes' ? { ...query, select: 'date,mtime,file' } : query
-  return pageOf(rowsOf('syscheck', request), request, sources.syscheck, asked)
+  const isKnown = request.world.agents.has(request.params.agent_id ?? '')
+  return pageOf(isKnown ? rowsOf('syscheck', request) : [], request, sources.syscheck, asked)
 }
 
 /** Returns the distinct requirements of the findings; a finding may have several. */

@@ -14,8 +14,9 @@ The body of an error response is JSON with a code and a message:
 Only 401 has a text body (\`401 Unauthorized\`), as clients of the real API expect.
 
 - Codes **900 to 949** are errors of the edge itself. They have an HTTP status of 4xx or 5xx.
-- Codes **600 to 804**, **1405**, **1406** and **3022** are codes of the manager's API that the edge returns itself,
-  because it validates a request before it calls a node.
+- Codes **600 to 804**, **1405** and **1406** are codes of the manager's API that the edge returns itself, because it
+  validates a request before it calls a node. So are **1701**, **1750** and **3022**, for an agent, a group or a node that
+  the edge has looked up.
 - Every other code comes from the manager and passes unchanged, with HTTP 200, as clients of the real API expect.
 - The edge may append details to a message: the name of the parameter, the node, or the reason.
 - \`X-Request-Id\` of the response is the \`reqId\` of the log lines and the \`request\` of the audit records.

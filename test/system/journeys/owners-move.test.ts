@@ -51,9 +51,7 @@ t.test('an agent that moves', async (t) => {
 
   await t.test('requests for agents that do not exist or never connected go to the master', async (t) => {
     t.match(await ask('GET /syscollector/999/os'), { body: { error: 1701 } })
-    t.match(await ask('PUT /agents/999/restart'), {
-      body: { error: 0, data: { failed_ids: [{ id: '999', error: { code: 1701 } }] } },
-    })
+    t.match(await ask('PUT /agents/999/restart'), { body: { error: 1701 } })
     t.match(await ask('GET /syscollector/020/os'), { body: { error: 0, data: {} } })
     t.ok(
       seen().every((call) => call.startsWith('master ')),

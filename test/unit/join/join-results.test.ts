@@ -108,23 +108,19 @@ t.test('affected: an agent that is listed as affected and as failed is failed', 
   t.match(dataOf(await handle(restart('200'))), { affected_agents: [], failed_ids: [{ id: '200' }] })
 })
 
-t.test(
-  'affected: an agent that is requested twice is restarted once; without agents the master responds',
-  async (t) => {
-    const bodies: unknown[] = []
-    const recording = (given: EdgeRequest) => {
-      bodies.push(given.body)
-      return restarted(given)
-    }
-    const { handle } = cluster({ m: refused(1732), w1: recording })
-    t.strictSame(dataOf(await handle(restart('200', '200', '201', '200'))), {
-      msg: 'All selected agents were restarted',
-      affected_agents: ['200', '201'],
-    })
-    t.strictSame(bodies, [{ kind: 'fields', fields: { ids: ['200', '201'] } }])
-    t.match(bodyOf(await handle(restart())), { error: 1732 })
-  },
-)
+t.test('affected: an agent that is requested twice is restarted once', async (t) => {
+  const bodies: unknown[] = []
+  const recording = (given: EdgeRequest) => {
+    bodies.push(given.body)
+    return restarted(given)
+  }
+  const { handle } = cluster({ w1: recording })
+  t.strictSame(dataOf(await handle(restart('200', '200', '201', '200'))), {
+    msg: 'All selected agents were restarted',
+    affected_agents: ['200', '201'],
+  })
+  t.strictSame(bodies, [{ kind: 'fields', fields: { ids: ['200', '201'] } }])
+})
 
 t.test('affected: a node that may still be acting makes the outcome unknown', async (t) => {
   for (const respond of [refused(3021), fails(923)]) {
