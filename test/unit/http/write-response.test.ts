@@ -132,8 +132,9 @@ t.test('a client that does not read blocks its next requests', async (t) => {
   await once(socket, 'connect')
   socket.write(get({ path: '/rules' }).repeat(60))
   while (requests.length === before) await wait(10)
-  await wait(300)
-  const taken = requests.length - before
+  // Later requests of another client are answered; the ones that wait would have been started by then.
+  for (let turn = 0; turn < 20; turn += 1) await exchange(port, [get()])
+  const taken = requests.length - before - 20
   t.ok(taken > 0 && taken < 50, `${taken} of 60 were started`)
   let bytes = 0
   socket.on('data', (chunk) => {
@@ -141,7 +142,7 @@ t.test('a client that does not read blocks its next requests', async (t) => {
   })
   socket.resume()
   while (bytes < 60 * large.length) await wait(10)
-  t.equal(requests.length - before, 60, 'and all are answered when the client reads on')
+  t.equal(requests.length - before - 20, 60, 'and all are answered when the client reads on')
   socket.destroy()
 })
 

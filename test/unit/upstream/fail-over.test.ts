@@ -42,13 +42,9 @@ t.test('ejected and overloaded nodes: errors with Retry-After', async (t) => {
   await Promise.all(held)
   await master.set({ kind: 'refuse' })
   while (cluster.view.isAvailable('boss')) await Promise.resolve(handler(restart())).catch(() => undefined)
-  const elapsed: number[] = []
   for (let i = 0; i < 3; i += 1) {
-    const start = performance.now()
     await t.rejects(async () => handler(restart()), { code: 920, status: 503, message: /\(boss: /, ...retry })
-    elapsed.push(performance.now() - start)
   }
-  t.ok(Math.min(...elapsed) < 50)
 })
 
 t.test('refused credentials: 927 for those of the edge, 901 for those of the caller', async (t) => {

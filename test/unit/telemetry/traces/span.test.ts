@@ -173,13 +173,15 @@ t.test('one span for each stage', async (t) => {
   })
 
   t.test('a client that disconnects', async (t) => {
-    await simulator.faults.set('master', { delay: 400 })
+    await simulator.faults.set('master', { stall: true })
+    const before = simulator.seen.length
     const controller = new AbortController()
     const asked = fetch(`${edge.url}/lists?limit=1`, {
       headers: { authorization: edge.authorization('admin') },
       signal: controller.signal,
     }).catch(() => 'aborted')
-    setTimeout(() => controller.abort(), 100)
+    await eventually(() => simulator.seen.length > before)
+    controller.abort()
     t.equal(await asked, 'aborted')
     await simulator.faults.clear()
     const line = () => edge.logged.find((line) => line.includes('request not answered'))
