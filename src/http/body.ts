@@ -7,7 +7,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Body, Endpoint } from '../catalogue/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
-import { parseParameters, printable, typedFields } from './parameters.ts'
+import { parseParameters, printable, typedFields, typedJson } from './parameters.ts'
 import { checkList, checkXml } from './upload.ts'
 
 /** More form fields than this end the API process of the real manager (contract). */
@@ -24,7 +24,7 @@ const CONTENT_TYPE = /^([a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+)[ \t]*(?:;[ \t]*c
 type Parse = (endpoint: Endpoint, bytes: Buffer) => unknown
 
 const parsers: Readonly<Record<string, Parse>> = {
-  'application/json': (_endpoint, bytes) => parseStrictJson(bytes),
+  'application/json': (endpoint, bytes) => typedJson(endpoint, parseStrictJson(bytes)),
   'application/x-www-form-urlencoded': (endpoint, bytes) => {
     // Decoding replaces invalid UTF-8, so it would change the text.
     if (!isUtf8(bytes)) throw new EdgeError(614, ' The body is not UTF-8.')

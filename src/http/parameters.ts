@@ -3,7 +3,8 @@
  * repeated name are joined with a comma (as the real API does for lists), nothing is nested and nothing is dropped.
  * Each value then has one canonical form, so that equal requests have one path, one cache key and one response.
  */
-import type { Canonical, Endpoint, Param } from '../catalogue/endpoint.ts'
+import type { Canonical, Endpoint, Field, Param } from '../catalogue/endpoint.ts'
+import { kinds, type ValueKind } from '../catalogue/schemas/kinds.ts'
 import { EdgeError, type ErrorCode } from '../core/errors.ts'
 
 export type Values = Record<string, string>
@@ -124,6 +125,35 @@ export function typedFields(endpoint: Endpoint, values: Values): Record<string, 
     result[name] = Array.isArray(before) ? [...before, ...value.split(',')] : typedValue(type, value)
   }
   return result
+}
+
+/**
+ * Returns the fields of a JSON body in the types that the endpoint gives them. As in the real API, a number or a Boolean
+ * may be a text, an id may be a number, and a list of ids may be a text with commas. Values that do not fit are returned
+ * as they are, and validation rejects them.
+ */
+export function typedJson(endpoint: Endpoint, sent: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const fields = 'body' in endpoint && endpoint.body?.kind === 'fields' ? endpoint.body.fields : {}
+  const result: Record<string, unknown> = Object.create(null)
+  for (const [name, value] of Object.entries(sent)) {
+    const field = Object.hasOwn(fields, name) ? fields[name] : undefined
+    result[name] = field === undefined ? value : typedJsonValue(field, value)
+  }
+  return result
+}
+
+function typedJsonValue({ type, kind }: Field, value: unknown): unknown {
+  if (type === 'strings') {
+    const values: ValueKind | undefined = kind && kinds[kind]
+    if (values?.listOf === undefined) return value
+    return Array.isArray(value) ? value.map(textOfNumber) : typeof value === 'string' ? value.split(',') : value
+  }
+  if (type === 'string') return kind === 'numbers' ? textOfNumber(value) : value
+  return typeof value === 'string' ? typedValue(type, value) : value
+}
+
+function textOfNumber(value: unknown): unknown {
+  return typeof value === 'number' ? String(value) : value
 }
 
 function typedValue(type: string | undefined, value: string): unknown {

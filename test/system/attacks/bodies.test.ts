@@ -92,8 +92,11 @@ const bodies: readonly Row[] = [
   { id: 'J04', what: 'half an object', ...agents('{"name":"a"'), status: 400, error: 614 },
   { id: 'J06', what: 'a list as a name', ...agents('{"name":["a"]}'), status: 400, error: 601 },
   { id: 'J06', what: 'null as a name', ...agents('{"name":null}'), status: 400, error: 601 },
-  { id: 'J06', what: 'a number as text', ...agents('{"name":"a","force":"1"}'), status: 400, error: 600 },
-  { id: 'J06', what: 'a text as ids', ...agents('{"ids":"001"}'), path: '/agents/restart', status: 400, error: 616 },
+  { id: 'J06', what: 'a text in place of a number', ...agents('{"name":"a","force":"1e3"}'), status: 400, error: 600 },
+  { id: 'J06', what: 'a list in place of a number', ...agents('{"name":"a","force":[1]}'), status: 400, error: 600 },
+  { id: 'J06', what: 'a text as ids', ...agents('{"ids":"all"}'), path: '/agents/restart', status: 400, error: 616 },
+  { id: 'J06', what: 'a fraction as id', ...agents('{"ids":[1.5]}'), path: '/agents/restart', status: 400, error: 616 },
+  { id: 'J06', what: 'lists as ids', ...agents('{"ids":[["001"]]}'), path: '/agents/restart', status: 400, error: 616 },
   {
     id: 'J06',
     what: 'a text as arguments',
