@@ -29,7 +29,7 @@ import {
   movedAwayFrom,
   type NodeContent,
 } from './moved-agents.ts'
-import { type FirstPage, type NodeRows, nodeRowsOf, readFirstPage } from './node-pages.ts'
+import { type FirstPage, isWholeCluster, type NodeRows, nodeRowsOf, readFirstPage } from './node-pages.ts'
 import { createPartError, type PartError } from './node-part.ts'
 import { type AgentOwnerMap, MANAGER_AGENT_ID } from './owner-lookup.ts'
 import { mergeCollection } from './rules/collection.ts'
@@ -168,10 +168,10 @@ async function readMaster(
   }
   const { owners, error } = await loading
   const walkIsComplete = (owners?.size ?? 0) <= MAX_WALKED_AGENTS
-  if (walkIsComplete && first && 'page' in first && first.isWhole) {
-    const { page } = first
+  if (walkIsComplete && first && isWholeCluster(first, request)) {
+    const { page, count } = first
     // Only the manager could tell which rows of agent `000` are of which node, so no node name is added.
-    return [{ node: master, total: page.total, toMergeInput: () => ({ rows: page, isSorted: false }) }]
+    return [{ node: master, total: count, toMergeInput: () => ({ rows: page, total: count, isSorted: false }) }]
   }
   if (owners === undefined) {
     report.addError(master, pageError ?? error)
@@ -195,9 +195,12 @@ function reportRowsOfWorkers(
   rows: readonly NodeRows[],
   first: FirstPage | undefined,
 ): void {
-  const total = rows.reduce((sum, one) => sum + one.total, 0)
-  if (first && 'page' in first && first.page.total === total) return
   const master = ports.view.master().name
+  const totalOf = (some: readonly NodeRows[]) => some.reduce((sum, { total }) => sum + total, 0)
+  // If the node of some agent is unknown, the manager asks itself twice.
+  const isMasterCountedTwice = [...owners.values()].some(({ kind }) => kind !== 'node')
+  const ofMaster = isMasterCountedTwice ? totalOf(rows.filter(({ node }) => node === master)) : 0
+  if (first && 'page' in first && first.page.total === totalOf(rows) + ofMaster) return
   const known = ports.view.nodes().map(({ name }) => name)
   const ofAgents = [...owners.values()].flatMap((owner) => (owner.kind === 'node' ? [owner.node] : []))
   for (const node of new Set([...known, ...ofAgents])) {

@@ -119,8 +119,10 @@ export function roundUpLimit(rows: number): number {
   return rows <= MAX_PAGE_ROWS / 2 ? MAX_PAGE_ROWS / 2 : MAX_PAGE_ROWS
 }
 
-/** `isWhole`: the page has all rows of the node. */
-export type FirstPage = { readonly page: PageRows; readonly isWhole: boolean } | { readonly error: PartError }
+/** `count`: the rows on the page. `isWhole`: these are all rows that the node counts. */
+export type FirstPage =
+  | { readonly page: PageRows; readonly count: number; readonly isWhole: boolean }
+  | { readonly error: PartError }
 
 /** A cached part is the same buffer for each request, so it is scanned once. */
 const firstPages = new WeakMap<Buffer, FirstPage>()
@@ -150,11 +152,27 @@ function scanFirstPage(bytes: Buffer): FirstPage {
   if (!found.ok) return { error: createUnreadableError(found.reason) }
   const page = found.rows
   try {
-    return { page, isWhole: page.total <= MAX_PAGE_ROWS && countRows(page) === page.total }
+    const count = countRows(page)
+    return { page, count, isWhole: page.total <= MAX_PAGE_ROWS && count === page.total }
   } catch (error) {
     if (error instanceof UnreadableRowsError) return { error: createUnreadableError(error.reason) }
     throw error
   }
+}
+
+/**
+ * Whether the first page of the cluster has all rows, in distribution mode `manager`. The total may be too high: the
+ * manager adds the totals of all nodes that it asks, although it drops equal rows, and it asks itself twice if the node
+ * of some agent is unknown. A page that is not full has all rows whatever its total says, because a node whose rows do
+ * not fit fills a page. The exception are rows of a few selected fields: many of them may be equal, and dropped.
+ */
+export function isWholeCluster(
+  first: FirstPage,
+  { query }: EdgeRequest,
+): first is Exclude<FirstPage, { error: unknown }> {
+  if ('error' in first) return false
+  const { page, count, isWhole } = first
+  return isWhole || (count < MAX_PAGE_ROWS && (page.total <= MAX_PAGE_ROWS || query.select === undefined))
 }
 
 /** Agent `000` of each node is the node itself, so its rows get the name of the node. */

@@ -115,16 +115,25 @@ function joinOrder(nodes: readonly SimNode[]): SimNode[] {
   return nodes.toSorted((a, b) => (a.name < b.name ? 1 : -1))
 }
 
-/** Returns every node with agents; for requests about the cluster itself, every node. */
+/** What the manager reports as the node of an agent that never connected. */
+const UNKNOWN_NODE = 'unknown'
+
+/**
+ * Every node that is named as the node of an agent; for requests about the cluster itself, every node. The master also
+ * stands for the node `unknown`: beside an agent that never connected, it executes the request twice.
+ */
 async function everyNode(cluster: Cluster, call: Call): Promise<unknown> {
   const { world } = cluster
   if (call.endpoint.path.startsWith('/cluster/')) return clusterWide(cluster, call)
-  const busy = new Set([...world.agents.values()].map((agent) => agent.node))
-  const nodes = world.nodes.filter((node) => busy.has(node.name)).map((node) => connected(node.name, world))
+  const names = new Set([...world.agents.values()].map(({ node }) => node ?? UNKNOWN_NODE))
+  // In the order of `joinOrder`, with the name `unknown` for the second time.
+  const nodes = [...names]
+    .sort((a, b) => (a < b ? 1 : -1))
+    .map((name) => (name === UNKNOWN_NODE ? masterOf(world) : connected(name, world)))
   return joined(
     cluster,
     call,
-    joinOrder(nodes).map((node) => ({ node, fields: call.fields })),
+    nodes.map((node) => ({ node, fields: call.fields })),
   )
 }
 

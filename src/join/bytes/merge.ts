@@ -33,6 +33,8 @@ const MAX_RESTARTS = 4
 
 export interface MergeInput {
   readonly rows: PageRows
+  /** The number of different rows, if the total of the node counts some of them twice. */
+  readonly total?: number
   /** Whether the node has sorted its rows as requested; otherwise all rows are read and sorted by the merge. */
   readonly isSorted: boolean
   /** Fetches the next page; called when the rows so far are used up, until it resolves to undefined. */
@@ -157,7 +159,7 @@ function* tryMerge(state: MergeState, sortAll: boolean): CooperativeTask<MergedR
     else heap.pop()
     if (slice.isOver()) yield* pause(slice)
   }
-  const total = inputs.reduce((sum, { rows }) => sum + rows.total, 0)
+  const total = inputs.reduce((sum, { rows, total: ofInput = rows.total }) => sum + ofInput, 0)
   return { ok: true, chunks: writer.end(), count, total, rowsTaken, unsortedInputs: [...state.unsorted] }
 }
 

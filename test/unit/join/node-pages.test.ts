@@ -5,6 +5,7 @@ import type { ClusterView, NodeInfo } from '../../../src/core/node-call.ts'
 import type { EdgeRequest } from '../../../src/core/request.ts'
 import type { EdgeResponse } from '../../../src/core/response.ts'
 import { joinCollections } from '../../../src/join/join-collections.ts'
+import { isWholeCluster } from '../../../src/join/node-pages.ts'
 import { bodyOf, edgeRequest, jsonResponse, success } from '../../support/edge-requests.ts'
 import { type ReferenceCollection, referencePage } from '../../support/reference-collection.ts'
 
@@ -142,4 +143,18 @@ t.test('unreadable rows of one node do not affect the rows of others', async (t)
   })
   const given = await logs({ limit: '10' })
   t.match(bodyOf(given).data, { totalItems: 2 * ROWS, failed_nodes: [{ node: 'master', error: { code: 925 } }] })
+})
+
+t.test('mode manager: a page that is not full is whole whatever its total says, except for selected fields', (t) => {
+  const pageOf = (count: number, total: number) => {
+    const rows = { bytes: Buffer.alloc(0), from: 0, to: 0, total }
+    return { page: rows, count, isWhole: count === total }
+  }
+  const inventory = (query: EdgeRequest['query'] = {}) => edgeRequest('GET /experimental/syscollector/ports', { query })
+  t.ok(isWholeCluster(pageOf(6, 8), inventory()))
+  t.ok(isWholeCluster(pageOf(900, 1500), inventory()), 'the rows of the master count twice')
+  t.notOk(isWholeCluster(pageOf(1000, 1500), inventory()), 'a full page')
+  t.ok(isWholeCluster(pageOf(6, 8), inventory({ select: 'protocol' })))
+  t.notOk(isWholeCluster(pageOf(6, 1500), inventory({ select: 'protocol' })), 'equal rows of a full page were dropped')
+  t.end()
 })
