@@ -81,6 +81,8 @@ const adding: readonly Endpoint[] = [
         },
         force,
       },
+      // The real API has filled in the address before it checks, and lists it all the same.
+      namedAsMandatory: ['id', 'name', 'ip', 'key'],
     },
     secret: 'always',
     response: objectOf('{id, key}'),

@@ -75,7 +75,16 @@ export type FieldsType = 'application/json' | 'application/x-www-form-urlencoded
 export type UploadType = 'application/xml' | 'application/octet-stream'
 
 export type Body =
-  | { readonly kind: 'fields'; readonly types: readonly FieldsType[]; readonly fields: Readonly<Record<string, Field>> }
+  | {
+      readonly kind: 'fields'
+      readonly types: readonly FieldsType[]
+      readonly fields: Readonly<Record<string, Field>>
+      /**
+       * The names that error 604 lists if a mandatory field is missing, as the real API lists them. Absent: the mandatory
+       * fields in the order of `fields`.
+       */
+      readonly namedAsMandatory?: readonly string[]
+    }
   | {
       readonly kind: 'upload'
       readonly types: readonly UploadType[]

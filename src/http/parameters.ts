@@ -26,33 +26,25 @@ export function parseParameters(text: string, limits: ParameterLimits): Values {
   for (const pair of pairs) {
     if (pair === '') continue
     const equals = pair.indexOf('=')
-    const name = decodeName(equals < 0 ? pair : pair.slice(0, equals))
-    const value = decodeValue(name, equals < 0 ? '' : pair.slice(equals + 1))
+    const name = decode(equals < 0 ? pair : pair.slice(0, equals))
+    const value = equals < 0 ? '' : decode(pair.slice(equals + 1))
     const before = values[name]
     values[name] = before === undefined ? value : `${before},${value}`
   }
   return values
 }
 
-/** A name that cannot be decoded stays encoded. No endpoint has such a parameter, so it is rejected as unknown. */
-function decodeName(text: string): string {
-  try {
-    return decode(text)
-  } catch {
-    return text
-  }
-}
-
-function decodeValue(name: string, text: string): string {
-  try {
-    return decode(text)
-  } catch (cause) {
-    throw new EdgeError(604, `. The value cannot be decoded.  Field: ${printable(name)}`, { cause })
-  }
-}
-
+/**
+ * Decodes a name or a value. A text that cannot be decoded stays as it is, as in the real API: `search=100%` searches for
+ * `100%`. The text is decoded once and is encoded again for the node, so `%zz` never becomes another text there.
+ */
 function decode(text: string): string {
-  return decodeURIComponent(text.includes('+') ? text.replaceAll('+', ' ') : text)
+  const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text
+  try {
+    return decodeURIComponent(spaced)
+  } catch {
+    return spaced
+  }
 }
 
 /** Returns text of a client as an error message may contain it: at most 100 characters, no control characters. */

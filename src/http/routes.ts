@@ -108,12 +108,12 @@ function served(endpoint: Endpoint | undefined, method: string, url: string, opt
 }
 
 /**
- * The router merges slashes. The real API serves nothing for a path of slashes alone. In a write, an empty segment is
- * an id that the client did not have: `PUT /agents//restart` must not restart all agents.
+ * The router merges slashes. The real API serves nothing for a path that begins with two slashes. In a write, an empty
+ * segment is an id that the client did not have: `PUT /agents//restart` must not restart all agents.
  */
 function hasEmptySegment(method: string, url: string): boolean {
   const reads = method === 'GET' || method === 'HEAD'
-  return (reads ? /^\/\/+(?:\?|$)/ : /^[^?]*\/\//).test(url)
+  return reads ? url.startsWith('//') : /^[^?]*\/\//.test(url)
 }
 
 /** Returns the EdgeRequest that a GET of this URL by this caller leads to, or throws the EdgeError that it is rejected with. */

@@ -24,8 +24,7 @@ export function createChecks(prefixes: Prefixes): CheckValues {
   }
   const checks: readonly CheckParam[] = [checkCompanion, checkPattern, checkPrefix, checkPageLimit]
   return (endpoint, query, body, type) => {
-    const missing =
-      missingName(endpoint.query, query) ?? missingName(describedBy(endpoint, 'body'), (body ?? {}) as Values)
+    const missing = missingName(endpoint.query, query) ?? missingField(endpoint, (body ?? {}) as Values)
     if (missing !== undefined) throw missing
     checkOneOf(endpoint, query)
     for (const [name, param] of Object.entries(endpoint.query)) {
@@ -110,14 +109,26 @@ function unknownName(names: readonly string[]): EdgeError {
   return new EdgeError(604, `. Allowed filters: [ ${names.join('  ')} ]  `)
 }
 
-/** The first mandatory name that is missing, in the words of the contract, which lists all mandatory names if there are several. */
-function missingName(described: Described, values: Readonly<Record<string, unknown>>): EdgeError | undefined {
+function missingField(endpoint: Endpoint, values: Readonly<Record<string, unknown>>): EdgeError | undefined {
+  const body = 'body' in endpoint ? endpoint.body : undefined
+  return body?.kind === 'fields' ? missingName(body.fields, values, body.namedAsMandatory) : undefined
+}
+
+/**
+ * The first mandatory name that is missing, in the words of the contract, which lists all mandatory names if there are
+ * several. `listed`: the names in that list.
+ */
+function missingName(
+  described: Described,
+  values: Readonly<Record<string, unknown>>,
+  listed?: readonly string[],
+): EdgeError | undefined {
   const mandatory = Object.keys(described).filter((name) => described[name]?.required !== undefined)
   const missing = mandatory.find((name) => values[name] === undefined)
   if (missing === undefined) return undefined
   if (described[missing]?.required === 706) return new EdgeError(706)
   return mandatory.length > 1
-    ? new EdgeError(604, `. Missing fields. Mandatory fields: ${mandatory.join(', ')}`)
+    ? new EdgeError(604, `. Missing fields. Mandatory fields: ${(listed ?? mandatory).join(', ')}`)
     : new EdgeError(604, `. Missing field: '${missing}'`)
 }
 

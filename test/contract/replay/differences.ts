@@ -85,11 +85,6 @@ export const differences: readonly Difference[] = [
     wordsOnly: true,
   },
   {
-    reason: 'ip is not mandatory on insertion (seed), so the list of mandatory fields does not name it',
-    when: (x) => path(x) === '/agents/insert' && x.request.body === '{"name":"i1"}',
-    wordsOnly: true,
-  },
-  {
     reason: 'a node name is checked everywhere, also where the real API does not',
     when: (x) => path(x).startsWith('/cluster/no%20pe/') && code(x) === 3022,
     expect: () => ({ status: 400, error: 601 }),

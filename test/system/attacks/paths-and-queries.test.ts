@@ -40,6 +40,8 @@ const paths: readonly Row[] = [
     error: 603,
   },
   { id: 'P09', what: 'two slashes', path: '//', status: 404, error: 603 },
+  { id: 'P09', what: 'two slashes in front', path: '//agents?limit=1', status: 404, error: 603 },
+  { id: 'P09', what: 'three slashes in front', path: '///agents/001', status: 404, error: 603 },
   ...['PUT /agents//restart', 'PUT //agents/restart', 'PUT /cluster//restart', 'DELETE /rootcheck//'].map(
     (line): Row => {
       const [method = '', path = ''] = line.split(' ')
@@ -63,7 +65,7 @@ const queries: readonly Row[] = [
   { id: 'Q04', what: 'a hexadecimal number', path: '/agents?limit=0x10', status: 400, error: 600 },
   { id: 'Q04', what: 'twenty digits', path: '/agents?limit=99999999999999999999', status: 400, error: 600 },
   { id: 'Q04', what: 'wide digits', path: '/agents?limit=%EF%BC%91%EF%BC%92', status: 400, error: 600 },
-  { id: 'Q06', what: 'a bad escape in a value', path: '/agents?search=%zz', status: 400, error: 604 },
+  { id: 'Q06', what: 'a bad escape in a value', path: '/agents?name=%zz', status: 400, error: 609 },
   { id: 'Q06', what: 'a bad escape in a name', path: '/agents?%zz=1', status: 400, error: 604 },
   { id: 'Q06', what: '1,500 parameters', path: `/agents?${long(1500, 'a&')}`, status: 400, error: 604 },
   { id: 'Q06', what: 'a value of 7 kB', path: `/agents?search=${long(7000)}`, status: 400, error: 612 },
@@ -164,6 +166,7 @@ const served: readonly Row[] = [
   },
   { id: 'P05', what: 'a final slash', path: '/agents/?limit=1', status: 200, reaches: true },
   { id: 'Q01', what: 'a list twice', path: '/agents?status=active&status=pending&limit=1', status: 200, reaches: true },
+  { id: 'Q06', what: 'a bad escape', path: '/agents?search=%zz%00', status: 200, reaches: true },
   { id: 'Q10', what: 'pretty twice', path: '/agents?pretty=1&pretty=2&limit=1', status: 200, reaches: true },
   { id: 'Q08', what: 'markup in search', path: '/agents?search=%3Cscript&limit=1', status: 200, reaches: true },
   { id: 'Q08', what: 'q with raw signs', path: '/agents?q=id>000;id<003&limit=1', status: 200, reaches: true },
