@@ -33,9 +33,13 @@ t.test('parallel guesses at all replicas are verified only up to the limit', asy
   const { start } = await replicas(t)
   const edges = [await start(), await start()]
   const guesses = Array.from({ length: 60 }, (_, at) => [basic('bob', `guess ${at}`), 'X-Address: 10.0.0.1'])
+  const begin = performance.now()
   const replies = await Promise.all(guesses.map((lines, at) => edges[at % 2]?.ask(lines)))
+  const seconds = (performance.now() - begin) / 1000
   const verified = replies.filter((reply) => reply?.status === 401).length
-  t.ok(verified >= 1 && verified <= 5, `${verified} verified`)
+  // The first block ends after a second: on a busy machine the burst lasts longer, and one more guess is legal then.
+  const legal = 5 + Math.floor(seconds)
+  t.ok(verified >= 1 && verified <= legal, `${verified} verified in ${seconds.toFixed(1)} s`)
   t.ok(replies.every((reply) => reply?.status === 401 || reply?.status === 429))
 })
 
