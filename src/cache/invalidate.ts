@@ -68,11 +68,18 @@ async function sendFenced(
     await keepFence(ports, fence, tags)
     return response
   }
-  const fromResponse = tags.fromResponse(dataOf(response))
+  const fromResponse = tags.fromResponse(isLong(response) ? undefined : dataOf(response))
   ports.replicationLag.noteWrite([...tags.fromRequest, ...fromResponse])
   await fence.lift(fromResponse)
   ports.onEvent({ kind: 'invalidated', cause: 'write', tags: tags.fromRequest.length + fromResponse.length })
   return response
+}
+
+/** A body that is longer names so many things that their family is invalidated; parsing it would only take time. */
+const MAX_PARSED_BYTES = 64 * 1024
+
+function isLong(response: EdgeResponse): boolean {
+  return response.kind === 'json' && response.body.length > MAX_PARSED_BYTES
 }
 
 /** Leaves the fence until its lease ends, and fences all that the missing response might have named. */

@@ -54,7 +54,9 @@ const UNKNOWN_ERROR = 1000
 
 /** Returns the error number of a response; 0: success. */
 export function errorNumberOf(response: EdgeResponse): number {
-  if (response.kind !== 'json' || isPlainSuccess(response.body)) return 0
+  if (response.kind !== 'json') return 0
+  if (response.errorNumber !== undefined) return response.errorNumber
+  if (isPlainSuccess(response.body)) return 0
   return parseEnvelope(response).error
 }
 

@@ -8,6 +8,8 @@ export interface JsonResponse {
   readonly kind: 'json'
   readonly status: number
   readonly body: Buffer
+  /** The error number of the body, if it is known: a large body need not be parsed for it. */
+  readonly errorNumber?: number
   readonly headers?: Readonly<Record<string, string>>
   /** Of a joined response: the value of `Cluster-Status`, with one member for each node that was called. */
   readonly clusterStatus?: string

@@ -9,6 +9,7 @@ import { EdgeError } from '../core/errors.ts'
 import type { ClusterView } from '../core/node-call.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
+import { type CooperativeTask, createTimeSlice, pause, runTask } from './bytes/cooperative.ts'
 import {
   type AgentOwner,
   type AgentOwnerMap,
@@ -70,7 +71,7 @@ export function createAgentOwners(ports: AgentOwnersPorts): AgentOwners {
   return {
     verifiedOwners: async (ids, request) => {
       const found = await findOwners(ids, request)
-      return new Map(ids.map((id) => [id, nodeOf(id, found.get(id), view)]))
+      return runTask(nodesOf(ids, found, view))
     },
     allOwners: (request) => table.current(request),
     ownerOf: async (id, request) => {
@@ -82,9 +83,20 @@ export function createAgentOwners(ports: AgentOwnersPorts): AgentOwners {
     groupMembers: async (group, request) => {
       const found = await lookup.findMembers(group, request)
       if ('errorResponse' in found) return found
-      return { nodes: new Map([...found.owners].map(([id, owner]) => [id, nodeOf(id, owner, view)])) }
+      return { nodes: await runTask(nodesOf(found.owners.keys(), found.owners, view)) }
     },
   }
+}
+
+/** There may be 100,000 agents, and an error takes much longer than a name. */
+function* nodesOf(ids: Iterable<string>, owners: AgentOwnerMap, view: ClusterView): CooperativeTask<NodeByAgent> {
+  const slice = createTimeSlice()
+  const nodes = new Map<string, string | EdgeError>()
+  for (const id of ids) {
+    nodes.set(id, nodeOf(id, owners.get(id), view))
+    if (slice.isOver()) yield* pause(slice)
+  }
+  return nodes
 }
 
 /** The master responds for agents that do not exist or have never connected. */

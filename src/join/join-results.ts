@@ -1,6 +1,6 @@
 /**
- * The handlers of writes and checks on many nodes that do not distribute them by themselves. Each node is called once for
- * its share, calls are never repeated, and the response always names the nodes that did not act.
+ * The handlers of writes and checks on many nodes that do not distribute them by themselves. Each node is called for its
+ * own share, calls are never repeated, and the response always names the nodes that did not act.
  */
 import type { Endpoint, MergeRule } from '../catalogue/endpoint.ts'
 import { parseEnvelope } from '../core/envelope.ts'
@@ -10,9 +10,9 @@ import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { traceSync } from '../core/traced.ts'
 import { ownField } from '../core/values.ts'
-import type { AgentOwners, NodeByAgent } from './agent-owners.ts'
-import { callNode, createUnsentOutcome } from './node-outcome.ts'
-import { mergeAffected } from './rules/affected.ts'
+import type { AgentOwners } from './agent-owners.ts'
+import { callOwners } from './call-owners.ts'
+import { callNode } from './node-outcome.ts'
 import { mergeMessages } from './rules/message.ts'
 import { mergeVerdicts } from './rules/verdict.ts'
 
@@ -115,36 +115,6 @@ async function restartAgents(
   ids: readonly string[],
 ): Promise<EdgeResponse> {
   return callOwners(ports, request, ids, await ports.owners.verifiedOwners(ids, request))
-}
-
-/** Calls each owner with the ids of its own agents. */
-async function callOwners(
-  { forward, view }: JoinResultsPorts,
-  request: EdgeRequest,
-  ids: readonly string[],
-  nodes: NodeByAgent,
-): Promise<EdgeResponse> {
-  const idsByNode = new Map<string, string[]>(view.nodes().map(({ name }) => [name, []]))
-  const unsent: { readonly ids: readonly string[]; readonly outcome: ReturnType<typeof createUnsentOutcome> }[] = []
-  for (const id of ids) {
-    const node = nodes.get(id) ?? view.master().name
-    if (node instanceof EdgeError) unsent.push({ ids: [id], outcome: createUnsentOutcome(node) })
-    else addTo(idsByNode, node, id)
-  }
-  const called = [...idsByNode].filter(([, own]) => own.length > 0)
-  const sent = await Promise.all(
-    called.map(async ([node, own]) => {
-      const body = { kind: 'fields', fields: { ids: own } } as const
-      return { ids: own, outcome: await callNode(forward, node, { ...request, body, node }) }
-    }),
-  )
-  return traceSync(request.trace, 'merge', () => mergeAffected(ids, [...sent, ...unsent]))
-}
-
-function addTo(idsByNode: Map<string, string[]>, node: string, id: string): void {
-  const ids = idsByNode.get(node)
-  if (ids === undefined) idsByNode.set(node, [id])
-  else ids.push(id)
 }
 
 /** Returns the ids of the body, a list or a text with commas, without duplicates. */

@@ -51,7 +51,7 @@ function toOutcome(node: string, rtt: number, response: EdgeResponse): NodeOutco
   const contents = parseEnvelope(response)
   const { error: code, message = '' } = contents
   const succeeded = code === 0
-  const isUnknown = isUnfinished(response)
+  const isUnknown = isUnfinished({ ...response, errorNumber: code })
   const initialAge = Math.max(0, (response.cached?.response.age ?? 0) - rtt)
   return {
     node,
@@ -118,11 +118,17 @@ export function createJsonResponse(
   outcomes: readonly NodeOutcome[],
   clusterStatus = clusterStatusOf(outcomes),
 ): JsonResponse {
-  const oldestPartAge = Math.max(...outcomes.map(({ initialAge }) => initialAge))
+  return createResponse(Buffer.from(JSON.stringify({ error: 0, data })), outcomes, clusterStatus)
+}
+
+/** `body`: an envelope with error 0. */
+export function createResponse(body: Buffer, outcomes: readonly NodeOutcome[], clusterStatus: string): JsonResponse {
+  const oldestPartAge = outcomes.reduce((oldest, { initialAge }) => Math.max(oldest, initialAge), 0)
   return {
     kind: 'json',
     status: 200,
-    body: Buffer.from(JSON.stringify({ error: 0, data })),
+    body,
+    errorNumber: 0,
     clusterStatus,
     ...(oldestPartAge > 0 && { oldestPartAge }),
     ...(outcomes.some(({ isUnknown }) => isUnknown) && { outcomeUnknown: true as const }),

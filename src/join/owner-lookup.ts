@@ -81,7 +81,8 @@ export function createOwnerLookup({ endpoints, read }: OwnerLookupPorts): OwnerL
       const { owners } = await readPages(call, read)
       // Pages shift when an agent is removed between two calls, so an agent may be on none of them.
       const missing = ids.filter((id) => !owners.has(id))
-      return new Map([...owners, ...(await readByIds(call, read, missing))])
+      for (const [id, owner] of await readByIds(call, read, missing)) owners.set(id, owner)
+      return owners
     },
     findMembers: async (group, request) => {
       const call = { ...withoutCache(createCall(request, endpoints.members)), params: { group_id: group } }

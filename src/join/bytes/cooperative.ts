@@ -17,14 +17,18 @@ const CALLS_PER_CLOCK_READ = 32
 export interface TimeSlice {
   /** Whether the task must yield. Reads the clock on every 32nd call only. */
   isOver(): boolean
+  /** As `isOver`, but reads the clock on each call: for long steps. */
+  isOverNow(): boolean
   restart(): void
 }
 
 export function createTimeSlice(): TimeSlice {
   let calls = 0
   let startedAt = performance.now()
+  const isOverNow = () => performance.now() - startedAt > MAX_SLICE_MS
   return {
-    isOver: () => ++calls % CALLS_PER_CLOCK_READ === 0 && performance.now() - startedAt > MAX_SLICE_MS,
+    isOver: () => ++calls % CALLS_PER_CLOCK_READ === 0 && isOverNow(),
+    isOverNow,
     restart() {
       startedAt = performance.now()
     },

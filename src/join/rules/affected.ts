@@ -1,8 +1,12 @@
-/** Merge rule `affected`: each owner acts on its own agents, and one response lists the affected and the failed ones. */
+/**
+ * Merge rule `affected`: each owner acts on its own agents, and one response lists the affected and the failed ones.
+ * There may be 100,000 agents, so the work is linear and yields to the event loop.
+ */
 import { EdgeError } from '../../core/errors.ts'
 import type { EdgeResponse } from '../../core/response.ts'
 import { ownField, ownText } from '../../core/values.ts'
-import { clusterStatusOf, createJsonResponse, type NodeOutcome, respondWithRefusal } from '../node-outcome.ts'
+import { type CooperativeTask, createTimeSlice, pause, runTask, type TimeSlice } from '../bytes/cooperative.ts'
+import { clusterStatusOf, createResponse, type NodeOutcome, respondWithRefusal } from '../node-outcome.ts'
 
 /** The outcome of a call to an owner, with the requested agents that it was sent for. */
 export interface OwnerOutcome {
@@ -14,47 +18,91 @@ export interface OwnerOutcome {
 const ALL_RESTARTED = 'All selected agents were restarted'
 const SOME_NOT_RESTARTED = 'Some agents were not restarted'
 
-/** `ids`: the requested agents; the response has their order. */
-export function mergeAffected(ids: readonly string[], byOwner: readonly OwnerOutcome[]): EdgeResponse {
+/** `ids`: the requested agents, each in one of the outcomes; the response has their order. */
+export function mergeAffected(
+  ids: readonly string[],
+  byOwner: readonly OwnerOutcome[],
+): EdgeResponse | Promise<EdgeResponse> {
   const outcomes = byOwner.map(({ outcome }) => outcome)
   if (!outcomes.some(({ succeeded }) => succeeded)) return respondWithRefusal(outcomes)
-  const affectedByOutcome = new Map(byOwner.map((owner) => [owner.outcome, affectedIds(owner)]))
-  const affected = new Set([...affectedByOutcome.values()].flat())
-  const failures = new Map(byOwner.flatMap((owner) => failuresOf(owner, affected)))
-  const order = [...new Set([...ids, ...affected, ...failures.keys()])]
-  const failed = order.flatMap((id) => failures.get(id) ?? [])
-  const data = {
-    msg: failed.length === 0 ? ALL_RESTARTED : SOME_NOT_RESTARTED,
-    affected_agents: order.filter((id) => affected.has(id)),
-    ...(failed.length > 0 && { failed_ids: failed }),
-  }
-  const clusterStatus = clusterStatusOf(outcomes, (outcome) => ({ rows: affectedByOutcome.get(outcome)?.length ?? 0 }))
-  return createJsonResponse(data, outcomes, clusterStatus)
+  return runTask(merge(ids, byOwner, outcomes))
 }
 
-/** Agents that were not requested from this node do not count, nor do agents that it lists as failed too. */
-function affectedIds({ ids, outcome: { succeeded, contents } }: OwnerOutcome): readonly string[] {
-  if (!succeeded) return []
-  const affected = ownField(contents.data, 'affected_agents')
-  const listed = new Set(Array.isArray(affected) ? affected.map(String) : [])
-  const failed = new Set(listedFailures(contents.data).map(([id]) => id))
-  return ids.filter((id) => listed.has(id) && !failed.has(id))
+function* merge(
+  ids: readonly string[],
+  byOwner: readonly OwnerOutcome[],
+  outcomes: readonly NodeOutcome[],
+): CooperativeTask<EdgeResponse> {
+  const slice = createTimeSlice()
+  const failures = new Map<string, unknown>()
+  const nodes = new Map<string, NodeTotal>()
+  for (const owner of byOwner) addTotal(nodes, owner.outcome, yield* addFailures(failures, owner, slice))
+  const affected: string[] = []
+  const failed: unknown[] = []
+  for (const id of ids) {
+    if (failures.has(id)) failed.push(failures.get(id))
+    else affected.push(id)
+    if (slice.isOver()) yield* pause(slice)
+  }
+  const msg = failed.length === 0 ? ALL_RESTARTED : SOME_NOT_RESTARTED
+  const pieces = [`{"error":0,"data":{"msg":${JSON.stringify(msg)},"affected_agents":`]
+  yield* addList(pieces, affected, slice)
+  if (failed.length > 0) {
+    pieces.push(',"failed_ids":')
+    yield* addList(pieces, failed, slice)
+  }
+  pieces.push('}}')
+  const totals = [...nodes.values()].map(({ outcome }) => outcome)
+  const clusterStatus = clusterStatusOf(totals, ({ node }) => ({ rows: nodes.get(node)?.rows ?? 0 }))
+  return createResponse(yield* concatenate(pieces, slice), outcomes, clusterStatus)
+}
+
+/** All calls of one node. `outcome`: the first one that failed, else the first one, with the time of all calls. */
+interface NodeTotal {
+  readonly outcome: NodeOutcome
+  readonly rows: number
+}
+
+function addTotal(nodes: Map<string, NodeTotal>, outcome: NodeOutcome, rows: number): void {
+  const before = nodes.get(outcome.node)
+  if (before === undefined) {
+    nodes.set(outcome.node, { outcome, rows })
+    return
+  }
+  const shown = before.outcome.succeeded ? outcome : before.outcome
+  const rtt = before.outcome.rtt + outcome.rtt
+  nodes.set(outcome.node, { outcome: { ...shown, rtt }, rows: before.rows + rows })
+}
+
+/**
+ * Adds the failed ones of the agents that were sent to an owner; returns the number of the others. Failed are those that
+ * the owner lists as failed or does not mention, and all if it did not succeed. Agents that were not requested from this
+ * node do not count, and an agent that is listed as affected and as failed has failed.
+ */
+function* addFailures(
+  failures: Map<string, unknown>,
+  { ids, outcome: { succeeded, contents, error } }: OwnerOutcome,
+  slice: TimeSlice,
+): CooperativeTask<number> {
+  const listed = new Map(succeeded ? listedFailures(contents.data) : [])
+  const affected = new Set(succeeded ? affectedIds(contents.data) : [])
+  let rows = 0
+  for (const id of ids) {
+    if (!succeeded) failures.set(id, createFailure(id, error))
+    else if (listed.has(id)) failures.set(id, listed.get(id))
+    else if (affected.has(id)) rows += 1
+    else failures.set(id, createFailure(id, UNMENTIONED))
+    if (slice.isOver()) yield* pause(slice)
+  }
+  return rows
+}
+
+function affectedIds(data: unknown): readonly string[] {
+  const list = ownField(data, 'affected_agents')
+  return Array.isArray(list) ? list.map(String) : []
 }
 
 type Failure = readonly [id: string, element: unknown]
-
-/** Returns the failures that the owner lists, or all its agents if it failed, and the agents that it does not mention. */
-function failuresOf(
-  { ids, outcome: { succeeded, contents, error } }: OwnerOutcome,
-  affected: ReadonlySet<string>,
-): readonly Failure[] {
-  if (!succeeded) return ids.map((id) => [id, createFailure(id, error)])
-  const requested = new Set(ids)
-  const listed = listedFailures(contents.data).filter(([id]) => requested.has(id))
-  const listedIds = new Set(listed.map(([id]) => id))
-  const unmentioned = ids.filter((id) => !listedIds.has(id) && !affected.has(id))
-  return [...listed, ...unmentioned.map((id): Failure => [id, createFailure(id, UNMENTIONED)])]
-}
 
 function listedFailures(data: unknown): readonly Failure[] {
   const list = ownField(data, 'failed_ids')
@@ -69,4 +117,27 @@ function createFailure(id: string, error: NodeOutcome['error']): unknown {
 
 function idOf(element: unknown): string {
   return typeof element === 'string' ? element : (ownText(element, 'id') ?? '')
+}
+
+/** Elements that are written, and pieces that are encoded, between two looks at the clock. */
+const VALUES_PER_PIECE = 256
+
+/** Adds the JSON text of a list, in pieces. */
+function* addList(pieces: string[], values: readonly unknown[], slice: TimeSlice): CooperativeTask<void> {
+  pieces.push('[')
+  for (let at = 0; at < values.length; at += VALUES_PER_PIECE) {
+    const text = JSON.stringify(values.slice(at, at + VALUES_PER_PIECE))
+    pieces.push(at === 0 ? text.slice(1, -1) : `,${text.slice(1, -1)}`)
+    if (slice.isOverNow()) yield* pause(slice)
+  }
+  pieces.push(']')
+}
+
+function* concatenate(pieces: readonly string[], slice: TimeSlice): CooperativeTask<Buffer> {
+  const buffers: Buffer[] = []
+  for (const piece of pieces) {
+    buffers.push(Buffer.from(piece))
+    if (slice.isOverNow()) yield* pause(slice)
+  }
+  return Buffer.concat(buffers)
 }

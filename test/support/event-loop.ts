@@ -1,0 +1,46 @@
+/** How long work blocks the event loop. */
+
+export interface Blocked<T> {
+  readonly value: T
+  /** The longest turn of the event loop, in milliseconds of CPU time: other processes do not count. */
+  readonly longest: number
+}
+
+/** Runs the work, and measures each turn of the event loop until it is done. */
+export async function measureTurns<T>(work: () => T | Promise<T>): Promise<Blocked<T>> {
+  let longest = 0
+  let before = cpuTime()
+  let isDone = false
+  const measured = new Promise<void>((resolve) => {
+    const turn = () => {
+      const now = cpuTime()
+      longest = Math.max(longest, now - before)
+      before = now
+      if (isDone) resolve()
+      else setImmediate(turn)
+    }
+    setImmediate(turn)
+  })
+  // A turn of its own, so that the work is not charged with what ran before it.
+  await new Promise((resolve) => setImmediate(resolve))
+  try {
+    const value = await work()
+    isDone = true
+    await measured
+    return { value, longest }
+  } finally {
+    isDone = true
+  }
+}
+
+/** Returns the milliseconds of CPU time that synchronous work takes. */
+export function measureCpu(work: () => unknown): number {
+  const before = cpuTime()
+  work()
+  return cpuTime() - before
+}
+
+function cpuTime(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1000
+}
