@@ -1,13 +1,15 @@
 /**
  * Request bodies: one Content-Type out of those of the endpoint, no Content-Encoding, and a strict parser for each
- * media type. The body of a request whose endpoint takes none is read and dropped.
+ * media type. If the endpoint takes no body, a body is read completely and has no effect.
  */
 import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Body, Endpoint } from '../catalogue/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
+import { hasBody } from '../listener/framing.ts'
 import { parseParameters, printable, typedFields, typedJson } from './parameters.ts'
+import { parseStrictJson } from './strict-json.ts'
 import { checkList, checkXml } from './upload.ts'
 
 /** More form fields than this end the API process of the real manager (contract). */
@@ -44,15 +46,51 @@ export function registerBodyParsers(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, async (request: FastifyRequest, bytes: Buffer) => {
     const endpoint = request.routeOptions.config.endpoint
-    return endpoint !== undefined && bodyOf(endpoint) ? parsers[mediaTypeOf(request)]?.(endpoint, bytes) : undefined
+    return endpoint !== undefined && bodyOf(endpoint) ? parsers[mediaTypeOf(request)]?.(endpoint, bytes) : bytes
   })
-  // Fastify runs no parser for a request without a body, but an empty upload must be rejected too.
-  app.addHook('preValidation', async (request) => {
+  app.addHook('preValidation', async (request, reply) => {
     const endpoint = request.routeOptions.config.endpoint
-    if (endpoint !== undefined && bodyOf(endpoint) && request.body === undefined) {
+    if (endpoint === undefined) return
+    if (bodyOf(endpoint) === undefined) {
+      if (hasBody(request.headers)) await dropBody(request, reply)
+    } else if (request.body === undefined) {
+      // Fastify runs no parser for a request without a body, but an empty upload must be rejected too.
       request.body = await (parsers[mediaTypeOf(request)] ?? (() => ({})))(endpoint, Buffer.alloc(0))
     }
   })
+}
+
+/**
+ * Reads and drops a body that the endpoint does not take. Throws 614 if it is neither JSON nor a form, and 701 if it is
+ * too large; the connection is closed then, since such a body may be a second request.
+ */
+async function dropBody(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  reply.header('connection', 'close')
+  const bytes = request.method === 'GET' ? await readBody(request) : request.body
+  request.body = undefined
+  const isEncodedForm = isForm(request) && Buffer.isBuffer(bytes) && FORM_TEXT.test(bytes.toString('latin1'))
+  if (!isEncodedForm && Buffer.isBuffer(bytes)) parseStrictJson(bytes)
+  reply.removeHeader('connection')
+}
+
+/** An encoded form has no white space and no control characters, which every HTTP request has. */
+const FORM_TEXT = /^[\x21-\x7e]*$/
+
+function isForm(request: FastifyRequest): boolean {
+  return CONTENT_TYPE.exec(mediaTypeOf(request))?.[1]?.toLowerCase() === 'application/x-www-form-urlencoded'
+}
+
+/** Fastify does not read the body of a GET. */
+async function readBody({ raw, routeOptions: { bodyLimit } }: FastifyRequest): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let length = 0
+  // The request must not be destroyed at the limit: its connection has to carry the response.
+  for await (const chunk of raw.iterator({ destroyOnReturn: false })) {
+    length += chunk.length
+    if (length > bodyLimit) throw new EdgeError(701)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
 }
 
 function bodyOf(endpoint: Endpoint): Body | undefined {
@@ -97,64 +135,4 @@ function acceptedMediaType(headers: IncomingHttpHeaders, body: Body): string {
 function isEncoded(headers: IncomingHttpHeaders): boolean {
   const coding = headers['content-encoding']
   return coding !== undefined && coding.trim().toLowerCase() !== 'identity'
-}
-
-const MAX_JSON_DEPTH = 32
-const TOKEN = /[\s,:]*(?:([{}[\]])|"((?:[^"\\]|\\.)*)"|[^\s,:{}[\]"]+)/y
-const COLON = /\s*:/y
-
-/**
- * Parses a JSON body more strictly than RFC 8259: valid UTF-8, one object, no duplicate names (parsers disagree on
- * which one wins), no names that reach into prototypes or into the deserialiser of the manager (`__class__` and
- * others: CVE-2025-24016), at most 32 levels. An empty body is an empty object. Anything else throws 614.
- */
-function parseStrictJson(bytes: Buffer): Record<string, unknown> {
-  if (bytes.length === 0) return {}
-  if (!isUtf8(bytes)) throw invalidJson('is not UTF-8')
-  const text = bytes.toString('utf8').replace(/^\uFEFF/, '')
-  // Checked before parsing: 100,000 levels cost the parser more than this scan.
-  scanJson(text)
-  const value = parseJson(text)
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalidJson('is not an object')
-  return value as Record<string, unknown>
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (cause) {
-    throw new EdgeError(614, '', { cause })
-  }
-}
-
-/** Scans the tokens for depth and names only; the parser decides whether the text is JSON. */
-function scanJson(text: string): void {
-  const names: (Set<string> | null)[] = []
-  TOKEN.lastIndex = 0
-  for (let token = TOKEN.exec(text); token !== null && token[0] !== ''; token = TOKEN.exec(text)) {
-    const [, bracket, string] = token
-    if (bracket === '{' || bracket === '[') {
-      const depth = names.push(bracket === '{' ? new Set() : null)
-      if (depth > MAX_JSON_DEPTH) throw invalidJson(`is deeper than ${MAX_JSON_DEPTH} levels`)
-    } else if (bracket !== undefined) {
-      names.pop()
-    } else if (string !== undefined) {
-      checkString(string, names.at(-1) ?? null, text, TOKEN.lastIndex)
-    }
-  }
-}
-
-function checkString(raw: string, names: Set<string> | null, text: string, end: number): void {
-  const value = raw.includes('\\') ? String(parseJson(`"${raw}"`)) : raw
-  if (/[\uD800-\uDFFF]/u.test(value)) throw invalidJson('holds half of a surrogate pair')
-  COLON.lastIndex = end
-  if (names === null || !COLON.test(text)) return
-  if (value.startsWith('__') || value === 'constructor' || value === 'prototype')
-    throw invalidJson('holds a forbidden name')
-  if (names.has(value)) throw invalidJson('holds a name twice')
-  names.add(value)
-}
-
-function invalidJson(reason: string): EdgeError {
-  return new EdgeError(614, ` The body ${reason}.`)
 }

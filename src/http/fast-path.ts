@@ -90,8 +90,9 @@ export function createFastPath(options: FastPathOptions): FastPath {
   }
 }
 
-function isRead({ method }: IncomingMessage, { headers }: RequestHead): boolean {
-  return (method === 'GET' || method === 'HEAD') && headers.expect === undefined
+/** A body is read by the regular path before the request is answered, even if it has no meaning. */
+function isRead({ method }: IncomingMessage, { headers, hasBody }: RequestHead): boolean {
+  return (method === 'GET' || method === 'HEAD') && headers.expect === undefined && !hasBody
 }
 
 interface Context extends FastPathOptions {

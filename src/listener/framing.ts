@@ -31,7 +31,8 @@ const SINGLE_HEADERS = new Set([
   'transfer-encoding',
   'expect',
 ])
-const METHODS_WITHOUT_BODY = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS'])
+/** Many HTTP libraries send `{}` with GET and DELETE. Such a body is read, and has no meaning. */
+const METHODS_WITHOUT_BODY = new Set(['HEAD', 'OPTIONS'])
 const HOST = /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/
 
 /** Returns why this request is rejected, and its connection closed; `undefined`: it is passed on. */
@@ -119,10 +120,14 @@ function bodyError({ method = '', httpVersion, headers }: IncomingMessage): Edge
     }
   }
   if (length !== undefined && !/^\d{1,15}$/.test(length)) return new EdgeError(900, '; Content-Length is no number')
-  const hasBody = coding !== undefined || Number(length ?? 0) > 0
-  if (hasBody && METHODS_WITHOUT_BODY.has(method)) return new EdgeError(900, `; ${method} takes no body`)
+  if (METHODS_WITHOUT_BODY.has(method) && hasBody(headers)) return new EdgeError(900, `; ${method} takes no body`)
   const expects = headers.expect?.toLowerCase()
   return expects === undefined || expects === '100-continue' ? undefined : new EdgeError(909)
+}
+
+/** Returns whether the headers announce a body of at least one byte. */
+export function hasBody(headers: IncomingHttpHeaders): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
 /**
@@ -134,6 +139,7 @@ export class RequestHead {
   /** Names and values as received, alternating. */
   rawHeaders: readonly string[]
   readonly headers: IncomingHttpHeaders
+  readonly hasBody: boolean
   /** The request line that passed the framing checks last, together with these headers. */
   checked: CheckedRequestLine | undefined
   /** The key under which authentication remembers the credentials; contains nothing of them. */
@@ -144,6 +150,7 @@ export class RequestHead {
   constructor({ rawHeaders, headers }: IncomingMessage) {
     this.rawHeaders = rawHeaders
     this.headers = headers
+    this.hasBody = hasBody(headers)
   }
 }
 

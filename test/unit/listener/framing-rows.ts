@@ -113,24 +113,6 @@ export const bad: readonly Row[] = [
   { name: 'HTTP/2.0 line', bytes: get('Host: edge\r\n', 'GET / HTTP/2.0'), status: 400, code: 900 },
   { name: 'HTTP/0.9', bytes: 'GET /agents\r\n\r\n', status: 400, code: 900 },
   { name: 'HTTP/0.9 line', bytes: get('Host: edge\r\n', 'GET / HTTP/0.9'), status: 400, code: 900 },
-  {
-    name: 'H17 GET with a request as body',
-    bytes: `${get('Host: edge\r\nContent-Length: 35\r\n')}GET /second HTTP/1.1\r\nHost: edge\r\n\r\n`,
-    status: 400,
-    code: 900,
-  },
-  {
-    name: 'H17 GET chunked',
-    bytes: `${get('Host: edge\r\nTransfer-Encoding: chunked\r\n')}0\r\n\r\n`,
-    status: 400,
-    code: 900,
-  },
-  {
-    name: 'H17 DELETE with a body',
-    bytes: `${get('Host: edge\r\nContent-Length: 2\r\n', 'DELETE /agents HTTP/1.1')}{}`,
-    status: 400,
-    code: 900,
-  },
   { name: 'H19 header of 20 kB', bytes: get(`Host: edge\r\n${filler('A', 20_000)}`), status: 431, code: 907 },
   { name: 'H19 header of 40 kB', bytes: get(`Host: edge\r\n${filler('A', 40_000)}`), status: 431, code: 907 },
   {

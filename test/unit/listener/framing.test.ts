@@ -2,6 +2,8 @@ import t from 'tap'
 import { bad, filler, get, many, post } from './framing-rows.ts'
 import { exchange, lastBody, serve, statuses } from './raw.ts'
 
+const JSON_TYPE = 'Content-Type: application/json\r\n'
+
 t.test('an ambiguous request is rejected, and its connection is closed', async (t) => {
   const { port, seen } = await serve(t)
   for (const row of bad) {
@@ -14,8 +16,19 @@ t.test('an ambiguous request is rejected, and its connection is closed', async (
   t.strictSame(seen, [], 'no handler received any of them')
 })
 
-t.test('a legal request is passed on', async (t) => {
-  const { port } = await serve(t)
+t.test('a HEAD with a body is rejected, and its connection is closed', async (t) => {
+  const { port, seen } = await serve(t)
+  for (const body of ['Content-Length: 2\r\n\r\n{}', 'Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n']) {
+    const { text, ended } = await exchange(port, `HEAD /agents HTTP/1.1\r\nHost: edge\r\n${body}`)
+    t.strictSame(statuses(text), [400])
+    t.ok(ended)
+  }
+  t.strictSame(seen, [])
+})
+
+t.test('a legal request is passed on, and its body is no request', async (t) => {
+  const { port, seen } = await serve(t)
+  const second = get('Host: edge\r\n', 'GET /second HTTP/1.1')
   const good: readonly (readonly [string, string])[] = [
     ['one request', get('Host: edge\r\n')],
     ['100 headers', get(`Host: edge\r\n${many.split('\r\n').slice(0, 99).join('\r\n')}\r\n`)],
@@ -30,12 +43,22 @@ t.test('a legal request is passed on', async (t) => {
     ['an IPv6 host', get('Host: [::1]:55000\r\n')],
     ['HEAD', get('Host: edge\r\n', 'HEAD /agents HTTP/1.1')],
     ['GET with length 0', get('Host: edge\r\nContent-Length: 0\r\n')],
+    ['H17 GET with a request as body', get(`Host: edge\r\nContent-Length: ${second.length}\r\n`) + second],
+    ['H17 GET in chunks', `${get('Host: edge\r\nTransfer-Encoding: chunked\r\n')}2\r\n{}\r\n0\r\n\r\n`],
+    [
+      'H17 DELETE with a body',
+      `${get(`Host: edge\r\n${JSON_TYPE}Content-Length: 2\r\n`, 'DELETE /agents HTTP/1.1')}{}`,
+    ],
     ['DELETE', get('Host: edge\r\n', 'DELETE /agents HTTP/1.1')],
   ]
   for (const [name, bytes] of good) {
     const { text } = await exchange(port, Buffer.from(bytes + get('Host: edge\r\n'), 'latin1'), 2)
     t.strictSame(statuses(text), [200, 200], `${name}: the connection stays open for the next request`)
   }
+  t.notOk(
+    seen.some((line) => line.includes('/second')),
+    'no handler received the request in a body',
+  )
 })
 
 t.test('HTTP/1.0 is served, and the connection is closed', async (t) => {
