@@ -3,7 +3,7 @@
  * by single flight, over all replicas by a fetch lock. The epochs of the response's tags, read before the call, decide
  * which requests may share it and whether the response may be stored.
  */
-import { isNodeFailure, isTransient } from '../core/envelope.ts'
+import { errorNumberOf, isNodeFailure, reportsNodeFailure } from '../core/envelope.ts'
 import type { Handler } from '../core/request.ts'
 import type { Lookup, StoredResponse } from '../core/response.ts'
 import { withTimeout } from '../core/timing.ts'
@@ -17,6 +17,7 @@ import {
   type ReadContext,
 } from './call-nodes.ts'
 import { type Shared, SingleFlight } from './single-flight.ts'
+import { storageLifetime } from './stores/local-entries.ts'
 
 export interface Fetcher {
   /** Shares any call in flight for the same epochs. */
@@ -27,19 +28,24 @@ export interface Fetcher {
   refresh(context: ReadContext): Promise<void>
   /** Whether nodes failed to answer this request within the last second. */
   hasFailedRecently(context: ReadContext): boolean
+  /** Whether the last fetch was answered with an error, although a stored response could have been served stale. */
+  wasRefused(context: ReadContext): boolean
 }
 
 /** After this many fetch locks of other replicas ended without a stored response, fetch without a lock. */
 const MAX_LOCK_ATTEMPTS = 3
+/** Stale responses are served this long without waiting for another fetch. */
 const RECENT_FAILURE_MS = 1000
-const MAX_RECENT_FAILURES = 10_000
+const MAX_EXPIRING_KEYS = 10_000
 
 export function createFetcher(ports: FetchPorts, next: Handler): Fetcher {
   const flights = new SingleFlight<FetchResult>()
-  const failures = createRecentFailures(ports.clock)
+  const failures = createExpiringKeys(ports.clock)
+  const refusals = createExpiringKeys(ports.clock)
   const refreshHandler = tracedSeparately('refresh', next)
   return {
     hasFailedRecently: ({ target }) => failures.has(target.key),
+    wasRefused: ({ target }) => refusals.has(target.key),
     fetchShared: async (context) => {
       const work = workOf(context, (own) => fetchAndNoteFailure(next, own), true)
       return resultOf(await flights.join(sharedId(context), context.request.signal, work), context)
@@ -59,14 +65,24 @@ export function createFetcher(ports: FetchPorts, next: Handler): Fetcher {
   }
 
   async function fetchAndNoteFailure(handler: Handler, context: ReadContext): Promise<FetchResult> {
+    const { key } = context.target
     try {
       const result = await fetchOverReplicas(ports, handler, context)
-      if (isTransient(result.response)) failures.add(context.target.key)
+      if (result.entry !== undefined) refusals.delete(key)
+      else if (reportsNodeFailure(result.response)) failures.add(key, RECENT_FAILURE_MS)
+      else if (errorNumberOf(result.response) !== 0) noteRefusal(context)
       return result
     } catch (fault) {
-      if (isNodeFailure(fault)) failures.add(context.target.key)
+      if (isNodeFailure(fault)) failures.add(key, RECENT_FAILURE_MS)
       throw fault
     }
+  }
+
+  /** Until the stored response expires: a shorter time would serve old responses and errors in turn. */
+  function noteRefusal({ target, lookup }: ReadContext): void {
+    if (lookup.kind !== 'hit') return
+    const { response } = lookup
+    refusals.add(target.key, Math.max(0, storageLifetime(response) - response.age))
   }
 
   function resultOf({ value, collapsed }: Shared<FetchResult>, { target }: ReadContext): FetchResult {
@@ -140,13 +156,17 @@ function storedMeanwhile(lookup: Lookup, known: StoredResponse | undefined): Fet
   return { response: { kind: 'json', status, body, ...joined }, entry, collapsed: true }
 }
 
-/** Keys whose fetch failed within the last second: stale responses are served without waiting for another fetch. */
-function createRecentFailures(clock: () => number) {
+/** A bounded set of keys, each for a time of its own. */
+function createExpiringKeys(clock: () => number) {
   const expiry = new Map<string, number>()
   return {
-    add: (key: string): void => {
-      if (expiry.size >= MAX_RECENT_FAILURES) expiry.clear()
-      expiry.set(key, clock() + RECENT_FAILURE_MS)
+    /** `ms`: milliseconds from now. */
+    add: (key: string, ms: number): void => {
+      if (expiry.size >= MAX_EXPIRING_KEYS) expiry.clear()
+      expiry.set(key, clock() + ms)
+    },
+    delete: (key: string): void => {
+      expiry.delete(key)
     },
     has: (key: string): boolean => {
       const end = expiry.get(key)

@@ -1,5 +1,5 @@
 /** The stage around reads: serves stored responses, fetches the others, and refreshes much-used ones ahead of expiry. */
-import { isNodeFailure, isTransient } from '../core/envelope.ts'
+import { isNodeFailure, reportsNodeFailure } from '../core/envelope.ts'
 import type { EdgeRequest, Stage } from '../core/request.ts'
 import type { CacheIndex, CacheStatus, EdgeResponse, Lookup, StoredResponse } from '../core/response.ts'
 import type { FetchPorts, FetchResult, ReadContext } from './call-nodes.ts'
@@ -70,7 +70,8 @@ function respondFromHit(path: ReadPath, context: ReadContext, hit: Hit): EdgeRes
     divergenceCheck?.(context, hit)
     return serve(stored, { hit: true })
   }
-  if (age < ttl + staleWhileRevalidate) {
+  // After the error of a node that answers, requests wait for their own fetch, so that clients see the error.
+  if (age < ttl + staleWhileRevalidate && !fetcher.wasRefused(context)) {
     void fetcher.refresh(context)
     return serve(stored, { hit: true, detail: 'stale-while-revalidate' })
   }
@@ -83,7 +84,7 @@ function respondFromHit(path: ReadPath, context: ReadContext, hit: Hit): EdgeRes
 async function fetchOrServeStale({ ports, fetcher }: ReadPath, context: ReadContext): Promise<EdgeResponse> {
   try {
     const result = await fetcher.fetchShared(context)
-    if (!isTransient(result.response)) return toResponse(result, 'stale')
+    if (!reportsNodeFailure(result.response)) return toResponse(result, 'stale')
     return (await lookUpStale(ports.store, context)) ?? result.response
   } catch (fault) {
     const stale = isNodeFailure(fault) ? await lookUpStale(ports.store, context) : undefined

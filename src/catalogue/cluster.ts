@@ -7,7 +7,9 @@ import { cacheIn, everyNode, master, masterItself, neverStale } from './schemas/
 /** Records of the cluster as a whole: nodes, health, and operations on all nodes. */
 
 const section = 'Cluster-only endpoints'
-const reading = { section, permission: 'cluster:read', target: master, cache: cacheIn('cluster', 'cluster') } as const
+/** Clients decide by it which nodes are ready. */
+const statusOfNow = neverStale(cacheIn('cluster', 'cluster'))
+const reading = { section, permission: 'cluster:read', target: master, cache: statusOfNow } as const
 
 export const cluster: readonly Endpoint[] = [
   read({

@@ -23,9 +23,12 @@ const settings = { secret: 'possible', cache: { never: 'settings may contain key
 /** Has no effect, but real clients send it. */
 const ignoredNumber = { ...filter('numbers', 'no effect'), beyondSeed: true } as const
 
+/** Clients decide by it whether the manager is ready. */
+const statusOfNow = { neverStale: true, priority: 'health' } as const
+
 const facts = [
   { part: 'info', summary: 'Basic information', response: objectOf('info object') },
-  { part: 'status', summary: 'Status of the daemons', response: objectOf('daemon status'), priority: 'health' },
+  { part: 'status', summary: 'Status of the daemons', response: objectOf('daemon status'), ...statusOfNow },
   { part: 'logs/summary', summary: 'Log entries counted by tag', response: objectOf('log summary') },
   { part: 'stats/hourly', summary: 'Averages of each hour', response: objectOf('hourly averages') },
   { part: 'stats/weekly', summary: 'Averages of each hour of the week', response: objectOf('weekly stats') },

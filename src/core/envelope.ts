@@ -95,11 +95,18 @@ export function dataOf(response: EdgeResponse): unknown {
   return error === 0 ? data : undefined
 }
 
-/** Errors of the manager's framework that may have another result a moment later. */
+/** Errors of the manager's framework that may have another result a moment later: a retry may help. */
 export const TRANSIENT_ERRORS: ReadonlySet<number> = new Set([
   1010, 1011, 1013, 1014, 1017, 1118, 1601, 1652, 1702, 1713, 1714, 1715, 1901, 1902, 2002, 2005, 3000, 3009, 3012,
   3016, 3018, 3020, 3021, 3023,
 ])
+
+/**
+ * The answering node reports that the node with the data failed or took too long, or that the cluster between them did:
+ * what the edge reports as 920 to 926 about a node that it calls itself. All other errors are the state of a node that
+ * answers, and clients act on it: by 1013, 1014, 1017, 1018 and 1019 they decide whether the manager is ready.
+ */
+const REPORTED_NODE_FAILURES: ReadonlySet<number> = new Set([3000, 3009, 3012, 3016, 3018, 3020, 3021, 3023])
 
 /** The framework stopped waiting while the work goes on; 1 is its limit of 240 s. */
 const UNFINISHED_ERRORS: ReadonlySet<number> = new Set([1, 3000, 3009, 3020, 3021])
@@ -119,9 +126,9 @@ export function isStorable(response: EdgeResponse): response is JsonResponse {
   return errorNumberOf(response) === 0 && !response.body.includes(FAILED_NODES_NAME)
 }
 
-/** Whether a stale response, where one may be served, is better than this one. */
-export function isTransient(response: EdgeResponse): boolean {
-  return TRANSIENT_ERRORS.has(errorNumberOf(response))
+/** Whether a node reports the failure of another one, so that a stale response is better, where one may be served. */
+export function reportsNodeFailure(response: EdgeResponse): boolean {
+  return REPORTED_NODE_FAILURES.has(errorNumberOf(response))
 }
 
 export function isNodeFailure(fault: unknown): boolean {

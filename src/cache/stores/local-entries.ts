@@ -15,7 +15,9 @@ export interface LocalEntry {
 }
 
 /** Returns the milliseconds after the fetch for which a response may be served at all, fresh or stale. */
-export function storageLifetime(response: Omit<StoredResponse, 'age'>): number {
+export function storageLifetime(
+  response: Pick<StoredResponse, 'ttl' | 'staleWhileRevalidate' | 'staleIfError'>,
+): number {
   return response.ttl + Math.max(response.staleWhileRevalidate, response.staleIfError)
 }
 

@@ -20,7 +20,7 @@ import type {
 import { read, write } from '../record.ts'
 import { list, nodeId, nodeIds } from './params.ts'
 import { collectionOf } from './responses.ts'
-import { cacheIn, masterByTwin } from './targets.ts'
+import { cacheIn, masterByTwin, neverStale } from './targets.ts'
 
 interface Described {
   /** The path behind `/manager/` and `/cluster/:node_id/`. */
@@ -39,6 +39,8 @@ interface Described {
 interface DescribedRead extends Described {
   /** Absent: stored as facts of the node. */
   readonly cache?: CachePolicy
+  /** Applies to facts of the node that are never served stale. */
+  readonly neverStale?: true
 }
 
 interface DescribedWrite extends Described {
@@ -70,10 +72,11 @@ const sides: readonly Side[] = [
 ]
 
 /** Returns the two records of a fact of a node. */
-export function readTwins({ cache, ...described }: DescribedRead): readonly Endpoint[] {
-  return sides.map((side) =>
-    read<string>({ ...recordOf(side, described), cache: cache ?? cacheIn(side.group, `node:${side.node}`, 'node:*') }),
-  )
+export function readTwins({ cache, neverStale: isStatus, ...described }: DescribedRead): readonly Endpoint[] {
+  return sides.map((side) => {
+    const facts = cacheIn(side.group, `node:${side.node}`, 'node:*')
+    return read<string>({ ...recordOf(side, described), cache: cache ?? (isStatus ? neverStale(facts) : facts) })
+  })
 }
 
 /** Returns the two records of an operation on a node. */

@@ -316,3 +316,37 @@ t.test(
     await t.rejects(async () => read(verdict(400)), { code: 924 })
   },
 )
+
+t.test('only errors by which a node reports the failure of another one are replaced by a stale response', async (t) => {
+  const reported = [3000, 3009, 3012, 3016, 3018, 3020, 3021, 3023]
+  const own = [1, 1000, 1010, 1011, 1013, 1014, 1017, 1018, 1019, 1118, 1701, 1901, 1902, 2002, 2005, 3013, 3022]
+  for (const code of [...reported, ...own]) {
+    const { read, nodes, clock } = replica()
+    await read(one())
+    clock.advance(5000)
+    nodes.respond = () => jsonResponse({ error: code, message: 'it' })
+    const response = await read(one())
+    if (own.includes(code)) t.match(bodyOf(response), { error: code })
+    else t.match(cacheStatusOf(response), { detail: 'stale-if-error' }, `${code}`)
+  }
+})
+
+t.test(
+  'a refresh that is answered with an error ends the serving of the stale response until one succeeds',
+  async (t) => {
+    const { read, nodes, clock } = replica()
+    await read(one())
+    clock.advance(1200)
+    nodes.respond = () => jsonResponse({ error: 1017, message: 'not ready' })
+    t.match(cacheStatusOf(await read(one())), { detail: 'stale-while-revalidate' }, 'the error is not known yet')
+    await settle()
+    for (const milliseconds of [0, 100, 500]) {
+      clock.advance(milliseconds)
+      t.match(bodyOf(await read(one())), { error: 1017 })
+    }
+    nodes.respond = () => success('ready')
+    t.match(bodyOf(await read(one())), { data: 'ready' })
+    clock.advance(1200)
+    t.match(cacheStatusOf(await read(one())), { detail: 'stale-while-revalidate' }, 'as before the error')
+  },
+)

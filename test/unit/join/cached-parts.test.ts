@@ -74,7 +74,7 @@ t.test(
     t.match(cacheStatusOf(await read({ ...one(), maxAge: 300 })), { fwd: 'stale', stored: true })
     t.equal(nodes.calls, 2)
     clock.advance(400)
-    nodes.respond = () => ({ kind: 'json', status: 200, body: Buffer.from('{"error":1017,"message":"not ready"}') })
+    nodes.respond = () => ({ kind: 'json', status: 200, body: Buffer.from('{"error":3020,"message":"no answer"}') })
     t.match(cacheStatusOf(await read({ ...one(), maxAge: 300 })), { fwd: 'stale', detail: 'stale-if-error' })
   },
 )
