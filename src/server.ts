@@ -5,7 +5,7 @@
 import { constants } from 'node:os'
 import { buildEdge, type Edge } from './app/index.ts'
 import type { Deprecation } from './config/deprecated.ts'
-import { loadConfig } from './config/index.ts'
+import { type LoadResult, loadConfig } from './config/index.ts'
 import type { Config } from './config/schema.ts'
 import { describeStartError, EXIT_CODES } from './server/exit.ts'
 import { createJsonLog, createTextLog, type JsonLog } from './server/logs.ts'
@@ -18,15 +18,17 @@ export interface Urls {
 /** Runs with a configuration file (else `EDGE_CONFIG`, else the environment only). Resolves to the exit code. */
 export async function startFromFile(file: string | undefined): Promise<number> {
   const loaded = await loadConfig({ file })
-  if (loaded.ok) return run(loaded.config, { file: loaded.file, deprecations: loaded.deprecations })
+  if (loaded.ok) return run(loaded.config, { ...loaded, load: () => loadConfig({ file }) })
   for (const { message } of loaded.deprecations) process.stderr.write(`warning: ${message}\n`)
   for (const fault of loaded.faults) process.stderr.write(`${fault}\n`)
   return EXIT_CODES.configuration
 }
 
 export interface RunOptions {
-  /** The configuration file, for reloads. */
-  readonly file?: string | undefined
+  /** Loads the configuration again, for reloads. */
+  readonly load?: () => Promise<LoadResult>
+  /** The files that the configuration was read from. */
+  readonly files?: readonly string[]
   /** Settings that have their old name; logged at the start. */
   readonly deprecations?: readonly Deprecation[]
   /** Called when both ports are open. */
@@ -37,14 +39,13 @@ export interface RunOptions {
  * Runs until SIGTERM or SIGINT, drains, and resolves to the exit code: 0, or 1 if the edge could not start or
  * connections had to be cut.
  */
-export async function run(config: Config, { file, deprecations, onListening }: RunOptions = {}): Promise<number> {
+export async function run(config: Config, { onListening, ...options }: RunOptions = {}): Promise<number> {
   let edge: Edge
   let urls: Urls
   try {
     edge = await buildEdge(config, {
       logTo: config.log.format === 'text' ? createTextLog(process.stdout) : createFlushedLog(),
-      ...(file !== undefined && { configFile: file }),
-      ...(deprecations && { deprecations }),
+      ...options,
     })
     urls = await edge.start()
   } catch (error) {
@@ -53,7 +54,7 @@ export async function run(config: Config, { file, deprecations, onListening }: R
   }
   edge.log.info(urls, 'listening')
   onListening?.(urls)
-  process.on('SIGHUP', () => void reopenAudit(edge))
+  process.on('SIGHUP', () => void Promise.all([edge.reload(), reopenAudit(edge)]))
   const signal = await firstSignal()
   edge.log.info({ signal, delay: config.listen.drain.delay }, 'draining')
   const isComplete = await edge.drain()

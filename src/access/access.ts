@@ -10,7 +10,7 @@ import type { ExternalIssuerSettings, UnsignedToken } from './token-issuers.ts'
 import type { VerifySignature } from './tokens.ts'
 
 export interface RateLimit {
-  /** Requests in the window. */
+  /** Requests in the window. Read for each request: the setting may change. */
   readonly max: number
   readonly windowMs: number
 }
@@ -61,6 +61,13 @@ export type AuthResult =
    */
   { readonly ok: true; readonly caller: Caller; recheck(authorization: string): Caller | undefined } | AuthFailure
 
+export interface NextRoles {
+  readonly roles: RoleAssignment
+  readonly customRoles?: CustomRoles
+  /** The role of all callers in mode passthrough. */
+  readonly passthroughRole?: string
+}
+
 export interface Access {
   readonly realm: string
   readonly limits: AccessOptions['limits']
@@ -74,7 +81,10 @@ export interface Access {
   prepareToken(name: string): Promise<UnsignedToken>
   /** Revokes all tokens of the caller, including the one of this request. */
   revokeTokens(caller: Caller): Promise<void>
-  /** Replaces the roles of all users from the next request on. Throws if a role does not exist. */
-  assignRoles(users: RoleAssignment): void
+  /**
+   * Checks the next roles. Throws, and changes nothing, if a role does not exist. Returns the function that puts them to
+   * use, from the next request on.
+   */
+  prepareRoles(next: NextRoles): () => void
   close(): Promise<void>
 }

@@ -36,10 +36,19 @@ export async function createFileAccess(options: AccessOptions, file: string, rol
   const { revocations = createRevocationList(clock) } = options
   const externalIssuers = tokens.issuers.map((settings) => createExternalIssuer(settings, { clock, log }))
   const keys = tokens.keys === undefined ? createEphemeralKeys(log) : await watchSigningKeys(tokens.keys, log)
-  const own = createOwnIssuer({ ...tokens, keys, revocations, clock })
+  const own = createOwnIssuer({
+    issuer: tokens.issuer,
+    audience: tokens.audience,
+    get lifetime() {
+      return tokens.lifetime
+    },
+    keys,
+    revocations,
+    clock,
+  })
   const users = await watchUsersOrClose(file, { own, revocations, clock, log, keys })
   const parts: Parts = { users, roles, own, external: indexByName(externalIssuers), revocations, clock, log }
-  const { attempts = createLoginAttempts({ maxFailures: limits.failedLogins, clock }) } = options
+  const { attempts = createLoginAttempts({ limits, clock }) } = options
   const queue = new LoginQueue({ concurrency: MAX_CONCURRENT_HASHES, maxQueued: MAX_QUEUED_HASHES })
   const verifyPassword = createPasswordVerifier(users)
   const logins = new PasswordLogins({ verifyPassword, credentialVersion: users.hashOf, attempts, queue, clock })
@@ -52,7 +61,7 @@ export async function createFileAccess(options: AccessOptions, file: string, rol
     authenticateToken: (token, verifySignature) => authenticateToken(parts, verifier, token, verifySignature),
     prepareToken: (name) => own.prepare(name),
     revokeTokens: (caller) => revokeTokens(parts, caller),
-    assignRoles: roles.assign,
+    prepareRoles: ({ roles: users, customRoles }) => roles.prepare(users, customRoles),
     async close() {
       users.close()
       keys.close()

@@ -29,7 +29,7 @@ export type AttemptDecision =
 const WHOLE_EDGE = ''
 
 /**
- * Each failure fades within `fadeMs`. From `maxFailures` times `factor` failures on, a key is blocked: first for
+ * Each failure fades within `fadeMs`. From `failedLogins` times `factor` failures on, a key is blocked: first for
  * `firstBlockMs`, then twice as long after each further failure, at most `maxBlockMs`. The edge as a whole is never
  * blocked. Instead, unknown pairs wait `delayPerFailureMs` for each failure above the limit.
  */
@@ -44,8 +44,8 @@ export const ATTEMPT_LIMITS = {
 } as const
 
 export interface LoginAttemptOptions {
-  /** Failures of one name from one address before the first block. May change at run time. */
-  readonly maxFailures: number
+  /** Failures of one name from one address before the first block. Read for each attempt: the setting may change. */
+  readonly limits: { readonly failedLogins: number }
   readonly clock: Clock
 }
 
@@ -54,7 +54,13 @@ export function createLoginAttempts(options: LoginAttemptOptions): LoginAttempts
   const elapsed = () => options.clock.elapsed()
   const { firstBlockMs, delayPerFailureMs, maxDelayMs, rememberMs } = ATTEMPT_LIMITS
   const buckets = (limits: { factor: number; fadeMs: number; maxBlockMs: number }, maxKeys: number) =>
-    new LeakyBuckets({ ...limits, firstBlockMs, maxKeys, elapsed, limit: () => options.maxFailures * limits.factor })
+    new LeakyBuckets({
+      ...limits,
+      firstBlockMs,
+      maxKeys,
+      elapsed,
+      limit: () => options.limits.failedLogins * limits.factor,
+    })
   const pairs = buckets(ATTEMPT_LIMITS.pair, 20_000)
   const addresses = buckets(ATTEMPT_LIMITS.address, 10_000)
   const edge = buckets(ATTEMPT_LIMITS.edge, 1)

@@ -8,7 +8,7 @@ import type { Access, AccessOptions } from './access.ts'
 import { createLoginAttempts } from './login-attempts.ts'
 import { LoginQueue, PasswordLogins } from './logins.ts'
 import type { VerifyPassword } from './passwords.ts'
-import { type Roles, resolvePermissions } from './roles.ts'
+import { type CustomRoles, type Roles, resolvePermissions } from './roles.ts'
 
 /** A node answers four or five calls per second; half of that stays free for requests of users that are logged in. */
 const MAX_CONCURRENT_CHECKS = 2
@@ -21,9 +21,9 @@ export function createPassthroughAccess(
   roles: Roles,
 ): Access {
   const { clock = systemClock, log, limits } = options
-  const { permissions, faults } = resolvePermissions([role], options.customRoles)
-  if (faults.length > 0) throw new Error(`access.passthroughRole: ${faults.join('; ')}`)
-  const { attempts = createLoginAttempts({ maxFailures: limits.failedLogins, clock }) } = options
+  const { customRoles } = options
+  let permissions = permissionsOfRole(role, customRoles)
+  const { attempts = createLoginAttempts({ limits, clock }) } = options
   const queue = new LoginQueue({ concurrency: MAX_CONCURRENT_CHECKS, maxQueued: MAX_QUEUED_CHECKS })
   const credentialVersion = () => undefined
   const logins = new PasswordLogins({ verifyPassword: verify, credentialVersion, attempts, queue, clock })
@@ -47,9 +47,23 @@ export function createPassthroughAccess(
       throw new Error('no tokens are issued in mode passthrough')
     },
     revokeTokens: async () => {},
-    assignRoles: roles.assign,
+    prepareRoles: (next) => {
+      const apply = roles.prepare(next.roles, next.customRoles)
+      const granted = permissionsOfRole(next.passthroughRole ?? role, next.customRoles ?? customRoles)
+      return () => {
+        apply()
+        permissions = granted
+      }
+    },
     close: async () => {},
   }
+}
+
+/** Throws an `Error` if the role does not exist. */
+function permissionsOfRole(role: string, customRoles: CustomRoles): readonly string[] {
+  const { permissions, faults } = resolvePermissions([role], customRoles)
+  if (faults.length > 0) throw new Error(`access.passthroughRole: ${faults.join('; ')}`)
+  return permissions
 }
 
 /** The header was verified before, so it is well-formed (RFC 7617). */

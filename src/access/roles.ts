@@ -13,8 +13,11 @@ export interface Roles {
   permissionsOfUser(name: string): readonly string[]
   /** Returns the permissions of these roles. A role that does not exist grants nothing. */
   permissionsOfRoles(roleNames: readonly string[]): readonly string[]
-  /** Replaces the roles of all users. Throws, and changes nothing, if a role does not exist. */
-  assign(users: RoleAssignment): void
+  /**
+   * Checks the next roles of all users and the next custom roles. Throws, and changes nothing, if they are invalid.
+   * Returns the function that puts them to use.
+   */
+  prepare(users: RoleAssignment, customRoles?: CustomRoles): () => void
 }
 
 const NO_PERMISSIONS: readonly string[] = Object.freeze([])
@@ -28,15 +31,22 @@ export function createRoles(
   customRoles: CustomRoles,
   knownPermissions?: readonly string[],
 ): Roles {
-  const faults = checkCustomRoles(customRoles, knownPermissions)
-  if (faults.length > 0) throw new Error(`access.customRoles: ${faults.join('; ')}`)
-  let permissions = resolveUsers(users, customRoles)
+  let permissions: ReadonlyMap<string, readonly string[]> = new Map()
+  let custom = customRoles
+  const prepare: Roles['prepare'] = (nextUsers, nextCustom = custom) => {
+    const faults = checkCustomRoles(nextCustom, knownPermissions)
+    if (faults.length > 0) throw new Error(`access.customRoles: ${faults.join('; ')}`)
+    const resolved = resolveUsers(nextUsers, nextCustom)
+    return () => {
+      permissions = resolved
+      custom = nextCustom
+    }
+  }
+  prepare(users)()
   return {
+    prepare,
     permissionsOfUser: (name) => permissions.get(name) ?? NO_PERMISSIONS,
-    permissionsOfRoles: (roleNames) => resolvePermissions(roleNames, customRoles).permissions,
-    assign(changed) {
-      permissions = resolveUsers(changed, customRoles)
-    },
+    permissionsOfRoles: (roleNames) => resolvePermissions(roleNames, custom).permissions,
   }
 }
 

@@ -37,10 +37,18 @@ export interface OwnIssuerOptions {
  */
 const OWN_JTI_PATTERN = /^(\d{13})\.[0-9a-f-]{36}$/
 
-export function createOwnIssuer({ keys, revocations, clock, ...rules }: OwnIssuerOptions): OwnIssuer {
-  const { issuer, audience, lifetime } = rules
+export function createOwnIssuer(options: OwnIssuerOptions): OwnIssuer {
+  const { keys, revocations, clock, issuer, audience } = options
   return {
-    rules: { issuer, audience, lifetime, jti: 'required' },
+    rules: {
+      issuer,
+      audience,
+      jti: 'required',
+      // Read for each token: the setting may change.
+      get lifetime() {
+        return options.lifetime
+      },
+    },
     cachedKey: (kid) => keys.publicKey(kid),
     async findKey(kid) {
       const pem = keys.publicKey(kid)
@@ -56,7 +64,10 @@ export function createOwnIssuer({ keys, revocations, clock, ...rules }: OwnIssue
       const issuedAt = Math.max(clock.wall(), (await revocations.revokedUpTo(issuer, name)) + 1)
       const iat = Math.floor(issuedAt / 1000)
       const jti = `${issuedAt}.${randomUUID()}`
-      return { claims: { iss: issuer, aud: audience, sub: name, iat, exp: iat + lifetime, jti }, ...keys.signingKey() }
+      return {
+        claims: { iss: issuer, aud: audience, sub: name, iat, exp: iat + options.lifetime, jti },
+        ...keys.signingKey(),
+      }
     },
   }
 }

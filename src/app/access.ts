@@ -4,7 +4,7 @@ import type { Access } from '../access/access.ts'
 import { createAccess } from '../access/index.ts'
 import type { VerifyPassword } from '../access/passwords.ts'
 import { permissions } from '../catalogue/index.ts'
-import type { Config } from '../config/schema.ts'
+import type { ReloadableConfig } from '../config/reloadable.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { SharedAccess } from '../redis/shared-access.ts'
 import type { Cluster } from '../upstream/index.ts'
@@ -15,6 +15,7 @@ export const identity = { realm: 'manager-edge', issuer: 'manager-edge', audienc
 
 /** Requests per second from one address, as a multiple of the limit per caller. */
 const CALLERS_PER_ADDRESS = 10
+const SECOND_MS = 1000
 
 export interface AccessParts {
   readonly cluster: Cluster
@@ -23,41 +24,65 @@ export interface AccessParts {
 }
 
 /** Rejects with an `Error` for the operator if the users file, the keys or the roles are invalid. */
-export async function buildAccess(config: Config, { cluster, shared, log }: AccessParts): Promise<Access> {
+export async function buildAccess(
+  { current: config, onReload }: ReloadableConfig,
+  { cluster, shared, log }: AccessParts,
+): Promise<Access> {
   const { access } = config
-  const perSecond = (max: number) => ({ max, windowMs: 1000 })
-  return createAccess({
+  const { limits } = access
+  const built = await createAccess({
     realm: identity.realm,
     users:
       config.cluster.credentials.mode === 'passthrough'
-        ? { verify: verifyWithManager(cluster, config.cluster.limits.timeout), role: access.passthroughRole }
+        ? { verify: verifyWithManager(cluster, config.cluster.limits), role: access.passthroughRole }
         : { file: access.users ?? '' },
     roles: access.roles,
     customRoles: access.customRoles,
     knownPermissions: permissions,
     tokens: {
       // The configuration is in milliseconds, tokens are in seconds.
-      lifetime: access.tokens.lifetime / 1000,
+      get lifetime() {
+        return access.tokens.lifetime / 1000
+      },
       ...(access.tokens.keys !== undefined && { keys: access.tokens.keys }),
       issuer: identity.issuer,
       audience: identity.audience,
       issuers: access.tokens.issuers.map((each) => ({ ...each, lifetime: each.lifetime / 1000 })),
     },
     limits: {
-      failedLogins: access.limits.failedLogins,
-      perCaller: perSecond(access.limits.requestsPerSecond),
-      perAddress: perSecond(access.limits.requestsPerSecond * CALLERS_PER_ADDRESS),
+      get failedLogins() {
+        return limits.failedLogins
+      },
+      perCaller: {
+        windowMs: SECOND_MS,
+        get max() {
+          return limits.requestsPerSecond
+        },
+      },
+      perAddress: {
+        windowMs: SECOND_MS,
+        get max() {
+          return limits.requestsPerSecond * CALLERS_PER_ADDRESS
+        },
+      },
     },
     ...(shared && { attempts: shared.attempts, revocations: shared.revocations }),
     log: (level, message, facts) => log[level](facts ?? {}, message),
   })
+  onReload((next) => built.prepareRoles(next.access))
+  return built
 }
 
 /** Mode passthrough: credentials are right if the manager accepts a call with them. */
-function verifyWithManager(cluster: Cluster, timeout: number): VerifyPassword {
+function verifyWithManager(cluster: Cluster, limits: { readonly timeout: number }): VerifyPassword {
   return async (username, password) => {
     const node = cluster.view.master().name
-    const result = await callVersion(cluster, { node, timeout, caller: username, credentials: { username, password } })
+    const result = await callVersion(cluster, {
+      node,
+      timeout: limits.timeout,
+      caller: username,
+      credentials: { username, password },
+    })
     if (result.ok) return result.response.status === 200
     if (result.fault === 'refusedCredentials') return false
     throw new EdgeError(920, ` to check the credentials: ${result.detail}`)

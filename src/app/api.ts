@@ -9,6 +9,7 @@ import type { CacheStore } from '../cache/stores/contract.ts'
 import { createWriteLocks, writeLockStage } from '../cache/write-lock.ts'
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { catalogue } from '../catalogue/index.ts'
+import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
 import type { EventListeners } from '../core/events.ts'
 import type { Handler } from '../core/request.ts'
@@ -30,6 +31,7 @@ import type { Cluster } from '../upstream/index.ts'
 import { createRouter, type Router } from '../upstream/route.ts'
 import { buildCache } from './cache.ts'
 import { createTraceStarter, type Traces } from './telemetry.ts'
+import { withSettings } from './with-settings.ts'
 
 export interface ApiParts {
   readonly access: Access
@@ -58,17 +60,18 @@ export interface Api {
 }
 
 /** Rejects with an `Error` for the operator if the certificate or a setting cannot be used. */
-export async function buildApi(config: Config, parts: ApiParts): Promise<Api> {
+export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Promise<Api> {
+  const { current: config } = settings
   const { access, cluster, shared, log, writeLine, replica, onStoreEvent, emit, audit, traces } = parts
   const { listen } = config
-  const addressOf = addressOfRequests(listen.trustedProxies)
+  const addressOf = addressOfRequests(listen)
   const onReject = logRejected(log, addressOf, emit.request)
   const listener = await createListener({ ...listen, cors: listen.cors.origins.length > 0, log, onReject })
   // The pipeline needs these two, but they come from the HTTP application, which needs the pipeline.
   let issueToken: (name: string) => Promise<string> = async () => ''
   let http: Http | undefined
   const route = createRouter(config.cluster.distribution)
-  const cache = await buildCache(config, {
+  const cache = await buildCache(settings, {
     cluster,
     route,
     replica,
@@ -101,8 +104,12 @@ export async function buildApi(config: Config, parts: ApiParts): Promise<Api> {
     writeLine,
     limits: listen.limits,
     prefixes: config.cluster,
-    experimental: config.cluster.experimental,
-    compressionMinBytes: config.cache.compressionMinBytes,
+    get experimental() {
+      return config.cluster.experimental
+    },
+    get compressionMinBytes() {
+      return config.cache.compressionMinBytes
+    },
     corsOrigins: listen.cors.origins,
     clientAddress: addressOf,
     managerVersion: () => cluster.view.nodes().find(({ version }) => version !== undefined)?.version,
@@ -111,6 +118,14 @@ export async function buildApi(config: Config, parts: ApiParts): Promise<Api> {
       issueToken = tokenIssuer(instance, access)
       return authenticator
     },
+  })
+  const { forgetUrls } = http
+  settings.onReload(async (next) => {
+    const apply = await listener.prepareReload(next.listen)
+    return () => {
+      apply()
+      forgetUrls()
+    }
   })
   return { listener, app: http.app, handler, cache: cache.ports, storeState: cache.state, closeCache: cache.close }
 }
@@ -131,7 +146,7 @@ function buildNodeStages(
   const { view, call } = cluster
   const { distribution, limits } = config.cluster
   return {
-    forward: forward({ call, view, route, ...limits }),
+    forward: forward(withSettings(limits, { call, view, route })),
     writeLock: writeLockStage({
       locks: createWriteLocks(acquireFetchLock),
       master: () => view.master().name,
@@ -142,14 +157,18 @@ function buildNodeStages(
         read,
         view,
         endpoints: { agents: findEndpoint('GET', '/agents'), members: findEndpoint('GET', '/agents/groups/:group_id') },
-        ttl: config.cache.ttl.agents ?? config.cache.defaultTtl,
-        staleIfError: config.cache.staleIfError,
+        get ttl() {
+          return config.cache.ttl.agents ?? config.cache.defaultTtl
+        },
+        get staleIfError() {
+          return config.cache.staleIfError
+        },
       })
       const endpoints = {
         restart: findEndpoint('POST', '/agents/restart'),
         validation: findEndpoint('GET', '/cluster/:node_id/configuration/validation'),
       }
-      const collections = joinCollections({ read, view, owners, distribution, catalogue, ...limits, onJoin })
+      const collections = joinCollections(withSettings(limits, { read, view, owners, distribution, catalogue, onJoin }))
       const parts = { read, forward: forwardOne, view, owners, endpoints }
       if (distribution === 'manager') return { joinCollections: collections, joinResults: joinValidations(parts) }
       return { forwardToOwner: forwardToOwner(parts), joinCollections: collections, joinResults: joinResults(parts) }

@@ -8,6 +8,7 @@ import type { CacheStore } from '../cache/stores/contract.ts'
 import { createMemoryStore } from '../cache/stores/memory-store.ts'
 import { createRedisStore } from '../cache/stores/redis-store.ts'
 import { catalogue } from '../catalogue/index.ts'
+import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
 import type { EventListeners } from '../core/events.ts'
 import type { Caller, EdgeRequest } from '../core/request.ts'
@@ -45,7 +46,10 @@ type Store = CacheStore & CacheIndex & { state(): CacheStoreState; close(): Prom
 const DEFAULT_KEY_SECRET = 'manager-edge'
 
 /** Rejects if a setting names an unknown endpoint or a file cannot be read. Redis may be unreachable. */
-export async function buildCache(config: Config, parts: CacheParts): Promise<BuiltCache> {
+export async function buildCache(
+  { current: config, onReload }: ReloadableConfig,
+  parts: CacheParts,
+): Promise<BuiltCache> {
   const { cluster, route, replica, resolveUrl, emit } = parts
   const { cache } = config
   checkEndpoints(Object.keys(cache.endpoints))
@@ -53,18 +57,24 @@ export async function buildCache(config: Config, parts: CacheParts): Promise<Bui
     return { ports: disabledCache, acquireFetchLock: undefined, close: async () => {} }
   const encryptionKey = cache.encryptionKeyFile === undefined ? undefined : await readFile(cache.encryptionKeyFile)
   const store = await createStore(config, parts, encryptionKey)
+  const key = { secret: encryptionKey ?? DEFAULT_KEY_SECRET, policy: digestOf(config.access.customRoles), revision: 0 }
+  onReload((next) => {
+    checkEndpoints(Object.keys(next.cache.endpoints))
+    const policy = digestOf(next.access.customRoles)
+    return () => {
+      key.policy = policy
+      key.revision += 1
+    }
+  })
   const stages = createCache({
     store,
-    key: {
-      secret: encryptionKey ?? DEFAULT_KEY_SECRET,
-      policy: hash('sha256', JSON.stringify(config.access.customRoles), 'hex'),
-    },
+    key,
     lifetimesOf: lifetimesOf(config),
     master: () => cluster.view.master().name,
     nodes: () => cluster.view.nodes(),
-    ...config.cluster.limits,
+    limits: config.cluster.limits,
     hasIdleCapacity: createIdleCapacityCheck({ view: cluster.view, route }),
-    replicationLag: cache.replicationLag,
+    replicationLag: () => cache.replicationLag,
     onEvent: emit.cache,
     divergenceCheck: cache.divergenceCheck,
   })
@@ -77,7 +87,9 @@ export async function buildCache(config: Config, parts: CacheParts): Promise<Bui
   }
   const ports: CacheOperationsPorts = {
     index: store,
-    defaultDuration: cache.defaultTtl,
+    get defaultDuration() {
+      return cache.defaultTtl
+    },
     enabled: true,
     sharedThroughRedis: replica !== undefined,
     onEvent: emit.cache,
@@ -102,17 +114,18 @@ async function createStore(
     replica,
     localBytes: cache.enabled ? cache.localBytes : 0,
     ...(encryptionKey && { encryptionKey }),
-    onUnreachableStore: cache.onUnreachableStore,
+    get onUnreachableStore() {
+      return cache.onUnreachableStore
+    },
     onEvent: onStoreEvent,
   })
 }
 
 function lifetimesOf({ cache }: Config): (group: keyof Config['cache']['ttl'], endpoint: string) => FreshnessLifetimes {
-  const { ttl, defaultTtl, endpoints, staleWhileRevalidate, staleIfError } = cache
   return (group, endpoint) => ({
-    ttl: endpoints[`/${endpoint.slice(1)}`] ?? ttl[group] ?? defaultTtl,
-    staleWhileRevalidate: staleWhileRevalidate[group] ?? 0,
-    staleIfError,
+    ttl: cache.endpoints[`/${endpoint.slice(1)}`] ?? cache.ttl[group] ?? cache.defaultTtl,
+    staleWhileRevalidate: cache.staleWhileRevalidate[group] ?? 0,
+    staleIfError: cache.staleIfError,
   })
 }
 
@@ -123,4 +136,8 @@ function checkEndpoints(paths: readonly string[]): void {
   if (unknown === undefined) return
   const remedy = '"manager-edge routes" lists all endpoints'
   throw new Error(`cache.endpoints: ${unknown} is not a GET endpoint whose responses are stored; ${remedy}`)
+}
+
+function digestOf(value: unknown): string {
+  return hash('sha256', JSON.stringify(value), 'hex')
 }

@@ -1,28 +1,61 @@
 /** Builds the cluster from the configuration. */
 import { readFile } from 'node:fs/promises'
+import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
+import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
 import type { NodeResult } from '../core/node-call.ts'
-import { type Cluster, type ClusterOptions, createCluster, type NodeTls } from '../upstream/index.ts'
+import {
+  type Cluster,
+  type ClusterChanges,
+  type ClusterOptions,
+  createCluster,
+  type NodeCredentials,
+  type NodeTls,
+} from '../upstream/index.ts'
 
 /** Rejects if a certificate cannot be read. */
 export async function buildCluster(
-  config: Config,
+  { current: config, onReload }: ReloadableConfig,
   log: Logger,
   listeners: Pick<ClusterOptions, 'onCall' | 'untracedTraceparent'> = {},
 ): Promise<Cluster> {
   const { cluster } = config
-  const { mode, username = '', password = '' } = cluster.credentials
-  return createCluster({
+  let used = await connectionsOf(config)
+  const built = createCluster({
     nodes: cluster.nodes,
     discover: cluster.discover,
-    credentials: mode === 'service' ? { mode, username, password } : { mode },
-    tls: await readTls(config),
+    credentials: used.credentials,
+    tls: used.tls,
     limits: cluster.limits,
     allowedAddresses: cluster.addresses,
     log: (level, message, fields) => log[level](fields, message),
     ...listeners,
   })
+  onReload(async (next) => {
+    const now = await connectionsOf(next)
+    // Only what changed is passed on, because new certificates and addresses close all idle connections.
+    const changed = Object.entries(now).filter(
+      ([name, value]) => !isDeepStrictEqual(value, used[name as keyof typeof used]),
+    )
+    const apply = built.prepare(Object.fromEntries(changed))
+    return () => {
+      apply()
+      used = now
+      if (changed.some(([name]) => name === 'tls')) log.info('node certificates reloaded')
+    }
+  })
+  return built
+}
+
+async function connectionsOf(config: Config): Promise<Required<ClusterChanges>> {
+  const { nodes, addresses } = config.cluster
+  return { nodes, tls: await readTls(config), credentials: credentialsOf(config), allowedAddresses: addresses }
+}
+
+function credentialsOf({ cluster: { credentials } }: Config): NodeCredentials {
+  const { mode, username = '', password = '' } = credentials
+  return mode === 'service' ? { mode, username, password } : { mode }
 }
 
 /** Rejects if a file cannot be read. */

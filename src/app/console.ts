@@ -23,11 +23,12 @@ import type { Metrics } from '../telemetry/metrics/index.ts'
 import type { Cluster, NodeStatus } from '../upstream/index.ts'
 import type { Api } from './api.ts'
 import { version } from './package.ts'
+import type { ReloadStatus } from './reload.ts'
 import type { StoreStatus } from './telemetry.ts'
 
 type ConsoleParts = Pick<
   OperationsParts,
-  'replica' | 'monitors' | 'cluster' | 'api' | 'storeStatus' | 'ready' | 'url' | 'divergence'
+  'replica' | 'monitors' | 'cluster' | 'api' | 'storeStatus' | 'ready' | 'url' | 'divergence' | 'reload'
 >
 
 /** Returns `undefined` if replicas share nothing. */
@@ -48,7 +49,7 @@ export function buildReplicas(
 }
 
 export function buildConsolePorts(parts: ConsoleParts): ConsolePorts {
-  const { monitors, cluster, api, storeStatus, ready, url, divergence } = parts
+  const { monitors, cluster, api, storeStatus, ready, url, divergence, reload } = parts
   const { cache, handler } = api
   const { explained } = cache
   const permissions = new Map<string, string>(
@@ -59,6 +60,7 @@ export function buildConsolePorts(parts: ConsoleParts): ConsolePorts {
     version,
     url,
     ready,
+    configuration: reload,
     traffic: monitors.traffic,
     tail: monitors.tail,
     joins: monitors.joins,
@@ -182,6 +184,7 @@ export interface OperationsParts {
   readonly shared: SharedAccess | undefined
   readonly log: Logger
   readonly ready: () => Readiness
+  readonly reload: () => ReloadStatus
   /** The URL for clients, as soon as the edge listens. */
   readonly url: () => string
   readonly metrics: Metrics

@@ -8,6 +8,8 @@ import type { Readiness } from '../admin/listener.ts'
 import { checkCatalogue } from '../catalogue/checks/index.ts'
 import { catalogue } from '../catalogue/index.ts'
 import type { Deprecation } from '../config/deprecated.ts'
+import type { LoadResult } from '../config/index.ts'
+import { createReloadableConfig, type ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
 import { drain } from '../listener/drain.ts'
 import type { OnStoreEvent } from '../redis/options.ts'
@@ -18,7 +20,7 @@ import { buildApi } from './api.ts'
 import { buildCluster } from './cluster.ts'
 import { buildOperations, createMonitors } from './operations.ts'
 import { buildReplica, buildSharedAccess } from './redis.ts'
-import { createDeprecationLog, type Reloading, startReloading } from './reload.ts'
+import { createDeprecationLog, createReloader, type Reloader } from './reload.ts'
 import { buildAudit, buildMetrics, buildTraces, createStoreStatus } from './telemetry.ts'
 
 /** `flushSync` writes the lines that are buffered. */
@@ -27,8 +29,10 @@ type LogDestination = DestinationStream & { flushSync?(): void }
 export interface EdgeOptions {
   /** The destination of log lines, which may buffer them. Absent: standard output. */
   readonly logTo?: LogDestination
-  /** The configuration file. It is watched, so that changes of roles and nodes need no restart. */
-  readonly configFile?: string
+  /** Loads the configuration again, for reloads. Absent: only certificates of the nodes are reloaded. */
+  readonly load?: () => Promise<LoadResult>
+  /** The files that the configuration was read from. */
+  readonly files?: readonly string[]
   /** Settings that have their old name; logged as warnings. */
   readonly deprecations?: readonly Deprecation[]
 }
@@ -39,6 +43,8 @@ export interface Edge {
   /** Becomes not ready, completes the requests in flight, and ends. Resolves to `false` if connections were cut. */
   drain(delayMs?: number): Promise<boolean>
   ready(): Readiness
+  /** Reloads the configuration. Failures are logged. */
+  reload(): Promise<void>
   /** Opens the audit file again after it was moved. */
   reopenAudit(): Promise<void>
   readonly log: Logger
@@ -55,31 +61,31 @@ interface Lifecycle {
 }
 
 /** Rejects with an `Error` for the operator if a file is invalid, such as a certificate, a key or the users file. */
-export async function buildEdge(config: Config, options: EdgeOptions = {}): Promise<Edge> {
+export async function buildEdge(initial: Config, options: EdgeOptions = {}): Promise<Edge> {
   const faults = checkCatalogue(catalogue)
   if (faults.length > 0) throw new Error(`the catalogue is invalid:\n${faults.join('\n')}`)
-  const output = createLog(config, options)
+  const settings = createReloadableConfig(initial)
+  const { current: config } = settings
+  const output = createLog(settings, options)
   const { log } = output
   const warnOfDeprecations = createDeprecationLog(log)
   warnOfDeprecations(options.deprecations ?? [])
   const lifecycle: Lifecycle = { isDraining: false, url: '' }
-  const parts = await buildParts(config, output, lifecycle)
-  const { cluster, shared, access, api, audit, ready, operations } = parts
-  let reloading: Reloading | undefined
-  const watchConfig = async (): Promise<void> => {
-    reloading = await startReloading({ cluster, access, config, log, file: options.configFile, warnOfDeprecations })
-  }
+  const reloader = createReloader({ ...options, config: settings, log, warnOfDeprecations })
+  const parts = await buildParts(settings, { ...output, lifecycle, reloader })
+  const { cluster, shared, api, audit, ready, operations } = parts
   const close = async (spanFlushMs?: number): Promise<void> => {
+    reloader.close()
     await parts.close(spanFlushMs)
-    reloading?.close()
   }
   return {
     log,
     ready,
+    reload: () => reloader.reload(),
     reopenAudit: () => audit.reopen(),
     start: async () => {
       try {
-        await Promise.all([cluster.start(), shared?.start(), watchConfig(), audit.open()])
+        await Promise.all([cluster.start(), shared?.start(), reloader.watch(), audit.open()])
         const operationsUrl = await listen(operations, config.operations)
         lifecycle.url = await listen(api.app, config.listen)
         return { operationsUrl, url: lifecycle.url }
@@ -100,14 +106,15 @@ export async function buildEdge(config: Config, options: EdgeOptions = {}): Prom
 }
 
 /** Builds the parts in the order of their dependencies. `close` closes all of them. */
-async function buildParts(config: Config, { log, writeLine, flush }: LogOutput, lifecycle: Lifecycle) {
+async function buildParts(settings: ReloadableConfig, { log, writeLine, flush, lifecycle, reloader }: ProcessParts) {
+  const { current: config } = settings
   const events = createEdgeEvents()
   const { emit } = events
   const divergence = countDivergence(events)
-  const audit = buildAudit(config, log, flush)
+  const audit = buildAudit(settings, log, flush)
   events.on({ nodeCall: audit.onNodeCall, request: audit.onRequest })
   const traces = await buildTraces(config, log)
-  const cluster = await buildCluster(config, log, {
+  const cluster = await buildCluster(settings, log, {
     onCall: emit.nodeCall,
     ...(traces && { untracedTraceparent: traces.untracedTraceparent }),
   })
@@ -124,13 +131,13 @@ async function buildParts(config: Config, { log, writeLine, flush }: LogOutput, 
   }
   const replica = await buildReplica(config, { onEvent: onStoreEvent, onStep: emit.redisStep })
   const shared = await buildSharedAccess(config, replica, log)
-  const access = await buildAccess(config, { cluster, shared, log })
+  const access = await buildAccess(settings, { cluster, shared, log })
   const monitors = createMonitors(events)
   const common = { access, cluster, replica, shared, log, audit }
-  const api = await buildApi(config, { ...common, writeLine, onStoreEvent, emit, traces })
-  const metrics = buildMetrics({ events, cluster, api, audit, traces, ready })
+  const api = await buildApi(settings, { ...common, writeLine, onStoreEvent, emit, traces })
+  const metrics = buildMetrics({ events, cluster, api, audit, traces, ready, reload: reloader.status })
   const url = () => lifecycle.url
-  const operations = await buildOperations(config, {
+  const operations = await buildOperations(settings, {
     ...common,
     api,
     storeStatus,
@@ -138,6 +145,7 @@ async function buildParts(config: Config, { log, writeLine, flush }: LogOutput, 
     metrics,
     divergence,
     ready,
+    reload: reloader.status,
     url,
   })
   const close = async (spanFlushMs = SPAN_FLUSH_MS): Promise<void> => {
@@ -159,6 +167,11 @@ async function listen(app: FastifyInstance, { host, port, tls }: Config['listen'
   return withScheme(await app.listen({ host, port, listenTextResolver: (url) => `bound to ${withScheme(url)}` }))
 }
 
+interface ProcessParts extends LogOutput {
+  readonly lifecycle: Lifecycle
+  readonly reloader: Pick<Reloader, 'status'>
+}
+
 interface LogOutput {
   readonly log: Logger
   /** Writes a complete line at level `info`. */
@@ -167,9 +180,16 @@ interface LogOutput {
   readonly flush: () => void
 }
 
-function createLog(config: Config, { logTo = pino.destination(1) }: EdgeOptions): LogOutput {
-  const log = pino({ level: config.log.level, base: null }, logTo)
-  const writeLine = log.isLevelEnabled('info') ? (line: string) => logTo.write(line) : () => undefined
+function createLog(settings: ReloadableConfig, { logTo = pino.destination(1) }: EdgeOptions): LogOutput {
+  const log = pino({ level: settings.current.log.level, base: null }, logTo)
+  let isInfo = log.isLevelEnabled('info')
+  settings.onReload((next) => () => {
+    log.level = next.log.level
+    isInfo = log.isLevelEnabled('info')
+  })
+  const writeLine = (line: string): void => {
+    if (isInfo) logTo.write(line)
+  }
   return { log, writeLine, flush: () => logTo.flushSync?.() }
 }
 

@@ -10,6 +10,7 @@ import { createOperationsListener, metricsPart } from '../admin/listener.ts'
 import { openApiDocument } from '../admin/openapi/document.ts'
 import { referencePart } from '../admin/reference.ts'
 import { catalogue } from '../catalogue/index.ts'
+import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
 import { createAuthenticator } from '../http/authenticate.ts'
 import { addressOfRequests } from '../http/client-address.ts'
@@ -18,6 +19,7 @@ import { createListener } from '../listener/listener.ts'
 import type { EdgeEvents } from '../telemetry/events.ts'
 import { buildConsolePorts, buildReplicas, type Monitors, type OperationsParts } from './console.ts'
 import { version } from './package.ts'
+import { withSettings } from './with-settings.ts'
 
 export function createMonitors({ on }: Pick<EdgeEvents, 'on'>): Monitors {
   const traffic = createTraffic()
@@ -31,19 +33,21 @@ export function createMonitors({ on }: Pick<EdgeEvents, 'on'>): Monitors {
   return { traffic, tail, joins, close }
 }
 
-export async function buildOperations(config: Config, parts: OperationsParts): Promise<FastifyInstance> {
+export async function buildOperations(settings: ReloadableConfig, parts: OperationsParts): Promise<FastifyInstance> {
+  const { current: config } = settings
   const { access, shared, ready, log } = parts
   const metrics = metricsPart(parts.metrics)
   const isMetricsOpen = config.operations.metrics === 'open'
   const replicas = buildReplicas(parts)
   const ports = buildConsolePorts(parts)
   const console = consolePart(replicas === undefined ? ports : { ...ports, replicas: replicas.others }, consoleFolder())
-  const { serverFactory } = await createListener(listenerOptions(config, log))
+  const listener = await createListener(listenerOptions(config, log))
+  settings.onReload(({ operations: { tls } }) => listener.prepareReload({ tls, hosts: [] }))
   const app = await createOperationsListener({
     ready,
     log,
     onRejected: parts.audit.onRequest,
-    serverFactory,
+    serverFactory: listener.serverFactory,
     ...(isMetricsOpen && { openParts: [metrics] }),
     signedIn: {
       signIn: {
@@ -51,7 +55,7 @@ export async function buildOperations(config: Config, parts: OperationsParts): P
           const { authenticate } = await createAuthenticator(app, access, shared?.count)
           return (request, reply) => authenticate(request, reply, request.clientAddress)
         },
-        clientAddress: addressOfRequests(config.listen.trustedProxies),
+        clientAddress: addressOfRequests(config.listen),
       },
       parts: [referencePart(openApiDocument(catalogue, { version })), console, ...(isMetricsOpen ? [] : [metrics])],
     },
@@ -64,7 +68,12 @@ export async function buildOperations(config: Config, parts: OperationsParts): P
 function listenerOptions({ listen, operations }: Config, log: Logger): ListenerOptions {
   const { tls } = operations
   const { limits, timeouts } = listen
-  return { tls, limits: { ...limits, url: 3 * limits.url }, timeouts, hosts: [], cors: false, log }
+  const longUrl = {
+    get url() {
+      return 3 * limits.url
+    },
+  }
+  return { tls, limits: withSettings(limits, longUrl), timeouts, hosts: [], cors: false, log }
 }
 
 /** Returns the folder of the built console page: next to this file, or in `dist` if the sources run (tests). */

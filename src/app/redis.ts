@@ -50,7 +50,7 @@ export async function buildSharedAccess(
   const encryptionKey = cache.encryptionKeyFile === undefined ? undefined : await readFile(cache.encryptionKeyFile)
   return createSharedAccess({
     replica,
-    maxFailures: access.limits.failedLogins,
+    limits: access.limits,
     ...(encryptionKey && { key: hash('sha256', encryptionKey, 'buffer') }),
     log: (level, message, facts) => log[level](facts ?? {}, message),
   })

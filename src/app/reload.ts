@@ -1,141 +1,102 @@
 /**
- * What the edge reloads at run time: nodes (`cluster.nodes`), the certificates that `cluster.tls` names, and roles
- * (`access.roles`). Within a second of a change, new calls go to the new nodes with the new certificates, and new
- * requests have the new roles. Calls in flight end on the node where they began. If a file is invalid, the last valid
- * values stay in use and the log has an error.
+ * Reloads the whole configuration: within a second of a change of its files, and on SIGHUP. A reload takes effect as a
+ * whole or not at all. What needs a restart is reported by name. src/config/effects.ts states the effect of each setting.
  */
 import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
-import type { Access } from '../access/access.ts'
 import { fingerprintFile, watchFiles } from '../access/file-watcher.ts'
-import type { RoleAssignment } from '../access/roles.ts'
 import type { Deprecation } from '../config/deprecated.ts'
-import { loadConfig } from '../config/index.ts'
-import type { Config } from '../config/schema.ts'
-import type { Log } from '../core/events.ts'
-import type { Cluster, NodeSetting, NodeTls } from '../upstream/index.ts'
-import { readTls } from './cluster.ts'
+import type { LoadResult } from '../config/index.ts'
+import type { ReloadableConfig } from '../config/reloadable.ts'
+
+/** The result of the latest reload. The load at the start of the process counts as the first one. */
+export interface ReloadStatus {
+  /** Why the latest reload failed; absent if it succeeded. */
+  readonly fault?: string
+  /** When a configuration was last put to use, in milliseconds since 1970. */
+  readonly succeededAt: number
+  /** Settings that have another value in the file than in this process. They take effect with the next start. */
+  readonly pendingRestart: readonly string[]
+}
+
+export interface Reloader {
+  /** Reloads once, because an operator asked for it. Results are logged, and the promise never rejects. */
+  reload(): Promise<void>
+  /** Reloads from now on whenever a file changes. */
+  watch(): Promise<void>
+  status(): ReloadStatus
+  close(): void
+}
 
 export interface ReloadOptions {
-  readonly cluster: Cluster
-  readonly access: Pick<Access, 'assignRoles'>
-  readonly config: Config
-  /** The configuration file. Absent: the environment is the only source, and only certificates are reloaded. */
-  readonly file?: string | undefined
+  readonly config: ReloadableConfig
+  /** Loads the configuration again. Absent: it has no file; only the certificates that it names are reloaded. */
+  readonly load?: (() => Promise<LoadResult>) | undefined
+  /** The files that the present configuration was read from. */
+  readonly files?: readonly string[] | undefined
   readonly log: Logger
   readonly warnOfDeprecations: DeprecationLog
 }
 
-export interface Reloading {
-  close(): void
-}
+export function createReloader({ config, load, log, warnOfDeprecations, ...options }: ReloadOptions): Reloader {
+  const loadAgain = load ?? (async () => ({ ok: true, config: config.initial, files: [], deprecations: [] }) as const)
+  let status: ReloadStatus = { succeededAt: Date.now(), pendingRestart: [] }
+  let files = options.files ?? []
+  let latest = Promise.resolve()
+  let close = (): void => undefined
 
-/** Starts to watch the files. Rejects if one of them cannot be used, and watches nothing then. */
-export async function startReloading({ access, file, ...options }: ReloadOptions): Promise<Reloading> {
-  const cluster = await watchCluster({ ...options, file })
-  if (file === undefined) return cluster
-  try {
-    const roles = await watchRoles({
-      file,
-      load: async () => (await loadConfigFile(file, options.warnOfDeprecations)).access.roles,
-      access,
-      log: (level, message, facts) => options.log[level](facts ?? {}, message),
-    })
-    return {
-      close: () => {
-        cluster.close()
-        roles.close()
-      },
+  const reloadNow = async (isRequested: boolean): Promise<void> => {
+    try {
+      const loaded = await loadAgain()
+      if (!loaded.ok) throw new Error(loaded.faults.join('; '))
+      files = loaded.files
+      const { changed, pendingRestart } = await config.apply(loaded.config)
+      warnOfDeprecations(loaded.deprecations)
+      if (changed.length > 0) log.info({ changed }, 'configuration reloaded')
+      else if (status.fault !== undefined) log.info('configuration is valid again')
+      else if (isRequested) log.info('configuration unchanged')
+      if (pendingRestart.length > 0 && !isDeepStrictEqual(pendingRestart, status.pendingRestart)) {
+        log.warn({ settings: pendingRestart }, 'changed settings take effect after a restart only')
+      }
+      status = { succeededAt: Date.now(), pendingRestart }
+    } catch (error) {
+      const fault = error instanceof Error ? error.message : String(error)
+      // The same fault may be found again, by SIGHUP or after a change of another file.
+      if (fault !== status.fault) log.error({ fault }, 'configuration not reloaded, the last valid one stays in use')
+      status = { ...status, fault }
     }
-  } catch (error) {
-    cluster.close()
-    throw error
   }
-}
-
-interface ClusterFiles {
-  readonly nodes: readonly NodeSetting[]
-  readonly tls: NodeTls
-}
-
-async function watchCluster({
-  cluster,
-  config,
-  file,
-  log,
-  warnOfDeprecations,
-}: Omit<ReloadOptions, 'access'>): Promise<Reloading> {
-  const { ca, cert, key } = config.cluster.tls
-  const firstFile = file ?? ca ?? cert ?? key
-  if (firstFile === undefined) return { close: () => undefined }
-  let tlsFiles = config.cluster.tls
-  const watched = await watchFiles<ClusterFiles>({
-    folder: dirname(firstFile),
-    fingerprint: async () => {
-      const files = [file, tlsFiles.ca, tlsFiles.cert, tlsFiles.key].filter((name) => name !== undefined)
-      return (await Promise.all(files.map(fingerprintFile))).join(' ')
-    },
-    load: async () => {
-      const now = file === undefined ? config : await loadConfigFile(file, warnOfDeprecations)
-      tlsFiles = now.cluster.tls
-      return { nodes: now.cluster.nodes, tls: await readTls(now) }
-    },
-    onReload: (now, before) => applyCluster(cluster, now, before, log),
-    onError: (error) =>
-      log.error(
-        { file: firstFile, fault: messageOf(error) },
-        'nodes and certificates cannot be reloaded, the last valid ones stay in use',
-      ),
-  })
-  // The files may have changed since the process read its configuration.
-  const { nodes, tls } = watched.current()
-  if (!isDeepStrictEqual(nodes, config.cluster.nodes)) cluster.setNodes(nodes)
-  if (ca !== undefined || cert !== undefined || key !== undefined) cluster.setTls(tls)
-  return watched
-}
-
-/** Throws if the nodes do not make a cluster or a certificate is invalid. The cluster is unchanged then. */
-function applyCluster(cluster: Cluster, now: ClusterFiles, before: ClusterFiles, log: Logger): void {
-  if (!isDeepStrictEqual(now.tls, before.tls)) {
-    cluster.setTls(now.tls)
-    log.info({}, 'node certificates reloaded')
+  /** One reload after the other: the last one started has read the newest files. */
+  const reload = (isRequested: boolean): Promise<void> => {
+    latest = latest.then(() => reloadNow(isRequested))
+    return latest
   }
-  if (!isDeepStrictEqual(now.nodes, before.nodes)) {
-    cluster.setNodes(now.nodes)
-    log.info({ nodes: now.nodes.map(({ name }) => name) }, 'nodes reloaded')
+  const watchedFiles = (): string[] => {
+    const { ca, cert, key } = config.current.cluster.tls
+    return [...files, ca, cert, key].filter((file) => file !== undefined)
   }
-}
-
-interface RoleFile {
-  readonly file: string
-  /** Reads the roles. Throws an error that lists what is wrong with the configuration. */
-  load(): Promise<RoleAssignment>
-  readonly access: Pick<Access, 'assignRoles'>
-  readonly log: Log
-}
-
-export async function watchRoles({ file, load, access, log }: RoleFile): Promise<Reloading> {
-  const watched = await watchFiles({
-    folder: dirname(file),
-    fingerprint: () => fingerprintFile(file),
-    load,
-    onReload: (roles) => {
-      access.assignRoles(roles)
-      log('info', 'roles reloaded', { file, users: Object.keys(roles).length })
+  return {
+    reload: () => reload(true),
+    status: () => status,
+    watch: async () => {
+      const watched = await watchFiles<void>({
+        folder: dirname(watchedFiles()[0] ?? '.'),
+        fingerprint: async () => (await Promise.all(watchedFiles().map(fingerprintFile))).join(' '),
+        // The first reload finds changes since the process read its configuration.
+        load: () => reload(false),
+        onError: (error) => log.error({ err: error }, 'configuration files cannot be watched'),
+      })
+      close = () => watched.close()
     },
-    onError: (error) =>
-      log('error', 'roles cannot be reloaded, the last valid roles stay in use', { file, fault: messageOf(error) }),
-  })
-  // The file may have changed since the process read its configuration.
-  access.assignRoles(watched.current())
-  return watched
+    close: () => close(),
+  }
 }
 
 /** Logs deprecated settings; called with all of them at the start and after each reload. */
 export type DeprecationLog = (deprecations: readonly Deprecation[]) => void
 
-/** Several watchers read the same file. A setting is logged again only if it was absent in between. */
+/** A setting is logged again only if it was absent in between. */
 export function createDeprecationLog(log: Logger): DeprecationLog {
   let known: readonly string[] = []
   return (deprecations) => {
@@ -144,16 +105,4 @@ export function createDeprecationLog(log: Logger): DeprecationLog {
     }
     known = deprecations.map(({ name }) => name)
   }
-}
-
-/** Rejects with all faults of the configuration. */
-async function loadConfigFile(file: string, warnOfDeprecations: DeprecationLog): Promise<Config> {
-  const loaded = await loadConfig({ file })
-  if (!loaded.ok) throw new Error(loaded.faults.join('; '))
-  warnOfDeprecations(loaded.deprecations)
-  return loaded.config
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -8,6 +8,7 @@ import { type Audit, createAudit, createAuditLog } from '../audit/index.ts'
 import type { CacheOperationsPorts } from '../cache/operations.ts'
 import { catalogue } from '../catalogue/index.ts'
 import { parseHeaderLines } from '../config/named-files.ts'
+import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
 import type { CacheStoreState } from '../core/response.ts'
 import { fromTrusted, headerText } from '../http/client-address.ts'
@@ -19,6 +20,8 @@ import { createMetrics, type Metrics } from '../telemetry/metrics/index.ts'
 import type { Traces } from '../telemetry/traces/index.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { version } from './package.ts'
+import type { ReloadStatus } from './reload.ts'
+import { withSettings } from './with-settings.ts'
 
 export interface MetricsParts {
   readonly events: EdgeEvents
@@ -27,9 +30,10 @@ export interface MetricsParts {
   readonly audit: Pick<Audit, 'state'>
   readonly traces: Pick<Traces, 'counts'> | undefined
   ready(): { readonly ok: boolean }
+  reload(): ReloadStatus
 }
 
-export function buildMetrics({ events, cluster, api, audit, traces, ready }: MetricsParts): Metrics {
+export function buildMetrics({ events, cluster, api, audit, traces, ready, reload }: MetricsParts): Metrics {
   const { cache, storeState } = api
   const groups = new Set(catalogue.map(groupOf))
   groups.delete('none')
@@ -43,6 +47,7 @@ export function buildMetrics({ events, cluster, api, audit, traces, ready }: Met
     audit: audit.state,
     ...(traces && { spans: traces.counts }),
     ready: () => ready().ok,
+    reload,
     nodes: () =>
       cluster.status().map(({ name, type, inFlight, limit, queue, ejectedUntil }) => ({
         name,
@@ -63,16 +68,16 @@ export type { Traces } from '../telemetry/traces/index.ts'
  * not loaded then.
  */
 export async function buildTraces({ traces }: Config, log: Logger): Promise<Traces | undefined> {
-  const { endpoint, headersFile, sampleRatio, maxPerSecond } = traces
+  const { endpoint, headersFile } = traces
   if (endpoint === undefined) return undefined
   const headers = await readHeaders(headersFile)
   const { createTraces } = await import('../telemetry/traces/index.ts')
-  return createTraces({ url: endpoint, headers, sampleRatio, maxPerSecond, version, log })
+  return createTraces({ url: endpoint, headers, sampling: traces, version, log })
 }
 
 /** `traceparent` is used only from trusted proxies: any other client could have all its requests traced. */
 export function createTraceStarter({ listen }: Config, traces: Traces): BeginTrace {
-  const isTrusted = fromTrusted(listen.trustedProxies)
+  const isTrusted = fromTrusted(listen)
   return ({ id, raw }) => {
     const { traceparent, tracestate } = raw.headers
     const isUsed = traceparent !== undefined && isTrusted({ raw })
@@ -121,16 +126,24 @@ export function createStoreStatus(): StoreStatus {
 }
 
 /** Creates the audit with its file, or with the log if `audit.file` is not set. `flush`: writes the buffered log lines. */
-export function buildAudit({ audit }: Config, log: Logger, flush: () => void): Audit {
-  const { file, onFailure, sync, rotateAt } = audit
+export function buildAudit(
+  { current: { audit, log: logSettings }, onReload }: ReloadableConfig,
+  log: Logger,
+  flush: () => void,
+): Audit {
+  const { file } = audit
   const replica = hostname()
   if (file !== undefined) {
     const onRotationFailure = ({ message }: Error) => log.warn({ fault: message }, 'audit file not rotated')
     const onUnlocked = (reason: string) => log.warn({ file, reason }, 'audit file not locked')
-    const sink = createAuditFile({ file, replica, sync, rotateAt, onRotationFailure, onUnlocked })
-    return createAudit({ sink, onFailure, log })
+    const sink = createAuditFile(withSettings(audit, { file, replica, onRotationFailure, onUnlocked }))
+    return createAudit(withSettings(audit, { sink, log }))
   }
   // Audit records are written at every log level but `silent`, under a name that tells them apart.
-  const auditLogger = log.child({ name: 'audit' }, { level: log.level === 'silent' ? 'silent' : 'info' })
-  return createAudit({ sink: createAuditLog(replica, auditLogger, flush), onFailure, log })
+  const levelOf = (level: string) => (level === 'silent' ? 'silent' : 'info')
+  const auditLogger = log.child({ name: 'audit' }, { level: levelOf(logSettings.level) })
+  onReload((next) => () => {
+    auditLogger.level = levelOf(next.log.level)
+  })
+  return createAudit(withSettings(audit, { sink: createAuditLog(replica, auditLogger, flush), log }))
 }

@@ -11,9 +11,9 @@ import { type AuditEvent, CHAIN_START, type ChainLink, formatRecord } from './re
 export interface AuditFileOptions {
   readonly file: string
   readonly replica: string
-  /** Whether records are on the disk when `append` resolves; else the operating system flushes them later. */
+  /** Whether records are on the disk when `append` resolves; else the operating system flushes them later. May change. */
   readonly sync: boolean
-  /** Bytes from which the file is rotated. */
+  /** Bytes from which the file is rotated. May change. */
   readonly rotateAt: number
   readonly clock?: () => Date
   /** Called if the file cannot be renamed, for example if it is a mount point. The file then grows further. */
@@ -52,13 +52,13 @@ class AuditFile implements AuditSink {
   #link: ChainLink = CHAIN_START
   /** Bytes of the file after the last write of this process. */
   #size = 0
-  #rotateAt: number
+  /** Bytes from which a rotation is tried again after one that failed. */
+  #retryAt = 0
   /** Operations on the file run one after the other. */
   #lastOperation: Promise<void> = Promise.resolve()
 
   constructor(options: AuditFileOptions) {
     this.#options = options
-    this.#rotateAt = options.rotateAt
   }
 
   open(): Promise<void> {
@@ -144,7 +144,7 @@ class AuditFile implements AuditSink {
     if (this.#handle === undefined) return this.#open(this.#link)
     const { size } = await this.#handle.stat()
     if (size !== this.#size || !(await isOpenAt(this.#handle, this.#options.file))) return this.#reopen()
-    if (size >= this.#rotateAt) await this.#rotate(size)
+    if (size >= Math.max(this.#retryAt, this.#options.rotateAt)) await this.#rotate(size)
   }
 
   /** If the file cannot be renamed, records are still written: rotation is no reason to refuse writes. */
@@ -152,10 +152,10 @@ class AuditFile implements AuditSink {
     try {
       await rename(this.#options.file, this.#rotatedName())
     } catch (fault) {
-      this.#rotateAt = size + this.#options.rotateAt
+      this.#retryAt = size + this.#options.rotateAt
       return this.#options.onRotationFailure?.(fault as Error)
     }
-    this.#rotateAt = this.#options.rotateAt
+    this.#retryAt = 0
     await this.#reopen()
   }
 

@@ -15,7 +15,7 @@ export type { AuditSink } from './file.ts'
 
 export interface AuditOptions {
   readonly sink: AuditSink
-  /** If the intent cannot be recorded: refuse the write with 936, or continue and log the failure. */
+  /** If the intent cannot be recorded: refuse the write with 936, or continue and log the failure. May change. */
   readonly onFailure: 'refuse' | 'log'
   readonly log: { error(fields: object, message: string): void }
   readonly clock?: () => number
@@ -47,7 +47,7 @@ const MAX_PENDING_REJECTIONS = 1000
 const RETRY_AFTER_SECONDS = '5'
 
 export function createAudit(options: AuditOptions): Audit {
-  const { sink, onFailure, log, clock = () => performance.now() } = options
+  const { sink, log, clock = () => performance.now() } = options
   const recorder = createRecorder(sink, log)
   /** For each write in flight, the nodes that it was sent to. */
   const nodesOf = new Map<string, Set<string>>()
@@ -56,7 +56,7 @@ export function createAudit(options: AuditOptions): Audit {
     const { trace } = request
     const described = describeRequest(request)
     const isRecorded = await traceAsync(trace, 'audit', () => recorder.append({ kind: 'intent', ...described }))
-    if (!isRecorded && onFailure === 'refuse') {
+    if (!isRecorded && options.onFailure === 'refuse') {
       throw new EdgeError(936, '', { headers: { 'retry-after': RETRY_AFTER_SECONDS } })
     }
     const nodes = new Set<string>()

@@ -11,6 +11,7 @@ import { rateBudget } from '../core/timing.ts'
 import { tracedSeparately } from '../core/traced.ts'
 import type { ReadContext } from './call-nodes.ts'
 
+/** Read for each hit: the settings may change. */
 export interface DivergenceCheckSettings {
   /** Share of the fresh hits, 0 to 1. */
   readonly sampleRatio: number
@@ -38,13 +39,15 @@ const MAX_COMPARED_BYTES = 256 * 1024
 
 /** Returns `undefined` if hits are not verified. */
 export function createDivergenceCheck(ports: DivergenceCheckPorts, next: Handler): DivergenceCheck | undefined {
-  const { sampleRatio = 0, maxPerSecond = 0, random = Math.random } = ports.divergenceCheck ?? {}
-  if (sampleRatio <= 0 || maxPerSecond <= 0) return undefined
-  const takeFromBudget = rateBudget(maxPerSecond, ports.clock)
+  const settings = ports.divergenceCheck
+  if (settings === undefined) return undefined
+  const { random = Math.random } = settings
+  const takeFromBudget = rateBudget(() => settings.maxPerSecond, ports.clock)
   const running = new Set<string>()
   const callNodes = tracedSeparately('verify', next)
   return (context, hit) => {
-    if (random() >= sampleRatio) return
+    const { sampleRatio, maxPerSecond } = settings
+    if (sampleRatio <= 0 || maxPerSecond <= 0 || random() >= sampleRatio) return
     const { request, target } = context
     // With the caller's own credentials, the call would be made in the caller's name without the caller's request.
     if (request.caller.credentials !== undefined || hit.response.body.length > MAX_COMPARED_BYTES) return

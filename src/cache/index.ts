@@ -19,14 +19,13 @@ export interface CacheOptions {
   readonly master: () => string
   /** Returns all nodes, master first; the same array while the nodes are the same. */
   readonly nodes: () => readonly { readonly name: string }[]
-  /** Milliseconds that a call to the nodes may take; `slowTimeout` for records marked as slow. */
-  readonly timeout: number
-  readonly slowTimeout: number
+  /** Milliseconds that a call to the nodes may take; `slowTimeout` for records marked as slow. Read for each request. */
+  readonly limits: { readonly timeout: number; readonly slowTimeout: number }
   /** Whether the nodes have capacity for a call that no client waits for. */
   readonly hasIdleCapacity: (request: EdgeRequest) => boolean
   readonly refreshAhead?: RefreshAheadOptions
   /** Milliseconds after a write for which reads of replicated data go to the master only. */
-  readonly replicationLag?: number
+  readonly replicationLag?: () => number
   readonly onEvent?: (event: CacheEvent) => void
   /** Absent: hits are not verified. */
   readonly divergenceCheck?: DivergenceCheckSettings
@@ -49,9 +48,9 @@ const LOCK_GRACE_MS = 2000
 const REFRESH_AHEAD: RefreshAheadOptions = { maxConcurrent: 2, minHits: 3 }
 
 export function createCache(options: CacheOptions): CacheStages {
-  const { store, master, timeout, slowTimeout, lifetimesOf, hasIdleCapacity, divergenceCheck } = options
+  const { store, master, limits, lifetimesOf, hasIdleCapacity, divergenceCheck } = options
   const { clock = () => performance.now(), onEvent = () => {} } = options
-  const replicationLag = createReplicationLag({ period: options.replicationLag ?? REPLICATION_LAG_MS, clock })
+  const replicationLag = createReplicationLag({ period: options.replicationLag ?? (() => REPLICATION_LAG_MS), clock })
   const resolveTarget = createTargetResolver(options)
   return {
     resolveTarget,
@@ -60,7 +59,7 @@ export function createCache(options: CacheOptions): CacheStages {
       resolveTarget,
       replicationLag,
       lifetimesOf,
-      lockTimeout: ({ endpoint }) => (endpoint.slow ? slowTimeout : timeout) + LOCK_GRACE_MS,
+      lockTimeout: ({ endpoint }) => (endpoint.slow ? limits.slowTimeout : limits.timeout) + LOCK_GRACE_MS,
       clock,
       hasIdleCapacity,
       onEvent,

@@ -105,13 +105,13 @@ export interface ReplicationLag {
   mayLag(tags: readonly Tag[], lookup: Lookup): boolean
 }
 
-/** `period` in milliseconds. A write through another replica counts from when this replica first sees its epochs. */
-export function createReplicationLag({ period, clock }: { period: number; clock: () => number }): ReplicationLag {
+/** `period` returns milliseconds. A write through another replica counts from when this replica first sees its epochs. */
+export function createReplicationLag({ period, clock }: { period: () => number; clock: () => number }): ReplicationLag {
   const lagEnds = new Map<Tag, number>()
   const knownEpochs = new Map<Tag, string>()
   return {
     noteWrite: (tags) => {
-      for (const tag of tags) if (isReplicated(tag)) lagEnds.set(tag, clock() + period)
+      for (const tag of tags) if (isReplicated(tag)) lagEnds.set(tag, clock() + period())
     },
     mayLag: (tags, lookup) => {
       const replicated = tags.filter(isReplicated)
@@ -127,7 +127,7 @@ export function createReplicationLag({ period, clock }: { period: number; clock:
 
   function noteEpoch(tag: Tag, epoch: string): void {
     const known = knownEpochs.get(tag)
-    if (known !== undefined && known !== epoch) lagEnds.set(tag, clock() + period)
+    if (known !== undefined && known !== epoch) lagEnds.set(tag, clock() + period())
     knownEpochs.set(tag, epoch)
   }
 

@@ -26,6 +26,8 @@ export interface KeySettings {
   readonly secret: Buffer | string
   /** A digest of the roles: if roles change, requests get other keys. */
   readonly policy: string
+  /** Changes with each reload of the configuration, after which targets are resolved again. */
+  readonly revision?: number
 }
 
 export interface TargetOptions {
@@ -52,6 +54,7 @@ interface KnownTarget extends NodeNames {
   readonly endpoint: EdgeRequest['endpoint']
   readonly params: EdgeRequest['params']
   readonly node: EdgeRequest['node']
+  readonly revision: number | undefined
 }
 
 export function createTargetResolver({ key, master, nodes, lifetimesOf }: TargetOptions): ResolveTarget {
@@ -62,7 +65,13 @@ export function createTargetResolver({ key, master, nodes, lifetimesOf }: Target
     const { endpoint, params, query, node } = request
     const names = { master: master(), nodes: joinNames(nodes()) }
     const known = knownTargets.get(query)
-    if (known?.endpoint === endpoint && known.params === params && known.node === node && isSame(known, names)) {
+    if (
+      known?.endpoint === endpoint &&
+      known.params === params &&
+      known.node === node &&
+      known.revision === key.revision &&
+      isSame(known, names)
+    ) {
       return known.target
     }
     const policy = compilePolicy(endpoint)
@@ -71,7 +80,8 @@ export function createTargetResolver({ key, master, nodes, lifetimesOf }: Target
     if (namesSecret(endpoint, query)) return 'it names a field that holds a secret'
     if (lifetimesOf(policy.group, endpoint.path).ttl <= 0) return 'its duration is set to 0'
     const target = resolve(request, policy, key, names)
-    if (policy.scope === 'everyone') knownTargets.set(query, { target, endpoint, params, node, ...names })
+    if (policy.scope === 'everyone')
+      knownTargets.set(query, { target, endpoint, params, node, revision: key.revision, ...names })
     return target
   }
 }

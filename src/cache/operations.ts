@@ -39,7 +39,7 @@ const groups: ReadonlySet<string> = new Set(
 const KEY = /^[A-Za-z0-9_-]{43}$/
 
 export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<CacheOperation, Handler>> {
-  const { index, enabled, defaultDuration, sharedThroughRedis, explained } = ports
+  const { index, enabled, sharedThroughRedis, explained } = ports
   return {
     cacheIndex: async ({ query }) => {
       const entries = await index.list()
@@ -50,7 +50,7 @@ export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<Ca
     cacheConfig: async () =>
       success({
         debug: false,
-        defaultDuration,
+        defaultDuration: ports.defaultDuration,
         enabled,
         appendKey: [],
         jsonp: false,

@@ -4,6 +4,7 @@ import { buildCluster, callVersion } from '../app/cluster.ts'
 import { buildEdge } from '../app/index.ts'
 import { redisConnectionOptions } from '../app/redis.ts'
 import { checkAuditFile } from '../audit/open-file.ts'
+import { createReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
 import type { NodeFault } from '../core/errors.ts'
 import { type ErrorCode, errorTable } from '../core/errors.ts'
@@ -77,7 +78,7 @@ async function checkNodes(config: Config): Promise<number> {
   const { nodes, credentials, limits } = config.cluster
   const { username = '', password = '' } = credentials
   const withoutDiscovery = { ...config, cluster: { ...config.cluster, discover: false } }
-  const cluster = await buildCluster(withoutDiscovery, pino({ level: 'silent' }))
+  const cluster = await buildCluster(createReloadableConfig(withoutDiscovery), pino({ level: 'silent' }))
   let failed = 0
   for (const { name } of nodes) {
     const result = await callVersion(cluster, {

@@ -27,6 +27,8 @@ export interface EnvironmentSettings {
   readonly overrides: readonly Override[]
   readonly faults: readonly Fault[]
   readonly deprecations: readonly Deprecation[]
+  /** The files that variables with `_FILE` name. */
+  readonly files: readonly string[]
 }
 
 /** Returns the settings of the environment. Unknown `EDGE_` names are faults. */
@@ -37,6 +39,7 @@ export async function readEnvironment(environment: Environment, schema: SchemaNo
   const overrides: Override[] = []
   const faults: Fault[] = []
   const deprecations: Deprecation[] = []
+  const files: string[] = []
   for (const [variable, value] of Object.entries(environment)) {
     if (!variable.startsWith(PREFIX) || variable === CONFIG_FILE || value === undefined) continue
     const fail = (message: string) => faults.push({ place: variable, order: ORDER_LAST, path: [], message })
@@ -57,6 +60,7 @@ export async function readEnvironment(environment: Environment, schema: SchemaNo
       fail(`is set together with ${base}; keep one of the two`)
       continue
     }
+    if (suffix !== '') files.push(value)
     const read = suffix === '' ? { ok: true as const, text: value } : await readSecret(value)
     if (read.ok) overrides.push({ variable, path: leaf.path, value: parseVariable(read.text, leaf.schema) })
     else fail(`${value} cannot be read (${read.code}); name a readable file`)
@@ -65,7 +69,7 @@ export async function readEnvironment(environment: Environment, schema: SchemaNo
     const message = '0 turns off the verification of all certificates; unset it, and name the CA in cluster.tls.ca'
     faults.push({ place: UNSAFE_VARIABLE, order: ORDER_LAST, path: [], message })
   }
-  return { overrides, faults, deprecations }
+  return { overrides, faults, deprecations, files }
 }
 
 interface Variable {

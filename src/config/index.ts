@@ -16,7 +16,13 @@ import { parseValues, validate } from './validate.ts'
  * to be reported as warnings.
  */
 export type LoadResult = { readonly deprecations: readonly Deprecation[] } & (
-  | { readonly ok: true; readonly config: Config; readonly file?: string }
+  | {
+      readonly ok: true
+      readonly config: Config
+      readonly file?: string
+      /** The files whose contents are in `config`: the configuration file and files of passwords. */
+      readonly files: readonly string[]
+    }
   | { readonly ok: false; readonly faults: string[] }
 )
 
@@ -30,7 +36,7 @@ export async function loadConfig(options: { file?: string | undefined; env?: Env
   const file = (options.file ?? env.EDGE_CONFIG) || undefined
   const written = file === undefined ? NO_SOURCE : await readConfigFile(file)
   const { source, deprecations: renamed } = renameSettings(written)
-  const { overrides, faults, deprecations: renamedVariables } = await readEnvironment(env, schema)
+  const { overrides, faults, deprecations: renamedVariables, files: secretFiles } = await readEnvironment(env, schema)
   const deprecations = [...renamed, ...renamedVariables]
   const list = new FaultList(source, overrides)
   list.add(...source.faults, ...faults)
@@ -45,7 +51,10 @@ export async function loadConfig(options: { file?: string | undefined; env?: Env
   const baseOf = (path: Path) => (list.variableOf(path) === undefined ? folder : resolve('.'))
   const config = await checkAll(parseValues(schema, tree, baseOf) as Config, list, plainListeners)
   if (!list.isEmpty) return { ok: false, faults: list.lines(), deprecations }
-  return { ok: true, config: deepFreeze(config), ...(file !== undefined && { file: resolve(file) }), deprecations }
+  const from = file === undefined ? {} : { file: resolve(file) }
+  const passwordFiles = [config.cluster.credentials.passwordFile, config.cache.redis.passwordFile]
+  const files = [from.file, ...secretFiles, ...passwordFiles].filter((each) => each !== undefined)
+  return { ok: true, config: deepFreeze(config), ...from, files, deprecations }
 }
 
 /** Applies the rules over several settings, and reads the files that the settings name. */

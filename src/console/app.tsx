@@ -128,6 +128,11 @@ function Warnings({ now }: { readonly now: Now | undefined }) {
         `Redis is unreachable${reason === undefined ? '' : ` (${reason})`}: requests go to the nodes, and little is cached.`,
       )
     }
+    const { fault, pendingRestart } = now.configuration
+    if (fault !== undefined)
+      messages.push(`The changed configuration is not valid, and the last valid one stays in use: ${fault}`)
+    if (pendingRestart.length > 0)
+      messages.push(`Changed settings that take effect after a restart only: ${pendingRestart.join(', ')}.`)
     if (!now.cache.enabled) messages.push('The cache is disabled: every request goes to the nodes.')
   }
   return (

@@ -79,15 +79,16 @@ export function withTimeout<T, Late>(
 }
 
 /**
- * Returns a function that takes from a budget of `perSecond` a second and returns whether there was something left. The
- * budget starts empty and holds that of one second, at least 1: nothing accumulates for a burst.
+ * Returns a function that takes from a budget of `perSecond()` a second and returns whether there was something left.
+ * The budget starts empty and holds that of one second, at least 1: nothing accumulates for a burst.
  */
-export function rateBudget(perSecond: number, clock: () => number): () => boolean {
+export function rateBudget(perSecond: () => number, clock: () => number): () => boolean {
   let budget = 0
   let last = clock()
   return () => {
     const now = clock()
-    budget = Math.min(Math.max(1, perSecond), budget + ((now - last) / 1000) * perSecond)
+    const rate = perSecond()
+    budget = Math.min(Math.max(1, rate), budget + ((now - last) / 1000) * rate)
     last = now
     if (budget < 1) return false
     budget -= 1

@@ -31,16 +31,34 @@ export function clientAddress(trusted: readonly string[]): ClientAddress {
 /** Returns the address of the client of a request. */
 export type AddressOf = (request: { readonly raw: IncomingMessage }) => string
 
+/** The ranges of trusted proxies; the setting may change. */
+export interface TrustedProxies {
+  readonly trustedProxies: readonly string[]
+}
+
 /** As `clientAddress`, for requests. */
-export function addressOfRequests(trusted: readonly string[]): AddressOf {
-  const addressOf = clientAddress(trusted)
-  return ({ raw }) => addressOf(raw.socket.remoteAddress ?? '', headerText(raw.headers['x-forwarded-for']))
+export function addressOfRequests(settings: TrustedProxies): AddressOf {
+  const addressOf = derive(settings, clientAddress)
+  return ({ raw }) => addressOf()(raw.socket.remoteAddress ?? '', headerText(raw.headers['x-forwarded-for']))
 }
 
 /** Returns a check whether a request was sent by a proxy in one of the trusted ranges. */
-export function fromTrusted(trusted: readonly string[]): (request: { readonly raw: IncomingMessage }) => boolean {
-  const isTrusted = rangeCheck(trusted)
-  return ({ raw }) => isTrusted(normalizeAddress(raw.socket.remoteAddress ?? '') ?? '')
+export function fromTrusted(settings: TrustedProxies): (request: { readonly raw: IncomingMessage }) => boolean {
+  const isTrusted = derive(settings, rangeCheck)
+  return ({ raw }) => isTrusted()(normalizeAddress(raw.socket.remoteAddress ?? '') ?? '')
+}
+
+/** Returns a function that returns what `make` made of the current ranges; made again only if the ranges have changed. */
+function derive<T>(settings: TrustedProxies, make: (ranges: readonly string[]) => T): () => T {
+  let ranges = settings.trustedProxies
+  let made = make(ranges)
+  return () => {
+    if (settings.trustedProxies !== ranges) {
+      ranges = settings.trustedProxies
+      made = make(ranges)
+    }
+    return made
+  }
 }
 
 /** Returns a header as one text; Node returns a list for some headers that are sent several times. */

@@ -50,6 +50,8 @@ export interface FastPath {
   open(admission: Admission): void
   /** Remembers a URL that was found valid and whose response may be cached. */
   remember(url: string, validated: ValidatedUrl): void
+  /** Forgets all URLs, because settings that their validation depends on have changed. */
+  forgetUrls(): void
   /** Returns what the fast path decided about a request that it passed on. */
   handoverOf(request: IncomingMessage): Handover | undefined
 }
@@ -59,7 +61,7 @@ interface KnownUrl extends ValidatedUrl {
 }
 
 export function createFastPath(options: FastPathOptions): FastPath {
-  const urls = new RecentlyUsed<KnownUrl>(MAX_URLS)
+  let urls = new RecentlyUsed<KnownUrl>(MAX_URLS)
   const handovers = new WeakMap<IncomingMessage, Handover>()
   let admission: Admission | undefined
 
@@ -67,6 +69,9 @@ export function createFastPath(options: FastPathOptions): FastPath {
     wrap: (handler) => {
       const context: Context = {
         ...options,
+        get compressionMinBytes() {
+          return options.compressionMinBytes
+        },
         logHit: hitLog(options.log, options.writeLine),
         leave: (fast) => {
           handovers.set(fast.request, fast)
@@ -85,6 +90,9 @@ export function createFastPath(options: FastPathOptions): FastPath {
     },
     remember: (url, validated) => {
       if (url.length <= MAX_URL_LENGTH) urls.set(url, { ...validated, sufficient: new WeakSet() })
+    },
+    forgetUrls: () => {
+      urls = new RecentlyUsed<KnownUrl>(MAX_URLS)
     },
     handoverOf: (request) => handovers.get(request),
   }

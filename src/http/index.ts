@@ -59,6 +59,8 @@ export interface HttpOptions extends RouteOptions {
 export interface Http {
   readonly app: FastifyInstance
   readonly resolveUrl: ResolveUrl
+  /** To be called after a reload of the configuration. */
+  forgetUrls(): void
 }
 
 export async function createHttp(options: HttpOptions): Promise<Http> {
@@ -88,7 +90,7 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
     registerRoutes(scope, options, fastPath)
   }
   await app.register(routes)
-  return { app, resolveUrl: createUrlResolver(options) }
+  return { app, resolveUrl: createUrlResolver(options), forgetUrls: fastPath.forgetUrls }
 }
 
 function createApp(options: HttpOptions, fastPath: FastPath): FastifyInstance {

@@ -60,15 +60,15 @@ function createRateLimiter<Subject>(
   keyOf: (subject: Subject) => string,
 ): RateLimiter<Subject> {
   if (limit === undefined) return { count: () => true, check: async () => {} }
-  const { max, windowMs: window } = limit
+  const { windowMs: window } = limit
   const keys = new WeakMap<FastifyRequest, string>()
   const countRequest = app.createRateLimit({
-    max,
+    max: () => limit.max,
     timeWindow: window,
     keyGenerator: (request) => keys.get(request) ?? '',
   })
   return {
-    count: (subject) => count(keyOf(subject), window, max).count <= max,
+    count: (subject) => count(keyOf(subject), window, limit.max).count <= limit.max,
     check: async (request, subject) => {
       keys.set(request, keyOf(subject))
       const counted = await countRequest(request)

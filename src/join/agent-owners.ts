@@ -53,9 +53,9 @@ export interface AgentOwnersPorts extends OwnerLookupPorts {
 }
 
 export function createAgentOwners(ports: AgentOwnersPorts): AgentOwners {
-  const { view, ttl, staleIfError, clock = () => performance.now() } = ports
+  const { view, clock = () => performance.now() } = ports
   const lookup = createOwnerLookup(ports)
-  const table = createOwnerTable({ lookup, ttl, staleIfError, clock })
+  const table = createOwnerTable({ lookup, lifetimes: ports, clock })
   const findOwners = async (ids: readonly string[], request: EdgeRequest): Promise<AgentOwnerMap> => {
     const found = await lookup.find(ids, request)
     for (const id of ids) table.correct(id, found.get(id))

@@ -16,10 +16,13 @@ export interface OwnerTable {
 
 export interface OwnerTablePorts {
   readonly lookup: Pick<OwnerLookup, 'findAll'>
-  /** Milliseconds that responses about agents are fresh. */
-  readonly ttl: number
-  /** Milliseconds that the table may be older than its refresh interval while the master cannot be asked. */
-  readonly staleIfError: number
+  /** Read for each request: the settings may change. */
+  readonly lifetimes: {
+    /** Milliseconds that responses about agents are fresh. */
+    readonly ttl: number
+    /** Milliseconds that the table may be older than its refresh interval while the master cannot be asked. */
+    readonly staleIfError: number
+  }
   /** Monotonic milliseconds. */
   readonly clock: () => number
 }
@@ -39,7 +42,7 @@ const PAUSE_AFTER_FAILURE_MS = 1000
 /** How long a request waits for a slow master before it takes the old table. */
 const MAX_REFRESH_WAIT_MS = 1000
 
-export function createOwnerTable({ lookup, ttl, staleIfError, clock }: OwnerTablePorts): OwnerTable {
+export function createOwnerTable({ lookup, lifetimes, clock }: OwnerTablePorts): OwnerTable {
   let snapshot: Snapshot | undefined
   let refreshing: Promise<Snapshot> | undefined
   let refreshStartedAt = 0
@@ -50,7 +53,7 @@ export function createOwnerTable({ lookup, ttl, staleIfError, clock }: OwnerTabl
     try {
       const { owners, age } = await lookup.findAll(request)
       const duration = clock() - startedAt
-      const refreshInterval = Math.max(ttl, MIN_REFRESH_INTERVAL_MS, duration * MIN_INTERVAL_PER_DURATION)
+      const refreshInterval = Math.max(lifetimes.ttl, MIN_REFRESH_INTERVAL_MS, duration * MIN_INTERVAL_PER_DURATION)
       snapshot = { owners, asOf: startedAt - age, refreshInterval }
       return snapshot
     } catch (error) {
@@ -77,7 +80,7 @@ export function createOwnerTable({ lookup, ttl, staleIfError, clock }: OwnerTabl
       const age = clock() - old.asOf
       if (age < old.refreshInterval) return old.owners
       const next = refresh(request)
-      if (age >= old.refreshInterval + staleIfError) return (await next).owners
+      if (age >= old.refreshInterval + lifetimes.staleIfError) return (await next).owners
       const nextOrOld = next.catch(() => old)
       if (age < 2 * old.refreshInterval) return old.owners
       return (await withTimeout(nextOrOld, MAX_REFRESH_WAIT_MS - (clock() - refreshStartedAt), old)).owners

@@ -13,24 +13,44 @@ import { parserError, rejectRequest, rejectSocket } from './reject.ts'
 /** No endpoint has the method PATCH. It is passed on so that it is answered as by the real API, with 404 and 603. */
 const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 
-/** Attaches the listeners to the server and returns the queue in front of the handler. */
-export function attach(
-  server: Server,
-  handler: RequestListener,
-  options: ListenerOptions & { readonly interval: number },
-): PipeliningQueue {
-  const { limits, timeouts, hosts, cors, onReject } = options
-  const rules: FramingRules = {
+/** The framing rules of all servers of a listener. */
+export interface ReplaceableRules {
+  /** Another object after each change: requests that were checked with an earlier one are checked again. */
+  readonly current: FramingRules
+  replace(options: ListenerOptions): void
+}
+
+export function createFramingRules(options: ListenerOptions): ReplaceableRules {
+  const rules = {
+    current: framingRulesOf(options),
+    replace: (next: ListenerOptions) => {
+      rules.current = framingRulesOf(next)
+    },
+  }
+  return rules
+}
+
+function framingRulesOf({ limits, hosts, cors }: ListenerOptions): FramingRules {
+  return {
     limits,
     hosts: hosts.map((host) => host.toLowerCase()),
     methods: cors ? [...METHODS, 'OPTIONS'] : METHODS,
   }
+}
+
+/** Attaches the listeners to the server and returns the queue in front of the handler. */
+export function attach(
+  server: Server,
+  handler: RequestListener,
+  options: ListenerOptions & { readonly interval: number; readonly rules: ReplaceableRules },
+): PipeliningQueue {
+  const { limits, timeouts, rules, onReject } = options
   const expectsContinue = new WeakSet<IncomingMessage>()
 
   const queue = new PipeliningQueue({
-    maxQueued: limits.pipelined,
+    limits,
     handle: (request, response) => {
-      const error = framingError(request, rules)
+      const error = framingError(request, rules.current)
       if (error) {
         const id = randomUUID()
         rejectRequest(response, error, id)
@@ -63,7 +83,7 @@ export function attach(
     const error = parserError(fault, limits.url)
     queue.rejectAfterResponses(socket, (current) => (current ? rejectCurrent(current, error) : reject(socket, error)))
   })
-  watchSlowReaders(server, queue, { timeout: timeouts.write, interval: options.interval })
+  watchSlowReaders(server, queue, { timeouts, interval: options.interval })
   return queue
 }
 
@@ -103,7 +123,7 @@ function continueRequest(request: IncomingMessage, response: ServerResponse, tim
 function watchSlowReaders(
   server: Server,
   queue: PipeliningQueue,
-  { timeout, interval }: { readonly timeout: number; readonly interval: number },
+  { timeouts, interval }: Pick<ListenerOptions, 'timeouts'> & { readonly interval: number },
 ): void {
   const watched = new WeakSet<Socket>()
   const timer = setInterval(() => {
@@ -112,7 +132,7 @@ function watchSlowReaders(
       if (isWriting === watched.has(socket)) continue
       if (isWriting) watched.add(socket)
       else watched.delete(socket)
-      socket.setTimeout(isWriting ? timeout : 0)
+      socket.setTimeout(isWriting ? timeouts.write : 0)
     }
   }, interval).unref()
   server.once('close', () => clearInterval(timer))
@@ -120,9 +140,9 @@ function watchSlowReaders(
 
 export interface ListenerOptions {
   readonly tls?: TlsFiles | undefined
-  /** `pipelined`: requests that may be queued behind the current one, on one connection. */
+  /** `pipelined`: requests that may be queued behind the current one, on one connection. May change. */
   readonly limits: FramingLimits & { readonly pipelined: number }
-  /** Milliseconds. */
+  /** Milliseconds. May change. */
   readonly timeouts: {
     /** Until all headers are received. */
     readonly headers: number

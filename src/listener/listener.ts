@@ -8,7 +8,7 @@ import { createServer as createTlsServer, Server as TlsServer } from 'node:https
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import type { FastifyServerFactory } from 'fastify'
 import type { ListenerOptions, TlsFiles } from './connections.ts'
-import { attach } from './connections.ts'
+import { attach, createFramingRules } from './connections.ts'
 import type { PipeliningQueue } from './pipelining-queue.ts'
 
 export interface Listener {
@@ -16,6 +16,11 @@ export interface Listener {
   readonly serverFactory: FastifyServerFactory
   /** Every server that the factory has made: Fastify makes one for each address of `localhost`. */
   readonly servers: readonly (HttpServer | TlsServer)[]
+  /**
+   * Checks changed files of the certificate. Rejects with an Error that names them if they cannot be used. Resolves to
+   * the function that puts them to use, together with the limits, timeouts and host names, which may have changed too.
+   */
+  prepareReload(next: Pick<ListenerOptions, 'tls' | 'hosts'>): Promise<() => void>
   /** Reads the certificate again; `false`: it cannot be used, and the old one stays in use. */
   reloadTls(): Promise<boolean>
   /** From now on, each response closes its connection. */
@@ -32,13 +37,19 @@ const CHECK_INTERVAL_MS = 1000
 
 /** Makes the listener. If the certificate cannot be used, throws an Error that names its files. */
 export async function createListener(options: ListenerOptions): Promise<Listener> {
-  const { tls, log, interval = CHECK_INTERVAL_MS } = options
+  const { log, interval = CHECK_INTERVAL_MS } = options
+  let { tls } = options
   const first = tls && (await readCertificate(tls))
   if (first && !first.ok) throw new Error(first.fault)
   let context = first?.context
   const servers: (HttpServer | TlsServer)[] = []
   const queues: PipeliningQueue[] = []
+  const rules = createFramingRules(options)
 
+  const useContext = (next: SecureContextOptions): void => {
+    context = next
+    for (const server of servers) if (server instanceof TlsServer) server.setSecureContext(next)
+  }
   const reloadTls = async (): Promise<boolean> => {
     if (!tls) return false
     const read = await readCertificate(tls)
@@ -46,16 +57,28 @@ export async function createListener(options: ListenerOptions): Promise<Listener
       log.warn({ cert: tls.cert }, `${read.fault}; the one before stays in use`)
       return false
     }
-    context = read.context
-    for (const server of servers) if (server instanceof TlsServer) server.setSecureContext(context)
+    useContext(read.context)
     log.info({ cert: tls.cert }, 'certificate changed')
     return true
   }
-  const stopWatching = tls ? await watchFiles(tls, reloadTls, interval) : () => undefined
+  const stopWatching = tls ? await watchFiles(() => tls, reloadTls, interval) : () => undefined
 
   return {
     servers,
     reloadTls,
+    prepareReload: async ({ tls: nextTls, hosts }) => {
+      const isChanged = tls && nextTls && (tls.cert !== nextTls.cert || tls.key !== nextTls.key)
+      const read = isChanged ? await readCertificate(nextTls) : undefined
+      if (read?.ok === false) throw new Error(read.fault)
+      return () => {
+        if (read) {
+          tls = nextTls
+          useContext(read.context)
+        }
+        rules.replace({ ...options, hosts })
+        for (const server of servers) applySettings(server, options)
+      }
+    },
     serverFactory: (handler, fastify) => {
       // Fastify adds this handler beside the one of connections.ts. Two handlers would send two responses.
       fastify.clientErrorHandler = () => undefined
@@ -63,7 +86,7 @@ export async function createListener(options: ListenerOptions): Promise<Listener
       const server = context ? createTlsServer({ ...settings, ...context }) : createHttpServer(settings)
       // Node would drop headers beyond this number silently; framing.ts counts them and rejects the request.
       server.maxHeadersCount = 0
-      queues.push(attach(server, handler, { ...options, interval }))
+      queues.push(attach(server, handler, { ...options, interval, rules }))
       servers.push(server)
       server.once('close', stopWatching)
       return server
@@ -77,6 +100,12 @@ export async function createListener(options: ListenerOptions): Promise<Listener
       for (const queue of queues) queue.closeIdle(options.timeouts.headers)
     },
   }
+}
+
+/** Node reads these properties for each connection, or each second. */
+function applySettings(server: HttpServer | TlsServer, options: ListenerOptions): void {
+  const { maxHeaderSize, headersTimeout, requestTimeout, keepAliveTimeout } = serverOptions(options, 0)
+  Object.assign(server, { maxHeaderSize, headersTimeout, requestTimeout, keepAliveTimeout })
 }
 
 function serverOptions(
@@ -114,10 +143,14 @@ async function readCertificate({ cert, key }: TlsFiles): Promise<Certificate> {
 }
 
 /** Compares the state of the files: a watch on their folder misses a symbolic link that is changed (Kubernetes). */
-async function watchFiles(files: TlsFiles, changed: () => Promise<boolean>, interval: number): Promise<() => void> {
-  let last = await fingerprint(files)
+async function watchFiles(
+  files: () => TlsFiles | undefined,
+  changed: () => Promise<boolean>,
+  interval: number,
+): Promise<() => void> {
+  let last = await fingerprint(files())
   const check = async (): Promise<void> => {
-    const now = await fingerprint(files)
+    const now = await fingerprint(files())
     if (now === last) return
     last = now
     await changed()
@@ -130,7 +163,8 @@ async function watchFiles(files: TlsFiles, changed: () => Promise<boolean>, inte
 }
 
 /** Changes with each change of the files, or of a symbolic link that leads to them. */
-async function fingerprint(files: TlsFiles): Promise<string> {
+async function fingerprint(files: TlsFiles | undefined): Promise<string> {
+  if (files === undefined) return ''
   const parts = await Promise.all([files.cert, files.key].map((file) => stat(file).catch(() => undefined)))
   return parts.map((part) => (part ? `${part.ino}:${part.size}:${part.mtimeMs}` : 'missing')).join(' ')
 }

@@ -36,8 +36,8 @@ interface Connection {
 
 export interface PipeliningQueueOptions {
   readonly handle: RequestListener
-  /** Requests that may be queued behind the current one, on each connection. */
-  readonly maxQueued: number
+  /** `pipelined`: requests that may be queued behind the current one, on each connection. Read for each request. */
+  readonly limits: { readonly pipelined: number }
   /** Called for each request that is dropped with its connection; `nth` counts those of one connection. */
   onDrop?(request: IncomingMessage, nth: number): void
 }
@@ -66,7 +66,7 @@ export class PipeliningQueue {
       return
     }
     connection.queue.push({ request, response })
-    if (connection.queue.length > this.#options.maxQueued) connection.socket.destroy()
+    if (connection.queue.length > this.#options.limits.pipelined) connection.socket.destroy()
   }
 
   /** Registers a new connection, so that it counts as idle from its beginning. */

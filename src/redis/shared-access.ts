@@ -75,8 +75,8 @@ export const ACCESS_COMMANDS_USED: readonly string[] = [
 
 export interface SharedAccessOptions {
   readonly replica: RedisReplica
-  /** `access.limits.failedLogins`, over all replicas. */
-  readonly maxFailures: number
+  /** `access.limits`, over all replicas. */
+  readonly limits: { readonly failedLogins: number }
   /** Key of the digests of names and addresses; the same on all replicas. */
   readonly key?: Buffer
   readonly clock?: Clock
@@ -97,7 +97,7 @@ type NewsReply = readonly [born: string, now: number, news: readonly News[], blo
 
 /** Must be called before the replica starts. */
 export function createSharedAccess(options: SharedAccessOptions): SharedAccess {
-  const { replica, maxFailures, clock = systemClock, log } = options
+  const { replica, limits, clock = systemClock, log } = options
   const { commands, heartbeat, times } = replica
   const shared = {
     connection: commands,
@@ -106,7 +106,7 @@ export function createSharedAccess(options: SharedAccessOptions): SharedAccess {
     replicas: () => heartbeat.replicas,
     isUnreachable: () => state.isUnreachable,
   }
-  const attempts = createSharedAttempts({ ...shared, maxFailures, clock })
+  const attempts = createSharedAttempts({ ...shared, limits, clock })
   const count = createSharedCounts({ ...shared, elapsed: () => clock.elapsed() })
   const onPending = (revocations: number) =>
     log('warn', 'redis is unreachable: revoked tokens are still valid at other replicas', { revocations })

@@ -18,7 +18,7 @@ export interface LatencyRatio {
 }
 
 export class AdaptiveLimit {
-  readonly #max: number
+  #max: number
   #value: number
   #lastCut = Number.NEGATIVE_INFINITY
 
@@ -29,6 +29,12 @@ export class AdaptiveLimit {
 
   get value(): number {
     return Math.floor(this.#value)
+  }
+
+  /** A limit that was never lowered takes the new maximum at once; else it grows with successful calls. */
+  setMax(max: number): void {
+    this.#value = this.#value === this.#max ? max : Math.min(this.#value, max)
+    this.#max = max
   }
 
   recordSuccess(): void {

@@ -45,7 +45,9 @@ export function createDiscovery(
     master: () => topology.master().name,
     onList,
     interval,
-    timeout: limits.timeout,
+    get timeout() {
+      return limits.timeout
+    },
     log,
     clock,
   })

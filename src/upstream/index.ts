@@ -1,9 +1,9 @@
 /** The nodes of the cluster behind two interfaces of the core: calls to nodes, and a view of their state. */
 import type { CallNode, ClusterView, NodeInfo } from '../core/node-call.ts'
 import { createDiscovery, type Discovery } from './discovery.ts'
-import { NodeRegistry } from './node-registry.ts'
-import { type ClusterOptions, type NodeSetting, type NodeStatus, type NodeTls, withDefaults } from './options.ts'
-import { isNodeName, Topology } from './topology.ts'
+import { type ConnectionChanges, NodeRegistry } from './node-registry.ts'
+import { type ClusterOptions, type NodeSetting, type NodeStatus, withDefaults } from './options.ts'
+import { checkNodes, isNodeName, Topology } from './topology.ts'
 
 export type { ClusterLog, ClusterOptions, NodeCredentials, NodeSetting, NodeStatus, NodeTls } from './options.ts'
 
@@ -14,11 +14,18 @@ export interface Cluster {
   start(): Promise<void>
   /** Aborts the calls in flight. */
   close(): Promise<void>
-  /** Replaces the nodes without a failed call. Throws, and changes nothing, if the settings do not form a cluster. */
-  setNodes(nodes: readonly NodeSetting[]): void
-  /** Uses these certificates for new connections. */
-  setTls(tls: NodeTls): void
+  /**
+   * Checks changed settings. Throws, and changes nothing, if they cannot be used. Returns the function that puts them to
+   * use without a failed call: new calls go to the new nodes, and new connections use the new certificates and
+   * addresses. `limits` of the options may have changed too.
+   */
+  prepare(changes: ClusterChanges): () => void
   status(): readonly NodeStatus[]
+}
+
+/** Absent: unchanged. */
+export interface ClusterChanges extends ConnectionChanges {
+  readonly nodes?: readonly NodeSetting[]
 }
 
 /** Throws with a remedy for settings that cannot work. Opens no connection before `start` or the first call. */
@@ -27,6 +34,7 @@ export function createCluster(options: ClusterOptions): Cluster {
   const registry = new NodeRegistry(settings)
   registry.check(options.nodes)
   const topology = new Topology(options.nodes)
+  let current = options.nodes
   registry.replace(options.nodes)
   const call: CallNode = (nodeCall) =>
     registry.find(nodeCall.node)?.call(nodeCall) ??
@@ -46,12 +54,17 @@ export function createCluster(options: ClusterOptions): Cluster {
       discovery?.stop()
       await registry.destroy()
     },
-    setNodes: (nodes) => {
-      registry.check(nodes)
-      topology.configure(nodes)
-      registry.replace(nodes)
+    prepare: ({ nodes = current, ...changes }) => {
+      const connecting = registry.prepare(changes)
+      registry.check(nodes, connecting)
+      checkNodes(nodes)
+      return () => {
+        current = nodes
+        registry.reconfigure(connecting)
+        topology.configure(nodes)
+        registry.replace(nodes)
+      }
     },
-    setTls: (tls) => registry.setTls(tls),
     status: () => topology.nodes().map((node) => statusOf(node, topology, registry)),
   }
 }

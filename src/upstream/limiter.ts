@@ -42,7 +42,7 @@ const BULK_SHARE = 0.5
 
 export class ConcurrencyLimiter {
   readonly #limit: AdaptiveLimit
-  readonly #limits: Pick<NodeLimits, 'queue' | 'perCaller'>
+  readonly #limits: Pick<NodeLimits, 'inFlight' | 'queue' | 'perCaller'>
   readonly #clock: () => number
   readonly #queue = new CallQueue<QueuedCall>()
   readonly #serviceTime = new ServiceTime()
@@ -105,6 +105,16 @@ export class ConcurrencyLimiter {
     if (signal !== 'none') this.#serviceTime.record(now - start)
     if (signal === 'success') this.#recordSuccess(call, start, now)
     if (signal === 'overload') this.#limit.recordOverload(start, now)
+    this.#startQueued()
+  }
+
+  /** Applies a changed `inFlight`. The other limits are read for each call. */
+  applyLimits(): void {
+    this.#limit.setMax(this.#limits.inFlight)
+    this.#startQueued()
+  }
+
+  #startQueued(): void {
     while (this.#inFlight < this.#limit.value) {
       const next = this.#queue.takeNext(this.#isBulkAllowed, (caller) => this.#hasShare(caller))
       if (next === undefined) return

@@ -3,21 +3,40 @@ import { lookup as resolveHost } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 import { normalizeAddress, parseAddressRange } from '../core/ip-addresses.ts'
 import { UpstreamNode } from './node.ts'
-import type { ClusterSettings, NodeSetting, NodeTls } from './options.ts'
-import { createRequestHeaders, createTransport } from './transport.ts'
+import type { ClusterSettings, NodeCredentials, NodeSetting, NodeTls } from './options.ts'
+import { createContext, createRequestHeaders, createTransport, type RequestHeaders } from './transport.ts'
+
+/** What may change of the connections to all nodes. */
+export interface ConnectionChanges {
+  readonly tls?: NodeTls
+  readonly allowedAddresses?: readonly string[]
+  readonly credentials?: NodeCredentials
+}
+
+/** How nodes are connected to. */
+interface Connecting {
+  readonly tls: NodeTls
+  readonly allowed: AllowedAddresses
+  readonly headers: RequestHeaders
+}
 
 export class NodeRegistry {
   readonly #settings: ClusterSettings
-  readonly #allowed: AllowedAddresses
   readonly #nodes = new Map<string, UpstreamNode>()
   readonly #retiring = new Set<UpstreamNode>()
-  #tls: NodeTls
+  #connecting: Connecting
+  /** The limit that pools were made for. */
+  #inFlight: number
 
   /** Throws for ranges that cannot be parsed. */
   constructor(settings: ClusterSettings) {
     this.#settings = settings
-    this.#allowed = createAllowedAddresses(settings.allowedAddresses)
-    this.#tls = settings.tls
+    this.#inFlight = settings.limits.inFlight
+    this.#connecting = {
+      tls: settings.tls,
+      allowed: createAllowedAddresses(settings.allowedAddresses),
+      headers: createRequestHeaders(settings.credentials, settings.untracedTraceparent),
+    }
   }
 
   find(name: string): UpstreamNode | undefined {
@@ -25,8 +44,33 @@ export class NodeRegistry {
   }
 
   /** Throws with a remedy for an invalid URL, and for an address outside the allowed ranges. */
-  check(settings: readonly NodeSetting[]): void {
-    for (const setting of settings) checkUrl(setting, this.#allowed)
+  check(settings: readonly NodeSetting[], { allowed }: Connecting = this.#connecting): void {
+    for (const setting of settings) checkUrl(setting, allowed)
+  }
+
+  /** Returns how nodes are connected to after these changes. Throws for PEM and for ranges that cannot be parsed. */
+  prepare(changes: ConnectionChanges): Connecting {
+    if (Object.keys(changes).length === 0) return this.#connecting
+    const { tls, allowedAddresses, credentials } = changes
+    const { untracedTraceparent } = this.#settings
+    if (tls !== undefined) createContext(tls)
+    return {
+      tls: tls ?? this.#connecting.tls,
+      allowed: allowedAddresses === undefined ? this.#connecting.allowed : createAllowedAddresses(allowedAddresses),
+      headers:
+        credentials === undefined ? this.#connecting.headers : createRequestHeaders(credentials, untracedTraceparent),
+    }
+  }
+
+  /** Connects to the nodes in this way from now on, and applies changed limits. */
+  reconfigure(connecting: Connecting): void {
+    const { inFlight } = this.#settings.limits
+    const isChanged = connecting !== this.#connecting || inFlight !== this.#inFlight
+    this.#connecting = connecting
+    this.#inFlight = inFlight
+    if (!isChanged) return
+    const { tls, allowed, headers } = connecting
+    for (const node of this.#nodes.values()) node.reconfigure({ tls, lookup: allowed.lookup, headers })
   }
 
   /** Replaces the nodes. A node with the same name and URL keeps its connections, health and limit. */
@@ -43,22 +87,16 @@ export class NodeRegistry {
     }
   }
 
-  /** Uses these certificates for new connections. */
-  setTls(tls: NodeTls): void {
-    this.#tls = tls
-    for (const node of this.#nodes.values()) node.transport.setTls(tls)
-  }
-
   /** Aborts all calls and closes all connections. */
   async destroy(): Promise<void> {
     await Promise.all([...this.#nodes.values(), ...this.#retiring].map((node) => node.destroy()))
   }
 
   #createNode(setting: NodeSetting): UpstreamNode {
-    const { limits, connectTimeout, ejection, log, clock, credentials, onCall, untracedTraceparent } = this.#settings
-    const headers = createRequestHeaders(credentials, untracedTraceparent)
-    const { lookup } = this.#allowed
-    const transport = createTransport({ url: setting.url, tls: this.#tls, limits, connectTimeout, lookup, headers })
+    const { limits, connectTimeout, ejection, log, clock, onCall } = this.#settings
+    const { tls, allowed, headers } = this.#connecting
+    const { lookup } = allowed
+    const transport = createTransport({ url: setting.url, tls, limits, connectTimeout, lookup, headers })
     return new UpstreamNode({ setting, transport, limits, ejection, log, clock, ...(onCall && { onCall }) })
   }
 }

@@ -9,7 +9,7 @@ import { Health, type HealthSignal, healthSignalOf } from './health.ts'
 import { ConcurrencyLimiter, loadSignalOf, type Rejection } from './limiter.ts'
 import type { CallFailure } from './node-response.ts'
 import type { ClusterLog, EjectionSettings, NodeLimits, NodeSetting, NodeStatus } from './options.ts'
-import type { Transport } from './transport.ts'
+import type { Transport, TransportChanges } from './transport.ts'
 
 export interface UpstreamNodeOptions {
   readonly setting: NodeSetting
@@ -102,6 +102,12 @@ export class UpstreamNode {
       ...(ejectedFor !== undefined && { ejectedUntil: Date.now() + ejectedFor }),
       ...(this.#lastFailure && { lastFailure: this.#lastFailure }),
     }
+  }
+
+  /** Applies changed limits, and uses these options for new connections. */
+  reconfigure(changes: TransportChanges): void {
+    this.#limiter.applyLimits()
+    this.transport.reconfigure(changes)
   }
 
   /** Rejects new calls, and queued ones after a grace period. Calls in flight finish. */

@@ -30,18 +30,8 @@ export class Topology {
 
   /** Replaces the nodes of the settings. Throws with a remedy, and changes nothing, if they do not form a cluster. */
   configure(settings: readonly NodeSetting[]): NodeInfo {
-    const byName = new Map(settings.map((setting) => [setting.name, setting]))
-    const masters = settings.filter(({ type }) => type === 'master')
-    if (byName.size < settings.length) throw new Error('cluster.nodes: two nodes have the same name; rename one')
-    if (masters.length !== 1) {
-      throw new Error(`cluster.nodes: ${masters.length} nodes have the type master; exactly one must have it`)
-    }
-    for (const { name } of settings) {
-      if (!isNodeName(name)) {
-        throw new Error(`cluster.nodes: ${name} is not a valid node name; use letters, digits, . _ and -`)
-      }
-    }
-    this.#settings = byName
+    checkNodes(settings)
+    this.#settings = new Map(settings.map((setting) => [setting.name, setting]))
     return this.#rebuild()
   }
 
@@ -89,6 +79,21 @@ export class Topology {
     this.#ordered = Object.freeze(ordered)
     this.#master = master
     return master
+  }
+}
+
+/** Throws with a remedy if the nodes do not form a cluster. */
+export function checkNodes(settings: readonly NodeSetting[]): void {
+  const names = new Set(settings.map(({ name }) => name))
+  const masters = settings.filter(({ type }) => type === 'master')
+  if (names.size < settings.length) throw new Error('cluster.nodes: two nodes have the same name; rename one')
+  if (masters.length !== 1) {
+    throw new Error(`cluster.nodes: ${masters.length} nodes have the type master; exactly one must have it`)
+  }
+  for (const { name } of settings) {
+    if (!isNodeName(name)) {
+      throw new Error(`cluster.nodes: ${name} is not a valid node name; use letters, digits, . _ and -`)
+    }
   }
 }
 

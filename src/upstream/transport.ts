@@ -23,11 +23,14 @@ export interface TransportOptions {
   readonly headers: RequestHeaders
 }
 
+/** The options that may change. The pool also takes `limits.inFlight` again. */
+export type TransportChanges = Pick<TransportOptions, 'tls' | 'lookup' | 'headers'>
+
 export interface Transport {
   /** Sends the call once. Never rejects. */
   attempt(call: NodeCall, deadline: Deadline, connection: 'pooled' | 'new'): Promise<AttemptResult>
-  /** Uses these certificates for new connections. Connections with a call in flight finish it. */
-  setTls(tls: NodeTls): void
+  /** Uses these options for new connections and calls. Connections with a call in flight finish it. */
+  reconfigure(changes: TransportChanges): void
   /** Closes the connections after their calls have finished. */
   close(): Promise<void>
   destroy(): Promise<void>
@@ -44,7 +47,8 @@ interface Connections {
   open(): Client
 }
 
-export function createTransport(options: TransportOptions): Transport {
+export function createTransport(initial: TransportOptions): Transport {
+  let options = initial
   let connections = createConnections(options)
   const open = new Set<Pool | Client>([connections.pool])
   let isDestroyed = false
@@ -70,9 +74,10 @@ export function createTransport(options: TransportOptions): Transport {
   return {
     attempt: (call, deadline, connection) =>
       connection === 'new' ? attemptOnNew(call, deadline) : attempt(connections.pool, call, deadline, options),
-    setTls: (tls) => {
+    reconfigure: (changes) => {
       const previous = connections
-      connections = createConnections({ ...options, tls })
+      options = { ...options, ...changes }
+      connections = createConnections(options)
       open.add(connections.pool)
       void closePool(previous)
     },
@@ -112,7 +117,7 @@ function createConnections({ url, tls, limits, connectTimeout, lookup }: Transpo
 }
 
 /** Throws for PEM that cannot be parsed. */
-function createContext({ ca, cert, key }: NodeTls): SecureContext {
+export function createContext({ ca, cert, key }: NodeTls): SecureContext {
   // createSecureContext accepts a text without any certificate as an empty list.
   if (ca !== undefined) new X509Certificate(ca)
   return createSecureContext({ ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }), minVersion: 'TLSv1.2' })

@@ -47,7 +47,11 @@ export async function startEdge(options: EdgeUnderTest): Promise<RunningEdge> {
   const logged: string[] = []
   const logTo = new Writable({ write: (line, _encoding, done) => done(void logged.push(String(line))) })
   const { config, deprecations } = loaded
-  const edge = await buildEdge(config, { logTo, deprecations, ...(options.follows && { configFile: file }) })
+  const edge = await buildEdge(config, {
+    logTo,
+    deprecations,
+    ...(options.follows && { load: () => loadConfig({ file, env: {} }) }),
+  })
   const urls = await edge.start()
   return {
     ...urls,

@@ -12,6 +12,7 @@ export interface Now {
     /** Reasons why the edge is not ready. */
     readonly reasons: readonly string[]
   }
+  readonly configuration: ConfigurationState
   readonly cache: CacheState
   /** The operator who is signed in. */
   readonly operator: { readonly name: string; readonly mayPurge: boolean }
@@ -19,6 +20,13 @@ export interface Now {
   readonly rates: Rates
   /** Counts since this replica started. */
   readonly totals: Totals
+}
+
+export interface ConfigurationState {
+  /** Why the latest reload failed. The last valid configuration stays in use. */
+  readonly fault?: string
+  /** Changed settings that take effect after a restart only. */
+  readonly pendingRestart: readonly string[]
 }
 
 export interface CacheState {

@@ -29,6 +29,7 @@ export function registerLiveRoutes(app: FastifyInstance, ports: ConsolePorts): v
     const { ok, reasons } = ports.ready()
     return {
       edge: { name, version, uptime: performance.now() - startedAt, url: ports.url(), ready: ok, reasons },
+      configuration: configurationOf(ports),
       cache: ports.cache(),
       operator: { name: caller.name, mayPurge: allows(caller.permissions, 'cache:purge') },
       rates: traffic.rates(),
@@ -41,6 +42,11 @@ export function registerLiveRoutes(app: FastifyInstance, ports: ConsolePorts): v
     return { nodes: nodeSummaries(ports), joined: joins.last(), ...(replicas && { replicas: replicas() ?? null }) }
   })
   registerTail(app, ports)
+}
+
+function configurationOf({ configuration }: ConsolePorts): Now['configuration'] {
+  const { fault, pendingRestart } = configuration()
+  return { ...(fault !== undefined && { fault }), pendingRestart }
 }
 
 function nodeSummaries({ nodes, traffic }: Pick<ConsolePorts, 'nodes' | 'traffic'>): NodeSummary[] {

@@ -2,7 +2,15 @@
 import type { Caller } from '../../core/request.ts'
 import type { CacheIndex } from '../../core/response.ts'
 import type { Readiness } from '../listener.ts'
-import type { CacheState, Explanation, NodeSummary, PurgeCost, PurgeRequest, ReplicaSummary } from './api-types.ts'
+import type {
+  CacheState,
+  ConfigurationState,
+  Explanation,
+  NodeSummary,
+  PurgeCost,
+  PurgeRequest,
+  ReplicaSummary,
+} from './api-types.ts'
 import type { LiveTail } from './live-tail.ts'
 import type { RecentJoins, Traffic } from './traffic.ts'
 
@@ -12,6 +20,7 @@ export interface ConsolePorts {
   /** Returns the address at which clients reach the edge. */
   url(): string
   ready(): Readiness
+  configuration(): ConfigurationState
   readonly traffic: Traffic
   readonly tail: LiveTail
   readonly joins: Pick<RecentJoins, 'last'>

@@ -22,8 +22,8 @@ const REFUSE_AFTER_TIMEOUTS = 4
 export interface InvalidatorOptions {
   readonly replica: RedisReplica
   readonly known: KnownEpochs
-  /** Refuses writes while Redis is unreachable, instead of delaying them. */
-  readonly refuse: boolean
+  /** Returns whether writes are refused while Redis is unreachable, instead of delayed; the setting may change. */
+  readonly refuse: () => boolean
   readonly onEvent: (event: StoreEvent) => void
 }
 
@@ -57,7 +57,8 @@ export class Invalidator {
   }
 
   async fence(tags: readonly Tag[]): Promise<WriteFence> {
-    const { replica, refuse, onEvent } = this.#options
+    const { replica, onEvent } = this.#options
+    const refuse = this.#options.refuse()
     const { times, elapsed } = replica
     const id = randomUUID()
     this.#fences.set(id, { tags, expiresAt: Number.POSITIVE_INFINITY })

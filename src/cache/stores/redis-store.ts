@@ -58,7 +58,8 @@ class RedisCache {
   readonly #index: ResponseIndex
   readonly #redis: RedisTier
 
-  constructor({ replica, localBytes, encryptionKey, onUnreachableStore, onEvent = () => {} }: RedisStoreOptions) {
+  constructor(options: RedisStoreOptions) {
+    const { replica, localBytes, encryptionKey, onEvent = () => {} } = options
     const known = this.#known
     const codec = createEntryCodec(encryptionKey)
     this.#replica = replica
@@ -71,7 +72,12 @@ class RedisCache {
       generation: async () => (await this.#redis.readTagEpochs([]))?.generation,
     })
     this.fetchLocks = new FetchLocks(replica)
-    const invalidator = new Invalidator({ replica, known, refuse: onUnreachableStore === 'refuse', onEvent })
+    const invalidator = new Invalidator({
+      replica,
+      known,
+      refuse: () => options.onUnreachableStore === 'refuse',
+      onEvent,
+    })
     this.invalidator = invalidator
     new InvalidationSubscriber({
       replica,

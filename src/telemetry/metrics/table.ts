@@ -17,6 +17,8 @@ export interface MetricsSources {
   /** Whether the cache store is Redis. */
   readonly redis: boolean
   ready(): boolean
+  /** `fault`: why the latest reload failed. `succeededAt`: milliseconds since 1970. */
+  reload(): { readonly fault?: string; readonly succeededAt: number; readonly pendingRestart: readonly string[] }
   nodes(): readonly NodeSample[]
   /** Absent if nothing is cached. */
   readonly store?: () => { readonly up: boolean; readonly local: { readonly bytes: number; readonly entries: number } }
@@ -246,6 +248,24 @@ export const stateSeries: readonly StateSeries[] = [
     name: 'edge_ready',
     help: '1: the edge accepts requests.',
     read: ({ ready }) => Number(ready()),
+  },
+  {
+    type: 'gauge',
+    name: 'edge_config_reload_success',
+    help: '0: the latest reload of the configuration failed, and the last valid one is in use.',
+    read: ({ reload }) => Number(reload().fault === undefined),
+  },
+  {
+    type: 'gauge',
+    name: 'edge_config_reload_timestamp_seconds',
+    help: 'When a configuration was last put to use.',
+    read: ({ reload }) => reload().succeededAt / 1000,
+  },
+  {
+    type: 'gauge',
+    name: 'edge_config_pending_restart',
+    help: 'Changed settings that take effect after a restart only.',
+    read: ({ reload }) => reload().pendingRestart.length,
   },
   {
     type: 'gauge',

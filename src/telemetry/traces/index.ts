@@ -15,10 +15,13 @@ export interface TracesOptions {
   /** Where spans are posted to. */
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  /** Share of requests that are sampled, 0 to 1; requests with a trusted `traceparent` follow its sampled flag. */
-  readonly sampleRatio: number
-  /** Greatest number of requests per second that are sampled by `sampleRatio`. */
-  readonly maxPerSecond: number
+  /** Read for each request: the settings may change. */
+  readonly sampling: {
+    /** Share of requests that are sampled, 0 to 1; requests with a trusted `traceparent` follow its sampled flag. */
+    readonly sampleRatio: number
+    /** Greatest number of requests per second that are sampled by `sampleRatio`. */
+    readonly maxPerSecond: number
+  }
   readonly version: string
   readonly log: TracesLog
 }
@@ -47,7 +50,7 @@ const BATCH_TIMEOUT_MS = 10_000
 const BATCH_DELAY_MS = 1000
 const MAX_PENDING_SPANS = 4096
 
-export function createTraces({ url, headers, sampleRatio, maxPerSecond, version, log }: TracesOptions): Traces {
+export function createTraces({ url, headers, sampling, version, log }: TracesOptions): Traces {
   const collector = createCollectorClient({ url, headers, timeout: BATCH_TIMEOUT_MS })
   const exporter = createExporter({ collector, log, maxPending: MAX_PENDING_SPANS, delay: BATCH_DELAY_MS })
   const random = new RandomIdGenerator()
@@ -66,8 +69,11 @@ export function createTraces({ url, headers, sampleRatio, maxPerSecond, version,
     },
   })
   const tracer = provider.getTracer('manager-edge', version)
-  const takeBudget = rateBudget(maxPerSecond, () => performance.now())
-  const isSampled = () => Math.random() < sampleRatio && takeBudget()
+  const takeBudget = rateBudget(
+    () => sampling.maxPerSecond,
+    () => performance.now(),
+  )
+  const isSampled = () => Math.random() < sampling.sampleRatio && takeBudget()
   return {
     counts: exporter.counts,
     begin: ({ id, traceparent, tracestate, ...request }) => {

@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { renamedSettings } from '../../../src/config/deprecated.ts'
+import { type Effect, effectOf } from '../../../src/config/effects.ts'
 import { toVariable } from '../../../src/config/environment.ts'
 import { formats } from '../../../src/config/formats.ts'
 import { schema } from '../../../src/config/schema.ts'
@@ -27,12 +28,22 @@ Unknown settings and wrong values stop the start with exit code 2 and one line f
   intended, for example behind a balancer that terminates TLS. Without it, a listener outside of loopback needs a certificate.
 - **\`–\`** in the column "Default": the setting has no default.
 
-[Operations](operations.md#reload) lists the settings that the edge reloads at run time. All others need a restart.
+The column "Change" says when a changed setting takes effect in a running edge ([Reload](operations.md#reload)):
+
+- **reload**: with the reload of the configuration, within a second of the change of the file.
+- **reload, if set**: as *reload*, but adding the setting or removing it needs a restart.
+- **restart**: with the next start. Until then, the log, the console and \`edge_config_pending_restart\` report it.
 `
 
 interface Comment {
   readonly path: string
   readonly text: string
+}
+
+const CHANGES: Readonly<Record<Effect, string>> = {
+  reload: 'reload',
+  reloadIfSet: 'reload, if set',
+  restart: 'restart',
 }
 
 const LINE = /^( *)([^\s#:][^\s:]*(?::[^\s:]+)*):(?:\s+(.*?))?$/
@@ -88,10 +99,16 @@ function sectionOf(name: string, section: SchemaNode, comments: ReadonlyMap<stri
     const written = path.join('.')
     // One line documents both members of \`tls: { cert, key }\`.
     const meaning = comments.get(written) ?? comments.get(path.slice(0, -1).join('.')) ?? ''
-    const cells = [`\`${written}\`<br>\`${toVariable(path)}\``, typeOf(leaf), defaultOf(leaf), escapePipes(meaning)]
+    const cells = [
+      `\`${written}\`<br>\`${toVariable(path)}\``,
+      typeOf(leaf),
+      defaultOf(leaf),
+      CHANGES[effectOf(path)],
+      escapePipes(meaning),
+    ]
     return `| ${cells.join(' | ')} |`
   })
-  const head = ['| Setting and variable | Type | Default | Meaning |', '|---|---|---|---|']
+  const head = ['| Setting and variable | Type | Default | Change | Meaning |', '|---|---|---|---|---|']
   const lists = leaves.flatMap(({ path, schema: leaf }) => membersOf(path, leaf))
   const groups = [...comments].filter(
     ([path, text]) => path.startsWith(`${name}.`) && text !== '' && isGroup(path.split('.')),

@@ -36,7 +36,7 @@ t.test('a revoked caller gets no cache hit, on any replica', async (t) => {
     const loaded = await loadConfig({ file, env: {} })
     if (!loaded.ok) throw new Error(loaded.faults.join('\n'))
     const logTo = new Writable({ write: (_line, _encoding, done) => done() })
-    const edge = await buildEdge(loaded.config, { configFile: file, logTo })
+    const edge = await buildEdge(loaded.config, { load: () => loadConfig({ file, env: {} }), logTo })
     return { edge, ...(await edge.start()) }
   }
   const edges = [await start(), await start()]

@@ -1,10 +1,8 @@
-import { readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import t from 'tap'
+import type { RoleAssignment } from '../../../src/access/roles.ts'
 import { putUser, removeUser } from '../../../src/access/users-file.ts'
-import { watchRoles } from '../../../src/app/reload.ts'
 import { eventually } from '../../support/eventually.ts'
-import { basic, bearer, folder, passwords, tokenOf } from './edge.ts'
+import { basic, bearer, passwords, tokenOf } from './edge.ts'
 import { replicas } from './shared.ts'
 
 const end = 'DELETE /security/user/authenticate'
@@ -79,28 +77,18 @@ t.test('a user who is removed or gets another password loses tokens and logins o
 
 t.test('a role that is removed from the configuration is withdrawn on every replica', async (t) => {
   const { start } = await replicas(t)
-  const file = join(await folder(t), 'roles.json')
-  await writeFile(file, JSON.stringify({ alice: ['administrator'], bob: ['reader'] }))
   const edges = [await start(), await start()]
-  for (const { access, logged } of edges) {
-    const reloading = await watchRoles({
-      file,
-      load: async () => JSON.parse(await readFile(file, 'utf8')),
-      access,
-      log: (_level, message) => logged.push(message),
-    })
-    t.teardown(() => reloading.close())
+  const assign = (roles: RoleAssignment) => {
+    for (const { access } of edges) access.prepareRoles({ roles })()
   }
+  assign({ alice: ['administrator'], bob: ['reader'] })
   const may = async (permissions: readonly string[]) => {
     const replies = await Promise.all(edges.map((edge) => edge.ask([basic('alice', passwords.alice)])))
     return replies.every(({ text }) => JSON.stringify(JSON.parse(text).permissions) === JSON.stringify(permissions))
   }
   t.ok(await may(['*']), 'warm')
-  await writeFile(file, JSON.stringify({ alice: ['reader'] }))
-  await eventually(() => may(['*:read']))
-  await writeFile(file, JSON.stringify({ alice: ['nobody'] }))
-  await eventually(() =>
-    edges.every(({ logged }) => logged.includes('roles cannot be reloaded, the last valid roles stay in use')),
-  )
+  assign({ alice: ['reader'] })
+  t.ok(await may(['*:read']))
+  t.throws(() => assign({ alice: ['nobody'] }), /role nobody does not exist/)
   t.ok(await may(['*:read']))
 })

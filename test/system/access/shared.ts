@@ -33,7 +33,7 @@ export async function replicas(t: Test, { failures = 5 } = {}): Promise<Replicas
       const replica = new RedisReplica({ redis: { url: redis.url }, times: { commandTimeout: 2000 } })
       const shared = createSharedAccess({
         replica,
-        maxFailures: failures,
+        limits: { failedLogins: failures },
         log: (_level, message) => logged.push(message),
       })
       await shared.start()

@@ -208,6 +208,7 @@ async function serve(index: CacheIndex, t: { teardown(end: () => unknown): void 
       version: '1.0.0',
       url: () => 'http://127.0.0.1:55000',
       ready: () => ({ ok: true, reasons: [] }),
+      configuration: () => ({ pendingRestart: [] }),
       traffic: createTraffic(),
       tail,
       joins: { last: () => [] },

@@ -49,8 +49,8 @@ t.test('another authority for the certificates of the nodes, under load', { skip
   await put(ca, before.cert + after.cert, 'node certificates reloaded')
   const settings = join(edge.folder, 'edge.yaml')
   const text = await readFile(settings, 'utf8')
-  await put(settings, text.replace(old.nodes[0]?.url ?? '', next.nodes[0]?.url ?? ''), 'nodes reloaded')
-  await put(ca, 'no certificate at all', 'nodes and certificates cannot be reloaded')
+  await put(settings, text.replace(old.nodes[0]?.url ?? '', next.nodes[0]?.url ?? ''), 'configuration reloaded')
+  await put(ca, 'no certificate at all', 'configuration not reloaded')
   await put(ca, after.cert, 'node certificates reloaded')
   const reached = next.seen.length
   await eventually(() => next.seen.length > reached && statuses.length > 50)

@@ -150,7 +150,7 @@ t.test('mode edge', async (t) => {
   /** Waits for answers of all nodes with the rows of every agent. */
   const settled = (all: readonly Given[]) =>
     more(all, 5, (given) => isJoined(given) && !isLabelled(given) && agentsIn(given.reply).size === withRows.size)
-  const reloads = () => edge.logged.filter((line) => line.includes('nodes reloaded')).length
+  const reloads = () => edge.logged.filter((line) => line.includes('configuration reloaded')).length
   const reload = async () => {
     const before = reloads()
     await use(nodes())

@@ -72,7 +72,7 @@ t.test('as this ACL user, store and access work, and Redis refuses no command', 
   await store.close()
 
   const replica = new RedisReplica({ redis: place, times: { commandTimeout: 500 } })
-  const shared = createSharedAccess({ replica, maxFailures: 1, log: () => {} })
+  const shared = createSharedAccess({ replica, limits: { failedLogins: 1 }, log: () => {} })
   await shared.start()
   t.notOk(shared.isUnreachable())
   const until = Date.now() + 60_000

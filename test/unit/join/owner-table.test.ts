@@ -20,7 +20,11 @@ function createTable() {
     calls += 1
     return respond()
   }
-  const table = createOwnerTable({ lookup: { findAll }, ttl: FRESH, staleIfError: STALE, clock: clock.read })
+  const table = createOwnerTable({
+    lookup: { findAll },
+    lifetimes: { ttl: FRESH, staleIfError: STALE },
+    clock: clock.read,
+  })
   const node = async () => {
     const owner = (await table.current(edgeRequest('GET /agents'))).get('001')
     return owner?.kind === 'node' ? owner.node : owner?.kind

@@ -51,12 +51,12 @@ t.test('a hundred changes of the nodes under load fail no call', async (t) => {
   for (let i = 1; i <= 100; i += 1) {
     for (const node of ['master', 'worker'])
       calls.push(cluster.call((i % 5 ? get : put)('/', { node, timeout: 60_000 })))
-    cluster.setNodes(settings(i))
+    cluster.prepare({ nodes: settings(i) })()
     if (i % 10 === 0) await new Promise((done) => setTimeout(done, 5))
   }
   for (const result of await Promise.all(calls)) if (!result.ok) t.fail(result.detail)
-  t.throws(() => cluster.setNodes([]), /0 nodes have the type master/)
-  cluster.setNodes(settings(0).slice(0, 1))
+  t.throws(() => cluster.prepare({ nodes: [] }), /0 nodes have the type master/)
+  cluster.prepare({ nodes: settings(0).slice(0, 1) })()
   t.notOk(cluster.view.find('worker'))
   const before = nodes.map(({ seen }) => seen.length)
   t.match(await cluster.call(get('/', { node: 'worker' })), { ok: false, sent: false })

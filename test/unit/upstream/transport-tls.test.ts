@@ -62,14 +62,14 @@ t.test('certificates', { skip }, async (t) => {
     const cluster = clusterOf(t, before.url, { tls: { ca: ours.cert } })
     const calls: Promise<{ ok: boolean }>[] = []
     for (let i = 0; i < 40; i += 1) {
-      if (i === 10) cluster.setTls({ ca: ours.cert + next.cert })
-      if (i === 30) cluster.setNodes([{ name: 'master', type: 'master', url: after.url }])
+      if (i === 10) cluster.prepare({ tls: { ca: ours.cert + next.cert } })()
+      if (i === 30) cluster.prepare({ nodes: [{ name: 'master', type: 'master', url: after.url }] })()
       calls.push(cluster.call(i % 4 === 0 ? put() : get()))
       await new Promise((done) => setTimeout(done, 2))
     }
     for (const { ok } of await Promise.all(calls)) t.ok(ok)
     t.ok(after.seen.length >= 10)
-    t.throws(() => cluster.setTls({ ca: 'no PEM' }), 'invalid PEM is rejected before it is used')
+    t.throws(() => cluster.prepare({ tls: { ca: 'no PEM' } }), 'invalid PEM is rejected before it is used')
     t.match(await cluster.call(put()), { ok: true })
   })
 

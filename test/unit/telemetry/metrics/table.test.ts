@@ -11,6 +11,7 @@ const sources: MetricsSources = {
   storeEvents: ['unreachable', 'reachable'],
   redis: true,
   ready: () => true,
+  reload: () => ({ succeededAt: 1_700_000_000_000, pendingRestart: ['listen.port'] }),
   nodes: () => [
     { name: 'm', type: 'master', inFlight: 2, limit: 4, queue: 1, available: true, ejected: false },
     { name: 'w', type: 'worker', inFlight: 0, limit: 4, queue: 0, available: false, ejected: true },

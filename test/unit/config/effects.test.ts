@@ -1,0 +1,66 @@
+import t from 'tap'
+import { effectOf, settingEffects } from '../../../src/config/effects.ts'
+import { loadConfig } from '../../../src/config/index.ts'
+import { createReloadableConfig } from '../../../src/config/reloadable.ts'
+import { type Config, schema } from '../../../src/config/schema.ts'
+import { getIn, listLeaves, type Path } from '../../../src/config/tree.ts'
+
+const leaves = listLeaves(schema).map(({ path }) => path)
+
+t.test('the table of effects has every setting, and nothing else', async (t) => {
+  for (const path of leaves) t.doesNotThrow(() => effectOf(path), path.join('.'))
+  for (const row of Object.keys(settingEffects)) {
+    const keys = row.split('.')
+    t.ok(
+      leaves.some((path) => keys.every((key, at) => path[at] === key)),
+      `${row} is a setting or a group`,
+    )
+  }
+})
+
+/** A copy with this value. The value has no valid type: `apply` compares, and parts are not built here. */
+function withValue<Tree>(tree: Tree, [key, ...rest]: Path, value: unknown): Tree {
+  if (key === undefined) return value as Tree
+  return { ...tree, [key]: withValue(getIn(tree, [key]), rest, value) }
+}
+
+t.test('each setting changes in the running configuration, or is reported to need a restart', async (t) => {
+  const env = {
+    EDGE_CLUSTER_NODES: '[{ name: master, type: master, url: "http://127.0.0.1:1" }]',
+    EDGE_CLUSTER_CREDENTIALS_USERNAME: 'edge',
+    EDGE_CLUSTER_CREDENTIALS_PASSWORD: 'only-for-tests',
+    EDGE_ACCESS_USERS: '/dev/null',
+  }
+  const loaded = await loadConfig({ env })
+  if (!loaded.ok) throw new Error(loaded.faults.join('\n'))
+  for (const path of leaves) {
+    const name = path.join('.')
+    const reloadable = createReloadableConfig(loaded.config)
+    const group = getIn(reloadable.current, path.slice(0, -1))
+    const before = getIn(reloadable.current, path)
+    const effect = effectOf(path)
+    const applies = effect === 'reload' || (effect === 'reloadIfSet' && before !== undefined)
+    const result = await reloadable.apply(withValue(loaded.config, path, ['changed']))
+    t.strictSame(getIn(reloadable.current, path), applies ? ['changed'] : before, name)
+    t.equal(getIn(reloadable.current, path.slice(0, -1)), group, `the group of ${name} stays the same object`)
+    t.strictSame(result, { changed: applies ? [name] : [], pendingRestart: applies ? [] : [name] }, name)
+    const reverted = await reloadable.apply(loaded.config)
+    t.strictSame(reverted.pendingRestart, [], `${name} needs no restart once it has its old value again`)
+    t.strictSame(getIn(reloadable.current, path), before, `${name} is as before`)
+  }
+})
+
+t.test('a part that cannot use the configuration keeps every other part from changing', async (t) => {
+  const config = { log: { level: 'info' } } as Config
+  const reloadable = createReloadableConfig(config)
+  const applied: string[] = []
+  reloadable.onReload((next) => () => void applied.push(next.log.level))
+  reloadable.onReload((next) => {
+    if (next.log.level === 'trace') throw new Error('trace is too much')
+    return () => void applied.push('second')
+  })
+  await t.rejects(reloadable.apply({ log: { level: 'trace' } } as Config), { message: 'trace is too much' })
+  t.strictSame([reloadable.current.log.level, applied], ['info', []])
+  await reloadable.apply({ log: { level: 'warn' } } as Config)
+  t.strictSame([reloadable.current.log.level, applied], ['warn', ['warn', 'second']])
+})
