@@ -15,6 +15,8 @@ export interface DrainOptions {
 const CLOSE_IDLE_INTERVAL_MS = 100
 /** Without a new connection for this long, no more are expected. */
 const QUIET_MS = 100
+/** Turns of the event loop without a new connection after which this process has accepted all. */
+const QUIET_TURNS = 3
 /** The longest time that requests wait for the port to close. */
 const MAX_PAUSE_MS = 3000
 
@@ -22,9 +24,9 @@ const MAX_PAUSE_MS = 3000
 export async function drain(listener: Listener, { delay, limit }: DrainOptions): Promise<boolean> {
   const end = performance.now() + limit
   listener.announceClose()
-  const quietFor = watchNewConnections(listener)
+  const connections = watchNewConnections(listener)
   await wait(Math.min(delay, limit))
-  await untilQuiet(listener, quietFor)
+  await untilQuiet(listener, connections)
   const closed = Promise.all(listener.servers.map((server) => new Promise((resolve) => server.close(resolve))))
   listener.resume()
 
@@ -38,31 +40,43 @@ export async function drain(listener: Listener, { delay, limit }: DrainOptions):
   return false
 }
 
-/** Returns a function that gives the milliseconds since the last new connection. */
-function watchNewConnections(listener: Listener): () => number {
+interface NewConnections {
+  /** Number of connections since the beginning. */
+  count(): number
+  /** Milliseconds since the last one. */
+  quietFor(): number
+}
+
+function watchNewConnections(listener: Listener): NewConnections {
+  let count = 0
   let last = performance.now() - QUIET_MS
   for (const server of listener.servers) {
     server.on('connection', () => {
+      count += 1
       last = performance.now()
     })
   }
-  return () => performance.now() - last
+  return { count: () => count, quietFor: () => performance.now() - last }
 }
 
 /**
  * Waits until no new connections arrive. Connections that the kernel has accepted and this process has not (it accepts
  * one in each turn of the event loop) are reset when the port closes. New connections now come from clients whose last
  * response closed their connection. So requests are paused until none arrive; they are served once the port is closed.
- * After this process was busy, timers run before the accepting: the time without a connection counts only after a turn
- * of the event loop that accepted none.
  */
-async function untilQuiet(listener: Listener, quietFor: () => number): Promise<void> {
-  await turn()
-  if (quietFor() >= QUIET_MS) return
+async function untilQuiet(listener: Listener, connections: NewConnections): Promise<void> {
+  if (await isQuiet(connections)) return
   listener.pause()
   const latest = performance.now() + MAX_PAUSE_MS
-  while (quietFor() < QUIET_MS && performance.now() < latest) {
-    await wait(QUIET_MS / 10)
+  while (!(await isQuiet(connections)) && performance.now() < latest) await wait(QUIET_MS / 10)
+}
+
+/** The time alone does not show it: in a busy process, a turn of the event loop may last longer than `QUIET_MS`. */
+async function isQuiet({ count, quietFor }: NewConnections): Promise<boolean> {
+  const before = count()
+  for (let turns = 0; turns < QUIET_TURNS; turns += 1) {
     await turn()
+    if (count() !== before) return false
   }
+  return quietFor() >= QUIET_MS
 }
