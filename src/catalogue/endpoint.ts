@@ -140,7 +140,11 @@ export type Target =
   | { readonly kind: 'edge'; readonly operation: EdgeOperation }
   | { readonly kind: 'master'; readonly through: 'any' | 'twin' | 'none' }
   | { readonly kind: 'anyNode' }
-  | { readonly kind: 'node'; readonly twin: `/manager/${string}` }
+  /**
+   * `throughOthers`: whether another node can answer for the named node, under the path of this record. It cannot where the
+   * cluster mixes the data of all nodes.
+   */
+  | { readonly kind: 'node'; readonly twin: `/manager/${string}`; readonly throughOthers: boolean }
   | { readonly kind: 'agentOwner' }
   | { readonly kind: 'agentOwners'; readonly merge: MergeRule; readonly ids: 'body' | 'group' }
   | {

@@ -32,8 +32,18 @@ const facts = [
   { part: 'logs/summary', summary: 'Log entries counted by tag', response: objectOf('log summary') },
   { part: 'stats/hourly', summary: 'Averages of each hour', response: objectOf('hourly averages') },
   { part: 'stats/weekly', summary: 'Averages of each hour of the week', response: objectOf('weekly stats') },
-  { part: 'stats/analysisd', summary: 'Counters of analysisd', response: objectOf('analysisd counters') },
-  { part: 'stats/remoted', summary: 'Counters of remoted', response: objectOf('remoted counters') },
+  {
+    part: 'stats/analysisd',
+    summary: 'Counters of analysisd',
+    response: objectOf('analysisd counters'),
+    isMixedByCluster: true,
+  },
+  {
+    part: 'stats/remoted',
+    summary: 'Counters of remoted',
+    response: objectOf('remoted counters'),
+    isMixedByCluster: true,
+  },
 ] as const
 
 const reads: readonly Endpoint[] = [

@@ -45,6 +45,8 @@ export type NodeResult =
       readonly ok: false
       readonly node: string
       readonly fault: NodeFault
+      /** Of an ejected node: why its last call failed. */
+      readonly lastFault?: NodeFault
       /** `false`: the node certainly received nothing of the call. */
       readonly sent: boolean
       readonly detail: string

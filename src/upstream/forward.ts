@@ -1,4 +1,5 @@
 /** The innermost handler: sends a request to one node and returns its response, or the error of the failed call. */
+import { errorNumberOf } from '../core/envelope.ts'
 import { EdgeError, type ErrorCode } from '../core/errors.ts'
 import type { CallNode, ClusterView, NodeResponse, NodeResult } from '../core/node-call.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
@@ -67,7 +68,9 @@ async function callCandidates(
   for (const candidate of traceSync(request.trace, 'route', () => route(request, view))) {
     const remaining = deadline - performance.now()
     if (first !== undefined && remaining <= 0 && !request.waitForComplete) break
+    if (first !== undefined && candidate.isDetour && !isApiUnreachable(first)) break
     const result = await call(classic.toNodeCall(request, candidate, request.waitForComplete ? undefined : remaining))
+    if (result.ok && candidate.isDetour && isNodeMissing(result.response)) continue
     if (result.ok) return result.response
     if (!canTryNext(result, request)) throw errorOf(result, request)
     first ??= result
@@ -81,6 +84,20 @@ type NodeFailure = Extract<NodeResult, { ok: false }>
 function canTryNext({ fault, sent }: NodeFailure, { endpoint }: EdgeRequest): boolean {
   if (fault !== 'unreachable' && fault !== 'ejected' && fault !== 'overloaded') return false
   return endpoint.method === 'GET' || !sent
+}
+
+/** Whether the node does not answer at all, in contrast to a node that hangs or is at its limit. */
+function isApiUnreachable({ fault, lastFault }: NodeFailure): boolean {
+  return (fault === 'ejected' ? lastFault : fault) === 'unreachable'
+}
+
+const UNKNOWN_NODE = 3022
+
+/** Whether the cluster has lost the node. The error of the node itself then says more than this response. */
+function isNodeMissing(response: NodeResponse): boolean {
+  const translated = classic.toEdgeResponse(response)
+  if (!translated.ok || translated.response.kind !== 'json') return false
+  return errorNumberOf(translated.response) === UNKNOWN_NODE
 }
 
 /** Returns the error of a failed call. If the client disconnected, returns the reason of its signal. */

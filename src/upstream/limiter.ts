@@ -1,4 +1,5 @@
 /** Limits the concurrent calls to one node. Calls beyond the limit wait in a queue of bounded length. */
+import type { NodeFault } from '../core/errors.ts'
 import type { NodeCall } from '../core/node-call.ts'
 import type { Deadline } from '../core/timing.ts'
 import { AdaptiveLimit, LatencyBaseline } from './adaptive-limit.ts'
@@ -10,6 +11,8 @@ export interface Rejection {
   readonly ok: false
   readonly fault: 'overloaded' | 'ejected' | 'cancelled'
   readonly detail: string
+  /** Of an ejected node: why its last call failed. */
+  readonly lastFault?: NodeFault
   /** Whole seconds. */
   readonly retryAfter: number
 }

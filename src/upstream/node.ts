@@ -146,9 +146,10 @@ export class UpstreamNode {
     }
   }
 
-  #reject(call: NodeCall, { fault, detail, retryAfter }: Rejection, arrival: number): NodeResult {
+  #reject(call: NodeCall, { ok: _, ...rejection }: Rejection, arrival: number): NodeResult {
+    const { fault } = rejection
     this.#emit(call, { queueTime: this.#options.clock() - arrival, ms: 0, status: undefined, fault })
-    return { ok: false, node: call.node, fault, sent: false, detail, retryAfter }
+    return { ok: false, node: call.node, sent: false, ...rejection }
   }
 
   #emit(
@@ -172,7 +173,8 @@ export class UpstreamNode {
     const detail = this.#isRetired
       ? 'removed from cluster.nodes'
       : `ejected after failures${last ? `: ${last.detail}` : ''}`
-    return { ok: false, fault: 'ejected', detail, retryAfter: Math.max(1, retryAfter) }
+    const lastFault = this.#isRetired ? undefined : last?.fault
+    return { ok: false, fault: 'ejected', detail, retryAfter: Math.max(1, retryAfter), ...(lastFault && { lastFault }) }
   }
 }
 

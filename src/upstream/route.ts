@@ -8,6 +8,8 @@ export interface Candidate {
   readonly node: string
   /** The path template for this node, filled from the path parameters of the request. */
   readonly path: string
+  /** Used only if the API process of the first candidate, the node that the request is about, is not reachable. */
+  readonly isDetour?: true
 }
 
 /** Returns at least one candidate. Throws 3022 for an unknown node and 924 for a node without address. */
@@ -38,7 +40,7 @@ const routeByManager: Router = (request, view) => {
     case 'everyNode':
       return masterFirst(request, view, path)
     case 'node':
-      return namedNodeOrMaster(request, view, path, target.twin)
+      return namedNodeFirst(request, view, path, target)
     case 'severalNodes':
     case 'edge':
       throw new EdgeError(949, '', { cause: new Error(`${path} has no single node`) })
@@ -68,14 +70,20 @@ const routeByEdge: Router = (request, view) => {
 function masterFirst(request: EdgeRequest, view: ClusterView, workerPath: string | undefined): readonly Candidate[] {
   const first = { node: view.master().name, path: request.endpoint.path }
   if (workerPath === undefined) return [first]
-  const workers = view.nodes().filter(({ type, addressed, name }) => {
-    return type === 'worker' && addressed && view.isAvailable(name)
-  })
-  // Requests start with different workers, so that the load of a failed master spreads over all of them.
-  const sum = [...request.requestId].reduce((total, char) => total + char.charCodeAt(0), 0)
+  const workers = workersInTurn(request, view).slice(0, MAX_FALLBACKS)
+  return [first, ...workers.map(({ name }) => ({ node: name, path: workerPath }))]
+}
+
+/** The available workers. Requests start with different ones, so that the load of a failed node spreads over all. */
+function workersInTurn({ requestId }: EdgeRequest, view: ClusterView): readonly NodeInfo[] {
+  const workers = view.nodes().filter(({ type, name }) => type === 'worker' && isReachable(name, view))
+  const sum = [...requestId].reduce((total, char) => total + char.charCodeAt(0), 0)
   const start = sum % Math.max(1, workers.length)
-  const rotated = [...workers.slice(start), ...workers.slice(0, start)]
-  return [first, ...rotated.slice(0, MAX_FALLBACKS).map(({ name }) => ({ node: name, path: workerPath }))]
+  return [...workers.slice(start), ...workers.slice(0, start)]
+}
+
+function isReachable(name: string, view: ClusterView): boolean {
+  return view.find(name)?.addressed === true && view.isAvailable(name)
 }
 
 function pathThroughWorker(path: string, through: 'any' | 'twin' | 'none', view: ClusterView): string | undefined {
@@ -86,17 +94,24 @@ function pathThroughWorker(path: string, through: 'any' | 'twin' | 'none', view:
 }
 
 /**
- * A node with an address has no fallback through the master: the master passes calls to a node on one at a time, so a
- * node that hangs would delay all of them.
+ * The named node first, under its own path. Its API process may be down while the node is part of the cluster: then
+ * another node passes the request on. A node that hangs gets no detour: the calls would occupy that other node too.
  */
-function namedNodeOrMaster(
+function namedNodeFirst(
   request: EdgeRequest,
   view: ClusterView,
   path: Endpoint['path'],
-  twin: string,
+  { twin, throughOthers }: Extract<Endpoint['target'], { kind: 'node' }>,
 ): readonly Candidate[] {
   const node = findNode(nodeParamOf(request), view)
-  return [node.addressed ? { node: node.name, path: twin } : { node: view.master().name, path }]
+  if (!node.addressed) return masterFirst(request, view, throughOthers ? path : undefined)
+  const first = { node: node.name, path: twin }
+  if (!throughOthers) return [first]
+  const master = view
+    .nodes()
+    .filter(({ name, type }) => type === 'master' && name !== node.name && isReachable(name, view))
+  const others = [...master, ...workersInTurn(request, view).filter(({ name }) => name !== node.name)]
+  return [first, ...others.slice(0, MAX_FALLBACKS).map(({ name }) => ({ node: name, path, isDetour: true as const }))]
 }
 
 /** The named node is the only candidate. */

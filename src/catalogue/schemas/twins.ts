@@ -34,6 +34,8 @@ interface Described {
   readonly response: ResponseShape
   readonly slow?: true
   readonly priority?: Priority
+  /** Under `/cluster/:node_id/` a node returns a mixture of the data of all nodes, whichever node is named (recorded). */
+  readonly isMixedByCluster?: true
 }
 
 interface DescribedRead extends Described {
@@ -57,7 +59,7 @@ interface Side {
   /** The placeholder of the node's name in tags. */
   readonly node: '{master}' | '{node_id}'
   readonly params: Readonly<Record<string, Param>>
-  readonly target: (part: string) => Target
+  readonly target: (described: Described) => Target
 }
 
 const sides: readonly Side[] = [
@@ -67,7 +69,11 @@ const sides: readonly Side[] = [
     group: 'cluster',
     node: '{node_id}',
     params: { node_id: nodeId },
-    target: (part) => ({ kind: 'node', twin: `/manager/${part}` }),
+    target: ({ part, isMixedByCluster }) => ({
+      kind: 'node',
+      twin: `/manager/${part}`,
+      throughOthers: isMixedByCluster !== true,
+    }),
   },
 ]
 
@@ -94,14 +100,15 @@ export function writeTwins(
   )
 }
 
-function recordOf(side: Side, { part, params, ...described }: Described) {
+function recordOf(side: Side, all: Described) {
+  const { part, params, isMixedByCluster: _, ...described } = all
   return {
     ...described,
     path: `${side.root}/${part}`,
     section: 'Manager and cluster nodes',
     params: { ...side.params, ...params },
     strictQuery: described.query !== undefined,
-    target: side.target(part),
+    target: side.target(all),
   }
 }
 

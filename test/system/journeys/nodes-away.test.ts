@@ -42,8 +42,8 @@ t.test('a node that is unreachable', async (t) => {
     },
   )
 
-  await t.test('a worker is stopped: its own paths fail with its name, the others work', async (t) => {
-    await simulator.faults.set('worker-1', { apiDown: true })
+  await t.test('a worker is down: its own paths fail with its name, the others work', async (t) => {
+    await simulator.faults.set('worker-1', { nodeDown: true })
     const stopped = await ask(edge, 'GET /cluster/worker-1/info')
     t.ok([502, 503].includes(stopped.status))
     t.match(stopped.body, { error: Number, message: /worker-1/ })

@@ -119,14 +119,14 @@ const illegal: Readonly<Record<string, readonly [readonly Endpoint[], RegExp]>> 
     /add the field ids/,
   ],
   'a target node that the path does not name': [
-    changed({ target: { kind: 'node', twin: '/manager/x' } }),
+    changed({ target: { kind: 'node', twin: '/manager/x', throughOthers: true } }),
     /add :node_id/,
   ],
   'a twin that has no record': [
     changed({
       path: '/cluster/:node_id/x',
       params: { node_id: nodeId },
-      target: { kind: 'node', twin: '/manager/x' },
+      target: { kind: 'node', twin: '/manager/x', throughOthers: true },
     }),
     /its twin \/manager\/x has no record; add it/,
   ],

@@ -62,7 +62,7 @@ export const targets: readonly Target[] = [
   // @ts-expect-error the master says whether a worker may stand in for it
   { kind: 'master' },
   // @ts-expect-error a twin lies under /manager/
-  { kind: 'node', twin: '/cluster/info' },
+  { kind: 'node', twin: '/cluster/info', throughOthers: true },
   // @ts-expect-error the edge has no such operation
   { kind: 'edge', operation: 'reboot' },
 ]

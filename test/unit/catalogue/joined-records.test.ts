@@ -26,7 +26,7 @@ const ofNode: Endpoint = read({
   ...common,
   path: '/cluster/:node_id/x',
   params: { node_id: nodeId },
-  target: { kind: 'node', twin: '/manager/x' },
+  target: { kind: 'node', twin: '/manager/x', throughOthers: true },
   response: objectOf('x'),
   cache: cacheIn('cluster', 'node:{node_id}', 'node:*'),
 })
@@ -62,7 +62,7 @@ const restart: WriteEndpoint = write<string>('PUT', {
   ...common,
   path: '/cluster/:node_id/restart',
   params: { node_id: nodeId },
-  target: { kind: 'node', twin: '/manager/restart' },
+  target: { kind: 'node', twin: '/manager/restart', throughOthers: true },
   response: message,
   invalidates: ['node:{node_id}', 'collection:nodes'],
 })

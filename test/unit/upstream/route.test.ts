@@ -50,12 +50,27 @@ t.test('requests about the master reach it through a worker by its name, or not 
   t.end()
 })
 
-t.test('a named node: by its address, else through the master; unknown: 3022', (t) => {
+t.test('a named node: by its address, and as a detour through other nodes; unknown: 3022', (t) => {
   const to = (name: string) =>
     route(edgeRequest('GET', '/cluster/:node_id/info', { params: { node_id: name } }), view())
-  t.same(to('w1'), [{ node: 'w1', path: '/manager/info' }])
-  t.same(to('boss'), [{ node: 'boss', path: '/manager/info' }])
-  t.same(to('w3'), [{ node: 'boss', path: '/cluster/:node_id/info' }])
+  const path = '/cluster/:node_id/info'
+  t.same(to('w1'), [
+    { node: 'w1', path: '/manager/info' },
+    { node: 'boss', path, isDetour: true },
+    { node: 'w2', path, isDetour: true },
+  ])
+  t.same(to('boss'), [
+    { node: 'boss', path: '/manager/info' },
+    { node: 'w2', path, isDetour: true },
+    { node: 'w1', path, isDetour: true },
+  ])
+  t.same(to('w3'), [
+    { node: 'boss', path },
+    { node: 'w2', path },
+    { node: 'w1', path },
+  ])
+  const counters = edgeRequest('GET', '/cluster/:node_id/stats/remoted', { params: { node_id: 'w1' } })
+  t.same(route(counters, view()), [{ node: 'w1', path: '/manager/stats/remoted' }], 'others would mix all nodes')
   for (const name of ['w9', '__proto__', 'constructor', '169.254.169.254', 'localhost:6379']) {
     t.throws(() => to(name), { code: 3022, status: 200, message: 'Unknown node ID' })
   }
