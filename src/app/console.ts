@@ -134,6 +134,7 @@ function createPurge(handler: Handler): ConsolePorts['purge'] {
       endpoint: purge.group === undefined ? all : group,
       params: purge.group === undefined ? {} : { group: purge.group },
       query: purgeQuery(purge, preview),
+      returnMinimal: true,
       caller,
       clientAddress: client,
       waitForComplete: false,

@@ -1,10 +1,11 @@
 /** The `/cache` endpoints. The shapes and the name `redisClient` are those of the manager's own cache. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { catalogue } from '../catalogue/index.ts'
 import type { CacheEvent, InvalidationCause } from '../core/events.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
-import type { CacheIndex, EdgeResponse, IndexEntry } from '../core/response.ts'
+import type { CacheIndex, EdgeResponse, IndexEntry, JsonResponse } from '../core/response.ts'
 import { collect } from '../query/collect.ts'
-import { CollectionError, parseCollectionRequest } from '../query/request.ts'
+import { CollectionError, parseCollectionRequest, parsePage } from '../query/request.ts'
 import type { ArraySource } from '../query/sources.ts'
 import { type ExplainPorts, explain } from './explain.ts'
 import { compilePolicy } from './policy.ts'
@@ -23,7 +24,14 @@ export interface CacheOperationsPorts {
 
 /** The ports if no cache is configured. */
 export const disabledCache: CacheOperationsPorts = {
-  index: { peek: async () => ({ kind: 'unavailable' }), list: async () => [], purge: async () => {} },
+  index: {
+    peek: async () => ({ kind: 'unavailable' }),
+    list: async () => [],
+    count: async () => new Map(),
+    page: async () => ({ rows: [], total: 0 }),
+    find: async () => undefined,
+    purge: async () => {},
+  },
   defaultDuration: 0,
   enabled: false,
   sharedThroughRedis: false,
@@ -41,12 +49,12 @@ const KEY = /^[A-Za-z0-9_-]{43}$/
 export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<CacheOperation, Handler>> {
   const { index, enabled, sharedThroughRedis, explained } = ports
   return {
-    cacheIndex: async ({ query }) => {
-      const entries = await index.list()
-      return query.details === 'true' ? detailedIndex(entries, query) : success(indexOf(entries))
+    cacheIndex: async ({ query, returnMinimal }) => {
+      if (query.details === 'true') return details(query)
+      return returnMinimal ? counts() : success(await indexOf(await index.list()))
     },
-    cacheClear: ({ query }) => clear(query, query.key === undefined ? {} : { key: query.key }),
-    cacheClearGroup: ({ query, params }) => clear(query, { group: params.group?.toLowerCase() ?? '' }),
+    cacheClear: (request) => clear(request, request.query.key === undefined ? {} : { key: request.query.key }),
+    cacheClearGroup: (request) => clear(request, { group: request.params.group?.toLowerCase() ?? '' }),
     cacheConfig: async () =>
       success({
         debug: false,
@@ -63,12 +71,45 @@ export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<Ca
   }
 
   async function clear(
-    query: EdgeRequest['query'],
+    { query, returnMinimal }: EdgeRequest,
     what: { readonly group?: string; readonly key?: string },
   ): Promise<EdgeResponse> {
-    if (query.preview === 'true') return success(refillCost(await index.list(what.group), what.key))
+    if (query.preview === 'true') return success(refillCost(await matching(what)))
     await purge({ ...what, soft: query.soft === 'true' })
-    return success(indexOf(await index.list()))
+    return returnMinimal ? counts() : success(await indexOf(await index.list()))
+  }
+
+  async function matching({ group, key }: { readonly group?: string; readonly key?: string }) {
+    if (key === undefined) return index.list(group)
+    const found = await index.find(key)
+    return found === undefined ? [] : [found]
+  }
+
+  /** Counts instead of URLs (`Prefer: return=minimal`, RFC 7240): the cost does not depend on what is stored. */
+  async function counts(): Promise<EdgeResponse> {
+    const groups = await index.count()
+    const all = [...groups.values()].reduce((sum, count) => sum + count, 0)
+    const response = success({ all, groups: Object.fromEntries(groups) })
+    return { ...response, headers: { 'preference-applied': 'return=minimal' } }
+  }
+
+  /** A page costs as much as its rows, unless all rows must be compared: for a sort, a search or a filter by tag. */
+  async function details({ details: _, ...query }: EdgeRequest['query']): Promise<EdgeResponse> {
+    const { group, offset, limit, ...others } = query
+    try {
+      if (Object.keys(others).length > 0) {
+        const entries = await index.list(group?.toLowerCase())
+        return success(collect(entries.map(publicFields), parseCollectionRequest(query, new Date()), entrySource))
+      }
+      const window = parsePage(
+        parseCollectionRequest({ ...(offset && { offset }), ...(limit && { limit }) }, new Date()),
+      )
+      const { rows, total } = await index.page({ ...window, ...(group && { group: group.toLowerCase() }) })
+      return success({ items: rows.map(publicFields), totalItems: total })
+    } catch (fault) {
+      if (!(fault instanceof CollectionError)) throw fault
+      return jsonResponse({ error: fault.code, message: fault.message })
+    }
   }
 
   async function purge(what: Parameters<CacheIndex['purge']>[0]): Promise<void> {
@@ -86,15 +127,24 @@ function causeOf({ key, group, soft }: Parameters<CacheIndex['purge']>[0]): Inva
   return group === undefined ? 'purgeAll' : 'purgeGroup'
 }
 
-/** Lists each URL once, though it may be stored for several scopes. */
-function indexOf(entries: readonly IndexEntry[]): {
+/** Lists each URL once, though it may be stored for several scopes. Yields to the event loop after each group. */
+async function indexOf(entries: readonly IndexEntry[]): Promise<{
   readonly all: readonly string[]
   readonly groups: Readonly<Record<string, readonly string[]>>
-} {
-  const urlsOf = (some: readonly IndexEntry[]) => [...new Set(some.map(({ url }) => url))].sort()
-  const names = [...new Set(entries.map(({ group }) => group))].sort()
-  const byGroup = names.map((name) => [name, urlsOf(entries.filter(({ group }) => group === name))])
-  return { all: urlsOf(entries), groups: Object.fromEntries(byGroup) }
+}> {
+  const urls = new Map<string, Set<string>>()
+  for (const { group, url } of entries) {
+    const ofGroup = urls.get(group)
+    if (ofGroup === undefined) urls.set(group, new Set([url]))
+    else ofGroup.add(url)
+  }
+  const groups: [string, readonly string[]][] = []
+  for (const group of [...urls.keys()].sort()) {
+    groups.push([group, [...(urls.get(group) ?? [])].sort()])
+    await nextTurn()
+  }
+  const all = [...new Set(groups.flatMap(([, ofGroup]) => ofGroup))]
+  return { all: all.sort(), groups: Object.fromEntries(groups) }
 }
 
 const entrySource: ArraySource = {
@@ -105,15 +155,6 @@ const entrySource: ArraySource = {
   filters: { tag: { by: 'equal', fields: ['tags'] } },
 }
 
-function detailedIndex(entries: readonly IndexEntry[], { details: _, ...query }: EdgeRequest['query']): EdgeResponse {
-  try {
-    return success(collect(entries.map(publicFields), parseCollectionRequest(query, new Date()), entrySource))
-  } catch (fault) {
-    if (!(fault instanceof CollectionError)) throw fault
-    return jsonResponse({ error: fault.code, message: fault.message })
-  }
-}
-
 /** Times in whole milliseconds. Named one by one, since the store may add fields. */
 function publicFields({ key, url, group, endpoint, scope, tags, size, age, timeLeft, hits, fetchTime }: IndexEntry) {
   const times = { age: Math.round(age), timeLeft: Math.round(timeLeft), hits, fetchTime: Math.round(fetchTime) }
@@ -121,16 +162,15 @@ function publicFields({ key, url, group, endpoint, scope, tags, size, age, timeL
 }
 
 /** What a purge would remove: entries, bytes, and seconds that nodes need to produce the responses again. */
-function refillCost(entries: readonly IndexEntry[], key: string | undefined) {
-  const removed = key === undefined ? entries : entries.filter((entry) => entry.key === key)
+function refillCost(removed: readonly IndexEntry[]) {
   const sum = (field: 'size' | 'fetchTime') => removed.reduce((total, entry) => total + entry[field], 0)
   return { entries: removed.length, bytes: sum('size'), seconds: Math.round(sum('fetchTime')) / 1000 }
 }
 
-function success(data: unknown): EdgeResponse {
+function success(data: unknown): JsonResponse {
   return jsonResponse({ error: 0, data })
 }
 
-function jsonResponse(value: object): EdgeResponse {
+function jsonResponse(value: object): JsonResponse {
   return { kind: 'json', status: 200, body: Buffer.from(JSON.stringify(value)) }
 }

@@ -10,6 +10,7 @@ import { objectOf } from './schemas/responses.ts'
 
 const section = 'Cache'
 const index = objectOf('cache index {all, groups}')
+const minimal = 'the number of stored responses, {all: Number, groups: {name: Number}}'
 const reading = { section, permission: 'cache:read', cache: { never: 'describes the cache itself' } } as const
 
 const beyond = (param: Param): Param => ({ ...param, beyondSeed: true })
@@ -32,6 +33,7 @@ const purging = {
   section,
   permission: 'cache:purge',
   response: index,
+  minimal,
   invalidates: [],
   invalidatesNothingBecause: 'removes stored responses; no data changes',
 } as const
@@ -53,6 +55,7 @@ export const cache: readonly Endpoint[] = [
     },
     target: { kind: 'edge', operation: 'cacheIndex' },
     response: index,
+    minimal,
   }),
   write('DELETE', {
     path: '/cache',

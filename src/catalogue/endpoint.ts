@@ -244,6 +244,8 @@ interface Common<Path extends string> {
   readonly beyondSeed?: true
   /** Served only if `cluster.experimental` is on; otherwise 603. */
   readonly experimental?: true
+  /** What the response is with `Prefer: return=minimal` (RFC 7240); absent: the preference has no effect. */
+  readonly minimal?: string
   /** Uses `cluster.limits.slowTimeout` (upgrades, validation). */
   readonly slow?: true
   /** Absent: reads are `interactive`, writes `write`. */

@@ -18,6 +18,8 @@ export interface EdgeRequest {
   readonly waitForComplete: boolean
   /** Cache directives of a caller who may purge. */
   readonly directives?: CacheDirectives
+  /** `Prefer: return=minimal` (RFC 7240 section 4.2), where the record of the endpoint has a minimal response. */
+  readonly returnMinimal?: true
   /** The node whose part of a joined response is requested; part of the cache key. */
   readonly node?: string
   /** The time (performance.now) after which the joined response no longer waits for this part. */

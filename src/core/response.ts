@@ -117,12 +117,34 @@ export interface IndexEntry extends StoredResponseInfo {
   readonly fetchTime: number
 }
 
+/** A part of the index. Without a group, the groups follow each other by name. */
+export interface IndexWindow {
+  readonly group?: string
+  readonly offset: number
+  readonly limit: number
+}
+
+/** `total`: the rows that `count` counts. */
+export interface IndexPage {
+  readonly rows: readonly IndexEntry[]
+  readonly total: number
+}
+
 /** The index of stored responses, the same through every replica and after a restart. */
 export interface CacheIndex {
   /** As a lookup, but neither counted as a hit nor as a use of the stored response. */
   peek(key: string, tags: readonly Tag[]): Promise<Lookup>
   /** Rows of one group, or all, without expired ones. `onProgress` receives the rows that were read so far. */
   list(group?: string, onProgress?: (rows: readonly IndexEntry[]) => void): Promise<readonly IndexEntry[]>
+  /**
+   * Stored responses by group, in the order of their names, at a cost that does not depend on their number. Responses that
+   * a write has invalidated, and a few that have expired, are counted until they are found and removed.
+   */
+  count(): Promise<ReadonlyMap<string, number>>
+  /** Rows without expired and invalidated ones; those of a group have an order of the store. Costs as much as its rows. */
+  page(window: IndexWindow): Promise<IndexPage>
+  /** Returns the row of a key. */
+  find(key: string): Promise<IndexEntry | undefined>
   /** Removes all stored responses, one group, or one key. Resolves when no replica serves them any more. */
   purge(what: { readonly group?: string; readonly key?: string; readonly soft?: boolean }): Promise<void>
 }

@@ -49,6 +49,7 @@ export function toEdgeRequest(url: ValidatedUrl, parts: RequestParts): EdgeReque
   if (clientAddress !== undefined && url.endpoint.method !== 'GET') request.clientAddress = clientAddress
   if (directives !== undefined) request.directives = directives
   if (trace !== undefined) request.trace = trace
+  if (url.endpoint.minimal !== undefined && prefersMinimal(headers.prefer)) request.returnMinimal = true
   return request
 }
 
@@ -104,6 +105,16 @@ function cacheDirectives(headers: IncomingHttpHeaders, caller: Caller): CacheDir
   const noStore = words.includes('no-store')
   const noCache = words.includes('no-cache') || words.some((word) => /^max-age="?0+"?$/.test(word))
   return (noCache || noStore) && allows(caller.permissions, PURGE) ? { noCache, noStore } : undefined
+}
+
+/** Whether the first `return` preference is `minimal` (RFC 7240 section 2). Parameters of preferences are ignored. */
+function prefersMinimal(header: string | readonly string[] | undefined): boolean {
+  const preferences = [header ?? []].flat().flatMap((text) => text.split(','))
+  const values = preferences.flatMap((text) => {
+    const [, value] = /^\s*return\s*=\s*("?[a-z]*"?)\s*(?:;|$)/i.exec(text) ?? []
+    return value === undefined ? [] : value.replaceAll('"', '').toLowerCase()
+  })
+  return values[0] === 'minimal'
 }
 
 /** Returns a signal that aborts when the connection closes before the response is sent. */

@@ -65,7 +65,18 @@ export function parametersOf(endpoint: Endpoint, { names }: PathTemplate): reado
   })
   const query = Object.entries(endpoint.query).map(([name, param]) => parameter(name, 'query', param))
   const common = Object.keys(commonParameters).map((name) => ({ $ref: `#/components/parameters/${name}` }))
-  return [...path.flat(), ...query, ...common]
+  return [
+    ...path.flat(),
+    ...query,
+    ...(endpoint.minimal === undefined ? [] : [preference(endpoint.minimal)]),
+    ...common,
+  ]
+}
+
+/** The header of RFC 7240, which some endpoints honour. */
+function preference(minimal: string): Json {
+  const description = `\`return=minimal\`: the response is ${minimal}, and has the header \`Preference-Applied\`.`
+  return { name: 'Prefer', in: 'header', description, schema: { type: 'string' } }
 }
 
 function parameter(documentName: string, place: 'path' | 'query', param: Param, recordName?: string): Json {

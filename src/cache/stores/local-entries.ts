@@ -56,9 +56,12 @@ export class LocalEntries {
   readonly #entries: LRUCache<string, LocalEntry> | undefined
   readonly #elapsed: () => number
 
-  constructor(bytes: number, elapsed: () => number) {
+  /** `onRemove` is called for each entry that is deleted, evicted or replaced. */
+  constructor(bytes: number, elapsed: () => number, onRemove?: (key: string, entry: LocalEntry) => void) {
     this.#elapsed = elapsed
-    this.#entries = bytes < 1 ? undefined : new LRUCache({ maxSize: bytes, sizeCalculation: sizeOf })
+    const dispose = onRemove && ((entry: LocalEntry, key: string) => onRemove(key, entry))
+    const options = { maxSize: bytes, sizeCalculation: sizeOf, ...(dispose && { dispose }) }
+    this.#entries = bytes < 1 ? undefined : new LRUCache<string, LocalEntry>(options)
   }
 
   /** Returns the entry if it has not expired. */
@@ -71,8 +74,9 @@ export class LocalEntries {
     return this.#unexpired(key, this.#entries?.peek(key), now)
   }
 
-  set(key: string, entry: LocalEntry): void {
-    this.#entries?.set(key, withOwnBytes(entry))
+  /** Returns whether the entry was stored. One that is larger than the whole map is not. */
+  set(key: string, entry: LocalEntry): boolean {
+    return this.#entries?.set(key, withOwnBytes(entry)).has(key) ?? false
   }
 
   delete(key: string): void {
@@ -81,15 +85,6 @@ export class LocalEntries {
 
   clear(): void {
     this.#entries?.clear()
-  }
-
-  /** Yields all entries that have not expired, and deletes the others. */
-  *all(): Generator<readonly [string, LocalEntry]> {
-    const now = this.#elapsed()
-    for (const [key, entry] of [...(this.#entries?.entries() ?? [])]) {
-      if (hasExpired(entry, now)) this.#entries?.delete(key)
-      else yield [key, entry]
-    }
   }
 
   #unexpired(key: string, entry: LocalEntry | undefined, now: number): LocalEntry | undefined {

@@ -1,7 +1,15 @@
 /** The store of a single process: the same contract as the store over Redis, but it is never unavailable. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Tag } from '../../catalogue/endpoint.ts'
-import type { CacheIndex, CacheStoreState, IndexEntry, Lookup, TagEpochs } from '../../core/response.ts'
+import type {
+  CacheIndex,
+  CacheStoreState,
+  IndexEntry,
+  IndexPage,
+  IndexWindow,
+  Lookup,
+  TagEpochs,
+} from '../../core/response.ts'
 import { WRITE_FENCE_LEASE_MS } from '../../core/timing.ts'
 import type { CacheStore, FetchLock, NewStoredResponse, WriteFence } from './contract.ts'
 import { compareEpochs, EpochTable, keyTag, readTimeOf } from './epochs.ts'
@@ -27,13 +35,16 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
     acquireFetchLock: async (key, epochs) => cache.acquireFetchLock(key, epochs),
     fence: async (tags) => cache.fence(tags),
     list: async (group, onProgress) => cache.list(group, onProgress),
-    purge: async (what) => cache.purge(what),
+    count: async () => cache.count(),
+    page: async (window) => cache.page(window),
+    find: async (key) => cache.find(key),
+    purge: (what) => cache.purge(what),
     state: () => cache.state,
     close: async () => cache.close(),
   }
 }
 
-/** Entries that are listed between two turns of the event loop. */
+/** Entries that are listed or removed between two turns of the event loop. */
 const ENTRIES_PER_TURN = 1000
 
 class MemoryCache {
@@ -43,11 +54,13 @@ class MemoryCache {
   readonly #epochs: EpochTable
   readonly #hits = new WeakMap<LocalEntry, number>()
   readonly #locks = new Map<string, Promise<void>>()
+  /** The keys of each group, in the order in which they were stored. */
+  readonly #keysByGroup = new Map<string, Set<string>>()
 
   constructor({ bytes, fenceLease = WRITE_FENCE_LEASE_MS, elapsed = () => performance.now() }: MemoryStoreOptions) {
     this.#elapsed = elapsed
     this.#fenceLease = fenceLease
-    this.#entries = new LocalEntries(bytes, elapsed)
+    this.#entries = new LocalEntries(bytes, elapsed, (key, { info }) => this.#keysByGroup.get(info.group)?.delete(key))
     this.#epochs = new EpochTable(elapsed)
   }
 
@@ -66,7 +79,13 @@ class MemoryCache {
     const now = this.#epochs.read(entry.key, entry.tags)
     if (compareEpochs(entry.epochs, now) !== 'same') return
     const fetchStart = readTimeOf(entry.epochs) ?? this.#elapsed() - entry.response.fetchTime
-    this.#entries.set(entry.key, toLocalEntry(entry, fetchStart))
+    if (this.#entries.set(entry.key, toLocalEntry(entry, fetchStart))) this.#addKey(entry.key, entry.info.group)
+  }
+
+  #addKey(key: string, group: string): void {
+    const keys = this.#keysByGroup.get(group)
+    if (keys === undefined) this.#keysByGroup.set(group, new Set([key]))
+    else keys.add(key)
   }
 
   acquireFetchLock(key: string, { generation, epochs }: TagEpochs): FetchLock {
@@ -106,30 +125,98 @@ class MemoryCache {
   async list(group?: string, onProgress?: (entries: readonly IndexEntry[]) => void): Promise<IndexEntry[]> {
     const listed: IndexEntry[] = []
     let seen = 0
-    for (const [key, entry] of this.#entries.all()) {
-      seen += 1
-      if (seen % ENTRIES_PER_TURN === 0) {
-        onProgress?.(listed)
-        await nextTurn()
+    for (const keys of this.#groups(group).values()) {
+      for (const key of [...keys]) {
+        seen += 1
+        if (seen % ENTRIES_PER_TURN === 0) {
+          onProgress?.(listed)
+          await nextTurn()
+        }
+        const row = this.#rowOf(key)
+        if (row !== undefined) listed.push(row)
       }
-      const { info, tags, fetchedAt, response } = entry
-      if (group !== undefined && info.group !== group) continue
-      if (compareEpochs(entry, this.#epochs.read(key, tags)) === 'changed') continue
-      const age = this.#elapsed() - fetchedAt
-      const timeLeft = storageLifetime(response) - age
-      const hits = this.#hits.get(entry) ?? 0
-      listed.push({ ...info, key, size: response.body.length, age, timeLeft, hits, fetchTime: response.fetchTime })
     }
     return listed
   }
 
-  purge({ group, key, soft = false }: { group?: string; key?: string; soft?: boolean }): void {
+  count(): ReadonlyMap<string, number> {
+    return new Map([...this.#groups()].map(([group, keys]) => [group, keys.size]))
+  }
+
+  page({ group, offset, limit }: IndexWindow): IndexPage {
+    const rows: IndexEntry[] = []
+    let skip = offset
+    for (const keys of this.#groups(group).values()) {
+      if (skip >= keys.size) {
+        skip -= keys.size
+        continue
+      }
+      for (const key of keys) {
+        if (rows.length >= limit) break
+        if (skip > 0) skip -= 1
+        else {
+          const row = this.#rowOf(key)
+          if (row !== undefined) rows.push(row)
+        }
+      }
+    }
+    const total = [...this.#groups(group).values()].reduce((sum, { size }) => sum + size, 0)
+    return { rows, total }
+  }
+
+  find(key: string): IndexEntry | undefined {
+    return this.#rowOf(key)
+  }
+
+  /** The keys by group, in the order of the groups' names; without a group, of all groups. */
+  #groups(group?: string): ReadonlyMap<string, ReadonlySet<string>> {
+    const groups = [...this.#keysByGroup].filter(([name, { size }]) => size > 0 && (group ?? name) === name)
+    return new Map(groups.sort(([a], [b]) => (a < b ? -1 : 1)))
+  }
+
+  /** Removes an entry that has expired or that a write has invalidated: it is never served again. */
+  #rowOf(key: string): IndexEntry | undefined {
+    const entry = this.#entries.peek(key)
+    if (entry === undefined) return undefined
+    const { info, tags, fetchedAt, response } = entry
+    if (compareEpochs(entry, this.#epochs.read(key, tags)) === 'changed') {
+      this.#entries.delete(key)
+      return undefined
+    }
+    const { url, group, endpoint, scope } = info
+    const age = this.#elapsed() - fetchedAt
+    const timeLeft = storageLifetime(response) - age
+    const hits = this.#hits.get(entry) ?? 0
+    const size = response.body.length
+    return {
+      key,
+      url,
+      group,
+      endpoint,
+      scope,
+      tags: info.tags,
+      size,
+      age,
+      timeLeft,
+      hits,
+      fetchTime: response.fetchTime,
+    }
+  }
+
+  /** Invalidates first, so that nothing is served while the entries are removed. */
+  async purge({ group, key, soft = false }: { group?: string; key?: string; soft?: boolean }): Promise<void> {
     this.#epochs.bump([key !== undefined ? keyTag(key) : group !== undefined ? `cache:${group}` : 'cache'], soft)
     if (soft) return
-    for (const [name, { info }] of key === undefined ? this.#entries.all() : []) {
-      if (group === undefined || info.group === group) this.#entries.delete(name)
+    if (key !== undefined) {
+      this.#entries.delete(key)
+      return
     }
-    if (key !== undefined) this.#entries.delete(key)
+    const purged = [...this.#groups(group).values()].flatMap((keys) => [...keys])
+    for (const [at, name] of purged.entries()) {
+      // An entry that was stored meanwhile is newer than the purge.
+      this.#rowOf(name)
+      if ((at + 1) % ENTRIES_PER_TURN === 0) await nextTurn()
+    }
   }
 
   get state(): CacheStoreState {

@@ -1,6 +1,6 @@
 /** The store that all replicas share over Redis: one round trip for a lookup, none within the lease of the local tier. */
 import type { Tag } from '../../catalogue/endpoint.ts'
-import type { CacheIndex, CacheStoreState, IndexEntry, Lookup } from '../../core/response.ts'
+import type { CacheIndex, CacheStoreState, Lookup } from '../../core/response.ts'
 import { type OnStoreEvent, redisChannels } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'
 import type { CacheStore, NewStoredResponse } from './contract.ts'
@@ -41,7 +41,10 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
     store: (entry) => cache.store(entry),
     acquireFetchLock: (key, epochs, patience) => cache.fetchLocks.acquire(key, epochs, patience),
     fence: (tags) => cache.invalidator.fence(tags),
-    list: (group, onProgress) => cache.list(group, onProgress),
+    list: (group, onProgress) => cache.index.list(group, onProgress),
+    count: () => cache.index.count(),
+    page: (window) => cache.index.page(window),
+    find: (key) => cache.index.find(key),
     purge: (what) => cache.purge(what),
     state: () => cache.state,
     close: () => cache.close(),
@@ -51,11 +54,11 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
 class RedisCache {
   readonly fetchLocks: FetchLocks
   readonly invalidator: Invalidator
+  readonly index: ResponseIndex
   readonly #replica: RedisReplica
   readonly #known = new KnownEpochs()
   readonly #local: LocalTier
   readonly #entries: RedisEntries
-  readonly #index: ResponseIndex
   readonly #redis: RedisTier
 
   constructor(options: RedisStoreOptions) {
@@ -66,7 +69,7 @@ class RedisCache {
     this.#local = new LocalTier(new LocalEntries(localBytes, replica.elapsed), known)
     this.#entries = new RedisEntries({ replica, codec, onEvent })
     this.#redis = new RedisTier({ replica, known, entries: this.#entries })
-    this.#index = new ResponseIndex({
+    this.index = new ResponseIndex({
       replica,
       codec,
       generation: async () => (await this.#redis.readTagEpochs([]))?.generation,
@@ -101,7 +104,7 @@ class RedisCache {
     const now = this.#replica.elapsed()
     const hit = this.#replica.heartbeat.hasLease(now) ? this.#local.find(key, tags, now) : undefined
     if (hit === undefined) return this.#lookupInRedis(key, tags)
-    this.#index.countHit(key, hit.entry.info.group)
+    this.index.countHit(key, hit.entry.info.group)
     return localLookup(hit, now)
   }
 
@@ -109,7 +112,7 @@ class RedisCache {
     const { lookup, entry } = await this.#redis.lookup(key, tags)
     if (entry !== undefined) {
       this.#local.put(key, entry)
-      this.#index.countHit(key, entry.info.group)
+      this.index.countHit(key, entry.info.group)
     }
     return lookup
   }
@@ -118,10 +121,6 @@ class RedisCache {
     const now = this.#replica.elapsed()
     const hit = this.#replica.heartbeat.hasLease(now) ? this.#local.peek(key, tags, now) : undefined
     return hit === undefined ? (await this.#redis.lookup(key, tags)).lookup : localLookup(hit, now)
-  }
-
-  list(group?: string, onProgress?: (entries: readonly IndexEntry[]) => void): Promise<readonly IndexEntry[]> {
-    return this.#index.list(group, onProgress)
   }
 
   async store(entry: NewStoredResponse): Promise<void> {
@@ -133,8 +132,8 @@ class RedisCache {
     const now = known ?? (await this.#redis.readEpochs(key, tags))
     if (now === undefined || compareEpochs(epochs, now) !== 'same') return
     this.#local.put(key, local)
-    const [isStored] = await Promise.all([this.#entries.set(key, local), this.#index.add(key, local)])
-    if (!isStored) return this.#index.remove({ group: entry.info.group, key })
+    const [isStored] = await Promise.all([this.#entries.set(key, local), this.index.add(key, local)])
+    if (!isStored) return this.index.remove({ group: entry.info.group, key })
     // Older entries in other local tiers are valid, but a client that read the newer one must not read the older one.
     const { id, commands, times } = this.#replica
     const text = `${id} ${key}`
@@ -149,7 +148,7 @@ class RedisCache {
       this.#local.delete(key)
       await this.#entries.delete(key)
     }
-    await this.#index.remove({ ...(group === undefined ? {} : { group }), ...(key === undefined ? {} : { key }) })
+    await this.index.remove({ ...(group === undefined ? {} : { group }), ...(key === undefined ? {} : { key }) })
   }
 
   get state(): CacheStoreState {
@@ -158,10 +157,10 @@ class RedisCache {
 
   /** Writes the counted hits. Fences of writes in progress are not renewed any more. */
   async close(): Promise<void> {
-    await this.#index.flushHits()
+    await this.index.flushHits()
     this.invalidator.close()
     this.fetchLocks.close()
-    this.#index.close()
+    this.index.close()
     this.#local.clear()
   }
 }

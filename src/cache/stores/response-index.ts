@@ -3,12 +3,13 @@
  * Nothing is scanned. A row expires with its entry and is removed when others are added. A row whose tags were
  * invalidated is left out when it is read.
  */
-import type { IndexEntry } from '../../core/response.ts'
+import type { IndexEntry, IndexPage, IndexWindow } from '../../core/response.ts'
 import { redisKeys } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'
 import { NOW, script } from '../../redis/scripts.ts'
 import type { EntryCodec } from './entry-codec.ts'
 import { IndexListing } from './index-listing.ts'
+import { countRows, IndexPages } from './index-pages.ts'
 import { type LocalEntry, storageLifetime } from './local-entries.ts'
 
 /**
@@ -122,15 +123,36 @@ export class ResponseIndex {
     return listing.entries
   }
 
+  async count(): Promise<ReadonlyMap<string, number>> {
+    return countRows(this.#options, await this.#groups())
+  }
+
+  async page(window: IndexWindow): Promise<IndexPage> {
+    await this.flushHits()
+    const generation = await this.#options.generation()
+    if (generation === undefined) return { rows: [], total: 0 }
+    const groups = window.group === undefined ? await this.#groups() : [window.group]
+    return new IndexPages(this.#options, generation).page(window, groups)
+  }
+
+  async find(key: string): Promise<IndexEntry | undefined> {
+    await this.flushHits()
+    const generation = await this.#options.generation()
+    if (generation === undefined) return undefined
+    return new IndexPages(this.#options, generation).find(key, await this.#groups())
+  }
+
   /** Removes one row or all rows of a group. Without a group, of every group. */
   async remove({ group, key }: { readonly group?: string; readonly key?: string }): Promise<void> {
     const { bodies, times } = this.#options.replica
     const groups = group === undefined ? await this.#groups() : [group]
-    for (const each of groups) {
-      const keys = redisKeys.index(each)
-      if (key !== undefined) await bodies.runScript(REMOVE_ROW, keys, [key], times.bulkTimeout)
-      else await bodies.send(times.bulkTimeout, (client) => client.unlink(...keys))
-    }
+    await Promise.all(
+      groups.map((each) => {
+        const keys = redisKeys.index(each)
+        if (key !== undefined) return bodies.runScript(REMOVE_ROW, keys, [key], times.bulkTimeout)
+        return bodies.send(times.bulkTimeout, (client) => client.unlink(...keys))
+      }),
+    )
   }
 
   close(): void {

@@ -105,6 +105,7 @@ export const COMMANDS_USED: readonly string[] = [
   'del',
   'pexpire',
   'zadd',
+  'zcard',
   'zrem',
   'zrangebyscore',
   // Of the connection

@@ -229,6 +229,36 @@ export function describeStore(t: Test, make: (t: Test) => Promise<Stores>): void
     await fence.lift([])
   })
 
+  t.test('the index is counted by group, read in pages, and searched by key', async (t) => {
+    const { one, other } = await make(t)
+    for (let at = 0; at < 5; at += 1) await fill(one, `a${at}`, { key: `a${at}`, tags: [...TAGS, `agent:${at}`] })
+    for (let at = 0; at < 3; at += 1)
+      await fill(other, `r${at}`, { key: `r${at}`, group: 'rules', tags: ['cache:rules'] })
+    const keys = async (offset: number, limit: number, group?: string) =>
+      (await one.page({ offset, limit, ...(group && { group }) })).rows.map(({ key }) => key)
+    t.strictSame(
+      [...(await other.count())],
+      [
+        ['agents', 5],
+        ['rules', 3],
+      ],
+    )
+    const all = await keys(0, 100)
+    t.strictSame([...all].sort(), ['a0', 'a1', 'a2', 'a3', 'a4', 'r0', 'r1', 'r2'])
+    t.strictSame(all.slice(5).sort(), ['r0', 'r1', 'r2'], 'one group after the other')
+    t.strictSame([...(await keys(0, 3)), ...(await keys(3, 4)), ...(await keys(7, 9))], all, 'pages are disjoint')
+    t.strictSame(await keys(1, 1, 'rules'), all.slice(6, 7))
+    t.strictSame(await keys(8, 10), [])
+    await (await one.fence(['agent:1'])).lift([])
+    t.strictSame(await keys(0, 4), all.filter((key) => key !== 'a1').slice(0, 4), 'a row that a write invalidated')
+    t.equal((await one.page({ offset: 0, limit: 1 })).total, 7)
+    t.match(await other.find('r1'), { key: 'r1', group: 'rules', size: 2 })
+    t.equal(await one.find('a1'), undefined)
+    t.equal(await one.find('none'), undefined)
+    await one.purge({ group: 'agents' })
+    t.strictSame([...(await other.count())], [['rules', 3]])
+  })
+
   t.test('purge removes one entry, a group, or everything', async (t) => {
     const { one, other } = await make(t)
     const rules = ['cache', 'cache:rules']

@@ -1,0 +1,134 @@
+/**
+ * Counts, pages and single rows of the index in Redis, each at the cost of what is asked, however many rows there are.
+ * Rows are counted by group. Rows that have expired, or that a write has invalidated, are removed where they are found.
+ */
+import type { IndexEntry, IndexPage, IndexWindow } from '../../core/response.ts'
+import { redisKeys } from '../../redis/options.ts'
+import { NOW, script } from '../../redis/scripts.ts'
+import {
+  APPEND_ROWS,
+  IndexRows,
+  type IndexRowsOptions,
+  ROWS_PER_COMMAND,
+  type RowValues,
+  retried,
+  VALUES_PER_ROW,
+} from './index-rows.ts'
+
+/** Removes up to 2,048 expired rows and returns the number of the others. KEYS (of one group): keys by expiry, rows, hits. */
+const COUNT_ROWS = script(
+  NOW,
+  `
+for _ = 1, 8 do
+  local old = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, 256)
+  if #old == 0 then break end
+  redis.call('ZREM', KEYS[1], unpack(old))
+  redis.call('HDEL', KEYS[2], unpack(old))
+  redis.call('HDEL', KEYS[3], unpack(old))
+end
+return redis.call('ZCARD', KEYS[1])`,
+)
+
+/** KEYS as above. ARGV: offset, count. Returns the values of the rows in the order of their expiry. */
+const READ_RANGE = script(
+  NOW,
+  APPEND_ROWS,
+  `
+local keys = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. now, '+inf', 'WITHSCORES', 'LIMIT', ARGV[1], ARGV[2])
+return appendRows({}, keys, now)`,
+)
+
+/** KEYS as above. ARGV: key, milliseconds until its entry expires. Returns the values of its row. */
+const READ_ROW = script(
+  NOW,
+  APPEND_ROWS,
+  `
+return appendRows({}, {ARGV[1], now + ARGV[2]}, now)`,
+)
+
+/** KEYS as above. ARGV: pairs of key and row. Removes the rows that were not replaced meanwhile. */
+const REMOVE_OUTDATED = script(`
+for at = 1, #ARGV, 2 do
+  if redis.call('HGET', KEYS[2], ARGV[at]) == ARGV[at + 1] then
+    redis.call('ZREM', KEYS[1], ARGV[at])
+    redis.call('HDEL', KEYS[2], ARGV[at])
+    redis.call('HDEL', KEYS[3], ARGV[at])
+  end
+end
+return 1`)
+
+/** Commands of one page beyond those for its rows: outdated rows are removed, and the next ones read instead. */
+const MAX_FURTHER_READS = 32
+
+export class IndexPages {
+  readonly #options: IndexRowsOptions
+  readonly #rows: IndexRows
+
+  constructor(options: IndexRowsOptions, generation: string) {
+    this.#options = options
+    this.#rows = new IndexRows(options, generation)
+  }
+
+  /** Reads the groups one after the other; the rows of a group are in the order of their expiry. */
+  async page({ offset, limit }: IndexWindow, groups: readonly string[]): Promise<IndexPage> {
+    const counts = await countRows(this.#options, groups)
+    const rows: IndexEntry[] = []
+    let total = [...counts.values()].reduce((sum, count) => sum + count, 0)
+    let skip = offset
+    let reads = Math.ceil(limit / ROWS_PER_COMMAND) + counts.size + MAX_FURTHER_READS
+    for (const [group, count] of counts) {
+      let at = skip
+      skip = Math.max(0, skip - count)
+      for (let isLast = at >= count; !isLast && rows.length < limit && reads > 0; reads -= 1) {
+        const wanted = Math.min(ROWS_PER_COMMAND, limit - rows.length)
+        const values = await this.#run(READ_RANGE, group, [at, wanted])
+        const { valid, outdated } = await this.#rows.check(values)
+        rows.push(...valid)
+        if (outdated.length > 0) await this.#remove(group, outdated.flat())
+        total -= outdated.length
+        const received = values.length / VALUES_PER_ROW
+        at += received - outdated.length
+        isLast = received < wanted
+      }
+    }
+    return { rows, total }
+  }
+
+  async find(key: string, groups: readonly string[]): Promise<IndexEntry | undefined> {
+    const { bodies, times } = this.#options.replica
+    const left = await bodies.send(times.bulkTimeout, (client) => client.pttl(redisKeys.entry(key)))
+    if (!left.ok || left.value <= 0) return undefined
+    const found = await Promise.all(groups.map((group) => this.#run(READ_ROW, group, [key, left.value])))
+    return (await this.#rows.check(found.flat())).valid[0]
+  }
+
+  /** Returns no values if Redis is unreachable. */
+  async #run(lua: ReturnType<typeof script>, group: string, args: (string | number)[]): Promise<RowValues> {
+    const { bodies, times } = this.#options.replica
+    const reply = await retried(() =>
+      bodies.runScriptForBuffers<RowValues>(lua, redisKeys.index(group), args, times.bulkTimeout),
+    )
+    return reply.ok ? reply.value : []
+  }
+
+  async #remove(group: string, keysAndRows: (string | Buffer)[]): Promise<void> {
+    const { bodies, times } = this.#options.replica
+    await bodies.runScript(REMOVE_OUTDATED, redisKeys.index(group), keysAndRows, times.bulkTimeout)
+  }
+}
+
+/** Returns the number of rows of each group, in the given order. */
+export async function countRows(
+  { replica: { bodies, times } }: IndexRowsOptions,
+  groups: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const counts = await Promise.all(
+    groups.map(async (group) => {
+      const reply = await retried(() =>
+        bodies.runScript<number>(COUNT_ROWS, redisKeys.index(group), [], times.bulkTimeout),
+      )
+      return [group, reply.ok ? reply.value : 0] as const
+    }),
+  )
+  return new Map(counts.filter(([, count]) => count > 0))
+}
