@@ -99,3 +99,15 @@ t.test('halfClose sends FIN instead of a response', async (t) => {
   const proxy = await between(t, { kind: 'halfClose' })
   t.match(await exchange(proxy.port), { bytes: '', end: 'fin' })
 })
+
+t.test('idleClose answers, then closes the idle connection', async (t) => {
+  const proxy = await between(t, { kind: 'idleClose', least: 1, most: 20 })
+  const socket = net.connect(proxy.port, '127.0.0.1')
+  let bytes = ''
+  const ended = new Promise((resolve) => socket.on('data', (data) => (bytes += data)).on('end', resolve))
+  socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n')
+  await ended
+  socket.destroy()
+  t.ok(bytes.endsWith(TEXT), 'the response is complete')
+  t.equal(proxy.idleCloses(), 1)
+})

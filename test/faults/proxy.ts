@@ -19,11 +19,15 @@ export type Fault =
   | { readonly kind: 'cut'; readonly after: number }
   /** FIN to the client after its request. The connection to the target stays open. */
   | { readonly kind: 'halfClose' }
+  /** FIN in both directions after a response, if no request follows within a random time from `least` to `most` ms. */
+  | { readonly kind: 'idleClose'; readonly least: number; readonly most: number }
 
 export interface FaultProxy {
   readonly port: number
   /** Connections accepted so far. */
   accepted(): number
+  /** Connections that `idleClose` closed so far. */
+  idleCloses(): number
   /** Applies to open and to later connections. */
   set(fault: Fault): Promise<void>
   close(): Promise<void>
@@ -33,6 +37,7 @@ export interface FaultProxy {
 export async function startFaultProxy(targetPort: number): Promise<FaultProxy> {
   let fault: Fault = { kind: 'pass' }
   let accepted = 0
+  let idleCloses = 0
   const sockets = new Set<Socket>()
   const server = net.createServer({ allowHalfOpen: true }, (client) => {
     accepted += 1
@@ -43,11 +48,24 @@ export async function startFaultProxy(targetPort: number): Promise<FaultProxy> {
     }
     client.on('close', () => target.destroy())
     if (fault.kind === 'stall') client.pause()
-    client.on('data', (bytes) => forwardRequest(fault, client, target, bytes))
+    let idle: NodeJS.Timeout | undefined
+    client.on('data', (bytes) => {
+      clearTimeout(idle)
+      forwardRequest(fault, client, target, bytes)
+    })
+    client.on('close', () => clearTimeout(idle))
     client.on('end', () => fault.kind !== 'stall' && target.end())
     const sent = { bytes: 0, pending: Promise.resolve() }
     target.on('data', (bytes) => {
       sent.pending = forwardResponse(fault, client, bytes, sent)
+      clearTimeout(idle)
+      if (fault.kind !== 'idleClose') return
+      const time = fault.least + Math.random() * (fault.most - fault.least)
+      idle = setTimeout(() => {
+        idleCloses += 1
+        client.end()
+        target.end()
+      }, time)
     })
     target.on('end', () => fault.kind !== 'stall' && void sent.pending.then(() => client.end()))
   })
@@ -65,7 +83,7 @@ export async function startFaultProxy(targetPort: number): Promise<FaultProxy> {
     if (next.kind === 'refuse') await close()
     else if (!server.listening) await listen(port)
   }
-  return { port, accepted: () => accepted, set, close }
+  return { port, accepted: () => accepted, idleCloses: () => idleCloses, set, close }
 }
 
 function forwardRequest(fault: Fault, client: Socket, target: Socket, bytes: Buffer): void {

@@ -3,8 +3,9 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { check, type Violation } from './coherence/history.ts'
 import { startLoad } from './coherence/load.ts'
 import { createRandom } from './coherence/random.ts'
-import { type Phase, type SteadyLoad, startSteadyLoad } from './redis-load.ts'
+import { agentReads } from './redis-load.ts'
 import type { Stage } from './redis-stage.ts'
+import { type Phase, type RunningLoad, startSteadyLoad } from './suite/load.ts'
 
 export interface CourseResult {
   readonly before: Phase
@@ -49,7 +50,7 @@ export async function runCourse(
   const { upstream, replicas } = stage
   const { rate, time, seed, writers = 0 } = options
   const urls = replicas.map(({ url }) => url)
-  const steady = startSteadyLoad({ replicas: urls, rate, random: createRandom(seed) })
+  const steady = startSteadyLoad({ rate, draw: agentReads(urls, createRandom(seed)) })
   const writing = writers === 0 ? undefined : startWriting(urls, writers, seed)
   await waitUntilHot(steady, 'warming')
   await upstream.report()
@@ -89,13 +90,17 @@ function startWriting(replicas: readonly string[], callers: number, seed: number
 }
 
 /** Waits until most requests are hits, and returns the milliseconds. */
-async function waitUntilHot(steady: SteadyLoad, phase: string): Promise<number> {
+async function waitUntilHot(steady: RunningLoad, phase: string): Promise<number> {
   const begin = performance.now()
   do {
     steady.phase(`${phase} ${performance.now()}`)
     await wait(300)
-  } while (steady.hitRatio() < 0.6 && performance.now() - begin < MAX_WAIT_MS)
+  } while (hitRatio(steady.current()) < 0.6 && performance.now() - begin < MAX_WAIT_MS)
   return performance.now() - begin
+}
+
+export function hitRatio({ hits, requests }: Phase): number {
+  return hits / Math.max(1, requests)
 }
 
 /** Returns the result as one line of text. */

@@ -17,7 +17,7 @@ export interface EdgeUnderTest {
   readonly follows?: true
 }
 
-type Settings = { readonly [key: string]: unknown }
+export type Settings = { readonly [key: string]: unknown }
 
 export interface RunningEdge {
   readonly url: string
@@ -81,7 +81,8 @@ function basic({ nodes, password = 'only-for-tests' }: EdgeUnderTest): Settings 
   }
 }
 
-function merge(base: Settings, over: Settings): Settings {
+/** Returns `base` with the members of `over`, at every depth. */
+export function merge(base: Settings, over: Settings): Settings {
   const result: Record<string, unknown> = { ...base }
   for (const [key, value] of Object.entries(over)) {
     const before = result[key]

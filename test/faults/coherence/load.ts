@@ -13,8 +13,19 @@ export interface LoadOptions {
   readonly random: Random
   /** Milliseconds after which a caller gives up and the outcome is unknown. */
   readonly patience: number
+  /** Milliseconds between two operations of a caller; default 0. */
+  readonly interval?: number
+  /** Called with the status of every response, 0 for none, and with the message of what was thrown. */
+  readonly onOutcome?: (outcome: Outcome) => void
   /** Called regularly. True: no further operation begins. */
   readonly enough: (history: readonly Operation[]) => boolean
+}
+
+export interface Outcome {
+  readonly method: 'GET' | 'PUT'
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly text: string
 }
 
 export interface Load {
@@ -60,9 +71,11 @@ export function startLoad(options: LoadOptions): Running {
         signal,
       })
       const text = await body.text()
+      options.onOutcome?.({ method, status: statusCode, headers, text })
       if (statusCode === 200) return { text, hit: /;\s*hit\b/.test(String(headers['cache-status'] ?? '')) }
-    } catch {
+    } catch (fault) {
       // The replica was killed or paused: the outcome is unknown.
+      options.onOutcome?.({ method, status: 0, headers: {}, text: String(fault) })
     }
     counted.unanswered += 1
     return undefined
@@ -97,6 +110,7 @@ export function startLoad(options: LoadOptions): Running {
       const answered = random.chance(WRITES) ? await write(by) : await read(by)
       // A killed replica refuses at once. Without this pause it would take most of the operations.
       if (!answered) await pause(AFTER_REFUSAL)
+      else if (options.interval !== undefined) await pause(options.interval)
     }
   }
 

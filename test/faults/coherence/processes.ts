@@ -13,18 +13,28 @@ import { ASK, type MemoryUse } from './memory-use.ts'
 export interface UpstreamBehavior {
   readonly delay: number
   readonly steady?: number
+  /** Calls whose path ends like this take so many milliseconds more. */
+  readonly slow?: { readonly path: string; readonly ms: number }
+  /** Answers with this status and no body instead. */
+  readonly status?: number
+  /** Bytes that every row has in addition. */
+  readonly padding?: number
   readonly heedsBypass: boolean
 }
 
 /** Calls since the last report, and the maximum of concurrent calls. */
 export interface CallReport {
   readonly calls: number
+  /** Calls by method and path. */
+  readonly byPath: Readonly<Record<string, number>>
   readonly maxConcurrent: number
 }
-export type FromUpstream = CallReport | { readonly port: number }
+export type FromUpstream = CallReport | { readonly ports: readonly number[] }
 
 export interface Upstream {
   readonly url: string
+  /** One for each node; the first is `url`. */
+  readonly urls: readonly string[]
   behave(how: UpstreamBehavior): void
   report(): Promise<CallReport>
   close(): Promise<void>
@@ -32,6 +42,7 @@ export interface Upstream {
 
 export interface Replica {
   readonly url: string
+  readonly operationsUrl: string
   memory(): Promise<MemoryUse>
   /** Sends SIGSTOP: connections stay open, but the replica does not respond. */
   pause(): void
@@ -57,13 +68,16 @@ export interface ReplicaOptions {
 
 export const authorization = `Basic ${Buffer.from('admin:admin-pw').toString('base64')}`
 
-export async function startUpstream(how: UpstreamBehavior): Promise<Upstream> {
-  const child = forkScript(new URL('upstream.ts', import.meta.url), [])
+/** Starts `nodes` nodes that share their registers, in one process. */
+export async function startUpstream(how: UpstreamBehavior, nodes = 1): Promise<Upstream> {
+  const child = forkScript(new URL('upstream.ts', import.meta.url), [String(nodes)])
   const hear = <T>(): Promise<T> => new Promise((resolve) => child.once('message', (message) => resolve(message as T)))
-  const { port } = await hear<{ port: number }>()
+  const { ports } = await hear<{ ports: readonly number[] }>()
   child.send(how)
+  const urls = ports.map((port) => `http://127.0.0.1:${port}`)
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: urls[0] ?? '',
+    urls,
     behave: (next) => void child.send(next),
     report: () => {
       const seen = hear<CallReport>()
@@ -77,10 +91,10 @@ export async function startUpstream(how: UpstreamBehavior): Promise<Upstream> {
 export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   const folder = await mkdtemp(join(tmpdir(), 'manager-edge-replica-'))
   const file = join(folder, 'edge.yaml')
-  const port = await freePort()
+  const [port, operationsPort] = [await freePort(), await freePort()]
   // Cost 4 is the least that bcrypt takes: a test needs no protection against guessing.
   await writeFile(join(folder, 'users'), `admin:${await hash('admin-pw', 4)}\n`, { mode: 0o600 })
-  await writeFile(file, stringify(settings(port, options)))
+  await writeFile(file, stringify(settings(port, operationsPort, options)))
   const run = async (): Promise<ChildProcess> => {
     const next = forkScript(new URL('replica.ts', import.meta.url), [file, options.fault ?? ''])
     await new Promise<void>((resolve, reject) => {
@@ -92,6 +106,7 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   let child = await run()
   return {
     url: `http://127.0.0.1:${port}`,
+    operationsUrl: `http://127.0.0.1:${operationsPort}`,
     memory: () => {
       const told = new Promise<MemoryUse>((resolve) =>
         child.once('message', (message) => resolve(message as MemoryUse)),
@@ -115,11 +130,12 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
 
 function settings(
   port: number,
+  operationsPort: number,
   { upstream, redis, inFlight = 64, timeout = '20s', cache = {} }: ReplicaOptions,
 ): object {
   return {
     listen: { host: '127.0.0.1', port },
-    operations: { host: '127.0.0.1', port: 0 },
+    operations: { host: '127.0.0.1', port: operationsPort, metrics: 'open' },
     cluster: {
       discover: false,
       nodes: [{ name: 'master', type: 'master', url: upstream }],

@@ -2,7 +2,8 @@
  * A process in the place of the manager: registers behind agents, counted up by each write, and a cache of its own like
  * the real one's (contract/semantics.md section 9): every GET by its URL alone for 750 ms, unless a header says not to.
  */
-import { createServer, type IncomingMessage } from 'node:http'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { FromUpstream, UpstreamBehavior } from './processes.ts'
 
@@ -12,6 +13,7 @@ const registers = new Map<string, number>()
 const kept = new Map<string, { readonly text: string; readonly until: number }>()
 let behaviour: UpstreamBehavior = { delay: 0, heedsBypass: true }
 let calls = 0
+let byPath: Record<string, number> = {}
 let inFlight = 0
 let maxConcurrent = 0
 
@@ -26,7 +28,8 @@ function act(request: IncomingMessage): string {
 }
 
 function row([id, value]: readonly [string, number]): object {
-  return { id, name: `agent-${id}`, value }
+  const padding = behaviour.padding === undefined ? {} : { padding: 'x'.repeat(behaviour.padding) }
+  return { id, name: `agent-${id}`, value, ...padding }
 }
 
 function envelope(data: unknown): string {
@@ -47,23 +50,27 @@ function answer(request: IncomingMessage): string {
 const later = (time: number): Promise<void> =>
   time === 0 ? Promise.resolve() : new Promise((done) => setTimeout(done, time))
 
-const server = createServer((request, response) => {
+const answerRequest: RequestListener = (request, response) => {
   calls += 1
+  const name = `${request.method} ${request.url?.split('?')[0]}`
+  byPath[name] = (byPath[name] ?? 0) + 1
   inFlight += 1
   maxConcurrent = Math.max(maxConcurrent, inFlight)
   request.resume()
   // Half of the time passes before it acts, half of it after, as if on the way.
-  void later((behaviour.steady ?? 0) + Math.random() * behaviour.delay)
+  const slow = request.url?.split('?')[0]?.endsWith(behaviour.slow?.path ?? '/') ? (behaviour.slow?.ms ?? 0) : 0
+  void later(slow + (behaviour.steady ?? 0) + Math.random() * behaviour.delay)
     .then(() => {
       const text = answer(request)
       return later(Math.random() * behaviour.delay).then(() => {
-        response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' }).end(text)
+        if (behaviour.status !== undefined) response.writeHead(behaviour.status).end()
+        else response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' }).end(text)
       })
     })
     .finally(() => {
       inFlight -= 1
     })
-})
+}
 
 const say = (message: FromUpstream): void => void process.send?.(message)
 
@@ -72,10 +79,14 @@ process.on('message', (message: UpstreamBehavior | 'report') => {
     behaviour = message
     return
   }
-  say({ calls, maxConcurrent })
+  say({ calls, byPath, maxConcurrent })
   calls = 0
+  byPath = {}
   maxConcurrent = inFlight
 })
 // The test is gone, whichever way: nothing may be left behind.
 process.on('disconnect', () => process.exit())
-server.listen(0, '127.0.0.1', () => say({ port: (server.address() as AddressInfo).port }))
+// Nodes of one cluster: they share the registers.
+const servers = Array.from({ length: Number(process.argv[2] ?? 1) }, () => createServer(answerRequest))
+await Promise.all(servers.map(async (server) => void (await once(server.listen(0, '127.0.0.1'), 'listening'))))
+say({ ports: servers.map((server) => (server.address() as AddressInfo).port) })

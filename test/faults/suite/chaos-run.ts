@@ -1,0 +1,134 @@
+/** One chaos run: replicas behind HAProxy under mixed load, faults one after the other, every response judged. */
+import { setTimeout as wait } from 'node:timers/promises'
+import { startRedis } from '../../support/redis.ts'
+import { check, type Operation, type Violation } from '../coherence/history.ts'
+import { type Outcome, startLoad } from '../coherence/load.ts'
+import { createRandom } from '../coherence/random.ts'
+import { type ChaosStage, chaosFaults, NORMAL } from './chaos-faults.ts'
+import type { PlannedFault } from './chaos-plan.ts'
+import { headers, startEdgeProcess } from './edge-process.ts'
+import { startHaproxy } from './haproxy.ts'
+import { startSteadyLoad } from './load.ts'
+import { startNodeUpstream } from './upstream.ts'
+
+export interface ChaosReport {
+  readonly operations: number
+  readonly writes: number
+  readonly hits: number
+  readonly joinedReads: number
+  readonly violations: readonly Violation[]
+  /** Requests that the edge rejected or left open as announced: 503 with `Retry-After`, 502 and 504 with its own code. */
+  readonly sheds: number
+  /** All other requests without a right response. */
+  readonly failures: readonly string[]
+  /** Right responses of all requests without the sheds, from 0 to 1. */
+  readonly availability: number
+}
+
+export interface ChaosOptions {
+  readonly plan: readonly PlannedFault[]
+  readonly seed: number
+  /** Called at the start of each fault with the seconds since the start of the run. */
+  readonly onFault: (fault: PlannedFault, seconds: number) => void
+  readonly replicas?: number
+  /** Milliseconds between two operations of each of the callers. */
+  readonly interval?: number
+}
+
+const CALLERS = 12
+const JOINED_PER_SECOND = 4
+/** The edge ends a call after this time, so a client gets a response before it gives up. */
+const CALL_TIMEOUT = '3s'
+const PATIENCE_MS = 60_000
+
+/** Every code says in the documents what the client may do. */
+function isAnnounced(status: number, received: Outcome['headers'], text: string): boolean {
+  const isOwnError = /"error":9[23]\d/.test(text)
+  return (
+    (status === 503 && received['retry-after'] !== undefined && isOwnError) ||
+    ((status === 504 || status === 502) && isOwnError)
+  )
+}
+
+export async function runChaos({
+  plan,
+  seed,
+  onFault,
+  replicas: count = 3,
+  interval = 20,
+}: ChaosOptions): Promise<ChaosReport> {
+  const parts: { close(): Promise<unknown> }[] = []
+  const keep = <T extends { close(): Promise<unknown> }>(part: T): T => {
+    parts.push(part)
+    return part
+  }
+  try {
+    const upstream = keep(await startNodeUpstream(NORMAL, { workers: 2 }))
+    const redis = keep(await startRedis())
+    const settings = {
+      cluster: { limits: { inFlight: 64, queue: 10_000, timeout: CALL_TIMEOUT } },
+      cache: { ttl: { agents: '60s' }, redis: { url: redis.url } },
+    }
+    const start = async () => keep(await startEdgeProcess({ nodes: upstream.nodes, settings }))
+    const replicas = await Promise.all(Array.from({ length: count }, start))
+    const stage: ChaosStage = { upstream, redis, replicas, balancer: keep(await startHaproxy(replicas)) }
+    return await underLoad(stage, { plan, seed, onFault, interval })
+  } finally {
+    for (const part of parts.reverse()) await part.close()
+  }
+}
+
+async function underLoad(stage: ChaosStage, options: Required<Omit<ChaosOptions, 'replicas'>>): Promise<ChaosReport> {
+  const { plan, seed, onFault, interval } = options
+  const counted = { all: 0, sheds: 0 }
+  const failures: string[] = []
+  const judge = (status: number, received: Outcome['headers'], text: string): string | undefined => {
+    counted.all += 1
+    if (status === 200 && text.startsWith('{"error":0')) return undefined
+    if (isAnnounced(status, received, text)) counted.sheds += 1
+    else failures.push(`${new Date().toISOString()} ${status} ${text.slice(0, 200)}`)
+    return `${status}`
+  }
+  let over = false
+  const load = startLoad({
+    replicas: [stage.balancer.url],
+    operations: Number.POSITIVE_INFINITY,
+    callers: CALLERS,
+    random: createRandom(~seed),
+    patience: PATIENCE_MS,
+    interval,
+    onOutcome: ({ status, headers: received, text }) => void judge(status, received, text),
+    enough: () => over,
+  })
+  const joined = startSteadyLoad({
+    rate: JOINED_PER_SECOND,
+    draw: () => ({
+      origin: stage.balancer.url,
+      path: '/cluster/*/stats',
+      headers,
+      verify: ({ status, headers: received, text }) => judge(status, received, text),
+    }),
+  })
+  joined.phase('all')
+  const begin = performance.now()
+  for (const fault of plan) {
+    await wait(fault.pause)
+    onFault(fault, (performance.now() - begin) / 1000)
+    await chaosFaults[fault.name]?.(stage, fault.ms, fault.target)
+  }
+  await wait(1000)
+  over = true
+  const { history, operations, hits } = await load.finished
+  const { all } = await joined.stop()
+  const asked = counted.all - counted.sheds
+  return {
+    operations,
+    writes: history.filter(({ kind }: Operation) => kind === 'write').length,
+    hits,
+    joinedReads: all?.requests ?? 0,
+    violations: check(history),
+    sheds: counted.sheds,
+    failures,
+    availability: asked === 0 ? 0 : (asked - failures.length) / asked,
+  }
+}

@@ -1,0 +1,42 @@
+/**
+ * `npm run check:chaos -- --minutes N --seed S`: draws faults at random under mixed load. The seed determines the plan.
+ * Ends with 1 after a violation or with an availability below 99.95 %. `--only NAME` draws one fault only.
+ */
+import { chaosFaults } from './chaos-faults.ts'
+import { drawPlan } from './chaos-plan.ts'
+import { runChaos } from './chaos-run.ts'
+
+const LEAST_AVAILABILITY = 0.9995
+/** With fewer requests, one failure would decide. */
+const LEAST_HITS = 100
+
+const args = process.argv.slice(2)
+const option = (name: string): string | undefined => (args.includes(name) ? args[args.indexOf(name) + 1] : undefined)
+const minutes = Number(option('--minutes') ?? 10)
+const seed = Number(option('--seed') ?? Date.now() % 1_000_000)
+const only = option('--only')
+const names = Object.keys(chaosFaults).filter((name) => name === (only ?? name))
+if (!(minutes > 0) || !Number.isInteger(seed) || names.length === 0) {
+  console.error(
+    `Usage: npm run check:chaos -- [--minutes 10] [--seed 1] [--only FAULT]\nFaults: ${Object.keys(chaosFaults).join(', ')}`,
+  )
+  process.exit(2)
+}
+
+const plan = drawPlan(names, seed, minutes * 60_000)
+console.log(`seed ${seed}, ${minutes} minutes, ${plan.length} faults`)
+const report = await runChaos({
+  plan,
+  seed,
+  onFault: ({ name, ms, target }, seconds) =>
+    console.log(`${seconds.toFixed(1).padStart(7)} s  ${name}, ${ms} ms, target ${target}`),
+})
+const { operations, writes, hits, joinedReads, violations, sheds, failures, availability } = report
+for (const violation of violations.slice(0, 10)) console.log(JSON.stringify(violation))
+for (const failure of failures.slice(0, 10)) console.log(failure)
+console.log(`${operations} operations (${writes} writes, ${hits} hits), ${joinedReads} joined reads`)
+console.log(`${violations.length} violations, ${failures.length} failures, ${sheds} announced sheds`)
+console.log(`availability outside announced sheds ${(100 * availability).toFixed(3)} % (limit 99.95 %)`)
+const isGood = violations.length === 0 && availability >= LEAST_AVAILABILITY && hits >= LEAST_HITS
+console.log(isGood ? 'pass' : 'FAIL')
+process.exit(isGood ? 0 : 1)

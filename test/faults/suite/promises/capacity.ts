@@ -1,0 +1,171 @@
+/** R11, R16, R22 and R25: more load than the nodes have capacity for. */
+import { startRedis } from '../../../support/redis.ts'
+import { headers, startEdgeProcess } from '../edge-process.ts'
+import { type Call, phaseOf, type Reply, type Sample, sendAll, startSteadyLoad, verifyData } from '../load.ts'
+import { effect, type FaultPromise, figure, none, type RunContext } from '../promise.ts'
+import { startNodeUpstream } from '../upstream.ts'
+
+const IN_FLIGHT = 2
+const QUEUE = 32
+/** So slow that the nodes are the limit, and not the processors of this machine. */
+const NODE_MS = 40
+const REPLICAS = 2
+const MOST_CALLS = REPLICAS * IN_FLIGHT
+
+const isShed = ({ status, headers: received }: Pick<Reply, 'status' | 'headers'>) =>
+  status === 503 && Number(received['retry-after']) >= 1
+
+/** Data, or an announced shed. */
+const verifyOrShed = (reply: Reply) => (isShed(reply) ? undefined : verifyData(reply))
+
+async function startSmall(context: RunContext, limits: object, cache: object = {}) {
+  const upstream = context.keep(await startNodeUpstream({ steady: NODE_MS }))
+  const settings = { cluster: { limits: { perCaller: IN_FLIGHT, ...limits } }, cache }
+  const start = async () => context.keep(await startEdgeProcess({ nodes: upstream.nodes, settings }))
+  return { upstream, replicas: await Promise.all(Array.from({ length: REPLICAS }, start)) }
+}
+
+/** Requests per second that the node answers to as many concurrent calls as the edges may send. */
+async function capacityOf(url: string, requests: number): Promise<number> {
+  const begin = performance.now()
+  await sendAll(
+    Array.from({ length: requests }, (_, at) => ({ origin: url, path: `/agents/${5000 + at}` })),
+    MOST_CALLS,
+  )
+  return (1000 * requests) / (performance.now() - begin)
+}
+
+const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+const answered = (samples: readonly Sample[]) => samples.filter(({ status }) => status === 200)
+
+const distinctMisses: FaultPromise = {
+  id: 'R11',
+  title: '10,000 distinct misses: never more calls than the limit, the rest is shed at once or queued briefly',
+  planted: 'the concurrency limit is ten times as high',
+  async run(context) {
+    const limits = { inFlight: context.planted ? 10 * IN_FLIGHT : IN_FLIGHT, perCaller: 10 * IN_FLIGHT, queue: QUEUE }
+    const { upstream, replicas } = await startSmall(context, limits)
+    const requests = context.count(10_000, 400)
+    let at = 0
+    const draw = (): Call => {
+      at += 1
+      return { origin: replicas[at % 2]?.url ?? '', path: `/agents/${1000 + at}`, headers, verify: verifyOrShed }
+    }
+    const warm = phaseOf(await sendAll(Array.from({ length: 50 }, draw), 2))
+    context.requireCalm(warm.p99)
+    const capacity = await capacityOf(upstream.url, 100)
+    await upstream.report()
+    const load = startSteadyLoad({ rate: 2 * capacity, draw })
+    load.phase('flood')
+    const begin = performance.now()
+    while (load.current().requests < requests) await wait(20)
+    const { flood } = await load.stop()
+    const seconds = (performance.now() - begin) / 1000
+    const { maxConcurrent } = await upstream.report()
+    const samples = flood?.samples ?? []
+    const sheds = phaseOf(samples.filter(({ status }) => status === 503))
+    const served = phaseOf(answered(samples))
+    const goodput = served.requests / seconds
+    // The longest time in the queue: all calls before it, at the capacity of its share of the node.
+    const queued = (1000 * QUEUE) / (capacity / REPLICAS)
+    const share = context.allowance > 0 ? 0.1 : 0.9
+    return [
+      effect('shed requests', sheds.requests, sheds.requests > 0),
+      none(`failures of ${samples.length} requests`, flood?.failures ?? []),
+      figure('upstream concurrency', maxConcurrent, `≤ ${MOST_CALLS}`, maxConcurrent <= MOST_CALLS),
+      context.within('median of shed requests', sheds.p50, 100),
+      context.within('p99 of served requests', served.p99, Math.max(1000, 2 * queued)),
+      figure(
+        'goodput of the capacity',
+        `${((100 * goodput) / capacity).toFixed(0)} %`,
+        `≥ ${100 * share} %`,
+        goodput >= share * capacity,
+      ),
+    ]
+  },
+}
+
+const retryStorm: FaultPromise = {
+  id: 'R16',
+  title: 'All nodes answer 503: no retry storm, and normal soon after it',
+  planted: 'the nodes stay well',
+  async run(context) {
+    const { upstream, replicas } = await startSmall(context, { inFlight: 64, perCaller: 64 }, { enabled: false })
+    const load = startSteadyLoad({
+      rate: context.rate,
+      draw: () => ({ origin: context.random.of(replicas).url, path: '/agents/001', headers }),
+    })
+    const time = context.duration(30_000, 3000)
+    load.phase('warming')
+    await wait(2000)
+    await upstream.report()
+    load.phase('before')
+    await wait(time)
+    const base = (await upstream.report()).calls
+    load.phase('during')
+    const injectedAt = performance.now()
+    await context.inject(() => upstream.behave({ delay: 0, steady: NODE_MS, heedsBypass: true, status: 503 }))
+    await wait(time)
+    const during = (await upstream.report()).calls
+    upstream.behave({ delay: 0, steady: NODE_MS, heedsBypass: true })
+    load.phase('after')
+    const begin = performance.now()
+    while (performance.now() - begin < 20_000) {
+      load.phase(`after ${performance.now()}`)
+      await wait(500)
+      const { requests, failures } = load.current()
+      if (requests > 0 && failures.length === 0) break
+    }
+    const recovery = performance.now() - begin
+    const phases = await load.stop()
+    const failed = phases.during?.failures.length ?? 0
+    const earlier = (phases.before?.samples ?? []).filter(({ begin, ms }) => begin + ms < injectedAt)
+    return [
+      effect('failed requests during it', failed, failed > 0),
+      none('failures before it', phaseOf(earlier).failures),
+      figure('calls during it', during, `≤ 1.1 × ${base}`, during <= 1.1 * base),
+      context.within('normal after', recovery, 10_000),
+    ]
+  },
+}
+
+const coldStart: FaultPromise = {
+  id: 'R22',
+  title: 'Cold start with an empty Redis: no overload of the nodes, no failure but announced sheds',
+  planted: 'the concurrency limit is ten times as high, and no response is stored',
+  async run(context) {
+    const redis = context.keep(await startRedis())
+    const limits = { inFlight: context.planted ? 10 * IN_FLIGHT : IN_FLIGHT, perCaller: 10 * IN_FLIGHT }
+    const cache = { enabled: !context.planted, ttl: { agents: '60s' }, redis: { url: redis.url } }
+    const { upstream, replicas } = await startSmall(context, limits, cache)
+    const draw = (): Call => {
+      const id = String(1 + context.random.below(100)).padStart(3, '0')
+      return { origin: context.random.of(replicas).url, path: `/agents/${id}`, headers, verify: verifyOrShed }
+    }
+    await upstream.report()
+    const load = startSteadyLoad({ rate: 2 * context.rate, draw })
+    load.phase('cold')
+    await wait(context.duration(30_000, 3000))
+    load.phase('warm')
+    await wait(context.duration(10_000, 2000))
+    const { cold, warm } = await load.stop()
+    const { maxConcurrent, calls } = await upstream.report()
+    return [
+      effect('cold: upstream calls', calls, calls > 0),
+      none(`failures of ${(cold?.requests ?? 0) + (warm?.requests ?? 0)} requests`, [
+        ...(cold?.failures ?? []),
+        ...(warm?.failures ?? []),
+      ]),
+      figure('upstream concurrency', maxConcurrent, `≤ ${MOST_CALLS}`, maxConcurrent <= MOST_CALLS),
+      context.within('p99 afterwards', warm?.p99 ?? Number.POSITIVE_INFINITY, 100),
+      figure(
+        'hits afterwards',
+        `${warm?.hits} of ${warm?.requests}`,
+        '≥ 95 %',
+        (warm?.hits ?? 0) >= 0.95 * (warm?.requests ?? 1),
+      ),
+    ]
+  },
+}
+
+export const capacityPromises: readonly FaultPromise[] = [distinctMisses, retryStorm, coldStart]

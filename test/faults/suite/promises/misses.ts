@@ -1,0 +1,58 @@
+/** R10: equal misses on two replicas cause one call. */
+import { startRedis } from '../../../support/redis.ts'
+import { flood } from '../../redis-flood.ts'
+import { startStage } from '../../redis-stage.ts'
+import { headers, startEdgeProcess } from '../edge-process.ts'
+import { type Call, phaseOf, sendAll } from '../load.ts'
+import { type FaultPromise, type Figure, figure, none, type RunContext } from '../promise.ts'
+import { startNodeUpstream } from '../upstream.ts'
+
+const REQUESTS = 10_000
+const UPSTREAM_MS = 300
+const LEASE_MS = 3000 + 2000
+/** Time that this process needs for sending and reading so many responses on a busy machine. */
+const CLIENT_MS = 5000
+
+/** Two replicas that have just become ready, with default settings, and nothing that warmed them up. */
+async function freshReplicas(context: RunContext): Promise<Figure[]> {
+  const upstream = context.keep(await startNodeUpstream({ steady: UPSTREAM_MS }))
+  const redis = context.keep(await startRedis())
+  // Planted: the replicas share nothing, so each of them has to fetch.
+  const settings = context.planted ? {} : { cache: { redis: { url: redis.url } } }
+  const start = async () => context.keep(await startEdgeProcess({ nodes: upstream.nodes, settings }))
+  const replicas = await Promise.all([start(), start()])
+  const path = '/agents/001'
+  const requests = context.count(REQUESTS, 1000)
+  const calls = Array.from({ length: requests }, (_, at): Call => {
+    const origin = replicas[at % 2]?.url ?? ''
+    const verify: Call['verify'] = ({ status, text }) =>
+      status === 200 && text.includes('"id":"001"') ? undefined : `${status} ${text.slice(0, 120)}`
+    return { origin, path, headers, verify }
+  })
+  const phase = phaseOf(await sendAll(calls, requests))
+  const reached = (await upstream.report()).byPath[`GET ${path}`] ?? 0
+  return [
+    figure(`upstream calls for ${requests} equal misses on fresh replicas`, reached, '1', reached === 1),
+    none('failures', phase.failures),
+  ]
+}
+
+async function killedHolder(context: RunContext): Promise<Figure[]> {
+  const stage = context.keep(await startStage({ timeout: '3s', commandTimeout: '1s' }))
+  const requests = context.count(REQUESTS, 1000)
+  const { answered, calls, time } = await flood(stage, { requests, path: '/agents/902', killHolder: !context.planted })
+  return [
+    figure('holder of the fetch lock killed: upstream calls', calls, '≤ 2', calls <= 2),
+    figure('holder killed: answered', answered, String(requests), answered === requests),
+    context.within('holder killed: last response', time, LEASE_MS + UPSTREAM_MS + CLIENT_MS),
+  ]
+}
+
+export const missPromises: readonly FaultPromise[] = [
+  {
+    id: 'R10',
+    title: '10,000 equal misses on two replicas: one upstream call',
+    planted: 'the replicas share no Redis',
+    run: async (context) => [...(await freshReplicas(context)), ...(await killedHolder(context))],
+  },
+]

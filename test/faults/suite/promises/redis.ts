@@ -1,0 +1,167 @@
+/** R1 to R4: a real Redis is killed, hangs, fails over, moves its slots, is full, is flushed, or returns garbage. */
+import { samplesOf, sumOf } from '../../../support/scrape.ts'
+import { type CourseResult, hitRatio, runCourse } from '../../redis-course.ts'
+import { type FaultName, failOver, faults, moveSlots } from '../../redis-faults.ts'
+import {
+  type ClusterStage,
+  MAX_CALLS,
+  type Stage,
+  startClusterStage,
+  startSentinelStage,
+  startStage,
+} from '../../redis-stage.ts'
+import { effect, type FaultPromise, type Figure, figure, none, type RunContext } from '../promise.ts'
+
+/** Longer than the lease of the local tier (two seconds), so that the fault reaches every lookup. */
+const LEAST_MS = 2500
+const LEASE_MS = 2000
+
+interface Course {
+  readonly name: string
+  readonly stage: Stage
+  readonly fault: (time: number) => Promise<void>
+  /** A count that only the fault increases. */
+  readonly sign: Sign
+  readonly writers?: number
+}
+
+interface Sign {
+  readonly name: string
+  count(stage: Stage): Promise<number>
+}
+
+async function figuresOf(context: RunContext, course: Course): Promise<Figure[]> {
+  const { name, stage, sign, writers = 0 } = course
+  const time = context.duration(10_000, LEAST_MS)
+  const notReady: string[] = []
+  let before = 0
+  const fault = async () => {
+    before = await sign.count(stage)
+    const over = watchReadiness(stage, notReady)
+    await context.inject(() => course.fault(time))
+    await over()
+  }
+  const result = await runCourse(stage, fault, { rate: context.rate, time, seed: context.seed, writers })
+  context.requireCalm(result.before.p99)
+  const signs = (await sign.count(stage)) - before
+  return [
+    effect(`${name}: ${sign.name}`, signs, signs > 0),
+    ...limitsOf(context, name, result),
+    none(`${name}: /readyz other than 200`, notReady),
+  ]
+}
+
+function limitsOf(context: RunContext, name: string, result: CourseResult): Figure[] {
+  const { before, during, after, failures, maxCalls, recovery, written } = result
+  const hits = `${(100 * hitRatio(before)).toFixed(0)} % → ${(100 * hitRatio(after)).toFixed(0)} %`
+  return [
+    none(`${name}: failures of ${before.requests + during.requests + after.requests}`, failures),
+    context.within(`${name}: p99 during it (base ${before.p99.toFixed(1)})`, during.p99, before.p99 + 100),
+    figure(`${name}: upstream concurrency`, maxCalls, `≤ ${2 * MAX_CALLS}`, maxCalls <= 2 * MAX_CALLS),
+    // A replica trusts the store again one lease after its connection has returned.
+    context.within(`${name}: recovered after`, recovery, LEASE_MS + 2000),
+    figure(`${name}: hits before and after`, hits, '≥ 95 % of before', hitRatio(after) >= 0.95 * hitRatio(before)),
+    ...(written === undefined
+      ? []
+      : [
+          none(
+            `${name}: wrong reads of ${written.operations} operations`,
+            written.violations.map((one) => JSON.stringify(one)),
+          ),
+          figure(`${name}: operations without a response`, written.unanswered, '0', written.unanswered === 0),
+        ]),
+  ]
+}
+
+/** Returns a sign of the metric of this name whose only label has this value. */
+function metric(name: string, label: 'event' | 'outcome', value: string): Sign {
+  return {
+    name: `${name}{${label}="${value}"}`,
+    async count({ replicas }) {
+      const texts = await Promise.all(
+        replicas.map(async (each) => (await fetch(`${each.operationsUrl}/metrics`)).text()),
+      )
+      return texts.reduce((sum, text) => sum + sumOf(samplesOf(text), name, { [label]: value }), 0)
+    },
+  }
+}
+
+/** Counts the keys that were moved, by the count of Redis itself. */
+function movedKeys({ cluster }: ClusterStage): Sign {
+  const clients = cluster.nodes.map((node) => node.client())
+  return {
+    name: 'MIGRATE commands',
+    async count() {
+      const infos = await Promise.all(clients.map((client) => client.info('commandstats')))
+      return infos.reduce((sum, info) => sum + Number(/cmdstat_migrate:calls=(\d+)/.exec(info)?.[1] ?? 0), 0)
+    },
+  }
+}
+
+/** Reads /readyz of every replica until the returned function is called. */
+function watchReadiness({ replicas }: Stage, notReady: string[]): () => Promise<void> {
+  let over = false
+  const watching = Promise.all(
+    replicas.map(async ({ operationsUrl }) => {
+      while (!over) {
+        const { status } = await fetch(`${operationsUrl}/readyz`)
+        if (status !== 200) notReady.push(`${operationsUrl} ${status}`)
+        await new Promise((resolve) => setTimeout(resolve, 100))
+      }
+    }),
+  )
+  return async () => {
+    over = true
+    await watching
+  }
+}
+
+async function single(context: RunContext, name: FaultName, sign: Sign): Promise<Figure[]> {
+  const stage = context.keep(await startStage({ timeout: '3s' }))
+  return figuresOf(context, { name, stage, sign, fault: (time) => faults[name](stage, time) })
+}
+
+const event = (name: string) => metric('edge_redis_events_total', 'event', name)
+const step = (outcome: string) => metric('edge_redis_step_duration_seconds_count', 'outcome', outcome)
+const planted = 'the fault is not injected'
+
+export const redisPromises: readonly FaultPromise[] = [
+  {
+    id: 'R1',
+    title: 'Redis killed: no request fails',
+    planted,
+    run: (context) => single(context, 'killed', event('unreachable')),
+  },
+  {
+    id: 'R2',
+    title: 'Redis hangs: no request fails, and the edge stays ready',
+    planted,
+    run: (context) => single(context, 'paused', step('timeout')),
+  },
+  {
+    id: 'R3',
+    title: 'Redis fails over or moves slots: cold, never wrong',
+    planted,
+    async run(context) {
+      const sentinel = context.keep(await startSentinelStage({ timeout: '3s' }))
+      const cluster = context.keep(await startClusterStage({ timeout: '3s' }))
+      const writers = 3
+      const failedOver = { name: 'failover', stage: sentinel, writers, sign: event('unreachable') }
+      const moved = { name: 'slots', stage: cluster, writers, sign: movedKeys(cluster) }
+      return [
+        ...(await figuresOf(context, { ...failedOver, fault: () => failOver(sentinel, 1000) })),
+        ...(await figuresOf(context, { ...moved, fault: (time) => moveSlots(cluster, time) })),
+      ]
+    },
+  },
+  {
+    id: 'R4',
+    title: 'Redis full, flushed or with garbage: a miss, never an error',
+    planted,
+    run: async (context) => [
+      ...(await single(context, 'full', event('full'))),
+      ...(await single(context, 'flushed', event('localTierDiscarded'))),
+      ...(await single(context, 'garbage', event('corrupt'))),
+    ],
+  },
+]

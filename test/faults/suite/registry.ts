@@ -1,0 +1,23 @@
+/** Every promise that the suite checks, in the order of the table. */
+import type { FaultPromise } from './promise.ts'
+import { capacityPromises } from './promises/capacity.ts'
+import { coherencePromises } from './promises/coherence.ts'
+import { masterPromises } from './promises/master.ts'
+import { missPromises } from './promises/misses.ts'
+import { nodePromises } from './promises/nodes.ts'
+import { redisPromises } from './promises/redis.ts'
+import { restartPromises } from './promises/restart.ts'
+import { writePromises } from './promises/writes.ts'
+
+const number = ({ id }: FaultPromise) => Number(id.slice(1))
+
+export const promises: readonly FaultPromise[] = [
+  ...capacityPromises,
+  ...redisPromises,
+  ...restartPromises,
+  ...nodePromises,
+  ...masterPromises,
+  ...missPromises,
+  ...coherencePromises,
+  ...writePromises,
+].sort((one, other) => number(one) - number(other))

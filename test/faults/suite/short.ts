@@ -1,0 +1,36 @@
+/** Runs promises as tests of the ordinary suite: short, and with an allowance for a machine whose cores are busy. */
+import type { Test } from 'tap'
+import { NotRun, runPromise } from './promise.ts'
+import { promises } from './registry.ts'
+
+const SHORT = { scale: 0.02, rate: 40, allowance: 1500 }
+
+export function testPromises(t: Test, ids: readonly string[]): void {
+  for (const id of ids) {
+    const promise = promises.find((each) => each.id === id)
+    if (promise === undefined) throw new RangeError(`there is no promise ${id}`)
+    t.test(`${id}: ${promise.title}`, async (t) => {
+      const seed = Date.now() % 1_000_000
+      try {
+        for (const { name, value, limit, pass } of await runPromise(promise, { ...SHORT, seed })) {
+          t.ok(pass, `${name}: ${value} (limit ${limit}, seed ${seed})`)
+        }
+      } catch (error) {
+        if (!(error instanceof NotRun)) throw error
+        t.comment(`not run: ${error.message}`)
+      }
+    })
+  }
+}
+
+/** The same with the defect planted: at least one figure must fail. */
+export function testPlanted(t: Test, ids: readonly string[]): void {
+  for (const id of ids) {
+    const promise = promises.find((each) => each.id === id)
+    if (promise === undefined) throw new RangeError(`there is no promise ${id}`)
+    t.test(`the check of ${id} fails if ${promise.planted}`, async (t) => {
+      const figures = await runPromise(promise, { ...SHORT, seed: 1, planted: true })
+      t.ok(figures.some(({ pass }) => !pass))
+    })
+  }
+}
