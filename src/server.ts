@@ -45,6 +45,7 @@ export async function run(config: Config, { onListening, ...options }: RunOption
   try {
     edge = await buildEdge(config, {
       logTo: config.log.format === 'text' ? createTextLog(process.stdout) : createFlushedLog(),
+      warmsUp: true,
       ...options,
     })
     urls = await edge.start()

@@ -22,6 +22,7 @@ import { buildOperations, createMonitors } from './operations.ts'
 import { buildReplica, buildSharedAccess } from './redis.ts'
 import { createDeprecationLog, createReloader, type Reloader } from './reload.ts'
 import { buildAudit, buildMetrics, buildTraces, createStoreStatus } from './telemetry.ts'
+import { warmUp } from './warm-up.ts'
 
 /** `flushSync` writes the lines that are buffered. */
 type LogDestination = DestinationStream & { flushSync?(): void }
@@ -35,6 +36,8 @@ export interface EdgeOptions {
   readonly files?: readonly string[]
   /** Settings that have their old name; logged as warnings. */
   readonly deprecations?: readonly Deprecation[]
+  /** Whether to warm up this process before it listens: for processes that do nothing else. */
+  readonly warmsUp?: boolean
 }
 
 export interface Edge {
@@ -86,6 +89,8 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
     start: async () => {
       try {
         await Promise.all([cluster.start(), shared?.start(), reloader.watch(), audit.open()])
+        if (options.warmsUp)
+          await warmUp(config).catch((fault: Error) => log.warn({ fault: fault.message }, 'not warmed up'))
         const operationsUrl = await listen(operations, config.operations)
         lifecycle.url = await listen(api.app, config.listen)
         return { operationsUrl, url: lifecycle.url }
