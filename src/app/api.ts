@@ -44,6 +44,8 @@ export interface ApiParts {
   readonly writeLine: (line: string) => void
   /** Absent: replicas share nothing. */
   readonly replica: RedisReplica | undefined
+  /** Absent: stored responses are not encrypted. */
+  readonly encryptionKey: Buffer | undefined
   readonly onStoreEvent: OnStoreEvent
   readonly emit: Required<EventListeners>
   readonly audit: Audit
@@ -64,7 +66,7 @@ export interface Api {
 /** Rejects with an `Error` for the operator if the certificate or a setting cannot be used. */
 export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Promise<Api> {
   const { current: config } = settings
-  const { access, cluster, shared, log, writeLine, replica, onStoreEvent, emit, audit, traces } = parts
+  const { access, cluster, shared, log, writeLine, replica, encryptionKey, onStoreEvent, emit, audit, traces } = parts
   const { listen } = config
   const addressOf = addressOfRequests(listen)
   const onReject = logRejected(log, addressOf, emit.request)
@@ -77,6 +79,7 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
     cluster,
     route,
     replica,
+    encryptionKey,
     onStoreEvent,
     emit,
     resolveUrl: async (url, caller) => {

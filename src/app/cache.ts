@@ -1,6 +1,5 @@
 /** Builds the cache from the configuration: its store, its stages and the endpoints of `/cache`. */
 import { hash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { type CacheStages, createCache, type FreshnessLifetimes } from '../cache/index.ts'
 import { type CacheOperationsPorts, disabledCache } from '../cache/operations.ts'
 import { compilePolicy } from '../cache/policy.ts'
@@ -35,6 +34,8 @@ interface CacheParts {
   readonly route: Router
   /** Absent: replicas share nothing. */
   readonly replica: RedisReplica | undefined
+  /** Absent: stored responses are not encrypted. */
+  readonly encryptionKey: Buffer | undefined
   resolveUrl(url: string, caller: Caller): Promise<EdgeRequest>
   readonly onStoreEvent: OnStoreEvent
   readonly emit: Required<EventListeners>
@@ -50,13 +51,12 @@ export async function buildCache(
   { current: config, onReload }: ReloadableConfig,
   parts: CacheParts,
 ): Promise<BuiltCache> {
-  const { cluster, route, replica, resolveUrl, emit } = parts
+  const { cluster, route, replica, encryptionKey, resolveUrl, emit } = parts
   const { cache } = config
   checkEndpoints(Object.keys(cache.endpoints))
   if (!cache.enabled && replica === undefined)
     return { ports: disabledCache, acquireFetchLock: undefined, close: async () => {} }
-  const encryptionKey = cache.encryptionKeyFile === undefined ? undefined : await readFile(cache.encryptionKeyFile)
-  const store = await createStore(config, parts, encryptionKey)
+  const store = await createStore(config, parts)
   const key = { secret: encryptionKey ?? DEFAULT_KEY_SECRET, policy: digestOf(config.access.customRoles), revision: 0 }
   onReload((next) => {
     checkEndpoints(Object.keys(next.cache.endpoints))
@@ -104,11 +104,7 @@ export async function buildCache(
   return { stages, ports, acquireFetchLock: store.acquireFetchLock, state: store.state, close }
 }
 
-async function createStore(
-  { cache }: Config,
-  { replica, onStoreEvent }: CacheParts,
-  encryptionKey: Buffer | undefined,
-): Promise<Store> {
+async function createStore({ cache }: Config, { replica, encryptionKey, onStoreEvent }: CacheParts): Promise<Store> {
   if (replica === undefined) return createMemoryStore({ bytes: cache.localBytes })
   return createRedisStore({
     replica,

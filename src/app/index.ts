@@ -19,7 +19,7 @@ import { buildAccess } from './access.ts'
 import { buildApi } from './api.ts'
 import { buildCluster } from './cluster.ts'
 import { buildOperations, createMonitors } from './operations.ts'
-import { buildReplica, buildSharedAccess } from './redis.ts'
+import { buildReplica, buildSharedAccess, readEncryptionKey } from './redis.ts'
 import { createDeprecationLog, createReloader, type Reloader } from './reload.ts'
 import { buildAudit, buildMetrics, buildTraces, createStoreStatus } from './telemetry.ts'
 import { warmUp } from './warm-up.ts'
@@ -135,11 +135,12 @@ async function buildParts(settings: ReloadableConfig, { log, writeLine, flush, l
     log.warn({ event, ...(reason && { reason }) }, 'cache store')
   }
   const replica = await buildReplica(config, { onEvent: onStoreEvent, onStep: emit.redisStep })
-  const shared = await buildSharedAccess(config, replica, log)
+  const encryptionKey = await readEncryptionKey(config)
+  const shared = buildSharedAccess(config, { replica, encryptionKey, log })
   const access = await buildAccess(settings, { cluster, shared, log })
   const monitors = createMonitors(events)
   const common = { access, cluster, replica, shared, log, audit }
-  const api = await buildApi(settings, { ...common, writeLine, onStoreEvent, emit, traces })
+  const api = await buildApi(settings, { ...common, encryptionKey, writeLine, onStoreEvent, emit, traces })
   const metrics = buildMetrics({ events, cluster, api, audit, traces, ready, reload: reloader.status })
   const url = () => lifecycle.url
   const operations = await buildOperations(settings, {

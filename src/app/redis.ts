@@ -40,14 +40,23 @@ export async function buildReplica({ cache }: Config, listeners: ReplicaListener
   return new RedisReplica({ redis, times: { commandTimeout: cache.redis.timeout }, ...listeners })
 }
 
-/** Rejects if the file of the encryption key cannot be read. */
-export async function buildSharedAccess(
-  { cache, access }: Config,
-  replica: RedisReplica | undefined,
-  log: Logger,
-): Promise<SharedAccess | undefined> {
+/** The content of `cache.encryptionKeyFile`. Rejects if the file cannot be read. */
+export async function readEncryptionKey({ cache }: Config): Promise<Buffer | undefined> {
+  return cache.encryptionKeyFile === undefined ? undefined : readFile(cache.encryptionKeyFile)
+}
+
+interface SharedAccessParts {
+  readonly replica: RedisReplica | undefined
+  readonly encryptionKey: Buffer | undefined
+  readonly log: Logger
+}
+
+/** Returns undefined if no Redis is configured. */
+export function buildSharedAccess(
+  { access }: Config,
+  { replica, encryptionKey, log }: SharedAccessParts,
+): SharedAccess | undefined {
   if (replica === undefined) return undefined
-  const encryptionKey = cache.encryptionKeyFile === undefined ? undefined : await readFile(cache.encryptionKeyFile)
   return createSharedAccess({
     replica,
     limits: access.limits,

@@ -106,6 +106,7 @@ async function startPrivateApi(settings: ReloadableConfig): Promise<{ url: strin
     log,
     writeLine: () => undefined,
     replica: undefined,
+    encryptionKey: undefined,
     onStoreEvent: () => undefined,
     emit,
     audit: createAudit({ sink, onFailure: 'log', log }),
