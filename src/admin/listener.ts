@@ -121,13 +121,41 @@ export interface Readiness {
   readonly ok: boolean
   /** Reasons why the edge is not ready; empty if it is. */
   readonly reasons: readonly string[]
+  /** What does not work although the edge may be ready. */
+  readonly degraded: readonly Degradation[]
 }
 
-/** `/livez` responds while the event loop runs. `/readyz` responds with 200, or with 503 and the reasons. */
+export const NOT_READY = {
+  draining: 'draining',
+  noNodeYet: 'no node has answered since the start',
+  credentialsRefused: 'the manager refuses the credentials',
+  cutOff: 'this replica cannot reach any node, but other replicas can',
+} as const
+
+/** Values of the label `reason` of `edge_degraded`. */
+export const DEGRADATIONS = [
+  'noNode',
+  'nodeUnreachable',
+  'credentialsRefused',
+  'redisUnreachable',
+  'configurationNotReloaded',
+] as const
+
+/** `detail` has no names or addresses: `/readyz` needs no sign-in. */
+export interface Degradation {
+  readonly reason: (typeof DEGRADATIONS)[number]
+  readonly detail: string
+}
+
+/**
+ * `/livez` responds while the event loop runs. `/readyz` responds with 200, or with 503 and the reasons. With `?verbose`
+ * the body also lists what is degraded.
+ */
 export function registerProbes(app: FastifyInstance, ready: () => Readiness): void {
   app.get('/livez', async () => ({ status: 'alive' }))
-  app.get('/readyz', async (_request, reply) => {
-    const { ok, reasons } = ready()
-    return ok ? { status: 'ready' } : reply.code(503).send({ status: 'not ready', reasons })
+  app.get<{ Querystring: { verbose?: string } }>('/readyz', async ({ query }, reply) => {
+    const { ok, reasons, degraded } = ready()
+    const details = query.verbose === undefined ? {} : { degraded }
+    return ok ? { status: 'ready', ...details } : reply.code(503).send({ status: 'not ready', reasons, ...details })
   })
 }

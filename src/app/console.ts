@@ -23,6 +23,7 @@ import type { Metrics } from '../telemetry/metrics/index.ts'
 import type { Cluster, NodeStatus } from '../upstream/index.ts'
 import type { Api } from './api.ts'
 import { version } from './package.ts'
+import type { ReplicaReadiness } from './readiness.ts'
 import type { ReloadStatus } from './reload.ts'
 import type { StoreStatus } from './telemetry.ts'
 
@@ -33,14 +34,15 @@ type ConsoleParts = Pick<
 
 /** Returns `undefined` if replicas share nothing. */
 export function buildReplicas(
-  parts: Pick<ConsoleParts, 'replica' | 'cluster' | 'monitors' | 'ready'>,
+  parts: Pick<ConsoleParts, 'replica' | 'cluster' | 'monitors' | 'ready'> & Pick<ReplicaReadiness, 'contact'>,
 ): Replicas | undefined {
-  const { replica, cluster, monitors, ready } = parts
+  const { replica, cluster, monitors, ready, contact } = parts
   if (replica === undefined) return undefined
   const self = {
     name: hostname(),
     version,
     ready: () => ready().ok,
+    contact,
     rates: monitors.traffic.rates,
     nodes: () => nodeStates(cluster),
     joined: monitors.joins.last,
@@ -186,6 +188,8 @@ export interface OperationsParts {
   readonly log: Logger
   readonly ready: () => Readiness
   readonly reload: () => ReloadStatus
+  /** Absent: replicas share nothing. */
+  readonly replicas: Replicas | undefined
   /** The URL for clients, as soon as the edge listens. */
   readonly url: () => string
   readonly metrics: Metrics

@@ -2,9 +2,11 @@
  * The composition root: builds all parts of the edge from the configuration and connects them. The parts decide about
  * requests; this folder does not.
  */
+import { isDeepStrictEqual } from 'node:util'
 import type { FastifyInstance } from 'fastify'
 import { type DestinationStream, type Logger, pino } from 'pino'
-import type { Readiness } from '../admin/listener.ts'
+import type { Replicas } from '../admin/console/replicas.ts'
+import type { Degradation, Readiness } from '../admin/listener.ts'
 import { checkCatalogue } from '../catalogue/checks/index.ts'
 import { catalogue } from '../catalogue/index.ts'
 import type { Deprecation } from '../config/deprecated.ts'
@@ -14,11 +16,12 @@ import type { Config } from '../config/schema.ts'
 import { drain } from '../listener/drain.ts'
 import type { OnStoreEvent } from '../redis/options.ts'
 import { countDivergence, createEdgeEvents } from '../telemetry/events.ts'
-import type { Cluster } from '../upstream/index.ts'
 import { buildAccess } from './access.ts'
 import { buildApi } from './api.ts'
 import { buildCluster } from './cluster.ts'
+import { buildReplicas } from './console.ts'
 import { buildOperations, createMonitors } from './operations.ts'
+import { createReadiness } from './readiness.ts'
 import { buildReplica, buildSharedAccess, readEncryptionKey } from './redis.ts'
 import { createDeprecationLog, createReloader, type Reloader } from './reload.ts'
 import { buildAudit, buildMetrics, buildTraces, createStoreStatus } from './telemetry.ts'
@@ -53,6 +56,12 @@ export interface Edge {
   readonly log: Logger
 }
 
+const REDIS_UNREACHABLE: Degradation = { reason: 'redisUnreachable', detail: 'Redis cannot be reached' }
+const NOT_RELOADED: Degradation = {
+  reason: 'configurationNotReloaded',
+  detail: 'the changed configuration has a fault; the last valid one is in use',
+}
+
 /** Time for the last spans at shutdown. Spans that the collector has not accepted by then are lost. */
 const SPAN_FLUSH_MS = 2000
 
@@ -76,19 +85,19 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
   const lifecycle: Lifecycle = { isDraining: false, url: '' }
   const reloader = createReloader({ ...options, config: settings, log, warnOfDeprecations })
   const parts = await buildParts(settings, { ...output, lifecycle, reloader })
-  const { cluster, shared, api, audit, ready, operations } = parts
+  const { cluster, shared, api, audit, readiness, operations } = parts
   const close = async (spanFlushMs?: number): Promise<void> => {
     reloader.close()
     await parts.close(spanFlushMs)
   }
   return {
     log,
-    ready,
+    ready: readiness.current,
     reload: () => reloader.reload(),
     reopenAudit: () => audit.reopen(),
     start: async () => {
       try {
-        await Promise.all([cluster.start(), shared?.start(), reloader.watch(), audit.open()])
+        await Promise.all([cluster.start().then(readiness.start), shared?.start(), reloader.watch(), audit.open()])
         if (options.warmsUp)
           await warmUp(config).catch((fault: Error) => log.warn({ fault: fault.message }, 'not warmed up'))
         const operationsUrl = await listen(operations, config.operations)
@@ -123,11 +132,6 @@ async function buildParts(settings: ReloadableConfig, { log, writeLine, flush, l
     onCall: emit.nodeCall,
     ...(traces && { untracedTraceparent: traces.untracedTraceparent }),
   })
-  const ready = (): Readiness => {
-    const draining = lifecycle.isDraining ? ['draining'] : []
-    const reasons = [...draining, ...(hasAvailableNode(cluster) ? [] : ['no node is available'])]
-    return { ok: reasons.length === 0, reasons }
-  }
   const storeStatus = createStoreStatus()
   const onStoreEvent: OnStoreEvent = (event, reason) => {
     storeStatus.record(event, reason)
@@ -141,6 +145,24 @@ async function buildParts(settings: ReloadableConfig, { log, writeLine, flush, l
   const monitors = createMonitors(events)
   const common = { access, cluster, replica, shared, log, audit }
   const api = await buildApi(settings, { ...common, encryptionKey, writeLine, onStoreEvent, emit, traces })
+  let replicas: Replicas | undefined
+  const readiness = createReadiness({
+    cluster,
+    hasOwnCredentials: () => config.cluster.credentials.mode === 'service',
+    isDraining: () => lifecycle.isDraining,
+    peers: () => replicas?.others() ?? [],
+    degraded: () => [
+      ...(storeStatus.current().unreachable ? [REDIS_UNREACHABLE] : []),
+      ...(reloader.status().fault === undefined ? [] : [NOT_RELOADED]),
+    ],
+  })
+  events.on({ nodeCall: readiness.onNodeCall })
+  settings.onReload((next) => {
+    const isChanged = !isDeepStrictEqual(next.cluster.credentials, config.cluster.credentials)
+    return isChanged ? readiness.credentialsChanged : () => undefined
+  })
+  const ready = readiness.current
+  replicas = buildReplicas({ replica, cluster, monitors, ready, contact: readiness.contact })
   const metrics = buildMetrics({ events, cluster, api, audit, traces, ready, reload: reloader.status })
   const url = () => lifecycle.url
   const operations = await buildOperations(settings, {
@@ -151,10 +173,12 @@ async function buildParts(settings: ReloadableConfig, { log, writeLine, flush, l
     metrics,
     divergence,
     ready,
+    replicas,
     reload: reloader.status,
     url,
   })
   const close = async (spanFlushMs = SPAN_FLUSH_MS): Promise<void> => {
+    readiness.stop()
     await Promise.all([api.app.close(), operations.close(), access.close(), cluster.close()])
     // The stores come last, because requests in flight may still store or invalidate responses.
     await api.closeCache()
@@ -164,7 +188,7 @@ async function buildParts(settings: ReloadableConfig, { log, writeLine, flush, l
     monitors.close()
     metrics.close()
   }
-  return { cluster, shared, access, api, audit, ready, operations, close }
+  return { cluster, shared, api, audit, readiness, operations, close }
 }
 
 /** Fastify reports http:// for every server that it did not create itself. */
@@ -197,9 +221,4 @@ function createLog(settings: ReloadableConfig, { logTo = pino.destination(1) }: 
     if (isInfo) logTo.write(line)
   }
   return { log, writeLine, flush: () => logTo.flushSync?.() }
-}
-
-/** The edge is ready if at least one node accepts calls, whichever endpoints that node can serve. */
-function hasAvailableNode({ view }: Cluster): boolean {
-  return view.nodes().some(({ name }) => view.isAvailable(name))
 }

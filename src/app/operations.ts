@@ -17,7 +17,7 @@ import { addressOfRequests } from '../http/client-address.ts'
 import type { ListenerOptions } from '../listener/connections.ts'
 import { createListener } from '../listener/listener.ts'
 import type { EdgeEvents } from '../telemetry/events.ts'
-import { buildConsolePorts, buildReplicas, type Monitors, type OperationsParts } from './console.ts'
+import { buildConsolePorts, type Monitors, type OperationsParts } from './console.ts'
 import { version } from './package.ts'
 import { withSettings } from './with-settings.ts'
 
@@ -38,7 +38,7 @@ export async function buildOperations(settings: ReloadableConfig, parts: Operati
   const { access, shared, ready, log } = parts
   const metrics = metricsPart(parts.metrics)
   const isMetricsOpen = config.operations.metrics === 'open'
-  const replicas = buildReplicas(parts)
+  const { replicas } = parts
   const ports = buildConsolePorts(parts)
   const console = consolePart(replicas === undefined ? ports : { ...ports, replicas: replicas.others }, consoleFolder())
   const listener = await createListener(listenerOptions(config, log))

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { TLSSocket } from 'node:tls'
 import type { Logger } from 'pino'
+import { DEGRADATIONS, type Readiness } from '../admin/listener.ts'
 import { createAuditFile } from '../audit/file.ts'
 import { type Audit, createAudit, createAuditLog } from '../audit/index.ts'
 import type { CacheOperationsPorts } from '../cache/operations.ts'
@@ -29,7 +30,7 @@ export interface MetricsParts {
   readonly api: { readonly cache: CacheOperationsPorts; readonly storeState?: (() => CacheStoreState) | undefined }
   readonly audit: Pick<Audit, 'state'>
   readonly traces: Pick<Traces, 'counts'> | undefined
-  ready(): { readonly ok: boolean }
+  ready(): Readiness
   reload(): ReloadStatus
 }
 
@@ -47,6 +48,10 @@ export function buildMetrics({ events, cluster, api, audit, traces, ready, reloa
     audit: audit.state,
     ...(traces && { spans: traces.counts }),
     ready: () => ready().ok,
+    degraded: () => {
+      const { degraded } = ready()
+      return DEGRADATIONS.map((reason) => [reason, degraded.some((each) => each.reason === reason)])
+    },
     reload,
     nodes: () =>
       cluster.status().map(({ name, type, inFlight, limit, queue, ejectedUntil }) => ({

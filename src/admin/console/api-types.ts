@@ -136,6 +136,10 @@ export interface ReplicaSummary {
   /** Time since the replica's last report. */
   readonly ago: number
   readonly ready: boolean
+  /** Time between the latest response of a node and the report; absent: there was none, or the version reports none. */
+  readonly reachedAgo?: number
+  /** Whether the latest call of the replica to each node failed. */
+  readonly cutOff?: boolean
   readonly rates: Rates
   readonly nodes: readonly Pick<NodeSummary, 'name' | 'state' | 'inFlight' | 'limit'>[]
   /** The newest joined responses, as many as fit. Absent if the version of the replica does not report them. */

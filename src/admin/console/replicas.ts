@@ -13,6 +13,8 @@ export interface ReplicaSelf {
   readonly name: string
   readonly version: string
   ready(): boolean
+  /** The contact of this replica with the nodes, from which the others conclude whether a replica is cut off. */
+  contact(): Pick<ReplicaSummary, 'reachedAgo' | 'cutOff'>
   rates(): Rates
   nodes(): readonly Pick<NodeSummary, 'name' | 'state' | 'inFlight' | 'limit'>[]
   joined(): readonly JoinedResponse[]
@@ -44,6 +46,8 @@ const reportSchema = Type.Object({
   name: text,
   version: text,
   ready: Type.Boolean(),
+  reachedAgo: optionalNumber,
+  cutOff: Type.Optional(Type.Boolean()),
   rates: Type.Object({
     perSecond: number,
     callsPerSecond: number,
@@ -73,13 +77,21 @@ export function createReplicas(self: ReplicaSelf, exchange: ExchangeReports): Re
   return { others: () => others, stop: () => clearInterval(timer) }
 }
 
-function reportOf({ name, version, ready, rates, nodes, joined }: ReplicaSelf): string {
+function reportOf({ name, version, ready, contact, rates, nodes, joined }: ReplicaSelf): string {
   const nodeStates = nodes().map((node) => {
     const { name, state, inFlight, limit } = node
     return { name, state, inFlight, limit }
   })
   const newest = takeUpTo(joined(), MAX_JOINED_CHARS)
-  return JSON.stringify({ name, version, ready: ready(), rates: rates(), nodes: nodeStates, joined: newest })
+  return JSON.stringify({
+    name,
+    version,
+    ready: ready(),
+    ...contact(),
+    rates: rates(),
+    nodes: nodeStates,
+    joined: newest,
+  })
 }
 
 /** Returns the first responses whose JSON has at most `maxChars` characters. */

@@ -17,6 +17,8 @@ export interface MetricsSources {
   /** Whether the cache store is Redis. */
   readonly redis: boolean
   ready(): boolean
+  /** Everything that can be degraded, and whether it is. */
+  degraded(): readonly (readonly [reason: string, isDegraded: boolean])[]
   /** `fault`: why the latest reload failed. `succeededAt`: milliseconds since 1970. */
   reload(): { readonly fault?: string; readonly succeededAt: number; readonly pendingRestart: readonly string[] }
   nodes(): readonly NodeSample[]
@@ -248,6 +250,13 @@ export const stateSeries: readonly StateSeries[] = [
     name: 'edge_ready',
     help: '1: the edge accepts requests.',
     read: ({ ready }) => Number(ready()),
+  },
+  {
+    type: 'gauge',
+    name: 'edge_degraded',
+    help: '1: the edge may be ready, but this does not work; GET /readyz?verbose has details.',
+    labels: ['reason'],
+    read: ({ degraded }) => degraded().map(([reason, isDegraded]) => [{ reason }, Number(isDegraded)]),
   },
   {
     type: 'gauge',

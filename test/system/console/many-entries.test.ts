@@ -207,7 +207,7 @@ async function serve(index: CacheIndex, t: { teardown(end: () => unknown): void 
       name: 'replica',
       version: '1.0.0',
       url: () => 'http://127.0.0.1:55000',
-      ready: () => ({ ok: true, reasons: [] }),
+      ready: () => ({ ok: true, reasons: [], degraded: [] }),
       configuration: () => ({ pendingRestart: [] }),
       traffic: createTraffic(),
       tail,
@@ -226,7 +226,7 @@ async function serve(index: CacheIndex, t: { teardown(end: () => unknown): void 
     authentication: async () => () => ({ name: 'operator', permissions: ['operations:read'] }),
     clientAddress: () => '127.0.0.1',
   }
-  const ready = () => ({ ok: true, reasons: [] })
+  const ready = () => ({ ok: true, reasons: [], degraded: [] })
   const log = { error: () => undefined }
   const app = await createOperationsListener({ ready, log, signedIn: { signIn, parts: [part] } })
   t.teardown(() => {

@@ -60,7 +60,7 @@ t.test('the health check requests /livez of the operations listener, with HTTP o
   const pair = (name: string) => readFileSync(`test/support/certificates/first.${name}`)
   const secure: FastifyServerFactory = (handler) => createServer({ cert: pair('crt'), key: pair('key') }, handler)
   for (const serverFactory of [undefined, secure]) {
-    const ready = () => ({ ok: true, reasons: [] })
+    const ready = () => ({ ok: true, reasons: [], degraded: [] })
     const log = { error: () => undefined }
     const app = await createOperationsListener({ ready, log, ...(serverFactory && { serverFactory }) })
     t.teardown(() => app.close())

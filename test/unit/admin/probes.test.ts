@@ -3,10 +3,11 @@ import { createOperationsListener } from '../../../src/admin/listener.ts'
 
 t.test('probes report whether the process is alive and ready', async (t) => {
   let reasons: string[] = []
+  const degraded = [{ reason: 'noNode', detail: '2 of 2 nodes cannot be reached' }] as const
   const errors: string[] = []
   const ready = () => {
     if (reasons[0] === 'throw') throw new Error('planned')
-    return { ok: reasons.length === 0, reasons }
+    return { ok: reasons.length === 0, reasons, degraded }
   }
   const log = { error: (_fields: object, message: string) => void errors.push(message) }
   const app = await createOperationsListener({ ready, log })
@@ -21,8 +22,11 @@ t.test('probes report whether the process is alive and ready', async (t) => {
   t.strictSame(await get('/livez'), { status: 200, body: { status: 'alive' }, cache: 'no-store' })
   t.strictSame(await get('/readyz'), { status: 200, body: { status: 'ready' }, cache: 'no-store' })
 
-  reasons = ['draining', 'no node is available']
+  t.strictSame((await get('/readyz?verbose')).body, { status: 'ready', degraded })
+
+  reasons = ['draining', 'the manager refuses the credentials']
   t.strictSame(await get('/readyz'), { status: 503, body: { status: 'not ready', reasons }, cache: 'no-store' })
+  t.strictSame((await get('/readyz?verbose')).body, { status: 'not ready', reasons, degraded })
   t.equal((await get('/readyz', 'HEAD')).status, 503, 'HEAD has the same status')
   t.equal((await get('/livez')).status, 200, 'an edge that is not ready is alive')
 

@@ -11,6 +11,10 @@ const sources: MetricsSources = {
   storeEvents: ['unreachable', 'reachable'],
   redis: true,
   ready: () => true,
+  degraded: () => [
+    ['noNode', true],
+    ['redisUnreachable', false],
+  ],
   reload: () => ({ succeededAt: 1_700_000_000_000, pendingRestart: ['listen.port'] }),
   nodes: () => [
     { name: 'm', type: 'master', inFlight: 2, limit: 4, queue: 1, available: true, ejected: false },

@@ -1,0 +1,176 @@
+/**
+ * Whether balancers should send requests to this replica. It is not ready until a node was read once, while the manager
+ * refuses the credentials, while it drains, and while it cannot reach any node but other replicas can. If no replica can
+ * reach a node, all of them stay ready: they serve stale responses, and errors that say what is wrong.
+ */
+import { type Degradation, NOT_READY, type Readiness } from '../admin/listener.ts'
+import type { NodeFault } from '../core/errors.ts'
+import type { NodeCallEvent } from '../core/events.ts'
+import { withTimeout } from '../core/timing.ts'
+import type { Cluster } from '../upstream/index.ts'
+import { callVersion } from './cluster.ts'
+
+export interface ReadinessOptions {
+  readonly cluster: Cluster
+  /** Whether calls carry the credentials of the edge. With those of callers, only a response of a node counts. */
+  readonly hasOwnCredentials: () => boolean
+  readonly isDraining: () => boolean
+  /** What the other replicas report; empty without Redis. */
+  readonly peers: () => readonly PeerContact[]
+  /** What else is degraded. */
+  readonly degraded: () => readonly Degradation[]
+  readonly clock?: () => number
+}
+
+/** What a replica reports to the others about its contact with the nodes. */
+export interface PeerContact {
+  /** Milliseconds between the latest response of a node and the report; absent: there was none. */
+  readonly reachedAgo?: number
+  /** Milliseconds since the report. */
+  readonly ago: number
+  /** Whether the latest call of the replica to each node failed. */
+  readonly cutOff?: boolean
+}
+
+export interface ReplicaReadiness {
+  current(): Readiness
+  /** For the report of this replica. */
+  contact(): Omit<PeerContact, 'ago'>
+  onNodeCall(call: NodeCallEvent): void
+  /** To be called after a change of the credentials: they are tried at once, and refusals of the old ones are forgotten. */
+  credentialsChanged(): void
+  /** Calls nodes from now on while their state is unknown or bad. Resolves after the first responses, at most a second. */
+  start(): Promise<void>
+  stop(): void
+}
+
+/** The result of the latest call to a node that says something about the node. */
+interface NodeContact {
+  credentials?: 'accepted' | 'refused'
+  reachedAt?: number
+  /** When the first of the latest failures ended; absent after a response. */
+  failingSince?: number | undefined
+}
+
+const PROBE_INTERVAL_MS = 1000
+/** Refused credentials are tried less often: some accounts are locked after failed logins. */
+const REFUSED_PROBE_INTERVAL_MS = 5000
+const PROBE_TIMEOUT_MS = 5000
+/** Another replica must have reached a node this long after this one lost all of them: in an outage all lose them. */
+const OUTAGE_MARGIN_MS = 1000
+/** The node did not receive the call, or the client left: these say nothing about the node. */
+const NO_CONTACT: ReadonlySet<NodeFault> = new Set(['overloaded', 'ejected', 'cancelled'])
+
+export function createReadiness(options: ReadinessOptions): ReplicaReadiness {
+  const { cluster, hasOwnCredentials, isDraining, peers, clock = () => performance.now() } = options
+  const contacts = new Map<string, NodeContact>()
+  let hasRead = false
+  let timer: NodeJS.Timeout | undefined
+  let probing: Promise<unknown> | undefined
+  let lastProbe = Number.NEGATIVE_INFINITY
+
+  const addressed = (): string[] => cluster.view.nodes().flatMap(({ name, addressed }) => (addressed ? [name] : []))
+  const contactsOfNodes = (): NodeContact[] => addressed().map((name) => contacts.get(name) ?? {})
+
+  /** Returns the milliseconds since all nodes fail; `undefined`: at least one does not, or was not called yet. */
+  function failedFor(): number | undefined {
+    const since = contactsOfNodes().map(({ failingSince }) => failingSince)
+    if (since.length === 0 || since.some((each) => each === undefined)) return undefined
+    return clock() - Math.max(...since.map(Number))
+  }
+
+  function reachedAgo(): number | undefined {
+    const times = contactsOfNodes().flatMap(({ reachedAt }) => reachedAt ?? [])
+    return times.length === 0 ? undefined : clock() - Math.max(...times)
+  }
+
+  /** The master decides; the workers only until it has answered. */
+  function isRefused(): boolean {
+    const master = contacts.get(cluster.view.master().name)?.credentials
+    if (master !== undefined) return master === 'refused'
+    const known = contactsOfNodes().map(({ credentials }) => credentials)
+    return known.includes('refused') && !known.includes('accepted')
+  }
+
+  function othersReachNodes(): boolean {
+    const failed = failedFor()
+    if (failed === undefined) return false
+    return peers().some(
+      (peer) => peer.reachedAgo !== undefined && peer.reachedAgo + peer.ago + OUTAGE_MARGIN_MS < failed,
+    )
+  }
+
+  function degradations(): Degradation[] {
+    const known = contactsOfNodes()
+    const failing = known.filter(({ failingSince }) => failingSince !== undefined).length
+    const refusing = known.filter(({ credentials }) => credentials === 'refused').length
+    const nodes = `${failing} of ${known.length} nodes cannot be reached`
+    const found: Degradation[] = []
+    if (failing > 0) found.push({ reason: failing === known.length ? 'noNode' : 'nodeUnreachable', detail: nodes })
+    if (refusing > 0)
+      found.push({
+        reason: 'credentialsRefused',
+        detail: `${refusing} of ${known.length} nodes refuse the credentials`,
+      })
+    return [...found, ...options.degraded()]
+  }
+
+  function probeIfNeeded(): Promise<unknown> {
+    const isDue = clock() - lastProbe >= (isRefused() ? REFUSED_PROBE_INTERVAL_MS : PROBE_INTERVAL_MS) - 1
+    const isNeeded =
+      !hasRead || isRefused() || failedFor() !== undefined || peers().some(({ cutOff }) => cutOff === true)
+    if (isNeeded && isDue && probing === undefined) {
+      lastProbe = clock()
+      probing = Promise.all(
+        addressed().map((node) => callVersion(cluster, { node, timeout: PROBE_TIMEOUT_MS, caller: 'readiness' })),
+      ).finally(() => {
+        probing = undefined
+      })
+    }
+    return probing ?? Promise.resolve()
+  }
+
+  return {
+    current: () => {
+      const reasons = [
+        ...(isDraining() ? [NOT_READY.draining] : []),
+        ...(isRefused() ? [NOT_READY.credentialsRefused] : hasRead ? [] : [NOT_READY.noNodeYet]),
+        ...(othersReachNodes() ? [NOT_READY.cutOff] : []),
+      ]
+      return { ok: reasons.length === 0, reasons, degraded: degradations() }
+    },
+    contact: () => {
+      const ago = reachedAgo()
+      return { ...(ago !== undefined && { reachedAgo: ago }), cutOff: failedFor() !== undefined }
+    },
+    onNodeCall: ({ node, status, fault }) => {
+      if (fault !== undefined && NO_CONTACT.has(fault)) return
+      const contact = contacts.get(node) ?? {}
+      contacts.set(node, contact)
+      if (status === undefined && fault !== 'refusedCredentials' && fault !== 'tooLarge') {
+        contact.failingSince ??= clock()
+        return
+      }
+      contact.failingSince = undefined
+      contact.reachedAt = clock()
+      if (!hasOwnCredentials()) hasRead = true
+      else if (fault === 'refusedCredentials') contact.credentials = 'refused'
+      else if (status !== undefined && status < 500) {
+        contact.credentials = 'accepted'
+        hasRead = true
+      }
+    },
+    credentialsChanged: () => {
+      for (const contact of contacts.values()) delete contact.credentials
+      lastProbe = Number.NEGATIVE_INFINITY
+      // Without a call, nothing would show whether the new credentials are right.
+      for (const node of addressed())
+        void callVersion(cluster, { node, timeout: PROBE_TIMEOUT_MS, caller: 'readiness' })
+    },
+    start: async () => {
+      timer = setInterval(() => void probeIfNeeded(), PROBE_INTERVAL_MS).unref()
+      await withTimeout(probeIfNeeded(), PROBE_INTERVAL_MS, undefined)
+    },
+    stop: () => clearInterval(timer),
+  }
+}
