@@ -23,6 +23,8 @@ const readingRules = {
   cache: cacheIn('rules', 'rules'),
 } as const
 
+const filesOfRuleset = { ...list, status: rulesetStatus, download, path: rulesetPath, file: rulesetFile }
+
 const requirements = ['pci', 'gdpr', 'hipaa', 'nist-800-53', 'gpg13'] as const
 const requirementFilters = Object.fromEntries(requirements.map((name) => [name, filter('alphanumeric', name)]))
 
@@ -67,7 +69,7 @@ export const rules: readonly Endpoint[] = [
     path: '/rules/files',
     summary: 'Rule files',
     ...readingRules,
-    query: { ...list, status: rulesetStatus, path: rulesetPath, file: rulesetFile, download },
+    query: filesOfRuleset,
     response: { ...collectionOf('Rule file'), raw: { when: 'download', type: 'text/xml' } },
   }),
   ...catalogues,
@@ -89,9 +91,9 @@ export const decoders: readonly Endpoint[] = [
     query: {
       ...list,
       q: hiddenQ,
-      file: rulesetFile,
-      path: rulesetPath,
       status: rulesetStatus,
+      path: rulesetPath,
+      file: rulesetFile,
       select: failingSelect,
     },
     response: collectionOf('Decoder'),
@@ -100,7 +102,7 @@ export const decoders: readonly Endpoint[] = [
     path: '/decoders/files',
     summary: 'Decoder files',
     ...readingDecoders,
-    query: { ...list, status: rulesetStatus, file: rulesetFile, path: rulesetPath, download },
+    query: filesOfRuleset,
     response: { ...collectionOf('Decoder file'), raw: { when: 'download', type: 'text/xml' } },
   }),
   read({

@@ -46,7 +46,7 @@ export const errorTable = {
   618: { status: 400, message: PARAM, remedy: 'send true or false' },
   619: { status: 400, message: PARAM, remedy: 'send comma-separated field names' },
   620: { status: 400, message: PARAM, remedy: 'send yes or no' },
-  621: { status: 400, message: PARAM, remedy: 'send a list of names' },
+  621: { status: 400, message: 'Invalid character in parameters', remedy: 'send a list of names' },
   622: { status: 400, message: PARAM, remedy: 'write conditions as field, operator, value, joined by ; or ,' },
   623: { status: 400, message: PARAM, remedy: 'send one of the listed values' },
   701: { status: 400, message: 'Size of XML file is too long', remedy: 'send a smaller body, or raise listen.limits' },
@@ -64,12 +64,12 @@ export const errorTable = {
   706: { status: 400, message: "'path' parameter is mandatory", remedy: 'send the parameter path' },
   801: {
     status: 400,
-    message: 'Version header not valid. Expected format X.Y.Z',
+    message: "Wrong format for 'wazuh-app-version' header. Expected format: 'X.Y.Z'",
     remedy: 'send wazuh-app-version as X.Y.Z, or omit it',
   },
   802: {
     status: 400,
-    message: 'Version mismatch. The version of the app and of the API must be the same',
+    message: "Invalid 'wazuh-app-version' header",
     remedy: 'use an app with the version of the manager',
   },
   804: {

@@ -95,5 +95,7 @@ function checkAppVersion(header: string | string[] | undefined, managerVersion: 
   const app = typeof header === 'string' ? VERSION.exec(header) : null
   if (app === null) throw new EdgeError(801)
   const manager = VERSION.exec(managerVersion()?.split(' ').at(-1) ?? '')
-  if (manager !== null && (app[1] !== manager[1] || app[2] !== manager[2])) throw new EdgeError(802)
+  if (manager === null || (app[1] === manager[1] && app[2] === manager[2])) return
+  const minorOf = ([, major, minor]: RegExpExecArray) => `'${major}.${minor}.x'`
+  throw new EdgeError(802, `. Expected version ${minorOf(manager)}, and found ${minorOf(app)}.`)
 }

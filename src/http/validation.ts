@@ -96,7 +96,8 @@ export function validationError(endpoint: Endpoint, part: Part, error: SchemaErr
 
 /** "Param not valid. Integer expected.  Field: limit": two spaces before the field, as the real API writes it. */
 export function badValue(kind: Kind, name: string): EdgeError {
-  return new EdgeError(kinds[kind].code, `. ${kinds[kind].message}  Field: ${printable(name)}`)
+  const { code, message } = kinds[kind]
+  return new EdgeError(code, `.${message === '' ? '' : ` ${message}`}  Field: ${printable(name)}`)
 }
 
 function describedBy(endpoint: Endpoint, part: Part): Described {

@@ -4,6 +4,7 @@
  */
 import type { Endpoint, Field, Param } from '../catalogue/endpoint.ts'
 import { kinds, type ValueKind } from '../catalogue/schemas/kinds.ts'
+import { errorTable } from '../core/errors.ts'
 import type { ParsedBody } from './bodies.ts'
 import { FrameworkError } from './model.ts'
 import type { Match } from './routes.ts'
@@ -63,10 +64,16 @@ function checkAll(params: Readonly<Record<string, Param>>, query: Texts): void {
 
 function checkValue(name: string, param: Pick<Param, 'kind' | 'within'>, value: string): void {
   const kind: ValueKind = kinds[param.kind]
-  if (!patternOf(kind).test(value)) throw refused(kind.code, `Param not valid. ${kind.message}  Field: ${name}`)
+  if (!patternOf(kind).test(value)) {
+    throw refused(kind.code, `${textOf(kind.code)}.${kind.message === '' ? '' : ` ${kind.message}`}  Field: ${name}`)
+  }
   if (param.within !== undefined && !new RegExp(param.within.pattern).test(value)) {
     throw refused(704, 'Invalid path')
   }
+}
+
+function textOf(code: number): string {
+  return Object.entries(errorTable).find(([known]) => known === String(code))?.[1].message ?? ''
 }
 
 const patterns = new Map<ValueKind, RegExp>()

@@ -125,7 +125,10 @@ function checkHead({ method, headers }: IncomingMessage, version: string): void 
   if (app !== undefined) {
     if (!/^\d+\.\d+\.\d+$/.test(String(app))) throw new FrameworkError(801, errorTable[801].message, 400)
     const minor = (text: string) => text.split('.').slice(0, 2).join('.')
-    if (minor(String(app)) !== minor(version)) throw new FrameworkError(802, errorTable[802].message, 400)
+    if (minor(String(app)) !== minor(version)) {
+      const detail = `Expected version '${minor(version)}.x', and found '${minor(String(app))}.x'.`
+      throw new FrameworkError(802, `${errorTable[802].message}. ${detail}`, 400)
+    }
   }
   // Accepts exactly one of the four media types; a charset parameter is rejected too.
   if (method === 'POST' && !postTypes.includes(headers['content-type'] ?? '')) {

@@ -2,12 +2,15 @@ import t from 'tap'
 import { catalogue } from '../../src/catalogue/index.ts'
 import { idOf } from './facts.ts'
 
-/** Recorded from a real cluster: the names that error 604 lists for an unknown parameter, in its order. */
+/** The names that error 604 of the real API lists for an unknown parameter, in its order. */
 const recorded: Readonly<Record<string, string>> = {
   'GET /agents':
     'offset  limit  sort  search  q  status  os.platform  os.version  manager  version  node_name  older_than  group  name  ip  os.name  select',
   'GET /rules':
     'offset  limit  sort  search  q  status  group  level  path  file  pci  gdpr  hipaa  nist-800-53  gpg13  select',
+  'GET /decoders': 'offset  limit  sort  search  q  status  path  file  select',
+  'GET /decoders/files': 'offset  limit  sort  search  status  download  path  file',
+  'GET /rules/files': 'offset  limit  sort  search  status  download  path  file',
   'GET /syscollector/:agent_id/packages':
     'offset  limit  sort  search  q  vendor  name  architecture  format  version  select',
   'GET /experimental/syscollector/os':

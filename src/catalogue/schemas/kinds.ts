@@ -14,6 +14,7 @@ export interface ValueKind {
   /** The kind of each value, for a list of values. A list has at least one value: the manager reads `[]` as all. */
   readonly listOf?: 'numbers' | 'names'
   readonly code: number
+  /** Empty: the text of the code says it all. */
   readonly message: string
   /** The pattern of the real API if this one is stricter. */
   readonly wider?: string
@@ -54,7 +55,7 @@ export const kinds = {
     maxLength: 8192,
     listOf: 'names',
     code: 621,
-    message: 'Valid values: array of names.',
+    message: '',
     wider: `^${NAME}(,${NAME})*$`,
     because: 'as names',
   },
@@ -74,7 +75,7 @@ export const kinds = {
     pattern: '^[0-9]{8}$',
     maxLength: 8,
     code: 605,
-    message: 'Invalid date. Use the following format: YYYYMMDD.',
+    message: 'Date format: YYYYMMDD.',
   },
   ips: {
     pattern:
@@ -117,7 +118,7 @@ export const kinds = {
     pattern: '^(?:[0-9]{1,2}|[0-9]{1,2}-[0-9]{1,2})$',
     maxLength: 5,
     code: 610,
-    message: 'Valid values: N or N-M.',
+    message: "Valid characters: number or interval separated by '-'.",
     wider: '^[0-9]+$|^[0-9]{1,2}-[0-9]{1,2}$',
     because: 'levels have at most two digits, so a longer number never matches',
   },
@@ -125,11 +126,11 @@ export const kinds = {
     pattern: '^(?:[A-Fa-f0-9]{32}|[A-Fa-f0-9]{40}|[A-Fa-f0-9]{64})$',
     maxLength: 64,
     code: 613,
-    message: 'Valid values: md5, sha1 or sha256 in hexadecimal digits.',
+    message: 'Valid values: md5/sha1/sha256 hash.',
     wider: 'intended: 32, 40 or 64 hex digits; as written upstream it accepts any text',
     because: 'the real filter accepts any text, such as `; rm -rf /`',
   },
-  key: { pattern: '^[A-Za-z0-9]+$', maxLength: 1024, code: 615, message: 'Valid characters: a-z, A-Z, 0-9.' },
+  key: { pattern: '^[A-Za-z0-9]+$', maxLength: 1024, code: 615, message: 'Valid characters: a-z A-Z 0-9.' },
   timeframe: {
     pattern: '^[0-9]{1,19}[dhms]?$',
     maxLength: 20,
