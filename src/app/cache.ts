@@ -90,6 +90,7 @@ export async function buildCache(
     get defaultDuration() {
       return cache.defaultTtl
     },
+    lifetimesOf: lifetimesOf(config),
     enabled: true,
     sharedThroughRedis: replica !== undefined,
     onEvent: emit.cache,

@@ -8,12 +8,14 @@ import { collect } from '../query/collect.ts'
 import { CollectionError, parseCollectionRequest, parsePage } from '../query/request.ts'
 import type { ArraySource } from '../query/sources.ts'
 import { type ExplainPorts, explain } from './explain.ts'
-import { compilePolicy } from './policy.ts'
+import { type CompiledPolicy, compilePolicy, type LifetimesOf, lifetimesUnder } from './policy.ts'
+import { staleBound } from './stores/local-entries.ts'
 
 export interface CacheOperationsPorts {
   readonly index: CacheIndex
   /** Milliseconds. */
   readonly defaultDuration: number
+  readonly lifetimesOf: LifetimesOf
   readonly enabled: boolean
   readonly sharedThroughRedis: boolean
   /** Receives one event for each purge. */
@@ -33,16 +35,23 @@ export const disabledCache: CacheOperationsPorts = {
     purge: async () => {},
   },
   defaultDuration: 0,
+  lifetimesOf: () => ({ ttl: 0, staleWhileRevalidate: 0, staleIfError: 0 }),
   enabled: false,
   sharedThroughRedis: false,
 }
 
 type CacheOperation = 'cacheIndex' | 'cacheClear' | 'cacheClearGroup' | 'cacheConfig' | 'cacheExplain'
 
-const policies = catalogue.map(compilePolicy)
-const groups: ReadonlySet<string> = new Set(
-  policies.flatMap((policy) => (typeof policy === 'string' ? [] : policy.group)),
+/** The policies of all endpoints whose responses may be stored. */
+const policyByPath: ReadonlyMap<string, CompiledPolicy> = new Map(
+  catalogue.flatMap((endpoint) => {
+    const policy = compilePolicy(endpoint)
+    return typeof policy === 'string' ? [] : [[endpoint.path as string, policy] as const]
+  }),
 )
+const groups: ReadonlySet<string> = new Set([...policyByPath.values()].map(({ group }) => group))
+/** URLs of responses that a soft purge cannot mark; a preview names no more of them. */
+const MAX_PREVIEWED_URLS = 100
 /** The form of keys: a SHA-256 digest in base64url. */
 const KEY = /^[A-Za-z0-9_-]{43}$/
 
@@ -74,7 +83,7 @@ export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<Ca
     { query, returnMinimal }: EdgeRequest,
     what: { readonly group?: string; readonly key?: string },
   ): Promise<EdgeResponse> {
-    if (query.preview === 'true') return success(refillCost(await matching(what)))
+    if (query.preview === 'true') return success(previewOf(await matching(what)))
     await purge({ ...what, soft: query.soft === 'true' })
     return returnMinimal ? counts() : success(await indexOf(await index.list()))
   }
@@ -119,6 +128,18 @@ export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<Ca
     await index.purge(what)
     ports.onEvent?.({ kind: 'invalidated', cause: causeOf(what), tags: 1 })
   }
+
+  function previewOf(entries: readonly IndexEntry[]) {
+    const neverStale = entries.filter((entry) => !mayBeStale(entry, ports.lifetimesOf))
+    const urls = neverStale.map(({ url }) => url).sort()
+    return { ...refillCost(entries), neverStale: { entries: urls.length, urls: urls.slice(0, MAX_PREVIEWED_URLS) } }
+  }
+}
+
+/** Whether a response is served once more after a soft purge. */
+function mayBeStale({ endpoint }: IndexEntry, lifetimesOf: LifetimesOf): boolean {
+  const policy = policyByPath.get(endpoint)
+  return policy !== undefined && staleBound(lifetimesUnder(policy, lifetimesOf(policy.group, endpoint))) > 0
 }
 
 function causeOf({ key, group, soft }: Parameters<CacheIndex['purge']>[0]): InvalidationCause {

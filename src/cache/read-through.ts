@@ -70,14 +70,22 @@ function respondFromHit(path: ReadPath, context: ReadContext, hit: Hit): EdgeRes
     divergenceCheck?.(context, hit)
     return serve(stored, { hit: true })
   }
-  // After the error of a node that answers, requests wait for their own fetch, so that clients see the error.
-  if (age < ttl + staleWhileRevalidate && !fetcher.wasRefused(context)) {
+  if (age < ttl + staleWhileRevalidate && !mustWait(path, context)) {
     void fetcher.refresh(context)
     return serve(stored, { hit: true, detail: 'stale-while-revalidate' })
   }
   // While nodes fail, one request a second tries them; the others get the stale response without waiting.
   const stale = fetcher.hasFailedRecently(context) ? serveStaleIfError(stored, { hit: true }) : undefined
   return stale ?? fetchOrServeStale(path, context)
+}
+
+/**
+ * Whether a request waits for a fetch although a stale response may be served during a refresh. After the error of a node
+ * that answers, clients must see the error. Parts of a joined response that is refreshed must be fresh, because a
+ * response with stale parts is not stored.
+ */
+function mustWait({ fetcher }: ReadPath, context: ReadContext): boolean {
+  return context.request.maxAge !== undefined || fetcher.wasRefused(context)
 }
 
 /** If the nodes fail, the stored response is served while it is of the same data and within `staleIfError`. */

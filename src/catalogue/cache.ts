@@ -22,12 +22,12 @@ const details: Param = {
 const preview: Param = {
   ...beyond(filter('boolean', 'only report what would be removed')),
   default: false,
-  note: 'returns {entries, bytes, seconds}: the manager time that fetching the entries again would take',
+  note: 'returns {entries, bytes, seconds, neverStale}: the manager time that fetching the entries again would take, and the number and URLs of entries that a soft purge makes the next request wait for',
 }
 const soft: Param = {
   ...beyond(filter('boolean', 'mark as stale instead of removing')),
   default: false,
-  note: 'stale entries are served while they are refreshed',
+  note: 'stale entries are served once more, marked as stale, while they are refreshed',
 }
 const purging = {
   section,

@@ -14,28 +14,39 @@ export interface LocalEntry {
   readonly fetchedAt: number
 }
 
-/** Returns the milliseconds after the fetch for which a response may be served at all, fresh or stale. */
-export function storageLifetime(
-  response: Pick<StoredResponse, 'ttl' | 'staleWhileRevalidate' | 'staleIfError'>,
-): number {
-  return response.ttl + Math.max(response.staleWhileRevalidate, response.staleIfError)
+/** The stale times of a response, in milliseconds after its freshness lifetime. */
+type StaleTimes = Pick<StoredResponse, 'staleWhileRevalidate' | 'staleIfError'>
+
+/** Returns the milliseconds after the freshness lifetime for which a response may be served stale; 0: it never is. */
+export function staleBound({ staleWhileRevalidate, staleIfError }: StaleTimes): number {
+  return Math.max(staleWhileRevalidate, staleIfError)
 }
 
-/** Returns the response with its age. After a soft invalidation, its freshness lifetime ends before that age. */
+/** Returns the milliseconds after the fetch for which a response may be served at all, fresh or stale. */
+export function storageLifetime(response: StaleTimes & Pick<StoredResponse, 'ttl'>): number {
+  return response.ttl + staleBound(response)
+}
+
+/**
+ * Returns the response with its age. After a soft invalidation, its freshness lifetime ends before that age, and it may be
+ * served during a refresh until its stale bound, if it has one.
+ */
 export function toStoredResponse(
   { response, fetchedAt }: LocalEntry,
   now: number,
   isSoftInvalidated: boolean,
 ): StoredResponse {
   const age = Math.max(0, now - fetchedAt)
+  const ttl = isSoftInvalidated ? Math.min(response.ttl, age - 1) : response.ttl
+  const isServedOnceMore = isSoftInvalidated && staleBound(response) > 0
   // Written out: this runs for each hit, and a spread costs as much as all the rest.
   const stored: { -readonly [Name in keyof StoredResponse]: StoredResponse[Name] } = {
     status: response.status,
     body: response.body,
     etag: response.etag,
     age,
-    ttl: isSoftInvalidated ? Math.min(response.ttl, age - 1) : response.ttl,
-    staleWhileRevalidate: response.staleWhileRevalidate,
+    ttl,
+    staleWhileRevalidate: isServedOnceMore ? storageLifetime(response) - ttl : response.staleWhileRevalidate,
     staleIfError: response.staleIfError,
     fetchTime: response.fetchTime,
   }

@@ -59,6 +59,7 @@ export function Purge({ target: { description, ...names }, url, user, onClose, o
               soft.value = chosen
             }}
           />
+          {soft.value && cost.value !== undefined && <NeverStale cost={cost.value} />}
           <Command text={curl({ url, user, ...names, soft: soft.value })} />
           <div class="buttons">
             <button type="button" onClick={onClose}>
@@ -96,6 +97,16 @@ function ModeChoice({ soft, onChange }: ModeChoiceProps) {
   )
 }
 
+/** The URLs are in the title, because there may be a hundred. */
+function NeverStale({ cost: { neverStale } }: { readonly cost: PurgeCost }) {
+  if (neverStale.entries === 0) return null
+  return (
+    <p class="quiet" title={neverStale.urls.join('\n')}>
+      {entriesOf(neverStale)} never served stale: the next request waits for a node.
+    </p>
+  )
+}
+
 function actionOf(soft: boolean, cost: PurgeCost | undefined): string {
   const entries = cost === undefined ? '…' : entriesOf(cost)
   return soft ? `Mark ${entries} as stale` : `Purge ${entries}`
@@ -105,7 +116,7 @@ function describeCost(cost: PurgeCost): string {
   return `${entriesOf(cost)}, ${formatBytes(cost.bytes)}.`
 }
 
-function entriesOf({ entries }: PurgeCost): string {
+function entriesOf({ entries }: Pick<PurgeCost, 'entries'>): string {
   return `${formatCount(entries)} ${entries === 1 ? 'entry' : 'entries'}`
 }
 

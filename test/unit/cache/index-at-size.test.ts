@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { cacheOperations } from '../../../src/cache/operations.ts'
 import { createMemoryStore } from '../../../src/cache/stores/memory-store.ts'
 import type { CacheIndex } from '../../../src/core/response.ts'
-import { bodyOf, edgeRequest } from '../../support/edge-requests.ts'
+import { bodyOf, edgeRequest, lifetimes } from '../../support/edge-requests.ts'
 import { startRedis } from '../../support/redis.ts'
 import { fill, type Store } from './stores/contract.ts'
 import { writeRows } from './stores/many-rows.ts'
@@ -74,7 +74,13 @@ async function addGroup(index: Store): Promise<void> {
 /** CPU milliseconds of each operation with this many entries in another group. */
 async function costs(t: Test, make: typeof inMemory, entries: number) {
   const { index, cpu } = await make(t, entries)
-  const operations = cacheOperations({ index, enabled: true, defaultDuration: 750, sharedThroughRedis: false })
+  const shown = {
+    enabled: true,
+    defaultDuration: 750,
+    lifetimesOf: () => lifetimes,
+    sharedThroughRedis: false,
+  } as const
+  const operations = cacheOperations({ index, ...shown })
   const minimal = { returnMinimal: true } as const
   const list = (offset: number) => async () => {
     const query = { details: 'true', offset: `${offset}`, limit: '100' }

@@ -9,6 +9,7 @@ import {
   cacheStatusOf,
   caller,
   edgeRequest,
+  lifetimes,
   ManualClock,
   replica,
   settle,
@@ -30,6 +31,7 @@ async function cacheWithEntries() {
     index: store,
     enabled: true,
     defaultDuration: 750,
+    lifetimesOf: () => lifetimes,
     sharedThroughRedis: false,
     explained: {
       resolveTarget: cache.resolveTarget,
@@ -97,10 +99,20 @@ t.test('preview reports what would be removed, and removes nothing', async (t) =
   const all = (await get('cacheClear', { query: { preview: 'true' } })).data
   t.match(all, { entries: 3, seconds: 0.6 })
   const group = await get('cacheClearGroup', { params: { group: 'rules' }, query: { preview: 'true', soft: 'true' } })
-  t.strictSame(group.data, { entries: 1, bytes: size, seconds: 0.2 })
+  t.strictSame(group.data, { entries: 1, bytes: size, seconds: 0.2, neverStale: { entries: 0, urls: [] } })
   const key = (await store.list('rules'))[0]?.key ?? ''
   t.match((await get('cacheClear', { query: { preview: 'true', key } })).data, { entries: 1 })
   t.equal((await store.list()).length, 3)
+})
+
+t.test('preview names the entries that a soft purge cannot mark as stale', async (t) => {
+  const { get, read } = await cacheWithEntries()
+  await read(edgeRequest('GET /manager/status'))
+  await read(edgeRequest('GET /cluster/healthcheck'))
+  t.match((await get('cacheClear', { query: { preview: 'true', soft: 'true' } })).data, {
+    entries: 5,
+    neverStale: { entries: 2, urls: ['/cluster/healthcheck', '/manager/status'] },
+  })
 })
 
 t.test('a soft purge marks as stale: served while it is refreshed', async (t) => {
