@@ -1,12 +1,18 @@
 /** Response bodies of the measured sizes: lists of agents in the format of a manager. */
 
-/** Returns the request target for a number of rows. */
-export const sizes = { '1.2 kB': 2, '60 kB': 105, '600 kB': 1050 } as const
+/** Rows of each size. The edge refuses a page of more than 1,000 rows, as the manager does. */
+export const sizes = { '1.2 kB': 2, '60 kB': 100, '600 kB': 1000 } as const
 
 export type Size = keyof typeof sizes
 
+/** Returns the request target of a size. */
 export function pathOf(size: Size): string {
   return `/agents?limit=${sizes[size]}`
+}
+
+/** Returns the length of the body of a size. */
+export function lengthOf(size: Size): number {
+  return bodyOf(sizes[size]).length
 }
 
 export function bodyOf(rows: number): Buffer {
@@ -25,7 +31,7 @@ function agent(id: number): object {
       arch: 'x86_64',
       name: 'Ubuntu',
       platform: 'ubuntu',
-      uname: `Linux |web-${id} |4.15.0-72-generic`,
+      uname: `Linux |web-${id} |4.15.0-72-generic |#81-Ubuntu SMP`,
       version: '18.04.3 LTS',
     },
     group: ['default', `web${id % 7}`],

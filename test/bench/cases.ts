@@ -3,9 +3,10 @@
  * selected.
  */
 import type { Size } from './bodies.ts'
-import { pathOf, sizes } from './bodies.ts'
+import { lengthOf, pathOf, sizes } from './bodies.ts'
 import { bare, basic, type EdgeOptions, edge, express, nginx, type Place, type Running, varnish } from './contenders.ts'
 import { EVERYTHING, NOTHING } from './report.ts'
+import { checkProbe, type ExpectedResponse } from './verify.ts'
 
 export interface Case {
   /** The row in the table. */
@@ -15,6 +16,7 @@ export interface Case {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly connections?: number
+  readonly expected: ExpectedResponse
 }
 
 export interface Contender {
@@ -37,11 +39,11 @@ export function contenders(place: SharedPlace): readonly Contender[] {
       cases: edgeCases,
     },
     plain('nginx', () => nginx(place)),
-    plain('nginx, gzip 1', () => nginx(place, { gzip: true }), { 'accept-encoding': 'gzip' }, ['600 kB']),
+    plain('nginx, gzip 1', () => nginx(place, { gzip: true }), { 'accept-encoding': 'gzip' }, ['600 kB'], GZIP),
     plain('Varnish', () => varnish(place)),
     plain('Express, apicache', express, { authorization: basic }),
     plain('node:https', () => bare(true)),
-    plain('edge, Basic, TLS', () => kept(edge(place, { tls: true })), { authorization: basic }),
+    plain('edge, Basic, TLS', () => kept(edge(place, { tls: true })), { authorization: basic }, every, HIT),
     plain('nginx, TLS', () => nginx(place, { tls: true })),
     small('edge, Basic, no log', place, { log: 'silent' }),
     small(EVERYTHING, place, { audit: true }),
@@ -66,7 +68,7 @@ type SharedPlace = Place & { readonly redis: string }
 /** An edge with other settings, measured with the small response. */
 function small(row: string, place: SharedPlace, options: EdgeOptions): Contender {
   const start = () => kept(edge(place, { redis: place.redis, ...options }))
-  return plain(row, start, { authorization: basic }, ['1.2 kB'])
+  return plain(row, start, { authorization: basic }, ['1.2 kB'], HIT)
 }
 
 /** The same rows of another build under separate names. */
@@ -83,29 +85,49 @@ function otherBuild(place: SharedPlace): readonly Contender[] {
   ]
 }
 
+/** What differs from a plain 200 with the whole body. */
+type Expectation = Partial<ExpectedResponse>
+
+const HIT: Expectation = { cacheStatus: /; hit\b/ }
+const GZIP: Expectation = { encoding: 'gzip' }
+
 /** Returns one row with the same request for each size. */
 function plain(
   row: string,
   start: Contender['start'],
   headers: Case['headers'] = {},
   columns: readonly Size[] = every,
+  expected: Expectation = {},
 ): Contender {
-  return { rows: [row], start, cases: async (server) => bySize(row, server, headers, columns) }
+  return { rows: [row], start, cases: async (server) => bySize(row, server, headers, columns, expected) }
 }
 
-function bySize(row: string, server: Running, headers: Case['headers'], columns: readonly Size[] = every): Case[] {
-  return columns.map((column) => ({ row, column, server, path: pathOf(column), headers }))
+function bySize(
+  row: string,
+  server: Running,
+  headers: Case['headers'],
+  columns: readonly Size[] = every,
+  expected: Expectation = {},
+): Case[] {
+  return columns.map((column) => {
+    const whole = { status: 200, length: lengthOf(column), ...expected }
+    return { row, column, server, path: pathOf(column), headers, expected: whole }
+  })
 }
 
 async function edgeCases(server: Running): Promise<readonly Case[]> {
   const { headers } = await fetch(server.url + pathOf('1.2 kB'), { headers: { authorization: basic } })
   const etag = headers.get('etag') ?? ''
+  const small: readonly Size[] = ['1.2 kB']
+  const notModified = { ...HIT, status: 304, length: 0 }
+  const fetched = { cacheStatus: /fwd=request/ }
+  const gzip = { authorization: basic, 'accept-encoding': 'gzip' }
   return [
-    ...bySize('edge, Basic', server, { authorization: basic }),
-    ...bySize('edge, Bearer', server, { authorization: await bearer(server) }),
-    ...bySize('edge, Basic, gzip', server, { authorization: basic, 'accept-encoding': 'gzip' }, ['600 kB']),
-    ...bySize('edge, Basic, 304', server, { authorization: basic, 'if-none-match': etag }, ['1.2 kB']),
-    ...bySize('edge, Basic, no-cache', server, { authorization: basic, 'cache-control': 'no-cache' }, ['1.2 kB']),
+    ...bySize('edge, Basic', server, { authorization: basic }, every, HIT),
+    ...bySize('edge, Bearer', server, { authorization: await bearer(server) }, every, HIT),
+    ...bySize('edge, Basic, gzip', server, gzip, ['600 kB'], { ...HIT, ...GZIP }),
+    ...bySize('edge, Basic, 304', server, { authorization: basic, 'if-none-match': etag }, small, notModified),
+    ...bySize('edge, Basic, no-cache', server, { authorization: basic, 'cache-control': 'no-cache' }, small, fetched),
   ]
 }
 
@@ -119,12 +141,18 @@ async function bearer({ url }: Running): Promise<string> {
   return `Bearer ${data.token}`
 }
 
-/** Throws if the response is no hit: an edge without a cache would measure its origin. */
-async function kept(starting: Promise<Running>): Promise<Running | string> {
+/** Fills the cache. Throws WrongResponseError if a response is no hit then: such an edge would measure its origin. */
+async function kept(starting: Promise<Running>): Promise<Running> {
   const server = await starting
-  for (const size of every) await fetch(server.url + pathOf(size), { headers: { authorization: basic } })
-  const again = await fetch(server.url + pathOf('1.2 kB'), { headers: { authorization: basic } })
-  if (/\bhit\b/.test(again.headers.get('cache-status') ?? '')) return server
-  await server.stop()
-  return 'the edge keeps nothing'
+  try {
+    for (const { row, column, path, headers, expected } of bySize(server.name, server, { authorization: basic })) {
+      const probe = { name: `${row}, ${column}`, url: server.url + path, headers }
+      await checkProbe({ ...probe, expected: { ...expected, cacheStatus: /manager-edge/ } })
+      await checkProbe({ ...probe, expected: { ...expected, ...HIT } })
+    }
+    return server
+  } catch (fault) {
+    await server.stop()
+    throw fault
+  }
 }

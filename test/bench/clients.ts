@@ -37,7 +37,10 @@ async function throughEdge(): Promise<void> {
   const shown = stale === 0 ? 'settings as they come' : `staleWhileRevalidate ${stale}s`
   say(`pages of ${lookedAt} agents, ${shown}: ${rateOf(mix).toFixed(0)} requests a second`)
   const go = (all: number, time: number) =>
-    run({ urls: replicas.urls, mix: { ...mix, clients: all }, authorization, patience: PATIENCE }, time)
+    run(
+      { urls: replicas.urls, mix: { ...mix, clients: all }, authorization, patience: PATIENCE, throughEdge: true },
+      time,
+    )
   // The cache is empty: first some clients start, then all.
   const first = Math.ceil(clients / 10)
   const warm = await go(first, quick ? 3 : 10)
@@ -61,7 +64,7 @@ async function withoutEdge(): Promise<void> {
   const cluster: RunningCluster = await startCluster({ workers: 2, agents })
   const mix: Mix = { clients: direct, agents, lookedAt, nodes: cluster.nodes.map(({ name }) => name) }
   const urls = cluster.nodes.filter(({ type }) => type === 'master').map(({ url }) => url)
-  const load = { urls, mix, authorization: () => basic('edge', nodePassword), patience: PATIENCE }
+  const load = { urls, mix, authorization: () => basic('edge', nodePassword), patience: PATIENCE, throughEdge: false }
   say(`without the edge, ${direct} clients: ${rateOf(mix).toFixed(1)} requests a second`)
   const before = await cluster.report()
   const began = performance.now()

@@ -91,7 +91,10 @@ export async function bare(tls = false): Promise<Running> {
 }
 
 /** Starts the whole edge, as in production, in front of the origin. */
-export async function edge({ folder, origin }: Place, options: EdgeOptions = {}): Promise<Running> {
+export async function edge(
+  { folder, origin }: Place,
+  options: EdgeOptions = {},
+): Promise<Running & { readonly operations: string }> {
   const [port, operations] = [await freePort(), await freePort()]
   const own = join(folder, `edge-${port}`)
   await mkdir(own)
@@ -124,7 +127,8 @@ export async function edge({ folder, origin }: Place, options: EdgeOptions = {})
   const name = Object.entries({ Redis: redis, TLS: tls, [`log ${log}`]: log, audit, uncounted })
     .flatMap(([word, given]) => (given ? [word] : []))
     .reduce((text, word) => `${text}, ${word}`, 'edge')
-  return launch(name, command, `${options.tls ? 'https' : 'http'}://127.0.0.1:${port}`)
+  const running = await launch(name, command, `${options.tls ? 'https' : 'http'}://127.0.0.1:${port}`)
+  return { ...running, operations: `http://127.0.0.1:${operations}` }
 }
 
 /** Starts nginx with proxy_cache and one worker, without passwords unless bcrypt is selected. */

@@ -17,6 +17,7 @@ import { costs, printCostGoals, printCosts } from './cost.ts'
 import { LATENCY, latencies } from './latency.ts'
 import { cpuOf, generator, load, type Sample } from './load.ts'
 import { goals, type Medians, median, printGoals, printTable } from './report.ts'
+import { WrongResponseError } from './verify.ts'
 
 const { values } = parseArgs({
   options: {
@@ -52,13 +53,17 @@ async function open({ rows, start, cases }: Contender): Promise<readonly Case[]>
     if (values.quick && first) await ask(first, 1)
     return found
   } catch (fault) {
+    if (fault instanceof WrongResponseError) throw fault
     say(`skipped: ${rows.join('; ')}: ${inWords(fault)}`)
     return []
   }
 }
 
-function ask({ server, path, headers, connections }: Case, time: number): Promise<Sample> {
-  return load({ url: server.url + path, headers, pid: server.pid, ...(connections && { connections }) }, time)
+function ask(asked: Case, time: number): Promise<Sample> {
+  const { row, column, server, path, headers, connections, expected } = asked
+  const name = `${row}, ${column}`
+  const target = { name, url: server.url + path, headers, pid: server.pid, expected }
+  return load({ ...target, ...(connections && { connections }) }, time)
 }
 
 async function measure(cases: readonly Case[]): Promise<Medians> {
@@ -69,10 +74,10 @@ async function measure(cases: readonly Case[]): Promise<Medians> {
       try {
         if (!values.quick) await ask(each, 1)
         const sample = await ask(each, seconds)
-        if (sample.rate === 0) throw new Error('no good answers')
         taken.push(sample)
         say(`${name}: ${Math.round(sample.rate)}/s, ${sample.cpu.toFixed(1)} µs of CPU`)
       } catch (fault) {
+        if (fault instanceof WrongResponseError) throw fault
         samples.delete(each)
         say(`${name}: left out, ${inWords(fault)}`)
       }

@@ -8,6 +8,7 @@ import type { Size } from './bodies.ts'
 import type { Case } from './cases.ts'
 import { CONNECTIONS, pinned } from './load.ts'
 import type { Medians } from './report.ts'
+import { verified, WrongResponseError } from './verify.ts'
 
 /** The name that `--only` matches. */
 export const LATENCY = 'latency at half the rate'
@@ -46,13 +47,20 @@ export async function latencies(
           each.row === 'node:http' ? '' : over <= MOST ? ` reached (≤ ${MOST} over)` : ` missed (≤ ${MOST} over)`
         say(`  ${each.row}, ${column}, ${Math.round(found.rate)}/s of ${rate}: ${found.p50} · ${found.p99}${verdict}`)
       } catch (fault) {
+        if (fault instanceof WrongResponseError) throw fault
         say(`  ${each.row}, ${column}: left out, ${fault instanceof Error ? fault.message : String(fault)}`)
       }
     }
   }
 }
 
-async function latencyOf({ server, path, headers }: Case, rate: number, seconds: number): Promise<Latency> {
+function latencyOf(asked: Case, rate: number, seconds: number): Promise<Latency> {
+  const { row, column, server, path, headers, expected } = asked
+  const name = `${row}, ${column}`
+  return verified({ name, url: server.url + path, headers, expected }, () => measure(asked, rate, seconds))
+}
+
+async function measure({ row, server, path, headers }: Case, rate: number, seconds: number): Promise<Latency> {
   const named = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}=${value}`])
   const settings = ['-j', '-c', String(CONNECTIONS), '-R', String(rate), '-d', String(seconds)]
   const [file = '', ...args] = pinned(1, ['npx', 'autocannon', ...settings, ...named, server.url + path])
@@ -63,6 +71,6 @@ async function latencyOf({ server, path, headers }: Case, rate: number, seconds:
     non2xx: number
     errors: number
   }
-  if (non2xx + errors > 0) throw new Error(`${non2xx + errors} bad answers`)
+  if (non2xx + errors > 0) throw new WrongResponseError(`${row}: ${non2xx + errors} responses were others`)
   return { p50: latency.p50, p99: latency.p99, rate: requests.average }
 }

@@ -2,19 +2,24 @@
 import { execFile, spawnSync } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
+import { checkTotals, type ExpectedResponse, type Totals, verified } from './verify.ts'
 
 export interface Target {
+  /** Of the case, for errors. */
+  readonly name: string
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   /** The processes whose CPU time is measured. */
   readonly pid: number
   readonly connections?: number
+  /** Every counted response. */
+  readonly expected: ExpectedResponse
 }
 
-type Asked = Required<Omit<Target, 'pid'>>
+type Asked = Required<Omit<Target, 'pid' | 'name'>>
 
 export interface Sample {
-  /** Responses with a status below 400 per second. */
+  /** Responses per second. */
   readonly rate: number
   /** Microseconds of CPU time per response, including child processes. */
   readonly cpu: number
@@ -36,31 +41,53 @@ export function pinned(core: number, command: readonly string[]): readonly strin
     : command
 }
 
-export async function load({ url, headers, pid, connections = CONNECTIONS }: Target, seconds: number): Promise<Sample> {
-  const before = await cpuOf(pid)
-  const began = performance.now()
-  const asked = { url, headers, connections }
-  const good = wrk ? await byWrk(asked, seconds) : await byAutocannon(asked, seconds)
-  const took = (performance.now() - began) / 1000
-  const used = (await cpuOf(pid)) - before
-  return { rate: good / Math.max(seconds, Math.min(took, seconds + 1)), cpu: used / Math.max(1, good) }
+/** Throws WrongResponseError if the server returns another response than the expected one before, during or after the run. */
+export async function load(target: Target, seconds: number): Promise<Sample> {
+  const { name, url, headers, pid, expected, connections = CONNECTIONS } = target
+  return verified(target, async (sent) => {
+    const before = await cpuOf(pid)
+    const began = performance.now()
+    const asked = { url, headers, connections, expected }
+    const totals = wrk ? await byWrk(asked, seconds) : await byAutocannon(asked, seconds)
+    const took = (performance.now() - began) / 1000
+    const used = (await cpuOf(pid)) - before
+    checkTotals(name, totals, sent)
+    const { responses } = totals
+    return { rate: responses / Math.max(seconds, Math.min(took, seconds + 1)), cpu: used / responses }
+  })
 }
 
-async function byWrk({ url, headers, connections }: Asked, seconds: number): Promise<number> {
+const UNITS: Readonly<Record<string, number>> = { B: 1, KB: 2 ** 10, MB: 2 ** 20, GB: 2 ** 30 }
+
+async function byWrk({ url, headers, connections }: Asked, seconds: number): Promise<Totals> {
   const named = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
   const [file = '', ...args] = pinned(1, ['wrk', '-t1', `-c${connections}`, `-d${seconds}`, ...named, url])
   const { stdout } = await run(file, args)
   const number = (pattern: RegExp) => Number(pattern.exec(stdout)?.[1] ?? 0)
-  return number(/(\d+) requests in/) - number(/Non-2xx or 3xx responses: (\d+)/)
+  const [, amount, unit = ''] = /, ([\d.]+)([KMG]?B) read/.exec(stdout) ?? []
+  // Of the statuses, wrk counts those of errors only; 200 and 304 differ in their bytes.
+  const others = number(/Non-2xx or 3xx responses: (\d+)/)
+  return {
+    responses: number(/(\d+) requests in/),
+    failures: others + number(/Socket errors: connect (\d+)/),
+    bytes: Number(amount) * (UNITS[unit] ?? Number.NaN),
+  }
 }
 
-async function byAutocannon({ url, headers, connections }: Asked, seconds: number): Promise<number> {
+async function byAutocannon({ url, headers, connections, expected }: Asked, seconds: number): Promise<Totals> {
   const named = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}=${value}`])
   const command = ['npx', 'autocannon', '-j', '-c', String(connections), '-d', String(seconds), ...named, url]
   const [file = '', ...args] = pinned(1, command)
   const { stdout } = await run(file, args, { maxBuffer: 1 << 24 })
-  const said = JSON.parse(stdout) as Readonly<Record<'2xx' | '3xx', number>>
-  return said['2xx'] + said['3xx']
+  const said = JSON.parse(stdout) as {
+    readonly errors: number
+    readonly statusCodeStats: Readonly<Record<string, { readonly count: number }>>
+    readonly throughput: { readonly total: number }
+  }
+  const counts = Object.entries(said.statusCodeStats).map(([status, { count }]) => [Number(status), count] as const)
+  const all = counts.reduce((sum, [, count]) => sum + count, 0)
+  const right = counts.find(([status]) => status === expected.status)?.[1] ?? 0
+  return { responses: right, failures: all - right + said.errors, bytes: said.throughput.total }
 }
 
 /** Returns the CPU time in microseconds of a process and its children; 0 without /proc. */

@@ -7,6 +7,7 @@ import http, { Agent } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { startSimulator } from '../../src/simulator/index.ts'
 import { startEdge } from '../support/edge.ts'
+import { type Probe, verified, WrongResponseError } from './verify.ts'
 
 const ROUNDS = 15
 const REQUESTS = 1500
@@ -41,16 +42,19 @@ const edges = {
 const agent = new Agent({ keepAlive: true, maxSockets: 4 })
 type Variant = keyof typeof edges
 const variants = Object.keys(edges) as Variant[]
+/** By path. */
+const lengths = new Map<string, number>()
 
-for (const [what, path, requests] of [
-  ['hit', '/agents?limit=5', REQUESTS],
-  ['call to a node', '/manager/status', REQUESTS / 3],
+for (const [what, path, requests, cacheStatus] of [
+  ['hit', '/agents?limit=5', REQUESTS, /; hit\b/],
+  ['call to a node', '/manager/status', REQUESTS / 3, /fwd=/],
 ] as const) {
+  await fetchOnce(path)
   const taken = new Map<Variant, number[]>(variants.map((name) => [name, []]))
   // The first round is a warm-up.
   for (let round = 0; round <= ROUNDS; round++)
     for (const [name, figures] of taken) {
-      const cost = await costOf(name, path, requests)
+      const cost = await verified(probeOf(name, what, path, cacheStatus), () => costOf(name, path, requests))
       if (round > 0) figures.push(cost)
     }
   const off = taken.get('no collector') ?? []
@@ -75,11 +79,27 @@ async function costOf(name: Variant, path: string, requests: number): Promise<nu
   return since(began) / requests
 }
 
+/** Fills the caches, and returns the length of the response. */
+async function fetchOnce(path: string): Promise<void> {
+  for (const name of variants) {
+    const { url, authorization } = edges[name]
+    const response = await fetch(url + path, { headers: { authorization: authorization('admin') } })
+    lengths.set(path, (await response.arrayBuffer()).byteLength)
+  }
+}
+
+function probeOf(name: Variant, what: string, path: string, cacheStatus: RegExp): Probe {
+  const { url, authorization } = edges[name]
+  const expected = { status: 200, length: lengths.get(path) ?? 0, cacheStatus }
+  return { name: `${what}, ${name}`, url: url + path, headers: { authorization: authorization('admin') }, expected }
+}
+
 function ask(name: Variant, path: string): Promise<void> {
   const { url, authorization } = edges[name]
   return new Promise((resolve, reject) => {
     http
       .get(url + path, { agent, headers: { authorization: authorization('admin') } }, (response) => {
+        if (response.statusCode !== 200) reject(new WrongResponseError(`${path}: status ${response.statusCode}`))
         response.resume().on('end', resolve)
       })
       .on('error', reject)

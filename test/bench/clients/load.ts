@@ -3,6 +3,7 @@
  * Ten thousand idle connections would measure the operating system and not the edge.
  */
 import { Pool } from 'undici'
+import { WrongResponseError } from '../verify.ts'
 import { arrivals, type Mix, type Wish } from './mix.ts'
 
 export interface Taken {
@@ -23,12 +24,18 @@ export interface Load {
   readonly authorization: (wish: Wish) => string
   /** The client's timeout in milliseconds. */
   readonly patience: number
+  /** Whether reads must have the header `Cache-Status`. */
+  readonly throughEdge: boolean
 }
 
-/** Runs for the given number of seconds and until all started calls have ended. */
-export async function run({ urls, mix, authorization, patience }: Load, seconds: number): Promise<Taken> {
+/**
+ * Runs for the given number of seconds and until all started calls have ended. Throws WrongResponseError if a response
+ * with status 200 is another one than its call is for.
+ */
+export async function run({ urls, mix, authorization, patience, throughEdge }: Load, seconds: number): Promise<Taken> {
   const pools = urls.map((url) => new Pool(url, { pipelining: 1, headersTimeout: patience, bodyTimeout: patience }))
   const taken = empty()
+  const wrong: string[] = []
   const under = new Set<Promise<void>>()
   let turn = 0
   const ask = async (wish: Wish): Promise<boolean> => {
@@ -42,7 +49,9 @@ export async function run({ urls, mix, authorization, patience }: Load, seconds:
         signal: AbortSignal.timeout(patience),
       })
       if (reply === undefined) return false
-      await reply.body.dump({ limit: 1 << 26 })
+      const body = Buffer.from(await reply.body.arrayBuffer())
+      const fault = reply.statusCode === 200 ? faultOf(reply.headers, body, throughEdge && wish.method === 'GET') : ''
+      if (fault !== '') wrong.push(`${wish.method} ${wish.path}: ${fault}`)
       note(taken, wish, reply.statusCode, performance.now() - began, reply.headers.age)
       return reply.statusCode === 200
     } catch {
@@ -60,7 +69,23 @@ export async function run({ urls, mix, authorization, patience }: Load, seconds:
   stop()
   await Promise.all(under)
   await Promise.all(pools.map((pool) => pool.destroy()))
+  if (wrong.length > 0) throw new WrongResponseError(`${wrong.length} wrong responses, such as ${wrong[0]}`)
   return taken
+}
+
+const SUCCESS = '{"error":0,'
+
+/** Returns what is wrong with a response, or an empty text. */
+function faultOf(
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+  body: Buffer,
+  isRead: boolean,
+): string {
+  const { 'content-length': length, 'content-encoding': encoding, 'cache-status': cacheStatus } = headers
+  if (length !== undefined && Number(length) !== body.length) return `${body.length} bytes of ${length}`
+  if (encoding !== undefined) return `encoding ${encoding}`
+  if (isRead && cacheStatus === undefined) return 'no Cache-Status'
+  return body.toString('latin1', 0, SUCCESS.length) === SUCCESS ? '' : body.toString('utf8', 0, 100)
 }
 
 /** Runs the calls in sequence and stops at the first failure. */

@@ -11,6 +11,7 @@ import { stringify } from 'yaml'
 import { freePort } from '../../support/redis.ts'
 import { basic, launch, type Running, user } from '../contenders.ts'
 import { cpuOf } from '../load.ts'
+import { checkResponse, WrongResponseError } from '../verify.ts'
 import { medianOf } from './measure.ts'
 import { addressOf, nodeName } from './names.ts'
 
@@ -82,12 +83,14 @@ export async function joinedThrough(edge: Running, rounds: number): Promise<Join
   for (let turn = -Math.min(WARM, rounds); turn < rounds; turn++) {
     const fresh = await ask(JOINED, true)
     const hit = await ask(JOINED, false)
-    if (fresh.status !== 200 || fresh.body.length < 100_000)
-      throw new Error(`joined: ${fresh.body.toString('utf8', 0, 300)}`)
+    const expected = { status: 200, length: fresh.body.length }
+    if (fresh.body.length < 100_000) throw new WrongResponseError(`joined: ${fresh.body.toString('utf8', 0, 300)}`)
+    checkResponse('joined, fresh', { ...expected, cacheStatus: /fwd=request/ }, fresh)
+    checkResponse('joined, out of the cache', { ...expected, cacheStatus: /; hit\b/ }, hit)
     if (turn < 0) continue
     if (turn === 0) since = await cpuOf(edge.pid)
     times.fresh.push(fresh.ms)
-    if (/\bhit\b/.test(String(hit.headers['cache-status']))) times.hit.push(hit.ms)
+    times.hit.push(hit.ms)
   }
   const cpu = ((await cpuOf(edge.pid)) - since) / 1000 / (rounds - 1)
   await close()
@@ -106,7 +109,9 @@ export async function oneNode(
   const pairs: { readonly edge: number; readonly node: number }[] = []
   for (let turn = -WARM; turn < rounds; turn++) {
     const [a, b] = [await through.ask(ONE, true), await direct.ask(ONE, true)]
-    if (!a.body.equals(b.body)) throw new Error(`one node: ${a.body.toString('utf8', 0, 300)}`)
+    checkResponse('one node, through the edge', { status: 200, length: b.body.length, cacheStatus: /fwd=/ }, a)
+    checkResponse('one node', { status: 200, length: b.body.length }, b)
+    if (!a.body.equals(b.body)) throw new WrongResponseError(`one node: ${a.body.toString('utf8', 0, 300)}`)
     if (turn >= 0) pairs.push({ edge: a.ms, node: b.ms })
   }
   await Promise.all([through.close(), direct.close()])

@@ -7,6 +7,7 @@ import { createCollectionBody } from '../../../src/join/bytes/splice.ts'
 import { sources } from '../../../src/query/sources.ts'
 import type { Row } from '../../../src/query/value.ts'
 import { BodyCollector } from '../../../src/upstream/node-response.ts'
+import { WrongResponseError } from '../verify.ts'
 /** Ways to build one page from the responses of many nodes, over the same keep-alive connections. */
 
 export interface Page {
@@ -177,7 +178,8 @@ function ask(client: Client, path: string, take: (body: Buffer) => void): Promis
     let collected = new BodyCollector(undefined)
     const handler: Dispatcher.DispatchHandler = {
       onRequestStart() {},
-      onResponseStart(_controller, _status, headers) {
+      onResponseStart(_controller, status, headers) {
+        if (status !== 200) throw new WrongResponseError(`${path}: status ${status}`)
         collected = new BodyCollector(Number(headers['content-length']))
       },
       onResponseData: (_controller, chunk) => collected.append(chunk),
