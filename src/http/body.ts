@@ -9,7 +9,7 @@ import type { Body, Endpoint } from '../catalogue/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
 import { hasBody } from '../listener/framing.ts'
 import { parseParameters, printable, typedFields, typedJson } from './parameters.ts'
-import { parseStrictJson } from './strict-json.ts'
+import { parseStrictObject, parseStrictValue } from './strict-json.ts'
 import { checkList, checkXml } from './upload.ts'
 
 /** More form fields than this end the API process of the real manager (contract). */
@@ -26,7 +26,7 @@ const CONTENT_TYPE = /^([a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+)[ \t]*(?:;[ \t]*c
 type Parse = (endpoint: Endpoint, bytes: Buffer) => unknown
 
 const parsers: Readonly<Record<string, Parse>> = {
-  'application/json': (endpoint, bytes) => typedJson(endpoint, parseStrictJson(bytes)),
+  'application/json': (endpoint, bytes) => typedJson(endpoint, parseStrictObject(bytes)),
   'application/x-www-form-urlencoded': (endpoint, bytes) => {
     // Decoding replaces invalid UTF-8, so it would change the text.
     if (!isUtf8(bytes)) throw new EdgeError(614, ' The body is not UTF-8.')
@@ -68,8 +68,10 @@ async function dropBody(request: FastifyRequest, reply: FastifyReply): Promise<v
   reply.header('connection', 'close')
   const bytes = request.method === 'GET' ? await readBody(request) : request.body
   request.body = undefined
-  const isEncodedForm = isForm(request) && Buffer.isBuffer(bytes) && FORM_TEXT.test(bytes.toString('latin1'))
-  if (!isEncodedForm && Buffer.isBuffer(bytes)) parseStrictJson(bytes)
+  if (Buffer.isBuffer(bytes) && bytes.length > 0) {
+    const isEncodedForm = isForm(request) && FORM_TEXT.test(bytes.toString('latin1'))
+    if (!isEncodedForm) parseStrictValue(bytes)
+  }
   reply.removeHeader('connection')
 }
 

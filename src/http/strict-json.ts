@@ -6,20 +6,25 @@ const MAX_JSON_DEPTH = 32
 const TOKEN = /[\s,:]*(?:([{}[\]])|"((?:[^"\\]|\\.)*)"|[^\s,:{}[\]"]+)/y
 const COLON = /\s*:/y
 
-/**
- * Parses a JSON body more strictly than RFC 8259: valid UTF-8, one object, no duplicate names (parsers disagree on
- * which one wins), no names that reach into prototypes or into the deserialiser of the manager (`__class__` and
- * others: CVE-2025-24016), at most 32 levels. An empty body is an empty object. Anything else throws 614.
- */
-export function parseStrictJson(bytes: Buffer): Record<string, unknown> {
+/** Parses a JSON body as `parseStrictValue` does. An empty body is an empty object. Throws 614 if it is no object. */
+export function parseStrictObject(bytes: Buffer): Record<string, unknown> {
   if (bytes.length === 0) return {}
+  const value = parseStrictValue(bytes)
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalidJson('is not an object')
+  return value as Record<string, unknown>
+}
+
+/**
+ * Parses JSON more strictly than RFC 8259: valid UTF-8, no duplicate names (parsers disagree on which one wins), no names
+ * that reach into prototypes or into the deserialiser of the manager (`__class__` and others: CVE-2025-24016), at most 32
+ * levels. Anything else throws 614.
+ */
+export function parseStrictValue(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw invalidJson('is not UTF-8')
   const text = bytes.toString('utf8').replace(/^\uFEFF/, '')
   // Checked before parsing: 100,000 levels cost the parser more than this scan.
   scanJson(text)
-  const value = parseJson(text)
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalidJson('is not an object')
-  return value as Record<string, unknown>
+  return parseJson(text)
 }
 
 function parseJson(text: string): unknown {

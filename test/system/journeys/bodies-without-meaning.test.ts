@@ -17,6 +17,7 @@ t.test('a body that an endpoint does not take', async (t) => {
   await t.test('is read and ignored if it is JSON or a form', async (t) => {
     const bodies = [
       [JSON_TYPE, '{}'],
+      [JSON_TYPE, '[]'],
       [JSON_TYPE, '{"limit":1,"ids":["001"]}'],
       ['Content-Type: application/json; charset=utf-8\r\n', '{}'],
       ['', '{}'],
@@ -42,8 +43,9 @@ t.test('a body that an endpoint does not take', async (t) => {
   await t.test('ends where its framing says, with a stored response too', async (t) => {
     const read = withBody('GET /agents?limit=3', JSON_TYPE, '{}')
     const chunked = `${head('GET /agents?limit=3', 'Transfer-Encoding: chunked\r\n')}2\r\n{}\r\n0\r\n\r\n`
+    const empty = `${head('DELETE /cache', 'Transfer-Encoding: chunked\r\n')}0\r\n\r\n`
     const next = head('GET /version', '')
-    for (const first of [read, chunked]) {
+    for (const first of [read, chunked, empty]) {
       const { text } = await sendRaw(edge.url, first + first + next, { responses: 3 })
       const statuses = [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)
       t.strictSame(statuses, ['200', '200', '200'])
