@@ -61,7 +61,7 @@ export async function startClusterProcess(options: Options): Promise<ClusterProc
   const nodes = await Promise.all(
     started.map(async (node): Promise<ClusterNode> => {
       const proxy = await startFaultProxy(Number(new URL(node.url).port))
-      return { ...node, directUrl: node.url, url: `http://127.0.0.1:${proxy.port}`, proxy }
+      return { ...node, directUrl: node.url, url: `${new URL(node.url).protocol}//127.0.0.1:${proxy.port}`, proxy }
     }),
   )
   const node = (name: string) => {

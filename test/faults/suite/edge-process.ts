@@ -16,6 +16,8 @@ export interface EdgeProcessOptions {
   /** Merged over the settings of all edges here. */
   readonly settings?: Settings
   readonly env?: Readonly<Record<string, string>>
+  /** Further files of its folder, by name. */
+  readonly files?: Readonly<Record<string, string>>
 }
 
 export interface EdgeProcess {
@@ -67,6 +69,8 @@ export async function startEdgeProcess(options: EdgeProcessOptions): Promise<Edg
   const [port, operationsPort] = [await freePort(), await freePort()]
   // Cost 4 is the minimum of bcrypt: a test needs no protection against guessing.
   await writeFile(join(folder, 'users'), `admin:${await hash('admin-pw', 4)}\n`, { mode: 0o600 })
+  for (const [name, text] of Object.entries(options.files ?? {}))
+    await writeFile(join(folder, name), text, { mode: 0o600 })
   let settings = merge(basic(options, port, operationsPort), options.settings ?? {})
   const write = async () => {
     await writeFile(`${file}.new`, stringify(settings), { mode: 0o600 })

@@ -1,11 +1,15 @@
 /** Every promise that the suite checks, in the order of the table. */
 import type { FaultPromise } from './promise.ts'
 import { capacityPromises } from './promises/capacity.ts'
+import { clientPromises } from './promises/clients.ts'
+import { clockPromises } from './promises/clock.ts'
 import { coherencePromises } from './promises/coherence.ts'
 import { masterPromises } from './promises/master.ts'
 import { missPromises } from './promises/misses.ts'
 import { nodePromises } from './promises/nodes.ts'
+import { overloadPromises } from './promises/overload.ts'
 import { redisPromises } from './promises/redis.ts'
+import { reloadPromises } from './promises/reload.ts'
 import { restartPromises } from './promises/restart.ts'
 import { writePromises } from './promises/writes.ts'
 
@@ -13,6 +17,7 @@ const number = ({ id }: FaultPromise) => Number(id.slice(1))
 
 export const promises: readonly FaultPromise[] = [
   ...capacityPromises,
+  ...overloadPromises,
   ...redisPromises,
   ...restartPromises,
   ...nodePromises,
@@ -20,4 +25,7 @@ export const promises: readonly FaultPromise[] = [
   ...missPromises,
   ...coherencePromises,
   ...writePromises,
+  ...clientPromises,
+  ...clockPromises,
+  ...reloadPromises,
 ].sort((one, other) => number(one) - number(other))

@@ -1,29 +1,8 @@
-/** R11, R16, R22 and R25: more load than the nodes have capacity for. */
-import { startRedis } from '../../../support/redis.ts'
-import { headers, startEdgeProcess } from '../edge-process.ts'
-import { type Call, phaseOf, type Reply, type Sample, sendAll, startSteadyLoad, verifyData } from '../load.ts'
-import { effect, type FaultPromise, figure, none, type RunContext } from '../promise.ts'
-import { startNodeUpstream } from '../upstream.ts'
-
-const IN_FLIGHT = 2
-const QUEUE = 32
-/** So slow that the nodes are the limit, and not the processors of this machine. */
-const NODE_MS = 40
-const REPLICAS = 2
-const MOST_CALLS = REPLICAS * IN_FLIGHT
-
-const isShed = ({ status, headers: received }: Pick<Reply, 'status' | 'headers'>) =>
-  status === 503 && Number(received['retry-after']) >= 1
-
-/** Data, or an announced shed. */
-const verifyOrShed = (reply: Reply) => (isShed(reply) ? undefined : verifyData(reply))
-
-async function startSmall(context: RunContext, limits: object, cache: object = {}) {
-  const upstream = context.keep(await startNodeUpstream({ steady: NODE_MS }))
-  const settings = { cluster: { limits: { perCaller: IN_FLIGHT, ...limits } }, cache }
-  const start = async () => context.keep(await startEdgeProcess({ nodes: upstream.nodes, settings }))
-  return { upstream, replicas: await Promise.all(Array.from({ length: REPLICAS }, start)) }
-}
+/** R11 and R16: more load than the nodes have capacity for. */
+import { headers } from '../edge-process.ts'
+import { type Call, phaseOf, type Sample, sendAll, startSteadyLoad } from '../load.ts'
+import { effect, type FaultPromise, figure, none } from '../promise.ts'
+import { IN_FLIGHT, MOST_CALLS, NODE_MS, QUEUE, REPLICAS, startSmall, verifyOrShed } from '../small-edges.ts'
 
 /** Requests per second that the node answers to as many concurrent calls as the edges may send. */
 async function capacityOf(url: string, requests: number): Promise<number> {
@@ -129,43 +108,4 @@ const retryStorm: FaultPromise = {
   },
 }
 
-const coldStart: FaultPromise = {
-  id: 'R22',
-  title: 'Cold start with an empty Redis: no overload of the nodes, no failure but announced sheds',
-  planted: 'the concurrency limit is ten times as high, and no response is stored',
-  async run(context) {
-    const redis = context.keep(await startRedis())
-    const limits = { inFlight: context.planted ? 10 * IN_FLIGHT : IN_FLIGHT, perCaller: 10 * IN_FLIGHT }
-    const cache = { enabled: !context.planted, ttl: { agents: '60s' }, redis: { url: redis.url } }
-    const { upstream, replicas } = await startSmall(context, limits, cache)
-    const draw = (): Call => {
-      const id = String(1 + context.random.below(100)).padStart(3, '0')
-      return { origin: context.random.of(replicas).url, path: `/agents/${id}`, headers, verify: verifyOrShed }
-    }
-    await upstream.report()
-    const load = startSteadyLoad({ rate: 2 * context.rate, draw })
-    load.phase('cold')
-    await wait(context.duration(30_000, 3000))
-    load.phase('warm')
-    await wait(context.duration(10_000, 2000))
-    const { cold, warm } = await load.stop()
-    const { maxConcurrent, calls } = await upstream.report()
-    return [
-      effect('cold: upstream calls', calls, calls > 0),
-      none(`failures of ${(cold?.requests ?? 0) + (warm?.requests ?? 0)} requests`, [
-        ...(cold?.failures ?? []),
-        ...(warm?.failures ?? []),
-      ]),
-      figure('upstream concurrency', maxConcurrent, `≤ ${MOST_CALLS}`, maxConcurrent <= MOST_CALLS),
-      context.within('p99 afterwards', warm?.p99 ?? Number.POSITIVE_INFINITY, 100),
-      figure(
-        'hits afterwards',
-        `${warm?.hits} of ${warm?.requests}`,
-        '≥ 95 %',
-        (warm?.hits ?? 0) >= 0.95 * (warm?.requests ?? 1),
-      ),
-    ]
-  },
-}
-
-export const capacityPromises: readonly FaultPromise[] = [distinctMisses, retryStorm, coldStart]
+export const capacityPromises: readonly FaultPromise[] = [distinctMisses, retryStorm]

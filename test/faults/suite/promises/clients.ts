@@ -1,0 +1,185 @@
+/** R18, R19 and R20: slow clients, clients that disconnect, and large bodies over a long time. */
+import { connect, type Socket } from 'node:net'
+import { eventually } from '../../../support/eventually.ts'
+import { type EdgeProcess, headers, startEdgeProcess } from '../edge-process.ts'
+import { type Call, phaseOf, sendAll, startSteadyLoad } from '../load.ts'
+import { effect, type FaultPromise, type Figure, figure, none } from '../promise.ts'
+import { startNodeUpstream } from '../upstream.ts'
+
+const MIB = 1024 * 1024
+const NOISE_MS = 50
+/** Slow connections are closed after the time limit of the headers (5 s) and its check. */
+const CLOSED_MS = 10_000
+const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+const megabytes = (bytes: number) => `${(bytes / MIB).toFixed(1)} MiB`
+
+/** A connection that sends its headers one byte at a time. Resolves with its lifetime. */
+function slowConnection(port: number): { socket: Socket; closed: Promise<number> } {
+  const socket = connect(port, '127.0.0.1')
+  let begin = performance.now()
+  let timer: NodeJS.Timeout | undefined
+  socket.on('error', () => undefined).on('data', () => undefined)
+  socket.on('connect', () => {
+    begin = performance.now()
+    socket.write('GET /agents HTTP/1.1\r\nHost: x\r\nX-Slow: ')
+    timer = setInterval(() => socket.writable && socket.write('x'), 1000)
+  })
+  const closed = new Promise<number>((resolve) => {
+    socket.on('close', () => {
+      clearInterval(timer)
+      resolve(performance.now() - begin)
+    })
+  })
+  return { socket, closed }
+}
+
+const slowClients: FaultPromise = {
+  id: 'R18',
+  title: '2,000 slow clients: other clients are unaffected, and slow connections are closed',
+  planted: 'the time limit of headers is two minutes',
+  async run(context): Promise<readonly Figure[]> {
+    const upstream = context.keep(await startNodeUpstream({ delay: 3 }))
+    const settings = context.planted ? { listen: { timeouts: { headers: '2m', body: '3m' } } } : {}
+    const edge = context.keep(await startEdgeProcess({ nodes: upstream.nodes, settings }))
+    const draw = (): Call => ({ origin: edge.url, path: `/agents/${100 + context.random.below(50)}`, headers })
+    const load = startSteadyLoad({ rate: Math.min(100, context.rate), draw })
+    load.phase('warming')
+    await eventually(() => load.current().requests >= 60)
+    load.phase('before')
+    await wait(context.duration(5000, 2000))
+    const memory = await edge.memory()
+    load.phase('during')
+    const slow = Array.from({ length: context.count(2000, 200) }, () => slowConnection(edge.port))
+    const patience = CLOSED_MS + 5000 + context.allowance
+    const all = Promise.all(slow.map(({ closed }) => closed))
+    const lifetimes = await Promise.race([all, wait(patience).then(() => undefined)])
+    const grown = (await edge.memory()) - memory
+    const { before, during } = await load.stop()
+    for (const { socket } of slow) socket.destroy()
+    if (!before || !during) throw new Error('a phase is missing')
+    context.requireCalm(before.p99)
+    const sorted = [...(lifetimes ?? [Number.POSITIVE_INFINITY])].sort((a, b) => a - b)
+    const connected = sorted.filter((ms) => ms > 3000).length
+    const limit = Math.max(2 * before.p99, before.p99 + NOISE_MS)
+    return [
+      effect('slow connections accepted', connected, connected >= slow.length * 0.9),
+      context.within('longest slow connection', sorted.at(-1) ?? 0, CLOSED_MS),
+      none(`failures of ${during.requests} other requests`, [...before.failures, ...during.failures]),
+      context.within(`their p99 (base ${before.p99.toFixed(1)})`, during.p99, limit),
+      figure('memory', megabytes(grown), '≤ 100 MiB', grown <= 100 * MIB),
+    ]
+  },
+}
+
+/** Sends a request and resets the connection after a time, usually before the response. */
+function leave(edge: EdgeProcess, path: string, ms: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    let answered = false
+    const socket = connect(edge.port, '127.0.0.1')
+    socket.on('error', () => undefined).on('close', () => resolve(!answered))
+    socket.on('data', () => {
+      answered = true
+    })
+    socket.on('connect', () => {
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: ${headers.authorization}\r\n\r\n`)
+      setTimeout(() => socket.resetAndDestroy(), ms)
+    })
+  })
+}
+
+const disconnects: FaultPromise = {
+  id: 'R19',
+  title: 'Half of the clients disconnect midway: the others are answered, and nothing leaks',
+  planted: 'no client disconnects',
+  async run(context) {
+    const upstream = context.keep(await startNodeUpstream({ steady: 10 }))
+    const limits = { inFlight: 64, perCaller: 64, queue: 10_000 }
+    const edge = context.keep(await startEdgeProcess({ nodes: upstream.nodes, settings: { cluster: { limits } } }))
+    const call = (at: number): Call => ({ origin: edge.url, path: `/agents/${1000 + (at % 500)}`, headers })
+    const few = Array.from({ length: 100 }, (_, at) => call(at))
+    await sendAll(few, 8)
+    const [files, memory] = [await edge.openFiles(), await edge.memory()]
+    const rounds = context.count(100_000 / 200, 5)
+    const stayed: Awaited<ReturnType<typeof sendAll>>[] = []
+    let left = 0
+    for (let round = 0; round < rounds; round += 1) {
+      const base = round * 100
+      const leaving = Array.from({ length: 100 }, (_, at) =>
+        leave(edge, call(base + at).path, context.random.below(12)),
+      )
+      stayed.push(
+        await sendAll(
+          Array.from({ length: 100 }, (_, at) => call(base + at)),
+          16,
+        ),
+      )
+      if (!context.planted) left += (await Promise.all(leaving)).filter(Boolean).length
+    }
+    const samples = stayed.flat()
+    await sendAll(few, 8)
+    const isBack = async () => (await edge.openFiles()) <= files + 5
+    await eventually(isBack, 15_000).catch(() => undefined)
+    const after = await edge.openFiles()
+    const grown = (await edge.memory()) - memory
+    return [
+      effect('clients that left before the response', left, left > rounds * 10),
+      none(`failures of ${samples.length} requests of clients that stayed`, phaseOf(samples).failures),
+      figure('open files', `${files} → ${after}`, '+ 5', after <= files + 5),
+      figure('memory', megabytes(grown), '≤ 100 MiB', grown <= 100 * MIB),
+    ]
+  },
+}
+
+/** Returns the slope of the least squares through the points, per minute. */
+function slopePerMinute(points: readonly { readonly at: number; readonly bytes: number }[]): number {
+  const n = points.length
+  const mean = (of: (point: (typeof points)[0]) => number) => points.reduce((sum, point) => sum + of(point), 0) / n
+  const [time, size] = [mean(({ at }) => at), mean(({ bytes }) => bytes)]
+  const above = points.reduce((sum, { at, bytes }) => sum + (at - time) * (bytes - size), 0)
+  const below = points.reduce((sum, { at }) => sum + (at - time) ** 2, 0)
+  return (60_000 * above) / below
+}
+
+const memory: FaultPromise = {
+  id: 'R20',
+  title: 'Large bodies over a long time: memory does not grow; a body over the limit is 502',
+  planted: 'the limit of a response is as large as the body',
+  async run(context) {
+    const upstream = context.keep(await startNodeUpstream({ padding: 2 * MIB }))
+    // The same limits as by default, at a size that this machine can send for an hour.
+    const response = context.planted ? '64MiB' : '8MiB'
+    const settings = { cluster: { limits: { response } }, cache: { localBytes: '32MiB' } }
+    const edge = context.keep(await startEdgeProcess({ nodes: upstream.nodes, settings }))
+    const verify: Call['verify'] = ({ status, text }) =>
+      status === 200 && text.length > 2 * MIB ? undefined : `${status} ${text.length} bytes`
+    const draw = (): Call => ({ origin: edge.url, path: `/agents/${100 + context.random.below(100)}`, headers, verify })
+    const load = startSteadyLoad({ rate: 5, draw })
+    load.phase('all')
+    const points: { at: number; bytes: number }[] = []
+    const time = context.duration(10 * 60_000, 10_000)
+    for (const until = performance.now() + time; performance.now() < until; await wait(Math.min(1000, time / 20)))
+      points.push({ at: performance.now(), bytes: await edge.memory() })
+    const { all } = await load.stop()
+    const settled = points.slice(points.length / 2)
+    const slope = slopePerMinute(settled)
+    const peak = Math.max(...points.map(({ bytes }) => bytes))
+    upstream.behave({ delay: 0, heedsBypass: true, padding: 10 * MIB })
+    const [large] = await sendAll([{ origin: edge.url, path: '/agents/999', headers }], 1)
+    upstream.behave({ delay: 0, heedsBypass: true })
+    const [next] = await sendAll([{ origin: edge.url, path: '/agents/998', headers }], 1)
+    // The collector of a short run has not settled: its slope is a figure of long runs.
+    const isLong = time >= 5 * 60_000
+    return [
+      effect('responses of 2 MiB', all?.requests ?? 0, (all?.requests ?? 0) > 20),
+      none('failures', all?.failures ?? []),
+      ...(isLong
+        ? [figure('growth in the second half', `${megabytes(slope)} per minute`, '< 1 MiB', slope < MIB)]
+        : []),
+      figure('largest memory', megabytes(peak), '≤ 400 MiB', peak <= 400 * MIB),
+      figure('a body over the limit', large?.status ?? 0, '502', large?.status === 502),
+      figure('the next request', next?.status ?? 0, '200', next?.failure === undefined),
+    ]
+  },
+}
+
+export const clientPromises: readonly FaultPromise[] = [slowClients, disconnects, memory]
