@@ -1,6 +1,8 @@
 /**
- * Measures the memory of the local tier: the additional memory of a process with 100,000 entries of 2 kB, filled by its
- * own fetches and, in a second process, from Redis. Prints both and the goal.
+ * Measures the memory of a whole replica with the default settings, also while the console lists and searches 100,000
+ * stored responses, and of the local tier alone: the additional memory of a process with 100,000 entries of 2 kB,
+ * filled by its own fetches and, in a second process, from Redis. Prints figures and limits; exits with 1 if one is
+ * exceeded or a measurement did not see what it counts. `--replica`: only the whole replica.
  */
 import { fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -8,11 +10,12 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { startRedis } from '../support/redis.ts'
 import { openRedisStore } from '../support/redis-store.ts'
+import { LOCAL_BYTES, measureReplica, ROWS } from './memory-console.ts'
+import { MiB, residentBytes } from './memory-formula.ts'
 
 const ENTRIES = 100_000
 const BYTES = 2048
 const AGENTS = 1000
-const MiB = 1 << 20
 /** The goal: a factor of the bytes and a constant. */
 const MOST = 1.5 * ENTRIES * BYTES + 120e6
 const AT_ONCE = 50
@@ -84,22 +87,44 @@ function measure(way: Way, url: string): Promise<Told> {
   })
 }
 
-const [way, url] = process.argv.slice(2)
-if (way !== undefined && url !== undefined) {
-  const told = await hold(way as Way, url)
-  process.send?.(told, () => process.exit(0))
-} else {
+const inMiB = (bytes: number): string => `${(bytes / MiB).toFixed(0)} MiB`
+
+async function measureWholeReplica(): Promise<boolean> {
+  console.log(`a replica with the default settings and ${ROWS} stored responses: resident, highest so far`)
+  const measured = await measureReplica(({ step, resident, peak }) => {
+    console.log(`  ${step}: ${inMiB(resident)}, ${inMiB(peak)}`)
+  })
+  const limit = residentBytes({ localBytes: LOCAL_BYTES, rows: ROWS })
+  const peak = Math.max(...measured.map((each) => each.peak))
+  console.log(`  ${peak <= limit ? 'reached' : 'missed'} (≤ ${inMiB(limit)} by the formula)`)
+  return peak <= limit
+}
+
+async function measureLocalTier(): Promise<boolean> {
   const redis = await startRedis()
+  let isReached = true
   try {
-    const inMiB = (bytes: number): string => `${(bytes / MiB).toFixed(0)} MiB`
-    console.log(`${ENTRIES} entries of ${BYTES} B in the near copy: ${inMiB(ENTRIES * BYTES)} of bodies`)
+    console.log(`${ENTRIES} entries of ${BYTES} B in the local tier: ${inMiB(ENTRIES * BYTES)} of bodies`)
     for (const each of ['filled here', 'read from Redis'] as const) {
       const { resident, used, near } = await measure(each, redis.url)
       // A timeout on a busy machine may omit a few entries.
-      const verdict = near < 0.99 * ENTRIES ? `only ${near} are near` : resident <= MOST ? 'reached' : 'missed'
+      const isComplete = near >= 0.99 * ENTRIES
+      const verdict = !isComplete ? `only ${near} are local` : resident <= MOST ? 'reached' : 'missed'
+      isReached = isReached && verdict === 'reached'
       console.log(`  ${each}: ${inMiB(resident)} resident, ${inMiB(used)} in use · ${verdict} (≤ ${inMiB(MOST)})`)
     }
   } finally {
     await redis.close()
   }
+  return isReached
+}
+
+const [way, url] = process.argv.slice(2)
+if (way !== undefined && url !== undefined) {
+  const told = await hold(way as Way, url)
+  process.send?.(told, () => process.exit(0))
+} else {
+  const isReplicaReached = await measureWholeReplica()
+  const isTierReached = way === '--replica' || (await measureLocalTier())
+  process.exitCode = isReplicaReached && isTierReached ? 0 : 1
 }

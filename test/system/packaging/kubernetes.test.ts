@@ -5,6 +5,7 @@ import t from 'tap'
 import { parse, parseAllDocuments } from 'yaml'
 import { createKeyFile } from '../../../src/access/signing-keys.ts'
 import { loadConfig } from '../../../src/config/index.ts'
+import { LOCAL_FACTOR, MiB, PROCESS_BYTES, ROW_BYTES, residentBytes } from '../../bench/memory-formula.ts'
 
 interface Port {
   readonly name?: string
@@ -152,6 +153,20 @@ t.test('the edge accepts its configuration with exactly the listed secrets', asy
   t.strictSame(loaded.deprecations, [])
   writeFileSync(file, written.replace('secrets/users', 'secrets/nobody'))
   t.equal((await loadConfig({ file, env: {} })).ok, false, 'a file that is not mounted is a fault')
+})
+
+t.test('the memory limit is twice what a replica with the default settings occupies', async (t) => {
+  const bytes = (size: string) => Number.parseFloat(size) * (size.includes('Gi') ? 1024 : 1) * MiB
+  const [localBytes] = [settings, parse(readFileSync('config/default.yaml', 'utf8'))].flatMap((each) => {
+    return each.cache?.localBytes === undefined ? [] : [bytes(each.cache.localBytes)]
+  })
+  const occupied = residentBytes({ localBytes: localBytes ?? Number.NaN, rows: 100_000 })
+  const limit = bytes(container.resources.limits.memory)
+  t.ok(limit >= 2 * occupied, `${limit / MiB} MiB for ${occupied / MiB} MiB`)
+  const documented = readFileSync('docs/operations.md', 'utf8').replaceAll(/\s+/g, ' ')
+  const formula = `${PROCESS_BYTES / MiB} MiB + ${LOCAL_FACTOR} × \`cache.localBytes\` + ${ROW_BYTES / 1024} KiB × stored responses`
+  t.ok(documented.includes(formula), `docs/operations.md states: ${formula}`)
+  t.ok(documented.includes(`${Math.ceil(occupied / MiB)} MiB`), 'and the result for the default settings')
 })
 
 t.test('kustomize builds the base', async (t) => {
