@@ -20,6 +20,7 @@ export interface WatchedSource<T> {
   load(): Promise<T>
   /** Called after a reload. If it throws, `onError` is called; the new value stays. */
   onReload?(now: T, before: T): void
+  /** Called once for each fault until the value is valid again, however often the files change. */
   onError(error: unknown): void
 }
 
@@ -36,6 +37,7 @@ export interface WatchedValue<T> {
 export async function watchFiles<T>(source: WatchedSource<T>): Promise<WatchedValue<T>> {
   let fingerprint = await source.fingerprint()
   let value = await source.load()
+  let fault: string | undefined
   let isReloading = false
   let isClosed = false
 
@@ -48,9 +50,12 @@ export async function watchFiles<T>(source: WatchedSource<T>): Promise<WatchedVa
       fingerprint = settled
       const before = value
       value = await source.load()
+      fault = undefined
       source.onReload?.(value, before)
     } catch (error) {
-      source.onError(error)
+      const before = fault
+      fault = String(error)
+      if (fault !== before) source.onError(error)
     } finally {
       isReloading = false
     }

@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { FastifyInstance } from 'fastify'
-import { type DestinationStream, type Logger, pino } from 'pino'
+import type { Logger } from 'pino'
 import type { Replicas } from '../admin/console/replicas.ts'
 import type { Degradation, Readiness } from '../admin/listener.ts'
 import { checkCatalogue } from '../catalogue/checks/index.ts'
@@ -20,15 +20,13 @@ import { buildAccess } from './access.ts'
 import { buildApi } from './api.ts'
 import { buildCluster } from './cluster.ts'
 import { buildReplicas } from './console.ts'
+import { createLog, type LogDestination, type LogOutput } from './log.ts'
 import { buildOperations, createMonitors } from './operations.ts'
 import { createReadiness } from './readiness.ts'
 import { buildReplica, buildSharedAccess, readEncryptionKey } from './redis.ts'
 import { createDeprecationLog, createReloader, type Reloader } from './reload.ts'
 import { buildAudit, buildMetrics, buildTraces, createStoreStatus } from './telemetry.ts'
 import { warmUp } from './warm-up.ts'
-
-/** `flushSync` writes the lines that are buffered. */
-type LogDestination = DestinationStream & { flushSync?(): void }
 
 export interface EdgeOptions {
   /** The destination of log lines, which may buffer them. Absent: standard output. */
@@ -78,7 +76,7 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
   if (faults.length > 0) throw new Error(`the catalogue is invalid:\n${faults.join('\n')}`)
   const settings = createReloadableConfig(initial)
   const { current: config } = settings
-  const output = createLog(settings, options)
+  const output = createLog(settings, options.logTo)
   const { log } = output
   const warnOfDeprecations = createDeprecationLog(log)
   warnOfDeprecations(options.deprecations ?? [])
@@ -89,6 +87,7 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
   const close = async (spanFlushMs?: number): Promise<void> => {
     reloader.close()
     await parts.close(spanFlushMs)
+    output.flushRepeated()
   }
   return {
     log,
@@ -200,25 +199,4 @@ async function listen(app: FastifyInstance, { host, port, tls }: Config['listen'
 interface ProcessParts extends LogOutput {
   readonly lifecycle: Lifecycle
   readonly reloader: Pick<Reloader, 'status'>
-}
-
-interface LogOutput {
-  readonly log: Logger
-  /** Writes a complete line at level `info`. */
-  readonly writeLine: (line: string) => void
-  /** Writes the lines that are buffered. */
-  readonly flush: () => void
-}
-
-function createLog(settings: ReloadableConfig, { logTo = pino.destination(1) }: EdgeOptions): LogOutput {
-  const log = pino({ level: settings.current.log.level, base: null }, logTo)
-  let isInfo = log.isLevelEnabled('info')
-  settings.onReload((next) => () => {
-    log.level = next.log.level
-    isInfo = log.isLevelEnabled('info')
-  })
-  const writeLine = (line: string): void => {
-    if (isInfo) logTo.write(line)
-  }
-  return { log, writeLine, flush: () => logTo.flushSync?.() }
 }

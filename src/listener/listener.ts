@@ -50,13 +50,17 @@ export async function createListener(options: ListenerOptions): Promise<Listener
     context = next
     for (const server of servers) if (server instanceof TlsServer) server.setSecureContext(next)
   }
+  /** Logged once, however often the files change. */
+  let lastFault: string | undefined
   const reloadTls = async (): Promise<boolean> => {
     if (!tls) return false
     const read = await readCertificate(tls)
     if (!read.ok) {
-      log.warn({ cert: tls.cert }, `${read.fault}; the one before stays in use`)
+      if (read.fault !== lastFault) log.warn({ cert: tls.cert }, `${read.fault}; the one before stays in use`)
+      lastFault = read.fault
       return false
     }
+    lastFault = undefined
     useContext(read.context)
     log.info({ cert: tls.cert }, 'certificate changed')
     return true

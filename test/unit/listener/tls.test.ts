@@ -92,8 +92,9 @@ t.test('an unusable certificate is logged, and the previous one stays in use', a
   const pair = pairIn(t.testdir())
   const { port, listener, log } = await serve(t, { tls: pair })
   pair.break()
-  t.equal(await listener.reloadTls(), false)
+  for (let attempt = 0; attempt < 3; attempt += 1) t.equal(await listener.reloadTls(), false)
   t.equal(await nameAt(port), 'first.edge.test')
+  t.equal(log.filter((line) => line.includes('cannot be used')).length, 1, 'the same fault is logged once')
   t.match(
     log.find((line) => line.includes('cannot be used')),
     pair.cert,

@@ -1,0 +1,116 @@
+/** The log of the process. Warnings and errors that repeat become one line per second and kind, with their number. */
+import { type DestinationStream, type LogFn, type Logger, pino } from 'pino'
+import type { ReloadableConfig } from '../config/reloadable.ts'
+
+/** `flushSync` writes the lines that are buffered. */
+export type LogDestination = DestinationStream & { flushSync?(): void }
+
+export interface LogOutput {
+  readonly log: Logger
+  /** Writes a complete line at level `info`. */
+  readonly writeLine: (line: string) => void
+  /** Writes the lines that are buffered. */
+  readonly flush: () => void
+  /** Writes the repeated lines that wait for the end of their second. */
+  readonly flushRepeated: () => void
+}
+
+export function createLog(settings: ReloadableConfig, logTo: LogDestination = pino.destination(1)): LogOutput {
+  const repeated = limitRepeatedLines(INTERVAL_MS)
+  const { logMethod } = repeated
+  const log = pino({ level: settings.current.log.level, base: null, hooks: { logMethod } }, logTo)
+  let isInfo = log.isLevelEnabled('info')
+  settings.onReload((next) => () => {
+    log.level = next.log.level
+    isInfo = log.isLevelEnabled('info')
+  })
+  const writeLine = (line: string): void => {
+    if (isInfo) logTo.write(line)
+  }
+  return { log, writeLine, flush: () => logTo.flushSync?.(), flushRepeated: repeated.flush }
+}
+
+/** Called by pino instead of writing a line; `method` writes it. `this` is the logger, which may be that of a request. */
+type LogMethod = (this: Logger, args: Parameters<LogFn>, method: LogFn, level: number) => void
+
+export interface RepeatedLines {
+  readonly logMethod: LogMethod
+  flush(): void
+}
+
+/** Lines of one kind since the last one that was written. */
+interface Kind {
+  count: number
+  write: ((count: number) => void) | undefined
+}
+
+const INTERVAL_MS = 1000
+const WARN_LEVEL = 40
+/** With more kinds at once, their lines are written before the end of their second. */
+const MAX_KINDS = 1000
+
+/**
+ * The first line of a kind is written at once. Further ones of the same interval are counted, and at its end the last of
+ * them is written with `repeated`: the number of events that it stands for. Lines below `warn` are always written.
+ */
+export function limitRepeatedLines(intervalMs: number): RepeatedLines {
+  const kinds = new Map<string, Kind>()
+  let timer: NodeJS.Timeout | undefined
+
+  /** Writes what was counted. A kind that did not occur in this interval is forgotten. */
+  function endInterval(): void {
+    for (const [key, { count, write }] of kinds) {
+      if (write === undefined) kinds.delete(key)
+      else {
+        kinds.set(key, { count: 0, write: undefined })
+        write(count)
+      }
+    }
+    timer = kinds.size === 0 ? undefined : setTimeout(endInterval, intervalMs).unref()
+  }
+
+  function flush(): void {
+    clearTimeout(timer)
+    timer = undefined
+    const counted = [...kinds.values()]
+    kinds.clear()
+    for (const { count, write } of counted) write?.(count)
+  }
+
+  return {
+    logMethod(args, method, level) {
+      if (level < WARN_LEVEL) return method.apply(this, args)
+      const key = `${level} ${kindOf(args)}`
+      const kind = kinds.get(key)
+      if (kind === undefined) {
+        if (kinds.size >= MAX_KINDS) flush()
+        kinds.set(key, { count: 0, write: undefined })
+        timer ??= setTimeout(endInterval, intervalMs).unref()
+        return method.apply(this, args)
+      }
+      kind.count += 1
+      kind.write = (count) => method.apply(this, count === 1 ? args : withCount(args, count))
+    },
+    flush,
+  }
+}
+
+/** Returns message and fields without what differs from one event to the next: numbers, and stacks of errors. */
+function kindOf([first, ...rest]: readonly unknown[]): string {
+  if (typeof first !== 'object' || first === null) return [first, ...rest].join(' ')
+  if (first instanceof Error) return [first.message, ...rest].join(' ')
+  const fields = Object.entries(first).map(([name, value]) => `${name}=${identityOf(value)}`)
+  return [...rest, ...fields].join(' ')
+}
+
+function identityOf(value: unknown): string {
+  if (typeof value === 'string') return value
+  if (value instanceof Error) return value.message
+  return Array.isArray(value) ? JSON.stringify(value) : ''
+}
+
+function withCount([first, ...rest]: Parameters<LogFn>, count: number): Parameters<LogFn> {
+  const [fields, message] = typeof first === 'object' ? [first, rest] : [{}, [first, ...rest]]
+  const named = fields instanceof Error ? { err: fields } : fields
+  return [{ ...named, repeated: count }, ...message] as unknown as Parameters<LogFn>
+}
