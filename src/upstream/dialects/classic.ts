@@ -56,7 +56,8 @@ function toEdgeResponse({ status, type, length, personal, body }: NodeResponse):
   }
   const envelope = readEnvelope(body)
   if (!envelope.ok) return envelope
-  return { ok: true, response: { kind: 'json', status, body, ...(personal && { personal }) } }
+  const { error: errorNumber } = envelope
+  return { ok: true, response: { kind: 'json', status, body, errorNumber, ...(personal && { personal }) } }
 }
 
 /** Returns whether the request is for a file as such, not for an envelope. */

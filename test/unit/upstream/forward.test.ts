@@ -57,7 +57,9 @@ t.test('status and bytes are unchanged; a body that is no envelope is an error',
   })
   for (const path of ['/agents', '/rules']) {
     const [status = 0, body = ''] = responses[path] ?? []
-    t.same(await handler(edgeRequest('GET', path)), { kind: 'json', status, body: Buffer.from(body), personal: true })
+    const { error: errorNumber } = JSON.parse(body) as { readonly error: number }
+    const expected = { kind: 'json', status, body: Buffer.from(body), errorNumber, personal: true }
+    t.same(await handler(edgeRequest('GET', path)), expected)
   }
   for (const path of ['/decoders', '/lists']) {
     await t.rejects(async () => handler(edgeRequest('GET', path)), {
