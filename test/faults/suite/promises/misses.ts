@@ -13,12 +13,15 @@ const LEASE_MS = 3000 + 2000
 /** Time that this process needs for sending and reading so many responses on a busy machine. */
 const CLIENT_MS = 5000
 
-/** Two replicas that have just become ready, with default settings, and nothing that warmed them up. */
+/** It compares some hits with a response of the upstream, and this promise counts the calls. */
+const divergenceCheck = { sampleRatio: 0 }
+
+/** Two replicas that have just become ready, with default settings but for the divergence check. */
 async function freshReplicas(context: RunContext): Promise<Figure[]> {
   const upstream = context.keep(await startNodeUpstream({ steady: UPSTREAM_MS }))
   const redis = context.keep(await startRedis())
   // Planted: the replicas share nothing, so each of them has to fetch.
-  const settings = context.planted ? {} : { cache: { redis: { url: redis.url } } }
+  const settings = { cache: { divergenceCheck, ...(!context.planted && { redis: { url: redis.url } }) } }
   const start = async () => context.keep(await startEdgeProcess({ nodes: upstream.nodes, settings }))
   const replicas = await Promise.all([start(), start()])
   const path = '/agents/001'
