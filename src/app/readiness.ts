@@ -53,8 +53,8 @@ interface NodeContact {
 }
 
 const PROBE_INTERVAL_MS = 1000
-/** Refused credentials are tried less often: some accounts are locked after failed logins. */
-const REFUSED_PROBE_INTERVAL_MS = 5000
+/** For less urgent calls: a node handles few calls per second, and some accounts are locked after failed logins. */
+const SLOW_PROBE_INTERVAL_MS = 5000
 const PROBE_TIMEOUT_MS = 5000
 /** Another replica must have reached a node this long after this one lost all of them: in an outage all lose them. */
 const OUTAGE_MARGIN_MS = 1000
@@ -115,14 +115,25 @@ export function createReadiness(options: ReadinessOptions): ReplicaReadiness {
     return [...found, ...options.degraded()]
   }
 
+  /** Nodes whose state is unknown or bad, and a good one if another replica must know whether it can be reached. */
+  function nodesToProbe(): readonly string[] {
+    const names = addressed()
+    if (!hasRead) return names
+    const isBad = ({ failingSince, credentials }: NodeContact) =>
+      failingSince !== undefined || credentials === 'refused'
+    const bad = names.filter((name) => isBad(contacts.get(name) ?? {}))
+    const isAsked = peers().some(({ cutOff }) => cutOff === true) && Number(reachedAgo()) > SLOW_PROBE_INTERVAL_MS
+    return [...bad, ...names.filter((name) => isAsked && !bad.includes(name)).slice(0, 1)]
+  }
+
   function probeIfNeeded(): Promise<unknown> {
-    const isDue = clock() - lastProbe >= (isRefused() ? REFUSED_PROBE_INTERVAL_MS : PROBE_INTERVAL_MS) - 1
-    const isNeeded =
-      !hasRead || isRefused() || failedFor() !== undefined || peers().some(({ cutOff }) => cutOff === true)
-    if (isNeeded && isDue && probing === undefined) {
+    const isUrgent = !isRefused() && (!hasRead || failedFor() !== undefined)
+    const isDue = clock() - lastProbe >= (isUrgent ? PROBE_INTERVAL_MS : SLOW_PROBE_INTERVAL_MS) - 1
+    const nodes = isDue && probing === undefined ? nodesToProbe() : []
+    if (nodes.length > 0) {
       lastProbe = clock()
       probing = Promise.all(
-        addressed().map((node) => callVersion(cluster, { node, timeout: PROBE_TIMEOUT_MS, caller: 'readiness' })),
+        nodes.map((node) => callVersion(cluster, { node, timeout: PROBE_TIMEOUT_MS, caller: 'readiness' })),
       ).finally(() => {
         probing = undefined
       })

@@ -91,6 +91,21 @@ t.test('an outage of all nodes keeps the replica ready, and it reports what is d
   await eventually(async () => (await readyz(edge)).body.degraded.length === 0, 60_000)
 })
 
+t.test('a node that can be reached again is no longer reported, without any request of a client', async (t) => {
+  const { simulator, edge, get } = await reloadable(t)
+  await simulator.faults.set('worker-1', { reset: true })
+  await eventually(async () => {
+    await (await get('/cluster/worker-1/info', { 'cache-control': 'no-cache' })).arrayBuffer()
+    return (await readyz(edge)).body.degraded.length > 0
+  })
+  t.match(await readyz(edge), {
+    status: 200,
+    body: { degraded: [{ reason: 'nodeUnreachable', detail: '1 of 2 nodes cannot be reached' }] },
+  })
+  await simulator.faults.clear()
+  await eventually(async () => (await readyz(edge)).body.degraded.length === 0, 60_000)
+})
+
 t.test('a replica that alone is cut off from all nodes leaves, and returns', async (t) => {
   const [simulator, redis] = [await startSimulated(t), await startRedis()]
   t.teardown(() => redis.close())
