@@ -3,7 +3,7 @@ import type { Test } from 'tap'
 import { NotRun, runPromise } from './promise.ts'
 import { promises } from './registry.ts'
 
-const SHORT = { scale: 0.02, rate: 40, allowance: 1500 }
+const SHORT = { scale: 0.005, rate: 40, allowance: 1500 }
 
 export function testPromises(t: Test, ids: readonly string[]): void {
   for (const id of ids) {

@@ -1,5 +1,4 @@
 import t from 'tap'
-import { testPlanted, testPromises } from './short.ts'
+import { testPromises } from './short.ts'
 
 testPromises(t, ['R14', 'R15', 'R17'])
-testPlanted(t, ['R14'])

@@ -20,6 +20,9 @@ function verifyStale(oldest: number): (reply: Reply) => string | undefined {
   }
 }
 
+/** A write that probes an ejected node finds that it still refuses connections. */
+const withoutProbes = (failures: readonly string[]) => failures.filter((text) => !/^502 .*"error":924/.test(text))
+
 export const masterPromises: readonly FaultPromise[] = [
   {
     id: 'R9',
@@ -73,6 +76,7 @@ export const masterPromises: readonly FaultPromise[] = [
           1,
         ),
       )
+      const probes = writes.failures.length - withoutProbes(writes.failures).length
       const outlived = await untilRefused(stored[0] as Call, (staleSeconds + TTL_S + 3) * 1000, isDown)
       return [
         effect('all nodes are down', isDown ? 'stale responses' : 'fresh responses', isDown),
@@ -86,7 +90,13 @@ export const masterPromises: readonly FaultPromise[] = [
           Math.max(1.2 * before.p99, before.p99 + NOISE_MS),
         ),
         none('unmarked or failed stale reads', [...filled.failures, ...stale.failures]),
-        none(`writes other than 503 with Retry-After, of ${WRITES}`, writes.failures),
+        none(`writes other than 503 with Retry-After, of ${WRITES}`, withoutProbes(writes.failures)),
+        figure(
+          'writes that probed an ejected node (502)',
+          probes,
+          `≤ ${cluster.nodes.length}`,
+          probes <= cluster.nodes.length,
+        ),
         context.within('p99 of these writes', writes.p99, before.p99 + 50),
         figure(
           'age of the last stale read',

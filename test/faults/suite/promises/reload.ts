@@ -45,7 +45,7 @@ const topology: FaultPromise = {
     const load = startSteadyLoad({ rate: Math.min(20, context.rate), draw })
     load.phase('all')
     let [before, after, late] = [0, 0, 0]
-    const changes = context.count(50, 3)
+    const changes = context.count(50, 2)
     for (let turn = 0; turn < changes; turn += 1) {
       const removed = `worker-${1 + (turn % WORKERS)}`
       const rest = cluster.nodes.filter(({ name }) => name !== removed)
