@@ -35,8 +35,8 @@ export interface WarmUp {
   readonly hits: number
 }
 
-/** Rejects if the loopback interface cannot be used. */
-export async function warmUp(config: Config): Promise<WarmUp> {
+/** Stops sending requests after `maxDurationMs`. Rejects if the loopback interface cannot be used. */
+export async function warmUp(config: Config, maxDurationMs = MAX_DURATION_MS): Promise<WarmUp> {
   const node = createServer((_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' }).end(NODE_BODY)
   })
@@ -44,7 +44,7 @@ export async function warmUp(config: Config): Promise<WarmUp> {
     const settings = privateSettings(config, await listenOnLoopback(node))
     const { url, close } = await startPrivateApi(settings)
     try {
-      return await sendRequests(url)
+      return await sendRequests(url, performance.now() + maxDurationMs)
     } finally {
       await close()
     }
@@ -122,9 +122,8 @@ async function startPrivateApi(settings: ReloadableConfig): Promise<{ url: strin
 }
 
 /** Logins, misses, hits with and without a compressed body, and 304s. */
-async function sendRequests(url: string): Promise<WarmUp> {
+async function sendRequests(url: string, until: number): Promise<WarmUp> {
   const pool = new Pool(url, { connections: CONNECTIONS })
-  const until = performance.now() + MAX_DURATION_MS
   let responses = 0
   let hits = 0
   const get = async (path: string, more: Record<string, string> = {}): Promise<void> => {

@@ -97,7 +97,7 @@ t.test('the page and its API', async (t) => {
       next?.nodes.some(({ ms }) => ms !== undefined),
       'all parts came from the cache',
     )
-    await edge.simulator.faults.set('worker-1', { refuse: true })
+    await edge.simulator.faults.set('worker-1', { nodeDown: true })
     await (await edge.get('/cluster/worker-1,worker-2,made-up/info')).text()
     const [broken] = (await read<Nodes>('/api/nodes')).joined
     t.match(broken?.nodes, [

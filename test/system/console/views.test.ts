@@ -10,7 +10,7 @@ t.test('every view is accessible and fits in light and dark colours and on a nar
   await sendRequests(edge)
   await edge.get('/agents/999')
   await (await edge.get('/cluster/*/logs?limit=12&sort=-timestamp')).text()
-  await edge.simulator.faults.set('worker-1', { refuse: true })
+  await edge.simulator.faults.set('worker-1', { nodeDown: true })
   await (await edge.get('/cluster/*/info')).text()
 
   const modes = [
