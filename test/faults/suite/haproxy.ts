@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { eventually } from '../../support/eventually.ts'
 import { installed } from '../../support/installed.ts'
 import { freePort } from '../../support/redis.ts'
+import { NotRun } from './promise.ts'
 
 export interface Balancer {
   readonly url: string
@@ -22,9 +23,9 @@ interface Replica {
 
 const SHIPPED = new URL('../../../config/haproxy.cfg', import.meta.url)
 
-/** Throws with instructions if HAProxy is missing and cannot be installed. */
+/** Throws `NotRun` with instructions if HAProxy is missing and cannot be installed. */
 export async function startHaproxy(replicas: readonly Replica[]): Promise<Balancer> {
-  const program = installed({ variable: 'HAPROXY', names: ['haproxy'], package: 'haproxy' })
+  const program = haproxyBinary()
   const folder = await mkdtemp(join(tmpdir(), 'manager-edge-haproxy-'))
   const [port, statistics] = [await freePort(), await freePort()]
   const file = join(folder, 'haproxy.cfg')
@@ -56,6 +57,14 @@ export async function startHaproxy(replicas: readonly Replica[]): Promise<Balanc
       await ended
       await rm(folder, { recursive: true, force: true })
     },
+  }
+}
+
+function haproxyBinary(): string {
+  try {
+    return installed({ variable: 'HAPROXY', names: ['haproxy'], package: 'haproxy' })
+  } catch (error) {
+    throw new NotRun((error as Error).message)
   }
 }
 
