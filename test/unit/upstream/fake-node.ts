@@ -13,7 +13,7 @@ type Teardown = Pick<Test, 'teardown'>
 export interface FakeNode {
   readonly port: number
   readonly url: string
-  /** The requests, in order of arrival. */
+  /** The requests in order of arrival, without those of readiness probes. */
   readonly seen: IncomingMessage[]
   connections(): number
 }
@@ -25,10 +25,13 @@ export const envelope: RequestListener = (_, response) => {
   response.end(body)
 }
 
+/** The call of a readiness probe: it comes whatever the test requests. */
+const PROBE = '/version'
+
 export async function fakeNode(t: Teardown, respond: RequestListener = envelope, tls?: https.ServerOptions) {
   const seen: IncomingMessage[] = []
   const listener: RequestListener = (request, response) => {
-    seen.push(request)
+    if (request.url !== PROBE) seen.push(request)
     respond(request, response)
   }
   const server = tls ? https.createServer(tls, listener) : http.createServer(listener)
