@@ -42,6 +42,8 @@ export interface RepeatedLines {
 interface Kind {
   count: number
   write: ((count: number) => void) | undefined
+  /** Ends the interval that began with the last written line. */
+  timer: NodeJS.Timeout
 }
 
 const INTERVAL_MS = 1000
@@ -50,31 +52,33 @@ const WARN_LEVEL = 40
 const MAX_KINDS = 1000
 
 /**
- * The first line of a kind is written at once. Further ones of the same interval are counted, and at its end the last of
- * them is written with `repeated`: the number of events that it stands for. Lines below `warn` are always written.
+ * The first line of a kind is written at once. Further ones within the interval after it are counted, and at its end the
+ * last of them is written with `repeated`: the number of events that it stands for. Lines below `warn` are always written.
  */
 export function limitRepeatedLines(intervalMs: number): RepeatedLines {
   const kinds = new Map<string, Kind>()
-  let timer: NodeJS.Timeout | undefined
+
+  const startTimer = (key: string): NodeJS.Timeout => setTimeout(endInterval, intervalMs, key).unref()
 
   /** Writes what was counted. A kind that did not occur in this interval is forgotten. */
-  function endInterval(): void {
-    for (const [key, { count, write }] of kinds) {
-      if (write === undefined) kinds.delete(key)
-      else {
-        kinds.set(key, { count: 0, write: undefined })
-        write(count)
-      }
+  function endInterval(key: string): void {
+    const kind = kinds.get(key)
+    if (kind?.write === undefined) {
+      kinds.delete(key)
+      return
     }
-    timer = kinds.size === 0 ? undefined : setTimeout(endInterval, intervalMs).unref()
+    const { count, write } = kind
+    kinds.set(key, { count: 0, write: undefined, timer: startTimer(key) })
+    write(count)
   }
 
   function flush(): void {
-    clearTimeout(timer)
-    timer = undefined
     const counted = [...kinds.values()]
     kinds.clear()
-    for (const { count, write } of counted) write?.(count)
+    for (const { count, write, timer } of counted) {
+      clearTimeout(timer)
+      write?.(count)
+    }
   }
 
   return {
@@ -84,8 +88,7 @@ export function limitRepeatedLines(intervalMs: number): RepeatedLines {
       const kind = kinds.get(key)
       if (kind === undefined) {
         if (kinds.size >= MAX_KINDS) flush()
-        kinds.set(key, { count: 0, write: undefined })
-        timer ??= setTimeout(endInterval, intervalMs).unref()
+        kinds.set(key, { count: 0, write: undefined, timer: startTimer(key) })
         return method.apply(this, args)
       }
       kind.count += 1
