@@ -45,7 +45,6 @@ export async function run(config: Config, { onListening, ...options }: RunOption
   try {
     edge = await buildEdge(config, {
       logTo: config.log.format === 'text' ? createTextLog(process.stdout) : createFlushedLog(),
-      warmsUp: true,
       ...options,
     })
     urls = await edge.start()

@@ -34,8 +34,6 @@ import { createTraceStarter, type Traces } from './telemetry.ts'
 import { withSettings } from './with-settings.ts'
 
 export interface ApiParts {
-  /** The endpoints to serve; absent: all. */
-  readonly endpoints?: readonly Endpoint[]
   readonly access: Access
   readonly cluster: Cluster
   readonly shared: SharedAccess | undefined
@@ -100,7 +98,7 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
   })
   const handler = audit.stage(pipeline)
   http = await createHttp({
-    catalogue: parts.endpoints ?? catalogue,
+    catalogue,
     handle: handler,
     observe: emit.request,
     ...(traces && { beginTrace: createTraceStarter(config, traces) }),

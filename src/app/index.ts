@@ -26,7 +26,6 @@ import { createReadiness } from './readiness.ts'
 import { buildReplica, buildSharedAccess, readEncryptionKey } from './redis.ts'
 import { createDeprecationLog, createReloader, type Reloader } from './reload.ts'
 import { buildAudit, buildMetrics, buildTraces, createStoreStatus } from './telemetry.ts'
-import { warmUp } from './warm-up.ts'
 
 export interface EdgeOptions {
   /** The destination of log lines, which may buffer them. Absent: standard output. */
@@ -37,8 +36,6 @@ export interface EdgeOptions {
   readonly files?: readonly string[]
   /** Settings that have their old name; logged as warnings. */
   readonly deprecations?: readonly Deprecation[]
-  /** Whether to warm up this process before it listens: for processes that do nothing else. */
-  readonly warmsUp?: boolean
 }
 
 export interface Edge {
@@ -97,8 +94,6 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
     start: async () => {
       try {
         await Promise.all([cluster.start().then(readiness.start), shared?.start(), reloader.watch(), audit.open()])
-        if (options.warmsUp)
-          await warmUp(config).catch((fault: Error) => log.warn({ fault: fault.message }, 'not warmed up'))
         const operationsUrl = await listen(operations, config.operations)
         lifecycle.url = await listen(api.app, config.listen)
         return { operationsUrl, url: lifecycle.url }

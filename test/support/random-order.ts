@@ -27,6 +27,8 @@ const files = shuffle(
 )
 t.comment(`${files.length} files in random order; repeat with: npm run test:random -- ${[seed, ...given].join(' ')}`)
 t.jobs = jobs
+// Each file has a limit of its own; the default limit of a tap program would end the whole run.
+t.setTimeout(0)
 const env = Object.fromEntries((environment as string[]).map((line) => line.split('=')))
 for (const file of files) {
   const options = { buffered: true, timeout: timeout * 1000, env: { ...process.env, ...env } }
