@@ -29,7 +29,9 @@ t.comment(`${files.length} files in random order; repeat with: npm run test:rand
 t.jobs = jobs
 // Each file has a limit of its own; the default limit of a tap program would end the whole run.
 t.setTimeout(0)
-const env = Object.fromEntries((environment as string[]).map((line) => line.split('=')))
+// Each file reads its own limit from the environment, as when tap starts it.
+const limits = { TAP_TIMEOUT: String(timeout) }
+const env = { ...Object.fromEntries((environment as string[]).map((line) => line.split('='))), ...limits }
 for (const file of files) {
   const options = { buffered: true, timeout: timeout * 1000, env: { ...process.env, ...env } }
   t.spawn(process.execPath, [...nodeArguments, file], options, file)
