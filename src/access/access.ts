@@ -56,8 +56,9 @@ export type AuthFailure =
 
 export type AuthResult =
   /**
-   * `recheck` returns the caller that the same credentials from the same address stand for now, without a password or
-   * signature check. It returns `undefined` if they must be checked again. `authorization`: the header that they came in.
+   * `recheck` returns the caller of the same credentials from the same address with its current roles, without a check
+   * of password or signature. It returns `undefined` if they must be checked again. `authorization`: the header that
+   * contained them.
    */
   { readonly ok: true; readonly caller: Caller; recheck(authorization: string): Caller | undefined } | AuthFailure
 

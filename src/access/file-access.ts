@@ -117,7 +117,7 @@ async function authenticateToken(
   return { ok: true, caller, recheck: () => (result.isCurrent() ? findCaller() : undefined) }
 }
 
-/** Returns the caller that a valid token stands for now; `undefined` if its user was removed. */
+/** Returns the caller of a valid token with its current roles; `undefined` if its user was removed. */
 function callerOf(
   { users, roles, own, external }: Parts,
   { claims, payload }: Extract<TokenResult, { ok: true }>,

@@ -137,7 +137,7 @@ export interface LoginQueueOptions {
   readonly maxQueued: number
 }
 
-/** Limits concurrent password checks. Known users have a lane of their own, which unknown users cannot fill. */
+/** Limits concurrent password checks. Known users have a separate lane, which unknown users cannot fill. */
 export class LoginQueue {
   readonly #options: LoginQueueOptions
   readonly #knownLane: (() => void)[] = []

@@ -32,7 +32,7 @@ export interface OwnIssuerOptions {
 }
 
 /**
- * The `jti` starts with the millisecond of issue: whole seconds, as in `iat`, are too coarse to tell tokens before a
+ * The `jti` starts with the millisecond of issue: whole seconds, as in `iat`, are too coarse to separate tokens before a
  * revocation from tokens after it.
  */
 const OWN_JTI_PATTERN = /^(\d{13})\.[0-9a-f-]{36}$/

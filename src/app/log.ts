@@ -52,8 +52,9 @@ const WARN_LEVEL = 40
 const MAX_KINDS = 1000
 
 /**
- * The first line of a kind is written at once. Further ones within the interval after it are counted, and at its end the
- * last of them is written with `repeated`: the number of events that it stands for. Lines below `warn` are always written.
+ * The first line of a kind is written at once. Further lines within the interval after it are counted, and at the end of
+ * the interval the last one is written with `repeated`: the number of lines counted. Lines below `warn` are always
+ * written.
  */
 export function limitRepeatedLines(intervalMs: number): RepeatedLines {
   const kinds = new Map<string, Kind>()

@@ -144,7 +144,7 @@ export function buildAudit(
     const sink = createAuditFile(withSettings(audit, { file, replica, onRotationFailure, onUnlocked }))
     return createAudit(withSettings(audit, { sink, log }))
   }
-  // Audit records are written at every log level but `silent`, under a name that tells them apart.
+  // Audit records are written at every log level but `silent`, under a separate logger name.
   const levelOf = (level: string) => (level === 'silent' ? 'silent' : 'info')
   const auditLogger = log.child({ name: 'audit' }, { level: levelOf(logSettings.level) })
   onReload((next) => () => {

@@ -36,7 +36,7 @@ export async function lockAuditFile(file: string, onLost: () => void): Promise<F
     const { code } = cause as NodeJS.ErrnoException
     if (NOT_LOCKABLE.has(code)) return undefined
     const reason = code === 'ELOCKED' ? 'another process writes this file' : `its lock cannot be created (${code})`
-    throw new Error(`audit.file: ${file}: ${reason}; give each replica a file of its own (lock: ${file}.lock)`, {
+    throw new Error(`audit.file: ${file}: ${reason}; give each replica its own file (lock: ${file}.lock)`, {
       cause,
     })
   }

@@ -98,7 +98,7 @@ class ChainVerifier {
     }
     if (expectedDigest === undefined && end !== undefined && end.kind !== 'closed') {
       const reason =
-        'the process still runs or was killed, or the end was cut off; only --last with a digest noted elsewhere can tell'
+        'the process still runs or was killed, or the end was cut off; --last with a digest noted elsewhere detects a cut'
       this.#notes.push(`${end.location}: the file was not closed; ${reason}`)
     }
     const last = end === undefined ? undefined : { seq: end.seq, digest: end.digest }

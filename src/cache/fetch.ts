@@ -156,7 +156,7 @@ function storedMeanwhile(lookup: Lookup, known: StoredResponse | undefined): Fet
   return { response: { kind: 'json', status, body, ...joined }, entry, collapsed: true }
 }
 
-/** A bounded set of keys, each for a time of its own. */
+/** A bounded set of keys, each with its own expiry. */
 function createExpiringKeys(clock: () => number) {
   const expiry = new Map<string, number>()
   return {

@@ -75,7 +75,10 @@ async function sendFenced(
   return response
 }
 
-/** A body that is longer names so many things that their family is invalidated; parsing it would only take time. */
+/**
+ * A longer response body is not parsed, which would block the event loop. It usually names more values than policy.ts
+ * expands into single tags, so the wildcard of the family is invalidated instead.
+ */
 const MAX_PARSED_BYTES = 64 * 1024
 
 function isLong(response: EdgeResponse): boolean {

@@ -195,7 +195,7 @@ function valuesOf(
   return textsOf(ownField(request.query, name)).flatMap((text) => (isList ? text.split(',') : [text]))
 }
 
-/** A value that is not a name or a list of names may stand for any member of the family. */
+/** A value that is not a name or a list of names gives the wildcard: any member of the family may have changed. */
 function responseValues(value: unknown): readonly string[] {
   const values = Array.isArray(value) ? value : [value]
   return values.every((each) => typeof each === 'string' || typeof each === 'number') ? values.map(String) : ['*']

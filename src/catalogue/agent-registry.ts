@@ -19,7 +19,7 @@ const ip: Field = {
 const force: Field = {
   type: 'integer',
   kind: 'numbers',
-  role: 'remove an old agent with the same IP that was last seen at least so many seconds ago',
+  role: 'remove an old agent with the same IP that was last seen at least this many seconds ago',
   default: -1,
 }
 /** The manager assigns ids in sequence, and two concurrent requests may get the same id. */

@@ -32,13 +32,13 @@ export interface Param {
   readonly role: string
   /** The manager's default. It is part of the cache key and is never sent. */
   readonly default?: string | number | boolean
-  /** Values that the manager accepts. The manager rejects others with a code of its own, so the edge forwards them. */
+  /** Values that the manager accepts. The manager rejects other values with its own code, so the edge forwards them. */
   readonly allowed?: readonly string[]
   /** The error code if the parameter is missing. Absent: the parameter is optional. */
   readonly required?: 604 | 706
   /** Limits of a page size: above `max` gives 1405, and 0 gives 1406, as in the manager's framework. */
   readonly pageLimit?: { readonly max?: number }
-  /** A further pattern with an error code of its own (704: folders of files). Anchored, matched in linear time. */
+  /** A further pattern with a separate error code (704: folders of files). Anchored, matched in linear time. */
   readonly within?: { readonly pattern: string; readonly code: 704 }
   /** The value must begin with one of the prefixes of this setting and must not contain `..` (code 608). */
   readonly startsWith?: PrefixSetting

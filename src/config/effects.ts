@@ -7,7 +7,7 @@
  */
 export type Effect = 'reload' | 'reloadIfSet' | 'restart'
 
-/** By the path of the setting. A group stands for all its members. */
+/** By the path of the setting. A row for a group applies to all members of the group. */
 export const settingEffects: Readonly<Record<string, Effect>> = {
   'listen.host': 'restart',
   'listen.port': 'restart',

@@ -1,4 +1,4 @@
-/** Formats of values that are more than text: which texts are valid, and which value they stand for. */
+/** Formats of settings that are written as text: which texts are valid, and which value each text gives. */
 import { isIP, isIPv4 } from 'node:net'
 import { resolve } from 'node:path'
 import { parseAddressRange } from '../core/ip-addresses.ts'

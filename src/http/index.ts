@@ -84,7 +84,7 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
   const targetOf = (request: FastifyRequest) => admissionTarget(request, options)
   app.addHook('onRequest', (request, reply) => admission.admit(request, reply, targetOf))
   registerBodyParsers(app)
-  // A scope of its own: its hooks run after those of the app, so no plugin in it runs before a 401.
+  // A separate scope: its hooks run after those of the app, so no plugin in it runs before a 401.
   const routes: FastifyPluginAsync = async (scope) => {
     await registerNoStore(scope)
     registerRoutes(scope, options, fastPath)

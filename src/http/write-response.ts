@@ -28,7 +28,7 @@ export function writeResponse(response: Response, id: string, representation: Re
   const start = `HTTP/1.1 ${status} ${reason}\r\n${headerLines(commonHeaders(id))}`
   const head = `${start}${stableHeaders.text}${headerLines(headers)}${ending}`
   response.statusCode = status
-  // The abort signal of the request reads this to tell a sent response from a disconnected client.
+  // The abort signal of the request reads this to distinguish a sent response from a disconnected client.
   response.finished = true
   // Node's server ends the exchange at this event, as it does after its own writes.
   const sent = (error?: Error | null): void => void (error ?? response.emit('finish'))

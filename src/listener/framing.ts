@@ -31,7 +31,7 @@ const SINGLE_HEADERS = new Set([
   'transfer-encoding',
   'expect',
 ])
-/** Many HTTP libraries send `{}` with GET and DELETE. Such a body is read, and has no meaning. */
+/** With these methods a body is an error. With GET and DELETE it is read and ignored (http/body.ts): libraries send `{}`. */
 const METHODS_WITHOUT_BODY = new Set(['HEAD', 'OPTIONS'])
 const HOST = /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/
 
@@ -134,7 +134,6 @@ export function hasBody(headers: IncomingHttpHeaders): boolean {
  * The headers of a request, with what was derived from them. Clients send the same headers with each request of a
  * connection, and comparing them costs a fraction of parsing and checking them again.
  */
-
 export class RequestHead {
   /** Names and values as received, alternating. */
   rawHeaders: readonly string[]

@@ -40,7 +40,7 @@ export function rejectSocket(socket: Socket, error: EdgeError, id?: string): boo
   return true
 }
 
-/** Returns the error for an error of Node's parser. `maxUrlBytes` tells a long URL from long headers. */
+/** Returns the error for an error of Node's parser. `maxUrlBytes` distinguishes a long URL from long headers. */
 export function parserError(error: unknown, maxUrlBytes: number): EdgeError {
   const { code, rawPacket } = error as { code?: unknown; rawPacket?: unknown }
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new EdgeError(906)

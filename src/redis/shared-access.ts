@@ -24,7 +24,7 @@ import { createSharedRevocations } from './shared-revocations.ts'
  * KEYS: revoked (key → place), facts (key → "moment until"), born, blocked (digest → until).
  * ARGV: new value of `born`, last known `born`, last known place, maximum number of revocations.
  */
-const READ_NEWS = script(
+const READ_REVOCATIONS = script(
   NOW,
   `
 local born = redis.call('GET', KEYS[3])
@@ -35,13 +35,13 @@ end
 local from = '-inf'
 if born == ARGV[2] then from = '(' .. ARGV[3] end
 local keys = redis.call('ZRANGE', KEYS[1], from, '+inf', 'BYSCORE', 'LIMIT', 0, ARGV[4], 'WITHSCORES')
-local news = {}
+local revoked = {}
 for at = 1, #keys, 2 do
-  news[#news + 1] = { keys[at], redis.call('HGET', KEYS[2], keys[at]) or '', keys[at + 1] }
+  revoked[#revoked + 1] = { keys[at], redis.call('HGET', KEYS[2], keys[at]) or '', keys[at + 1] }
 end
 redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', now)
 local blocked = redis.call('ZRANGE', KEYS[4], '(' .. now, '+inf', 'BYSCORE', 'LIMIT', 0, 500, 'WITHSCORES')
-return { born, now, news, blocked }`,
+return { born, now, revoked, blocked }`,
 )
 
 const KEYS = ['revoked', 'facts', 'born', 'blocked'].map(redisKeys.access)
@@ -92,8 +92,13 @@ export interface SharedAccess {
   start(): Promise<void>
 }
 
-type News = readonly [key: string, fact: string, place: string]
-type NewsReply = readonly [born: string, now: number, news: readonly News[], blocked: readonly string[]]
+type RevocationRow = readonly [key: string, fact: string, place: string]
+type RevocationsReply = readonly [
+  born: string,
+  now: number,
+  revoked: readonly RevocationRow[],
+  blocked: readonly string[],
+]
 
 /** Must be called before the replica starts. */
 export function createSharedAccess(options: SharedAccessOptions): SharedAccess {
@@ -116,25 +121,30 @@ export function createSharedAccess(options: SharedAccessOptions): SharedAccess {
   let reading: Promise<void> | undefined
   let isOutdated = false
 
-  async function readNews(): Promise<boolean> {
+  async function readRevocations(): Promise<boolean> {
     const args = [randomUUID(), state.born, state.place, MAX_REVOCATIONS_PER_READ]
     const { mayHaveForgotten } = state
     state.mayHaveForgotten = false
-    const reply = await commands.runScript<NewsReply>(READ_NEWS, KEYS, args, READ_TIMEOUTS * times.commandTimeout)
+    const reply = await commands.runScript<RevocationsReply>(
+      READ_REVOCATIONS,
+      KEYS,
+      args,
+      READ_TIMEOUTS * times.commandTimeout,
+    )
     if (!reply.ok) return false
-    const [born, now, news, blocked] = reply.value
+    const [born, now, revoked, blocked] = reply.value
     const hasForgotten = mayHaveForgotten || born !== state.born
     state.born = born
-    state.place = news.at(-1)?.[2] ?? state.place
+    state.place = revoked.at(-1)?.[2] ?? state.place
     attempts.setBlocked(parseBlocked(blocked, now))
-    if (!(await revocations.merge(news.map(parseRevocation), hasForgotten))) return false
-    return news.length < MAX_REVOCATIONS_PER_READ || readNews()
+    if (!(await revocations.merge(revoked.map(parseRevocation), hasForgotten))) return false
+    return revoked.length < MAX_REVOCATIONS_PER_READ || readRevocations()
   }
 
   async function readAll(): Promise<void> {
     do {
       isOutdated = false
-      state.isUnreachable = !(await readNews())
+      state.isUnreachable = !(await readRevocations())
       if (state.isUnreachable) state.mayHaveForgotten = true
     } while (isOutdated && !state.isUnreachable)
     reading = undefined
@@ -174,7 +184,7 @@ function digestWith(key: Buffer | undefined): (...parts: readonly string[]) => s
   }
 }
 
-function parseRevocation([key, fact]: News): Revocation {
+function parseRevocation([key, fact]: RevocationRow): Revocation {
   const [moment = 0, until = 0] = fact.split(' ').map(Number)
   return { key, moment: finite(moment), until: finite(until) }
 }

@@ -53,7 +53,7 @@ export interface SharedRevocations extends Revocations {
    * Takes revocations from Redis, and writes those that Redis does not have: with `hasForgotten`, all that are known.
    * Returns false if Redis did not accept them.
    */
-  merge(news: readonly Revocation[], hasForgotten: boolean): Promise<boolean>
+  merge(revocations: readonly Revocation[], hasForgotten: boolean): Promise<boolean>
 }
 
 export interface SharedRevocationsOptions {
@@ -90,8 +90,8 @@ export function createSharedRevocations({ replica, clock, onPending }: SharedRev
     revokeUpTo: known.revokeUpTo,
     revokedUpTo: known.revokedUpTo,
     isRevoked: known.isRevoked,
-    merge(news, hasForgotten) {
-      for (const revocation of news) known.merge(revocation)
+    merge(revocations, hasForgotten) {
+      for (const revocation of revocations) known.merge(revocation)
       if (hasForgotten) for (const one of known.all()) pending.set(one.key, one)
       return writePending()
     },

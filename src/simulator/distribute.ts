@@ -119,8 +119,8 @@ function joinOrder(nodes: readonly SimNode[]): SimNode[] {
 const UNKNOWN_NODE = 'unknown'
 
 /**
- * Every node that is named as the node of an agent; for requests about the cluster itself, every node. The master also
- * stands for the node `unknown`: beside an agent that never connected, it executes the request twice.
+ * Every node that is named as the node of an agent; for requests about the cluster itself, every node. The master is also
+ * called for the node `unknown`: if some agent never connected, the master executes the request twice.
  */
 async function everyNode(cluster: Cluster, call: Call): Promise<unknown> {
   const { world } = cluster

@@ -5,7 +5,7 @@
 import type { SimAgent, SimNode, World } from './model.ts'
 import { makeNode, managerAgent } from './world.ts'
 
-/** Makes the agent report to that node, as after a restart of its own node. */
+/** Makes the agent report to that node, as after a restart of the node that it reported to. */
 export function moveAgent(world: World, id: string, to: string): void {
   const agent = world.agents.get(id)
   if (agent === undefined || id === '000') throw new RangeError(`There is no agent ${id} that could move`)

@@ -66,7 +66,7 @@ EDGE=https://edge.example:55000 EDGE_USER=alice
 The setting \`cache.ttl\` holds the freshness lifetime of each cache group. The header \`Cache-Status\` of a
 response reports what the cache did. \`GET /cache/explain\` reports what the cache would do with the next request.
 
-Errors of the manager have HTTP status 200 and the manager's own code. The edge has errors of its own:
+Errors of the manager have HTTP status 200 and the manager's code. The edge itself returns these errors:
 
 <details><summary>Errors of the edge</summary>
 

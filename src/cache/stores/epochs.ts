@@ -1,6 +1,6 @@
 /**
  * Tag epochs: reading, comparing, and (for the memory store) counting them. The epoch of a tag is the text
- * `writes~softInvalidations`. Each entry has a tag of its own as well, its key. The epoch of the key is appended to
+ * `writes~softInvalidations`. The key of an entry is a tag as well. The epoch of the key is appended to
  * that of the first tag after a slash, so that a list of epochs has one text for each tag.
  */
 import { randomUUID } from 'node:crypto'

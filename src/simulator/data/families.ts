@@ -16,7 +16,7 @@ export interface Family {
   readonly decoders: boolean
 }
 
-// number, name, first id, groups, program, themes, and whether it has decoders of its own
+// number, name, first id, groups, program, themes, and whether the family has its own decoders
 const table = `
 0015 manager       500   ossec              -            service,integrity
 0020 syslog        1000  syslog             -            service,resources,network

@@ -87,7 +87,7 @@ function removeMany({ world, query }: SimRequest) {
   const { ids, status = 'all', older_than: olderThan = '7d' } = query
   const request = parseCollectionRequest({ status, older_than: olderThan }, world.now())
   const eligible = new Set(matchRows(agentRows(world), request, sources.agents).map(idOf))
-  const gone: string[] = []
+  const removedIds: string[] = []
   const failures: Failure[] = []
   const listed = ids?.split(',').map((id) => id.padStart(3, '0'))
   for (const id of listed ?? eligible) {
@@ -95,16 +95,16 @@ function removeMany({ world, query }: SimRequest) {
       findAgent(world, id, 'refused')
       if (!eligible.has(id)) throw refusal(1731, notEligible(status, olderThan))
       world.agents.delete(id)
-      gone.push(id)
+      removedIds.push(id)
     } catch (fault) {
       if (!(fault instanceof FrameworkError)) throw fault
       if (listed !== undefined) failures.push({ id, error: failureOf(fault) })
     }
   }
-  const answer = affected(removed, gone, failures)
+  const answer = affected(removed, removedIds, failures)
   const totals = failures.length === 0 ? {} : { total_failed_ids: failures.length }
-  const msg = gone.length + failures.length === 0 ? 'No agents were removed' : answer.msg
-  return { ...answer, msg, older_than: olderThan, total_affected_agents: gone.length, ...totals }
+  const msg = removedIds.length + failures.length === 0 ? 'No agents were removed' : answer.msg
+  return { ...answer, msg, older_than: olderThan, total_affected_agents: removedIds.length, ...totals }
 }
 
 function idOf(row: unknown): string {

@@ -33,7 +33,7 @@ t.test(
     await startWriter(t, options)
     const before = await readFile(options.file, 'utf8')
     await t.rejects(createAuditFile(options).open(), {
-      message: /^audit\.file: .*: another process writes this file; give each replica a file of its own/,
+      message: /^audit\.file: .*: another process writes this file; give each replica its own file/,
     })
     t.equal(await readFile(options.file, 'utf8'), before)
   },

@@ -9,7 +9,7 @@ const HALF_A_DAY = 43_200_000
 /** Duration of a scan in seconds. */
 const TAKES = 48
 
-// Agent 000 is the node itself, so each node has scans of its own for it.
+// Agent 000 is the node itself, so each node has separate scans for it.
 const ownScans = new WeakMap<SimNode, ScanState>()
 
 /** Returns the state that a clear request or a new scan changes. */
