@@ -9,14 +9,12 @@ import { traceAsync } from '../core/traced.ts'
 import { sources } from '../query/sources.ts'
 import { type AgentRowsKind, readAgentRows } from './agent-rows.ts'
 import {
-  agentsInOrder,
   agentsOf,
   createAgentFilter,
   createWalkCheck,
   type ExceedsWalk,
   type LoadedOwners,
   loadOwners,
-  MAX_WALKED_AGENTS,
   type OwnedAgent,
   ownersIfReady,
   reportUnreachableAgents,
@@ -29,9 +27,10 @@ import {
   movedAwayFrom,
   type NodeContent,
 } from './moved-agents.ts'
-import { type FirstPage, isWholeCluster, type NodeRows, nodeRowsOf, readFirstPage } from './node-pages.ts'
-import { createPartError, type PartError } from './node-part.ts'
-import { type AgentOwnerMap, MANAGER_AGENT_ID } from './owner-lookup.ts'
+import { type NodeRows, nodeRowsOf, readFirstPage } from './node-pages.ts'
+import type { PartError } from './node-part.ts'
+import type { AgentOwnerMap } from './owner-lookup.ts'
+import { readThroughMaster } from './rows-through-master.ts'
 import { mergeCollection } from './rules/collection.ts'
 
 /** `ofAgent`: the endpoint for the same rows of one agent. */
@@ -41,7 +40,9 @@ export async function joinAllAgents(read: JoinedRead, ofAgent: Endpoint): Promis
   const owners = loadOwners(read)
   // If the client leaves, no code below may await this promise. Mark the rejection as handled.
   owners.catch(() => undefined)
-  const rows = await (ports.distribution === 'edge' ? readNodes(read, kind, owners) : readMaster(read, kind, owners))
+  const rows = await (ports.distribution === 'edge'
+    ? readNodes(read, kind, owners)
+    : readThroughMaster(read, kind, owners))
   const { error } = await owners
   const master = ports.view.master().name
   // Without the owners it is unknown which rows are missing.
@@ -136,74 +137,4 @@ async function withoutMovedAgents(
   const isRequested = createAgentFilter(read.request)
   const remaining = agentsOf(node, owners).filter(({ id }) => isRequested(id) && !moved.includes(id))
   return readAgentRows(read, kind, remaining)
-}
-
-/** Codes with which the cluster fails as a whole because of one node; other nodes may respond for their agents. */
-const WHOLE_CLUSTER_ERRORS: ReadonlySet<number> = new Set([
-  922, 1000, 1017, 3000, 3009, 3016, 3018, 3020, 3021, 3022, 3023,
-])
-/** A node hangs: concurrent calls to it would take the time of calls to others. */
-const TIMED_OUT = 922
-/** The share of the time that the page of the master may take; the rest is for single agents. */
-const MASTER_PAGE_SHARE = 0.5
-
-/**
- * Distribution mode `manager`: the cluster joins by itself, but correctly on its first page only. The page of the master
- * is used if it is complete. If it is not, or if the cluster fails as a whole, agents are asked one by one.
- */
-async function readMaster(
-  read: JoinedRead,
-  kind: AgentRowsKind,
-  loading: Promise<LoadedOwners>,
-): Promise<readonly NodeRows[]> {
-  const { request, report, ports, fanOut } = read
-  const master = ports.view.master().name
-  const deadline = fanOut.deadlineAt(MASTER_PAGE_SHARE)
-  const namesAgents = request.query.agent_id !== undefined
-  const first = namesAgents ? undefined : await readFirstPage(read, kind.source, master, deadline)
-  const pageError = first && 'error' in first ? first.error : undefined
-  if (pageError && !WHOLE_CLUSTER_ERRORS.has(pageError.code)) {
-    report.addError(master, pageError)
-    return []
-  }
-  const { owners, error } = await loading
-  const walkIsComplete = (owners?.size ?? 0) <= MAX_WALKED_AGENTS
-  if (walkIsComplete && first && isWholeCluster(first, request)) {
-    const { page, count } = first
-    // Only the manager could tell which rows of agent `000` are of which node, so no node name is added.
-    return [{ node: master, total: count, toMergeInput: () => ({ rows: page, total: count, isSorted: false }) }]
-  }
-  if (owners === undefined) {
-    report.addError(master, pageError ?? error)
-    return []
-  }
-  reportUnreachableAgents(read, owners, () => true)
-  const isRequested = createAgentFilter(request)
-  const agents = agentsInOrder(owners, master).filter(({ id }) => isRequested(id))
-  const rows = await readAgentRows(read, kind, agents, pageError?.code === TIMED_OUT ? 1 : undefined)
-  if (isRequested(MANAGER_AGENT_ID)) reportRowsOfWorkers(read, owners, rows, first)
-  return rows
-}
-
-/**
- * Reports the workers whose own rows are missing: agent `000` of a worker is the worker itself, but through the master
- * that id has the rows of the master only. The total of the master's page can show that the workers have none.
- */
-function reportRowsOfWorkers(
-  { ports, report }: JoinedRead,
-  owners: AgentOwnerMap,
-  rows: readonly NodeRows[],
-  first: FirstPage | undefined,
-): void {
-  const master = ports.view.master().name
-  const totalOf = (some: readonly NodeRows[]) => some.reduce((sum, { total }) => sum + total, 0)
-  // If the node of some agent is unknown, the manager asks itself twice.
-  const isMasterCountedTwice = [...owners.values()].some(({ kind }) => kind !== 'node')
-  const ofMaster = isMasterCountedTwice ? totalOf(rows.filter(({ node }) => node === master)) : 0
-  if (first && 'page' in first && first.page.total === totalOf(rows) + ofMaster) return
-  const known = ports.view.nodes().map(({ name }) => name)
-  const ofAgents = [...owners.values()].flatMap((owner) => (owner.kind === 'node' ? [owner.node] : []))
-  for (const node of new Set([...known, ...ofAgents])) {
-    if (node !== master && report.errorsOf(node).length === 0) report.addError(node, createPartError(935, ''))
-  }
 }
