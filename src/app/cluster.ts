@@ -13,6 +13,7 @@ import {
   type NodeCredentials,
   type NodeTls,
 } from '../upstream/index.ts'
+import { createOwnCall } from '../upstream/own-call.ts'
 
 /** Rejects if a certificate cannot be read. */
 export async function buildCluster(
@@ -81,18 +82,7 @@ export function callVersion(
   cluster: Cluster,
   { node, timeout, caller, credentials }: VersionCall,
 ): Promise<NodeResult> {
-  return cluster.call({
-    node,
-    method: 'GET',
-    path: '/version',
-    retryable: true,
-    expect: 'bytes',
-    timeout,
-    signal: new AbortController().signal,
-    priority: 'health',
-    caller,
-    endpoint: 'GET /version',
-    requestId: 'credentials',
-    ...(credentials && { credentials }),
-  })
+  const path = '/version'
+  const call = { node, timeout, caller, path, endpoint: `GET ${path}`, requestId: 'credentials' }
+  return cluster.call(createOwnCall({ ...call, ...(credentials && { credentials }) }))
 }

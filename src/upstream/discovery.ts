@@ -3,6 +3,7 @@ import type { CallNode, NodeCall, NodeResult } from '../core/node-call.ts'
 import { withTimeout } from '../core/timing.ts'
 import { ownField } from '../core/values.ts'
 import type { ClusterLog, ClusterSettings } from './options.ts'
+import { createOwnCall } from './own-call.ts'
 import { isNodeName, type ListedNode, type Topology } from './topology.ts'
 
 /** Least time between two lists, so that clients that guess node names cause few calls. */
@@ -117,19 +118,15 @@ export class Discovery {
   }
 
   #listCall(): NodeCall {
-    return {
+    return createOwnCall({
       node: this.#options.master(),
-      method: 'GET',
       path: '/cluster/nodes?limit=1000',
-      retryable: true,
-      expect: 'bytes',
+      endpoint: 'GET /cluster/nodes',
       timeout: this.#options.timeout,
       signal: this.#stopped.signal,
-      priority: 'health',
       caller: 'discovery',
-      endpoint: 'GET /cluster/nodes',
       requestId: 'discovery',
-    }
+    })
   }
 }
 
