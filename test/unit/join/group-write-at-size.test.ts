@@ -3,37 +3,19 @@ import t from 'tap'
 import { invalidate } from '../../../src/cache/invalidate.ts'
 import { createMemoryStore } from '../../../src/cache/stores/memory-store.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
-import type { ClusterView, NodeInfo } from '../../../src/core/node-call.ts'
 import type { EdgeRequest, Handler } from '../../../src/core/request.ts'
 import { createAgentOwners } from '../../../src/join/agent-owners.ts'
 import { joinResults } from '../../../src/join/join-results.ts'
 import { bodyOf, edgeRequest, jsonResponse, recordOf, success } from '../../support/edge-requests.ts'
 import { measureCpu, measureTurns } from '../../support/event-loop.ts'
 import { expectedResults, type Fate, type FatedAgent, nodeResponse } from '../../support/fates.ts'
+import { endpoints, names, view } from './three-nodes.ts'
 
 const AGENTS = 100_000
 const PAGE = 1000
 /** Milliseconds of CPU time. On a slow machine, half of what it costs to parse and print the response. */
 const MAX_TURN_MS = 20
 const MAX_PART_OF_JSON = 0.5
-
-const names = ['m', 'w1', 'w2']
-const nodes: readonly NodeInfo[] = names.map((name) => ({
-  name,
-  type: name === 'm' ? 'master' : 'worker',
-  addressed: true,
-}))
-const view: ClusterView = {
-  nodes: () => nodes,
-  find: (name) => nodes.find((node) => node.name === name),
-  master: () => ({ name: 'm', type: 'master', addressed: true }),
-  isAvailable: () => true,
-  freeSlots: () => 4,
-}
-const endpoints = {
-  restart: recordOf('POST /agents/restart'),
-  validation: recordOf('GET /cluster/:node_id/configuration/validation'),
-}
 
 const ids = Array.from({ length: AGENTS }, (_, at) => String(at + 1).padStart(6, '0'))
 

@@ -1,28 +1,10 @@
 import t from 'tap'
 import { EdgeError } from '../../../src/core/errors.ts'
-import type { ClusterView, NodeInfo } from '../../../src/core/node-call.ts'
 import type { EdgeRequest } from '../../../src/core/request.ts'
 import type { EdgeResponse } from '../../../src/core/response.ts'
 import { joinResults, joinValidations } from '../../../src/join/join-results.ts'
-import { bodyOf, edgeRequest, fields, jsonResponse, recordOf, success } from '../../support/edge-requests.ts'
-
-const names = ['m', 'w1', 'w2']
-const nodes: readonly NodeInfo[] = names.map((name) => ({
-  name,
-  type: name === 'm' ? 'master' : 'worker',
-  addressed: true,
-}))
-const view: ClusterView = {
-  nodes: () => nodes,
-  find: (name) => nodes.find((node) => node.name === name),
-  master: () => ({ name: 'm', type: 'master', addressed: true }),
-  isAvailable: () => true,
-  freeSlots: () => 4,
-}
-const endpoints = {
-  restart: recordOf('POST /agents/restart'),
-  validation: recordOf('GET /cluster/:node_id/configuration/validation'),
-}
+import { bodyOf, edgeRequest, fields, jsonResponse, success } from '../../support/edge-requests.ts'
+import { endpoints, names, view, viewOf } from './three-nodes.ts'
 
 type Responses = Readonly<Record<string, (given: EdgeRequest) => Promise<EdgeResponse> | EdgeResponse>>
 
@@ -201,7 +183,7 @@ t.test('in distribution mode manager, only a validation is sent to each node', a
   const handle = joinValidations({ ...ports, view })
   await handle(all())
   await handle(edgeRequest('GET /cluster/configuration/validation'))
-  const alone = joinValidations({ ...ports, view: { ...view, nodes: () => nodes.slice(0, 1) } })
+  const alone = joinValidations({ ...ports, view: viewOf(['m']) })
   await alone(edgeRequest('GET /cluster/configuration/validation'))
   const each = 'each /cluster/:node_id/configuration/validation'
   t.strictSame(calls, ['master /agents/restart', each, each, each, 'master /cluster/configuration/validation'])

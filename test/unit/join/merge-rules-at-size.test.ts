@@ -1,29 +1,12 @@
 import t from 'tap'
 import { catalogue } from '../../../src/catalogue/index.ts'
-import type { ClusterView, NodeInfo } from '../../../src/core/node-call.ts'
 import type { EdgeRequest, Handler } from '../../../src/core/request.ts'
 import { joinCollections } from '../../../src/join/join-collections.ts'
 import { joinResults } from '../../../src/join/join-results.ts'
-import { bodyOf, edgeRequest, fields, recordOf, success } from '../../support/edge-requests.ts'
+import { bodyOf, edgeRequest, fields, success } from '../../support/edge-requests.ts'
+import { endpoints, names, view } from './three-nodes.ts'
 
 const ELEMENTS = 100_000
-const names = ['m', 'w1', 'w2']
-const nodes: readonly NodeInfo[] = names.map((name) => ({
-  name,
-  type: name === 'm' ? 'master' : 'worker',
-  addressed: true,
-}))
-const view: ClusterView = {
-  nodes: () => nodes,
-  find: (name) => nodes.find((node) => node.name === name),
-  master: () => ({ name: 'm', type: 'master', addressed: true }),
-  isAvailable: () => true,
-  freeSlots: () => 4,
-}
-const endpoints = {
-  restart: recordOf('POST /agents/restart'),
-  validation: recordOf('GET /cluster/:node_id/configuration/validation'),
-}
 const ids = Array.from({ length: ELEMENTS }, (_, at) => String(at + 1).padStart(6, '0'))
 
 /** Numbers from 0 to 1 that are the same in every run (a linear congruential generator). */

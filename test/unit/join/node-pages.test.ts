@@ -1,13 +1,13 @@
 import t from 'tap'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
-import type { ClusterView, NodeInfo } from '../../../src/core/node-call.ts'
 import type { EdgeRequest } from '../../../src/core/request.ts'
 import type { EdgeResponse } from '../../../src/core/response.ts'
 import { joinCollections } from '../../../src/join/join-collections.ts'
 import { isWholeCluster } from '../../../src/join/node-pages.ts'
 import { bodyOf, edgeRequest, jsonResponse, success } from '../../support/edge-requests.ts'
 import { type ReferenceCollection, referencePage } from '../../support/reference-collection.ts'
+import { viewOf } from './three-nodes.ts'
 
 const names = ['master', 'worker-1', 'worker-2']
 const ROWS = 2500
@@ -38,20 +38,9 @@ const all = new Map(names.map((node) => [node, entries(node)]))
 type RespondTo = (part: EdgeRequest, node: string) => EdgeResponse | undefined
 
 function nodes(respondTo: RespondTo = () => undefined) {
-  const infos = names.map(
-    (name): NodeInfo => ({ name, type: name === 'master' ? 'master' : 'worker', addressed: true }),
-  )
-  const master = infos[0] as NodeInfo
-  const view: ClusterView = {
-    nodes: () => infos,
-    find: (name) => infos.find((info) => info.name === name),
-    master: () => master,
-    isAvailable: () => true,
-    freeSlots: () => 4,
-  }
   const calls: string[] = []
   const read = joinCollections({
-    view,
+    view: viewOf(names),
     read: async (part) => {
       const node = part.params.node_id ?? ''
       calls.push(`${node} ${part.query.offset ?? 0} ${part.query.sort ?? ''}`.trim())
