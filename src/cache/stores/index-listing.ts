@@ -3,7 +3,6 @@
  * this process, each requested while the page before is processed.
  */
 import type { IndexEntry } from '../../core/response.ts'
-import { redisKeys } from '../../redis/options.ts'
 import { NOW, script } from '../../redis/scripts.ts'
 import {
   APPEND_ROWS,
@@ -11,7 +10,6 @@ import {
   type IndexRowsOptions,
   ROWS_PER_COMMAND,
   type RowValues,
-  retried,
   VALUES_PER_ROW,
 } from './index-rows.ts'
 
@@ -38,13 +36,11 @@ interface PageStart {
 
 export class IndexListing {
   readonly entries: IndexEntry[] = []
-  readonly #options: IndexRowsOptions
   readonly #rows: IndexRows
   /** The place of each key in `entries`: one that is replaced during the listing is read twice. */
   readonly #places = new Map<string, number>()
 
   constructor(options: IndexRowsOptions, generation: string) {
-    this.#options = options
     this.#rows = new IndexRows(options, generation)
   }
 
@@ -61,14 +57,8 @@ export class IndexListing {
     }
   }
 
-  /** Returns no values if Redis is unreachable. */
-  async #readPage(group: string, { expiry, skip }: PageStart): Promise<RowValues> {
-    const { bodies, times } = this.#options.replica
-    const args = [expiry, skip, ROWS_PER_COMMAND]
-    const reply = await retried(() =>
-      bodies.runScriptForBuffers<RowValues>(READ_PAGE, redisKeys.index(group), args, times.bulkTimeout),
-    )
-    return reply.ok ? reply.value : []
+  #readPage(group: string, { expiry, skip }: PageStart): Promise<RowValues> {
+    return this.#rows.read(READ_PAGE, group, [expiry, skip, ROWS_PER_COMMAND])
   }
 
   #put(entry: IndexEntry): void {

@@ -10,7 +10,6 @@ import {
   IndexRows,
   type IndexRowsOptions,
   ROWS_PER_COMMAND,
-  type RowValues,
   retried,
   VALUES_PER_ROW,
 } from './index-rows.ts'
@@ -81,7 +80,7 @@ export class IndexPages {
       skip = Math.max(0, skip - count)
       for (let isLast = at >= count; !isLast && rows.length < limit && reads > 0; reads -= 1) {
         const wanted = Math.min(ROWS_PER_COMMAND, limit - rows.length)
-        const values = await this.#run(READ_RANGE, group, [at, wanted])
+        const values = await this.#rows.read(READ_RANGE, group, [at, wanted])
         const { valid, outdated } = await this.#rows.check(values)
         rows.push(...valid)
         if (outdated.length > 0) await this.#remove(group, outdated.flat())
@@ -98,17 +97,8 @@ export class IndexPages {
     const { bodies, times } = this.#options.replica
     const left = await bodies.send(times.bulkTimeout, (client) => client.pttl(redisKeys.entry(key)))
     if (!left.ok || left.value <= 0) return undefined
-    const found = await Promise.all(groups.map((group) => this.#run(READ_ROW, group, [key, left.value])))
+    const found = await Promise.all(groups.map((group) => this.#rows.read(READ_ROW, group, [key, left.value])))
     return (await this.#rows.check(found.flat())).valid[0]
-  }
-
-  /** Returns no values if Redis is unreachable. */
-  async #run(lua: ReturnType<typeof script>, group: string, args: (string | number)[]): Promise<RowValues> {
-    const { bodies, times } = this.#options.replica
-    const reply = await retried(() =>
-      bodies.runScriptForBuffers<RowValues>(lua, redisKeys.index(group), args, times.bulkTimeout),
-    )
-    return reply.ok ? reply.value : []
   }
 
   async #remove(group: string, keysAndRows: (string | Buffer)[]): Promise<void> {

@@ -4,6 +4,7 @@ import type { IndexEntry } from '../../core/response.ts'
 import type { RedisReply } from '../../redis/connection.ts'
 import { redisKeys } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'
+import type { Script } from '../../redis/scripts.ts'
 import type { EntryCodec } from './entry-codec.ts'
 import { compareEpochs, INITIAL_EPOCH } from './epochs.ts'
 import { isNumber, isRecord, isResponseInfo, isStringArray } from './redis-entries.ts'
@@ -65,6 +66,15 @@ export class IndexRows {
   constructor(options: IndexRowsOptions, generation: string) {
     this.#options = options
     this.#generation = generation
+  }
+
+  /** Runs a script on the index of a group. Returns no values if Redis is unreachable. */
+  async read(script: Script, group: string, args: readonly (string | number)[]): Promise<RowValues> {
+    const { bodies, times } = this.#options.replica
+    const reply = await retried(() =>
+      bodies.runScriptForBuffers<RowValues>(script, redisKeys.index(group), args, times.bulkTimeout),
+    )
+    return reply.ok ? reply.value : []
   }
 
   /** Decodes the values of a reply and reads the current epochs of all tags. Damaged rows are left out. */
