@@ -4,15 +4,39 @@
  */
 import type { IndexEntry, IndexPage, IndexWindow } from '../../core/response.ts'
 import { redisKeys } from '../../redis/options.ts'
-import { NOW, script } from '../../redis/scripts.ts'
+import { NOW, type Script, script } from '../../redis/scripts.ts'
 import {
-  APPEND_ROWS,
-  IndexRows,
+  compareWithCurrent,
+  type IndexRow,
   type IndexRowsOptions,
-  ROWS_PER_COMMAND,
+  RowDecoder,
+  readIndex,
   retried,
-  VALUES_PER_ROW,
+  toIndexEntry,
 } from './index-rows.ts'
+
+/** Rows of one command, which takes Redis some tenths of a millisecond. */
+const ROWS_PER_COMMAND = 256
+/** Values of a row in a reply: key, time left, row, hits. */
+const VALUES_PER_ROW = 4
+
+/** Lua: returns the four values of each row. `keys`: keys and expiries in turn. */
+const VALUES_OF_ROWS = `
+local function valuesOf(keys, now)
+  local out = {}
+  if #keys == 0 then return out end
+  local names = {}
+  for at = 1, #keys, 2 do names[#names + 1] = keys[at] end
+  local rows = redis.call('HMGET', KEYS[2], unpack(names))
+  local hits = redis.call('HMGET', KEYS[3], unpack(names))
+  for at = 1, #names do
+    out[#out + 1] = names[at]
+    out[#out + 1] = keys[at * 2] - now
+    out[#out + 1] = rows[at] or ''
+    out[#out + 1] = hits[at] or '0'
+  end
+  return out
+end`
 
 /** Removes up to 2,048 expired rows and returns the number of the others. KEYS (of one group): keys by expiry, rows, hits. */
 const COUNT_ROWS = script(
@@ -31,18 +55,18 @@ return redis.call('ZCARD', KEYS[1])`,
 /** KEYS as above. ARGV: offset, count. Returns the values of the rows in the order of their expiry. */
 const READ_RANGE = script(
   NOW,
-  APPEND_ROWS,
+  VALUES_OF_ROWS,
   `
 local keys = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. now, '+inf', 'WITHSCORES', 'LIMIT', ARGV[1], ARGV[2])
-return appendRows({}, keys, now)`,
+return valuesOf(keys, now)`,
 )
 
 /** KEYS as above. ARGV: key, milliseconds until its entry expires. Returns the values of its row. */
 const READ_ROW = script(
   NOW,
-  APPEND_ROWS,
+  VALUES_OF_ROWS,
   `
-return appendRows({}, {ARGV[1], now + ARGV[2]}, now)`,
+return valuesOf({ARGV[1], now + ARGV[2]}, now)`,
 )
 
 /** KEYS as above. ARGV: pairs of key and row. Removes the rows that were not replaced meanwhile. */
@@ -59,13 +83,24 @@ return 1`)
 /** Commands of one page beyond those for its rows: outdated rows are removed, and the next ones read instead. */
 const MAX_FURTHER_READS = 32
 
+/** Rows as Redis returned them, without damaged ones. */
+interface ReadRows {
+  readonly valid: readonly IndexEntry[]
+  /** Keys and bytes of the rows that a write has invalidated: they are never valid again. */
+  readonly outdated: readonly (readonly [key: string, bytes: Buffer])[]
+  /** Number of rows, with damaged ones. */
+  readonly received: number
+}
+
 export class IndexPages {
   readonly #options: IndexRowsOptions
-  readonly #rows: IndexRows
+  readonly #generation: string
+  readonly #decoder: RowDecoder
 
   constructor(options: IndexRowsOptions, generation: string) {
     this.#options = options
-    this.#rows = new IndexRows(options, generation)
+    this.#generation = generation
+    this.#decoder = new RowDecoder(options.codec)
   }
 
   /** Reads the groups one after the other; the rows of a group are in the order of their expiry. */
@@ -80,12 +115,10 @@ export class IndexPages {
       skip = Math.max(0, skip - count)
       for (let isLast = at >= count; !isLast && rows.length < limit && reads > 0; reads -= 1) {
         const wanted = Math.min(ROWS_PER_COMMAND, limit - rows.length)
-        const values = await this.#rows.read(READ_RANGE, group, [at, wanted])
-        const { valid, outdated } = await this.#rows.check(values)
+        const { valid, outdated, received } = await this.#read(READ_RANGE, group, [at, wanted])
         rows.push(...valid)
         if (outdated.length > 0) await this.#remove(group, outdated.flat())
         total -= outdated.length
-        const received = values.length / VALUES_PER_ROW
         at += received - outdated.length
         isLast = received < wanted
       }
@@ -97,8 +130,32 @@ export class IndexPages {
     const { bodies, times } = this.#options.replica
     const left = await bodies.send(times.bulkTimeout, (client) => client.pttl(redisKeys.entry(key)))
     if (!left.ok || left.value <= 0) return undefined
-    const found = await Promise.all(groups.map((group) => this.#rows.read(READ_ROW, group, [key, left.value])))
-    return (await this.#rows.check(found.flat())).valid[0]
+    const found = await Promise.all(groups.map((group) => this.#read(READ_ROW, group, [key, left.value])))
+    return found.flatMap(({ valid }) => valid)[0]
+  }
+
+  async #read(lua: Script, group: string, args: readonly (string | number)[]): Promise<ReadRows> {
+    const values = await readIndex(this.#options, lua, group, args)
+    const rows: { readonly row: IndexRow; readonly bytes: Buffer; readonly timeLeft: number; readonly hits: number }[] =
+      []
+    for (let at = 0; at < values.length; at += VALUES_PER_ROW) {
+      const [timeLeft, bytes, hits] = [Number(values[at + 1]), values[at + 2], Number(values[at + 3])]
+      const row = Buffer.isBuffer(bytes) ? this.#decoder.decode(String(values[at]), bytes) : undefined
+      if (row !== undefined && Buffer.isBuffer(bytes)) rows.push({ row, bytes, timeLeft, hits })
+    }
+    const validityOf = await compareWithCurrent(
+      this.#options,
+      this.#generation,
+      rows.map(({ row }) => row),
+    )
+    const valid: IndexEntry[] = []
+    const outdated: [string, Buffer][] = []
+    for (const { row, bytes, timeLeft, hits } of rows) {
+      const validity = validityOf(row)
+      if (validity === 'valid') valid.push(toIndexEntry(row, timeLeft, hits))
+      else if (validity === 'invalidated') outdated.push([row.key, bytes])
+    }
+    return { valid, outdated, received: values.length / VALUES_PER_ROW }
   }
 
   async #remove(group: string, keysAndRows: (string | Buffer)[]): Promise<void> {

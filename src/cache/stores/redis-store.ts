@@ -72,7 +72,7 @@ class RedisCache {
     this.index = new ResponseIndex({
       replica,
       codec,
-      generation: async () => (await this.#redis.readTagEpochs([]))?.generation,
+      readSequence: () => this.#redis.readSequence(),
     })
     this.fetchLocks = new FetchLocks(replica)
     const invalidator = new Invalidator({

@@ -16,6 +16,12 @@ export interface RedisTierOptions {
   readonly entries: RedisEntries
 }
 
+/** While both are the same, no epoch has changed. */
+export interface InvalidationSequence {
+  readonly generation: string
+  readonly sequence: string
+}
+
 /** `entry` is there for a hit. */
 interface TierLookup {
   readonly lookup: Lookup
@@ -71,9 +77,28 @@ export class RedisTier {
 
   /** Reads the epochs of tags, and remembers them. Undefined: Redis is unreachable. */
   async readTagEpochs(tags: readonly Tag[]): Promise<TagEpochs | undefined> {
-    const { replica, known } = this.#options
-    const { commands, heartbeat, times } = replica
+    const { known } = this.#options
     const read = known.beginRead(tags)
+    const reply = await this.#readEpochs(tags)
+    if (reply === undefined) {
+      known.endRead(read)
+      return undefined
+    }
+    const [generation, , fenced, ...values] = reply
+    const epochs = { generation: String(generation), epochs: values.map(String), fenced: fenced === 1 }
+    known.endRead(read, epochs)
+    return epochs
+  }
+
+  /** Reads the place in the sequence of invalidations. Undefined: Redis is unreachable. */
+  async readSequence(): Promise<InvalidationSequence | undefined> {
+    const reply = await this.#readEpochs([])
+    return reply && { generation: String(reply[0]), sequence: String(reply[1]) }
+  }
+
+  /** Returns the reply of READ_EPOCHS. */
+  async #readEpochs(tags: readonly Tag[]): Promise<readonly (string | number)[] | undefined> {
+    const { commands, heartbeat, times } = this.#options.replica
     const args = [randomUUID(), ...tags]
     const reply = await commands.runScript<(string | number)[]>(
       READ_EPOCHS,
@@ -82,13 +107,6 @@ export class RedisTier {
       times.commandTimeout,
     )
     heartbeat.reportReply(reply)
-    if (!reply.ok || !heartbeat.observeGeneration(String(reply.value[0]))) {
-      known.endRead(read)
-      return undefined
-    }
-    const [generation, , fenced, ...values] = reply.value
-    const epochs = { generation: String(generation), epochs: values.map(String), fenced: fenced === 1 }
-    known.endRead(read, epochs)
-    return epochs
+    return reply.ok && heartbeat.observeGeneration(String(reply.value[0])) ? reply.value : undefined
   }
 }

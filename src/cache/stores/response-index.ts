@@ -11,6 +11,8 @@ import type { EntryCodec } from './entry-codec.ts'
 import { IndexListing } from './index-listing.ts'
 import { countRows, IndexPages } from './index-pages.ts'
 import { type LocalEntry, storageLifetime } from './local-entries.ts'
+import type { InvalidationSequence } from './redis-tier.ts'
+import { RememberedRows } from './remembered-rows.ts'
 
 /**
  * Adds a row and removes up to 64 that have expired. KEYS (of one group): keys by expiry, rows, hits. ARGV: key, row,
@@ -50,8 +52,8 @@ return redis.call('HDEL', KEYS[2], ARGV[1])`)
 export interface ResponseIndexOptions {
   readonly replica: RedisReplica
   readonly codec: EntryCodec
-  /** Returns the current generation; undefined if Redis is unreachable. */
-  readonly generation: () => Promise<string | undefined>
+  /** Returns the current sequence of invalidations; undefined if Redis is unreachable. */
+  readonly readSequence: () => Promise<InvalidationSequence | undefined>
 }
 
 /** Hit counts in one command. */
@@ -64,10 +66,14 @@ export class ResponseIndex {
   /** New hits, by group and key. */
   readonly #hits = new Map<string, Map<string, number>>()
   readonly #timer: NodeJS.Timeout
+  readonly #remembered: RememberedRows
   #countedKeys = 0
+  /** Listings run one after the other: each one finds the rows that the listing before has decoded. */
+  #listing: Promise<unknown> = Promise.resolve()
 
   constructor(options: ResponseIndexOptions) {
     this.#options = options
+    this.#remembered = new RememberedRows(options.codec)
     this.#timer = setInterval(() => void this.flushHits(), options.replica.times.bulkTimeout)
     this.#timer.unref()
   }
@@ -114,11 +120,17 @@ export class ResponseIndex {
   }
 
   /** `onProgress` is called repeatedly with all entries that were read so far. */
-  async list(group?: string, onProgress?: (entries: readonly IndexEntry[]) => void): Promise<readonly IndexEntry[]> {
+  list(group?: string, onProgress?: (entries: readonly IndexEntry[]) => void): Promise<readonly IndexEntry[]> {
+    const listing = this.#listing.then(() => this.#list(group, onProgress))
+    this.#listing = listing.catch(() => {})
+    return listing
+  }
+
+  async #list(group?: string, onProgress?: (entries: readonly IndexEntry[]) => void): Promise<readonly IndexEntry[]> {
     await this.flushHits()
-    const generation = await this.#options.generation()
-    if (generation === undefined) return []
-    const listing = new IndexListing(this.#options, generation)
+    const sequence = await this.#options.readSequence()
+    if (sequence === undefined) return []
+    const listing = new IndexListing(this.#options, sequence, this.#remembered)
     for (const each of group === undefined ? await this.#groups() : [group]) await listing.read(each, onProgress)
     return listing.entries
   }
@@ -129,7 +141,7 @@ export class ResponseIndex {
 
   async page(window: IndexWindow): Promise<IndexPage> {
     await this.flushHits()
-    const generation = await this.#options.generation()
+    const generation = (await this.#options.readSequence())?.generation
     if (generation === undefined) return { rows: [], total: 0 }
     const groups = window.group === undefined ? await this.#groups() : [window.group]
     return new IndexPages(this.#options, generation).page(window, groups)
@@ -137,7 +149,7 @@ export class ResponseIndex {
 
   async find(key: string): Promise<IndexEntry | undefined> {
     await this.flushHits()
-    const generation = await this.#options.generation()
+    const generation = (await this.#options.readSequence())?.generation
     if (generation === undefined) return undefined
     return new IndexPages(this.#options, generation).find(key, await this.#groups())
   }
@@ -157,6 +169,7 @@ export class ResponseIndex {
 
   close(): void {
     clearInterval(this.#timer)
+    this.#remembered.discard()
   }
 
   async #groups(): Promise<string[]> {

@@ -28,12 +28,15 @@ return out`,
 
 /**
  * Reads the epochs of many tags. KEYS: hash. ARGV: tags as one JSON text, since a command of many arguments costs the
- * client more than everything else. Returns one epoch per tag, nil for a tag that was never invalidated.
+ * client more than everything else. Returns the epochs as one text with a space between two of them, for the same
+ * reason; the epoch of a tag that was never invalidated is empty.
  */
 export const READ_EPOCHS_OF_TAGS = script(`
 local fields = cjson.decode(ARGV[1])
 for at = 1, #fields do fields[at] = 't:' .. fields[at] end
-return redis.call('HMGET', KEYS[1], unpack(fields))`)
+local epochs = redis.call('HMGET', KEYS[1], unpack(fields))
+for at = 1, #fields do epochs[at] = epochs[at] or '' end
+return table.concat(epochs, ' ')`)
 
 /**
  * Increments epochs, adds and removes write fences, and publishes the invalidation. KEYS: hash. ARGV: new random part
