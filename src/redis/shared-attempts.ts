@@ -148,7 +148,7 @@ export function createSharedAttempts(options: SharedAttemptsOptions): SharedAtte
     blockedForMs(address, name) {
       if (isUnreachable()) return local.blockedForMs(address, name)
       // Without this, all attempts of a burst would pass before Redis answers the first.
-      if ((inFlight.get(pairOf(address, name)) ?? 0) >= limits.failedLogins) return BURST_RETRY_MS
+      if (inFlight.size > 0 && (inFlight.get(pairOf(address, name)) ?? 0) >= limits.failedLogins) return BURST_RETRY_MS
       if (blockedUntil.size === 0) return 0
       return Math.max(0, (blockedUntil.get(digest(address, name)) ?? 0) - clock.elapsed())
     },

@@ -8,8 +8,17 @@ import { basic, cachedResponse, startServer } from './test-server.ts'
 
 const small = Buffer.from('{"error":0,"data":"small"}')
 const large = Buffer.from(JSON.stringify({ error: 0, data: 'x'.repeat(600_000) }))
+/** Short enough to be copied into a buffer with its head. */
+const medium = Buffer.from(JSON.stringify({ error: 0, data: 'm'.repeat(18_000) }))
+const other = Buffer.from(JSON.stringify({ error: 0, data: 'o'.repeat(18_000) }))
+const bodyByPath = new Map([
+  ['/agents', small],
+  ['/rules', large],
+  ['/decoders', medium],
+  ['/rules/groups', other],
+])
 /** Synchronous, as a hit in the local tier. */
-const handle: Handler = ({ endpoint }) => cachedResponse(endpoint.path === '/agents' ? small : large)
+const handle: Handler = ({ endpoint }) => cachedResponse(bodyByPath.get(endpoint.path) ?? small)
 
 interface Asked {
   readonly path?: string
@@ -143,6 +152,34 @@ t.test('a client that does not read blocks its next requests', async (t) => {
   socket.resume()
   while (bytes < 60 * large.length) await wait(10)
   t.equal(requests.length - before - 20, 60, 'and all are answered when the client reads on')
+  socket.destroy()
+})
+
+t.test('a response that waits for its client is not overwritten by others', async (t) => {
+  const { port, requests } = await startServer(t, handle)
+  for (const path of ['/decoders', '/rules/groups']) await exchange(port, [get({ path })])
+  const socket = connect(port, '127.0.0.1').pause()
+  await once(socket, 'connect')
+  const started = () => requests.filter(({ endpoint }) => endpoint.path === '/decoders').length - 1
+  let sent = 0
+  // Until the kernel takes no more: the other client is answered, and this one is not.
+  for (let blocked = false; !blocked; ) {
+    sent += 50
+    socket.write(get({ path: '/decoders' }).repeat(50))
+    for (let turns = 0; started() < sent && !blocked; turns += 1) {
+      const before = started()
+      for (let turn = 0; turn < 20; turn += 1) await exchange(port, [get({ path: '/rules/groups' })])
+      blocked = turns > 2 && started() === before
+    }
+  }
+  const chunks: Buffer[] = []
+  socket.on('data', (chunk) => void chunks.push(chunk))
+  socket.resume()
+  const length = () => chunks.reduce((sum, chunk) => sum + chunk.length, 0)
+  while (length() < sent * medium.length) await wait(10)
+  const text = Buffer.concat(chunks).toString('latin1')
+  t.equal(text.split('HTTP/1.1 200 OK\r\n').length - 1, sent, `${sent} responses with their heads`)
+  t.equal(text.split(medium.toString()).length - 1, sent, 'and their own bodies')
   socket.destroy()
 })
 
