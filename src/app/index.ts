@@ -185,10 +185,18 @@ async function buildParts(settings: ReloadableConfig, { log, writeLine, flush, l
   return { cluster, shared, api, audit, readiness, operations, close }
 }
 
+/**
+ * Connections that the kernel completes before the process accepts them. The kernel lowers it to its own limit
+ * (`net.core.somaxconn`). With the 511 of Node, the kernel drops or resets connections when many clients connect at once
+ * or the process is busy for a moment.
+ */
+const LISTEN_BACKLOG = 65_535
+
 /** Fastify reports http:// for every server that it did not create itself. */
 async function listen(app: FastifyInstance, { host, port, tls }: Config['listen' | 'operations']): Promise<string> {
   const withScheme = (url: string): string => (tls === undefined ? url : url.replace(/^http:/, 'https:'))
-  return withScheme(await app.listen({ host, port, listenTextResolver: (url) => `bound to ${withScheme(url)}` }))
+  const listenTextResolver = (url: string) => `bound to ${withScheme(url)}`
+  return withScheme(await app.listen({ host, port, backlog: LISTEN_BACKLOG, listenTextResolver }))
 }
 
 interface ProcessParts extends LogOutput {
