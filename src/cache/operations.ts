@@ -1,13 +1,14 @@
 /** The `/cache` endpoints. The shapes and the name `redisClient` are those of the manager's own cache. */
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { catalogue } from '../catalogue/index.ts'
 import type { CacheEvent, InvalidationCause } from '../core/events.ts'
+import { compareTexts, selectFirst } from '../core/in-turns.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { CacheIndex, EdgeResponse, IndexEntry, JsonResponse } from '../core/response.ts'
-import { collect } from '../query/collect.ts'
+import { collectInTurns } from '../query/collect-in-turns.ts'
 import { CollectionError, parseCollectionRequest, parsePage } from '../query/request.ts'
 import type { ArraySource } from '../query/sources.ts'
 import { type ExplainPorts, explain } from './explain.ts'
+import { urlsOf } from './listed-urls.ts'
 import { type CompiledPolicy, compilePolicy, type LifetimesOf, lifetimesUnder } from './policy.ts'
 import { staleBound } from './stores/local-entries.ts'
 
@@ -60,7 +61,7 @@ export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<Ca
   return {
     cacheIndex: async ({ query, returnMinimal }) => {
       if (query.details === 'true') return details(query)
-      return returnMinimal ? counts() : success(await indexOf(await index.list()))
+      return returnMinimal ? counts() : urlsOf(await index.list())
     },
     cacheClear: (request) => clear(request, request.query.key === undefined ? {} : { key: request.query.key }),
     cacheClearGroup: (request) => clear(request, { group: request.params.group?.toLowerCase() ?? '' }),
@@ -83,9 +84,9 @@ export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<Ca
     { query, returnMinimal }: EdgeRequest,
     what: { readonly group?: string; readonly key?: string },
   ): Promise<EdgeResponse> {
-    if (query.preview === 'true') return success(previewOf(await matching(what)))
+    if (query.preview === 'true') return success(await previewOf(await matching(what)))
     await purge({ ...what, soft: query.soft === 'true' })
-    return returnMinimal ? counts() : success(await indexOf(await index.list()))
+    return returnMinimal ? counts() : urlsOf(await index.list())
   }
 
   async function matching({ group, key }: { readonly group?: string; readonly key?: string }) {
@@ -108,7 +109,8 @@ export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<Ca
     try {
       if (Object.keys(others).length > 0) {
         const entries = await index.list(group?.toLowerCase())
-        return success(collect(entries.map(publicFields), parseCollectionRequest(query, new Date()), entrySource))
+        const request = parseCollectionRequest(query, new Date())
+        return success(await collectInTurns(entries, publicFields, request, entrySource))
       }
       const window = parsePage(
         parseCollectionRequest({ ...(offset && { offset }), ...(limit && { limit }) }, new Date()),
@@ -129,15 +131,24 @@ export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<Ca
     ports.onEvent?.({ kind: 'invalidated', cause: causeOf(what), tags: 1 })
   }
 
-  function previewOf(entries: readonly IndexEntry[]) {
-    const neverStale = entries.filter((entry) => !mayBeStale(entry, ports.lifetimesOf))
-    const urls = neverStale.map(({ url }) => url).sort()
-    return { ...refillCost(entries), neverStale: { entries: urls.length, urls: urls.slice(0, MAX_PREVIEWED_URLS) } }
+  /** What a purge would remove: entries, bytes, and seconds that nodes need to produce the responses again. */
+  async function previewOf(entries: readonly IndexEntry[]) {
+    const [seen, removed] = [new Map<string, boolean>(), { bytes: 0, fetchTime: 0 }]
+    const neverStaleUrl = ({ endpoint, url, size, fetchTime }: IndexEntry): string | undefined => {
+      removed.bytes += size
+      removed.fetchTime += fetchTime
+      const isNeverStale = seen.get(endpoint) ?? !mayBeStale(endpoint, ports.lifetimesOf)
+      seen.set(endpoint, isNeverStale)
+      return isNeverStale ? url : undefined
+    }
+    const { first: urls, total } = await selectFirst(entries, neverStaleUrl, compareTexts, MAX_PREVIEWED_URLS)
+    const cost = { entries: entries.length, bytes: removed.bytes, seconds: Math.round(removed.fetchTime) / 1000 }
+    return { ...cost, neverStale: { entries: total, urls } }
   }
 }
 
 /** Whether a response is served once more after a soft purge. */
-function mayBeStale({ endpoint }: IndexEntry, lifetimesOf: LifetimesOf): boolean {
+function mayBeStale(endpoint: string, lifetimesOf: LifetimesOf): boolean {
   const policy = policyByPath.get(endpoint)
   return policy !== undefined && staleBound(lifetimesUnder(policy, lifetimesOf(policy.group, endpoint))) > 0
 }
@@ -146,26 +157,6 @@ function causeOf({ key, group, soft }: Parameters<CacheIndex['purge']>[0]): Inva
   if (soft) return 'softPurge'
   if (key !== undefined) return 'purgeKey'
   return group === undefined ? 'purgeAll' : 'purgeGroup'
-}
-
-/** Lists each URL once, though it may be stored for several scopes. Yields to the event loop after each group. */
-async function indexOf(entries: readonly IndexEntry[]): Promise<{
-  readonly all: readonly string[]
-  readonly groups: Readonly<Record<string, readonly string[]>>
-}> {
-  const urls = new Map<string, Set<string>>()
-  for (const { group, url } of entries) {
-    const ofGroup = urls.get(group)
-    if (ofGroup === undefined) urls.set(group, new Set([url]))
-    else ofGroup.add(url)
-  }
-  const groups: [string, readonly string[]][] = []
-  for (const group of [...urls.keys()].sort()) {
-    groups.push([group, [...(urls.get(group) ?? [])].sort()])
-    await nextTurn()
-  }
-  const all = [...new Set(groups.flatMap(([, ofGroup]) => ofGroup))]
-  return { all: all.sort(), groups: Object.fromEntries(groups) }
 }
 
 const entrySource: ArraySource = {
@@ -180,12 +171,6 @@ const entrySource: ArraySource = {
 function publicFields({ key, url, group, endpoint, scope, tags, size, age, timeLeft, hits, fetchTime }: IndexEntry) {
   const times = { age: Math.round(age), timeLeft: Math.round(timeLeft), hits, fetchTime: Math.round(fetchTime) }
   return { key, url, group, endpoint, scope, tags, size, ...times }
-}
-
-/** What a purge would remove: entries, bytes, and seconds that nodes need to produce the responses again. */
-function refillCost(removed: readonly IndexEntry[]) {
-  const sum = (field: 'size' | 'fetchTime') => removed.reduce((total, entry) => total + entry[field], 0)
-  return { entries: removed.length, bytes: sum('size'), seconds: Math.round(sum('fetchTime')) / 1000 }
 }
 
 function success(data: unknown): JsonResponse {

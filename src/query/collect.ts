@@ -36,7 +36,8 @@ export function matchRows<E extends Element>(rows: readonly E[], request: Collec
   return order ? matches.sort(order) : matches
 }
 
-function compilePredicates(request: CollectionRequest, source: Source): RowPredicate[] {
+/** Returns the tests that a row must pass. Throws CollectionError. */
+export function compilePredicates(request: CollectionRequest, source: Source): RowPredicate[] {
   const predicates = Object.entries(request.filters ?? {}).map(([name, value]) =>
     compileFilter(name, value, source, request.now),
   )

@@ -1,5 +1,5 @@
 /** The entries of the cache, searched, sorted and in pages, for the console. */
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type Compare, selectFirst } from '../../core/in-turns.ts'
 import type { CacheIndex, IndexEntry } from '../../core/response.ts'
 import type { EntryPage, EntrySummary } from './api-types.ts'
 import { createIndexSnapshots, type IndexSnapshot } from './index-snapshots.ts'
@@ -26,17 +26,26 @@ export interface EntryList {
   discard(): void
 }
 
+/** `rows`: the first ones of `total`, in their order. */
 interface SearchResult {
   readonly rows: readonly IndexEntry[]
+  readonly total: number
   readonly bytes: number
+}
+
+interface Search {
+  /** Rows that are sorted, if there are so many. */
+  readonly count: number
+  readonly result: Promise<SearchResult>
 }
 
 /** Search results to remember per snapshot, so that the next page is read without another search. */
 const MAX_SEARCHES = 8
 const DEFAULT_PAGE_ENTRIES = 100
 const MAX_PAGE_ENTRIES = 500
-/** Entries to filter and sort before other events of the loop are served; takes a few milliseconds. */
-const ENTRIES_PER_TURN = 4096
+/** Rows of a result to sort at least, and in multiples of those that are asked, so that the next pages need no search. */
+const MIN_SORTED_ROWS = 1000
+const SORTED_PER_ASKED = 2
 
 export const SORT_FIELDS = [
   'url',
@@ -65,18 +74,18 @@ export function createEntryList(
     },
     page: async (query) => {
       const snapshot = await snapshots.current()
-      const found = await search(snapshot, query)
-      const age = clock() - snapshot.readAt
       const offset = query.offset ?? 0
-      const rows = found.rows.slice(offset, offset + Math.min(MAX_PAGE_ENTRIES, query.limit ?? DEFAULT_PAGE_ENTRIES))
+      const end = offset + Math.min(MAX_PAGE_ENTRIES, query.limit ?? DEFAULT_PAGE_ENTRIES)
+      const found = await search(snapshot, query, end)
+      const age = clock() - snapshot.readAt
       return {
         age,
         partial: snapshot.partial,
-        total: found.rows.length,
+        total: found.total,
         all: snapshot.rows.length,
         bytes: found.bytes,
         offset,
-        items: rows.map((row) => summaryOf(row, age)),
+        items: found.rows.slice(offset, end).map((row) => summaryOf(row, age)),
       }
     },
     find: async (key) => {
@@ -102,28 +111,38 @@ export function summaryOf(row: IndexEntry, elapsed: number): EntrySummary {
   return { key, url, group, endpoint, scope, tags, size, hits, ...times }
 }
 
-/** Returns a search that remembers the last results of each snapshot. */
-function createSearch(): (snapshot: IndexSnapshot, query: EntryQuery) => Promise<SearchResult> {
-  const resultsOf = new WeakMap<IndexSnapshot, Map<string, Promise<SearchResult>>>()
-  return (snapshot, query) => {
+/** Returns a search that remembers the last results of each snapshot. `asked`: the number of rows that it must sort. */
+function createSearch(): (snapshot: IndexSnapshot, query: EntryQuery, asked: number) => Promise<SearchResult> {
+  const searchesOf = new WeakMap<IndexSnapshot, Map<string, Search>>()
+  return (snapshot, query, asked) => {
     const { offset: _, limit: __, ...criteria } = query
     const id = JSON.stringify(criteria)
-    const results = resultsOf.get(snapshot) ?? new Map<string, Promise<SearchResult>>()
-    resultsOf.set(snapshot, results)
-    const known = results.get(id)
-    if (known !== undefined) return known
-    const result = find(snapshot.rows, query)
-    const oldest = results.keys().next()
-    if (results.size >= MAX_SEARCHES && !oldest.done) results.delete(oldest.value)
-    results.set(id, result)
+    const searches = searchesOf.get(snapshot) ?? new Map<string, Search>()
+    searchesOf.set(snapshot, searches)
+    const known = searches.get(id)
+    if (known !== undefined && known.count >= Math.min(asked, snapshot.rows.length)) return known.result
+    const count = Math.max(MIN_SORTED_ROWS, SORTED_PER_ASKED * asked)
+    const result = find(snapshot.rows, query, count)
+    searches.delete(id)
+    const oldest = searches.keys().next()
+    if (searches.size >= MAX_SEARCHES && !oldest.done) searches.delete(oldest.value)
+    searches.set(id, { count, result })
     return result
   }
 }
 
-async function find(all: readonly IndexEntry[], query: EntryQuery): Promise<SearchResult> {
+async function find(all: readonly IndexEntry[], query: EntryQuery, count: number): Promise<SearchResult> {
   const field = SORT_FIELDS.find((each) => each === query.sort?.replace(/^-/, '')) ?? 'url'
-  const rows = await filterAndSort(all, matcherOf(query), comparatorOf(field, query.sort?.startsWith('-') ?? false))
-  return { rows, bytes: rows.reduce((sum, { size }) => sum + size, 0) }
+  const matches = matcherOf(query)
+  let bytes = 0
+  const pick = (row: IndexEntry): IndexEntry | undefined => {
+    if (!matches(row)) return undefined
+    bytes += row.size
+    return row
+  }
+  const compare = comparatorOf(field, query.sort?.startsWith('-') ?? false)
+  const { first: rows, total } = await selectFirst(all, pick, compare, count)
+  return { rows, total, bytes }
 }
 
 function matcherOf({ search, group, tag, scope, endpoint }: EntryQuery): (row: IndexEntry) => boolean {
@@ -139,52 +158,11 @@ function matcherOf({ search, group, tag, scope, endpoint }: EntryQuery): (row: I
 }
 
 /** Equal entries are ordered by key, so that an entry appears on exactly one page. */
-function comparatorOf(field: SortField, descending: boolean): (a: IndexEntry, b: IndexEntry) => number {
+function comparatorOf(field: SortField, descending: boolean): Compare<IndexEntry> {
   const sign = descending ? -1 : 1
   return (a, b) => {
     const [left, right] = [a[field], b[field]]
     if (left !== right) return left < right ? -sign : sign
     return a.key < b.key ? -1 : 1
   }
-}
-
-/** Merge sort that yields to the event loop after each `ENTRIES_PER_TURN` entries. */
-async function filterAndSort<T>(
-  all: readonly T[],
-  matches: (item: T) => boolean,
-  compare: (a: T, b: T) => number,
-): Promise<readonly T[]> {
-  let runs: T[][] = []
-  for (let at = 0; at < all.length; at += ENTRIES_PER_TURN) {
-    runs.push(
-      all
-        .slice(at, at + ENTRIES_PER_TURN)
-        .filter(matches)
-        .sort(compare),
-    )
-    await nextTurn()
-  }
-  while (runs.length > 1) {
-    const merged: T[][] = []
-    for (let at = 0; at < runs.length; at += 2) merged.push(await merge(runs[at] ?? [], runs[at + 1] ?? [], compare))
-    runs = merged
-  }
-  return runs[0] ?? []
-}
-
-async function merge<T>(left: readonly T[], right: readonly T[], compare: (a: T, b: T) => number): Promise<T[]> {
-  const merged: T[] = []
-  let [l, r] = [0, 0]
-  while (l < left.length || r < right.length) {
-    const [a, b] = [left[l], right[r]]
-    if (b === undefined || (a !== undefined && compare(a, b) <= 0)) {
-      if (a !== undefined) merged.push(a)
-      l += 1
-    } else {
-      merged.push(b)
-      r += 1
-    }
-    if (merged.length % ENTRIES_PER_TURN === 0) await nextTurn()
-  }
-  return merged
 }

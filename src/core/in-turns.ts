@@ -1,0 +1,94 @@
+/** Work on many items in turns of a few milliseconds, so that other events of the loop are served in between. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
+const ITEMS_PER_TURN = 1024
+/** Sorted items to collect before they are merged, in multiples of `count`. */
+const COLLECTED_PER_COUNT = 2
+const MIN_COLLECTED = 4 * ITEMS_PER_TURN
+
+export type Compare<T> = (a: T, b: T) => number
+
+/** The order of `Array.prototype.sort` without a comparison: by UTF-16 code units. */
+export const compareTexts: Compare<string> = (a, b) => (a < b ? -1 : a > b ? 1 : 0)
+
+export interface Selection<T> {
+  /** The first items in their order, at most `count`. */
+  readonly first: readonly T[]
+  readonly total: number
+}
+
+/** Yields the items in parts, one in each turn of the event loop. */
+export async function* inTurns<T>(items: readonly T[]): AsyncGenerator<readonly T[]> {
+  for (let at = 0; at < items.length; at += ITEMS_PER_TURN) {
+    if (at > 0) await nextTurn()
+    yield items.slice(at, at + ITEMS_PER_TURN)
+  }
+}
+
+/**
+ * Returns the first `count` of all values that `pick` returns for the items, in the order of `compare`, and the number of
+ * all. `pick` returns undefined for an item to leave out. Equal values keep the order of their items. Only the values
+ * that may be among the first ones are sorted.
+ */
+export async function selectFirst<Item, T>(
+  items: readonly Item[],
+  pick: (item: Item) => T | undefined,
+  compare: Compare<T>,
+  count: number,
+): Promise<Selection<T>> {
+  const maxCollected = Math.max(COLLECTED_PER_COUNT * count, MIN_COLLECTED)
+  let runs: T[][] = []
+  let collected = 0
+  let total = 0
+  /** Once `count` values are sorted: the last of them. */
+  let last: T | undefined
+  for await (const part of inTurns(items)) {
+    const run: T[] = []
+    for (const item of part) {
+      const value = pick(item)
+      if (value === undefined) continue
+      total += 1
+      if (last === undefined || compare(value, last) < 0) run.push(value)
+    }
+    runs.push(run.sort(compare))
+    collected += run.length
+    if (collected > maxCollected) {
+      const first = await mergeRuns(runs, compare, count)
+      runs = [first]
+      collected = first.length
+      last = first.length === count ? first.at(-1) : undefined
+    }
+  }
+  return { first: await mergeRuns(runs, compare, count), total }
+}
+
+/** Merges sorted runs; values of earlier runs come first among equal ones. */
+async function mergeRuns<T>(sorted: readonly T[][], compare: Compare<T>, count: number): Promise<T[]> {
+  let runs = sorted
+  while (runs.length > 1) {
+    const merged: T[][] = []
+    for (let at = 0; at < runs.length; at += 2) {
+      merged.push(await merge(runs[at] ?? [], runs[at + 1] ?? [], compare, count))
+    }
+    runs = merged
+  }
+  return (runs[0] ?? []).slice(0, count)
+}
+
+async function merge<T>(left: readonly T[], right: readonly T[], compare: Compare<T>, count: number): Promise<T[]> {
+  const merged: T[] = []
+  const end = Math.min(count, left.length + right.length)
+  let [l, r] = [0, 0]
+  while (merged.length < end) {
+    const [a, b] = [left[l], right[r]]
+    if (b === undefined || (a !== undefined && compare(a, b) <= 0)) {
+      merged.push(a as T)
+      l += 1
+    } else {
+      merged.push(b)
+      r += 1
+    }
+    if (merged.length % ITEMS_PER_TURN === 0) await nextTurn()
+  }
+  return merged
+}
