@@ -10,6 +10,7 @@ import { schema } from '../../../src/config/schema.ts'
 import { listLeaves } from '../../../src/config/tree.ts'
 import { builtInRoles } from '../../../src/core/access.ts'
 import { type ErrorDefinition, errorTable } from '../../../src/core/errors.ts'
+import { eventSeries, stateSeries } from '../../../src/telemetry/metrics/table.ts'
 import { documents, textOf } from '../../support/documents/list.ts'
 
 const all = documents()
@@ -107,6 +108,11 @@ t.test('every metric and log line that a document names is in the code', async (
   ].map(([, line = '']) => line)
   t.ok(lines.length > 20, `${lines.length} lines were found`)
   for (const line of lines) t.ok(sources.includes(line), line)
+})
+
+t.test('docs/monitoring.md names every metric of the edge', async (t) => {
+  const document = textOf('docs/monitoring.md')
+  for (const { name } of [...eventSeries, ...stateSeries]) t.match(document, new RegExp(`\`${name}[\`{]`), name)
 })
 
 t.test('the start faults that troubleshooting lists are texts of the code', async (t) => {
