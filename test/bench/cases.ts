@@ -5,7 +5,7 @@
 import type { Size } from './bodies.ts'
 import { lengthOf, pathOf, sizes } from './bodies.ts'
 import { bare, basic, type EdgeOptions, edge, express, nginx, type Place, type Running, varnish } from './contenders.ts'
-import { EVERYTHING, NOTHING } from './report.ts'
+import { ALL_OFF, ALL_ON } from './report.ts'
 import { checkProbe, type ExpectedResponse } from './verify.ts'
 
 export interface Case {
@@ -35,7 +35,7 @@ export function contenders(place: SharedPlace): readonly Contender[] {
     plain('node:http', () => bare()),
     {
       rows: EDGE_ROWS,
-      start: () => kept(edge(place, { redis: place.redis })),
+      start: () => withFilledCache(edge(place, { redis: place.redis })),
       cases: edgeCases,
     },
     plain('nginx', () => nginx(place)),
@@ -43,11 +43,11 @@ export function contenders(place: SharedPlace): readonly Contender[] {
     plain('Varnish', () => varnish(place)),
     plain('Express, apicache', express, { authorization: basic }),
     plain('node:https', () => bare(true)),
-    plain('edge, Basic, TLS', () => kept(edge(place, { tls: true })), { authorization: basic }, every, HIT),
+    plain('edge, Basic, TLS', () => withFilledCache(edge(place, { tls: true })), { authorization: basic }, every, HIT),
     plain('nginx, TLS', () => nginx(place, { tls: true })),
     small('edge, Basic, no log', place, { log: 'silent' }),
-    small(EVERYTHING, place, { audit: true }),
-    small(NOTHING, place, { log: 'silent', uncounted: true }),
+    small(ALL_ON, place, { audit: true }),
+    small(ALL_OFF, place, { log: 'silent', uncounted: true }),
     ...otherBuild(place),
     {
       rows: ['nginx, bcrypt'],
@@ -67,7 +67,7 @@ type SharedPlace = Place & { readonly redis: string }
 
 /** An edge with other settings, measured with the small response. */
 function small(row: string, place: SharedPlace, options: EdgeOptions): Contender {
-  const start = () => kept(edge(place, { redis: place.redis, ...options }))
+  const start = () => withFilledCache(edge(place, { redis: place.redis, ...options }))
   return plain(row, start, { authorization: basic }, ['1.2 kB'], HIT)
 }
 
@@ -79,7 +79,7 @@ function otherBuild(place: SharedPlace): readonly Contender[] {
   return [
     {
       rows: EDGE_ROWS.map(named),
-      start: () => kept(edge(place, { redis, build })),
+      start: () => withFilledCache(edge(place, { redis, build })),
       cases: async (server) => (await edgeCases(server)).map((each) => ({ ...each, row: named(each.row) })),
     },
   ]
@@ -142,7 +142,7 @@ async function bearer({ url }: Running): Promise<string> {
 }
 
 /** Fills the cache. Throws WrongResponseError if a response is no hit then: such an edge would measure its origin. */
-async function kept(starting: Promise<Running>): Promise<Running> {
+async function withFilledCache(starting: Promise<Running>): Promise<Running> {
   const server = await starting
   try {
     for (const { row, column, path, headers, expected } of bySize(server.name, server, { authorization: basic })) {

@@ -1,13 +1,14 @@
 /**
  * Joins the responses of N nodes with 500 rows each. The nodes run in a separate process and respond at once; the ways
  * of joining run in alternation in this process. Prints medians as `total · after the last byte (by CPU) · longest
- * block of the event loop · CPU`, all in ms, how they grow, memory, and the goals. `--quick` for a short run.
+ * block of the event loop · CPU`, all in ms, how they grow, memory, and the goals.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '../support/redis.ts'
+import { readOptions } from '../support/script-options.ts'
 import { edgeBefore, joinedThrough, oneNode } from './cluster/edge.ts'
 import { engine, type Full, goalsOf } from './cluster/goals.ts'
 import { type Cost, cost, longestTurn, median, medianOf, memory } from './cluster/measure.ts'
@@ -15,7 +16,13 @@ import { type Costs, cellOf, type Goal, printGoals, printTable, round } from './
 import { createWays, type Page, type Way, type Ways } from './cluster/ways.ts'
 import { launch, type Running } from './contenders.ts'
 
-const quick = process.argv.includes('--quick')
+const {
+  values: { quick },
+} = readOptions({
+  name: 'bench:cluster',
+  purpose: 'Measures how long the edge takes to join the responses of 3 to 300 nodes, and compares ways to do it.',
+  options: { quick: { kind: 'flag', meaning: 'fewer rounds' } },
+})
 const say = (text: string): void => console.log(text)
 const COUNTS = [3, 10, 30, 100, 300]
 const FIRST: Page = { offset: 0, limit: 500 }
@@ -43,7 +50,7 @@ async function measure(ways: readonly Way[], nodes: number, page: Page): Promise
 async function same(one: Way, other: Way): Promise<void> {
   for (const page of PAGES) {
     const [a, b] = [await one.run(30, page), await other.run(30, page)]
-    if (!a.body || !b.body?.equals(a.body)) throw new Error(`${one.name} and ${other.name} answer differently`)
+    if (!a.body || !b.body?.equals(a.body)) throw new Error(`${one.name} and ${other.name} return different pages`)
   }
 }
 
@@ -95,7 +102,7 @@ async function memories(ways: readonly Way[]): Promise<Map<string, number>> {
     most.set(way.name, Math.max(...all))
   }
   printTable(
-    'peak memory over bytes received',
+    'peak memory ÷ bytes received',
     COUNTS.map((nodes) => `N = ${nodes}`),
     rows,
     say,
@@ -135,9 +142,9 @@ async function wholeEdge(counts: readonly number[]): Promise<Goal[]> {
       const joined = await joinedThrough(edge, quick ? 7 : 41)
       const one = await oneNode(edge, port, quick ? 100 : 1000)
       add('joined, fresh (CPU of the edge)', `${round(joined.fresh)} (${round(joined.cpu)})`)
-      add('joined, out of the cache', round(joined.hit))
+      add('joined, cache hit', round(joined.hit))
       add('one node, through the edge', round(one.edge))
-      add('the same, asked of the node', round(one.node))
+      add('one node, without the edge', round(one.node))
       more.push(one.more)
     } finally {
       await edge.stop()
@@ -152,8 +159,8 @@ async function wholeEdge(counts: readonly number[]): Promise<Goal[]> {
     say,
   )
   return counts.map((nodes, at) => {
-    const says = `N = ${nodes}, a request of one node, over asking that node, ms`
-    return { says, is: more[at], goal: 1, way: 'most' }
+    const name = `N = ${nodes}, request to one node: ms more than without the edge`
+    return { name, is: more[at], goal: 1, way: 'most' }
   })
 }
 
@@ -165,15 +172,15 @@ async function run(port: number): Promise<void> {
       await same(parsing, joining)
       await same(parsing, unsorted)
     }
-    say(`load of the machine ${loadavg().map(round).join(' ')}`)
+    say(`load average ${loadavg().map(round).join(' ')}`)
     const costs = await growth([raw, parsing, joining])
     await pages(quick ? [joining] : [joining, unsorted])
     const all = await full(ways)
     const most = await memories([parsing, joining, unsorted])
     const through = await wholeEdge(quick ? [3] : [3, 30])
     printGoals([...goalsOf(costs, all, most.get(engine)), ...through], say)
-    say('not measured: throughput against @fastify/http-proxy, which is no dependency here')
-    say(`load of the machine ${loadavg().map(round).join(' ')}`)
+    say('not measured: throughput compared with @fastify/http-proxy, which is not installed')
+    say(`load average ${loadavg().map(round).join(' ')}`)
   } finally {
     await ways.close()
   }

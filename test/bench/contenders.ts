@@ -53,9 +53,9 @@ export async function launch(name: string, command: readonly string[], url: stri
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { ...process.env, NODE_TLS_REJECT_UNAUTHORIZED: '' },
   })
-  let said = ''
+  let errors = ''
   child.stderr.on('data', (chunk) => {
-    said = (said + String(chunk)).slice(-2000)
+    errors = (errors + String(chunk)).slice(-2000)
   })
   const stop = () =>
     new Promise<void>((resolve) => {
@@ -66,14 +66,14 @@ export async function launch(name: string, command: readonly string[], url: stri
     })
   for (let turn = 0; turn < 300; turn++) {
     if (child.exitCode !== null) break
-    if (await answers(url)) return { name, url, pid: child.pid ?? 0, stop }
+    if (await isResponding(url)) return { name, url, pid: child.pid ?? 0, stop }
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
   await stop()
-  throw new Error(`${name} does not answer: ${said}`)
+  throw new Error(`${name} does not respond: ${errors}`)
 }
 
-async function answers(url: string): Promise<boolean> {
+async function isResponding(url: string): Promise<boolean> {
   const { get } = url.startsWith('https:') ? await import('node:https') : await import('node:http')
   return new Promise((resolve) => {
     get(`${url}/`, { rejectUnauthorized: false }, (response) => {
@@ -147,12 +147,12 @@ export async function nginx(
     'events { worker_connections 1024; }',
     'http { access_log off; keepalive_requests 1000000; types { application/json json; }',
     ...['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${own}/${kind};`),
-    `proxy_cache_path ${own}/kept keys_zone=kept:10m;`,
+    `proxy_cache_path ${own}/cache keys_zone=edge:10m;`,
     options.gzip ? 'gzip on; gzip_comp_level 1; gzip_types application/json; gzip_proxied any;' : '',
     options.bcrypt ? `auth_basic bench; auth_basic_user_file ${own}/users;` : '',
     options.tls ? `ssl_certificate ${certificate.cert}; ssl_certificate_key ${certificate.key};` : '',
     `server { listen 127.0.0.1:${port}${options.tls ? ' ssl' : ''};`,
-    `location / { proxy_pass ${origin}; proxy_cache kept; proxy_cache_valid 200 1h; } } }`,
+    `location / { proxy_pass ${origin}; proxy_cache edge; proxy_cache_valid 200 1h; } } }`,
   ]
   await writeFile(join(own, 'nginx.conf'), lines.join('\n'))
   const name = `nginx${options.gzip ? ', gzip 1' : ''}${options.bcrypt ? ', bcrypt' : ''}${options.tls ? ', TLS' : ''}`

@@ -7,45 +7,46 @@ import type { Case } from './cases.ts'
 import { type Goal, median, round } from './report.ts'
 
 /** Returns microseconds of CPU time per response. */
-export type AskCost = (asked: Case) => Promise<number>
+export type MeasureCost = (measured: Case) => Promise<number>
 type Say = (text: string) => void
 /** One figure per round for each case. */
-type Taken = ReadonlyMap<Case, readonly number[]>
+type Costs = ReadonlyMap<Case, readonly number[]>
 
-export async function costs(cases: readonly Case[], rounds: number, ask: AskCost): Promise<Taken> {
+export async function costs(cases: readonly Case[], rounds: number, measure: MeasureCost): Promise<Costs> {
   const taken = new Map<Case, number[]>(cases.map((each) => [each, []]))
   const columns = new Set(cases.map(({ column }) => column))
   for (let turn = 0; turn < rounds; turn++)
     for (const column of columns)
-      for (const [each, figures] of taken) if (each.column === column) figures.push(await ask(each))
+      for (const [each, figures] of taken) if (each.column === column) figures.push(await measure(each))
   return taken
 }
 
 /**
- * Prints microseconds per response and the ratio to bare node:http. The minimum is the cost of the program without
- * disturbance.
+ * Prints microseconds per response, and the ratio of bare node:http to each row: 1 means equal cost, less than 1 means
+ * that the row costs more. The least value is the cost without disturbance by other processes.
  */
-export function printCosts(taken: Taken, say: Say): void {
-  say('\nµs of CPU for each answer, median and least · bare node to it (lower and upper quarter) · least to least')
+export function printCosts(taken: Costs, say: Say): void {
+  say('\nCPU time per response in µs')
+  say('median · least · node:http ÷ this row (lower to upper quartile) · the same ratio of the least values')
   for (const [each, figures] of taken) {
     const limit = find(taken, each.row.includes('TLS') ? 'node:https' : 'node:http', each.column)
     const least = limit === undefined ? '–' : (Math.min(...limit) / Math.min(...figures)).toFixed(3)
-    const own = `${round(median(figures))} ${round(Math.min(...figures))}`
+    const own = `${round(median(figures))} · ${round(Math.min(...figures))}`
     say(`${`  ${each.row}, ${each.column}`.padEnd(40)}${own} · ${spread(limit, figures)} · ${least}`)
   }
 }
 
-export function printCostGoals(asked: readonly Goal[], taken: Taken, say: Say): void {
+export function printCostGoals(goals: readonly Goal[], taken: Costs, say: Say): void {
   say('\ngoals, by CPU time')
-  for (const { says, of, over, least } of asked) {
+  for (const { name, of, over, least } of goals) {
     const [one, other] = [find(taken, ...of), find(taken, ...over)]
     if (one === undefined || other === undefined) continue
     const ratio = median(ratios(other, one))
-    say(`  ${ratio >= least ? 'reached' : 'missed '}  ${says}: ${spread(other, one)} (≥ ${least})`)
+    say(`  ${ratio >= least ? 'reached' : 'missed '}  ${name}: ${spread(other, one)} (≥ ${least})`)
   }
 }
 
-function find(taken: Taken, row: string, column: string): readonly number[] | undefined {
+function find(taken: Costs, row: string, column: string): readonly number[] | undefined {
   for (const [each, figures] of taken) if (each.row === row && each.column === column) return figures
   return undefined
 }

@@ -3,9 +3,6 @@
  * number of source files. The counts come from V8's precise coverage of a built edge in front of the simulator; the
  * simulator itself is not counted. Work of timers is left out: only functions that every one of `ROUNDS` equal
  * requests entered are counted.
- *
- * `--list <n>`: names the files of flow `n` (1 to 4) instead. `--than <folder>`: also measures another build, such as
- * the `dist` of a release.
  */
 import { execFile } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
@@ -14,12 +11,13 @@ import { Session } from 'node:inspector/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { parseArgs, promisify } from 'node:util'
+import { promisify } from 'node:util'
 import { hash } from '@node-rs/bcrypt'
 import { stringify } from 'yaml'
 import type { buildEdge } from '../../src/app/index.ts'
 import type { loadConfig } from '../../src/config/index.ts'
 import type { startSimulator } from '../../src/simulator/index.ts'
+import { readOptions } from '../support/script-options.ts'
 
 /** The expected numbers of docs/architecture.md: files, and functions where it names them. */
 const FLOWS = [
@@ -44,18 +42,20 @@ interface Expectation {
   readonly cacheStatus?: string
 }
 
-const { values } = parseArgs({
+const { values } = readOptions({
+  name: 'flows',
+  purpose: 'Prints how many files and functions four typical requests enter.',
   options: {
-    list: { type: 'string' },
-    than: { type: 'string' },
-    build: { type: 'string', default: 'dist' },
-    json: { type: 'boolean' },
+    list: { kind: 'number', value: 'FLOW', meaning: 'print the files of one flow (1 to 4) instead' },
+    than: { kind: 'text', value: 'FOLDER', meaning: 'also measure another build, such as the dist of a release' },
+    build: { kind: 'text', value: 'FOLDER', meaning: 'the build to measure (default: dist)' },
+    json: { kind: 'flag', meaning: 'print the counts and the files as JSON' },
   },
 })
 
-const found = await measure(resolve(values.build))
+const found = await measure(resolve(values.build ?? 'dist'))
 if (values.json) console.log(JSON.stringify(found))
-else if (values.list !== undefined) console.log(found[Number(values.list) - 1]?.files.join('\n'))
+else if (values.list !== undefined) console.log(found[values.list - 1]?.files.join('\n'))
 else report(found, values.than === undefined ? undefined : await measureApart(values.than))
 
 function report(now: readonly Entered[], before: readonly Entered[] | undefined): void {
@@ -83,7 +83,7 @@ function countSources(): number {
   ).length
 }
 
-/** Measures another build in a process of its own, so that the modules of the two do not mix. */
+/** Measures another build in a separate process, so that the modules of the two do not mix. */
 async function measureApart(build: string): Promise<readonly Entered[]> {
   const { stdout } = await promisify(execFile)(
     process.execPath,

@@ -1,16 +1,13 @@
 /**
- * Compares hits: each server is a process on one core, the load generator runs on the other, in alternation, so that
- * other load affects all servers. Prints medians, ratios to bare node:http, and the goals.
- *
- * `--only <regex>`: the rows that are measured beside node:http, `--sizes <regex>` the columns. `--quick`: one short
- * round. `--cpu <rounds>`: only the CPU time per response. `--than <folder>`: another build of the edge beside this
- * one.
+ * Compares cache hits of the edge with other servers (`npm run bench`). Each server is a process on one core, the load
+ * generator runs on the other core. The servers are measured in turn, so that other load on the machine affects all of
+ * them. Prints medians, ratios to bare node:http, and the goals.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { startRedis } from '../support/redis.ts'
+import { readOptions } from '../support/script-options.ts'
 import { type Case, type Contender, contenders } from './cases.ts'
 import { bare, type Running } from './contenders.ts'
 import { costs, printCostGoals, printCosts } from './cost.ts'
@@ -19,16 +16,25 @@ import { cpuOf, generator, load, type Sample } from './load.ts'
 import { goals, type Medians, median, printGoals, printTable } from './report.ts'
 import { WrongResponseError } from './verify.ts'
 
-const { values } = parseArgs({
+const { values } = readOptions({
+  name: 'bench',
+  purpose: 'Compares cache hits of the edge with bare node:http, nginx and others: requests per second and CPU time.',
   options: {
-    quick: { type: 'boolean', default: false },
-    only: { type: 'string', default: '' },
-    sizes: { type: 'string', default: '' },
-    cpu: { type: 'string' },
-    than: { type: 'string' },
+    only: { kind: 'pattern', meaning: 'rows of the table to measure besides node:http (default: all)' },
+    sizes: {
+      kind: 'pattern',
+      meaning: 'sizes of the response to measure, such as 60 (default: 1.2 kB, 60 kB, 600 kB)',
+    },
+    quick: { kind: 'flag', meaning: 'one round of one second' },
+    cpu: { kind: 'number', value: 'ROUNDS', meaning: 'measure only the CPU time per response, in this many rounds' },
+    than: {
+      kind: 'text',
+      value: 'FOLDER',
+      meaning: 'also measure another build of the edge, such as the dist of a release',
+    },
   },
 })
-const [wanted, sizes] = [new RegExp(values.only), new RegExp(values.sizes)]
+const { only = /(?:)/, sizes = /(?:)/ } = values
 // A short run warms each server once, a long run each case, because an idle server is slow at first.
 const [rounds, seconds] = values.quick ? [1, 1] : [5, 2]
 /** Responses of each case before its CPU time is measured. */
@@ -36,7 +42,7 @@ const WARM = 40_000
 const opened: { stop(): Promise<void> }[] = []
 const say = (text: string): void => console.log(text)
 
-const isWanted = (row: string): boolean => row === 'node:http' || wanted.test(row)
+const isWanted = (row: string): boolean => row === 'node:http' || only.test(row)
 
 async function open({ rows, start, cases }: Contender): Promise<readonly Case[]> {
   if (!rows.some(isWanted)) return []
@@ -54,7 +60,7 @@ async function open({ rows, start, cases }: Contender): Promise<readonly Case[]>
     return found
   } catch (fault) {
     if (fault instanceof WrongResponseError) throw fault
-    say(`skipped: ${rows.join('; ')}: ${inWords(fault)}`)
+    say(`skipped: ${rows.join('; ')}: ${messageOf(fault)}`)
     return []
   }
 }
@@ -79,7 +85,7 @@ async function measure(cases: readonly Case[]): Promise<Medians> {
       } catch (fault) {
         if (fault instanceof WrongResponseError) throw fault
         samples.delete(each)
-        say(`${name}: left out, ${inWords(fault)}`)
+        say(`${name}: not measured: ${messageOf(fault)}`)
       }
     }
   const medians = new Map<string, Map<string, Sample>>()
@@ -93,7 +99,7 @@ async function measure(cases: readonly Case[]): Promise<Medians> {
   return medians
 }
 
-function inWords(fault: unknown): string {
+function messageOf(fault: unknown): string {
   return fault instanceof Error ? fault.message : String(fault)
 }
 
@@ -120,7 +126,7 @@ async function compareRates(cases: readonly Case[]): Promise<void> {
       values.quick ? { seconds: 2, columns: ['1.2 kB'] } : { seconds: 10, columns: ['1.2 kB', '60 kB'] },
       say,
     )
-  say('\nnot measured  a second process behind a balancer: it takes a core for each of both and one for the load')
+  say('\nnot measured: a second process behind a balancer, which needs three cores')
 }
 
 async function compareCosts(cases: readonly Case[], rounds: number): Promise<void> {
@@ -139,7 +145,7 @@ const folder = await mkdtemp(join(tmpdir(), 'edge-bench-'))
 try {
   const cases = await prepare(folder)
   if (values.cpu === undefined) await compareRates(cases)
-  else await compareCosts(cases, Number(values.cpu))
+  else await compareCosts(cases, values.cpu)
 } finally {
   for (const each of opened.reverse()) await each.stop()
   await rm(folder, { recursive: true, force: true })

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { checkTotals, type ExpectedResponse, type Totals, verified } from './verify.ts'
 
 export interface Target {
-  /** Of the case, for errors. */
+  /** The name of the case, for error messages. */
   readonly name: string
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
@@ -16,7 +16,7 @@ export interface Target {
   readonly expected: ExpectedResponse
 }
 
-type Asked = Required<Omit<Target, 'pid' | 'name'>>
+type LoadRequest = Required<Omit<Target, 'pid' | 'name'>>
 
 export interface Sample {
   /** Responses per second. */
@@ -47,8 +47,8 @@ export async function load(target: Target, seconds: number): Promise<Sample> {
   return verified(target, async (sent) => {
     const before = await cpuOf(pid)
     const began = performance.now()
-    const asked = { url, headers, connections, expected }
-    const totals = wrk ? await byWrk(asked, seconds) : await byAutocannon(asked, seconds)
+    const request = { url, headers, connections, expected }
+    const totals = wrk ? await byWrk(request, seconds) : await byAutocannon(request, seconds)
     const took = (performance.now() - began) / 1000
     const used = (await cpuOf(pid)) - before
     checkTotals(name, totals, sent)
@@ -59,7 +59,7 @@ export async function load(target: Target, seconds: number): Promise<Sample> {
 
 const UNITS: Readonly<Record<string, number>> = { B: 1, KB: 2 ** 10, MB: 2 ** 20, GB: 2 ** 30 }
 
-async function byWrk({ url, headers, connections }: Asked, seconds: number): Promise<Totals> {
+async function byWrk({ url, headers, connections }: LoadRequest, seconds: number): Promise<Totals> {
   const named = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
   const [file = '', ...args] = pinned(1, ['wrk', '-t1', `-c${connections}`, `-d${seconds}`, ...named, url])
   const { stdout } = await run(file, args)
@@ -74,20 +74,20 @@ async function byWrk({ url, headers, connections }: Asked, seconds: number): Pro
   }
 }
 
-async function byAutocannon({ url, headers, connections, expected }: Asked, seconds: number): Promise<Totals> {
+async function byAutocannon({ url, headers, connections, expected }: LoadRequest, seconds: number): Promise<Totals> {
   const named = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}=${value}`])
   const command = ['npx', 'autocannon', '-j', '-c', String(connections), '-d', String(seconds), ...named, url]
   const [file = '', ...args] = pinned(1, command)
   const { stdout } = await run(file, args, { maxBuffer: 1 << 24 })
-  const said = JSON.parse(stdout) as {
+  const result = JSON.parse(stdout) as {
     readonly errors: number
     readonly statusCodeStats: Readonly<Record<string, { readonly count: number }>>
     readonly throughput: { readonly total: number }
   }
-  const counts = Object.entries(said.statusCodeStats).map(([status, { count }]) => [Number(status), count] as const)
+  const counts = Object.entries(result.statusCodeStats).map(([status, { count }]) => [Number(status), count] as const)
   const all = counts.reduce((sum, [, count]) => sum + count, 0)
   const right = counts.find(([status]) => status === expected.status)?.[1] ?? 0
-  return { responses: right, failures: all - right + said.errors, bytes: said.throughput.total }
+  return { responses: right, failures: all - right + result.errors, bytes: result.throughput.total }
 }
 
 /** Returns the CPU time in microseconds of a process and its children; 0 without /proc. */

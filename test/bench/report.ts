@@ -7,18 +7,18 @@ export type Medians = ReadonlyMap<string, ReadonlyMap<string, Sample>>
 type Cell = readonly [row: string, column: string]
 
 export interface Goal {
-  readonly says: string
+  readonly name: string
   readonly of: Cell
   readonly over: Cell
   readonly least: number
 }
 
-const goal = (says: string, of: Cell, over: Cell, least: number): Goal => ({ says, of, over, least })
+const goal = (name: string, of: Cell, over: Cell, least: number): Goal => ({ name, of, over, least })
 const [S, M, L] = ['1.2 kB', '60 kB', '600 kB'] as const
 
-/** Rows of an edge with log, metrics and audit, and of an edge without. */
-export const EVERYTHING = 'edge, Basic, all told'
-export const NOTHING = 'edge, Basic, nothing told'
+/** Rows of an edge that records everything, and of an edge that records nothing. */
+export const ALL_ON = 'edge, Basic, log, metrics, audit'
+export const ALL_OFF = 'edge, Basic, no log, no metrics'
 
 /** The ratio of one server to another in the same run. */
 export const goals: readonly Goal[] = [
@@ -37,10 +37,10 @@ export const goals: readonly Goal[] = [
   goal(`gzip, ${L}, to nginx with gzip 1`, ['edge, Basic, gzip', L], ['nginx, gzip 1', L], 100),
   goal('304, to the small hit of node:http', ['edge, Basic, 304', S], ['node:http', S], 0.9),
   goal('log on, to log off', ['edge, Basic', S], ['edge, Basic, no log', S], 0.9),
-  goal('metrics, audit and log on, to all off', [EVERYTHING, S], [NOTHING, S], 0.9),
+  goal('metrics, audit and log on, to all off', [ALL_ON, S], [ALL_OFF, S], 0.9),
 ]
 
-const WIDE = 26
+const WIDE = 34
 
 /** Requests per second · ratio to node:http (node:https for rows with TLS) · microseconds of CPU time per request. */
 export function printTable(medians: Medians, say: (text: string) => void): void {
@@ -50,7 +50,7 @@ export function printTable(medians: Medians, say: (text: string) => void): void 
     const cells = [S, M, L].map((column) => cell(columns.get(column), limit?.get(column)).padStart(26))
     say(row.padEnd(WIDE) + cells.join(''))
   }
-  say('requests/s · ratio to bare node · µs of CPU for each')
+  say('requests/s · ratio to node:http · µs of CPU time per request')
 }
 
 function cell(sample: Sample | undefined, limit: Sample | undefined): string {
@@ -59,19 +59,19 @@ function cell(sample: Sample | undefined, limit: Sample | undefined): string {
   return `${Math.round(sample.rate)} · ${ratio} · ${round(sample.cpu)}`
 }
 
-export function printGoals(asked: readonly Goal[], medians: Medians, say: (text: string) => void): void {
+export function printGoals(goals: readonly Goal[], medians: Medians, say: (text: string) => void): void {
   say('\ngoals')
-  for (const { says, of, over, least } of asked) {
+  for (const { name, of, over, least } of goals) {
     const [one, other] = [at(medians, of), at(medians, over)]
     if (one === undefined || other === undefined) {
-      say(`  not measured  ${says}: ≥ ${least}`)
+      say(`  not measured  ${name}: ≥ ${least}`)
       continue
     }
     const ratio = one.rate / Math.max(other.rate, Number.EPSILON)
     // On a shared machine, CPU time per request is more reliable than the rate.
     const byCpu = one.cpu > 0 && other.cpu > 0 ? `, by CPU time ${round(other.cpu / one.cpu)}` : ''
     const verdict = ratio >= least ? 'reached     ' : `missed ${round((1 - ratio / least) * 100)} %`.padEnd(12)
-    say(`  ${verdict}  ${says}: ${round(ratio)}${byCpu} (≥ ${least})`)
+    say(`  ${verdict}  ${name}: ${round(ratio)}${byCpu} (≥ ${least})`)
   }
 }
 

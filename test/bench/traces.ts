@@ -7,7 +7,14 @@ import http, { Agent } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { startSimulator } from '../../src/simulator/index.ts'
 import { startEdge } from '../support/edge.ts'
+import { readOptions } from '../support/script-options.ts'
 import { type Probe, verified, WrongResponseError } from './verify.ts'
+
+readOptions({
+  name: 'bench:traces',
+  purpose: 'Measures the CPU time that traces cost per request, without a collector, unsampled and sampled.',
+  options: {},
+})
 
 const ROUNDS = 15
 const REQUESTS = 1500
@@ -15,7 +22,7 @@ const password = 'only-for-tests'
 
 const before = process.cpuUsage()
 await Promise.all(['sdk-trace', 'otlp-transformer', 'resources', 'api'].map((name) => import(`@opentelemetry/${name}`)))
-console.log(`libraries: ${(since(before) / 1000).toFixed(0)} ms of CPU to load`)
+console.log(`libraries: ${(since(before) / 1000).toFixed(0)} ms of CPU time to load`)
 
 const collector = http.createServer((request, response) => {
   request.resume().on('end', () => response.end('{}'))
@@ -60,7 +67,9 @@ for (const [what, path, requests, cacheStatus] of [
   const off = taken.get('no collector') ?? []
   for (const [name, figures] of taken) {
     const more = median(figures.map((figure, at) => figure - (off[at] ?? Number.NaN)))
-    console.log(`${what}, ${name}: ${median(figures).toFixed(0)} µs of CPU a request, ${more.toFixed(1)} more`)
+    console.log(
+      `${what}, ${name}: ${median(figures).toFixed(0)} µs of CPU time per request, ${more.toFixed(1)} more than without a collector`,
+    )
   }
 }
 for (const edge of Object.values(edges)) await edge.close()

@@ -83,7 +83,7 @@ export function checkResponse(name: string, expected: ExpectedResponse, { status
 /** Throws WrongResponseError if the totals cannot be those of this response. */
 export function checkTotals(name: string, { responses, failures, bytes }: Totals, sent: SentResponse): void {
   if (responses === 0) throw new WrongResponseError(`${name}: no responses`)
-  if (failures > 0) throw new WrongResponseError(`${name}: ${failures} of ${responses} responses were others`)
+  if (failures > 0) throw new WrongResponseError(`${name}: ${failures} of ${responses} responses were different`)
   // The generator counts the bytes of responses that are incomplete when its time is over.
   const mean = bytes / responses
   const [least, most] = [0.7 * sent.body.length, 1.5 * sent.body.length + MAX_HEADER_BYTES]

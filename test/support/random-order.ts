@@ -1,6 +1,6 @@
 /**
- * Runs the test files in a random order: `npm run test:random -- [SEED] [FOLDER…]`. The seed is printed, and repeats
- * the order. tap itself sorts the files, or shuffles them without a seed.
+ * Runs the test files in a random order (`npm run test:random`). The seed is printed, and repeats the order. tap itself
+ * sorts the files, or shuffles them without a seed.
  */
 import { readFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
@@ -8,12 +8,16 @@ import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
 import { createRandom } from '../faults/coherence/random.ts'
+import { readOptions } from './script-options.ts'
 
-const [first = '', ...rest] = process.argv.slice(2)
-const hasSeed = /^\d+$/.test(first)
-const seed = hasSeed ? Number(first) : Date.now() % 1_000_000
-const given = hasSeed ? rest : [first, ...rest].filter((folder) => folder !== '')
-const folders = given.length > 0 ? given : ['test']
+const { values, rest } = readOptions({
+  name: 'test:random',
+  purpose: 'Runs the test files of the folders (default: test) in a random order.',
+  options: { seed: { kind: 'number', meaning: 'repeat the order of an earlier run' } },
+  rest: 'FOLDER…',
+})
+const { seed = Date.now() % 1_000_000 } = values
+const folders = rest.length > 0 ? rest : ['test']
 const { timeout, jobs, 'node-arg': nodeArguments, 'test-env': environment } = parse(readFileSync('.taprc', 'utf8'))
 
 const found = await Promise.all(
@@ -25,9 +29,11 @@ const files = shuffle(
     .filter((file) => file.endsWith('.test.ts') && !file.includes('.tap'))
     .sort(),
 )
-t.comment(`${files.length} files in random order; repeat with: npm run test:random -- ${[seed, ...given].join(' ')}`)
+t.comment(
+  `${files.length} files in random order; repeat with: npm run test:random -- --seed ${[seed, ...rest].join(' ')}`,
+)
 t.jobs = jobs
-// Each file has a limit of its own; the default limit of a tap program would end the whole run.
+// Each file has its own time limit; the default limit of a tap program would end the whole run.
 t.setTimeout(0)
 // Each file reads its own limit from the environment, as when tap starts it.
 const limits = { TAP_TIMEOUT: String(timeout) }

@@ -4,7 +4,7 @@
  */
 import { Pool } from 'undici'
 import { WrongResponseError } from '../verify.ts'
-import { arrivals, type Mix, type Wish } from './mix.ts'
+import { arrivals, type ClientCall, type Mix } from './mix.ts'
 
 export interface Taken {
   /** Milliseconds from the due time of a call to the last byte of its response. */
@@ -21,9 +21,9 @@ export interface Taken {
 export interface Load {
   readonly urls: readonly string[]
   readonly mix: Mix
-  readonly authorization: (wish: Wish) => string
+  readonly authorization: (call: ClientCall) => string
   /** The client's timeout in milliseconds. */
-  readonly patience: number
+  readonly clientTimeout: number
   /** Whether reads must have the header `Cache-Status`. */
   readonly throughEdge: boolean
 }
@@ -32,35 +32,40 @@ export interface Load {
  * Runs for the given number of seconds and until all started calls have ended. Throws WrongResponseError if a response
  * with status 200 is another one than its call is for.
  */
-export async function run({ urls, mix, authorization, patience, throughEdge }: Load, seconds: number): Promise<Taken> {
-  const pools = urls.map((url) => new Pool(url, { pipelining: 1, headersTimeout: patience, bodyTimeout: patience }))
+export async function run(
+  { urls, mix, authorization, clientTimeout, throughEdge }: Load,
+  seconds: number,
+): Promise<Taken> {
+  const pools = urls.map(
+    (url) => new Pool(url, { pipelining: 1, headersTimeout: clientTimeout, bodyTimeout: clientTimeout }),
+  )
   const taken = empty()
   const wrong: string[] = []
   const under = new Set<Promise<void>>()
   let turn = 0
-  const ask = async (wish: Wish): Promise<boolean> => {
+  const ask = async (call: ClientCall): Promise<boolean> => {
     const pool = pools[turn++ % pools.length]
     const began = performance.now()
     try {
       const reply = await pool?.request({
-        method: wish.method,
-        path: wish.path,
-        headers: { authorization: authorization(wish), 'wazuh-app-version': '3.11.5' },
-        signal: AbortSignal.timeout(patience),
+        method: call.method,
+        path: call.path,
+        headers: { authorization: authorization(call), 'wazuh-app-version': '3.11.5' },
+        signal: AbortSignal.timeout(clientTimeout),
       })
       if (reply === undefined) return false
       const body = Buffer.from(await reply.body.arrayBuffer())
-      const fault = reply.statusCode === 200 ? faultOf(reply.headers, body, throughEdge && wish.method === 'GET') : ''
-      if (fault !== '') wrong.push(`${wish.method} ${wish.path}: ${fault}`)
-      note(taken, wish, reply.statusCode, performance.now() - began, reply.headers.age)
+      const fault = reply.statusCode === 200 ? faultOf(reply.headers, body, throughEdge && call.method === 'GET') : ''
+      if (fault !== '') wrong.push(`${call.method} ${call.path}: ${fault}`)
+      note(taken, call, reply.statusCode, performance.now() - began, reply.headers.age)
       return reply.statusCode === 200
     } catch {
-      note(taken, wish, 'none', performance.now() - began, undefined)
+      note(taken, call, 'none', performance.now() - began, undefined)
       return false
     }
   }
-  const begin = (wishes: readonly Wish[], sequence: boolean) => {
-    const one = sequence ? inSequence(wishes, ask) : Promise.all(wishes.map(ask)).then(() => undefined)
+  const begin = (calls: readonly ClientCall[], sequence: boolean) => {
+    const one = sequence ? inSequence(calls, ask) : Promise.all(calls.map(ask)).then(() => undefined)
     under.add(one)
     void one.finally(() => under.delete(one))
   }
@@ -89,15 +94,15 @@ function faultOf(
 }
 
 /** Runs the calls in sequence and stops at the first failure. */
-async function inSequence(wishes: readonly Wish[], ask: (wish: Wish) => Promise<boolean>): Promise<void> {
-  for (const wish of wishes) if (!(await ask(wish))) return
+async function inSequence(calls: readonly ClientCall[], ask: (call: ClientCall) => Promise<boolean>): Promise<void> {
+  for (const call of calls) if (!(await ask(call))) return
 }
 
 function empty(): Taken {
   return { times: [], ages: [], failed: new Map(), failedByKind: new Map(), refusedAfter: [] }
 }
 
-function note(taken: Taken, { kind }: Wish, status: number | 'none', time: number, age: unknown): void {
+function note(taken: Taken, { kind }: ClientCall, status: number | 'none', time: number, age: unknown): void {
   taken.times.push(time)
   if (typeof age === 'string') taken.ages.push(Number(age))
   if (status === 200) return

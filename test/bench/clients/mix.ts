@@ -4,7 +4,7 @@
  * Arrivals are random, as with many people, and do not wait for responses.
  */
 
-export interface Wish {
+export interface ClientCall {
   readonly kind: 'page' | 'log' | 'all' | 'write'
   readonly method: string
   readonly path: string
@@ -15,7 +15,7 @@ export interface Mix {
   /** The number of agents in the cluster. */
   readonly agents: number
   /** The number of agents whose pages (agent, sync) people open. */
-  readonly lookedAt: number
+  readonly viewedAgents: number
   readonly nodes: readonly string[]
 }
 
@@ -30,7 +30,7 @@ export function rateOf({ clients, agents }: Mix): number {
 }
 
 /** Calls `begin` for each action when it is due, until stopped; the calls of one page start together. */
-export function arrivals(mix: Mix, begin: (wishes: readonly Wish[], sequence: boolean) => void): () => void {
+export function arrivals(mix: Mix, begin: (calls: readonly ClientCall[], sequence: boolean) => void): () => void {
   const { clients } = mix
   const stops = [
     poisson(clients / PAGE, () => begin(page(mix), false)),
@@ -43,31 +43,31 @@ export function arrivals(mix: Mix, begin: (wishes: readonly Wish[], sequence: bo
   }
 }
 
-const get = (kind: Wish['kind'], path: string): Wish => ({ kind, method: 'GET', path })
+const get = (kind: ClientCall['kind'], path: string): ClientCall => ({ kind, method: 'GET', path })
 
-function page(mix: Mix): Wish[] {
+function page(mix: Mix): ClientCall[] {
   const id = agentOf(mix)
   const paths = ['/agents?limit=500', '/agents/summary', '/manager/status', '/manager/info']
   return [...paths, `/agents/${id}`, `/agents/${id}/group/is_sync`].map((path) => get('page', path))
 }
 
-function log({ nodes }: Mix): Wish {
+function log({ nodes }: Mix): ClientCall {
   const node = nodes[Math.floor(Math.random() * nodes.length)]
   return get('log', `/cluster/${node}/logs?limit=10`)
 }
 
-function allAgents({ agents }: Mix): Wish[] {
+function allAgents({ agents }: Mix): ClientCall[] {
   const pages = Math.ceil((agents + 1) / ROWS)
   return Array.from({ length: pages }, (_, i) => get('all', `/agents?offset=${i * ROWS}&limit=${ROWS}`))
 }
 
-function write(mix: Mix): Wish {
+function write(mix: Mix): ClientCall {
   const method = Math.random() < 0.5 ? 'PUT' : 'DELETE'
   return { kind: 'write', method, path: `/agents/${agentOf(mix)}/group/web` }
 }
 
-function agentOf({ lookedAt }: Mix): string {
-  return String(1 + Math.floor(Math.random() * lookedAt)).padStart(3, '0')
+function agentOf({ viewedAgents }: Mix): string {
+  return String(1 + Math.floor(Math.random() * viewedAgents)).padStart(3, '0')
 }
 
 /** Timers are too coarse for single calls, so each tick starts all calls that have become due. */

@@ -41,12 +41,12 @@ export async function startCluster(options: object): Promise<RunningCluster> {
   const child = forkScript(new URL('../servers/cluster.ts', import.meta.url), [
     JSON.stringify({ ...options, password: nodePassword }),
   ])
-  const { nodes } = await hear<ClusterReady>(child)
+  const { nodes } = await nextMessage<ClusterReady>(child)
   return {
     nodes,
     pid: child.pid ?? 0,
     report: () => {
-      const report = hear<ClusterReport>(child)
+      const report = nextMessage<ClusterReport>(child)
       child.send('report')
       return report
     },
@@ -66,7 +66,7 @@ export async function startReplicas(count: number, options: ReplicaOptions): Pro
     const file = join(folder, `edge-${i}.yaml`)
     await writeFile(file, stringify(settings(port, options)))
     const child = forkScript(new URL('../../faults/coherence/replica.ts', import.meta.url), [file, ''])
-    await hear(child)
+    await nextMessage(child)
     children.push(child)
     urls.push(`http://127.0.0.1:${port}`)
   }
@@ -99,7 +99,7 @@ function settings(port: number, { nodes, redis, inFlight, stale }: ReplicaOption
   }
 }
 
-function hear<T>(child: ChildProcess): Promise<T> {
+function nextMessage<T>(child: ChildProcess): Promise<T> {
   return new Promise((resolve, reject) => {
     child.once('message', (message) => resolve(message as T))
     child.once('exit', (code) => reject(new Error(`a process of the bench ended with ${code}`)))

@@ -20,7 +20,7 @@ export function goalsOf(costs: Costs, full: Full, most: number | undefined): Goa
   for (const nodes of [3, 10, 30, 100]) {
     const { after, afterCpu } = of(nodes)
     goals.push({
-      says: `N = ${nodes}, ms after the last byte`,
+      name: `N = ${nodes}, ms after the last byte`,
       is: after,
       byCpu: afterCpu,
       best: best(engine, nodes, 'after'),
@@ -29,7 +29,7 @@ export function goalsOf(costs: Costs, full: Full, most: number | undefined): Goa
     })
     const [is, byCpu] = both((what) => paired(costs, engine, floor, nodes, what))
     goals.push({
-      says: `N = ${nodes}, total over raw sockets`,
+      name: `N = ${nodes}, total ÷ that of raw sockets`,
       is,
       byCpu,
       best: best(engine, nodes, 'total') / best(floor, nodes, 'total'),
@@ -39,7 +39,7 @@ export function goalsOf(costs: Costs, full: Full, most: number | undefined): Goa
   }
   const [is, byCpu] = both((what) => of(300)[what] / of(100)[what])
   goals.push({
-    says: 'total of N = 300 over N = 100',
+    name: 'total of N = 300 ÷ N = 100',
     is,
     byCpu,
     best: best(engine, 300, 'total') / best(engine, 100, 'total'),
@@ -49,7 +49,7 @@ export function goalsOf(costs: Costs, full: Full, most: number | undefined): Goa
   for (const nodes of [10, 30, 100, 300]) {
     const [is, byCpu] = both((what) => paired(costs, parse, engine, nodes, what))
     goals.push({
-      says: `N = ${nodes}, faster than parse, merge, stringify`,
+      name: `N = ${nodes}, times as fast as parse, merge, stringify`,
       is,
       byCpu,
       best: best(parse, nodes, 'total') / best(engine, nodes, 'total'),
@@ -57,10 +57,10 @@ export function goalsOf(costs: Costs, full: Full, most: number | undefined): Goa
       way: 'least',
     })
   }
-  const says = '64 MB, longest block, ms'
-  goals.push({ says: `${says}: received and joined`, is: full.block, byCpu: full.received, goal: 20, way: 'most' })
-  goals.push({ says: `${says}: joined alone, by CPU`, is: full.alone, goal: 20, way: 'most' })
-  goals.push({ says: 'peak memory over bytes received, any N', is: most, goal: 2, way: 'most' })
+  const name = '64 MB, longest block, ms'
+  goals.push({ name: `${name}: received and joined`, is: full.block, byCpu: full.received, goal: 20, way: 'most' })
+  goals.push({ name: `${name}: joined alone, by CPU`, is: full.alone, goal: 20, way: 'most' })
+  goals.push({ name: 'peak memory ÷ bytes received, any N', is: most, goal: 2, way: 'most' })
   return goals
 }
 

@@ -23,7 +23,7 @@ export function cellOf({ total, after, afterCpu, block, cpu }: Cost): string {
 }
 
 export interface Goal {
-  readonly says: string
+  readonly name: string
   readonly is: number | undefined
   readonly goal: number
   readonly way: 'most' | 'least'
@@ -35,10 +35,10 @@ export interface Goal {
 
 export function printGoals(goals: readonly Goal[], say: Say): void {
   say('\ngoals')
-  for (const { says, is, goal, way, byCpu, best } of goals) {
+  for (const { name, is, goal, way, byCpu, best } of goals) {
     const sign = way === 'most' ? '≤' : '≥'
     if (is === undefined || Number.isNaN(is)) {
-      say(`  not measured  ${says}: ${sign} ${goal}`)
+      say(`  not measured  ${name}: ${sign} ${goal}`)
       continue
     }
     const reached = way === 'most' ? is <= goal : is >= goal
@@ -48,7 +48,7 @@ export function printGoals(goals: readonly Goal[], say: Say): void {
     ]
     const by = way === 'most' ? is / goal - 1 : 1 - is / goal
     say(
-      `  ${(reached ? 'reached' : `missed ${round(by * 100)} %`).padEnd(13)} ${says}: ${round(is)}${besides.join('')} (${sign} ${goal})`,
+      `  ${(reached ? 'reached' : `missed ${round(by * 100)} %`).padEnd(13)} ${name}: ${round(is)}${besides.join('')} (${sign} ${goal})`,
     )
   }
 }

@@ -99,7 +99,7 @@ async function received(
   trusted: boolean,
 ): Promise<Omit<Run, 'body'> & { readonly parts: readonly MergeInput[] }> {
   const parts: MergeInput[] = []
-  const got = await askAll(clients, (node, body) => {
+  const got = await requestAll(clients, (node, body) => {
     const read = findRows(body)
     if (!read.ok) throw new Error(read.reason)
     parts[node] = { rows: read.rows, isSorted: trusted }
@@ -108,9 +108,9 @@ async function received(
 }
 
 async function pageOf(parts: readonly MergeInput[], { offset, limit }: Page): Promise<Buffer> {
-  const answer = await mergeRows(parts, { sort: '+scan_id', source: sources.packages, offset, limit })
-  if (!answer.ok) throw new Error(answer.reason)
-  return createCollectionBody(answer)
+  const merged = await mergeRows(parts, { sort: '+scan_id', source: sources.packages, offset, limit })
+  if (!merged.ok) throw new Error(merged.reason)
+  return createCollectionBody(merged)
 }
 
 interface Parsed {
@@ -121,23 +121,23 @@ interface Parsed {
  * The fastest way with parsed rows: parsed on arrival, merged by the same heap, and only the page is serialised.
  */
 async function parsed(clients: readonly Client[], { offset, limit }: Page): Promise<Run> {
-  const answers: Parsed[] = []
-  const got = await askAll(clients, (node, body) => {
-    answers[node] = JSON.parse(body.toString()) as Parsed
+  const responses: Parsed[] = []
+  const got = await requestAll(clients, (node, body) => {
+    responses[node] = JSON.parse(body.toString()) as Parsed
   })
-  const items = merged(answers, offset + limit).slice(offset)
-  const totalItems = answers.reduce((sum, { data }) => sum + data.totalItems, 0)
+  const items = firstRows(responses, offset + limit).slice(offset)
+  const totalItems = responses.reduce((sum, { data }) => sum + data.totalItems, 0)
   return { ...got, body: Buffer.from(JSON.stringify({ error: 0, data: { items, totalItems } })) }
 }
 
-function merged(answers: readonly Parsed[], most: number): Row[] {
+function firstRows(responses: readonly Parsed[], count: number): Row[] {
   const heap = createHeap<{ at: number; id: number; readonly node: number; readonly items: readonly Row[] }>((a, b) => {
     return a.id !== b.id ? a.id < b.id : a.node < b.node
   })
-  for (const [node, { data }] of answers.entries())
+  for (const [node, { data }] of responses.entries())
     heap.push({ at: 0, id: idOf(data.items[0]), node, items: data.items })
   const rows: Row[] = []
-  while (rows.length < most) {
+  while (rows.length < count) {
     const top = heap.top
     const row = top?.items[top.at]
     if (!top || !row) break
@@ -154,7 +154,7 @@ function idOf(row: Row | undefined): number {
 }
 
 /** Calls all nodes at once and passes on each body when it is complete. */
-async function askAll(
+async function requestAll(
   clients: readonly Client[],
   take: (node: number, body: Buffer) => void,
 ): Promise<Omit<Run, 'body'>> {
@@ -162,7 +162,7 @@ async function askAll(
   let used = process.cpuUsage()
   await Promise.all(
     clients.map((client, node) =>
-      ask(client, `/${node}/`, (body) => {
+      request(client, `/${node}/`, (body) => {
         bytes += body.length
         lastByte = performance.now()
         used = process.cpuUsage()
@@ -173,7 +173,7 @@ async function askAll(
   return { bytes, lastByte, used }
 }
 
-function ask(client: Client, path: string, take: (body: Buffer) => void): Promise<void> {
+function request(client: Client, path: string, take: (body: Buffer) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     let collected = new BodyCollector(undefined)
     const handler: Dispatcher.DispatchHandler = {

@@ -1,49 +1,61 @@
 /**
- * The long coherence checks (`npm run check:coherence`): the whole model, then 50,000 operations without a violation,
- * then as many for each planted fault, each of which must cause one.
- * Optional arguments: operations, seed, what to run (a planted fault, `none`, `model`, or `all`), the only fault to inject
- * (or `every`), and seconds after which a run begins no further operation.
+ * The long coherence checks (`npm run check:coherence`): 50,000 operations under faults without a violation, then as many
+ * for each planted defect, each of which must cause a violation, and the whole model.
  */
+import { readOptions } from '../../support/script-options.ts'
 import { explore } from './model.ts'
 import { planted } from './planted.ts'
 import { describe, run } from './run.ts'
 
-const [operations = '50000', seed = String(Date.now() % 1_000_000), only = 'all', way = 'every', seconds = 'Infinity'] =
-  process.argv.slice(2)
-const size = { operations: Number(operations), seed: Number(seed), seconds: Number(seconds) }
+const parts = ['protocol', 'model', ...Object.keys(planted), 'no bypass']
+const { values, refuse } = readOptions({
+  name: 'check:coherence',
+  purpose: `Checks the coherence protocol. Parts: ${parts.join(', ')}.`,
+  options: {
+    operations: { kind: 'number', meaning: 'reads and writes of each run (default 50000)' },
+    seconds: { kind: 'number', value: 'SECONDS', meaning: 'begin no operation after this time (default: no limit)' },
+    seed: { kind: 'number', meaning: 'seed of the random choices' },
+    only: { kind: 'text', value: 'PART', meaning: 'run this part only' },
+    fault: { kind: 'text', value: 'FAULT', meaning: 'inject this fault only, such as "replica paused"' },
+  },
+})
+const { operations = 50_000, seed = Date.now() % 1_000_000, seconds = Number.POSITIVE_INFINITY, only, fault } = values
+if (only !== undefined && !parts.includes(only)) refuse(`there is no part "${only}"`)
+const size = { operations, seed, seconds }
 const failed: string[] = []
 
-function hold(what: string, right: boolean): void {
-  console.log(`${right ? 'ok' : 'NOT OK'} – ${what}\n`)
-  if (!right) failed.push(what)
+function report(check: string, passed: boolean): void {
+  console.log(`${passed ? 'ok' : 'NOT OK'} – ${check}\n`)
+  if (!passed) failed.push(check)
 }
 
-function holdModel(): void {
+function checkModel(): void {
   for (const search of [{ writers: 1, flush: true }, { writers: 2 }, { writers: 2, near: false, flush: true }]) {
     const { states, violation } = explore(search)
     if (violation !== undefined) console.log(violation.join('\n'))
-    hold(`model ${JSON.stringify(search)}: ${states} states`, violation === undefined)
+    report(`model ${JSON.stringify(search)}: ${states} states`, violation === undefined)
   }
 }
 
-async function holdProtocol(): Promise<void> {
-  const report = await run({ ...size, chaos: way === 'every' || way })
-  console.log(describe(report))
-  for (const violation of report.violations.slice(0, 10)) console.log(JSON.stringify(violation))
-  hold('no violation, under faults', report.violations.length === 0)
+async function checkProtocol(): Promise<void> {
+  const found = await run({ ...size, chaos: fault ?? true })
+  console.log(describe(found))
+  for (const violation of found.violations.slice(0, 10)) console.log(JSON.stringify(violation))
+  report('no violation, under faults', found.violations.length === 0)
 }
 
-async function holdFault(fault: string): Promise<void> {
-  const report = await run({ ...size, chaos: false, fault })
-  console.log(describe(report))
-  hold(`planted: ${fault}, found`, report.violations.length > 0)
+async function checkPlanted(defect: string): Promise<void> {
+  const found = await run({ ...size, chaos: false, fault: defect })
+  console.log(describe(found))
+  report(`planted: ${defect}, found`, found.violations.length > 0)
 }
 
 console.log(`seed ${seed}`)
-if (only === 'all' || only === 'none') await holdProtocol()
-for (const fault of [...Object.keys(planted), 'no bypass']) {
-  if (only === 'all' || only === fault) await holdFault(fault)
+for (const part of parts) {
+  if (only !== undefined && only !== part) continue
+  if (part === 'protocol') await checkProtocol()
+  else if (part === 'model') checkModel()
+  else await checkPlanted(part)
 }
-if (only === 'all' || only === 'model') holdModel()
 if (failed.length > 0) console.log(`failed: ${failed.join('; ')}`)
 process.exit(failed.length === 0 ? 0 : 1)

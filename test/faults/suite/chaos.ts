@@ -1,7 +1,8 @@
 /**
- * `npm run check:chaos -- --minutes N --seed S`: draws faults at random under mixed load. The seed determines the plan.
- * Ends with 1 after a violation or with an availability below 99.95 %. `--only NAME` draws one fault only.
+ * `npm run check:chaos`: draws faults at random under mixed load. The seed determines the plan. Ends with 1 after a
+ * violation or with an availability below 99.95 %.
  */
+import { readOptions } from '../../support/script-options.ts'
 import { chaosFaults } from './chaos-faults.ts'
 import { drawPlan } from './chaos-plan.ts'
 import { runChaos } from './chaos-run.ts'
@@ -10,18 +11,20 @@ const LEAST_AVAILABILITY = 0.9995
 /** With fewer requests, one failure would decide. */
 const LEAST_HITS = 100
 
-const args = process.argv.slice(2)
-const option = (name: string): string | undefined => (args.includes(name) ? args[args.indexOf(name) + 1] : undefined)
-const minutes = Number(option('--minutes') ?? 10)
-const seed = Number(option('--seed') ?? Date.now() % 1_000_000)
-const only = option('--only')
+const { values, refuse } = readOptions({
+  name: 'check:chaos',
+  purpose: `Draws faults at random under mixed load. Faults: ${Object.keys(chaosFaults).join(', ')}.`,
+  options: {
+    minutes: { kind: 'number', meaning: 'duration (default 10)' },
+    seed: { kind: 'number', meaning: 'seed of the plan; the same seed repeats a run' },
+    only: { kind: 'text', value: 'FAULT', meaning: 'draw this fault only' },
+  },
+})
+const { minutes = 10, seed = Date.now() % 1_000_000, only } = values
 const names = Object.keys(chaosFaults).filter((name) => name === (only ?? name))
-if (!(minutes > 0) || !Number.isInteger(seed) || names.length === 0) {
-  console.error(
-    `Usage: npm run check:chaos -- [--minutes 10] [--seed 1] [--only FAULT]\nFaults: ${Object.keys(chaosFaults).join(', ')}`,
-  )
-  process.exit(2)
-}
+if (minutes === 0) refuse('--minutes must be more than 0')
+if (!Number.isInteger(seed)) refuse('--seed must be a whole number')
+if (names.length === 0) refuse(`there is no fault "${only}"`)
 
 const plan = drawPlan(names, seed, minutes * 60_000)
 console.log(`seed ${seed}, ${minutes} minutes, ${plan.length} faults`)

@@ -2,15 +2,9 @@
  * The standing fault suite (`npm run check:faults`). Prints one table and ends with 1 if a promise is broken or, with
  * `--planted`, if a planted defect was not found.
  */
+import { readOptions } from '../../support/script-options.ts'
 import { type FaultPromise, type Figure, NotRun, runPromise } from './promise.ts'
 import { promises } from './registry.ts'
-
-const HELP = `npm run check:faults -- [options]
-  --only R7,R9   these promises only
-  --scale 0.2    factor of durations and counts (default 1)
-  --rate 300     requests per second of the loads (default 300)
-  --seed 1       seed of the random choices
-  --planted      plant the defect of each promise: every promise must then have a figure that fails`
 
 interface Row {
   readonly id: string
@@ -20,29 +14,30 @@ interface Row {
   readonly result: string
 }
 
-const args = process.argv.slice(2)
-const option = (name: string): string | undefined => (args.includes(name) ? args[args.indexOf(name) + 1] : undefined)
-if (args.includes('--help')) {
-  console.log(HELP)
-  process.exit(0)
-}
+const { values, refuse } = readOptions({
+  name: 'check:faults',
+  purpose: 'Checks every promise under faults, and prints one table.',
+  options: {
+    only: { kind: 'text', value: 'R7,R9', meaning: 'check these promises only' },
+    scale: { kind: 'number', value: 'FACTOR', meaning: 'factor of durations and counts (default 1)' },
+    rate: { kind: 'number', meaning: 'requests per second of the loads (default 300)' },
+    seed: { kind: 'number', meaning: 'seed of the random choices' },
+    planted: {
+      kind: 'flag',
+      meaning: 'plant the defect of each promise: every promise must then have a failed figure',
+    },
+  },
+})
 const known = new Set(promises.map(({ id }) => id))
-const only = option('--only')?.toUpperCase().split(',')
+const only = values.only?.toUpperCase().split(',')
 const unknown = (only ?? []).filter((id) => !known.has(id))
-if (unknown.length > 0) {
-  console.error(`There is no promise ${unknown.join(', ')}; there are ${[...known].join(', ')}.`)
-  process.exit(2)
-}
-const options = {
-  scale: Number(option('--scale') ?? 1),
-  rate: Number(option('--rate') ?? 300),
-  seed: Number(option('--seed') ?? Date.now() % 1_000_000),
-  planted: args.includes('--planted'),
-}
+if (unknown.length > 0) refuse(`there is no promise ${unknown.join(', ')}; there are ${[...known].join(', ')}`)
+const { scale = 1, rate = 300, seed = Date.now() % 1_000_000, planted } = values
+const options = { scale, rate, seed, planted }
 
 interface Outcome {
   readonly rows: readonly Row[]
-  readonly outcome: 'kept' | 'broken' | 'not run'
+  readonly outcome: 'passed' | 'failed' | 'not run'
 }
 
 async function rowsOf(promise: FaultPromise): Promise<Outcome> {
@@ -53,13 +48,13 @@ async function rowsOf(promise: FaultPromise): Promise<Outcome> {
     const figures = await runPromise(promise, options)
     const failed = figures.filter(({ pass }) => !pass)
     const rows = figures.map(({ name, value, limit, pass }: Figure) => row(name, value, limit, pass ? 'pass' : 'FAIL'))
-    if (!options.planted) return { rows, outcome: failed.length === 0 ? 'kept' : 'broken' }
+    if (!options.planted) return { rows, outcome: failed.length === 0 ? 'passed' : 'failed' }
     const found = failed.map(({ name, value, limit }) => row(name, value, limit, 'found'))
     const missed = row(promise.planted, 'no figure failed', 'found', 'NOT FOUND')
-    return failed.length > 0 ? { rows: found, outcome: 'kept' } : { rows: [missed], outcome: 'broken' }
+    return failed.length > 0 ? { rows: found, outcome: 'passed' } : { rows: [missed], outcome: 'failed' }
   } catch (error) {
     if (error instanceof NotRun) return { rows: [row('not run', error.message, '', 'not run')], outcome: 'not run' }
-    return { rows: [row('the check itself', String(error).slice(0, 300), 'ends', 'FAIL')], outcome: 'broken' }
+    return { rows: [row('the check itself', String(error).slice(0, 300), 'ends', 'FAIL')], outcome: 'failed' }
   }
 }
 
@@ -79,5 +74,5 @@ for (const promise of promises) {
 }
 print(results.flatMap(({ rows }) => rows))
 const count = (outcome: string) => results.filter((result) => result.outcome === outcome).length
-console.log(`${count('kept')} kept, ${count('broken')} broken, ${count('not run')} not run`)
-process.exit(count('broken') === 0 ? 0 : 1)
+console.log(`${count('passed')} promises passed, ${count('failed')} failed, ${count('not run')} not run`)
+process.exit(count('failed') === 0 ? 0 : 1)

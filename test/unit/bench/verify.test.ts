@@ -45,7 +45,7 @@ t.test('the totals of the load generator must be those of the response', async (
     message: /273 bytes for each/,
   })
   t.throws(() => checkTotals('a case', { ...totals, failures: 1 }, sent), {
-    message: /1 of 1000 responses were others/,
+    message: /1 of 1000 responses were different/,
   })
   t.throws(() => checkTotals('a case', { responses: 0, failures: 0, bytes: 0 }, sent), { message: /no responses/ })
 })
