@@ -6,12 +6,16 @@ import type { Socket } from 'node:net'
 import { EdgeError } from '../core/errors.ts'
 import type { FramingLimits } from './framing.ts'
 import { type FramingRules, framingError } from './framing.ts'
+import { afterReading, rejectUnlessReceived } from './late-requests.ts'
 import { PipeliningQueue } from './pipelining-queue.ts'
 import type { RejectedRequest } from './reject.ts'
 import { parserError, rejectRequest, rejectSocket } from './reject.ts'
 
 /** No endpoint has the method PATCH. It is passed on so that it is answered as by the real API, with 404 and 603. */
 const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
+
+/** The code of a request that was not received in time. */
+const LATE = 906
 
 /** The framing rules of all servers of a listener. */
 export interface ReplaceableRules {
@@ -81,7 +85,10 @@ export function attach(
       return
     }
     const error = parserError(fault, limits.url)
-    queue.rejectAfterResponses(socket, (current) => (current ? rejectCurrent(current, error) : reject(socket, error)))
+    const rejectIt = () =>
+      queue.rejectAfterResponses(socket, (current) => (current ? rejectCurrent(current, error) : reject(socket, error)))
+    if (error.code === LATE) rejectUnlessReceived(socket, { queue, timeouts, reject: rejectIt })
+    else rejectIt()
   })
   watchSlowReaders(server, queue, { timeouts, interval: options.interval })
   return queue
@@ -107,11 +114,12 @@ function continueRequest(request: IncomingMessage, response: ServerResponse, tim
   const { socket } = request
   const before = socket.bytesRead
   response.writeContinue()
-  const timer = setTimeout(() => {
+  const check = () => {
     if (!request.complete && socket.bytesRead === before && !response.headersSent) {
-      rejectCurrent(request, new EdgeError(906))
+      rejectCurrent(request, new EdgeError(LATE))
     }
-  }, timeout)
+  }
+  const timer = setTimeout(() => afterReading(check), timeout)
   response.once('close', () => clearTimeout(timer))
 }
 

@@ -26,6 +26,8 @@ interface Connection {
   /** The request that is being handled. */
   current: Exchange | undefined
   readonly queue: Exchange[]
+  /** Requests whose headers were received. */
+  requests: number
   /** Runs when the queue is empty: it rejects what the client sent after the last valid request. */
   rejectLast: (() => void) | undefined
   /** Requests that were dropped with the connection, without a response. */
@@ -56,6 +58,7 @@ export class PipeliningQueue {
   /** The listener for requests of the server. */
   readonly accept: RequestListener = (request, response) => {
     const connection = this.#connectionOf(request.socket)
+    connection.requests += 1
     if (connection.rejectLast !== undefined || isClosed(connection.socket)) {
       request.resume()
       this.#drop(connection, request)
@@ -116,6 +119,13 @@ export class PipeliningQueue {
     }
   }
 
+  /** Returns the number of requests whose headers were received, and the last one while its body is being received. */
+  progressOf(socket: Socket): { readonly requests: number; readonly incomplete: IncomingMessage | undefined } {
+    const { requests, queue, current } = this.#connectionOf(socket)
+    const last = (queue.at(-1) ?? current)?.request
+    return { requests, incomplete: last?.complete === false ? last : undefined }
+  }
+
   /** The sockets whose current request is being handled. */
   *busySockets(): Generator<Socket> {
     for (const { current, socket } of this.#connections) if (current) yield socket
@@ -130,6 +140,7 @@ export class PipeliningQueue {
       idleSince: performance.now(),
       current: undefined,
       queue: [],
+      requests: 0,
       rejectLast: undefined,
       finish: () => this.#next(connection),
       dropped: 0,
