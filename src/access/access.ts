@@ -62,9 +62,11 @@ export type AuthResult =
    */
   { readonly ok: true; readonly caller: Caller; recheck(authorization: string): Caller | undefined } | AuthFailure
 
-export interface NextRoles {
+/** Absent: unchanged. */
+export interface NextAccess {
   readonly roles: RoleAssignment
   readonly customRoles?: CustomRoles
+  readonly issuers?: readonly ExternalIssuerSettings[]
   /** The role of all callers in mode passthrough. */
   readonly passthroughRole?: string
 }
@@ -83,9 +85,9 @@ export interface Access {
   /** Revokes all tokens of the caller, including the one of this request. */
   revokeTokens(caller: Caller): Promise<void>
   /**
-   * Checks the next roles. Throws, and changes nothing, if a role does not exist. Returns the function that puts them to
-   * use, from the next request on.
+   * Checks the next roles and issuers. Throws, and changes nothing, if a role does not exist or an issuer is invalid.
+   * Returns the function that puts them to use, from the next request on.
    */
-  prepareRoles(next: NextRoles): () => void
+  prepareReload(next: NextAccess): () => void
   close(): Promise<void>
 }

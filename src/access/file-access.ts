@@ -13,7 +13,7 @@ import { createPasswordVerifier, type Users } from './passwords.ts'
 import { createRevocationList, type Revocations } from './revocations.ts'
 import type { Roles } from './roles.ts'
 import { createEphemeralKeys, type KeyRing, watchSigningKeys } from './signing-keys.ts'
-import { createExternalIssuer, createOwnIssuer, type ExternalIssuer, type OwnIssuer } from './token-issuers.ts'
+import { createExternalIssuers, createOwnIssuer, type ExternalIssuers, type OwnIssuer } from './token-issuers.ts'
 import { CLOCK_TOLERANCE_S, type TokenIssuer, type TokenResult, TokenVerifier, type VerifySignature } from './tokens.ts'
 import { watchUsers } from './users-file.ts'
 
@@ -25,7 +25,7 @@ interface Parts {
   readonly users: Users
   readonly roles: Roles
   readonly own: OwnIssuer
-  readonly external: ReadonlyMap<string, ExternalIssuer>
+  readonly external: ExternalIssuers
   readonly revocations: Revocations
   readonly clock: Clock
   readonly log: Log
@@ -34,7 +34,7 @@ interface Parts {
 export async function createFileAccess(options: AccessOptions, file: string, roles: Roles): Promise<Access> {
   const { clock = systemClock, log, limits, tokens } = options
   const { revocations = createRevocationList(clock) } = options
-  const externalIssuers = tokens.issuers.map((settings) => createExternalIssuer(settings, { clock, log }))
+  const external = createExternalIssuers(tokens.issuers, { ownName: tokens.issuer, clock, log })
   const keys = tokens.keys === undefined ? createEphemeralKeys(log) : await watchSigningKeys(tokens.keys, log)
   const own = createOwnIssuer({
     issuer: tokens.issuer,
@@ -47,12 +47,13 @@ export async function createFileAccess(options: AccessOptions, file: string, rol
     clock,
   })
   const users = await watchUsersOrClose(file, { own, revocations, clock, log, keys })
-  const parts: Parts = { users, roles, own, external: indexByName(externalIssuers), revocations, clock, log }
+  const parts: Parts = { users, roles, own, external, revocations, clock, log }
   const { attempts = createLoginAttempts({ limits, clock }) } = options
   const queue = new LoginQueue({ concurrency: MAX_CONCURRENT_HASHES, maxQueued: MAX_QUEUED_HASHES })
   const verifyPassword = createPasswordVerifier(users)
   const logins = new PasswordLogins({ verifyPassword, credentialVersion: users.hashOf, attempts, queue, clock })
-  const verifier = new TokenVerifier({ issuers: indexByName([own, ...externalIssuers]), revocations, clock })
+  const issuers = { get: (name: string) => (name === tokens.issuer ? own : external.get(name)) }
+  const verifier = new TokenVerifier({ issuers, revocations, clock })
   return {
     realm: options.realm,
     limits,
@@ -61,7 +62,14 @@ export async function createFileAccess(options: AccessOptions, file: string, rol
     authenticateToken: (token, verifySignature) => authenticateToken(parts, verifier, token, verifySignature),
     prepareToken: (name) => own.prepare(name),
     revokeTokens: (caller) => revokeTokens(parts, caller),
-    prepareRoles: ({ roles: users, customRoles }) => roles.prepare(users, customRoles),
+    prepareReload: (next) => {
+      const applyRoles = roles.prepare(next.roles, next.customRoles)
+      const applyIssuers = external.prepare(next.issuers ?? tokens.issuers)
+      return () => {
+        applyRoles()
+        applyIssuers()
+      }
+    },
     async close() {
       users.close()
       keys.close()
@@ -153,8 +161,4 @@ function revokeAllTokens(
 /** Never equals the name of a user of the file, because those contain no `#`. */
 function externalUserName(issuer: string, subject: string): string {
   return `${issuer}#${subject}`
-}
-
-function indexByName<T extends TokenIssuer>(issuers: readonly T[]): ReadonlyMap<string, T> {
-  return new Map(issuers.map((issuer) => [issuer.rules.issuer, issuer]))
 }

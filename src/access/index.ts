@@ -4,8 +4,6 @@ import { createFileAccess } from './file-access.ts'
 import { createPassthroughAccess } from './passthrough-access.ts'
 import { createRoles } from './roles.ts'
 
-const SECONDS_PER_DAY = 86_400
-
 /** Rejects with an `Error` for the operator if a setting, the users file or the folder of keys is invalid. */
 export async function createAccess(options: AccessOptions): Promise<Access> {
   checkOptions(options)
@@ -18,10 +16,4 @@ function checkOptions({ realm, tokens }: AccessOptions): void {
   if (!/^[ !#-[\]-~]+$/.test(realm)) throw new Error('access.realm: printable ASCII without quotes and backslashes')
   if (!Number.isInteger(tokens.lifetime) || tokens.lifetime < 1 || tokens.lifetime > 900)
     throw new Error('access.tokens.lifetime: 1 to 900 seconds')
-  for (const { issuer, lifetime } of tokens.issuers)
-    if (!(lifetime >= 1 && lifetime <= SECONDS_PER_DAY))
-      throw new Error(`access.tokens.issuers: ${issuer}: lifetime: 1 second to 1 day`)
-  const names = [tokens.issuer, ...tokens.issuers.map(({ issuer }) => issuer)]
-  const duplicate = names.find((name, index) => names.indexOf(name) < index)
-  if (duplicate !== undefined) throw new Error(`access.tokens.issuers: ${duplicate} is listed twice`)
 }

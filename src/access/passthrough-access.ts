@@ -47,7 +47,7 @@ export function createPassthroughAccess(
       throw new Error('no tokens are issued in mode passthrough')
     },
     revokeTokens: async () => {},
-    prepareRoles: (next) => {
+    prepareReload: (next) => {
       const apply = roles.prepare(next.roles, next.customRoles)
       const granted = permissionsOfRole(next.passthroughRole ?? role, next.customRoles ?? customRoles)
       return () => {

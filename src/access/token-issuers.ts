@@ -1,5 +1,6 @@
 /** The issuers whose tokens are accepted: the edge itself, and external issuers by their key sets. */
 import { hash, randomUUID } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import { OWN_TOKEN_ALGORITHM, type TokenAlgorithm } from '../core/access.ts'
 import type { Clock } from '../core/timing.ts'
 import { ownEntry, ownField } from '../core/values.ts'
@@ -100,7 +101,7 @@ const ACCEPTED_TYPES = ['jwt', 'at+jwt']
 /** These parameters name keys or change what is signed (RFC 8725 section 3). The key comes from the settings only. */
 const REFUSED_HEADERS = ['crit', 'jwk', 'jku', 'x5u', 'x5c', 'b64', 'zip', 'enc']
 
-export function createExternalIssuer(
+function createExternalIssuer(
   settings: ExternalIssuerSettings,
   parts: Pick<IssuerKeysOptions, 'clock' | 'log'>,
 ): ExternalIssuer {
@@ -131,4 +132,48 @@ function readWords(payload: JsonObject, claim: string): string[] {
     : ownField(payload, claim)
   if (typeof value === 'string') return value.split(' ').filter((word) => word !== '')
   return Array.isArray(value) ? value.filter((word) => typeof word === 'string') : []
+}
+
+/** The external issuers in use. */
+export interface ExternalIssuers {
+  /** By the `iss` of its tokens. */
+  get(name: string): ExternalIssuer | undefined
+  /**
+   * Checks the next issuers. Throws, and changes nothing, if one is invalid. Returns the function that puts them to use.
+   * An issuer whose settings are unchanged stays the same object, with its keys.
+   */
+  prepare(settings: readonly ExternalIssuerSettings[]): () => void
+}
+
+const SECONDS_PER_DAY = 86_400
+
+/** `ownName`: the `iss` of the edge's own tokens. Throws an `Error` for the operator if a setting is invalid. */
+export function createExternalIssuers(
+  initial: readonly ExternalIssuerSettings[],
+  { ownName, ...parts }: Pick<IssuerKeysOptions, 'clock' | 'log'> & { readonly ownName: string },
+): ExternalIssuers {
+  let current: ReadonlyMap<string, { readonly settings: ExternalIssuerSettings; readonly issuer: ExternalIssuer }> =
+    new Map()
+  const prepare: ExternalIssuers['prepare'] = (next) => {
+    checkIssuers(next, ownName)
+    const entries = next.map((settings) => {
+      const known = current.get(settings.issuer)
+      if (known !== undefined && isDeepStrictEqual(known.settings, settings)) return known
+      return { settings, issuer: createExternalIssuer(settings, parts) }
+    })
+    return () => {
+      current = new Map(entries.map((entry) => [entry.settings.issuer, entry]))
+    }
+  }
+  prepare(initial)()
+  return { prepare, get: (name) => current.get(name)?.issuer }
+}
+
+function checkIssuers(issuers: readonly ExternalIssuerSettings[], ownName: string): void {
+  for (const { issuer, lifetime } of issuers)
+    if (!(lifetime >= 1 && lifetime <= SECONDS_PER_DAY))
+      throw new Error(`access.tokens.issuers: ${issuer}: lifetime: 1 second to 1 day`)
+  const names = [ownName, ...issuers.map(({ issuer }) => issuer)]
+  const duplicate = names.find((name, index) => names.indexOf(name) < index)
+  if (duplicate !== undefined) throw new Error(`access.tokens.issuers: ${duplicate} is listed twice`)
 }

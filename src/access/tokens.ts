@@ -24,8 +24,8 @@ export type TokenResult =
   | { readonly ok: false; readonly reason: 'unavailable'; readonly retryAfterMs: number }
 
 export interface TokenVerifierOptions {
-  /** By their `iss`. */
-  readonly issuers: ReadonlyMap<string, TokenIssuer>
+  /** By their `iss`. Issuers may be added, replaced and removed. */
+  readonly issuers: { get(name: string): TokenIssuer | undefined }
   readonly revocations: Revocations
   readonly clock: Clock
 }
@@ -56,14 +56,19 @@ export class TokenVerifier {
     if (token.length > MAX_TOKEN_LENGTH) return INVALID
     const digest = hash('sha256', token, 'base64')
     const remembered = this.#verified.get(digest)
-    // The key may have been removed since.
-    const isRemembered = remembered !== undefined && hasCurrentKey(remembered)
+    // The key or the issuer may have been removed since.
+    const isRemembered = remembered !== undefined && this.#hasCurrentKey(remembered)
     const found = isRemembered ? remembered : await this.#verifyNew(token, verifySignature)
     if ('ok' in found) return found
     if (!isRemembered) this.#verified.set(digest, found)
     const { claims, payload } = found
     if (this.#hasEnded(claims)) return INVALID
-    return { ok: true, claims, payload, isCurrent: () => hasCurrentKey(found) && !this.#hasEnded(claims) }
+    return { ok: true, claims, payload, isCurrent: () => this.#hasCurrentKey(found) && !this.#hasEnded(claims) }
+  }
+
+  /** Returns whether the issuer is still accepted, and still has the key that signed the token. */
+  #hasCurrentKey({ issuer, kid, pem }: VerifiedToken): boolean {
+    return this.#options.issuers.get(issuer.rules.issuer) === issuer && issuer.cachedKey(kid) === pem
   }
 
   #hasEnded(claims: Claims): boolean {
@@ -90,11 +95,6 @@ export class TokenVerifier {
     if (ownField(parsed.header, 'alg') !== algorithm || !(await verifySignature(pem, algorithm))) return INVALID
     return { claims, payload: parsed.payload, issuer, kid, pem }
   }
-}
-
-/** Returns whether the issuer still has the key that signed the token. */
-function hasCurrentKey({ issuer, kid, pem }: VerifiedToken): boolean {
-  return issuer.cachedKey(kid) === pem
 }
 
 export interface ClaimRules {

@@ -3,8 +3,10 @@ import type { Logger } from 'pino'
 import type { Access } from '../access/access.ts'
 import { createAccess } from '../access/index.ts'
 import type { VerifyPassword } from '../access/passwords.ts'
+import type { ExternalIssuerSettings } from '../access/token-issuers.ts'
 import { permissions } from '../catalogue/index.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
+import type { Config } from '../config/schema.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { SharedAccess } from '../redis/shared-access.ts'
 import type { Cluster } from '../upstream/index.ts'
@@ -42,12 +44,12 @@ export async function buildAccess(
     tokens: {
       // The configuration is in milliseconds, tokens are in seconds.
       get lifetime() {
-        return access.tokens.lifetime / 1000
+        return access.tokens.lifetime / SECOND_MS
       },
       ...(access.tokens.keys !== undefined && { keys: access.tokens.keys }),
       issuer: identity.issuer,
       audience: identity.audience,
-      issuers: access.tokens.issuers.map((each) => ({ ...each, lifetime: each.lifetime / 1000 })),
+      issuers: issuersOf(config),
     },
     limits: {
       get failedLogins() {
@@ -69,8 +71,12 @@ export async function buildAccess(
     ...(shared && { attempts: shared.attempts, revocations: shared.revocations }),
     log: (level, message, facts) => log[level](facts ?? {}, message),
   })
-  onReload((next) => built.prepareRoles(next.access))
+  onReload((next) => built.prepareReload({ ...next.access, issuers: issuersOf(next) }))
   return built
+}
+
+function issuersOf({ access }: Config): readonly ExternalIssuerSettings[] {
+  return access.tokens.issuers.map((each) => ({ ...each, lifetime: each.lifetime / SECOND_MS }))
 }
 
 /** Mode passthrough: credentials are right if the manager accepts a call with them. */

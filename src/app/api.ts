@@ -113,7 +113,9 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
     get compressionMinBytes() {
       return config.cache.compressionMinBytes
     },
-    corsOrigins: listen.cors.origins,
+    get corsOrigins() {
+      return listen.cors.origins
+    },
     clientAddress: addressOf,
     managerVersion: () => cluster.view.nodes().find(({ version }) => version !== undefined)?.version,
     authentication: async (instance) => {

@@ -106,10 +106,18 @@ export async function buildCache(
 }
 
 async function createStore({ cache }: Config, { replica, encryptionKey, onStoreEvent }: CacheParts): Promise<Store> {
-  if (replica === undefined) return createMemoryStore({ bytes: cache.localBytes })
+  if (replica === undefined) {
+    return createMemoryStore({
+      get bytes() {
+        return cache.localBytes
+      },
+    })
+  }
   return createRedisStore({
     replica,
-    localBytes: cache.enabled ? cache.localBytes : 0,
+    get localBytes() {
+      return cache.enabled ? cache.localBytes : 0
+    },
     ...(encryptionKey && { encryptionKey }),
     get onUnreachableStore() {
       return cache.onUnreachableStore

@@ -50,8 +50,14 @@ export async function buildCluster(
 }
 
 async function connectionsOf(config: Config): Promise<Required<ClusterChanges>> {
-  const { nodes, addresses } = config.cluster
-  return { nodes, tls: await readTls(config), credentials: credentialsOf(config), allowedAddresses: addresses }
+  const { nodes, discover, addresses } = config.cluster
+  return {
+    nodes,
+    discover,
+    tls: await readTls(config),
+    credentials: credentialsOf(config),
+    allowedAddresses: addresses,
+  }
 }
 
 function credentialsOf({ cluster: { credentials } }: Config): NodeCredentials {

@@ -2,7 +2,8 @@
 
 /**
  * - `reload`: with the next reload, without a restart.
- * - `reloadIfSet`: as `reload`, but adding the setting where there was none, or removing it, needs a restart.
+ * - `reloadIfSet`: as `reload`, but adding the setting where there was none, or removing it, needs a restart. An empty list
+ *   counts as none.
  * - `restart`: with the next start of the process.
  */
 export type Effect = 'reload' | 'reloadIfSet' | 'restart'
@@ -18,14 +19,13 @@ export const settingEffects: Readonly<Record<string, Effect>> = {
   'listen.limits.headerCount': 'reload',
   'listen.limits.url': 'reload',
   'listen.limits.queryParameters': 'reload',
-  // Fastify reads the limits of bodies when it registers the routes.
-  'listen.limits.body': 'restart',
-  'listen.limits.upload': 'restart',
+  'listen.limits.body': 'reload',
+  'listen.limits.upload': 'reload',
   'listen.limits.pipelined': 'reload',
   'listen.timeouts': 'reload',
   'listen.drain': 'reload',
-  // With CORS, responses take another path, and preflight requests have routes.
-  'listen.cors': 'restart',
+  // With CORS, each response has other headers, and preflight requests have a route.
+  'listen.cors': 'reloadIfSet',
 
   'operations.host': 'restart',
   'operations.port': 'restart',
@@ -36,7 +36,7 @@ export const settingEffects: Readonly<Record<string, Effect>> = {
   'cluster.distribution': 'restart',
   'cluster.layout': 'restart',
   'cluster.experimental': 'reload',
-  'cluster.discover': 'restart',
+  'cluster.discover': 'reload',
   'cluster.nodes': 'reload',
   // Who the callers are, and whose credentials the nodes receive, changes only as a whole.
   'cluster.credentials.mode': 'restart',
@@ -53,7 +53,7 @@ export const settingEffects: Readonly<Record<string, Effect>> = {
   // Another Redis is another cache, with other write fences: replicas change to it one after the other.
   'cache.redis': 'restart',
   'cache.onUnreachableStore': 'reload',
-  'cache.localBytes': 'restart',
+  'cache.localBytes': 'reload',
   'cache.defaultTtl': 'reload',
   'cache.ttl': 'reload',
   'cache.endpoints': 'reload',
@@ -70,7 +70,7 @@ export const settingEffects: Readonly<Record<string, Effect>> = {
   'access.roles': 'reload',
   'access.customRoles': 'reload',
   'access.tokens.lifetime': 'reload',
-  'access.tokens.issuers': 'restart',
+  'access.tokens.issuers': 'reload',
   'access.limits': 'reload',
   'access.passthroughRole': 'reload',
 

@@ -60,7 +60,11 @@ export function createReloadableConfig(config: Config): ReloadableConfig {
 function needsRestart({ path }: Leaf, current: Config, loaded: Config): boolean {
   const effect = effectOf(path)
   if (effect === 'reload') return false
-  return effect === 'restart' || getIn(current, path) === undefined || getIn(loaded, path) === undefined
+  return effect === 'restart' || !isSet(getIn(current, path)) || !isSet(getIn(loaded, path))
+}
+
+function isSet(value: unknown): boolean {
+  return Array.isArray(value) ? value.length > 0 : value !== undefined
 }
 
 function nameOf({ path }: Leaf): string {

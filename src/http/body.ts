@@ -42,9 +42,16 @@ const parsers: Readonly<Record<string, Parse>> = {
   },
 }
 
-export function registerBodyParsers(app: FastifyInstance): void {
+/** Greatest sizes in bytes of a JSON or form body, and of an upload. Read for each body: the settings may change. */
+export interface BodyLimits {
+  readonly body: number
+  readonly upload: number
+}
+
+export function registerBodyParsers(app: FastifyInstance, limits: BodyLimits): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, async (request: FastifyRequest, bytes: Buffer) => {
+  app.addContentTypeParser('*', async (request: FastifyRequest) => {
+    const bytes = await readBody(request, limits)
     const endpoint = request.routeOptions.config.endpoint
     return endpoint !== undefined && bodyOf(endpoint) ? parsers[mediaTypeOf(request)]?.(endpoint, bytes) : bytes
   })
@@ -52,7 +59,7 @@ export function registerBodyParsers(app: FastifyInstance): void {
     const endpoint = request.routeOptions.config.endpoint
     if (endpoint === undefined) return
     if (bodyOf(endpoint) === undefined) {
-      if (hasBody(request.headers)) await dropBody(request, reply)
+      if (hasBody(request.headers)) await dropBody(request, reply, limits)
     } else if (request.body === undefined) {
       // Fastify runs no parser for a request without a body, but an empty upload must be rejected too.
       request.body = await (parsers[mediaTypeOf(request)] ?? (() => ({})))(endpoint, Buffer.alloc(0))
@@ -64,9 +71,10 @@ export function registerBodyParsers(app: FastifyInstance): void {
  * Reads and drops a body that the endpoint does not take. Throws 614 if it is neither JSON nor a form, and 701 if it is
  * too large; the connection is closed then, since such a body may be a second request.
  */
-async function dropBody(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+async function dropBody(request: FastifyRequest, reply: FastifyReply, limits: BodyLimits): Promise<void> {
   reply.header('connection', 'close')
-  const bytes = request.method === 'GET' ? await readBody(request) : request.body
+  // Fastify runs no parser for the body of a GET.
+  const bytes = request.method === 'GET' ? await readBody(request, limits) : request.body
   request.body = undefined
   if (Buffer.isBuffer(bytes) && bytes.length > 0) {
     const isEncodedForm = isForm(request) && FORM_TEXT.test(bytes.toString('latin1'))
@@ -82,14 +90,17 @@ function isForm(request: FastifyRequest): boolean {
   return CONTENT_TYPE.exec(mediaTypeOf(request))?.[1]?.toLowerCase() === 'application/x-www-form-urlencoded'
 }
 
-/** Fastify does not read the body of a GET. */
-async function readBody({ raw, routeOptions: { bodyLimit } }: FastifyRequest): Promise<Buffer> {
+/** Rejects with 701 if the body is too large. A length that is announced is checked before the body is read. */
+async function readBody({ raw, headers, routeOptions }: FastifyRequest, limits: BodyLimits): Promise<Buffer> {
+  const { endpoint } = routeOptions.config
+  const limit = endpoint !== undefined && bodyOf(endpoint)?.kind === 'upload' ? limits.upload : limits.body
+  if (Number(headers['content-length']) > limit) throw new EdgeError(701)
   const chunks: Buffer[] = []
   let length = 0
   // The request must not be destroyed at the limit: its connection has to carry the response.
   for await (const chunk of raw.iterator({ destroyOnReturn: false })) {
     length += chunk.length
-    if (length > bodyLimit) throw new EdgeError(701)
+    if (length > limit) throw new EdgeError(701)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)

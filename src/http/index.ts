@@ -72,7 +72,11 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
   })
   if (options.corsOrigins.length > 0) {
     const { default: cors } = await import('@fastify/cors')
-    await app.register(cors, { origin: [...options.corsOrigins], methods: ['GET', 'HEAD', 'PUT', 'POST', 'DELETE'] })
+    await app.register(cors, {
+      // Read for each request: the setting may change.
+      origin: (_origin, callback) => callback(null, [...options.corsOrigins]),
+      methods: ['GET', 'HEAD', 'PUT', 'POST', 'DELETE'],
+    })
   }
   handleErrors(app)
   app.addHook('onRequest', async (request, reply) => {
@@ -83,7 +87,7 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
   fastPath.open(admission)
   const targetOf = (request: FastifyRequest) => admissionTarget(request, options)
   app.addHook('onRequest', (request, reply) => admission.admit(request, reply, targetOf))
-  registerBodyParsers(app)
+  registerBodyParsers(app, options.limits)
   // A separate scope: its hooks run after those of the app, so no plugin in it runs before a 401.
   const routes: FastifyPluginAsync = async (scope) => {
     await registerNoStore(scope)
@@ -102,7 +106,6 @@ function createApp(options: HttpOptions, fastPath: FastPath): FastifyInstance {
     requestIdHeader: false,
     exposeHeadRoutes: false,
     return503OnClosing: false,
-    bodyLimit: options.limits.body,
     routerOptions: ROUTER_OPTIONS,
     // Fastify runs no hook for an error of the router.
     frameworkErrors: (error, request, reply) => {

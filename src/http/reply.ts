@@ -82,10 +82,8 @@ function contractError(thrown: unknown, request: FastifyRequest): EdgeError {
 export function toEdgeError(error: unknown): EdgeError {
   if (error instanceof EdgeError) return error
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new EdgeError(701, '', { cause: error })
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return new EdgeError(607, '', { cause: error })
   if (code === 'FST_ERR_BAD_URL') return undecodablePath(error)
-  if (code === 'FST_ERR_CTP_INVALID_CONTENT_LENGTH') return new EdgeError(614, '', { cause: error })
   return new EdgeError(949, '', { cause: error })
 }
 

@@ -10,6 +10,7 @@ import type { Endpoint } from '../catalogue/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { Caller, EdgeRequest, Handler } from '../core/request.ts'
 import { type AdmissionTarget, authorise } from './admit.ts'
+import type { BodyLimits } from './body.ts'
 import { requestBody, toEdgeRequest, validatedUrl } from './edge-request.ts'
 import type { FastPath } from './fast-path.ts'
 import { type Flags, parseParameters, takeFlags, type Values } from './parameters.ts'
@@ -20,8 +21,8 @@ import { createChecks, type Prefixes, validationError } from './validation.ts'
 export interface RouteOptions {
   readonly catalogue: readonly Endpoint[]
   readonly handle: Handler
-  /** Greatest number of query parameters; greatest size in bytes of a JSON or form body, and of an upload. */
-  readonly limits: { readonly queryParameters: number; readonly body: number; readonly upload: number }
+  /** `queryParameters`: greatest number of them. */
+  readonly limits: BodyLimits & { readonly queryParameters: number }
   readonly prefixes: Prefixes
   /** Experimental endpoints are served. */
   readonly experimental: boolean
@@ -45,16 +46,12 @@ export const ROUTER_OPTIONS = {
 
 export function registerRoutes(app: FastifyInstance, options: RouteOptions, fastPath: FastPath): void {
   const check = createChecks(options.prefixes)
-  // CORS adds its own headers to each response, so all responses take the regular path.
-  const isFast = options.fastPath !== false && options.corsOrigins.length === 0
   app.setValidatorCompiler(({ schema }) => compileSchema(schema as JsonSchema))
   for (const endpoint of options.catalogue) {
-    const upload = 'body' in endpoint && endpoint.body?.kind === 'upload'
     app.route({
       method: endpoint.method === 'GET' ? ['GET', 'HEAD'] : endpoint.method,
       url: routeUrl(endpoint),
       schema: routeSchema(endpoint),
-      bodyLimit: upload ? options.limits.upload : options.limits.body,
       config: { endpoint },
       preHandler: async ({ raw, query, body, headers }) => {
         // The listener has already sent this error. The request must not have an effect any more.
@@ -69,7 +66,7 @@ export function registerRoutes(app: FastifyInstance, options: RouteOptions, fast
         const body = requestBody(endpoint, request, clientAddress)
         const url = validatedUrl(endpoint, request.params as Values, request.query as Values, edge.flags)
         edge.endStage()
-        if (isFast && isCacheable(endpoint)) fastPath.remember(raw.url ?? '', url)
+        if (isFast(endpoint, options)) fastPath.remember(raw.url ?? '', url)
         edge.enteredPipeline = true
         const parts = { caller, headers, id, body, clientAddress, trace, response: reply.raw }
         edge.response = await (edge.handover?.pipelineResponse ?? options.handle(toEdgeRequest(url, parts)))
@@ -79,8 +76,9 @@ export function registerRoutes(app: FastifyInstance, options: RouteOptions, fast
   }
 }
 
-function isCacheable(endpoint: Endpoint): boolean {
-  return endpoint.method === 'GET' && 'group' in endpoint.cache
+/** CORS adds its own headers to each response, so with it all responses take the regular path. */
+function isFast(endpoint: Endpoint, { fastPath, corsOrigins }: RouteOptions): boolean {
+  return fastPath !== false && corsOrigins.length === 0 && endpoint.method === 'GET' && 'group' in endpoint.cache
 }
 
 /** Returns what a request asks for, and stores query and flags in the request. Throws 603 and 604. */

@@ -1,6 +1,6 @@
 /** The nodes of the cluster behind two interfaces of the core: calls to nodes, and a view of their state. */
 import type { CallNode, ClusterView, NodeInfo } from '../core/node-call.ts'
-import { createDiscovery, type Discovery } from './discovery.ts'
+import { createDiscovery } from './discovery.ts'
 import { type ConnectionChanges, NodeRegistry } from './node-registry.ts'
 import { type ClusterOptions, type NodeSetting, type NodeStatus, withDefaults } from './options.ts'
 import { checkNodes, isNodeName, Topology } from './topology.ts'
@@ -26,6 +26,7 @@ export interface Cluster {
 /** Absent: unchanged. */
 export interface ClusterChanges extends ConnectionChanges {
   readonly nodes?: readonly NodeSetting[]
+  readonly discover?: boolean
 }
 
 /** Throws with a remedy for settings that cannot work. Opens no connection before `start` or the first call. */
@@ -45,16 +46,22 @@ export function createCluster(options: ClusterOptions): Cluster {
       sent: false,
       detail: 'no address is known',
     })
-  const discovery = createDiscovery(settings, topology, call)
+  let discovery = createDiscovery(settings, topology, call)
+  const setDiscovery = (discover: boolean): void => {
+    discovery?.stop()
+    topology.forgetList()
+    discovery = createDiscovery({ ...settings, discover }, topology, call)
+    void discovery?.start()
+  }
   return {
     call,
-    view: createView(topology, registry, discovery),
+    view: createView(topology, registry, () => discovery?.requestRefresh()),
     start: async () => discovery?.start(),
     close: async () => {
       discovery?.stop()
       await registry.destroy()
     },
-    prepare: ({ nodes = current, ...changes }) => {
+    prepare: ({ nodes = current, discover, ...changes }) => {
       const connecting = registry.prepare(changes)
       registry.check(nodes, connecting)
       checkNodes(nodes)
@@ -63,19 +70,20 @@ export function createCluster(options: ClusterOptions): Cluster {
         registry.reconfigure(connecting)
         topology.configure(nodes)
         registry.replace(nodes)
+        if (discover !== undefined) setDiscovery(discover)
       }
     },
     status: () => topology.nodes().map((node) => statusOf(node, topology, registry)),
   }
 }
 
-function createView(topology: Topology, registry: NodeRegistry, discovery: Discovery | undefined): ClusterView {
+function createView(topology: Topology, registry: NodeRegistry, requestRefresh: () => void): ClusterView {
   return {
     nodes: () => topology.nodes(),
     find: (name) => {
       const found = topology.find(name)
       // An unknown name may be that of a new node.
-      if (found === undefined && isNodeName(name)) discovery?.requestRefresh()
+      if (found === undefined && isNodeName(name)) requestRefresh()
       return found
     },
     master: () => topology.master(),

@@ -45,6 +45,12 @@ export class Topology {
     return { added: [...now.keys()].filter((name) => before?.has(name) !== true), removed }
   }
 
+  /** From now on the nodes are those of the settings, until the next list. */
+  forgetList(): void {
+    this.#listed = undefined
+    this.#rebuild()
+  }
+
   /** Returns the configured master first, then a master without address, then the workers, by name. */
   nodes(): readonly NodeInfo[] {
     return this.#ordered

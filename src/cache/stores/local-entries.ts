@@ -62,54 +62,69 @@ export function toLocalEntry(
   return { response, info, tags, generation, epochs, fetchedAt: fetchStart - initialAge }
 }
 
-/** A map that evicts the least recently used entries beyond `bytes`. With 0 bytes it stores nothing. */
+/** So many entries are evicted at once: after a reload with a smaller bound, the others follow with later entries. */
+const MAX_EVICTIONS = 1000
+
+/** A map that evicts the least recently used entries beyond `maxBytes`. With 0 bytes it stores nothing. */
 export class LocalEntries {
-  readonly #entries: LRUCache<string, LocalEntry> | undefined
+  readonly #entries: LRUCache<string, LocalEntry>
+  readonly #maxBytes: () => number
   readonly #elapsed: () => number
 
-  /** `onRemove` is called for each entry that is deleted, evicted or replaced. */
-  constructor(bytes: number, elapsed: () => number, onRemove?: (key: string, entry: LocalEntry) => void) {
+  /**
+   * `maxBytes` is called for each new entry: the setting may change. `onRemove` is called for each entry that is deleted,
+   * evicted or replaced.
+   */
+  constructor(maxBytes: () => number, elapsed: () => number, onRemove?: (key: string, entry: LocalEntry) => void) {
+    this.#maxBytes = maxBytes
     this.#elapsed = elapsed
     const dispose = onRemove && ((entry: LocalEntry, key: string) => onRemove(key, entry))
-    const options = { maxSize: bytes, sizeCalculation: sizeOf, ...(dispose && { dispose }) }
-    this.#entries = bytes < 1 ? undefined : new LRUCache<string, LocalEntry>(options)
+    const options = { maxSize: Number.MAX_SAFE_INTEGER, sizeCalculation: sizeOf, ...(dispose && { dispose }) }
+    this.#entries = new LRUCache<string, LocalEntry>(options)
   }
 
   /** Returns the entry if it has not expired. */
   get(key: string, now = this.#elapsed()): LocalEntry | undefined {
-    return this.#unexpired(key, this.#entries?.get(key), now)
+    return this.#unexpired(key, this.#entries.get(key), now)
   }
 
   /** As `get`, without counting as a use: the entry is not evicted later because of it. */
   peek(key: string, now = this.#elapsed()): LocalEntry | undefined {
-    return this.#unexpired(key, this.#entries?.peek(key), now)
+    return this.#unexpired(key, this.#entries.peek(key), now)
   }
 
   /** Returns whether the entry was stored. One that is larger than the whole map is not. */
   set(key: string, entry: LocalEntry): boolean {
-    return this.#entries?.set(key, withOwnBytes(entry)).has(key) ?? false
+    const maxBytes = this.#maxBytes()
+    if (sizeOf(entry, key) > maxBytes) {
+      this.#entries.delete(key)
+      return false
+    }
+    this.#entries.set(key, withOwnBytes(entry))
+    for (let count = 0; this.#entries.calculatedSize > maxBytes && count < MAX_EVICTIONS; count++) this.#entries.pop()
+    return true
   }
 
   delete(key: string): void {
-    this.#entries?.delete(key)
+    this.#entries.delete(key)
   }
 
   clear(): void {
-    this.#entries?.clear()
+    this.#entries.clear()
   }
 
   #unexpired(key: string, entry: LocalEntry | undefined, now: number): LocalEntry | undefined {
     if (entry === undefined || !hasExpired(entry, now)) return entry
-    this.#entries?.delete(key)
+    this.#entries.delete(key)
     return undefined
   }
 
   get bytes(): number {
-    return this.#entries?.calculatedSize ?? 0
+    return this.#entries.calculatedSize
   }
 
   get count(): number {
-    return this.#entries?.size ?? 0
+    return this.#entries.size
   }
 }
 

@@ -16,7 +16,7 @@ import { compareEpochs, EpochTable, keyTag, readTimeOf } from './epochs.ts'
 import { LocalEntries, type LocalEntry, storageLifetime, toLocalEntry, toStoredResponse } from './local-entries.ts'
 
 export interface MemoryStoreOptions {
-  /** Bytes beyond which the least recently used entries are evicted. */
+  /** Bytes beyond which the least recently used entries are evicted. May change. */
   readonly bytes: number
   /** Milliseconds that a fence remains after `keepUntilLeaseEnds` (default 240 s). */
   readonly fenceLease?: number
@@ -57,10 +57,12 @@ class MemoryCache {
   /** The keys of each group, in the order in which they were stored. */
   readonly #keysByGroup = new Map<string, Set<string>>()
 
-  constructor({ bytes, fenceLease = WRITE_FENCE_LEASE_MS, elapsed = () => performance.now() }: MemoryStoreOptions) {
+  constructor(options: MemoryStoreOptions) {
+    const { fenceLease = WRITE_FENCE_LEASE_MS, elapsed = () => performance.now() } = options
     this.#elapsed = elapsed
     this.#fenceLease = fenceLease
-    this.#entries = new LocalEntries(bytes, elapsed, (key, { info }) => this.#keysByGroup.get(info.group)?.delete(key))
+    const onRemove = (key: string, { info }: LocalEntry) => this.#keysByGroup.get(info.group)?.delete(key)
+    this.#entries = new LocalEntries(() => options.bytes, elapsed, onRemove)
     this.#epochs = new EpochTable(elapsed)
   }
 

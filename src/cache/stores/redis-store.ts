@@ -17,7 +17,7 @@ import { ResponseIndex } from './response-index.ts'
 
 export interface RedisStoreOptions {
   readonly replica: RedisReplica
-  /** Size of the local tier in bytes; 0 disables it. */
+  /** Size of the local tier in bytes; 0 disables it. May change. */
   readonly localBytes: number
   /** Encrypts entries and index rows. Without it, they have a check against damage only. */
   readonly encryptionKey?: Buffer
@@ -62,11 +62,11 @@ class RedisCache {
   readonly #redis: RedisTier
 
   constructor(options: RedisStoreOptions) {
-    const { replica, localBytes, encryptionKey, onEvent = () => {} } = options
+    const { replica, encryptionKey, onEvent = () => {} } = options
     const known = this.#known
     const codec = createEntryCodec(encryptionKey)
     this.#replica = replica
-    this.#local = new LocalTier(new LocalEntries(localBytes, replica.elapsed), known)
+    this.#local = new LocalTier(new LocalEntries(() => options.localBytes, replica.elapsed), known)
     this.#entries = new RedisEntries({ replica, codec, onEvent })
     this.#redis = new RedisTier({ replica, known, entries: this.#entries })
     this.index = new ResponseIndex({

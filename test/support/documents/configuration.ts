@@ -31,7 +31,7 @@ Unknown settings and wrong values stop the start with exit code 2 and one line f
 The column "Change" says when a changed setting takes effect in a running edge ([Reload](operations.md#reload)):
 
 - **reload**: with the reload of the configuration, within a second of the change of the file.
-- **reload, if set**: as *reload*, but adding the setting or removing it needs a restart.
+- **reload, if set**: as *reload*, but adding the setting or removing it needs a restart. An empty list counts as removed.
 - **restart**: with the next start. Until then, the log, the console and \`edge_config_pending_restart\` report it.
 `
 

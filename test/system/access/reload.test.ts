@@ -25,10 +25,10 @@ t.test('a removed user is refused, with password and token, in every parallel re
 t.test('removed roles take effect at the next request', async (t) => {
   const edge = await startEdge(t)
   const token = await tokenOf(edge, 'alice')
-  edge.access.prepareRoles({ roles: { alice: ['reader'] } })()
+  edge.access.prepareReload({ roles: { alice: ['reader'] } })()
   const replies = await Promise.all(Array.from({ length: 40 }, () => edge.ask([bearer(token)])))
   for (const { text } of replies) t.same(JSON.parse(text).permissions, ['*:read'])
-  t.throws(() => edge.access.prepareRoles({ roles: { alice: ['missing'] } }), /does not exist/)
+  t.throws(() => edge.access.prepareReload({ roles: { alice: ['missing'] } }), /does not exist/)
   t.same(JSON.parse((await edge.ask([basic('bob', passwords.bob)])).text).permissions, [], 'default deny')
 })
 

@@ -79,7 +79,7 @@ t.test('a role that is removed from the configuration is withdrawn on every repl
   const { start } = await replicas(t)
   const edges = [await start(), await start()]
   const assign = (roles: RoleAssignment) => {
-    for (const { access } of edges) access.prepareRoles({ roles })()
+    for (const { access } of edges) access.prepareReload({ roles })()
   }
   assign({ alice: ['administrator'], bob: ['reader'] })
   const may = async (permissions: readonly string[]) => {

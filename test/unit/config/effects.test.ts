@@ -39,7 +39,8 @@ t.test('each setting changes in the running configuration, or is reported to nee
     const group = getIn(reloadable.current, path.slice(0, -1))
     const before = getIn(reloadable.current, path)
     const effect = effectOf(path)
-    const applies = effect === 'reload' || (effect === 'reloadIfSet' && before !== undefined)
+    const isSet = Array.isArray(before) ? before.length > 0 : before !== undefined
+    const applies = effect === 'reload' || (effect === 'reloadIfSet' && isSet)
     const result = await reloadable.apply(withValue(loaded.config, path, ['changed']))
     t.strictSame(getIn(reloadable.current, path), applies ? ['changed'] : before, name)
     t.equal(getIn(reloadable.current, path.slice(0, -1)), group, `the group of ${name} stays the same object`)
