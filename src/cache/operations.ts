@@ -34,6 +34,7 @@ export const disabledCache: CacheOperationsPorts = {
     page: async () => ({ rows: [], total: 0 }),
     find: async () => undefined,
     purge: async () => {},
+    purgeCount: () => 0,
   },
   defaultDuration: 0,
   lifetimesOf: () => ({ ttl: 0, staleWhileRevalidate: 0, staleIfError: 0 }),

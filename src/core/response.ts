@@ -147,6 +147,8 @@ export interface CacheIndex {
   find(key: string): Promise<IndexEntry | undefined>
   /** Removes all stored responses, one group, or one key. Resolves when no replica serves them any more. */
   purge(what: { readonly group?: string; readonly key?: string; readonly soft?: boolean }): Promise<void>
+  /** Returns how many purges, of any replica, this process has received. What it listed before one is outdated. */
+  purgeCount(): number
 }
 
 /** `bypass`: not cacheable, or the cache was not used; `none`: the request was rejected or failed before the cache. */

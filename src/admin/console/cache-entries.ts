@@ -22,8 +22,6 @@ export interface EntryList {
   page(query: EntryQuery): Promise<EntryPage>
   /** Returns the entry with the key, and the milliseconds since it was read. */
   find(key: string): Promise<{ readonly row: IndexEntry; readonly age: number } | undefined>
-  /** Discards what was read before a purge. */
-  discard(): void
 }
 
 /** `rows`: the first ones of `total`, in their order. */
@@ -62,7 +60,7 @@ type SortField = (typeof SORT_FIELDS)[number]
 
 /** `clock`: monotonic milliseconds. */
 export function createEntryList(
-  index: Pick<CacheIndex, 'list'>,
+  index: Pick<CacheIndex, 'list' | 'purgeCount'>,
   clock: () => number = () => performance.now(),
 ): EntryList {
   const snapshots = createIndexSnapshots(index, clock)
@@ -96,7 +94,6 @@ export function createEntryList(
       const snapshot = await snapshots.current()
       return findIn(snapshot) ?? (snapshot.partial ? findIn(await snapshots.complete()) : undefined)
     },
-    discard: snapshots.discard,
   }
 }
 

@@ -73,9 +73,7 @@ export function registerCacheRoutes(app: FastifyInstance, ports: ConsolePorts): 
       const { body, caller, clientAddress: client, id: requestId } = request
       requirePermission(caller, PURGE_PERMISSION)
       request.isAuditedByPipeline = true
-      const cost = await ports.purge(body, { caller, client, requestId })
-      if (!body.preview) entries.discard()
-      return cost
+      return ports.purge(body, { caller, client, requestId })
     },
   )
 }

@@ -1,6 +1,6 @@
 /**
  * Snapshots of the cache index. One read of the index serves many requests of the console. Reads take at most a ninth
- * of the time, however many consoles are open.
+ * of the time, however many consoles are open. After a purge by any replica, what was read before is discarded.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CacheIndex, IndexEntry } from '../../core/response.ts'
@@ -20,8 +20,6 @@ export interface IndexSnapshots {
   current(): Promise<IndexSnapshot>
   /** As `current`, but waits until the read has finished. */
   complete(): Promise<IndexSnapshot>
-  /** Discards the last snapshot and the read in progress. */
-  discard(): void
 }
 
 const MIN_LIFETIME_MS = 2000
@@ -33,13 +31,17 @@ const MAX_WAIT_MS = 1000
 const IDLE_MS = 60_000
 
 /** `clock`: monotonic milliseconds. */
-export function createIndexSnapshots(index: Pick<CacheIndex, 'list'>, clock: () => number): IndexSnapshots {
+export function createIndexSnapshots(
+  index: Pick<CacheIndex, 'list' | 'purgeCount'>,
+  clock: () => number,
+): IndexSnapshots {
   let last: IndexSnapshot | undefined
   let reading: IndexRead | undefined
+  let purges = index.purgeCount()
   let idleTimer: NodeJS.Timeout | undefined
   const startRead = (): IndexRead => {
     const read = readIndex(index, clock)
-    // `discard` may have replaced this read; then its snapshot is outdated.
+    // If there was a purge meanwhile, the snapshot is outdated.
     const end = (snapshot?: IndexSnapshot): void => {
       if (reading !== read) return
       reading = undefined
@@ -51,11 +53,13 @@ export function createIndexSnapshots(index: Pick<CacheIndex, 'list'>, clock: () 
   const discard = (): void => {
     last = undefined
     reading = undefined
+    purges = index.purgeCount()
   }
   /** Returns a snapshot that is recent enough, or the read to wait for. */
   const best = (): IndexSnapshot | IndexRead => {
     clearTimeout(idleTimer)
     idleTimer = setTimeout(discard, IDLE_MS).unref()
+    if (index.purgeCount() !== purges) discard()
     const age = last === undefined ? Number.POSITIVE_INFINITY : clock() - last.readAt
     if (last !== undefined && age < last.lifetime) return last
     reading ??= startRead()
@@ -72,7 +76,6 @@ export function createIndexSnapshots(index: Pick<CacheIndex, 'list'>, clock: () 
       const found = best()
       return 'complete' in found ? found.complete : found
     },
-    discard,
   }
 }
 

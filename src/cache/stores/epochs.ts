@@ -66,6 +66,16 @@ export function keyTag(key: string): string {
   return `key:${key}`
 }
 
+/** Returns the tag that a purge of one key, of one group, or of everything invalidates. */
+export function purgeTag({ group, key }: { readonly group?: string; readonly key?: string }): Tag {
+  if (key !== undefined) return keyTag(key)
+  return group === undefined ? 'cache' : `cache:${group}`
+}
+
+export function isPurgeTag(tag: Tag): boolean {
+  return tag === 'cache' || tag.startsWith('cache:') || tag.startsWith('key:')
+}
+
 interface Epoch {
   writes: number
   soft: number

@@ -6,6 +6,7 @@
 import { LRUCache } from 'lru-cache'
 import { redisChannels, type StoreEvent } from '../../redis/options.ts'
 import { parseMessage, type RedisReplica } from '../../redis/replica.ts'
+import { isPurgeTag } from './epochs.ts'
 import type { KnownEpochs } from './local-tier.ts'
 import { isRecord, isStringArray } from './redis-entries.ts'
 
@@ -30,6 +31,8 @@ export interface InvalidationSubscriberOptions {
   readonly onLockReleased: (name: string) => void
   /** Another replica stored a newer response under this key. */
   readonly onReplaced: (key: string) => void
+  /** A replica has purged a key, a group or everything. Also called after a gap, since its messages may have been purges. */
+  readonly onPurge: () => void
 }
 
 export class InvalidationSubscriber {
@@ -62,18 +65,20 @@ export class InvalidationSubscriber {
     } else if (message.tags !== undefined) {
       this.#follow(message, 1)
       this.#options.known.invalidate(message.tags)
+      if (message.tags.some(isPurgeTag)) this.#options.onPurge()
       this.#acknowledge(message)
     }
   }
 
   /** `step`: by how much this message increments the sequence. If it differs otherwise, messages were lost. */
   #follow(message: Message, step: number): void {
-    const { known, onEvent, replica } = this.#options
+    const { known, onEvent, onPurge, replica } = this.#options
     const sequence = Number(message.q)
     replica.heartbeat.observeGeneration(message.g)
     if (this.#generation !== message.g || this.#sequence === undefined || this.#sequence + step !== sequence) {
       if (this.#generation !== undefined) onEvent('localTierDiscarded')
       known.clear()
+      onPurge()
     }
     this.#generation = message.g
     this.#sequence = sequence

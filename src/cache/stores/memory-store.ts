@@ -12,7 +12,7 @@ import type {
 } from '../../core/response.ts'
 import { WRITE_FENCE_LEASE_MS } from '../../core/timing.ts'
 import type { CacheStore, FetchLock, NewStoredResponse, WriteFence } from './contract.ts'
-import { compareEpochs, EpochTable, keyTag, readTimeOf } from './epochs.ts'
+import { compareEpochs, EpochTable, purgeTag, readTimeOf } from './epochs.ts'
 import { LocalEntries, type LocalEntry, storageLifetime, toLocalEntry, toStoredResponse } from './local-entries.ts'
 
 export interface MemoryStoreOptions {
@@ -39,6 +39,7 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
     page: async (window) => cache.page(window),
     find: async (key) => cache.find(key),
     purge: (what) => cache.purge(what),
+    purgeCount: () => cache.purgeCount,
     state: () => cache.state,
     close: async () => cache.close(),
   }
@@ -48,6 +49,7 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
 const ENTRIES_PER_TURN = 1000
 
 class MemoryCache {
+  purgeCount = 0
   readonly #elapsed: () => number
   readonly #fenceLease: number
   readonly #entries: LocalEntries
@@ -206,8 +208,10 @@ class MemoryCache {
   }
 
   /** Invalidates first, so that nothing is served while the entries are removed. */
-  async purge({ group, key, soft = false }: { group?: string; key?: string; soft?: boolean }): Promise<void> {
-    this.#epochs.bump([key !== undefined ? keyTag(key) : group !== undefined ? `cache:${group}` : 'cache'], soft)
+  async purge(what: { readonly group?: string; readonly key?: string; readonly soft?: boolean }): Promise<void> {
+    const { group, key, soft = false } = what
+    this.purgeCount += 1
+    this.#epochs.bump([purgeTag(what)], soft)
     if (soft) return
     if (key !== undefined) {
       this.#entries.delete(key)

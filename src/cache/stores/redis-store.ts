@@ -5,7 +5,7 @@ import { type OnStoreEvent, redisChannels } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'
 import type { CacheStore, NewStoredResponse } from './contract.ts'
 import { createEntryCodec } from './entry-codec.ts'
-import { compareEpochs, keyTag, readTimeOf } from './epochs.ts'
+import { compareEpochs, purgeTag, readTimeOf } from './epochs.ts'
 import { FetchLocks } from './fetch-locks.ts'
 import { InvalidationSubscriber } from './invalidation-subscriber.ts'
 import { Invalidator } from './invalidator.ts'
@@ -46,6 +46,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
     page: (window) => cache.index.page(window),
     find: (key) => cache.index.find(key),
     purge: (what) => cache.purge(what),
+    purgeCount: () => cache.purgeCount,
     state: () => cache.state,
     close: () => cache.close(),
   }
@@ -55,6 +56,7 @@ class RedisCache {
   readonly fetchLocks: FetchLocks
   readonly invalidator: Invalidator
   readonly index: ResponseIndex
+  purgeCount = 0
   readonly #replica: RedisReplica
   readonly #known = new KnownEpochs()
   readonly #local: LocalTier
@@ -89,6 +91,9 @@ class RedisCache {
       onAcknowledged: (by, sequence, generation) => invalidator.acknowledgements.add(by, sequence, generation),
       onLockReleased: (name) => this.fetchLocks.released(name),
       onReplaced: (key) => this.#local.delete(key),
+      onPurge: () => {
+        this.purgeCount += 1
+      },
     })
     replica.heartbeat.recoverWith({
       restore: () => invalidator.sendPending(),
@@ -140,15 +145,20 @@ class RedisCache {
     await commands.send(times.bulkTimeout, (client) => client.publish(redisChannels.replacements, text))
   }
 
-  async purge({ group, key, soft = false }: { group?: string; key?: string; soft?: boolean }): Promise<void> {
-    const tag = key !== undefined ? keyTag(key) : group !== undefined ? `cache:${group}` : 'cache'
-    await this.invalidator.invalidate(tag, soft)
-    if (soft) return
-    if (key !== undefined) {
-      this.#local.delete(key)
-      await this.#entries.delete(key)
+  async purge(what: { readonly group?: string; readonly key?: string; readonly soft?: boolean }): Promise<void> {
+    const { key, soft = false } = what
+    // A row has no epoch of its key. It is removed before other replicas receive the purge and list the index again, and
+    // once more afterwards, since a fetch may have stored the response meanwhile.
+    if (key !== undefined && !soft) await this.index.remove(what)
+    await this.invalidator.invalidate(purgeTag(what), soft)
+    if (!soft) {
+      if (key !== undefined) {
+        this.#local.delete(key)
+        await this.#entries.delete(key)
+      }
+      await this.index.remove(what)
     }
-    await this.index.remove({ ...(group === undefined ? {} : { group }), ...(key === undefined ? {} : { key }) })
+    this.purgeCount += 1
   }
 
   get state(): CacheStoreState {
