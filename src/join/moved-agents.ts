@@ -99,11 +99,19 @@ function findAgentIds(page: PageRows): readonly string[] {
   return [...ids]
 }
 
-/** Returns the agents on the page of a node that have arrived at other nodes: the page is older than their move. */
+/**
+ * Returns the agents on the page of a node that other nodes have too, and that report to one of these: the page is older
+ * than their move. Pages are compared with the table one after the other, and a lookup may change it in between.
+ */
 export function movedAwayFrom(node: string, contents: ContentByNode, table: AgentOwnerMap): readonly string[] {
   const arrived = [...contents].flatMap(([name, { arrivedIds }]) => (name === node ? [] : (arrivedIds ?? [])))
   const ids = contents.get(node)?.ids
-  return arrived.filter((id) => (ids === undefined ? isOwner(node, id, table) : ids.includes(id)))
+  if (ids === undefined) return arrived.filter((id) => isOwner(node, id, table))
+  const isAtOwner = (id: string) => {
+    const owner = table.get(id)
+    return owner?.kind === 'node' && owner.node !== node && contents.get(owner.node)?.ids?.includes(id) === true
+  }
+  return ids.filter((id) => arrived.includes(id) || isAtOwner(id))
 }
 
 /** Returns agents that have departed and are missing at their new node: its page may be older than their move. */
