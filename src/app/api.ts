@@ -26,6 +26,7 @@ import { buildPipeline, type PipelineParts } from '../pipeline.ts'
 import type { OnStoreEvent } from '../redis/options.ts'
 import type { RedisReplica } from '../redis/replica.ts'
 import type { SharedAccess } from '../redis/shared-access.ts'
+import { createDistributionCheck } from '../upstream/distribution.ts'
 import { forward } from '../upstream/forward.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { createRouter, type Router } from '../upstream/route.ts'
@@ -94,7 +95,7 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
       ...cacheOperations(cache.ports),
     },
     ...cache.stages,
-    ...buildNodeStages(config, { cluster, route, onJoin: emit.join, acquireFetchLock: cache.acquireFetchLock }),
+    ...buildNodeStages(config, { cluster, route, log, onJoin: emit.join, acquireFetchLock: cache.acquireFetchLock }),
   })
   const handler = audit.stage(pipeline)
   http = await createHttp({
@@ -138,6 +139,7 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
 interface NodeStageParts {
   readonly cluster: Cluster
   readonly route: Router
+  readonly log: Logger
   readonly onJoin: NonNullable<JoinCollectionsPorts['onJoin']>
   /** Shared by replicas if there is Redis. Absent: write locks hold in this process only. */
   readonly acquireFetchLock: CacheStore['acquireFetchLock'] | undefined
@@ -146,10 +148,11 @@ interface NodeStageParts {
 /** Builds the stages that call nodes, as `cluster.distribution` says. */
 function buildNodeStages(
   config: Config,
-  { cluster, route, onJoin, acquireFetchLock }: NodeStageParts,
+  { cluster, route, log, onJoin, acquireFetchLock }: NodeStageParts,
 ): Pick<PipelineParts, 'forward' | 'writeLock' | 'multiNode'> {
   const { view, call } = cluster
   const { distribution, limits } = config.cluster
+  const isDistributing = createDistributionCheck({ call, log: (level, message, fields) => log[level](fields, message) })
   return {
     forward: forward(withSettings(limits, { call, view, route })),
     writeLock: writeLockStage({
@@ -173,8 +176,9 @@ function buildNodeStages(
         restart: findEndpoint('POST', '/agents/restart'),
         validation: findEndpoint('GET', '/cluster/:node_id/configuration/validation'),
       }
-      const collections = joinCollections(withSettings(limits, { read, view, owners, distribution, catalogue, onJoin }))
-      const parts = { read, forward: forwardOne, view, owners, endpoints }
+      const common = { read, view, owners, isDistributing }
+      const collections = joinCollections(withSettings(limits, { ...common, distribution, catalogue, onJoin }))
+      const parts = { ...common, forward: forwardOne, endpoints }
       if (distribution === 'manager') return { joinCollections: collections, joinResults: joinValidations(parts) }
       return { forwardToOwner: forwardToOwner(parts), joinCollections: collections, joinResults: joinResults(parts) }
     },

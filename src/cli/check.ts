@@ -12,6 +12,8 @@ import type { NodeResult } from '../core/node-call.ts'
 import { RedisConnection } from '../redis/connection.ts'
 import { DEFAULT_TIMES } from '../redis/options.ts'
 import { describeStartError } from '../server/exit.ts'
+import { type DistributionProbe, probeDistribution } from '../upstream/distribution.ts'
+import type { Cluster } from '../upstream/index.ts'
 import { CommandError, loadCommandConfig, print } from './terminal.ts'
 
 /** Reads everything that a start reads, but opens no port. */
@@ -75,19 +77,20 @@ const ERROR_CODES: Readonly<Partial<Record<NodeFault, ErrorCode>>> = {
 
 /** Returns how many nodes failed. */
 async function checkNodes(config: Config): Promise<number> {
-  const { nodes, credentials, limits } = config.cluster
+  const { nodes, credentials, limits, distribution } = config.cluster
   const { username = '', password = '' } = credentials
   const withoutDiscovery = { ...config, cluster: { ...config.cluster, discover: false } }
   const cluster = await buildCluster(createReloadableConfig(withoutDiscovery), pino({ level: 'silent' }))
   let failed = 0
   for (const { name } of nodes) {
-    const result = await callVersion(cluster, {
+    const call = {
       node: name,
       timeout: limits.timeout,
       caller: 'check',
       ...(username !== '' && { credentials: { username, password } }),
-    })
-    const { ok, text } = describeResult(result, credentials.mode)
+    }
+    const result = describeResult(await callVersion(cluster, call), credentials.mode)
+    const { ok, text } = result.ok ? ((await findWrongDistribution(cluster, call, distribution)) ?? result) : result
     if (!ok) failed++
     print(`${name}: ${text}`)
   }
@@ -95,8 +98,35 @@ async function checkNodes(config: Config): Promise<number> {
   return failed
 }
 
+/** What is wrong if the node distributes requests although the edge does, or if neither does. */
+const WRONG_DISTRIBUTION = {
+  manager: {
+    found: 'off',
+    text: 'it does not distribute requests, but cluster.distribution is manager; set cluster.distribution to edge, or enable distributed_api on the node',
+  },
+  edge: {
+    found: 'on',
+    text: 'it distributes requests itself, but cluster.distribution is edge; set cluster.distribution to manager, or disable distributed_api on the node',
+  },
+} as const
+
+/** Returns `undefined` if the distribution is right, or if the node does not show it. */
+async function findWrongDistribution(
+  { call }: Cluster,
+  probe: DistributionProbe,
+  distribution: Config['cluster']['distribution'],
+): Promise<NodeCheck | undefined> {
+  const { found, text } = WRONG_DISTRIBUTION[distribution]
+  return (await probeDistribution(call, probe)) === found ? { ok: false, text: `failed: ${text}` } : undefined
+}
+
+interface NodeCheck {
+  readonly ok: boolean
+  readonly text: string
+}
+
 /** Mode passthrough has no account to log in with, so a node that requires credentials counts as reachable. */
-function describeResult(result: NodeResult, mode: 'service' | 'passthrough'): { ok: boolean; text: string } {
+function describeResult(result: NodeResult, mode: 'service' | 'passthrough'): NodeCheck {
   if (result.ok) return { ok: true, text: `ok (status ${result.response.status})` }
   const { fault, detail } = result
   if (mode === 'passthrough' && fault === 'refusedCredentials')

@@ -180,6 +180,12 @@ export const errorTable = {
     message: 'Audit record cannot be written; write rejected',
     remedy: 'check the disk of audit.file, or set audit.onFailure to log; nothing was sent to the manager',
   },
+  937: {
+    status: 502,
+    message: 'Node distributes requests itself, but cluster.distribution is edge',
+    remedy:
+      'set cluster.distribution to manager, or disable distributed_api on the nodes that the message names; no write was sent',
+  },
   949: { status: 500, message: 'Internal error', remedy: 'report the error with the request id' },
 } as const satisfies Record<number, ErrorDefinition>
 

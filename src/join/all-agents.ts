@@ -5,6 +5,7 @@
  */
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import type { EdgeResponse } from '../core/response.ts'
+import { withTimeout } from '../core/timing.ts'
 import { traceAsync } from '../core/traced.ts'
 import { sources } from '../query/sources.ts'
 import { type AgentRowsKind, readAgentRows } from './agent-rows.ts'
@@ -28,7 +29,7 @@ import {
   type NodeContent,
 } from './moved-agents.ts'
 import { type NodeRows, nodeRowsOf, readFirstPage } from './node-pages.ts'
-import type { PartError } from './node-part.ts'
+import { createPartError, type PartError } from './node-part.ts'
 import type { AgentOwnerMap } from './owner-lookup.ts'
 import { readThroughMaster } from './rows-through-master.ts'
 import { mergeCollection } from './rules/collection.ts'
@@ -100,6 +101,8 @@ async function readNode(
   if (!namesAgents && !exceedsWalk(node, early?.owners)) {
     const first = await readFirstPage(read, kind.source, node)
     if ('error' in first) return failNode(read, node, first.error)
+    const distributing = await findDistributionError(read, node)
+    if (distributing) return failNode(read, node, distributing)
     const { page, isWhole } = first
     const { owners: table } = await loading
     const checked = table && (await checkPageOwners(page, node, { table, owners: ports.owners, request }))
@@ -116,7 +119,18 @@ async function readNode(
   const agents = agentsOf(node, owners).filter(
     ({ id }) => isRequested(id) && !departed.some((agent) => agent.id === id),
   )
+  const distributing = agents.length > 0 ? await findDistributionError(read, node) : undefined
+  if (distributing) return failNode(read, node, distributing)
   return { rows: await readAgentRows(read, kind, agents), departed }
+}
+
+async function findDistributionError(
+  { request, ports, fanOut }: JoinedRead,
+  node: string,
+): Promise<PartError | undefined> {
+  const asked = ports.isDistributing(node, request.caller.credentials)
+  const isDistributing = await withTimeout(asked, fanOut.deadline - performance.now(), false)
+  return isDistributing ? createPartError(937, ` (${node})`) : undefined
 }
 
 function failNode({ report }: JoinedRead, node: string, error: PartError): NodeContent {

@@ -12,6 +12,7 @@ import { traceSync } from '../core/traced.ts'
 import { ownField } from '../core/values.ts'
 import type { AgentOwners } from './agent-owners.ts'
 import { callOwners } from './call-owners.ts'
+import type { IsDistributing } from './joined-read.ts'
 import { callNode } from './node-outcome.ts'
 import { mergeMessages } from './rules/message.ts'
 import { mergeVerdicts } from './rules/verdict.ts'
@@ -23,6 +24,7 @@ export interface JoinResultsPorts {
   readonly read: Handler
   readonly view: ClusterView
   readonly owners: Pick<AgentOwners, 'verifiedOwners' | 'groupMembers'>
+  readonly isDistributing: IsDistributing
   readonly endpoints: {
     /** `POST /agents/restart` */
     readonly restart: Endpoint
@@ -33,7 +35,7 @@ export interface JoinResultsPorts {
 
 /**
  * Returns the handler for distribution mode `edge`. Throws 931 if owners cannot be found, 932 and 933 if only some nodes
- * acted.
+ * acted, and 937 if a node distributes requests itself.
  */
 export function joinResults(ports: JoinResultsPorts): Handler {
   return async (request) => {
@@ -62,11 +64,24 @@ function mergeRuleOf({ endpoint: { target } }: EdgeRequest): MergeRule | undefin
   return target.kind === 'everyNode' || target.kind === 'agentOwners' ? target.merge : undefined
 }
 
-async function callAllNodes({ forward, view }: JoinResultsPorts, request: EdgeRequest): Promise<EdgeResponse> {
+/** Throws 937 before anything is sent if a node would pass the write on to the others. */
+async function callAllNodes(ports: JoinResultsPorts, request: EdgeRequest): Promise<EdgeResponse> {
+  const { forward, view } = ports
+  const distributing = await findDistributing(ports, request)
+  if (distributing.length > 0) throw new EdgeError(937, ` (${distributing.join(', ')})`)
   const outcomes = await Promise.all(
     view.nodes().map(({ name }) => callNode(forward, name, { ...request, node: name })),
   )
   return traceSync(request.trace, 'merge', () => mergeMessages(outcomes))
+}
+
+async function findDistributing(
+  { view, isDistributing }: JoinResultsPorts,
+  { caller }: EdgeRequest,
+): Promise<readonly string[]> {
+  const names = view.nodes().map(({ name }) => name)
+  const answers = await Promise.all(names.map((name) => isDistributing(name, caller.credentials)))
+  return names.filter((_, at) => answers[at])
 }
 
 async function validate(

@@ -18,10 +18,17 @@ export interface JoinCollectionsPorts extends JoinTimeouts {
   readonly view: ClusterView
   readonly owners: Pick<AgentOwners, 'allOwners' | 'verifiedOwners'>
   readonly distribution: 'manager' | 'edge'
+  readonly isDistributing: IsDistributing
   readonly catalogue: readonly Endpoint[]
   /** Called once per joined response, also if all nodes failed. */
   readonly onJoin?: (event: JoinEvent) => void
 }
+
+/**
+ * Whether a node is known to distribute requests itself. In distribution mode `edge` it must not: it would answer for all
+ * nodes, so rows would appear under wrong names, and writes would be carried out once for each node. Never rejects.
+ */
+export type IsDistributing = (node: string, credentials: EdgeRequest['caller']['credentials']) => Promise<boolean>
 
 export interface JoinedRead {
   readonly request: EdgeRequest

@@ -108,6 +108,7 @@ const PROXY_ERRORS: Partial<Record<ErrorCode, string>> = {
   928: 'http_protocol_error',
   931: 'destination_not_found',
   935: 'http_response_incomplete',
+  937: 'proxy_configuration_error',
   3022: 'destination_not_found',
 }
 

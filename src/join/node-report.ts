@@ -78,9 +78,11 @@ export class NodeReport {
     return Math.max(0, this.#startedAt - this.#oldest)
   }
 
-  /** Whether no node has returned a part. */
-  get isEmpty(): boolean {
-    return [...this.#nodes.values()].every(({ parts }) => parts === 0)
+  /** Whether a node failed, and none contributed: each failed or returned no part. */
+  get hasOnlyFailures(): boolean {
+    const entries = [...this.#nodes.values()]
+    const isFailed = ({ errors }: NodeEntry) => errors.length > 0
+    return entries.some(isFailed) && entries.every((entry) => isFailed(entry) || entry.parts === 0)
   }
 
   /** The value of the header `Cluster-Status`. */

@@ -117,7 +117,7 @@ async function mergeResponses(read: JoinedRead, ofNode: Endpoint, nodes: readonl
       return { node, rows: [] }
     }),
   )
-  if (report.isEmpty && report.firstErrors.length > 0) return respondWithFirstError(report)
+  if (report.hasOnlyFailures) return respondWithFirstError(report)
   return traceSync(request.trace, 'merge', () => collectItems(read, items))
 }
 

@@ -28,7 +28,7 @@ export interface Call extends Asked {
 /** `data` of the response, or the FrameworkError in its place. */
 export async function execute(cluster: Cluster, call: Call): Promise<unknown> {
   const { world } = cluster
-  if (!world.distributed) return alone(cluster, call)
+  if (!(call.entry.distributes ?? world.distributed)) return alone(cluster, call)
   const { target } = call.endpoint
   if (target.kind === 'anyNode' || (target.kind === 'master' && target.through !== 'any')) {
     return carryOut(cluster, call, call.entry, 'whole')

@@ -43,6 +43,8 @@ export interface SimNode {
   startedAt: Date
   /** The cluster daemon is stopped: the node is not in the cluster, and its own API answers 3012. */
   clusterDaemonDown?: boolean
+  /** Whether it distributes requests itself; absent: as the cluster does. */
+  distributes?: boolean
 }
 
 export interface SimGroup {

@@ -22,7 +22,7 @@ export async function mergeCollection(
   report: NodeReport,
 ): Promise<JsonResponse> {
   const { whenPartial = 'label' } = options
-  if (inputs.length === 0 && report.isEmpty && report.firstErrors.length > 0) return respondWithFirstError(report)
+  if (inputs.length === 0 && report.hasOnlyFailures) return respondWithFirstError(report)
   let remaining = inputs
   for (;;) {
     if (whenPartial === 'fail' && report.firstErrors.length > 0) return respondWithFirstError(report)

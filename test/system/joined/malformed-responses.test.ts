@@ -6,13 +6,16 @@ type Data = { readonly items: readonly Readonly<Record<string, unknown>>[]; read
 type RespondTo = (url: URL) => unknown
 
 const entry = { timestamp: '2026-11-20 12:00:00', tag: 'own', level: 'info', description: 'it' }
+/** What a node without distribution returns under the name of a node. */
+const NOT_DISTRIBUTED = { error: 1000, message: 'Internal error' }
 const good = (data: unknown) => ({ error: 0, data })
 
 /** A correct master, and a worker with the given responses; texts are sent as they are. */
 async function cluster(t: Test, ofWorker: RespondTo) {
   const node = async (respondTo: RespondTo) => {
     return fakeNode(t, (request, response) => {
-      const content = respondTo(new URL(request.url ?? '', 'http://node'))
+      const url = new URL(request.url ?? '', 'http://node')
+      const content = /^\/cluster\/\w+\/info$/.test(url.pathname) ? NOT_DISTRIBUTED : respondTo(url)
       const text = typeof content === 'string' ? content : JSON.stringify(content)
       response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' }).end(text)
     })

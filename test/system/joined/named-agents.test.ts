@@ -10,7 +10,12 @@ for (const distribution of ['edge', 'manager'] as const) {
       const ids = searchParams.get('q')?.replaceAll('id=', '').split(',')
       const rows = pathname === '/agents' ? agents.filter(({ id }) => ids?.includes(id) ?? true) : [{ name: 'it' }]
       response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' })
-      response.end(JSON.stringify({ error: 0, data: { items: rows, totalItems: rows.length } }))
+      // A node without distribution returns this error under its name.
+      const isCluster = pathname.startsWith('/cluster/')
+      const body = isCluster
+        ? { error: 1000, message: '' }
+        : { error: 0, data: { items: rows, totalItems: rows.length } }
+      response.end(JSON.stringify(body))
     })
     const edge = await startEdge({
       nodes: [{ name: 'm', type: 'master', url: node.url }],

@@ -20,7 +20,7 @@ export interface EdgeMode {
   readonly edge: RunningEdge
   /** Sends a call such as `GET /agents` as `admin`. */
   ask(call: string, body?: unknown): Promise<Reply>
-  /** Returns calls to nodes since the last call of this function, as `worker-1 GET /syscheck/002`. Owner lookups and readiness probes are left out. */
+  /** Returns calls to nodes since the last call of this function, as `worker-1 GET /syscheck/002`. Owner lookups and probes of the edge are left out. */
   seen(): string[]
   /** Returns the owner lookups since the last call of this function. */
   lookups(): string[]
@@ -54,13 +54,13 @@ export async function ask(edge: RunningEdge, call: string, body?: unknown): Prom
 
 /** The query of owner lookups. */
 const OWNER_LOOKUP = /select=id%2Cnode_name%2Cstatus/
-/** The call of a readiness probe. */
-const PROBE = '/version'
+/** The calls of readiness probes, and of the check whether nodes distribute requests themselves. */
+const PROBE = /^\/version$|^\/cluster\/[^/]+\/info$/
 
 function recordedCalls({ seen }: Simulator): Pick<EdgeMode, 'seen' | 'lookups'> {
   const from = { calls: 0, lookups: 0 }
   const since = (which: 'calls' | 'lookups', wanted: boolean) => {
-    const calls = seen.slice(from[which]).filter(({ url }) => url !== PROBE && OWNER_LOOKUP.test(url) === wanted)
+    const calls = seen.slice(from[which]).filter(({ url }) => !PROBE.test(url) && OWNER_LOOKUP.test(url) === wanted)
     from[which] = seen.length
     return calls.map(({ node, method, url }) => `${node} ${method} ${url}`)
   }

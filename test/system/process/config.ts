@@ -31,5 +31,5 @@ export async function configFolder(t: Test) {
     )
   write()
   await putUser(join(folder, 'users'), 'alice', 'pw-of-alice', 4)
-  return { folder, file, keys: join(folder, 'keys'), write }
+  return { simulator, folder, file, keys: join(folder, 'keys'), write }
 }

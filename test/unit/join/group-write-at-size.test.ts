@@ -9,7 +9,7 @@ import { joinResults } from '../../../src/join/join-results.ts'
 import { bodyOf, edgeRequest, jsonResponse, recordOf, success } from '../../support/edge-requests.ts'
 import { measureCpu, measureTurns } from '../../support/event-loop.ts'
 import { expectedResults, type Fate, type FatedAgent, nodeResponse } from '../../support/fates.ts'
-import { endpoints, names, view } from './three-nodes.ts'
+import { endpoints, isDistributing, names, view } from './three-nodes.ts'
 
 const AGENTS = 100_000
 const PAGE = 1000
@@ -72,7 +72,7 @@ function cluster(agents: readonly FatedAgent[]) {
     master: () => 'm',
     onEvent: () => {},
   })
-  const handle = stage(joinResults({ forward, read, view, owners, endpoints }))
+  const handle = stage(joinResults({ forward, read, view, owners, isDistributing, endpoints }))
   return {
     sent,
     handle: async () => handle(edgeRequest('PUT /agents/groups/:group_id/restart', { params: { group_id: 'all' } })),

@@ -4,7 +4,7 @@ import type { EdgeRequest } from '../../../src/core/request.ts'
 import type { EdgeResponse } from '../../../src/core/response.ts'
 import { joinResults, joinValidations } from '../../../src/join/join-results.ts'
 import { bodyOf, edgeRequest, fields, jsonResponse, success } from '../../support/edge-requests.ts'
-import { endpoints, names, view, viewOf } from './three-nodes.ts'
+import { endpoints, isDistributing, names, view, viewOf } from './three-nodes.ts'
 
 type Responses = Readonly<Record<string, (given: EdgeRequest) => Promise<EdgeResponse> | EdgeResponse>>
 
@@ -24,7 +24,7 @@ function cluster(responses: Responses) {
     verifiedOwners: async (ids: readonly string[]) => new Map(ids.map((id) => [id, ownerOf(id)])),
     groupMembers: async () => ({ nodes: new Map() }),
   }
-  return { calls, handle: joinResults({ forward, read: forward, view, owners, endpoints }) }
+  return { calls, handle: joinResults({ forward, read: forward, view, owners, isDistributing, endpoints }) }
 }
 
 const restarted = ({ body }: EdgeRequest) =>

@@ -4,7 +4,7 @@ import type { EdgeRequest, Handler } from '../../../src/core/request.ts'
 import { joinCollections } from '../../../src/join/join-collections.ts'
 import { joinResults } from '../../../src/join/join-results.ts'
 import { bodyOf, edgeRequest, fields, success } from '../../support/edge-requests.ts'
-import { endpoints, names, view } from './three-nodes.ts'
+import { endpoints, isDistributing, names, view } from './three-nodes.ts'
 
 const ELEMENTS = 100_000
 const ids = Array.from({ length: ELEMENTS }, (_, at) => String(at + 1).padStart(6, '0'))
@@ -23,7 +23,7 @@ function results(forward: Handler, ownerOf: (id: string) => string = () => 'm') 
     verifiedOwners: async (asked: readonly string[]) => new Map(asked.map((id) => [id, ownerOf(id)])),
     groupMembers: async () => ({ nodes: new Map() }),
   }
-  return joinResults({ forward, read: forward, view, owners, endpoints })
+  return joinResults({ forward, read: forward, view, owners, isDistributing, endpoints })
 }
 
 function nodeOf(request: EdgeRequest): string {
@@ -95,7 +95,7 @@ for (const seed of [1, 2]) {
     }
     const owners = { allOwners: async () => new Map(), verifiedOwners: async () => new Map() }
     const times = { timeout: 60_000, slowTimeout: 60_000 }
-    const handle = joinCollections({ read, view, owners, distribution: 'edge', catalogue, ...times })
+    const handle = joinCollections({ read, view, owners, isDistributing, distribution: 'edge', catalogue, ...times })
     const all = sorted(rows)
     for (const offset of [0, Math.floor(random() * ELEMENTS), ELEMENTS - 500, ELEMENTS + 1]) {
       const query = { sort: '+timestamp', offset: `${offset}`, limit: '1000' }

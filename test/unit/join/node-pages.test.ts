@@ -7,7 +7,7 @@ import { joinCollections } from '../../../src/join/join-collections.ts'
 import { isWholeCluster } from '../../../src/join/node-pages.ts'
 import { bodyOf, edgeRequest, jsonResponse, success } from '../../support/edge-requests.ts'
 import { type ReferenceCollection, referencePage } from '../../support/reference-collection.ts'
-import { viewOf } from './three-nodes.ts'
+import { isDistributing, viewOf } from './three-nodes.ts'
 
 const names = ['master', 'worker-1', 'worker-2']
 const ROWS = 2500
@@ -48,6 +48,7 @@ function nodes(respondTo: RespondTo = () => undefined) {
       return response ?? success(referencePage(all.get(node) ?? [], part.query, LOGS))
     },
     owners: { allOwners: async () => new Map(), verifiedOwners: async () => new Map() },
+    isDistributing,
     distribution: 'edge',
     catalogue,
     timeout: 20_000,

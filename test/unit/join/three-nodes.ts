@@ -11,6 +11,9 @@ export const endpoints = {
   validation: recordOf('GET /cluster/:node_id/configuration/validation'),
 }
 
+/** No node distributes requests itself. */
+export const isDistributing = async () => false
+
 /** Returns the view of a cluster in which all nodes are available. The first one is the master. */
 export function viewOf(names: readonly string[]): ClusterView {
   const nodes = names.map((name, at): NodeInfo => ({ name, type: at === 0 ? 'master' : 'worker', addressed: true }))
