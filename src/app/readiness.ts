@@ -37,7 +37,7 @@ export interface ReplicaReadiness {
   /** For the report of this replica. */
   contact(): Omit<PeerContact, 'ago'>
   onNodeCall(call: NodeCallEvent): void
-  /** To be called after a change of the credentials: they are tried at once, and refusals of the old ones are forgotten. */
+  /** To be called after a change of the credentials: they are tried at once. */
   credentialsChanged(): void
   /** Calls nodes from now on while their state is unknown or bad. Resolves after the first responses, at most a second. */
   start(): Promise<void>
@@ -172,9 +172,8 @@ export function createReadiness(options: ReadinessOptions): ReplicaReadiness {
       }
     },
     credentialsChanged: () => {
-      for (const contact of contacts.values()) delete contact.credentials
       lastProbe = Number.NEGATIVE_INFINITY
-      // Without a call, nothing would show whether the new credentials are right.
+      // The result of the earlier credentials stands until these calls have one: the new ones may be wrong as well.
       for (const node of addressed())
         void callVersion(cluster, { node, timeout: PROBE_TIMEOUT_MS, caller: 'readiness' })
     },

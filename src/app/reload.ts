@@ -1,6 +1,6 @@
 /**
- * Reloads the whole configuration: within a second of a change of its files, and on SIGHUP. A reload takes effect as a
- * whole or not at all. What needs a restart is reported by name. src/config/effects.ts states the effect of each setting.
+ * Reloads the whole configuration: within a second of a change of its files, and on SIGHUP. A configuration with a fault
+ * is loaded again each second: it may name a file that appears later. A reload takes effect as a whole or not at all. What needs a restart is reported by name. src/config/effects.ts states the effect of each setting.
  */
 import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
@@ -39,11 +39,20 @@ export interface ReloadOptions {
   readonly warnOfDeprecations: DeprecationLog
 }
 
+/** A reload that has not begun. */
+interface PendingReload {
+  isRequested: boolean
+  readonly done: Promise<void>
+}
+
+const RETRY_INTERVAL_MS = 1000
+
 export function createReloader({ config, load, log, warnOfDeprecations, ...options }: ReloadOptions): Reloader {
   const loadAgain = load ?? (async () => ({ ok: true, config: config.initial, files: [], deprecations: [] }) as const)
   let status: ReloadStatus = { succeededAt: Date.now(), pendingRestart: [] }
   let files = options.files ?? []
   let latest = Promise.resolve()
+  let pending: PendingReload | undefined
   let close = (): void => undefined
 
   const reloadNow = async (isRequested: boolean): Promise<void> => {
@@ -67,22 +76,34 @@ export function createReloader({ config, load, log, warnOfDeprecations, ...optio
       status = { ...status, fault }
     }
   }
-  /** One reload after the other: the last one started has read the newest files. */
+  /** One reload after the other. Calls during a reload lead to one more, which reads the newest files. */
   const reload = (isRequested: boolean): Promise<void> => {
-    latest = latest.then(() => reloadNow(isRequested))
-    return latest
+    if (pending === undefined) {
+      const begin = (): Promise<void> => {
+        const { isRequested } = next
+        pending = undefined
+        return reloadNow(isRequested)
+      }
+      const next: PendingReload = { isRequested, done: latest.then(begin) }
+      pending = next
+      latest = next.done
+    }
+    pending.isRequested ||= isRequested
+    return pending.done
   }
   const watchedFiles = (): string[] => {
     const { ca, cert, key } = config.current.cluster.tls
     return [...files, ca, cert, key].filter((file) => file !== undefined)
   }
+  /** Changes each second while the configuration has a fault. */
+  const attempt = (): number => (status.fault === undefined ? 0 : Math.floor(performance.now() / RETRY_INTERVAL_MS))
   return {
     reload: () => reload(true),
     status: () => status,
     watch: async () => {
       const watched = await watchFiles<void>({
         folder: dirname(watchedFiles()[0] ?? '.'),
-        fingerprint: async () => (await Promise.all(watchedFiles().map(fingerprintFile))).join(' '),
+        fingerprint: async () => [...(await Promise.all(watchedFiles().map(fingerprintFile))), attempt()].join(' '),
         // The first reload finds changes since the process read its configuration.
         load: () => reload(false),
         onError: (error) => log.error({ err: error }, 'configuration files cannot be watched'),

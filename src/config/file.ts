@@ -1,11 +1,11 @@
 /** The configuration file: YAML 1.2 (`yes` and `on` are text), parsed strictly, with the place of every value. */
-import { readFile } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
 import { basename } from 'node:path'
 import { type Document, isPair, isScalar, LineCounter, type ParsedNode, parseDocument } from 'yaml'
 import type { ConfigSource, Fault } from './faults.ts'
 import { isObject, type Path } from './tree.ts'
 
-const MAX_FILE_LENGTH = 1024 * 1024
+const MAX_FILE_BYTES = 1024 * 1024
 
 /** A configuration has few aliases. More expanded aliases than this are an alias bomb. */
 const MAX_ALIASES = 20
@@ -15,15 +15,22 @@ export const NO_SOURCE: ConfigSource = { tree: {}, faults: [], place: () => ({ p
 /** Reads a file. A file that cannot be read is a fault; nothing is thrown. */
 export async function readConfigFile(file: string): Promise<ConfigSource> {
   const name = basename(file)
-  let text: string
+  let bytes: Buffer
   try {
-    text = await readFile(file, 'utf8')
+    bytes = await readStart(file)
   } catch (error) {
     const remedy = 'name an existing, readable file with --config or EDGE_CONFIG'
     return failedSource(name, `cannot be read (${codeOf(error)}); ${remedy}`)
   }
-  if (text.length > MAX_FILE_LENGTH) return failedSource(name, 'is larger than 1 MiB; name a configuration file')
-  return parse(name, text)
+  if (bytes.length > MAX_FILE_BYTES) return failedSource(name, 'is larger than 1 MiB; name a configuration file')
+  return parse(name, bytes.toString('utf8'))
+}
+
+/** Reads at most one byte more than a configuration file may have: a running edge must not read a file of any size. */
+async function readStart(file: string): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of createReadStream(file, { end: MAX_FILE_BYTES })) chunks.push(chunk)
+  return Buffer.concat(chunks)
 }
 
 function parse(name: string, text: string): ConfigSource {

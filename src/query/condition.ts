@@ -1,6 +1,6 @@
 /** Predicates for the conditions of `q`, and for single values by the kind of their field. */
 import { ownEntry } from '../core/values.ts'
-import { type Operator, parseQuery, type Query } from './grammar.ts'
+import { type Operator, parseQuery, type Query, type QueryLimits } from './grammar.ts'
 import { CollectionError } from './request.ts'
 import type { DatabaseSource, FieldKind, Source } from './sources.ts'
 import type { Element } from './value.ts'
@@ -31,13 +31,16 @@ export type ValuePredicate = (value: unknown) => boolean
 /** The agent states, normalised: in lower case, without spaces. */
 const AGENT_STATES: readonly string[] = ['active', 'disconnected', 'pending', 'neverconnected']
 
+/** The `q` of a client was checked against its limits before. */
+const NO_LIMITS: QueryLimits = { characters: Number.POSITIVE_INFINITY, conditions: Number.POSITIVE_INFINITY }
+
 /**
  * Returns the predicate of a `q` text. Throws CollectionError 1407 (syntax), and for database sources 1408 (unknown
  * field), 1409 (operator not supported by the field), 1411 and 1412 (dates) and 1729 (agent state). A field without a
  * value matches no condition except `=null`.
  */
 export function compileConditions(text: string, source: Source, now: Date): RowPredicate {
-  const parsed = parseQuery(text)
+  const parsed = parseQuery(text, NO_LIMITS)
   if (!parsed.ok) throw new CollectionError(1407)
   const compile = source.engine === 'database' ? databaseCondition(source, now) : arrayCondition
   return compileQuery(parsed.query, compile) ?? (() => true)

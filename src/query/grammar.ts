@@ -21,15 +21,20 @@ export type ParseResult =
   | { readonly ok: true; readonly query: Query }
   | { readonly ok: false; readonly at: number; readonly expected: string }
 
-const MAX_CHARACTERS = 1024
-const MAX_CONDITIONS = 32
+export interface QueryLimits {
+  readonly characters: number
+  readonly conditions: number
+}
+
+/** For the `q` of a client. The manager has no limits: the edge asks it for a hundred agents at once. */
+const CLIENT_LIMITS: QueryLimits = { characters: 1024, conditions: 32 }
 const MAX_PARENTHESES_DEPTH = 16
 
 /** Parses `q`; an error has the position and what was expected there. */
-export function parseQuery(text: string): ParseResult {
-  if (text.length > MAX_CHARACTERS)
-    return { ok: false, at: MAX_CHARACTERS, expected: `at most ${MAX_CHARACTERS} characters` }
-  const parser = new Parser(text)
+export function parseQuery(text: string, limits: QueryLimits = CLIENT_LIMITS): ParseResult {
+  const { characters } = limits
+  if (text.length > characters) return { ok: false, at: characters, expected: `at most ${characters} characters` }
+  const parser = new Parser(text, limits.conditions)
   const query = parser.any(0)
   if (query && parser.atEnd()) return { ok: true, query }
   return { ok: false, at: parser.at, expected: parser.expected ?? '; or , or the end' }
@@ -49,12 +54,14 @@ export function printQuery(query: Query): string {
 /** Methods return `undefined` on an error; `at` and `expected` then hold its position and reason. */
 class Parser {
   readonly #text: string
+  readonly #maxConditions: number
   #conditions = 0
   at = 0
   expected: string | undefined
 
-  constructor(text: string) {
+  constructor(text: string, maxConditions: number) {
     this.#text = text
+    this.#maxConditions = maxConditions
   }
 
   atEnd(): boolean {
@@ -85,7 +92,7 @@ class Parser {
   }
 
   #condition(): Query | undefined {
-    if (++this.#conditions > MAX_CONDITIONS) return this.#refuse(`at most ${MAX_CONDITIONS} conditions`)
+    if (++this.#conditions > this.#maxConditions) return this.#refuse(`at most ${this.#maxConditions} conditions`)
     const field = this.#match(/[A-Za-z0-9_.-]+/y)
     if (!field) return this.#refuse('a field or (')
     const operator = this.#match(/=|!=|<|>|~/y)
