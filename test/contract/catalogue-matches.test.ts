@@ -4,8 +4,8 @@ import { contract, contractFacts, differences, idOf, joined, recordFacts, valida
 import { intended, means } from './intended.ts'
 
 /**
- * Real clients use these though the seed does not name them; tokens, what explains the cache and several nodes at once
- * are the edge's own.
+ * Endpoints that the interface description lacks. Real clients use some of them; tokens, the explanation of the cache and
+ * requests to several nodes are features of the edge.
  */
 const BEYOND_SEED = [
   'GET /',
@@ -40,14 +40,14 @@ t.test('every endpoint of the contract has a record, and additional records are 
     'none is missing',
   )
   const extra = recorded.filter((id) => !described.includes(id))
-  t.strictSame(extra.sort(), [...BEYOND_SEED].sort(), 'none is extra but the listed ones')
+  t.strictSame(extra.sort(), [...BEYOND_SEED].sort(), 'every additional endpoint is listed')
   t.strictSame(
     catalogue
       .filter(({ beyondSeed }) => beyondSeed)
       .map(idOf)
       .sort(),
     extra,
-    'and they say so themselves',
+    'and marked with beyondSeed',
   )
 })
 

@@ -1,4 +1,4 @@
-/** The contract and the catalogue as the same flat facts, `where → what`, so that they can be laid side by side. */
+/** The contract and the catalogue as flat facts of one form, place → value, so that a test can compare them. */
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import type { Endpoint, Field, Param } from '../../src/catalogue/endpoint.ts'
@@ -55,7 +55,7 @@ export function idOf({ method, path }: { readonly method: string; readonly path:
 
 const optional = (word: string, value: unknown) => (value === undefined ? '' : ` ${word} ${String(value)}`)
 
-/** What the contract says of one endpoint. */
+/** Returns the facts of one endpoint of the contract. */
 export function contractFacts(endpoint: ContractEndpoint): Facts {
   const { id } = endpoint
   const facts: Facts = new Map([
@@ -96,7 +96,7 @@ function contractParam({ validator, note, ...param }: ContractParam): string {
   )
 }
 
-/** Where the edge sends what the contract routes so. */
+/** Returns the target of the edge for the routing that the contract describes. */
 function contractTarget({ routing, path, method, per_agent, mutates }: ContractEndpoint): string {
   if (routing.startsWith('api_process')) return 'edge'
   if (routing === 'local_master') return 'master through any'
@@ -109,7 +109,7 @@ function contractTarget({ routing, path, method, per_agent, mutates }: ContractE
   return `everyNode, ${method === 'GET' && !mutates && path.startsWith('/experimental/') ? 'label' : 'fail'}`
 }
 
-/** What a record says of itself, in the same words. */
+/** Returns the facts of a record, in the form of `contractFacts`. */
 export function recordFacts(endpoint: Endpoint): Facts {
   const id = idOf(endpoint)
   const facts: Facts = new Map([
@@ -157,7 +157,7 @@ function recordTarget({ target }: Endpoint): string {
   }
 }
 
-/** The validators of the contract; the words in which the edge is stricter are not looked at (`wider`). */
+/** Returns the patterns of both. For a kind that is stricter than in the real API, the pattern of the real API counts. */
 export function validatorFacts(): { readonly ours: Facts; readonly theirs: Facts } {
   const ours: Facts = new Map()
   const theirs: Facts = new Map()

@@ -13,8 +13,8 @@ export interface EdgeUnderTest {
   readonly password?: string
   /** Merged over the settings below. */
   readonly settings?: Settings
-  /** Follows the file of settings, `edge.yaml` in the folder, as the process does. */
-  readonly follows?: true
+  /** Reloads the settings file, `edge.yaml` in the folder, when it changes, as the process does. */
+  readonly reloads?: true
 }
 
 export type Settings = { readonly [key: string]: unknown }
@@ -50,7 +50,7 @@ export async function startEdge(options: EdgeUnderTest): Promise<RunningEdge> {
   const edge = await buildEdge(config, {
     logTo,
     deprecations,
-    ...(options.follows && { load: () => loadConfig({ file, env: {} }) }),
+    ...(options.reloads && { load: () => loadConfig({ file, env: {} }) }),
   })
   const urls = await edge.start()
   return {

@@ -21,7 +21,7 @@ export async function measureTurns<T>(work: () => T | Promise<T>): Promise<Block
     }
     setImmediate(turn)
   })
-  // A turn of its own, so that the work is not charged with what ran before it.
+  // A new turn, so that the time of earlier work does not count.
   await new Promise((resolve) => setImmediate(resolve))
   try {
     const value = await work()

@@ -1,6 +1,6 @@
 /**
- * What becomes of the agents of a group-wide write: nodes that do to each agent what the table says, and the response
- * that clients must get. Written for clarity; shares no code with `src`.
+ * The outcome of a group-wide write for each agent: the responses of nodes with these outcomes, and the response that
+ * clients must get. Written for clarity; shares no code with `src`.
  */
 
 export type Fate = 'restarted' | 'refused' | 'unmentioned' | 'listedAsBoth' | 'nodeRefuses' | 'nodeFails' | 'noOwner'
@@ -16,7 +16,7 @@ interface ExpectedFailure {
   readonly error: { readonly code: number }
 }
 
-/** Returns what the client must be told of each agent, in the order of the agents. */
+/** Returns the results that the response must contain, in the order of the agents. */
 export function expectedResults(agents: readonly FatedAgent[]): {
   readonly affected: readonly string[]
   readonly failed: readonly ExpectedFailure[]
@@ -38,7 +38,7 @@ export function expectedResults(agents: readonly FatedAgent[]): {
   return { affected, failed }
 }
 
-/** Returns the body that a node answers for these of its agents, or an error. */
+/** Returns the response body of a node for these agents, or `fails` if the node fails. */
 export function nodeResponse(ids: readonly string[], fateOf: ReadonlyMap<string, Fate>): object | 'fails' {
   const affected: string[] = []
   const failed: object[] = []

@@ -1,4 +1,4 @@
-/** A store over Redis with a replica of its own: `close` closes both. */
+/** A store over Redis with its own replica: `close` closes both. */
 import { createRedisStore, type RedisStore, type RedisStoreOptions } from '../../src/cache/stores/redis-store.ts'
 import { RedisReplica, type RedisReplicaOptions } from '../../src/redis/replica.ts'
 

@@ -80,15 +80,15 @@ function run(args: readonly string[], ready: RegExp): Promise<ChildProcess> {
   children.add(child)
   child.once('exit', () => children.delete(child))
   return new Promise((resolve, reject) => {
-    let said = ''
-    const hear = (chunk: Buffer) => {
-      if (said.length < 64_000) said += chunk.toString()
-      if (ready.test(said)) resolve(child)
+    let output = ''
+    const collect = (chunk: Buffer) => {
+      if (output.length < 64_000) output += chunk.toString()
+      if (ready.test(output)) resolve(child)
     }
-    child.stdout?.on('data', hear)
-    child.stderr?.on('data', hear)
+    child.stdout?.on('data', collect)
+    child.stderr?.on('data', collect)
     child.once('error', reject)
-    child.once('exit', (code) => reject(new Error(`redis-server ended with ${code}: ${said.slice(-2000)}`)))
+    child.once('exit', (code) => reject(new Error(`redis-server ended with ${code}: ${output.slice(-2000)}`)))
   })
 }
 

@@ -75,12 +75,12 @@ export const differences: readonly Difference[] = [
     expect: () => ({ status: 400, error: 607 }),
   },
   {
-    reason: '614 also says what is wrong with the body',
+    reason: '614 also names the fault of the body',
     when: (x) => code(x) === 614 && path(x) !== '/nope',
     wordsOnly: true,
   },
   {
-    reason: 'the reason behind 703 is in the words of another parser',
+    reason: 'the detail of 703 is the text of another parser',
     when: (x) => code(x) === 703 && type(x).includes('xml'),
     wordsOnly: true,
   },
@@ -90,7 +90,7 @@ export const differences: readonly Difference[] = [
     expect: () => ({ status: 400, error: 601 }),
   },
   {
-    reason: 'a hash that is none is refused; the real filter accepts any text',
+    reason: 'an invalid hash is refused; the real filter accepts any text',
     when: (x) => /^\/syscheck\/.*[?&](?:sha1|sha256|md5|hash)=(?![0-9a-f]{32,64}(?:&|$))/.test(path(x)),
     expect: () => ({ status: 400, error: 613 }),
   },

@@ -44,7 +44,7 @@ t.test('no row is lost where the real cluster lost rows', async (t) => {
     const expected = expectedRows(path)
     t.same(joined.items, expected.slice(2, 5), path)
     t.equal(joined.totalItems, expected.length)
-    t.same(real.items, [], 'as it was recorded of the cluster: nothing')
+    t.same(real.items, [], 'the real cluster returned nothing')
   }
 })
 

@@ -33,12 +33,12 @@ function answered(path: string, methods: readonly string[]): Exchange {
 
 t.test('with the cache on, responses of the node and of the cache are the recorded ones', async (t) => {
   const replay = await pending
-  let kept = 0
+  let storedCount = 0
   for (const exchange of exchanges.filter((one) => !isOfCache(one) && !differenceOf(one)?.joined)) {
     await replay.clear()
     const [first, again] = [await replay.send(exchange), await replay.send(exchange)]
     const stored = /; stored/.test(status(first))
-    if (stored) kept += 1
+    if (stored) storedCount += 1
     await t.test(name(exchange), async (t) => {
       check(t, exchange, first)
       check(t, exchange, again, stored ? 0 : 1)
@@ -46,8 +46,8 @@ t.test('with the cache on, responses of the node and of the cache are the record
       if (stored) t.equal(again.text, first.text, 'byte for byte')
     })
   }
-  t.comment(`${kept} were kept`)
-  t.ok(kept > 150)
+  t.comment(`${storedCount} were stored`)
+  t.ok(storedCount > 150)
 })
 
 async function confirms(t: Test, replay: Replay, exchange: Exchange): Promise<void> {

@@ -1,4 +1,7 @@
-/** The edge as a replica runs it: what was built, where nothing was changed since; starting it costs a tenth then. */
+/**
+ * Finds the modules of the edge for a replica: the build if it is newer than the sources, because it starts in a tenth of
+ * the time, and the sources otherwise.
+ */
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -30,7 +30,7 @@ function report(check: string, passed: boolean): void {
 }
 
 function checkModel(): void {
-  for (const search of [{ writers: 1, flush: true }, { writers: 2 }, { writers: 2, near: false, flush: true }]) {
+  for (const search of [{ writers: 1, flush: true }, { writers: 2 }, { writers: 2, local: false, flush: true }]) {
     const { states, violation } = explore(search)
     if (violation !== undefined) console.log(violation.join('\n'))
     report(`model ${JSON.stringify(search)}: ${states} states`, violation === undefined)

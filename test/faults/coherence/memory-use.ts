@@ -1,20 +1,20 @@
-/** What this process holds, told to the one that forked it: what could not be collected is what leaks. */
+/** Reports the memory of a child process to its parent, after a garbage collection, so that leaks show. */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 /** Bytes. */
 export interface MemoryUse {
   readonly rss: number
-  /** After a collection: objects, and bytes outside the heap that they keep. */
+  /** After a collection: objects, and their bytes outside the heap. */
   readonly held: number
 }
 
-export const ASK = 'memory'
+export const MEMORY_REQUEST = 'memory'
 
-/** Answers each `ASK` of the parent. */
-export function tellMemory(): void {
+/** Answers each `MEMORY_REQUEST` of the parent. */
+export function reportMemory(): void {
   process.on('message', (message) => {
-    if (message === ASK) process.send?.(memoryUse())
+    if (message === MEMORY_REQUEST) process.send?.(memoryUse())
   })
 }
 

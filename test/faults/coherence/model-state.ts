@@ -1,37 +1,38 @@
 /** The types of the model: parts of the protocol that can be left out, and the state at one moment. */
+
 /** Parts of the protocol that can be left out. */
 export const faults = [
   /** Epochs are incremented before and after a write, but there is no fence in between. */
   'no fence',
   /** A write invalidates nothing. */
-  'no raise',
+  'no invalidation',
   /** Epochs are incremented after the write only. */
-  'no raise before',
+  'no invalidation before',
   'no compare',
-  'joining without epochs',
+  'collapsing without epochs',
   'no bypass',
   'no waiting',
   /** The writer waits before the 2xx, but not before it forwards the write. */
   'no waiting before',
   'no lease',
-  /** A lookup in flight when an invalidation arrived is stored in the local tier nevertheless. */
-  'no look again',
+  /** A response is stored in the local tier although an invalidation arrived since its lookup. */
+  'no second check',
   /** A write with an unknown outcome removes its fence. */
   'no fence left',
   /** After a flush the store is trusted at once, though the fences of writes in progress were lost. */
   'no distrust',
   /** After a flush, writers wait for registered replicas only, though others have a live lease. */
-  'no waiting for the forgotten',
+  'no waiting for unregistered replicas',
 ] as const
 
 export type Fault = (typeof faults)[number]
 
 export interface Shared {
   /** Replicas have local tiers, and leases. */
-  nearCopies: boolean
+  hasLocalTiers: boolean
   /** The upstream, and its own cache by URL (-1: empty). */
   up: number
-  upKept: number
+  upstreamCached: number
   epoch: number
   fences: number
   /** The entry in Redis: value and epoch of its fetch (-1: none). */
@@ -45,17 +46,17 @@ export interface Shared {
 }
 
 export interface Writer {
-  at: 'ready' | 'raised' | 'applied' | 'lifted' | 'done' | 'sent' | 'gone'
+  at: 'ready' | 'invalidated' | 'applied' | 'lifted' | 'done' | 'sent' | 'applied late'
   value: number
   /** For each replica: the writer waits for its acknowledgement (the message is in flight). */
-  owed: [boolean, boolean]
+  awaited: [boolean, boolean]
   /** Its fence is in Redis. */
   fence: boolean
 }
 
 export interface Replica {
   /** Value in the local tier that may be served without a round trip (-1: none). */
-  near: number
+  local: number
   /** The lease is live. The registration that writers read never ends before it. */
   lease: boolean
   /** Its registration is in Redis. */
@@ -63,7 +64,7 @@ export interface Replica {
 }
 
 export interface Reader {
-  at: 'idle' | 'fill' | 'read' | 'joined' | 'keep' | 'near'
+  at: 'idle' | 'fetch' | 'read' | 'joined' | 'store' | 'local store'
   replica: 0 | 1
   epoch: number
   fenced: boolean
@@ -83,22 +84,16 @@ export interface State {
 export interface Step {
   readonly label: string
   readonly next: State
-  readonly wrong: boolean
-}
-
-export interface Step {
-  readonly label: string
-  readonly next: State
   /** A read returned too old a value. */
   readonly wrong: boolean
 }
 
 export type Faults = ReadonlySet<Fault>
 /** Adds a step. `change` modifies a copy of the state and returns whether a read returned too old a value. */
-export type Say = (label: string, change: (state: State) => boolean) => void
+export type AddStep = (label: string, change: (state: State) => boolean) => void
 
 /** The initial state: no operation, value 0 at the upstream, nothing stored. */
-export function start(writers: number, flush: boolean, near: boolean): State {
+export function start(writers: number, flush: boolean, local: boolean): State {
   const reader = (): Reader => ({
     at: 'idle',
     replica: 0,
@@ -110,21 +105,21 @@ export function start(writers: number, flush: boolean, near: boolean): State {
   })
   const shared = {
     up: 0,
-    upKept: -1,
+    upstreamCached: -1,
     epoch: 0,
     fences: 0,
     entry: -1,
     entryEpoch: -1,
     known: 0,
     distrust: 0,
-    nearCopies: near,
+    hasLocalTiers: local,
   }
   return {
     shared: { ...shared, flushes: flush ? 1 : 0 },
-    writers: Array.from({ length: writers }, () => ({ at: 'ready', value: 0, owed: [false, false], fence: false })),
+    writers: Array.from({ length: writers }, () => ({ at: 'ready', value: 0, awaited: [false, false], fence: false })),
     replicas: [
-      { near: -1, lease: near, registered: near },
-      { near: -1, lease: near, registered: near },
+      { local: -1, lease: local, registered: local },
+      { local: -1, lease: local, registered: local },
     ],
     readers: [reader(), reader()],
   }

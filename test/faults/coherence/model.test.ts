@@ -5,8 +5,8 @@ import { type Fault, faults } from './model-state.ts'
 t.test('no execution of the protocol returns an old value', async (t) => {
   const searches: readonly Search[] = [
     { writers: 1 },
-    { writers: 2, near: false },
-    { writers: 1, near: false, flush: true },
+    { writers: 2, local: false },
+    { writers: 1, local: false, flush: true },
   ]
   for (const search of searches) {
     const { states, violation } = explore(search)
@@ -15,7 +15,7 @@ t.test('no execution of the protocol returns an old value', async (t) => {
   }
 })
 
-const ofFlush: readonly Fault[] = ['no distrust', 'no waiting for the forgotten']
+const ofFlush: readonly Fault[] = ['no distrust', 'no waiting for unregistered replicas']
 
 t.test('each part left out of the protocol causes a violation', async (t) => {
   for (const fault of faults) {

@@ -14,7 +14,7 @@ export interface Search {
   /** Redis may lose its data once, at any moment. */
   readonly flush?: boolean
   /** False: replicas have no local tier, and every read asks Redis. */
-  readonly near?: boolean
+  readonly local?: boolean
 }
 
 export interface Found {
@@ -34,9 +34,9 @@ interface Reached {
 }
 
 /** Explores every execution. Throws if there are too many states. */
-export function explore({ writers, faults = [], flush = false, near = true }: Search): Found {
+export function explore({ writers, faults = [], flush = false, local = true }: Search): Found {
   const planted = new Set(faults)
-  const first = start(writers, flush, near)
+  const first = start(writers, flush, local)
   const seen = new Set([key(first)])
   const reached: Reached[] = [{ state: first, from: -1, label: '' }]
   for (let at = 0; at < reached.length; at += 1) {
@@ -66,8 +66,8 @@ function labels(reached: readonly Reached[], last: number): string[] {
 }
 
 /**
- * Returns the name of a state. Replicas are interchangeable, and so are readers and writers: the smallest name stands
- * for all permutations. Of epochs it only matters whether they are current, since no epoch is used twice.
+ * Returns the name of a state. Replicas are interchangeable, and so are readers and writers: all permutations
+ * have the smallest of their names. Of epochs it only matters whether they are current, since no epoch is used twice.
  */
 function key(state: State): string {
   const one = image(state, 0)
@@ -76,13 +76,15 @@ function key(state: State): string {
 }
 
 function image({ shared, writers, replicas, readers }: State, turn: 0 | 1): string {
-  const { up, upKept, fences, entry, entryEpoch, known, flushes, distrust } = shared
-  const store = [up, upKept, fences, entry, entryEpoch === shared.epoch, known, flushes, distrust].join()
+  const { up, upstreamCached, fences, entry, entryEpoch, known, flushes, distrust } = shared
+  const store = [up, upstreamCached, fences, entry, entryEpoch === shared.epoch, known, flushes, distrust].join()
   const own = (index: number): string =>
-    `${replicas[index]?.near}${replicas[index]?.lease}${replicas[index]?.registered}`
-  const writing = writers.map(({ at, value, owed, fence }) => [at, value, fence, owed[turn], owed[1 - turn]].join())
-  const asking = readers.map(({ at, replica, epoch, fenced, value, floor, trusted }) =>
+    `${replicas[index]?.local}${replicas[index]?.lease}${replicas[index]?.registered}`
+  const writing = writers.map(({ at, value, awaited, fence }) =>
+    [at, value, fence, awaited[turn], awaited[1 - turn]].join(),
+  )
+  const reading = readers.map(({ at, replica, epoch, fenced, value, floor, trusted }) =>
     at === 'idle' ? at : [at, replica ^ turn, epoch === shared.epoch, fenced, value, floor, trusted].join(),
   )
-  return `${store}|${own(turn)}|${own(1 - turn)}|${writing.sort().join(';')}|${asking.sort().join(';')}`
+  return `${store}|${own(turn)}|${own(1 - turn)}|${writing.sort().join(';')}|${reading.sort().join(';')}`
 }

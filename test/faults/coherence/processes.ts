@@ -7,13 +7,13 @@ import { hash } from '@node-rs/bcrypt'
 import { stringify } from 'yaml'
 import { freePort } from '../../support/redis.ts'
 import { forkScript } from '../../support/typescript/script.ts'
-import { ASK, type MemoryUse } from './memory-use.ts'
+import { MEMORY_REQUEST, type MemoryUse } from './memory-use.ts'
 
 /** Milliseconds: `delay` is the maximum of a random delay before and after an action, `steady` a fixed one before. */
 export interface UpstreamBehavior {
   readonly delay: number
   readonly steady?: number
-  /** Calls whose path ends like this take so many milliseconds more. */
+  /** Calls whose path ends like this take `ms` milliseconds more. */
   readonly slow?: { readonly path: string; readonly ms: number }
   /** Answers with this status and no body instead. */
   readonly status?: number
@@ -71,8 +71,7 @@ export const authorization = `Basic ${Buffer.from('admin:admin-pw').toString('ba
 /** Starts `nodes` nodes that share their registers, in one process. */
 export async function startUpstream(how: UpstreamBehavior, nodes = 1): Promise<Upstream> {
   const child = forkScript(new URL('upstream.ts', import.meta.url), [String(nodes)])
-  const hear = <T>(): Promise<T> => new Promise((resolve) => child.once('message', (message) => resolve(message as T)))
-  const { ports } = await hear<{ ports: readonly number[] }>()
+  const { ports } = await nextMessage<{ ports: readonly number[] }>(child)
   child.send(how)
   const urls = ports.map((port) => `http://127.0.0.1:${port}`)
   return {
@@ -80,9 +79,9 @@ export async function startUpstream(how: UpstreamBehavior, nodes = 1): Promise<U
     urls,
     behave: (next) => void child.send(next),
     report: () => {
-      const seen = hear<CallReport>()
+      const report = nextMessage<CallReport>(child)
       child.send('report')
-      return seen
+      return report
     },
     close: () => ended(child),
   }
@@ -92,7 +91,7 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   const folder = await mkdtemp(join(tmpdir(), 'manager-edge-replica-'))
   const file = join(folder, 'edge.yaml')
   const [port, operationsPort] = [await freePort(), await freePort()]
-  // Cost 4 is the least that bcrypt takes: a test needs no protection against guessing.
+  // Cost 4 is the minimum of bcrypt: a test needs no protection against guessing.
   await writeFile(join(folder, 'users'), `admin:${await hash('admin-pw', 4)}\n`, { mode: 0o600 })
   await writeFile(file, stringify(settings(port, operationsPort, options)))
   const run = async (): Promise<ChildProcess> => {
@@ -108,11 +107,9 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
     url: `http://127.0.0.1:${port}`,
     operationsUrl: `http://127.0.0.1:${operationsPort}`,
     memory: () => {
-      const told = new Promise<MemoryUse>((resolve) =>
-        child.once('message', (message) => resolve(message as MemoryUse)),
-      )
-      child.send(ASK)
-      return told
+      const memory = nextMessage<MemoryUse>(child)
+      child.send(MEMORY_REQUEST)
+      return memory
     },
     pause: () => void child.kill('SIGSTOP'),
     resume: () => void child.kill('SIGCONT'),
@@ -145,6 +142,10 @@ function settings(
     cache: { ...(redis !== undefined && { redis: { url: redis } }), ...cache },
     access: { users: 'users', roles: { admin: ['administrator'] }, limits: { requestsPerSecond: 1_000_000 } },
   }
+}
+
+function nextMessage<T>(child: ChildProcess): Promise<T> {
+  return new Promise((resolve) => child.once('message', (message) => resolve(message as T)))
 }
 
 function ended(child: ChildProcess): Promise<void> {

@@ -1,4 +1,4 @@
-/** Random numbers that a seed brings back. */
+/** Random numbers that a seed reproduces. */
 export interface Random {
   /** A whole number from 0 to under `limit`. */
   below(limit: number): number

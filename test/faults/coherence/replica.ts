@@ -1,15 +1,15 @@
-/** One replica of the real edge as a process, with something left out of its store where the test plants that. */
+/** One replica of the real edge as a process. With a planted fault, a part of its store is left out. */
 import { register } from 'node:module'
 import { Writable } from 'node:stream'
 import type * as App from '../../../src/app/index.ts'
 import type * as Settings from '../../../src/config/index.ts'
 import { edgeModule } from './built.ts'
-import { tellMemory } from './memory-use.ts'
+import { reportMemory } from './memory-use.ts'
 import { isPlanted } from './planted.ts'
 
 const [file = '', fault = ''] = process.argv.slice(2)
 if (isPlanted(fault)) plant()
-// After the hook, or the real store would be there already.
+// After the hook: an earlier import would have loaded the real store.
 const { buildEdge } = (await import(edgeModule('app/index'))) as typeof App
 const { loadConfig } = (await import(edgeModule('config/index'))) as typeof Settings
 const loaded = await loadConfig({ file, env: {} })
@@ -17,11 +17,11 @@ if (!loaded.ok) throw new Error(loaded.faults.join('\n'))
 const silent = new Writable({ write: (_line, _encoding, done) => done() })
 const edge = await buildEdge(loaded.config, { logTo: silent })
 await edge.start()
-tellMemory()
+reportMemory()
 process.on('disconnect', () => process.exit())
 process.send?.('ready')
 
-/** The edge has no switch for this: where its composition imports the store, it gets another one. */
+/** The edge has no setting for this. The hook replaces the import of the store in `src/app`. */
 function plant(): void {
   const other = new URL('./planted-store.ts', import.meta.url).href
   const hook = `export async function resolve(specifier, context, next) {

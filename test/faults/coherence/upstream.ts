@@ -1,16 +1,16 @@
 /**
- * A process in the place of the manager: registers behind agents, counted up by each write, and a cache of its own like
- * the real one's (contract/semantics.md section 9): every GET by its URL alone for 750 ms, unless a header says not to.
+ * A process in place of the manager. Each agent has a register, which every write increments. Like the real manager, it
+ * caches each GET by its URL alone for 750 ms, unless the header `x-apicache-bypass` is set.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { FromUpstream, UpstreamBehavior } from './processes.ts'
 
-const KEPT_FOR = 750
+const CACHE_TTL_MS = 750
 
 const registers = new Map<string, number>()
-const kept = new Map<string, { readonly text: string; readonly until: number }>()
+const cached = new Map<string, { readonly text: string; readonly until: number }>()
 let behaviour: UpstreamBehavior = { delay: 0, heedsBypass: true }
 let calls = 0
 let byPath: Record<string, number> = {}
@@ -40,10 +40,10 @@ function answer(request: IncomingMessage): string {
   const bypass = behaviour.heedsBypass && request.headers['x-apicache-bypass'] !== undefined
   if (request.method !== 'GET' || bypass) return act(request)
   const url = request.url ?? ''
-  const known = kept.get(url)
+  const known = cached.get(url)
   if (known !== undefined && known.until > performance.now()) return known.text
   const text = act(request)
-  kept.set(url, { text, until: performance.now() + KEPT_FOR })
+  cached.set(url, { text, until: performance.now() + CACHE_TTL_MS })
   return text
 }
 
@@ -57,7 +57,7 @@ const answerRequest: RequestListener = (request, response) => {
   inFlight += 1
   maxConcurrent = Math.max(maxConcurrent, inFlight)
   request.resume()
-  // Half of the time passes before it acts, half of it after, as if on the way.
+  // A part of the delay passes before the action and a part after it, like the transport of request and response.
   const slow = request.url?.split('?')[0]?.endsWith(behaviour.slow?.path ?? '/') ? (behaviour.slow?.ms ?? 0) : 0
   void later(slow + (behaviour.steady ?? 0) + Math.random() * behaviour.delay)
     .then(() => {
@@ -72,21 +72,21 @@ const answerRequest: RequestListener = (request, response) => {
     })
 }
 
-const say = (message: FromUpstream): void => void process.send?.(message)
+const send = (message: FromUpstream): void => void process.send?.(message)
 
 process.on('message', (message: UpstreamBehavior | 'report') => {
   if (message !== 'report') {
     behaviour = message
     return
   }
-  say({ calls, byPath, maxConcurrent })
+  send({ calls, byPath, maxConcurrent })
   calls = 0
   byPath = {}
   maxConcurrent = inFlight
 })
-// The test is gone, whichever way: nothing may be left behind.
+// The test has ended or crashed: this process must not outlive it.
 process.on('disconnect', () => process.exit())
 // Nodes of one cluster: they share the registers.
 const servers = Array.from({ length: Number(process.argv[2] ?? 1) }, () => createServer(answerRequest))
 await Promise.all(servers.map(async (server) => void (await once(server.listen(0, '127.0.0.1'), 'listening'))))
-say({ ports: servers.map((server) => (server.address() as AddressInfo).port) })
+send({ ports: servers.map((server) => (server.address() as AddressInfo).port) })

@@ -41,7 +41,7 @@ const JOINED_PER_SECOND = 4
 const CALL_TIMEOUT = '3s'
 const PATIENCE_MS = 60_000
 
-/** Every code says in the documents what the client may do. */
+/** The documents state for each of these codes what the client may do. */
 function isAnnounced(status: number, received: Outcome['headers'], text: string): boolean {
   const isOwnError = /"error":9[23]\d/.test(text)
   return (

@@ -40,7 +40,7 @@ t.test('limits of time are met with the allowance of the run only', async (t) =>
   t.equal(figure('', 1, '0', false).pass, false)
 })
 
-t.test('every promise has an id of its own and names its planted defect', async (t) => {
+t.test('every promise has a unique id and names its planted defect', async (t) => {
   t.equal(new Set(promises.map(({ id }) => id)).size, promises.length)
   for (const { id, planted, title } of promises) t.ok(planted !== '' && title !== '', id)
 })

@@ -35,7 +35,7 @@ export interface RunOptions {
   readonly seed: number
   /** The defect is planted: faults are not injected, or something that keeps the promise is left out. */
   readonly planted?: boolean
-  /** Not 0: the cores may be busy. Every limit of time is three times as long, and so many milliseconds more. */
+  /** Milliseconds. Not 0: the cores may be busy, so every limit of time is three times as long plus this allowance. */
   readonly allowance?: number
 }
 

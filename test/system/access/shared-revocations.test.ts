@@ -31,15 +31,15 @@ t.test('a revocation made while Redis is down is sent when Redis is back, even i
   await redis.kill()
   t.equal((await a.ask([bearer(during)], end)).status, 200)
   t.equal((await a.ask([bearer(during)])).status, 401)
-  t.equal((await b.ask([bearer(during)])).status, 200, 'what cannot be known')
+  t.equal((await b.ask([bearer(during)])).status, 200, 'revoked at another replica: not known here yet')
   t.match(a.logged.join(), 'revoked tokens are still valid at other replicas')
-  t.equal((await b.ask([bearer(before)])).status, 401, 'nothing known is forgotten')
+  t.equal((await b.ask([bearer(before)])).status, 401, 'earlier revocations stay known')
 
   await redis.restart()
   await eventually(async () => (await b.ask([bearer(during)])).status === 401)
   const later = await start()
   t.equal((await later.ask([bearer(during)])).status, 401)
-  t.equal((await later.ask([bearer(before)])).status, 401, 'from those who know it')
+  t.equal((await later.ask([bearer(before)])).status, 401, 'from the replicas that know it')
 })
 
 t.test('a flush of Redis withdraws no revocation', async (t) => {

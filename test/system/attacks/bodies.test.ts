@@ -28,7 +28,7 @@ const types: readonly Row[] = [
   { id: 'H23', what: 'gzip', ...typed('application/json', { 'Content-Encoding': 'gzip' }), status: 400, error: 607 },
   {
     id: 'H23',
-    what: 'an encoding that is none',
+    what: 'an unknown encoding',
     ...typed('application/json', { 'Content-Encoding': 'foo' }),
     status: 400,
     error: 607,
@@ -137,7 +137,7 @@ const bodies: readonly Row[] = [
     error: 701,
   },
   { id: 'J10', what: 'a name of 300 characters', ...agents(`{"name":"${'a'.repeat(300)}"}`), status: 400, error: 601 },
-  { id: 'J10', what: 'an address that is none', ...agents('{"name":"a","ip":"999.1.1.1"}'), status: 400, error: 606 },
+  { id: 'J10', what: 'an invalid address', ...agents('{"name":"a","ip":"999.1.1.1"}'), status: 400, error: 606 },
   { id: 'J10', what: 'an unknown field', ...agents('{"name":"a","x":1}'), status: 400, error: 604 },
 ]
 
@@ -192,7 +192,7 @@ const files: readonly Row[] = [
   },
   {
     id: 'X02',
-    what: 'more attributes than anybody writes',
+    what: 'more attributes than the limit',
     ...upload(`<a ${Array.from({ length: 1001 }, (_, at) => `a${at}="x"`).join(' ')}></a>`),
     status: 400,
     error: 703,

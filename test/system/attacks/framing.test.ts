@@ -165,7 +165,7 @@ const rows: readonly Raw[] = [
   },
   {
     id: 'H27',
-    what: 'an expectation that is none',
+    what: 'an unknown expectation',
     bytes: post('Expect: foo\r\nContent-Length: 2\r\n', '{}'),
     status: 417,
   },

@@ -14,7 +14,7 @@ const paths: readonly Row[] = [
   { id: 'P02', what: 'a backslash', path: '/agents/..%5c..%5cmanager', status: 400, error: 600 },
   { id: 'P02', what: 'a NUL', path: '/agents/001%00', status: 400, error: 600 },
   { id: 'P02', what: 'a line feed in a name', path: '/agents/name/a%0ab', status: 400, error: 601 },
-  { id: 'P03', what: 'an escape that is none', path: '/agents/%zz', status: 400, error: 614 },
+  { id: 'P03', what: 'an invalid escape', path: '/agents/%zz', status: 400, error: 614 },
   { id: 'P03', what: 'bytes that are not UTF-8', path: '/agents/name/%ff%fe', status: 400 },
   { id: 'P07', what: 'an agent id of 101 digits', path: `/agents/${long(101, '1')}`, status: 400, error: 600 },
   {

@@ -39,7 +39,7 @@ interface Options {
   readonly cache?: Readonly<Record<string, unknown>>
 }
 
-/** The world stands still, so the same request has the same response. */
+/** The clock of the world does not advance, so the same request has the same response. */
 const NOW = new Date('2026-11-20T12:00:00Z')
 
 export async function joinedCluster(t: Test, options: Options = {}) {

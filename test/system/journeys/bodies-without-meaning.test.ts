@@ -40,7 +40,7 @@ t.test('a body that an endpoint does not take', async (t) => {
     }
   })
 
-  await t.test('ends where its framing says, with a stored response too', async (t) => {
+  await t.test('ends where its framing ends it, with a stored response too', async (t) => {
     const read = withBody('GET /agents?limit=3', JSON_TYPE, '{}')
     const chunked = `${head('GET /agents?limit=3', 'Transfer-Encoding: chunked\r\n')}2\r\n{}\r\n0\r\n\r\n`
     const empty = `${head('DELETE /cache', 'Transfer-Encoding: chunked\r\n')}0\r\n\r\n`

@@ -3,7 +3,7 @@ import { startSimulator } from '../../../src/simulator/index.ts'
 import { startEdge } from '../../support/edge.ts'
 import { startRedis } from '../../support/redis.ts'
 
-t.test('a replica whose cache is off still tells the others of its writes', async (t) => {
+t.test('a write through a replica whose cache is off invalidates the caches of the others', async (t) => {
   const redis = await startRedis()
   const simulator = await startSimulator({ workers: 0, agents: 3, username: 'edge', password: 'only-for-tests' })
   const start = (enabled: boolean) =>

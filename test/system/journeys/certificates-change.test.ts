@@ -24,7 +24,7 @@ t.test('another authority for the certificates of the nodes, under load', { skip
   const ca = join(folder, 'ca.crt')
   const edge = await startEdge({
     nodes: old.nodes,
-    follows: true,
+    reloads: true,
     settings: { cache: { enabled: false }, cluster: { discover: false, tls: { ca } } },
   })
   t.teardown(() => edge.close())

@@ -2,7 +2,7 @@ import t from 'tap'
 import { startSimulator } from '../../../src/simulator/index.ts'
 import { startEdge } from '../../support/edge.ts'
 
-t.test('an agent that is registered without ip gets the address of its own host', async (t) => {
+t.test('an agent that is registered without ip gets the address of the client', async (t) => {
   const simulator = await startSimulator({ workers: 0, agents: 3, username: 'edge', password: 'only-for-tests' })
   const trusting = await startEdge({
     nodes: simulator.nodes,
@@ -34,20 +34,20 @@ t.test('an agent that is registered without ip gets the address of its own host'
   t.match(
     await register(careful, 'forged', '10.6.6.6'),
     { error: 9007 },
-    'nobody is trusted unless named: the peer again',
+    'no proxy is trusted by default: the TCP peer again, whose address is taken',
   )
   t.match(await register(trusting, 'behind', '10.1.1.1'), { error: 0, ip: '10.1.1.1' })
   t.match(
     await register(trusting, 'list', '6.6.6.6, 10.1.1.2'),
     { error: 0, ip: '10.1.1.2' },
-    'the last that is not trusted',
+    'the last address that is no trusted proxy',
   )
   t.match(await register(trusting, 'two-hops', '10.1.1.3, 127.0.0.9'), { error: 0, ip: '10.1.1.3' })
   t.match(await register(trusting, 'mapped', '::ffff:10.1.1.4'), { error: 0, ip: '10.1.1.4' })
   t.match(await register(trusting, 'six', '2001:db8::1'), { status: 400, error: 606 }, 'the manager knows IPv4 only')
   t.match(
-    await register(trusting, 'said', '10.1.1.5', '10.2.2.2'),
+    await register(trusting, 'named', '10.1.1.5', '10.2.2.2'),
     { error: 0, ip: '10.2.2.2' },
-    'what the body says wins',
+    'the ip of the body takes precedence',
   )
 })

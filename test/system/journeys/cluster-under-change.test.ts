@@ -1,7 +1,7 @@
 /**
- * The cluster changes while clients ask: agents move, a worker joins, another leaves, the master's API is away for a
- * while. No row stands in an answer twice, no agent but one that is just moving is missing unsaid, and nothing is ever
- * an empty success.
+ * The cluster changes under load: agents move, a worker joins, another leaves, the API of the master is unreachable for a
+ * while. No response contains a row twice. A response without the rows of an agent names the missing nodes, unless the
+ * agent is just moving. No response is an empty success.
  */
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -13,17 +13,17 @@ import { type RunningEdge, startEdge } from '../../support/edge.ts'
 import { eventually } from '../../support/eventually.ts'
 import { ask, type Reply } from './edge-mode.ts'
 
-/** Longest age of an owner table that the edge uses, and a multiple of the slowest answer so far for reading a new one. */
+/** The maximum age of an owner table, and the time for reading a new one as a multiple of the slowest response so far. */
 const TABLE_AGE_MS = 1000
-const SLOWEST_ANSWERS = 3
+const SLOWEST_RESPONSES = 3
 const ROWS = 'GET /experimental/syscollector/netaddr?limit=1000'
 type Row = Readonly<Record<string, string>>
 
-/** What one answer was asked for, and what it said. */
-interface Given {
+/** A response and what was requested. */
+interface Sample {
   readonly agent?: string
   readonly reply: Reply
-  /** Agents that moved shortly before the question, or later. */
+  /** Agents that moved shortly before the request, or later. */
   readonly moving: ReadonlySet<string>
 }
 
@@ -32,7 +32,7 @@ async function changing(t: Test, { distribution }: { distribution: 'edge' | 'man
   const simulator = await startSimulator({ workers: 3, agents: 16, distributed, password: 'only-for-tests' })
   const edge = await startEdge({
     nodes: simulator.nodes,
-    follows: true,
+    reloads: true,
     settings: {
       cluster: { distribution, discover: false, limits: { inFlight: 16, timeout: '4s' } },
       cache: {
@@ -64,7 +64,7 @@ function moves(simulator: Simulator) {
   }
 }
 
-/** Writes the settings anew, which the edge follows. */
+/** Returns a function that replaces the nodes in the settings file, which the edge reloads. */
 function usesNodes({ folder }: RunningEdge) {
   return async (nodes: Simulator['nodes']) => {
     const file = join(folder, 'edge.yaml')
@@ -78,28 +78,28 @@ function usesNodes({ folder }: RunningEdge) {
 function load(edge: RunningEdge, agents: ReadonlySet<string>) {
   const ids = [...agents].filter((id) => id !== '000')
   let slowest = 0
-  /** Calls `change` with the answers so far, which grow meanwhile. */
+  /** Calls `change` with the list of samples, which grows meanwhile. */
   const run = async (
-    change: (all: readonly Given[]) => Promise<void>,
+    change: (all: readonly Sample[]) => Promise<void>,
     movedSince: (moment: number) => ReadonlySet<string>,
   ) => {
-    let going = true
-    const all: Given[] = []
+    let isRunning = true
+    const all: Sample[] = []
     const client = async (number: number) => {
-      for (let turn = number; going; turn += 1) {
+      for (let turn = number; isRunning; turn += 1) {
         const agent = turn % 2 === 0 ? ids[turn % ids.length] : undefined
         const began = performance.now()
         const call = agent === undefined ? `${ROWS}&offset=0` : `GET /syscollector/${agent}/netaddr`
         const reply = await ask(edge, call)
         slowest = Math.max(slowest, performance.now() - began)
-        const moving = movedSince(began - TABLE_AGE_MS - SLOWEST_ANSWERS * slowest)
+        const moving = movedSince(began - TABLE_AGE_MS - SLOWEST_RESPONSES * slowest)
         all.push({ ...(agent !== undefined && { agent }), reply, moving })
         await wait(5)
       }
     }
     const clients = Promise.all([0, 1, 2, 3].map(client))
     await change(all).finally(() => {
-      going = false
+      isRunning = false
     })
     await clients
     return all
@@ -107,7 +107,7 @@ function load(edge: RunningEdge, agents: ReadonlySet<string>) {
   return { run }
 }
 
-function check(t: Test, all: readonly Given[], withRows: ReadonlySet<string>): { labelled: number; whole: number } {
+function check(t: Test, all: readonly Sample[], withRows: ReadonlySet<string>): { labelled: number; whole: number } {
   const counts = { labelled: 0, whole: 0 }
   const wrong: string[] = []
   for (const { agent, reply, moving } of all) {
@@ -117,7 +117,7 @@ function check(t: Test, all: readonly Given[], withRows: ReadonlySet<string>): {
       continue
     }
     if (agent !== undefined) {
-      if (data.items.length === 0) wrong.push(`nothing of ${agent}`)
+      if (data.items.length === 0) wrong.push(`no rows of ${agent}`)
       continue
     }
     const texts = data.items.map((row: Row) => JSON.stringify(row))
@@ -126,20 +126,20 @@ function check(t: Test, all: readonly Given[], withRows: ReadonlySet<string>): {
     const missing = [...withRows].filter((id) => !given.has(id) && !moving.has(id))
     if (isLabelled({ reply, moving })) counts.labelled += 1
     else counts.whole += 1
-    if (missing.length > 0 && data.failed_nodes === undefined) wrong.push(`without ${missing}, and nothing said`)
+    if (missing.length > 0 && data.failed_nodes === undefined) wrong.push(`without ${missing} and without failed_nodes`)
   }
   t.same([...new Set(wrong)], [])
   return counts
 }
 
-const isJoined = ({ agent, reply }: Given) => agent === undefined && reply.body.error === 0
-/** Whether the answer names nodes without rows, or nodes whose last rows are used instead. */
-const isLabelled = ({ reply }: Given) =>
+const isJoined = ({ agent, reply }: Sample) => agent === undefined && reply.body.error === 0
+/** Whether the response names nodes without rows, or nodes whose stale rows are used instead. */
+const isLabelled = ({ reply }: Sample) =>
   reply.body.data.failed_nodes !== undefined ||
   /detail="?stale/.test(`${reply.headers.get('cluster-status')} ${reply.headers.get('cache-status')}`)
 
-/** Waits until so many of the answers from now on match. Fails after a time that no machine needs. */
-function more(all: readonly Given[], count: number, matches: (given: Given) => boolean): Promise<void> {
+/** Resolves when `count` of the samples from now on match. Rejects after a time that no machine needs. */
+function more(all: readonly Sample[], count: number, matches: (sample: Sample) => boolean): Promise<void> {
   const from = all.length
   return eventually(() => all.slice(from).filter(matches).length >= count)
 }
@@ -147,9 +147,9 @@ function more(all: readonly Given[], count: number, matches: (given: Given) => b
 t.test('mode edge', async (t) => {
   const { simulator, edge, withRows, run, move, movedSince, use } = await changing(t, { distribution: 'edge' })
   const nodes = () => simulator.nodes.map(({ name, type, url }) => ({ name, type, url }))
-  /** Waits for answers of all nodes with the rows of every agent. */
-  const settled = (all: readonly Given[]) =>
-    more(all, 5, (given) => isJoined(given) && !isLabelled(given) && agentsIn(given.reply).size === withRows.size)
+  /** Waits for responses of all nodes with the rows of every agent. */
+  const settled = (all: readonly Sample[]) =>
+    more(all, 5, (sample) => isJoined(sample) && !isLabelled(sample) && agentsIn(sample.reply).size === withRows.size)
   const reloads = () => edge.logged.filter((line) => line.includes('configuration reloaded')).length
   const reload = async () => {
     const before = reloads()
@@ -161,7 +161,7 @@ t.test('mode edge', async (t) => {
     const all = await run(async (all) => {
       for (let n = 0; n < 24; n += 1) {
         move(String(1 + (n % 16)).padStart(3, '0'), ['master', 'worker-1', 'worker-2', 'worker-3'][n % 4] ?? '')
-        // The moves overlap with the answers: at least one begins and ends between two of them.
+        // The moves overlap with the responses: at least one response begins and ends between two moves.
         await more(all, 4, isJoined)
       }
       await settled(all)
@@ -181,10 +181,10 @@ t.test('mode edge', async (t) => {
     check(t, all, withRows)
   })
 
-  await t.test('a worker leaves: what it held is missing by name, until its agents are elsewhere', async (t) => {
+  await t.test('a worker leaves: responses name it until its agents report to other nodes', async (t) => {
     const all = await run(async (all) => {
       await simulator.leave('worker-3')
-      await more(all, 5, (given) => isJoined(given) && isLabelled(given))
+      await more(all, 5, (sample) => isJoined(sample) && isLabelled(sample))
       const left = [...simulator.world.agents.values()].filter(({ node }) => node === 'worker-3')
       t.ok(left.length > 0)
       for (const { id } of left) move(id, 'worker-1')
@@ -197,10 +197,10 @@ t.test('mode edge', async (t) => {
     t.same(agentsIn({ body } as Reply), withRows)
   })
 
-  await t.test('the master’s API is away, and comes back', async (t) => {
+  await t.test('the API of the master becomes unreachable, and reachable again', async (t) => {
     const all = await run(async (all) => {
       await simulator.faults.set('master', { apiDown: true })
-      await more(all, 5, (given) => isJoined(given) && isLabelled(given))
+      await more(all, 5, (sample) => isJoined(sample) && isLabelled(sample))
       await simulator.faults.clear('master')
       await settled(all)
     }, movedSince)
@@ -209,7 +209,7 @@ t.test('mode edge', async (t) => {
   })
 })
 
-t.test('mode manager: the master’s API fails over to a worker', async (t) => {
+t.test('mode manager: while the API of the master is unreachable, requests go to a worker', async (t) => {
   const { simulator, withRows, run, movedSince } = await changing(t, { distribution: 'manager' })
   const all = await run(async (all) => {
     await simulator.faults.set('master', { apiDown: true })

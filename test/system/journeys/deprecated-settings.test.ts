@@ -9,7 +9,7 @@ t.test('a setting with its old name is logged once at the start, and once after 
   const { simulator, edge } = await simulated(
     t,
     { workers: 2, agents: 1 },
-    { follows: true, settings: { cache: { nearBytes: '2MiB' }, cluster: { discover: false } } },
+    { reloads: true, settings: { cache: { nearBytes: '2MiB' }, cluster: { discover: false } } },
   )
   const logged = () => edge.logged.map((line) => JSON.parse(line))
   const warnings = () =>

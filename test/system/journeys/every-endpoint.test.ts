@@ -52,7 +52,7 @@ const byName: Readonly<Record<string, string>> = {
   section: 'global',
 }
 
-/** Where one sample does not suit all endpoints. */
+/** Values for single endpoints, where the sample is not valid. */
 const pathsOf: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'GET /agents/:agent_id/config/:component/:configuration': { component: 'agent', configuration: 'client' },
   'PUT /agents/:agent_name': { agent_name: 'by-name' },
@@ -60,7 +60,7 @@ const pathsOf: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'DELETE /agents/groups/:group_id': { group_id: 'fresh' },
 }
 
-/** What the cluster has nothing of, and says so in its own way. */
+/** Errors that the simulated cluster returns because it lacks the data. */
 const otherErrors: Readonly<Record<string, number>> = {
   'GET /agents/:agent_id/upgrade_result': 3021,
   'PUT /agents/:agent_id/upgrade': 1718,
@@ -77,7 +77,7 @@ const bodies: Readonly<Record<string, unknown>> = {
   'POST /agents/group/:group_id': { ids: ['2'] },
 }
 
-/** What the node must see where ids are padded. */
+/** The bodies that the node must receive, where ids are padded. */
 const seenBodies: Readonly<Record<string, unknown>> = {
   'POST /agents/insert': { name: 'inserted', ip: '10.9.9.8', id: '077', key: 'a'.repeat(64) },
   'POST /agents/restart': { ids: ['001', '002'] },
@@ -92,7 +92,7 @@ function sampleOf(name: string, param: Param): string {
   return byName[name] ?? byKind[param.kind] ?? 'a'
 }
 
-/** Path as the client writes it, and as the node must see it (padded, or its twin). */
+/** Returns the path as the client writes it, and as the node must receive it (padded, or its twin). */
 function paths(endpoint: Endpoint): { sent: string; seen: string } {
   const fill = (template: string, pad: boolean) =>
     template.replaceAll(/:([a-z_]+)/g, (_all, name: string) => {
@@ -103,7 +103,7 @@ function paths(endpoint: Endpoint): { sent: string; seen: string } {
   return { sent: fill(endpoint.path, false), seen: fill(target.kind === 'node' ? target.twin : endpoint.path, true) }
 }
 
-/** Joined of several answers: which calls that takes is another matter (test/joined). */
+/** Whether the response is joined from several; test/system/joined checks the calls for it. */
 function isJoined({ method, target }: Endpoint): boolean {
   return target.kind === 'severalNodes' || (target.kind === 'everyNode' && method === 'GET')
 }
@@ -112,7 +112,7 @@ function nodeOf(endpoint: Endpoint): string {
   return endpoint.target.kind === 'node' ? 'worker-1' : 'master'
 }
 
-/** All parameters at once, as the record knows them; what the node must see of each. */
+/** Returns all parameters of the record, and the values that the node must receive. */
 function parameters(endpoint: Endpoint): { sent: URLSearchParams; seen: Record<string, string> } {
   const sent = new URLSearchParams()
   const seen: Record<string, string> = {}
@@ -146,7 +146,7 @@ t.test('every endpoint goes to its node, under its path, with its parameters', a
     return { status: answer.status, text: await answer.text() }
   }
 
-  // Reads of an agent by its name need one that is there.
+  // Reads of an agent by its name need an agent with that name.
   await fetch(`${edge.url}/agents`, {
     method: 'POST',
     headers: { authorization: edge.authorization('admin'), 'content-type': 'application/json' },
@@ -154,7 +154,7 @@ t.test('every endpoint goes to its node, under its path, with its parameters', a
   })
 
   const remote = catalogue.filter((endpoint) => endpoint.target.kind !== 'edge')
-  // Reads first, and what is removed last: it would be missing in what follows.
+  // Reads first and removals last, because later requests need the objects.
   const ordered = [
     ...remote.filter(({ method }) => method === 'GET'),
     ...remote.filter(({ method }) => method === 'POST' || method === 'PUT'),

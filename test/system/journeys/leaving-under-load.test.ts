@@ -20,7 +20,7 @@ class Tally {
   readonly bad: string[] = []
 }
 
-/** Asks over a kept connection, again and again, until the edge refuses new connections. */
+/** Sends requests one after the other over a persistent connection, until the edge refuses new connections. */
 async function client(url: string, tally: Tally, stopped: () => boolean): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   while (!stopped()) {
@@ -36,9 +36,9 @@ async function client(url: string, tally: Tally, stopped: () => boolean): Promis
         response.on('aborted', () => tally.bad.push('cut in the middle'))
       })
       request.on('error', (fault: NodeJS.ErrnoException) => {
-        // Once the port is closed nobody is there: that is what the balancer has been told in time.
+        // Expected once the port is closed: readyz has reported it to the balancer in time.
         if (fault.code === 'ECONNREFUSED') return resolve(true)
-        tally.bad.push(`${fault.code} on a ${request.reusedSocket ? 'kept' : 'new'} connection`)
+        tally.bad.push(`${fault.code} on a ${request.reusedSocket ? 'reused' : 'new'} connection`)
         resolve(false)
       })
     })
@@ -94,12 +94,12 @@ t.test('SIGTERM under load: no reset, no 503, nothing cut', async (t) => {
 
   edge.kill('SIGTERM')
   await eventually(async () => (await fetch(`${operationsUrl}/readyz`)).status === 503)
-  t.equal((await fetch(`${operationsUrl}/livez`)).status, 200, 'but it lives')
+  t.equal((await fetch(`${operationsUrl}/livez`)).status, 200, 'alive')
   const [code] = await once(edge, 'exit')
   stopped = true
   await Promise.all(clients)
-  t.equal(code, 0, 'ends well')
-  t.strictSame(tally.bad, [], 'nothing a client would have to repeat')
-  t.ok(tally.answered > before, 'still answering after the signal')
-  t.ok(tally.closing > 0, 'and asking clients to leave')
+  t.equal(code, 0, 'exit code')
+  t.strictSame(tally.bad, [], 'no client has to repeat a request')
+  t.ok(tally.answered > before, 'requests after the signal are answered')
+  t.ok(tally.closing > 0, 'with Connection: close')
 })

@@ -7,17 +7,16 @@ import { eventually } from '../../support/eventually.ts'
 import { simulated } from '../../support/simulated.ts'
 
 const CHANGES = 50
-/** Changes that the edge must have seen one by one. */
+/** Changes that the edge must have reloaded one by one. */
 const MIN_RELOADS = 10
-/** Milliseconds between two changes. */
-const PACE = 40
+const CHANGE_INTERVAL_MS = 40
 
 t.test('nodes of the settings file change fifty times under load', async (t) => {
   const { simulator, edge } = await simulated(
     t,
     { workers: 4, agents: 10 },
     {
-      follows: true,
+      reloads: true,
       settings: {
         cache: { enabled: false },
         cluster: { discover: false },
@@ -41,11 +40,11 @@ t.test('nodes of the settings file change fifty times under load', async (t) => 
   }
   const allButOne = (out: number) => workers.map(({ name }) => name).filter((_, at) => at !== out % workers.length)
 
-  let going = true
+  let isRunning = true
   const replies: { status: number; body: { error: number } }[] = []
   const turns = [0, 0]
   const client = async (_: unknown, number: number) => {
-    for (let at = number; going; at += 1) {
+    for (let at = number; isRunning; at += 1) {
       replies.push(await get(at % 2 === 0 ? '/agents?limit=1' : '/rules?limit=1'))
       turns[number] = (turns[number] ?? 0) + 1
       await wait(10)
@@ -56,7 +55,7 @@ t.test('nodes of the settings file change fifty times under load', async (t) => 
   // On a busy machine the edge reads the file less often, and several changes are one reload.
   for (let change = 0; change < CHANGES || reloads() < MIN_RELOADS; change += 1) {
     await use(allButOne(change))
-    await wait(PACE)
+    await wait(CHANGE_INTERVAL_MS)
   }
   await use(['worker-2', 'worker-3', 'worker-4'])
   await eventually(async () => (await get('/cluster/worker-1/info')).body.error === 3022)
@@ -64,12 +63,12 @@ t.test('nodes of the settings file change fifty times under load', async (t) => 
   const before = [...turns]
   await eventually(() => turns.every((turn, number) => turn > (before[number] ?? 0) + 1))
   const from = simulator.seen.length
-  // A worker that is known answers of itself; one that is gone is nobody.
+  // A node of the settings answers about itself; a removed node is unknown.
   t.match(await get('/cluster/worker-2/info'), { status: 200, body: { error: 0 } })
   t.match(await get('/cluster/worker-1/info'), { status: 200, body: { error: 3022 } })
   await simulator.faults.set('master', { apiDown: true })
   for (let count = 0; count < 30; count += 1) await get('/rules?limit=1')
-  going = false
+  isRunning = false
   await load
   const late = simulator.seen.slice(from)
   t.ok(late.some(({ node }) => node === 'worker-3'))
@@ -81,7 +80,7 @@ t.test('nodes of the settings file change fifty times under load', async (t) => 
   t.strictSame(failures.slice(0, 3), [], `no failure in ${replies.length} requests`)
   t.ok(replies.length > 100)
 
-  await t.test('nodes that make no cluster are told to the log, and the last good ones stay', async (t) => {
+  await t.test('invalid nodes are logged, and the last valid ones stay in use', async (t) => {
     await simulator.faults.clear()
     settings.cluster.nodes = [{ name: 'worker-3', type: 'worker', url: workers[2]?.url }]
     await writeFile(file, stringify(settings))

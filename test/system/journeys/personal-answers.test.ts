@@ -2,7 +2,7 @@ import t from 'tap'
 import { startEdge } from '../../support/edge.ts'
 import { fakeNode } from '../../unit/upstream/fake-node.ts'
 
-t.test('an answer that speaks to one caller is given to no other', async (t) => {
+t.test('a response with a header for one caller is not served to other callers', async (t) => {
   const special: Record<string, [string, string]> = {
     '/agents/001': ['set-cookie', 'session=1'],
     '/agents/002': ['authorization', 'Basic eDp5'],

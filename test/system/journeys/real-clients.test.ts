@@ -2,7 +2,7 @@ import t from 'tap'
 import { sendRaw } from '../../support/raw.ts'
 import { simulated } from '../../support/simulated.ts'
 
-/** The calls of contract/clients.md, sections 1 to 3, as those clients write them. */
+/** Calls of a shell script, Ansible and Kibana, as these clients write them. */
 t.test('real clients', async (t) => {
   const settings = { access: { limits: { requestsPerSecond: 100_000 } } }
   const { simulator, edge } = await simulated(t, { workers: 2, agents: 20 }, { settings })
@@ -85,7 +85,7 @@ t.test('real clients', async (t) => {
     t.match(await data('GET', '/manager/logs?limit=10', { headers: app }), { items: Array })
   })
 
-  await t.test('another version of the app is told so, a version that is none too', async (t) => {
+  await t.test('another version of the app is 802, an invalid version is 801', async (t) => {
     t.match(JSON.parse((await call('GET', '/agents', { headers: { 'wazuh-app-version': '3.10.2' } })).text), {
       error: 802,
     })
@@ -108,7 +108,7 @@ t.test('real clients', async (t) => {
     t.match((await call('DELETE', path)).text, /"error":0/)
   })
 
-  await t.test('pretty: three spaces, a line feed, JSON by its name', async (t) => {
+  await t.test('pretty: indented by three spaces, with a line feed, as application/json', async (t) => {
     const answer = await call('GET', '/agents/000?pretty')
     t.match(answer.type, /^application\/json/)
     t.match(answer.text, /^\{\n {3}"error": 0,\n {3}"data": \{\n {6}"/)
@@ -127,24 +127,24 @@ t.test('real clients', async (t) => {
     t.ok(Number(answer.headers['content-length']) > 20)
   })
 
-  await t.test('401 is a text, or JSON for who asks for it by name', async (t) => {
+  await t.test('401 is text, or JSON if Accept names application/json', async (t) => {
     const text = await fetch(`${edge.url}/agents`)
     t.equal(text.status, 401)
     t.equal(await text.text(), '401 Unauthorized')
     t.match(text.headers.get('www-authenticate'), /Basic realm=.*Bearer/s)
     const named = await fetch(`${edge.url}/agents`, { headers: { accept: 'application/json' } })
     t.match(await named.json(), { error: 901, message: String })
-    t.equal((await fetch(`${edge.url}/nope`)).status, 401, 'before the path is looked at')
+    t.equal((await fetch(`${edge.url}/nope`)).status, 401, 'also for an unknown path')
   })
 
-  await t.test('wait_for_complete travels to the node, pretty does not', async (t) => {
+  await t.test('wait_for_complete is forwarded to the node, pretty is not', async (t) => {
     await call('GET', '/agents?limit=1&wait_for_complete&pretty', { headers: { 'cache-control': 'no-cache' } })
     const url = simulator.seen.at(-1)?.url ?? ''
     t.match(url, /wait_for_complete/)
     t.notMatch(url, /pretty/)
   })
 
-  await t.test('a token is had by Basic, serves as Bearer and ends when it is given back', async (t) => {
+  await t.test('a token is issued for Basic credentials, accepted as Bearer, and refused once revoked', async (t) => {
     const { token } = await data('POST', '/security/user/authenticate')
     const bearer = { authorization: `Bearer ${token}` }
     t.equal((await call('GET', '/agents?limit=1', { headers: bearer })).status, 200)

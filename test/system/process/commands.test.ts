@@ -12,7 +12,7 @@ t.test('--help and --version print, and unknown commands or options exit with co
   for (const args of [['strat'], ['start', '--nothing'], ['user', 'add'], ['demo', '--agents', 'many'], []]) {
     const { code, err } = await result(t, args)
     t.equal(code, 2, `${args.join(' ')}: code`)
-    t.not(err, '', `${args.join(' ')}: says why`)
+    t.not(err, '', `${args.join(' ')}: prints the reason`)
   }
   t.match((await result(t, ['strat'])).err, 'Did you mean start?')
 })

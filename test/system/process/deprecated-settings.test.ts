@@ -12,7 +12,7 @@ const account = { username: 'edge', password: 'only-for-tests' }
 const simulator = await startSimulator({ workers: 1, agents: 3, ...account })
 t.teardown(() => simulator.close())
 const users = `admin:${await hash('admin-pw', 4)}\n`
-/** The group `cache.verify` has no warning of its own, because all its members are renamed. */
+/** The group `cache.verify` itself has no warning, because all its members are renamed. */
 const renamed = renamedSettings.filter(({ from }) => from !== 'cache.verify')
 
 function writeConfig(t: Test, cache: object = {}): string {

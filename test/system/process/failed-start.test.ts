@@ -34,14 +34,14 @@ t.test('a failed start prints one line with a remedy and exits with code 1', asy
       { audit: { file: 'nowhere/audit' } },
       /audit\.file: \S+nowhere\/audit cannot be opened \(ENOENT\)/,
     ],
-    'a users file that is none': [{ access: { users: 'bad.crt' } }, /users file \S+bad\.crt: line 1: no colon/],
+    'an invalid users file': [{ access: { users: 'bad.crt' } }, /users file \S+bad\.crt: line 1: no colon/],
   } as const
   for (const [name, [change, message]] of Object.entries(rows)) {
     write({}, { ...noTokens, ...change })
     const { code, out, err } = await result(t, ['start', '--config', file])
     t.equal(code, 1, `${name}: code`)
     t.match(err, /^manager-edge cannot start: [^\n]+\n$/, `${name}: one line: ${err}`)
-    t.match(err, message, `${name}: says what is wrong`)
+    t.match(err, message, `${name}: the message`)
     t.notMatch(err + out, '    at ', `${name}: no stack`)
   }
 })

@@ -1,4 +1,4 @@
-/** The built program as a process of its own (`npm test` builds before it tests). */
+/** The built program as a separate process (`npm test` builds before it tests). */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -14,12 +14,12 @@ export interface Running {
   readonly child: ChildProcess
   readonly output: () => string
   readonly ended: Promise<Ended>
-  /** Waits until its output matches; fails with the output when it ends before. */
+  /** Resolves when the output matches; rejects with the output if the program ends before. */
   until(pattern: RegExp): Promise<RegExpExecArray>
 }
 
-/** Nothing of this process's own settings reaches it. */
-function clean(env: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+/** Returns the environment of this process without settings of the edge and of Node, plus `env`. */
+function environmentWith(env: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(([name]) => !name.startsWith('EDGE_') && name !== 'NODE_OPTIONS')
   return { ...Object.fromEntries(own), ...env }
 }
@@ -31,7 +31,10 @@ export function program(
 ): Running {
   const { env = {}, input = '', node = [], cwd } = options
   const cli = new URL('../../../dist/cli.js', import.meta.url).pathname
-  const child = spawn(process.execPath, [...node, cli, ...args], { env: clean(env), ...(cwd !== undefined && { cwd }) })
+  const child = spawn(process.execPath, [...node, cli, ...args], {
+    env: environmentWith(env),
+    ...(cwd !== undefined && { cwd }),
+  })
   t.teardown(() => child.kill('SIGKILL'))
   let out = ''
   let err = ''
@@ -58,7 +61,7 @@ export function program(
   return { child, output: () => out + err, ended, until }
 }
 
-/** Runs to the end. */
+/** Runs the program until it ends. */
 export function result(...args: Parameters<typeof program>): Promise<Ended> {
   return program(...args).ended
 }

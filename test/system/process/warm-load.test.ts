@@ -63,10 +63,10 @@ t.test('warm pauses when the edge is at its limit, and requests the URL again', 
   const [first, second] = tries()
   if (first === undefined || second === undefined) throw new Error('not requested twice')
   t.equal(tries().length, 2)
-  t.ok(second.at - first.at >= 1000, `came again after ${Math.round(second.at - first.at)} ms`)
+  t.ok(second.at - first.at >= 1000, `requested again after ${Math.round(second.at - first.at)} ms`)
   const between = seen.indexOf(second) - seen.indexOf(first) - 1
-  t.equal(between, CONCURRENCY - 1, 'in between came only the requests of the other slots')
-  t.equal(seen.length, 13, 'a broken gateway is not asked again')
+  t.equal(between, CONCURRENCY - 1, 'in between, only the other slots sent requests')
+  t.equal(seen.length, 13, 'no retry after 502')
 })
 
 t.test('with --operations, warm leaves half of the free slots to other callers', async (t) => {
@@ -102,9 +102,9 @@ t.test('with --operations, warm leaves half of the free slots to other callers',
   t.match(out, /^30 stored/)
   t.strictSame([...new Set(seen)], [200], `${seen.length} requests of a client meanwhile, none of them shed`)
   const { most } = simulator.load('master')
-  t.ok(most <= 3, `${most} at once: two of four places, and one for the client`)
+  t.ok(most <= 3, `${most} concurrent calls: two of four slots, and one for the client`)
 
   const greedy = await result(t, list('second', 50), { input: 'operator-pw\n' })
-  t.match(greedy.out, /^30 stored/, 'by the answers of the edge alone it is through as well')
-  t.ok(simulator.load('master').most > 3, 'and takes all that it may')
+  t.match(greedy.out, /^30 stored/, 'without --operations it finishes too')
+  t.ok(simulator.load('master').most > 3, 'and uses more slots')
 })

@@ -24,13 +24,13 @@ t.test('warm fills the cache from a list, reports the outcome, and requests each
   const first = await warm(['--from', file, '--user', 'reader'])
   t.equal(first.code, 0, first.err)
   t.match(first.out, /^16 stored, 0 already cached, 0 not cacheable, 0 failed, of 16 in /)
-  t.equal(asked() - before, 16, 'each was asked for once')
+  t.equal(asked() - before, 16, 'each URL was requested once')
   const again = await warm(['--from', file, '--user', 'reader'])
   t.match(again.out, /^0 stored, 16 already cached, 0 not cacheable, 0 failed/)
-  t.equal(asked() - before, 16, 'and then no more')
+  t.equal(asked() - before, 16, 'and not again')
   const headers = { authorization: edge.authorization('admin') }
   const hit = await fetch(`${edge.url}/agents/007`, { headers })
-  t.match(hit.headers.get('cache-status'), /; hit/, 'for everybody who may read it')
+  t.match(hit.headers.get('cache-status'), /; hit/, 'for every caller with the permission')
 
   for (let turn = 0; turn < 3; turn++) await (await fetch(`${edge.url}/agents/009`, { headers })).text()
   const busiest = await warm(['--busiest', '2', '--list', '--user', 'reader'])
@@ -43,7 +43,7 @@ t.test('warm fills the cache from a list, reports the outcome, and requests each
   t.match(
     (await warm(['--from', file, '--user', 'reader'])).out,
     /^2 stored, 0 already cached/,
-    'what was listed can be asked for',
+    'the list is valid for --from',
   )
   t.match((await warm(['--busiest', '5', '--user', 'reader'])).out, /^0 stored, 2 already cached/)
 

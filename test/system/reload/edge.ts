@@ -14,7 +14,7 @@ export interface Line {
 }
 
 export async function reloadable(t: Test, settings: Record<string, unknown> = {}, world: SimulatorOptions = {}) {
-  const started = await simulated(t, { workers: 1, agents: 3, ...world }, { follows: true, settings })
+  const started = await simulated(t, { workers: 1, agents: 3, ...world }, { reloads: true, settings })
   const { edge } = started
   const file = join(edge.folder, 'edge.yaml')
   const lines = (): Line[] => edge.logged.map((line) => JSON.parse(line))

@@ -4,7 +4,7 @@ import { agentId, filter, list } from '../../../src/catalogue/schemas/params.ts'
 import { collectionOf, message } from '../../../src/catalogue/schemas/responses.ts'
 import { agentOwner, cacheIn, master } from '../../../src/catalogue/schemas/targets.ts'
 
-/** Records that must not compile. `tsc --noEmit` fails here as soon as one of them does. */
+/** Records that must not compile. `tsc --noEmit` fails here as soon as one of them compiles. */
 
 const common = { summary: 's', section: 's', permission: 'a:read', target: master } as const
 const cache: CachePolicy = cacheIn('agents', 'collection:agents')
@@ -12,7 +12,7 @@ const reading = { ...common, response: collectionOf('x'), cache } as const
 const writing = { ...common, response: message, invalidates: ['collection:agents'] } as const
 const body: Body = { kind: 'upload', types: ['application/xml'], wrongType: 607 }
 
-/** Legal ones, so that the others fail for their own reason alone. */
+/** Legal records, so that each of the others has exactly one fault. */
 export const legal: readonly Endpoint[] = [
   read({ ...reading, path: '/a' }),
   read({ ...reading, path: '/a/:agent_id', params: { agent_id: agentId }, query: list, strictQuery: true }),
@@ -28,15 +28,15 @@ read({ ...reading, path: '/a', params: { agent_id: agentId } })
 // @ts-expect-error the second of two names is missing
 read({ ...reading, path: '/a/:agent_id/b/:group_id', params: { agent_id: agentId } })
 
-// @ts-expect-error a read says whether it may be kept
+// @ts-expect-error a read states whether it may be stored
 read({ ...common, path: '/a', response: collectionOf('x') })
 // @ts-expect-error a read has no body
 read({ ...reading, path: '/a', body })
-// @ts-expect-error a read makes nothing stale
+// @ts-expect-error a read invalidates nothing
 read({ ...reading, path: '/a', invalidates: ['collection:agents'] })
-// @ts-expect-error a write says what it makes stale
+// @ts-expect-error a write states what it invalidates
 write('PUT', { ...common, path: '/a', response: message })
-// @ts-expect-error a write is never kept
+// @ts-expect-error a write is never stored
 write('PUT', { ...writing, path: '/a', keep })
 // @ts-expect-error a GET is no write
 write('GET', { ...writing, path: '/a' })
@@ -53,32 +53,32 @@ export const targets: readonly Target[] = [
   { kind: 'agentOwner', merge: 'affected' },
   // @ts-expect-error the master has nothing to merge
   { kind: 'master', through: 'any', merge: 'collection' },
-  // @ts-expect-error every node says how its answers join
+  // @ts-expect-error a request to every node has a merge rule
   { kind: 'everyNode', whenPartial: 'label' },
-  // @ts-expect-error every node says what a missing answer means
+  // @ts-expect-error a request to every node states the effect of a missing response
   { kind: 'everyNode', merge: 'collection' },
   // @ts-expect-error there is no such merge rule
   { kind: 'everyNode', merge: 'first', whenPartial: 'label' },
-  // @ts-expect-error the master says whether a worker may stand in for it
+  // @ts-expect-error a request to the master states whether a worker can forward it
   { kind: 'master' },
-  // @ts-expect-error a twin lies under /manager/
+  // @ts-expect-error the path of a twin starts with /manager/
   { kind: 'node', twin: '/cluster/info', throughOthers: true },
   // @ts-expect-error the edge has no such operation
   { kind: 'edge', operation: 'reboot' },
 ]
 
-export const keeps: readonly CachePolicy[] = [
+export const policies: readonly CachePolicy[] = [
   { never: 'a secret' },
-  // @ts-expect-error what is kept names its group, its tags and its scope
+  // @ts-expect-error a stored response has a group, tags and a scope
   { group: 'agents' },
   // @ts-expect-error there is no such group of the cache
   { group: 'things', tags: [], scope: 'everyone' },
-  // @ts-expect-error never has its reason
+  // @ts-expect-error `never` is a reason
   { never: true },
 ]
 
 export const bodies: readonly Body[] = [
-  // @ts-expect-error an upload says what a wrong type answers
+  // @ts-expect-error an upload has the error code of a wrong media type
   { kind: 'upload', types: ['application/xml'] },
   // @ts-expect-error fields are sent as JSON or as a form
   { kind: 'fields', types: ['application/xml'], fields: {} },
@@ -88,11 +88,11 @@ export const bodies: readonly Body[] = [
 
 // @ts-expect-error there is no such kind of value
 filter('anything', 'x')
-// @ts-expect-error an agent is asked of its owner, not of an owner with options
+// @ts-expect-error the target agentOwner has no options
 read({ ...reading, path: '/a', target: { ...agentOwner, ids: 'body' } })
 export function change(record: Endpoint): void {
-  // @ts-expect-error records are frozen: what is written stays
+  // @ts-expect-error records are frozen
   record.path = '/b'
-  // @ts-expect-error and so are their parts
+  // @ts-expect-error and so are their members
   record.query.limit = list.limit
 }

@@ -12,8 +12,8 @@ interface Case {
   readonly fresh: readonly string[]
 }
 
-/** What was read and kept, with the values of its path. */
-const kept: Readonly<Record<string, readonly [string, Values]>> = {
+/** Stored responses, with the values of their paths. */
+const stored: Readonly<Record<string, readonly [string, Values]>> = {
   '/agents': ['GET /agents', {}],
   '/agents/001': ['GET /agents/:agent_id', { agent_id: ['001'] }],
   '/agents/002': ['GET /agents/:agent_id', { agent_id: ['002'] }],
@@ -161,7 +161,7 @@ function fill(tag: Tag, values: Values): readonly string[] {
   return ({ ...values, master: ['m'] }[name] ?? []).map((value) => tag.replace(`{${name}}`, value))
 }
 
-function touched(write: WriteEndpoint, values: Values): readonly string[] {
+function invalidatedTags(write: WriteEndpoint, values: Values): readonly string[] {
   const tags = write.invalidates.flatMap((entry) => {
     if (typeof entry === 'string') return [entry]
     return values[entry.value]?.some((value) => new RegExp(entry.matches).test(value)) ? entry.tags : []
@@ -169,10 +169,10 @@ function touched(write: WriteEndpoint, values: Values): readonly string[] {
   return tags.flatMap((tag) => fill(tag, values))
 }
 
-function borne(name: string): readonly string[] {
-  const [id, values] = kept[name] ?? ['', {}]
+function tagsOf(name: string): readonly string[] {
+  const [id, values] = stored[name] ?? ['', {}]
   const record = recordOf(id)
-  if (!('cache' in record) || 'never' in record.cache) throw new Error(`${id} is not kept`)
+  if (!('cache' in record) || 'never' in record.cache) throw new Error(`${id} is not stored`)
   return record.cache.tags.flatMap((tag) => fill(tag, values))
 }
 
@@ -181,16 +181,16 @@ t.test('a write invalidates the data that it changes and no other', async (t) =>
     await t.test(`${write} ${JSON.stringify(values)}`, async (t) => {
       const record = recordOf(write)
       if (!('invalidates' in record)) throw new Error(`${write} is no write`)
-      const tags = touched(record, values)
+      const tags = invalidatedTags(record, values)
       for (const name of stale)
         t.ok(
-          borne(name).some((tag) => tags.includes(tag)),
-          `${name} is stale`,
+          tagsOf(name).some((tag) => tags.includes(tag)),
+          `${name} is invalidated`,
         )
       for (const name of fresh)
         t.notOk(
-          borne(name).some((tag) => tags.includes(tag)),
-          `${name} is not`,
+          tagsOf(name).some((tag) => tags.includes(tag)),
+          `${name} stays valid`,
         )
     })
   }

@@ -198,10 +198,10 @@ t.test('correct records have no faults', async (t) => {
 })
 
 t.test('incorrect records are rejected, with the remedy', async (t) => {
-  for (const [what, [records, says]] of Object.entries(illegal)) {
+  for (const [what, [records, message]] of Object.entries(illegal)) {
     const faults = checkCatalogue(records)
     t.ok(
-      faults.some((fault) => says.test(fault)),
+      faults.some((fault) => message.test(fault)),
       `${what}: ${faults.join('\n') || 'no fault found'}`,
     )
     for (const fault of faults) t.match(fault, /^(?:GET|POST|PUT|DELETE) \S+: .+; .+/, 'record: fault; remedy')

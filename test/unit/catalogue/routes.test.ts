@@ -3,7 +3,7 @@ import t from 'tap'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import { routeUrl } from '../../../src/http/schema.ts'
 
-/** Every record is a route of its own, and of two paths that both fit the literal one wins. */
+/** Every record is a separate route. If two routes match a path, the literal one wins. */
 const app = Fastify({ routerOptions: { caseSensitive: false, ignoreTrailingSlash: true } })
 for (const record of catalogue) {
   const { method, path } = record

@@ -17,7 +17,7 @@ export const front: readonly Row[] = [
     listen('port: "80"'),
     'edge.yaml:2:9 listen.port: must be an integer, got "80"; write it without quotes',
   ],
-  ['a number that is none', listen('port: many'), 'edge.yaml:2:9 listen.port: must be an integer, got "many"'],
+  ['not a number', listen('port: many'), 'edge.yaml:2:9 listen.port: must be an integer, got "many"'],
   ['a port too high', listen('port: 70000'), 'edge.yaml:2:9 listen.port: must be at most 65535, got 70000'],
   [
     'a limit of nothing',

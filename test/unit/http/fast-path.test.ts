@@ -40,7 +40,7 @@ t.test('the fast path never mixes up callers, and logs as the regular path does'
   t.equal(new Set(names).size, 1, 'with the same fields')
 })
 
-t.test('in mode passthrough a hit takes the fast path, with the credentials of its own request', async (t) => {
+t.test('in mode passthrough a hit takes the fast path, with the credentials of the request', async (t) => {
   const access = await createAccess({
     realm: 'Manager Edge',
     users: { verify: async (name, password) => password === `${name}:ü`, role: 'administrator' },

@@ -26,7 +26,7 @@ const client = `
   parentPort.postMessage('ready')
 `
 
-/** Keeps this thread busy, so that the event loop stands still. */
+/** Blocks the event loop of this thread. */
 function block(milliseconds: number): void {
   const begin = performance.now()
   while (performance.now() - begin < milliseconds);

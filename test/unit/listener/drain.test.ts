@@ -62,7 +62,7 @@ t.test('two replicas under load, one of them drains: no reset, no 503', async (t
   draining = true
   await eventually(() => late().length > 20)
   targets = [staying.port]
-  t.equal(await clean, true, 'ended by itself')
+  t.equal(await clean, true, 'drained before the limit')
   const ended = answers.length
   await eventually(() => answers.length > ended + 100)
   running = false
@@ -75,7 +75,7 @@ t.test('two replicas under load, one of them drains: no reset, no 503', async (t
   )
   t.ok(
     late().every(({ closing }) => closing),
-    `each of the ${late().length} answers that the balancer still wanted of the leaving replica closed its connection`,
+    `each of the ${late().length} responses of the draining replica closed its connection`,
   )
 })
 

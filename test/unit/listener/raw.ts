@@ -10,12 +10,12 @@ export interface Served {
   readonly port: number
   readonly listener: Listener
   readonly app: FastifyInstance
-  /** What reached the handlers whole, in order: `GET /x`. */
+  /** Requests that reached a handler, in order: `GET /x`. */
   readonly seen: string[]
   readonly log: string[]
 }
 
-/** `prepare` adds routes; every other path answers `{"error":0,"data":"<url>"}`. */
+/** `prepare` adds routes; the response to every other path is `{"error":0,"data":"<url>"}`. */
 export async function serve(
   t: Tap,
   options: Partial<ListenerOptions> = {},
@@ -63,7 +63,7 @@ export interface Exchange {
 const PATIENCE_MS = 30_000
 
 /**
- * Writes the bytes, and reads until the connection ends. `responses`: ends after as many complete responses, for
+ * Writes the bytes, and reads until the connection ends. `responses`: ends after this number of complete responses, for
  * connections that stay open.
  */
 export function exchange(
@@ -98,7 +98,7 @@ export function exchange(
   })
 }
 
-/** Returns whether the last of as many responses is complete. */
+/** Returns whether the text contains `count` responses, the last of which is complete. */
 function hasResponses(text: string, count: number): boolean {
   const heads = [...text.matchAll(/HTTP\/1\.1 [2-5]\d\d.*?\r\n\r\n/gs)]
   const last = heads.at(-1)
@@ -107,12 +107,12 @@ function hasResponses(text: string, count: number): boolean {
   return text.length >= last.index + last[0].length + Number(length)
 }
 
-/** The status lines of all answers. */
+/** Returns the statuses of all responses. */
 export function statuses(text: string): number[] {
   return [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map((match) => Number(match[1]))
 }
 
-/** The JSON body of the last answer. */
+/** Returns the JSON body of the last response. */
 export function lastBody(text: string): { error?: unknown; message?: unknown } {
   const start = text.lastIndexOf('\r\n\r\n')
   return JSON.parse(text.slice(start + 4) || '{}')

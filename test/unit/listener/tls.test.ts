@@ -9,7 +9,7 @@ import { serve } from './raw.ts'
 
 const fixture = (name: string) => `${import.meta.dirname}/../../support/certificates/${name}`
 
-/** A folder of its own with a pair that can be changed. */
+/** A separate folder with a certificate and key that the test can change. */
 function pairIn(folder: string): { cert: string; key: string; use(name: string): void; break(): void } {
   const cert = `${folder}/tls.crt`
   const key = `${folder}/tls.key`
@@ -21,7 +21,7 @@ function pairIn(folder: string): { cert: string; key: string; use(name: string):
   return { cert, key, use, break: () => writeFileSync(cert, 'no certificate') }
 }
 
-/** Who answers a new connection: the common name of its certificate. */
+/** Returns the common name of the certificate that a new connection receives. */
 function nameAt(port: number, version: SecureVersion = 'TLSv1.3'): Promise<string> {
   return new Promise((resolve, reject) => {
     const ciphers = 'DEFAULT@SECLEVEL=0'

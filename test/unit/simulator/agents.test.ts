@@ -43,7 +43,7 @@ t.test('a second agent with the same name, address or id is rejected', async (t)
   t.same((await ask('PUT /agents/i')).json, { error: 9008, message: 'Duplicated name' })
   t.match((await ask('POST /agents', json({ name: 'i', ip: 'any', force: 3600 }))).json, { error: 9008 }, 'too young')
   t.match((await ask('POST /agents', json({ name: 'i', ip: 'any', force: 0 }))).json, { error: 0, data: { id: '951' } })
-  t.match((await ask('GET /agents/950')).json, { error: 1701 }, 'the displaced one is gone')
+  t.match((await ask('GET /agents/950')).json, { error: 1701 }, 'the replaced agent is removed')
 })
 
 t.test('removed and not removed agents are reported', async (t) => {

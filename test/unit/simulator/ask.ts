@@ -5,20 +5,20 @@ export interface Reply {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** The envelope; undefined for what is not JSON. */
+  /** The envelope; undefined if the body is not JSON. */
   readonly json: { error: number; data?: unknown; message?: string } | undefined
 }
 
-export interface Question {
+export interface AskOptions {
   readonly node?: string
   readonly headers?: Record<string, string>
   readonly type?: string
   readonly body?: string
 }
 
-export type Ask = (request: string, question?: Question) => Promise<Reply>
+export type Ask = (request: string, options?: AskOptions) => Promise<Reply>
 
-/** A simulator that ends with the test, and how to ask it: `ask('PUT /agents/restart')`. */
+/** Starts a simulator that ends with the test, and returns a client for it: `ask('PUT /agents/restart')`. */
 export async function start(t: Test, options: SimulatorOptions = {}): Promise<{ sim: Simulator; ask: Ask }> {
   const sim = await startSimulator({ agents: 40, ...options })
   t.teardown(() => sim.close())

@@ -4,7 +4,7 @@ import { start } from './ask.ts'
 
 const authorization = `Basic ${Buffer.from('edge:simulated').toString('base64')}`
 
-/** Milliseconds until `clients` have had `answers` answers, each asking again as soon as it has one. */
+/** Returns the milliseconds in which `clients` receive `answers` responses together, each with one request at a time. */
 async function takes(sim: Simulator, clients: number, answers: number, headers: Record<string, string> = {}) {
   let left = answers
   const begin = performance.now()

@@ -117,7 +117,11 @@ t.test('the rules of joining', (t) => {
     msg: some,
     affected_agents: ['1', '2'],
   })
-  t.same(join({ count: 1, text: 'a' }, { count: 5, text: 'b' }), { count: 1, text: 'a' }, 'else the first wins')
+  t.same(
+    join({ count: 1, text: 'a' }, { count: 5, text: 'b' }),
+    { count: 1, text: 'a' },
+    'otherwise the value of the first node is used',
+  )
   t.throws(() => join({}, 'text'), { code: 1000 })
   const failures = [new FrameworkError(1701, 'first'), new FrameworkError(3021, 'second')]
   t.throws(

@@ -46,7 +46,7 @@ t.test('live agents report as time passes, and others become disconnected', asyn
   const { sim, ask } = await start(t, { now: () => new Date(clock) })
   const agent = async (id: string) => (await ask(`GET /agents/${id}?select=status,lastKeepAlive`)).json?.data as object
   const before = await agent('001')
-  t.same(await agent('001'), before, 'nothing changes while the clock stands still')
+  t.same(await agent('001'), before, 'nothing changes while the clock does not advance')
   clock += 86_400_000
   t.match(await agent('001'), { status: 'Active', lastKeepAlive: /^2026-05-02 11:59:/ })
   const silent = sim.world.agents.get('001')

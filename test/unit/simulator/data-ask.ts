@@ -24,7 +24,7 @@ const handlers: SimHandlers = {
 
 export const NOON = new Date('2020-03-02T12:30:00Z')
 
-/** A small world whose clock stands still, with the files of each node. */
+/** A small world whose clock does not advance, with the files of each node. */
 export function makeWorld(options: WorldOptions = {}): World {
   const world = createWorld({ agents: 40, now: () => NOON, ...options })
   for (const { name, type, files } of world.nodes) {
@@ -36,7 +36,7 @@ export function makeWorld(options: WorldOptions = {}): World {
 
 export type Item = Readonly<Record<string, unknown>>
 
-/** Whatever a handler answers, in the form that the test expects. */
+/** The response of any handler, in the form that most tests expect. */
 export interface Data extends Item {
   readonly items: Item[]
   readonly totalItems: number
@@ -58,7 +58,7 @@ export function ask(world: World, key: string, { node = 'master', ...given }: Ci
   return handler(request) as Data
 }
 
-/** The code of the refusal; undefined when there is none. */
+/** Returns the code of the refusal; undefined if there is none. */
 export function refusalOf(attempt: () => unknown): number | undefined {
   try {
     attempt()
@@ -69,7 +69,7 @@ export function refusalOf(attempt: () => unknown): number | undefined {
   }
 }
 
-/** Dotted names of all fields of an object, those of lists not. */
+/** Returns the dotted names of all fields of an object, without those inside lists. */
 export function fieldsOf(value: object, before = ''): string[] {
   return Object.entries(value).flatMap(([name, part]) =>
     typeof part === 'object' && part !== null && !Array.isArray(part)
@@ -92,7 +92,7 @@ function recorded(): readonly Exchange[] {
   return exchanges
 }
 
-/** Fields of everything that a real cluster answered to requests of this path. */
+/** Returns the fields of all recorded responses to requests of this path. */
 export function recordedFields(path: RegExp): Set<string> {
   const fields = new Set<string>()
   for (const { request, response } of recorded()) {

@@ -71,7 +71,7 @@ t.test('the log grows, newest first, and its summary counts it', async (t) => {
   now = new Date(NOON.getTime() + 600_000)
   const later = logs({ limit: '1000' })
   t.ok(later.totalItems > before.totalItems)
-  t.same(later.items.slice(-before.totalItems), before.items, 'what was said stays')
+  t.same(later.items.slice(-before.totalItems), before.items, 'earlier lines stay')
 })
 
 t.test('every component answers on the master', async (t) => {

@@ -30,8 +30,8 @@ t.test('faults of the response', async (t) => {
   t.same((await ask('GET /agents')).json, { error: 3012, message: 'Cluster is not running' })
   await sim.faults.set('master', { error: 1017 })
   t.equal((await ask('GET /agents')).json?.error, 1017)
-  t.equal((await ask('GET /cluster/status')).json?.error, 0, 'the status is always told')
-  t.equal((await ask('GET /agents', { node: 'worker-1' })).json?.error, 1017, 'also to those that come through others')
+  t.equal((await ask('GET /cluster/status')).json?.error, 0, 'the status is always served')
+  t.equal((await ask('GET /agents', { node: 'worker-1' })).json?.error, 1017, 'also through another node')
 })
 
 t.test('faults of time', async (t) => {
@@ -43,7 +43,7 @@ t.test('faults of time', async (t) => {
   }
   await sim.faults.set('worker-1', { delay: 150 })
   t.ok((await took('GET /version', 'worker-1')) >= 145)
-  t.ok((await took('PUT /agents/002/restart', 'master')) >= 145, 'a call that the master hands on waits too')
+  t.ok((await took('PUT /agents/002/restart', 'master')) >= 145, 'a call that the master forwards is delayed too')
   await sim.faults.set('worker-1', { stall: true })
   let outcome = 'nothing'
   const before = sim.seen.length
@@ -66,7 +66,7 @@ t.test('faults can be limited to some requests or to a count', async (t) => {
   )
   await sim.faults.set('master', { status: 503, only: ({ method }) => method === 'PUT' })
   t.equal((await ask('PUT /agents/groups/new')).status, 503)
-  t.notOk(sim.world.groups.has('new'), 'and what is struck is not done')
+  t.notOk(sim.world.groups.has('new'), 'a request with a fault is not carried out')
   t.equal((await ask('GET /version')).status, 200)
   await t.rejects(sim.faults.set('nobody', {}), RangeError)
 })

@@ -39,7 +39,7 @@ t.test('a new worker has the files of the master', async (t) => {
   sim.moveAgent('001', 'worker-3')
   t.equal(items((await ask('GET /experimental/syscollector/os', { node: 'worker-3' })).json).length, 2)
   await sim.faults.set('worker-3', { status: 500 })
-  t.equal((await ask('GET /manager/info', { node: 'worker-3' })).status, 500, 'faults strike it like others')
+  t.equal((await ask('GET /manager/info', { node: 'worker-3' })).status, 500, 'faults apply to it as to other nodes')
 })
 
 t.test('a removed worker refuses connections, and its agents name it until they move', async (t) => {

@@ -1,4 +1,4 @@
-/** Certificates made on the spot by openssl: an authority, and what it signs. */
+/** Certificates that openssl makes for a test: an authority, and the certificates that it signs. */
 import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

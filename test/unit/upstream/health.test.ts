@@ -83,7 +83,7 @@ t.test('unreadable responses of one endpoint do not eject the node, and decide n
   t.notOk(available())
   await proxy.set({ kind: 'pass' })
   wait(1_000)
-  t.match(await call(get('/broken')), { fault: 'unreadable' }, 'says nothing about the node')
+  t.match(await call(get('/broken')), { fault: 'unreadable' }, 'no evidence about the node')
   t.match(await call(get()), { ok: true }, 'the next call is the probe')
   t.ok(available())
 })

@@ -48,7 +48,7 @@ export async function run(arrivals: readonly Arrival[], overrides: Partial<typeo
     if (!acquisition.ok) return
     maxInFlight = Math.max(maxInFlight, limiter.inFlight)
     const start = now
-    // A timeout after a short time on the node says nothing about the node (health.ts).
+    // A timeout after a short time on the node is no evidence about the node (health.ts).
     const signal: LoadSignal = takes > deadline.remaining() ? 'none' : 'success'
     agenda.add(now + Math.min(takes, deadline.remaining()), async () => limiter.release(call, start, signal))
   }

@@ -67,7 +67,7 @@ const distinctMisses: FaultPromise = {
 const retryStorm: FaultPromise = {
   id: 'R16',
   title: 'All nodes answer 503: no retry storm, and normal soon after it',
-  planted: 'the nodes stay well',
+  planted: 'the nodes stay healthy',
   async run(context) {
     const { upstream, replicas } = await startSmall(context, { inFlight: 64, perCaller: 64 }, { enabled: false })
     const load = startSteadyLoad({

@@ -10,7 +10,7 @@ import { startNodeUpstream } from '../upstream.ts'
 const REQUESTS = 10_000
 const UPSTREAM_MS = 300
 const LEASE_MS = 3000 + 2000
-/** Time that this process needs for sending and reading so many responses on a busy machine. */
+/** Time that this process needs to send the requests and read their responses on a busy machine. */
 const CLIENT_MS = 5000
 
 /** It compares some hits with a response of the upstream, and this promise counts the calls. */

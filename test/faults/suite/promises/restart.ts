@@ -30,7 +30,7 @@ async function startPair(context: RunContext) {
   return { upstream, replicas, balancer }
 }
 
-/** Reads of 200 agents, most of them cache hits, over kept connections through the balancer. */
+/** Reads of 200 agents, most of them cache hits, over persistent connections through the balancer. */
 function startLoad(context: RunContext, origin: string): RunningLoad {
   const draw = (): Call => ({
     origin,
@@ -130,7 +130,7 @@ const killedReplica: FaultPromise = {
     const endedAt = performance.now()
     load.phase('after')
     const blocked = await send({ origin: other.url, path: '/agents/901', headers }, agent)
-    const gone = (await Promise.all(lost)).filter(({ status }) => status === 0).length
+    const unanswered = (await Promise.all(lost)).filter(({ status }) => status === 0).length
     await new Promise((resolve) => setTimeout(resolve, context.duration(10_000, 3000)))
     const phases = await load.stop()
     await agent.destroy()
@@ -141,7 +141,7 @@ const killedReplica: FaultPromise = {
     const late = failed.filter(({ begin }) => begin > noticedAt).map(({ failure }) => failure ?? '')
     const inFlight = samples.filter(({ begin, ms }) => begin <= noticedAt && begin + ms >= endedAt).length
     return [
-      effect('requests on the killed replica without a response', gone, gone > 0),
+      effect('requests on the killed replica without a response', unanswered, unanswered > 0),
       none(`failures among ${phases.after?.requests ?? 0} requests that began after it`, late),
       figure('requests in flight that failed', failed.length, `≤ ${inFlight} in flight`, failed.length <= inFlight),
       none('the key of its lock and fence', blocked.failure === undefined ? [] : [blocked.failure]),

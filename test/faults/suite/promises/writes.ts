@@ -47,7 +47,7 @@ const unknownOutcome: FaultPromise = {
           AT_ONCE,
         ),
       )
-      // So many timeouts eject the node, until a read that is answered.
+      // The timeouts eject the node, until a read succeeds.
       await eventually(async () => (await sendAll([read(100_000 + round)], 1))[0]?.failure === undefined)
     }
     const samples = sent.flat()

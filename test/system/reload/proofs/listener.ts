@@ -20,7 +20,7 @@ function nameAt(url: string): Promise<string> {
   })
 }
 
-/** Sends bytes on a connection of its own and returns the first line of the response. */
+/** Sends bytes on a new connection and returns the first line of the response. */
 async function firstLine(edge: Reloadable, bytes: string): Promise<string> {
   const socket = open(edge, bytes)
   const [first] = (await once(socket, 'data')) as [Buffer]

@@ -1,5 +1,5 @@
 /** Requests many different URLs once: through a whole edge with the memory store, and through the stages over Redis. */
-import { ASK, type MemoryUse } from '../../../faults/coherence/memory-use.ts'
+import { MEMORY_REQUEST, type MemoryUse } from '../../../faults/coherence/memory-use.ts'
 import { authorization, startReplica, startUpstream } from '../../../faults/coherence/processes.ts'
 import type { RedisServer } from '../../../support/redis.ts'
 import { forkScript } from '../../../support/typescript/script.ts'
@@ -95,7 +95,7 @@ export async function openRedisSource(redis: RedisServer): Promise<Source> {
     rows: () => run(0, 0),
     memory() {
       const reply = nextMessage<MemoryUse>()
-      child.send(ASK)
+      child.send(MEMORY_REQUEST)
       return reply
     },
     events: () => last.events,

@@ -18,7 +18,7 @@ export async function pipelined(url: string): Promise<Pipelined> {
   const { port, host } = new URL(url)
   const socket = connect(Number(port), '127.0.0.1').setEncoding('latin1')
   await once(socket, 'connect')
-  socket.setTimeout(PATIENCE, () => socket.destroy(new Error('nothing came')))
+  socket.setTimeout(PATIENCE, () => socket.destroy(new Error('no byte was received')))
   let onChunk: (chunk: string) => void = () => {}
   let failed: (fault: Error) => void = () => {}
   socket.on('data', (chunk: string) => onChunk(chunk))

@@ -129,7 +129,7 @@ t.test('one span for each stage', async (t) => {
       spans.filter(({ kind }) => kind === KINDS.client).map((span) => [span.attributes['server.address'], span.spanId]),
     )
     for (const { node, headers } of seen()) {
-      t.equal(headers.traceparent, `00-${traceId}-${ids.get(node)}-01`, `${node} receives the span of its own call`)
+      t.equal(headers.traceparent, `00-${traceId}-${ids.get(node)}-01`, `${node} receives the span of the call to it`)
     }
   })
 
