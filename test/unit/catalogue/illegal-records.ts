@@ -37,11 +37,11 @@ read({ ...reading, path: '/a', invalidates: ['collection:agents'] })
 // @ts-expect-error a write states what it invalidates
 write('PUT', { ...common, path: '/a', response: message })
 // @ts-expect-error a write is never stored
-write('PUT', { ...writing, path: '/a', keep })
+write('PUT', { ...writing, path: '/a', cache })
 // @ts-expect-error a GET is no write
 write('GET', { ...writing, path: '/a' })
 // @ts-expect-error every record names its permission
-read({ path: '/a', summary: 's', section: 's', target: master, response: collectionOf('x'), cache: keep })
+read({ path: '/a', summary: 's', section: 's', target: master, response: collectionOf('x'), cache })
 // @ts-expect-error a permission is resource:action or signedIn
 read({ ...reading, path: '/a', permission: 'everybody' })
 // @ts-expect-error a record has no fields beyond the vocabulary
