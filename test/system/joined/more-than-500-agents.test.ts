@@ -2,7 +2,9 @@ import t from 'tap'
 import { allRows, expected, joinedCluster } from './cluster.ts'
 
 t.test('agents after the first 500, which are missing in the list of a node, are asked one by one', async (t) => {
-  const { get, simulator, asked } = await joinedCluster(t, { agents: 520, workers: 1 })
+  // A longer deadline than the default, for machines whose cores are busy with other work.
+  const cluster = { limits: { timeout: '2m' } }
+  const { get, simulator, asked } = await joinedCluster(t, { agents: 520, workers: 1, cluster })
   const rows = allRows(simulator, 'os')
   const query = { sort: 'hostname', limit: '50', offset: '480' }
   const { body } = await get(`/experimental/syscollector/os?${new URLSearchParams(query)}`)
