@@ -120,6 +120,13 @@ t.test('the package contains the program, its configuration and documents, and n
     names.filter((name) => /^(?:src|test|\.)/.test(name)),
     [],
   )
+  // Operators who have the package but not the repository follow these links. The other documents are for developers.
+  for (const name of names.filter((name) => /^docs\/[a-z-]+\.md$/.test(name) && name !== 'docs/architecture.md')) {
+    for (const [, link = ''] of readFileSync(name, 'utf8').matchAll(/\]\((?!https?:)([^)#\s]+\.md)/g)) {
+      const target = join('docs', link)
+      t.ok(names.includes(target), `${name}: ${target} is in the package`)
+    }
+  }
   t.match(readFileSync('LICENSE', 'utf8'), /Apache License\s+Version 2\.0, January 2004/)
 })
 
