@@ -1,0 +1,90 @@
+/** Creates clients of ioredis for a single server, Sentinel or Cluster, with the options that all of them need. */
+import { Cluster, Redis, type RedisOptions } from 'ioredis'
+import type { RedisConnectionOptions, RedisTimes } from './options.ts'
+import { destroyIfSilent } from './reply-timer.ts'
+
+export type RedisClient = Redis | Cluster
+
+/** Returns a client that reconnects by itself, sends nothing without a connection, and never ends the process. */
+export function createClient(target: RedisConnectionOptions, times: RedisTimes): RedisClient {
+  const client = clientOf(target, times)
+  // Without a listener, a failed connection would end the process.
+  client.on('error', () => {})
+  const prepare = (each: Redis) => {
+    ignoreLateErrors(each)
+    // If packets are dropped silently, TCP alone would notice only after minutes. The `socketTimeout` of ioredis would
+    // close the connection whenever this process is busy for long.
+    each.on('connect', () => destroyIfSilent(each.stream, times.socketTimeout))
+  }
+  if (client instanceof Redis) prepare(client)
+  else client.on('+node', prepare)
+  return client
+}
+
+/**
+ * A TLS connection may fail twice: its certificate is rejected, then the alert of the server arrives. ioredis listens
+ * to the first error of a socket only. Without this, the second one would end the process.
+ */
+function ignoreLateErrors(client: Redis): void {
+  const listen = () => {
+    if (client.stream?.listeners('error').includes(ignore) === false) client.stream.on('error', ignore)
+  }
+  // The socket exists only after this event. With sentinels, it exists by its first error.
+  client.on('connecting', () => setImmediate(listen))
+  client.on('error', listen)
+}
+
+function ignore(): void {}
+
+function clientOf(target: RedisConnectionOptions, times: RedisTimes): RedisClient {
+  const { retryInterval, bulkTimeout } = times
+  const base = commonOptions(target, times)
+  if (target.cluster !== undefined && target.cluster.length > 0) {
+    const cluster = new Cluster([...target.cluster], {
+      redisOptions: base,
+      lazyConnect: true,
+      enableOfflineQueue: false,
+      clusterRetryStrategy: () => retryInterval,
+      // A master that restarts in place keeps its slots: no MOVED reply would reveal the restart.
+      clusterNodeRetryStrategy: () => retryInterval,
+      // A node that is being connected rejects commands. The time limit of the command bounds these retries.
+      retryDelayOnFailover: 10,
+      retryDelayOnClusterDown: 50,
+      slotsRefreshTimeout: bulkTimeout,
+      slotsRefreshInterval: 2000,
+    })
+    // Connect now, not with the first command for this node. Rejects if it is connecting already.
+    return cluster.on('+node', (node: Redis) => void node.connect().catch(() => {}))
+  }
+  const options = { ...base, lazyConnect: true, enableOfflineQueue: false, retryStrategy: () => retryInterval }
+  if (target.sentinels !== undefined && target.sentinels.length > 0) {
+    const tls = target.tls === undefined ? {} : { sentinelTLS: { ...target.tls }, enableTLSForSentinelMode: true }
+    return new Redis({
+      ...options,
+      ...tls,
+      sentinels: [...target.sentinels],
+      name: target.name ?? 'mymaster',
+      sentinelRetryStrategy: () => retryInterval,
+      sentinelCommandTimeout: bulkTimeout,
+    })
+  }
+  const url = target.url ?? 'redis://127.0.0.1:6379'
+  return url.startsWith('unix://') ? new Redis({ ...options, path: url.slice(7) }) : new Redis(url, options)
+}
+
+function commonOptions(target: RedisConnectionOptions, times: RedisTimes) {
+  return {
+    maxRetriesPerRequest: 0,
+    connectTimeout: times.bulkTimeout,
+    autoResendUnfulfilledCommands: false,
+    // ioredis does not handle the rejection of its own SUBSCRIBE if the connection is lost just then: the process would
+    // end. The replica subscribes after each connection anyway.
+    autoResubscribe: false,
+    disableClientInfo: true,
+    // A demoted primary does not close its connections. Only a new connection finds the new primary.
+    reconnectOnError: (error: Error) => /^(READONLY|MASTERDOWN)/.test(error.message),
+    ...(target.username === undefined ? {} : { username: target.username }),
+    ...(target.password === undefined ? {} : { password: target.password }),
+    ...(target.tls === undefined ? {} : { tls: { ...target.tls } }),
+  } satisfies RedisOptions
+}
