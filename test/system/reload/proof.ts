@@ -59,7 +59,7 @@ export const duringFault =
     }
   }
 
-/** Opens a connection of its own to the listener for clients. */
+/** Opens a new connection to the listener for clients. */
 export function open({ edge }: Reloadable, bytes: string): Socket {
   const socket = connect(Number(new URL(edge.url).port), '127.0.0.1')
   // The edge may reset the connection; the observation counts what arrived until then.
