@@ -18,6 +18,7 @@ export const LOCAL_BYTES = 64 * MiB
 /** More responses of 1.8 kB than the local tier holds. */
 const RESPONSES = 36_000
 const CONNECTIONS = 32
+const MAX_ROUNDS = 4
 const SORTS = ['url', '-size', '-hits', 'timeLeft']
 const SEARCHES = ['agents/000', '77', 'agents 9', 'nothing']
 
@@ -42,8 +43,7 @@ export async function measureReplica(onStep: (memory: ReplicaMemory) => void): P
   }
   try {
     await note('after the start')
-    await fillLocalTier(replica.url)
-    await checkLocalTier(replica.operations)
+    await fillLocalTier(replica)
     await note('with a full local tier')
     const times = { commandTimeout: 5000, bulkTimeout: 10_000, socketTimeout: 15_000, lease: 20_000 }
     const store = await openRedisStore({ redis: { url: redis.url }, localBytes: 1 << 20, times })
@@ -75,11 +75,28 @@ async function memoryOf(pid: number): Promise<{ readonly resident: number; reado
   return { resident: kib('VmRSS') * 1024, peak: kib('VmHWM') * 1024 }
 }
 
-async function fillLocalTier(url: string): Promise<void> {
+/** A timeout of Redis on a busy machine leaves responses out of the local tier, so that others must be read. */
+async function fillLocalTier({
+  url,
+  operations,
+}: {
+  readonly url: string
+  readonly operations: string
+}): Promise<void> {
+  let bytes = 0
+  for (let round = 0; round < MAX_ROUNDS && !(bytes > 0.9 * LOCAL_BYTES); round += 1) {
+    await readResponses(url, round * RESPONSES)
+    const response = await fetch(`${operations}/metrics`, { headers: { authorization: basic } })
+    bytes = Number(/^edge_cache_local_bytes(?:\{.*\})? (\d+)/m.exec(await response.text())?.[1])
+  }
+  if (!(bytes > 0.9 * LOCAL_BYTES)) throw new Error(`the local tier has only ${bytes} of ${LOCAL_BYTES} bytes`)
+}
+
+async function readResponses(url: string, from: number): Promise<void> {
   const pool = new Pool(url, { connections: CONNECTIONS, pipelining: 1 })
-  let next = 0
+  let next = from
   const lane = async () => {
-    for (let at = next++; at < RESPONSES; at = next++) {
+    for (let at = next++; at < from + RESPONSES; at = next++) {
       const path = `/agents?limit=3&offset=${at}`
       const { statusCode, body } = await pool.request({ method: 'GET', path, headers: { authorization: basic } })
       const { byteLength } = await body.arrayBuffer()
@@ -88,13 +105,6 @@ async function fillLocalTier(url: string): Promise<void> {
   }
   await Promise.all(Array.from({ length: CONNECTIONS }, lane))
   await pool.close()
-}
-
-/** A timeout of Redis on a busy machine may omit a few responses. */
-async function checkLocalTier(operations: string): Promise<void> {
-  const response = await fetch(`${operations}/metrics`, { headers: { authorization: basic } })
-  const bytes = Number(/^edge_cache_local_bytes(?:\{.*\})? (\d+)/m.exec(await response.text())?.[1])
-  if (!(bytes > 0.9 * LOCAL_BYTES)) throw new Error(`the local tier has only ${bytes} of ${LOCAL_BYTES} bytes`)
 }
 
 /** Reads pages until the listing is complete, as the console does. */

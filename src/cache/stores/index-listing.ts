@@ -9,7 +9,7 @@ import type { InvalidationSequence } from './redis-tier.ts'
 import type { RememberedRow, RememberedRows } from './remembered-rows.ts'
 
 /** Rows of one command, which takes Redis some tenths of a millisecond. */
-const KEYS_PER_COMMAND = 512
+const KEYS_PER_COMMAND = 256
 
 /**
  * Reads a page of keys in the order of their expiry. A row that is added or replaced meanwhile is read (again) later,
