@@ -4,13 +4,16 @@ import type { ClusterView } from '../core/node-call.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { traceAsync } from '../core/traced.ts'
+import { waitForTurn } from '../core/turns.ts'
 import type { NodeByAgent } from './agent-owners.ts'
 import { type CooperativeTask, createTimeSlice, pause, runTask } from './bytes/cooperative.ts'
 import { callNode, createUnsentOutcome, type NodeOutcome } from './node-outcome.ts'
 import { mergeAffected, type OwnerOutcome } from './rules/affected.ts'
 
-/** A node rejects JSON bodies over 100 KiB (701). Its response about this many agents is parsed within milliseconds. */
-const MAX_IDS_PER_CALL = 5000
+/** A node rejects JSON bodies over 100 KiB (701), and its response about this many agents is parsed in a few milliseconds. */
+const MAX_IDS_PER_CALL = 2000
+/** Six digits, quotes and a comma: 100,000 agents. */
+const BYTES_PER_ID = 9
 
 export interface CallOwnersPorts {
   /** Sends a request to one node. */
@@ -66,6 +69,7 @@ async function callOwner(
   const outcomes: OwnerOutcome[] = []
   for (let at = 0; at < ids.length; at += MAX_IDS_PER_CALL) {
     const some = ids.slice(at, at + MAX_IDS_PER_CALL)
+    await waitForTurn(some.length * BYTES_PER_ID)
     const body = { kind: 'fields', fields: { ids: some } } as const
     const outcome = await callNode(forward, node, { ...request, body, node })
     outcomes.push({ ids: some, outcome })

@@ -2,6 +2,7 @@
  * The handlers of writes and checks on many nodes that do not distribute them by themselves. Each node is called for its
  * own share, calls are never repeated, and the response always names the nodes that did not act.
  */
+import { setMaxListeners } from 'node:events'
 import type { Endpoint, MergeRule } from '../catalogue/endpoint.ts'
 import { parseEnvelope } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
@@ -41,6 +42,7 @@ export function joinResults(ports: JoinResultsPorts): Handler {
   return async (request) => {
     const rule = mergeRuleOf(request)
     if (rule === undefined || rule === 'collection') throw new Error(`${request.endpoint.path} has no results to join`)
+    allowManyCalls(request)
     return JOIN_BY_RULE[rule](ports, request)
   }
 }
@@ -51,8 +53,16 @@ export function joinResults(ports: JoinResultsPorts): Handler {
  */
 export function joinValidations(ports: Pick<JoinResultsPorts, 'read' | 'forward' | 'view' | 'endpoints'>): Handler {
   const { view, forward } = ports
-  return (request) =>
-    mergeRuleOf(request) === 'verdict' && view.nodes().length > 1 ? validate(ports, request) : forward(request)
+  return (request) => {
+    if (mergeRuleOf(request) !== 'verdict' || view.nodes().length < 2) return forward(request)
+    allowManyCalls(request)
+    return validate(ports, request)
+  }
+}
+
+/** Every call adds a listener; above ten Node.js would warn of a leak. */
+function allowManyCalls({ signal }: EdgeRequest): void {
+  setMaxListeners(0, signal)
 }
 
 /** How the results of each merge rule are requested; collections are read by `joinCollections`. */

@@ -3,6 +3,7 @@ import { type EnvelopeContents, isOutcomeUnknown, isUnfinished, parseEnvelope } 
 import { EdgeError } from '../core/errors.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
+import { waitForTurn } from '../core/turns.ts'
 import { proxyErrorOf } from './node-part.ts'
 import { formatClusterStatus, type NodeStatus } from './node-report.ts'
 
@@ -31,7 +32,9 @@ export async function callNode(handler: Handler, node: string, request: EdgeRequ
   const startedAt = performance.now()
   try {
     const response = await handler(request)
-    return toOutcome(node, performance.now() - startedAt, response)
+    const rtt = performance.now() - startedAt
+    if (response.kind === 'json') await waitForTurn(response.body.length)
+    return toOutcome(node, rtt, response)
   } catch (thrown) {
     request.signal.throwIfAborted()
     return toFailure(node, performance.now() - startedAt, thrown)

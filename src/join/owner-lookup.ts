@@ -7,6 +7,7 @@ import { parseEnvelope } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import { type Caller, type EdgeRequest, type Handler, priorityOf } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
+import { waitForTurn } from '../core/turns.ts'
 import { ownField, ownText } from '../core/values.ts'
 
 /** The node that an agent reports to. `unknown`: the agent has connected, but the master does not name its node. */
@@ -145,6 +146,8 @@ async function readPages(call: EdgeRequest, read: Handler, first?: EdgeResponse)
   for (let page = 0; page * PAGE_ROWS < total && page < MAX_PAGES; page += 1) {
     const query = { select: FIELDS, limit: `${PAGE_ROWS}`, offset: `${page * PAGE_ROWS}` }
     const response = page === 0 && first !== undefined ? first : await send({ ...call, query }, read)
+    // Cached pages come without a turn of the event loop between them.
+    if (response.kind === 'json') await waitForTurn(response.body.length)
     const data = dataOf(response)
     if (response.kind === 'json') age = Math.max(age, response.cached?.response.age ?? 0)
     total = Number(ownField(data, 'totalItems'))

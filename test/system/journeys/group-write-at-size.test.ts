@@ -1,0 +1,44 @@
+import t from 'tap'
+import { startEdge } from '../../support/edge.ts'
+import { measureCpu, measureTurns } from '../../support/event-loop.ts'
+import type { Fate } from '../../support/fates.ts'
+import { largeCluster } from './large-cluster.ts'
+
+const AGENTS = 100_000
+const RUNS = 3
+/** Milliseconds of CPU time. */
+const MAX_TURN_MS = 20
+/** Parsing and printing this takes about 10 ms. A machine on which it takes longer gets twice that time as the bound. */
+const reference = JSON.stringify(Array.from({ length: 15_000 }, (_, id) => ({ id: `${id}`, error: { code: 1707 } })))
+
+const cases: Readonly<Record<string, readonly Fate[]>> = {
+  'most agents fail': ['refused', 'refused', 'refused', 'refused', 'restarted'],
+  'agents of every kind': ['restarted', 'refused', 'unmentioned', 'listedAsBoth', 'noOwner'],
+}
+
+for (const [name, fates] of Object.entries(cases)) {
+  t.test(`a restart of ${AGENTS} agents blocks the edge for at most ${MAX_TURN_MS} ms: ${name}`, async (t) => {
+    const { nodes, restartAll } = await largeCluster(t, { agents: AGENTS, fates })
+    const limits = { timeout: '120s', slowTimeout: '120s' }
+    const edge = await startEdge({ nodes, settings: { cluster: { distribution: 'edge', discover: false, limits } } })
+    t.teardown(() => edge.close())
+    const warnings: string[] = []
+    const onWarning = ({ message }: Error) => void warnings.push(message)
+    process.on('warning', onWarning)
+    t.teardown(() => process.off('warning', onWarning))
+    const restart = () => restartAll(edge.url, edge.authorization('admin'))
+    // The first run compiles, and makes the bodies of the nodes.
+    t.match(await restart(), { status: 200, isAsExpected: true })
+    const runs: number[] = []
+    for (let run = 0; run < RUNS; run += 1) {
+      const { value, longest } = await measureTurns(restart)
+      t.match(value, { status: 200, isAsExpected: true })
+      runs.push(longest)
+    }
+    const slowness = 2 * Math.min(...runs.map(() => measureCpu(() => JSON.stringify(JSON.parse(reference)))))
+    const figures = `longest turns ${runs.map((ms) => ms.toFixed(1)).join(', ')} ms; twice the JSON ${slowness.toFixed(1)} ms`
+    t.comment(figures)
+    t.strictSame(warnings, [], 'no warning of a leak, although there are more than ten nodes')
+    t.ok(Math.min(...runs) <= Math.max(MAX_TURN_MS, slowness), figures)
+  })
+}
