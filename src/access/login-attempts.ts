@@ -13,7 +13,7 @@ export interface LoginAttempts {
   blockedForMs(address: string, name: string): number
   /** Counts one attempt in all counters in one step. */
   count(address: string, name: string): Promise<AttemptDecision>
-  /** Records that the password was right: clears the counter of this pair and remembers the pair as known. */
+  /** Records a right password: clears the counter of this pair and remembers the pair as known. */
   succeed(address: string, name: string): Promise<void>
   /** Takes one counted attempt back, because the password could not be checked. */
   cancel(address: string, name: string): Promise<void>

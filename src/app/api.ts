@@ -145,7 +145,7 @@ interface NodeStageParts {
   readonly acquireFetchLock: CacheStore['acquireFetchLock'] | undefined
 }
 
-/** Builds the stages that call nodes, as `cluster.distribution` says. */
+/** Builds the stages that call nodes, for the mode in `cluster.distribution`. */
 function buildNodeStages(
   config: Config,
   { cluster, route, log, onJoin, acquireFetchLock }: NodeStageParts,

@@ -1,7 +1,7 @@
 /**
  * Whether balancers should send requests to this replica. It is not ready until a node was read once, while the manager
  * refuses the credentials, while it drains, and while it cannot reach any node but other replicas can. If no replica can
- * reach a node, all of them stay ready: they serve stale responses, and errors that say what is wrong.
+ * reach a node, all of them stay ready: they serve stale responses, and errors that name the fault.
  */
 import { type Degradation, NOT_READY, type Readiness } from '../admin/listener.ts'
 import type { NodeFault } from '../core/errors.ts'
@@ -44,7 +44,7 @@ export interface ReplicaReadiness {
   stop(): void
 }
 
-/** The result of the latest call to a node that says something about the node. */
+/** The result of the latest call to a node, without calls that are no evidence about the node. */
 interface NodeContact {
   credentials?: 'accepted' | 'refused'
   reachedAt?: number
@@ -58,7 +58,7 @@ const SLOW_PROBE_INTERVAL_MS = 5000
 const PROBE_TIMEOUT_MS = 5000
 /** Another replica must have reached a node this long after this one lost all of them: in an outage all lose them. */
 const OUTAGE_MARGIN_MS = 1000
-/** The node did not receive the call, or the client left: these say nothing about the node. */
+/** The node did not receive the call, or the client disconnected: such calls are no evidence about the node. */
 const NO_CONTACT: ReadonlySet<NodeFault> = new Set(['overloaded', 'ejected', 'cancelled'])
 
 export function createReadiness(options: ReadinessOptions): ReplicaReadiness {

@@ -106,7 +106,7 @@ class ChainVerifier {
   }
 
   /**
-   * Incomplete lines are no fault if the next record says so (`torn`) and is linked to the record before them. There are
+   * Incomplete lines are no fault if the next record is marked `torn` and is linked to the record before them. There are
    * several if the disk was full again before that record could be written.
    */
   #reportInvalidLines(next: LocatedRecord): void {

@@ -78,7 +78,7 @@ export function createTargetResolver({ key, master, nodes, lifetimesOf }: Target
     if (typeof policy === 'string') return policy
     if (policy.rawWhen !== undefined && Object.hasOwn(query, policy.rawWhen)) return 'a file is streamed, not stored'
     if (namesSecret(endpoint, query)) return 'it names a field that holds a secret'
-    if (lifetimesOf(policy.group, endpoint.path).ttl <= 0) return 'its duration is set to 0'
+    if (lifetimesOf(policy.group, endpoint.path).ttl <= 0) return 'its TTL is set to 0'
     const target = resolve(request, policy, key, names)
     if (policy.scope === 'everyone')
       knownTargets.set(query, { target, endpoint, params, node, revision: key.revision, ...names })

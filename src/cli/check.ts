@@ -63,7 +63,7 @@ async function checkConnections(config: Config): Promise<void> {
     ...(failed > 0 ? [`${failed} of ${config.cluster.nodes.length} nodes cannot be used`] : []),
     ...(redis?.ok === false ? ['Redis cannot be used'] : []),
   ]
-  if (failures.length > 0) throw new CommandError(`${failures.join(', ')}; the lines above say why`)
+  if (failures.length > 0) throw new CommandError(`${failures.join(', ')}; the lines above have the reasons`)
 }
 
 /** The errors that have a remedy for this command. The queue of a node cannot be full here. */

@@ -13,7 +13,7 @@ export function printError(line: string): void {
   process.stderr.write(`${line}\n`)
 }
 
-/** A mistake of the user: one line that says what to do. The exit code is 1, or 2 for wrong configuration or usage. */
+/** A mistake of the user: one line with a remedy. The exit code is 1, or 2 for wrong configuration or usage. */
 export class CommandError extends Error {
   readonly exitCode: number
 

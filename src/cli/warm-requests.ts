@@ -16,7 +16,7 @@ export interface WarmAllOptions {
   readonly get: (path: string) => Promise<WarmResponse>
   readonly concurrency: Pick<AdaptiveConcurrency, 'limit' | 'succeed' | 'reject'>
   readonly onResult: (result: WarmResult) => void
-  /** Called when the edge asks for a pause. */
+  /** Called with the milliseconds of a pause, after 429 or 503. */
   readonly onPause: (milliseconds: number) => void
   readonly sleep: (milliseconds: number) => Promise<unknown>
   readonly now: () => number
@@ -32,7 +32,7 @@ const FIRST_PAUSE_MS = 1000
 const MAX_PAUSE_MS = 60_000
 
 /**
- * Requests all paths. After 429 or 503, a path is requested again after the pause that the edge asks for. Rejects with
+ * Requests all paths. After 429 or 503, a path is requested again after `Retry-After`, or after a pause that grows. Rejects with
  * an `UnauthorizedError` on status 401.
  */
 export async function warmAll(paths: readonly string[], options: WarmAllOptions): Promise<void> {

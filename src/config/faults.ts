@@ -1,4 +1,4 @@
-/** Faults of the configuration. Each one says where it is and what to do. */
+/** Faults of the configuration. Each fault has its place and a remedy. */
 import { distance } from 'fastest-levenshtein'
 import { formatPath, type Path, startsWith } from './tree.ts'
 

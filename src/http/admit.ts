@@ -14,7 +14,7 @@ import type { Authenticator, EarlyRequest } from './authenticate.ts'
 import { checkContentHeaders } from './body.ts'
 import type { Values } from './parameters.ts'
 
-/** What a request asks for. */
+/** The endpoint of a request and what its admission depends on. */
 export interface AdmissionTarget {
   readonly endpoint: Endpoint
   readonly query: Values

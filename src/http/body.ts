@@ -117,7 +117,7 @@ function mediaTypeOf(request: FastifyRequest): string {
 
 /**
  * Checks Content-Type and Content-Encoding before a body is read, and replaces Content-Type by the plain media type.
- * Throws 607, or 804 if the endpoint says so. Only a POST must declare a type (contract).
+ * Throws 607, or 804 if the record of the endpoint has that code. Only a POST must declare a type (contract).
  */
 export function checkContentHeaders(headers: IncomingHttpHeaders, endpoint: Endpoint): void {
   const body = bodyOf(endpoint)

@@ -81,7 +81,7 @@ function isFast(endpoint: Endpoint, { fastPath, corsOrigins }: RouteOptions): bo
   return fastPath !== false && corsOrigins.length === 0 && endpoint.method === 'GET' && 'group' in endpoint.cache
 }
 
-/** Returns what a request asks for, and stores query and flags in the request. Throws 603 and 604. */
+/** Returns the target of a request for admission, and stores query and flags in the request. Throws 603 and 604. */
 export function admissionTarget(request: FastifyRequest, options: RouteOptions): AdmissionTarget {
   const { query, flags } = queryOf(request.raw.url ?? '', options.limits.queryParameters)
   request.edge.flags = flags

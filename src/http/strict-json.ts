@@ -15,7 +15,7 @@ export function parseStrictObject(bytes: Buffer): Record<string, unknown> {
 }
 
 /**
- * Parses JSON more strictly than RFC 8259: valid UTF-8, no duplicate names (parsers disagree on which one wins), no names
+ * Parses JSON more strictly than RFC 8259: valid UTF-8, no duplicate names (parsers disagree on which one is used), no names
  * that reach into prototypes or into the deserialiser of the manager (`__class__` and others: CVE-2025-24016), at most 32
  * levels. Anything else throws 614.
  */

@@ -72,7 +72,7 @@ const checkPattern: CheckParam = (param, value) =>
     ? new EdgeError(param.within.code)
     : undefined
 
-/** The manager rejects 0 everywhere, and pages of more than 1000 rows where the endpoint says so. No request is needed for that. */
+/** The manager rejects 0 everywhere, and pages of more than 1000 rows where the record has a maximum. No request is needed for that. */
 const checkPageLimit: CheckParam = (param, value) => {
   if (param.pageLimit === undefined) return undefined
   if (/^0+$/.test(value)) return new EdgeError(1406)

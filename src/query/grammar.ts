@@ -26,7 +26,7 @@ export interface QueryLimits {
   readonly conditions: number
 }
 
-/** For the `q` of a client. The manager has no limits: the edge asks it for a hundred agents at once. */
+/** For the `q` of a client. The manager has no limits: the edge itself sends it a `q` for a hundred agents. */
 const CLIENT_LIMITS: QueryLimits = { characters: 1024, conditions: 32 }
 const MAX_PARENTHESES_DEPTH = 16
 

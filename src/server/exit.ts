@@ -10,7 +10,7 @@ type Listeners = { readonly listen: Address; readonly operations: Address }
 /** The demo does not read the environment, so its ports are options. */
 const DEMO_OPTIONS = { listen: '--port', operations: '--operations-port' } as const
 
-/** Returns one line that says why the edge cannot start and what to do. */
+/** Returns one line with the reason why the edge cannot start, and a remedy. */
 export function describeStartError(error: unknown, config: Listeners): string {
   const { code, port, address, message } = error as { code?: string; port?: number; address?: string; message?: string }
   const listener = port === config.operations.port && port !== config.listen.port ? 'operations' : 'listen'

@@ -76,7 +76,7 @@ interface RecentCall {
 }
 
 /**
- * The expected latency of each endpoint. Absolute latency says little: on the same idle node one endpoint takes 0.2 s
+ * The expected latency of each endpoint. Absolute latency is no measure of load: on the same idle node one endpoint takes 0.2 s
  * and another 16 s, and a changing mixture looks like a slow node. So each call is compared with earlier calls of its
  * endpoint, and only a slowdown that nearly all recent calls of several endpoints share is attributed to the node.
  */

@@ -95,7 +95,7 @@ function isApiUnreachable({ fault, lastFault }: NodeFailure): boolean {
 
 const UNKNOWN_NODE = 3022
 
-/** Whether the cluster has lost the node. The error of the node itself then says more than this response. */
+/** Whether the cluster has lost the node. The error of the node itself is then more exact than this response. */
 function isNodeMissing(response: NodeResponse): boolean {
   const translated = classic.toEdgeResponse(response)
   if (!translated.ok || translated.response.kind !== 'json') return false

@@ -6,8 +6,8 @@ import type { CallFailure } from './node-response.ts'
 import type { EjectionSettings } from './options.ts'
 
 /**
- * What the end of a call says about the health of its node. `refused`: the connection was refused. `unreadable`: a sign
- * of bad health only if several endpoints show it. `none`: the call says nothing about the node.
+ * What the end of a call shows about the health of its node. `refused`: the connection was refused. `unreadable`: a sign
+ * of bad health only if several endpoints show it. `none`: the call is no evidence about the node.
  */
 export type HealthSignal = 'success' | 'failure' | 'refused' | 'unreadable' | 'none'
 
@@ -98,7 +98,7 @@ export class Health {
   recordFailure(signal: 'failure' | 'refused' | 'unreadable', isProbe: boolean, endpoint: string): boolean {
     if (signal === 'unreadable' && isProbe) this.abandonProbe()
     else if (isProbe) return this.#eject()
-    // The call was in flight before the ejection and says nothing new.
+    // The call was in flight before the ejection and is no new evidence.
     if (this.#ejectedUntil !== undefined) return false
     if (signal === 'unreadable' && this.#unreadableEndpoints.has(endpoint)) return false
     if (signal === 'unreadable') this.#unreadableEndpoints.add(endpoint)

@@ -19,7 +19,7 @@ export interface Rejection {
 
 export type Acquisition = { readonly ok: true } | Rejection
 
-/** What the end of a call says about the load of its node: a success, overload, or nothing. */
+/** What the end of a call shows about the load of its node: a success, overload, or nothing. */
 export type LoadSignal = 'success' | 'overload' | 'none'
 
 /** Refused connections and unreadable responses are no sign of overload. */

@@ -1,4 +1,4 @@
-/** One node with an address: health check, concurrency limit, attempts, and what each call says about the node. */
+/** One node with an address: health check, concurrency limit, attempts, and what each call shows about the node. */
 import { Readable } from 'node:stream'
 import type { NodeFault } from '../core/errors.ts'
 import type { NodeCallEvent } from '../core/events.ts'

@@ -84,13 +84,13 @@ export class FetchLocks {
     await commands.runScript(RELEASE_LOCK, [redisKeys.fetchLock(name)], args, times.bulkTimeout)
   }
 
-  /** Checks the lock regularly as well: the message may be lost, and a holder that died sends none. */
+  /** Checks the lock regularly as well: the message may be lost, and a holder whose process ended sends none. */
   async #waitForRelease(name: string, wait: Wait, patience: number): Promise<void> {
     const { commands, heartbeat, times } = this.#replica
     const check = async () => {
       const reply = await commands.send(times.commandTimeout, (client) => client.exists(redisKeys.fetchLock(name)))
       heartbeat.reportReply(reply)
-      // One slow reply says nothing about the lock.
+      // One slow reply is no evidence about the lock.
       if (reply.ok ? reply.value === 0 : !heartbeat.isTrusted) wait.end()
     }
     const interval = Math.min(MAX_CHECK_INTERVAL_MS, Math.max(times.commandTimeout, patience / 8))

@@ -1,5 +1,5 @@
 /**
- * The local tier (L1): entries of this process, and the epochs that this process knows without asking Redis. An entry
+ * The local tier (L1): entries of this process, and the epochs that this process knows without a call to Redis. An entry
  * is served from here only within the lease of the heartbeat, and while the known epochs are those of the entry.
  */
 import { LRUCache } from 'lru-cache'

@@ -14,7 +14,7 @@ export interface ValueKind {
   /** The kind of each value, for a list of values. A list has at least one value: the manager reads `[]` as all. */
   readonly listOf?: 'numbers' | 'names'
   readonly code: number
-  /** Empty: the text of the code says it all. */
+  /** Empty: the message of the error code is enough. */
   readonly message: string
   /** The pattern of the real API if this one is stricter. */
   readonly wider?: string
