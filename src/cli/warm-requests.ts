@@ -32,8 +32,8 @@ const FIRST_PAUSE_MS = 1000
 const MAX_PAUSE_MS = 60_000
 
 /**
- * Requests all paths. After 429 or 503, a path is requested again after `Retry-After`, or after a pause that grows. Rejects with
- * an `UnauthorizedError` on status 401.
+ * Requests all paths. After 429 or 503, a path is requested again after `Retry-After`, or after a pause that grows.
+ * Rejects with an `UnauthorizedError` on status 401.
  */
 export async function warmAll(paths: readonly string[], options: WarmAllOptions): Promise<void> {
   const { get, concurrency, onResult, onPause, sleep, now } = options

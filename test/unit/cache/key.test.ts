@@ -158,13 +158,13 @@ t.test('a response that is never stored has no key', async (t) => {
     'secret',
     'even if the record has a cache policy',
   )
-  const durationsOf = (group: string, path: string) => ({
+  const lifetimesOfGroup = (group: string, path: string) => ({
     ...lifetimes,
     ttl: group === 'rules' || path === '/agents' ? 0 : 1,
   })
-  const some = createTargetResolver({ ...options, lifetimesOf: durationsOf })
-  t.match(some(edgeRequest('GET /rules')), 'duration', 'a ttl of 0 for the group')
-  t.match(some(edgeRequest('GET /agents')), 'duration', 'or for the path')
+  const some = createTargetResolver({ ...options, lifetimesOf: lifetimesOfGroup })
+  t.match(some(edgeRequest('GET /rules')), 'TTL', 'a ttl of 0 for the group')
+  t.match(some(edgeRequest('GET /agents')), 'TTL', 'or for the path')
   t.type(some(edgeRequest('GET /agents/groups')), 'object')
   for (const endpoint of catalogue) {
     if (endpoint.secret !== 'none' || endpoint.method !== 'GET') {
