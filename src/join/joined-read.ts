@@ -13,7 +13,7 @@ import { type FetchNodePart, fetchPart } from './node-part.ts'
 import { NodeReport } from './node-report.ts'
 
 export interface JoinCollectionsPorts extends JoinTimeouts {
-  /** The handler of reads. Each part is a read of its own and is cached separately. */
+  /** The handler of reads. Each part is a separate read with its own key in the cache. */
   readonly read: Handler
   readonly view: ClusterView
   readonly owners: Pick<AgentOwners, 'allOwners' | 'verifiedOwners'>

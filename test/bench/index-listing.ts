@@ -11,6 +11,7 @@ import { bodyOf, edgeRequest, lifetimes } from '../support/edge-requests.ts'
 import { measureTurns } from '../support/event-loop.ts'
 import { startRedis } from '../support/redis.ts'
 import { openRedisStore } from '../support/redis-store.ts'
+import { readOptions } from '../support/script-options.ts'
 import { writeRows } from '../unit/cache/stores/many-rows.ts'
 
 const ROWS = 100_000
@@ -31,6 +32,12 @@ interface Case {
   readonly run: () => Promise<number>
   readonly rows: number
 }
+
+readOptions({
+  name: 'bench:index',
+  purpose: 'Measures what reading the index of 100,000 stored responses in Redis costs.',
+  options: {},
+})
 
 const redis = await startRedis()
 const client = redis.client()
@@ -116,7 +123,7 @@ async function report({ name, prepare, run, rows }: Case): Promise<void> {
     check(await run())
     const [edge, ofRedis] = [ownCpu() - before.edge, (await redisCpu()) - before.redis]
     await prepare?.()
-    // A run of its own: the measurement of turns takes CPU time while the edge waits for Redis.
+    // A separate run: the measurement of turns takes CPU time while the edge waits for Redis.
     const { value, longest } = await measureTurns(run)
     check(value)
     costs.push({ edge, redis: ofRedis, turn: longest })

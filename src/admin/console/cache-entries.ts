@@ -32,7 +32,7 @@ interface SearchResult {
 }
 
 interface Search {
-  /** Rows that are sorted, if there are so many. */
+  /** Maximum number of rows that are sorted. */
   readonly count: number
   readonly result: Promise<SearchResult>
 }

@@ -1,4 +1,4 @@
-/** Rows of the index in Redis: decoding them, and telling those whose tags were invalidated. */
+/** Rows of the index in Redis: decodes them, and finds those whose tags were invalidated. */
 import type { Tag } from '../../catalogue/endpoint.ts'
 import type { IndexEntry, StoredResponseInfo } from '../../core/response.ts'
 import type { RedisReply } from '../../redis/connection.ts'
@@ -125,7 +125,7 @@ export async function compareWithCurrent(
   const distinct = new Set<Tag>()
   for (const { tags } of rows) for (const tag of tags) distinct.add(tag)
   const tags = [...distinct]
-  // Read without remembering them: they are so many that they would evict those of requests.
+  // Read without remembering them: an index has many tags, which would evict those of requests.
   const current = new Map<Tag, string>()
   for (let at = 0; at < tags.length; at += TAGS_PER_COMMAND) {
     const some = tags.slice(at, at + TAGS_PER_COMMAND)

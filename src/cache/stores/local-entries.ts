@@ -62,7 +62,7 @@ export function toLocalEntry(
   return { response, info, tags, generation, epochs, fetchedAt: fetchStart - initialAge }
 }
 
-/** So many entries are evicted at once: after a reload with a smaller bound, the others follow with later entries. */
+/** Maximum number of entries that are evicted at once: after a reload with a smaller bound, later entries evict the rest. */
 const MAX_EVICTIONS = 1000
 
 /** A map that evicts the least recently used entries beyond `maxBytes`. With 0 bytes it stores nothing. */

@@ -93,7 +93,7 @@ function isName(name: Buffer, bytes: Buffer, quote: number, end: number): boolea
     while (at < name.length && bytes[quote + 1 + at] === name[at]) at++
     if (at === name.length) return true
   }
-  // A name with escapes is longer than the text it stands for.
+  // A name with escapes is longer than its decoded text.
   if (end - quote - 2 <= name.length || !hasEscape(bytes, quote, end)) return false
   return valueIn(bytes, quote, end)?.value === name.toString()
 }

@@ -119,7 +119,7 @@ function idOf(element: unknown): string {
   return typeof element === 'string' ? element : (ownText(element, 'id') ?? '')
 }
 
-/** Elements that are written, and pieces that are encoded, between two looks at the clock. */
+/** Elements that are written, and pieces that are encoded, before the clock is read again. */
 const VALUES_PER_PIECE = 256
 
 /** Adds the JSON text of a list, in pieces. */

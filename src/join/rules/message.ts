@@ -1,4 +1,4 @@
-/** Merge rule `message`: all nodes carry out the same action, and one message stands for all of them. */
+/** Merge rule `message`: all nodes carry out the same action, and the response is the message of the first node. */
 import { EdgeError } from '../../core/errors.ts'
 import type { EdgeResponse } from '../../core/response.ts'
 import { clusterStatusOf, type NodeOutcome, respondWithRefusal } from '../node-outcome.ts'

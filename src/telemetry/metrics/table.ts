@@ -50,7 +50,7 @@ interface Events {
   readonly storeEvent: string
 }
 
-/** Names of events; events of the cache are told apart by their kind. */
+/** Names of events. The name of a cache event contains its kind. */
 type EventName = keyof Events | `cache.${CacheEvent['kind']}`
 
 type EventOf<Name extends EventName> = Name extends keyof Events

@@ -1,5 +1,5 @@
 /**
- * Nodes and a client for requests about very many agents, in a thread of their own: the event loop of the test has
+ * Nodes and a client for requests about very many agents, in a separate thread: the event loop of the test has
  * nothing but the edge.
  */
 import { once } from 'node:events'

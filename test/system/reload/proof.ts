@@ -68,7 +68,7 @@ export function open({ edge }: Reloadable, bytes: string): Socket {
   return socket
 }
 
-/** Resolves to `otherwise` if the promise has not settled after so many milliseconds. */
+/** Resolves to `otherwise` if the promise has not settled after `ms` milliseconds. */
 export function within<T, U>(ms: number, promise: Promise<T>, otherwise: U): Promise<T | U> {
   return Promise.race([promise, new Promise<U>((resolve) => setTimeout(resolve, ms, otherwise).unref())])
 }

@@ -30,7 +30,7 @@ t.test('a piece that comes alone does not wait, however long it is', async (t) =
   t.equal(waitForTurn(10_000 * KIB), undefined)
 })
 
-t.test('long pieces of one turn get turns of their own, in their order', async (t) => {
+t.test('long pieces of one turn get separate turns, in their order', async (t) => {
   const turns = await turnsOf([100 * KIB, 100 * KIB, 100 * KIB, 100 * KIB])
   t.equal(turns[0], 0)
   t.equal(new Set(turns).size, 4)

@@ -111,7 +111,7 @@ for (const [name, fateOf] of Object.entries(cases)) {
     }
     t.equal(error, 0)
     const expected = expectedResults(agents)
-    // Texts: the comparison of so many elements by tap takes seconds.
+    // Compared as texts: tap takes seconds to compare this many elements.
     const failures = (list: typeof expected.failed) => list.map(({ id, error }) => `${id} ${error.code}`).join()
     t.ok(data.affected_agents.join() === expected.affected.join(), 'the affected agents, in order')
     t.ok(failures(data.failed_ids ?? []) === failures(expected.failed), 'the failed agents with their errors, in order')
