@@ -39,9 +39,11 @@ export async function startFaultProxy(targetPort: number): Promise<FaultProxy> {
   let accepted = 0
   let idleCloses = 0
   const sockets = new Set<Socket>()
-  const server = net.createServer({ allowHalfOpen: true }, (client) => {
+  // With Nagle's algorithm, a response in two chunks would wait up to 40 ms for a delayed acknowledgement.
+  const options = { allowHalfOpen: true, noDelay: true }
+  const server = net.createServer(options, (client) => {
     accepted += 1
-    const target = net.connect({ port: targetPort, host: '127.0.0.1', allowHalfOpen: true })
+    const target = net.connect({ port: targetPort, host: '127.0.0.1', ...options })
     for (const socket of [client, target]) {
       sockets.add(socket)
       socket.on('error', () => undefined).on('close', () => sockets.delete(socket))

@@ -5,24 +5,28 @@ import type { Stage } from './redis-stage.ts'
 
 export interface FloodResult {
   readonly answered: number
+  /** Why the others were not. */
+  readonly failures: readonly string[]
   /** Calls that reached the upstream. */
   readonly calls: number
   /** Milliseconds until the last response. */
   readonly time: number
 }
 
-/** Sends a read to the next replica if one does not answer, as a load balancer does. */
-async function get(agent: Agent, urls: readonly string[], path: string): Promise<boolean> {
+/** Sends a read to the next replica if one does not answer, as a load balancer does. Resolves with what went wrong. */
+async function get(agent: Agent, urls: readonly string[], path: string): Promise<string | undefined> {
+  let failure: string | undefined
   for (const url of urls) {
     try {
       const { statusCode, body } = await request(url + path, { headers: { authorization }, dispatcher: agent })
-      await body.text()
-      return statusCode === 200
-    } catch {
+      const text = await body.text()
+      return statusCode === 200 ? undefined : `${statusCode} ${text.slice(0, 160)}`
+    } catch (error) {
       // Try the next replica.
+      failure = String(error)
     }
   }
-  return false
+  return failure
 }
 
 export interface FloodOptions {
@@ -58,5 +62,6 @@ export async function flood(stage: Stage, { requests, path, killHolder }: FloodO
   await agent.destroy()
   upstream.behave({ delay: 5, heedsBypass: true })
   calls += (await upstream.report()).calls
-  return { answered: responses.filter(Boolean).length, calls, time }
+  const failures = responses.flatMap((failure) => failure ?? [])
+  return { answered: requests - failures.length, failures, calls, time }
 }

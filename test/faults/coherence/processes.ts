@@ -35,6 +35,7 @@ export interface Upstream {
   readonly url: string
   /** One for each node; the first is `url`. */
   readonly urls: readonly string[]
+  readonly pid: number
   behave(how: UpstreamBehavior): void
   report(): Promise<CallReport>
   close(): Promise<void>
@@ -42,6 +43,7 @@ export interface Upstream {
 
 export interface Replica {
   readonly url: string
+  readonly pid: number
   readonly operationsUrl: string
   memory(): Promise<MemoryUse>
   /** Sends SIGSTOP: connections stay open, but the replica does not respond. */
@@ -77,6 +79,7 @@ export async function startUpstream(how: UpstreamBehavior, nodes = 1): Promise<U
   return {
     url: urls[0] ?? '',
     urls,
+    pid: child.pid ?? 0,
     behave: (next) => void child.send(next),
     report: () => {
       const report = nextMessage<CallReport>(child)
@@ -105,6 +108,9 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   let child = await run()
   return {
     url: `http://127.0.0.1:${port}`,
+    get pid() {
+      return child.pid ?? 0
+    },
     operationsUrl: `http://127.0.0.1:${operationsPort}`,
     memory: () => {
       const memory = nextMessage<MemoryUse>(child)

@@ -30,6 +30,7 @@ export interface ClusterNode {
 }
 
 export interface ClusterProcess {
+  readonly pid: number
   readonly nodes: readonly ClusterNode[]
   node(name: string): ClusterNode
   /** Replaces the fault of the node; `{}` for none. */
@@ -71,6 +72,7 @@ export async function startClusterProcess(options: Options): Promise<ClusterProc
   }
   const fail = async (name: string, fault: NodeFault) => void (await command({ node: name, fault }))
   return {
+    pid: child.pid ?? 0,
     nodes,
     node,
     fail,

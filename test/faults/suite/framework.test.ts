@@ -1,8 +1,12 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { availableParallelism } from 'node:os'
 import t from 'tap'
+import { eventually } from '../../support/eventually.ts'
 import { chaosFaults } from './chaos-faults.ts'
 import { drawPlan } from './chaos-plan.ts'
 import { effect, figure, none, runPromise } from './promise.ts'
 import { promises } from './registry.ts'
+import { type Watched, watchStarvation } from './starvation.ts'
 
 const options = { scale: 1, rate: 10, seed: 1 }
 
@@ -52,3 +56,24 @@ t.test('the seed reproduces the plan of a chaos run, and the plan draws every fa
   t.notSame(drawPlan(names, 8, 600_000), plan)
   t.strictSame(new Set(plan.slice(0, names.length).map(({ name }) => name)), new Set(names))
 })
+
+t.test(
+  'time in which a process has no processor is measured, and time in which it waits for something is not',
+  async (t) => {
+    const start = (program: string, ...args: string[]): Watched & ChildProcess => {
+      const child = spawn(program, args, { stdio: 'ignore' })
+      t.teardown(() => child.kill('SIGKILL'))
+      return Object.assign(child, { pid: child.pid ?? 0 })
+    }
+    const sleeping = watchStarvation([start('sleep', '600')])
+    const [first] = Array.from({ length: 2 * availableParallelism() }, () => start(process.execPath, '-e', 'for (;;);'))
+    const working = watchStarvation(first ? [first] : [])
+    t.teardown(() => Promise.all([sleeping.close(), working.close()]))
+    const begin = performance.now()
+    await eventually(() => working.within(begin, performance.now()) > 1000)
+    const end = performance.now()
+    t.ok(working.within(begin, end) <= end - begin, 'never more than the time itself')
+    t.ok(sleeping.within(begin, end) < working.within(begin, end) / 2)
+    t.equal(working.within(begin, begin), 0)
+  },
+)

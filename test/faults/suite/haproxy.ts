@@ -13,6 +13,8 @@ export interface Balancer {
   readonly url: string
   /** Resolves when HAProxy considers exactly this number of replicas as up. */
   replicasUp(count: number): Promise<void>
+  /** Resolves when it has taken out exactly this number of replicas. */
+  replicasDown(count: number): Promise<void>
   close(): Promise<void>
 }
 
@@ -37,19 +39,23 @@ export async function startHaproxy(replicas: readonly Replica[]): Promise<Balanc
   child.stderr.on('data', (text) => {
     errors += text
   })
-  const replicasUp = (count: number) =>
+  const replicasIn = (state: 'UP' | 'DOWN', count: number) =>
     eventually(async () => {
       if (child.exitCode !== null) throw new Error(`haproxy ended with ${child.exitCode}: ${errors}`)
       const page = await fetch(`http://127.0.0.1:${statistics}/;csv`).then(
         (response) => response.text(),
         () => '',
       )
-      return page.split('\n').filter((line) => /^edges,edge-\d+,/.test(line) && /,UP,/.test(line)).length === count
+      return (
+        page.split('\n').filter((line) => /^edges,edge-\d+,/.test(line) && line.includes(`,${state},`)).length === count
+      )
     })
+  const replicasUp = (count: number) => replicasIn('UP', count)
   await replicasUp(replicas.length)
   return {
     url: `http://127.0.0.1:${port}`,
     replicasUp,
+    replicasDown: (count) => replicasIn('DOWN', count),
     close: async () => {
       process.off('exit', kill)
       const ended = once(child, 'exit')

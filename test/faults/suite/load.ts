@@ -1,6 +1,7 @@
 /** Loads over HTTP whose every response is verified: with a fixed rate, or with a fixed number of clients. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { Agent, Client, type Dispatcher } from 'undici'
+import type { StarvationMeter } from './starvation.ts'
 
 export interface Reply {
   readonly status: number
@@ -28,6 +29,8 @@ export interface Sample {
   /** Of the clock of `performance.now()`. */
   readonly begin: number
   readonly ms: number
+  /** Milliseconds of these in which one of the processes had no processor; absent if not measured. */
+  readonly starved?: number
   /** 0: no complete response. */
   readonly status: number
   readonly hit: boolean
@@ -39,7 +42,7 @@ export interface Phase {
   /** Wrong or missing responses. */
   readonly failures: readonly string[]
   readonly hits: number
-  /** Milliseconds. */
+  /** Milliseconds, without those in which one of the processes had no processor. */
   readonly p50: number
   readonly p99: number
   readonly samples: readonly Sample[]
@@ -70,8 +73,22 @@ export async function send(call: Call, dispatcher: Dispatcher): Promise<Sample &
   }
 }
 
+/** Returns the milliseconds of a request, without those in which one of the processes had no processor. */
+export function durationOf({ ms, starved = 0 }: Sample): number {
+  return Math.max(0, ms - starved)
+}
+
+/** Adds to each sample its time without a processor. */
+export function withStarvation<S extends Sample>(
+  samples: readonly S[],
+  meter: StarvationMeter | undefined,
+): readonly S[] {
+  if (meter === undefined) return samples
+  return samples.map((sample) => ({ ...sample, starved: meter.within(sample.begin, sample.begin + sample.ms) }))
+}
+
 export function phaseOf(samples: readonly Sample[]): Phase {
-  const sorted = samples.map(({ ms }) => ms).sort((a, b) => a - b)
+  const sorted = samples.map(durationOf).sort((a, b) => a - b)
   const at = (part: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0
   return {
     requests: samples.length,
@@ -94,12 +111,13 @@ export interface RunningLoad {
 }
 
 const TICK_MS = 10
-const TIMEOUTS = { headersTimeout: 60_000, bodyTimeout: 60_000 }
+export const TIMEOUTS = { headersTimeout: 60_000, bodyTimeout: 60_000 }
 
 /** Sends `rate` requests per second, whether or not earlier ones have been answered. */
-export function startSteadyLoad({ rate, draw }: { rate: number; draw: () => Call }): RunningLoad {
+export function startSteadyLoad(options: { rate: number; draw: () => Call; meter?: StarvationMeter }): RunningLoad {
+  const { rate, draw, meter } = options
   const agent = new Agent({ pipelining: 1, ...TIMEOUTS })
-  const log = createLog()
+  const log = createLog(meter)
   const pending = new Set<Promise<void>>()
   let owed = 0
   let last = performance.now()
@@ -149,7 +167,7 @@ export function startClients(options: {
   })
 }
 
-function createLog() {
+function createLog(meter?: StarvationMeter) {
   const phases = new Map<string, Sample[]>()
   let samples: Sample[] = []
   return {
@@ -166,21 +184,8 @@ function createLog() {
       current: () => phaseOf(samples),
       async stop() {
         await end()
-        return Object.fromEntries([...phases].map(([name, each]) => [name, phaseOf(each)]))
+        return Object.fromEntries([...phases].map(([name, each]) => [name, phaseOf(withStarvation(each, meter))]))
       },
     }),
   }
-}
-
-/** Sends the calls with at most `concurrency` at a time. Resolves with all samples and replies. */
-export async function sendAll(calls: readonly Call[], concurrency: number) {
-  const agent = new Agent({ pipelining: 1, ...TIMEOUTS })
-  const results: (Sample & { readonly reply?: Reply })[] = []
-  let next = 0
-  const worker = async () => {
-    for (let call = calls[next++]; call !== undefined; call = calls[next++]) results.push(await send(call, agent))
-  }
-  await Promise.all(Array.from({ length: Math.min(concurrency, calls.length) }, worker))
-  await agent.destroy()
-  return results
 }

@@ -1,13 +1,17 @@
 /** What a check of a promise is: it runs with the options of the run and returns figures, each with its limit. */
 import { createRandom, type Random } from '../coherence/random.ts'
+import { type StarvationMeter, type Watched, watchStarvation } from './starvation.ts'
 
 export interface Figure {
   readonly name: string
   readonly value: string
   readonly limit: string
   readonly pass: boolean
-  /** `effect`: proves that the fault took place. Without it, the other figures prove nothing. */
-  readonly kind: 'figure' | 'effect'
+  /**
+   * `effect`: proves that the fault took place. Without it, the other figures prove nothing.
+   * `machine`: proves that the machine left enough processor time for the other figures.
+   */
+  readonly kind: 'figure' | 'effect' | 'machine'
 }
 
 export interface FaultPromise {
@@ -20,6 +24,9 @@ export interface FaultPromise {
 }
 
 const BUSY_FACTOR = 3
+
+/** If the processes had no processor for a greater share of the time, too little is left after its subtraction. */
+const MAX_STARVED_SHARE = 0.6
 
 /** Beyond this p99 without a fault, limits relative to it mean nothing. */
 const MAX_BASE_P99_MS = 250
@@ -49,6 +56,8 @@ export interface RunContext extends Required<RunOptions> {
   inject(fault: () => unknown): Promise<void>
   /** Closes the part at the end of the run, in reverse order. */
   keep<T extends { close(): Promise<unknown> }>(part: T): T
+  /** Watches these processes and this one, which sends the loads, until the end of the run. */
+  meter(...processes: readonly Watched[]): StarvationMeter
   /** Throws `NotRun` if the p99 without a fault, in milliseconds, shows that this machine is too busy for the rate. */
   requireCalm(p99: number): void
   /** A figure in milliseconds. */
@@ -80,6 +89,12 @@ export function effect(name: string, value: number | string, happened: boolean):
 export async function runPromise(promise: FaultPromise, options: RunOptions): Promise<readonly Figure[]> {
   const parts: { close(): Promise<unknown> }[] = []
   const { planted = false, allowance = 0, scale } = options
+  const began = performance.now()
+  const meters: StarvationMeter[] = []
+  const keep = <T extends { close(): Promise<unknown> }>(part: T): T => {
+    parts.push(part)
+    return part
+  }
   const context: RunContext = {
     ...options,
     planted,
@@ -90,9 +105,11 @@ export async function runPromise(promise: FaultPromise, options: RunOptions): Pr
     inject: async (fault) => {
       if (!planted) await fault()
     },
-    keep: (part) => {
-      parts.push(part)
-      return part
+    keep,
+    meter: (...processes) => {
+      const meter = keep(watchStarvation([process, ...processes]))
+      meters.push(meter)
+      return meter
     },
     requireCalm: (p99) => {
       if (p99 <= MAX_BASE_P99_MS + allowance) return
@@ -104,8 +121,23 @@ export async function runPromise(promise: FaultPromise, options: RunOptions): Pr
     },
   }
   try {
-    return await promise.run(context)
+    const figures = await promise.run(context)
+    const isMeasured = meters.length > 0 && !planted && allowance === 0
+    return isMeasured ? [...figures, starvedShare(meters, began)] : figures
   } finally {
     for (const part of parts.reverse()) await part.close()
+  }
+}
+
+function starvedShare(meters: readonly StarvationMeter[], began: number): Figure {
+  const now = performance.now()
+  const share = Math.max(...meters.map((meter) => meter.within(began, now) / (now - began)))
+  const percent = (value: number) => `${(100 * value).toFixed(0)} %`
+  return {
+    name: 'time without a processor, not counted above',
+    value: percent(share),
+    limit: `≤ ${percent(MAX_STARVED_SHARE)}`,
+    pass: share <= MAX_STARVED_SHARE,
+    kind: 'machine',
   }
 }

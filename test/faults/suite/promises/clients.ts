@@ -1,9 +1,11 @@
 /** R18, R19 and R20: slow clients, clients that disconnect, and large bodies over a long time. */
-import { connect, type Socket } from 'node:net'
+import { connect } from 'node:net'
 import { eventually } from '../../../support/eventually.ts'
+import { forkScript } from '../../../support/typescript/script.ts'
+import { affordableRate, sendAll } from '../calls.ts'
 import { type EdgeProcess, headers, startEdgeProcess } from '../edge-process.ts'
-import { type Call, phaseOf, sendAll, startSteadyLoad } from '../load.ts'
-import { effect, type FaultPromise, type Figure, figure, none } from '../promise.ts'
+import { type Call, phaseOf, startSteadyLoad } from '../load.ts'
+import { effect, type FaultPromise, type Figure, figure, none, type RunContext } from '../promise.ts'
 import { startNodeUpstream } from '../upstream.ts'
 
 const MIB = 1024 * 1024
@@ -13,24 +15,11 @@ const CLOSED_MS = 10_000
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 const megabytes = (bytes: number) => `${(bytes / MIB).toFixed(1)} MiB`
 
-/** A connection that sends its headers one byte at a time. Resolves with its lifetime. */
-function slowConnection(port: number): { socket: Socket; closed: Promise<number> } {
-  const socket = connect(port, '127.0.0.1')
-  let begin = performance.now()
-  let timer: NodeJS.Timeout | undefined
-  socket.on('error', () => undefined).on('data', () => undefined)
-  socket.on('connect', () => {
-    begin = performance.now()
-    socket.write('GET /agents HTTP/1.1\r\nHost: x\r\nX-Slow: ')
-    timer = setInterval(() => socket.writable && socket.write('x'), 1000)
-  })
-  const closed = new Promise<number>((resolve) => {
-    socket.on('close', () => {
-      clearInterval(timer)
-      resolve(performance.now() - begin)
-    })
-  })
-  return { socket, closed }
+/** Opens the connections from another process. Resolves with the lifetimes when all are closed. */
+function startSlowClients(context: RunContext, port: number, count: number): Promise<readonly number[]> {
+  const child = forkScript(new URL('../slow-clients-child.ts', import.meta.url), [String(port), String(count)])
+  context.keep({ close: async () => void child.kill('SIGKILL') })
+  return new Promise((resolve) => child.once('message', (lifetimes) => resolve(lifetimes as readonly number[])))
 }
 
 const slowClients: FaultPromise = {
@@ -42,27 +31,27 @@ const slowClients: FaultPromise = {
     const settings = context.planted ? { listen: { timeouts: { headers: '2m', body: '3m' } } } : {}
     const edge = context.keep(await startEdgeProcess({ nodes: upstream.nodes, settings }))
     const draw = (): Call => ({ origin: edge.url, path: `/agents/${100 + context.random.below(50)}`, headers })
-    const load = startSteadyLoad({ rate: Math.min(100, context.rate), draw })
+    const meter = context.meter(upstream, edge)
+    const rate = await affordableRate(Math.min(100, context.rate), draw)
+    const load = startSteadyLoad({ rate, draw, meter })
     load.phase('warming')
     await eventually(() => load.current().requests >= 60)
     load.phase('before')
     await wait(context.duration(5000, 2000))
     const memory = await edge.memory()
     load.phase('during')
-    const slow = Array.from({ length: context.count(2000, 200) }, () => slowConnection(edge.port))
-    const patience = CLOSED_MS + 5000 + context.allowance
-    const all = Promise.all(slow.map(({ closed }) => closed))
-    const lifetimes = await Promise.race([all, wait(patience).then(() => undefined)])
+    const slow = context.count(2000, 200)
+    const all = startSlowClients(context, edge.port, slow)
+    const lifetimes = await Promise.race([all, wait(2 * CLOSED_MS + context.allowance).then(() => undefined)])
     const grown = (await edge.memory()) - memory
     const { before, during } = await load.stop()
-    for (const { socket } of slow) socket.destroy()
     if (!before || !during) throw new Error('a phase is missing')
     context.requireCalm(before.p99)
     const sorted = [...(lifetimes ?? [Number.POSITIVE_INFINITY])].sort((a, b) => a - b)
     const connected = sorted.filter((ms) => ms > 3000).length
     const limit = Math.max(2 * before.p99, before.p99 + NOISE_MS)
     return [
-      effect('slow connections accepted', connected, connected >= slow.length * 0.9),
+      effect('slow connections accepted', connected, connected >= slow * 0.9),
       context.within('longest slow connection', sorted.at(-1) ?? 0, CLOSED_MS),
       none(`failures of ${during.requests} other requests`, [...before.failures, ...during.failures]),
       context.within(`their p99 (base ${before.p99.toFixed(1)})`, during.p99, limit),
@@ -156,7 +145,7 @@ const memory: FaultPromise = {
     const load = startSteadyLoad({ rate: 5, draw })
     load.phase('all')
     const points: { at: number; bytes: number }[] = []
-    const time = context.duration(10 * 60_000, 10_000)
+    const time = context.duration(6 * 60_000, 10_000)
     for (const until = performance.now() + time; performance.now() < until; await wait(Math.min(1000, time / 20)))
       points.push({ at: performance.now(), bytes: await edge.memory() })
     const { all } = await load.stop()

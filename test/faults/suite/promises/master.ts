@@ -1,8 +1,9 @@
 /** R9: the master is down, then every node. */
 import { eventually } from '../../../support/eventually.ts'
+import { sendAll } from '../calls.ts'
 import { startClusterProcess } from '../cluster-process.ts'
 import { headers, startEdgeProcess } from '../edge-process.ts'
-import { type Call, phaseOf, type Reply, sendAll } from '../load.ts'
+import { type Call, phaseOf, type Reply } from '../load.ts'
 import { effect, type FaultPromise, figure, none } from '../promise.ts'
 
 const TTL_S = 1
@@ -33,11 +34,13 @@ export const masterPromises: readonly FaultPromise[] = [
       const cluster = context.keep(await startClusterProcess({ workers: 2, agents: 30 }))
       const settings = { cache: { ttl: { agents: `${TTL_S}s` }, staleIfError: `${staleSeconds}s` } }
       const edge = context.keep(await startEdgeProcess({ nodes: cluster.nodes, settings }))
+      const meter = context.meter(cluster, edge)
       const call = (path: string, rest: Partial<Call> = {}): Call => ({ origin: edge.url, path, headers, ...rest })
       const misses = (from: number) =>
         sendAll(
           Array.from({ length: context.count(300, 100) }, (_, at) => call(`/rules?limit=1&offset=${from + at}`)),
           2,
+          meter,
         )
       const stored = ['/agents/001', '/agents/002', '/agents?limit=5', '/agents/summary'].map((path) => call(path))
 
@@ -74,6 +77,7 @@ export const masterPromises: readonly FaultPromise[] = [
         await sendAll(
           Array.from({ length: WRITES }, () => ({ ...write, verify: refused })),
           1,
+          meter,
         ),
       )
       const probes = writes.failures.length - withoutProbes(writes.failures).length

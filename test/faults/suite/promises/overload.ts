@@ -22,7 +22,8 @@ const coldStart: FaultPromise = {
       return { origin: context.random.of(replicas).url, path: `/agents/${id}`, headers, verify: verifyOrShed }
     }
     await upstream.report()
-    const load = startSteadyLoad({ rate: 2 * context.rate, draw })
+    const meter = context.meter(upstream, ...replicas)
+    const load = startSteadyLoad({ rate: 2 * context.rate, draw, meter })
     load.phase('cold')
     await wait(context.duration(30_000, 3000))
     load.phase('warm')

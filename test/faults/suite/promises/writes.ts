@@ -1,7 +1,8 @@
 /** R14, R15 and R17: unknown outcomes, changes that bypass the edge, and connections that a node closes. */
 import { eventually } from '../../../support/eventually.ts'
+import { affordableRate, sendAll } from '../calls.ts'
 import { headers, startEdgeProcess } from '../edge-process.ts'
-import { type Call, phaseOf, type Reply, sendAll, startSteadyLoad } from '../load.ts'
+import { type Call, phaseOf, type Reply, startSteadyLoad } from '../load.ts'
 import { effect, type FaultPromise, type Figure, figure, none } from '../promise.ts'
 import { type NodeUpstream, startNodeUpstream } from '../upstream.ts'
 
@@ -158,7 +159,8 @@ const idleConnections: FaultPromise = {
       const read: Call = { origin: edge.url, path: '/agents/001', headers }
       return at % 10 === 0 ? { ...read, kind: 'write', method: 'PUT', path: groupOf(at) } : read
     }
-    const load = startSteadyLoad({ rate: context.rate, draw })
+    const rate = context.planted ? context.rate : await affordableRate(2 * context.rate, draw)
+    const load = startSteadyLoad({ rate, draw })
     load.phase('all')
     const requests = context.count(100_000, 400)
     while (load.current().requests < requests) await new Promise((resolve) => setTimeout(resolve, 50))
