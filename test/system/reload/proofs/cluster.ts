@@ -182,7 +182,7 @@ export const proofs: readonly Proof[] = [
     observe: async (edge) => {
       const { simulator } = edge
       const [slow, fast] = [unique(), unique()]
-      await simulator.faults.set('master', { delay: 1500, only: ({ url }) => url.includes(slow) })
+      await simulator.faults.set('master', { delay: 3000, only: ({ url }) => url.includes(slow) })
       const from = simulator.seen.length
       const arrived = (text: string) => simulator.seen.slice(from).filter(({ url }) => url.includes(text))
       const queued = async () =>
@@ -228,10 +228,12 @@ export const proofs: readonly Proof[] = [
     changes: { 'cluster.discover': true },
     before: false,
     after: true,
-    observe: async ({ simulator, get }) => {
+    observe: ({ simulator }) => {
       const isListed = () => simulator.seen.some(({ url }) => url.startsWith('/cluster/nodes'))
-      await (await get(`/agents?search=${unique()}`)).arrayBuffer()
-      return isListed()
+      return eventually(isListed, 2000).then(
+        () => true,
+        () => false,
+      )
     },
   },
 ]

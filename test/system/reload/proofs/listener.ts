@@ -174,14 +174,15 @@ export const proofs: readonly Proof[] = [
     },
   },
   {
-    changes: { 'listen.drain.delay': '1500ms' },
+    start: { settings: { listen: { drain: { delay: '0s', limit: '30s' } } } },
+    changes: { 'listen.drain.delay': '4s' },
     before: false,
     after: true,
     isFinal: true,
     observe: async ({ edge }) => {
       const begin = performance.now()
       await edge.edge.drain()
-      return performance.now() - begin >= 1500
+      return performance.now() - begin >= 4000
     },
   },
   {
