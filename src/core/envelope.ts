@@ -104,9 +104,16 @@ export const TRANSIENT_ERRORS: ReadonlySet<number> = new Set([
 /**
  * The answering node reports that the node with the data failed or took too long, or that the cluster between them did:
  * what the edge reports as 920 to 926 about a node that it calls itself. All other errors are the state of a node that
- * answers, and clients act on it: by 1013, 1014, 1017, 1018 and 1019 they decide whether the manager is ready.
+ * answers, and clients act on it (`NOT_READY_ERRORS`).
  */
 const REPORTED_NODE_FAILURES: ReadonlySet<number> = new Set([3000, 3009, 3012, 3016, 3018, 3020, 3021, 3023])
+
+/** The node answers, but its daemons are not ready yet. Clients wait until these errors end. */
+const NOT_READY_ERRORS: ReadonlySet<number> = new Set([1013, 1014, 1017, 1018, 1019])
+
+export function isNotReadyError(error: number): boolean {
+  return NOT_READY_ERRORS.has(error)
+}
 
 /** The framework stopped waiting while the work goes on; 1 is its limit of 240 s. */
 const UNFINISHED_ERRORS: ReadonlySet<number> = new Set([1, 3000, 3009, 3020, 3021])

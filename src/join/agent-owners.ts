@@ -4,7 +4,7 @@
  *
  * Reads use a table that is refreshed in the background. Writes, and reads that found nothing, ask the master again.
  */
-import { parseEnvelope } from '../core/envelope.ts'
+import { isNotReadyError, parseEnvelope } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { ClusterView } from '../core/node-call.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
@@ -16,6 +16,7 @@ import {
   createOwnerLookup,
   createOwnerUnknownError,
   MANAGER_AGENT_ID,
+  MasterNotReadyError,
   type OwnerLookupPorts,
 } from './owner-lookup.ts'
 import { createOwnerTable } from './owner-table.ts'
@@ -118,8 +119,26 @@ export interface ForwardToOwnerPorts {
   readonly forward: Handler
 }
 
-/** Returns the handler of endpoints for one agent. Throws 1701 and 931 as `AgentOwners` does, else as `forward` does. */
-export function forwardToOwner({ owners, forward }: ForwardToOwnerPorts): Handler {
+/**
+ * Returns the handler of endpoints for one agent. Throws 1701 and 931 as `AgentOwners` does, else as `forward` does. A
+ * master that is not ready yet answers for the agents whose owner is not known: clients wait for the end of its error.
+ */
+export function forwardToOwner(ports: ForwardToOwnerPorts): Handler {
+  const forwardToNode = createForwardToOwner(ports)
+  return async (request) => {
+    try {
+      return await forwardToNode(request)
+    } catch (error) {
+      if (error instanceof MasterNotReadyError) return error.response
+      throw error
+    }
+  }
+}
+
+function createForwardToOwner({
+  owners,
+  forward,
+}: ForwardToOwnerPorts): (request: EdgeRequest) => Promise<EdgeResponse> {
   return async (request) => {
     const id = request.params.agent_id ?? ''
     // A node that is not the owner would claim success for a write without doing anything.
@@ -148,12 +167,14 @@ const MAX_EMPTY_BYTES = 512
 
 /**
  * Whether a node may have responded like this because the agent reports to another node: with an empty result, or with
- * an error other than those of the request (14xx, 1724) and of an agent that does not exist (1701).
+ * an error other than those of the request (14xx, 1724), of an agent that does not exist (1701) and of a node that is
+ * not ready.
  */
 function mayBeOfOtherNode(response: EdgeResponse): boolean {
   if (response.kind !== 'json' || response.body.length > MAX_EMPTY_BYTES) return false
   const { error, data } = parseEnvelope(response)
   if (error === 0) return isEmpty(data)
+  if (isNotReadyError(error)) return false
   return error !== 1701 && error !== 1724 && (error < 1400 || error > 1499)
 }
 

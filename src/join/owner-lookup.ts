@@ -3,7 +3,7 @@
  * the master cannot report are one error, 931.
  */
 import type { Endpoint } from '../catalogue/endpoint.ts'
-import { parseEnvelope } from '../core/envelope.ts'
+import { isNotReadyError, parseEnvelope } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import { type Caller, type EdgeRequest, type Handler, priorityOf } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
@@ -32,6 +32,16 @@ export function createOwnerUnknownError(why: string, cause?: EdgeError): EdgeErr
 
 export function isOwnerUnknownError(error: unknown): error is EdgeError {
   return error instanceof EdgeError && error.code === OWNER_UNKNOWN
+}
+
+/** Error 931 because the master is not ready; `response` is what it answered. */
+export class MasterNotReadyError extends EdgeError {
+  readonly response: EdgeResponse
+
+  constructor(why: string, response: EdgeResponse) {
+    super(OWNER_UNKNOWN, ` (${why})`, { headers: { 'retry-after': RETRY_AFTER_SECONDS } })
+    this.response = response
+  }
 }
 
 export interface OwnerEndpoints {
@@ -171,7 +181,8 @@ async function send(call: EdgeRequest, read: Handler): Promise<EdgeResponse> {
 function dataOf(response: EdgeResponse): unknown {
   const { error, message, data } = parseEnvelope(response)
   if (error === 0) return data
-  throw createOwnerUnknownError(`the master responds with ${error}: ${message ?? ''}`)
+  const why = `the master responds with ${error}: ${message ?? ''}`
+  throw isNotReadyError(error) ? new MasterNotReadyError(why, response) : createOwnerUnknownError(why)
 }
 
 function ownersIn(data: unknown): readonly (readonly [string, AgentOwner])[] {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { eventually } from '../../support/eventually.ts'
 import { simulated } from '../../support/simulated.ts'
 import { ask } from './edge-mode.ts'
 
@@ -25,8 +26,13 @@ const READS = [
 /** These answer also while the manager is not ready. */
 const STATUS = ['GET /manager/status', 'GET /cluster/master/status', 'GET /cluster/status']
 
-async function edgeOfOneNode(t: Parameters<typeof simulated>[0], cache: Readonly<Record<string, unknown>> = {}) {
-  const settings = { cluster: { discover: false, limits: { timeout: '2s' } }, cache: { ttl, endpoints, ...cache } }
+type Settings = Readonly<Record<string, unknown>>
+
+async function edgeOfOneNode(t: Parameters<typeof simulated>[0], cache: Settings = {}, cluster: Settings = {}) {
+  const settings = {
+    cluster: { discover: false, limits: { timeout: '2s' }, ...cluster },
+    cache: { ttl, endpoints, ...cache },
+  }
   return simulated(t, { workers: 0, agents: 5 }, { settings })
 }
 
@@ -68,5 +74,18 @@ t.test('a status is never older than its lifetime, also while its node fails', a
     const { body, headers } = await ask(edge, read)
     t.match(body, { error: 0 }, read)
     t.match(headers.get('cache-status'), /detail=stale-/, read)
+  }
+})
+
+t.test('mode edge: reads and writes of one agent get the error of a master that is not ready', async (t) => {
+  const { edge, simulator } = await edgeOfOneNode(t, {}, { distribution: 'edge' })
+  for (const code of NOT_READY) {
+    await simulator.faults.set('master', { error: code })
+    await sleep(2 * TTL_MS)
+    // The first request finds no owner, the later ones find an owner that is not ready.
+    for (const request of ['GET /syscheck/001', 'GET /sca/001', 'PUT /agents/001/restart'])
+      t.match((await ask(edge, request)).body, { error: code }, `${code} ${request}`)
+    await simulator.faults.clear()
+    await eventually(async () => (await ask(edge, 'GET /syscheck/001?limit=1')).body.error === 0)
   }
 })

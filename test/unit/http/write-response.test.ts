@@ -173,13 +173,18 @@ t.test('a response that waits for its client is not overwritten by others', asyn
     }
   }
   const chunks: Buffer[] = []
-  socket.on('data', (chunk) => void chunks.push(chunk))
+  let missing = sent * (medium.length + '\r\n\r\n'.length)
+  socket.on('data', (chunk) => {
+    chunks.push(chunk)
+    missing -= chunk.length
+  })
   socket.resume()
-  const length = () => chunks.reduce((sum, chunk) => sum + chunk.length, 0)
-  while (length() < sent * medium.length) await wait(10)
-  const text = Buffer.concat(chunks).toString('latin1')
-  t.equal(text.split('HTTP/1.1 200 OK\r\n').length - 1, sent, `${sent} responses with their heads`)
-  t.equal(text.split(medium.toString()).length - 1, sent, 'and their own bodies')
+  const received = () => Buffer.concat(chunks).toString('latin1')
+  const count = (text: string, part: string) => text.split(part).length - 1
+  while (missing > 0 || count(received(), '\r\n\r\n') < sent || !received().endsWith('}')) await wait(50)
+  const text = received()
+  t.equal(count(text, 'HTTP/1.1 200 OK\r\n'), sent, `${sent} responses with their heads`)
+  t.equal(count(text, medium.toString()), sent, 'and their own bodies')
   socket.destroy()
 })
 
