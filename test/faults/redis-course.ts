@@ -6,6 +6,7 @@ import { createRandom } from './coherence/random.ts'
 import { agentReads } from './redis-load.ts'
 import type { Stage } from './redis-stage.ts'
 import { type Phase, type RunningLoad, startSteadyLoad } from './suite/load.ts'
+import type { StarvationMeter } from './suite/starvation.ts'
 
 export interface CourseResult {
   readonly before: Phase
@@ -34,6 +35,7 @@ export interface CourseOptions {
   /** Milliseconds of the phases before and after. */
   readonly time: number
   readonly seed: number
+  readonly meter?: StarvationMeter
   /** Number of callers that read and write besides the load; default 0. */
   readonly writers?: number
 }
@@ -48,9 +50,9 @@ export async function runCourse(
   options: CourseOptions,
 ): Promise<CourseResult> {
   const { upstream, replicas } = stage
-  const { rate, time, seed, writers = 0 } = options
+  const { rate, time, seed, meter, writers = 0 } = options
   const urls = replicas.map(({ url }) => url)
-  const steady = startSteadyLoad({ rate, draw: agentReads(urls, createRandom(seed)) })
+  const steady = startSteadyLoad({ rate, draw: agentReads(urls, createRandom(seed)), ...(meter && { meter }) })
   const writing = writers === 0 ? undefined : startWriting(urls, writers, seed)
   await waitUntilHot(steady, 'warming')
   await upstream.report()

@@ -72,14 +72,22 @@ console.log(`seed ${options.seed}, scale ${options.scale}, ${options.rate} reque
 const began = performance.now()
 const minutes = () => ((performance.now() - began) / 60_000).toFixed(1)
 const results = new Map<FaultPromise, Outcome>()
+/** Prints the figures of a promise when they are known, in case the run is ended early. */
+const report = (promise: FaultPromise): void => {
+  const { rows = [], outcome } = results.get(promise) ?? {}
+  for (const { figure, value, limit, result } of rows) console.error(`  ${result}: ${figure}: ${value} (${limit})`)
+  console.error(`  ${outcome}, ${minutes()} minutes since the start`)
+}
 const chosen = promises.filter(({ id }) => only === undefined || only.includes(id))
 for (const promise of chosen) {
   results.set(promise, await rowsOf(promise))
-  console.error(`  ${results.get(promise)?.outcome}, ${minutes()} minutes since the start`)
+  report(promise)
 }
 // The machine may be less busy now.
 for (const promise of chosen) {
-  if (results.get(promise)?.outcome === 'not run') results.set(promise, await rowsOf(promise))
+  if (results.get(promise)?.outcome !== 'not run') continue
+  results.set(promise, await rowsOf(promise))
+  report(promise)
 }
 const outcomes = [...results.values()]
 print(outcomes.flatMap(({ rows }) => rows))

@@ -2,6 +2,7 @@
 import { samplesOf, sumOf } from '../../../support/scrape.ts'
 import { type CourseResult, hitRatio, runCourse } from '../../redis-course.ts'
 import { type FaultName, failOver, faults, moveSlots } from '../../redis-faults.ts'
+import { agentReads } from '../../redis-load.ts'
 import {
   type ClusterStage,
   MAX_CALLS,
@@ -10,6 +11,7 @@ import {
   startSentinelStage,
   startStage,
 } from '../../redis-stage.ts'
+import { affordableRate } from '../calls.ts'
 import { effect, type FaultPromise, type Figure, figure, none, type RunContext } from '../promise.ts'
 
 /** Longer than the lease of the local tier (two seconds), so that the fault reaches every lookup. */
@@ -43,7 +45,10 @@ async function figuresOf(context: RunContext, course: Course): Promise<Figure[]>
     await context.inject(() => course.fault(time))
     await over()
   }
-  const result = await runCourse(stage, fault, { rate: context.rate, time, seed: context.seed, writers })
+  const urls = stage.replicas.map(({ url }) => url)
+  const rate = await affordableRate(context.rate, agentReads(urls, context.random))
+  const meter = context.meter(stage.upstream, ...stage.replicas)
+  const result = await runCourse(stage, fault, { rate, time, seed: context.seed, writers, meter })
   context.requireCalm(result.before.p99)
   const signs = (await sign.count(stage)) - before
   return [
