@@ -14,7 +14,7 @@ export interface CourseResult {
   readonly after: Phase
   /** Of all phases, including those between the measured ones. */
   readonly failures: readonly string[]
-  /** Milliseconds from the end of the fault until most requests were hits. */
+  /** Milliseconds from the end of the fault until most requests were hits, without those without a processor. */
   readonly recovery: number
   /** Maximum of concurrent calls at the upstream. */
   readonly maxCalls: number
@@ -61,7 +61,9 @@ export async function runCourse(
   await wait(time)
   steady.phase('during')
   await fault()
-  const recovery = await waitUntilHot(steady, 'returning')
+  const faultEnd = performance.now()
+  const elapsed = await waitUntilHot(steady, 'returning')
+  const recovery = elapsed - (meter?.within(faultEnd, faultEnd + elapsed) ?? 0)
   steady.phase('after')
   await wait(time)
   const written = await writing?.()
