@@ -13,7 +13,7 @@ import {
   startStage,
 } from '../../redis-stage.ts'
 import { affordableRate } from '../calls.ts'
-import { type Call, phaseOf } from '../load.ts'
+import { type Call, type Phase, phaseOf } from '../load.ts'
 import { effect, type FaultPromise, type Figure, figure, none, type RunContext } from '../promise.ts'
 
 /** Longer than the lease of the local tier (two seconds), so that the fault reaches every lookup. */
@@ -68,10 +68,10 @@ async function figuresOf(context: RunContext, course: Course): Promise<Figure[]>
 
 function limitsOf(context: RunContext, { name, isTimed = true }: Course, result: CourseResult): Figure[] {
   const { before, during, after, failures, maxCalls, recovery, written } = result
-  const [hotBefore, hotAfter] = [before, after].map(({ samples }) => hitRatio(phaseOf(samples.filter(isHot)))) as [
-    number,
-    number,
-  ]
+  const hot = (phase: Phase) => phaseOf(phase.samples.filter(isHot))
+  const [hotBefore, hotAfter] = [hitRatio(hot(before)), hitRatio(hot(after))]
+  // With few requests, the ratio itself is not exact: two standard errors.
+  const error = 2 * Math.sqrt((2 * hotBefore * (1 - hotBefore)) / Math.max(1, hot(after).requests))
   const hits = `${(100 * hotBefore).toFixed(0)} % → ${(100 * hotAfter).toFixed(0)} %`
   return [
     none(`${name}: failures of ${before.requests + during.requests + after.requests}`, failures),
@@ -81,7 +81,12 @@ function limitsOf(context: RunContext, { name, isTimed = true }: Course, result:
     figure(`${name}: upstream concurrency`, maxCalls, `≤ ${2 * MAX_CALLS}`, maxCalls <= 2 * MAX_CALLS),
     // A replica trusts the store again one lease after its connection has returned.
     context.within(`${name}: recovered after`, recovery, LEASE_MS + 2000),
-    figure(`${name}: hits of hot keys before and after`, hits, '≥ 95 % of before', hotAfter >= 0.95 * hotBefore),
+    figure(
+      `${name}: hits of hot keys before and after`,
+      hits,
+      `≥ 95 % of before, exact to ${(100 * error).toFixed(0)} %`,
+      hotAfter >= 0.95 * hotBefore - error,
+    ),
     ...(written === undefined
       ? []
       : [
