@@ -71,7 +71,9 @@ export function figure(name: string, value: number | string, limit: string, pass
 /** The list must be empty. Its first entry is part of the figure. */
 export function none(name: string, found: readonly string[]): Figure {
   const [first] = found
-  return figure(name, first === undefined ? '0' : `${found.length}: ${first.slice(0, 160)}`, '0', found.length === 0)
+  // A cell of the table is one line.
+  const text = first?.replace(/\s+/g, ' ').slice(0, 160)
+  return figure(name, text === undefined ? '0' : `${found.length}: ${text}`, '0', found.length === 0)
 }
 
 /** Fails with "fault not effective" if the fault had no effect. */
