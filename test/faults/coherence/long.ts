@@ -2,6 +2,8 @@
  * The long coherence checks (`npm run check:coherence`): 50,000 operations under faults without a violation, then as many
  * for each planted defect, each of which must cause a violation, and the whole model.
  */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { readOptions } from '../../support/script-options.ts'
 import { explore } from './model.ts'
 import { planted } from './planted.ts'
@@ -16,10 +18,17 @@ const { values, refuse } = readOptions({
     seconds: { kind: 'number', value: 'SECONDS', meaning: 'begin no operation after this time (default: no limit)' },
     seed: { kind: 'number', meaning: 'seed of the random choices' },
     only: { kind: 'text', value: 'PART', meaning: 'run this part only' },
+    beside: {
+      kind: 'text',
+      value: 'FOLDER',
+      meaning: 'the first of three replicas runs this other build (part protocol)',
+    },
     fault: { kind: 'text', value: 'FAULT', meaning: 'inject this fault only, such as "replica paused"' },
   },
 })
-const { operations = 50_000, seed = Date.now() % 1_000_000, seconds = Number.POSITIVE_INFINITY, only, fault } = values
+const { operations = 50_000, seed = Date.now() % 1_000_000, seconds = Number.POSITIVE_INFINITY, fault, beside } = values
+const only = values.only ?? (beside === undefined ? undefined : 'protocol')
+if (beside !== undefined && !existsSync(join(beside, 'cli.js'))) refuse(`${beside} contains no cli.js`)
 if (only !== undefined && !parts.includes(only)) refuse(`there is no part "${only}"`)
 const size = { operations, seed, seconds }
 const failed: string[] = []
@@ -38,7 +47,7 @@ function checkModel(): void {
 }
 
 async function checkProtocol(): Promise<void> {
-  const found = await run({ ...size, chaos: fault ?? true })
+  const found = await run({ ...size, chaos: fault ?? true, beside })
   console.log(describe(found))
   for (const violation of found.violations.slice(0, 10)) console.log(JSON.stringify(violation))
   report('no violation, under faults', found.violations.length === 0)

@@ -1,8 +1,11 @@
 /** The upstream and the replicas as child processes, which tests can pause and kill. */
-import type { ChildProcess } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { hash } from '@node-rs/bcrypt'
 import { stringify } from 'yaml'
 import { freePort } from '../../support/redis.ts'
@@ -66,6 +69,8 @@ export interface ReplicaOptions {
   /** Timeout of a call to the upstream, such as `3s`. */
   readonly timeout?: string
   readonly cache?: Readonly<Record<string, unknown>>
+  /** The folder of another build of the edge, such as that of an earlier release; absent: this tree. */
+  readonly build?: string
 }
 
 export const authorization = `Basic ${Buffer.from('admin:admin-pw').toString('base64')}`
@@ -98,6 +103,7 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   await writeFile(join(folder, 'users'), `admin:${await hash('admin-pw', 4)}\n`, { mode: 0o600 })
   await writeFile(file, stringify(settings(port, operationsPort, options)))
   const run = async (): Promise<ChildProcess> => {
+    if (options.build !== undefined) return startBuild(options.build, file, port)
     const next = forkScript(new URL('replica.ts', import.meta.url), [file, options.fault ?? ''])
     await new Promise<void>((resolve, reject) => {
       next.once('message', () => resolve())
@@ -131,11 +137,30 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   }
 }
 
+/** Starts the command of a build. Resolves when its port is open. It sends no messages: `memory` never resolves. */
+async function startBuild(build: string, file: string, port: number): Promise<ChildProcess> {
+  const command = [resolve(build, 'cli.js'), 'start', '--config', file]
+  const child = spawn(process.execPath, command, { stdio: ['ignore', 'ignore', 'inherit'] })
+  for (;;) {
+    if (child.exitCode !== null) throw new Error(`${command.join(' ')} ended with ${child.exitCode}`)
+    const socket = connect(port, '127.0.0.1')
+    const isOpen = await once(socket, 'connect').then(
+      () => true,
+      () => false,
+    )
+    socket.destroy()
+    if (isOpen) return child
+    await sleep(50)
+  }
+}
+
 function settings(
   port: number,
   operationsPort: number,
-  { upstream, redis, inFlight = 64, timeout = '20s', cache = {} }: ReplicaOptions,
+  { upstream, redis, inFlight = 64, timeout = '20s', cache = {}, build }: ReplicaOptions,
 ): object {
+  // Release 0.1.0 knows the old name of the rate limit only.
+  const rateLimit = build === undefined ? 'requestsPerSecond' : 'requests'
   return {
     listen: { host: '127.0.0.1', port },
     operations: { host: '127.0.0.1', port: operationsPort, metrics: 'open' },
@@ -146,7 +171,7 @@ function settings(
       limits: { inFlight, queue: 10_000, timeout },
     },
     cache: { ...(redis !== undefined && { redis: { url: redis } }), ...cache },
-    access: { users: 'users', roles: { admin: ['administrator'] }, limits: { requestsPerSecond: 1_000_000 } },
+    access: { users: 'users', roles: { admin: ['administrator'] }, limits: { [rateLimit]: 1_000_000 } },
   }
 }
 

@@ -15,6 +15,8 @@ export interface RunOptions {
   readonly replicas?: number
   /** Inject faults meanwhile; a name: this fault only. */
   readonly chaos: boolean | string
+  /** The folder of another build of the edge, which the first replica runs. */
+  readonly beside?: string | undefined
   /** A key of `planted`, or `no bypass`. The run ends at the first violation. */
   readonly fault?: string
 }
@@ -28,12 +30,15 @@ export interface Report extends Omit<Load, 'history'> {
 }
 
 export async function run(options: RunOptions): Promise<Report> {
-  const { operations, seed, seconds = Number.POSITIVE_INFINITY, replicas: count = 3, chaos, fault } = options
+  const { operations, seed, seconds = Number.POSITIVE_INFINITY, replicas: count = 3, chaos, fault, beside } = options
   const heedsBypass = fault !== 'no bypass'
   const upstream = await startUpstream({ delay: fault === undefined ? 4 : 20, heedsBypass })
   const redis = await startRedis()
   const parts = { upstream: upstream.url, redis: redis.url, ...(fault !== undefined && { fault }) }
-  const replicas = await Promise.all(Array.from({ length: count }, () => startReplica(parts)))
+  const other = beside === undefined ? {} : { build: beside }
+  const replicas = await Promise.all(
+    Array.from({ length: count }, (_, at) => startReplica({ ...parts, ...(at === 0 && other) })),
+  )
   const begin = performance.now()
   let made: Chaos | undefined
   try {
