@@ -152,7 +152,11 @@ function buildNodeStages(
 ): Pick<PipelineParts, 'forward' | 'writeLock' | 'multiNode'> {
   const { view, call } = cluster
   const { distribution, limits } = config.cluster
-  const isDistributing = createDistributionCheck({ call, log: (level, message, fields) => log[level](fields, message) })
+  const isDistributing = createDistributionCheck({
+    call,
+    view,
+    log: (level, message, fields) => log[level](fields, message),
+  })
   return {
     forward: forward(withSettings(limits, { call, view, route })),
     writeLock: writeLockStage({

@@ -4,7 +4,7 @@
  * cluster. No other difference is independent of the agents that a node has.
  */
 import { parseEnvelope } from '../core/envelope.ts'
-import type { CallNode, NodeCall, NodeResult } from '../core/node-call.ts'
+import type { CallNode, ClusterView, NodeCall, NodeResult } from '../core/node-call.ts'
 import { classic } from './dialects/classic.ts'
 import type { ClusterLog } from './options.ts'
 import { createOwnCall } from './own-call.ts'
@@ -51,6 +51,7 @@ export type DistributionCheck = (node: string, credentials: NodeCall['credential
 
 export interface DistributionCheckPorts {
   readonly call: CallNode
+  readonly view: Pick<ClusterView, 'nodes'>
   readonly log: ClusterLog
   /** Monotonic milliseconds. */
   readonly clock?: () => number
@@ -62,8 +63,11 @@ const TIMEOUT_MS = 2_000
 const LIFETIME_MS = 60_000
 const SHORT_LIFETIME_MS = 5_000
 
-/** Creates the check for distribution mode `edge`. All requests share an answer, which is used for a minute. */
-export function createDistributionCheck({ call, log, clock }: DistributionCheckPorts): DistributionCheck {
+/**
+ * Creates the check for distribution mode `edge`. All requests share an answer, which is used for a minute. A node
+ * without other nodes is not asked: it cannot distribute anything, whatever its setting.
+ */
+export function createDistributionCheck({ call, view, log, clock }: DistributionCheckPorts): DistributionCheck {
   const now = clock ?? (() => performance.now())
   const answers = new Map<string, { readonly distributes: Promise<boolean>; until: number }>()
   const warned = new Set<string>()
@@ -81,6 +85,7 @@ export function createDistributionCheck({ call, log, clock }: DistributionCheckP
     return distributes
   }
   return async (node, credentials) => {
+    if (view.nodes().length < 2) return false
     const known = answers.get(node)
     return known !== undefined && now() < known.until ? known.distributes : ask(node, credentials)
   }

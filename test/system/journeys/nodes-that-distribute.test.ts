@@ -1,7 +1,8 @@
 /** Distribution mode `edge` in front of nodes that distribute requests themselves. */
 import t from 'tap'
 import { eventually } from '../../support/eventually.ts'
-import { edgeMode } from './edge-mode.ts'
+import { simulated } from '../../support/simulated.ts'
+import { ask, edgeMode } from './edge-mode.ts'
 
 const READS = ['hardware', 'netaddr', 'netiface', 'netproto', 'os', 'packages', 'ports', 'processes'].map(
   (kind) => `GET /experimental/syscollector/${kind}`,
@@ -59,4 +60,15 @@ t.test('nodes that do not distribute are asked once a minute whether they do', a
     'worker-1 /cluster/worker-1/info',
     'worker-2 /cluster/worker-2/info',
   ])
+})
+
+t.test('a cluster of one node is used although the node could distribute requests', async (t) => {
+  const world = { workers: 0, agents: 6, distributed: true }
+  const { simulator, edge } = await simulated(t, world, { settings: { cluster: { distribution: 'edge' } } })
+  const { status, body } = await ask(edge, 'GET /experimental/syscollector/os?limit=1000')
+  t.match({ status, error: body.error }, { status: 200, error: 0 })
+  t.equal(body.data.failed_nodes, undefined)
+  for (const call of WRITES) t.match(await ask(edge, call), { status: 200, body: { error: 0 } }, call)
+  const sent = simulator.seen.filter(({ method }) => method !== 'GET').map(({ method, url }) => `${method} ${url}`)
+  t.strictSame(sent, WRITES, 'each command is sent once')
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { CallNode } from '../../../src/core/node-call.ts'
+import type { CallNode, NodeInfo } from '../../../src/core/node-call.ts'
 import { createDistributionCheck, probeDistribution } from '../../../src/upstream/distribution.ts'
 import { answerOf } from '../../contract/replay/three-nodes.ts'
 
@@ -17,6 +17,9 @@ function node(respond: Respond) {
   }
   return { call, paths }
 }
+
+const master: NodeInfo = { name: 'master', type: 'master', addressed: true }
+const worker: NodeInfo = { name: 'w', type: 'worker', addressed: true }
 
 const probe = { node: 'worker-1', timeout: 1000, caller: 'test' }
 
@@ -50,7 +53,8 @@ t.test('an answer is used for a minute, that of a node which distributes for fiv
   let error = 1000
   const logged: unknown[] = []
   const { call, paths } = node(() => ({ error }))
-  const isDistributing = createDistributionCheck({ call, log: (...line) => logged.push(line), clock: () => now })
+  const view = { nodes: () => [master, worker] }
+  const isDistributing = createDistributionCheck({ call, view, log: (...line) => logged.push(line), clock: () => now })
   t.strictSame(await Promise.all([isDistributing('w', undefined), isDistributing('w', undefined)]), [false, false])
   t.strictSame(paths, ['/cluster/w/info'], 'requests share the answer')
   error = 0
