@@ -11,14 +11,14 @@ export interface Pipelined {
 
 const HEAD = /HTTP\/1\.1 (\d{3})/g
 const AGENT = /\{"error":0,"data":\{"id":"(\d+)"[^}]*\}\}/g
-/** Milliseconds without a byte. */
-const PATIENCE = 30_000
+/** Milliseconds without a byte of an expected response. */
+const PATIENCE = 120_000
 
 export async function pipelined(url: string): Promise<Pipelined> {
   const { port, host } = new URL(url)
   const socket = connect(Number(port), '127.0.0.1').setEncoding('latin1')
   await once(socket, 'connect')
-  socket.setTimeout(PATIENCE, () => socket.destroy(new Error('no byte was received')))
+  socket.on('timeout', () => socket.destroy(new Error('no byte was received')))
   let onChunk: (chunk: string) => void = () => {}
   let failed: (fault: Error) => void = () => {}
   socket.on('data', (chunk: string) => onChunk(chunk))
@@ -26,7 +26,10 @@ export async function pipelined(url: string): Promise<Pipelined> {
   socket.on('close', () => failed(new Error('the connection ended')))
   return {
     ask: (agents) =>
-      new Promise((resolve, reject) => {
+      new Promise<void>((resolve, reject) => {
+        if (socket.destroyed) return reject(new Error('the connection ended before'))
+        // A client waits between two calls as long as it takes.
+        socket.setTimeout(PATIENCE)
         let text = ''
         failed = reject
         onChunk = (chunk) => {
@@ -41,7 +44,7 @@ export async function pipelined(url: string): Promise<Pipelined> {
         const get = (id: string) =>
           `GET /agents/${id} HTTP/1.1\r\nhost: ${host}\r\nauthorization: ${authorization}\r\n\r\n`
         socket.write(agents.map(get).join(''))
-      }),
+      }).finally(() => socket.setTimeout(0)),
     close() {
       failed = () => {}
       socket.destroy()
