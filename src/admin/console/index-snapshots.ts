@@ -1,6 +1,7 @@
 /**
  * Snapshots of the cache index. One read of the index serves many requests of the console. Reads take at most a ninth
- * of the time, however many consoles are open. After a purge by any replica, what was read before is discarded.
+ * of the time, however many consoles are open. After a purge by any replica, what was read before is discarded. Purges
+ * may be more frequent than reads are long, so a new read waits for the end of the read in progress.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CacheIndex, IndexEntry } from '../../core/response.ts'
@@ -39,8 +40,16 @@ export function createIndexSnapshots(
   let reading: IndexRead | undefined
   let purges = index.purgeCount()
   let idleTimer: NodeJS.Timeout | undefined
+  /** Ends with the read in progress. */
+  let running: Promise<unknown> | undefined
   const startRead = (): IndexRead => {
-    const read = readIndex(index, clock)
+    const read = readIndex(index, clock, running)
+    const ended = read.complete
+      .catch(() => {})
+      .then(() => {
+        if (running === ended) running = undefined
+      })
+    running = ended
     // If there was a purge meanwhile, the snapshot is outdated.
     const end = (snapshot?: IndexSnapshot): void => {
       if (reading !== read) return
@@ -52,7 +61,8 @@ export function createIndexSnapshots(
   }
   const discard = (): void => {
     last = undefined
-    reading = undefined
+    // A read that has not begun finds no purged entry.
+    if (reading?.hasBegun() === true) reading = undefined
     purges = index.purgeCount()
   }
   /** Returns a snapshot that is recent enough, or the read to wait for. */
@@ -79,24 +89,35 @@ export function createIndexSnapshots(
   }
 }
 
-/** A read of the index that is in progress. */
+/** A read of the index that is in progress, or that waits for another one. */
 interface IndexRead {
   readonly complete: Promise<IndexSnapshot>
+  hasBegun(): boolean
   soFar(): IndexSnapshot
 }
 
-function readIndex(index: Pick<CacheIndex, 'list'>, clock: () => number): IndexRead {
-  const began = clock()
+/** `after`: the end of the read in progress. */
+function readIndex(
+  index: Pick<CacheIndex, 'list'>,
+  clock: () => number,
+  after: Promise<unknown> | undefined,
+): IndexRead {
+  let began: number | undefined
   let received: readonly IndexEntry[] = []
-  const all = index.list(undefined, (rows) => {
-    received = rows
-  })
+  const list = async (): Promise<IndexSnapshot> => {
+    if (after !== undefined) await after
+    const start = clock()
+    began = start
+    const rows = await index.list(undefined, (some) => {
+      received = some
+    })
+    const readAt = clock()
+    const lifetime = Math.max(MIN_LIFETIME_MS, (readAt - start) * LIFETIME_PER_READ_TIME)
+    return { rows, readAt, lifetime, partial: false }
+  }
   return {
-    complete: all.then((rows) => {
-      const readAt = clock()
-      const lifetime = Math.max(MIN_LIFETIME_MS, (readAt - began) * LIFETIME_PER_READ_TIME)
-      return { rows, readAt, lifetime, partial: false }
-    }),
+    complete: list(),
+    hasBegun: () => began !== undefined,
     soFar: () => ({ rows: [...received], readAt: clock(), lifetime: 0, partial: true }),
   }
 }
