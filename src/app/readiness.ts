@@ -173,7 +173,7 @@ export function createReadiness(options: ReadinessOptions): ReplicaReadiness {
     },
     credentialsChanged: () => {
       lastProbe = Number.NEGATIVE_INFINITY
-      // The result of the earlier credentials stands until these calls have one: the new ones may be wrong as well.
+      // The result of the earlier credentials is used until these calls have one: the new ones may be wrong as well.
       for (const node of addressed())
         void callVersion(cluster, { node, timeout: PROBE_TIMEOUT_MS, caller: 'readiness' })
     },

@@ -13,7 +13,7 @@ import { commonHeaders, headerLines, type Representation } from './representatio
 
 /** Responses up to this size are copied into one buffer: that costs less than a vectored write. */
 const BUFFER_BYTES = 20_480
-/** Unused buffers that are kept. A plain socket needs one; with TLS each response holds its own until it is sent. */
+/** Maximum number of unused buffers. A plain socket needs one; with TLS each response uses one until it is sent. */
 const MAX_FREE_BUFFERS = 64
 const SECOND_MS = 1000
 

@@ -7,7 +7,7 @@ import { compileProjection } from './select.ts'
 import type { ArraySource } from './sources.ts'
 import { compareSortValues, fieldValue, type Row, type SortValue } from './value.ts'
 
-/** An item whose row matches, with the values that it is sorted by, computed once. Its row is not kept in memory. */
+/** An item whose row matches, with the values that it is sorted by, computed once. Its row is not stored. */
 interface Match<Item> {
   readonly item: Item
   readonly by: readonly SortValue[]
