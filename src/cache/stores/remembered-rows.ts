@@ -41,9 +41,7 @@ export class RememberedRows {
 
   /** Returns the number of a new listing. */
   beginListing(): number {
-    clearTimeout(this.#idleTimer)
-    this.#idleTimer = setTimeout(() => this.discard(), this.#idleTime)
-    this.#idleTimer.unref()
+    this.#startIdleTime()
     this.#listings += 1
     return this.#listings
   }
@@ -57,8 +55,10 @@ export class RememberedRows {
     return rows
   }
 
-  /** Discards the rows of a group that the listing did not find. */
+  /** Discards the rows of a group that the listing did not find. Called at the end of each group. */
   forgetOthers(group: string, listing: number): void {
+    // A listing may take longer than the idle time: without this, its last rows would never be discarded.
+    this.#startIdleTime()
     const rows = this.of(group)
     for (const [key, each] of rows) if (each.listing !== listing) rows.delete(key)
     if (rows.size === 0) this.#rows.delete(group)
@@ -68,5 +68,11 @@ export class RememberedRows {
     clearTimeout(this.#idleTimer)
     this.#rows.clear()
     this.#decoder = new RowDecoder(this.#codec)
+  }
+
+  #startIdleTime(): void {
+    clearTimeout(this.#idleTimer)
+    this.#idleTimer = setTimeout(() => this.discard(), this.#idleTime)
+    this.#idleTimer.unref()
   }
 }
