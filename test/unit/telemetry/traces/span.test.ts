@@ -194,7 +194,10 @@ t.test('one span for each stage', async (t) => {
 })
 
 t.test('mode edge: the owner lookup comes first; a write goes to each node', async (t) => {
-  const { collector, ask } = await tracedEdge(t, { settings: { cluster: { distribution: 'edge' } } })
+  const { collector, ask } = await tracedEdge(t, {
+    cluster: { workers: 2, agents: 6, distributed: false },
+    settings: { cluster: { distribution: 'edge' } },
+  })
   const name = 'GET /syscollector/:agent_id/os'
   const read = await ask('/syscollector/001/os')
   const spans = await collector.trace(read.traceId)
