@@ -77,10 +77,12 @@ const ERROR_CODES: Readonly<Partial<Record<NodeFault, ErrorCode>>> = {
 
 /** Returns how many nodes failed. */
 async function checkNodes(config: Config): Promise<number> {
-  const { nodes, credentials, limits, distribution } = config.cluster
+  const { nodes, credentials, limits, distribution, discover } = config.cluster
   const { username = '', password = '' } = credentials
   const withoutDiscovery = { ...config, cluster: { ...config.cluster, discover: false } }
   const cluster = await buildCluster(createReloadableConfig(withoutDiscovery), pino({ level: 'silent' }))
+  // A node without other nodes cannot distribute anything, whatever its setting.
+  const isAlone = nodes.length === 1 && !discover
   let failed = 0
   for (const { name } of nodes) {
     const call = {
@@ -90,7 +92,8 @@ async function checkNodes(config: Config): Promise<number> {
       ...(username !== '' && { credentials: { username, password } }),
     }
     const result = describeResult(await callVersion(cluster, call), credentials.mode)
-    const { ok, text } = result.ok ? ((await findWrongDistribution(cluster, call, distribution)) ?? result) : result
+    const wrong = result.ok && !isAlone ? await findWrongDistribution(cluster, call, distribution) : undefined
+    const { ok, text } = wrong ?? result
     if (!ok) failed++
     print(`${name}: ${text}`)
   }

@@ -28,6 +28,21 @@ t.test('check finds nodes that distribute requests although the edge does, and n
   t.match(neither.out, /cluster\.distribution is manager; set cluster\.distribution to edge, or enable distributed_api/)
 })
 
+t.test('check accepts one node that could distribute, as the edge does', async (t) => {
+  const { file, keys, write, simulator } = await configFolder(t)
+  await result(t, ['token', 'key', keys])
+  const [master] = simulator.nodes
+  const nodes = [{ name: master?.name, type: 'master', url: master?.url }]
+  for (const [discover, code] of [
+    [false, 0],
+    [true, 1],
+  ] as const) {
+    write({ distribution: 'edge', nodes, discover })
+    const { out, code: ended } = await result(t, ['check', '--config', file, '--connect'])
+    t.equal(ended, code, `discover: ${discover}\n${out}`)
+  }
+})
+
 t.test('check does not judge the distribution of a node that is not ready', async (t) => {
   const { file, keys, write, simulator } = await configFolder(t)
   await result(t, ['token', 'key', keys])
