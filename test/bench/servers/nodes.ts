@@ -1,8 +1,8 @@
 /**
  * Many nodes in one process, each with 500 rows of about 600 bytes, that respond at once with prepared bytes over plain
  * sockets. On 127.0.0.1 `GET /<node>/` returns the rows of that node in the order of `scan_id`. Each node also has an
- * address on the same port for a whole edge in front: packages, the agents of all nodes, and a small response to
- * anything else.
+ * address on the same port for a whole edge in front: packages, the agents of all nodes, the error by which a node shows
+ * that it does not distribute, and a small response to anything else.
  */
 import { createServer, type Socket } from 'node:net'
 import { addressOf, nodeName } from '../cluster/names.ts'
@@ -42,11 +42,16 @@ function row(node: number, at: number): object {
 }
 
 function answer(items: readonly object[], totalItems: number): Buffer {
-  const body = Buffer.from(JSON.stringify({ error: 0, data: { items, totalItems } }))
+  return respond(JSON.stringify({ error: 0, data: { items, totalItems } }))
+}
+
+function respond(text: string): Buffer {
+  const body = Buffer.from(text)
   const head = `HTTP/1.1 200 OK\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${body.length}\r\n\r\n`
   return Buffer.concat([Buffer.from(head), body])
 }
 
+const alone = respond(JSON.stringify({ error: 1000, message: 'Internal error' }))
 const rowsOf = (node: number) => Array.from({ length: ROWS }, (_, at) => row(node, at))
 const nodes = Array.from({ length: Number(many) }, (_, node) => node)
 const packages = nodes.map((node) => answer(rowsOf(node), ROWS))
@@ -59,6 +64,7 @@ function answerOf(node: number, target: string): Buffer {
   const { pathname, searchParams } = new URL(target, 'http://node')
   const offset = Number(searchParams.get('offset') ?? 0)
   const limit = Number(searchParams.get('limit') ?? ROWS)
+  if (/^\/cluster\/[^/]+\/info$/.test(pathname)) return alone
   if (pathname === '/agents') return answer(agents.slice(offset, offset + limit), agents.length)
   if (pathname !== '/experimental/syscollector/packages') return small[node] ?? Buffer.alloc(0)
   if (offset === 0 && limit >= ROWS) return packages[node] ?? Buffer.alloc(0)
