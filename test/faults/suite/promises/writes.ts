@@ -57,7 +57,6 @@ const unknownOutcome: FaultPromise = {
       upstream,
       late.map(({ path }) => path),
     )
-    const sheds = samples.filter(({ status }) => status === 503)
     const again = counts.filter((count) => count > 1).length
     const after = await sendAll(stored, 4)
     const carriedOut = await sendAll(
@@ -67,12 +66,13 @@ const unknownOutcome: FaultPromise = {
     const truth = new Map(carriedOut.map(({ path, reply }) => [path, registerValue(reply?.text)]))
     const old = after.filter(({ path, reply }) => registerValue(reply?.text) !== truth.get(path))
     return [
-      effect('writes without an answer in time', late.length, late.length >= AT_ONCE / 2),
+      // The node gets few calls at once while it answers late. The other writes are shed: nothing of them was sent.
+      effect(
+        `writes without an answer in time, of ${samples.length}`,
+        late.length,
+        late.length >= context.count(300, 50),
+      ),
       none(`other answers than 504/${UNKNOWN_OUTCOME} and sheds, of ${samples.length}`, phaseOf(samples).failures),
-      // On a machine whose cores are busy, more writes wait in the queue until they are shed.
-      ...(context.allowance > 0
-        ? []
-        : [figure('shed writes', sheds.length, '≤ half', sheds.length <= samples.length / 2)]),
       figure('writes that the node received twice', again, '0', again === 0),
       none(
         'old values served after the node had carried them out',
