@@ -87,11 +87,14 @@ const disconnects: FaultPromise = {
     const call = (at: number): Call => ({ origin: edge.url, path: `/agents/${1000 + (at % 500)}`, headers })
     const few = Array.from({ length: 100 }, (_, at) => call(at))
     await sendAll(few, 8)
-    const [files, memory] = [await edge.openFiles(), await edge.memory()]
+    const files = await edge.openFiles()
+    // A process that has served few requests is small: its memory counts from the middle of the run.
+    let memory = Number.POSITIVE_INFINITY
     const rounds = context.count(100_000 / 200, 5)
     const stayed: Awaited<ReturnType<typeof sendAll>>[] = []
     let left = 0
     for (let round = 0; round < rounds; round += 1) {
+      if (round === Math.floor(rounds / 2)) memory = await edge.memory()
       const base = round * 100
       const leaving = Array.from({ length: 100 }, (_, at) =>
         leave(edge, call(base + at).path, context.random.below(12)),
@@ -114,7 +117,7 @@ const disconnects: FaultPromise = {
       effect('clients that left before the response', left, left > rounds * 10),
       none(`failures of ${samples.length} requests of clients that stayed`, phaseOf(samples).failures),
       figure('open files', `${files} → ${after}`, '+ 5', after <= files + 5),
-      figure('memory', megabytes(grown), '≤ 100 MiB', grown <= 100 * MIB),
+      figure('growth of memory in the second half', megabytes(grown), '≤ 50 MiB', grown <= 50 * MIB),
     ]
   },
 }
