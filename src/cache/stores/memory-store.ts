@@ -13,6 +13,7 @@ import type {
 import { WRITE_FENCE_LEASE_MS } from '../../core/timing.ts'
 import type { CacheStore, FetchLock, NewStoredResponse, WriteFence } from './contract.ts'
 import { compareEpochs, EpochTable, purgeTag, readTimeOf } from './epochs.ts'
+import { toIndexEntry } from './index-entry.ts'
 import { LocalEntries, type LocalEntry, storageLifetime, toLocalEntry, toStoredResponse } from './local-entries.ts'
 
 export interface MemoryStoreOptions {
@@ -149,8 +150,9 @@ class MemoryCache {
 
   page({ group, offset, limit }: IndexWindow): IndexPage {
     const rows: IndexEntry[] = []
+    const groups = [...this.#groups(group).values()]
     let skip = offset
-    for (const keys of this.#groups(group).values()) {
+    for (const keys of groups) {
       if (skip >= keys.size) {
         skip -= keys.size
         continue
@@ -164,8 +166,8 @@ class MemoryCache {
         }
       }
     }
-    const total = [...this.#groups(group).values()].reduce((sum, { size }) => sum + size, 0)
-    return { rows, total }
+    // Rows that were found outdated are removed by now.
+    return { rows, total: groups.reduce((sum, { size }) => sum + size, 0) }
   }
 
   find(key: string): IndexEntry | undefined {
@@ -188,23 +190,10 @@ class MemoryCache {
       return undefined
     }
     const { url, group, endpoint, scope } = info
-    const age = this.#elapsed() - fetchedAt
-    const timeLeft = storageLifetime(response) - age
-    const hits = this.#hits.get(entry) ?? 0
-    const size = response.body.length
-    return {
-      key,
-      url,
-      group,
-      endpoint,
-      scope,
-      tags: info.tags,
-      size,
-      age,
-      timeLeft,
-      hits,
-      fetchTime: response.fetchTime,
-    }
+    const { body, fetchTime } = response
+    const lifetime = storageLifetime(response)
+    const listed = { key, url, group, endpoint, scope, tags: info.tags, size: body.length, fetchTime, lifetime }
+    return toIndexEntry(listed, lifetime - (this.#elapsed() - fetchedAt), this.#hits.get(entry) ?? 0)
   }
 
   /** Invalidates first, so that nothing is served while the entries are removed. */

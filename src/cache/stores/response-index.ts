@@ -140,18 +140,20 @@ export class ResponseIndex {
   }
 
   async page(window: IndexWindow): Promise<IndexPage> {
-    await this.flushHits()
-    const generation = (await this.#options.readSequence())?.generation
-    if (generation === undefined) return { rows: [], total: 0 }
-    const groups = window.group === undefined ? await this.#groups() : [window.group]
-    return new IndexPages(this.#options, generation).page(window, groups)
+    const pages = await this.#pages()
+    if (pages === undefined) return { rows: [], total: 0 }
+    return pages.page(window, window.group === undefined ? await this.#groups() : [window.group])
   }
 
   async find(key: string): Promise<IndexEntry | undefined> {
+    return (await this.#pages())?.find(key, await this.#groups())
+  }
+
+  /** Undefined: Redis is unreachable. */
+  async #pages(): Promise<IndexPages | undefined> {
     await this.flushHits()
-    const generation = (await this.#options.readSequence())?.generation
-    if (generation === undefined) return undefined
-    return new IndexPages(this.#options, generation).find(key, await this.#groups())
+    const sequence = await this.#options.readSequence()
+    return sequence && new IndexPages(this.#options, sequence.generation)
   }
 
   /** Removes one row or all rows of a group. Without a group, of every group. */
