@@ -24,12 +24,8 @@ export async function buildCluster(
   const { cluster } = config
   let used = await connectionsOf(config)
   const built = createCluster({
-    nodes: cluster.nodes,
-    discover: cluster.discover,
-    credentials: used.credentials,
-    tls: used.tls,
+    ...used,
     limits: cluster.limits,
-    allowedAddresses: cluster.addresses,
     log: (level, message, fields) => log[level](fields, message),
     ...listeners,
   })
