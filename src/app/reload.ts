@@ -40,12 +40,6 @@ export interface ReloadOptions {
   readonly warnOfDeprecations: DeprecationLog
 }
 
-/** A reload that has not begun. */
-interface PendingReload {
-  isRequested: boolean
-  readonly done: Promise<void>
-}
-
 const RETRY_INTERVAL_MS = 1000
 
 export function createReloader({ config, load, log, warnOfDeprecations, ...options }: ReloadOptions): Reloader {
@@ -53,7 +47,9 @@ export function createReloader({ config, load, log, warnOfDeprecations, ...optio
   let status: ReloadStatus = { succeededAt: Date.now(), pendingRestart: [] }
   let files = options.files ?? []
   let latest = Promise.resolve()
-  let pending: PendingReload | undefined
+  /** The reload that has not begun, and whether an operator asked for it. */
+  let pending: Promise<void> | undefined
+  let isPendingRequested = false
   let close = (): void => undefined
 
   const reloadNow = async (isRequested: boolean): Promise<void> => {
@@ -79,18 +75,15 @@ export function createReloader({ config, load, log, warnOfDeprecations, ...optio
   }
   /** One reload after the other. Calls during a reload lead to one more, which reads the newest files. */
   const reload = (isRequested: boolean): Promise<void> => {
-    if (pending === undefined) {
-      const begin = (): Promise<void> => {
-        const { isRequested } = next
-        pending = undefined
-        return reloadNow(isRequested)
-      }
-      const next: PendingReload = { isRequested, done: latest.then(begin) }
-      pending = next
-      latest = next.done
-    }
-    pending.isRequested ||= isRequested
-    return pending.done
+    isPendingRequested ||= isRequested
+    pending ??= latest.then(() => {
+      const isRequestedNow = isPendingRequested
+      pending = undefined
+      isPendingRequested = false
+      return reloadNow(isRequestedNow)
+    })
+    latest = pending
+    return pending
   }
   const watchedFiles = (): string[] => {
     const { ca, cert, key } = config.current.cluster.tls
