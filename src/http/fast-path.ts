@@ -68,10 +68,7 @@ export function createFastPath(options: FastPathOptions): FastPath {
   return {
     wrap: (handler) => {
       const context: Context = {
-        ...options,
-        get compressionMinBytes() {
-          return options.compressionMinBytes
-        },
+        options,
         logHit: hitLog(options.log, options.writeLine),
         leave: (fast) => {
           handovers.set(fast.request, fast)
@@ -103,7 +100,8 @@ function isRead({ method }: IncomingMessage, { headers, hasBody }: RequestHead):
   return (method === 'GET' || method === 'HEAD') && headers.expect === undefined && !hasBody
 }
 
-interface Context extends FastPathOptions {
+interface Context {
+  readonly options: FastPathOptions
   logHit(entry: HitLogEntry): void
   /** Continues on the regular path. */
   leave(request: FastRequest): void
@@ -138,9 +136,9 @@ class FastRequest implements EarlyRequest, Handover {
     this.head = head
     this.request = request
     this.response = response
-    head.clientAddress ??= context.clientAddress({ raw: request })
+    head.clientAddress ??= context.options.clientAddress({ raw: request })
     this.clientAddress = head.clientAddress
-    this.trace = context.beginTrace?.({ id: this.id, raw: request })
+    this.trace = context.options.beginTrace?.({ id: this.id, raw: request })
   }
 
   /** Never throws. */
@@ -160,7 +158,7 @@ class FastRequest implements EarlyRequest, Handover {
     let result: EdgeResponse | Promise<EdgeResponse>
     try {
       const request = toEdgeRequest(this.#url, { caller, headers: head.headers, id, trace, response })
-      result = this.#context.handle(request)
+      result = this.#context.options.handle(request)
     } catch (error) {
       this.#leave(rejection(error))
       return
@@ -177,7 +175,7 @@ class FastRequest implements EarlyRequest, Handover {
       this.#leave(Promise.resolve(result))
       return
     }
-    const preferences = preferencesOf(this.head.headers, this.#url.flags, this.#context.compressionMinBytes)
+    const preferences = preferencesOf(this.head.headers, this.#url.flags, this.#context.options.compressionMinBytes)
     const representation = represent(result, preferences)
     if (representation instanceof Promise) {
       void representation.then((made) => this.#send(caller, result, made)).catch((error: unknown) => this.#fail(error))
@@ -197,7 +195,7 @@ class FastRequest implements EarlyRequest, Handover {
       client: this.clientAddress,
     }
     this.#context.logHit(entry)
-    this.#context.observe?.(eventOfHit(entry, endpoint, result, representation.bytes?.length ?? 0))
+    this.#context.options.observe?.(eventOfHit(entry, endpoint, result, representation.bytes?.length ?? 0))
   }
 
   /** `pipelineResponse`: the pipeline was called, and must not be called again. */
@@ -208,7 +206,7 @@ class FastRequest implements EarlyRequest, Handover {
   }
 
   #fail(error: unknown): void {
-    this.#context.log.error({ err: error, reqId: this.id }, 'fast path failed')
+    this.#context.options.log.error({ err: error, reqId: this.id }, 'fast path failed')
     this.response.destroy()
   }
 }
