@@ -16,7 +16,7 @@ export async function sendAll(calls: readonly Call[], concurrency: number, meter
   return withStarvation(results, meter)
 }
 
-/** Returns the requests per second that are answered with so many at the same time. */
+/** Returns the requests per second that are answered with `concurrency` requests in flight. */
 export async function throughputOf(
   calls: readonly Call[],
   concurrency: number,

@@ -11,7 +11,7 @@ import { startNodeUpstream } from '../upstream.ts'
 const REQUESTS = 10_000
 const UPSTREAM_MS = 300
 const LEASE_MS = 3000 + 2000
-/** Time for sending so many requests and reading their responses, at most. */
+/** Maximum time for sending these requests and reading their responses. */
 const MAX_SENDING_MS = 30_000
 
 /** Longer than a busy machine needs to send all requests: a response must not expire meanwhile. */
