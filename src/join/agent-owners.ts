@@ -120,14 +120,13 @@ export interface ForwardToOwnerPorts {
 }
 
 /**
- * Returns the handler of endpoints for one agent. Throws 1701 and 931 as `AgentOwners` does, else as `forward` does. A
- * master that is not ready yet answers for the agents whose owner is not known: clients wait for the end of its error.
+ * Returns a handler that responds as the master does while it is not ready and `handler` needs it to find owners. Clients
+ * wait until that error is over.
  */
-export function forwardToOwner(ports: ForwardToOwnerPorts): Handler {
-  const forwardToNode = createForwardToOwner(ports)
+export function passNotReady(handler: Handler): Handler {
   return async (request) => {
     try {
-      return await forwardToNode(request)
+      return await handler(request)
     } catch (error) {
       if (error instanceof MasterNotReadyError) return error.response
       throw error
@@ -135,11 +134,9 @@ export function forwardToOwner(ports: ForwardToOwnerPorts): Handler {
   }
 }
 
-function createForwardToOwner({
-  owners,
-  forward,
-}: ForwardToOwnerPorts): (request: EdgeRequest) => Promise<EdgeResponse> {
-  return async (request) => {
+/** Returns the handler of endpoints for one agent. Throws 1701 and 931 as `AgentOwners` does, else as `forward` does. */
+export function forwardToOwner({ owners, forward }: ForwardToOwnerPorts): Handler {
+  return passNotReady(async (request) => {
     const id = request.params.agent_id ?? ''
     // A node that is not the owner would claim success for a write without doing anything.
     if (request.endpoint.method !== 'GET') {
@@ -154,7 +151,7 @@ function createForwardToOwner({
       node = verified
     }
     throw createOwnerUnknownError(`${id}: it moves from node to node`)
-  }
+  })
 }
 
 const MAX_MOVES_PER_REQUEST = 3

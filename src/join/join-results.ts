@@ -11,7 +11,7 @@ import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { traceSync } from '../core/traced.ts'
 import { ownField } from '../core/values.ts'
-import type { AgentOwners } from './agent-owners.ts'
+import { type AgentOwners, passNotReady } from './agent-owners.ts'
 import { callOwners } from './call-owners.ts'
 import type { IsDistributing } from './joined-read.ts'
 import { callNode } from './node-outcome.ts'
@@ -39,12 +39,12 @@ export interface JoinResultsPorts {
  * acted, and 937 if a node distributes requests itself.
  */
 export function joinResults(ports: JoinResultsPorts): Handler {
-  return async (request) => {
+  return passNotReady(async (request) => {
     const rule = mergeRuleOf(request)
     if (rule === undefined || rule === 'collection') throw new Error(`${request.endpoint.path} has no results to join`)
     allowManyCalls(request)
     return JOIN_BY_RULE[rule](ports, request)
-  }
+  })
 }
 
 /**

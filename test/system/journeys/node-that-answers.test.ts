@@ -77,7 +77,7 @@ t.test('a status is never older than its lifetime, also while its node fails', a
   }
 })
 
-t.test('mode edge: reads and writes of one agent get the error of a master that is not ready', async (t) => {
+t.test('mode edge: reads and writes that need an owner get the error of a master that is not ready', async (t) => {
   const { edge, simulator } = await edgeOfOneNode(t, {}, { distribution: 'edge' })
   for (const code of NOT_READY) {
     await simulator.faults.set('master', { error: code })
@@ -85,6 +85,9 @@ t.test('mode edge: reads and writes of one agent get the error of a master that 
     // The first request finds no owner, the later ones find an owner that is not ready.
     for (const request of ['GET /syscheck/001', 'GET /sca/001', 'PUT /agents/001/restart'])
       t.match((await ask(edge, request)).body, { error: code }, `${code} ${request}`)
+    const restart = await ask(edge, 'POST /agents/restart', { ids: ['001', '002'] })
+    t.match(restart.body, { error: code }, `${code} POST /agents/restart`)
+    t.match((await ask(edge, 'PUT /agents/groups/default/restart')).body, { error: code }, `${code} restart of a group`)
     await simulator.faults.clear()
     await eventually(async () => (await ask(edge, 'GET /syscheck/001?limit=1')).body.error === 0)
   }
