@@ -1,10 +1,10 @@
 /** Sends a write to the owners of many agents: each owner gets the ids of its own agents, in bodies that nodes accept. */
 import { EdgeError } from '../core/errors.ts'
+import { waitForJsonTurn } from '../core/json-turns.ts'
 import type { ClusterView } from '../core/node-call.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { traceAsync } from '../core/traced.ts'
-import { waitForTurn } from '../core/turns.ts'
 import type { NodeByAgent } from './agent-owners.ts'
 import { type CooperativeTask, createTimeSlice, pause, runTask } from './bytes/cooperative.ts'
 import { callNode, createUnsentOutcome, type NodeOutcome } from './node-outcome.ts'
@@ -69,7 +69,7 @@ async function callOwner(
   const outcomes: OwnerOutcome[] = []
   for (let at = 0; at < ids.length; at += MAX_IDS_PER_CALL) {
     const some = ids.slice(at, at + MAX_IDS_PER_CALL)
-    await waitForTurn(some.length * BYTES_PER_ID)
+    await waitForJsonTurn(some.length * BYTES_PER_ID)
     const body = { kind: 'fields', fields: { ids: some } } as const
     const outcome = await callNode(forward, node, { ...request, body, node })
     outcomes.push({ ids: some, outcome })

@@ -1,9 +1,9 @@
 /** What one node did with a write or a check, as a value: the failure of one node must not hide what the others did. */
 import { type EnvelopeContents, isOutcomeUnknown, isUnfinished, parseEnvelope } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
+import { waitForJsonTurn } from '../core/json-turns.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
-import { waitForTurn } from '../core/turns.ts'
 import { proxyErrorOf } from './node-part.ts'
 import { formatClusterStatus, type NodeStatus } from './node-report.ts'
 
@@ -33,7 +33,7 @@ export async function callNode(handler: Handler, node: string, request: EdgeRequ
   try {
     const response = await handler(request)
     const rtt = performance.now() - startedAt
-    if (response.kind === 'json') await waitForTurn(response.body.length)
+    if (response.kind === 'json') await waitForJsonTurn(response.body.length)
     return toOutcome(node, rtt, response)
   } catch (thrown) {
     request.signal.throwIfAborted()

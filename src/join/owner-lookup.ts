@@ -5,9 +5,9 @@
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { isNotReadyError, parseEnvelope } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
+import { waitForJsonTurn } from '../core/json-turns.ts'
 import { type Caller, type EdgeRequest, type Handler, priorityOf } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
-import { waitForTurn } from '../core/turns.ts'
 import { ownField, ownText } from '../core/values.ts'
 
 /** The node that an agent reports to. `unknown`: the agent has connected, but the master does not name its node. */
@@ -157,7 +157,7 @@ async function readPages(call: EdgeRequest, read: Handler, first?: EdgeResponse)
     const query = { select: FIELDS, limit: `${PAGE_ROWS}`, offset: `${page * PAGE_ROWS}` }
     const response = page === 0 && first !== undefined ? first : await send({ ...call, query }, read)
     // Cached pages come without a turn of the event loop between them.
-    if (response.kind === 'json') await waitForTurn(response.body.length)
+    if (response.kind === 'json') await waitForJsonTurn(response.body.length)
     const data = dataOf(response)
     if (response.kind === 'json') age = Math.max(age, response.cached?.response.age ?? 0)
     total = Number(ownField(data, 'totalItems'))

@@ -1,10 +1,10 @@
 /** The innermost handler: sends a request to one node and returns its response, or the error of the failed call. */
 import { errorNumberOf } from '../core/envelope.ts'
 import { EdgeError, type ErrorCode } from '../core/errors.ts'
+import { waitForJsonTurn } from '../core/json-turns.ts'
 import type { CallNode, ClusterView, NodeResponse, NodeResult } from '../core/node-call.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import { traceSync } from '../core/traced.ts'
-import { waitForTurn } from '../core/turns.ts'
 import { classic } from './dialects/classic.ts'
 import type { Router } from './route.ts'
 
@@ -26,7 +26,7 @@ export function forward(options: ForwardOptions): Handler {
   return (request) => {
     const work = async () => {
       const response = await callCandidates(options, request)
-      if (Buffer.isBuffer(response.body)) await waitForTurn(response.body.length)
+      if (Buffer.isBuffer(response.body)) await waitForJsonTurn(response.body.length)
       const translated = classic.toEdgeResponse(response)
       if (translated.ok) return translated.response
       const { node } = response

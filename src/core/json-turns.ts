@@ -19,7 +19,7 @@ let isScheduled = false
  * To be awaited before JSON text of this length is parsed or printed. Returns undefined if the work fits into the current
  * turn, so that a response that comes alone is not delayed. Otherwise callers get later turns in the order of their calls.
  */
-export function waitForTurn(bytes: number): Promise<void> | undefined {
+export function waitForJsonTurn(bytes: number): Promise<void> | undefined {
   if (waiting.length === 0 && fits(bytes)) {
     add(bytes)
     return undefined

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { waitForTurn } from '../../../src/core/turns.ts'
+import { waitForJsonTurn } from '../../../src/core/json-turns.ts'
 
 const KIB = 1024
 
@@ -16,7 +16,7 @@ async function turnsOf(sizes: readonly number[]): Promise<readonly number[]> {
   setImmediate(count)
   const turns = Promise.all(
     sizes.map(async (bytes) => {
-      await waitForTurn(bytes)
+      await waitForJsonTurn(bytes)
       return turn
     }),
   )
@@ -27,7 +27,7 @@ async function turnsOf(sizes: readonly number[]): Promise<readonly number[]> {
 
 t.test('a piece that comes alone does not wait, however long it is', async (t) => {
   await new Promise((resolve) => setImmediate(resolve))
-  t.equal(waitForTurn(10_000 * KIB), undefined)
+  t.equal(waitForJsonTurn(10_000 * KIB), undefined)
 })
 
 t.test('long pieces of one turn get separate turns, in their order', async (t) => {
