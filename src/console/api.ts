@@ -48,7 +48,8 @@ async function fetchApi(path: string, body: object | undefined): Promise<Respons
   const headers = { accept: 'application/json', 'x-edge-console': '1' }
   const isHeartbeat = path === HEARTBEAT_PATH
   try {
-    return await fetch(path, {
+    // Without the credentials that the address of the page may contain: browsers refuse to fetch such addresses.
+    return await fetch(new URL(path, location.origin), {
       signal: AbortSignal.timeout(isHeartbeat ? HEARTBEAT_TIMEOUT_MS : REQUEST_TIMEOUT_MS),
       headers: body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
       ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),

@@ -1,0 +1,16 @@
+import t from 'tap'
+import { startBrowser } from './browser.ts'
+import { startConsoleEdge } from './edge.ts'
+
+t.test('the console works when its address contains user and password', async (t) => {
+  const edge = await startConsoleEdge()
+  t.teardown(() => edge.close())
+  const browser = await startBrowser()
+  t.teardown(() => browser.close())
+  const page = await browser.newPage()
+  const { host } = new URL(edge.operationsUrl)
+  await page.goto(`http://operator:operator-pw@${host}/console/`)
+  await page.getByText('ready', { exact: true }).waitFor()
+  await page.getByText('memory of this process').waitFor()
+  t.equal(await page.getByText('unreachable').count(), 0)
+})
