@@ -1,20 +1,30 @@
 /** The time that a node needs for a request: none, or as much as a real node with its own cache. */
-import { createInterpreters } from './interpreters.ts'
+import { createInterpreters, type Interpreters } from './interpreters.ts'
 import type { Outgoing } from './wire.ts'
 
 export interface NodeCapacity {
   /** Factor by which the node is faster than a real one; default 1. */
   readonly scale?: number
+  /** Seconds of processor time of a usual call, on average; default 0.4. */
+  readonly work?: number
+  /** The number of calls in progress beyond which a node becomes slower as a whole; default 4. */
+  readonly atOnce?: number
+  /** `shared`: all nodes run on the two processors of one machine; default `own`: each node has its own two. */
+  readonly machines?: 'own' | 'shared'
 }
 
-/** The current and past load of a node's API. */
+/** The current and past load of a node. */
 export interface Load {
-  /** Requests in flight now, and their maximum so far. */
+  /** Requests to its API in flight now, and their maximum so far. */
   readonly inFlight: number
   readonly most: number
   /** Requests answered so far, and those among them that started an interpreter. */
   readonly served: number
   readonly interpreted: number
+  /** Milliseconds of the longest call so far, without the calls from inside the cluster. */
+  readonly longest: number
+  /** Calls so far that the node carried out for another node. */
+  readonly forwarded: number
 }
 
 export interface CapacityModel {
@@ -25,6 +35,8 @@ export interface CapacityModel {
   admit(): Promise<void>
   /** Returns the response to a GET, possibly from the node's own cache; `bypass` skips that cache. */
   respond(asked: Asked, make: () => Promise<Outgoing>): Promise<Outgoing>
+  /** Does the work of a call that another node passes on; these calls run one at a time. */
+  carryOut(): Promise<void>
 }
 
 export interface Asked {
@@ -42,15 +54,62 @@ const OWN_CACHE_MS = 750
 const LIGHT = new Set(['/', '/version'])
 /** Paths that query the database of every agent in turn. */
 const HEAVY = /^\/experimental\//
-const HEAVY_WEIGHT = 5
+const HEAVY_WEIGHT = 4
 /** Paths that the real API never caches. */
 const NOT_KEPT =
   /^\/(?:syscollector|experimental|ciscat)\/|\/(?:key|is_sync|upgrade_result)$|^\/agents\/:agent_id\/config\//
 
-/** Without `capacity` the node is as fast as this process. */
-export function createCapacityModel(capacity: NodeCapacity | undefined): CapacityModel {
-  const load = { inFlight: 0, most: 0, served: 0, interpreted: 0 }
-  const carry: CapacityModel['countInFlight'] = async (serve) => {
+const DEFAULT_WORK = 0.4
+const DEFAULT_AT_ONCE = 4
+
+/** Returns the function that creates the model of each node. Without `capacity` nodes are as fast as this process. */
+export function createCapacityModels(capacity: NodeCapacity | undefined): () => CapacityModel {
+  if (capacity === undefined) return unlimited
+  const { scale = 1, work = DEFAULT_WORK, atOnce = DEFAULT_AT_ONCE, machines = 'own' } = capacity
+  const processors = () => createInterpreters({ scale, work, atOnce })
+  const shared = machines === 'shared' ? processors() : undefined
+  return () => limited(scale, shared ?? processors())
+}
+
+function unlimited(): CapacityModel {
+  const { load, countInFlight } = countLoad()
+  return {
+    load,
+    countInFlight,
+    admit: async () => undefined,
+    respond: (_, make) => make(),
+    carryOut: async () => {
+      load.forwarded += 1
+    },
+  }
+}
+
+function limited(scale: number, interpreters: Interpreters): CapacityModel {
+  const { load, countInFlight } = countLoad()
+  const interpreted = async ({ path }: Asked, make: () => Promise<Outgoing>) => {
+    if (LIGHT.has(path)) return make()
+    load.interpreted += 1
+    await interpreters.run(HEAVY.test(path) ? HEAVY_WEIGHT : 1)
+    return make()
+  }
+  let forwarded: Promise<void> = Promise.resolve()
+  return {
+    load,
+    countInFlight,
+    admit: sequentially(PASSWORD_CHECK_MS / scale),
+    respond: ownCache(OWN_CACHE_MS / scale, interpreted),
+    carryOut: () => {
+      load.forwarded += 1
+      forwarded = forwarded.then(() => interpreters.run(1))
+      return forwarded
+    },
+  }
+}
+
+function countLoad() {
+  const load = { inFlight: 0, most: 0, served: 0, interpreted: 0, longest: 0, forwarded: 0 }
+  const countInFlight: CapacityModel['countInFlight'] = async (serve) => {
+    const start = performance.now()
     load.inFlight += 1
     load.most = Math.max(load.most, load.inFlight)
     try {
@@ -58,24 +117,10 @@ export function createCapacityModel(capacity: NodeCapacity | undefined): Capacit
     } finally {
       load.inFlight -= 1
       load.served += 1
+      load.longest = Math.max(load.longest, performance.now() - start)
     }
   }
-  if (capacity === undefined)
-    return { load, countInFlight: carry, admit: async () => undefined, respond: (_, make) => make() }
-  const { scale = 1 } = capacity
-  const interpreters = createInterpreters(scale)
-  const interpreted = async ({ path }: Asked, make: () => Promise<Outgoing>) => {
-    if (LIGHT.has(path)) return make()
-    load.interpreted += 1
-    await interpreters.run(HEAVY.test(path) ? HEAVY_WEIGHT : 1)
-    return make()
-  }
-  return {
-    load,
-    countInFlight: carry,
-    admit: sequentially(PASSWORD_CHECK_MS / scale),
-    respond: ownCache(OWN_CACHE_MS / scale, interpreted),
-  }
+  return { load, countInFlight }
 }
 
 type Interpreted = (asked: Asked, make: () => Promise<Outgoing>) => Promise<Outgoing>

@@ -15,6 +15,8 @@ export interface Cluster {
   readonly world: World
   readonly handlers: SimHandlers
   readonly faults: FaultTable
+  /** Takes the time that a node needs for a call that another node passes on. */
+  forwarded(node: string): Promise<void>
 }
 
 export interface Call extends Asked {
@@ -168,7 +170,10 @@ export function handlerKey({ method, path, target }: Endpoint): string {
 async function carryOut(cluster: Cluster, call: Call, node: SimNode, sight: Sight): Promise<unknown> {
   const { world, handlers, faults } = cluster
   const key = handlerKey(call.endpoint)
-  if (node !== call.entry) await sufferInside(faults.inside(node.name), key)
+  if (node !== call.entry) {
+    await sufferInside(faults.inside(node.name), key)
+    await cluster.forwarded(node.name)
+  }
   if (node.startedAt > world.now() && !isStatus(key)) throw refusal(1017)
   const handler = handlers[key]
   if (handler === undefined) throw new Error(`No handler for ${key}`)

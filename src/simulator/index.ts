@@ -4,7 +4,7 @@
  */
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { catalogue } from '../catalogue/index.ts'
-import { type CapacityModel, createCapacityModel, type Load, type NodeCapacity } from './capacity.ts'
+import { type CapacityModel, createCapacityModels, type Load, type NodeCapacity } from './capacity.ts'
 import { handlerKey } from './distribute.ts'
 import { type Fault, type Faults, faultTable, isAway, listens } from './faults.ts'
 import { handlers } from './handlers/index.ts'
@@ -40,7 +40,7 @@ export interface Simulator {
   /** Unexpected exceptions of handlers, each answered as error 1000: empty unless the simulator has a defect. */
   readonly thrown: unknown[]
   readonly faults: Faults
-  /** Returns the load of a node's API without the calls from inside the cluster. */
+  /** Returns the load of a node. */
   load(node: string): Load
   /** Makes the agent report to that node. */
   moveAgent(id: string, node: string): void
@@ -61,6 +61,8 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   const world = createWorld(options)
   const listeners = new Map<string, Listener>()
   const capacities = new Map<string, CapacityModel>()
+  const createCapacity = createCapacityModels(options.capacity)
+  const capacityOf = (name: string) => capacities.get(name) ?? createCapacityModels(undefined)()
   const faults = faultTable(
     () => world.nodes.map((node) => node.name),
     (name, fault) => strikeNode(world, listeners, name, fault),
@@ -68,14 +70,14 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   const seen: SeenRequest[] = []
   const thrown: unknown[] = []
   const shared = {
-    cluster: { world, handlers, faults },
+    cluster: { world, handlers, faults, forwarded: (name: string) => capacityOf(name).carryOut() },
     authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`,
     findRoute: routeTable(endpoints),
     see: (request: SeenRequest) => remember && seen.push(request),
     thrown: (fault: unknown) => thrown.push(fault),
   }
   const serve = async (node: SimNode) => {
-    const capacity = createCapacityModel(options.capacity)
+    const capacity = createCapacity()
     const listener = await listen(nodeApi({ ...shared, node, capacity }), options.tls)
     capacities.set(node.name, capacity)
     listeners.set(node.name, listener)
@@ -89,7 +91,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     seen,
     thrown,
     faults,
-    load: (name) => capacities.get(name)?.load ?? createCapacityModel(undefined).load,
+    load: (name) => capacityOf(name).load,
     ...membership(world, { serve, shut: async (name) => listeners.get(name)?.shut() }),
     close: async () => {
       await Promise.all([...listeners.values()].map((listener) => listener.shut()))

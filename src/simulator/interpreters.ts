@@ -1,16 +1,24 @@
 /**
- * The capacity of a real node: each response that is not in its own cache starts an interpreter and takes 0.2 to 0.4 s
- * of two shared processors. Up to four at once complete 4 to 5 requests a second; more than four slow each other down
- * to two a second in total.
+ * The capacity of a real node: each response that is not in its own cache starts an interpreter and takes about 0.4 s of
+ * two processors. Up to four at once complete 4 requests a second; more than four slow each other down to two a second
+ * in total. All times pass on timers: a simulated node needs no processor time for its work.
  */
 
-const LEAST = 0.2
-const MOST = 0.4
-const AT_ONCE = 4
-/** Seconds of work done per second by one interpreter, by up to four, and by more. */
+/** The work of a call varies by this part of the mean in both directions. */
+const WORK_SPREAD = 0.25
+/** Seconds of work done per second by one interpreter, by up to `atOnce`, and by more. */
 const ONE = 1
-const SOME = 1.4
-const CROWD = 0.6
+const SOME = 1.6
+const CROWD = 0.8
+
+export interface InterpreterOptions {
+  /** Multiplies the speed. */
+  readonly scale: number
+  /** Seconds of processor time of a usual call, on average. */
+  readonly work: number
+  /** The number of interpreters beyond which they slow each other down. */
+  readonly atOnce: number
+}
 
 export interface Interpreters {
   /** Resolves when the work is done; `weight` multiplies the usual amount. */
@@ -25,16 +33,16 @@ interface Job {
 
 /**
  * All running jobs have equal shares. One clock counts the work that each job has received since the start, so a job is
- * complete when the clock has advanced by the job's work, independent of other jobs. `scale` multiplies the speed.
+ * complete when the clock has advanced by the job's work, independent of other jobs.
  */
-export function createInterpreters(scale: number): Interpreters {
+export function createInterpreters({ scale, work, atOnce }: InterpreterOptions): Interpreters {
   const jobs: Job[] = []
   let clock = 0
   let read = performance.now()
   let started = 0
   let timer: NodeJS.Timeout | undefined
 
-  const pace = () => (scale * capacity(jobs.length)) / jobs.length
+  const pace = () => (scale * throughput(jobs.length, atOnce)) / jobs.length
   const advance = () => {
     const now = performance.now()
     if (jobs.length > 0) clock += ((now - read) / 1000) * pace()
@@ -55,8 +63,8 @@ export function createInterpreters(scale: number): Interpreters {
       new Promise((done) => {
         advance()
         // Evenly distributed over the range, and the same in every run.
-        const work = LEAST + (MOST - LEAST) * ((started++ * 0.618_033_988_75) % 1)
-        const ends = clock + work * weight
+        const share = 1 - WORK_SPREAD + 2 * WORK_SPREAD * ((started++ * 0.618_033_988_75) % 1)
+        const ends = clock + share * work * weight
         const later = jobs.findIndex((job) => job.ends > ends)
         jobs.splice(later < 0 ? jobs.length : later, 0, { ends, done })
         settle()
@@ -64,7 +72,7 @@ export function createInterpreters(scale: number): Interpreters {
   }
 }
 
-function capacity(running: number): number {
+function throughput(running: number, atOnce: number): number {
   if (running === 1) return ONE
-  return running <= AT_ONCE ? SOME : CROWD
+  return running <= atOnce ? SOME : CROWD
 }

@@ -5,12 +5,12 @@ import { start } from './ask.ts'
 const authorization = `Basic ${Buffer.from('edge:simulated').toString('base64')}`
 
 /** Returns the milliseconds in which `clients` receive `answers` responses together, each with one request at a time. */
-async function takes(sim: Simulator, clients: number, answers: number, headers: Record<string, string> = {}) {
+async function takes(sim: Simulator, clients: number, answers: number, headers: Record<string, string> = {}, at = 0) {
   let left = answers
   const begin = performance.now()
   const client = async () => {
     while (left-- > 0) {
-      const reply = await fetch(`${sim.nodes[0]?.url}/agents/summary`, { headers: { authorization, ...headers } })
+      const reply = await fetch(`${sim.nodes[at]?.url}/agents/summary`, { headers: { authorization, ...headers } })
       await reply.arrayBuffer()
     }
   }
@@ -62,3 +62,26 @@ t.test(
     t.same(reply.json, await same.json())
   },
 )
+
+t.test('a call through a worker costs the worker and the master', async (t) => {
+  const { sim } = await start(t, { workers: 1, capacity: { scale: 20 } })
+  await takes(sim, 1, 2, uncached, 1)
+  t.match(sim.load('worker-1'), { served: 2, interpreted: 2, forwarded: 0 })
+  t.match(sim.load('master'), { served: 0, interpreted: 0, forwarded: 2 })
+})
+
+t.test('nodes on one machine slow each other down, nodes on their own machines do not', async (t) => {
+  const both = async (machines: 'own' | 'shared') => {
+    const { sim } = await start(t, { workers: 1, capacity: { scale: 4, atOnce: 3, machines } })
+    const begin = performance.now()
+    const rules = async (node: number) => {
+      const { url } = sim.nodes[node] ?? {}
+      await (await fetch(`${url}/rules?limit=1`, { headers: { authorization, ...uncached } })).arrayBuffer()
+    }
+    await Promise.all(Array.from({ length: 6 }, (_, i) => rules(i % 2)))
+    return performance.now() - begin
+  }
+  const own = await both('own')
+  const shared = await both('shared')
+  t.ok(shared > 1.5 * own, `${Math.round(own)} ms on two machines, ${Math.round(shared)} ms on one`)
+})
