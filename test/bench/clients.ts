@@ -1,131 +1,64 @@
 /**
- * Ten thousand clients on a manager as slow as the real one (`npm run bench:clients`): two replicas of the edge with one
- * Redis; then fewer clients without the edge, for comparison.
+ * Many clients on a manager as slow and frail as a real one (`npm run bench:clients`): the dashboard of
+ * `clients/session.ts` without the edge, and through two replicas of the edge with one Redis and the default settings.
+ *
+ * The real cluster that the simulator replaces needs 0.4 s of processor time per call on two cores that its nodes share,
+ * answers about four calls per second, and collapses beyond four calls at once. The simulated work passes on timers and
+ * needs no processor time: generator, replicas, Redis and simulator have only the cores of this machine. The report
+ * names the processor time of each, and the delay of requests to a server that answers at once, so that a slow edge can
+ * be told from a busy machine.
+ *
+ * Ends with code 1 if a row through the edge misses a goal.
  */
-import { startRedis } from '../support/redis.ts'
+import type { SimulatorOptions } from '../../src/simulator/index.ts'
 import { readOptions } from '../support/script-options.ts'
-import { quantile, run, type Taken } from './clients/load.ts'
-import { type Mix, rateOf } from './clients/mix.ts'
-import { basic, nodePassword, type RunningCluster, startCluster, startReplicas } from './clients/parties.ts'
-import { cpuOf } from './load.ts'
-import type { ClusterReport } from './servers/cluster.ts'
+import { startEcho } from './clients/parties.ts'
+import { printDetails, printGoals, printHeader, printRow } from './clients/report.ts'
+import { measure, type Row } from './clients/rows.ts'
 
-const { values } = readOptions({
+const { values, refuse } = readOptions({
   name: 'bench:clients',
-  purpose: 'Measures what many clients get from a slow manager, with two replicas of the edge and without the edge.',
+  purpose: 'Measures what many clients of a slow manager receive, without the edge and with two replicas of it.',
   options: {
-    quick: { kind: 'flag', meaning: 'fewer clients for a shorter time' },
-    clients: { kind: 'number', meaning: 'clients of the edge (default 10000, with --quick 2000)' },
-    agents: { kind: 'number', meaning: 'agents of the cluster (default 1999)' },
-    'viewed-agents': { kind: 'number', meaning: 'agents whose pages the clients open (default 5)' },
-    seconds: { kind: 'number', value: 'SECONDS', meaning: 'duration (default 60, with --quick 8)' },
-    stale: { kind: 'number', value: 'SECONDS', meaning: 'cache.staleWhileRevalidate (default: the default settings)' },
-    direct: { kind: 'number', meaning: 'clients without the edge (default 100, with --quick 20; 0: none)' },
+    quick: { kind: 'flag', meaning: 'fewer rows for a shorter time' },
+    clients: { kind: 'number', meaning: 'measure only this number of clients, through the edge' },
+    seconds: { kind: 'number', value: 'SECONDS', meaning: 'duration of each row (default 60, with --quick 10)' },
+    agents: { kind: 'number', meaning: 'agents of the cluster (default 100)' },
+    machines: {
+      kind: 'text',
+      value: 'own|shared',
+      meaning: 'whether each node has its own two cores (default shared)',
+    },
   },
 })
-const { quick, agents = 1_999, 'viewed-agents': viewedAgents = 5, stale = 0 } = values
-const { clients = quick ? 2_000 : 10_000, seconds = quick ? 8 : 60, direct = quick ? 20 : 100 } = values
-/** Milliseconds after which a client gives up. */
-const CLIENT_TIMEOUT_MS = 20_000
+const { quick, clients, seconds = quick ? 10 : 60, agents = 100, machines = 'shared' } = values
+if (machines !== 'own' && machines !== 'shared') refuse(`--machines needs own or shared, got "${machines}"`)
+const warmUp = quick ? 6 : 15
+const directRows = quick ? [10] : [10, 100]
+const edgeRows = quick ? [100, 1_000] : [10, 100, 1_000, 10_000]
 const say = (text: string): void => console.log(text)
 
-async function throughEdge(): Promise<void> {
-  const cluster = await startCluster({ workers: 2, agents })
-  const redis = await startRedis()
-  const replicas = await startReplicas(2, { nodes: cluster.nodes, redis: redis.url, inFlight: 2, stale })
-  const mix: Mix = { clients, agents, viewedAgents, nodes: cluster.nodes.map(({ name }) => name) }
-  const authorization = ({ kind }: { kind: string }) => basic(kind === 'write' ? 'writer' : 'browser')
-  say(`${clients} clients, two replicas (each with at most 2 calls in flight per node), 3 nodes, ${agents + 1} agents,`)
-  const shown = stale === 0 ? 'default settings' : `staleWhileRevalidate ${stale}s`
-  say(`pages of ${viewedAgents} agents, ${shown}: ${rateOf(mix).toFixed(0)} requests per second`)
-  const go = (all: number, time: number) =>
-    run(
-      {
-        urls: replicas.urls,
-        mix: { ...mix, clients: all },
-        authorization,
-        clientTimeout: CLIENT_TIMEOUT_MS,
-        throughEdge: true,
-      },
-      time,
-    )
-  // The cache is empty: first some clients start, then all.
-  const first = Math.ceil(clients / 10)
-  const warm = await go(first, quick ? 3 : 10)
-  say(`  empty cache, ${first} clients: ${latency(warm)}; failed: ${failures(warm)}`)
-  const before = await cluster.report()
-  const cpu = await Promise.all(replicas.pids.map(cpuOf))
-  const began = performance.now()
-  const taken = await go(clients, seconds)
-  const spent = (performance.now() - began) / 1000
-  const used = (await Promise.all(replicas.pids.map(cpuOf))).map((now, i) => (now - (cpu[i] ?? 0)) / 1e6 / spent)
-  say(`  ${seconds} s: ${report(taken, spent)}`)
-  printNodes(taken, { before, after: await cluster.report(), spent })
-  say(`  CPU of the replicas: ${used.map((part) => `${(part * 100).toFixed(0)} %`).join(' and ')} of one core`)
-  await replicas.close()
-  await redis.close()
-  cluster.close()
+const cluster: SimulatorOptions = {
+  workers: 2,
+  agents,
+  capacity: { work: 0.4, atOnce: 4, machines: machines === 'own' ? 'own' : 'shared' },
 }
-
-/** The same on the API of the master with fewer clients: it completes four or five calls per second. */
-async function withoutEdge(): Promise<void> {
-  const cluster: RunningCluster = await startCluster({ workers: 2, agents })
-  const mix: Mix = { clients: direct, agents, viewedAgents, nodes: cluster.nodes.map(({ name }) => name) }
-  const urls = cluster.nodes.filter(({ type }) => type === 'master').map(({ url }) => url)
-  const load = {
-    urls,
-    mix,
-    authorization: () => basic('edge', nodePassword),
-    clientTimeout: CLIENT_TIMEOUT_MS,
-    throughEdge: false,
-  }
-  say(`without the edge, ${direct} clients: ${rateOf(mix).toFixed(1)} requests per second`)
-  const before = await cluster.report()
-  const began = performance.now()
-  const taken = await run(load, Math.min(seconds, 30))
-  const spent = (performance.now() - began) / 1000
-  say(`  ${report(taken, spent)}`)
-  printNodes(taken, { before, after: await cluster.report(), spent })
-  cluster.close()
+const wanted = [
+  ...(clients === undefined ? directRows : []).map((number) => ({ way: 'direct' as const, clients: number })),
+  ...(clients === undefined ? edgeRows : [clients]).map((number) => ({ way: 'edge' as const, clients: number })),
+]
+const echo = await startEcho()
+const rows: Row[] = []
+say(
+  `3 nodes on ${machines === 'own' ? 'their own machines' : 'one machine'}, ${agents + 1} agents, ${seconds} s per row`,
+)
+printHeader(say)
+for (const { way, clients } of wanted) {
+  const row = await measure({ way, clients, seconds, warmUp, cluster, echo: echo.url })
+  printRow(row, say)
+  rows.push(row)
 }
-
-function latency({ times }: Taken): string {
-  const ms = (part: number) => quantile(times, part).toFixed(1)
-  return `median ${ms(0.5)} ms, p99 ${ms(0.99)} ms, longest ${ms(1)} ms`
-}
-
-function failures({ times, failed, failedByKind }: Taken): string {
-  const count = [...failed.values()].reduce((sum, one) => sum + one, 0)
-  const words = (of: Map<string, number>) => [...of].map(([name, number]) => `${name}: ${number}`).join(', ')
-  if (count === 0) return '0'
-  return `${count} (${((100 * count) / times.length).toFixed(2)} %; ${words(failed)}; ${words(failedByKind)})`
-}
-
-function report(taken: Taken, spent: number): string {
-  const { times, ages, refusedAfter } = taken
-  const age = (part: number) => quantile(ages, part)
-  return [
-    `${(times.length / spent).toFixed(0)} requests per second, ${latency(taken)}`,
-    `failed: ${failures(taken)}`,
-    ...(refusedAfter.length > 0
-      ? [`rejected with 503 after ${quantile(refusedAfter, 0.5).toFixed(0)} ms (median)`]
-      : []),
-    ...(ages.length > 0 ? [`age of hits: median ${age(0.5)} s, p99 ${age(0.99)} s, maximum ${age(1)} s`] : []),
-  ].join('\n  ')
-}
-
-function printNodes(
-  { times }: Taken,
-  { before, after, spent }: { before: ClusterReport; after: ClusterReport; spent: number },
-): void {
-  let calls = 0
-  for (const [name, { served, most }] of Object.entries(after)) {
-    const own = served - (before[name]?.served ?? 0)
-    calls += own
-    say(`  ${name}: ${(own / spent).toFixed(2)} calls per second, at most ${most} at the same time`)
-  }
-  say(`  calls to the manager: ${((100 * calls) / times.length).toFixed(2)} % of the requests`)
-}
-
-await throughEdge()
-if (direct > 0) await withoutEdge()
+for (const row of rows) printDetails(row, say)
+const areReached = printGoals(rows, say)
+echo.close()
+process.exitCode = areReached ? 0 : 1

@@ -1,5 +1,6 @@
 /**
- * The processes of the benchmark: a cluster with the capacity of a real one, and replicas of the edge with one Redis.
+ * The processes of the benchmark: a cluster with the capacity of a real one, replicas of the edge with one Redis, and a
+ * server that answers at once.
  */
 import type { ChildProcess } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -7,6 +8,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { hash } from '@node-rs/bcrypt'
 import { stringify } from 'yaml'
+import { loadConfig } from '../../../src/config/index.ts'
+import type { Config } from '../../../src/config/schema.ts'
+import type { SimulatorOptions } from '../../../src/simulator/index.ts'
 import { freePort } from '../../support/redis.ts'
 import { forkScript } from '../../support/typescript/script.ts'
 import type { ClusterReady, ClusterReport } from '../servers/cluster.ts'
@@ -21,23 +25,23 @@ export interface RunningCluster {
 export interface Replicas {
   readonly urls: readonly string[]
   readonly pids: readonly number[]
+  /** The configuration of the first replica. */
+  readonly config: Config
+  /** Returns an upper bound of the milliseconds that calls were queued for a node, over all replicas. */
+  longestWait(): Promise<number>
   close(): Promise<void>
 }
 
 export interface ReplicaOptions {
   readonly nodes: RunningCluster['nodes']
   readonly redis: string
-  /** The limit of each replica; a node receives the calls of all replicas. */
-  readonly inFlight: number
-  /** Seconds of stale-while-revalidate; 0: the default settings. */
-  readonly stale: number
 }
 
 export const nodePassword = 'only-for-tests'
 export const basic = (user: string, password = `${user}-pw`): string =>
   `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
 
-export async function startCluster(options: object): Promise<RunningCluster> {
+export async function startCluster(options: SimulatorOptions): Promise<RunningCluster> {
   const child = forkScript(new URL('../servers/cluster.ts', import.meta.url), [
     JSON.stringify({ ...options, password: nodePassword }),
   ])
@@ -54,6 +58,13 @@ export async function startCluster(options: object): Promise<RunningCluster> {
   }
 }
 
+/** Starts the server that answers each request at once. */
+export async function startEcho(): Promise<{ readonly url: string; close(): void }> {
+  const child = forkScript(new URL('../servers/echo.ts', import.meta.url), [])
+  const { port } = await nextMessage<{ readonly port: number }>(child)
+  return { url: `http://127.0.0.1:${port}`, close: () => void child.kill('SIGKILL') }
+}
+
 export async function startReplicas(count: number, options: ReplicaOptions): Promise<Replicas> {
   const folder = await mkdtemp(join(tmpdir(), 'manager-edge-clients-'))
   const users = ['browser', 'writer']
@@ -61,18 +72,29 @@ export async function startReplicas(count: number, options: ReplicaOptions): Pro
   await writeFile(join(folder, 'users'), `${lines.join('\n')}\n`, { mode: 0o600 })
   const children: ChildProcess[] = []
   const urls: string[] = []
+  const metrics: string[] = []
+  const files: string[] = []
   for (let i = 0; i < count; i += 1) {
-    const port = await freePort()
+    const [port, operations] = [await freePort(), await freePort()]
     const file = join(folder, `edge-${i}.yaml`)
-    await writeFile(file, stringify(settings(port, options)))
+    await writeFile(file, stringify(settingsOf(port, operations, options)))
     const child = forkScript(new URL('../../faults/coherence/replica.ts', import.meta.url), [file, ''])
     await nextMessage(child)
     children.push(child)
+    files.push(file)
     urls.push(`http://127.0.0.1:${port}`)
+    metrics.push(`http://127.0.0.1:${operations}/metrics`)
   }
+  const loaded = await loadConfig({ file: files[0], env: {} })
+  if (!loaded.ok) throw new Error(loaded.faults.join('\n'))
   return {
     urls,
     pids: children.map(({ pid }) => pid ?? 0),
+    config: loaded.config,
+    longestWait: async () => {
+      const texts = await Promise.all(metrics.map(async (url) => (await fetch(url)).text()))
+      return Math.max(...texts.map(longestWaitOf))
+    },
     close: async () => {
       for (const child of children) child.kill('SIGKILL')
       await rm(folder, { recursive: true, force: true })
@@ -80,23 +102,31 @@ export async function startReplicas(count: number, options: ReplicaOptions): Pro
   }
 }
 
-function settings(port: number, { nodes, redis, inFlight, stale }: ReplicaOptions): object {
-  const groups = ['agents', 'summary', 'manager', 'cluster', 'rules']
+/** The default settings, besides those without which an edge cannot run. */
+function settingsOf(port: number, operations: number, { nodes, redis }: ReplicaOptions): object {
   return {
     listen: { host: '127.0.0.1', port },
-    operations: { host: '127.0.0.1', port: 0 },
-    cluster: { nodes, credentials: { username: 'edge', password: nodePassword }, limits: { inFlight } },
-    cache: {
-      redis: { url: redis },
-      ...(stale > 0 && { staleWhileRevalidate: Object.fromEntries(groups.map((name) => [name, `${stale}s`])) }),
-    },
+    operations: { host: '127.0.0.1', port: operations, metrics: 'open' },
+    cluster: { nodes, credentials: { username: 'edge', password: nodePassword } },
+    cache: { redis: { url: redis } },
     // A user interface sends the requests of all its users as one caller.
-    access: {
-      users: 'users',
-      roles: { browser: ['reader'], writer: ['administrator'] },
-      limits: { requestsPerSecond: 1_000_000 },
-    },
+    access: { users: 'users', roles: { browser: ['reader'], writer: ['administrator'] } },
   }
+}
+
+/** Returns the bound of the first bucket that contains all calls of a node, in milliseconds; the greatest of all nodes. */
+function longestWaitOf(metrics: string): number {
+  const buckets = new Map<string, { readonly bound: number; readonly calls: number }[]>()
+  for (const [, labels = '', calls] of metrics.matchAll(/^edge_node_wait_duration_seconds_bucket\{(.*)\} (\d+)/gm)) {
+    const bound = Number(/le="([^"]*)"/.exec(labels)?.[1]?.replace('+Inf', 'Infinity'))
+    const node = /node="([^"]*)"/.exec(labels)?.[1] ?? ''
+    buckets.set(node, [...(buckets.get(node) ?? []), { bound, calls: Number(calls) }])
+  }
+  const bounds = [...buckets.values()].map((own) => {
+    const all = Math.max(...own.map(({ calls }) => calls))
+    return Math.min(...own.filter(({ calls }) => calls === all).map(({ bound }) => bound))
+  })
+  return 1000 * Math.max(0, ...bounds)
 }
 
 function nextMessage<T>(child: ChildProcess): Promise<T> {

@@ -4,7 +4,7 @@
  */
 import { Pool } from 'undici'
 import { WrongResponseError } from '../verify.ts'
-import { arrivals, type ClientCall, type Mix } from './mix.ts'
+import { arrivals, type ClientCall, type Mix } from './calls.ts'
 
 export interface Taken {
   /** Milliseconds from the due time of a call to the last byte of its response. */

@@ -1,0 +1,27 @@
+/** The greatest age that the edge declares for a response, from the settings of the replicas and the measured fetch time. */
+import { catalogue } from '../../../src/catalogue/index.ts'
+import type { Config } from '../../../src/config/schema.ts'
+import { DASHBOARD } from './session.ts'
+
+/** The declared bound of a GET of the session. */
+export interface AgeBound {
+  readonly group: string
+  /** Seconds, all of them together, for a fetch time in milliseconds. */
+  seconds(fetchMs: number): number
+}
+
+/** Returns the bounds in the order of the session. Throws if the cache may not store one of the responses. */
+export function ageBounds({ cache }: Config): readonly AgeBound[] {
+  return DASHBOARD.map(({ path }) => {
+    const record = catalogue.find((each) => each.method === 'GET' && each.path === path)
+    if (record === undefined || !('cache' in record) || 'never' in record.cache) {
+      throw new Error(`${path} has no response that may be stored`)
+    }
+    const { group, neverStale } = record.cache
+    const ttls: Readonly<Record<string, number | undefined>> = { ...cache.ttl, ...cache.endpoints }
+    const ttl = ttls[path] ?? ttls[group] ?? cache.defaultTtl
+    const stales: Readonly<Record<string, number | undefined>> = cache.staleWhileRevalidate
+    const stale = neverStale === true ? 0 : (stales[group] ?? 0)
+    return { group, seconds: (fetchMs) => (ttl + fetchMs + stale) / 1000 }
+  })
+}

@@ -1,0 +1,102 @@
+/** Prints the rows, and which goals they reach. */
+import { availableParallelism } from 'node:os'
+import type { AgeFigures, Row } from './rows.ts'
+import { DASHBOARD } from './session.ts'
+import { SOURCES, spreadOf } from './taken.ts'
+
+type Say = (text: string) => void
+
+export const MOST_IN_FLIGHT = 4
+const MEDIAN_MS = 5
+const P95_MS = 100
+
+export function printHeader(say: Say): void {
+  say(
+    '| clients | way | answers/s | median · p95 · p99 ms | errors | calls/s on each node | most in flight on each node |',
+  )
+  say('|---|---|---|---|---|---|---|')
+}
+
+export function printRow({ clients, way, spent, taken, nodes }: Row, say: Say): void {
+  const cells = [
+    count(clients),
+    way,
+    (taken.inTime / spent).toFixed(taken.inTime / spent < 100 ? 1 : 0),
+    spread(taken.times),
+    errorsOf(taken.errors),
+    nodes.map(({ callsPerSecond }) => callsPerSecond.toFixed(1)).join(' · '),
+    nodes.map(({ most }) => most).join(' · '),
+  ]
+  say(`| ${cells.join(' | ')} |`)
+}
+
+export function printDetails(row: Row, say: Say): void {
+  const { clients, way, taken, warm, own, cpu, ages } = row
+  say(`\n${count(clients)} clients, ${way}`)
+  say(`  start, not counted above: ${spread(warm.times)} ms, errors: ${errorsOf(warm.errors)}`)
+  say(
+    `  delay of the machine and the generator: echo ${spread(own.echo)} ms, requests sent late by ${spread(own.late)} ms`,
+  )
+  const others = cpu.machine - cpu.generator - cpu.replicas - cpu.cluster - cpu.redis
+  say(
+    `  processor time of ${availableParallelism()} cores, in parts of one: generator ${percent(cpu.generator)}, ` +
+      `replicas ${percent(cpu.replicas)}, simulator ${percent(cpu.cluster)}, Redis ${percent(cpu.redis)}, ` +
+      `everything else ${percent(Math.max(0, others))}`,
+  )
+  if (way === 'direct') return
+  const all = [...taken.sources.values()].reduce((sum, one) => sum + one, 0)
+  const shares = SOURCES.map((source) => `${source} ${percent((taken.sources.get(source) ?? 0) / all, 2)}`)
+  say(`  answers by Cache-Status: ${shares.join(', ')}`)
+  say('  | GET | group | oldest answer s | bound s | answers that waited for a fetch | median · p95 · p99 ms |')
+  say('  |---|---|---|---|---|---|')
+  for (const [get, { target }] of DASHBOARD.entries()) {
+    const waited = taken.gets[get]?.waited ?? []
+    const { group = '', oldest = 0, bound = 0 } = ages[get] ?? {}
+    const cells = [target, group, oldest, bound.toFixed(1), waited.length, waited.length === 0 ? '–' : spread(waited)]
+    say(`  | ${cells.join(' | ')} |`)
+  }
+}
+
+/** Prints which goals the rows through the edge reach. Returns whether all are reached. */
+export function printGoals(rows: readonly Row[], say: Say): boolean {
+  say('\ngoals of the rows through the edge')
+  const missed = rows.filter(({ way }) => way === 'edge').map((row) => missedGoals(row, say))
+  return missed.every((count) => count === 0)
+}
+
+function missedGoals({ clients, taken, own, nodes, ages }: Row, say: Say): number {
+  const [median, p95] = spreadOf(taken.times)
+  const [echo, echoP95] = spreadOf(own.echo)
+  const most = Math.max(...nodes.map((node) => node.most))
+  const tooOld = ages.filter(({ oldest, bound }) => oldest > bound)
+  const goals = [
+    {
+      name: `median ≤ ${MEDIAN_MS} ms`,
+      figure: `${median.toFixed(1)} (echo ${echo.toFixed(1)})`,
+      reached: median <= MEDIAN_MS,
+    },
+    { name: `p95 ≤ ${P95_MS} ms`, figure: `${p95.toFixed(1)} (echo ${echoP95.toFixed(1)})`, reached: p95 <= P95_MS },
+    { name: 'no errors', figure: errorsOf(taken.errors), reached: taken.errors.size === 0 && taken.times.length > 0 },
+    { name: `at most ${MOST_IN_FLIGHT} in flight per node`, figure: String(most), reached: most <= MOST_IN_FLIGHT },
+    { name: 'ages within the bounds', figure: tooOld.map(ageText).join(', ') || 'all', reached: tooOld.length === 0 },
+  ]
+  for (const { name, figure, reached } of goals) {
+    say(`  ${reached ? 'reached' : 'missed '}  ${count(clients)} clients: ${name}: ${figure}`)
+  }
+  return goals.filter(({ reached }) => !reached).length
+}
+
+const ageText = ({ target, oldest, bound }: AgeFigures): string => `${target}: ${oldest} s of ${bound.toFixed(1)} s`
+
+function spread(values: readonly number[]): string {
+  return spreadOf(values)
+    .map((ms) => (ms < 100 ? ms.toFixed(1) : count(Math.round(ms))))
+    .join(' · ')
+}
+
+function errorsOf(errors: ReadonlyMap<string, number>): string {
+  return [...errors].map(([name, number]) => `${count(number)} × ${name}`).join(', ') || '0'
+}
+
+const count = (number: number): string => number.toLocaleString('en')
+const percent = (part: number, digits = 0): string => `${(100 * part).toFixed(digits)} %`

@@ -1,0 +1,160 @@
+/** Measures one row of the table: a number of clients, without the edge or through it. */
+import { readFile } from 'node:fs/promises'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { SimulatorOptions } from '../../../src/simulator/index.ts'
+import { type RedisServer, startRedis } from '../../support/redis.ts'
+import { cpuOf } from '../load.ts'
+import type { ClusterReport } from '../servers/cluster.ts'
+import { ageBounds } from './bounds.ts'
+import { type OwnDelay, startSession } from './generator.ts'
+import { basic, nodePassword, type Replicas, type RunningCluster, startCluster, startReplicas } from './parties.ts'
+import { DASHBOARD } from './session.ts'
+import type { Taken } from './taken.ts'
+
+export interface RowOptions {
+  readonly way: 'direct' | 'edge'
+  readonly clients: number
+  readonly seconds: number
+  /** Seconds before the measured time, in which the clients start one after the other. */
+  readonly warmUp: number
+  readonly cluster: SimulatorOptions
+  /** The address of the server that answers at once. */
+  readonly echo: string
+}
+
+export interface NodeFigures {
+  readonly name: string
+  readonly callsPerSecond: number
+  /** Most calls in flight at the same time since the start, over all replicas. */
+  readonly most: number
+}
+
+export interface Row extends RowOptions {
+  /** The measured time in seconds, as it was. */
+  readonly spent: number
+  readonly taken: Taken
+  readonly warm: Taken
+  readonly own: OwnDelay
+  readonly nodes: readonly NodeFigures[]
+  /** Processor time of each kind of process in the measured time, as a part of one core. */
+  readonly cpu: Readonly<Record<'generator' | 'replicas' | 'cluster' | 'redis' | 'machine', number>>
+  readonly ages: readonly AgeFigures[]
+}
+
+/** Ages of the answers to one GET in seconds. */
+export interface AgeFigures {
+  readonly target: string
+  readonly group: string
+  readonly oldest: number
+  readonly bound: number
+}
+
+interface Edge {
+  readonly replicas: Replicas
+  readonly redis: RedisServer
+}
+
+/** Starts all processes for this row only, so that no row begins with the responses of another. */
+export async function measure(options: RowOptions): Promise<Row> {
+  const cluster = await startCluster(options.cluster)
+  const edge = options.way === 'edge' ? await startEdge(cluster) : undefined
+  try {
+    return await measureOn(options, cluster, edge)
+  } finally {
+    await edge?.replicas.close()
+    await edge?.redis.close()
+    cluster.close()
+  }
+}
+
+async function startEdge({ nodes }: RunningCluster): Promise<Edge> {
+  const redis = await startRedis()
+  return { redis, replicas: await startReplicas(2, { nodes, redis: redis.url }) }
+}
+
+async function measureOn(options: RowOptions, cluster: RunningCluster, edge: Edge | undefined): Promise<Row> {
+  const master = cluster.nodes.filter(({ type }) => type === 'master').map(({ url }) => url)
+  const { clients, seconds, warmUp, echo } = options
+  const session = startSession(
+    {
+      urls: edge?.replicas.urls ?? master,
+      clients,
+      authorization: edge === undefined ? basic('edge', nodePassword) : basic('browser'),
+      throughEdge: edge !== undefined,
+      echo,
+    },
+    // The clients have all started before the measured time, and the first fetches are complete.
+    (1000 * warmUp) / 2,
+  )
+  await wait(1000 * warmUp)
+  const { taken: warm } = session.nextPhase()
+  const before = await cluster.report()
+  const cpuBefore = await cpuTimes(cluster, edge)
+  const start = performance.now()
+  await wait(1000 * seconds)
+  const { taken, own } = session.nextPhase()
+  const spent = (performance.now() - start) / 1000
+  const cpuAfter = await cpuTimes(cluster, edge)
+  const after = await cluster.report()
+  const share = (name: keyof Row['cpu']) => (cpuAfter[name] - cpuBefore[name]) / 1e6 / spent
+  await session.stop()
+  return {
+    ...options,
+    spent,
+    taken,
+    warm,
+    own,
+    nodes: nodeFigures(before, after, spent),
+    cpu: {
+      generator: share('generator'),
+      replicas: share('replicas'),
+      cluster: share('cluster'),
+      redis: share('redis'),
+      machine: share('machine'),
+    },
+    ages: edge === undefined ? [] : await ageFigures(taken, edge.replicas, await cluster.report()),
+  }
+}
+
+function nodeFigures(before: ClusterReport, after: ClusterReport, spent: number): NodeFigures[] {
+  return Object.entries(after).map(([name, { served, most }]) => {
+    return { name, most, callsPerSecond: (served - (before[name]?.served ?? 0)) / spent }
+  })
+}
+
+/** The fetch time is that of the slowest call of the whole run, with its time in the queue of the edge. */
+async function ageFigures({ gets }: Taken, replicas: Replicas, report: ClusterReport): Promise<AgeFigures[]> {
+  const longestCall = Math.max(...Object.values(report).map(({ longest }) => longest))
+  const fetchMs = longestCall + (await replicas.longestWait())
+  return ageBounds(replicas.config).map(({ group, seconds }, get) => {
+    return {
+      target: DASHBOARD[get]?.target ?? '',
+      group,
+      oldest: gets[get]?.oldest ?? 0,
+      bound: seconds(fetchMs),
+    }
+  })
+}
+
+/** Microseconds of processor time since the start. */
+async function cpuTimes(cluster: RunningCluster, edge: Edge | undefined): Promise<Row['cpu']> {
+  const { user, system } = process.cpuUsage()
+  const replicas = await Promise.all((edge?.replicas.pids ?? []).map(cpuOf))
+  return {
+    generator: user + system,
+    replicas: replicas.reduce((sum, one) => sum + one, 0),
+    cluster: await cpuOf(cluster.pid),
+    redis: edge === undefined ? 0 : await cpuOf(edge.redis.pid),
+    machine: await machineTime(),
+  }
+}
+
+/** USER_HZ of Linux. */
+const TICK_US = 10_000
+
+/** Returns the busy time of all processors since the start of the machine, in microseconds; 0 without /proc. */
+async function machineTime(): Promise<number> {
+  const [line = ''] = (await readFile('/proc/stat', 'utf8').catch(() => '')).split('\n', 1)
+  const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0] = line.split(/\s+/).slice(1).map(Number)
+  return (user + nice + system + irq + softirq) * TICK_US
+}

@@ -1,0 +1,84 @@
+/** What the clients of one run received. */
+import { AGE, CACHE_STATUS, headerOf, type Received } from './connections.ts'
+
+/** How the edge answered, by `Cache-Status`. `bypass`: without the cache, such as a rejection. */
+export const SOURCES = ['hit', 'stale-while-revalidate', 'stale-if-error', 'miss', 'collapsed', 'bypass'] as const
+export type Source = (typeof SOURCES)[number]
+
+/** The answers to one GET of the session. */
+export interface TakenGet {
+  /** Milliseconds of each answer that waited for a fetch: misses and collapsed requests. */
+  readonly waited: number[]
+  /** Greatest `Age` in seconds. */
+  oldest: number
+}
+
+export interface Taken {
+  /** Milliseconds from sending the request to the last byte of the answer. */
+  readonly times: number[]
+  /** Answers that arrived before the end of the measured time. */
+  inTime: number
+  readonly errors: Map<string, number>
+  readonly sources: Map<Source, number>
+  /** By the position of the GET in the session. */
+  readonly gets: readonly TakenGet[]
+}
+
+export function emptyTaken(gets: number): Taken {
+  return {
+    times: [],
+    inTime: 0,
+    errors: new Map(),
+    sources: new Map(),
+    gets: Array.from({ length: gets }, () => ({ waited: [], oldest: 0 })),
+  }
+}
+
+export function record(taken: Taken, get: number, ms: number, received: Received, throughEdge: boolean): void {
+  taken.times.push(ms)
+  const fault = faultOf(received, throughEdge)
+  if (fault !== '') increment(taken.errors, fault)
+  if (!throughEdge || fault !== '') return
+  const source = sourceOf(headerOf(received.head, CACHE_STATUS) ?? '')
+  increment(taken.sources, source)
+  const own = taken.gets[get]
+  if (own === undefined) return
+  if (source === 'miss' || source === 'collapsed') own.waited.push(ms)
+  own.oldest = Math.max(own.oldest, Number(headerOf(received.head, AGE) ?? 0))
+}
+
+const SUCCESS = '{"error":0,'
+
+/** Returns what is wrong with an answer, in a few words that many answers share, or an empty text. */
+function faultOf({ status, head, length, beginning, fault }: Received, throughEdge: boolean): string {
+  if (fault !== undefined) return fault
+  if (status !== 200) return `status ${status}`
+  if (length === 0) return 'empty'
+  if (!beginning.startsWith(SUCCESS)) return beginning.split(',', 1)[0] ?? 'other body'
+  if (!throughEdge) return ''
+  if (headerOf(head, CACHE_STATUS) === undefined) return 'no Cache-Status'
+  return Number.isInteger(Number(headerOf(head, AGE) ?? Number.NaN)) ? '' : 'no Age'
+}
+
+function sourceOf(cacheStatus: string): Source {
+  if (cacheStatus.includes('detail=stale-while-revalidate')) return 'stale-while-revalidate'
+  if (cacheStatus.includes('detail=stale-if-error')) return 'stale-if-error'
+  if (cacheStatus.includes('; hit')) return 'hit'
+  if (cacheStatus.includes('; collapsed')) return 'collapsed'
+  return cacheStatus.includes('fwd=bypass') ? 'bypass' : 'miss'
+}
+
+function increment<Key>(counts: Map<Key, number>, key: Key): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1)
+}
+
+/** Returns a quantile of sorted values. */
+export function quantile(sorted: Float64Array, part: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN
+}
+
+/** Returns the median, the 95th and the 99th percentile. */
+export function spreadOf(values: readonly number[]): readonly [number, number, number] {
+  const sorted = Float64Array.from(values).sort()
+  return [quantile(sorted, 0.5), quantile(sorted, 0.95), quantile(sorted, 0.99)]
+}
