@@ -6,7 +6,7 @@ import type { EdgeResponse, Lookup, StoredResponse } from '../core/response.ts'
 import { withTimeout } from '../core/timing.ts'
 import type { ReplicationLag } from './invalidate.ts'
 import type { CacheTarget } from './key.ts'
-import { type LifetimesOf, lifetimesUnder } from './policy.ts'
+import { type FreshnessLifetimes, type LifetimesOf, lifetimesUnder } from './policy.ts'
 import type { CacheStore } from './stores/contract.ts'
 
 export interface FetchPorts {
@@ -29,7 +29,7 @@ export interface ReadContext {
 
 export interface FetchResult {
   readonly response: EdgeResponse
-  /** Set if the response may be stored. */
+  /** Set if the response may be stored. It is not stored if it is stale already, because a part of it is. */
   readonly entry?: StoredResponse
   /** The store confirmed that it has the response. */
   readonly stored?: true
@@ -39,18 +39,17 @@ export interface FetchResult {
 
 export interface Fetched {
   readonly result: FetchResult
-  /** Resolves when the store has processed the response. */
-  readonly storing: Promise<void>
+  /** Resolves when the store has processed the response. Absent: it is not stored. */
+  readonly storing?: Promise<void>
 }
-
-export const nothingToStore = Promise.resolve()
 
 /** A response waits at most this long to be stored, so that the next request finds it. */
 const STORE_WAIT_MS = 50
 
 /**
  * Calls the nodes. The response is stored under the epochs of `lookup`, which was made before the call: if a write
- * changes them meanwhile, the stored response is never served.
+ * changes them meanwhile, the stored response is never served. Its age is counted from the start of the call, because
+ * the data may be that old. It is fresh for the TTL after its arrival, but a joined response not longer than its parts.
  */
 export async function callNodes(
   ports: FetchPorts,
@@ -72,30 +71,44 @@ export async function callNodes(
   const epochs = lookup.kind === 'unavailable' || lookup.epochs.fenced ? undefined : lookup.epochs
   if (epochs === undefined || !isStorable(response)) {
     emit('notStorable')
-    return { result: { response }, storing: nothingToStore }
+    return { result: { response } }
+  }
+  const { status, body, clusterStatus, oldestPartAge: initialAge = 0, partsFreshFor } = response
+  const fetchTime = ports.clock() - started
+  const { ttl, ...staleTimes } = lifetimesOf(ports, context)
+  const freshFor = Math.min(ttl, partsFreshFor ?? ttl)
+  const age = fetchTime + initialAge
+  const joined = clusterStatus === undefined ? undefined : { clusterStatus }
+  const entry = { status, body, etag: etagOf(body), ttl: age + freshFor, ...staleTimes, fetchTime, ...joined }
+  const result = { response, entry: { ...entry, age } }
+  if (freshFor <= 0) {
+    emit('notStorable')
+    return { result }
   }
   emit('stored')
-  const { status, body, clusterStatus, oldestPartAge: initialAge = 0 } = response
-  const fetchTime = ports.clock() - started
-  const lifetimes = lifetimesUnder(policy, ports.lifetimesOf(policy.group, context.request.endpoint.path))
-  const joined = clusterStatus === undefined ? undefined : { clusterStatus }
-  const entry = { status, body, etag: etagOf(body), ...lifetimes, fetchTime, ...joined }
-  const storing = ports.store.store({ key, tags, epochs, response: entry, initialAge, info })
-  return { result: { response, entry: { ...entry, age: fetchTime + initialAge } }, storing }
+  return { result, storing: ports.store.store({ key, tags, epochs, response: entry, initialAge, info }) }
+}
+
+function lifetimesOf(ports: FetchPorts, { target: { policy }, request }: ReadContext): FreshnessLifetimes {
+  return lifetimesUnder(policy, ports.lifetimesOf(policy.group, request.endpoint.path))
 }
 
 /** Returns the request as the nodes get it. */
-function nodeRequest({ replicationLag }: FetchPorts, context: ReadContext, lookup: Lookup): EdgeRequest {
+function nodeRequest(ports: FetchPorts, context: ReadContext, lookup: Lookup): EdgeRequest {
   const { policy, tags } = context.target
-  const masterOnly = policy.isReplicated && replicationLag.mayLag(tags, lookup)
+  const masterOnly = policy.isReplicated && ports.replicationLag.mayLag(tags, lookup)
   const request = masterOnly ? { ...context.request, masterOnly } : context.request
-  // Parts that are no younger than the stored joined response would give the same response again.
   const { lookup: first } = context
-  return policy.isJoined && first.kind === 'hit' ? { ...request, maxAge: first.response.age } : request
+  if (!policy.isJoined || first.kind !== 'hit') return request
+  const { age, fetchTime } = first.response
+  // Parts that arrived before the stored joined response would give the same response again, and parts that are about
+  // to expire a response that is about to expire.
+  return { ...request, arrivedWithin: Math.min(age - fetchTime, lifetimesOf(ports, context).ttl / 2) }
 }
 
 /** Waits a short time for the store, so that a slow store does not delay the response. */
-export function awaitStore({ result, storing }: Fetched): Promise<FetchResult> {
-  const stored = storing.then((): FetchResult => (result.entry === undefined ? result : { ...result, stored: true }))
+export async function awaitStore({ result, storing }: Fetched): Promise<FetchResult> {
+  if (storing === undefined) return result
+  const stored = storing.then((): FetchResult => ({ ...result, stored: true }))
   return withTimeout(stored, STORE_WAIT_MS, result)
 }

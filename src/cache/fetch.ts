@@ -8,14 +8,7 @@ import type { Handler } from '../core/request.ts'
 import type { Lookup, StoredResponse } from '../core/response.ts'
 import { withTimeout } from '../core/timing.ts'
 import { tracedSeparately } from '../core/traced.ts'
-import {
-  awaitStore,
-  callNodes,
-  type FetchPorts,
-  type FetchResult,
-  nothingToStore,
-  type ReadContext,
-} from './call-nodes.ts'
+import { awaitStore, callNodes, type FetchPorts, type FetchResult, type ReadContext } from './call-nodes.ts'
 import { type Shared, SingleFlight } from './single-flight.ts'
 import { storageLifetime } from './stores/local-entries.ts'
 
@@ -129,7 +122,7 @@ async function fetchOverReplicas(ports: FetchPorts, next: Handler, context: Read
     lookup = await lookUp(ports, context)
     const found = storedMeanwhile(lookup, known)
     if (lock.held) {
-      let storing = nothingToStore
+      let storing: Promise<void> | undefined
       try {
         if (found !== undefined) return found
         const fetched = await callNodes(ports, next, context, lookup)
@@ -137,7 +130,7 @@ async function fetchOverReplicas(ports: FetchPorts, next: Handler, context: Read
         return await awaitStore(fetched)
       } finally {
         // Replicas that wait for the lock look the response up when the lock is released.
-        void storing.then(() => lock.release())
+        void Promise.resolve(storing).then(() => lock.release())
       }
     }
     if (found !== undefined) return found

@@ -61,7 +61,8 @@ function respondFromHit(path: ReadPath, context: ReadContext, hit: Hit): EdgeRes
   const { ports, fetcher, divergenceCheck } = path
   const { response: stored } = hit
   const { age, ttl, staleWhileRevalidate } = stored
-  if (age >= (context.request.maxAge ?? Number.POSITIVE_INFINITY)) return fetchOrServeStale(path, context)
+  const { arrivedWithin } = context.request
+  if (arrivedWithin !== undefined && age - stored.fetchTime >= arrivedWithin) return fetchOrServeStale(path, context)
   if (age < ttl) {
     const { key } = context.target
     if (ports.refreshAhead.isDue(key, stored) && ports.hasIdleCapacity(context.request)) {
@@ -85,7 +86,7 @@ function respondFromHit(path: ReadPath, context: ReadContext, hit: Hit): EdgeRes
  * response with stale parts is not stored.
  */
 function mustWait({ fetcher }: ReadPath, context: ReadContext): boolean {
-  return context.request.maxAge !== undefined || fetcher.wasRefused(context)
+  return context.request.arrivedWithin !== undefined || fetcher.wasRefused(context)
 }
 
 /** If the nodes fail, the stored response is served while it is of the same data and within `staleIfError`. */

@@ -24,8 +24,11 @@ export interface EdgeRequest {
   readonly node?: string
   /** The time (performance.now) after which the joined response no longer waits for this part. */
   readonly deadline?: number
-  /** Milliseconds: a stored response is served only if it is younger. Set for the parts of a refreshed joined response. */
-  readonly maxAge?: number
+  /**
+   * Milliseconds: a stored response is served only if it arrived more recently. Set for the parts of a joined response
+   * that is refreshed.
+   */
+  readonly arrivedWithin?: number
   /** Absent: the priority of the endpoint. */
   readonly priority?: Priority
   /** Worker nodes may not have replicated the data yet: only the master may answer. */

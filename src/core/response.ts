@@ -17,6 +17,8 @@ export interface JsonResponse {
   readonly partial?: true
   /** Of a joined response: the age of its oldest stored part, in milliseconds. */
   readonly oldestPartAge?: number
+  /** Of a joined response: how long all stored parts are still fresh, in milliseconds; not positive if one is stale. */
+  readonly partsFreshFor?: number
   /** Of a write to several nodes: some of them may have acted, or may not have finished. */
   readonly outcomeUnknown?: true
   /** The response is for one caller only. */
@@ -70,7 +72,10 @@ export interface StoredResponse {
   readonly etag: string
   /** Time since its fetch started, by a monotonic clock. */
   readonly age: number
-  /** Freshness lifetime, and how long after it the response may be served (RFC 5861). */
+  /**
+   * Freshness lifetime, counted as `age` is (the fetch time, then the TTL of the settings), and how long after it the
+   * response may be served (RFC 5861).
+   */
   readonly ttl: number
   readonly staleWhileRevalidate: number
   readonly staleIfError: number

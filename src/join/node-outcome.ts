@@ -4,7 +4,7 @@ import { EdgeError } from '../core/errors.ts'
 import { waitForJsonTurn } from '../core/json-turns.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
-import { proxyErrorOf } from './node-part.ts'
+import { proxyErrorOf, timeLeftOf } from './node-part.ts'
 import { formatClusterStatus, type NodeStatus } from './node-report.ts'
 
 type JsonResponse = Extract<EdgeResponse, { kind: 'json' }>
@@ -22,6 +22,8 @@ export interface NodeOutcome {
   readonly response?: JsonResponse
   /** Milliseconds that a response from the cache was already old when the call began. */
   readonly initialAge: number
+  /** When its freshness lifetime ends, by performance.now(); Infinity if it may not be stored. */
+  readonly freshUntil: number
   /** The contents of the response, or the error of the edge. */
   readonly contents: EnvelopeContents
   readonly edgeError?: EdgeError
@@ -64,6 +66,7 @@ function toOutcome(node: string, rtt: number, response: EdgeResponse): NodeOutco
     contents,
     response,
     initialAge,
+    freshUntil: performance.now() + timeLeftOf(response.cached?.response),
     ...(!succeeded && { error: { code, message } }),
   }
 }
@@ -73,7 +76,8 @@ function toFailure(node: string, rtt: number, thrown: unknown): NodeOutcome {
   const { code, message } = edgeError
   const isUnknown = isOutcomeUnknown(edgeError)
   const contents = { error: code, message }
-  return { node, rtt, succeeded: false, isUnknown, error: { code, message }, contents, initialAge: 0, edgeError }
+  const times = { rtt, initialAge: 0, freshUntil: Number.POSITIVE_INFINITY }
+  return { node, ...times, succeeded: false, isUnknown, error: { code, message }, contents, edgeError }
 }
 
 /** Returns the value of `Cluster-Status`; `details` are the rows and the detail of nodes that succeeded. */
@@ -127,6 +131,8 @@ export function createJsonResponse(
 /** `body`: an envelope with error 0. */
 export function createResponse(body: Buffer, outcomes: readonly NodeOutcome[], clusterStatus: string): JsonResponse {
   const oldestPartAge = outcomes.reduce((oldest, { initialAge }) => Math.max(oldest, initialAge), 0)
+  const freshUntil = outcomes.reduce((first, outcome) => Math.min(first, outcome.freshUntil), Number.POSITIVE_INFINITY)
+  const partsFreshFor = freshUntil - performance.now()
   return {
     kind: 'json',
     status: 200,
@@ -134,6 +140,7 @@ export function createResponse(body: Buffer, outcomes: readonly NodeOutcome[], c
     errorNumber: 0,
     clusterStatus,
     ...(oldestPartAge > 0 && { oldestPartAge }),
+    ...(partsFreshFor < Number.POSITIVE_INFINITY && { partsFreshFor }),
     ...(outcomes.some(({ isUnknown }) => isUnknown) && { outcomeUnknown: true as const }),
   }
 }

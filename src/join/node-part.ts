@@ -2,7 +2,7 @@
 import { errorNumberOf, parseEnvelope, TRANSIENT_ERRORS } from '../core/envelope.ts'
 import { EdgeError, type ErrorCode } from '../core/errors.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
-import type { EdgeResponse } from '../core/response.ts'
+import type { EdgeResponse, StoredResponse } from '../core/response.ts'
 
 type JsonResponse = Extract<EdgeResponse, { kind: 'json' }>
 
@@ -17,6 +17,8 @@ export interface ReceivedPart {
   readonly personal?: true
   /** When it was generated, by performance.now(). */
   readonly asOf: number
+  /** When its freshness lifetime ends, by performance.now(); Infinity if it may not be stored. */
+  readonly freshUntil: number
 }
 
 export interface PartError {
@@ -58,14 +60,21 @@ function toNodePart(response: EdgeResponse): NodePart {
   const detail = cached?.status.detail
   // A response may be fresh and still be `stale-if-error`: the request wanted a newer one.
   const stale = detail?.startsWith('stale') ? detail : undefined
+  const now = performance.now()
   return {
     ok: true,
     bytes: body,
     isHit: cached?.status.hit === true,
-    asOf: performance.now() - (cached?.response.age ?? 0),
+    asOf: now - (cached?.response.age ?? 0),
+    freshUntil: now + timeLeftOf(cached?.response),
     ...(stale !== undefined && { stale }),
     ...(personal && { personal }),
   }
+}
+
+/** Returns the milliseconds until a stored response is stale; Infinity if there is none. */
+export function timeLeftOf(stored: StoredResponse | undefined): number {
+  return stored === undefined ? Number.POSITIVE_INFINITY : stored.ttl - stored.age
 }
 
 export function toPartError(thrown: unknown): PartError {

@@ -24,6 +24,7 @@ export class NodeReport {
   readonly #startedAt: number
   readonly #nodes = new Map<string, NodeEntry>()
   #oldest: number
+  #freshUntil = Number.POSITIVE_INFINITY
   #personal = false
 
   /** `nodes`: in the order of the report; others follow. `startedAt`: by performance.now(). */
@@ -41,6 +42,7 @@ export class NodeReport {
     if (part.stale !== undefined) entry.stale = part.stale
     if (part.personal) this.#personal = true
     this.#oldest = Math.min(this.#oldest, part.asOf)
+    this.#freshUntil = Math.min(this.#freshUntil, part.freshUntil)
   }
 
   addError(node: string, error: PartError): void {
@@ -76,6 +78,11 @@ export class NodeReport {
   /** Milliseconds between the generation of the oldest part and the start of the request. */
   get oldestPartAge(): number {
     return Math.max(0, this.#startedAt - this.#oldest)
+  }
+
+  /** Milliseconds until the first stored part is stale; Infinity if no part may be stored. */
+  get partsFreshFor(): number {
+    return this.#freshUntil - performance.now()
   }
 
   /** Whether a node failed, and none contributed: each failed or returned no part. */

@@ -61,13 +61,15 @@ export function failedNodesMember({ failedNodes }: NodeReport): { readonly faile
   return failedNodes.length > 0 ? { failed_nodes: failedNodes } : {}
 }
 
-export function createResponse(body: Buffer, { clusterStatus, oldestPartAge, isPartial }: NodeReport): JsonResponse {
+export function createResponse(body: Buffer, report: NodeReport): JsonResponse {
+  const { clusterStatus, oldestPartAge, partsFreshFor, isPartial } = report
   return {
     kind: 'json',
     status: 200,
     body,
     ...(clusterStatus !== '' && { clusterStatus }),
     ...(oldestPartAge > 0 && { oldestPartAge }),
+    ...(partsFreshFor < Number.POSITIVE_INFINITY && { partsFreshFor }),
     ...(isPartial && { partial: true as const }),
   }
 }

@@ -302,10 +302,10 @@ t.test(
   'a fresh response of a record that is never stale does not replace a newer one that cannot be fetched',
   async (t) => {
     const { read, nodes, clock } = replica()
-    const verdict = (maxAge?: number) =>
+    const verdict = (arrivedWithin?: number) =>
       edgeRequest('GET /cluster/:node_id/configuration/validation', {
         params: { node_id: 'worker-1' },
-        ...(maxAge !== undefined && { maxAge }),
+        ...(arrivedWithin !== undefined && { arrivedWithin }),
       })
     await read(verdict())
     clock.advance(500)

@@ -189,16 +189,30 @@ t.test('in distribution mode manager, only a validation is sent to each node', a
   t.strictSame(calls, ['master /agents/restart', each, each, each, 'master /cluster/configuration/validation'])
 })
 
+/** A node whose response is stored since this number of milliseconds. */
+const agedBy = (age: number) => (): EdgeResponse => {
+  const body = Buffer.from('{"error":0,"data":{"status":"OK"}}')
+  const times = { ttl: 750, staleWhileRevalidate: 0, staleIfError: 0, fetchTime: 1 }
+  const cached = { response: { status: 200, body, etag: '"v1"', age, ...times }, status: { hit: true } } as const
+  return { kind: 'json', status: 200, body, cached }
+}
+
 t.test('verdict: it is as old as the oldest response that it is joined from', async (t) => {
-  const agedBy = (age: number) => (): EdgeResponse => {
-    const body = Buffer.from('{"error":0,"data":{"status":"OK"}}')
-    const times = { ttl: 750, staleWhileRevalidate: 0, staleIfError: 0, fetchTime: 1 }
-    const cached = { response: { status: 200, body, etag: '"v1"', age, ...times }, status: { hit: true } } as const
-    return { kind: 'json', status: 200, body, cached }
-  }
   const { handle } = cluster({ m: agedBy(0), w1: agedBy(600), w2: agedBy(200) })
   const joined = await handle(edgeRequest('GET /cluster/configuration/validation'))
   t.ok(joined.kind === 'json' && joined.oldestPartAge !== undefined)
   const { oldestPartAge = 0 } = joined.kind === 'json' ? joined : {}
   t.ok(oldestPartAge > 500 && oldestPartAge <= 600, `${oldestPartAge} ms`)
+})
+
+t.test('verdict: it is fresh no longer than the response that expires first', async (t) => {
+  const freshFor = async (...ages: readonly [number, number]) => {
+    const { handle } = cluster({ m: agedBy(0), w1: agedBy(ages[0]), w2: agedBy(ages[1]) })
+    const joined = await handle(edgeRequest('GET /cluster/configuration/validation'))
+    return joined.kind === 'json' ? joined.partsFreshFor : undefined
+  }
+  const left = (await freshFor(500, 200)) ?? Number.NaN
+  t.ok(left > 0 && left <= 250, `${left} ms`)
+  const overdue = (await freshFor(800, 200)) ?? Number.NaN
+  t.ok(overdue <= -50, `${overdue} ms`)
 })

@@ -1,5 +1,8 @@
 import t from 'tap'
-import { formatClusterStatus } from '../../../src/join/node-report.ts'
+import { fetchPart } from '../../../src/join/node-part.ts'
+import { formatClusterStatus, NodeReport } from '../../../src/join/node-report.ts'
+import { createResponse } from '../../../src/join/rules/collection.ts'
+import { edgeRequest } from '../../support/edge-requests.ts'
 
 t.test('Cluster-Status has one member per node, with parameters of RFC 9211 and RFC 9209', async (t) => {
   t.equal(
@@ -35,4 +38,24 @@ t.test('Cluster-Status has a maximum length; nodes beyond it are counted', async
   t.equal(members.at(-1), `*;omitted=${1000 - (members.length - 1)}`)
   t.equal(members.at(-2), `n${members.length - 2};error=destination_not_found`)
   t.equal(formatClusterStatus(nodes.slice(0, 300)).includes('*'), false)
+})
+
+t.test('a joined collection is fresh no longer than the stored part that expires first', async (t) => {
+  const request = edgeRequest('GET /experimental/syscollector/os')
+  const report = new NodeReport(['w1', 'w2', 'w3'], performance.now())
+  const readPart = async (node: string, timeLeft: number | undefined) => {
+    const body = Buffer.from('{"error":0,"data":{"items":[],"totalItems":0}}')
+    const times = { ttl: 5000 + (timeLeft ?? 0), age: 5000, staleWhileRevalidate: 0, staleIfError: 0, fetchTime: 900 }
+    const cached = { response: { status: 200, body, etag: '"v1"', ...times }, status: { hit: true } } as const
+    const response = { kind: 'json', status: 200, body, ...(timeLeft !== undefined && { cached }) } as const
+    const part = await fetchPart(async () => response, request, request.signal)
+    if (part.ok) report.addPart(node, part)
+  }
+  const freshFor = () => createResponse(Buffer.from('{}'), report).partsFreshFor
+  await readPart('w1', undefined)
+  t.equal(freshFor(), undefined, 'a part that may not be stored was fetched now')
+  await readPart('w2', 3000)
+  await readPart('w3', 1000)
+  const left = freshFor() ?? Number.NaN
+  t.ok(left > 0 && left <= 1000, `${left} ms`)
 })
