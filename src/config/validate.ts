@@ -13,7 +13,15 @@ export interface Violation {
 
 /** Fills the defaults into `tree` (in place) and returns all violations. */
 export function validate(schema: SchemaNode, tree: Record<string, unknown>): Violation[] {
-  const ajv = new Ajv({ allErrors: true, verbose: true, useDefaults: true, strict: true, keywords: ['secret'] })
+  const ajv = new Ajv({
+    allErrors: true,
+    verbose: true,
+    useDefaults: true,
+    strict: true,
+    validateSchema: false,
+    meta: false,
+    keywords: ['secret'],
+  })
   for (const [name, { isValid }] of Object.entries(formats)) ajv.addFormat(name, isValid)
   const check = ajv.compile(schema)
   if (check(tree)) return []

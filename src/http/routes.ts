@@ -3,7 +3,6 @@
  * `resolveUrl` runs the same steps for a URL alone: the same route patterns, validators and checks, without a request.
  */
 import { randomUUID } from 'node:crypto'
-import type { ValidateFunction } from 'ajv'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import createRouter from 'find-my-way'
 import type { Endpoint } from '../catalogue/endpoint.ts'
@@ -15,7 +14,7 @@ import { requestBody, toEdgeRequest, validatedUrl } from './edge-request.ts'
 import type { FastPath } from './fast-path.ts'
 import { type Flags, parseParameters, takeFlags, type Values } from './parameters.ts'
 import { sendResponse, undecodablePath } from './reply.ts'
-import { compileSchema, type JsonSchema, routeSchema, routeUrl } from './schema.ts'
+import { type JsonSchema, routeSchema, routeUrl, type Validator, validatorOf } from './schema.ts'
 import { createChecks, type Prefixes, validationError } from './validation.ts'
 
 export interface RouteOptions {
@@ -46,7 +45,7 @@ export const ROUTER_OPTIONS = {
 
 export function registerRoutes(app: FastifyInstance, options: RouteOptions, fastPath: FastPath): void {
   const check = createChecks(options.prefixes)
-  app.setValidatorCompiler(({ schema }) => compileSchema(schema as JsonSchema))
+  app.setValidatorCompiler(({ schema }) => validatorOf(schema as JsonSchema))
   for (const endpoint of options.catalogue) {
     app.route({
       method: endpoint.method === 'GET' ? ['GET', 'HEAD'] : endpoint.method,
@@ -123,7 +122,7 @@ const PATH_AND_QUERY = /^\/[\x21\x22\x24-\x7e]*$/
 interface ResolvableRoute {
   readonly endpoint: Endpoint
   /** In the order in which Fastify validates. */
-  readonly validators: readonly (readonly [part: 'params' | 'querystring', validate: ValidateFunction])[]
+  readonly validators: readonly (readonly [part: 'params' | 'querystring', validate: Validator])[]
 }
 
 /** A URL that is no path at all throws 604: it is the value of a parameter where this function is used. */
@@ -154,6 +153,6 @@ export function createUrlResolver(options: RouteOptions): ResolveUrl {
 
 function resolvableRoute(endpoint: Endpoint): ResolvableRoute {
   const { params, querystring } = routeSchema(endpoint)
-  const query = ['querystring', compileSchema(querystring)] as const
-  return { endpoint, validators: params === undefined ? [query] : [['params', compileSchema(params)], query] }
+  const query = ['querystring', validatorOf(querystring)] as const
+  return { endpoint, validators: params === undefined ? [query] : [['params', validatorOf(params)], query] }
 }
