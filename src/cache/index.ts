@@ -6,7 +6,8 @@ import type { DivergenceCheckSettings } from './divergence-check.ts'
 import { createReplicationLag, invalidate } from './invalidate.ts'
 import { createTargetResolver, type KeySettings, type ResolveTarget } from './key.ts'
 import type { LifetimesOf } from './policy.ts'
-import { createRefreshAhead, type RefreshAheadOptions, readThrough } from './read-through.ts'
+import { readThrough } from './read-through.ts'
+import type { RefreshAheadOptions } from './refresh-ahead.ts'
 import type { CacheStore } from './stores/contract.ts'
 
 export type { FreshnessLifetimes } from './policy.ts'
@@ -45,7 +46,7 @@ export interface CacheStages {
 const REPLICATION_LAG_MS = 18_000
 /** A replica that holds a fetch lock counts as dead this long after its call must have ended. */
 const LOCK_GRACE_MS = 2000
-const REFRESH_AHEAD: RefreshAheadOptions = { maxConcurrent: 2, minHits: 3 }
+const REFRESH_AHEAD: RefreshAheadOptions = { maxConcurrent: 4, minHits: 3 }
 
 export function createCache(options: CacheOptions): CacheStages {
   const { store, master, limits, lifetimesOf, hasIdleCapacity, divergenceCheck } = options
@@ -63,7 +64,7 @@ export function createCache(options: CacheOptions): CacheStages {
       clock,
       hasIdleCapacity,
       onEvent,
-      refreshAhead: createRefreshAhead(options.refreshAhead ?? REFRESH_AHEAD),
+      refreshAhead: options.refreshAhead ?? REFRESH_AHEAD,
       ...(divergenceCheck && { divergenceCheck }),
     }),
     invalidate: invalidate({ store, replicationLag, master, onEvent }),

@@ -6,12 +6,13 @@ import type { FetchPorts, FetchResult, ReadContext } from './call-nodes.ts'
 import { createDivergenceCheck, type DivergenceCheck, type DivergenceCheckSettings } from './divergence-check.ts'
 import { createFetcher, type Fetcher } from './fetch.ts'
 import type { ResolveTarget } from './key.ts'
+import { createRefreshAhead, type RefreshAhead, type RefreshAheadOptions } from './refresh-ahead.ts'
 import type { CacheStore } from './stores/contract.ts'
 
 export interface ReadThroughPorts extends FetchPorts {
   readonly store: CacheStore & Pick<CacheIndex, 'peek'>
   readonly resolveTarget: ResolveTarget
-  readonly refreshAhead: RefreshAhead
+  readonly refreshAhead: RefreshAheadOptions
   /** Whether the nodes have capacity for a call that no client waits for. */
   readonly hasIdleCapacity: (request: EdgeRequest) => boolean
   readonly divergenceCheck?: DivergenceCheckSettings
@@ -21,6 +22,7 @@ export interface ReadThroughPorts extends FetchPorts {
 interface ReadPath {
   readonly ports: ReadThroughPorts
   readonly fetcher: Fetcher
+  readonly refreshAhead: RefreshAhead
   readonly divergenceCheck: DivergenceCheck | undefined
 }
 
@@ -32,7 +34,9 @@ type Hit = Extract<Lookup, { kind: 'hit' }>
  */
 export function readThrough(ports: ReadThroughPorts): Stage {
   return (next) => {
-    const path = { ports, fetcher: createFetcher(ports, next), divergenceCheck: createDivergenceCheck(ports, next) }
+    const fetcher = createFetcher(ports, next)
+    const refreshAhead = createRefreshAhead(ports.refreshAhead, { ...ports, refresh: fetcher.refresh })
+    const path = { ports, fetcher, refreshAhead, divergenceCheck: createDivergenceCheck(ports, next) }
     return (request) => {
       const target = ports.resolveTarget(request)
       if (typeof target === 'string' || request.directives?.noStore) return next(request)
@@ -58,16 +62,13 @@ function respond(path: ReadPath, context: ReadContext): EdgeResponse | Promise<E
 }
 
 function respondFromHit(path: ReadPath, context: ReadContext, hit: Hit): EdgeResponse | Promise<EdgeResponse> {
-  const { ports, fetcher, divergenceCheck } = path
+  const { fetcher, refreshAhead, divergenceCheck } = path
   const { response: stored } = hit
   const { age, ttl, staleWhileRevalidate } = stored
   const { arrivedWithin } = context.request
   if (arrivedWithin !== undefined && age - stored.fetchTime >= arrivedWithin) return fetchOrServeStale(path, context)
   if (age < ttl) {
-    const { key } = context.target
-    if (ports.refreshAhead.isDue(key, stored) && ports.hasIdleCapacity(context.request)) {
-      ports.refreshAhead.start(key, fetcher.refresh(context))
-    }
+    refreshAhead(context, stored)
     divergenceCheck?.(context, hit)
     return serve(stored, { hit: true })
   }
@@ -144,45 +145,4 @@ function toResponse(result: FetchResult, fwd: NonNullable<CacheStatus['fwd']>): 
     ttl: entry.ttl - entry.age,
   }
   return { ...response, cached: { response: entry, status } }
-}
-
-export interface RefreshAheadOptions {
-  /** Refreshes at the same time. */
-  readonly maxConcurrent: number
-  /** Hits in the second half of the lifetime from which a stored response is refreshed. */
-  readonly minHits: number
-}
-
-/** Refreshes responses with many hits shortly before they expire, so that no client waits for the fetch. */
-export interface RefreshAhead {
-  /** Counts a fresh hit. Returns whether the response has many hits, expires soon and is not being refreshed. */
-  isDue(key: string, stored: StoredResponse): boolean
-  /** Notes a refresh until it ends; `refresh` must not reject. */
-  start(key: string, refresh: Promise<void>): void
-}
-
-/** Shares of the lifetime from which hits are counted, and from which a refresh may start. */
-const COUNTED_FROM = 0.5
-const REFRESHED_FROM = 0.8
-/** With more keys, counting starts again from zero. */
-const MAX_COUNTED_KEYS = 10_000
-
-export function createRefreshAhead({ maxConcurrent, minHits }: RefreshAheadOptions): RefreshAhead {
-  const hits = new Map<string, number>()
-  const refreshing = new Set<string>()
-  return {
-    isDue(key, { age, ttl }) {
-      if (age < ttl * COUNTED_FROM) return false
-      const count = (hits.get(key) ?? 0) + 1
-      if (hits.size >= MAX_COUNTED_KEYS) hits.clear()
-      hits.set(key, count)
-      if (count < minHits || age < ttl * REFRESHED_FROM) return false
-      return !refreshing.has(key) && refreshing.size < maxConcurrent
-    },
-    start(key, refresh) {
-      refreshing.add(key)
-      hits.delete(key)
-      void refresh.finally(() => refreshing.delete(key))
-    },
-  }
 }

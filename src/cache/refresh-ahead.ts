@@ -1,0 +1,135 @@
+/**
+ * Refreshes responses with many hits shortly before they expire, so that no client waits for the fetch. Refreshes use
+ * idle capacity of the nodes only. While there is less of it than responses that are due, the refresh that saves clients
+ * the most waiting starts first: requests per second times fetch time.
+ */
+import type { EdgeRequest } from '../core/request.ts'
+import type { StoredResponse } from '../core/response.ts'
+import type { ReadContext } from './call-nodes.ts'
+import { type Demand, Demands, isCounted, lifetimeAfterArrival } from './demand.ts'
+
+export interface RefreshAheadOptions {
+  /** Refreshes at the same time. */
+  readonly maxConcurrent: number
+  /** Hits in the second half of a lifetime from which a stored response is refreshed. */
+  readonly minHits: number
+  /** Calls `run` once after this number of milliseconds; for tests. */
+  readonly runLater?: (run: () => void, ms: number) => void
+}
+
+export interface RefreshAheadPorts {
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number
+  readonly hasIdleCapacity: (request: EdgeRequest) => boolean
+  /** Fetches for later requests. Never rejects. */
+  readonly refresh: (context: ReadContext) => Promise<void>
+}
+
+/** Notes a hit of a fresh response, and starts its refresh if it is due. Returns at once and never throws. */
+export type RefreshAhead = (context: ReadContext, stored: StoredResponse) => void
+
+/** A refresh starts when the time that is left is this multiple of the fetch time: the fetch time varies. */
+const FETCH_TIMES_AHEAD = 1.5
+/** Shares of the lifetime after arrival between which a refresh starts. */
+const MIN_SHARE_AHEAD = 0.2
+const MAX_SHARE_AHEAD = 0.5
+/** Responses that are due and wait for idle capacity. With more of them, the least valuable are dropped. */
+const MAX_WAITING = 50
+/** Between two starts, so that a node counts the first call before its idle capacity is read again. */
+const START_INTERVAL_MS = 10
+
+/** Returns the milliseconds before the end of its lifetime from which a response is refreshed. */
+export function refreshWindow(stored: Pick<StoredResponse, 'age' | 'ttl' | 'fetchTime'>): number {
+  const lifetime = lifetimeAfterArrival(stored)
+  const ahead = Math.max(stored.fetchTime * FETCH_TIMES_AHEAD, lifetime * MIN_SHARE_AHEAD)
+  return Math.min(ahead, lifetime * MAX_SHARE_AHEAD)
+}
+
+export function createRefreshAhead(
+  { maxConcurrent, minHits, runLater = runAfter }: RefreshAheadOptions,
+  { clock, hasIdleCapacity, refresh }: RefreshAheadPorts,
+): RefreshAhead {
+  const demands = new Demands()
+  const waiting = new WaitingRefreshes()
+  let running = 0
+  let isScheduled = false
+
+  return (context, stored) => {
+    if (!isCounted(stored)) return
+    const { key } = context.target
+    const now = clock()
+    const demand = demands.count(key, stored, now)
+    if (demand.isRefreshed || stored.ttl - stored.age > refreshWindow(stored) || !demand.hasHits(minHits)) return
+    const value = demand.rate(now) * stored.fetchTime
+    waiting.add({ key, context, demand, expiresAt: demand.expiresAt, value })
+    if (!isScheduled) startNext()
+  }
+
+  function startNext(): void {
+    if (running >= maxConcurrent) return
+    const next = waiting.take(clock(), ({ request }) => hasIdleCapacity(request))
+    if (next !== undefined) start(next)
+    if (next !== undefined || waiting.size > 0) scheduleNext()
+  }
+
+  function start({ context, demand }: WaitingRefresh): void {
+    demand.isRefreshed = true
+    running += 1
+    void refresh(context).finally(() => {
+      running -= 1
+      if (!isScheduled) startNext()
+    })
+  }
+
+  function scheduleNext(): void {
+    isScheduled = true
+    runLater(() => {
+      isScheduled = false
+      startNext()
+    }, START_INTERVAL_MS)
+  }
+}
+
+function runAfter(run: () => void, ms: number): void {
+  setTimeout(run, ms).unref()
+}
+
+interface WaitingRefresh {
+  readonly key: string
+  readonly context: ReadContext
+  readonly demand: Demand
+  /** When the response expires, in milliseconds of the clock. */
+  readonly expiresAt: number
+  /** Milliseconds that clients would wait, for each second in which the response is missing. */
+  readonly value: number
+}
+
+/** A bounded set of refreshes that wait for idle capacity. */
+class WaitingRefreshes {
+  readonly #byKey = new Map<string, WaitingRefresh>()
+
+  get size(): number {
+    return this.#byKey.size
+  }
+
+  add(refresh: WaitingRefresh): void {
+    this.#byKey.set(refresh.key, refresh)
+    if (this.#byKey.size <= MAX_WAITING) return
+    const [least] = this.#byValue().slice(-1)
+    if (least !== undefined) this.#byKey.delete(least.key)
+  }
+
+  /** Removes and returns the most valuable one that may start. Those that have expired or were replaced are dropped. */
+  take(now: number, mayStart: (context: ReadContext) => boolean): WaitingRefresh | undefined {
+    for (const { key, demand, expiresAt } of this.#byKey.values()) {
+      if (expiresAt <= now || demand.expiresAt !== expiresAt) this.#byKey.delete(key)
+    }
+    const next = this.#byValue().find(({ context }) => mayStart(context))
+    if (next !== undefined) this.#byKey.delete(next.key)
+    return next
+  }
+
+  #byValue(): WaitingRefresh[] {
+    return [...this.#byKey.values()].sort((a, b) => b.value - a.value)
+  }
+}
