@@ -8,6 +8,9 @@
  *                          that waits blocks no reads, and is never sent if its client disconnects
  *            invalidate  – fences the touched tags before a node can act, invalidates them before the response is sent
  *
+ *   A read that reaches an operation of the edge or the nodes is charged first: hits have a rate limit of their own.
+ *   Reads that share a fetch are hits, so the cache charges the one that starts it.
+ *
  *   then, by the target of the record:
  *            forward         – one node
  *            forwardToOwner  – the node that the agent reports to
@@ -39,7 +42,10 @@ export interface MultiNodeHandlers {
 export function buildPipeline(parts: PipelineParts): Handler {
   const { operations } = parts
   const forward = traced('forward', parts.forward)
-  const callNodes: Handler = (request) => handlers[handlerOf(request)](request)
+  const callNodes: Handler = (request) => {
+    request.cost?.charge()
+    return handlers[handlerOf(request)](request)
+  }
   const read = stage('cache', parts.readThrough)(callNodes)
   const write = stage('write lock', parts.writeLock)(stage('invalidate', parts.invalidate)(callNodes))
   const { forwardToOwner, joinCollections, joinResults } = { ...parts.multiNode?.(read, forward) }
@@ -51,7 +57,10 @@ export function buildPipeline(parts: PipelineParts): Handler {
   }
   return (request) => {
     const { target, method } = request.endpoint
-    if (target.kind === 'edge') return traced('edge operation', operations[target.operation])(request)
+    if (target.kind === 'edge') {
+      request.cost?.charge()
+      return traced('edge operation', operations[target.operation])(request)
+    }
     return method === 'GET' ? read(request) : write(request)
   }
 }

@@ -39,7 +39,11 @@ export interface AccessOptions {
   readonly limits: {
     /** Failed logins of one name from one address before the first block. */
     readonly failedLogins: number
+    /** All requests of a caller, hits included. */
+    readonly hitsPerCaller?: RateLimit
+    /** Requests of a caller that cost: all but hits. */
     readonly perCaller?: RateLimit
+    /** The same from an address, and verifications of credentials. */
     readonly perAddress?: RateLimit
   }
   readonly log: Log

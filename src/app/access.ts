@@ -15,7 +15,7 @@ import { callVersion } from './cluster.ts'
 /** The name of the edge for clients that must log in, and in its own tokens. */
 export const identity = { realm: 'manager-edge', issuer: 'manager-edge', audience: 'manager-edge' } as const
 
-/** Requests per second from one address, as a multiple of the limit per caller. */
+/** Requests per second that cost, from one address, as a multiple of the limit per caller. */
 const CALLERS_PER_ADDRESS = 10
 const SECOND_MS = 1000
 
@@ -54,6 +54,13 @@ export async function buildAccess(
     limits: {
       get failedLogins() {
         return limits.failedLogins
+      },
+      hitsPerCaller: {
+        windowMs: SECOND_MS,
+        // A request that costs counts as well, so this limit is never below the other one.
+        get max() {
+          return Math.max(limits.hitsPerSecond, limits.requestsPerSecond)
+        },
       },
       perCaller: {
         windowMs: SECOND_MS,

@@ -53,7 +53,7 @@ export async function buildOperations(settings: ReloadableConfig, parts: Operati
       signIn: {
         authentication: async (app) => {
           const { authenticate } = await createAuthenticator(app, access, shared?.count)
-          return (request, reply) => authenticate(request, reply, request.clientAddress)
+          return (request, reply) => authenticate(request, reply, request.clientAddress, true)
         },
         clientAddress: addressOfRequests(config.listen),
       },

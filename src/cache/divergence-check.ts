@@ -67,7 +67,7 @@ async function compare(
 ): Promise<'same' | 'different' | 'inconclusive'> {
   try {
     const { signal } = new AbortController()
-    const current = await callNodes({ ...request, signal, waitForComplete: false })
+    const current = await callNodes({ ...request, signal, waitForComplete: false, cost: undefined })
     if (!isStorable(current)) return 'inconclusive'
     // After a write, a difference is expected and equality proves nothing.
     const now = await store.peek(target.key, target.tags)

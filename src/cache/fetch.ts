@@ -88,7 +88,9 @@ export function createFetcher(ports: FetchPorts, next: Handler): Fetcher {
 function workOf(context: ReadContext, run: (context: ReadContext) => Promise<FetchResult>, isStored: boolean) {
   const { request } = context
   return {
-    run: (signal: AbortSignal) => run({ ...context, request: { ...request, signal } }),
+    // The request that starts the fetch is charged for it, not for its parts, and a refresh is charged to none.
+    onStart: () => request.cost?.charge(),
+    run: (signal: AbortSignal) => run({ ...context, request: { ...request, signal, cost: undefined } }),
     // A call without a time limit might never end if its caller could not end it.
     continuesWithoutCallers: isStored && !request.waitForComplete,
   }

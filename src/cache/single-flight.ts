@@ -5,6 +5,8 @@
  * never because the first caller has aborted.
  */
 export interface Work<T> {
+  /** Called for the caller that starts the work, before it starts. If it throws, this caller gets the error. */
+  onStart?(): void
   run(signal: AbortSignal): Promise<T>
   /** The work goes on when all callers have aborted, because its result is stored. */
   readonly continuesWithoutCallers: boolean
@@ -26,7 +28,9 @@ export class SingleFlight<T> {
     signal.throwIfAborted()
     const found = this.#flights.get(id)
     const collapsed = found !== undefined && !found.isAbandoned
-    return { value: await (collapsed ? found : this.#start(id, work)).join(signal), collapsed }
+    if (collapsed) return { value: await found.join(signal), collapsed }
+    work.onStart?.()
+    return { value: await this.#start(id, work).join(signal), collapsed }
   }
 
   /** Starts a flight without a caller, unless there is one with this id. Resolves when it has ended; never rejects. */
@@ -42,12 +46,14 @@ export class SingleFlight<T> {
     signal.throwIfAborted()
     const queue = this.#queues.get(id)
     if (queue === undefined) {
+      work.onStart?.()
       const current = new Flight(work)
       this.#enqueue(id, current)
       return { value: await current.join(signal), collapsed: false }
     }
     const { next } = queue
     if (next !== undefined && !next.isAbandoned) return { value: await next.join(signal), collapsed: true }
+    work.onStart?.()
     queue.next = new Flight(work, queue.current.outcome)
     return { value: await queue.next.join(signal), collapsed: false }
   }

@@ -214,7 +214,7 @@ const access = group({
     keys: Type.Optional(path()),
     issuers: list(issuer),
   }),
-  limits: group({ requestsPerSecond: count(500), failedLogins: count(10) }),
+  limits: group({ requestsPerSecond: count(500), hitsPerSecond: count(20_000), failedLogins: count(10) }),
   passthroughRole: text({ default: 'administrator' }),
 })
 

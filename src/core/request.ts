@@ -34,6 +34,8 @@ export interface EdgeRequest {
   /** Worker nodes may not have replicated the data yet: only the master may answer. */
   readonly masterOnly?: true
   readonly requestId: string
+  /** Set for reads of clients that may turn out to cost. Absent: charged already, or work of the edge itself. */
+  readonly cost?: RequestCost | undefined
   /** The address of the client; set for writes, which are audited. */
   readonly clientAddress?: string
   /** Aborted when the client disconnects. */
@@ -49,6 +51,12 @@ export interface Caller {
   readonly credentials?: { readonly username: string; readonly password: string }
   /** The token of the request, for revocation. */
   readonly token?: { readonly jti: string; readonly issuer: string; readonly expiresAt: number }
+}
+
+/** What a read counts for if the cache cannot answer it. */
+export interface RequestCost {
+  /** Counts the request against the limits on requests that cost, once. Throws 903 if a limit is exceeded. */
+  charge(): void
 }
 
 /** RFC 9111 section 5.2.1. `noCache`: do not serve a stored response (also `max-age=0`); `noStore`: do not store it. */

@@ -10,7 +10,7 @@ import { namesSecret } from '../catalogue/secret.ts'
 import { allows } from '../core/access.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { Caller } from '../core/request.ts'
-import type { Authenticator, EarlyRequest } from './authenticate.ts'
+import type { Authenticator, Charge, EarlyRequest } from './authenticate.ts'
 import { checkContentHeaders } from './body.ts'
 import type { Values } from './parameters.ts'
 
@@ -23,12 +23,15 @@ export interface AdmissionTarget {
 }
 
 const READ_SECRETS = 'secrets:read'
+const READS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 
 export class Admission {
+  readonly charge: Charge
   readonly #authenticator: Authenticator
   readonly #managerVersion: () => string | undefined
 
   constructor(authenticator: Authenticator, managerVersion: () => string | undefined) {
+    this.charge = authenticator.charge
     this.#authenticator = authenticator
     this.#managerVersion = managerVersion
   }
@@ -54,8 +57,11 @@ export class Admission {
   ): Promise<void> {
     const { edge } = request
     edge.nextStage('authenticate')
-    const { caller, addressCounted } = edge.handover ?? {}
-    edge.caller = caller ?? (await this.#authenticator.authenticate(request, reply, edge.clientAddress, addressCounted))
+    // Whether a read costs is known in the pipeline. A write certainly costs, and pays before anything else is decided:
+    // each write that is refused later is an audit record.
+    const costs = !READS.has(request.method)
+    edge.caller =
+      edge.handover?.caller ?? (await this.#authenticator.authenticate(request, reply, edge.clientAddress, costs))
     edge.nextStage('authorise')
     this.#check(edge.caller, request.headers, targetOf(request))
     edge.nextStage('validate')

@@ -15,15 +15,14 @@ import { RecentlyUsed } from '../core/recently-used.ts'
 import type { Caller } from '../core/request.ts'
 import { ownText } from '../core/values.ts'
 import type { RequestHead } from '../listener/framing.ts'
+import { authorizationOf, singleAuthorizationOf } from './authorization-header.ts'
 import { type CountRequest, networkOf, registerRateLimiters } from './rate-limit.ts'
 
 /** A request on the fast path. What has been decided is recorded in it, so that the regular path does not repeat it. */
 export interface EarlyRequest {
   readonly head: RequestHead
   readonly clientAddress: string
-  /** The request was counted against the rate limit of its address. */
-  addressCounted: boolean
-  /** The caller, counted against its own rate limit. */
+  /** The caller, counted against the limit on hits. */
   caller: Caller | undefined
 }
 
@@ -34,16 +33,15 @@ export interface Authenticator {
    */
   recognise(request: EarlyRequest): Caller | undefined
   /**
-   * Regular path: counts the request against both rate limits and returns its caller. Rejects with 900, 901, 903, 904
-   * or 911. `addressCounted`: the request was already counted against the limit of its address.
+   * Regular path: counts the request against its rate limits and returns its caller. Rejects with 900, 901, 903, 904 or
+   * 911. `costs`: the request certainly costs, so it counts against the limits on such requests too.
    */
-  authenticate(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    clientAddress: string,
-    addressCounted?: boolean,
-  ): Promise<Caller>
+  authenticate(request: FastifyRequest, reply: FastifyReply, clientAddress: string, costs: boolean): Promise<Caller>
+  /** Pipeline: counts a request that turns out to cost. Throws 903. */
+  readonly charge: Charge
 }
+
+export type Charge = (caller: Caller, clientAddress: string) => void
 
 interface Credentials {
   readonly request: FastifyRequest
@@ -55,8 +53,6 @@ interface Credentials {
 
 type Scheme = (credentials: Credentials) => Promise<AuthResult>
 
-const AUTHORIZATION = 'authorization'
-const MAX_HEADER_LENGTH = 8192
 /** Callers that are remembered by their credentials, in each of two generations. */
 const MAX_REMEMBERED = 5000
 /** RFC 9110 section 11.4, with exactly one space, as all clients send it. */
@@ -80,11 +76,14 @@ export async function createAuthenticator(
   const keyOf = (clientAddress: string, authorization: string) =>
     hash('sha256', `${salt} ${clientAddress} ${authorization}`, 'base64')
 
+  const recall = (request: FastifyRequest, clientAddress: string): Caller | undefined => {
+    const authorization = singleAuthorizationOf(request)
+    if (authorization === undefined) return undefined
+    return remembered.get(keyOf(clientAddress, authorization))?.(authorization)
+  }
   const verify = async (request: FastifyRequest, reply: FastifyReply, clientAddress: string): Promise<Caller> => {
     const authorization = authorizationOf(request)
     const key = keyOf(clientAddress, authorization)
-    const known = remembered.get(key)?.(authorization)
-    if (known !== undefined) return known
     const [, name = '', text = ''] = CREDENTIALS.exec(authorization) ?? []
     const scheme = schemes.get(name.toLowerCase())
     const result = scheme === undefined ? WRONG : await scheme({ request, reply, clientAddress, text })
@@ -98,22 +97,26 @@ export async function createAuthenticator(
   return {
     recognise: (request) => {
       const { head, clientAddress } = request
-      if (!limits.address.count(clientAddress)) return undefined
-      request.addressCounted = true
       const { authorization } = head.headers
       if (authorization === undefined) return undefined
       const key = head.credentialsKey ?? keyOf(clientAddress, authorization)
       const caller = remembered.get(key)?.(authorization)
-      if (caller === undefined || !limits.caller.count(caller)) return undefined
+      if (caller === undefined || !limits.hits.count(caller)) return undefined
       head.credentialsKey = key
       request.caller = caller
       return caller
     },
-    authenticate: async (request, reply, clientAddress, addressCounted = false) => {
-      if (!addressCounted) await limits.address.check(request, clientAddress)
-      const caller = await verify(request, reply, clientAddress)
-      await limits.caller.check(request, caller)
+    authenticate: async (request, reply, clientAddress, costs) => {
+      const known = recall(request, clientAddress)
+      if (costs || known === undefined) await limits.address.check(request, clientAddress)
+      const caller = known ?? (await verify(request, reply, clientAddress))
+      await limits.hits.check(request, caller)
+      if (costs) await limits.caller.check(request, caller)
       return caller
+    },
+    charge: (caller, clientAddress) => {
+      limits.address.charge(clientAddress)
+      limits.caller.charge(caller)
     },
   }
 }
@@ -168,20 +171,6 @@ async function registerBearer(app: FastifyInstance, access: Access): Promise<Sch
         return false
       }
     })
-}
-
-/** Returns the one Authorization header. Node keeps the first of several and other software the last, so several are rejected. */
-function authorizationOf({ raw, headers }: FastifyRequest): string {
-  const { rawHeaders } = raw
-  let count = 0
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at] ?? ''
-    if (name.length === AUTHORIZATION.length && name.toLowerCase() === AUTHORIZATION) count++
-  }
-  if (count > 1) throw new EdgeError(900, ': more than one Authorization header')
-  const { authorization = '' } = headers
-  if (authorization.length > MAX_HEADER_LENGTH) throw new EdgeError(900, ': Authorization header too long')
-  return authorization
 }
 
 const RETRY_LATER_CODES = { blocked: 904, busy: 903, unavailable: 911 } as const

@@ -4,8 +4,9 @@ import type { FastifyRequest } from 'fastify'
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { kinds } from '../catalogue/schemas/kinds.ts'
 import { allows } from '../core/access.ts'
-import type { CacheDirectives, Caller, EdgeRequest, RequestBody } from '../core/request.ts'
+import type { CacheDirectives, Caller, EdgeRequest, RequestBody, RequestCost } from '../core/request.ts'
 import type { Trace } from '../core/trace.ts'
+import type { Charge } from './authenticate.ts'
 import { canonicalText, canonicalValues, type Flags, type Values } from './parameters.ts'
 import { badValue } from './validation.ts'
 
@@ -34,11 +35,12 @@ export interface RequestParts {
   readonly headers: IncomingHttpHeaders
   readonly id: string
   readonly body?: RequestBody | undefined
-  /** The address of the client; for writes, which are audited. */
   readonly clientAddress?: string
   readonly trace?: Trace | undefined
   /** Absent: the request has no client that could disconnect. */
   readonly response?: ServerResponse
+  /** Charges a read that turns out to cost; absent: the request is no client's. */
+  readonly charge?: Charge
 }
 
 export function toEdgeRequest(url: ValidatedUrl, parts: RequestParts): EdgeRequest {
@@ -58,27 +60,41 @@ export function toEdgeRequest(url: ValidatedUrl, parts: RequestParts): EdgeReque
  * its own would give each request its own hidden class, which keeps request and response in memory until the next
  * major garbage collection.
  */
-class ClientRequest {
+class ClientRequest implements RequestCost {
   readonly endpoint: Endpoint
   readonly params: EdgeRequest['params']
   readonly query: EdgeRequest['query']
   readonly caller: Caller
   readonly waitForComplete: boolean
   readonly requestId: string
+  readonly cost: RequestCost | undefined
   declare readonly signal: AbortSignal
   readonly #response: ServerResponse | undefined
+  readonly #clientAddress: string
+  #charge: Charge | undefined
   #signal: AbortSignal | undefined
 
-  constructor({ endpoint, params, query, flags }: ValidatedUrl, { caller, id, response }: RequestParts) {
+  constructor({ endpoint, params, query, flags }: ValidatedUrl, parts: RequestParts) {
+    const { caller, id, response, clientAddress = '', charge } = parts
     this.endpoint = endpoint
     this.params = params
     this.query = query
     this.caller = caller
     this.waitForComplete = flags.waitForComplete
     this.requestId = id
+    // Admission has charged writes. Copies of a read refer to this object, so that the read is charged once.
+    this.cost = charge !== undefined && endpoint.method === 'GET' ? this : undefined
     this.#response = response
+    this.#clientAddress = clientAddress
+    this.#charge = charge
     // An own property, not an inherited one: a copy of a request (`{ ...request }`) needs the signal too.
     Object.defineProperty(this, 'signal', ClientRequest.#onFirstRead)
+  }
+
+  charge(): void {
+    const charge = this.#charge
+    this.#charge = undefined
+    charge?.(this.caller, this.#clientAddress)
   }
 
   static readonly #onFirstRead = {

@@ -14,7 +14,7 @@ import type { EdgeResponse } from '../core/response.ts'
 import type { Span } from '../core/trace.ts'
 import { headOf, type RequestHead } from '../listener/framing.ts'
 import type { Admission } from './admit.ts'
-import type { EarlyRequest } from './authenticate.ts'
+import type { Charge, EarlyRequest } from './authenticate.ts'
 import type { AddressOf } from './client-address.ts'
 import { toEdgeRequest, type ValidatedUrl } from './edge-request.ts'
 import { type JsonResponse, preferencesOf, type Representation, represent } from './representation.ts'
@@ -122,7 +122,6 @@ class FastRequest implements EarlyRequest, Handover {
   readonly clientAddress: string
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  addressCounted = false
   caller: Caller | undefined = undefined
   pipelineResponse: Promise<EdgeResponse> | undefined = undefined
   elapsed = 0
@@ -147,17 +146,25 @@ class FastRequest implements EarlyRequest, Handover {
       // A recorded trace contains a span for each stage, which only the regular path makes.
       const caller = this.trace?.recorded ? undefined : admission.admitEarly(this, this.#url)
       if (caller === undefined) this.#leave()
-      else this.#runPipeline(caller)
+      else this.#runPipeline(caller, admission.charge)
     } catch (error) {
       this.#fail(error)
     }
   }
 
-  #runPipeline(caller: Caller): void {
-    const { id, trace, response, head } = this
+  #runPipeline(caller: Caller, charge: Charge): void {
+    const { id, trace, response, head, clientAddress } = this
     let result: EdgeResponse | Promise<EdgeResponse>
     try {
-      const request = toEdgeRequest(this.#url, { caller, headers: head.headers, id, trace, response })
+      const request = toEdgeRequest(this.#url, {
+        caller,
+        headers: head.headers,
+        id,
+        clientAddress,
+        trace,
+        response,
+        charge,
+      })
       result = this.#context.options.handle(request)
     } catch (error) {
       this.#leave(rejection(error))

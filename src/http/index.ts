@@ -91,7 +91,7 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
   // A separate scope: its hooks run after those of the app, so no plugin in it runs before a 401.
   const routes: FastifyPluginAsync = async (scope) => {
     await registerNoStore(scope)
-    registerRoutes(scope, options, fastPath)
+    registerRoutes(scope, options, { fastPath, charge: admission.charge })
   }
   await app.register(routes)
   return { app, resolveUrl: createUrlResolver(options), forgetUrls: fastPath.forgetUrls }

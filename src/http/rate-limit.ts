@@ -1,11 +1,16 @@
 /**
- * Rate limits: per address before anything else is decided, and per caller once it is authenticated. One client that
- * sends too much uses up its own limit only. @fastify/rate-limit decides on the regular path; the fast path, where
- * Fastify's request does not exist yet, counts in the same store and leaves requests over the limit to the plugin.
+ * Rate limits. One client that sends too much uses up its own limits only.
+ *
+ * Every request of an authenticated caller counts against the limit on hits. A request that costs counts against two
+ * lower limits as well, one of its caller and one of its address: a write, a read that a node or a `/cache` operation
+ * answers. The address also pays for each verification of credentials, before it is done.
+ *
+ * @fastify/rate-limit decides on the regular path. Where Fastify's request does not exist, the same store is counted in:
+ * the fast path leaves requests over the limit to the plugin, and a read turns out to cost only in the pipeline.
  */
 import fastifyRateLimit, { type FastifyRateLimitStoreCtor, normalizeIP } from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { RateLimit } from '../access/access.ts'
+import type { AccessOptions, RateLimit } from '../access/access.ts'
 import { EdgeError } from '../core/errors.ts'
 import { RecentlyUsed } from '../core/recently-used.ts'
 import type { Caller } from '../core/request.ts'
@@ -25,11 +30,17 @@ export interface RateLimiter<Subject> {
   count(subject: Subject): boolean
   /** Regular path: counts one request; rejects with 903, `Retry-After` and `RateLimit-*` if the limit is exceeded. */
   check(request: FastifyRequest, subject: Subject): Promise<void>
+  /** Pipeline: as `check`, without a wait; throws. */
+  charge(subject: Subject): void
 }
 
 export interface RateLimiters {
-  readonly address: RateLimiter<string>
+  /** All requests of a caller. */
+  readonly hits: RateLimiter<Caller>
+  /** Requests of a caller that cost. */
   readonly caller: RateLimiter<Caller>
+  /** Requests from an address that cost, and verifications of credentials. */
+  readonly address: RateLimiter<string>
 }
 
 /** Keys that are remembered, and keys that are counted, in each of two generations. */
@@ -41,15 +52,17 @@ const MAX_KEYS = 5000
  */
 export async function registerRateLimiters(
   app: FastifyInstance,
-  limits: { readonly perAddress?: RateLimit; readonly perCaller?: RateLimit },
+  limits: Pick<AccessOptions['limits'], 'hitsPerCaller' | 'perCaller' | 'perAddress'>,
   count: CountRequest = countInProcess(),
 ): Promise<RateLimiters> {
   await app.register(fastifyRateLimit, { global: false, store: storeOver(count) })
   const addressKey = rememberKeys((clientAddress) => `address ${networkOf(clientAddress)}`)
   const callerKey = rememberKeys((name) => `caller ${name}`)
+  const hitsKey = rememberKeys((name) => `hits ${name}`)
   return {
-    address: createRateLimiter(app, limits.perAddress, count, addressKey),
+    hits: createRateLimiter(app, limits.hitsPerCaller, count, ({ name }: Caller) => hitsKey(name)),
     caller: createRateLimiter(app, limits.perCaller, count, ({ name }: Caller) => callerKey(name)),
+    address: createRateLimiter(app, limits.perAddress, count, addressKey),
   }
 }
 
@@ -59,7 +72,7 @@ function createRateLimiter<Subject>(
   count: CountRequest,
   keyOf: (subject: Subject) => string,
 ): RateLimiter<Subject> {
-  if (limit === undefined) return { count: () => true, check: async () => {} }
+  if (limit === undefined) return { count: () => true, check: async () => {}, charge: () => {} }
   const { windowMs: window } = limit
   const keys = new WeakMap<FastifyRequest, string>()
   const countRequest = app.createRateLimit({
@@ -73,17 +86,26 @@ function createRateLimiter<Subject>(
       keys.set(request, keyOf(subject))
       const counted = await countRequest(request)
       if (counted.isAllowed || !counted.isExceeded) return
-      const seconds = String(Math.max(1, counted.ttlInSeconds))
-      throw new EdgeError(903, '', {
-        headers: {
-          'retry-after': seconds,
-          'ratelimit-limit': String(counted.max),
-          'ratelimit-remaining': String(counted.remaining),
-          'ratelimit-reset': seconds,
-        },
-      })
+      throw tooManyRequests(counted.max, counted.ttl)
+    },
+    charge: (subject) => {
+      const { count: counted, ends } = count(keyOf(subject), window, limit.max)
+      if (counted > limit.max) throw tooManyRequests(limit.max, ends)
     },
   }
+}
+
+/** `ends`: milliseconds until the window ends. */
+function tooManyRequests(max: number, ends: number): EdgeError {
+  const seconds = String(Math.max(1, Math.ceil(ends / 1000)))
+  return new EdgeError(903, '', {
+    headers: {
+      'retry-after': seconds,
+      'ratelimit-limit': String(max),
+      'ratelimit-remaining': '0',
+      'ratelimit-reset': seconds,
+    },
+  })
 }
 
 /** Returns the same string object for the same name: V8 stores the hash of a string in that object. */

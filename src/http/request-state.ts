@@ -25,9 +25,7 @@ export interface Handover {
   /** Milliseconds that the request spent on the fast path. */
   readonly elapsed: number
   readonly trace: Span | undefined
-  /** The request was counted against the rate limit of its address. */
-  readonly addressCounted: boolean
-  /** The authenticated caller, counted against its own rate limit; absent: not authenticated yet. */
+  /** The authenticated caller, counted against the limit on hits; absent: not authenticated yet. */
   readonly caller: Caller | undefined
   /** The response of the pipeline, which was already called; absent: it was not called yet. */
   readonly pipelineResponse: Promise<EdgeResponse> | undefined

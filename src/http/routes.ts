@@ -9,6 +9,7 @@ import type { Endpoint } from '../catalogue/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { Caller, EdgeRequest, Handler } from '../core/request.ts'
 import { type AdmissionTarget, authorise } from './admit.ts'
+import type { Charge } from './authenticate.ts'
 import type { BodyLimits } from './body.ts'
 import { requestBody, toEdgeRequest, validatedUrl } from './edge-request.ts'
 import type { FastPath } from './fast-path.ts'
@@ -43,7 +44,11 @@ export const ROUTER_OPTIONS = {
   querystringParser: () => ({}),
 }
 
-export function registerRoutes(app: FastifyInstance, options: RouteOptions, fastPath: FastPath): void {
+export function registerRoutes(
+  app: FastifyInstance,
+  options: RouteOptions,
+  { fastPath, charge }: { readonly fastPath: FastPath; readonly charge: Charge },
+): void {
   const check = createChecks(options.prefixes)
   app.setValidatorCompiler(({ schema }) => validatorOf(schema as JsonSchema))
   for (const endpoint of options.catalogue) {
@@ -67,7 +72,7 @@ export function registerRoutes(app: FastifyInstance, options: RouteOptions, fast
         edge.endStage()
         if (isFast(endpoint, options)) fastPath.remember(raw.url ?? '', url)
         edge.enteredPipeline = true
-        const parts = { caller, headers, id, body, clientAddress, trace, response: reply.raw }
+        const parts = { caller, headers, id, body, clientAddress, trace, response: reply.raw, charge }
         edge.response = await (edge.handover?.pipelineResponse ?? options.handle(toEdgeRequest(url, parts)))
         return sendResponse(request, reply, edge.response, options.compressionMinBytes)
       },

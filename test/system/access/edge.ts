@@ -1,4 +1,7 @@
-/** A small edge on a real socket: authentication, the token endpoints, and `/who`, which returns the caller. */
+/**
+ * A small edge on a real socket: authentication, the token endpoints, and `/who`, which returns the caller. `/miss` does
+ * so too, and turns out to cost only in its handler.
+ */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -53,10 +56,13 @@ export async function usersFile(t: Test): Promise<string> {
   return users
 }
 
-export async function startEdge(
-  t: Test,
-  { count, ...settings }: Partial<AccessOptions> & { count?: CountRequest } = {},
-): Promise<Edge> {
+interface EdgeOptions extends Partial<AccessOptions> {
+  readonly count?: CountRequest
+  /** Whether `/who` counts as a request that costs; default: true. */
+  readonly costs?: boolean
+}
+
+export async function startEdge(t: Test, { count, costs = true, ...settings }: EdgeOptions = {}): Promise<Edge> {
   const users = settings.users !== undefined && 'file' in settings.users ? settings.users.file : await usersFile(t)
   const logged: string[] = []
   const access = await createAccess({
@@ -75,9 +81,9 @@ export async function startEdge(
   app.addHook('onRequest', async (request) => {
     request.clientAddress = String(request.headers['x-address'] ?? '127.0.0.1')
   })
-  const { authenticate } = await createAuthenticator(app, access, count)
+  const { authenticate, charge } = await createAuthenticator(app, access, count)
   app.addHook('onRequest', async (request, reply) => {
-    request.caller = await authenticate(request, reply, request.clientAddress)
+    request.caller = await authenticate(request, reply, request.clientAddress, costs)
   })
   app.setErrorHandler((error, _request, reply) => {
     const { status, headers, code } = error instanceof EdgeError ? error : new EdgeError(949, '', { cause: error })
@@ -88,6 +94,10 @@ export async function startEdge(
     revoke: access.revokeTokens,
   })
   app.get('/who', async (request) => request.caller)
+  app.get('/miss', async (request) => {
+    charge(request.caller, request.clientAddress)
+    return request.caller
+  })
   app.post('/security/user/authenticate', answerWith(issueToken))
   app.delete('/security/user/authenticate', answerWith(revokeTokens))
   await app.listen({ host: '127.0.0.1', port: 0 })

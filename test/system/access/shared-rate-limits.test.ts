@@ -28,6 +28,22 @@ t.test('one caller has one rate limit over all replicas', async (t) => {
   t.equal((await a.ask([basic('bob', passwords.bob)])).status, 200, 'others have their own')
 })
 
+t.test('misses through one replica and hits through both count against limits of all replicas', async (t) => {
+  const { start } = await replicas(t)
+  const hitsPerCaller = { max: 4 * MOST, windowMs: 60_000 }
+  const settings = { limits: { ...limits, hitsPerCaller }, costs: false }
+  const [a, b] = [await start(settings), await start(settings)]
+  await eventually(() => a.replica.heartbeat.replicas === 2 && b.replica.heartbeat.replicas === 2)
+  const miss = async (edge: Replica) => edge.ask(asAlice, 'GET /miss')
+  for (let turn = 0; turn < 12; turn++) t.equal((await miss(a)).status, 200)
+  await eventually(async () => (await miss(b)).status === 429)
+  t.equal((await miss(b)).headers['ratelimit-limit'], `${MOST}`)
+  t.equal(await served(a, 10), 10, 'hits continue')
+  await eventually(async () => (await served(b, 1)) === 0)
+  await eventually(async () => (await served(a, 1)) === 0)
+  t.equal((await a.ask(asAlice)).headers['ratelimit-limit'], `${hitsPerCaller.max}`)
+})
+
 t.test('while Redis is unreachable, each replica serves its share', async (t) => {
   const { start, redis } = await replicas(t)
   const [a, b] = [await start({ limits }), await start({ limits })]

@@ -12,7 +12,7 @@ export interface Replicas {
   readonly users: string
   /** Starts one more replica. It is connected when the promise resolves. */
   start(
-    settings?: Partial<AccessOptions>,
+    settings?: Partial<AccessOptions> & { readonly costs?: boolean },
   ): Promise<Edge & { readonly shared: SharedAccess; readonly replica: RedisReplica }>
 }
 

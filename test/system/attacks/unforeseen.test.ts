@@ -27,6 +27,7 @@ t.test('an unexpected error is logged in full, and the client gets 949 without d
     managerVersion: () => undefined,
     authentication: async () => ({
       recognise: () => undefined,
+      charge: () => undefined,
       authenticate: async () => ({ name: 'admin', permissions: ['*'] }),
     }),
   })

@@ -80,7 +80,10 @@ async function shown(server: TestServer, head: string) {
     const { time: _2, reqId: _3, milliseconds: _4, err, ...line } = JSON.parse(text)
     return { ...line, err: err?.message }
   })
-  const requests = server.requests.slice(asked).map(({ requestId: _5, signal: _6, ...rest }) => ({ ...rest }))
+  const requests = server.requests.slice(asked).map(({ requestId: _5, signal: _6, cost, ...rest }) => ({
+    ...rest,
+    isCharged: cost !== undefined,
+  }))
   // Behind a 100 Continue, the body contains the head of the response.
   const text = body.replaceAll(/^(date|x-request-id): .*$/gim, '$1')
   return { status, headers: others, hasId: id !== undefined, body: text, log, requests }

@@ -34,8 +34,18 @@ export const proofs: readonly Proof[] = [
     before: false,
     after: true,
     observe: async ({ get }) => {
-      const statuses = await Promise.all(Array.from({ length: 20 }, async () => (await get('/agents?limit=1')).status))
-      return statuses.includes(429)
+      const miss = async () => (await get(`/agents?search=${unique()}`)).status
+      return (await Promise.all(Array.from({ length: 20 }, miss))).includes(429)
+    },
+  },
+  {
+    start: { settings: { access: { limits: { requestsPerSecond: 3 } }, cache: { ttl: { agents: '10m' } } } },
+    changes: { 'access.limits.hitsPerSecond': 4 },
+    before: false,
+    after: true,
+    observe: async ({ get }) => {
+      const hit = async () => (await get('/agents?limit=1')).status
+      return (await Promise.all(Array.from({ length: 20 }, hit))).includes(429)
     },
   },
   {
