@@ -80,8 +80,8 @@ t.test('a miss costs two lookups, a hit of another replica one, and hits in the 
   const n = agents.length
   const missed = costs(
     await recordCommands(stage.redis.port, async (commands) => {
-      await each(0, /; stored/)
-      // The edge stores the response and releases the lock after it has responded.
+      await each(0, /; fwd=uri-miss/)
+      // A response waits 50 ms at most to be stored, and the lock is released after it was sent.
       await eventually(() => costs(commands).releases === n && costs(commands).replaced === n)
     }),
   )
