@@ -1,5 +1,5 @@
 /** The innermost handler: sends a request to one node and returns its response, or the error of the failed call. */
-import { errorNumberOf } from '../core/envelope.ts'
+import { errorNumberOf, isNotReadyError } from '../core/envelope.ts'
 import { EdgeError, type ErrorCode } from '../core/errors.ts'
 import { waitForJsonTurn } from '../core/json-turns.ts'
 import type { CallNode, ClusterView, NodeResponse, NodeResult } from '../core/node-call.ts'
@@ -71,8 +71,11 @@ async function callCandidates(
     const remaining = deadline - performance.now()
     if (first !== undefined && remaining <= 0 && !request.waitForComplete) break
     if (first !== undefined && candidate.isDetour && !isApiUnreachable(first)) break
-    const result = await call(classic.toNodeCall(request, candidate, request.waitForComplete ? undefined : remaining))
+    // A worker that hangs must leave time for the master.
+    const time = candidate.relievesMaster ? remaining / 2 : remaining
+    const result = await call(classic.toNodeCall(request, candidate, request.waitForComplete ? undefined : time))
     if (result.ok && candidate.isDetour && isNodeMissing(result.response)) continue
+    if (candidate.relievesMaster && !isUsable(result)) continue
     if (result.ok) return result.response
     if (!canTryNext(result, request)) throw errorOf(result, request)
     first ??= result
@@ -100,6 +103,13 @@ function isNodeMissing(response: NodeResponse): boolean {
   const translated = classic.toEdgeResponse(response)
   if (!translated.ok || translated.response.kind !== 'json') return false
   return errorNumberOf(translated.response) === UNKNOWN_NODE
+}
+
+/** Whether a result is the answer of a node that is ready. Anything else is for the master to answer. */
+function isUsable(result: NodeResult): boolean {
+  if (!result.ok) return result.fault === 'cancelled'
+  const translated = classic.toEdgeResponse(result.response)
+  return translated.ok && !isNotReadyError(errorNumberOf(translated.response))
 }
 
 /** Returns the error of a failed call. If the client disconnected, returns the reason of its signal. */

@@ -10,6 +10,8 @@ export interface Candidate {
   readonly path: string
   /** Used only if the API process of the first candidate, the node that the request is about, is not reachable. */
   readonly isDetour?: true
+  /** A worker that answers from its own copy while the master has no free slot. The master follows as a candidate. */
+  readonly relievesMaster?: true
 }
 
 /** Returns at least one candidate. Throws 3022 for an unknown node and 924 for a node without address. */
@@ -34,7 +36,7 @@ const routeByManager: Router = (request, view) => {
     case 'master':
       return masterFirst(request, view, pathThroughWorker(path, target.through, view))
     case 'anyNode':
-      return masterFirst(request, view, request.masterOnly ? undefined : path)
+      return freeNodeFirst(request, view)
     case 'agentOwner':
     case 'agentOwners':
     case 'everyNode':
@@ -58,7 +60,7 @@ const routeByEdge: Router = (request, view) => {
     case 'master':
       return [{ node: view.master().name, path }]
     case 'anyNode':
-      return masterFirst(request, view, request.masterOnly ? undefined : path)
+      return freeNodeFirst(request, view)
     case 'node':
       return onNode(nodeParamOf(request), target.twin, view)
     default:
@@ -72,6 +74,21 @@ function masterFirst(request: EdgeRequest, view: ClusterView, workerPath: string
   if (workerPath === undefined) return [first]
   const workers = workersInTurn(request, view).slice(0, MAX_FALLBACKS)
   return [first, ...workers.map(({ name }) => ({ node: name, path: workerPath }))]
+}
+
+/**
+ * Every node answers from its own copy. While the master has no free slot and a worker has one, the worker is the first
+ * candidate: its answer costs the master nothing. A read that a worker would hand on to the master gets no such
+ * candidate, because it costs the master as much as before, and the worker too.
+ */
+function freeNodeFirst(request: EdgeRequest, view: ClusterView): readonly Candidate[] {
+  const { path } = request.endpoint
+  if (request.masterOnly) return masterFirst(request, view, undefined)
+  const candidates = masterFirst(request, view, path)
+  if (view.freeSlots(view.master().name) > 0) return candidates
+  const free = workersInTurn(request, view).find(({ name }) => view.freeSlots(name) > 0)?.name
+  if (free === undefined) return candidates
+  return [{ node: free, path, relievesMaster: true }, ...candidates.filter(({ node }) => node !== free)]
 }
 
 /** The available workers. Requests start with different ones, so that the load of a failed node spreads over all. */

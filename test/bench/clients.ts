@@ -12,6 +12,7 @@
  */
 import type { SimulatorOptions } from '../../src/simulator/index.ts'
 import { readOptions } from '../support/script-options.ts'
+import { measureEntries } from './clients/entries.ts'
 import { startEcho } from './clients/parties.ts'
 import { printDetails, printGoals, printHeader, printRow } from './clients/report.ts'
 import { measure, type Row } from './clients/rows.ts'
@@ -24,6 +25,7 @@ const { values, refuse } = readOptions({
     clients: { kind: 'number', meaning: 'measure only this number of clients, through the edge' },
     seconds: { kind: 'number', value: 'SECONDS', meaning: 'duration of each row (default 60, with --quick 10)' },
     agents: { kind: 'number', meaning: 'agents of the cluster (default 100)' },
+    entries: { kind: 'flag', meaning: 'measure instead through which nodes reads should enter a busy cluster' },
     machines: {
       kind: 'text',
       value: 'own|shared',
@@ -47,18 +49,23 @@ const wanted = [
   ...(clients === undefined ? directRows : []).map((number) => ({ way: 'direct' as const, clients: number })),
   ...(clients === undefined ? edgeRows : [clients]).map((number) => ({ way: 'edge' as const, clients: number })),
 ]
-const echo = await startEcho()
-const rows: Row[] = []
-say(
-  `3 nodes on ${machines === 'own' ? 'their own machines' : 'one machine'}, ${agents + 1} agents, ${seconds} s per row`,
-)
-printHeader(say)
-for (const { way, clients } of wanted) {
-  const row = await measure({ way, clients, seconds, warmUp, cluster, echo: echo.url })
-  printRow(row, say)
-  rows.push(row)
+
+async function measureSession(): Promise<boolean> {
+  const echo = await startEcho()
+  const rows: Row[] = []
+  say(
+    `3 nodes on ${machines === 'own' ? 'their own machines' : 'one machine'}, ${agents + 1} agents, ${seconds} s per row`,
+  )
+  printHeader(say)
+  for (const { way, clients } of wanted) {
+    const row = await measure({ way, clients, seconds, warmUp, cluster, echo: echo.url })
+    printRow(row, say)
+    rows.push(row)
+  }
+  for (const row of rows) printDetails(row, say)
+  echo.close()
+  return printGoals(rows, say)
 }
-for (const row of rows) printDetails(row, say)
-const areReached = printGoals(rows, say)
-echo.close()
-process.exitCode = areReached ? 0 : 1
+
+if (values.entries) await measureEntries(quick ? 5 : 15, say)
+else process.exitCode = (await measureSession()) ? 0 : 1

@@ -14,12 +14,19 @@ const nodes: NodeInfo[] = [
 ]
 
 function view(...unavailable: string[]): ClusterView {
+  return viewOf(unavailable, () => 1)
+}
+
+/** A view in which the named nodes have no free slot. */
+const busy = (...names: string[]) => viewOf([], (name) => (names.includes(name) ? 0 : 1))
+
+function viewOf(unavailable: readonly string[], freeSlots: ClusterView['freeSlots']): ClusterView {
   return {
     nodes: () => nodes,
     find: (name) => nodes.find((node) => node.name === name),
     master: () => master,
     isAvailable: (name) => !unavailable.includes(name),
-    freeSlots: () => 1,
+    freeSlots,
   }
 }
 
@@ -38,6 +45,26 @@ t.test('the master first, then workers that pass the request on', (t) => {
     'another request starts with another worker',
   )
   t.same(names(route(edgeRequest('GET', '/rules'), view())), ['boss', 'w2', 'w1'])
+  t.end()
+})
+
+t.test('a worker with a free slot relieves a busy master of reads that every node answers', (t) => {
+  for (const router of [route, createRouter('edge')]) {
+    t.same(router(edgeRequest('GET', '/rules'), busy('boss')), [
+      { node: 'w2', path: '/rules', relievesMaster: true },
+      { node: 'boss', path: '/rules' },
+      { node: 'w1', path: '/rules' },
+    ])
+    t.same(names(router(edgeRequest('GET', '/rules'), busy('boss', 'w2'))), ['w1', 'boss', 'w2'])
+    t.same(names(router(edgeRequest('GET', '/rules'), busy('boss', 'w1', 'w2'))), ['boss', 'w2', 'w1'])
+    t.same(names(router(edgeRequest('GET', '/rules', { masterOnly: true }), busy('boss'))), ['boss'])
+  }
+  for (const { method, path, target } of catalogue) {
+    if (target.kind === 'edge' || target.kind === 'severalNodes' || target.kind === 'node') continue
+    const [first] = route(edgeRequest(method, path), busy('boss'))
+    t.equal(first?.node === 'boss', target.kind !== 'anyNode', `${method} ${path}`)
+    if (target.kind === 'anyNode') t.equal(method, 'GET', path)
+  }
   t.end()
 })
 

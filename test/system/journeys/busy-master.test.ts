@@ -1,0 +1,46 @@
+import t from 'tap'
+import { eventually } from '../../support/eventually.ts'
+import { simulated } from '../../support/simulated.ts'
+import { ask } from './edge-mode.ts'
+
+const STALLED = '/'
+
+t.test('a worker answers for a busy master, but after a write to rules only the master does', async (t) => {
+  const settings = { cluster: { discover: false, limits: { inFlight: 1 } } }
+  const { edge, simulator } = await simulated(t, { workers: 1, agents: 3 }, { settings })
+  await simulator.faults.set('master', { stall: true, only: ({ url }) => url === STALLED })
+  /** Occupies the only slot of the master until the returned function is called. */
+  const occupy = async () => {
+    const before = simulator.seen.length
+    const leave = new AbortController()
+    const headers = { authorization: edge.authorization('admin') }
+    const stalled = fetch(`${edge.url}${STALLED}`, { headers, signal: leave.signal }).catch(() => undefined)
+    await eventually(() => simulator.seen.slice(before).some(({ url }) => url === STALLED))
+    return async () => {
+      leave.abort()
+      await stalled
+    }
+  }
+  const nodesOf = (path: string) => simulator.seen.filter(({ url }) => url === path).map(({ node }) => node)
+
+  const first = await occupy()
+  t.match(await ask(edge, 'GET /rules?limit=1'), { status: 200, body: { error: 0 } })
+  t.strictSame(nodesOf('/rules?limit=1'), ['worker-1'])
+  await first()
+
+  const upload = await fetch(`${edge.url}/manager/files?path=etc/rules/local_rules.xml&overwrite=true`, {
+    method: 'POST',
+    headers: { authorization: edge.authorization('admin'), 'content-type': 'application/xml' },
+    body: '<!-- Local rules -->\n<group name="local,">\n</group>\n',
+  })
+  t.match(await upload.json(), { error: 0 })
+
+  const second = await occupy()
+  const later = ask(edge, 'GET /rules?limit=2')
+  const other = await ask(edge, 'GET /decoders?limit=1')
+  t.match(other, { status: 200, body: { error: 0 } }, 'what the write did not change')
+  t.strictSame(nodesOf('/decoders?limit=1'), ['worker-1'])
+  await second()
+  t.match(await later, { status: 200, body: { error: 0 } })
+  t.strictSame(nodesOf('/rules?limit=2'), ['master'])
+})
