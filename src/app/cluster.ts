@@ -19,7 +19,7 @@ import { createOwnCall } from '../upstream/own-call.ts'
 export async function buildCluster(
   { current: config, onReload }: ReloadableConfig,
   log: Logger,
-  listeners: Pick<ClusterOptions, 'onCall' | 'untracedTraceparent'> = {},
+  ports: Pick<ClusterOptions, 'onCall' | 'untracedTraceparent' | 'slots'> = {},
 ): Promise<Cluster> {
   const { cluster } = config
   let used = await connectionsOf(config)
@@ -27,7 +27,7 @@ export async function buildCluster(
     ...used,
     limits: cluster.limits,
     log: (level, message, fields) => log[level](fields, message),
-    ...listeners,
+    ...ports,
   })
   onReload(async (next) => {
     const now = await connectionsOf(next)

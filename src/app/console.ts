@@ -101,7 +101,7 @@ export function buildConsolePorts(parts: ConsoleParts): ConsolePorts {
 function nodeStates({ status, view }: Cluster): NodeState[] {
   const now = Date.now()
   return status().map((node) => {
-    const { name, type, inFlight, limit, queue, ejectedUntil, lastFailure } = node
+    const { name, type, inFlight, limit, slots, queue, ejectedUntil, lastFailure } = node
     const { version } = view.find(name) ?? {}
     return {
       name,
@@ -109,6 +109,7 @@ function nodeStates({ status, view }: Cluster): NodeState[] {
       state: stateOf(node, view),
       inFlight,
       limit,
+      slots,
       queue,
       ...(version !== undefined && { version }),
       ...(ejectedUntil !== undefined && { ejectedFor: Math.max(0, ejectedUntil - now) }),

@@ -15,6 +15,7 @@ import { createReloadableConfig, type ReloadableConfig } from '../config/reloada
 import type { Config } from '../config/schema.ts'
 import { drain } from '../listener/drain.ts'
 import type { OnStoreEvent } from '../redis/options.ts'
+import { createSharedSlots } from '../redis/shared-slots.ts'
 import { countDivergence, createEdgeEvents } from '../telemetry/events.ts'
 import { buildAccess } from './access.ts'
 import { buildApi } from './api.ts'
@@ -122,10 +123,6 @@ async function buildParts(settings: ReloadableConfig, { log, writeLine, flush, l
   const audit = buildAudit(settings, log, flush)
   events.on({ nodeCall: audit.onNodeCall, request: audit.onRequest })
   const traces = await buildTraces(config, log)
-  const cluster = await buildCluster(settings, log, {
-    onCall: emit.nodeCall,
-    ...(traces && { untracedTraceparent: traces.untracedTraceparent }),
-  })
   const storeStatus = createStoreStatus()
   const onStoreEvent: OnStoreEvent = (event, reason) => {
     storeStatus.record(event, reason)
@@ -133,6 +130,11 @@ async function buildParts(settings: ReloadableConfig, { log, writeLine, flush, l
     log.warn({ event, ...(reason && { reason }) }, 'cache store')
   }
   const replica = await buildReplica(config, { onEvent: onStoreEvent, onStep: emit.redisStep })
+  const cluster = await buildCluster(settings, log, {
+    onCall: emit.nodeCall,
+    ...(traces && { untracedTraceparent: traces.untracedTraceparent }),
+    ...(replica && { slots: createSharedSlots(replica) }),
+  })
   const encryptionKey = await readEncryptionKey(config)
   const shared = buildSharedAccess(config, { replica, encryptionKey, log })
   const access = await buildAccess(settings, { cluster, shared, log })

@@ -54,11 +54,12 @@ export function buildMetrics({ events, cluster, api, audit, traces, ready, reloa
     },
     reload,
     nodes: () =>
-      cluster.status().map(({ name, type, inFlight, limit, queue, ejectedUntil }) => ({
+      cluster.status().map(({ name, type, inFlight, limit, slots, queue, ejectedUntil }) => ({
         name,
         type,
         inFlight,
         limit,
+        slots,
         queue,
         available: cluster.view.isAvailable(name),
         ejected: ejectedUntil !== undefined,

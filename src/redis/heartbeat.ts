@@ -59,7 +59,10 @@ export class Heartbeat {
     return isSame
   }
 
-  /** The replicas with a live lease when Redis last answered, this one included. */
+  /**
+   * The replicas with a live lease when Redis last answered, this one included. For one lease after an outage, at least
+   * as many as before it.
+   */
   get replicas(): number {
     return this.#otherReplicas + 1
   }
@@ -164,8 +167,9 @@ export class Heartbeat {
     }
     this.#hasFailure = false
     const [generation, , otherReplicas] = reply.value
-    this.#otherReplicas = otherReplicas
     this.observeGeneration(generation)
+    // After an outage or a loss of data, the others have a lease to register again.
+    this.#otherReplicas = this.isTrusted ? otherReplicas : Math.max(otherReplicas, this.#otherReplicas)
     if (!this.#trust.isUp) await this.#trust.regain(() => this.#recovery.restore())
     else if (this.#isSilent && elapsed() - this.#silenceReportedAt > times.socketTimeout) {
       this.#silenceReportedAt = elapsed()

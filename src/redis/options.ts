@@ -68,6 +68,8 @@ export const redisKeys = {
   access: (name: string) => `edge:{a}:${name}`,
   /** Sorted set of replicas by time of publication, hash of their descriptions. */
   descriptions: ['edge:{o}:told', 'edge:{o}:lines'],
+  /** The slots of a node, by holder. */
+  slots: (node: string) => `edge:s:${node}`,
 }
 
 export const redisChannels = {
@@ -81,6 +83,8 @@ export const redisChannels = {
   replacements: 'edge:{e}:kept',
   /** New revocations: the id of the replica. */
   revocations: 'edge:{a}:revocations',
+  /** Slots of nodes: who received one, and who waits for one. */
+  slots: 'edge:{s}:slots',
 }
 
 /**

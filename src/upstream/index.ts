@@ -94,6 +94,6 @@ function createView(topology: Topology, registry: NodeRegistry, requestRefresh: 
 
 function statusOf({ name, type, addressed }: NodeInfo, topology: Topology, registry: NodeRegistry): NodeStatus {
   const listed = topology.isListed(name)
-  const state = registry.find(name)?.status() ?? { inFlight: 0, limit: 0, queue: 0 }
+  const state = registry.find(name)?.status() ?? { inFlight: 0, limit: 0, slots: 0, queue: 0 }
   return { name, type, addressed, ...(listed !== undefined && { listed }), ...state }
 }

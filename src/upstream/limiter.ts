@@ -1,4 +1,7 @@
-/** Limits the concurrent calls to one node. Calls beyond the limit wait in a queue of bounded length. */
+/**
+ * Limits the concurrent calls to one node. Calls beyond the limit wait in a queue of bounded length. A call starts with a
+ * slot of the node, which replicas share, and below the adaptive limit, which each replica measures on its own.
+ */
 import type { NodeFault } from '../core/errors.ts'
 import type { NodeCall } from '../core/node-call.ts'
 import type { Deadline } from '../core/timing.ts'
@@ -6,6 +9,7 @@ import { AdaptiveLimit, LatencyBaseline } from './adaptive-limit.ts'
 import type { HealthSignal } from './health.ts'
 import type { NodeLimits } from './options.ts'
 import { CallQueue, type Queueable, ServiceTime } from './queue.ts'
+import { type NodeSlots, ownSlots } from './slots.ts'
 
 export interface Rejection {
   readonly ok: false
@@ -43,10 +47,17 @@ interface QueuedCall extends Queueable {
  */
 const BULK_SHARE = 0.5
 
+/** The kinds of slots: one for each call, and for a bulk call one of the share of bulk calls in addition. */
+type OpenSlots = (kind: 'all' | 'bulk', limit: () => number, onChange: () => void) => NodeSlots
+
+const openOwnSlots: OpenSlots = (kind, limit, onChange) => ownSlots.open(kind, limit, onChange)
+
 export class ConcurrencyLimiter {
   readonly #limit: AdaptiveLimit
   readonly #limits: Pick<NodeLimits, 'inFlight' | 'queue' | 'perCaller'>
   readonly #clock: () => number
+  readonly #slots: NodeSlots
+  readonly #bulkSlots: NodeSlots
   readonly #queue = new CallQueue<QueuedCall>()
   readonly #serviceTime = new ServiceTime()
   readonly #baseline = new LatencyBaseline()
@@ -55,18 +66,36 @@ export class ConcurrencyLimiter {
   #inFlight = 0
   #bulkInFlight = 0
 
-  constructor(limits: Pick<NodeLimits, 'inFlight' | 'queue' | 'perCaller'>, clock: () => number) {
+  constructor(
+    limits: Pick<NodeLimits, 'inFlight' | 'queue' | 'perCaller'>,
+    clock: () => number,
+    openSlots: OpenSlots = openOwnSlots,
+  ) {
     this.#limit = new AdaptiveLimit(limits.inFlight)
     this.#limits = limits
     this.#clock = clock
+    const onChange = () => this.#startQueued()
+    this.#slots = openSlots('all', () => limits.inFlight, onChange)
+    this.#bulkSlots = openSlots('bulk', () => bulkShareOf(limits.inFlight), onChange)
   }
 
   get inFlight(): number {
     return this.#inFlight
   }
 
+  /** The limit of the node for all replicas together, as far as this replica has measured it. */
   get limit(): number {
     return this.#limit.value
+  }
+
+  /** Calls that this replica may have in flight now. */
+  get usable(): number {
+    return Math.min(this.#limit.value, this.#slots.usable)
+  }
+
+  /** Calls that would start without queueing, on slots of the node that no replica uses. */
+  get free(): number {
+    return Math.max(0, Math.min(this.#limit.value, this.#slots.available) - this.#inFlight - this.#queue.size)
   }
 
   /** The number of queued calls. */
@@ -85,8 +114,9 @@ export class ConcurrencyLimiter {
   acquire(call: LimitedCall, deadline: Deadline): Promise<Acquisition> {
     if (deadline.signal.aborted) return Promise.resolve(this.#rejectAborted(call, deadline))
     // If a slot is free while calls are queued, these are bulk calls beyond their share.
-    if (this.#inFlight < this.#limit.value && (call.priority !== 'bulk' || this.#isBulkAllowed)) {
+    if (this.#inFlight < this.usable && (call.priority !== 'bulk' || this.#isBulkAllowed)) {
       this.#takeSlot(call)
+      this.#reportDemand()
       return Promise.resolve({ ok: true })
     }
     if (this.#expectedWait(call) + this.#expectedTime(call.endpoint) > deadline.remaining()) {
@@ -104,6 +134,8 @@ export class ConcurrencyLimiter {
   /** Returns the slot of a call that acquired it at `start`, and starts queued calls. */
   release(call: LimitedCall, start: number, signal: LoadSignal): void {
     this.#freeSlot(call)
+    // Before a queued call starts: another replica may be due for the slot.
+    this.#reportDemand()
     const now = this.#clock()
     if (signal !== 'none') this.#serviceTime.record(now - start)
     if (signal === 'success') this.#recordSuccess(call, start, now)
@@ -117,20 +149,38 @@ export class ConcurrencyLimiter {
     this.#startQueued()
   }
 
+  /** Returns the slots to the other replicas. */
+  async close(): Promise<void> {
+    await Promise.all([this.#slots.close(), this.#bulkSlots.close()])
+  }
+
   #startQueued(): void {
-    while (this.#inFlight < this.#limit.value) {
+    while (this.#inFlight < this.usable) {
       const next = this.#queue.takeNext(this.#isBulkAllowed, (caller) => this.#hasShare(caller))
-      if (next === undefined) return
+      if (next === undefined) break
       if (next.isInTime()) {
         this.#takeSlot(next)
         next.settle({ ok: true })
       } else next.settle(this.#rejectOverloaded(next, 'too little time left after queueing'))
     }
+    this.#reportDemand()
+  }
+
+  /** Queued bulk calls count only as far as their share lets them start. */
+  #reportDemand(): void {
+    const limit = this.#limit.value
+    const queuedBulk = this.#queue.sizeOf('bulk')
+    const bulk = Math.min(this.#bulkInFlight + queuedBulk, Math.max(this.#bulkInFlight, bulkShareOf(limit)))
+    this.#bulkSlots.update(this.#bulkInFlight, bulk)
+    const startableBulk = Math.min(queuedBulk, Math.max(0, this.#maxBulk - this.#bulkInFlight))
+    const demand = this.#inFlight + this.#queue.size - queuedBulk + startableBulk
+    this.#slots.update(this.#inFlight, Math.max(this.#inFlight, Math.min(demand, limit)))
   }
 
   /** Rejects all queued calls. */
   rejectQueued(rejection: Rejection): void {
     for (let next = this.#queue.takeAny(); next !== undefined; next = this.#queue.takeAny()) next.settle(rejection)
+    this.#reportDemand()
   }
 
   #recordSuccess({ endpoint, expect }: LimitedCall, start: number, now: number): void {
@@ -142,8 +192,11 @@ export class ConcurrencyLimiter {
   }
 
   get #isBulkAllowed(): boolean {
-    const share = Math.min(this.#limit.value - 1, Math.ceil(this.#limit.value * BULK_SHARE))
-    return this.#bulkInFlight < Math.max(1, share)
+    return this.#bulkInFlight < this.#maxBulk
+  }
+
+  get #maxBulk(): number {
+    return Math.min(bulkShareOf(this.#limit.value), this.#bulkSlots.usable)
   }
 
   #hasShare(caller: string): boolean {
@@ -167,6 +220,7 @@ export class ConcurrencyLimiter {
   #enqueue({ priority, caller, endpoint }: LimitedCall, deadline: Deadline, resolve: (result: Acquisition) => void) {
     const onAbort = () => {
       this.#queue.remove(queued)
+      this.#reportDemand()
       resolve(this.#rejectAborted(queued, deadline))
     }
     const queued: QueuedCall = {
@@ -179,6 +233,7 @@ export class ConcurrencyLimiter {
       },
     }
     this.#queue.add(queued)
+    this.#reportDemand()
     deadline.signal.addEventListener('abort', onAbort, { once: true })
   }
 
@@ -189,11 +244,17 @@ export class ConcurrencyLimiter {
 
   /** Returns the expected milliseconds in the queue of a call that arrives now. */
   #expectedWait(call: Queueable): number {
-    return this.#serviceTime.waitFor(this.#queue.countAhead(call), this.#limit.value)
+    // A slot that no replica uses costs this replica one step over Redis.
+    if (call.priority !== 'bulk' && this.free > 0) return 0
+    return this.#serviceTime.waitFor(this.#queue.countAhead(call), this.#expectedSlots)
+  }
+
+  get #expectedSlots(): number {
+    return Math.min(this.#limit.value, this.#slots.expected)
   }
 
   #rejectOverloaded(call: Queueable, detail: string): Rejection {
-    const retryAfter = this.#serviceTime.retryAfter(this.#queue.countAhead(call), this.#limit.value)
+    const retryAfter = this.#serviceTime.retryAfter(this.#queue.countAhead(call), this.#expectedSlots)
     return { ok: false, fault: 'overloaded', detail, retryAfter }
   }
 
@@ -201,4 +262,9 @@ export class ConcurrencyLimiter {
     if (deadline.fault() === 'timeout') return this.#rejectOverloaded(call, 'timed out in the queue')
     return { ok: false, fault: 'cancelled', detail: 'client disconnected', retryAfter: 1 }
   }
+}
+
+/** Returns how many of these slots bulk calls may use. */
+function bulkShareOf(slots: number): number {
+  return Math.max(1, Math.min(slots - 1, Math.ceil(slots * BULK_SHARE)))
 }

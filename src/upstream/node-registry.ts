@@ -93,11 +93,11 @@ export class NodeRegistry {
   }
 
   #createNode(setting: NodeSetting): UpstreamNode {
-    const { limits, connectTimeout, ejection, log, clock, onCall } = this.#settings
+    const { limits, connectTimeout, ejection, log, slots, clock, onCall } = this.#settings
     const { tls, allowed, headers } = this.#connecting
     const { lookup } = allowed
     const transport = createTransport({ url: setting.url, tls, limits, connectTimeout, lookup, headers })
-    return new UpstreamNode({ setting, transport, limits, ejection, log, clock, ...(onCall && { onCall }) })
+    return new UpstreamNode({ setting, transport, limits, ejection, log, slots, clock, ...(onCall && { onCall }) })
   }
 }
 

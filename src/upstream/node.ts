@@ -9,6 +9,7 @@ import { Health, type HealthSignal, healthSignalOf } from './health.ts'
 import { ConcurrencyLimiter, loadSignalOf, type Rejection } from './limiter.ts'
 import type { CallFailure } from './node-response.ts'
 import type { ClusterLog, EjectionSettings, NodeLimits, NodeSetting, NodeStatus } from './options.ts'
+import type { SharedSlots } from './slots.ts'
 import type { Transport, TransportChanges } from './transport.ts'
 
 export interface UpstreamNodeOptions {
@@ -17,6 +18,7 @@ export interface UpstreamNodeOptions {
   readonly limits: NodeLimits
   readonly ejection: EjectionSettings
   readonly log: ClusterLog
+  readonly slots: SharedSlots
   readonly clock: () => number
   readonly onCall?: (call: NodeCallEvent) => void
 }
@@ -40,7 +42,10 @@ export class UpstreamNode {
     this.setting = options.setting
     this.transport = options.transport
     this.#options = options
-    this.#limiter = new ConcurrencyLimiter(options.limits, options.clock)
+    const { setting, slots } = options
+    this.#limiter = new ConcurrencyLimiter(options.limits, options.clock, (kind, limit, onChange) =>
+      slots.open(kind === 'all' ? setting.name : `${setting.name}:${kind}`, limit, onChange),
+    )
     this.#health = new Health(options.ejection, options.clock)
     this.#budget = new RetryBudget(Math.max(MIN_RETRY_BUDGET, options.limits.inFlight))
   }
@@ -50,10 +55,9 @@ export class UpstreamNode {
     return !this.#isRetired && this.#health.isAdmitting && this.#limiter.hasQueueSpace
   }
 
-  /** Calls that would start immediately; 0 if the node is not available. */
+  /** Calls that would start without queueing, on slots that no replica uses; 0 if the node is not available. */
   get freeSlots(): number {
-    const { limit, inFlight, queue } = this.#limiter
-    return this.isAvailable ? Math.max(0, limit - inFlight - queue) : 0
+    return this.isAvailable ? this.#limiter.free : 0
   }
 
   async call(call: NodeCall): Promise<NodeResult> {
@@ -92,12 +96,13 @@ export class UpstreamNode {
     return { ok: true, response: result.response }
   }
 
-  status(): Pick<NodeStatus, 'inFlight' | 'limit' | 'queue' | 'ejectedUntil' | 'lastFailure'> {
-    const { inFlight, limit, queue } = this.#limiter
+  status(): Pick<NodeStatus, 'inFlight' | 'limit' | 'slots' | 'queue' | 'ejectedUntil' | 'lastFailure'> {
+    const { inFlight, limit, usable, queue } = this.#limiter
     const ejectedFor = this.#health.ejectedFor
     return {
       inFlight,
       limit,
+      slots: usable,
       queue,
       ...(ejectedFor !== undefined && { ejectedUntil: Date.now() + ejectedFor }),
       ...(this.#lastFailure && { lastFailure: this.#lastFailure }),
@@ -116,13 +121,14 @@ export class UpstreamNode {
     await new Promise((resolve) => setTimeout(resolve, RETIREMENT_GRACE_MS).unref())
     this.#limiter.rejectQueued(this.#ejectedRejection(1))
     await this.transport.close()
+    await this.#limiter.close()
   }
 
   /** Rejects queued calls and aborts the calls in flight. */
   async destroy(): Promise<void> {
     this.#isRetired = true
     this.#limiter.rejectQueued(this.#ejectedRejection(1))
-    await this.transport.destroy()
+    await Promise.all([this.transport.destroy(), this.#limiter.close()])
   }
 
   #recordEnd(call: NodeCall, start: number, failure: CallFailure | undefined, isProbe: boolean): void {

@@ -2,6 +2,7 @@
 
 import type { NodeFault } from '../core/errors.ts'
 import type { NodeCallEvent } from '../core/events.ts'
+import { ownSlots, type SharedSlots } from './slots.ts'
 
 export interface NodeSetting {
   readonly name: string
@@ -25,7 +26,7 @@ export interface NodeTls {
 
 /** The setting `cluster.limits`. */
 export interface NodeLimits {
-  /** Upper bound of concurrent calls to one node. */
+  /** Upper bound of concurrent calls to one node, for all replicas together. */
   readonly inFlight: number
   /** Greatest number of queued calls of one node. */
   readonly queue: number
@@ -69,6 +70,8 @@ export interface ClusterOptions {
   /** Called when a call has ended. */
   readonly onCall?: (call: NodeCallEvent) => void
   readonly untracedTraceparent?: UntracedTraceparent
+  /** Absent: this process has the whole limit of each node. */
+  readonly slots?: SharedSlots
   /** Monotonic milliseconds. */
   readonly clock?: () => number
 }
@@ -81,8 +84,10 @@ export interface NodeStatus {
   /** Whether the master's latest list contains the node; absent without a list. */
   readonly listed?: boolean
   readonly inFlight: number
-  /** Current limit of concurrent calls. */
+  /** Current limit of concurrent calls of all replicas. */
   readonly limit: number
+  /** Slots of the limit that this replica may use now. */
+  readonly slots: number
   readonly queue: number
   /** Milliseconds since 1970. */
   readonly ejectedUntil?: number
@@ -98,6 +103,7 @@ export interface ClusterSettings extends Omit<ClusterOptions, 'ejection' | 'tls'
   readonly ejection: EjectionSettings
   readonly allowedAddresses: readonly string[]
   readonly log: ClusterLog
+  readonly slots: SharedSlots
   readonly clock: () => number
 }
 
@@ -110,6 +116,7 @@ export function withDefaults(options: ClusterOptions): ClusterSettings {
     ejection: { failures: 5, refusals: 2, baseTime: 1_000, maxTime: 30_000, ...options.ejection },
     allowedAddresses: options.allowedAddresses ?? [],
     log: options.log ?? (() => undefined),
+    slots: options.slots ?? ownSlots,
     clock: options.clock ?? (() => performance.now()),
   }
 }

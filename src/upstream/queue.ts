@@ -24,10 +24,15 @@ export class CallQueue<Item extends Queueable> {
     interactive: new Map(),
     bulk: new Map(),
   }
+  readonly #sizes: Record<Priority, number> = { health: 0, write: 0, interactive: 0, bulk: 0 }
   #size = 0
 
   get size(): number {
     return this.#size
+  }
+
+  sizeOf(priority: Priority): number {
+    return this.#sizes[priority]
   }
 
   add(item: Item): void {
@@ -36,6 +41,7 @@ export class CallQueue<Item extends Queueable> {
     if (own === undefined) callers.set(item.caller, new Set([item]))
     else own.add(item)
     this.#size += 1
+    this.#sizes[item.priority] += 1
   }
 
   remove(item: Item): void {
@@ -43,6 +49,7 @@ export class CallQueue<Item extends Queueable> {
     const own = callers.get(item.caller)
     if (own?.delete(item) !== true) return
     this.#size -= 1
+    this.#sizes[item.priority] -= 1
     if (own.size === 0) callers.delete(item.caller)
   }
 

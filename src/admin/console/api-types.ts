@@ -98,8 +98,12 @@ export interface NodeSummary {
   readonly type: 'master' | 'worker'
   readonly state: 'up' | 'ejected' | 'full' | 'no address' | 'not listed'
   readonly version?: string
+  /** Calls of this replica. */
   readonly inFlight: number
+  /** Concurrent calls of all replicas together. */
   readonly limit: number
+  /** Slots of the limit that this replica may use now. */
+  readonly slots: number
   /** Number of queued calls. */
   readonly queue: number
   readonly p50?: number

@@ -73,7 +73,8 @@ interface NodeRowProps {
 }
 
 function NodeRow({ node, joined }: NodeRowProps) {
-  const { name, type, version, state, inFlight, limit, queue, p50, p99, calls, errors, lastFailure, ejectedFor } = node
+  const { name, type, version, state, inFlight, limit, slots, queue, p50, p99 } = node
+  const { calls, errors, lastFailure, ejectedFor } = node
   return (
     <tr>
       <th scope="row">
@@ -87,6 +88,7 @@ function NodeRow({ node, joined }: NodeRowProps) {
       </td>
       <td class="number">
         <Load value={inFlight} of={limit} /> {inFlight} / {limit}
+        {slots < limit && <span class="quiet"> ({slots} here)</span>}
       </td>
       <td class="number">{formatCount(queue)}</td>
       <td class="number">{formatDuration(p50)}</td>

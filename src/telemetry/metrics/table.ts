@@ -35,6 +35,7 @@ export interface NodeSample {
   readonly type: 'master' | 'worker'
   readonly inFlight: number
   readonly limit: number
+  readonly slots: number
   readonly queue: number
   /** Whether calls may be sent to the node. */
   readonly available: boolean
@@ -305,7 +306,8 @@ export const stateSeries: readonly StateSeries[] = [
     read: ({ version }) => [[{ version }, 1]],
   },
   perNode('edge_node_in_flight', 'Calls in flight on the node.', ({ inFlight }) => inFlight),
-  perNode('edge_node_limit', 'Current limit of concurrent calls to the node.', ({ limit }) => limit),
+  perNode('edge_node_limit', 'Current limit of concurrent calls of all replicas to the node.', ({ limit }) => limit),
+  perNode('edge_node_slots', 'Slots of the limit of the node that this replica may use now.', ({ slots }) => slots),
   perNode('edge_node_queue', 'Calls in the queue of the node.', ({ queue }) => queue),
   perNode('edge_node_available', '1: calls may be sent to the node.', ({ available }) => Number(available)),
   perNode('edge_node_ejected', '1: the node is ejected after failures.', ({ ejected }) => Number(ejected)),

@@ -17,8 +17,8 @@ const sources: MetricsSources = {
   ],
   reload: () => ({ succeededAt: 1_700_000_000_000, pendingRestart: ['listen.port'] }),
   nodes: () => [
-    { name: 'm', type: 'master', inFlight: 2, limit: 4, queue: 1, available: true, ejected: false },
-    { name: 'w', type: 'worker', inFlight: 0, limit: 4, queue: 0, available: false, ejected: true },
+    { name: 'm', type: 'master', inFlight: 2, limit: 4, slots: 4, queue: 1, available: true, ejected: false },
+    { name: 'w', type: 'worker', inFlight: 0, limit: 4, slots: 4, queue: 0, available: false, ejected: true },
   ],
   store: () => ({ up: true, local: { bytes: 5, entries: 1 } }),
   audit: () => ({ records: 3, failures: 1 }),

@@ -1,0 +1,45 @@
+/**
+ * The slots of each node, shared by all replicas: together they have at most as many calls in flight on a node as its
+ * limit allows. A replica leases slots from Redis as it needs them and then starts calls without asking again. It returns
+ * slots that it does not use with its next heartbeat, and at once if another replica waits.
+ *
+ * While Redis is unreachable, each replica uses its share: the limit divided by the replicas last seen, at least one.
+ */
+import { ownField, ownText } from '../core/values.ts'
+import { redisChannels } from './options.ts'
+import { parseMessage, type RedisReplica } from './replica.ts'
+import { SlotLease } from './slot-lease.ts'
+
+/** Leases of this replica; see `SharedSlots` in src/upstream/slots.ts. */
+export interface SharedSlots {
+  open(name: string, limit: () => number, onChange: () => void): SlotLease
+}
+
+/** Must be called before the replica starts. */
+export function createSharedSlots(replica: RedisReplica): SharedSlots {
+  const leases = new Set<SlotLease>()
+  let opened = 0
+  replica.subscribe(redisChannels.slots, (text) => {
+    const message = parseMessage(text)
+    const name = ownText(message, 'node')
+    const receivers = ownField(message, 'to')
+    for (const lease of leases) {
+      if (lease.name !== name) continue
+      if (Array.isArray(receivers) && receivers.includes(lease.holder)) lease.onGrant()
+      if (ownField(message, 'waits') === true && ownText(message, 'from') !== lease.holder) lease.onWaiting()
+    }
+  })
+  replica.heartbeat.onBeat(() => {
+    for (const lease of leases) lease.renew()
+  })
+  return {
+    open: (name, limit, onChange) => {
+      opened += 1
+      const holder = `${replica.id}:${opened}`
+      const onClose = () => void leases.delete(lease)
+      const lease = new SlotLease({ replica, name, holder, limit, onChange, onClose })
+      leases.add(lease)
+      return lease
+    },
+  }
+}

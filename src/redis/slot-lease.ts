@@ -1,0 +1,205 @@
+/** The slots of one node that one limiter holds. */
+import { redisChannels, redisKeys } from './options.ts'
+import type { RedisReplica } from './replica.ts'
+import { DISTRIBUTE_SLOTS, type DistributionReply } from './slot-script.ts'
+
+export interface SlotLeaseOptions {
+  readonly replica: Pick<RedisReplica, 'commands' | 'heartbeat' | 'elapsed' | 'times'>
+  /** Name of the node. */
+  readonly name: string
+  /** Unique over all replicas. */
+  readonly holder: string
+  /** Returns the limit of the node for all replicas together. */
+  readonly limit: () => number
+  /** The number of usable slots may have changed. */
+  readonly onChange: () => void
+  readonly onClose: () => void
+}
+
+/** What the last reply of Redis reported. */
+interface Distribution {
+  readonly at: number
+  /** Slots of other holders. */
+  readonly others: number
+  readonly holders: number
+}
+
+export class SlotLease {
+  readonly name: string
+  readonly holder: string
+  readonly #options: SlotLeaseOptions
+  #inFlight = 0
+  /** Calls in flight, and queued calls that a further slot would start. */
+  #demand = 0
+  /** The highest demand since the last heartbeat. */
+  #peak = 0
+  #granted = 0
+  #grantedUntil = Number.NEGATIVE_INFINITY
+  /** While a step is in flight: the slots that this replica did not return with it. */
+  #kept: number | undefined
+  /** This holder wants more slots than it has, and the others know. */
+  #isWaiting = false
+  /** Another holder waits. */
+  #othersWait = false
+  /** Another holder waits that has so few slots that this one lets it go first: each call that ends returns its slot. */
+  #yields = false
+  /** Unused slots that were free already when Redis last granted them. They need not be returned before they are used. */
+  #unused = 0
+  #distribution: Distribution | undefined
+  #hasFailed = false
+  #isStepRequested = false
+  #isObserved = false
+  #isClosed = false
+
+  constructor(options: SlotLeaseOptions) {
+    this.#options = options
+    this.name = options.name
+    this.holder = options.holder
+  }
+
+  /** Calls that may be in flight here now. */
+  get usable(): number {
+    if (!this.#isShared) return this.#share
+    const leased = Math.min(this.#leased, this.#options.limit())
+    return this.#hasFailed ? Math.max(leased, this.#share) : leased
+  }
+
+  /** Slots that the other replicas leave free. If it is not known, all: a call is still sent with a slot only. */
+  get available(): number {
+    this.#isObserved = true
+    if (!this.#isShared) return this.#share
+    const known = this.#current
+    if (known === undefined) return this.#options.limit()
+    return Math.max(0, this.#othersWait ? this.#leased : this.#options.limit() - known.others)
+  }
+
+  /** Slots to expect over time, for estimates. May be a fraction, if replicas take turns. */
+  get expected(): number {
+    if (!this.#isShared) return this.#share
+    const known = this.#current
+    return Math.max(this.#leased, this.#options.limit() / Math.max(1, known?.holders ?? 1))
+  }
+
+  /** Must be called after each change, before a queued call is started on a slot that became free. */
+  update(inFlight: number, demand: number): void {
+    this.#inFlight = inFlight
+    this.#demand = demand
+    this.#peak = Math.max(this.#peak, demand)
+    this.#unused = Math.min(this.#unused, Math.max(0, this.#granted - inFlight))
+    this.#stepIfDue()
+  }
+
+  /** Runs with each heartbeat. */
+  renew(): void {
+    this.#expire()
+    const isUsed = this.#granted > 0 || this.#demand > 0 || this.#isObserved || this.#hasFailed
+    this.#isObserved = false
+    if (isUsed && this.#kept === undefined) void this.#step()
+    this.#peak = this.#demand
+  }
+
+  /** Redis granted a slot for which this holder waited. */
+  onGrant(): void {
+    if (!this.#isShared || this.#isClosed) return
+    if (this.#kept === undefined) void this.#step()
+    else this.#isStepRequested = true
+  }
+
+  /** Another holder begins to wait. */
+  onWaiting(): void {
+    this.#othersWait = true
+    this.#yields = this.#granted > 0
+    if (this.#granted > this.#inFlight) this.onGrant()
+  }
+
+  /** Returns all slots. Resolves when Redis has them, or after the command timeout. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#options.onClose()
+    if (this.#granted > 0 || this.#isWaiting || this.#kept !== undefined) await this.#send(0, this.#granted, 0)
+  }
+
+  /** Redis is reachable, and the slots of all replicas are known there. */
+  get #isShared(): boolean {
+    return this.#options.replica.heartbeat.isTrusted
+  }
+
+  get #share(): number {
+    return Math.max(1, Math.floor(this.#options.limit() / this.#options.replica.heartbeat.replicas))
+  }
+
+  get #leased(): number {
+    return this.#options.replica.elapsed() < this.#grantedUntil ? (this.#kept ?? this.#granted) : 0
+  }
+
+  /** Undefined if it is older than a lease. */
+  get #current(): Distribution | undefined {
+    const { elapsed, times } = this.#options.replica
+    const known = this.#distribution
+    return known !== undefined && elapsed() - known.at < times.lease ? known : undefined
+  }
+
+  /** After a lease without renewal, Redis has given the slots to others. */
+  #expire(): void {
+    if (this.#options.replica.elapsed() < this.#grantedUntil) return
+    this.#granted = 0
+    this.#unused = 0
+    this.#isWaiting = false
+    this.#othersWait = false
+    this.#yields = false
+  }
+
+  #stepIfDue(): void {
+    if (this.#kept !== undefined || this.#hasFailed || this.#isClosed || !this.#isShared) return
+    this.#expire()
+    const isAsking = this.#demand > this.#granted && !this.#isWaiting
+    const isYielding = this.#yields && this.#granted - this.#inFlight > this.#unused
+    const isReturning = this.#othersWait && this.#demand < this.#granted
+    if (isAsking || isYielding || isReturning) void this.#step()
+  }
+
+  /** Returns slots, renews the others, and asks for more. One step at a time, so that no reply overtakes another. */
+  async #step(): Promise<void> {
+    const { limit, replica, onChange } = this.#options
+    const most = this.#isShared ? limit() : this.#share
+    const sought = this.#yields ? this.#inFlight : this.#othersWait ? this.#demand : this.#peak
+    const kept = Math.max(this.#inFlight, Math.min(this.#granted, most, sought))
+    const wanted = Math.max(kept, Math.min(this.#demand, most))
+    this.#kept = kept
+    this.#isStepRequested = false
+    const sentAt = replica.elapsed()
+    const reply = await this.#send(this.#inFlight, Math.max(0, this.#granted - kept), wanted)
+    replica.heartbeat.reportReply(reply)
+    this.#kept = undefined
+    this.#hasFailed = !reply.ok
+    if (reply.ok) {
+      const [granted, others, poorest, holders] = reply.value
+      this.#granted = granted
+      this.#grantedUntil = sentAt + replica.times.lease
+      this.#distribution = { at: sentAt, others, holders }
+      this.#isWaiting = wanted > granted
+      this.#othersWait = poorest >= 0
+      const isUneven = granted > poorest + 1 || poorest === 0
+      this.#yields = granted > 0 && ((poorest >= 0 && isUneven) || granted + others > limit())
+    } else {
+      // Redis may have carried out the step.
+      this.#granted = Math.min(this.#granted, kept)
+      this.#isWaiting = false
+    }
+    this.#unused = Math.max(0, this.#granted - this.#inFlight)
+    if (this.#isClosed) return
+    onChange()
+    if (this.#isStepRequested) this.onGrant()
+    else this.#stepIfDue()
+  }
+
+  #send(inFlight: number, returned: number, wanted: number) {
+    const { commands, times } = this.#options.replica
+    const { limit } = this.#options
+    const numbers = [limit(), this.#share, inFlight, returned, wanted, times.lease]
+    const args = [this.holder, ...numbers, this.name, redisChannels.slots]
+    const keys = [redisKeys.slots(this.name)]
+    return commands.runScript<DistributionReply>(DISTRIBUTE_SLOTS, keys, args, times.commandTimeout)
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * The script that distributes the slots of a node among the replicas. It never grants more than the limit of the node,
+ * counts calls that run anyway, and grants free slots to the holder that has the fewest; among equals, to the one that
+ * has been waiting longest. So every waiting holder gets a slot in its turn.
+ */
+import { NOW, script } from './scripts.ts'
+
+/**
+ * State, one text: when it was created, the last turn, and for each holder `id=granted wanted turn until;`. `turn`
+ * orders the holders that wait; a holder goes to the end when it receives or returns a slot. `until` in milliseconds of
+ * Redis: the slots of a replica that was killed are free after its lease.
+ *
+ * A new state does not know the slots that were granted before Redis lost its data. Until their leases have expired,
+ * no holder receives more than its share.
+ *
+ * KEYS: state. ARGV: holder, limit of the node, share of one replica, calls in flight of the holder, slots that it
+ * returns, slots that it wants in total (0: none), lease in milliseconds, name of the node, channel. Publishes which
+ * other holders received a slot, and whether this holder begins to wait. Returns the granted slots of this holder and
+ * of all others, the fewest slots of another holder that waits (-1: none waits), and the number of holders.
+ */
+export const DISTRIBUTE_SLOTS = script(
+  NOW,
+  `
+local limit, share, inFlight = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local returned, wanted, lease = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+local text = redis.call('GET', KEYS[1]) or ''
+local born, turn = string.match(text, '^(%d+) (%d+);')
+born = math.min(tonumber(born) or now, now)
+turn = tonumber(turn) or 0
+local function nextTurn()
+  turn = turn + 1
+  return turn
+end
+
+local holders, taken, before = {}, 0, nil
+for name, granted, wants, since, till in string.gmatch(text, '([^;=]+)=(%d+) (%d+) (%d+) (%d+);') do
+  local holder = { name = name, granted = tonumber(granted), wanted = tonumber(wants), since = tonumber(since) }
+  holder.till = math.min(tonumber(till), now + lease)
+  if holder.till > now then
+    if name == ARGV[1] then
+      before = holder
+    else
+      holders[#holders + 1] = holder
+      taken = taken + holder.granted
+    end
+  end
+end
+
+local own = { name = ARGV[1], wanted = math.max(inFlight, wanted), till = now + lease }
+local had = before and before.granted or 0
+own.granted = math.max(inFlight, math.min(had - returned, own.wanted))
+local waited = before ~= nil and before.wanted > had
+own.since = waited and returned == 0 and before.since or nextTurn()
+holders[#holders + 1] = own
+taken = taken + own.granted
+
+local most = limit
+if now - born < lease then most = math.min(limit, share) end
+local receivers, received = {}, {}
+while taken < limit do
+  local best
+  for _, each in ipairs(holders) do
+    if each.granted < math.min(each.wanted, most) then
+      local fewer = not best or each.granted < best.granted
+      if fewer or (each.granted == best.granted and each.since < best.since) then best = each end
+    end
+  end
+  if not best then break end
+  best.granted = best.granted + 1
+  best.since = nextTurn()
+  taken = taken + 1
+  if best ~= own and not received[best.name] then
+    received[best.name] = true
+    receivers[#receivers + 1] = best.name
+  end
+end
+
+local rows, poorest = { string.format('%.0f %.0f;', born, turn) }, -1
+for _, each in ipairs(holders) do
+  if each ~= own and each.wanted > each.granted and (poorest < 0 or each.granted < poorest) then
+    poorest = each.granted
+  end
+  if each.wanted > 0 or each.granted > 0 then
+    local row = '%s=%.0f %.0f %.0f %.0f;'
+    rows[#rows + 1] = string.format(row, each.name, each.granted, each.wanted, each.since, each.till)
+  end
+end
+local after = table.concat(rows)
+if after ~= text then redis.call('SET', KEYS[1], after, 'PX', 86400000) end
+
+local waits = own.wanted > own.granted and not (waited and returned == 0)
+if waits or #receivers > 0 then
+  local message = { node = ARGV[8], from = ARGV[1], waits = waits }
+  if #receivers > 0 then message.to = receivers end
+  redis.call('PUBLISH', ARGV[9], cjson.encode(message))
+end
+return { own.granted, taken - own.granted, poorest, #rows - 1 }`,
+)
+
+/** See DISTRIBUTE_SLOTS. */
+export type DistributionReply = readonly [granted: number, others: number, poorest: number, holders: number]
