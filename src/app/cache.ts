@@ -129,7 +129,7 @@ async function createStore({ cache }: Config, { replica, encryptionKey, onStoreE
 function lifetimesOf({ cache }: Config): (group: keyof Config['cache']['ttl'], endpoint: string) => FreshnessLifetimes {
   return (group, endpoint) => ({
     ttl: cache.endpoints[`/${endpoint.slice(1)}`] ?? cache.ttl[group] ?? cache.defaultTtl,
-    staleWhileRevalidate: cache.staleWhileRevalidate[group] ?? 0,
+    staleWhileRevalidate: cache.staleWhileRevalidate[group] ?? 'automatic',
     staleIfError: cache.staleIfError,
   })
 }

@@ -6,7 +6,7 @@ import type { EdgeResponse, Lookup, StoredResponse } from '../core/response.ts'
 import { withTimeout } from '../core/timing.ts'
 import type { ReplicationLag } from './invalidate.ts'
 import type { CacheTarget } from './key.ts'
-import { type FreshnessLifetimes, type LifetimesOf, lifetimesUnder } from './policy.ts'
+import { type FreshnessLifetimes, type LifetimesOf, staleTimesOf } from './policy.ts'
 import type { CacheStore } from './stores/contract.ts'
 
 export interface FetchPorts {
@@ -75,11 +75,12 @@ export async function callNodes(
   }
   const { status, body, clusterStatus, oldestPartAge: initialAge = 0, partsFreshFor } = response
   const fetchTime = ports.clock() - started
-  const { ttl, ...staleTimes } = lifetimesOf(ports, context)
-  const freshFor = Math.min(ttl, partsFreshFor ?? ttl)
+  const lifetimes = lifetimesOf(ports, context)
+  const freshFor = Math.min(lifetimes.ttl, partsFreshFor ?? lifetimes.ttl)
   const age = fetchTime + initialAge
   const joined = clusterStatus === undefined ? undefined : { clusterStatus }
-  const entry = { status, body, etag: etagOf(body), ttl: age + freshFor, ...staleTimes, fetchTime, ...joined }
+  const times = { ttl: age + freshFor, ...staleTimesOf(policy, lifetimes, fetchTime), fetchTime }
+  const entry = { status, body, etag: etagOf(body), ...times, ...joined }
   const result = { response, entry: { ...entry, age } }
   if (freshFor <= 0) {
     emit('notStorable')
@@ -89,8 +90,8 @@ export async function callNodes(
   return { result, storing: ports.store.store({ key, tags, epochs, response: entry, initialAge, info }) }
 }
 
-function lifetimesOf(ports: FetchPorts, { target: { policy }, request }: ReadContext): FreshnessLifetimes {
-  return lifetimesUnder(policy, ports.lifetimesOf(policy.group, request.endpoint.path))
+function lifetimesOf(ports: FetchPorts, { target, request }: ReadContext): FreshnessLifetimes {
+  return ports.lifetimesOf(target.policy.group, request.endpoint.path)
 }
 
 /** Returns the request as the nodes get it. */

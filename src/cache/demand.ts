@@ -74,6 +74,12 @@ function endOf({ ttl, age }: Freshness, now: number): number {
 export class Demands {
   readonly #demands = new RecentlyUsed<Demand>(MAX_COUNTED_KEYS)
 
+  /** Whether a response has this many hits in the second half of its lifetime, which may be over. */
+  hasHits(key: string, stored: Freshness, now: number, count: number): boolean {
+    const demand = this.#demands.get(key)
+    return demand !== undefined && demand.hits >= count && demand.isOf(stored, now)
+  }
+
   /** Counts a hit of a response for which `isCounted` is true. `now`: milliseconds, monotonic. */
   count(key: string, stored: Freshness, now: number): Demand {
     let demand = this.#demands.get(key)

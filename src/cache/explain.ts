@@ -98,11 +98,13 @@ function explainLookup(lookup: Lookup): Explanation['next'] {
   if (lookup.kind === 'miss') {
     return { hit: false, reason: lookup.changed ? 'a write or a purge has changed the data since' : 'not stored' }
   }
-  const { age, ttl, staleWhileRevalidate, staleIfError } = lookup.response
+  const { age, ttl, staleWhileRevalidate, staleIfError, staleWhileHot = 0 } = lookup.response
   const times = { age, timeLeft: ttl - age }
   if (age < ttl) return { hit: true, reason: 'fresh', ...times }
   if (age < ttl + staleWhileRevalidate) return { hit: true, reason: 'stale, served while it is refreshed', ...times }
   if (age < ttl + staleIfError) return { hit: false, reason: 'stale, served only when nodes fail', ...times }
+  if (age < ttl + staleWhileHot)
+    return { hit: false, reason: 'stale, served only while it is requested often', ...times }
   return { hit: false, reason: 'stale, never served', ...times }
 }
 

@@ -10,7 +10,7 @@ import { withTimeout } from '../core/timing.ts'
 import { tracedSeparately } from '../core/traced.ts'
 import { awaitStore, callNodes, type FetchPorts, type FetchResult, type ReadContext } from './call-nodes.ts'
 import { type Shared, SingleFlight } from './single-flight.ts'
-import { storageLifetime } from './stores/local-entries.ts'
+import { localLifetime } from './stores/local-entries.ts'
 
 export interface Fetcher {
   /** Shares any call in flight for the same epochs. */
@@ -21,7 +21,10 @@ export interface Fetcher {
   refresh(context: ReadContext): Promise<void>
   /** Whether nodes failed to answer this request within the last second. */
   hasFailedRecently(context: ReadContext): boolean
-  /** Whether the last fetch was answered with an error, although a stored response could have been served stale. */
+  /**
+   * Whether the last fetch was answered with an error, although a stored response could have been served stale; of a
+   * response that is served stale only while it is hot, also whether the last fetch failed.
+   */
   wasRefused(context: ReadContext): boolean
 }
 
@@ -62,20 +65,25 @@ export function createFetcher(ports: FetchPorts, next: Handler): Fetcher {
     try {
       const result = await fetchOverReplicas(ports, handler, context)
       if (result.entry !== undefined) refusals.delete(key)
-      else if (reportsNodeFailure(result.response)) failures.add(key, RECENT_FAILURE_MS)
+      else if (reportsNodeFailure(result.response)) noteFailure(context)
       else if (errorNumberOf(result.response) !== 0) noteRefusal(context)
       return result
     } catch (fault) {
-      if (isNodeFailure(fault)) failures.add(key, RECENT_FAILURE_MS)
+      if (isNodeFailure(fault)) noteFailure(context)
       throw fault
     }
+  }
+
+  function noteFailure(context: ReadContext): void {
+    failures.add(context.target.key, RECENT_FAILURE_MS)
+    if (context.target.policy.stale === 'whileHot') noteRefusal(context)
   }
 
   /** Until the stored response expires: a shorter time would serve old responses and errors in turn. */
   function noteRefusal({ target, lookup }: ReadContext): void {
     if (lookup.kind !== 'hit') return
     const { response } = lookup
-    refusals.add(target.key, Math.max(0, storageLifetime(response) - response.age))
+    refusals.add(target.key, Math.max(0, localLifetime(response) - response.age))
   }
 
   function resultOf({ value, collapsed }: Shared<FetchResult>, { target }: ReadContext): FetchResult {

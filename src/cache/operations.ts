@@ -9,7 +9,7 @@ import { CollectionError, parseCollectionRequest, parsePage } from '../query/req
 import type { ArraySource } from '../query/sources.ts'
 import { type ExplainPorts, explain } from './explain.ts'
 import { urlsOf } from './listed-urls.ts'
-import { type CompiledPolicy, compilePolicy, type LifetimesOf, lifetimesUnder } from './policy.ts'
+import { type CompiledPolicy, compilePolicy, type LifetimesOf, staleTimesOf } from './policy.ts'
 import { staleBound } from './stores/local-entries.ts'
 
 export interface CacheOperationsPorts {
@@ -151,7 +151,7 @@ export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<Ca
 /** Whether a response is served once more after a soft purge. */
 function mayBeStale(endpoint: string, lifetimesOf: LifetimesOf): boolean {
   const policy = policyByPath.get(endpoint)
-  return policy !== undefined && staleBound(lifetimesUnder(policy, lifetimesOf(policy.group, endpoint))) > 0
+  return policy !== undefined && staleBound(staleTimesOf(policy, lifetimesOf(policy.group, endpoint), 0)) > 0
 }
 
 function causeOf({ key, group, soft }: Parameters<CacheIndex['purge']>[0]): InvalidationCause {

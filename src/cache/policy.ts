@@ -8,18 +8,20 @@ import type {
   ConditionalTags,
   Endpoint,
   Param,
+  StaleLimit,
   Tag,
   WriteEndpoint,
 } from '../catalogue/endpoint.ts'
 import type { EdgeRequest } from '../core/request.ts'
+import type { StoredResponse } from '../core/response.ts'
 import { ownField } from '../core/values.ts'
 
 export interface CompiledPolicy {
   readonly group: CacheGroup
   /** `rights`: the response depends on the permissions of the caller. */
   readonly scope: 'everyone' | 'rights'
-  /** No response is served after its freshness lifetime. */
-  readonly neverStale: boolean
+  /** Whether responses are served after their freshness lifetime; `whileHot` as in the catalogue. */
+  readonly stale: 'allowed' | StaleLimit
   /** Path and query parameters, sorted by name. */
   readonly params: readonly (readonly [string, Param])[]
   readonly query: readonly (readonly [string, Param])[]
@@ -33,19 +35,35 @@ export interface CompiledPolicy {
   readonly isReplicated: boolean
 }
 
-/** Milliseconds that a response is fresh, and that it may be served after that (RFC 5861). */
+/** Milliseconds that a response is fresh after its arrival, and that it may be served after that (RFC 5861). */
 export interface FreshnessLifetimes {
   readonly ttl: number
-  readonly staleWhileRevalidate: number
+  /** `automatic`: by TTL and fetch time. */
+  readonly staleWhileRevalidate: number | 'automatic'
   readonly staleIfError: number
 }
 
 /** Returns the lifetimes of a cache group; `endpoint` is a route template, which may have its own. */
 export type LifetimesOf = (group: CacheGroup, endpoint: string) => FreshnessLifetimes
 
-/** Returns the lifetimes without the stale times, if no response of the policy may be served stale. */
-export function lifetimesUnder({ neverStale }: CompiledPolicy, lifetimes: FreshnessLifetimes): FreshnessLifetimes {
-  return neverStale ? { ttl: lifetimes.ttl, staleWhileRevalidate: 0, staleIfError: 0 } : lifetimes
+export type StaleTimes = Pick<StoredResponse, 'staleWhileRevalidate' | 'staleIfError' | 'staleWhileHot'>
+
+const MIN_AUTOMATIC_MS = 3000
+const MAX_AUTOMATIC_MS = 30_000
+/** The refresh is given the time of two fetches, because fetch times vary. */
+const AUTOMATIC_FETCH_TIMES = 2
+/** Clients act on a status, so this bound does not grow with TTL and fetch time. */
+const MAX_STALE_WHILE_HOT_MS = 3000
+
+/** Returns how long after its freshness lifetime a response may be served. `fetchTime`: milliseconds of its fetch. */
+export function staleTimesOf({ stale }: CompiledPolicy, lifetimes: FreshnessLifetimes, fetchTime: number): StaleTimes {
+  const { ttl, staleWhileRevalidate: setting, staleIfError } = lifetimes
+  const automatic = Math.max(ttl, MIN_AUTOMATIC_MS, AUTOMATIC_FETCH_TIMES * fetchTime)
+  const duringRefresh = setting === 'automatic' ? Math.min(automatic, MAX_AUTOMATIC_MS) : setting
+  if (stale === 'allowed') return { staleWhileRevalidate: duringRefresh, staleIfError }
+  const none = { staleWhileRevalidate: 0, staleIfError: 0 }
+  if (stale === 'never') return none
+  return { ...none, staleWhileHot: Math.min(duringRefresh, MAX_STALE_WHILE_HOT_MS) }
 }
 
 const policies = new WeakMap<Endpoint, CompiledPolicy | string>()
@@ -71,7 +89,7 @@ function compile(record: Endpoint): CompiledPolicy | string {
   return {
     group: policy.group,
     scope: policy.scope,
-    neverStale: policy.neverStale === true,
+    stale: policy.stale ?? 'allowed',
     params: Object.entries(params).sort(byName),
     query: Object.entries(record.query).sort(byName),
     tagsOf: compileReadTags(policy),

@@ -64,21 +64,27 @@ function respond(path: ReadPath, context: ReadContext): EdgeResponse | Promise<E
 function respondFromHit(path: ReadPath, context: ReadContext, hit: Hit): EdgeResponse | Promise<EdgeResponse> {
   const { fetcher, refreshAhead, divergenceCheck } = path
   const { response: stored } = hit
-  const { age, ttl, staleWhileRevalidate } = stored
+  const { age, ttl } = stored
   const { arrivedWithin } = context.request
   if (arrivedWithin !== undefined && age - stored.fetchTime >= arrivedWithin) return fetchOrServeStale(path, context)
   if (age < ttl) {
-    refreshAhead(context, stored)
+    refreshAhead.onHit(context, stored)
     divergenceCheck?.(context, hit)
     return serve(stored, { hit: true })
   }
-  if (age < ttl + staleWhileRevalidate && !mustWait(path, context)) {
+  if (age < ttl + staleDuringRefresh(path, context, stored) && !mustWait(path, context)) {
     void fetcher.refresh(context)
     return serve(stored, { hit: true, detail: 'stale-while-revalidate' })
   }
   // While nodes fail, one request a second tries them; the others get the stale response without waiting.
   const stale = fetcher.hasFailedRecently(context) ? serveStaleIfError(stored, { hit: true }) : undefined
   return stale ?? fetchOrServeStale(path, context)
+}
+
+/** Returns the milliseconds after its lifetime for which a response is served while it is refreshed. */
+function staleDuringRefresh({ refreshAhead }: ReadPath, { target }: ReadContext, stored: StoredResponse): number {
+  const { staleWhileRevalidate, staleWhileHot } = stored
+  return staleWhileHot !== undefined && refreshAhead.isHot(target.key, stored) ? staleWhileHot : staleWhileRevalidate
 }
 
 /**
@@ -104,12 +110,12 @@ async function fetchOrServeStale({ ports, fetcher }: ReadPath, context: ReadCont
 }
 
 /**
- * A second lookup, since a write may have been acknowledged while the nodes were called. A response that is never served
- * stale is not served here either while it is fresh: the request wanted a newer one.
+ * A second lookup, since a write may have been acknowledged while the nodes were called. A response that is not served
+ * while nodes fail is not served here either while it is fresh: the request wanted a newer one.
  */
 async function lookUpStale(store: CacheStore, { target }: ReadContext): Promise<EdgeResponse | undefined> {
   const lookup = await store.lookup(target.key, target.tags)
-  if (lookup.kind !== 'hit' || lookup.epochs.fenced || target.policy.neverStale) return undefined
+  if (lookup.kind !== 'hit' || lookup.epochs.fenced || target.policy.stale !== 'allowed') return undefined
   return serveStaleIfError(lookup.response, { fwd: 'stale' })
 }
 

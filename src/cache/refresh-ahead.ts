@@ -11,7 +11,7 @@ import { type Demand, Demands, isCounted, lifetimeAfterArrival } from './demand.
 export interface RefreshAheadOptions {
   /** Refreshes at the same time. */
   readonly maxConcurrent: number
-  /** Hits in the second half of a lifetime from which a stored response is refreshed. */
+  /** Hits in the second half of a lifetime from which a stored response is hot. */
   readonly minHits: number
   /** Calls `run` once after this number of milliseconds; for tests. */
   readonly runLater?: (run: () => void, ms: number) => void
@@ -25,8 +25,12 @@ export interface RefreshAheadPorts {
   readonly refresh: (context: ReadContext) => Promise<void>
 }
 
-/** Notes a hit of a fresh response, and starts its refresh if it is due. Returns at once and never throws. */
-export type RefreshAhead = (context: ReadContext, stored: StoredResponse) => void
+export interface RefreshAhead {
+  /** Notes a hit of a fresh response, and starts its refresh if it is due. Returns at once and never throws. */
+  onHit(context: ReadContext, stored: StoredResponse): void
+  /** Whether a response was requested often while it was fresh. */
+  isHot(key: string, stored: StoredResponse): boolean
+}
 
 /** A refresh starts when the time that is left is this multiple of the fetch time: the fetch time varies. */
 const FETCH_TIMES_AHEAD = 1.5
@@ -54,15 +58,18 @@ export function createRefreshAhead(
   let running = 0
   let isScheduled = false
 
-  return (context, stored) => {
-    if (!isCounted(stored)) return
-    const { key } = context.target
-    const now = clock()
-    const demand = demands.count(key, stored, now)
-    if (demand.isRefreshed || stored.ttl - stored.age > refreshWindow(stored) || !demand.hasHits(minHits)) return
-    const value = demand.rate(now) * stored.fetchTime
-    waiting.add({ key, context, demand, expiresAt: demand.expiresAt, value })
-    if (!isScheduled) startNext()
+  return {
+    onHit: (context, stored) => {
+      if (!isCounted(stored)) return
+      const { key } = context.target
+      const now = clock()
+      const demand = demands.count(key, stored, now)
+      if (demand.isRefreshed || stored.ttl - stored.age > refreshWindow(stored) || !demand.hasHits(minHits)) return
+      const value = demand.rate(now) * stored.fetchTime
+      waiting.add({ key, context, demand, expiresAt: demand.expiresAt, value })
+      if (!isScheduled) startNext()
+    },
+    isHot: (key, stored) => demands.hasHits(key, stored, clock(), minHits),
   }
 
   function startNext(): void {

@@ -2,13 +2,13 @@ import type { Endpoint } from './endpoint.ts'
 import { read, write } from './record.ts'
 import { filter, hiddenQ, hiddenSelect, list, select } from './schemas/params.ts'
 import { collectionOf, message, objectOf } from './schemas/responses.ts'
-import { cacheIn, everyNode, master, masterItself, neverStale } from './schemas/targets.ts'
+import { cacheIn, everyNode, master, masterItself, neverStale, staleWhileHot } from './schemas/targets.ts'
 
 /** Records of the cluster as a whole: nodes, health, and operations on all nodes. */
 
 const section = 'Cluster-only endpoints'
 /** Clients decide by it which nodes are ready. */
-const statusOfNow = neverStale(cacheIn('cluster', 'cluster'))
+const statusOfNow = staleWhileHot(cacheIn('cluster', 'cluster'))
 const reading = { section, permission: 'cluster:read', target: master, cache: statusOfNow } as const
 
 export const cluster: readonly Endpoint[] = [

@@ -207,12 +207,16 @@ interface StoringPolicy {
   readonly group: CacheGroup
   readonly tags: readonly Tag[]
   readonly scope: 'everyone' | 'rights'
-  /**
-   * Clients act on the present state, so a response is never served after its freshness lifetime: not while nodes fail,
-   * not during a refresh, not after a soft purge (`must-revalidate` of RFC 9111).
-   */
-  readonly neverStale?: true
+  /** Absent: a response may be served stale within the bounds of the settings. */
+  readonly stale?: StaleLimit
 }
+
+/**
+ * For responses that clients act on at once: neither is served stale while nodes fail or after a soft purge. `never`: not
+ * during a refresh either (`must-revalidate` of RFC 9111). `whileHot`: during a refresh only while it is requested often,
+ * for a few seconds at most, and not after a fetch that failed.
+ */
+export type StaleLimit = 'never' | 'whileHot'
 
 export type Secret = 'none' | 'always' | 'possible'
 export type Permission = `${string}:${string}`

@@ -24,7 +24,7 @@ const settings = { secret: 'possible', cache: { never: 'settings may contain key
 const ignoredNumber = { ...filter('numbers', 'no effect'), beyondSeed: true } as const
 
 /** Clients decide by it whether the manager is ready. */
-const statusOfNow = { neverStale: true, priority: 'health' } as const
+const statusOfNow = { isStatus: true, priority: 'health' } as const
 
 const facts = [
   { part: 'info', summary: 'Basic information', response: objectOf('info object') },

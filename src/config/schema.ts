@@ -74,9 +74,6 @@ const ENDPOINT_TTLS = {
   '/cluster/:node_id/stats/weekly': '10s',
 }
 
-/** The manager takes seconds for the results of scans. With the lifetime, they are at most ten seconds old. */
-const SCAN_STALE_DURATIONS = { syscheck: '5s', rootcheck: '5s', sca: '5s', syscollector: '5s', ciscat: '5s' }
-
 const anyDelay = Type.Unsafe<number>({ type: 'string', format: 'delay' })
 const groupTtls = Object.fromEntries(Object.entries(GROUP_TTLS).map(([name, value]) => [name, delay(value)])) as Record<
   keyof typeof GROUP_TTLS,
@@ -110,7 +107,7 @@ const cache = group({
   defaultTtl: delay('750ms'),
   ttl: group({ ...groupTtls, validation: Type.Optional(anyDelay) }),
   endpoints: delays<`/${string}`>('^/[^\\x00-\\x20]{0,255}$', ENDPOINT_TTLS),
-  staleWhileRevalidate: delays<CacheGroup>(`^(?:${cacheGroups.join('|')})$`, SCAN_STALE_DURATIONS),
+  staleWhileRevalidate: delays<CacheGroup>(`^(?:${cacheGroups.join('|')})$`, {}),
   staleIfError: delay('60s'),
   encryptionKeyFile: Type.Optional(path()),
   replicationLag: delay('18s'),

@@ -25,8 +25,8 @@ export interface EdgeRequest {
   /** The time (performance.now) after which the joined response no longer waits for this part. */
   readonly deadline?: number
   /**
-   * Milliseconds: a stored response is served only if it arrived more recently. Set for the parts of a joined response
-   * that is refreshed.
+   * Milliseconds: a stored response is served only if it arrived more recently, and not stale during a refresh. Set for
+   * the parts of a joined response that is refreshed.
    */
   readonly arrivedWithin?: number
   /** Absent: the priority of the endpoint. */

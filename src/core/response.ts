@@ -79,6 +79,8 @@ export interface StoredResponse {
   readonly ttl: number
   readonly staleWhileRevalidate: number
   readonly staleIfError: number
+  /** How long after its freshness lifetime it may be served during a refresh while it is hot. Absent: not longer. */
+  readonly staleWhileHot?: number
   /** Time that its fetch took. */
   readonly fetchTime: number
   /** Of a joined response: the value of `Cluster-Status` when it was joined. */

@@ -85,7 +85,9 @@ export interface OwnerLookup {
 
 export function createOwnerLookup({ endpoints, read }: OwnerLookupPorts): OwnerLookup {
   return {
-    findAll: (request) => readPages(createSharedCall(request, endpoints.agents), read),
+    // The table has a stale time of its own, so it is not made of stale responses.
+    findAll: (request) =>
+      readPages({ ...createSharedCall(request, endpoints.agents), arrivedWithin: Number.POSITIVE_INFINITY }, read),
     find: async (ids, request) => {
       const call = withoutCache(createCall(request, endpoints.agents))
       if (ids.length <= MAX_IDS_BY_NAME) return readByIds(call, read, ids)

@@ -6,6 +6,7 @@ import { hash } from '@node-rs/bcrypt'
 import { stringify } from 'yaml'
 import { buildEdge, type Edge } from '../../src/app/index.ts'
 import { loadConfig } from '../../src/config/index.ts'
+import { cacheGroups } from '../../src/config/schema.ts'
 
 export interface EdgeUnderTest {
   readonly nodes: readonly { readonly name: string; readonly type: 'master' | 'worker'; readonly url: string }[]
@@ -16,6 +17,9 @@ export interface EdgeUnderTest {
   /** Reloads the settings file, `edge.yaml` in the folder, when it changes, as the process does. */
   readonly reloads?: true
 }
+
+/** Each request after the TTL waits for a node. Tests of stale responses set their groups, or null for the default. */
+const staleWhileRevalidate = Object.fromEntries(cacheGroups.map((group) => [group, '0s']))
 
 export type Settings = { readonly [key: string]: unknown }
 
@@ -74,6 +78,7 @@ function basic({ nodes, password = 'only-for-tests' }: EdgeUnderTest): Settings 
       nodes: nodes.map(({ name, type, url }) => ({ name, type, url })),
       credentials: { username: 'edge', password },
     },
+    cache: { staleWhileRevalidate },
     access: {
       users: 'users',
       roles: { admin: ['administrator'], operator: ['operator'], reader: ['reader'] },

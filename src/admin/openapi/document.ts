@@ -161,12 +161,14 @@ function describeTarget(target: Target): string {
   }
 }
 
+const STALE_LIMITS = { never: 'never served stale', whileHot: 'served stale only for seconds while requested often' }
+
 function describeCache(endpoint: Endpoint): string {
   if ('cache' in endpoint) {
     const policy = endpoint.cache
     if ('never' in policy) return `**Cache:** never stored: ${policy.never}`
     const scope = policy.scope === 'everyone' ? 'all callers who may read it' : 'callers with the same permissions'
-    const stale = policy.neverStale ? ', never served stale' : ''
+    const stale = policy.stale === undefined ? '' : `, ${STALE_LIMITS[policy.stale]}`
     return `**Cache:** group \`${policy.group}\`${stale}, shared by ${scope}; tags ${policy.tags.map(quoted).join(' ')}`
   }
   if (endpoint.invalidates.length === 0) return `**Invalidates:** nothing: ${endpoint.invalidatesNothingBecause ?? ''}`

@@ -15,9 +15,12 @@ export interface LocalEntry {
 }
 
 /** The stale times of a response, in milliseconds after its freshness lifetime. */
-type StaleTimes = Pick<StoredResponse, 'staleWhileRevalidate' | 'staleIfError'>
+type StaleTimes = Pick<StoredResponse, 'staleWhileRevalidate' | 'staleIfError' | 'staleWhileHot'>
 
-/** Returns the milliseconds after the freshness lifetime for which a response may be served stale; 0: it never is. */
+/**
+ * Returns the milliseconds after the freshness lifetime for which a response may be served stale; 0: it never is, or only
+ * while it is hot.
+ */
 export function staleBound({ staleWhileRevalidate, staleIfError }: StaleTimes): number {
   return Math.max(staleWhileRevalidate, staleIfError)
 }
@@ -25,6 +28,14 @@ export function staleBound({ staleWhileRevalidate, staleIfError }: StaleTimes): 
 /** Returns the milliseconds after the fetch for which a response may be served at all, fresh or stale. */
 export function storageLifetime(response: StaleTimes & Pick<StoredResponse, 'ttl'>): number {
   return response.ttl + staleBound(response)
+}
+
+/**
+ * Returns the milliseconds after the fetch for which a process keeps a response. Each process counts for itself whether a
+ * response is hot, so Redis does not store it for longer than `storageLifetime`.
+ */
+export function localLifetime(response: StaleTimes & Pick<StoredResponse, 'ttl'>): number {
+  return storageLifetime(response) + (response.staleWhileHot ?? 0)
 }
 
 /**
@@ -50,6 +61,7 @@ export function toStoredResponse(
     staleIfError: response.staleIfError,
     fetchTime: response.fetchTime,
   }
+  if (response.staleWhileHot !== undefined && !isSoftInvalidated) stored.staleWhileHot = response.staleWhileHot
   if (response.clusterStatus !== undefined) stored.clusterStatus = response.clusterStatus
   return stored
 }
@@ -141,7 +153,7 @@ function withOwnBytes(entry: LocalEntry): LocalEntry {
 }
 
 function hasExpired(entry: LocalEntry, now: number): boolean {
-  return now - entry.fetchedAt >= storageLifetime(entry.response)
+  return now - entry.fetchedAt >= localLifetime(entry.response)
 }
 
 /** About what an entry costs in memory besides its body: objects, strings, its place in the map. */

@@ -14,7 +14,7 @@ import { WRITE_FENCE_LEASE_MS } from '../../core/timing.ts'
 import type { CacheStore, FetchLock, NewStoredResponse, WriteFence } from './contract.ts'
 import { compareEpochs, EpochTable, purgeTag, readTimeOf } from './epochs.ts'
 import { toIndexEntry } from './index-entry.ts'
-import { LocalEntries, type LocalEntry, storageLifetime, toLocalEntry, toStoredResponse } from './local-entries.ts'
+import { LocalEntries, type LocalEntry, localLifetime, toLocalEntry, toStoredResponse } from './local-entries.ts'
 
 export interface MemoryStoreOptions {
   /** Bytes beyond which the least recently used entries are evicted. May change. */
@@ -191,7 +191,7 @@ class MemoryCache {
     }
     const { url, group, endpoint, scope } = info
     const { body, fetchTime } = response
-    const lifetime = storageLifetime(response)
+    const lifetime = localLifetime(response)
     const listed = { key, url, group, endpoint, scope, tags: info.tags, size: body.length, fetchTime, lifetime }
     return toIndexEntry(listed, lifetime - (this.#elapsed() - fetchedAt), this.#hits.get(entry) ?? 0)
   }

@@ -76,10 +76,14 @@ type EntryHead = Omit<LocalEntry, 'fetchedAt' | 'response'> & {
   readonly response: Omit<LocalEntry['response'], 'body'>
 }
 
-/** Returns the JSON head of an entry, with the field names of version 0.1.0: replicas of both versions share entries. */
+/**
+ * Returns the JSON head of an entry, with the field names of version 0.1.0: replicas of both versions share entries. That
+ * version ignores further fields, such as `staleWhileHot`.
+ */
 function encodeHead({ response, generation, epochs, tags, info }: LocalEntry): unknown {
-  const { status, etag, ttl, staleWhileRevalidate, staleIfError, fetchTime, clusterStatus } = response
-  const answer = { status, etag, keepFor: ttl, staleWhileRevalidate, staleIfError, cost: fetchTime, clusterStatus }
+  const { status, etag, ttl, staleWhileRevalidate, staleIfError, staleWhileHot, fetchTime, clusterStatus } = response
+  const times = { keepFor: ttl, staleWhileRevalidate, staleIfError, staleWhileHot, cost: fetchTime }
+  const answer = { status, etag, ...times, clusterStatus }
   return { generation, epochs, tags, listed: info, answer }
 }
 
@@ -89,11 +93,14 @@ function decodeHead(value: unknown): EntryHead | undefined {
   const { answer, generation, epochs, tags, listed: info } = value
   if (!isRecord(answer) || !isResponseInfo(info) || typeof generation !== 'string') return undefined
   if (!isStringArray(epochs) || !isStringArray(tags)) return undefined
-  const { status, etag, keepFor: ttl, staleWhileRevalidate, staleIfError, cost: fetchTime, clusterStatus } = answer
+  const { status, etag, keepFor: ttl, cost: fetchTime, clusterStatus } = answer
+  const { staleWhileRevalidate, staleIfError, staleWhileHot } = answer
   if (!isFieldValue(etag) || !isNumber(status) || !isNumber(fetchTime)) return undefined
   if (!isNumber(ttl) || !isNumber(staleWhileRevalidate) || !isNumber(staleIfError)) return undefined
+  if (staleWhileHot !== undefined && !isNumber(staleWhileHot)) return undefined
   if (clusterStatus !== undefined && !isFieldValue(clusterStatus)) return undefined
-  const response = { status, etag, ttl, staleWhileRevalidate, staleIfError, fetchTime }
+  const times = { ttl, staleWhileRevalidate, staleIfError, ...(staleWhileHot !== undefined && { staleWhileHot }) }
+  const response = { status, etag, ...times, fetchTime }
   return {
     response: clusterStatus === undefined ? response : { ...response, clusterStatus },
     generation,

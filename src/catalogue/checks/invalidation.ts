@@ -1,5 +1,5 @@
 /** Checks which responses may be stored, and that writes invalidate everything that they change. */
-import type { Endpoint, Tag, WriteEndpoint } from '../endpoint.ts'
+import type { Endpoint, StaleLimit, Tag, WriteEndpoint } from '../endpoint.ts'
 import { type Check, faults, fieldsOf, idOf, isRead, isWrite, partOf, pathNames } from './record-facts.ts'
 export const checkCachePolicy: Check = (record, all) => {
   if (!isRead(record) || 'never' in record.cache) return []
@@ -39,8 +39,8 @@ export const checkInvalidationOfJoined: Check = (record, all) => {
   const part = partOf(record, all)
   if (part === undefined || !isRead(record) || 'never' in record.cache) return []
   if ('never' in part.cache) return [`${idOf(part)} is never stored but this record is; set cache to {never: reason}`]
-  if (part.cache.neverStale && !record.cache.neverStale) {
-    return [`${idOf(part)} is never served stale but this record is; set cache to neverStale(…)`]
+  if (strictnessOf(part.cache) > strictnessOf(record.cache)) {
+    return [`${idOf(part)} is served stale less than this record; set stale of its cache to '${part.cache.stale}'`]
   }
   const own = record.cache.tags
   const parts = part.cache.tags
@@ -52,6 +52,11 @@ export const checkInvalidationOfJoined: Check = (record, all) => {
   return incomplete.map(
     (write) => `${idOf(write)} invalidates parts of it but not the whole; add one of ${own.join(', ')} there`,
   )
+}
+
+function strictnessOf({ stale }: { readonly stale?: StaleLimit }): number {
+  if (stale === undefined) return 0
+  return stale === 'whileHot' ? 1 : 2
 }
 
 /** Returns the tags that a write invalidates in any case, and the tags under each condition in addition. */

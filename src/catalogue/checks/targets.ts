@@ -83,7 +83,7 @@ export const checkMergeRule: Check = (record) => {
       'clients would take a verdict over some nodes for all; set whenPartial to fail',
     ],
     [
-      target.merge === 'verdict' && isRead(record) && !('never' in record.cache) && !record.cache.neverStale,
+      target.merge === 'verdict' && isRead(record) && !('never' in record.cache) && record.cache.stale !== 'never',
       'clients act on a verdict, so an old one is wrong; set cache to neverStale(…)',
     ],
   )

@@ -35,9 +35,14 @@ export function cacheIn(group: CacheGroup, ...tags: readonly Tag[]): CachePolicy
   return { group, tags, scope: 'everyone' }
 }
 
-/** Returns the policy for responses that clients act on at once, so that none is served stale. */
+/** Returns the policy for verdicts: clients act on them at once, so none is served stale. */
 export function neverStale(policy: CachePolicy): CachePolicy {
-  return 'never' in policy ? policy : { ...policy, neverStale: true }
+  return 'never' in policy ? policy : { ...policy, stale: 'never' }
+}
+
+/** Returns the policy for the status of nodes: clients watch it, and act on it. */
+export function staleWhileHot(policy: CachePolicy): CachePolicy {
+  return 'never' in policy ? policy : { ...policy, stale: 'whileHot' }
 }
 
 /** Returns the tags of a read of one agent's data. */

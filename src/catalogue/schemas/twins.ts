@@ -20,7 +20,7 @@ import type {
 import { read, write } from '../record.ts'
 import { list, nodeId, nodeIds } from './params.ts'
 import { collectionOf } from './responses.ts'
-import { cacheIn, masterByTwin, neverStale } from './targets.ts'
+import { cacheIn, masterByTwin, staleWhileHot } from './targets.ts'
 
 interface Described {
   /** The path behind `/manager/` and `/cluster/:node_id/`. */
@@ -41,8 +41,8 @@ interface Described {
 interface DescribedRead extends Described {
   /** Absent: stored as facts of the node. */
   readonly cache?: CachePolicy
-  /** Applies to facts of the node that are never served stale. */
-  readonly neverStale?: true
+  /** The status of the node, which clients act on. */
+  readonly isStatus?: true
 }
 
 interface DescribedWrite extends Described {
@@ -78,10 +78,10 @@ const sides: readonly Side[] = [
 ]
 
 /** Returns the two records of a fact of a node. */
-export function readTwins({ cache, neverStale: isStatus, ...described }: DescribedRead): readonly Endpoint[] {
+export function readTwins({ cache, isStatus, ...described }: DescribedRead): readonly Endpoint[] {
   return sides.map((side) => {
     const facts = cacheIn(side.group, `node:${side.node}`, 'node:*')
-    return read<string>({ ...recordOf(side, described), cache: cache ?? (isStatus ? neverStale(facts) : facts) })
+    return read<string>({ ...recordOf(side, described), cache: cache ?? (isStatus ? staleWhileHot(facts) : facts) })
   })
 }
 

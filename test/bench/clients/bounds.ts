@@ -1,4 +1,5 @@
 /** The greatest age that the edge declares for a response, from the settings of the replicas and the measured fetch time. */
+import { compilePolicy, staleTimesOf } from '../../../src/cache/policy.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import type { Config } from '../../../src/config/schema.ts'
 import { DASHBOARD } from './session.ts'
@@ -14,14 +15,17 @@ export interface AgeBound {
 export function ageBounds({ cache }: Config): readonly AgeBound[] {
   return DASHBOARD.map(({ path }) => {
     const record = catalogue.find((each) => each.method === 'GET' && each.path === path)
-    if (record === undefined || !('cache' in record) || 'never' in record.cache) {
-      throw new Error(`${path} has no response that may be stored`)
-    }
-    const { group, neverStale } = record.cache
+    const policy = record === undefined ? 'it is no endpoint' : compilePolicy(record)
+    if (typeof policy === 'string') throw new Error(`${path} has no response that may be stored: ${policy}`)
+    const { group } = policy
     const ttls: Readonly<Record<string, number | undefined>> = { ...cache.ttl, ...cache.endpoints }
     const ttl = ttls[path] ?? ttls[group] ?? cache.defaultTtl
     const stales: Readonly<Record<string, number | undefined>> = cache.staleWhileRevalidate
-    const stale = neverStale === true ? 0 : (stales[group] ?? 0)
-    return { group, seconds: (fetchMs) => (ttl + fetchMs + stale) / 1000 }
+    const lifetimes = { ttl, staleWhileRevalidate: stales[group] ?? 'automatic', staleIfError: 0 } as const
+    const seconds = (fetchMs: number) => {
+      const { staleWhileRevalidate, staleWhileHot = 0 } = staleTimesOf(policy, lifetimes, fetchMs)
+      return (ttl + fetchMs + staleWhileRevalidate + staleWhileHot) / 1000
+    }
+    return { group, seconds }
   })
 }

@@ -152,7 +152,7 @@ function scheduler({ maxConcurrent = 2, isIdle = () => true }: SchedulerOptions 
   const running = new Map<string, () => void>()
   let timers: (() => void)[] = []
   const idOf = (context: ReadContext) => context.target.key
-  const onHit = createRefreshAhead(
+  const { onHit } = createRefreshAhead(
     { maxConcurrent, minHits: 1, runLater: (run) => timers.push(run) },
     {
       clock: clock.read,

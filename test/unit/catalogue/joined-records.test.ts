@@ -131,7 +131,7 @@ const illegal: Readonly<Record<string, readonly [readonly Endpoint[], RegExp]>> 
   ],
   'a whole that may be stale although its parts may not': [
     [ofMaster, { ...ofNode, cache: neverStale(cacheIn('cluster', 'node:{node_id}', 'node:*')) } as Endpoint, several],
-    /is never served stale but this record is; set cache to neverStale/,
+    /is served stale less than this record; set stale of its cache to 'never'/,
   ],
   'a whole that outlives its parts': [
     writes({ invalidates: ['node:{node_id}'] }),

@@ -41,7 +41,8 @@ async function steppedReplica(context: RunContext) {
     FAKETIME_DONT_FAKE_MONOTONIC: '1',
   }
   const upstream = context.keep(await startNodeUpstream())
-  const settings = { cache: { ttl: { agents: `${TTL_MS * (context.planted ? 10 : 1)}ms` } } }
+  const ttl = { agents: `${TTL_MS * (context.planted ? 10 : 1)}ms` }
+  const settings = { cache: { ttl, staleWhileRevalidate: { agents: '0s' } } }
   const edge = context.keep(await startEdgeProcess({ nodes: upstream.nodes, settings, env }))
   return { upstream, edge, step: (offset: string) => writeFile(file, offset) }
 }

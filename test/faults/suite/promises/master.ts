@@ -32,7 +32,10 @@ export const masterPromises: readonly FaultPromise[] = [
     async run(context) {
       const staleSeconds = Math.max(5, Math.round(STALE_S * Math.min(1, context.scale)))
       const cluster = context.keep(await startClusterProcess({ workers: 2, agents: 30 }))
-      const settings = { cache: { ttl: { agents: `${TTL_S}s` }, staleIfError: `${staleSeconds}s` } }
+      const ttl = { agents: `${TTL_S}s` }
+      // Without it, a response of a refresh that has not failed yet is marked as stale-while-revalidate.
+      const staleWhileRevalidate = { agents: '0s', summary: '0s' }
+      const settings = { cache: { ttl, staleWhileRevalidate, staleIfError: `${staleSeconds}s` } }
       const edge = context.keep(await startEdgeProcess({ nodes: cluster.nodes, settings }))
       const meter = context.meter(cluster, edge)
       const call = (path: string, rest: Partial<Call> = {}): Call => ({ origin: edge.url, path, headers, ...rest })

@@ -38,6 +38,18 @@ t.test('an entry and an index row that version 0.1.0 wrote are read', async (t) 
   t.match(await store.list('agents'), [{ ...LISTED, key: 'old', size: 4, fetchTime: 7, hits: 0 }])
 })
 
+t.test(
+  'a status is stored in Redis for its lifetime only, with the time that a replica may serve it stale',
+  async (t) => {
+    const { store } = await replica(t, redis, { localBytes: 0 })
+    const more = { ttl: 20_000, staleWhileRevalidate: 0, staleIfError: 0, staleWhileHot: 3000 }
+    await fill(store, 'status', { key: 'status', more })
+    t.match(await store.lookup('status', TAGS), { kind: 'hit', response: more })
+    // Version 0.1.0 rejects an entry that expires later than by the times that it knows.
+    t.ok((await redis.client().pttl('edge:c:status')) <= 20_000)
+  },
+)
+
 t.test('what this version writes is what version 0.1.0 reads', async (t) => {
   const { store } = await replica(t, redis, { localBytes: 0 })
   await fill(store, 'v1', { key: 'new' })
