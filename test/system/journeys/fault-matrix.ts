@@ -13,7 +13,7 @@ export interface InjectedFault {
 }
 
 /** Milliseconds. */
-export const DEADLINE = 1_500
+export const DEADLINE = 3_000
 
 export const faults: readonly InjectedFault[] = [
   { name: 'refused', ofProxy: { kind: 'refuse' }, expectedStatus: /;error=connection_refused$/ },
