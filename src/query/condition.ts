@@ -4,7 +4,15 @@ import { type Operator, parseQuery, type Query, type QueryLimits } from './gramm
 import { CollectionError } from './request.ts'
 import type { DatabaseSource, FieldKind, Source } from './sources.ts'
 import type { Element } from './value.ts'
-import { compareSortValues, createLikeMatcher, fieldValue, type SortValue, toNumber, toText } from './value.ts'
+import {
+  compareSortValues,
+  createLikeMatcher,
+  fieldValue,
+  type SortValue,
+  toDatabaseNumber,
+  toNumber,
+  toText,
+} from './value.ts'
 
 const SECONDS_PER_UNIT = { d: 86_400, h: 3_600, m: 60, s: 1 } as const
 type Unit = keyof typeof SECONDS_PER_UNIT
@@ -81,7 +89,7 @@ export function compileValueTest(kind: FieldKind, operator: Operator, value: str
     case 'text':
       return textTest(operator, value)
     case 'number':
-      return operator === '~' ? textTest(operator, value) : numberTest(operator, value)
+      return operator === '~' ? digitsTest(value) : numberTest(operator, value)
     case 'label':
       return textTest(operator, value.replace(/([a-z])v(?=[0-9])/i, '$1 v'))
     case 'list':
@@ -110,8 +118,14 @@ function textTest(operator: Operator, value: string): ValuePredicate {
 /** A value that is not a number is compared as text and is greater than all numbers. */
 function numberTest(operator: Comparison, value: string): ValuePredicate {
   const holds = comparing(operator)
-  const wanted = toNumber(value) ?? value.toLowerCase()
-  return (found) => holds(toNumber(found) ?? toText(found).toLowerCase(), wanted)
+  const wanted = toDatabaseNumber(value) ?? value.toLowerCase()
+  return (found) => holds(toDatabaseNumber(found) ?? toText(found).toLowerCase(), wanted)
+}
+
+/** The column holds a number, which has no leading zeros as text: `id~0` does not find agent `003`. */
+function digitsTest(value: string): ValuePredicate {
+  const contains = createLikeMatcher(value)
+  return (found) => contains(toText(toDatabaseNumber(found) ?? found))
 }
 
 /** `!=` means that no member is equal. */

@@ -1,7 +1,16 @@
 /** The order of a collection: the grammar of `sort`, and the comparison of rows. */
 import { CollectionError } from './request.ts'
 import type { SortBy, Source } from './sources.ts'
-import { codePointKey, compareSortValues, type Element, fieldValue, type SortValue, toNumber, toText } from './value.ts'
+import {
+  castToInteger,
+  codePointKey,
+  compareSortValues,
+  type Element,
+  fieldValue,
+  type SortValue,
+  toDatabaseNumber,
+  toText,
+} from './value.ts'
 
 /** A parsed `sort`. One sign applies to all fields; no fields means the default sort of the source in that direction. */
 export interface Sort {
@@ -76,13 +85,19 @@ function createSorting(sort: Sort, source: Source, ignoresCase: boolean): Sortin
 }
 
 function createSortField(by: SortBy, source: Source, ignoresCase: boolean): SortField {
-  const isNumeric = by.as === 'number' || (source.engine === 'database' && source.fields[by.field] === 'number')
+  const toNumber = numberReader(by, source)
   const toSortValue = (value: unknown): SortValue => {
     if (value === undefined || typeof value === 'number') return value
-    const number = isNumeric ? toNumber(value) : undefined
+    const number = toNumber?.(value)
     return number ?? codePointKey(ignoresCase ? toText(value).toLowerCase() : toText(value))
   }
   return { field: by.field, toSortValue }
+}
+
+/** Returns how the values of a field become numbers; `undefined`: they stay texts. */
+function numberReader({ field, as }: SortBy, source: Source): ((value: unknown) => number | undefined) | undefined {
+  if (as === 'integer') return castToInteger
+  return source.engine === 'database' && source.fields[field] === 'number' ? toDatabaseNumber : undefined
 }
 
 function createComparator({ sign, fields }: Sorting): RowComparator {

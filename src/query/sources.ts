@@ -11,10 +11,10 @@
  */
 export type FieldKind = 'text' | 'number' | 'date' | 'day' | 'status' | 'label' | 'list'
 
-/** A field to sort by in place of another one. `as: 'number'` sorts texts of digits as numbers. */
+/** A field to sort by in place of another one. `as: 'integer'`: as SQLite casts a text, which is 0 without leading digits. */
 export interface SortBy {
   readonly field: string
-  readonly as?: 'number'
+  readonly as?: 'integer'
 }
 
 /**
@@ -121,8 +121,8 @@ const agents: DatabaseSource = {
   sortBy: {
     status: [{ field: 'lastKeepAlive' }],
     'os.version': [
-      { field: 'os.major', as: 'number' },
-      { field: 'os.minor', as: 'number' },
+      { field: 'os.major', as: 'integer' },
+      { field: 'os.minor', as: 'integer' },
     ],
   },
   filters: {

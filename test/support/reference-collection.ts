@@ -12,7 +12,7 @@ export interface ReferenceCollection {
   /** Fields whose texts of digits count as numbers. */
   readonly numeric?: readonly string[]
   /** Fields that are sorted by other fields: `os.version` by `os.major`. */
-  readonly sortBy?: Readonly<Record<string, readonly { readonly field: string; readonly as?: 'number' }[]>>
+  readonly sortBy?: Readonly<Record<string, readonly { readonly field: string; readonly as?: 'number' | 'integer' }[]>>
   /** Rows leave with their columns grouped: `scan_id` becomes `scan: { id }`. */
   readonly nested?: true
   /** Fields that `select` always adds, and that `search` does not look at. */
@@ -59,13 +59,13 @@ export function referenceSort<R extends ReferenceRow>(
       .filter(Boolean)
   const names = fieldsOf(sortKeys).length > 0 ? fieldsOf(sortKeys) : fieldsOf(order ?? '')
   const keys = names.flatMap(
-    (field): readonly { field: string; as?: 'number' }[] =>
+    (field): readonly { field: string; as?: 'number' | 'integer' }[] =>
       sortBy[field] ?? [numeric.includes(field) ? { field, as: 'number' } : { field }],
   )
   const sign = sortKeys.startsWith('-') ? -1 : 1
   return [...rows].sort((a, b) => {
     for (const { field, as } of keys) {
-      const options = { isNumber: as === 'number', lowerCase: engine === 'array' }
+      const options = { as, lowerCase: engine === 'array' }
       const difference = compare(keyOf(fieldOf(a, field), options), keyOf(fieldOf(b, field), options))
       if (difference !== 0) return sign * difference
     }
@@ -76,10 +76,16 @@ export function referenceSort<R extends ReferenceRow>(
 /** Missing values come first, then numbers, then texts as code points. */
 type Key = readonly [rank: 0 | 1 | 2, ...values: number[]]
 
-function keyOf(value: unknown, { isNumber, lowerCase }: { isNumber: boolean; lowerCase: boolean }): Key {
+interface KeyOptions {
+  readonly as: 'number' | 'integer' | undefined
+  readonly lowerCase: boolean
+}
+
+function keyOf(value: unknown, { as, lowerCase }: KeyOptions): Key {
   if (value === undefined || value === null) return [0]
   if (typeof value === 'number') return [1, value]
-  if (isNumber && typeof value === 'string' && /^ *-?\d+(\.\d+)? *$/.test(value)) return [1, Number(value)]
+  if (as === 'integer') return [1, Number.parseInt(printed(value), 10) || 0]
+  if (as === 'number' && typeof value === 'string' && /^ *-?\d+(\.\d+)? *$/.test(value)) return [1, Number(value)]
   return [2, ...codePoints(lowerCase ? printed(value).toLowerCase() : printed(value))]
 }
 

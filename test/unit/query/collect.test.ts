@@ -61,6 +61,9 @@ t.test('q filters a database', async (t) => {
     'id>2': ['010'],
     'id=2': ['002'],
     'id!=002': ['001', '010'],
+    'id<1e1': ['001', '002'],
+    'id>5.': ['010'],
+    'id~0': ['010'],
     'os.major=7': ['002'],
     'os.name!=Ubuntu': ['002'],
     'os.name=null': ['010'],
@@ -83,6 +86,18 @@ t.test('q filters a database', async (t) => {
     'id=2;status=active,id=1': ['001'],
   }
   for (const [q, ids] of Object.entries(expected)) t.strictSame(ofAgents({ q }), ids, q)
+})
+
+t.test('the wildcard _ matches one character, also outside of the basic multilingual plane', async (t) => {
+  const rows = [{ id: '001', name: 'a😀b' }]
+  t.strictSame(found(rows, sources.agents, { q: 'name~a_b' }), ['001'])
+  t.strictSame(found(rows, sources.agents, { search: 'a_b' }), ['001'])
+  t.strictSame(found(rows, sources.agents, { search: 'a__b' }), [])
+})
+
+t.test('a release without a number sorts as release 0', async (t) => {
+  const rows = ['9', 'sid', '10.1', '2 beta'].map((major, at) => ({ id: `00${at}`, os: { major } }))
+  t.strictSame(found(rows, sources.agents, { sort: 'os.version' }), ['001', '003', '000', '002'])
 })
 
 t.test('a q that a database does not support is refused, with and without rows', async (t) => {

@@ -17,7 +17,7 @@ export const dotted: DatabaseSource = {
   engine: 'database',
   fields: { a: 'text', b: 'number', 'os.name': 'text', 'os.major': 'number', 'os.version': 'text' },
   defaultSort: '-b',
-  sortBy: { 'os.version': [{ field: 'os.major', as: 'number' }, { field: 'a' }] },
+  sortBy: { 'os.version': [{ field: 'os.major', as: 'integer' }, { field: 'a' }] },
 }
 export const array: ArraySource = { engine: 'array', sortable: ['a', 'b'], defaultSort: '-a' }
 export const listed: ArraySource = { engine: 'array' }
@@ -31,7 +31,7 @@ const references = new Map<Source, ReferenceCollection>([
       engine: 'database',
       order: '-b',
       numeric: ['b', 'os.major'],
-      sortBy: { 'os.version': [{ field: 'os.major', as: 'number' }, { field: 'a' }] },
+      sortBy: { 'os.version': [{ field: 'os.major', as: 'integer' }, { field: 'a' }] },
     },
   ],
   [array, { engine: 'array', order: '-a' }],
