@@ -9,7 +9,7 @@ import { AdaptiveLimit, LatencyBaseline } from './adaptive-limit.ts'
 import type { HealthSignal } from './health.ts'
 import type { NodeLimits } from './options.ts'
 import { CallQueue, type Queueable, ServiceTime } from './queue.ts'
-import { type NodeSlots, ownSlots } from './slots.ts'
+import { type OpenSlots, openOwnSlots, SlotsInUse } from './slots-in-use.ts'
 
 export interface Rejection {
   readonly ok: false
@@ -41,30 +41,14 @@ interface QueuedCall extends Queueable {
   settle(result: Acquisition): void
 }
 
-/**
- * The share of the slots that `bulk` calls may use. Of two or more slots they never use the last one, so calls of other
- * priorities always find a slot.
- */
-const BULK_SHARE = 0.5
-
-/** The kinds of slots: one for each call, and for a bulk call one of the share of bulk calls in addition. */
-type OpenSlots = (kind: 'all' | 'bulk', limit: () => number, onChange: () => void) => NodeSlots
-
-const openOwnSlots: OpenSlots = (kind, limit, onChange) => ownSlots.open(kind, limit, onChange)
-
 export class ConcurrencyLimiter {
   readonly #limit: AdaptiveLimit
   readonly #limits: Pick<NodeLimits, 'inFlight' | 'queue' | 'perCaller'>
   readonly #clock: () => number
-  readonly #slots: NodeSlots
-  readonly #bulkSlots: NodeSlots
+  readonly #slots: SlotsInUse
   readonly #queue = new CallQueue<QueuedCall>()
   readonly #serviceTime = new ServiceTime()
   readonly #baseline = new LatencyBaseline()
-  /** Slots in use, by caller. */
-  readonly #slotsOf = new Map<string, number>()
-  #inFlight = 0
-  #bulkInFlight = 0
 
   constructor(
     limits: Pick<NodeLimits, 'inFlight' | 'queue' | 'perCaller'>,
@@ -74,13 +58,11 @@ export class ConcurrencyLimiter {
     this.#limit = new AdaptiveLimit(limits.inFlight)
     this.#limits = limits
     this.#clock = clock
-    const onChange = () => this.#startQueued()
-    this.#slots = openSlots('all', () => limits.inFlight, onChange)
-    this.#bulkSlots = openSlots('bulk', () => bulkShareOf(limits.inFlight), onChange)
+    this.#slots = new SlotsInUse({ limits, limit: this.#limit, openSlots, onChange: () => this.#startQueued() })
   }
 
   get inFlight(): number {
-    return this.#inFlight
+    return this.#slots.calls
   }
 
   /** The limit of the node for all replicas together, as far as this replica has measured it. */
@@ -90,12 +72,12 @@ export class ConcurrencyLimiter {
 
   /** Calls that this replica may have in flight now. */
   get usable(): number {
-    return Math.min(this.#limit.value, this.#slots.usable)
+    return this.#slots.usable
   }
 
   /** Calls that would start without queueing, on slots of the node that no replica uses. */
   get free(): number {
-    return Math.max(0, Math.min(this.#limit.value, this.#slots.available) - this.#inFlight - this.#queue.size)
+    return Math.max(0, this.#slots.available - this.#slots.calls - this.#queue.size)
   }
 
   /** The number of queued calls. */
@@ -114,9 +96,9 @@ export class ConcurrencyLimiter {
   acquire(call: LimitedCall, deadline: Deadline): Promise<Acquisition> {
     if (deadline.signal.aborted) return Promise.resolve(this.#rejectAborted(call, deadline))
     // If a slot is free while calls are queued, these are bulk calls beyond their share.
-    if (this.#inFlight < this.usable && (call.priority !== 'bulk' || this.#isBulkAllowed)) {
-      this.#takeSlot(call)
-      this.#reportDemand()
+    if (this.#slots.canStart(call)) {
+      this.#slots.take(call)
+      this.#slots.reportDemand(this.#queue)
       return Promise.resolve({ ok: true })
     }
     if (this.#expectedWait(call) + this.#expectedTime(call.endpoint) > deadline.remaining()) {
@@ -133,9 +115,9 @@ export class ConcurrencyLimiter {
 
   /** Returns the slot of a call that acquired it at `start`, and starts queued calls. */
   release(call: LimitedCall, start: number, signal: LoadSignal): void {
-    this.#freeSlot(call)
+    this.#slots.free(call)
     // Before a queued call starts: another replica may be due for the slot.
-    this.#reportDemand()
+    this.#slots.reportDemand(this.#queue)
     const now = this.#clock()
     if (signal !== 'none') this.#serviceTime.record(now - start)
     if (signal === 'success') this.#recordSuccess(call, start, now)
@@ -150,37 +132,26 @@ export class ConcurrencyLimiter {
   }
 
   /** Returns the slots to the other replicas. */
-  async close(): Promise<void> {
-    await Promise.all([this.#slots.close(), this.#bulkSlots.close()])
+  close(): Promise<void> {
+    return this.#slots.close()
   }
 
   #startQueued(): void {
-    while (this.#inFlight < this.usable) {
-      const next = this.#queue.takeNext(this.#isBulkAllowed, (caller) => this.#hasShare(caller))
+    while (this.#slots.calls < this.#slots.usable) {
+      const next = this.#queue.takeNext(this.#slots.isBulkAllowed, (caller) => this.#slots.hasShare(caller))
       if (next === undefined) break
       if (next.isInTime()) {
-        this.#takeSlot(next)
+        this.#slots.take(next)
         next.settle({ ok: true })
       } else next.settle(this.#rejectOverloaded(next, 'too little time left after queueing'))
     }
-    this.#reportDemand()
-  }
-
-  /** Queued bulk calls count only as far as their share lets them start. */
-  #reportDemand(): void {
-    const limit = this.#limit.value
-    const queuedBulk = this.#queue.sizeOf('bulk')
-    const bulk = Math.min(this.#bulkInFlight + queuedBulk, Math.max(this.#bulkInFlight, bulkShareOf(limit)))
-    this.#bulkSlots.update(this.#bulkInFlight, bulk)
-    const startableBulk = Math.min(queuedBulk, Math.max(0, this.#maxBulk - this.#bulkInFlight))
-    const demand = this.#inFlight + this.#queue.size - queuedBulk + startableBulk
-    this.#slots.update(this.#inFlight, Math.max(this.#inFlight, Math.min(demand, limit)))
+    this.#slots.reportDemand(this.#queue)
   }
 
   /** Rejects all queued calls. */
   rejectQueued(rejection: Rejection): void {
     for (let next = this.#queue.takeAny(); next !== undefined; next = this.#queue.takeAny()) next.settle(rejection)
-    this.#reportDemand()
+    this.#slots.reportDemand(this.#queue)
   }
 
   #recordSuccess({ endpoint, expect }: LimitedCall, start: number, now: number): void {
@@ -191,36 +162,10 @@ export class ConcurrencyLimiter {
     }
   }
 
-  get #isBulkAllowed(): boolean {
-    return this.#bulkInFlight < this.#maxBulk
-  }
-
-  get #maxBulk(): number {
-    return Math.min(bulkShareOf(this.#limit.value), this.#bulkSlots.usable)
-  }
-
-  #hasShare(caller: string): boolean {
-    return (this.#slotsOf.get(caller) ?? 0) >= this.#limits.perCaller
-  }
-
-  #takeSlot({ priority, caller }: Queueable): void {
-    this.#inFlight += 1
-    if (priority === 'bulk') this.#bulkInFlight += 1
-    this.#slotsOf.set(caller, (this.#slotsOf.get(caller) ?? 0) + 1)
-  }
-
-  #freeSlot({ priority, caller }: Queueable): void {
-    this.#inFlight -= 1
-    if (priority === 'bulk') this.#bulkInFlight -= 1
-    const slots = (this.#slotsOf.get(caller) ?? 0) - 1
-    if (slots > 0) this.#slotsOf.set(caller, slots)
-    else this.#slotsOf.delete(caller)
-  }
-
   #enqueue({ priority, caller, endpoint }: LimitedCall, deadline: Deadline, resolve: (result: Acquisition) => void) {
     const onAbort = () => {
       this.#queue.remove(queued)
-      this.#reportDemand()
+      this.#slots.reportDemand(this.#queue)
       resolve(this.#rejectAborted(queued, deadline))
     }
     const queued: QueuedCall = {
@@ -233,7 +178,7 @@ export class ConcurrencyLimiter {
       },
     }
     this.#queue.add(queued)
-    this.#reportDemand()
+    this.#slots.reportDemand(this.#queue)
     deadline.signal.addEventListener('abort', onAbort, { once: true })
   }
 
@@ -246,15 +191,11 @@ export class ConcurrencyLimiter {
   #expectedWait(call: Queueable): number {
     // A slot that no replica uses costs this replica one step over Redis.
     if (call.priority !== 'bulk' && this.free > 0) return 0
-    return this.#serviceTime.waitFor(this.#queue.countAhead(call), this.#expectedSlots)
-  }
-
-  get #expectedSlots(): number {
-    return Math.min(this.#limit.value, this.#slots.expected)
+    return this.#serviceTime.waitFor(this.#queue.countAhead(call), this.#slots.expected)
   }
 
   #rejectOverloaded(call: Queueable, detail: string): Rejection {
-    const retryAfter = this.#serviceTime.retryAfter(this.#queue.countAhead(call), this.#expectedSlots)
+    const retryAfter = this.#serviceTime.retryAfter(this.#queue.countAhead(call), this.#slots.expected)
     return { ok: false, fault: 'overloaded', detail, retryAfter }
   }
 
@@ -262,9 +203,4 @@ export class ConcurrencyLimiter {
     if (deadline.fault() === 'timeout') return this.#rejectOverloaded(call, 'timed out in the queue')
     return { ok: false, fault: 'cancelled', detail: 'client disconnected', retryAfter: 1 }
   }
-}
-
-/** Returns how many of these slots bulk calls may use. */
-function bulkShareOf(slots: number): number {
-  return Math.max(1, Math.min(slots - 1, Math.ceil(slots * BULK_SHARE)))
 }
