@@ -27,8 +27,6 @@ export interface Replicas {
   readonly pids: readonly number[]
   /** The configuration of the first replica. */
   readonly config: Config
-  /** Returns an upper bound of the milliseconds that calls were queued for a node, over all replicas. */
-  longestWait(): Promise<number>
   close(): Promise<void>
 }
 
@@ -72,18 +70,16 @@ export async function startReplicas(count: number, options: ReplicaOptions): Pro
   await writeFile(join(folder, 'users'), `${lines.join('\n')}\n`, { mode: 0o600 })
   const children: ChildProcess[] = []
   const urls: string[] = []
-  const metrics: string[] = []
   const files: string[] = []
   for (let i = 0; i < count; i += 1) {
-    const [port, operations] = [await freePort(), await freePort()]
+    const port = await freePort()
     const file = join(folder, `edge-${i}.yaml`)
-    await writeFile(file, stringify(settingsOf(port, operations, options)))
+    await writeFile(file, stringify(settingsOf(port, options)))
     const child = forkScript(new URL('../../faults/coherence/replica.ts', import.meta.url), [file, ''])
     await nextMessage(child)
     children.push(child)
     files.push(file)
     urls.push(`http://127.0.0.1:${port}`)
-    metrics.push(`http://127.0.0.1:${operations}/metrics`)
   }
   const loaded = await loadConfig({ file: files[0], env: {} })
   if (!loaded.ok) throw new Error(loaded.faults.join('\n'))
@@ -91,10 +87,6 @@ export async function startReplicas(count: number, options: ReplicaOptions): Pro
     urls,
     pids: children.map(({ pid }) => pid ?? 0),
     config: loaded.config,
-    longestWait: async () => {
-      const texts = await Promise.all(metrics.map(async (url) => (await fetch(url)).text()))
-      return Math.max(...texts.map(longestWaitOf))
-    },
     close: async () => {
       for (const child of children) child.kill('SIGKILL')
       await rm(folder, { recursive: true, force: true })
@@ -103,30 +95,15 @@ export async function startReplicas(count: number, options: ReplicaOptions): Pro
 }
 
 /** The default settings, besides those without which an edge cannot run. */
-function settingsOf(port: number, operations: number, { nodes, redis }: ReplicaOptions): object {
+function settingsOf(port: number, { nodes, redis }: ReplicaOptions): object {
   return {
     listen: { host: '127.0.0.1', port },
-    operations: { host: '127.0.0.1', port: operations, metrics: 'open' },
+    operations: { host: '127.0.0.1', port: 0 },
     cluster: { nodes, credentials: { username: 'edge', password: nodePassword } },
     cache: { redis: { url: redis } },
     // A user interface sends the requests of all its users as one caller.
     access: { users: 'users', roles: { browser: ['reader'], writer: ['administrator'] } },
   }
-}
-
-/** Returns the bound of the first bucket that contains all calls of a node, in milliseconds; the greatest of all nodes. */
-function longestWaitOf(metrics: string): number {
-  const buckets = new Map<string, { readonly bound: number; readonly calls: number }[]>()
-  for (const [, labels = '', calls] of metrics.matchAll(/^edge_node_wait_duration_seconds_bucket\{(.*)\} (\d+)/gm)) {
-    const bound = Number(/le="([^"]*)"/.exec(labels)?.[1]?.replace('+Inf', 'Infinity'))
-    const node = /node="([^"]*)"/.exec(labels)?.[1] ?? ''
-    buckets.set(node, [...(buckets.get(node) ?? []), { bound, calls: Number(calls) }])
-  }
-  const bounds = [...buckets.values()].map((own) => {
-    const all = Math.max(...own.map(({ calls }) => calls))
-    return Math.min(...own.filter(({ calls }) => calls === all).map(({ bound }) => bound))
-  })
-  return 1000 * Math.max(0, ...bounds)
 }
 
 function nextMessage<T>(child: ChildProcess): Promise<T> {

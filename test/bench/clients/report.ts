@@ -47,12 +47,22 @@ export function printDetails(row: Row, say: Say): void {
   const all = [...taken.sources.values()].reduce((sum, one) => sum + one, 0)
   const shares = SOURCES.map((source) => `${source} ${percent((taken.sources.get(source) ?? 0) / all, 2)}`)
   say(`  answers by Cache-Status: ${shares.join(', ')}`)
-  say('  | GET | group | oldest answer s | bound s | answers that waited for a fetch | median · p95 · p99 ms |')
-  say('  |---|---|---|---|---|---|')
+  say(
+    '  | GET | group | longest fetch s | oldest answer s | bound s | answers that waited for a fetch | median · p95 · p99 ms |',
+  )
+  say('  |---|---|---|---|---|---|---|')
   for (const [get, { target }] of DASHBOARD.entries()) {
     const waited = taken.gets[get]?.waited ?? []
-    const { group = '', oldest = 0, bound = 0 } = ages[get] ?? {}
-    const cells = [target, group, oldest, bound.toFixed(1), waited.length, waited.length === 0 ? '–' : spread(waited)]
+    const { group = '', fetchSeconds = 0, oldest = 0, bound = 0 } = ages[get] ?? {}
+    const cells = [
+      target,
+      group,
+      fetchSeconds.toFixed(1),
+      oldest,
+      bound.toFixed(1),
+      waited.length,
+      waited.length === 0 ? '–' : spread(waited),
+    ]
     say(`  | ${cells.join(' | ')} |`)
   }
 }

@@ -6,6 +6,7 @@ import { type RedisServer, startRedis } from '../../support/redis.ts'
 import { cpuOf } from '../load.ts'
 import type { ClusterReport } from '../servers/cluster.ts'
 import { ageBounds } from './bounds.ts'
+import { collectFetchTimes, type FetchTimes } from './fetch-times.ts'
 import { type OwnDelay, startSession } from './generator.ts'
 import { basic, nodePassword, type Replicas, type RunningCluster, startCluster, startReplicas } from './parties.ts'
 import { DASHBOARD } from './session.ts'
@@ -45,6 +46,8 @@ export interface Row extends RowOptions {
 export interface AgeFigures {
   readonly target: string
   readonly group: string
+  /** The longest fetch of the run. */
+  readonly fetchSeconds: number
   readonly oldest: number
   readonly bound: number
 }
@@ -86,6 +89,7 @@ async function measureOn(options: RowOptions, cluster: RunningCluster, edge: Edg
     // The clients have all started before the measured time, and the first fetches are complete.
     (1000 * warmUp) / 2,
   )
+  const endCollection = edge && collectFetchTimes(edge.replicas.urls[0] ?? '', basic('writer'))
   await wait(1000 * warmUp)
   const { taken: warm } = session.nextPhase()
   const before = await cluster.report()
@@ -98,6 +102,7 @@ async function measureOn(options: RowOptions, cluster: RunningCluster, edge: Edg
   const after = await cluster.report()
   const share = (name: keyof Row['cpu']) => (cpuAfter[name] - cpuBefore[name]) / 1e6 / spent
   await session.stop()
+  const fetchTimes = await endCollection?.()
   return {
     ...options,
     spent,
@@ -112,7 +117,7 @@ async function measureOn(options: RowOptions, cluster: RunningCluster, edge: Edg
       redis: share('redis'),
       machine: share('machine'),
     },
-    ages: edge === undefined ? [] : await ageFigures(taken, edge.replicas, await cluster.report()),
+    ages: edge === undefined || fetchTimes === undefined ? [] : ageFigures(taken, edge.replicas, fetchTimes),
   }
 }
 
@@ -122,17 +127,13 @@ function nodeFigures(before: ClusterReport, after: ClusterReport, spent: number)
   })
 }
 
-/** The fetch time is that of the slowest call of the whole run, with its time in the queue of the edge. */
-async function ageFigures({ gets }: Taken, replicas: Replicas, report: ClusterReport): Promise<AgeFigures[]> {
-  const longestCall = Math.max(...Object.values(report).map(({ longest }) => longest))
-  const fetchMs = longestCall + (await replicas.longestWait())
+/** The fetch time is the longest of the endpoint in the whole run, because each answer has the age of another fetch. */
+function ageFigures({ gets }: Taken, replicas: Replicas, fetchTimes: FetchTimes): AgeFigures[] {
   return ageBounds(replicas.config).map(({ group, seconds }, get) => {
-    return {
-      target: DASHBOARD[get]?.target ?? '',
-      group,
-      oldest: gets[get]?.oldest ?? 0,
-      bound: seconds(fetchMs),
-    }
+    const { target = '', path = '' } = DASHBOARD[get] ?? {}
+    const fetchMs = fetchTimes.get(path)
+    if (fetchMs === undefined) throw new Error(`${path} was never stored`)
+    return { target, group, fetchSeconds: fetchMs / 1000, oldest: gets[get]?.oldest ?? 0, bound: seconds(fetchMs) }
   })
 }
 

@@ -65,7 +65,7 @@ t.test('an answer that is not complete, or longer than it says, is an error', as
 })
 
 t.test('a row that misses one goal fails the command', async (t) => {
-  const ages = [{ target: '/x', group: 'x', oldest: 3, bound: 3.5 }]
+  const ages = [{ target: '/x', group: 'x', fetchSeconds: 1, oldest: 3, bound: 3.5 }]
   const nodes = [{ name: 'master', callsPerSecond: 4, most: 4 }]
   const row: Row = {
     way: 'edge',
@@ -89,6 +89,6 @@ t.test('a row that misses one goal fails the command', async (t) => {
   t.notOk(reaches({ taken: takenOf(right, { ...right, status: 429 }) }), 'errors')
   t.notOk(reaches({ taken: emptyTaken(1) }), 'no answer at all')
   t.notOk(reaches({ nodes: [...nodes, { name: 'worker-1', callsPerSecond: 1, most: 5 }] }), 'calls in flight')
-  t.notOk(reaches({ ages: [{ target: '/x', group: 'x', oldest: 4, bound: 3.5 }] }), 'ages')
+  t.notOk(reaches({ ages: [{ target: '/x', group: 'x', fetchSeconds: 1, oldest: 4, bound: 3.5 }] }), 'ages')
   t.ok(reaches({ way: 'direct', taken: { ...row.taken, times: [6000] } }), 'a row without the edge has no goals')
 })
