@@ -69,7 +69,7 @@ t.test('a row that misses one goal fails the command', async (t) => {
   const nodes = [{ name: 'master', callsPerSecond: 4, most: 4 }]
   const row: Row = {
     way: 'edge',
-    clients: 1,
+    clients: 1_000,
     seconds: 1,
     warmUp: 1,
     cluster: {},
@@ -90,5 +90,6 @@ t.test('a row that misses one goal fails the command', async (t) => {
   t.notOk(reaches({ taken: emptyTaken(1) }), 'no answer at all')
   t.notOk(reaches({ nodes: [...nodes, { name: 'worker-1', callsPerSecond: 1, most: 5 }] }), 'calls in flight')
   t.notOk(reaches({ ages: [{ target: '/x', group: 'x', fetchSeconds: 1, oldest: 4, bound: 3.5 }] }), 'ages')
+  t.ok(reaches({ clients: 999, taken: { ...row.taken, times: [6] } }), 'fewer clients have no goal for the latency')
   t.ok(reaches({ way: 'direct', taken: { ...row.taken, times: [6000] } }), 'a row without the edge has no goals')
 })
