@@ -29,7 +29,7 @@ export interface ClusterStage extends Stage {
   readonly cluster: RedisCluster
 }
 
-/** Limit of concurrent calls of each replica to the upstream. */
+/** Limit of concurrent calls of all replicas together to the upstream. */
 export const MAX_CALLS = 4
 const TTL = '60s'
 

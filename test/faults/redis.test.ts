@@ -19,7 +19,10 @@ for (const name of Object.keys(faults) as FaultName[]) {
     t.same(failures.slice(0, 3), [], `nothing fails (seed ${seed})`)
     // Relative to the same run, since machines are busy. `npm run check:faults` checks absolute figures.
     t.ok(during.p50 <= 2 * before.p99 + 250, `${during.p50} ms against ${before.p99} ms before`)
-    t.ok(maxCalls <= stage.replicas.length * MAX_CALLS, `${maxCalls} calls at once`)
+    // When the fault begins, one replica may have the whole limit in flight, and the others add their shares.
+    const others = stage.replicas.length - 1
+    const most = MAX_CALLS + (others * MAX_CALLS) / stage.replicas.length
+    t.ok(maxCalls <= most, `${maxCalls} calls at once`)
     t.ok(before.hits > 0.5 * before.requests, 'mostly hits before')
     t.ok(after.hits > 0.5 * after.requests, 'mostly hits afterwards')
   })
