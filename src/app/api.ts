@@ -158,7 +158,7 @@ function buildNodeStages(
     log: (level, message, fields) => log[level](fields, message),
   })
   return {
-    forward: forward(withSettings(limits, { call, view, route })),
+    forward: forward(withSettings(limits, { call, view, route, onResponse: cluster.nodeList.observe })),
     writeLock: writeLockStage({
       locks: createWriteLocks(acquireFetchLock),
       master: () => view.master().name,

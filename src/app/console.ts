@@ -32,9 +32,10 @@ type ConsoleParts = Pick<
   'replica' | 'monitors' | 'cluster' | 'api' | 'storeStatus' | 'ready' | 'url' | 'divergence' | 'reload'
 >
 
-/** Returns `undefined` if replicas share nothing. */
+/** Returns `undefined` if replicas share nothing. `interval`: milliseconds between two reports. */
 export function buildReplicas(
   parts: Pick<ConsoleParts, 'replica' | 'cluster' | 'monitors' | 'ready'> & Pick<ReplicaReadiness, 'contact'>,
+  interval?: number,
 ): Replicas | undefined {
   const { replica, cluster, monitors, ready, contact } = parts
   if (replica === undefined) return undefined
@@ -46,8 +47,9 @@ export function buildReplicas(
     rates: monitors.traffic.rates,
     nodes: () => nodeStates(cluster),
     joined: monitors.joins.last,
+    nodeList: cluster.nodeList,
   }
-  return createReplicas(self, (text) => replica.exchangeDescriptions(text))
+  return createReplicas(self, (text) => replica.exchangeDescriptions(text), interval)
 }
 
 export function buildConsolePorts(parts: ConsoleParts): ConsolePorts {

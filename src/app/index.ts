@@ -130,8 +130,10 @@ async function buildParts(settings: ReloadableConfig, { log, writeLine, flush, l
     log.warn({ event, ...(reason && { reason }) }, 'cache store')
   }
   const replica = await buildReplica(config, { onEvent: onStoreEvent, onStep: emit.redisStep })
+  let replicas: Replicas | undefined
   const cluster = await buildCluster(settings, log, {
     onCall: emit.nodeCall,
+    onListRead: () => replicas?.publish(),
     ...(traces && { untracedTraceparent: traces.untracedTraceparent }),
     ...(replica && { slots: createSharedSlots(replica) }),
   })
@@ -141,7 +143,6 @@ async function buildParts(settings: ReloadableConfig, { log, writeLine, flush, l
   const monitors = createMonitors(events)
   const common = { access, cluster, replica, shared, log, audit }
   const api = await buildApi(settings, { ...common, encryptionKey, writeLine, onStoreEvent, emit, traces })
-  let replicas: Replicas | undefined
   const readiness = createReadiness({
     cluster,
     hasOwnCredentials: () => config.cluster.credentials.mode === 'service',

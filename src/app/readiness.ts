@@ -9,6 +9,7 @@ import type { NodeCallEvent } from '../core/events.ts'
 import { withTimeout } from '../core/timing.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { callVersion } from './cluster.ts'
+import { failedCallsOf, isOwnTurn, type PeerContact, PROBE_TIMES, type ProbeTimes, responsesTo } from './probe-turns.ts'
 
 export interface ReadinessOptions {
   readonly cluster: Cluster
@@ -20,16 +21,7 @@ export interface ReadinessOptions {
   /** What else is degraded. */
   readonly degraded: () => readonly Degradation[]
   readonly clock?: () => number
-}
-
-/** What a replica reports to the others about its contact with the nodes. */
-export interface PeerContact {
-  /** Milliseconds between the latest response of a node and the report; absent: there was none. */
-  readonly reachedAgo?: number
-  /** Milliseconds since the report. */
-  readonly ago: number
-  /** Whether the latest call of the replica to each node failed. */
-  readonly cutOff?: boolean
+  readonly times?: ProbeTimes
 }
 
 export interface ReplicaReadiness {
@@ -46,23 +38,27 @@ export interface ReplicaReadiness {
 
 /** The result of the latest call to a node, without calls that are no evidence about the node. */
 interface NodeContact {
+  calledAt?: number
   credentials?: 'accepted' | 'refused'
   reachedAt?: number
   /** When the first of the latest failures ended; absent after a response. */
   failingSince?: number | undefined
 }
 
-const PROBE_INTERVAL_MS = 1000
-/** For less urgent calls: a node handles few calls per second, and some accounts are locked after failed logins. */
-const SLOW_PROBE_INTERVAL_MS = 5000
-const PROBE_TIMEOUT_MS = 5000
 /** Another replica must have reached a node this long after this one lost all of them: in an outage all lose them. */
 const OUTAGE_MARGIN_MS = 1000
 /** The node did not receive the call, or the client disconnected: such calls are no evidence about the node. */
 const NO_CONTACT: ReadonlySet<NodeFault> = new Set(['overloaded', 'ejected', 'cancelled'])
 
 export function createReadiness(options: ReadinessOptions): ReplicaReadiness {
-  const { cluster, hasOwnCredentials, isDraining, peers, clock = () => performance.now() } = options
+  const {
+    cluster,
+    hasOwnCredentials,
+    isDraining,
+    peers,
+    clock = () => performance.now(),
+    times = PROBE_TIMES,
+  } = options
   const contacts = new Map<string, NodeContact>()
   let hasRead = false
   let timer: NodeJS.Timeout | undefined
@@ -115,25 +111,38 @@ export function createReadiness(options: ReadinessOptions): ReplicaReadiness {
     return [...found, ...options.degraded()]
   }
 
-  /** Nodes whose state is unknown or bad, and a good one if another replica must know whether it can be reached. */
-  function nodesToProbe(): readonly string[] {
+  function failing(): { readonly node: string; readonly ago: number }[] {
+    return addressed().flatMap((node) => {
+      const { failingSince, calledAt } = contacts.get(node) ?? {}
+      return failingSince === undefined || calledAt === undefined ? [] : [{ node, ago: clock() - calledAt }]
+    })
+  }
+
+  /**
+   * Nodes whose state is unknown or bad, and a good one if another replica must know whether it can be reached. One
+   * replica calls them for all, with two exceptions: whether a replica is cut off, and whether its credentials are
+   * accepted, only its own calls show.
+   */
+  function nodesToProbe(isUrgent: boolean): readonly string[] {
     const names = addressed()
     if (!hasRead) return names
-    const isBad = ({ failingSince, credentials }: NodeContact) =>
-      failingSince !== undefined || credentials === 'refused'
-    const bad = names.filter((name) => isBad(contacts.get(name) ?? {}))
-    const isAsked = peers().some(({ cutOff }) => cutOff === true) && Number(reachedAgo()) > SLOW_PROBE_INTERVAL_MS
-    return [...bad, ...names.filter((name) => isAsked && !bad.includes(name)).slice(0, 1)]
+    const refused = names.filter((name) => contacts.get(name)?.credentials === 'refused')
+    const failed = failing().filter(({ node }) => !refused.includes(node))
+    const due = failed.filter(({ node, ago }) => isUrgent || isOwnTurn(ago, failedCallsOf(peers(), node), times))
+    const isAsked =
+      peers().some(({ cutOff }) => cutOff === true) && isOwnTurn(reachedAgo(), responsesTo(peers()), times)
+    const good = names.filter((name) => isAsked && contacts.get(name)?.failingSince === undefined)
+    return [...refused, ...due.map(({ node }) => node), ...good.filter((name) => !refused.includes(name)).slice(0, 1)]
   }
 
   function probeIfNeeded(): Promise<unknown> {
     const isUrgent = !isRefused() && (!hasRead || failedFor() !== undefined)
-    const isDue = clock() - lastProbe >= (isUrgent ? PROBE_INTERVAL_MS : SLOW_PROBE_INTERVAL_MS) - 1
-    const nodes = isDue && probing === undefined ? nodesToProbe() : []
+    const isDue = clock() - lastProbe >= (isUrgent ? times.interval : times.slowInterval) - 1
+    const nodes = isDue && probing === undefined ? nodesToProbe(isUrgent) : []
     if (nodes.length > 0) {
       lastProbe = clock()
       probing = Promise.all(
-        nodes.map((node) => callVersion(cluster, { node, timeout: PROBE_TIMEOUT_MS, caller: 'readiness' })),
+        nodes.map((node) => callVersion(cluster, { node, timeout: times.timeout, caller: 'readiness' })),
       ).finally(() => {
         probing = undefined
       })
@@ -152,12 +161,13 @@ export function createReadiness(options: ReadinessOptions): ReplicaReadiness {
     },
     contact: () => {
       const ago = reachedAgo()
-      return { ...(ago !== undefined && { reachedAgo: ago }), cutOff: failedFor() !== undefined }
+      return { ...(ago !== undefined && { reachedAgo: ago }), cutOff: failedFor() !== undefined, failing: failing() }
     },
     onNodeCall: ({ node, status, fault }) => {
       if (fault !== undefined && NO_CONTACT.has(fault)) return
       const contact = contacts.get(node) ?? {}
       contacts.set(node, contact)
+      contact.calledAt = clock()
       if (status === undefined && fault !== 'refusedCredentials' && fault !== 'tooLarge') {
         contact.failingSince ??= clock()
         return
@@ -174,12 +184,11 @@ export function createReadiness(options: ReadinessOptions): ReplicaReadiness {
     credentialsChanged: () => {
       lastProbe = Number.NEGATIVE_INFINITY
       // The result of the earlier credentials is used until these calls have one: the new ones may be wrong as well.
-      for (const node of addressed())
-        void callVersion(cluster, { node, timeout: PROBE_TIMEOUT_MS, caller: 'readiness' })
+      for (const node of addressed()) void callVersion(cluster, { node, timeout: times.timeout, caller: 'readiness' })
     },
     start: async () => {
-      timer = setInterval(() => void probeIfNeeded(), PROBE_INTERVAL_MS).unref()
-      await withTimeout(probeIfNeeded(), PROBE_INTERVAL_MS, undefined)
+      timer = setInterval(() => void probeIfNeeded(), times.interval).unref()
+      await withTimeout(probeIfNeeded(), times.interval, undefined)
     },
     stop: () => clearInterval(timer),
   }

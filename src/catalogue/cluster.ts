@@ -62,6 +62,7 @@ export const cluster: readonly Endpoint[] = [
     },
     strictQuery: true,
     response: collectionOf('node'),
+    listsNodes: ['limit', 'sort'],
   }),
   read({
     path: '/cluster/nodes/:node_name',

@@ -246,6 +246,8 @@ interface Common<Path extends string> {
   readonly target: Target
   readonly response: ResponseShape
   readonly beyondSeed?: true
+  /** The response lists the nodes of the cluster, all of them if the request has no parameters but these. */
+  readonly listsNodes?: readonly string[]
   /** Served only if `cluster.experimental` is on; otherwise 603. */
   readonly experimental?: true
   /** What the response is with `Prefer: return=minimal` (RFC 7240); absent: the preference has no effect. */

@@ -1,20 +1,31 @@
-/** Discovery: reads the nodes of the cluster from the master's `GET /cluster/nodes`, periodically and on demand. */
+/**
+ * Discovery: reads the nodes of the cluster from the master's list, periodically and on demand. A list costs the master
+ * as much as any other request, so the whole edge reads one per interval: a list that another replica has read, or that
+ * a client has requested, postpones the next one.
+ */
 import type { CallNode, NodeCall, NodeResult } from '../core/node-call.ts'
 import { withTimeout } from '../core/timing.ts'
-import { ownField } from '../core/values.ts'
+import { parseNodeList, parsePublishedList, parseWholeNodeList, type ReadNodeList } from './node-list.ts'
 import type { ClusterLog, ClusterSettings } from './options.ts'
 import { createOwnCall } from './own-call.ts'
-import { isNodeName, type ListedNode, type Topology } from './topology.ts'
+import type { ListedNode, Topology } from './topology.ts'
 
 /** Least time between two lists, so that clients that guess node names cause few calls. */
 const MIN_REFRESH_INTERVAL_MS = 5_000
 const FIRST_LIST_TIMEOUT_MS = 5_000
+/**
+ * The replica that read the latest list reads the next one. If it does not, another one does, after a random part of
+ * the interval from this one on: the replicas must not all take over at once, and each needs time to publish its list.
+ */
+const MIN_TAKEOVER_SHARE = 0.25
 
 export interface DiscoveryOptions {
   readonly call: CallNode
   /** Returns the name of the master. */
   readonly master: () => string
   readonly onList: (list: readonly ListedNode[]) => void
+  /** Called when this replica has read a list, so that it is published to the others. */
+  readonly onRead: () => void
   readonly interval: number
   readonly timeout: number
   readonly log: ClusterLog
@@ -23,7 +34,7 @@ export interface DiscoveryOptions {
 
 /** Creates the discovery of a cluster, which updates the topology. Returns `undefined` if it is off or impossible. */
 export function createDiscovery(
-  { discover, credentials, discoverInterval: interval, limits, log, clock }: ClusterSettings,
+  { discover, credentials, discoverInterval: interval, limits, log, clock, onListRead }: ClusterSettings,
   topology: Topology,
   call: CallNode,
 ): Discovery | undefined {
@@ -45,6 +56,7 @@ export function createDiscovery(
     call,
     master: () => topology.master().name,
     onList,
+    onRead: onListRead,
     interval,
     get timeout() {
       return limits.timeout
@@ -58,6 +70,10 @@ export class Discovery {
   readonly #options: DiscoveryOptions
   readonly #stopped = new AbortController()
   #lastRefresh = Number.NEGATIVE_INFINITY
+  /** When the list in use was read, by this replica or another one. */
+  #listReadAt = Number.NEGATIVE_INFINITY
+  /** The list that this replica has read last. */
+  #ownList: { readonly nodes: readonly ListedNode[]; readonly readAt: number } | undefined
   #isRefreshing = false
   #isFailing = false
   #timer: NodeJS.Timeout | undefined
@@ -66,9 +82,9 @@ export class Discovery {
     this.#options = options
   }
 
-  /** Starts the periodic refresh. Resolves after the first list, or after five seconds without one. */
+  /** Starts the periodic refresh with a list that this replica reads by itself. Resolves after the first list, or after five seconds without one. */
   async start(): Promise<void> {
-    await withTimeout(this.#refreshPeriodically(), FIRST_LIST_TIMEOUT_MS, undefined)
+    await withTimeout(this.#refresh(), FIRST_LIST_TIMEOUT_MS, undefined)
   }
 
   stop(): void {
@@ -79,14 +95,55 @@ export class Discovery {
   /** Refreshes the list in the background, because a request named an unknown node. The request does not wait. */
   requestRefresh(): void {
     if (this.#isRefreshing || this.#stopped.signal.aborted) return
-    if (this.#options.clock() - this.#lastRefresh < MIN_REFRESH_INTERVAL_MS) return
+    if (this.#options.clock() - Math.max(this.#lastRefresh, this.#listReadAt) < MIN_REFRESH_INTERVAL_MS) return
     void this.#refresh()
   }
 
-  async #refreshPeriodically(): Promise<void> {
-    await this.#refresh()
+  /** Returns the list that this replica has read within the interval. */
+  lastRead(): ReadNodeList | undefined {
+    if (this.#ownList === undefined) return undefined
+    const { nodes, readAt } = this.#ownList
+    const ago = this.#options.clock() - readAt
+    return ago < this.#options.interval ? { nodes, ago } : undefined
+  }
+
+  /** Takes a list that another replica published, if it is valid and younger than the list in use. */
+  offer(published: unknown, publishedAgo: number): void {
+    const list = parsePublishedList(published)
+    if (list === undefined || this.#stopped.signal.aborted) return
+    const ago = list.ago + Math.max(0, publishedAgo)
+    const readAt = this.#options.clock() - ago
+    if (!(ago < this.#options.interval) || readAt <= this.#listReadAt) return
+    this.#takeList(list.nodes, readAt)
+  }
+
+  /** Takes the response of the master to the request of a client, if it has all nodes. */
+  observe(response: Buffer): void {
+    const nodes = parseWholeNodeList(response)
+    if (nodes !== undefined && !this.#stopped.signal.aborted) this.#takeOwnList(nodes)
+  }
+
+  #takeOwnList(nodes: readonly ListedNode[]): void {
+    this.#ownList = { nodes, readAt: this.#options.clock() }
+    this.#takeList(nodes, this.#ownList.readAt)
+    this.#options.onRead()
+  }
+
+  #takeList(nodes: readonly ListedNode[], readAt: number): void {
+    this.#isFailing = false
+    this.#listReadAt = readAt
+    this.#options.onList(nodes)
+    this.#schedule()
+  }
+
+  #schedule(): void {
+    clearTimeout(this.#timer)
     if (this.#stopped.signal.aborted) return
-    this.#timer = setTimeout(() => void this.#refreshPeriodically(), this.#options.interval).unref()
+    const { interval, clock } = this.#options
+    const isOwn = (this.#ownList?.readAt ?? Number.NEGATIVE_INFINITY) >= this.#listReadAt
+    const takeover = isOwn ? 0 : interval * (MIN_TAKEOVER_SHARE + (1 - MIN_TAKEOVER_SHARE) * Math.random())
+    const due = Math.max(this.#lastRefresh, this.#listReadAt) + interval + takeover
+    this.#timer = setTimeout(() => void this.#refresh(), Math.max(0, due - clock())).unref()
   }
 
   async #refresh(): Promise<void> {
@@ -97,6 +154,7 @@ export class Discovery {
       this.#handleResult(await this.#options.call(this.#listCall()))
     } finally {
       this.#isRefreshing = false
+      this.#schedule()
     }
   }
 
@@ -105,8 +163,7 @@ export class Discovery {
     const body = result.ok && result.response.status === 200 ? result.response.body : undefined
     const list = Buffer.isBuffer(body) ? parseNodeList(body) : undefined
     if (list !== undefined) {
-      this.#isFailing = false
-      this.#options.onList(list)
+      this.#takeOwnList(list)
       return
     }
     // The known nodes stay in use. Only the first of consecutive failures is logged.
@@ -128,36 +185,4 @@ export class Discovery {
       requestId: 'discovery',
     })
   }
-}
-
-const MAX_LIST_BYTES = 1024 * 1024
-const MAX_NODES = 1000
-const VERSION = /^v?([0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4})$/
-
-/** Parses the response as foreign input; addresses in it are ignored. Returns `undefined` if it is not a list. */
-export function parseNodeList(bytes: Buffer): readonly ListedNode[] | undefined {
-  if (bytes.length > MAX_LIST_BYTES) return undefined
-  const response = parseJson(bytes)
-  if (ownField(response, 'error') !== 0) return undefined
-  const items: unknown = ownField(ownField(response, 'data'), 'items')
-  if (!Array.isArray(items) || items.length > MAX_NODES) return undefined
-  return items.map(parseNode).filter((node) => node !== undefined)
-}
-
-function parseJson(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString())
-  } catch {
-    return undefined
-  }
-}
-
-/** Returns `undefined` for an item that is not a node. */
-function parseNode(item: unknown): ListedNode | undefined {
-  const name = ownField(item, 'name')
-  const type = ownField(item, 'type')
-  const version = ownField(item, 'version')
-  if (typeof name !== 'string' || !isNodeName(name) || (type !== 'master' && type !== 'worker')) return undefined
-  const number = typeof version === 'string' ? VERSION.exec(version)?.[1] : undefined
-  return { name, type, ...(number !== undefined && { version: number }) }
 }

@@ -15,6 +15,8 @@ export interface ForwardOptions {
   /** Milliseconds for all candidates together; `slowTimeout` for endpoints that the catalogue marks as slow. */
   readonly timeout: number
   readonly slowTimeout: number
+  /** Receives each response of a node. */
+  readonly onResponse?: (request: EdgeRequest, response: NodeResponse) => void
 }
 
 /** Retry-After for a second request without timeout of the same caller. */
@@ -26,6 +28,7 @@ export function forward(options: ForwardOptions): Handler {
   return (request) => {
     const work = async () => {
       const response = await callCandidates(options, request)
+      options.onResponse?.(request, response)
       if (Buffer.isBuffer(response.body)) await waitForJsonTurn(response.body.length)
       const translated = classic.toEdgeResponse(response)
       if (translated.ok) return translated.response

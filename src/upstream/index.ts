@@ -1,6 +1,8 @@
 /** The nodes of the cluster behind two interfaces of the core: calls to nodes, and a view of their state. */
-import type { CallNode, ClusterView, NodeInfo } from '../core/node-call.ts'
+import type { CallNode, ClusterView, NodeInfo, NodeResponse } from '../core/node-call.ts'
+import type { EdgeRequest } from '../core/request.ts'
 import { createDiscovery } from './discovery.ts'
+import type { ReadNodeList } from './node-list.ts'
 import { type ConnectionChanges, NodeRegistry } from './node-registry.ts'
 import { type ClusterOptions, type NodeSetting, type NodeStatus, withDefaults } from './options.ts'
 import { checkNodes, isNodeName, Topology } from './topology.ts'
@@ -21,6 +23,17 @@ export interface Cluster {
    */
   prepare(changes: ClusterChanges): () => void
   status(): readonly NodeStatus[]
+  readonly nodeList: SharedNodeList
+}
+
+/** The master's list of nodes, which one replica reads for all. */
+export interface SharedNodeList {
+  /** Returns the list that this replica has read lately, to be published. */
+  lastRead(): ReadNodeList | undefined
+  /** Takes a list that another replica published `ago` milliseconds ago. It is checked like the response of a node. */
+  offer(list: unknown, ago: number): void
+  /** Takes the list from a response to the request of a client, if it is the whole list and comes from the master. */
+  observe(request: EdgeRequest, response: NodeResponse): void
 }
 
 /** Absent: unchanged. */
@@ -74,6 +87,14 @@ export function createCluster(options: ClusterOptions): Cluster {
       }
     },
     status: () => topology.nodes().map((node) => statusOf(node, topology, registry)),
+    nodeList: {
+      lastRead: () => discovery?.lastRead(),
+      offer: (list, ago) => discovery?.offer(list, ago),
+      observe: ({ endpoint: { listsNodes }, query }, { node, status, body }) => {
+        if (listsNodes === undefined || !Object.keys(query).every((name) => listsNodes.includes(name))) return
+        if (node === topology.master().name && status === 200 && Buffer.isBuffer(body)) discovery?.observe(body)
+      },
+    },
   }
 }
 

@@ -63,7 +63,10 @@ export interface ClusterOptions {
   readonly ejection?: Partial<EjectionSettings>
   /** Ranges that must contain every address of a node, after name resolution. Absent or empty: any address. */
   readonly allowedAddresses?: readonly string[]
+  /** Time between two lists of nodes for the whole edge. */
   readonly discoverInterval?: number
+  /** Called when this replica has read a list of nodes, which the other replicas should get soon. */
+  readonly onListRead?: () => void
   /** Timeout for a new connection, TLS handshake included. */
   readonly connectTimeout?: number
   readonly log?: ClusterLog
@@ -98,6 +101,7 @@ export interface NodeStatus {
 /** The options with all defaults filled in. */
 export interface ClusterSettings extends Omit<ClusterOptions, 'ejection' | 'tls'> {
   readonly discoverInterval: number
+  readonly onListRead: () => void
   readonly connectTimeout: number
   readonly tls: NodeTls
   readonly ejection: EjectionSettings
@@ -111,6 +115,7 @@ export function withDefaults(options: ClusterOptions): ClusterSettings {
   return {
     ...options,
     discoverInterval: options.discoverInterval ?? 30_000,
+    onListRead: options.onListRead ?? (() => undefined),
     connectTimeout: options.connectTimeout ?? 3_000,
     tls: options.tls ?? {},
     ejection: { failures: 5, refusals: 2, baseTime: 1_000, maxTime: 30_000, ...options.ejection },

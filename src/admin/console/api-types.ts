@@ -144,6 +144,8 @@ export interface ReplicaSummary {
   readonly reachedAgo?: number
   /** Whether the latest call of the replica to each node failed. */
   readonly cutOff?: boolean
+  /** Nodes whose latest call failed, with the time between that call and the report. */
+  readonly failing?: readonly { readonly node: string; readonly ago: number }[]
   readonly rates: Rates
   readonly nodes: readonly Pick<NodeSummary, 'name' | 'state' | 'inFlight' | 'limit'>[]
   /** The newest joined responses, as many as fit. Absent if the version of the replica does not report them. */

@@ -14,15 +14,23 @@ export interface ReplicaSelf {
   readonly version: string
   ready(): boolean
   /** The contact of this replica with the nodes, from which the others conclude whether a replica is cut off. */
-  contact(): Pick<ReplicaSummary, 'reachedAgo' | 'cutOff'>
+  contact(): Pick<ReplicaSummary, 'reachedAgo' | 'cutOff' | 'failing'>
   rates(): Rates
   nodes(): readonly Pick<NodeSummary, 'name' | 'state' | 'inFlight' | 'limit'>[]
   joined(): readonly JoinedResponse[]
+  /** The list of nodes that one replica reads for all: what this replica has read, and where those of others go. */
+  readonly nodeList: {
+    lastRead(): unknown
+    /** Checks the list. `ago`: milliseconds since it was published. */
+    offer(list: unknown, ago: number): void
+  }
 }
 
 export interface Replicas {
   /** Returns undefined while Redis is unreachable. */
   others(): readonly ReplicaSummary[] | undefined
+  /** Exchanges reports now, and not only with the next interval. */
+  publish(): void
   stop(): void
 }
 
@@ -30,6 +38,10 @@ const REPORT_INTERVAL_MS = 2000
 const MAX_REPORT_CHARS = 32_768
 /** The part of a report for joined responses, which are long if a cluster has many nodes. */
 const MAX_JOINED_CHARS = 8192
+/** The part of a report for the list of nodes. Without it, each replica reads the list of a larger cluster by itself. */
+const MAX_NODE_LIST_CHARS = 8192
+
+const MAX_NODES = 200
 
 const number = Type.Number()
 const optionalNumber = Type.Optional(Type.Number())
@@ -48,6 +60,7 @@ const reportSchema = Type.Object({
   ready: Type.Boolean(),
   reachedAgo: optionalNumber,
   cutOff: Type.Optional(Type.Boolean()),
+  failing: Type.Optional(Type.Array(Type.Object({ node: text, ago: number }), { maxItems: MAX_NODES })),
   rates: Type.Object({
     perSecond: number,
     callsPerSecond: number,
@@ -57,11 +70,18 @@ const reportSchema = Type.Object({
     p50: optionalNumber,
     p99: optionalNumber,
   }),
-  nodes: Type.Array(Type.Object({ name: text, state: text, inFlight: number, limit: number }), { maxItems: 200 }),
+  nodes: Type.Array(Type.Object({ name: text, state: text, inFlight: number, limit: number }), { maxItems: MAX_NODES }),
+  // Checked by the room that uses it.
+  nodeList: Type.Optional(Type.Unknown()),
   joined: Type.Optional(Type.Array(Type.Object({ ago: number, route: text, ms: number, nodes: Type.Array(nodePart) }))),
 })
 
-export function createReplicas(self: ReplicaSelf, exchange: ExchangeReports): Replicas {
+/** `interval`: milliseconds between two reports. */
+export function createReplicas(
+  self: ReplicaSelf,
+  exchange: ExchangeReports,
+  interval: number = REPORT_INTERVAL_MS,
+): Replicas {
   let others: readonly ReplicaSummary[] | undefined
   let isExchanging = false
   const update = async (): Promise<void> => {
@@ -69,20 +89,24 @@ export function createReplicas(self: ReplicaSelf, exchange: ExchangeReports): Re
     isExchanging = true
     const reports = await exchange(reportOf(self)).catch(() => undefined)
     isExchanging = false
-    others = reports?.flatMap(({ text, ago }) => parseReport(text, ago)).sort((a, b) => (a.name < b.name ? -1 : 1))
+    const parsed = reports?.flatMap(({ text, ago }) => parseReport(text, ago))
+    others = parsed?.map(({ summary }) => summary).sort((a, b) => (a.name < b.name ? -1 : 1))
+    for (const { summary, nodeList } of parsed ?? [])
+      if (nodeList !== undefined) self.nodeList.offer(nodeList, summary.ago)
   }
-  const timer = setInterval(() => void update(), REPORT_INTERVAL_MS)
+  const timer = setInterval(() => void update(), interval)
   timer.unref()
   void update()
-  return { others: () => others, stop: () => clearInterval(timer) }
+  return { others: () => others, publish: () => void update(), stop: () => clearInterval(timer) }
 }
 
-function reportOf({ name, version, ready, contact, rates, nodes, joined }: ReplicaSelf): string {
+function reportOf({ name, version, ready, contact, rates, nodes, joined, nodeList }: ReplicaSelf): string {
   const nodeStates = nodes().map((node) => {
     const { name, state, inFlight, limit } = node
     return { name, state, inFlight, limit }
   })
   const newest = takeUpTo(joined(), MAX_JOINED_CHARS)
+  const [list] = takeUpTo([nodeList.lastRead() ?? null], MAX_NODE_LIST_CHARS)
   return JSON.stringify({
     name,
     version,
@@ -91,27 +115,28 @@ function reportOf({ name, version, ready, contact, rates, nodes, joined }: Repli
     rates: rates(),
     nodes: nodeStates,
     joined: newest,
+    ...(list && { nodeList: list }),
   })
 }
 
-/** Returns the first responses whose JSON has at most `maxChars` characters. */
-function takeUpTo(responses: readonly JoinedResponse[], maxChars: number): readonly JoinedResponse[] {
+/** Returns the first values whose JSON has at most `maxChars` characters. */
+function takeUpTo<Value>(values: readonly Value[], maxChars: number): readonly Value[] {
   let left = maxChars
-  return responses.filter((response) => {
-    left -= JSON.stringify(response).length
+  return values.filter((value) => {
+    left -= JSON.stringify(value).length
     return left >= 0
   })
 }
 
 /** Returns an empty list if the report is not valid. */
-function parseReport(text: string, ago: number): ReplicaSummary[] {
+function parseReport(text: string, ago: number): { readonly summary: ReplicaSummary; readonly nodeList: unknown }[] {
   if (text.length > MAX_REPORT_CHARS) return []
   try {
     const value: unknown = JSON.parse(text)
     if (!Value.Check(reportSchema, value)) return []
-    const report = value as Omit<ReplicaSummary, 'ago'>
+    const { nodeList, ...report } = value as Omit<ReplicaSummary, 'ago'> & { readonly nodeList?: unknown }
     const joined = report.joined?.map((each) => ({ ...each, ago: each.ago + ago }))
-    return [{ ...report, ago, ...(joined && { joined }) }]
+    return [{ summary: { ...report, ago, ...(joined && { joined }) }, nodeList }]
   } catch {
     return []
   }

@@ -1,0 +1,57 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import t from 'tap'
+import { forward } from '../../../src/upstream/forward.ts'
+import { createRouter } from '../../../src/upstream/route.ts'
+import { startEdge } from '../../support/edge.ts'
+import { edgeRequest } from '../../support/edge-requests.ts'
+import { eventually } from '../../support/eventually.ts'
+import { startRedis } from '../../support/redis.ts'
+import { simulated } from '../../support/simulated.ts'
+import { edgeOf, LIST_INTERVAL_MS } from './replicas.ts'
+
+t.test('the list that a client requests postpones that of the edge, if it is the whole list', async (t) => {
+  const { start, simulator } = await edgeOf(t)
+  const { cluster } = await start()
+  const { call, view, nodeList } = cluster
+  const ports = { call, view, route: createRouter('manager'), timeout: 20_000, slowTimeout: 20_000 }
+  const handler = forward({ ...ports, onResponse: nodeList.observe })
+  const ownLists = () => simulator.seen.filter(({ url }) => url.startsWith('/cluster/nodes?limit=1000')).length
+  const clientFor = async (query: Readonly<Record<string, string>>, intervals: number) => {
+    const end = performance.now() + intervals * LIST_INTERVAL_MS
+    while (performance.now() < end) {
+      await handler(edgeRequest('GET /cluster/nodes', { query }))
+      await wait(50)
+    }
+  }
+  const before = ownLists()
+  await clientFor({ sort: '-name' }, 2)
+  t.equal(ownLists(), before)
+  for (const query of [{ limit: '1' }, { type: 'worker' }, { search: 'master' }, { select: 'name' }]) {
+    const seen = ownLists()
+    const known = view.nodes()
+    await clientFor(query, 1.5)
+    t.ok(ownLists() > seen, `${Object.keys(query)}: the edge reads the list itself`)
+    t.strictSame(view.nodes(), known)
+  }
+})
+
+t.test('a node that a client lists is known to all replicas, long before the next list is due', async (t) => {
+  const redis = await startRedis()
+  t.teardown(() => redis.close())
+  const settings = { cache: { redis: { url: redis.url, timeout: '1s' } } }
+  const { simulator, edge: one } = await simulated(t, { workers: 1, agents: 1 }, { settings })
+
+  const other = await startEdge({ nodes: simulator.nodes, settings })
+  t.teardown(() => other.close())
+  const { name } = await simulator.join()
+  const headers = { authorization: one.authorization('admin') }
+  const knows = async ({ operationsUrl }: typeof one) =>
+    JSON.stringify(await (await fetch(`${operationsUrl}/api/nodes`, { headers })).json()).includes(name)
+  t.notOk((await knows(one)) || (await knows(other)))
+  const seen = simulator.seen.length
+  await (await fetch(`${one.url}/cluster/nodes`, { headers })).text()
+  t.ok(await knows(one))
+  await eventually(() => knows(other))
+  const lists = simulator.seen.slice(seen).filter(({ url }) => url.startsWith('/cluster/nodes'))
+  t.equal(lists.length, 1)
+})

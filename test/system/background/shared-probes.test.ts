@@ -1,0 +1,90 @@
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { createReadiness, type ReplicaReadiness } from '../../../src/app/readiness.ts'
+import { startSimulator } from '../../../src/simulator/index.ts'
+import { type Cluster, createCluster } from '../../../src/upstream/index.ts'
+import { eventually } from '../../support/eventually.ts'
+
+const times = { interval: 50, slowInterval: 500, timeout: 2000, takeover: 1500 }
+const ROUNDS = 6
+const credentials = { mode: 'service', username: 'edge', password: 'only-for-tests' } as const
+const limits = { inFlight: 4, queue: 256, perCaller: 2, timeout: 2000, response: 1 << 20 }
+
+/** A node whose connections end at once, and that counts them. */
+async function brokenNode(t: Test) {
+  let connections = 0
+  const server = createServer((socket) => {
+    connections += 1
+    socket.destroy()
+  })
+  await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done))
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}`, connections: () => connections }
+}
+
+interface Replica {
+  readonly cluster: Cluster
+  readonly readiness: ReplicaReadiness
+}
+
+/** Replicas whose reports reach the others at once. */
+async function startReplicas(t: Test, count: number, workerUrl: string) {
+  const simulator = await startSimulator({ workers: 0, username: 'edge', password: 'only-for-tests' })
+  t.teardown(() => simulator.close())
+  const replicas: Replica[] = []
+  for (let at = 0; at < count; at += 1) {
+    const cluster = createCluster({
+      nodes: [...simulator.nodes, { name: 'worker-1', type: 'worker', url: workerUrl }],
+      discover: false,
+      credentials,
+      limits,
+      // Each probe is a call: an ejected node would get none.
+      ejection: { failures: 1_000_000, refusals: 1_000_000 },
+      onCall: (call) => readiness.onNodeCall(call),
+    })
+    const readiness = createReadiness({
+      cluster,
+      times,
+      hasOwnCredentials: () => true,
+      isDraining: () => false,
+      degraded: () => [],
+      peers: () =>
+        replicas
+          .filter((each) => each.readiness !== readiness)
+          .map((each) => ({ ...each.readiness.contact(), ago: 0 })),
+    })
+    replicas.push({ cluster, readiness })
+    t.teardown(async () => {
+      readiness.stop()
+      await cluster.close()
+    })
+  }
+  await Promise.all(replicas.map(({ readiness }) => readiness.start()))
+  return { simulator, replicas }
+}
+
+t.test('a node that fails is probed by one of four replicas', async (t) => {
+  const broken = await brokenNode(t)
+  const { replicas } = await startReplicas(t, 4, broken.url)
+  await eventually(() => replicas.every(({ readiness }) => readiness.current().degraded.length > 0))
+  // The first round may be one of each replica.
+  await wait(2 * times.slowInterval)
+  const before = broken.connections()
+  await wait(ROUNDS * times.slowInterval)
+  const probes = broken.connections() - before
+  // A probe has one retry.
+  t.ok(probes >= ROUNDS / 2 && probes <= 2 * (ROUNDS + 2), `${probes} connections in ${ROUNDS} rounds`)
+})
+
+t.test('all replicas find out when a failed node answers again', async (t) => {
+  const { simulator, replicas } = await startReplicas(t, 3, 'http://127.0.0.1:1')
+  await eventually(() => replicas.every(({ readiness }) => readiness.current().degraded.length > 0))
+  const { url } = (await simulator.join()) ?? {}
+  for (const { cluster } of replicas) {
+    cluster.prepare({ nodes: [...simulator.nodes.slice(0, 1), { name: 'worker-1', type: 'worker', url }] })()
+  }
+  await eventually(() => replicas.every(({ readiness }) => readiness.current().degraded.length === 0))
+})
