@@ -149,14 +149,19 @@ async function fetchOverReplicas(ports: FetchPorts, next: Handler, context: Read
   return awaitStore(await callNodes(ports, next, context, await lookUp(ports, context)))
 }
 
-/** Returns what another replica has stored since, if it is fresh and newer than the response that is known. */
+/** Returns what another replica has stored since, if it is fresh and of another fetch than the response that is known. */
 function storedMeanwhile(lookup: Lookup, known: StoredResponse | undefined): FetchResult | undefined {
   if (lookup.kind !== 'hit' || lookup.epochs.fenced) return undefined
   const { response: entry } = lookup
-  if (entry.age >= entry.ttl || (known !== undefined && entry.age >= known.age)) return undefined
+  if (entry.age >= entry.ttl || (known !== undefined && isOfSameFetch(entry, known))) return undefined
   const { status, body, clusterStatus } = entry
   const joined = clusterStatus === undefined ? undefined : { clusterStatus }
   return { response: { kind: 'json', status, body, ...joined }, entry, collapsed: true }
+}
+
+/** A newer response may be older than `known` was when it was looked up: its fetch may have taken longer. */
+function isOfSameFetch(entry: StoredResponse, known: StoredResponse): boolean {
+  return entry.fetchTime === known.fetchTime && entry.etag === known.etag && entry.age >= known.age
 }
 
 /** A bounded set of keys, each with its own expiry. */

@@ -41,6 +41,27 @@ t.test('identical misses through several replicas are one call', async (t) => {
   t.equal(nodes.calls, 1)
 })
 
+t.test(
+  'a refresh through several replicas is one call, also if it takes longer than the stored response is old',
+  async (t) => {
+    const { clock, nodes, each } = replicas(2)
+    await each[0]?.read(one())
+    clock.advance(1500)
+    const { opened, open } = createLatch()
+    nodes.respond = async (_, call) => {
+      await opened
+      return success(call)
+    }
+    for (const { read } of each) t.match(cacheStatusOf(await read(one())), { detail: 'stale-while-revalidate' })
+    await settle()
+    clock.advance(5000)
+    open()
+    await settle()
+    t.equal(nodes.calls, 2)
+    for (const { read } of each) t.match(cacheStatusOf(await read(one())), { hit: true, ttl: 1000 })
+  },
+)
+
 t.test('if the holder of the fetch lock fails, the next replica fetches', async (t) => {
   const { nodes, each } = replicas(3)
   nodes.respond = async (_, call) => {
