@@ -24,7 +24,7 @@ export interface DiscoveryOptions {
   /** Returns the name of the master. */
   readonly master: () => string
   readonly onList: (list: readonly ListedNode[]) => void
-  /** Called when this replica has read a list, so that it is published to the others. */
+  /** Called when this replica has read a list by itself, so that it is published to the others. */
   readonly onRead: () => void
   readonly interval: number
   readonly timeout: number
@@ -126,7 +126,6 @@ export class Discovery {
   #takeOwnList(nodes: readonly ListedNode[]): void {
     this.#ownList = { nodes, readAt: this.#options.clock() }
     this.#takeList(nodes, this.#ownList.readAt)
-    this.#options.onRead()
   }
 
   #takeList(nodes: readonly ListedNode[], readAt: number): void {
@@ -164,6 +163,8 @@ export class Discovery {
     const list = Buffer.isBuffer(body) ? parseNodeList(body) : undefined
     if (list !== undefined) {
       this.#takeOwnList(list)
+      // Not for the lists of clients, which may come every second: the next regular report has them.
+      this.#options.onRead()
       return
     }
     // The known nodes stay in use. Only the first of consecutive failures is logged.

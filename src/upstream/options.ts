@@ -65,7 +65,7 @@ export interface ClusterOptions {
   readonly allowedAddresses?: readonly string[]
   /** Time between two lists of nodes for the whole edge. */
   readonly discoverInterval?: number
-  /** Called when this replica has read a list of nodes, which the other replicas should get soon. */
+  /** Called when this replica has read a list of nodes by itself, which the other replicas should get soon. */
   readonly onListRead?: () => void
   /** Timeout for a new connection, TLS handshake included. */
   readonly connectTimeout?: number

@@ -30,14 +30,15 @@ interface Replica {
   readonly readiness: ReplicaReadiness
 }
 
-/** Replicas whose reports reach the others at once. */
-async function startReplicas(t: Test, count: number, workerUrl: string) {
-  const simulator = await startSimulator({ workers: 0, username: 'edge', password: 'only-for-tests' })
-  t.teardown(() => simulator.close())
+/** Replicas whose reports reach the others at once. `masters`: where each of them finds the master. */
+async function startReplicas(t: Test, masters: readonly string[], workerUrl: string): Promise<readonly Replica[]> {
   const replicas: Replica[] = []
-  for (let at = 0; at < count; at += 1) {
+  for (const url of masters) {
     const cluster = createCluster({
-      nodes: [...simulator.nodes, { name: 'worker-1', type: 'worker', url: workerUrl }],
+      nodes: [
+        { name: 'master', type: 'master', url },
+        { name: 'worker-1', type: 'worker', url: workerUrl },
+      ],
       discover: false,
       credentials,
       limits,
@@ -63,12 +64,19 @@ async function startReplicas(t: Test, count: number, workerUrl: string) {
     })
   }
   await Promise.all(replicas.map(({ readiness }) => readiness.start()))
-  return { simulator, replicas }
+  return replicas
+}
+
+async function startMaster(t: Test) {
+  const simulator = await startSimulator({ workers: 0, username: 'edge', password: 'only-for-tests' })
+  t.teardown(() => simulator.close())
+  return { simulator, url: simulator.nodes[0]?.url ?? '' }
 }
 
 t.test('a node that fails is probed by one of four replicas', async (t) => {
   const broken = await brokenNode(t)
-  const { replicas } = await startReplicas(t, 4, broken.url)
+  const { url } = await startMaster(t)
+  const replicas = await startReplicas(t, [url, url, url, url], broken.url)
   await eventually(() => replicas.every(({ readiness }) => readiness.current().degraded.length > 0))
   // The first round may be one of each replica.
   await wait(2 * times.slowInterval)
@@ -79,12 +87,30 @@ t.test('a node that fails is probed by one of four replicas', async (t) => {
   t.ok(probes >= ROUNDS / 2 && probes <= 2 * (ROUNDS + 2), `${probes} connections in ${ROUNDS} rounds`)
 })
 
+t.test('while a replica is cut off, one of the others finds out whether it is alone', async (t) => {
+  const broken = await brokenNode(t)
+  const { simulator, url } = await startMaster(t)
+  const replicas = await startReplicas(t, [url, url, url, broken.url], broken.url)
+  const cutOff = replicas.at(-1)?.readiness
+  await eventually(() => cutOff?.current().reasons.some((reason) => /cannot reach any node/.test(reason)) === true)
+  const before = simulator.seen.length
+  await wait(ROUNDS * times.slowInterval)
+  const probes = simulator.seen.length - before
+  t.ok(probes >= ROUNDS / 2 && probes <= ROUNDS + 3, `${probes} calls in ${ROUNDS} rounds`)
+})
+
 t.test('all replicas find out when a failed node answers again', async (t) => {
-  const { simulator, replicas } = await startReplicas(t, 3, 'http://127.0.0.1:1')
+  const { simulator, url } = await startMaster(t)
+  const replicas = await startReplicas(t, [url, url, url], 'http://127.0.0.1:1')
   await eventually(() => replicas.every(({ readiness }) => readiness.current().degraded.length > 0))
-  const { url } = (await simulator.join()) ?? {}
+  const worker = await simulator.join()
   for (const { cluster } of replicas) {
-    cluster.prepare({ nodes: [...simulator.nodes.slice(0, 1), { name: 'worker-1', type: 'worker', url }] })()
+    cluster.prepare({
+      nodes: [
+        { name: 'master', type: 'master', url },
+        { name: 'worker-1', type: 'worker', url: worker.url },
+      ],
+    })()
   }
   await eventually(() => replicas.every(({ readiness }) => readiness.current().degraded.length === 0))
 })
