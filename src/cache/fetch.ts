@@ -17,7 +17,7 @@ export interface Fetcher {
   fetchShared(context: ReadContext): Promise<FetchResult>
   /** Shares only a call that starts from now on; `store`: whether its response may be stored. */
   fetchLatest(context: ReadContext, store: boolean): Promise<FetchResult>
-  /** Fetches for later requests, unless a fetch failed within the last second. Never rejects. */
+  /** Fetches for later requests, unless a refresh is under way or a fetch failed within the last second. Never rejects. */
   refresh(context: ReadContext): Promise<void>
   /** Whether nodes failed to answer this request within the last second. */
   hasFailedRecently(context: ReadContext): boolean
@@ -34,10 +34,13 @@ const MAX_LOCK_ATTEMPTS = 3
 const RECENT_FAILURE_MS = 1000
 const MAX_EXPIRING_KEYS = 10_000
 
+const nothingToRefresh = Promise.resolve()
+
 export function createFetcher(ports: FetchPorts, next: Handler): Fetcher {
   const flights = new SingleFlight<FetchResult>()
   const failures = createExpiringKeys(ports.clock)
   const refusals = createExpiringKeys(ports.clock)
+  const refreshing = new Set<string>()
   const refreshHandler = tracedSeparately('refresh', next)
   return {
     hasFailedRecently: ({ target }) => failures.has(target.key),
@@ -52,11 +55,14 @@ export function createFetcher(ports: FetchPorts, next: Handler): Fetcher {
       const work = workOf(context, run, store)
       return resultOf(await flights.joinNext(flightId(context, 'latest'), context.request.signal, work), context)
     },
-    refresh: async (context) => {
-      if (failures.has(context.target.key)) return
+    refresh: (context) => {
+      const { key } = context.target
+      // Each stale hit comes here, so it must cost little while the refresh is under way.
+      if (refreshing.has(key) || failures.has(key)) return nothingToRefresh
+      refreshing.add(key)
       const limited = { ...context, request: { ...context.request, waitForComplete: false } }
       const work = workOf(limited, (own) => fetchAndNoteFailure(refreshHandler, own), true)
-      await flights.background(sharedId(limited), work)
+      return flights.background(sharedId(limited), work).finally(() => refreshing.delete(key))
     },
   }
 

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { eventually } from '../../support/eventually.ts'
 import { simulated } from '../../support/simulated.ts'
 import { ask, type Reply } from './edge-mode.ts'
 
@@ -18,4 +19,24 @@ t.test('a response that takes longer than its TTL is fresh for its TTL after it 
   t.match(second.headers.get('cache-status'), /; hit; ttl=0$/)
   t.ok(ageOf(second) >= 1)
   t.equal(calls(), 1)
+})
+
+t.test('a response that is requested often is refreshed before it expires, so no request waits', async (t) => {
+  const settings = { cluster: { discover: false }, cache: { ttl: { agents: '4s' } } }
+  const { edge, simulator } = await simulated(t, { workers: 0, agents: 5 }, { settings })
+  await simulator.faults.set('master', { delay: 200 })
+  const calls = () => simulator.seen.filter(({ url }) => url.startsWith('/agents/001')).length
+  const statuses = new Set<string>()
+  const read = async () => {
+    const { headers } = await ask(edge, 'GET /agents/001')
+    statuses.add((headers.get('cache-status') ?? '').replace(/; ttl=.*/, ''))
+  }
+  await read()
+  t.strictSame([...statuses], ['manager-edge; fwd=uri-miss; stored'])
+  statuses.clear()
+  await eventually(async () => {
+    await read()
+    return calls() === 4
+  })
+  t.strictSame([...statuses], ['manager-edge; hit'])
 })

@@ -51,7 +51,7 @@ export async function served(store: Store, key = 'k', tags: readonly string[] = 
   return lookup.kind === 'hit' ? lookup.response.body.toString() : lookup.kind
 }
 
-function hitOf(lookup: Lookup): StoredResponse {
+export function hitOf(lookup: Lookup): StoredResponse {
   if (lookup.kind !== 'hit') throw new Error(`no hit but a ${lookup.kind}`)
   return lookup.response
 }
