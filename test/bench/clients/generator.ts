@@ -23,7 +23,7 @@ export interface OwnDelay {
 }
 
 export interface RunningSession {
-  /** Ends a phase and begins the next one. Answers count in the phase in which their request was sent. */
+  /** Ends a phase and begins the next one. An answer belongs to the phase in which its request was sent. */
   nextPhase(): { readonly taken: Taken; readonly own: OwnDelay }
   /** Requests in flight. */
   inFlight(): number
@@ -38,10 +38,9 @@ const LATE_SAMPLE = 16
 interface Phase {
   readonly taken: Taken
   readonly own: OwnDelay
-  isOver: boolean
 }
 
-const newPhase = (): Phase => ({ taken: emptyTaken(DASHBOARD.length), own: { echo: [], late: [] }, isOver: false })
+const newPhase = (): Phase => ({ taken: emptyTaken(DASHBOARD.length), own: { echo: [], late: [] } })
 
 /** Starts the clients evenly within `rampMs`, each at another place of the session. */
 export function startSession(options: SessionOptions, rampMs: number): RunningSession {
@@ -80,7 +79,7 @@ export function startSession(options: SessionOptions, rampMs: number): RunningSe
         const end = performance.now()
         inFlight -= 1
         record(own.taken, get, end - start, received, throughEdge)
-        if (!own.isOver) own.taken.inTime += 1
+        if (!isStopped) phase.taken.arrived += 1
         if (isStopped && inFlight === 0) idle?.()
         const think = thinkTime()
         due = end + think
@@ -97,7 +96,6 @@ export function startSession(options: SessionOptions, rampMs: number): RunningSe
     inFlight: () => inFlight,
     nextPhase: () => {
       const ended = phase
-      ended.isOver = true
       phase = newPhase()
       return ended
     },

@@ -26,7 +26,7 @@ export function printRow({ clients, way, spent, taken, nodes }: Row, say: Say): 
   const cells = [
     count(clients),
     way,
-    (taken.inTime / spent).toFixed(taken.inTime / spent < 100 ? 1 : 0),
+    (taken.arrived / spent).toFixed(taken.arrived / spent < 100 ? 1 : 0),
     spread(taken.times),
     errorsOf(taken.errors),
     nodes.map(({ callsPerSecond }) => callsPerSecond.toFixed(1)).join(' · '),

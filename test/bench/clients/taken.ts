@@ -16,8 +16,8 @@ export interface TakenGet {
 export interface Taken {
   /** Milliseconds from sending the request to the last byte of the answer. */
   readonly times: number[]
-  /** Answers that arrived before the end of the measured time. */
-  inTime: number
+  /** Answers that arrived in this phase, also to requests of an earlier one. */
+  arrived: number
   readonly errors: Map<string, number>
   readonly sources: Map<Source, number>
   /** By the position of the GET in the session. */
@@ -27,7 +27,7 @@ export interface Taken {
 export function emptyTaken(gets: number): Taken {
   return {
     times: [],
-    inTime: 0,
+    arrived: 0,
     errors: new Map(),
     sources: new Map(),
     gets: Array.from({ length: gets }, () => ({ waited: [], oldest: 0 })),
