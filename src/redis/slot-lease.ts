@@ -1,7 +1,6 @@
 /** The slots of one node that one limiter holds. */
-import { redisChannels, redisKeys } from './options.ts'
 import type { RedisReplica } from './replica.ts'
-import { DISTRIBUTE_SLOTS, type DistributionReply } from './slot-script.ts'
+import { distributeSlots, mustYield } from './slot-script.ts'
 
 export interface SlotLeaseOptions {
   readonly replica: Pick<RedisReplica, 'commands' | 'heartbeat' | 'elapsed' | 'times'>
@@ -59,15 +58,16 @@ export class SlotLease {
 
   /** Calls that may be in flight here now. */
   get usable(): number {
-    if (!this.#isShared) return this.#share
+    if (!this.#isShared) return Math.max(1, this.#unleased)
     const leased = Math.min(this.#leased, this.#options.limit())
-    return this.#hasFailed ? Math.max(leased, this.#share) : leased
+    // No call waits for a slow Redis. A call that would have to wait for a slot still does.
+    return this.#hasFailed ? Math.max(leased, this.#unleased) : leased
   }
 
   /** Slots that the other replicas leave free. If it is not known, all: a call is still sent with a slot only. */
   get available(): number {
     this.#isObserved = true
-    if (!this.#isShared) return this.#share
+    if (!this.#isShared) return this.usable
     const known = this.#current
     if (known === undefined) return this.#options.limit()
     return Math.max(0, this.#othersWait ? this.#leased : this.#options.limit() - known.others)
@@ -75,7 +75,7 @@ export class SlotLease {
 
   /** Slots to expect over time, for estimates. May be a fraction, if replicas take turns. */
   get expected(): number {
-    if (!this.#isShared) return this.#share
+    if (!this.#isShared) return this.usable
     const known = this.#current
     return Math.max(this.#leased, this.#options.limit() / Math.max(1, known?.holders ?? 1))
   }
@@ -129,6 +129,11 @@ export class SlotLease {
     return Math.max(1, Math.floor(this.#options.limit() / this.#options.replica.heartbeat.replicas))
   }
 
+  /** Slots to use without a lease: the share. Other replicas may still use what they had within the last lease. */
+  get #unleased(): number {
+    return Math.min(this.#share, this.#options.limit() - (this.#current?.others ?? 0))
+  }
+
   get #leased(): number {
     return this.#options.replica.elapsed() < this.#grantedUntil ? (this.#kept ?? this.#granted) : 0
   }
@@ -180,8 +185,7 @@ export class SlotLease {
       this.#distribution = { at: sentAt, others, holders }
       this.#isWaiting = wanted > granted
       this.#othersWait = poorest >= 0
-      const isUneven = granted > poorest + 1 || poorest === 0
-      this.#yields = granted > 0 && ((poorest >= 0 && isUneven) || granted + others > limit())
+      this.#yields = mustYield(reply.value, limit())
     } else {
       // Redis may have carried out the step.
       this.#granted = Math.min(this.#granted, kept)
@@ -195,11 +199,8 @@ export class SlotLease {
   }
 
   #send(inFlight: number, returned: number, wanted: number) {
-    const { commands, times } = this.#options.replica
-    const { limit } = this.#options
-    const numbers = [limit(), this.#share, inFlight, returned, wanted, times.lease]
-    const args = [this.holder, ...numbers, this.name, redisChannels.slots]
-    const keys = [redisKeys.slots(this.name)]
-    return commands.runScript<DistributionReply>(DISTRIBUTE_SLOTS, keys, args, times.commandTimeout)
+    const { replica, limit } = this.#options
+    const { name: node, holder } = this
+    return distributeSlots(replica, { node, holder, limit: limit(), share: this.#share, inFlight, returned, wanted })
   }
 }

@@ -1,17 +1,18 @@
 import t, { type Test } from 'tap'
-import { redisKeys } from '../../../src/redis/options.ts'
+import { type RedisTimes, redisKeys } from '../../../src/redis/options.ts'
 import { eventually } from '../../support/eventually.ts'
-import { startRedis } from '../../support/redis.ts'
+import { type RedisServer, startRedis } from '../../support/redis.ts'
 import { NODE, type NodeLoad, startSlotReplica } from './slot-replica.ts'
 
 const LIMIT = 4
 const endless = () => 3_600_000
 
-async function startReplicas(t: Test, count: number, commandTimeout = 1000) {
+async function startReplicas(t: Test, count: number, changed: Partial<RedisTimes> = {}) {
+  const times = { commandTimeout: 1000, ...changed }
   const redis = await startRedis()
   t.teardown(() => redis.close())
   const load: NodeLoad = { inFlight: 0, most: 0 }
-  const options = { url: redis.url, limit: () => LIMIT, load, times: { commandTimeout } }
+  const options = { url: redis.url, limit: () => LIMIT, load, times }
   const replicas = await Promise.all(Array.from({ length: count }, () => startSlotReplica(options)))
   t.teardown(() => Promise.all(replicas.map(({ replica }) => replica.close())))
   await eventually(() => replicas.every(({ replica }) => replica.heartbeat.replicas === count))
@@ -39,8 +40,53 @@ t.test('calls that wait for a slot get their share when Redis is killed', async 
   await eventually(() => waiting?.inFlight === LIMIT / 2)
 })
 
+t.test('when Redis is killed, a replica adds one call at most to those that others have a lease for', async (t) => {
+  const { redis, load, replicas } = await startReplicas(t, 2, { lease: 600_000 })
+  await redis.client().set(redisKeys.slots(NODE), '0 0;')
+  const [busy, waiting] = replicas
+  busy?.call(10, endless)
+  await eventually(() => busy?.inFlight === LIMIT)
+  waiting?.call(10, endless)
+  await eventually(() => waiting?.lease.available === 0)
+  await redis.kill()
+  await eventually(() => waiting?.inFlight === 1)
+  await eventually(() => replicas.every(({ replica }) => replica.heartbeat.lostAt !== undefined))
+  t.equal(load.most, LIMIT + 1)
+})
+
+/** Redis is reachable, but each step over the slots of the node fails. */
+async function breakSlots(redis: RedisServer): Promise<void> {
+  await redis.client().del(redisKeys.slots(NODE))
+  await redis.client().lpush(redisKeys.slots(NODE), 'no text')
+}
+
+t.test('while steps fail although Redis is reachable, a replica uses its share', async (t) => {
+  const { redis, replicas } = await startReplicas(t, 2)
+  await breakSlots(redis)
+  replicas[0]?.call(10, endless)
+  await eventually(() => replicas[0]?.inFlight === LIMIT / 2)
+  t.ok(replicas[0]?.replica.heartbeat.isTrusted)
+})
+
+t.test('while steps fail, a replica uses nothing of what another one has a lease for', async (t) => {
+  const { redis, load, replicas } = await startReplicas(t, 2, { lease: 600_000 })
+  await redis.client().set(redisKeys.slots(NODE), '0 0;')
+  const [busy, waiting] = replicas
+  busy?.call(10, endless)
+  await eventually(() => busy?.inFlight === LIMIT)
+  waiting?.call(10, endless)
+  await eventually(() => waiting?.lease.available === 0)
+  await breakSlots(redis)
+  let beats = 0
+  waiting?.replica.heartbeat.onBeat(() => {
+    beats += 1
+  })
+  await eventually(() => beats > 3)
+  t.equal(load.most, LIMIT)
+})
+
 t.test('a call waits for a slow Redis no longer than the command timeout', async (t) => {
-  const { redis, replicas } = await startReplicas(t, 2, 50)
+  const { redis, replicas } = await startReplicas(t, 2, { commandTimeout: 50 })
   await eventually(() => replicas.every(({ replica }) => replica.heartbeat.isTrusted))
   redis.pause()
   const began = performance.now()
@@ -52,7 +98,8 @@ t.test('a call waits for a slow Redis no longer than the command timeout', async
 })
 
 t.test('when Redis is back without its data, replicas do not exceed the limit', async (t) => {
-  const { redis, load, replicas } = await startReplicas(t, 4)
+  // Within a lease, every replica must have connected again.
+  const { redis, load, replicas } = await startReplicas(t, 4, { lease: 3000 })
   for (const each of replicas) each.call(1_000_000, () => 5 + Math.random() * 5)
   await redis.kill()
   await eventually(() => replicas.every(({ replica }) => replica.heartbeat.lostAt !== undefined))
