@@ -6,7 +6,7 @@ import type { EdgeResponse, Lookup, StoredResponse } from '../core/response.ts'
 import { withTimeout } from '../core/timing.ts'
 import type { ReplicationLag } from './invalidate.ts'
 import type { CacheTarget } from './key.ts'
-import { type FreshnessLifetimes, type LifetimesOf, staleTimesOf } from './policy.ts'
+import { type FreshnessLifetimes, type LifetimesOf, staleTimesOf } from './lifetimes.ts'
 import type { CacheStore } from './stores/contract.ts'
 
 export interface FetchPorts {

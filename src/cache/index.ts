@@ -5,12 +5,12 @@ import type { CacheIndex } from '../core/response.ts'
 import type { DivergenceCheckSettings } from './divergence-check.ts'
 import { createReplicationLag, invalidate } from './invalidate.ts'
 import { createTargetResolver, type KeySettings, type ResolveTarget } from './key.ts'
-import type { LifetimesOf } from './policy.ts'
+import type { LifetimesOf } from './lifetimes.ts'
 import { readThrough } from './read-through.ts'
 import type { RefreshAheadOptions } from './refresh-ahead.ts'
 import type { CacheStore } from './stores/contract.ts'
 
-export type { FreshnessLifetimes } from './policy.ts'
+export type { FreshnessLifetimes } from './lifetimes.ts'
 
 export interface CacheOptions {
   readonly store: CacheStore & Pick<CacheIndex, 'peek'>

@@ -9,7 +9,8 @@ import { namesSecret } from '../catalogue/secret.ts'
 import type { EdgeRequest } from '../core/request.ts'
 import type { StoredResponseInfo } from '../core/response.ts'
 import { ownEntry } from '../core/values.ts'
-import { type CompiledPolicy, compilePolicy, type LifetimesOf } from './policy.ts'
+import type { LifetimesOf } from './lifetimes.ts'
+import { type CompiledPolicy, compilePolicy } from './policy.ts'
 
 /** Where the response to a request is looked up and stored. */
 export interface CacheTarget {

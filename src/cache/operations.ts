@@ -8,8 +8,9 @@ import { collectInTurns } from '../query/collect-in-turns.ts'
 import { CollectionError, parseCollectionRequest, parsePage } from '../query/request.ts'
 import type { ArraySource } from '../query/sources.ts'
 import { type ExplainPorts, explain } from './explain.ts'
+import { type LifetimesOf, staleTimesOf } from './lifetimes.ts'
 import { urlsOf } from './listed-urls.ts'
-import { type CompiledPolicy, compilePolicy, type LifetimesOf, staleTimesOf } from './policy.ts'
+import { type CompiledPolicy, compilePolicy } from './policy.ts'
 import { staleBound } from './stores/local-entries.ts'
 
 export interface CacheOperationsPorts {
