@@ -41,21 +41,14 @@ t.test('one busy replica has the whole limit, although three others run', async 
   t.equal(replicas[0]?.inFlight, LIMIT)
 })
 
-t.test('a replica that begins to call gets a slot as soon as a call of another one ends', async (t) => {
+t.test('a replica that begins to call gets half of the slots of a busy one', async (t) => {
   const { load, replicas } = await startReplicas(t, 2)
   const [busy, late] = replicas
-  let end = 0
-  busy?.call(1000, () => 20)
+  busy?.call(100_000, () => 5)
   await eventually(() => busy?.inFlight === LIMIT)
-  const before = busy?.finished ?? 0
-  late?.call(100, () => {
-    end ||= busy?.finished ?? 0
-    return 20
-  })
-  await eventually(() => (late?.finished ?? 0) > 0)
-  t.ok(end - before <= 2 * LIMIT, `after ${end - before} calls of the other`)
+  late?.call(100_000, () => 5)
   await eventually(() => late?.inFlight === LIMIT / 2 && busy?.inFlight === LIMIT / 2)
-  t.ok(load.most <= LIMIT)
+  t.ok(load.most <= LIMIT, `${load.most}`)
 })
 
 t.test('unused slots go to a waiting replica at once, not with the next heartbeat', async (t) => {

@@ -4,7 +4,8 @@ import { RedisReplica } from '../../../src/redis/replica.ts'
 import { createSharedSlots } from '../../../src/redis/shared-slots.ts'
 import type { SlotLease } from '../../../src/redis/slot-lease.ts'
 
-const LEASE_MS = 600
+/** Longer than this process is without a processor on a busy machine. */
+const LEASE_MS = 2000
 export const HEARTBEAT_MS = 100
 /** So long that Redis counts as reachable however busy the machine is. */
 const COMMAND_TIMEOUT_MS = 20_000
