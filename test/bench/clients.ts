@@ -7,9 +7,9 @@
  * at once complete two per second, as uncached calls of the real cluster did; with its own cache the real cluster
  * answered three to four requests per second of 10 to 100 clients. This concerns the rows without the edge only.
  *
- * The simulated work passes on timers and needs no processor time: generator, replicas, Redis and simulator have only the cores of this machine. The report
- * names the processor time of each, and the delay of requests to a server that answers at once, so that a slow edge can
- * be told from a busy machine.
+ * The simulated work passes on timers and needs no processor time: generator, replicas, Redis and simulator have only the
+ * cores of this machine. The report names the processor time of each, and the delay of requests to a server that answers
+ * at once, so that a slow edge can be told from a busy machine.
  *
  * Ends with code 1 if a row through the edge misses a goal.
  */
