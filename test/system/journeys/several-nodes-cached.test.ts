@@ -5,7 +5,7 @@ for (const distribution of ['edge', 'manager'] as const) {
   t.test(
     `mode ${distribution}: a response of several nodes is cached until a write concerns one of them`,
     async (t) => {
-      const settings = { cluster: { distribution }, cache: { defaultTtl: '1h' } }
+      const settings = { cluster: { distribution }, cache: { ttl: { cluster: '1h' }, endpoints: {} } }
       const { simulator, edge } = await simulated(
         t,
         { agents: 10, distributed: distribution === 'manager' },
