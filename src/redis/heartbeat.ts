@@ -47,6 +47,12 @@ export class Heartbeat {
     return this.#trust.isUp && this.#options.connection.isReady && this.#trust.isUsable(this.#options.elapsed())
   }
 
+  /** Redis answers, and the last outage was shorter than a lease: what replicas leased there has not expired. */
+  get hasLeases(): boolean {
+    const { connection, times } = this.#options
+    return this.isTrusted || (this.#trust.isUp && connection.isReady && this.#trust.lastOutageMs < times.lease)
+  }
+
   /** Returns whether the local tier may be served without asking Redis. */
   hasLease(now = this.#options.elapsed()): boolean {
     return now < this.#leasedUntil && this.#trust.isUsable(now)

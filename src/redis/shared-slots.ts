@@ -3,7 +3,8 @@
  * limit allows. A replica leases slots from Redis as it needs them and then starts calls without asking again. It returns
  * slots that it does not use with its next heartbeat, and at once if another replica waits.
  *
- * While Redis is unreachable, each replica uses its share: the limit divided by the replicas last seen, at least one.
+ * If Redis is unreachable, a replica goes on with its slots, at least one, until its lease would have expired. Then it uses
+ * its share: the limit divided by the replicas last seen, at least one.
  */
 import { ownField, ownText } from '../core/values.ts'
 import { redisChannels } from './options.ts'

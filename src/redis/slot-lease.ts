@@ -45,7 +45,8 @@ export class SlotLease {
   /** Unused slots that were free already when Redis last granted them. They need not be returned before they are used. */
   #unused = 0
   #distribution: Distribution | undefined
-  #hasFailed = false
+  /** When the steps over Redis began to fail; undefined after a step that was carried out. */
+  #failedAt: number | undefined
   #isStepRequested = false
   #isObserved = false
   #isClosed = false
@@ -58,10 +59,16 @@ export class SlotLease {
 
   /** Calls that may be in flight here now. */
   get usable(): number {
-    if (!this.#isShared) return Math.max(1, this.#unleased)
-    const leased = Math.min(this.#leased, this.#options.limit())
-    // No call waits for a slow Redis. A call that would have to wait for a slot still does.
-    return this.#hasFailed ? Math.max(leased, this.#unleased) : leased
+    const { replica, limit } = this.#options
+    const { lostAt } = replica.heartbeat
+    const leased = Math.min(this.#leased, limit())
+    const since = lostAt ?? this.#failedAt
+    if (since === undefined) return this.#isShared ? leased : this.#share
+    if (replica.elapsed() - since >= replica.times.lease) return Math.max(leased, this.#share)
+    // The other replicas go on with their leases meanwhile. No call waits for a slow Redis, but a call that would have to
+    // wait for a slot still does.
+    const isFull = lostAt === undefined && (this.#current?.others ?? 0) >= limit()
+    return Math.max(leased, isFull ? 0 : 1)
   }
 
   /** Slots that the other replicas leave free. If it is not known, all: a call is still sent with a slot only. */
@@ -75,7 +82,7 @@ export class SlotLease {
 
   /** Slots to expect over time, for estimates. May be a fraction, if replicas take turns. */
   get expected(): number {
-    if (!this.#isShared) return this.usable
+    if (!this.#isShared) return Math.max(this.usable, this.#share)
     const known = this.#current
     return Math.max(this.#leased, this.#options.limit() / Math.max(1, known?.holders ?? 1))
   }
@@ -92,7 +99,7 @@ export class SlotLease {
   /** Runs with each heartbeat. */
   renew(): void {
     this.#expire()
-    const isUsed = this.#granted > 0 || this.#demand > 0 || this.#isObserved || this.#hasFailed
+    const isUsed = this.#granted > 0 || this.#demand > 0 || this.#isObserved || this.#failedAt !== undefined
     this.#isObserved = false
     if (isUsed && this.#kept === undefined) void this.#step()
     this.#peak = this.#demand
@@ -122,16 +129,11 @@ export class SlotLease {
 
   /** Redis is reachable, and the slots of all replicas are known there. */
   get #isShared(): boolean {
-    return this.#options.replica.heartbeat.isTrusted
+    return this.#options.replica.heartbeat.hasLeases
   }
 
   get #share(): number {
     return Math.max(1, Math.floor(this.#options.limit() / this.#options.replica.heartbeat.replicas))
-  }
-
-  /** Slots to use without a lease: the share. Other replicas may still use what they had within the last lease. */
-  get #unleased(): number {
-    return Math.min(this.#share, this.#options.limit() - (this.#current?.others ?? 0))
   }
 
   get #leased(): number {
@@ -156,7 +158,7 @@ export class SlotLease {
   }
 
   #stepIfDue(): void {
-    if (this.#kept !== undefined || this.#hasFailed || this.#isClosed || !this.#isShared) return
+    if (this.#kept !== undefined || this.#failedAt !== undefined || this.#isClosed || !this.#isShared) return
     this.#expire()
     const isAsking = this.#demand > this.#granted && !this.#isWaiting
     const isYielding = this.#yields && this.#granted - this.#inFlight > this.#unused
@@ -177,7 +179,7 @@ export class SlotLease {
     const reply = await this.#send(this.#inFlight, Math.max(0, this.#granted - kept), wanted)
     replica.heartbeat.reportReply(reply)
     this.#kept = undefined
-    this.#hasFailed = !reply.ok
+    this.#failedAt = reply.ok ? undefined : (this.#failedAt ?? sentAt)
     if (reply.ok) {
       const [granted, others, poorest, holders] = reply.value
       this.#granted = granted

@@ -21,6 +21,7 @@ export class Trust {
   #lostAt: number | undefined
   #losses = 0
   #usableFrom = 0
+  #lastOutageMs = 0
   #generation: string | undefined
 
   constructor(options: TrustOptions) {
@@ -35,6 +36,11 @@ export class Trust {
   /** When Redis became unreachable; undefined if it is reachable. */
   get lostAt(): number | undefined {
     return this.#lostAt
+  }
+
+  /** Length of the last outage in milliseconds; 0 if there was none. */
+  get lastOutageMs(): number {
+    return this.#lastOutageMs
   }
 
   /** Has every replica that was cut off with this one had a lease of time to send its pending invalidations? */
@@ -72,6 +78,7 @@ export class Trust {
     // If Redis was lost meanwhile, new invalidations may be pending.
     if (!(await restore()) || this.#losses !== losses) return
     if (this.#lostAt !== undefined) {
+      this.#lastOutageMs = elapsed() - this.#lostAt
       this.#usableFrom = elapsed() + times.lease
       onEvent('reachable')
     }
