@@ -260,9 +260,10 @@ t.test('no-cache fetches a new response, no-store does not store it', async (t) 
 
 t.test('a response with many hits is refreshed before it expires, if the nodes have idle capacity', async (t) => {
   let isIdle = false
+  const timers: (() => void)[] = []
   const { read, nodes, clock } = replica({
     hasIdleCapacity: () => isIdle,
-    refreshAhead: { maxConcurrent: 1, minHits: 3 },
+    refreshAhead: { maxConcurrent: 1, minHits: 3, runLater: (run) => timers.push(run) },
   })
   await Promise.all([read(one()), read(one('002'))])
   clock.advance(600)
@@ -276,6 +277,7 @@ t.test('a response with many hits is refreshed before it expires, if the nodes h
   await settle()
   t.equal(nodes.calls, 2, 'too few hits')
   t.match(cacheStatusOf(await read(one())), { hit: true, ttl: 150 })
+  timers.shift()?.()
   await eventually(() => nodes.calls === 3)
   await settle()
   t.match(cacheStatusOf(await read(one())), { hit: true, ttl: 1000 })
