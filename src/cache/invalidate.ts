@@ -104,34 +104,47 @@ const REPLICATED_FAMILY = 'group:'
 export interface ReplicationLag {
   /** Called for a write through this replica of the edge. */
   noteWrite(tags: readonly Tag[]): void
-  /** Whether one of the tags changed recently. Writes through other replicas show in the epochs of the lookup. */
-  mayLag(tags: readonly Tag[], lookup: Lookup): boolean
+  /** Returns the state of the copies of data with these tags. Writes through other replicas show in the epochs of the lookup. */
+  stateOf(tags: readonly Tag[], lookup: Lookup): CopyState
 }
+
+/**
+ * The copies of replicated data on the workers. `lagging`: the data changed recently. `unknown`: another replica may have
+ * changed it, because its epochs are not known or are not known for long enough. `current`: neither.
+ */
+export type CopyState = 'lagging' | 'unknown' | 'current'
 
 /** `period` returns milliseconds. A write through another replica counts from when this replica first sees its epochs. */
 export function createReplicationLag({ period, clock }: { period: () => number; clock: () => number }): ReplicationLag {
   const lagEnds = new Map<Tag, number>()
-  const knownEpochs = new Map<Tag, string>()
+  const knownEpochs = new Map<Tag, { readonly epoch: string; readonly since: number }>()
   return {
     noteWrite: (tags) => {
       for (const tag of tags) if (isReplicated(tag)) lagEnds.set(tag, clock() + period())
     },
-    mayLag: (tags, lookup) => {
+    stateOf: (tags, lookup) => {
       const replicated = tags.filter(isReplicated)
-      if (replicated.length === 0) return false
-      if (lookup.kind !== 'unavailable') {
-        const { generation, epochs, fenced } = lookup.epochs
-        if (fenced) return true
-        for (const tag of replicated) noteEpoch(tag, `${generation} ${epochs[tags.indexOf(tag)]}`)
-      }
-      return replicated.some(isLagging)
+      if (replicated.length === 0) return 'current'
+      if (lookup.kind === 'unavailable') return replicated.some(isLagging) ? 'lagging' : 'unknown'
+      const { generation, epochs, fenced } = lookup.epochs
+      if (fenced) return 'lagging'
+      for (const tag of replicated) noteEpoch(tag, `${generation} ${epochs[tags.indexOf(tag)]}`)
+      if (replicated.some(isLagging)) return 'lagging'
+      return replicated.every(isKnownForPeriod) ? 'current' : 'unknown'
     },
   }
 
   function noteEpoch(tag: Tag, epoch: string): void {
     const known = knownEpochs.get(tag)
-    if (known !== undefined && known !== epoch) lagEnds.set(tag, clock() + period())
-    knownEpochs.set(tag, epoch)
+    if (known?.epoch === epoch) return
+    if (known !== undefined) lagEnds.set(tag, clock() + period())
+    knownEpochs.set(tag, { epoch, since: clock() })
+  }
+
+  /** Whether no replica can have written within the period. */
+  function isKnownForPeriod(tag: Tag): boolean {
+    const known = knownEpochs.get(tag)
+    return known !== undefined && clock() - known.since >= period()
   }
 
   function isLagging(tag: Tag): boolean {

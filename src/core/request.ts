@@ -33,6 +33,11 @@ export interface EdgeRequest {
   readonly priority?: Priority
   /** Worker nodes may not have replicated the data yet: only the master may answer. */
   readonly masterOnly?: true
+  /**
+   * The copies of the workers are certainly current, so one of them may answer for a busy master. Absent: not known, as for
+   * a read that is not looked up in the cache.
+   */
+  readonly copiesAreCurrent?: true
   readonly requestId: string
   /** Set for reads of clients that may turn out to cost. Absent: charged already, or work of the edge itself. */
   readonly cost?: RequestCost | undefined

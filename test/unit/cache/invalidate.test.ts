@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { CacheOptions } from '../../../src/cache/index.ts'
 import type { WriteFence } from '../../../src/cache/stores/contract.ts'
+import { createMemoryStore } from '../../../src/cache/stores/memory-store.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
 import {
   bodyOf,
@@ -280,5 +281,47 @@ t.test(
     const fence = await store.fence(['rules'])
     t.ok(await isMasterOnly(), 'and sets a fence')
     await fence.lift([])
+  },
+)
+
+t.test('a worker may answer for a busy master only while no replica can have written within two checks', async (t) => {
+  const { read, write, nodes, clock, store } = replica()
+  const mayWorkerAnswer = async (request = rules()) => {
+    await read({ ...request, directives: { noCache: true, noStore: false } })
+    return nodes.requests.at(-1)?.copiesAreCurrent ?? false
+  }
+  t.notOk(await mayWorkerAnswer(), 'another replica may have written just before the first lookup')
+  clock.advance(18_001)
+  t.ok(await mayWorkerAnswer())
+  await (await store.fence(['rules'])).lift([])
+  t.notOk(await mayWorkerAnswer(), 'another replica has written')
+  clock.advance(18_001)
+  t.ok(await mayWorkerAnswer())
+  await write(uploadRule())
+  t.notOk(await mayWorkerAnswer(), 'this replica has written')
+  clock.advance(18_001)
+  t.ok(await mayWorkerAnswer())
+  await read({ ...rules(), directives: { noCache: false, noStore: true } })
+  t.equal(nodes.requests.at(-1)?.copiesAreCurrent, undefined, 'a read that is not looked up')
+  await read(edgeRequest('GET /rules/files', { query: { download: 'local_rules.xml' } }))
+  t.equal(nodes.requests.at(-1)?.copiesAreCurrent, undefined, 'a download')
+})
+
+t.test(
+  'no worker answers for a busy master while Redis is unreachable: writes of other replicas are unknown',
+  async (t) => {
+    let isReachable = true
+    const known = createMemoryStore({ bytes: 1 << 20, elapsed: () => 0 })
+    const store: Store = {
+      ...known,
+      lookup: (key, tags) => (isReachable ? known.lookup(key, tags) : { kind: 'unavailable' }),
+    }
+    const { read, nodes, clock } = replica({ store })
+    await read(rules())
+    clock.advance(18_001)
+    isReachable = false
+    await read(rules())
+    t.equal(nodes.calls, 2)
+    t.equal(nodes.requests.at(-1)?.copiesAreCurrent, undefined)
   },
 )

@@ -72,7 +72,7 @@ function cluster(agents: readonly FatedAgent[]) {
   })
   const stage = invalidate({
     store: createMemoryStore({ bytes: 1 << 20 }),
-    replicationLag: { noteWrite: () => {}, mayLag: () => false },
+    replicationLag: { noteWrite: () => {}, stateOf: () => 'current' as const },
     master: () => 'm',
     onEvent: () => {},
   })
