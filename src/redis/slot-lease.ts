@@ -177,7 +177,8 @@ export class SlotLease {
     this.#isStepRequested = false
     const sentAt = replica.elapsed()
     const reply = await this.#send(this.#inFlight, Math.max(0, this.#granted - kept), wanted)
-    replica.heartbeat.reportReply(reply)
+    // A step that fails again is no news: each report of a failure causes a heartbeat, which repeats the step.
+    if (reply.ok || this.#failedAt === undefined) replica.heartbeat.reportReply(reply)
     this.#kept = undefined
     this.#failedAt = reply.ok ? undefined : (this.#failedAt ?? sentAt)
     if (reply.ok) {
