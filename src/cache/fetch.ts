@@ -17,7 +17,10 @@ export interface Fetcher {
   fetchShared(context: ReadContext): Promise<FetchResult>
   /** Shares only a call that starts from now on; `store`: whether its response may be stored. */
   fetchLatest(context: ReadContext, store: boolean): Promise<FetchResult>
-  /** Fetches for later requests, unless a refresh is under way or a fetch failed within the last second. Never rejects. */
+  /**
+   * Fetches for later requests, unless a refresh is under way, or a fetch within the last second failed or gave a response
+   * that may not be stored. Never rejects.
+   */
   refresh(context: ReadContext): Promise<void>
   /** Whether nodes failed to answer this request within the last second. */
   hasFailedRecently(context: ReadContext): boolean
@@ -40,6 +43,7 @@ export function createFetcher(ports: FetchPorts, next: Handler): Fetcher {
   const flights = new SingleFlight<FetchResult>()
   const failures = createExpiringKeys(ports.clock)
   const refusals = createExpiringKeys(ports.clock)
+  const incomplete = createExpiringKeys(ports.clock)
   const refreshing = new Set<string>()
   const refreshHandler = tracedSeparately('refresh', next)
   return {
@@ -58,7 +62,7 @@ export function createFetcher(ports: FetchPorts, next: Handler): Fetcher {
     refresh: (context) => {
       const { key } = context.target
       // Each stale hit comes here, so it must cost little while the refresh is under way.
-      if (refreshing.has(key) || failures.has(key)) return nothingToRefresh
+      if (refreshing.has(key) || failures.has(key) || incomplete.has(key)) return nothingToRefresh
       refreshing.add(key)
       const limited = { ...context, request: { ...context.request, waitForComplete: false } }
       const work = workOf(limited, (own) => fetchAndNoteFailure(refreshHandler, own), true)
@@ -73,6 +77,7 @@ export function createFetcher(ports: FetchPorts, next: Handler): Fetcher {
       if (result.entry !== undefined) refusals.delete(key)
       else if (reportsNodeFailure(result.response)) noteFailure(context)
       else if (errorNumberOf(result.response) !== 0) noteRefusal(context)
+      else incomplete.add(key, RECENT_FAILURE_MS)
       return result
     } catch (fault) {
       if (isNodeFailure(fault)) noteFailure(context)

@@ -160,3 +160,21 @@ t.test('a status is not served after a soft purge, however often it is requested
   await (store as unknown as { purge(what: object): Promise<void> }).purge({ soft: true })
   t.match(await statusAfter(after(10)), { fwd: 'stale', stored: true })
 })
+
+t.test(
+  'a refresh whose response may not be stored, as nodes are missing in it, is repeated once per second',
+  async (t) => {
+    const { after, nodes } = cacheOf(AGENT)
+    await after(0)
+    nodes.respond = () => ({ ...success('of some nodes'), partial: true }) as EdgeResponse
+    await after(TTL)
+    for (let each = 0; each < 10; each += 1) {
+      await settle()
+      t.match(await statusAfter(after(50)), STALE)
+    }
+    t.equal(nodes.calls, 2)
+    t.match(await statusAfter(after(500)), STALE)
+    await settle()
+    t.equal(nodes.calls, 3)
+  },
+)
