@@ -63,6 +63,8 @@ export interface NodeInfo {
   /** Whether the edge has the address of the node; without it, the node is reached through the master only. */
   readonly addressed: boolean
   readonly version?: string
+  /** The master's list does not have the node: it is not connected to the cluster, so its copies of data may be old. */
+  readonly isDisconnected?: true
 }
 
 /** The nodes of the cluster at this moment. */

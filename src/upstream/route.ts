@@ -78,15 +78,17 @@ function masterFirst(request: EdgeRequest, view: ClusterView, workerPath: string
 
 /**
  * Every node answers from its own copy. While the master has no free slot and a worker has one, the worker is the first
- * candidate if its copy is certainly current: its answer costs the master nothing. A read that a worker would hand on to the master gets no such
+ * candidate if its copy is certainly current: its answer costs the master nothing. A request without a time limit goes to
+ * the master, because the worker could keep it forever. A read that a worker would hand on to the master gets no such
  * candidate, because it costs the master as much as before, and the worker too.
  */
 function freeNodeFirst(request: EdgeRequest, view: ClusterView): readonly Candidate[] {
   const { path } = request.endpoint
   if (request.masterOnly) return masterFirst(request, view, undefined)
   const candidates = masterFirst(request, view, path)
-  if (!request.copiesAreCurrent || view.freeSlots(view.master().name) > 0) return candidates
-  const free = workersInTurn(request, view).find(({ name }) => view.freeSlots(name) > 0)?.name
+  if (!request.copiesAreCurrent || request.waitForComplete || view.freeSlots(view.master().name) > 0) return candidates
+  const connected = workersInTurn(request, view).filter(({ isDisconnected }) => isDisconnected !== true)
+  const free = connected.find(({ name }) => view.freeSlots(name) > 0)?.name
   if (free === undefined) return candidates
   return [{ node: free, path, relievesMaster: true }, ...candidates.filter(({ node }) => node !== free)]
 }

@@ -73,7 +73,10 @@ export class Topology {
   #rebuild(): NodeInfo {
     const nodes = new Map<string, NodeInfo>()
     for (const { name, type } of this.#settings.values()) {
-      nodes.set(name, infoOf({ name, type, ...versionOf(this.#listed?.get(name)) }, true))
+      const listed = this.#listed?.get(name)
+      const info = infoOf({ name, type, ...versionOf(listed) }, true)
+      const isDisconnected = this.#listed !== undefined && listed === undefined
+      nodes.set(name, isDisconnected ? Object.freeze({ ...info, isDisconnected }) : info)
     }
     for (const listed of this.#listed?.values() ?? []) {
       if (!nodes.has(listed.name)) nodes.set(listed.name, infoOf(listed, false))

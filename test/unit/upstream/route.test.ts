@@ -2,6 +2,7 @@ import t from 'tap'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import type { ClusterView, NodeInfo } from '../../../src/core/node-call.ts'
 import { createRouter } from '../../../src/upstream/route.ts'
+import { Topology } from '../../../src/upstream/topology.ts'
 import { edgeRequest } from './edge-request.ts'
 
 const route = createRouter('manager')
@@ -68,6 +69,30 @@ t.test('a worker with a free slot relieves a busy master of reads that every nod
     t.equal(first?.node === 'boss', target.kind !== 'anyNode', `${method} ${path}`)
     if (target.kind === 'anyNode') t.equal(method, 'GET', path)
   }
+  t.end()
+})
+
+t.test('a worker that is not connected to the cluster does not answer for a busy master', (t) => {
+  const topology = new Topology([
+    { name: 'boss', type: 'master', url: 'http://127.0.0.1:1' },
+    { name: 'w1', type: 'worker', url: 'http://127.0.0.1:2' },
+  ])
+  const current: ClusterView = { ...busy('boss'), nodes: () => topology.nodes(), find: (name) => topology.find(name) }
+  const first = () => route(edgeRequest('GET', '/rules', { copiesAreCurrent: true }), current)[0]?.node
+  const boss = { name: 'boss', type: 'master' } as const
+  t.equal(first(), 'w1', 'without a list')
+  topology.updateList([boss])
+  t.equal(first(), 'boss', 'its copy may be old')
+  topology.updateList([boss, { name: 'w1', type: 'worker' }])
+  t.equal(first(), 'w1')
+  topology.updateList([boss])
+  t.same(names(route(edgeRequest('GET', '/rules'), current)), ['boss', 'w1'], 'it still follows a master that is down')
+  t.end()
+})
+
+t.test('a request without a time limit waits for a busy master', (t) => {
+  const request = edgeRequest('GET', '/rules', { copiesAreCurrent: true, waitForComplete: true })
+  t.same(names(route(request, busy('boss'))), ['boss', 'w2', 'w1'])
   t.end()
 })
 
