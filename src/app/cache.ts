@@ -77,6 +77,7 @@ export async function buildCache(
     replicationLag: () => cache.replicationLag,
     onEvent: emit.cache,
     divergenceCheck: cache.divergenceCheck,
+    snapshots: cache.snapshots,
   })
   const close = () => store.close()
   if (!cache.enabled) {
@@ -96,6 +97,7 @@ export async function buildCache(
     onEvent: emit.cache,
     explained: {
       resolveTarget: stages.resolveTarget,
+      snapshotTargetOf: stages.snapshotTargetOf,
       index: store,
       catalogue,
       isNode: (name) => cluster.view.find(name) !== undefined,

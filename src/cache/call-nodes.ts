@@ -86,7 +86,7 @@ export async function callNodes(
     emit('notStorable')
     return { result }
   }
-  emit('stored')
+  if (!response.isDerived) emit('stored')
   return { result, storing: ports.store.store({ key, tags, epochs, response: entry, initialAge, info }) }
 }
 

@@ -50,7 +50,8 @@ export function createDivergenceCheck(ports: DivergenceCheckPorts, next: Handler
     if (sampleRatio <= 0 || maxPerSecond <= 0 || random() >= sampleRatio) return
     const { request, target } = context
     // With the caller's own credentials, the call would be made in the caller's name without the caller's request.
-    if (request.caller.credentials !== undefined || hit.response.body.length > MAX_COMPARED_BYTES) return
+    if (request.snapshot || request.caller.credentials !== undefined || hit.response.body.length > MAX_COMPARED_BYTES)
+      return
     if (running.has(target.key) || !ports.hasIdleCapacity(request) || !takeFromBudget()) return
     running.add(target.key)
     void compare(ports, callNodes, context, hit)

@@ -3,11 +3,13 @@ import type { ConditionalTags, Endpoint, Tag, WriteEndpoint } from '../catalogue
 import { EdgeError } from '../core/errors.ts'
 import type { Caller, EdgeRequest } from '../core/request.ts'
 import type { CacheIndex, Lookup } from '../core/response.ts'
-import type { ResolveTarget } from './key.ts'
+import { type CacheTarget, type ResolveTarget, SNAPSHOT_MARK } from './key.ts'
 import { needsResponse, parseTag } from './policy.ts'
 
 export interface ExplainPorts {
   readonly resolveTarget: ResolveTarget
+  /** Returns the place of the snapshot that can answer a request; `undefined`: there is none. */
+  readonly snapshotTargetOf?: (request: EdgeRequest) => CacheTarget | undefined
   readonly index: Pick<CacheIndex, 'peek'>
   readonly catalogue: readonly Endpoint[]
   readonly isNode: (name: string) => boolean
@@ -45,6 +47,7 @@ interface InvalidatingWrite {
 export async function resolveIndexUrl(ports: ExplainPorts, indexUrl: string, caller: Caller): Promise<EdgeRequest> {
   const [url = '', encodedNode, ...rest] = indexUrl.split('#')
   const request = await ports.resolveUrl(url, caller)
+  if (indexUrl === url + SNAPSHOT_MARK) return { ...request, query: {}, snapshot: true }
   if (encodedNode === undefined) return request
   if (rest.length > 0) throw new EdgeError(604, '. The url has more than one #')
   const node = decodeNode(encodedNode)
@@ -77,6 +80,7 @@ export async function explain(ports: ExplainPorts, indexUrl: string, caller: Cal
   const { key, tags, info } = target
   const { url, group, scope } = info
   const next = explainLookup(await ports.index.peek(key, tags))
+  const derived = next.hit ? undefined : await explainSnapshot(ports, request)
   return {
     endpoint,
     cacheable: true,
@@ -85,9 +89,22 @@ export async function explain(ports: ExplainPorts, indexUrl: string, caller: Cal
     group,
     scope,
     tags,
-    next,
+    next: derived ?? next,
     invalidatedBy: invalidatingWrites(ports.catalogue, tags),
   }
+}
+
+/** Returns what the next request is, if a snapshot of the collection can answer it. */
+async function explainSnapshot(
+  { snapshotTargetOf, index }: ExplainPorts,
+  request: EdgeRequest,
+): Promise<Explanation['next'] | undefined> {
+  const target = snapshotTargetOf?.(request)
+  if (target === undefined) return undefined
+  const found = explainLookup(await index.peek(target.key, target.tags))
+  return found.hit
+    ? { ...found, reason: `computed from a snapshot of the collection, which is ${found.reason}` }
+    : undefined
 }
 
 function explainLookup(lookup: Lookup): Explanation['next'] {

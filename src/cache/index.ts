@@ -4,10 +4,11 @@ import type { EdgeRequest, Stage } from '../core/request.ts'
 import type { CacheIndex } from '../core/response.ts'
 import type { DivergenceCheckSettings } from './divergence-check.ts'
 import { createReplicationLag, invalidate } from './invalidate.ts'
-import { createTargetResolver, type KeySettings, type ResolveTarget } from './key.ts'
+import { type CacheTarget, createTargetResolver, type KeySettings, type ResolveTarget } from './key.ts'
 import type { LifetimesOf } from './lifetimes.ts'
 import { readThrough } from './read-through.ts'
 import type { RefreshAheadOptions } from './refresh-ahead.ts'
+import { type SnapshotSettings, snapshotTargetOf } from './snapshots/stage.ts'
 import type { CacheStore } from './stores/contract.ts'
 
 export type { FreshnessLifetimes } from './lifetimes.ts'
@@ -30,6 +31,8 @@ export interface CacheOptions {
   readonly onEvent?: (event: CacheEvent) => void
   /** Absent: hits are not verified. */
   readonly divergenceCheck?: DivergenceCheckSettings
+  /** Absent: no response is computed from a snapshot of its collection. */
+  readonly snapshots?: SnapshotSettings
   /** Milliseconds, monotonic. */
   readonly clock?: () => number
 }
@@ -40,6 +43,8 @@ export interface CacheStages {
   /** Around writes. */
   readonly invalidate: Stage
   readonly resolveTarget: ResolveTarget
+  /** Returns the place of the snapshot that can answer a request; `undefined`: there is none. */
+  readonly snapshotTargetOf: (request: EdgeRequest) => CacheTarget | undefined
 }
 
 /** Two checks of the worker nodes, which check for changes every 9 s. */
@@ -53,8 +58,10 @@ export function createCache(options: CacheOptions): CacheStages {
   const { clock = () => performance.now(), onEvent = () => {} } = options
   const replicationLag = createReplicationLag({ period: options.replicationLag ?? (() => REPLICATION_LAG_MS), clock })
   const resolveTarget = createTargetResolver(options)
+  const { snapshots } = options
   return {
     resolveTarget,
+    snapshotTargetOf: (request) => (snapshots ? snapshotTargetOf({ snapshots, resolveTarget }, request) : undefined),
     readThrough: readThrough({
       store,
       resolveTarget,
@@ -66,6 +73,7 @@ export function createCache(options: CacheOptions): CacheStages {
       onEvent,
       refreshAhead: options.refreshAhead ?? REFRESH_AHEAD,
       ...(divergenceCheck && { divergenceCheck }),
+      ...(snapshots && { snapshots }),
     }),
     invalidate: invalidate({ store, replicationLag, master, onEvent }),
   }

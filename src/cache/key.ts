@@ -55,6 +55,7 @@ interface KnownTarget extends NodeNames {
   readonly endpoint: EdgeRequest['endpoint']
   readonly params: EdgeRequest['params']
   readonly node: EdgeRequest['node']
+  readonly snapshot: EdgeRequest['snapshot']
   readonly revision: number | undefined
 }
 
@@ -63,13 +64,14 @@ export function createTargetResolver({ key, master, nodes, lifetimesOf }: Target
   const knownTargets = new WeakMap<EdgeRequest['query'], KnownTarget>()
   const joinNames = createNameJoiner()
   return (request) => {
-    const { endpoint, params, query, node } = request
+    const { endpoint, params, query, node, snapshot } = request
     const names = { master: master(), nodes: joinNames(nodes()) }
     const known = knownTargets.get(query)
     if (
       known?.endpoint === endpoint &&
       known.params === params &&
       known.node === node &&
+      known.snapshot === snapshot &&
       known.revision === key.revision &&
       isSame(known, names)
     ) {
@@ -82,7 +84,7 @@ export function createTargetResolver({ key, master, nodes, lifetimesOf }: Target
     if (lifetimesOf(policy.group, endpoint.path).ttl <= 0) return 'its TTL is set to 0'
     const target = resolve(request, policy, key, names)
     if (policy.scope === 'everyone')
-      knownTargets.set(query, { target, endpoint, params, node, revision: key.revision, ...names })
+      knownTargets.set(query, { target, endpoint, params, node, snapshot, revision: key.revision, ...names })
     return target
   }
 }
@@ -124,10 +126,11 @@ interface CanonicalRequest {
   readonly node: string | undefined
   /** Of a joined response: the names of all nodes, since a response of other nodes is another response. */
   readonly nodes: string
+  readonly isSnapshot: boolean
 }
 
 function canonicalRequest(
-  { endpoint, params, query, caller, node }: EdgeRequest,
+  { endpoint, params, query, caller, node, snapshot }: EdgeRequest,
   policy: CompiledPolicy,
   settings: KeySettings,
   names: NodeNames,
@@ -135,10 +138,11 @@ function canonicalRequest(
   return {
     path: endpoint.path,
     params: canonicalValues(policy.params, params),
-    query: canonicalValues(policy.query, query),
+    query: snapshot ? [] : canonicalValues(policy.query, query),
     scope: policy.scope === 'everyone' ? 'everyone' : digestPermissions(caller.permissions, settings.policy),
     node,
     nodes: policy.isJoined && node === undefined ? names.nodes : '',
+    isSnapshot: snapshot === true,
   }
 }
 
@@ -168,9 +172,9 @@ function digestPermissions(permissions: readonly string[], policy: string): stri
 const RESPONSE_FORMAT = '1'
 
 /** Returns a text that two requests share only if they are equal. */
-function serialize({ path, params, query, scope, node = '', nodes }: CanonicalRequest): string {
+function serialize({ path, params, query, scope, node = '', nodes, isSnapshot }: CanonicalRequest): string {
   const values = [lengthPrefixed(params.flat()), lengthPrefixed(query.flat())]
-  return lengthPrefixed([RESPONSE_FORMAT, path, scope, ...values, node, nodes])
+  return lengthPrefixed([RESPONSE_FORMAT, path, scope, ...values, node, nodes, ...(isSnapshot ? ['snapshot'] : [])])
 }
 
 function lengthPrefixed(fields: readonly string[]): string {
@@ -182,11 +186,15 @@ function hashKey(text: string, secret: Buffer | string): string {
   return createHmac('sha256', secret).update(text, 'utf16le').digest('base64url')
 }
 
+/** What `/cache` shows after the path of a snapshot. No node has such a name. */
+export const SNAPSHOT_MARK = '#*'
+
 /** Returns path and query as `/cache` shows them; after `#` the node whose part of a joined response it is. */
-function urlOf({ path, params, query, node }: CanonicalRequest): string {
+function urlOf({ path, params, query, node, isSnapshot }: CanonicalRequest): string {
   const values = new Map(params)
   const filled = path.replaceAll(/:([^/]+)/g, (_, name: string) => encode(values.get(name) ?? ''))
   const text = query.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&')
+  if (isSnapshot) return filled + SNAPSHOT_MARK
   const url = text === '' ? filled : `${filled}?${text}`
   return node === undefined ? url : `${url}#${encode(node)}`
 }

@@ -8,6 +8,7 @@ import type {
   ConditionalTags,
   Endpoint,
   Param,
+  SnapshotRows,
   StaleLimit,
   Tag,
   WriteEndpoint,
@@ -32,6 +33,8 @@ export interface CompiledPolicy {
   readonly isJoined: boolean
   /** Worker nodes answer from data that they replicate from the master. */
   readonly isReplicated: boolean
+  /** The kind of rows that snapshots of the collection have; absent: there are none. */
+  readonly snapshot?: SnapshotRows
 }
 
 const policies = new WeakMap<Endpoint, CompiledPolicy | string>()
@@ -64,7 +67,13 @@ function compile(record: Endpoint): CompiledPolicy | string {
     ...(raw !== undefined && { rawWhen: raw.when }),
     isJoined: record.target.kind === 'everyNode' || record.target.kind === 'severalNodes',
     isReplicated: record.target.kind === 'anyNode',
+    ...(policy.snapshot !== undefined && !policy.tags.some(dependsOnQuery) && { snapshot: policy.snapshot }),
   }
+}
+
+/** A snapshot has the tags of all its queries. */
+function dependsOnQuery(tag: Tag): boolean {
+  return tag.includes('{query.')
 }
 
 function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {

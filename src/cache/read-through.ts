@@ -1,12 +1,13 @@
 /** The stage around reads: serves stored responses, fetches the others, and refreshes much-used ones ahead of expiry. */
 import { isNodeFailure, reportsNodeFailure } from '../core/envelope.ts'
-import type { EdgeRequest, Stage } from '../core/request.ts'
+import type { EdgeRequest, Handler, Stage } from '../core/request.ts'
 import type { CacheIndex, CacheStatus, EdgeResponse, Lookup, StoredResponse } from '../core/response.ts'
 import type { FetchPorts, FetchResult, ReadContext } from './call-nodes.ts'
 import { createDivergenceCheck, type DivergenceCheck, type DivergenceCheckSettings } from './divergence-check.ts'
 import { createFetcher, type Fetcher } from './fetch.ts'
 import type { ResolveTarget } from './key.ts'
 import { createRefreshAhead, type RefreshAhead, type RefreshAheadOptions } from './refresh-ahead.ts'
+import { answerFromSnapshots, type SnapshotSettings } from './snapshots/stage.ts'
 import type { CacheStore } from './stores/contract.ts'
 
 export interface ReadThroughPorts extends FetchPorts {
@@ -16,6 +17,8 @@ export interface ReadThroughPorts extends FetchPorts {
   /** Whether the nodes have capacity for a call that no client waits for. */
   readonly hasIdleCapacity: (request: EdgeRequest) => boolean
   readonly divergenceCheck?: DivergenceCheckSettings
+  /** Absent: no response is computed from a snapshot. */
+  readonly snapshots?: SnapshotSettings
 }
 
 /** The parts behind the lookup. */
@@ -34,16 +37,19 @@ type Hit = Extract<Lookup, { kind: 'hit' }>
  */
 export function readThrough(ports: ReadThroughPorts): Stage {
   return (next) => {
-    const fetcher = createFetcher(ports, next)
+    const { snapshots } = ports
+    const source = snapshots ? answerFromSnapshots({ ...ports, snapshots }, next, (request) => read(request)) : next
+    const fetcher = createFetcher(ports, source)
     const refreshAhead = createRefreshAhead(ports.refreshAhead, { ...ports, refresh: fetcher.refresh })
     const path = { ports, fetcher, refreshAhead, divergenceCheck: createDivergenceCheck(ports, next) }
-    return (request) => {
+    const read: Handler = (request) => {
       const target = ports.resolveTarget(request)
       if (typeof target === 'string' || request.directives?.noStore) return next(request)
       const lookup = ports.store.lookup(target.key, target.tags)
       if (lookup instanceof Promise) return lookup.then((found) => respond(path, { request, target, lookup: found }))
       return respond(path, { request, target, lookup })
     }
+    return read
   }
 }
 
@@ -144,6 +150,10 @@ function withTtl({ hit, fwd, detail }: CacheStatus, ttl: number): CacheStatus {
 function toResponse(result: FetchResult, fwd: NonNullable<CacheStatus['fwd']>): EdgeResponse {
   const { response, entry, stored, collapsed } = result
   if (entry === undefined || response.kind !== 'json') return response
+  if (response.isDerived) {
+    const status: CacheStatus = { hit: true, ttl: entry.ttl - entry.age, detail: 'snapshot' }
+    return { ...response, cached: { response: entry, status } }
+  }
   const status: CacheStatus = {
     fwd,
     ...(stored && !collapsed && { stored }),

@@ -18,12 +18,13 @@ import {
   sort,
 } from './schemas/params.ts'
 import { collectionOf, message, objectOf, textOf } from './schemas/responses.ts'
-import { agentOwner, cacheIn, master, ofAgent } from './schemas/targets.ts'
+import { agentOwner, cacheIn, master, ofAgent, withSnapshot } from './schemas/targets.ts'
 
 /** Records of reads of agents. */
 
 const reading = { section: 'Agents', permission: 'agents:read', target: master } as const
 const keep = cacheIn('agents', 'collection:agents')
+const keepAll = withSnapshot('agents', keep)
 
 export const agents: readonly Endpoint[] = [
   read({
@@ -48,7 +49,7 @@ export const agents: readonly Endpoint[] = [
     },
     strictQuery: true,
     response: collectionOf('Agent'),
-    cache: keep,
+    cache: keepAll,
   }),
   read({
     path: '/agents/:agent_id',
@@ -77,7 +78,7 @@ export const agents: readonly Endpoint[] = [
     query: { ...list, q, status: { ...agentStatus, beyondSeed: true }, select },
     strictQuery: true,
     response: collectionOf('Agent'),
-    cache: keep,
+    cache: keepAll,
   }),
   read({
     path: '/agents/outdated',

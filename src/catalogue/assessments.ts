@@ -3,7 +3,7 @@ import type { Endpoint } from './endpoint.ts'
 import { read } from './record.ts'
 import { agentFilter, agentId, filter, hiddenQ, hiddenSelect, list, q, select } from './schemas/params.ts'
 import { collectionOf } from './schemas/responses.ts'
-import { agentOwner, allAgents, cacheIn, ofAgent } from './schemas/targets.ts'
+import { agentOwner, allAgents, cacheIn, ofAgent, withSnapshot } from './schemas/targets.ts'
 
 const reading = {
   section: 'Rootcheck, syscheck, SCA',
@@ -28,6 +28,7 @@ export const sca: readonly Endpoint[] = [
       select: hiddenSelect,
     },
     response: collectionOf('SCA policy'),
+    cache: withSnapshot('sca', reading.cache),
   }),
   read({
     path: '/sca/:agent_id/checks/:policy_id',
@@ -78,7 +79,7 @@ export const ciscat: readonly Endpoint[] = [
     query: { ...list, q: hiddenQ, ...filters, select },
     target: agentOwner,
     response: collectionOf('CIS-CAT result', 'ciscat'),
-    cache: cacheIn('ciscat', ...ofAgent('ciscat')),
+    cache: withSnapshot('ciscat', cacheIn('ciscat', ...ofAgent('ciscat'))),
   }),
   read({
     path: '/experimental/ciscat/results',

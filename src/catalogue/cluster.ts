@@ -2,7 +2,7 @@ import type { Endpoint } from './endpoint.ts'
 import { read, write } from './record.ts'
 import { filter, hiddenQ, hiddenSelect, list, select } from './schemas/params.ts'
 import { collectionOf, message, objectOf } from './schemas/responses.ts'
-import { cacheIn, everyNode, master, masterItself, neverStale, staleWhileHot } from './schemas/targets.ts'
+import { cacheIn, everyNode, master, masterItself, neverStale, staleWhileHot, withSnapshot } from './schemas/targets.ts'
 
 /** Records of the cluster as a whole: nodes, health, and operations on all nodes. */
 
@@ -62,6 +62,7 @@ export const cluster: readonly Endpoint[] = [
     },
     strictQuery: true,
     response: collectionOf('node'),
+    cache: withSnapshot('nodes', statusOfNow),
     listsNodes: ['limit', 'sort'],
   }),
   read({

@@ -209,7 +209,27 @@ interface StoringPolicy {
   readonly scope: 'everyone' | 'rights'
   /** Absent: a response may be served stale within the bounds of the settings. */
   readonly stale?: StaleLimit
+  /**
+   * The kind of rows, if the edge may compute pages, sorts and filters of the collection from a stored snapshot of all its
+   * rows. Not for collections whose totals count something else than their rows.
+   */
+  readonly snapshot?: SnapshotRows
 }
+
+/** The kinds of rows that snapshots have. `query/sources.ts` defines how each kind is filtered and sorted. */
+export type SnapshotRows =
+  | Exclude<RowsOf, 'logs' | 'hardware' | 'os' | 'nodeResponses'>
+  | 'agents'
+  | 'groups'
+  | 'groupFiles'
+  | 'rules'
+  | 'ruleFiles'
+  | 'decoders'
+  | 'decoderFiles'
+  | 'nodes'
+  | 'syscheck'
+  | 'rootcheck'
+  | 'sca'
 
 /**
  * For responses that clients act on at once: neither is served stale while nodes fail or after a soft purge. `never`: not

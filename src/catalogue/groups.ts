@@ -15,7 +15,7 @@ import {
   select,
 } from './schemas/params.ts'
 import { affected, agentIdList, collectionOf, fieldTypes, message, objectOf } from './schemas/responses.ts'
-import { cacheIn, master, memberships } from './schemas/targets.ts'
+import { cacheIn, master, memberships, withSnapshot } from './schemas/targets.ts'
 
 /** Records of agent groups: members and shared files, all on the master. */
 
@@ -33,7 +33,7 @@ const reads: readonly Endpoint[] = [
     ...reading,
     query: { ...list, q: hiddenQ, hash: hashAlgorithm, select: failingSelect },
     response: collectionOf('Group'),
-    cache: cacheIn('agents', 'collection:groups'),
+    cache: withSnapshot('groups', cacheIn('agents', 'collection:groups')),
   }),
   read({
     path: '/agents/groups/:group_id',
@@ -42,7 +42,7 @@ const reads: readonly Endpoint[] = [
     params: { group_id: groupId },
     query: { ...list, q, status: agentStatus, select },
     response: collectionOf('Agent'),
-    cache: cacheIn('agents', 'group:{group_id}', 'collection:agents'),
+    cache: withSnapshot('agents', cacheIn('agents', 'group:{group_id}', 'collection:agents')),
   }),
   read({
     path: '/agents/groups/:group_id/configuration',
@@ -61,7 +61,7 @@ const reads: readonly Endpoint[] = [
     params: { group_id: groupId },
     query: { ...list, hash: hashAlgorithm },
     response: collectionOf('group file entry'),
-    cache: cacheIn('agents', 'group:{group_id}'),
+    cache: withSnapshot('groupFiles', cacheIn('agents', 'group:{group_id}')),
   }),
   read({
     path: '/agents/groups/:group_id/files/:filename',

@@ -13,7 +13,7 @@ import {
   unboundedList,
 } from './schemas/params.ts'
 import { collectionOf } from './schemas/responses.ts'
-import { anyNode, cacheIn, master } from './schemas/targets.ts'
+import { anyNode, cacheIn, master, withSnapshot } from './schemas/targets.ts'
 
 const readingRules = {
   section: 'Decoders, rules, lists',
@@ -56,6 +56,7 @@ export const rules: readonly Endpoint[] = [
       select: failingSelect,
     },
     response: collectionOf('Rule'),
+    cache: withSnapshot('rules', readingRules.cache),
   }),
   read({
     path: '/rules/:rule_id',
@@ -71,6 +72,7 @@ export const rules: readonly Endpoint[] = [
     ...readingRules,
     query: filesOfRuleset,
     response: { ...collectionOf('Rule file'), raw: { when: 'download', type: 'text/xml' } },
+    cache: withSnapshot('ruleFiles', readingRules.cache),
   }),
   ...catalogues,
 ]
@@ -97,6 +99,7 @@ export const decoders: readonly Endpoint[] = [
       select: failingSelect,
     },
     response: collectionOf('Decoder'),
+    cache: withSnapshot('decoders', readingDecoders.cache),
   }),
   read({
     path: '/decoders/files',
@@ -104,6 +107,7 @@ export const decoders: readonly Endpoint[] = [
     ...readingDecoders,
     query: filesOfRuleset,
     response: { ...collectionOf('Decoder file'), raw: { when: 'download', type: 'text/xml' } },
+    cache: withSnapshot('decoderFiles', readingDecoders.cache),
   }),
   read({
     path: '/decoders/parents',

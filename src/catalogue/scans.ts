@@ -3,7 +3,7 @@ import type { Endpoint } from './endpoint.ts'
 import { read, write } from './record.ts'
 import { agentId, failingQ, filter, hiddenQ, hiddenSelect, list, select } from './schemas/params.ts'
 import { collectionOf, message, scanTimes } from './schemas/responses.ts'
-import { agentOwner, cacheIn, everyNode, ofAgent } from './schemas/targets.ts'
+import { agentOwner, cacheIn, everyNode, ofAgent, withSnapshot } from './schemas/targets.ts'
 
 const section = 'Rootcheck, syscheck, SCA'
 const ofOne = { section, params: { agent_id: agentId }, target: agentOwner } as const
@@ -33,6 +33,7 @@ export const syscheck: readonly Endpoint[] = [
     },
     strictQuery: true,
     response: collectionOf('syscheck file'),
+    cache: withSnapshot('syscheck', reading.cache),
   }),
   read({
     path: '/syscheck/:agent_id/last_scan',
@@ -107,6 +108,7 @@ export const rootcheck: readonly Endpoint[] = [
     },
     strictQuery: true,
     response: collectionOf('rootcheck event'),
+    cache: withSnapshot('rootcheck', readingFindings.cache),
   }),
   read({
     path: '/rootcheck/:agent_id/cis',

@@ -3,7 +3,7 @@ import { read } from './record.ts'
 import type { Kind } from './schemas/kinds.ts'
 import { agentFilter, agentId, filter, hiddenQ, list, select } from './schemas/params.ts'
 import { collectionOf, objectOf } from './schemas/responses.ts'
-import { agentOwner, allAgents, cacheIn, ofAgent } from './schemas/targets.ts'
+import { agentOwner, allAgents, cacheIn, ofAgent, withSnapshot } from './schemas/targets.ts'
 
 /** Records of the inventory: one table of kinds, each for one agent and for all agents (experimental). */
 
@@ -95,6 +95,8 @@ function queryOf(inventory: Inventory, of: 'one' | 'all'): Readonly<Record<strin
   return hidden === undefined || param === undefined ? query : { ...query, [hidden]: { ...param, beyondSeed: true } }
 }
 
+const keepOne = cacheIn('syscollector', ...ofAgent('syscollector'))
+
 function ofOneAgent(inventory: Inventory): Endpoint {
   const { kind, single, hidden } = inventory
   return read<`/syscollector/:agent_id/${string}`>({
@@ -105,7 +107,7 @@ function ofOneAgent(inventory: Inventory): Endpoint {
     query: queryOf(inventory, 'one'),
     target: agentOwner,
     response: single ? objectOf(`${kind} item`, kind) : collectionOf(`${kind} item`, kind),
-    cache: cacheIn('syscollector', ...ofAgent('syscollector')),
+    cache: single || kind === 'hardware' || kind === 'os' ? keepOne : withSnapshot(kind, keepOne),
     ...(hidden && { beyondSeed: true }),
   })
 }

@@ -62,6 +62,7 @@ export const settingEffects: Readonly<Record<string, Effect>> = {
   'cache.encryptionKeyFile': 'restart',
   'cache.replicationLag': 'reload',
   'cache.compressionMinBytes': 'reload',
+  'cache.snapshots': 'reload',
   'cache.divergenceCheck': 'reload',
 
   // The contents of these two are reloaded when they change; another path needs a restart.

@@ -112,6 +112,11 @@ const cache = group({
   encryptionKeyFile: Type.Optional(path()),
   replicationLag: delay('18s'),
   compressionMinBytes: size('1KiB'),
+  snapshots: group({
+    groups: list(Type.Unsafe<CacheGroup>({ type: 'string', enum: [...cacheGroups] })),
+    maxRows: count(100_000),
+    maxBytes: size('8MiB'),
+  }),
   divergenceCheck: group({ sampleRatio: amount(0.001, 1), maxPerSecond: amount(0.2, 1000) }),
 })
 

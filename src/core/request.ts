@@ -22,6 +22,8 @@ export interface EdgeRequest {
   readonly returnMinimal?: true
   /** The node whose part of a joined response is requested; part of the cache key. */
   readonly node?: string
+  /** All rows of the collection are requested, whatever the query; part of the cache key. */
+  readonly snapshot?: true
   /** The time (performance.now) after which the joined response no longer waits for this part. */
   readonly deadline?: number
   /**

@@ -19,6 +19,8 @@ export interface JsonResponse {
   readonly oldestPartAge?: number
   /** Of a joined response: how long all stored parts are still fresh, in milliseconds; not positive if one is stale. */
   readonly partsFreshFor?: number
+  /** Computed from a stored snapshot of the collection, without a call to the nodes. */
+  readonly isDerived?: true
   /** Of a write to several nodes: some of them may have acted, or may not have finished. */
   readonly outcomeUnknown?: true
   /** The response is for one caller only. */

@@ -1,11 +1,11 @@
 /** The pipeline of a collection request for many rows: as `collect`, but in turns of a few milliseconds. */
 import { type Compare, selectFirst } from '../core/in-turns.ts'
 import { compilePredicates } from './collect.ts'
-import { parseSorting, type Sorting } from './order.ts'
+import { parseSorting, type Sorting, sortedValue } from './order.ts'
 import { type CollectionPage, type CollectionRequest, parsePage } from './request.ts'
 import { compileProjection } from './select.ts'
-import type { ArraySource } from './sources.ts'
-import { compareSortValues, fieldValue, type Row, type SortValue } from './value.ts'
+import type { ArraySource, DatabaseSource } from './sources.ts'
+import { compareSortValues, type Row, type SortValue } from './value.ts'
 
 /** An item whose row matches, with the values that it is sorted by, computed once. Its row is not stored. */
 interface Match<Item> {
@@ -18,7 +18,7 @@ export async function collectInTurns<Item>(
   items: readonly Item[],
   toRow: (item: Item) => Row,
   request: CollectionRequest,
-  source: Omit<ArraySource, 'offsetFirst'>,
+  source: DatabaseSource | Omit<ArraySource, 'offsetFirst'>,
 ): Promise<CollectionPage> {
   const { offset, limit } = parsePage(request)
   const project = compileProjection(request.select, source)
@@ -27,7 +27,7 @@ export async function collectInTurns<Item>(
   const pick = (item: Item): Match<Item> | undefined => {
     const row = toRow(item)
     if (!predicates.every((test) => test(row))) return undefined
-    return { item, by: sorting?.fields.map(({ field, toSortValue }) => toSortValue(fieldValue(row, field))) ?? [] }
+    return { item, by: sorting?.fields.map(({ field, toSortValue }) => toSortValue(sortedValue(row, field))) ?? [] }
   }
   const { first, total } = await selectFirst(items, pick, comparatorOf(sorting), offset + limit)
   return { items: first.slice(offset).map(({ item }) => project(toRow(item))), totalItems: total }

@@ -111,6 +111,6 @@ function createComparator({ sign, fields }: Sorting): RowComparator {
 }
 
 /** Texts are sorted by themselves, whatever field is named. */
-function sortedValue(element: Element, field: string): unknown {
+export function sortedValue(element: Element, field: string): unknown {
   return typeof element === 'string' ? element : fieldValue(element, field)
 }

@@ -1,5 +1,5 @@
 /** Targets (which node can answer) and cache tags (which data a read depends on) that several records share. */
-import type { CacheGroup, CachePolicy, MergeRule, Tag, Target, WhenPartial } from '../endpoint.ts'
+import type { CacheGroup, CachePolicy, MergeRule, SnapshotRows, Tag, Target, WhenPartial } from '../endpoint.ts'
 
 /** Agents, groups, lists, facts of the cluster. A worker forwards such a request to the master under the same path. */
 export const master: Target = { kind: 'master', through: 'any' }
@@ -21,6 +21,11 @@ export function everyNode(merge: MergeRule, whenPartial: WhenPartial): Target {
 /** Returns the target of rows of all agents; `ofAgent` is the path that reads the same rows of one agent. */
 export function allAgents(ofAgent: `/${string}/:agent_id/${string}`): Target {
   return { kind: 'everyNode', merge: 'collection', whenPartial: 'label', ofAgent }
+}
+
+/** Returns the policy for a collection whose queries the edge may compute from all its rows. */
+export function withSnapshot(rows: SnapshotRows, policy: CachePolicy): CachePolicy {
+  return 'never' in policy ? policy : { ...policy, snapshot: rows }
 }
 
 /** Kinds of data that the manager stores for each agent. */

@@ -93,13 +93,18 @@ export function startLoad(options: LoadOptions): Running {
 
   async function read(by: string): Promise<boolean> {
     const begin = performance.now()
-    const reply = await send('GET', by, random.chance(LISTS) ? '/agents' : `/agents/${nextKey()}`)
+    const reply = await send('GET', by, random.chance(LISTS) ? listUrl() : `/agents/${nextKey()}`)
     const end = performance.now()
     if (reply === undefined) return false
     counted.reads += 1
     if (reply.hit) counted.hits += 1
     for (const { id, value } of rows(reply.text)) history.push({ key: id, kind: 'read', value, begin, end, by })
     return true
+  }
+
+  /** Different pages of one collection, which the edge computes from a snapshot. */
+  function listUrl(): string {
+    return random.chance(0.5) ? '/agents' : `/agents?limit=${1 + random.below(KEYS)}&offset=${random.below(3)}`
   }
 
   async function caller(): Promise<void> {

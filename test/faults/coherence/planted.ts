@@ -1,5 +1,5 @@
 /** Stores without one part of the protocol, to prove that the checker finds the violations. */
-import type { CacheStore } from '../../../src/cache/stores/contract.ts'
+import type { CacheStore, NewStoredResponse } from '../../../src/cache/stores/contract.ts'
 import type { Lookup, StoredResponse, TagEpochs } from '../../../src/core/response.ts'
 
 type Around = <S extends CacheStore>(store: S) => S
@@ -10,6 +10,11 @@ export const planted = {
     over(store, { fence: async () => ({ state: 'active', lift: async () => {}, keepUntilLeaseEnds() {} }) }),
   'no compare': (store) => over(store, noCompare(store)),
   'no epochs': (store) => over(store, noEpochs(store)),
+  'no snapshot epochs': (store) =>
+    over(
+      store,
+      noCompare(store, ({ info }) => info.url.endsWith('#*')),
+    ),
 } satisfies Record<string, Around>
 
 export type Planted = keyof typeof planted
@@ -28,15 +33,20 @@ function over<S extends CacheStore>(store: S, methods: Partial<CacheStore>): S {
   })
 }
 
-/** Serves every response that was stored or found here until it expires, whatever its epochs are now. */
-function noCompare(store: CacheStore): Partial<CacheStore> {
+/**
+ * Serves every response that was stored or found here until it expires, whatever its epochs are now. `only`: which of
+ * those that were stored here.
+ */
+function noCompare(store: CacheStore, only?: (entry: NewStoredResponse) => boolean): Partial<CacheStore> {
   const known = new Map<string, { readonly response: Omit<StoredResponse, 'age'>; readonly fetchedAt: number }>()
+  const affected = new Set<string>()
+  const isAffected = (key: string) => only === undefined || affected.has(key)
   const remember = (key: string, response: Omit<StoredResponse, 'age'>, age: number) =>
     known.set(key, { response, fetchedAt: performance.now() - age })
   return {
     async lookup(key, tags): Promise<Lookup> {
       const lookup = await store.lookup(key, tags)
-      if (lookup.kind === 'hit') remember(key, lookup.response, lookup.response.age)
+      if (lookup.kind === 'hit' && isAffected(key)) remember(key, lookup.response, lookup.response.age)
       const own = known.get(key)
       if (lookup.kind !== 'miss' || own === undefined) return lookup
       const age = performance.now() - own.fetchedAt
@@ -44,7 +54,8 @@ function noCompare(store: CacheStore): Partial<CacheStore> {
       return { kind: 'hit', epochs: lookup.epochs, response: { ...own.response, age }, isLocal: false }
     },
     async store(entry) {
-      remember(entry.key, entry.response, entry.response.fetchTime)
+      if (only?.(entry)) affected.add(entry.key)
+      if (isAffected(entry.key)) remember(entry.key, entry.response, entry.response.fetchTime)
       await store.store(entry)
     },
   }

@@ -11,7 +11,7 @@ t.test('three replicas never return an old value while replicas and Redis are pa
   t.ok(report.hits > 0, 'some reads are cache hits')
 })
 
-for (const fault of ['no fence', 'no bypass']) {
+for (const fault of ['no fence', 'no bypass', 'no snapshot epochs']) {
   t.test(`the check finds the violations with: ${fault}`, async (t) => {
     const report = await run({ operations: 5000, seconds: 15, seed, replicas: 2, chaos: false, fault })
     t.comment(`seed ${seed}\n${describe(report)}`)

@@ -34,8 +34,9 @@ export async function run(options: RunOptions): Promise<Report> {
   const heedsBypass = fault !== 'no bypass'
   const upstream = await startUpstream({ delay: fault === undefined ? 4 : 20, heedsBypass })
   const redis = await startRedis()
-  const parts = { upstream: upstream.url, redis: redis.url, ...(fault !== undefined && { fault }) }
-  const other = beside === undefined ? {} : { build: beside }
+  const cache = { snapshots: { groups: ['agents'] } }
+  const parts = { upstream: upstream.url, redis: redis.url, cache, ...(fault !== undefined && { fault }) }
+  const other = beside === undefined ? {} : { build: beside, cache: {} }
   const replicas = await Promise.all(
     Array.from({ length: count }, (_, at) => startReplica({ ...parts, ...(at === 0 && other) })),
   )

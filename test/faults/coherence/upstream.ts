@@ -20,7 +20,12 @@ let maxConcurrent = 0
 function act(request: IncomingMessage): string {
   const path = request.url?.split('?')[0] ?? ''
   const agent = /^\/agents\/(\d+)/.exec(path)?.[1]
-  if (agent === undefined) return envelope({ items: [...registers].map(row), totalItems: registers.size })
+  if (agent === undefined) {
+    const { searchParams } = new URL(request.url ?? '/', 'http://upstream')
+    const offset = Number(searchParams.get('offset') ?? 0)
+    const rows = [...registers].map(row).slice(offset, offset + Number(searchParams.get('limit') ?? 500))
+    return envelope({ items: rows, totalItems: registers.size })
+  }
   if (request.method === 'GET') return envelope(row([agent, registers.get(agent) ?? 0]))
   const value = (registers.get(agent) ?? 0) + 1
   registers.set(agent, value)

@@ -53,6 +53,17 @@ const callsOfHits: Proof['observe'] = async (edge) => {
   return edge.simulator.seen.slice(from).some(({ url }) => url.startsWith(path))
 }
 
+/** Observes whether the third of three new queries is answered from a snapshot that was built for them. */
+const hasSnapshot: Proof['observe'] = async (edge) => {
+  // A write to the agents: the snapshot of before is not used.
+  await fetch(`${edge.edge.url}/agents/001/group/default`, {
+    method: 'PUT',
+    headers: { authorization: edge.edge.authorization('admin') },
+  })
+  for (const limit of [101, 102]) await cacheStatus(edge, `/agents?limit=${limit}`)
+  return (await cacheStatus(edge, '/agents?limit=103')).includes('detail=snapshot')
+}
+
 let redis: RedisServer
 const startWithRedis = async (t: Test) => {
   redis = await startRedis()
@@ -173,6 +184,26 @@ export const proofs: readonly Proof[] = [
     before: false,
     after: true,
     observe: callsOfHits,
+  },
+  {
+    changes: { 'cache.snapshots.groups': ['agents'] },
+    before: false,
+    after: true,
+    observe: hasSnapshot,
+  },
+  {
+    start: { settings: { cache: { snapshots: { groups: ['agents'] } } } },
+    changes: { 'cache.snapshots.maxRows': 1 },
+    before: true,
+    after: false,
+    observe: hasSnapshot,
+  },
+  {
+    start: { settings: { cache: { snapshots: { groups: ['agents'] } } } },
+    changes: { 'cache.snapshots.maxBytes': '1B' },
+    before: true,
+    after: false,
+    observe: hasSnapshot,
   },
   {
     changes: { 'cache.localBytes': '1MiB' },

@@ -1,0 +1,128 @@
+import { isDeepStrictEqual } from 'node:util'
+import fc from 'fast-check'
+import t from 'tap'
+import { compilePolicy } from '../../../src/cache/policy.ts'
+import { snapshotSourceOf } from '../../../src/cache/snapshots/derivation.ts'
+import { catalogue } from '../../../src/catalogue/index.ts'
+import { cacheGroups } from '../../../src/config/schema.ts'
+import { flattenRow } from '../../../src/query/select.ts'
+import { fieldValue, type Row } from '../../../src/query/value.ts'
+import { edgeRequest } from '../../support/edge-requests.ts'
+import { simulated } from '../../support/simulated.ts'
+
+/** All rows stay fresh during the test. */
+const settings = {
+  access: { limits: { requestsPerSecond: 100_000 } },
+  cache: {
+    snapshots: { groups: [...cacheGroups] },
+    ttl: Object.fromEntries(cacheGroups.map((group) => [group, '10m'])),
+    endpoints: {},
+  },
+}
+const QUERIES = 30
+/** The data of the simulator does not change during the test. */
+const start = new Date()
+const params: Readonly<Record<string, string>> = { agent_id: '001', group_id: 'default' }
+
+interface Answer {
+  readonly error: number
+  readonly data?: { readonly items: readonly Row[]; readonly totalItems: number }
+}
+
+const records = catalogue.filter((record) => {
+  const policy = compilePolicy(record)
+  return typeof policy !== 'string' && policy.snapshot !== undefined
+})
+
+t.test('random queries of every collection with a snapshot get the response of the node', async (t) => {
+  const { simulator, edge } = await simulated(t, { agents: 40, now: () => start }, { settings })
+  const ask = async (base: string, authorization: string, url: string) => {
+    const response = await fetch(base + url, { headers: { authorization } })
+    return { body: (await response.json()) as Answer, status: response.headers.get('cache-status') ?? '' }
+  }
+  const node = (url: string) =>
+    ask(simulator.nodes[0]?.url ?? '', `Basic ${Buffer.from('edge:only-for-tests').toString('base64')}`, url)
+  const edgeOf = (url: string) => ask(edge.url, edge.authorization('admin'), url)
+
+  t.ok(records.length >= 20, `${records.length} collections`)
+  for (const record of records) {
+    const path = record.path.replaceAll(/:(\w+)/g, (_, name: string) => params[name] ?? '')
+    const { data } = (await node(`${path}?limit=1000`)).body
+    if (data === undefined) {
+      t.fail(`${path} has no rows`)
+      continue
+    }
+    // Two different queries.
+    await edgeOf(`${path}?limit=7`)
+    await edgeOf(`${path}?limit=8`)
+    const query = queriesOf(record, data.items)
+    const property = fc.asyncProperty(query, async (wanted) => {
+      const url = `${path}?${new URLSearchParams(wanted)}`
+      const [expected, actual] = [await node(url), await edgeOf(url)]
+      if (!isSame(actual.body, expected.body, wanted.sort)) {
+        throw new Error(`${url}: ${JSON.stringify(actual)} instead of ${JSON.stringify(expected.body)}`)
+      }
+    })
+    const { errorInstance, seed } = await fc.check(property, { numRuns: QUERIES, endOnFailure: true })
+    t.equal((errorInstance as Error | undefined)?.message.slice(0, 3000), undefined, `${path}, seed ${seed}`)
+    t.match((await edgeOf(`${path}?limit=9`)).status, /detail=snapshot/, `${path}: a new query costs no call`)
+  }
+})
+
+/** Queries with the parameters of the record, and with values that the rows have. */
+function queriesOf(record: (typeof records)[number], items: readonly Row[]): fc.Arbitrary<Record<string, string>> {
+  const source = snapshotSourceOf(edgeRequest('', { endpoint: record }))
+  if (source === undefined) throw new Error(`${record.path} has no source`)
+  const rows = source.engine === 'database' && source.nested ? items.map(flattenRow) : items
+  const fields = source.engine === 'database' ? Object.keys(source.fields) : (source.sortable ?? ['nope'])
+  const valuesOf = (field: string) => {
+    const values = rows.slice(0, 20).map((row) => fieldValue(row, field))
+    return values
+      .flat()
+      .filter((value) => value !== undefined && !/[^\w .-]/.test(String(value)))
+      .map(String)
+  }
+  const field = fc.constantFrom(...fields)
+  const found = fields.filter((name) => valuesOf(name).length > 0)
+  const condition = fc
+    .tuple(fc.constantFrom(...(found.length > 0 ? found : fields)), fc.constantFrom('=', '!=', '<', '>', '~'), fc.nat())
+    .map(([name, operator, at]) => name + operator + (valuesOf(name)[at % valuesOf(name).length] ?? '1'))
+  const filters = Object.keys(record.query)
+    .filter((name) => valuesOf(name).length > 0)
+    .map((name) => [name, fc.nat().map((at) => valuesOf(name)[at % valuesOf(name).length] ?? '')] as const)
+  const parts: Record<string, fc.Arbitrary<string>> = {
+    offset: fc.constantFrom('0', '1', '5', '30', '2000'),
+    limit: fc.constantFrom('1', '7', '500', '1000'),
+    sort: fc.tuple(fc.constantFrom('', '+', '-'), field).map(([sign, name]) => sign + name),
+    search: fc.constantFrom('a', '!a', '1', 'DE', 'nothing at all', '_', '"o"'),
+    select: fc.array(field, { minLength: 1, maxLength: 3 }).map((names) => names.join(',')),
+    q: fc.oneof(
+      condition,
+      fc.tuple(condition, condition).map((pair) => pair.join(';')),
+    ),
+    ...Object.fromEntries(filters),
+  }
+  const known = Object.fromEntries(Object.entries(parts).filter(([name]) => Object.hasOwn(record.query, name)))
+  // Most queries have few parts, so that they find something.
+  return fc
+    .tuple(fc.record(known, { requiredKeys: [] }), fc.subarray(Object.keys(known), { maxLength: 3 }))
+    .map(([query, names]) => Object.fromEntries(Object.entries(query).filter(([name]) => names.includes(name))))
+    .map((query) => (query.sort === undefined ? query : without(query, 'select')) as Record<string, string>)
+}
+
+function without(query: Readonly<Record<string, unknown>>, left: string): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(query).filter(([name]) => name !== left))
+}
+
+/** Rows that are equal in the fields of the sort have no order among them. */
+function isSame(actual: Answer, expected: Answer, sort: string | undefined): boolean {
+  if (isDeepStrictEqual(actual, expected)) return true
+  if (sort === undefined || actual.data === undefined || expected.data === undefined) return false
+  const field = sort.replace(/^[+-]/, '')
+  const valuesOf = ({ items }: NonNullable<Answer['data']>) =>
+    items.map((row) => fieldValue(flattenRow(row), field) ?? fieldValue(row, field))
+  return (
+    actual.data.totalItems === expected.data.totalItems &&
+    isDeepStrictEqual(valuesOf(actual.data), valuesOf(expected.data))
+  )
+}

@@ -1,0 +1,96 @@
+import t from 'tap'
+import { createLatch, settle, success } from '../../../support/edge-requests.ts'
+import { agents, settings, snapshotReplica } from './collection-node.ts'
+
+t.test('one query that repeats builds no snapshot', async (t) => {
+  const edge = snapshotReplica(agents(100))
+  await edge.get({ limit: '5' })
+  edge.clock.advance(5000)
+  await edge.get({ limit: '5' })
+  await edge.get({ limit: '5' })
+  await settle()
+  t.notOk(edge.nodes.requests.some(({ query }) => query.limit === '1000'))
+})
+
+t.test('many different queries at once share one build', async (t) => {
+  const edge = snapshotReplica(agents(100))
+  await edge.get({ limit: '5' })
+  await Promise.all(Array.from({ length: 20 }, (_, at) => edge.get({ limit: `${at + 10}` })))
+  t.equal(edge.nodes.requests.filter(({ query }) => query.limit === '1000').length, 1)
+  t.equal(edge.nodes.calls, 2)
+})
+
+t.test('no client waits for a snapshot of several calls', async (t) => {
+  const edge = snapshotReplica(agents(3000))
+  await edge.get({ limit: '5' })
+  const latch = createLatch()
+  const { respond } = edge.nodes
+  edge.nodes.respond = async (request, call) => {
+    if (request.query.limit === '1000') await latch.opened
+    return respond(request, call)
+  }
+  const { body } = await edge.get({ limit: '6' })
+  t.strictSame(body, edge.direct({ limit: '6' }))
+  latch.open()
+  await settle()
+  await settle()
+  t.match((await edge.get({ limit: '7' })).status, { detail: 'snapshot' })
+})
+
+t.test('nodes without idle capacity are not asked for a snapshot of several calls', async (t) => {
+  const edge = snapshotReplica(agents(3000), { hasIdleCapacity: () => false })
+  await edge.warm()
+  await edge.get({ sort: 'name' })
+  t.notOk(edge.nodes.requests.some(({ query }) => query.limit === '1000'))
+})
+
+for (const [what, disturb] of Object.entries({
+  'a total that changes': (items: unknown[], offset: number) => ({ items, totalItems: offset === 0 ? 2500 : 2499 }),
+  'a page with too few rows': (items: unknown[], offset: number) => ({
+    items: offset === 0 ? items.slice(1) : items,
+    totalItems: 2500,
+  }),
+  'a row that is on two pages': (items: unknown[], offset: number) => ({
+    items: offset === 0 ? items : [agents(1)[0], ...items.slice(1)],
+    totalItems: 2500,
+  }),
+})) {
+  t.test(`${what} makes no snapshot`, async (t) => {
+    const edge = snapshotReplica(agents(2500))
+    const { respond } = edge.nodes
+    edge.nodes.respond = async (request, call) => {
+      if (request.query.limit !== '1000') return respond(request, call)
+      const offset = Number(request.query.offset ?? 0)
+      return success(disturb(agents(2500).slice(offset, offset + 1000), offset))
+    }
+    await edge.warm()
+    const { calls } = edge.nodes
+    const { body, status } = await edge.get({ sort: 'name', limit: '3' })
+    t.strictSame(body, edge.direct({ sort: 'name', limit: '3' }))
+    t.match(status, { fwd: 'uri-miss' })
+    t.equal(edge.nodes.calls, calls + 1, 'and no second attempt')
+  })
+}
+
+t.test('a collection of too many rows or bytes has no snapshot', async (t) => {
+  for (const limits of [{ maxRows: 50 }, { maxBytes: 500 }]) {
+    const edge = snapshotReplica(agents(100), { snapshots: { ...settings, ...limits } })
+    await edge.warm()
+    t.not((await edge.get({ sort: 'name' })).status?.detail, 'snapshot')
+  }
+})
+
+t.test('numbers that JavaScript cannot represent make no snapshot', async (t) => {
+  const edge = snapshotReplica(agents(3))
+  const { respond } = edge.nodes
+  edge.nodes.respond = async (request, call) => {
+    const response = await respond(request, call)
+    if (response.kind !== 'json') return response
+    return {
+      ...response,
+      body: Buffer.from(response.body.toString().replace('"name":', '"inode":9007199254740993,"name":')),
+    }
+  }
+  await edge.warm()
+  t.not((await edge.get({ sort: 'name' })).status?.detail, 'snapshot')
+})

@@ -1,0 +1,51 @@
+/** A replica with snapshots in front of a node that has a collection of agents, and counts the calls for it. */
+import type { CacheOptions } from '../../../../src/cache/index.ts'
+import { collect } from '../../../../src/query/collect.ts'
+import { CollectionError, parseCollectionRequest } from '../../../../src/query/request.ts'
+import { sources } from '../../../../src/query/sources.ts'
+import type { Row } from '../../../../src/query/value.ts'
+import { bodyOf, edgeRequest, jsonResponse, replica, settle, success } from '../../../support/edge-requests.ts'
+
+export const settings = { groups: ['agents'], maxRows: 100_000, maxBytes: 8 << 20 } as const
+
+/** Returns agents with ids from 001. Every third is `Active`. */
+export function agents(count: number): Row[] {
+  return Array.from({ length: count }, (_, at) => ({
+    id: String(at + 1).padStart(3, '0'),
+    name: `agent-${(at * 7919) % count}`,
+    status: at % 3 === 0 ? 'Active' : 'Disconnected',
+    dateAdd: '2026-01-01 00:00:00',
+  }))
+}
+
+export function snapshotReplica(rows: Row[], options: Partial<CacheOptions> = {}) {
+  const edge = replica({ snapshots: settings, ...options })
+  const node = { rows, onCall: (_query: Readonly<Record<string, string>>) => {} }
+  edge.nodes.respond = ({ query, endpoint }) => {
+    if (endpoint.method !== 'GET') return success({})
+    node.onCall(query)
+    try {
+      return success(collect(node.rows, parseCollectionRequest(query, new Date()), sources.agents))
+    } catch (error) {
+      if (error instanceof CollectionError) return jsonResponse({ error: error.code, message: error.message })
+      throw error
+    }
+  }
+  /** The response of `GET /agents` as the edge gives it, and what the node itself returns. */
+  const get = async (query: Readonly<Record<string, string>>) => {
+    const response = await edge.read(edgeRequest('GET /agents', { query }))
+    const status = response.kind === 'json' ? response.cached : undefined
+    return { body: bodyOf(response), status: status?.status, stored: status?.response }
+  }
+  const direct = (query: Readonly<Record<string, string>>) =>
+    JSON.parse(
+      JSON.stringify({ error: 0, data: collect(node.rows, parseCollectionRequest(query, new Date()), sources.agents) }),
+    )
+  /** Two different queries, after which the snapshot exists. */
+  const warm = async () => {
+    await get({ limit: '5' })
+    await get({ limit: '6', offset: '1' })
+    await settle()
+  }
+  return { ...edge, node, get, direct, warm }
+}
