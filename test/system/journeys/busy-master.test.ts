@@ -1,12 +1,16 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { eventually } from '../../support/eventually.ts'
 import { simulated } from '../../support/simulated.ts'
 import { ask } from './edge-mode.ts'
 
 const STALLED = '/'
+/** Workers answer once the edge has known the data for this time. */
+const LAG_MS = 4000
 
 t.test('a worker answers for a busy master, but after a write to rules only the master does', async (t) => {
-  const settings = { cluster: { discover: false, limits: { inFlight: 1 } } }
+  const cache = { replicationLag: `${LAG_MS}ms` }
+  const settings = { cache, cluster: { discover: false, limits: { inFlight: 1 } } }
   const { edge, simulator } = await simulated(t, { workers: 1, agents: 3 }, { settings })
   await simulator.faults.set('master', { stall: true, only: ({ url }) => url === STALLED })
   /** Occupies the only slot of the master until the returned function is called. */
@@ -22,6 +26,10 @@ t.test('a worker answers for a busy master, but after a write to rules only the 
     }
   }
   const nodesOf = (path: string) => simulator.seen.filter(({ url }) => url === path).map(({ node }) => node)
+
+  for (const path of ['/rules?limit=3', '/decoders?limit=3'])
+    t.match((await ask(edge, `GET ${path}`)).body, { error: 0 })
+  await sleep(LAG_MS)
 
   const first = await occupy()
   t.match(await ask(edge, 'GET /rules?limit=1'), { status: 200, body: { error: 0 } })
