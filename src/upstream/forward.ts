@@ -5,8 +5,8 @@ import { waitForJsonTurn } from '../core/json-turns.ts'
 import type { CallNode, ClusterView, NodeResponse, NodeResult } from '../core/node-call.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import { traceSync } from '../core/traced.ts'
-import { classic } from './dialects/classic.ts'
-import type { Router } from './route.ts'
+import { classic, type TranslatedResponse } from './dialects/classic.ts'
+import type { Candidate, Router } from './route.ts'
 
 export interface ForwardOptions {
   readonly call: CallNode
@@ -27,10 +27,8 @@ export function forward(options: ForwardOptions): Handler {
   const runAlone = limitUnlimitedRequests()
   return (request) => {
     const work = async () => {
-      const response = await callCandidates(options, request)
+      const { response, translated } = await callCandidates(options, request)
       options.onResponse?.(request, response)
-      if (Buffer.isBuffer(response.body)) await waitForJsonTurn(response.body.length)
-      const translated = classic.toEdgeResponse(response)
       if (translated.ok) return translated.response
       const { node } = response
       throw errorOf({ ok: false, node, fault: 'unreadable', sent: true, detail: translated.reason }, request)
@@ -66,7 +64,7 @@ function limitUnlimitedRequests(): <T>(request: EdgeRequest, work: () => Promise
 async function callCandidates(
   { call, view, route, timeout, slowTimeout }: ForwardOptions,
   request: EdgeRequest,
-): Promise<NodeResponse> {
+): Promise<Answer> {
   const latest = performance.now() + (request.endpoint.slow === true ? slowTimeout : timeout)
   const deadline = Math.min(latest, request.deadline ?? latest)
   let first: NodeFailure | undefined
@@ -77,9 +75,12 @@ async function callCandidates(
     // A worker that hangs must leave time for the master.
     const time = candidate.relievesMaster ? remaining / 2 : remaining
     const result = await call(classic.toNodeCall(request, candidate, request.waitForComplete ? undefined : time))
-    if (result.ok && candidate.isDetour && isNodeMissing(result.response)) continue
-    if (candidate.relievesMaster && !isUsable(result)) continue
-    if (result.ok) return result.response
+    if (result.ok) {
+      const answer = await translate(result.response)
+      if (isLeftToNext(answer, candidate)) continue
+      return answer
+    }
+    if (candidate.relievesMaster && result.fault !== 'cancelled') continue
     if (!canTryNext(result, request)) throw errorOf(result, request)
     first ??= result
   }
@@ -99,20 +100,28 @@ function isApiUnreachable({ fault, lastFault }: NodeFailure): boolean {
   return (fault === 'ejected' ? lastFault : fault) === 'unreachable'
 }
 
-const UNKNOWN_NODE = 3022
-
-/** Whether the cluster has lost the node. The error of the node itself is then more exact than this response. */
-function isNodeMissing(response: NodeResponse): boolean {
-  const translated = classic.toEdgeResponse(response)
-  if (!translated.ok || translated.response.kind !== 'json') return false
-  return errorNumberOf(translated.response) === UNKNOWN_NODE
+/** The response of a node, and its translation, which parses a whole body. */
+interface Answer {
+  readonly response: NodeResponse
+  readonly translated: TranslatedResponse
 }
 
-/** Whether a result is the answer of a node that is ready. Anything else is for the master to answer. */
-function isUsable(result: NodeResult): boolean {
-  if (!result.ok) return result.fault === 'cancelled'
-  const translated = classic.toEdgeResponse(result.response)
-  return translated.ok && !isNotReadyError(errorNumberOf(translated.response))
+async function translate(response: NodeResponse): Promise<Answer> {
+  if (Buffer.isBuffer(response.body)) await waitForJsonTurn(response.body.length)
+  return { response, translated: classic.toEdgeResponse(response) }
+}
+
+const UNKNOWN_NODE = 3022
+
+/**
+ * Whether the next candidate may know better. A detour whose cluster has lost the node: the error of the node itself is
+ * more exact. A worker that relieves the master, but does not answer as a node that is ready.
+ */
+function isLeftToNext({ translated }: Answer, { isDetour, relievesMaster }: Candidate): boolean {
+  if (!translated.ok) return relievesMaster === true
+  const { response } = translated
+  if (isDetour) return response.kind === 'json' && errorNumberOf(response) === UNKNOWN_NODE
+  return relievesMaster === true && isNotReadyError(errorNumberOf(response))
 }
 
 /** Returns the error of a failed call. If the client disconnected, returns the reason of its signal. */
