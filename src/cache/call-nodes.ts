@@ -4,7 +4,7 @@ import type { CacheEvent } from '../core/events.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { EdgeResponse, Lookup, StoredResponse } from '../core/response.ts'
 import { withTimeout } from '../core/timing.ts'
-import type { CopyState, ReplicationLag } from './invalidate.ts'
+import type { ReplicationLag } from './invalidate.ts'
 import type { CacheTarget } from './key.ts'
 import { type FreshnessLifetimes, type LifetimesOf, staleTimesOf } from './lifetimes.ts'
 import type { CacheStore } from './stores/contract.ts'
@@ -97,19 +97,13 @@ function lifetimesOf(ports: FetchPorts, { target, request }: ReadContext): Fresh
 /** Returns the request as the nodes get it. */
 function nodeRequest(ports: FetchPorts, context: ReadContext, lookup: Lookup): EdgeRequest {
   const { policy, tags } = context.target
-  if (policy.isReplicated) return { ...context.request, ...workersFor(ports.replicationLag.stateOf(tags, lookup)) }
+  if (policy.isReplicated) return { ...context.request, copies: ports.replicationLag.stateOf(tags, lookup) }
   const { request, lookup: first } = context
   if (!policy.isJoined || first.kind !== 'hit') return request
   const { age, fetchTime } = first.response
   // Parts that arrived before the stored joined response would give the same response again, and parts that are about
   // to expire a response that is about to expire.
   return { ...request, arrivedWithin: Math.min(age - fetchTime, lifetimesOf(ports, context).ttl / 2) }
-}
-
-/** Returns whether workers may answer a read of data that they replicate. */
-function workersFor(copies: CopyState): Pick<EdgeRequest, 'masterOnly' | 'copiesAreCurrent'> {
-  if (copies === 'lagging') return { masterOnly: true }
-  return copies === 'current' ? { copiesAreCurrent: true } : {}
 }
 
 /** Waits a short time for the store, so that a slow store does not delay the response. */

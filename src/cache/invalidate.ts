@@ -7,7 +7,7 @@ import type { Tag } from '../catalogue/endpoint.ts'
 import { dataOf, isOutcomeUnknown, isPartlyDone, isUnfinished } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { CacheEvent } from '../core/events.ts'
-import type { EdgeRequest, Handler, Stage } from '../core/request.ts'
+import type { CopyState, EdgeRequest, Handler, Stage } from '../core/request.ts'
 import type { EdgeResponse, Lookup } from '../core/response.ts'
 import { type InvalidatedTags, invalidatedTags } from './policy.ts'
 import type { CacheStore, WriteFence } from './stores/contract.ts'
@@ -107,12 +107,6 @@ export interface ReplicationLag {
   /** Returns the state of the copies of data with these tags. Writes through other replicas show in the epochs of the lookup. */
   stateOf(tags: readonly Tag[], lookup: Lookup): CopyState
 }
-
-/**
- * The copies of replicated data on the workers. `lagging`: the data changed recently. `unknown`: another replica may have
- * changed it, because its epochs are not known or are not known for long enough. `current`: neither.
- */
-export type CopyState = 'lagging' | 'unknown' | 'current'
 
 /** `period` returns milliseconds. A write through another replica counts from when this replica first sees its epochs. */
 export function createReplicationLag({ period, clock }: { period: () => number; clock: () => number }): ReplicationLag {

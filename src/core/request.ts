@@ -33,13 +33,8 @@ export interface EdgeRequest {
   readonly arrivedWithin?: number
   /** Absent: the priority of the endpoint. */
   readonly priority?: Priority
-  /** Worker nodes may not have replicated the data yet: only the master may answer. */
-  readonly masterOnly?: true
-  /**
-   * The copies of the workers are certainly current, so one of them may answer for a busy master. Absent: not known, as for
-   * a read that is not looked up in the cache.
-   */
-  readonly copiesAreCurrent?: true
+  /** The copies of the requested data on the workers. Absent: not known, as for a read that is not looked up in the cache. */
+  readonly copies?: CopyState
   readonly requestId: string
   /** Set for reads of clients that may turn out to cost. Absent: charged already, or work of the edge itself. */
   readonly cost?: RequestCost | undefined
@@ -50,6 +45,13 @@ export interface EdgeRequest {
   /** Absent: the request is not traced. */
   readonly trace?: Trace
 }
+
+/**
+ * The copies of replicated data on the workers. `lagging`: the data changed recently, so only the master may answer.
+ * `unknown`: another replica may have changed it, because its epochs are not known or are not known for long enough.
+ * `current`: neither, so a worker may answer for a busy master.
+ */
+export type CopyState = 'lagging' | 'unknown' | 'current'
 
 /** The authenticated user. `credentials` are set only in access mode `passthrough`. */
 export interface Caller {

@@ -84,9 +84,10 @@ function masterFirst(request: EdgeRequest, view: ClusterView, workerPath: string
  */
 function freeNodeFirst(request: EdgeRequest, view: ClusterView): readonly Candidate[] {
   const { path } = request.endpoint
-  if (request.masterOnly) return masterFirst(request, view, undefined)
+  if (request.copies === 'lagging') return masterFirst(request, view, undefined)
   const candidates = masterFirst(request, view, path)
-  if (!request.copiesAreCurrent || request.waitForComplete || view.freeSlots(view.master().name) > 0) return candidates
+  if (request.copies !== 'current' || request.waitForComplete || view.freeSlots(view.master().name) > 0)
+    return candidates
   const connected = workersInTurn(request, view).filter(({ isDisconnected }) => isDisconnected !== true)
   const free = connected.find(({ name }) => view.freeSlots(name) > 0)?.name
   if (free === undefined) return candidates

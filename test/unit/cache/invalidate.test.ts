@@ -266,7 +266,7 @@ t.test(
     const { read, write, nodes, clock, store } = replica()
     const isMasterOnly = async (request = rules()) => {
       await read({ ...request, directives: { noCache: true, noStore: false } })
-      return nodes.requests.at(-1)?.masterOnly ?? false
+      return nodes.requests.at(-1)?.copies === 'lagging'
     }
     t.notOk(await isMasterOnly())
     await write(uploadRule())
@@ -288,7 +288,7 @@ t.test('a worker may answer for a busy master only while no replica can have wri
   const { read, write, nodes, clock, store } = replica()
   const mayWorkerAnswer = async (request = rules()) => {
     await read({ ...request, directives: { noCache: true, noStore: false } })
-    return nodes.requests.at(-1)?.copiesAreCurrent ?? false
+    return nodes.requests.at(-1)?.copies === 'current'
   }
   t.notOk(await mayWorkerAnswer(), 'another replica may have written just before the first lookup')
   clock.advance(18_001)
@@ -302,9 +302,9 @@ t.test('a worker may answer for a busy master only while no replica can have wri
   clock.advance(18_001)
   t.ok(await mayWorkerAnswer())
   await read({ ...rules(), directives: { noCache: false, noStore: true } })
-  t.equal(nodes.requests.at(-1)?.copiesAreCurrent, undefined, 'a read that is not looked up')
+  t.equal(nodes.requests.at(-1)?.copies, undefined, 'a read that is not looked up')
   await read(edgeRequest('GET /rules/files', { query: { download: 'local_rules.xml' } }))
-  t.equal(nodes.requests.at(-1)?.copiesAreCurrent, undefined, 'a download')
+  t.equal(nodes.requests.at(-1)?.copies, undefined, 'a download')
 })
 
 t.test(
@@ -322,6 +322,6 @@ t.test(
     isReachable = false
     await read(rules())
     t.equal(nodes.calls, 2)
-    t.equal(nodes.requests.at(-1)?.copiesAreCurrent, undefined)
+    t.equal(nodes.requests.at(-1)?.copies, 'unknown')
   },
 )

@@ -32,7 +32,7 @@ async function busyMaster(t: Test, worker: RequestListener = envelope, options: 
 t.test('a worker answers from its own copy what every node has', async (t) => {
   const { worker, master, handler, urls, first, release } = await busyMaster(t)
   for (const path of ['/rules', '/decoders', '/rules/files'] as const) {
-    t.match(await handler(edgeRequest('GET', path, { copiesAreCurrent: true })), { status: 200 })
+    t.match(await handler(edgeRequest('GET', path, { copies: 'current' })), { status: 200 })
   }
   t.same(urls(worker), ['GET /rules', 'GET /decoders', 'GET /rules/files'])
   t.equal(master.seen.length, 1)
@@ -58,7 +58,7 @@ t.test('what a worker would hand on to the master waits for the master', async (
 
 t.test('data that may not have reached the workers yet comes from the master', async (t) => {
   const { worker, handler, first, release } = await busyMaster(t)
-  const answers = [{ masterOnly: true as const }, {}].map((state) => handler(edgeRequest('GET', '/rules', state)))
+  const answers = [{ copies: 'lagging' as const }, {}].map((state) => handler(edgeRequest('GET', '/rules', state)))
   release()
   for (const each of [first, ...answers]) t.match(await each, { status: 200 })
   t.equal(worker.seen.length, 0)
@@ -74,7 +74,7 @@ t.test('the master answers if the worker does not, or is not ready', async (t) =
   const closing: RequestListener = ({ socket }) => socket.destroy()
   for (const [name, listener] of Object.entries({ notReady, unreadable, refused, hanging, closing })) {
     const { worker, handler, first, release } = await busyMaster(t, listener)
-    const answer = handler(edgeRequest('GET', '/rules', { copiesAreCurrent: true }))
+    const answer = handler(edgeRequest('GET', '/rules', { copies: 'current' }))
     await eventually(() => worker.seen.length > 0)
     release()
     for (const each of [first, answer]) t.match(await each, { status: 200, body: /"error":0/ }, name)
@@ -85,7 +85,7 @@ t.test('an error in the request is answered by the worker', async (t) => {
   const { handler, master, first, release } = await busyMaster(t, (_, response) => {
     response.setHeader('content-type', 'application/json').end('{"error":1403,"message":"Not a valid sort field"}')
   })
-  t.match(await handler(edgeRequest('GET', '/rules', { query: { sort: 'x' }, copiesAreCurrent: true })), {
+  t.match(await handler(edgeRequest('GET', '/rules', { query: { sort: 'x' }, copies: 'current' })), {
     body: /"error":1403/,
   })
   t.equal(master.seen.length, 1)

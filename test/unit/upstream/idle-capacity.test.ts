@@ -21,9 +21,9 @@ function view(masterSlots: number): ClusterView {
 t.test('a request for the master only has no worker as a second candidate', async (t) => {
   const nodes = (request: Parameters<typeof route>[0]) => route(request, view(4)).map(({ node }) => node)
   t.strictSame(nodes(edgeRequest('GET /rules')), ['m', 'w'])
-  t.strictSame(nodes({ ...edgeRequest('GET /rules'), masterOnly: true }), ['m'])
+  t.strictSame(nodes({ ...edgeRequest('GET /rules'), copies: 'lagging' }), ['m'])
   t.strictSame(
-    nodes({ ...edgeRequest('GET /agents'), masterOnly: true }),
+    nodes({ ...edgeRequest('GET /agents'), copies: 'lagging' }),
     ['m', 'w'],
     'a worker forwards it to the master',
   )

@@ -50,8 +50,8 @@ t.test('the master first, then workers that pass the request on', (t) => {
 })
 
 t.test('a worker with a free slot relieves a busy master of reads that every node answers', (t) => {
-  const copiesAreCurrent = true
-  const rules = edgeRequest('GET', '/rules', { copiesAreCurrent })
+  const copies = 'current'
+  const rules = edgeRequest('GET', '/rules', { copies })
   for (const router of [route, createRouter('edge')]) {
     t.same(router(rules, busy('boss')), [
       { node: 'w2', path: '/rules', relievesMaster: true },
@@ -60,12 +60,12 @@ t.test('a worker with a free slot relieves a busy master of reads that every nod
     ])
     t.same(names(router(rules, busy('boss', 'w2'))), ['w1', 'boss', 'w2'])
     t.same(names(router(rules, busy('boss', 'w1', 'w2'))), ['boss', 'w2', 'w1'])
-    t.same(names(router(edgeRequest('GET', '/rules', { masterOnly: true }), busy('boss'))), ['boss'])
+    t.same(names(router(edgeRequest('GET', '/rules', { copies: 'lagging' }), busy('boss'))), ['boss'])
     t.equal(router(edgeRequest('GET', '/rules'), busy('boss'))[0]?.node, 'boss', 'the copies may be old')
   }
   for (const { method, path, target } of catalogue) {
     if (target.kind === 'edge' || target.kind === 'severalNodes' || target.kind === 'node') continue
-    const [first] = route(edgeRequest(method, path, { copiesAreCurrent }), busy('boss'))
+    const [first] = route(edgeRequest(method, path, { copies }), busy('boss'))
     t.equal(first?.node === 'boss', target.kind !== 'anyNode', `${method} ${path}`)
     if (target.kind === 'anyNode') t.equal(method, 'GET', path)
   }
@@ -78,7 +78,7 @@ t.test('a worker that is not connected to the cluster does not answer for a busy
     { name: 'w1', type: 'worker', url: 'http://127.0.0.1:2' },
   ])
   const current: ClusterView = { ...busy('boss'), nodes: () => topology.nodes(), find: (name) => topology.find(name) }
-  const first = () => route(edgeRequest('GET', '/rules', { copiesAreCurrent: true }), current)[0]?.node
+  const first = () => route(edgeRequest('GET', '/rules', { copies: 'current' }), current)[0]?.node
   const boss = { name: 'boss', type: 'master' } as const
   t.equal(first(), 'w1', 'without a list')
   topology.updateList([boss])
@@ -91,7 +91,7 @@ t.test('a worker that is not connected to the cluster does not answer for a busy
 })
 
 t.test('a request without a time limit waits for a busy master', (t) => {
-  const request = edgeRequest('GET', '/rules', { copiesAreCurrent: true, waitForComplete: true })
+  const request = edgeRequest('GET', '/rules', { copies: 'current', waitForComplete: true })
   t.same(names(route(request, busy('boss'))), ['boss', 'w2', 'w1'])
   t.end()
 })
@@ -178,7 +178,7 @@ t.test('mode edge: no node replaces the master or another node', (t) => {
     t.same(edge(edgeRequest(method, path), view()), [{ node: 'boss', path }], `${method} ${path}`)
   }
   t.same(names(edge(edgeRequest('GET', '/rules'), view('boss'))), ['boss', 'w2', 'w1'], 'each node has its own rules')
-  t.same(names(edge(edgeRequest('GET', '/rules', { masterOnly: true }), view())), ['boss'])
+  t.same(names(edge(edgeRequest('GET', '/rules', { copies: 'lagging' }), view())), ['boss'])
   const to = (name: string) => edge(edgeRequest('GET', '/cluster/:node_id/info', { params: { node_id: name } }), view())
   t.same(to('w1'), [{ node: 'w1', path: '/manager/info' }])
   t.throws(() => to('w3'), { code: 924, message: /w3: it has no address/ })
