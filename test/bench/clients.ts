@@ -9,7 +9,7 @@
  *
  * The simulated work passes on timers and needs no processor time: generator, replicas, Redis and simulator have only the
  * cores of this machine. The report names the processor time of each, and the delay of requests to a server that answers
- * at once, so that a slow edge can be told from a busy machine.
+ * at once, so that a busy machine is not taken for a slow edge.
  *
  * Ends with code 1 if a row through the edge misses a goal.
  */

@@ -15,7 +15,7 @@ const REPORT_INTERVAL_MS = 50
 
 export interface Replica {
   readonly cluster: Cluster
-  /** As a process that is killed: says goodbye to nobody. */
+  /** As a process that is killed: it stops without leaving the registry. */
   kill(): Promise<void>
 }
 
