@@ -8,7 +8,7 @@ import { type CacheTarget, createTargetResolver, type KeySettings, type ResolveT
 import type { LifetimesOf } from './lifetimes.ts'
 import { readThrough } from './read-through.ts'
 import type { RefreshAheadOptions } from './refresh-ahead.ts'
-import { type SnapshotSettings, snapshotTargetOf } from './snapshots/stage.ts'
+import { derivableOf, type SnapshotSettings } from './snapshots/stage.ts'
 import type { CacheStore } from './stores/contract.ts'
 
 export type { FreshnessLifetimes } from './lifetimes.ts'
@@ -61,7 +61,7 @@ export function createCache(options: CacheOptions): CacheStages {
   const { snapshots } = options
   return {
     resolveTarget,
-    snapshotTargetOf: (request) => (snapshots ? snapshotTargetOf({ snapshots, resolveTarget }, request) : undefined),
+    snapshotTargetOf: (request) => (snapshots ? derivableOf({ snapshots, resolveTarget }, request)?.target : undefined),
     readThrough: readThrough({
       store,
       resolveTarget,

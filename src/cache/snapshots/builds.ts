@@ -1,4 +1,5 @@
 /** Decides when a snapshot is built: after two different queries of one collection, or for a page behind the first one. */
+import { RecentlyUsed } from '../../core/recently-used.ts'
 
 interface KnownCollection {
   /** The first query, and when its demand ends; the clock in milliseconds. */
@@ -9,13 +10,14 @@ interface KnownCollection {
   refusedUntil: number
 }
 
-const MAX_COLLECTIONS = 5000
+/** Collections that are remembered, in each of two generations. */
+const MAX_COLLECTIONS = 2500
 /** A collection that cannot be read completely is not tried again before. */
 const REFUSAL_MS = 30_000
 
 export class SnapshotDemands {
   readonly #clock: () => number
-  readonly #collections = new Map<string, KnownCollection>()
+  readonly #collections = new RecentlyUsed<KnownCollection>(MAX_COLLECTIONS)
 
   constructor(clock: () => number) {
     this.#clock = clock
@@ -46,7 +48,6 @@ export class SnapshotDemands {
   #collectionOf(key: string): KnownCollection {
     const known = this.#collections.get(key)
     if (known !== undefined) return known
-    if (this.#collections.size >= MAX_COLLECTIONS) this.#collections.clear()
     const created = { query: '', expiresAt: 0, isWanted: false, total: undefined, refusedUntil: 0 }
     this.#collections.set(key, created)
     return created

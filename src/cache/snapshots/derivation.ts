@@ -13,7 +13,9 @@ export interface Derivation {
   readonly collection: CollectionRequest
 }
 
-const PAGING = ['offset', 'limit'] as const
+/** Parameters that every collection has; the first ones leave its total as it is. */
+const WITHOUT_FILTER: readonly string[] = ['offset', 'limit', 'sort', 'select']
+const COMMON: readonly string[] = [...WITHOUT_FILTER, 'search', 'q']
 
 /** Returns the source of the rows of a snapshot; `undefined`: the collection of the request has none. */
 export function snapshotSourceOf({ endpoint, node, waitForComplete }: EdgeRequest): SnapshotSource | undefined {
@@ -33,7 +35,7 @@ export function derivationOf(request: EdgeRequest, now: Date): Derivation | unde
 }
 
 function isKnown(name: string, source: Source): boolean {
-  if (['offset', 'limit', 'sort', 'search', 'select', 'q'].includes(name)) return true
+  if (COMMON.includes(name)) return true
   if (ownEntry(source.filters, name) !== undefined) return true
   return source.engine === 'database' ? Object.hasOwn(source.fields, name) : source.sortable?.includes(name) === true
 }
@@ -50,7 +52,5 @@ function isComputable({ search, sort, q, select }: CollectionRequest, source: So
 
 /** Whether a query selects all rows, so that the total of its response is that of the collection. */
 export function selectsAllRows({ query }: EdgeRequest): boolean {
-  return Object.keys(query).every(
-    (name) => name === 'sort' || name === 'select' || PAGING.some((each) => each === name),
-  )
+  return Object.keys(query).every((name) => WITHOUT_FILTER.includes(name))
 }

@@ -32,20 +32,6 @@ export interface SnapshotPorts {
   readonly snapshots: SnapshotSettings
 }
 
-/** Returns the place of the snapshot that can answer a request; `undefined`: there is none. */
-export function snapshotTargetOf(
-  { snapshots, resolveTarget }: Pick<SnapshotPorts, 'snapshots' | 'resolveTarget'>,
-  request: EdgeRequest,
-): CacheTarget | undefined {
-  if (derivationOf(request, new Date()) === undefined) return undefined
-  const target = resolveTarget(snapshotOf(request))
-  return typeof target !== 'string' && snapshots.groups.includes(target.policy.group) ? target : undefined
-}
-
-function snapshotOf(request: EdgeRequest): EdgeRequest {
-  return { ...request, query: {}, snapshot: true }
-}
-
 /** One request that a snapshot may answer. */
 interface Derivable {
   /** Without the demand on the age of stored responses, which only stored responses have. */
@@ -55,9 +41,23 @@ interface Derivable {
   readonly target: CacheTarget
 }
 
+/** Returns the snapshot that can answer a request, and its place in the cache; `undefined`: there is none. */
+export function derivableOf(
+  { snapshots, resolveTarget }: Pick<SnapshotPorts, 'snapshots' | 'resolveTarget'>,
+  request: EdgeRequest,
+): Derivable | undefined {
+  const derivation = derivationOf(request, new Date())
+  if (derivation === undefined) return undefined
+  const snapshot: EdgeRequest = { ...request, query: {}, snapshot: true }
+  const target = resolveTarget(snapshot)
+  if (typeof target === 'string' || !snapshots.groups.includes(target.policy.group)) return undefined
+  const { arrivedWithin, ...plain } = request
+  return { request: plain, derivation, snapshot, target }
+}
+
 /** `next` calls the nodes; `read` is the handler around this stage, with the cache. */
 export function answerFromSnapshots(ports: SnapshotPorts, next: Handler, read: Handler): Handler {
-  const { store, resolveTarget, lifetimesOf, hasIdleCapacity, clock, snapshots } = ports
+  const { store, lifetimesOf, hasIdleCapacity, clock, snapshots } = ports
   const parsed = new ParsedSnapshots()
   const demands = new SnapshotDemands(clock)
   const building = new Set<string>()
@@ -65,18 +65,8 @@ export function answerFromSnapshots(ports: SnapshotPorts, next: Handler, read: H
   return (request) => {
     if (request.snapshot) return buildSnapshot(next, request, snapshots)
     if (snapshots.groups.length === 0) return next(request)
-    const derivable = request.directives?.noCache ? undefined : derivableOf(request)
+    const derivable = request.directives?.noCache ? undefined : derivableOf(ports, request)
     return derivable === undefined ? next(request) : answer(derivable)
-  }
-
-  function derivableOf(request: EdgeRequest): Derivable | undefined {
-    const derivation = derivationOf(request, new Date())
-    if (derivation === undefined) return undefined
-    const snapshot = snapshotOf(request)
-    const target = resolveTarget(snapshot)
-    if (typeof target === 'string' || !snapshots.groups.includes(target.policy.group)) return undefined
-    const { arrivedWithin, ...plain } = request
-    return { request: plain, derivation, snapshot, target }
   }
 
   async function answer(derivable: Derivable): Promise<EdgeResponse> {
