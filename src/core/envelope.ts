@@ -126,11 +126,15 @@ const UNKNOWN_OUTCOMES: ReadonlySet<number> = new Set([923, 925, 926, 928, 933, 
 
 const FAILED_NODES_NAME = '"failed_nodes"'
 
-/** Whether a response may be stored: complete, successful, from all nodes, without stale parts, for every caller. */
+/**
+ * Whether a response may be stored: successful, without stale parts, for every caller, and complete except for rows that
+ * no node can return.
+ */
 export function isStorable(response: EdgeResponse): response is JsonResponse {
   if (response.kind !== 'json' || response.status !== 200 || response.headers !== undefined) return false
   if (response.partial || response.personal) return false
-  return errorNumberOf(response) === 0 && !response.body.includes(FAILED_NODES_NAME)
+  if (errorNumberOf(response) !== 0) return false
+  return response.hasKnownGaps === true || !response.body.includes(FAILED_NODES_NAME)
 }
 
 /** Whether a node reports the failure of another one, so that a stale response is better, where one may be served. */

@@ -15,6 +15,8 @@ export interface JsonResponse {
   readonly clusterStatus?: string
   /** Of a joined response: parts of some nodes are missing or stale, so it must not be stored. */
   readonly partial?: true
+  /** Of a joined response: it lacks rows that no node can return. It names them, and may be stored. */
+  readonly hasKnownGaps?: true
   /** Of a joined response: the age of its oldest stored part, in milliseconds. */
   readonly oldestPartAge?: number
   /** Of a joined response: how long all stored parts are still fresh, in milliseconds; not positive if one is stale. */

@@ -1,4 +1,5 @@
 /** The node report of a joined response: what each node contributed, how old it is, and why nodes failed. */
+import type { ErrorCode } from '../core/errors.ts'
 import type { NodeContribution } from '../core/events.ts'
 import { serializeItem } from '../core/values.ts'
 import type { PartError, ReceivedPart } from './node-part.ts'
@@ -24,7 +25,7 @@ export class NodeReport {
   readonly #startedAt: number
   readonly #nodes = new Map<string, NodeEntry>()
   #oldest: number
-  #freshUntil = Number.POSITIVE_INFINITY
+  #freshFor = Number.POSITIVE_INFINITY
   #personal = false
 
   /** `nodes`: in the order of the report; others follow. `startedAt`: by performance.now(). */
@@ -42,7 +43,7 @@ export class NodeReport {
     if (part.stale !== undefined) entry.stale = part.stale
     if (part.personal) this.#personal = true
     this.#oldest = Math.min(this.#oldest, part.asOf)
-    this.#freshUntil = Math.min(this.#freshUntil, part.freshUntil)
+    this.#freshFor = Math.min(this.#freshFor, part.freshUntil - performance.now())
   }
 
   addError(node: string, error: PartError): void {
@@ -69,10 +70,18 @@ export class NodeReport {
     return this.firstErrors.map(({ node, error: { code, message } }) => ({ node, error: { code, message } }))
   }
 
-  /** Whether nodes are missing, a stale response replaces one, or a part is for this caller only. */
+  /**
+   * Whether nodes are missing that may answer another time, a stale response replaces one, or a part is for this caller
+   * only.
+   */
   get isPartial(): boolean {
     if (this.#personal) return true
-    return [...this.#nodes.values()].some(({ errors, stale }) => errors.length > 0 || stale !== undefined)
+    return [...this.#nodes.values()].some(({ errors, stale }) => !errors.every(isKnownGap) || stale !== undefined)
+  }
+
+  /** Whether rows are missing that no node can return. */
+  get hasKnownGaps(): boolean {
+    return [...this.#nodes.values()].some(({ errors }) => errors.some(isKnownGap))
   }
 
   /** Milliseconds between the generation of the oldest part and the start of the request. */
@@ -80,9 +89,12 @@ export class NodeReport {
     return Math.max(0, this.#startedAt - this.#oldest)
   }
 
-  /** Milliseconds until the first stored part is stale; Infinity if no part may be stored. */
+  /**
+   * How long the stored parts were still fresh when they were added, in milliseconds; Infinity if no part may be stored. The
+   * time that other parts take afterwards does not count: hundreds of agents may take longer than a part is fresh.
+   */
   get partsFreshFor(): number {
-    return this.#freshUntil - performance.now()
+    return this.#freshFor
   }
 
   /** Whether a node failed, and none contributed: each failed or returned no part. */
@@ -113,6 +125,13 @@ export class NodeReport {
     this.#nodes.set(node, entry)
     return entry
   }
+}
+
+/** The rows of agent `000` of a worker cannot be requested through the master: another request would lack them too. */
+const ROWS_NOT_REQUESTABLE: ErrorCode = 935
+
+function isKnownGap({ code }: PartError): boolean {
+  return code === ROWS_NOT_REQUESTABLE
 }
 
 function toNodeStatus(node: string, { errors: [error], parts, hits, rtt, rows, stale }: NodeEntry): NodeStatus {

@@ -62,15 +62,17 @@ export function failedNodesMember({ failedNodes }: NodeReport): { readonly faile
 }
 
 export function createResponse(body: Buffer, report: NodeReport): JsonResponse {
-  const { clusterStatus, oldestPartAge, partsFreshFor, isPartial } = report
+  const { clusterStatus, oldestPartAge, partsFreshFor, isPartial, hasKnownGaps } = report
   return {
     kind: 'json',
     status: 200,
     body,
+    errorNumber: 0,
     ...(clusterStatus !== '' && { clusterStatus }),
     ...(oldestPartAge > 0 && { oldestPartAge }),
     ...(partsFreshFor < Number.POSITIVE_INFINITY && { partsFreshFor }),
     ...(isPartial && { partial: true as const }),
+    ...(hasKnownGaps && { hasKnownGaps }),
   }
 }
 

@@ -59,3 +59,17 @@ t.test('a joined collection is fresh no longer than the stored part that expires
   const left = freshFor() ?? Number.NaN
   t.ok(left > 0 && left <= 1000, `${left} ms`)
 })
+
+t.test('parts of a joined collection may expire while others are fetched', async (t) => {
+  const request = edgeRequest('GET /experimental/syscollector/os')
+  const report = new NodeReport(['w1'], performance.now())
+  const body = Buffer.from('{"error":0,"data":{"items":[],"totalItems":0}}')
+  const times = { ttl: 20, age: 0, staleWhileRevalidate: 0, staleIfError: 0, fetchTime: 0 }
+  const cached = { response: { status: 200, body, etag: '"v1"', ...times }, status: { stored: true } } as const
+  const part = await fetchPart(async () => ({ kind: 'json', status: 200, body, cached }), request, request.signal)
+  if (part.ok) report.addPart('w1', part)
+  const start = performance.now()
+  while (performance.now() < start + 25) await new Promise((resolve) => setImmediate(resolve))
+  const { partsFreshFor = Number.NaN } = createResponse(Buffer.from('{}'), report)
+  t.ok(partsFreshFor > 0 && partsFreshFor <= 20, `${partsFreshFor} ms`)
+})
