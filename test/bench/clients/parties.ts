@@ -13,12 +13,14 @@ import type { Config } from '../../../src/config/schema.ts'
 import type { SimulatorOptions } from '../../../src/simulator/index.ts'
 import { freePort } from '../../support/redis.ts'
 import { forkScript } from '../../support/typescript/script.ts'
-import type { ClusterReady, ClusterReport } from '../servers/cluster.ts'
+import type { CallsByPath, ClusterReady, ClusterReport } from '../servers/cluster.ts'
 
 export interface RunningCluster {
   readonly nodes: ClusterReady['nodes']
   readonly pid: number
   report(): Promise<ClusterReport>
+  /** Calls since the start by path, without those between nodes. */
+  calls(): Promise<ReadonlyMap<string, number>>
   close(): void
 }
 
@@ -33,6 +35,8 @@ export interface Replicas {
 export interface ReplicaOptions {
   readonly nodes: RunningCluster['nodes']
   readonly redis: string
+  /** Settings of the cache besides Redis; default none. */
+  readonly cache?: object
 }
 
 export const nodePassword = 'only-for-tests'
@@ -51,6 +55,11 @@ export async function startCluster(options: SimulatorOptions): Promise<RunningCl
       const report = nextMessage<ClusterReport>(child)
       child.send('report')
       return report
+    },
+    calls: async () => {
+      const calls = nextMessage<CallsByPath>(child)
+      child.send('calls')
+      return new Map(Object.entries(await calls))
     },
     close: () => void child.kill('SIGKILL'),
   }
@@ -95,12 +104,12 @@ export async function startReplicas(count: number, options: ReplicaOptions): Pro
 }
 
 /** The default settings, besides those without which an edge cannot run. */
-function settingsOf(port: number, { nodes, redis }: ReplicaOptions): object {
+function settingsOf(port: number, { nodes, redis, cache }: ReplicaOptions): object {
   return {
     listen: { host: '127.0.0.1', port },
     operations: { host: '127.0.0.1', port: 0 },
     cluster: { nodes, credentials: { username: 'edge', password: nodePassword } },
-    cache: { redis: { url: redis } },
+    cache: { redis: { url: redis }, ...cache },
     // A user interface sends the requests of all its users as one caller.
     access: { users: 'users', roles: { browser: ['reader'], writer: ['administrator'] } },
   }

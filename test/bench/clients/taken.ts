@@ -1,8 +1,19 @@
 /** What the clients of one run received. */
 import { AGE, CACHE_STATUS, headerOf, type Received } from './connections.ts'
 
-/** How the edge answered, by `Cache-Status`. `bypass`: without the cache, such as a rejection. */
-export const SOURCES = ['hit', 'stale-while-revalidate', 'stale-if-error', 'miss', 'collapsed', 'bypass'] as const
+/**
+ * How the edge answered, by `Cache-Status`. `snapshot`: computed from a snapshot of the collection; `bypass`: without the
+ * cache, such as a rejection.
+ */
+export const SOURCES = [
+  'hit',
+  'snapshot',
+  'stale-while-revalidate',
+  'stale-if-error',
+  'miss',
+  'collapsed',
+  'bypass',
+] as const
 export type Source = (typeof SOURCES)[number]
 
 /** The answers to one GET of the session. */
@@ -60,10 +71,10 @@ function faultOf({ status, head, length, beginning, fault }: Received, throughEd
   return Number.isInteger(Number(headerOf(head, AGE) ?? Number.NaN)) ? '' : 'no Age'
 }
 
-function sourceOf(cacheStatus: string): Source {
+export function sourceOf(cacheStatus: string): Source {
   if (cacheStatus.includes('detail=stale-while-revalidate')) return 'stale-while-revalidate'
   if (cacheStatus.includes('detail=stale-if-error')) return 'stale-if-error'
-  if (cacheStatus.includes('; hit')) return 'hit'
+  if (cacheStatus.includes('; hit')) return cacheStatus.includes('detail=snapshot') ? 'snapshot' : 'hit'
   if (cacheStatus.includes('; collapsed')) return 'collapsed'
   return cacheStatus.includes('fwd=bypass') ? 'bypass' : 'miss'
 }
