@@ -65,6 +65,7 @@ export const rules: readonly Endpoint[] = [
     params: { rule_id: filter('numbers', 'rule id') },
     query: list,
     response: collectionOf('Rule'),
+    cache: withSnapshot('rules', readingRules.cache),
   }),
   read({
     path: '/rules/files',
@@ -115,6 +116,7 @@ export const decoders: readonly Endpoint[] = [
     ...readingDecoders,
     query: list,
     response: collectionOf('Decoder'),
+    cache: withSnapshot('decoders', readingDecoders.cache),
   }),
   read({
     path: '/decoders/:decoder_name',
@@ -123,6 +125,7 @@ export const decoders: readonly Endpoint[] = [
     params: { decoder_name: filter('names', 'decoder name') },
     query: list,
     response: collectionOf('Decoder'),
+    cache: withSnapshot('decoders', readingDecoders.cache),
   }),
 ]
 

@@ -73,6 +73,11 @@ export interface ArraySource extends CommonSource {
   readonly sortable?: readonly string[]
   /** Fields for `search`. Absent: all values, nested ones too. */
   readonly searchable?: readonly string[]
+  /**
+   * Fields of conditions in `q` that the manager evaluates as `src/query` does: texts, and numbers that are compared with
+   * digits. Absent: no field is known to be one. docs/collection-choices.md has the differences for other conditions.
+   */
+  readonly plainFields?: Readonly<Record<string, 'text' | 'number'>>
   /** The offset applies before search and sort, the limit has no maximum, and totalItems counts the page (CDB lists). */
   readonly offsetFirst?: true
 }
@@ -81,8 +86,13 @@ export type Source = DatabaseSource | ArraySource
 
 type Fields = Readonly<Record<string, FieldKind>>
 
-function texts(...names: readonly string[]): Fields {
+function texts(...names: readonly string[]): Readonly<Record<string, 'text'>> {
   return Object.fromEntries(names.map((name) => [name, 'text']))
+}
+
+/** Filters by lists that have the same name as the parameter. */
+function memberOf(...names: readonly string[]): Readonly<Record<string, Filter>> {
+  return Object.fromEntries(names.map((name) => [name, { by: 'equal' }]))
 }
 
 function numbers(...names: readonly string[]): Fields {
@@ -144,19 +154,31 @@ const log: ArraySource = {
 /** Rows of inventory and CIS-CAT are flat, agents are nested. */
 export const sources = {
   agents,
-  groups: { engine: 'array', defaultSort: '+name', searchable: ['name'] },
+  groups: {
+    engine: 'array',
+    defaultSort: '+name',
+    searchable: ['name'],
+    plainFields: { name: 'text', count: 'number', mergedSum: 'text' },
+  },
   groupFiles: { engine: 'array', defaultSort: '+filename' },
   rules: {
     engine: 'array',
     defaultSort: '+id',
     sortable: ['file', 'path', 'description', 'id', 'level', 'status'],
-    filters: { status: STATUS, level: { by: 'range', field: 'level' }, group: { by: 'equal', fields: ['groups'] } },
+    plainFields: { id: 'number', level: 'number', ...texts('description', 'file', 'path', 'status') },
+    filters: {
+      status: STATUS,
+      level: { by: 'range', field: 'level' },
+      group: { by: 'equal', fields: ['groups'] },
+      ...memberOf('pci', 'gdpr', 'hipaa', 'nist-800-53', 'gpg13'),
+    },
   },
   ruleFiles: { engine: 'array', defaultSort: '+file', filters: { status: STATUS } },
   decoders: {
     engine: 'array',
     defaultSort: '+file,position',
     sortable: ['file', 'path', 'name', 'position', 'status'],
+    plainFields: { position: 'number', ...texts('name', 'file', 'path', 'status') },
     filters: { status: STATUS },
   },
   decoderFiles: { engine: 'array', defaultSort: '+file', filters: { status: STATUS } },
@@ -169,6 +191,7 @@ export const sources = {
     engine: 'array',
     selectable: ['name', 'type', 'version', 'ip'],
     sortable: ['name', 'type', 'version', 'ip'],
+    plainFields: texts('name', 'type', 'version', 'ip'),
     filters: { type: { by: 'equal', allowed: { values: ['master', 'worker'], code: 1728 }, matchAll: 'all' } },
   },
   syscheck: {

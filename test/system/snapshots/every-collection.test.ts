@@ -22,7 +22,12 @@ const settings = {
 const QUERIES = 30
 /** The data of the simulator does not change during the test. */
 const start = new Date()
-const params: Readonly<Record<string, string>> = { agent_id: '001', group_id: 'default' }
+const params: Readonly<Record<string, string>> = {
+  agent_id: '001',
+  group_id: 'default',
+  rule_id: '5710',
+  decoder_name: 'sshd',
+}
 
 interface Answer {
   readonly error: number

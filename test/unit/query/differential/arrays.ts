@@ -38,7 +38,7 @@ export const collections: Readonly<Record<string, Collection>> = {
   rules: {
     cells: {
       ...{ id: 'number', level: 'number', description: 'text', file: 'text', path: 'text', status: 'text' },
-      ...{ groups: 'list', pci: 'list', details: 'object', noalert: 'flag' },
+      ...{ groups: 'list', pci: 'list', 'nist-800-53': 'list', details: 'object', noalert: 'flag' },
     },
     order: ['id'],
     sortable: ['file', 'path', 'description', 'id', 'level', 'status'],

@@ -3,10 +3,12 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { collect } from '../../../../src/query/collect.ts'
 import { collectInTurns } from '../../../../src/query/collect-in-turns.ts'
+import { isComputable } from '../../../../src/query/computable.ts'
 import { CollectionError, parseCollectionRequest } from '../../../../src/query/request.ts'
 import { flattenRow } from '../../../../src/query/select.ts'
 import { type Source, type SourceName, sources } from '../../../../src/query/sources.ts'
 import type { Element } from '../../../../src/query/value.ts'
+import { answerOfManager } from './array-manager.ts'
 import { answerOf, type Item } from './array-oracle.ts'
 import { arrayVocabulary, itemsOf } from './array-rows.ts'
 import { collections } from './arrays.ts'
@@ -84,6 +86,8 @@ function subjectOf(name: SourceName): Subject {
         outcomeOf(() => collect(rows as Element[], request, source)),
         expected,
       )
+      if (isComputable(request, source))
+        mustEqual('the oracle of the manager', answerOfManager(rows as Item[], query, collection), expected)
       if (source.engine === 'array' && source.offsetFirst !== true && collection.cells) {
         const inTurns = collectInTurns(rows as ArrayRows, (row) => row, request, source)
         mustEqual('collectInTurns', await inTurns.catch(codeOf), expected)
