@@ -57,7 +57,7 @@ export async function callNodes(
   context: ReadContext,
   lookup: Lookup,
 ): Promise<Fetched> {
-  const { policy, key, tags, info } = context.target
+  const { policy } = context.target
   const started = ports.clock()
   const emit = (outcome: 'stored' | 'notStorable' | 'failed') =>
     ports.onEvent({ kind: 'fetch', group: policy.group, outcome, ms: ports.clock() - started })
@@ -68,25 +68,37 @@ export async function callNodes(
     emit('failed')
     throw fault
   }
+  const fetched = storeResponse(ports, context, { lookup, response, fetchTime: ports.clock() - started })
+  emit(fetched.storing === undefined ? 'notStorable' : 'stored')
+  return fetched
+}
+
+/** A response, the lookup that was made before it was fetched, and the milliseconds that its fetch took. */
+interface NewResponse {
+  readonly lookup: Lookup
+  readonly response: EdgeResponse
+  readonly fetchTime: number
+}
+
+/** Stores a response if it may be stored, under the epochs of the lookup. */
+export function storeResponse(
+  ports: FetchPorts,
+  context: ReadContext,
+  { lookup, response, fetchTime }: NewResponse,
+): Fetched {
+  const { policy, key, tags, info } = context.target
   const epochs = lookup.kind === 'unavailable' || lookup.epochs.fenced ? undefined : lookup.epochs
-  if (epochs === undefined || !isStorable(response)) {
-    emit('notStorable')
-    return { result: { response } }
-  }
-  const { status, body, clusterStatus, oldestPartAge: initialAge = 0, partsFreshFor } = response
-  const fetchTime = ports.clock() - started
+  if (epochs === undefined || !isStorable(response)) return { result: { response } }
+  const { status, body, clusterStatus, rowBytes, oldestPartAge: initialAge = 0, partsFreshFor } = response
   const lifetimes = lifetimesOf(ports, context)
   const freshFor = Math.min(lifetimes.ttl, partsFreshFor ?? lifetimes.ttl)
   const age = fetchTime + initialAge
   const joined = clusterStatus === undefined ? undefined : { clusterStatus }
+  const ofSnapshot = rowBytes === undefined ? undefined : { rowBytes }
   const times = { ttl: age + freshFor, ...staleTimesOf(policy, lifetimes, fetchTime), fetchTime }
-  const entry = { status, body, etag: etagOf(body), ...times, ...joined }
+  const entry = { status, body, etag: etagOf(body), ...times, ...joined, ...ofSnapshot }
   const result = { response, entry: { ...entry, age } }
-  if (freshFor <= 0) {
-    emit('notStorable')
-    return { result }
-  }
-  if (!response.isDerived) emit('stored')
+  if (freshFor <= 0) return { result }
   return { result, storing: ports.store.store({ key, tags, epochs, response: entry, initialAge, info }) }
 }
 

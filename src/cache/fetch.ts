@@ -8,8 +8,16 @@ import type { Handler } from '../core/request.ts'
 import type { Lookup, StoredResponse } from '../core/response.ts'
 import { withTimeout } from '../core/timing.ts'
 import { tracedSeparately } from '../core/traced.ts'
-import { awaitStore, callNodes, type FetchPorts, type FetchResult, type ReadContext } from './call-nodes.ts'
+import {
+  awaitStore,
+  callNodes,
+  type FetchPorts,
+  type FetchResult,
+  type ReadContext,
+  storeResponse,
+} from './call-nodes.ts'
 import { type Shared, SingleFlight } from './single-flight.ts'
+import type { Snapshots } from './snapshots/stage.ts'
 import { localLifetime } from './stores/local-entries.ts'
 
 export interface Fetcher {
@@ -39,8 +47,10 @@ const MAX_EXPIRING_KEYS = 10_000
 
 const nothingToRefresh = Promise.resolve()
 
-export function createFetcher(ports: FetchPorts, next: Handler): Fetcher {
+/** `findSnapshot`: finds what can answer a request without a call to the nodes. */
+export function createFetcher(ports: FetchPorts, next: Handler, findSnapshot: Snapshots['find']): Fetcher {
   const flights = new SingleFlight<FetchResult>()
+  const computations = new SingleFlight<FetchResult | undefined>()
   const failures = createExpiringKeys(ports.clock)
   const refusals = createExpiringKeys(ports.clock)
   const incomplete = createExpiringKeys(ports.clock)
@@ -50,6 +60,8 @@ export function createFetcher(ports: FetchPorts, next: Handler): Fetcher {
     hasFailedRecently: ({ target }) => failures.has(target.key),
     wasRefused: ({ target }) => refusals.has(target.key),
     fetchShared: async (context) => {
+      const computed = await computeShared(context)
+      if (computed !== undefined) return computed
       const work = workOf(context, (own) => fetchAndNoteFailure(next, own), true)
       return resultOf(await flights.join(sharedId(context), context.request.signal, work), context)
     },
@@ -65,9 +77,30 @@ export function createFetcher(ports: FetchPorts, next: Handler): Fetcher {
       if (refreshing.has(key) || failures.has(key) || incomplete.has(key)) return nothingToRefresh
       refreshing.add(key)
       const limited = { ...context, request: { ...context.request, waitForComplete: false } }
-      const work = workOf(limited, (own) => fetchAndNoteFailure(refreshHandler, own), true)
+      const run = async (own: ReadContext) =>
+        (await computeShared(own)) ?? (await fetchAndNoteFailure(refreshHandler, own))
+      const work = workOf(limited, run, true)
       return flights.background(sharedId(limited), work).finally(() => refreshing.delete(key))
     },
+  }
+
+  /** Answers from a snapshot of the collection. Resolves to undefined if the nodes must answer. */
+  async function computeShared(context: ReadContext): Promise<FetchResult | undefined> {
+    if (context.lookup.kind === 'unavailable') return undefined
+    const started = ports.clock()
+    const compute = await findSnapshot(context.request)
+    if (compute === undefined) return undefined
+    const run = async (): Promise<FetchResult | undefined> => {
+      const response = await compute(started)
+      if (response === undefined) return undefined
+      const fetchTime = ports.clock() - started
+      const fetched = storeResponse(ports, context, { lookup: context.lookup, response, fetchTime })
+      // The next request must compute it again, but each stale hit until then must not.
+      if (fetched.storing === undefined) incomplete.add(context.target.key, RECENT_FAILURE_MS)
+      return awaitStore(fetched)
+    }
+    const work = { run, continuesWithoutCallers: true }
+    return (await computations.join(sharedId(context), context.request.signal, work)).value
   }
 
   async function fetchAndNoteFailure(handler: Handler, context: ReadContext): Promise<FetchResult> {

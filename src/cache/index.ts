@@ -8,7 +8,8 @@ import { type CacheTarget, createTargetResolver, type KeySettings, type ResolveT
 import type { LifetimesOf } from './lifetimes.ts'
 import { readThrough } from './read-through.ts'
 import type { RefreshAheadOptions } from './refresh-ahead.ts'
-import { derivableOf, type SnapshotSettings } from './snapshots/stage.ts'
+import type { SnapshotSettings } from './snapshots/builder.ts'
+import { derivableOf } from './snapshots/stage.ts'
 import type { CacheStore } from './stores/contract.ts'
 
 export type { FreshnessLifetimes } from './lifetimes.ts'

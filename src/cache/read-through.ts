@@ -7,7 +7,8 @@ import { createDivergenceCheck, type DivergenceCheck, type DivergenceCheckSettin
 import { createFetcher, type Fetcher } from './fetch.ts'
 import type { ResolveTarget } from './key.ts'
 import { createRefreshAhead, type RefreshAhead, type RefreshAheadOptions } from './refresh-ahead.ts'
-import { answerFromSnapshots, type SnapshotSettings } from './snapshots/stage.ts'
+import type { SnapshotSettings } from './snapshots/builder.ts'
+import { createSnapshots } from './snapshots/stage.ts'
 import type { CacheStore } from './stores/contract.ts'
 
 export interface ReadThroughPorts extends FetchPorts {
@@ -38,8 +39,8 @@ type Hit = Extract<Lookup, { kind: 'hit' }>
 export function readThrough(ports: ReadThroughPorts): Stage {
   return (next) => {
     const { snapshots } = ports
-    const source = snapshots ? answerFromSnapshots({ ...ports, snapshots }, next, (request) => read(request)) : next
-    const fetcher = createFetcher(ports, source)
+    const source = snapshots && createSnapshots({ ...ports, snapshots }, next, (request) => read(request))
+    const fetcher = createFetcher(ports, source?.fetch ?? next, source?.find ?? (() => undefined))
     const refreshAhead = createRefreshAhead(ports.refreshAhead, { ...ports, refresh: fetcher.refresh })
     const path = { ports, fetcher, refreshAhead, divergenceCheck: createDivergenceCheck(ports, next) }
     const read: Handler = (request) => {
@@ -150,15 +151,17 @@ function withTtl({ hit, fwd, detail }: CacheStatus, ttl: number): CacheStatus {
 function toResponse(result: FetchResult, fwd: NonNullable<CacheStatus['fwd']>): EdgeResponse {
   const { response, entry, stored, collapsed } = result
   if (entry === undefined || response.kind !== 'json') return response
-  if (response.isDerived) {
-    const status: CacheStatus = { hit: true, ttl: entry.ttl - entry.age, detail: 'snapshot' }
-    return { ...response, cached: { response: entry, status } }
+  const { derivedFrom } = response
+  const ttl = entry.ttl - entry.age
+  if (derivedFrom === 'stored') {
+    return { ...response, cached: { response: entry, status: { hit: true, ttl, detail: 'snapshot' } } }
   }
   const status: CacheStatus = {
     fwd,
     ...(stored && !collapsed && { stored }),
     ...(collapsed && { collapsed }),
-    ttl: entry.ttl - entry.age,
+    ttl,
+    ...(derivedFrom === 'fetched' && { detail: 'snapshot' }),
   }
   return { ...response, cached: { response: entry, status } }
 }

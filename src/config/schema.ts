@@ -115,7 +115,8 @@ const cache = group({
   snapshots: group({
     groups: list(Type.Unsafe<CacheGroup>({ type: 'string', enum: [...cacheGroups] })),
     maxRows: count(100_000),
-    maxBytes: size('8MiB'),
+    maxBytes: size('64MiB'),
+    localBytes: size('64MiB'),
   }),
   divergenceCheck: group({ sampleRatio: amount(0.001, 1), maxPerSecond: amount(0.2, 1000) }),
 })

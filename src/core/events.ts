@@ -98,8 +98,36 @@ export type CacheEvent =
   /** A request shared the call of another request. */
   | { readonly kind: 'collapsed'; readonly group: string }
   | { readonly kind: 'invalidated'; readonly cause: InvalidationCause; readonly tags: number }
+  /** A snapshot of a collection was built, or not; `calls`: to the nodes. */
+  | {
+      readonly kind: 'snapshotBuild'
+      readonly group: string
+      readonly outcome: 'built' | 'failed' | SnapshotRefusal
+      readonly calls: number
+      readonly ms: number
+    }
+  /** A request that would have been a miss was answered from a stored snapshot. */
+  | { readonly kind: 'snapshotQuery'; readonly group: string }
   /** A hit was compared with the response of the nodes. `inconclusive`: a write or a failure prevented the comparison. */
   | { readonly kind: 'verified'; readonly group: string; readonly outcome: 'same' | 'different' | 'inconclusive' }
+
+/**
+ * Why a collection has no snapshot. `changed`: its pages do not agree, `nodeError`: a node answers with an error or with
+ * something else than a collection, `longNumbers`: of 16 digits or more, `notStored`: Redis does not store the rows,
+ * `demand`: it would take more calls than it saves, `busy`: the nodes have no idle capacity.
+ */
+export const SNAPSHOT_REFUSALS = [
+  'tooManyRows',
+  'tooManyBytes',
+  'changed',
+  'repeatedRows',
+  'nodeError',
+  'longNumbers',
+  'notStored',
+  'demand',
+  'busy',
+] as const
+export type SnapshotRefusal = (typeof SNAPSHOT_REFUSALS)[number]
 
 /** One step of the Redis store. `unreachable`: there was no connection. */
 export interface RedisStepEvent {

@@ -21,8 +21,10 @@ export interface JsonResponse {
   readonly oldestPartAge?: number
   /** Of a joined response: how long all stored parts are still fresh, in milliseconds; not positive if one is stale. */
   readonly partsFreshFor?: number
-  /** Computed from a stored snapshot of the collection, without a call to the nodes. */
-  readonly isDerived?: true
+  /** Computed from a snapshot of the collection: from a stored one without a call, or from one that was fetched for it. */
+  readonly derivedFrom?: 'stored' | 'fetched'
+  /** Of a snapshot: the bytes of its rows, which are not in the body. */
+  readonly rowBytes?: number
   /** Of a write to several nodes: some of them may have acted, or may not have finished. */
   readonly outcomeUnknown?: true
   /** The response is for one caller only. */
@@ -89,6 +91,8 @@ export interface StoredResponse {
   readonly fetchTime: number
   /** Of a joined response: the value of `Cluster-Status` when it was joined. */
   readonly clusterStatus?: string
+  /** Of a snapshot: the bytes of its rows, which are stored apart. Lookups leave it out. */
+  readonly rowBytes?: number
 }
 
 /**

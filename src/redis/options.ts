@@ -55,6 +55,8 @@ export const redisKeys = {
   /** Hash of tag epochs, write fences, the generation and the registry of replicas. */
   epochs: 'edge:{e}',
   entry: (key: string) => `edge:c:${key}`,
+  /** One of the parts of a value that is too large for one entry. */
+  part: (name: string) => `edge:p:${name}`,
   fetchLock: (name: string) => `edge:l:${name}`,
   /** Set of the cache groups that have an index. */
   groups: 'edge:i',

@@ -32,7 +32,7 @@ export const faults = {
   garbage: async ({ redis, replicas }, time) => {
     const client = redis.client()
     for (const until = performance.now() + time; performance.now() < until; await wait(200)) {
-      for (const key of await client.keys('edge:c:*')) await client.set(key, randomBytes(1 + (key.length % 97)))
+      for (const key of await client.keys('edge:[cp]:*')) await client.set(key, randomBytes(1 + (key.length % 97)))
       // After a write no local tier has the entries, so that all lookups go to Redis.
       const put = { method: 'PUT', headers: { authorization } }
       await Promise.all(replicas.map(({ url }, at) => fetch(`${url}/agents/00${at + 1}/group/web`, put)))
@@ -56,7 +56,7 @@ export async function moveSlots({ cluster }: ClusterStage, time: number): Promis
   const clients = cluster.nodes.map((node) => node.client())
   const until = performance.now() + time
   for (let turn = 1; performance.now() < until || turn <= 2; turn += 1) {
-    const entries = (await Promise.all(clients.map((client) => client.keys('edge:c:*')))).flat()
+    const entries = (await Promise.all(clients.map((client) => client.keys('edge:[cp]:*')))).flat()
     const names = [...entries.slice(0, 3), 'edge:i:{agents}', 'edge:{a}:revoked', 'edge:{e}']
     for (const name of names) {
       const slot = Number(await clients[0]?.cluster('KEYSLOT', name))

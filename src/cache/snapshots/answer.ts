@@ -1,47 +1,38 @@
 /** Computes the response of a request from the rows of a snapshot. */
+import { waitForJsonTurn } from '../../core/json-turns.ts'
 import { collectInTurns } from '../../query/collect-in-turns.ts'
-import { flattenRow } from '../../query/select.ts'
-import type { Row } from '../../query/value.ts'
-import { parseSnapshot } from './build.ts'
+import type { Element, Row } from '../../query/value.ts'
 import type { Derivation, SnapshotSource } from './derivation.ts'
 
-/** Rows that are parsed; the least recently used are dropped when their texts exceed this number of bytes together. */
-const MAX_PARSED_BYTES = 32 * 1024 * 1024
+/** Rows that are printed in one turn. */
+const ROWS_PER_TURN = 64
 
-/** The rows of snapshots in the form in which they are queried. Hits of the local tier have the same body. */
-export class ParsedSnapshots {
-  readonly #rows = new Map<Buffer, Promise<readonly Row[]>>()
-  #bytes = 0
-
-  rowsOf(body: Buffer, source: SnapshotSource): Promise<readonly Row[]> {
-    const known = this.#rows.get(body)
-    if (known !== undefined) this.#rows.delete(body)
-    else this.#bytes += body.length
-    const rows = known ?? parseRows(body, source)
-    this.#rows.set(body, rows)
-    for (const oldest of this.#rows.keys()) {
-      if (this.#bytes <= MAX_PARSED_BYTES || oldest === body) break
-      this.#rows.delete(oldest)
-      this.#bytes -= oldest.length
-    }
-    return rows
-  }
-}
-
-/** Inventories are queried by their flat columns. */
-function parseRows(body: Buffer, source: SnapshotSource): Promise<readonly Row[]> {
-  return parseSnapshot<Row>(body, source.engine === 'database' && source.nested ? flattenRow : (row) => row)
-}
-
-/** Returns the body of the response. Throws CollectionError if the node would refuse the request. */
-export async function answerFrom(rows: readonly Row[], { collection, source }: Derivation): Promise<Buffer> {
+/**
+ * Returns the body of the response. `bytesPerRow`: about the length of a row as text. Throws CollectionError if the node
+ * would refuse the request.
+ */
+export async function answerFrom(
+  rows: readonly Row[],
+  { collection, source }: Derivation,
+  bytesPerRow: number,
+): Promise<Buffer> {
   // The rows have the default order already, so a page without a sort is not sorted.
   const { defaultSort, ...unsorted } = source
-  const page = await collectInTurns(
+  const { items, totalItems } = await collectInTurns(
     rows,
     (row) => row,
     collection,
     collection.sort === undefined ? (unsorted as SnapshotSource) : source,
   )
-  return Buffer.from(JSON.stringify({ error: 0, data: page }))
+  return Buffer.from(`{"error":0,"data":{"items":[${await print(items, bytesPerRow)}],"totalItems":${totalItems}}}`)
+}
+
+async function print(items: readonly Element[], bytesPerRow: number): Promise<string> {
+  const texts: string[] = []
+  for (let at = 0; at < items.length; at += ROWS_PER_TURN) {
+    const some = items.slice(at, at + ROWS_PER_TURN)
+    await waitForJsonTurn(Math.ceil(some.length * bytesPerRow))
+    texts.push(JSON.stringify(some).slice(1, -1))
+  }
+  return texts.join(',')
 }

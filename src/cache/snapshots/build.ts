@@ -1,98 +1,162 @@
-/** Reads all rows of a collection into one response, in which each row is one line. */
+/** Reads all rows of a collection, page after page. */
 import { errorNumberOf, parseEnvelope } from '../../core/envelope.ts'
+import type { SnapshotRefusal } from '../../core/events.ts'
 import { waitForJsonTurn } from '../../core/json-turns.ts'
 import type { EdgeRequest, Handler } from '../../core/request.ts'
-import type { JsonResponse } from '../../core/response.ts'
+import type { Row } from '../../query/value.ts'
 
 export interface SnapshotLimits {
   readonly maxRows: number
   readonly maxBytes: number
 }
 
-/** The rows cannot be read completely, or there are too many. Requests are answered by the nodes. */
+/** The rows cannot be read completely, or they are too many or too expensive. Requests are answered by the nodes. */
 export class SnapshotRefusedError extends Error {
-  constructor(reason: string) {
-    super(`no snapshot of the collection: ${reason}`)
+  readonly reason: SnapshotRefusal
+
+  constructor(reason: SnapshotRefusal, detail: string) {
+    super(`no snapshot of the collection: ${detail}`)
     this.name = 'SnapshotRefusedError'
+    this.reason = reason
   }
+}
+
+/** All rows of a collection: as objects, and as JSON lists of some rows each. */
+export interface CollectionRows {
+  readonly rows: readonly Row[]
+  readonly parts: readonly Buffer[]
+  /** The sum of the parts. */
+  readonly bytes: number
 }
 
 /** The maximum number of rows that a node returns at once. */
 export const ROWS_PER_CALL = 1000
-const NEWLINE = 0x0a
-const COMMA = 0x2c
-/** Parsing such a part takes about a millisecond. */
-const BYTES_PER_PART = 64 * 1024
+/** Parsing or printing so many bytes takes about a millisecond. */
+export const BYTES_PER_PART = 64 * 1024
 /** JavaScript cannot represent larger numbers exactly. */
-const MAX_DIGITS = /[:[,]-?\d{16}/
+const LONG_NUMBER = /[:[,]-?\d{16}/
+/** The longest text that the pattern matches, but one: a match may begin at the end of a part. */
+const OVERLAP = 17
+
+/** Returns the number of calls that read so many rows. */
+export function callsFor(total: number): number {
+  return Math.max(1, Math.ceil(total / ROWS_PER_CALL))
+}
 
 /**
- * Calls the nodes for one page after the other. Throws SnapshotRefusedError unless all pages have the same total, the
- * expected number of rows, and no row twice; and what `next` throws.
+ * Calls the nodes for one page after the other. `check` receives the number of rows after the first page, and throws if
+ * the others are not to be read. Throws SnapshotRefusedError unless all pages have the same total, the expected number of
+ * rows, and no row twice; and what `next` throws.
  */
-export async function buildSnapshot(
+export async function readCollection(
   next: Handler,
   { snapshot, arrivedWithin, ...request }: EdgeRequest,
   { maxRows, maxBytes }: SnapshotLimits,
-): Promise<JsonResponse> {
-  const lines: string[] = []
-  const seen = new Set<string>()
-  let [total, length] = [0, 0]
+  check: (total: number) => void,
+): Promise<CollectionRows> {
+  const rows: Row[] = []
+  const text = new RowText()
+  let total = 0
   do {
-    const query = { limit: String(ROWS_PER_CALL), ...(lines.length > 0 && { offset: String(lines.length) }) }
+    const query = { limit: String(ROWS_PER_CALL), ...(rows.length > 0 && { offset: String(rows.length) }) }
     const page = await readPage(next, { ...request, query })
-    if (lines.length === 0) total = page.totalItems
-    if (total > maxRows) throw new SnapshotRefusedError(`it has ${total} rows, more than ${maxRows}`)
-    if (page.totalItems !== total) throw new SnapshotRefusedError('its total changed between two pages')
-    if (page.items.length !== Math.min(ROWS_PER_CALL, total - lines.length)) {
-      throw new SnapshotRefusedError('a page has another number of rows than its total demands')
+    if (rows.length === 0) {
+      total = page.totalItems
+      if (total > maxRows) throw new SnapshotRefusedError('tooManyRows', `it has ${total} rows, more than ${maxRows}`)
+      check(total)
     }
-    for (const item of page.items) {
-      const line = JSON.stringify(item)
-      if (total > ROWS_PER_CALL && seen.has(line)) throw new SnapshotRefusedError('two of its rows are equal')
-      seen.add(line)
-      lines.push(line)
-      length += line.length
+    if (page.totalItems !== total) throw new SnapshotRefusedError('changed', 'its total changed between two pages')
+    if (page.items.length !== Math.min(ROWS_PER_CALL, total - rows.length)) {
+      throw new SnapshotRefusedError('changed', 'a page has another number of rows than its total demands')
     }
-    if (length > maxBytes) throw new SnapshotRefusedError(`it is longer than ${maxBytes} bytes`)
-  } while (lines.length < total)
-  const body = Buffer.from(`{"error":0,"data":{"totalItems":${total},"items":[\n${lines.join(',\n')}\n]}}`)
-  return { kind: 'json', status: 200, body, errorNumber: 0 }
+    await text.add(page.items, page.bytes, total > ROWS_PER_CALL)
+    for (const item of page.items) rows.push(item)
+    if (text.length > maxBytes) throw new SnapshotRefusedError('tooManyBytes', `it is longer than ${maxBytes} bytes`)
+  } while (rows.length < total)
+  const parts = text.end()
+  return { rows, parts, bytes: text.bytes }
 }
 
 interface Page {
-  readonly items: readonly object[]
+  readonly items: readonly Row[]
   readonly totalItems: number
+  readonly bytes: number
 }
 
 async function readPage(next: Handler, request: EdgeRequest): Promise<Page> {
   const response = await next(request)
   if (response.kind !== 'json' || response.status !== 200 || errorNumberOf(response) !== 0 || response.partial) {
-    throw new SnapshotRefusedError('a node answers with an error')
+    throw new SnapshotRefusedError('nodeError', 'a node answers with an error')
+  }
+  if (await hasLongNumber(response.body)) {
+    throw new SnapshotRefusedError('longNumbers', 'it may have a number of 16 digits')
   }
   await waitForJsonTurn(response.body.length)
-  if (MAX_DIGITS.test(response.body.toString())) throw new SnapshotRefusedError('it may have a number of 16 digits')
   const { items, totalItems } = (parseEnvelope(response).data ?? {}) as { items?: unknown; totalItems?: unknown }
-  if (!Array.isArray(items) || !Number.isSafeInteger(totalItems)) throw new SnapshotRefusedError('it is no collection')
-  if (!items.every((item) => typeof item === 'object' && item !== null)) {
-    throw new SnapshotRefusedError('its elements are no objects')
+  if (!Array.isArray(items) || !Number.isSafeInteger(totalItems)) {
+    throw new SnapshotRefusedError('nodeError', 'it is no collection')
   }
-  return { items, totalItems: totalItems as number }
+  if (!items.every((item) => typeof item === 'object' && item !== null)) {
+    throw new SnapshotRefusedError('nodeError', 'its elements are no objects')
+  }
+  return { items, totalItems: totalItems as number, bytes: response.body.length }
 }
 
-/** Returns the rows of a snapshot. Parses it in turns of about a millisecond. */
-export async function parseSnapshot<Row>(body: Buffer, toRow: (parsed: Row) => Row): Promise<readonly Row[]> {
-  const rows: Row[] = []
-  let at = body.indexOf(NEWLINE) + 1
-  const end = body.lastIndexOf(NEWLINE)
-  while (at < end) {
-    const newline = body.indexOf(NEWLINE, Math.min(at + BYTES_PER_PART, end))
-    const partEnd = body[newline - 1] === COMMA ? newline - 1 : newline
-    await waitForJsonTurn(partEnd - at)
-    for (const row of JSON.parse(`[${body.toString('utf8', at, partEnd)}]`) as Row[]) rows.push(toRow(row))
-    at = newline + 1
+/** Searches the text that the node sent: a parsed number is rounded, and may be printed with an exponent. */
+async function hasLongNumber(body: Buffer): Promise<boolean> {
+  for (let at = 0; at < body.length; at += BYTES_PER_PART) {
+    await waitForJsonTurn(Math.min(BYTES_PER_PART, body.length - at))
+    if (LONG_NUMBER.test(body.toString('latin1', at, at + BYTES_PER_PART + OVERLAP))) return true
   }
-  return rows
+  return false
+}
+
+/** Prints rows as JSON lists of about `BYTES_PER_PART` each, in turns of about a millisecond. */
+class RowText {
+  /** Of the parts that are complete. */
+  bytes = 0
+  readonly #parts: Buffer[] = []
+  readonly #seen = new Set<string>()
+  #lines: string[] = []
+  #length = 0
+
+  /** About the bytes of all rows. */
+  get length(): number {
+    return this.bytes + this.#length
+  }
+
+  /** `bytes`: about the length of all items as text. `mayRepeat`: whether to look for rows that were added before. */
+  async add(items: readonly Row[], bytes: number, mayRepeat: boolean): Promise<void> {
+    const perTurn = Math.max(1, Math.floor((items.length * BYTES_PER_PART) / bytes))
+    for (let at = 0; at < items.length; at += perTurn) {
+      const some = items.slice(at, at + perTurn)
+      await waitForJsonTurn(Math.ceil((bytes / items.length) * some.length))
+      for (const item of some) this.#addLine(JSON.stringify(item), mayRepeat)
+    }
+  }
+
+  #addLine(line: string, mayRepeat: boolean): void {
+    if (mayRepeat) {
+      if (this.#seen.has(line)) throw new SnapshotRefusedError('repeatedRows', 'two of its rows are equal')
+      this.#seen.add(line)
+    }
+    this.#lines.push(line)
+    this.#length += line.length
+    if (this.#length >= BYTES_PER_PART) this.#endPart()
+  }
+
+  #endPart(): void {
+    const part = Buffer.from(`[${this.#lines.join(',')}]`)
+    this.#parts.push(part)
+    this.bytes += part.length
+    this.#lines = []
+    this.#length = 0
+  }
+
+  end(): readonly Buffer[] {
+    if (this.#lines.length > 0) this.#endPart()
+    return this.#parts
+  }
 }
 
 /** Returns the total in the text of a collection, near its beginning or its end; `undefined`: it is not there. */

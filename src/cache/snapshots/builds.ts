@@ -1,11 +1,18 @@
-/** Decides when a snapshot is built: after two different queries of one collection, or for a page behind the first one. */
+/**
+ * Decides when a snapshot is built: after two different queries of one collection, or for a page behind the first one,
+ * and only if its calls are not more than the queries that it answers.
+ */
 import { RecentlyUsed } from '../../core/recently-used.ts'
+import { callsFor, ROWS_PER_CALL } from './build.ts'
 
 interface KnownCollection {
-  /** The first query, and when its demand ends; the clock in milliseconds. */
+  /** The first query of this window, and when the window ends; the clock in milliseconds. */
   query: string
-  expiresAt: number
+  windowEnd: number
   isWanted: boolean
+  /** Queries in this window and in the one before, which a snapshot has answered or could have answered. */
+  queries: number
+  queriesBefore: number
   total: number | undefined
   refusedUntil: number
 }
@@ -23,13 +30,28 @@ export class SnapshotDemands {
     this.#clock = clock
   }
 
-  /** Notes a query that no snapshot could answer. Returns whether to build one. `ms`: how long the demand counts. */
-  note(key: string, query: string, isLaterPage: boolean, ms: number): boolean {
+  /** Counts a query that a snapshot can answer. `window`: milliseconds that a snapshot is fresh. */
+  note(key: string, query: string, isLaterPage: boolean, window: number): void {
     const now = this.#clock()
     const known = this.#collectionOf(key)
-    if (now >= known.expiresAt) Object.assign(known, { query, expiresAt: now + ms, isWanted: false })
+    if (now >= known.windowEnd) {
+      known.queriesBefore = now < known.windowEnd + window ? known.queries : 0
+      Object.assign(known, { query, windowEnd: now + window, isWanted: false, queries: 0 })
+    }
+    known.queries += 1
     if (isLaterPage || query !== known.query) known.isWanted = true
-    return known.isWanted && now >= known.refusedUntil
+  }
+
+  /** Whether the queries that were counted want a snapshot. */
+  isWanted(key: string): boolean {
+    const known = this.#collections.get(key)
+    return known?.isWanted === true && this.#clock() >= known.refusedUntil && this.paysFor(key)
+  }
+
+  /** Whether as many queries come in the lifetime of a snapshot as it takes calls. `total`: its rows. */
+  paysFor(key: string, total = this.#collections.get(key)?.total ?? 0): boolean {
+    const { queries = 0, queriesBefore = 0 } = this.#collections.get(key) ?? {}
+    return total <= ROWS_PER_CALL || callsFor(total) <= Math.max(queries, queriesBefore)
   }
 
   /** The number of rows, if a response has shown it. */
@@ -48,7 +70,15 @@ export class SnapshotDemands {
   #collectionOf(key: string): KnownCollection {
     const known = this.#collections.get(key)
     if (known !== undefined) return known
-    const created = { query: '', expiresAt: 0, isWanted: false, total: undefined, refusedUntil: 0 }
+    const created: KnownCollection = {
+      query: '',
+      windowEnd: 0,
+      isWanted: false,
+      queries: 0,
+      queriesBefore: 0,
+      total: undefined,
+      refusedUntil: 0,
+    }
     this.#collections.set(key, created)
     return created
   }

@@ -34,10 +34,20 @@ export interface WriteFence {
   keepUntilLeaseEnds(): void
 }
 
+/** Parts of a value that is too large for one stored response, for all replicas. */
+export interface SharedParts {
+  /** Stores a part for `ms` milliseconds, in place of the one with this name. Returns whether it was stored. */
+  set(name: string, id: string, bytes: Buffer, ms: number): Promise<boolean>
+  /** Returns the part if it was stored with this id. */
+  get(name: string, id: string): Promise<Buffer | undefined>
+}
+
 export interface CacheStore {
   lookup(key: string, tags: readonly Tag[]): Lookup | Promise<Lookup>
   store(entry: NewStoredResponse): Promise<void>
   /** `patience`: milliseconds after which a holder that did not renew the lock counts as dead. */
   acquireFetchLock(key: string, epochs: TagEpochs, patience: number): Promise<FetchLock>
   fence(tags: readonly Tag[]): Promise<WriteFence>
+  /** Absent: there are no other replicas. */
+  readonly parts?: SharedParts
 }

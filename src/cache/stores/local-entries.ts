@@ -38,6 +38,11 @@ export function localLifetime(response: StaleTimes & Pick<StoredResponse, 'ttl'>
   return storageLifetime(response) + (response.staleWhileHot ?? 0)
 }
 
+/** Returns the bytes of a response, and of the rows that are stored apart. */
+export function storedBytes({ body, rowBytes = 0 }: Pick<StoredResponse, 'body' | 'rowBytes'>): number {
+  return body.length + rowBytes
+}
+
 /**
  * Returns the response with its age. After a soft invalidation, its freshness lifetime ends before that age, and it may be
  * served during a refresh until its stale bound, if it has one.

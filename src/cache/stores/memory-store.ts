@@ -14,7 +14,14 @@ import { WRITE_FENCE_LEASE_MS } from '../../core/timing.ts'
 import type { CacheStore, FetchLock, NewStoredResponse, WriteFence } from './contract.ts'
 import { compareEpochs, EpochTable, purgeTag, readTimeOf } from './epochs.ts'
 import { toIndexEntry } from './index-entry.ts'
-import { LocalEntries, type LocalEntry, localLifetime, toLocalEntry, toStoredResponse } from './local-entries.ts'
+import {
+  LocalEntries,
+  type LocalEntry,
+  localLifetime,
+  storedBytes,
+  toLocalEntry,
+  toStoredResponse,
+} from './local-entries.ts'
 
 export interface MemoryStoreOptions {
   /** Bytes beyond which the least recently used entries are evicted. May change. */
@@ -190,9 +197,19 @@ class MemoryCache {
       return undefined
     }
     const { url, group, endpoint, scope } = info
-    const { body, fetchTime } = response
+    const { fetchTime } = response
     const lifetime = localLifetime(response)
-    const listed = { key, url, group, endpoint, scope, tags: info.tags, size: body.length, fetchTime, lifetime }
+    const listed = {
+      key,
+      url,
+      group,
+      endpoint,
+      scope,
+      tags: info.tags,
+      size: storedBytes(response),
+      fetchTime,
+      lifetime,
+    }
     return toIndexEntry(listed, lifetime - (this.#elapsed() - fetchedAt), this.#hits.get(entry) ?? 0)
   }
 

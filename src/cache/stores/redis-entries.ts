@@ -68,7 +68,7 @@ function reportCorrupt(onEvent: (event: StoreEvent) => void): undefined {
 }
 
 /** The key holds another type of value than an entry. */
-function isWrongType(reply: RedisReply<unknown>): boolean {
+export function isWrongType(reply: RedisReply<unknown>): boolean {
   return !reply.ok && reply.error.startsWith('WRONGTYPE')
 }
 
@@ -83,7 +83,7 @@ type EntryHead = Omit<LocalEntry, 'fetchedAt' | 'response'> & {
 function encodeHead({ response, generation, epochs, tags, info }: LocalEntry): unknown {
   const { status, etag, ttl, staleWhileRevalidate, staleIfError, staleWhileHot, fetchTime, clusterStatus } = response
   const times = { keepFor: ttl, staleWhileRevalidate, staleIfError, staleWhileHot, cost: fetchTime }
-  const answer = { status, etag, ...times, clusterStatus }
+  const answer = { status, etag, ...times, clusterStatus, rowBytes: response.rowBytes }
   return { generation, epochs, tags, listed: info, answer }
 }
 
@@ -93,16 +93,18 @@ function decodeHead(value: unknown): EntryHead | undefined {
   const { answer, generation, epochs, tags, listed: info } = value
   if (!isRecord(answer) || !isResponseInfo(info) || typeof generation !== 'string') return undefined
   if (!isStringArray(epochs) || !isStringArray(tags)) return undefined
-  const { status, etag, keepFor: ttl, cost: fetchTime, clusterStatus } = answer
+  const { status, etag, keepFor: ttl, cost: fetchTime, clusterStatus, rowBytes } = answer
   const { staleWhileRevalidate, staleIfError, staleWhileHot } = answer
   if (!isFieldValue(etag) || !isNumber(status) || !isNumber(fetchTime)) return undefined
   if (!isNumber(ttl) || !isNumber(staleWhileRevalidate) || !isNumber(staleIfError)) return undefined
   if (staleWhileHot !== undefined && !isNumber(staleWhileHot)) return undefined
   if (clusterStatus !== undefined && !isFieldValue(clusterStatus)) return undefined
   const times = { ttl, staleWhileRevalidate, staleIfError, ...(staleWhileHot !== undefined && { staleWhileHot }) }
-  const response = { status, etag, ...times, fetchTime }
+  if (rowBytes !== undefined && !isNumber(rowBytes)) return undefined
+  const joined = clusterStatus === undefined ? undefined : { clusterStatus }
+  const ofSnapshot = rowBytes === undefined ? undefined : { rowBytes }
   return {
-    response: clusterStatus === undefined ? response : { ...response, clusterStatus },
+    response: { status, etag, ...times, fetchTime, ...joined, ...ofSnapshot },
     generation,
     epochs,
     tags,

@@ -3,7 +3,7 @@ import type { Tag } from '../../catalogue/endpoint.ts'
 import type { CacheIndex, CacheStoreState, Lookup } from '../../core/response.ts'
 import { type OnStoreEvent, redisChannels } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'
-import type { CacheStore, NewStoredResponse } from './contract.ts'
+import type { CacheStore, NewStoredResponse, SharedParts } from './contract.ts'
 import { createEntryCodec } from './entry-codec.ts'
 import { compareEpochs, purgeTag, readTimeOf } from './epochs.ts'
 import { FetchLocks } from './fetch-locks.ts'
@@ -12,6 +12,7 @@ import { Invalidator } from './invalidator.ts'
 import { LocalEntries, toLocalEntry } from './local-entries.ts'
 import { KnownEpochs, knownEpochsOf, LocalTier, localLookup } from './local-tier.ts'
 import { RedisEntries } from './redis-entries.ts'
+import { createRedisParts } from './redis-parts.ts'
 import { RedisTier } from './redis-tier.ts'
 import { ResponseIndex } from './response-index.ts'
 
@@ -41,6 +42,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
     store: (entry) => cache.store(entry),
     acquireFetchLock: (key, epochs, patience) => cache.fetchLocks.acquire(key, epochs, patience),
     fence: (tags) => cache.invalidator.fence(tags),
+    parts: cache.parts,
     list: (group, onProgress) => cache.index.list(group, onProgress),
     count: () => cache.index.count(),
     page: (window) => cache.index.page(window),
@@ -56,6 +58,7 @@ class RedisCache {
   readonly fetchLocks: FetchLocks
   readonly invalidator: Invalidator
   readonly index: ResponseIndex
+  readonly parts: SharedParts
   purgeCount = 0
   readonly #replica: RedisReplica
   readonly #known = new KnownEpochs()
@@ -70,6 +73,7 @@ class RedisCache {
     this.#replica = replica
     this.#local = new LocalTier(new LocalEntries(() => options.localBytes, replica.elapsed), known)
     this.#entries = new RedisEntries({ replica, codec, onEvent })
+    this.parts = createRedisParts({ replica, codec, onEvent })
     this.#redis = new RedisTier({ replica, known, entries: this.#entries })
     this.index = new ResponseIndex({
       replica,

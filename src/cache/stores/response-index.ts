@@ -10,7 +10,7 @@ import { NOW, script } from '../../redis/scripts.ts'
 import type { EntryCodec } from './entry-codec.ts'
 import { IndexListing } from './index-listing.ts'
 import { countRows, IndexPages } from './index-pages.ts'
-import { type LocalEntry, storageLifetime } from './local-entries.ts'
+import { type LocalEntry, storageLifetime, storedBytes } from './local-entries.ts'
 import type { InvalidationSequence } from './redis-tier.ts'
 import { RememberedRows } from './remembered-rows.ts'
 
@@ -85,7 +85,7 @@ export class ResponseIndex {
     const left = Math.floor(lifetime - (elapsed() - fetchedAt))
     if (left < 1) return
     // The field names of version 0.1.0: replicas of both versions share the index.
-    const size = response.body.length
+    const size = storedBytes(response)
     const head = { listed: info, generation, epochs, whole: lifetime, size, cost: response.fetchTime }
     const row = codec.encode(`row:${key}`, head, Buffer.alloc(0))
     await Promise.all([

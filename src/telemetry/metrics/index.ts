@@ -58,6 +58,8 @@ function createListeners(registry: Registry, sources: MetricsSources): EventList
     collapsed: all('cache.collapsed'),
     invalidated: all('cache.invalidated'),
     verified: all('cache.verified'),
+    snapshotBuild: all('cache.snapshotBuild'),
+    snapshotQuery: all('cache.snapshotQuery'),
   }
   return {
     request: all('request'),

@@ -58,7 +58,7 @@ export const chaosFaults: Readonly<Record<string, ChaosFault>> = {
   },
   'Redis garbage': async ({ redis }) => {
     const client = redis.client()
-    for (const key of await client.keys('edge:c:*')) await client.set(key, randomBytes(1 + (key.length % 97)))
+    for (const key of await client.keys('edge:[cp]:*')) await client.set(key, randomBytes(1 + (key.length % 97)))
   },
   'replica restarted': async ({ replicas, balancer }, _, target) => {
     const replica = pick(replicas, target)

@@ -157,14 +157,15 @@ t.test('the edge accepts its configuration with exactly the listed secrets', asy
 
 t.test('the memory limit is twice what a replica with the default settings occupies', async (t) => {
   const bytes = (size: string) => Number.parseFloat(size) * (size.includes('Gi') ? 1024 : 1) * MiB
-  const [localBytes] = [settings, parse(readFileSync('config/default.yaml', 'utf8'))].flatMap((each) => {
-    return each.cache?.localBytes === undefined ? [] : [bytes(each.cache.localBytes)]
-  })
-  const occupied = residentBytes({ localBytes: localBytes ?? Number.NaN, rows: 100_000 })
+  const caches = [settings, parse(readFileSync('config/default.yaml', 'utf8'))].map(({ cache }) => cache)
+  const [localBytes = ''] = caches.flatMap((cache) => cache?.localBytes ?? [])
+  const [snapshotBytes = ''] = caches.flatMap((cache) => cache?.snapshots?.localBytes ?? [])
+  const sizes = { localBytes: bytes(localBytes), snapshotBytes: bytes(snapshotBytes) }
+  const occupied = residentBytes({ ...sizes, rows: 100_000 })
   const limit = bytes(container.resources.limits.memory)
   t.ok(limit >= 2 * occupied, `${limit / MiB} MiB for ${occupied / MiB} MiB`)
   const documented = readFileSync('docs/operations.md', 'utf8').replaceAll(/\s+/g, ' ')
-  const formula = `${PROCESS_BYTES / MiB} MiB + ${LOCAL_FACTOR} × \`cache.localBytes\` + ${ROW_BYTES / 1024} KiB × stored responses`
+  const formula = `${PROCESS_BYTES / MiB} MiB + ${LOCAL_FACTOR} × (\`cache.localBytes\` + \`cache.snapshots.localBytes\`) + ${ROW_BYTES / 1024} KiB × stored responses`
   t.ok(documented.includes(formula), `docs/operations.md states: ${formula}`)
   t.ok(documented.includes(`${Math.ceil(occupied / MiB)} MiB`), 'and the result for the default settings')
 })

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { createLatch, settle, success } from '../../../support/edge-requests.ts'
-import { agents, settings, snapshotReplica } from './collection-node.ts'
+import { createLatch, success } from '../../../support/edge-requests.ts'
+import { agents, settings, settleBuild, snapshotReplica } from './collection-node.ts'
 
 t.test('one query that repeats builds no snapshot', async (t) => {
   const edge = snapshotReplica(agents(100))
@@ -8,7 +8,7 @@ t.test('one query that repeats builds no snapshot', async (t) => {
   edge.clock.advance(5000)
   await edge.get({ limit: '5' })
   await edge.get({ limit: '5' })
-  await settle()
+  await settleBuild()
   t.notOk(edge.nodes.requests.some(({ query }) => query.limit === '1000'))
 })
 
@@ -23,6 +23,7 @@ t.test('many different queries at once share one build', async (t) => {
 t.test('no client waits for a snapshot of several calls', async (t) => {
   const edge = snapshotReplica(agents(3000))
   await edge.get({ limit: '5' })
+  await edge.get({ limit: '4' })
   const latch = createLatch()
   const { respond } = edge.nodes
   edge.nodes.respond = async (request, call) => {
@@ -32,9 +33,42 @@ t.test('no client waits for a snapshot of several calls', async (t) => {
   const { body } = await edge.get({ limit: '6' })
   t.strictSame(body, edge.direct({ limit: '6' }))
   latch.open()
-  await settle()
-  await settle()
+  await settleBuild()
   t.match((await edge.get({ limit: '7' })).status, { detail: 'snapshot' })
+})
+
+t.test('a snapshot is not built if it takes more calls than it saves', async (t) => {
+  const edge = snapshotReplica(agents(5000))
+  const builds = () => edge.nodes.requests.filter(({ query }) => query.limit === '1000').length
+  for (const limit of ['5', '6', '7', '8']) {
+    await edge.get({ limit })
+    await settleBuild()
+  }
+  t.equal(builds(), 0, 'four queries, and five calls')
+  await edge.get({ limit: '9' })
+  await settleBuild()
+  t.equal(builds(), 5)
+  t.match((await edge.get({ sort: 'name' })).status, { detail: 'snapshot' })
+})
+
+t.test('a snapshot of several calls is not refreshed for fewer queries than calls', async (t) => {
+  const edge = snapshotReplica(agents(5000))
+  await edge.warm()
+  const { calls } = edge.nodes
+  // Two lifetimes later, one query: the snapshot of before is stale, and may be served while it is refreshed.
+  edge.clock.advance(1000)
+  await edge.get({ sort: 'name' })
+  await settleBuild()
+  edge.clock.advance(990)
+  await edge.get({ sort: '-name' })
+  await settleBuild()
+  const rebuilt = edge.nodes.calls - calls
+  t.ok(rebuilt <= 5, `${rebuilt} calls`)
+  edge.clock.advance(3000)
+  await edge.get({ sort: 'id' })
+  await edge.get({ sort: '-id' })
+  await settleBuild()
+  t.equal(edge.nodes.calls - calls - rebuilt, 2, 'the queries themselves')
 })
 
 t.test('nodes without idle capacity are not asked for a snapshot of several calls', async (t) => {

@@ -6,7 +6,7 @@ import { sources } from '../../../../src/query/sources.ts'
 import type { Row } from '../../../../src/query/value.ts'
 import { bodyOf, edgeRequest, jsonResponse, replica, settle, success } from '../../../support/edge-requests.ts'
 
-export const settings = { groups: ['agents'], maxRows: 100_000, maxBytes: 8 << 20 } as const
+export const settings = { groups: ['agents'], maxRows: 100_000, maxBytes: 64 << 20, localBytes: 64 << 20 } as const
 
 /** Returns agents with ids from 001. Every third is `Active`. */
 export function agents(count: number): Row[] {
@@ -16,6 +16,11 @@ export function agents(count: number): Row[] {
     status: at % 3 === 0 ? 'Active' : 'Disconnected',
     dateAdd: '2026-01-01 00:00:00',
   }))
+}
+
+/** Waits until a build of some thousand rows in small turns has ended. */
+export async function settleBuild(): Promise<void> {
+  for (let round = 0; round < 20; round += 1) await settle()
 }
 
 export function snapshotReplica(rows: Row[], options: Partial<CacheOptions> = {}) {
@@ -41,11 +46,11 @@ export function snapshotReplica(rows: Row[], options: Partial<CacheOptions> = {}
     JSON.parse(
       JSON.stringify({ error: 0, data: collect(node.rows, parseCollectionRequest(query, new Date()), sources.agents) }),
     )
-  /** Two different queries, after which the snapshot exists. */
+  /** Two different queries, and as many as the snapshot takes calls, after which it exists. */
   const warm = async () => {
-    await get({ limit: '5' })
-    await get({ limit: '6', offset: '1' })
-    await settle()
+    const queries = Math.max(2, Math.ceil(node.rows.length / 1000))
+    for (let at = 0; at < queries; at += 1) await get({ limit: `${5 + at}`, ...(at > 0 && { offset: '1' }) })
+    await settleBuild()
   }
   return { ...edge, node, get, direct, warm }
 }

@@ -1,0 +1,101 @@
+/** Fetches snapshots: reads all rows of a collection, stores them, and returns the response that names them. */
+import type { CacheGroup } from '../../catalogue/endpoint.ts'
+import type { CacheEvent, SnapshotRefusal } from '../../core/events.ts'
+import type { EdgeRequest, Handler } from '../../core/request.ts'
+import type { EdgeResponse } from '../../core/response.ts'
+import type { CacheTarget, ResolveTarget } from '../key.ts'
+import { type LifetimesOf, staleTimesOf } from '../lifetimes.ts'
+import type { CacheStore } from '../stores/contract.ts'
+import { staleBound } from '../stores/local-entries.ts'
+import { callsFor, readCollection, type SnapshotLimits, SnapshotRefusedError } from './build.ts'
+import type { SnapshotDemands } from './builds.ts'
+import { type SnapshotSource, snapshotSourceOf } from './derivation.ts'
+import { parseHead, type SnapshotRows, toResponse } from './rows.ts'
+
+/** Read for each request: the settings may change. */
+export interface SnapshotSettings extends SnapshotLimits {
+  /** The cache groups whose collections have snapshots. */
+  readonly groups: readonly CacheGroup[]
+  /** The maximum of the bytes of all rows in this process, as text. */
+  readonly localBytes: number
+}
+
+export interface SnapshotPorts {
+  readonly store: Pick<CacheStore, 'lookup' | 'parts'>
+  readonly resolveTarget: ResolveTarget
+  readonly lifetimesOf: LifetimesOf
+  readonly hasIdleCapacity: (request: EdgeRequest) => boolean
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number
+  readonly onEvent: (event: CacheEvent) => void
+  readonly snapshots: SnapshotSettings
+}
+
+/** Until the rows are stored, some of their lifetime has passed. It must not end before that of the response. */
+const SPARE_MS = 1000
+
+/** Rejects with SnapshotRefusedError if there is no snapshot, and as `next` does. */
+export function createBuilder(
+  ports: SnapshotPorts,
+  { rows, demands }: { readonly rows: SnapshotRows; readonly demands: SnapshotDemands },
+  next: Handler,
+): Handler {
+  const { store, clock, onEvent, hasIdleCapacity, snapshots } = ports
+
+  return async (request) => {
+    const target = ports.resolveTarget(request)
+    const source = snapshotSourceOf(request)
+    if (typeof target === 'string' || source === undefined) throw new Error('the collection has no snapshots')
+    const started = clock()
+    let calls = 0
+    const counted: Handler = (page) => {
+      calls += 1
+      return next(page)
+    }
+    const emit = (outcome: 'built' | 'failed' | SnapshotRefusal) =>
+      onEvent({ kind: 'snapshotBuild', group: target.policy.group, outcome, calls, ms: clock() - started })
+    try {
+      const response = await build(request, target, source, counted)
+      emit('built')
+      return response
+    } catch (fault) {
+      emit(fault instanceof SnapshotRefusedError ? fault.reason : 'failed')
+      if (fault instanceof SnapshotRefusedError && !isTemporary(fault)) demands.noteRefusal(target.key)
+      throw fault
+    }
+  }
+
+  async function build(
+    request: EdgeRequest,
+    { key, tags, policy }: CacheTarget,
+    source: SnapshotSource,
+    call: Handler,
+  ): Promise<EdgeResponse> {
+    const started = clock()
+    const check = (total: number) => {
+      demands.noteTotal(key, total)
+      if (callsFor(total) === 1) return
+      if (!demands.paysFor(key)) throw new SnapshotRefusedError('demand', 'it takes more calls than it saves')
+      if (!hasIdleCapacity(request)) throw new SnapshotRefusedError('busy', 'the nodes have no idle capacity')
+    }
+    const total = demands.totalOf(key)
+    if (total !== undefined) check(total)
+    const { maxRows, maxBytes, localBytes } = snapshots
+    const limits = { maxRows, maxBytes: Math.min(maxBytes, localBytes) }
+    // A client waits at most for one call of its own. Others are work for later requests.
+    const paged: EdgeRequest = total !== undefined && callsFor(total) === 1 ? request : { ...request, priority: 'bulk' }
+    const collection = await readCollection(call, paged, limits, check)
+    const lifetimes = ports.lifetimesOf(policy.group, request.endpoint.path)
+    const ms = lifetimes.ttl + staleBound(staleTimesOf(policy, lifetimes, clock() - started)) + SPARE_MS
+    const present = await store.lookup(key, tags)
+    const replaced = present.kind === 'hit' ? parseHead(present.response) : undefined
+    const head = await rows.add(key, collection, source, { ms, replaced })
+    if (head === undefined) throw new SnapshotRefusedError('notStored', 'its rows cannot be stored for all replicas')
+    return toResponse(head)
+  }
+}
+
+/** Whether the next query may build the snapshot. */
+function isTemporary({ reason }: SnapshotRefusedError): boolean {
+  return reason === 'demand' || reason === 'busy'
+}
