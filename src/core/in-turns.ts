@@ -1,10 +1,43 @@
 /** Work on many items in turns of a few milliseconds, so that other events of the loop are served in between. */
-import { setImmediate as nextTurn } from 'node:timers/promises'
 
-const ITEMS_PER_TURN = 1024
+/** Milliseconds of this work in one turn of the event loop, of all callers together. */
+const MS_PER_TURN = 3
+/** Items between two looks at the clock: some hundred microseconds. */
+const ITEMS_PER_PART = 128
+/** Items that are sorted at once, in about a millisecond. */
+const ITEMS_PER_RUN = 512
 /** Sorted items to collect before they are merged, in multiples of `count`. */
 const COLLECTED_PER_COUNT = 2
-const MIN_COLLECTED = 4 * ITEMS_PER_TURN
+const MIN_COLLECTED = 4096
+
+const waiting: (() => void)[] = []
+let isTurn = false
+let turnEnd = 0
+
+/**
+ * To be awaited between pieces of work. Returns undefined while the turn has time left; otherwise callers get later turns
+ * in the order of their calls.
+ */
+export function waitForTurn(): Promise<void> | undefined {
+  if (!isTurn) {
+    startTurn()
+    return undefined
+  }
+  if (waiting.length === 0 && performance.now() < turnEnd) return undefined
+  return new Promise((resolve) => waiting.push(resolve))
+}
+
+function startTurn(): void {
+  isTurn = true
+  turnEnd = performance.now() + MS_PER_TURN
+  setImmediate(() => {
+    isTurn = false
+    const next = waiting.shift()
+    if (next === undefined) return
+    startTurn()
+    next()
+  })
+}
 
 export type Compare<T> = (a: T, b: T) => number
 
@@ -17,11 +50,12 @@ export interface Selection<T> {
   readonly total: number
 }
 
-/** Yields the items in parts, one in each turn of the event loop. */
+/** Yields the items in parts, as many in each turn of the event loop as it has time for. */
 export async function* inTurns<T>(items: readonly T[]): AsyncGenerator<readonly T[]> {
-  for (let at = 0; at < items.length; at += ITEMS_PER_TURN) {
-    if (at > 0) await nextTurn()
-    yield items.slice(at, at + ITEMS_PER_TURN)
+  for (let at = 0; at < items.length; at += ITEMS_PER_PART) {
+    const turn = waitForTurn()
+    if (turn !== undefined) await turn
+    yield items.slice(at, at + ITEMS_PER_PART)
   }
 }
 
@@ -42,16 +76,18 @@ export async function selectFirst<Item, T>(
   let total = 0
   /** Once `count` values are sorted: the last of them. */
   let last: T | undefined
+  let run: T[] = []
   for await (const part of inTurns(items)) {
-    const run: T[] = []
     for (const item of part) {
       const value = pick(item)
       if (value === undefined) continue
       total += 1
       if (last === undefined || compare(value, last) < 0) run.push(value)
     }
+    if (run.length < ITEMS_PER_RUN) continue
     runs.push(run.sort(compare))
     collected += run.length
+    run = []
     if (collected > maxCollected) {
       const first = await mergeRuns(runs, compare, count)
       runs = [first]
@@ -59,7 +95,7 @@ export async function selectFirst<Item, T>(
       last = first.length === count ? first.at(-1) : undefined
     }
   }
-  return { first: await mergeRuns(runs, compare, count), total }
+  return { first: await mergeRuns([...runs, run.sort(compare)], compare, count), total }
 }
 
 /** Merges sorted runs; values of earlier runs come first among equal ones. */
@@ -88,7 +124,10 @@ async function merge<T>(left: readonly T[], right: readonly T[], compare: Compar
       merged.push(b)
       r += 1
     }
-    if (merged.length % ITEMS_PER_TURN === 0) await nextTurn()
+    if (merged.length % ITEMS_PER_PART === 0) {
+      const turn = waitForTurn()
+      if (turn !== undefined) await turn
+    }
   }
   return merged
 }

@@ -96,12 +96,12 @@ t.test('the index shows the size of all rows, as one entry', async (t) => {
   t.ok(((await one.store.count()).get('agents') ?? 0) < 50)
 })
 
-t.test('no turn of the event loop is longer than 10 ms while other replicas read a snapshot', async (t) => {
+t.test('other replicas read a snapshot in short turns', async (t) => {
   const [one, other] = [await replicaOver(t), await replicaOver(t)]
   await build(one)
   const { longest } = await measureTurns(() => other.get({ offset: '300', limit: '3' }))
   t.comment(`longest turn ${longest.toFixed(1)} ms`)
-  t.ok(longest < 50, `${longest} ms`)
+  t.ok(longest < 20, `${longest} ms`)
 })
 
 t.test('a snapshot does not evict small responses', async (t) => {

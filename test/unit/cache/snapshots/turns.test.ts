@@ -10,18 +10,25 @@ import { agents } from './collection-node.ts'
 
 const ROWS = 100_000
 /** CPU milliseconds. A sort of all rows in one turn takes several hundred. */
-const MAX_TURN_MS = 50
+const MAX_TURN_MS = 10
+/** Garbage is collected in some turn: work that takes too long does so each time. */
+const RUNS = 3
 
-t.test('100,000 rows are read, filtered and sorted in turns', async (t) => {
+async function longestTurn(work: () => Promise<unknown>): Promise<number> {
+  const longest: number[] = []
+  for (let run = 0; run < RUNS; run += 1) longest.push((await measureTurns(work)).longest)
+  return Math.min(...longest)
+}
+
+t.test('100,000 rows are read, filtered, sorted and searched in turns of at most 10 ms', async (t) => {
   const rows = agents(ROWS)
   const node: Handler = ({ query }) => {
     const offset = Number(query.offset ?? 0)
     return success({ items: rows.slice(offset, offset + 1000), totalItems: ROWS })
   }
   const limits = { maxRows: ROWS, maxBytes: 64 << 20 }
-  const read = await measureTurns(() => readCollection(node, edgeRequest('GET /agents'), limits, () => {}))
-  t.equal(read.value.rows.length, ROWS)
-  t.ok(read.longest < MAX_TURN_MS, `reading: ${read.longest} ms`)
+  const read = await longestTurn(() => readCollection(node, edgeRequest('GET /agents'), limits, () => {}))
+  t.ok(read < MAX_TURN_MS, `reading: ${read} ms`)
   for (const query of [
     { sort: '-name' },
     { q: 'name~99;status=active', sort: 'name' },
@@ -29,10 +36,41 @@ t.test('100,000 rows are read, filtered and sorted in turns', async (t) => {
     { offset: '50000', sort: 'name', limit: '1000' },
   ]) {
     const derivation = { source: sources.agents, collection: parseCollectionRequest(query, new Date()) }
-    const { longest, value } = await measureTurns(() => answerFrom(read.value.rows, derivation, 100))
-    t.ok(value.length > 1000)
+    // Other rows each time: selections of the same rows are remembered.
+    const longest = await longestTurn(() => answerFrom([...rows], derivation, 100))
     t.ok(longest < MAX_TURN_MS, `${JSON.stringify(query)}: ${longest} ms`)
     t.comment(`${JSON.stringify(query)}: longest turn ${longest.toFixed(1)} ms`)
   }
-  t.comment(`reading: longest turn ${read.longest.toFixed(1)} ms`)
+  t.comment(`reading: longest turn ${read.toFixed(1)} ms`)
+})
+
+t.test('many queries at once share the turns', async (t) => {
+  const rows = agents(20_000)
+  const longest = await longestTurn(() => {
+    const queries = Array.from({ length: 50 }, (_, at) => ({ sort: at % 2 === 0 ? 'name' : '-name', q: `id>${at}` }))
+    return Promise.all(
+      queries.map((query) => {
+        const derivation = { source: sources.agents, collection: parseCollectionRequest(query, new Date()) }
+        return answerFrom([...rows], derivation, 100)
+      }),
+    )
+  })
+  t.comment(`longest turn ${longest.toFixed(1)} ms`)
+  t.ok(longest < 2 * MAX_TURN_MS, `${longest} ms`)
+})
+
+t.test('the pages of one sort are computed once', async (t) => {
+  const rows = agents(ROWS)
+  const page = (offset: number) => {
+    const query = { sort: 'name', limit: '10', offset: `${offset}` }
+    return answerFrom(rows, { source: sources.agents, collection: parseCollectionRequest(query, new Date()) }, 100)
+  }
+  await page(10)
+  for (const offset of [0, 1000, 50_000, 99_990]) {
+    const { longest } = await measureTurns(() => page(offset))
+    t.ok(longest < MAX_TURN_MS, `offset ${offset}: ${longest} ms`)
+    const started = process.cpuUsage().user
+    await page(offset)
+    t.ok(process.cpuUsage().user - started < 20_000, 'microseconds; a sort takes several 100 ms')
+  }
 })
