@@ -1,6 +1,6 @@
 /** The pipeline of a collection request for many rows: as `collect`, but in turns of a few milliseconds. */
 import { type Compare, inTurns, selectFirst } from '../core/in-turns.ts'
-import { compilePredicates } from './collect.ts'
+import { compileRowPredicates } from './collect.ts'
 import { parseSorting, type Sorting, sortedValue } from './order.ts'
 import { type CollectionPage, type CollectionRequest, parsePage } from './request.ts'
 import { compileProjection } from './select.ts'
@@ -22,7 +22,7 @@ export async function collectInTurns<Item>(
 ): Promise<CollectionPage> {
   const { offset, limit } = parsePage(request)
   const project = compileProjection(request.select, source)
-  const predicates = compilePredicates(request, source)
+  const predicates = compileRowPredicates(request, source)
   const sorting = parseSorting(request.sort, source, items.slice(0, 1).map(toRow))
   const pick = (item: Item): Match<Item> | undefined => {
     const row = toRow(item)
@@ -38,7 +38,7 @@ export async function matchRowsInTurns(
   request: CollectionRequest,
   source: DatabaseSource | Omit<ArraySource, 'offsetFirst'>,
 ): Promise<readonly Row[]> {
-  const predicates = compilePredicates(request, source)
+  const predicates = compileRowPredicates(request, source)
   const sorting = parseSorting(request.sort, source, rows.slice(0, 1))
   const isMatch = (row: Row) => predicates.every((test) => test(row))
   if (sorting !== undefined) {

@@ -2,9 +2,10 @@
  * The pipeline of a collection request: filter, search and `q`, then sort, page, and select. It returns what the
  * manager returns, except where the manager is wrong: the order is total and stable, and pages are disjoint.
  */
-import { compileConditions, type RowPredicate } from './condition.ts'
+import { compileConditions } from './condition.ts'
 import { compileFilter, compileSearch } from './filter.ts'
 import { compileOrder } from './order.ts'
+import { type Predicate, type RowPredicate, toRowPredicate } from './predicate.ts'
 import { type CollectionPage, type CollectionRequest, parsePage, slicePage } from './request.ts'
 import { compileProjection } from './select.ts'
 import type { Source } from './sources.ts'
@@ -30,14 +31,19 @@ export function collect(rows: readonly Element[], request: CollectionRequest, so
 
 /** Returns all rows that match the request, sorted, but neither paged nor projected. */
 export function matchRows<E extends Element>(rows: readonly E[], request: CollectionRequest, source: Source): E[] {
-  const predicates = compilePredicates(request, source)
+  const predicates = compileRowPredicates(request, source)
   const order = compileOrder(request.sort, source, rows)
   const matches = rows.filter((row) => predicates.every((test) => test(row)))
   return order ? matches.sort(order) : matches
 }
 
 /** Returns the tests that a row must pass. Throws CollectionError. */
-export function compilePredicates(request: CollectionRequest, source: Source): RowPredicate[] {
+export function compileRowPredicates(request: CollectionRequest, source: Source): RowPredicate[] {
+  return compilePredicates(request, source).map(toRowPredicate)
+}
+
+/** Returns what a row must satisfy altogether. Throws CollectionError. */
+export function compilePredicates(request: CollectionRequest, source: Source): Predicate[] {
   const predicates = Object.entries(request.filters ?? {}).map(([name, value]) =>
     compileFilter(name, value, source, request.now),
   )

@@ -1,18 +1,11 @@
 /** Predicates for the conditions of `q`, and for single values by the kind of their field. */
 import { ownEntry } from '../core/values.ts'
 import { type Operator, parseQuery, type Query, type QueryLimits } from './grammar.ts'
+import { type Predicate, testValue } from './predicate.ts'
 import { CollectionError } from './request.ts'
 import type { DatabaseSource, FieldKind, Source } from './sources.ts'
 import type { Element } from './value.ts'
-import {
-  compareSortValues,
-  createLikeMatcher,
-  fieldValue,
-  type SortValue,
-  toDatabaseNumber,
-  toNumber,
-  toText,
-} from './value.ts'
+import { compareSortValues, createLikeMatcher, type SortValue, toDatabaseNumber, toNumber, toText } from './value.ts'
 
 const SECONDS_PER_UNIT = { d: 86_400, h: 3_600, m: 60, s: 1 } as const
 type Unit = keyof typeof SECONDS_PER_UNIT
@@ -32,7 +25,6 @@ export function timestampBefore(now: Date, seconds: number): string {
 }
 
 type Comparison = Exclude<Operator, '~'>
-export type RowPredicate = (element: Element) => boolean
 /** A predicate over a value that is neither missing nor null. */
 export type ValuePredicate = (value: unknown) => boolean
 
@@ -47,39 +39,31 @@ const NO_LIMITS: QueryLimits = { characters: Number.POSITIVE_INFINITY, condition
  * field), 1409 (operator not supported by the field), 1411 and 1412 (dates) and 1729 (agent state). A field without a
  * value matches no condition except `=null`.
  */
-export function compileConditions(text: string, source: Source, now: Date): RowPredicate {
+export function compileConditions(text: string, source: Source, now: Date): Predicate {
   const parsed = parseQuery(text, NO_LIMITS)
   if (!parsed.ok) throw new CollectionError(1407)
   const compile = source.engine === 'database' ? databaseCondition(source, now) : arrayCondition
-  return compileQuery(parsed.query, compile) ?? (() => true)
+  return compileQuery(parsed.query, compile) ?? { kind: 'every', of: [] }
 }
 
 type Condition = Extract<Query, { kind: 'condition' }>
 
 /** Conditions that match everything (`undefined`) are left out, as if they were not in the text. */
-function compileQuery(
-  query: Query,
-  compile: (condition: Condition) => RowPredicate | undefined,
-): RowPredicate | undefined {
+function compileQuery(query: Query, compile: (condition: Condition) => Predicate | undefined): Predicate | undefined {
   if (query.kind === 'condition') return compile(query)
   const parts = query.of.flatMap((part) => compileQuery(part, compile) ?? [])
   if (parts.length === 0) return undefined
-  return query.kind === 'all'
-    ? (element) => parts.every((part) => part(element))
-    : (element) => parts.some((part) => part(element))
+  return { kind: query.kind === 'all' ? 'every' : 'some', of: parts }
 }
 
-function databaseCondition(source: DatabaseSource, now: Date): (condition: Condition) => RowPredicate | undefined {
+function databaseCondition(source: DatabaseSource, now: Date): (condition: Condition) => Predicate | undefined {
   return ({ field, operator, value }) => {
     const kind = ownEntry(source.fields, field)
     if (kind === undefined) throw new CollectionError(1408)
     if (value === 'all') return undefined
-    if (value === 'null') return (element) => (fieldValue(element, field) === undefined) !== (operator === '!=')
-    const test = compileValueTest(kind, operator, value, now)
-    return (element) => {
-      const found = fieldValue(element, field)
-      return found !== undefined && test(found)
-    }
+    if (value === 'null')
+      return { kind: 'field', field, holds: (found) => (found === undefined) !== (operator === '!=') }
+    return testValue(field, compileValueTest(kind, operator, value, now))
   }
 }
 
@@ -154,12 +138,13 @@ function dateTest(operator: Operator, value: string, now: Date): ValuePredicate 
 }
 
 /** Array sources: comparison is case-sensitive, `~` means "begins with", and only top-level fields are found. */
-function arrayCondition({ field, operator, value }: Condition): RowPredicate {
-  const test = exactTest(operator === '!=' ? '=' : operator, value)
-  return (element) => {
+function arrayCondition({ field, operator, value }: Condition): Predicate {
+  const test = anyMember(operator, exactTest(operator === '!=' ? '=' : operator, value))
+  const holds = (element: Element) => {
     const found = typeof element === 'object' && Object.hasOwn(element, field) ? element[field] : undefined
-    return found !== undefined && found !== null && anyMember(operator, test)(found)
+    return found !== undefined && found !== null && test(found)
   }
+  return { kind: 'element', holds }
 }
 
 /** A number in a row is compared as a number. It is never equal to a text that is not one. */

@@ -1,20 +1,15 @@
 /** Predicates for named query parameters (`status`, `os.platform`, …) and for `search`. */
 import { ownEntry } from '../core/values.ts'
-import {
-  compileValueTest,
-  parseTimeFrame,
-  type RowPredicate,
-  timestampBefore,
-  type ValuePredicate,
-} from './condition.ts'
+import { compileValueTest, parseTimeFrame, timestampBefore, type ValuePredicate } from './condition.ts'
+import { type Predicate, testValue } from './predicate.ts'
 import { CollectionError } from './request.ts'
-import type { Filter, Source } from './sources.ts'
+import type { ArraySource, DatabaseSource, Filter, Source } from './sources.ts'
 import { createLikeMatcher, createSubstringMatcher, type Element, fieldValue, toNumber, toText } from './value.ts'
 
 type FilterBy<By extends Filter['by']> = Extract<Filter, { by: By }>
 
 /** Returns the predicate of a named parameter. Throws CollectionError with the code of the filter for invalid values. */
-export function compileFilter(name: string, value: string, source: Source, now: Date): RowPredicate {
+export function compileFilter(name: string, value: string, source: Source, now: Date): Predicate {
   const filter = ownEntry(source.filters, name) ?? { by: 'equal' }
   switch (filter.by) {
     case 'equal':
@@ -26,17 +21,13 @@ export function compileFilter(name: string, value: string, source: Source, now: 
   }
 }
 
-function compileEqual(filter: FilterBy<'equal'>, name: string, value: string, source: Source, now: Date): RowPredicate {
-  if (filter.matchAll !== undefined && value.split(',').includes(filter.matchAll)) return () => true
+const ALL: Predicate = { kind: 'every', of: [] }
+
+function compileEqual(filter: FilterBy<'equal'>, name: string, value: string, source: Source, now: Date): Predicate {
+  if (filter.matchAll !== undefined && value.split(',').includes(filter.matchAll)) return ALL
   if (filter.allowed && !filter.allowed.values.includes(value)) throw new CollectionError(filter.allowed.code)
   const fields = filter.fields ?? [name]
-  const tests = fields.map((field) => ({ field, matches: compileEquality(field, value, source, now) }))
-  return (element) => {
-    return tests.some(({ field, matches }) => {
-      const found = fieldValue(element, field)
-      return found !== undefined && matches(found)
-    })
-  }
+  return { kind: 'some', of: fields.map((field) => testValue(field, compileEquality(field, value, source, now))) }
 }
 
 function compileEquality(field: string, value: string, source: Source, now: Date): ValuePredicate {
@@ -50,21 +41,21 @@ function compileEquality(field: string, value: string, source: Source, now: Date
   return (found) => tests.some((test) => test(found))
 }
 
-function compileRange(filter: FilterBy<'range'>, value: string): RowPredicate {
+function compileRange(filter: FilterBy<'range'>, value: string): Predicate {
   const [, from, to = from] = /^([0-9]+)(?:-([0-9]+))?$/.exec(value) ?? []
   if (from === undefined) throw new CollectionError(1203)
-  return (element) => {
-    const number = toNumber(fieldValue(element, filter.field))
+  return testValue(filter.field, (found) => {
+    const number = toNumber(found)
     return number !== undefined && number >= Number(from) && number <= Number(to)
-  }
+  })
 }
 
-function compileOlderThan(filter: FilterBy<'olderThan'>, value: string, now: Date): RowPredicate {
+function compileOlderThan(filter: FilterBy<'olderThan'>, value: string, now: Date): Predicate {
   const limit = timestampBefore(now, parseTimeFrame(value))
-  return (element) => {
-    const found = fieldValue(element, filter.field) ?? fieldValue(element, filter.fallbackField)
-    return found !== undefined && toText(found) < limit
-  }
+  const isOlder = (found: unknown) => toText(found) < limit
+  const isMissing: Predicate = { kind: 'field', field: filter.field, holds: (found) => found === undefined }
+  const byFallback: Predicate = { kind: 'every', of: [isMissing, testValue(filter.fallbackField, isOlder)] }
+  return { kind: 'some', of: [testValue(filter.field, isOlder), byFallback] }
 }
 
 /** A parsed `search`: elements must contain the text, or must not if it is negated (`!text`). */
@@ -82,39 +73,35 @@ export function parseSearch(text: string): Search {
 }
 
 /** Returns the predicate of `search`: LIKE over the fields of a database, a substring test over the values of an array. */
-export function compileSearch(text: string, source: Source): RowPredicate {
+export function compileSearch(text: string, source: Source): Predicate {
   const search = parseSearch(text)
-  const contains = source.engine === 'database' ? createLikeMatcher(search.text) : createSubstringMatcher(search.text)
-  const number = source.engine === 'database' ? wholeNumber(search.text) : undefined
-  return (element) => {
-    const found = searchedValues(element, source).some(contains) || hasNumber(element, source, number)
-    return found !== search.negated
-  }
+  const found: Predicate =
+    source.engine === 'database' ? searchDatabase(search.text, source) : searchArray(search.text, source)
+  return search.negated ? { kind: 'not', of: found } : found
 }
 
 /** Digits find the agent with that number, regardless of leading zeros. */
-function hasNumber(element: Element, source: Source, number: number | undefined): boolean {
-  if (number === undefined || source.engine !== 'database' || source.numberSearchField === undefined) return false
-  return toNumber(fieldValue(element, source.numberSearchField)) === number
-}
-
-function wholeNumber(text: string): number | undefined {
-  return /^[0-9]+$/.test(text) ? Number(text) : undefined
-}
-
-function searchedValues(element: Element, source: Source): string[] {
-  if (typeof element === 'string') return [element]
-  if (source.engine === 'array') {
-    const values = source.searchable ? source.searchable.map((field) => fieldValue(element, field)) : [element]
-    return values.flatMap(leaves)
-  }
+function searchDatabase(text: string, source: DatabaseSource): Predicate {
+  const contains = createLikeMatcher(text)
+  const { numberSearchField, hidden = [] } = source
   const fields = Object.keys(source.fields).filter((field) => {
-    return field !== source.numberSearchField && source.fields[field] !== 'status'
+    return field !== numberSearchField && source.fields[field] !== 'status'
   })
-  return [...fields, ...(source.hidden ?? [])].flatMap((field) => {
-    const value = fieldValue(element, field)
-    return value === undefined ? [] : [toText(value)]
-  })
+  const of = [...fields, ...hidden].map((field) => testValue(field, (value) => contains(toText(value))))
+  if (numberSearchField === undefined || !/^[0-9]+$/.test(text)) return { kind: 'some', of }
+  const number = Number(text)
+  return { kind: 'some', of: [...of, testValue(numberSearchField, (value) => toNumber(value) === number)] }
+}
+
+function searchArray(text: string, source: ArraySource): Predicate {
+  const contains = createSubstringMatcher(text)
+  const { searchable } = source
+  const holds = (element: Element) => {
+    // Texts have no fields: they are searched themselves.
+    if (typeof element === 'string' || searchable === undefined) return leaves(element).some(contains)
+    return searchable.some((field) => leaves(fieldValue(element, field)).some(contains))
+  }
+  return { kind: 'element', holds }
 }
 
 /** Returns all nested values as text. Field names are not searched. */

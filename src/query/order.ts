@@ -33,6 +33,8 @@ export type RowComparator = (a: Element, b: Element) => number
 /** A field to sort by, and how its values compare. */
 export interface SortField {
   readonly field: string
+  /** Equal for sort fields of one source with equal sort values. */
+  readonly key: string
   readonly toSortValue: (value: unknown) => SortValue
 }
 
@@ -91,7 +93,7 @@ function createSortField(by: SortBy, source: Source, ignoresCase: boolean): Sort
     const number = toNumber?.(value)
     return number ?? codePointKey(ignoresCase ? toText(value).toLowerCase() : toText(value))
   }
-  return { field: by.field, toSortValue }
+  return { field: by.field, key: `${by.field} ${by.as ?? ''} ${ignoresCase}`, toSortValue }
 }
 
 /** Returns how the values of a field become numbers; `undefined`: they stay texts. */
