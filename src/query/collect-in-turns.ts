@@ -1,5 +1,5 @@
 /** The pipeline of a collection request for many rows: as `collect`, but in turns of a few milliseconds. */
-import { type Compare, inTurns, selectFirst } from '../core/in-turns.ts'
+import { type Compare, selectFirst } from '../core/in-turns.ts'
 import { compileRowPredicates } from './collect.ts'
 import { parseSorting, type Sorting, sortedValue } from './order.ts'
 import { type CollectionPage, type CollectionRequest, parsePage } from './request.ts'
@@ -26,34 +26,11 @@ export async function collectInTurns<Item>(
   const sorting = parseSorting(request.sort, source, items.slice(0, 1).map(toRow))
   const pick = (item: Item): Match<Item> | undefined => {
     const row = toRow(item)
-    return predicates.every((test) => test(row)) ? matchOf(item, row, sorting) : undefined
+    if (!predicates.every((test) => test(row))) return undefined
+    return { item, by: sorting?.fields.map(({ field, toSortValue }) => toSortValue(sortedValue(row, field))) ?? [] }
   }
   const { first, total } = await selectFirst(items, pick, comparatorOf(sorting), offset + limit)
   return { items: first.slice(offset).map(({ item }) => project(toRow(item))), totalItems: total }
-}
-
-/** Returns all rows that match the request, sorted, as `matchRows` does. Throws CollectionError before any row is read. */
-export async function matchRowsInTurns(
-  rows: readonly Row[],
-  request: CollectionRequest,
-  source: DatabaseSource | Omit<ArraySource, 'offsetFirst'>,
-): Promise<readonly Row[]> {
-  const predicates = compileRowPredicates(request, source)
-  const sorting = parseSorting(request.sort, source, rows.slice(0, 1))
-  const isMatch = (row: Row) => predicates.every((test) => test(row))
-  if (sorting !== undefined) {
-    const pick = (row: Row) => (isMatch(row) ? matchOf(row, row, sorting) : undefined)
-    const { first } = await selectFirst(rows, pick, comparatorOf(sorting), Number.POSITIVE_INFINITY)
-    return first.map(({ item }) => item)
-  }
-  if (predicates.length === 0) return rows
-  const matches: Row[] = []
-  for await (const part of inTurns(rows)) for (const row of part) if (isMatch(row)) matches.push(row)
-  return matches
-}
-
-function matchOf<Item>(item: Item, row: Row, sorting: Sorting | undefined): Match<Item> {
-  return { item, by: sorting?.fields.map(({ field, toSortValue }) => toSortValue(sortedValue(row, field))) ?? [] }
 }
 
 /** Without a sorting, all rows are equal and keep their order. */

@@ -156,6 +156,14 @@ function exactTest(operator: Operator, value: string): ValuePredicate {
 
 /** Either side of `<` and `>` is ASCII, since `q` admits nothing else, so code units compare as code points do. */
 function comparing(operator: Comparison): (a: SortValue, b: SortValue) => boolean {
-  const outcome = { '=': [0], '!=': [-1, 1], '<': [-1], '>': [1] }[operator]
-  return (a, b) => outcome.includes(Math.sign(compareSortValues(a, b)))
+  switch (operator) {
+    case '=':
+      return (a, b) => compareSortValues(a, b) === 0
+    case '!=':
+      return (a, b) => compareSortValues(a, b) !== 0
+    case '<':
+      return (a, b) => compareSortValues(a, b) < 0
+    case '>':
+      return (a, b) => compareSortValues(a, b) > 0
+  }
 }

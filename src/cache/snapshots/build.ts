@@ -4,6 +4,7 @@ import type { SnapshotRefusal } from '../../core/events.ts'
 import { waitForJsonTurn } from '../../core/json-turns.ts'
 import type { EdgeRequest, Handler } from '../../core/request.ts'
 import type { Row } from '../../query/value.ts'
+import { ROW_SEPARATOR } from './queried-rows.ts'
 
 export interface SnapshotLimits {
   readonly maxRows: number
@@ -21,9 +22,9 @@ export class SnapshotRefusedError extends Error {
   }
 }
 
-/** All rows of a collection: as objects, and as JSON lists of some rows each. */
+/** All rows of a collection as JSON lists of some rows each. */
 export interface CollectionRows {
-  readonly rows: readonly Row[]
+  readonly totalItems: number
   readonly parts: readonly Buffer[]
   /** The sum of the parts. */
   readonly bytes: number
@@ -54,27 +55,27 @@ export async function readCollection(
   { maxRows, maxBytes }: SnapshotLimits,
   check: (total: number) => void,
 ): Promise<CollectionRows> {
-  const rows: Row[] = []
+  let read = 0
   const text = new RowText()
   let total = 0
   do {
-    const query = { limit: String(ROWS_PER_CALL), ...(rows.length > 0 && { offset: String(rows.length) }) }
+    const query = { limit: String(ROWS_PER_CALL), ...(read > 0 && { offset: String(read) }) }
     const page = await readPage(next, { ...request, query })
-    if (rows.length === 0) {
+    if (read === 0) {
       total = page.totalItems
       if (total > maxRows) throw new SnapshotRefusedError('tooManyRows', `it has ${total} rows, more than ${maxRows}`)
       check(total)
     }
     if (page.totalItems !== total) throw new SnapshotRefusedError('changed', 'its total changed between two pages')
-    if (page.items.length !== Math.min(ROWS_PER_CALL, total - rows.length)) {
+    if (page.items.length !== Math.min(ROWS_PER_CALL, total - read)) {
       throw new SnapshotRefusedError('changed', 'a page has another number of rows than its total demands')
     }
     await text.add(page.items, page.bytes, total > ROWS_PER_CALL)
-    for (const item of page.items) rows.push(item)
+    read += page.items.length
     if (text.length > maxBytes) throw new SnapshotRefusedError('tooManyBytes', `it is longer than ${maxBytes} bytes`)
-  } while (rows.length < total)
+  } while (read < total)
   const parts = text.end()
-  return { rows, parts, bytes: text.bytes }
+  return { totalItems: total, parts, bytes: text.bytes }
 }
 
 interface Page {
@@ -146,7 +147,7 @@ class RowText {
   }
 
   #endPart(): void {
-    const part = Buffer.from(`[${this.#lines.join(',')}]`)
+    const part = Buffer.from(`[${this.#lines.join(ROW_SEPARATOR)}]`)
     this.#parts.push(part)
     this.bytes += part.length
     this.#lines = []

@@ -1,18 +1,16 @@
 /**
  * The rows of snapshots. The stored response of a snapshot is short: it names the rows by an id. This process has the
- * rows as objects, within their own bound of memory, so that they never evict other responses. All replicas find them
- * in the shared store, in parts. Each part carries the id, so rows of two snapshots are never mixed.
+ * rows as text and as columns, within their own bound of memory, so that they never evict other responses. All replicas
+ * find them in the shared store, in parts. Each part carries the id, so rows of two snapshots are never mixed.
  */
 import { randomUUID } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { parseEnvelope } from '../../core/envelope.ts'
-import { waitForJsonTurn } from '../../core/json-turns.ts'
 import type { JsonResponse } from '../../core/response.ts'
-import { flattenRow } from '../../query/select.ts'
-import type { Row } from '../../query/value.ts'
 import type { SharedParts } from '../stores/contract.ts'
 import type { CollectionRows } from './build.ts'
 import type { SnapshotSource } from './derivation.ts'
+import { type QueriedRows, readParts } from './queried-rows.ts'
 
 /** What the stored response of a snapshot names. */
 export interface SnapshotHead {
@@ -24,7 +22,7 @@ export interface SnapshotHead {
   readonly totalItems: number
 }
 
-type StoredRows = Promise<readonly Row[] | undefined>
+type StoredRows = Promise<QueriedRows | undefined>
 
 export interface SnapshotRowsOptions {
   /** Absent: no other replica reads the rows. */
@@ -59,17 +57,17 @@ export class SnapshotRows {
    */
   async add(
     key: string,
-    { rows, parts, bytes }: CollectionRows,
+    { totalItems, parts, bytes }: CollectionRows,
     source: SnapshotSource,
     { ms, replaced }: { readonly ms: number; readonly replaced: SnapshotHead | undefined },
   ): Promise<SnapshotHead | undefined> {
     const { shared } = this.#options
     const place = replaced?.place === 0 ? 1 : 0
-    const head: SnapshotHead = { id: randomUUID(), place, parts: parts.length, bytes, totalItems: rows.length }
+    const head: SnapshotHead = { id: randomUUID(), place, parts: parts.length, bytes, totalItems }
     for (const [at, part] of shared === undefined ? [] : parts.entries()) {
       if (!(await shared?.set(nameOf(key, head, at), head.id, part, ms))) return undefined
     }
-    this.#put(key, head, toQueriedRows(rows, source), ms)
+    this.#put(key, head, readParts(parts, source), ms)
     return head
   }
 
@@ -93,14 +91,14 @@ export class SnapshotRows {
   async #read(key: string, head: SnapshotHead, source: SnapshotSource): StoredRows {
     const { shared, maxBytes } = this.#options
     if (shared === undefined || head.bytes > maxBytes()) return undefined
-    const rows: Row[] = []
+    const parts: Buffer[] = []
     for (let at = 0; at < head.parts; at += 1) {
       const part = await shared.get(nameOf(key, head, at), head.id)
       if (part === undefined) return undefined
-      await waitForJsonTurn(part.length)
-      for (const row of JSON.parse(part.toString()) as Row[]) rows.push(row)
+      parts.push(part)
     }
-    return rows.length === head.totalItems ? toQueriedRows(rows, source) : undefined
+    const rows = await readParts(parts, source)
+    return [rows.table.length, rows.texts.length].every((length) => length === head.totalItems) ? rows : undefined
   }
 }
 
@@ -110,19 +108,6 @@ function placeOf(key: string, { place }: SnapshotHead): string {
 
 function nameOf(key: string, head: SnapshotHead, at: number): string {
   return `${placeOf(key, head)}:${at}`
-}
-
-const ROWS_PER_TURN = 256
-
-/** Inventories are queried by their flat columns. */
-async function toQueriedRows(rows: readonly Row[], source: SnapshotSource): Promise<readonly Row[]> {
-  if (source.engine !== 'database' || !source.nested) return rows
-  const flat: Row[] = []
-  for (let at = 0; at < rows.length; at += ROWS_PER_TURN) {
-    if (at > 0) await new Promise((resolve) => setImmediate(resolve))
-    for (const row of rows.slice(at, at + ROWS_PER_TURN)) flat.push(flattenRow(row))
-  }
-  return flat
 }
 
 /** Returns the response that is stored for a snapshot. */

@@ -7,7 +7,6 @@
 import type { EdgeRequest, Handler } from '../../core/request.ts'
 import type { EdgeResponse, JsonResponse, Lookup } from '../../core/response.ts'
 import { CollectionError } from '../../query/request.ts'
-import type { Row } from '../../query/value.ts'
 import type { CacheTarget } from '../key.ts'
 import { staleBound } from '../stores/local-entries.ts'
 import { answerFrom } from './answer.ts'
@@ -15,7 +14,8 @@ import { ROWS_PER_CALL, SnapshotRefusedError, totalOf } from './build.ts'
 import { createBuilder, type SnapshotPorts } from './builder.ts'
 import { SnapshotDemands } from './builds.ts'
 import { type Derivation, derivationOf, selectsAllRows } from './derivation.ts'
-import { parseHead, type SnapshotHead, SnapshotRows } from './rows.ts'
+import type { QueriedRows } from './queried-rows.ts'
+import { parseHead, SnapshotRows } from './rows.ts'
 
 /** One request that a snapshot may answer. */
 interface Derivable {
@@ -128,7 +128,7 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler, read: Handl
     const left = ttl + staleBound({ staleWhileRevalidate: 0, staleIfError: 0, ...stored }) - age
     const found = await rows.find(target.key, head, derivation.source, left)
     if (found === undefined) return undefined
-    const body = await bodyOf(found, derivation, head)
+    const body = await bodyOf(found, derivation)
     if (body === undefined) return undefined
     const isStored = snapshot.cached?.status.hit === true
     if (isStored) onEvent({ kind: 'snapshotQuery', group: target.policy.group })
@@ -154,13 +154,9 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler, read: Handl
 }
 
 /** Returns the body of the response; undefined: the node refuses the request, in its own words. */
-async function bodyOf(
-  rows: readonly Row[],
-  derivation: Derivation,
-  { bytes, totalItems }: SnapshotHead,
-): Promise<Buffer | undefined> {
+async function bodyOf(rows: QueriedRows, derivation: Derivation): Promise<Buffer | undefined> {
   try {
-    return await answerFrom(rows, derivation, bytes / Math.max(1, totalItems))
+    return await answerFrom(rows, derivation)
   } catch (fault) {
     if (fault instanceof CollectionError) return undefined
     throw fault

@@ -1,13 +1,16 @@
 /** Compares `src/query` with the oracles for random rows and random queries of one collection. */
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
-import { collect } from '../../../../src/query/collect.ts'
+import { answerFrom } from '../../../../src/cache/snapshots/answer.ts'
+import type { SnapshotSource } from '../../../../src/cache/snapshots/derivation.ts'
+import { collect, matchRows } from '../../../../src/query/collect.ts'
 import { collectInTurns } from '../../../../src/query/collect-in-turns.ts'
 import { isComputable } from '../../../../src/query/computable.ts'
-import { CollectionError, parseCollectionRequest } from '../../../../src/query/request.ts'
+import { CollectionError, type CollectionRequest, parseCollectionRequest } from '../../../../src/query/request.ts'
 import { flattenRow } from '../../../../src/query/select.ts'
 import { type Source, type SourceName, sources } from '../../../../src/query/sources.ts'
-import type { Element } from '../../../../src/query/value.ts'
+import type { Element, Row } from '../../../../src/query/value.ts'
+import { snapshotOf } from '../../../support/snapshots.ts'
 import { answerOfManager } from './array-manager.ts'
 import { answerOf, type Item } from './array-oracle.ts'
 import { arrayVocabulary, itemsOf } from './array-rows.ts'
@@ -20,6 +23,8 @@ import { type Table, tables } from './tables.ts'
 
 /** Loading rows costs more than a query. */
 const QUERIES_PER_ROWS = 10
+/** So that most snapshots have several parts. */
+const ROWS_PER_PART = 5
 
 export interface Comparison {
   readonly queries: number
@@ -92,6 +97,9 @@ function subjectOf(name: SourceName): Subject {
         const inTurns = collectInTurns(rows as ArrayRows, (row) => row, request, source)
         mustEqual('collectInTurns', await inTurns.catch(codeOf), expected)
       }
+      if (source.engine === 'array' && source.offsetFirst !== true) {
+        mustEqual('snapshot', await answerOfSnapshot(rows as Element[], request, source), expected)
+      }
       return expected
     },
   }
@@ -117,6 +125,7 @@ function databaseSubject(name: SourceName, source: Source, table: Table): Subjec
         outcomeOf(() => collect(stored, request, source)),
         expected,
       )
+      mustEqual('snapshot', await answerOfSnapshot(written, request, source as SnapshotSource), expected)
       return expected
     },
   }
@@ -166,6 +175,31 @@ function databaseVocabulary(table: Table): Vocabulary {
     filters,
     searches: [...TEXTS, '001', '7', '2026', 'al%T', 'web_'],
   }
+}
+
+/** Returns the page that the edge computes from a snapshot of the rows. */
+async function answerOfSnapshot(
+  rows: readonly Element[],
+  request: CollectionRequest,
+  source: SnapshotSource,
+): Promise<unknown> {
+  // Snapshots have their rows in the default order.
+  const inOrder = request.sort === undefined ? inDefaultOrder(rows, source as Source) : rows
+  const snapshot = await snapshotOf(inOrder, source, ROWS_PER_PART)
+  try {
+    const body = await answerFrom(snapshot, { source, collection: request })
+    return (JSON.parse(body.toString()) as { data: unknown }).data
+  } catch (error) {
+    return codeOf(error)
+  }
+}
+
+function inDefaultOrder(rows: readonly Element[], source: Source): readonly Element[] {
+  const isNested = source.engine === 'database' && source.nested
+  const rowByFlat = new Map(rows.map((row) => [isNested ? flattenRow(row as Row) : row, row] as const))
+  const isOfTexts = typeof rows[0] === 'string'
+  const sorted = matchRows(isOfTexts ? rows : [...rowByFlat.keys()], { now: NOW }, source)
+  return isOfTexts ? sorted : sorted.map((row) => rowByFlat.get(row) ?? row)
 }
 
 function outcomeOf(run: () => unknown): unknown {

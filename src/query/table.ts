@@ -1,0 +1,170 @@
+/**
+ * The rows of a collection in a form that is queried without reading each row: columns with their different values. The
+ * matches of a filter and the order of a sort are computed once, and remembered for the next pages.
+ */
+import { compilePredicates } from './collect.ts'
+import { type Column, columnOf } from './column.ts'
+import { matchesOf } from './matches.ts'
+import { parseSorting, type SortField, type Sorting, sortedValue } from './order.ts'
+import type { Predicate } from './predicate.ts'
+import { type Ranks, rankValues, sortByRank } from './ranks.ts'
+import { type CollectionRequest, parsePage } from './request.ts'
+import type { ArraySource, DatabaseSource } from './sources.ts'
+import { type Element, fieldValue } from './value.ts'
+
+export type TableSource = DatabaseSource | Omit<ArraySource, 'offsetFirst'>
+
+/** The places of the rows of one page, and the number of rows on all pages. */
+export interface TablePage {
+  readonly rows: readonly number[]
+  readonly totalItems: number
+}
+
+/** Which rows match; `undefined`: all. */
+interface Matches {
+  readonly isMatch: Uint8Array | undefined
+  readonly total: number
+}
+
+/** Filters and sorts that a table remembers: 4 bytes per row for a sort, one for a filter. */
+const MAX_REMEMBERED = 16
+
+export interface TableParts {
+  readonly source: TableSource
+  readonly length: number
+  readonly columns: Map<string, Column>
+  /** Empty for databases. */
+  readonly elements: readonly Element[]
+}
+
+export class Table {
+  readonly length: number
+  readonly #source: TableSource
+  readonly #elements: readonly Element[]
+  readonly #columns: Map<string, Column>
+  readonly #ranks = new Map<string, Promise<Ranks>>()
+  readonly #orders = new Remembered<Uint32Array>()
+  readonly #matches = new Remembered<Matches>()
+
+  constructor({ source, length, columns, elements }: TableParts) {
+    this.#source = source
+    this.length = length
+    this.#columns = columns
+    this.#elements = elements
+  }
+
+  /** Whether a row has a value that no response may show. */
+  get hasHiddenValues(): boolean {
+    const { hidden = [] } = this.#source.engine === 'database' ? this.#source : {}
+    return hidden.some((field) => this.#columnOf(field).values.some((value) => value !== undefined))
+  }
+
+  /** Without `sort`, rows keep their natural order. Works in turns of the event loop. Throws CollectionError. */
+  async page(request: CollectionRequest): Promise<TablePage> {
+    const { offset, limit } = parsePage(request)
+    const predicates = compilePredicates(request, this.#source as DatabaseSource | ArraySource)
+    const sorting = request.sort === undefined ? undefined : this.#sortingOf(request.sort)
+    const { isMatch, total } = await this.#match(request, predicates)
+    const order = sorting && (await this.#orders.get(request.sort ?? '', () => this.#orderOf(sorting)))
+    return { rows: placesOf(this.length, order, isMatch, offset, limit), totalItems: total }
+  }
+
+  #sortingOf(sort: string): Sorting | undefined {
+    return parseSorting(sort, this.#source as DatabaseSource | ArraySource, this.#elements)
+  }
+
+  #match(request: CollectionRequest, predicates: readonly Predicate[]): Matches | Promise<Matches> {
+    if (predicates.length === 0) return { isMatch: undefined, total: this.length }
+    return this.#matches.get(keyOf(request, this.#source), async () => {
+      const { length } = this
+      const table = { length, elements: this.#elements, columnOf: (field: string) => this.#columnOf(field) }
+      const isMatch = await matchesOf({ kind: 'every', of: predicates }, table)
+      let total = 0
+      for (const one of isMatch) total += one
+      return { isMatch, total }
+    })
+  }
+
+  async #orderOf({ sign, fields }: Sorting): Promise<Uint32Array> {
+    let order: Uint32Array = new Uint32Array(this.length)
+    for (let row = 0; row < order.length; row += 1) order[row] = row
+    // Each pass keeps the order of rows with equal values, so the field with the highest precedence is the last one.
+    for (const field of fields.toReversed()) {
+      const { codes } = this.#sortColumnOf(field.field)
+      order = await sortByRank(order, codes, await this.#ranksOf(field), sign)
+    }
+    return order
+  }
+
+  #ranksOf(field: SortField): Promise<Ranks> {
+    const known = this.#ranks.get(field.key)
+    if (known !== undefined) return known
+    const ranks = rankValues(this.#sortColumnOf(field.field).values, field.toSortValue)
+    this.#ranks.set(field.key, ranks)
+    return ranks
+  }
+
+  #sortColumnOf(field: string): Column {
+    // Texts are sorted by themselves.
+    if (typeof this.#elements[0] !== 'string') return this.#columnOf(field)
+    return this.#remembered('', (element) => sortedValue(element, field))
+  }
+
+  #columnOf(field: string): Column {
+    return this.#remembered(field, (element) => fieldValue(element, field))
+  }
+
+  #remembered(name: string, read: (element: Element) => unknown): Column {
+    const known = this.#columns.get(name)
+    if (known !== undefined) return known
+    if (this.#source.engine === 'database') throw new Error(`the table has no field ${name}`)
+    const column = columnOf(this.#elements.map(read))
+    this.#columns.set(name, column)
+    return column
+  }
+}
+
+/** Equal for requests with equal matches. Time frames count from now, in seconds. */
+function keyOf({ filters, search, q, now }: CollectionRequest, source: TableSource): string {
+  const key = JSON.stringify([filters, search, q])
+  const byTime = Object.keys(filters ?? {}).some((name) => source.filters?.[name]?.by === 'olderThan')
+  const mayCompareTimes =
+    q !== undefined && source.engine === 'database' && Object.values(source.fields).includes('date')
+  return byTime || mayCompareTimes ? `${Math.floor(now.getTime() / 1000)} ${key}` : key
+}
+
+function placesOf(
+  length: number,
+  order: Uint32Array | undefined,
+  isMatch: Uint8Array | undefined,
+  offset: number,
+  limit: number,
+): number[] {
+  const rows: number[] = []
+  if (isMatch === undefined) {
+    for (let at = offset; at < Math.min(length, offset + limit); at += 1) rows.push(order?.[at] ?? at)
+    return rows
+  }
+  let skip = offset
+  for (let at = 0; at < length && rows.length < limit; at += 1) {
+    const row = order === undefined ? at : (order[at] ?? 0)
+    if (isMatch[row] === 0) continue
+    if (skip > 0) skip -= 1
+    else rows.push(row)
+  }
+  return rows
+}
+
+/** The results of the latest computations. Requests for the same one share it. */
+class Remembered<Value> {
+  readonly #byKey = new Map<string, Promise<Value>>()
+
+  get(key: string, compute: () => Promise<Value>): Promise<Value> {
+    const value = this.#byKey.get(key) ?? compute()
+    this.#byKey.delete(key)
+    this.#byKey.set(key, value)
+    const [oldest] = this.#byKey.keys()
+    if (this.#byKey.size > MAX_REMEMBERED && oldest !== undefined) this.#byKey.delete(oldest)
+    return value
+  }
+}
