@@ -1,5 +1,5 @@
 /** The time that a node needs for a request: none, or as much as a real node with its own cache. */
-import { createInterpreters, type Interpreters } from './interpreters.ts'
+import { createInterpreters, type Interpreters, type Time } from './interpreters.ts'
 import type { Outgoing } from './wire.ts'
 
 export interface NodeCapacity {
@@ -62,11 +62,14 @@ const NOT_KEPT =
 const DEFAULT_WORK = 0.4
 const DEFAULT_AT_ONCE = 4
 
-/** Returns the function that creates the model of each node. Without `capacity` nodes are as fast as this process. */
-export function createCapacityModels(capacity: NodeCapacity | undefined): () => CapacityModel {
+/**
+ * Returns the function that creates the model of each node. Without `capacity` nodes are as fast as this process.
+ * `time`: in which the work of the interpreters passes.
+ */
+export function createCapacityModels(capacity: NodeCapacity | undefined, time?: Time): () => CapacityModel {
   if (capacity === undefined) return unlimited
   const { scale = 1, work = DEFAULT_WORK, atOnce = DEFAULT_AT_ONCE, machines = 'own' } = capacity
-  const processors = () => createInterpreters({ scale, work, atOnce })
+  const processors = () => createInterpreters({ scale, work, atOnce }, time)
   const shared = machines === 'shared' ? processors() : undefined
   return () => limited(scale, shared ?? processors())
 }

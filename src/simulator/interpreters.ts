@@ -20,6 +20,22 @@ export interface InterpreterOptions {
   readonly atOnce: number
 }
 
+/** Time that passes; tests give their own. */
+export interface Time {
+  /** Milliseconds, monotonic. */
+  readonly now: () => number
+  /** Runs `run` once after so many milliseconds, unless the returned function is called before. */
+  readonly runAfter: (run: () => void, milliseconds: number) => () => void
+}
+
+const PROCESS_TIME: Time = {
+  now: () => performance.now(),
+  runAfter: (run, milliseconds) => {
+    const timer = setTimeout(run, milliseconds)
+    return () => clearTimeout(timer)
+  },
+}
+
 export interface Interpreters {
   /** Resolves when the work is done; `weight` multiplies the usual amount. */
   run(weight: number): Promise<void>
@@ -35,18 +51,21 @@ interface Job {
  * All running jobs have equal shares. One clock counts the work that each job has received since the start, so a job is
  * complete when the clock has advanced by the job's work, independent of other jobs.
  */
-export function createInterpreters({ scale, work, atOnce }: InterpreterOptions): Interpreters {
+export function createInterpreters(
+  { scale, work, atOnce }: InterpreterOptions,
+  { now, runAfter }: Time = PROCESS_TIME,
+): Interpreters {
   const jobs: Job[] = []
   let clock = 0
-  let read = performance.now()
+  let readAt = now()
   let started = 0
-  let timer: NodeJS.Timeout | undefined
+  let cancel = () => {}
 
   const pace = () => (scale * throughput(jobs.length, atOnce)) / jobs.length
   const advance = () => {
-    const now = performance.now()
-    if (jobs.length > 0) clock += ((now - read) / 1000) * pace()
-    read = now
+    const time = now()
+    if (jobs.length > 0) clock += ((time - readAt) / 1000) * pace()
+    readAt = time
   }
   const settle = () => {
     advance()
@@ -54,9 +73,9 @@ export function createInterpreters({ scale, work, atOnce }: InterpreterOptions):
       jobs.shift()
       first.done()
     }
-    clearTimeout(timer)
+    cancel()
     const [next] = jobs
-    if (next !== undefined) timer = setTimeout(settle, ((next.ends - clock) / pace()) * 1000)
+    if (next !== undefined) cancel = runAfter(settle, ((next.ends - clock) / pace()) * 1000)
   }
   return {
     run: (weight) =>
