@@ -88,7 +88,7 @@ export const ciscat: readonly Endpoint[] = [
     query: { ...list, q: hiddenQ, agent_id: agentFilter, ...filters, select },
     target: allAgents('/ciscat/:agent_id/results'),
     response: collectionOf('CIS-CAT result with agent_id', 'ciscat'),
-    cache: cacheIn('ciscat', 'collection:ciscat'),
+    cache: withSnapshot('ciscat', cacheIn('ciscat', 'collection:ciscat')),
     experimental: true,
     priority: 'bulk',
   }),

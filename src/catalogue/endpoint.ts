@@ -218,7 +218,7 @@ interface StoringPolicy {
 
 /** The kinds of rows that snapshots have. `query/sources.ts` defines how each kind is filtered and sorted. */
 export type SnapshotRows =
-  | Exclude<RowsOf, 'logs' | 'hardware' | 'os' | 'nodeResponses'>
+  | Exclude<RowsOf, 'logs' | 'nodeResponses'>
   | 'agents'
   | 'groups'
   | 'groupFiles'

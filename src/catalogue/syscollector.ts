@@ -122,7 +122,7 @@ function ofAllAgents(inventory: Inventory): Endpoint {
     query: queryOf(inventory, 'all'),
     target: allAgents(`/syscollector/:agent_id/${kind}`),
     response: collectionOf(`${kind} item with agent_id`, kind),
-    cache: cacheIn('syscollector', 'collection:syscollector'),
+    cache: withSnapshot(kind, cacheIn('syscollector', 'collection:syscollector')),
     experimental: true,
     priority: 'bulk',
     ...(hidden && { beyondSeed: true }),

@@ -10,6 +10,7 @@ import type { Row } from '../query/value.ts'
 import type { OwnedAgent } from './agents-by-node.ts'
 import { findRows } from './bytes/envelope-rows.ts'
 import {
+  checkTotal,
   type JoinedRead,
   mapWithConcurrency,
   omitParameters,
@@ -56,11 +57,15 @@ export async function readAgentRows(
   const { report, ports } = read
   const failures = new Map<string, number>()
   const failuresOf = (node: string) => failures.get(node) ?? 0
+  let total = 0
   const fetchRows = async (agent: OwnedAgent) => {
     const { node } = agent
+    // Also stops the other calls of this read.
+    checkTotal(read, total)
     if (failuresOf(node) >= MAX_FAILURES_PER_NODE) return undefined
     const result = timeoutError(read) ?? (await fetchAgent(read, kind, agent))
     failures.set(node, failuresOf(node) + failureWeight(result))
+    if (isNodeRows(result)) total += result.total
     return result
   }
   const results = await fetchByNode(agents, ports.distribution, concurrency, fetchRows)

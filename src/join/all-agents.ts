@@ -20,7 +20,8 @@ import {
   ownersIfReady,
   reportUnreachableAgents,
 } from './agents-by-node.ts'
-import { type JoinedRead, pageWindowOf, selectWithSortFields } from './joined-read.ts'
+import { createCollectionBody } from './bytes/splice.ts'
+import { checkTotal, type JoinedRead, pageWindowOf, selectWithSortFields, TooManyRowsError } from './joined-read.ts'
 import {
   type ContentByNode,
   checkPageOwners,
@@ -32,11 +33,21 @@ import { type NodeRows, nodeRowsOf, readFirstPage } from './node-pages.ts'
 import { createPartError, type PartError } from './node-part.ts'
 import type { AgentOwnerMap } from './owner-lookup.ts'
 import { readThroughMaster } from './rows-through-master.ts'
-import { mergeCollection } from './rules/collection.ts'
+import { createResponse, mergeCollection } from './rules/collection.ts'
 
 /** `ofAgent`: the endpoint for the same rows of one agent. */
 export async function joinAllAgents(read: JoinedRead, ofAgent: Endpoint): Promise<EdgeResponse> {
-  const { request, ports, report } = read
+  try {
+    return await joinRows(read, ofAgent)
+  } catch (error) {
+    if (!(error instanceof TooManyRowsError)) throw error
+    // The total shows that the rows are not all rows.
+    return createResponse(createCollectionBody({ chunks: [], total: error.total, asLines: true }), read.report)
+  }
+}
+
+async function joinRows(read: JoinedRead, ofAgent: Endpoint): Promise<EdgeResponse> {
+  const { request, isSnapshot, ports, report } = read
   const kind = kindOf(request.endpoint, ofAgent)
   const owners = loadOwners(read)
   // If the client leaves, no code below may await this promise. Mark the rejection as handled.
@@ -55,6 +66,7 @@ export async function joinAllAgents(read: JoinedRead, ofAgent: Endpoint): Promis
     source: kind.source,
     ...pageWindowOf(request),
     ...(drop && { drop }),
+    asLines: isSnapshot,
     whenPartial: target.kind === 'everyNode' ? target.whenPartial : 'label',
   }
   return traceAsync(request.trace, 'merge', () => mergeCollection(rows, options, report))
@@ -104,6 +116,7 @@ async function readNode(
     const distributing = await findDistributionError(read, node)
     if (distributing) return failNode(read, node, distributing)
     const { page, isWhole } = first
+    checkTotal(read, page.total)
     const { owners: table } = await loading
     const checked = table && (await checkPageOwners(page, node, { table, owners: ports.owners, request }))
     if (checked?.error) return failNode(read, node, checked.error)

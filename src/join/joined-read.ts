@@ -31,14 +31,17 @@ export interface JoinCollectionsPorts extends JoinTimeouts {
 export type IsDistributing = (node: string, credentials: EdgeRequest['caller']['credentials']) => Promise<boolean>
 
 export interface JoinedRead {
-  readonly request: EdgeRequest
+  /** Parts are created from it, so the demand for all rows is not in it. */
+  readonly request: Omit<EdgeRequest, 'snapshot'>
+  /** Whether all rows are requested, each as one line. */
+  readonly isSnapshot: boolean
   readonly ports: JoinCollectionsPorts
   readonly fanOut: FanOut
   readonly report: NodeReport
   readonly fetchPart: FetchNodePart
 }
 
-export function startJoinedRead(request: EdgeRequest, ports: JoinCollectionsPorts): JoinedRead {
+export function startJoinedRead({ snapshot, ...request }: EdgeRequest, ports: JoinCollectionsPorts): JoinedRead {
   const fanOut = startFanOut(request, ports)
   const nodes = ports.view.nodes().map(({ name }) => name)
   const report = new NodeReport(nodes, fanOut.startedAt)
@@ -47,7 +50,23 @@ export function startJoinedRead(request: EdgeRequest, ports: JoinCollectionsPort
     if (received.ok) report.addPart(node, received)
     return received
   }
-  return { request, ports, fanOut, report, fetchPart: fetchAndRecord }
+  return { request, isSnapshot: snapshot === true, ports, fanOut, report, fetchPart: fetchAndRecord }
+}
+
+/** More rows than a request for all rows allows. The rest is not read. */
+export class TooManyRowsError extends Error {
+  readonly total: number
+
+  constructor(total: number) {
+    super(`at least ${total} rows`)
+    this.name = 'TooManyRowsError'
+    this.total = total
+  }
+}
+
+/** Throws TooManyRowsError if all rows are requested, and `total` is more than the request allows. */
+export function checkTotal({ isSnapshot, request }: JoinedRead, total: number): void {
+  if (isSnapshot && total > pageWindowOf(request).limit) throw new TooManyRowsError(total)
 }
 
 /** Returns the page that the client asks for; its parameters were validated. */

@@ -7,7 +7,7 @@ import {
   MAX_WALKED_AGENTS,
   reportUnreachableAgents,
 } from './agents-by-node.ts'
-import type { JoinedRead } from './joined-read.ts'
+import { checkTotal, type JoinedRead } from './joined-read.ts'
 import { type FirstPage, isWholeCluster, type NodeRows, readFirstPage } from './node-pages.ts'
 import { createPartError } from './node-part.ts'
 import { type AgentOwnerMap, MANAGER_AGENT_ID } from './owner-lookup.ts'
@@ -40,6 +40,7 @@ export async function readThroughMaster(
     report.addError(master, pageError)
     return []
   }
+  if (first && 'page' in first) checkTotal(read, first.page.total)
   const { owners, error } = await loading
   const walkIsComplete = (owners?.size ?? 0) <= MAX_WALKED_AGENTS
   if (walkIsComplete && first && isWholeCluster(first, request)) {

@@ -1,6 +1,7 @@
 /** Snapshots of collections as the edge stores them. */
 import type { SnapshotSource } from '../../src/cache/snapshots/derivation.ts'
-import { type QueriedRows, ROW_SEPARATOR, readParts } from '../../src/cache/snapshots/queried-rows.ts'
+import { type QueriedRows, readParts } from '../../src/cache/snapshots/queried-rows.ts'
+import { ROW_SEPARATOR } from '../../src/core/row-lines.ts'
 
 /** Returns the rows in parts of at most `rowsPerPart` rows. */
 export function partsOf(rows: readonly unknown[], rowsPerPart = 500): Buffer[] {

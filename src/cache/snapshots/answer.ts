@@ -6,12 +6,19 @@ import type { QueriedRows } from './queried-rows.ts'
 
 const ITEMS = Buffer.from('{"error":0,"data":{"items":[')
 
-/** Returns the body of the response. Throws CollectionError if the node would refuse the request. */
-export async function answerFrom({ table, texts }: QueriedRows, { collection, source }: Derivation): Promise<Buffer> {
+/**
+ * Returns the body of the response. `others`: further members of `data`. Throws CollectionError if the node would refuse
+ * the request.
+ */
+export async function answerFrom(
+  { table, texts }: QueriedRows,
+  { collection, source }: Derivation,
+  others: object = {},
+): Promise<Buffer> {
   const project = compileProjection(collection.select, source as Source)
   // The rows have the default order already, so a page without a sort is not sorted.
   const { rows, totalItems } = await table.page(collection)
-  const end = Buffer.from(`],"totalItems":${totalItems}}}`)
+  const end = Buffer.from(`],${JSON.stringify({ totalItems, ...others }).slice(1)}}`)
   if (collection.select === undefined && !table.hasHiddenValues) return Buffer.concat([ITEMS, texts.join(rows), end])
   const items: unknown[] = []
   for (let at = 0; at < rows.length; at += ROWS_PER_TURN) {

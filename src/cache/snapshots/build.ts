@@ -3,8 +3,8 @@ import { errorNumberOf, parseEnvelope } from '../../core/envelope.ts'
 import type { SnapshotRefusal } from '../../core/events.ts'
 import { waitForJsonTurn } from '../../core/json-turns.ts'
 import type { EdgeRequest, Handler } from '../../core/request.ts'
+import { ROW_SEPARATOR } from '../../core/row-lines.ts'
 import type { Row } from '../../query/value.ts'
-import { ROW_SEPARATOR } from './queried-rows.ts'
 
 export interface SnapshotLimits {
   readonly maxRows: number
@@ -35,7 +35,7 @@ export const ROWS_PER_CALL = 1000
 /** Parsing or printing so many bytes takes about a millisecond. */
 export const BYTES_PER_PART = 64 * 1024
 /** JavaScript cannot represent larger numbers exactly. */
-const LONG_NUMBER = /[:[,]-?\d{16}/
+export const LONG_NUMBER = /[:[,]-?\d{16}/
 /** The longest text that the pattern matches, but one: a match may begin at the end of a part. */
 const OVERLAP = 17
 

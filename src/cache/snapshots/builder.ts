@@ -7,10 +7,11 @@ import type { CacheTarget, ResolveTarget } from '../key.ts'
 import { type LifetimesOf, staleTimesOf } from '../lifetimes.ts'
 import type { CacheStore } from '../stores/contract.ts'
 import { staleBound } from '../stores/local-entries.ts'
-import { callsFor, readCollection, type SnapshotLimits, SnapshotRefusedError } from './build.ts'
+import { type CollectionRows, callsFor, readCollection, type SnapshotLimits, SnapshotRefusedError } from './build.ts'
 import type { SnapshotDemands } from './builds.ts'
 import { type SnapshotSource, snapshotSourceOf } from './derivation.ts'
-import { parseHead, type SnapshotRows, toResponse } from './rows.ts'
+import { readJoined } from './read-joined.ts'
+import { parseHead, type SnapshotHead, type SnapshotRows, toResponse } from './rows.ts'
 
 /** Read for each request: the settings may change. */
 export interface SnapshotSettings extends SnapshotLimits {
@@ -67,32 +68,57 @@ export function createBuilder(
 
   async function build(
     request: EdgeRequest,
-    { key, tags, policy }: CacheTarget,
+    target: CacheTarget,
     source: SnapshotSource,
     call: Handler,
   ): Promise<EdgeResponse> {
     const started = clock()
-    const check = (total: number) => {
-      demands.noteTotal(key, total)
-      if (callsFor(total) === 1) return
-      if (!demands.paysFor(key)) throw new SnapshotRefusedError('demand', 'it takes more calls than it saves')
-      if (!hasIdleCapacity(request)) throw new SnapshotRefusedError('busy', 'the nodes have no idle capacity')
-    }
-    const total = demands.totalOf(key)
-    if (total !== undefined) check(total)
     const { maxRows, maxBytes, localBytes } = snapshots
     const limits = { maxRows, maxBytes: Math.min(maxBytes, localBytes) }
+    if (target.policy.isJoined) {
+      const { joined, ...collection } = await readJoined(call, request, limits)
+      demands.noteTotal(target.key, collection.totalItems)
+      const head = await add(collection, { request, target, source, started, isShared: !joined.partial })
+      return { ...joined, ...toResponse(head) }
+    }
+    const check = (total: number) => {
+      demands.noteTotal(target.key, total)
+      if (callsFor(total) === 1) return
+      if (!demands.paysFor(target.key)) throw new SnapshotRefusedError('demand', 'it takes more calls than it saves')
+      if (!hasIdleCapacity(request)) throw new SnapshotRefusedError('busy', 'the nodes have no idle capacity')
+    }
+    const total = demands.totalOf(target.key)
+    if (total !== undefined) check(total)
     // A client waits at most for one call of its own. Others are work for later requests.
     const paged: EdgeRequest = total !== undefined && callsFor(total) === 1 ? request : { ...request, priority: 'bulk' }
     const collection = await readCollection(call, paged, limits, check)
+    return toResponse(await add(collection, { request, target, source, started, isShared: true }))
+  }
+
+  /** Stores the rows for as long as the response may be served. */
+  async function add(
+    collection: CollectionRows,
+    { request, target, source, started, isShared }: NewSnapshot,
+  ): Promise<SnapshotHead> {
+    const { key, tags, policy } = target
     const lifetimes = ports.lifetimesOf(policy.group, request.endpoint.path)
     const ms = lifetimes.ttl + staleBound(staleTimesOf(policy, lifetimes, clock() - started)) + SPARE_MS
     const present = await store.lookup(key, tags)
     const replaced = present.kind === 'hit' ? parseHead(present.response) : undefined
-    const head = await rows.add(key, collection, source, { ms, replaced })
+    const head = await rows.add(key, collection, source, { ms, replaced, isShared })
     if (head === undefined) throw new SnapshotRefusedError('notStored', 'its rows cannot be stored for all replicas')
-    return toResponse(head)
+    return head
   }
+}
+
+interface NewSnapshot {
+  readonly request: EdgeRequest
+  readonly target: CacheTarget
+  readonly source: SnapshotSource
+  /** When its fetch began, by the clock. */
+  readonly started: number
+  /** Whether other replicas may read the rows. */
+  readonly isShared: boolean
 }
 
 /** Whether the next query may build the snapshot. */

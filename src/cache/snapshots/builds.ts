@@ -44,8 +44,12 @@ export class SnapshotDemands {
 
   /** Whether the queries that were counted want a snapshot. */
   isWanted(key: string): boolean {
-    const known = this.#collections.get(key)
-    return known?.isWanted === true && this.#clock() >= known.refusedUntil && this.paysFor(key)
+    return this.#collections.get(key)?.isWanted === true && !this.isRefused(key) && this.paysFor(key)
+  }
+
+  /** Whether the collection could not be read completely a short time ago. */
+  isRefused(key: string): boolean {
+    return this.#clock() < (this.#collections.get(key)?.refusedUntil ?? 0)
   }
 
   /** Whether as many queries come in the lifetime of a snapshot as it takes calls. `total`: its rows. */

@@ -16,11 +16,16 @@ export interface Derivation {
 /** Parameters that leave the total of a collection as it is. */
 const WITHOUT_FILTER: readonly string[] = ['offset', 'limit', 'sort', 'select']
 
+/** The rows of all agents name their agent, and those of a node itself the node. */
+const NAMED_IN_JOINED_ROWS = ['node_name', 'agent_id']
+
 /** Returns the source of the rows of a snapshot; `undefined`: the collection of the request has none. */
 export function snapshotSourceOf({ endpoint, node, waitForComplete }: EdgeRequest): SnapshotSource | undefined {
   if (node !== undefined || waitForComplete) return undefined
   const policy = compilePolicy(endpoint)
-  return typeof policy === 'string' || policy.snapshot === undefined ? undefined : sources[policy.snapshot]
+  if (typeof policy === 'string' || policy.snapshot === undefined) return undefined
+  const source: SnapshotSource = sources[policy.snapshot]
+  return policy.isJoined ? ({ ...source, alwaysSelected: NAMED_IN_JOINED_ROWS } as SnapshotSource) : source
 }
 
 /** Returns how to compute the response of a request; `undefined`: only a node can answer it. */

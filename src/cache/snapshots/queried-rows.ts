@@ -12,12 +12,13 @@ export interface QueriedRows {
   readonly texts: RowTexts
 }
 
-/** Between the rows of a part: rows themselves have no newline. */
-export const ROW_SEPARATOR = ',\n'
 const NEWLINE = 0x0a
 const COMMA = 0x2c
 
-/** Reads the parts of a snapshot, which are JSON lists, one per turn of about a millisecond. */
+/**
+ * Reads the parts of a snapshot, one per turn of about a millisecond. They are JSON lists of rows with `ROW_SEPARATOR` in
+ * between.
+ */
 export async function readParts(parts: readonly Buffer[], source: SnapshotSource): Promise<QueriedRows> {
   const builder = new TableBuilder(source)
   const texts = new RowTexts(parts)

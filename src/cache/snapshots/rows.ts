@@ -19,7 +19,16 @@ export interface SnapshotHead {
   readonly place: 0 | 1
   readonly parts: number
   readonly bytes: number
+  /** Members of `data` beside the rows and their number: `failed_nodes` of a joined collection. */
+  readonly others?: Readonly<Record<string, unknown>>
   readonly totalItems: number
+}
+
+interface Storing {
+  readonly ms: number
+  readonly replaced: SnapshotHead | undefined
+  /** Whether other replicas may read the rows. Default: yes. */
+  readonly isShared?: boolean
 }
 
 type StoredRows = Promise<QueriedRows | undefined>
@@ -57,13 +66,14 @@ export class SnapshotRows {
    */
   async add(
     key: string,
-    { totalItems, parts, bytes }: CollectionRows,
+    { totalItems, parts, bytes, others = {} }: CollectionRows & Pick<SnapshotHead, 'others'>,
     source: SnapshotSource,
-    { ms, replaced }: { readonly ms: number; readonly replaced: SnapshotHead | undefined },
+    { ms, replaced, isShared = true }: Storing,
   ): Promise<SnapshotHead | undefined> {
-    const { shared } = this.#options
+    const shared = isShared ? this.#options.shared : undefined
     const place = replaced?.place === 0 ? 1 : 0
-    const head: SnapshotHead = { id: randomUUID(), place, parts: parts.length, bytes, totalItems }
+    const named = Object.keys(others).length > 0 ? { others } : undefined
+    const head = { id: randomUUID(), place, parts: parts.length, bytes, ...named, totalItems } as const
     for (const [at, part] of shared === undefined ? [] : parts.entries()) {
       if (!(await shared?.set(nameOf(key, head, at), head.id, part, ms))) return undefined
     }
@@ -120,10 +130,11 @@ export function toResponse(head: SnapshotHead): JsonResponse {
 export function parseHead(response: Pick<JsonResponse, 'body'>): SnapshotHead | undefined {
   if (response.body.length > MAX_HEAD_BYTES) return undefined
   const { data } = parseEnvelope({ kind: 'json', status: 200, body: response.body })
-  const { id, place, parts, bytes, totalItems } = (data ?? {}) as Partial<SnapshotHead>
+  const { id, place, parts, bytes, others, totalItems } = (data ?? {}) as Partial<SnapshotHead>
   if (typeof id !== 'string' || (place !== 0 && place !== 1)) return undefined
   if (![parts, bytes, totalItems].every((count) => Number.isSafeInteger(count))) return undefined
-  return { id, place, parts, bytes, totalItems } as SnapshotHead
+  return { id, place, parts, bytes, ...(others && { others }), totalItems } as SnapshotHead
 }
 
-const MAX_HEAD_BYTES = 1024
+/** It may name hundreds of nodes. */
+const MAX_HEAD_BYTES = 128 * 1024

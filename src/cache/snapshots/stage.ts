@@ -15,7 +15,7 @@ import { createBuilder, type SnapshotPorts } from './builder.ts'
 import { SnapshotDemands } from './builds.ts'
 import { type Derivation, derivationOf, selectsAllRows } from './derivation.ts'
 import type { QueriedRows } from './queried-rows.ts'
-import { parseHead, SnapshotRows } from './rows.ts'
+import { parseHead, type SnapshotHead, SnapshotRows } from './rows.ts'
 
 /** One request that a snapshot may answer. */
 interface Derivable {
@@ -80,19 +80,22 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler, read: Handl
     if (total !== undefined) demands.noteTotal(key, total)
     const { ttl } = lifetimesOf(policy.group, request.endpoint.path)
     demands.note(key, JSON.stringify(request.query), Number(request.query.offset ?? 0) > 0, ttl)
-    if (!isServed(lookup, snapshot) && !mayWait(derivable)) return undefined
+    if (!isServed(lookup, derivable) && !mayWait(derivable)) return undefined
     const response = await readSnapshot(snapshot)
     if (response === undefined) return undefined
     const received = clock()
     return (started) => compute(derivable, response, { started, received })
   }
 
-  /** Whether a client waits for a new snapshot: only if it takes one call, as the request itself does. */
-  function mayWait({ target: { key }, snapshot }: Derivable): boolean {
-    if (!demands.isWanted(key)) return false
+  /** Whether a client waits for a new snapshot: only if it takes as many calls as the request itself does. */
+  function mayWait({ target: { key, policy }, snapshot, request }: Derivable): boolean {
+    const { maxRows } = ports.snapshots
     const total = demands.totalOf(key)
+    // A page of joined rows can be cut only from all rows, so each request for one has to collect them anyway.
+    if (policy.isJoined && selectsAllRows(request)) return !demands.isRefused(key) && (total ?? 0) <= maxRows
+    if (!demands.isWanted(key)) return false
     if (total !== undefined && total <= ROWS_PER_CALL) return true
-    buildInBackground(snapshot, key)
+    if (!policy.isJoined) buildInBackground(snapshot, key)
     return false
   }
 
@@ -110,7 +113,8 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler, read: Handl
   async function readSnapshot(snapshot: EdgeRequest): Promise<JsonResponse | undefined> {
     try {
       const response = await read(snapshot)
-      return response.kind === 'json' && response.cached !== undefined ? response : undefined
+      // Rows that are missing because nodes fail would be missing in the response of the request itself too.
+      return response.kind === 'json' && (response.cached !== undefined || response.partial) ? response : undefined
     } catch (fault) {
       if (!(fault instanceof SnapshotRefusedError)) throw fault
       return undefined
@@ -128,8 +132,11 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler, read: Handl
     const left = ttl + staleBound({ staleWhileRevalidate: 0, staleIfError: 0, ...stored }) - age
     const found = await rows.find(target.key, head, derivation.source, left)
     if (found === undefined) return undefined
-    const body = await bodyOf(found, derivation)
-    if (body === undefined) return undefined
+    const joined = joinedFactsOf(snapshot, head)
+    const body = await bodyOf(found, derivation, head)
+    // The edge owns the pages of joined collections, and refuses what they do not support.
+    if (body instanceof CollectionError) return target.policy.isJoined ? refuse(body, joined) : undefined
+    if (snapshot.partial) return { kind: 'json', status: 200, body, errorNumber: 0, ...joined }
     const isStored = snapshot.cached?.status.hit === true
     if (isStored) onEvent({ kind: 'snapshotQuery', group: target.policy.group })
     return {
@@ -137,6 +144,7 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler, read: Handl
       status: 200,
       body,
       errorNumber: 0,
+      ...joined,
       derivedFrom: isStored ? 'stored' : 'fetched',
       // The cache counts the time since the request began itself, of which the fetch of a new snapshot is a part.
       oldestPartAge: Math.max(0, age - (received - started)),
@@ -153,20 +161,43 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler, read: Handl
   }
 }
 
-/** Returns the body of the response; undefined: the node refuses the request, in its own words. */
-async function bodyOf(rows: QueriedRows, derivation: Derivation): Promise<Buffer | undefined> {
+/** Returns the body of the response, or why the request is refused. */
+async function bodyOf(
+  rows: QueriedRows,
+  derivation: Derivation,
+  { others }: SnapshotHead,
+): Promise<Buffer | CollectionError> {
   try {
-    return await answerFrom(rows, derivation)
+    return await answerFrom(rows, derivation, others)
   } catch (fault) {
-    if (fault instanceof CollectionError) return undefined
+    if (fault instanceof CollectionError) return fault
     throw fault
   }
 }
 
-/** Whether the cache serves the stored snapshot without a call to the nodes. */
-function isServed(lookup: Lookup, { arrivedWithin }: EdgeRequest): boolean {
+/** What a response has from the joined response of its snapshot. */
+type JoinedFacts = Pick<JsonResponse, 'clusterStatus' | 'partial' | 'hasKnownGaps'>
+
+function joinedFactsOf({ clusterStatus, partial }: JsonResponse, { others }: SnapshotHead): JoinedFacts {
+  return {
+    ...(clusterStatus !== undefined && { clusterStatus }),
+    ...(partial && { partial }),
+    ...(others && { hasKnownGaps: true }),
+  }
+}
+
+function refuse({ code, message }: CollectionError, joined: JoinedFacts): JsonResponse {
+  const body = Buffer.from(JSON.stringify({ error: code, message }))
+  return { kind: 'json', status: 200, body, errorNumber: code, ...joined }
+}
+
+/**
+ * Whether the cache serves the stored snapshot without a call to the nodes. A stale one would be refreshed, which takes a
+ * call for each agent; a query with a filter needs fewer.
+ */
+function isServed(lookup: Lookup, { request, snapshot: { arrivedWithin }, target: { policy } }: Derivable): boolean {
   if (lookup.kind !== 'hit') return false
   const { age, ttl, staleWhileRevalidate, fetchTime } = lookup.response
   if (arrivedWithin !== undefined && age - fetchTime >= arrivedWithin) return false
-  return age < ttl + staleWhileRevalidate
+  return age < (policy.isJoined && !selectsAllRows(request) ? ttl : ttl + staleWhileRevalidate)
 }

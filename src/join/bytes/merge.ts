@@ -52,6 +52,8 @@ export interface MergeOptions {
   readonly limit: number
   /** Fields that were requested only to sort by them, and are removed from the rows. */
   readonly drop?: readonly string[]
+  /** Whether each row of the page is one line. */
+  readonly asLines?: boolean
 }
 
 export interface MergedRows {
@@ -62,6 +64,8 @@ export interface MergedRows {
   readonly count: number
   /** The sum of the totals of all inputs. */
   readonly total: number
+  /** As in the options. */
+  readonly asLines: boolean
   /** Rows on this page by input. */
   readonly rowsTaken: readonly number[]
   /** Inputs that should have been sorted and were not. */
@@ -136,7 +140,7 @@ function* tryMerge(state: MergeState, sortAll: boolean): CooperativeTask<MergedR
   for (const rows of sequences) {
     if ((yield* fetchUntilRow(state, rows, rows.step())) === 'row') heap.push(rows)
   }
-  const writer = createPageWriter(inputs, options.source, options.drop ?? [])
+  const writer = createPageWriter(inputs, options.source, options)
   const rowsTaken = inputs.map(() => 0)
   const end = options.limit > 0 ? options.offset + options.limit : 0
   let count = 0
@@ -160,7 +164,8 @@ function* tryMerge(state: MergeState, sortAll: boolean): CooperativeTask<MergedR
     if (slice.isOver()) yield* pause(slice)
   }
   const total = inputs.reduce((sum, { rows, total: ofInput = rows.total }) => sum + ofInput, 0)
-  return { ok: true, chunks: writer.end(), count, total, rowsTaken, unsortedInputs: [...state.unsorted] }
+  const { asLines = false } = options
+  return { ok: true, chunks: writer.end(), count, total, asLines, rowsTaken, unsortedInputs: [...state.unsorted] }
 }
 
 function isBefore(a: SortedRows, b: SortedRows, { sign, options: { fieldsBeforeInput } }: MergeState): boolean {

@@ -3,6 +3,7 @@
  * are copied as one chunk.
  */
 import { CLOSE, OPEN, skipSpace } from '../../core/json-scan.ts'
+import { LINES_END, linesStart, ROW_SEPARATOR } from '../../core/row-lines.ts'
 import { flattenRow, nestRow } from '../../query/select.ts'
 import type { Source } from '../../query/sources.ts'
 import type { Row } from '../../query/value.ts'
@@ -33,22 +34,27 @@ interface Run {
 }
 
 const COMMA = Buffer.from(',')
+const COMMA_AND_NEWLINE = Buffer.from(ROW_SEPARATOR)
 const CLOSING_BRACE = Buffer.from('}')
+/** Chunks are joined in portions: to join those of 100,000 rows at once would block the event loop. */
+const CHUNKS_PER_PORTION = 4096
 
-/** `drop` names fields that are removed from each row. */
+/** `drop` names fields that are removed from each row. `asLines`: each row is one line. */
 export function createPageWriter(
   inputs: readonly { readonly inject?: InjectedMembers }[],
   source: Source,
-  drop: readonly string[],
+  { drop = [], asLines = false }: { readonly drop?: readonly string[]; readonly asLines?: boolean } = {},
 ): PageWriter {
-  const chunks: Buffer[] = []
+  const portions: Buffer[] = []
+  let chunks: Buffer[] = []
+  const separator = asLines ? COMMA_AND_NEWLINE : COMMA
   const injectors = inputs.map(({ inject }) => inject && createInjector(inject, source))
   let run: Run | undefined
   return { add, end }
 
   function add(row: RowRef, input: number): void {
     const inject = injectors[input]
-    if (inject === undefined && drop.length === 0) {
+    if (inject === undefined && drop.length === 0 && !asLines) {
       extendRun(row)
       return
     }
@@ -77,23 +83,33 @@ export function createPageWriter(
   }
 
   function write(...some: Buffer[]): void {
-    if (chunks.length > 0) chunks.push(COMMA)
+    if (chunks.length + portions.length > 0) chunks.push(separator)
     chunks.push(...some)
+    if (chunks.length < CHUNKS_PER_PORTION) return
+    portions.push(Buffer.concat(chunks))
+    chunks = []
   }
 
   function end(): readonly Buffer[] {
     flush()
-    return chunks
+    return [...portions, ...chunks]
   }
+}
+
+interface MergedPage {
+  readonly chunks: readonly Buffer[]
+  readonly total: number
+  readonly asLines?: boolean
 }
 
 const BODY_START = Buffer.from('{"error":0,"data":{"items":[')
 
 /** Returns the body of a collection response; `others` are further members of `data`. */
 export function createCollectionBody(
-  { chunks, total }: { readonly chunks: readonly Buffer[]; readonly total: number },
+  { chunks, total, asLines }: MergedPage,
   others: Readonly<Record<string, unknown>> = {},
 ): Buffer {
+  if (asLines) return Buffer.concat([Buffer.from(linesStart(total, others)), ...chunks, Buffer.from(LINES_END)])
   const members = JSON.stringify(others).slice(1, -1)
   const end = Buffer.from(`],"totalItems":${total}${members === '' ? '' : `,${members}`}}}`)
   return Buffer.concat([BODY_START, ...chunks, end])

@@ -36,7 +36,8 @@ interface Answer {
 
 const records = catalogue.filter((record) => {
   const policy = compilePolicy(record)
-  return typeof policy !== 'string' && policy.snapshot !== undefined
+  // A node returns other rows for collections over all agents: every-joined-collection.test.ts.
+  return typeof policy !== 'string' && policy.snapshot !== undefined && !policy.isJoined
 })
 
 t.test('random queries of every collection with a snapshot get the response of the node', async (t) => {

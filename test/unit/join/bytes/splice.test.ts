@@ -136,3 +136,20 @@ t.test('malformed rows are an error value with the number of the input', async (
   t.match(await mergeRows(inputs, how), { ok: false, input: 1, reason: 'no comma between rows' })
   t.match(await mergeRows(inputs, { ...how, limit: 1 }), { ok: true, count: 1 }, 'rows behind the page are not read')
 })
+
+t.test('all rows of a collection can be written one per line, behind a line with the other members', async (t) => {
+  const rows = Array.from({ length: 6000 }, (_, b) => ({ b, text: 'two\nlines' }))
+  const inputs = [
+    { rows: partOf(rows), isSorted: true, inject: { last: { agent_id: '1' } } },
+    { rows: partOf([{ b: 2.5 }]), isSorted: true },
+  ]
+  const merged = await mergeRows(inputs, { ...how, limit: 10_000, asLines: true })
+  const text = merged.ok ? createCollectionBody(merged, { failed_nodes: [{ node: 'w' }] }).toString() : ''
+  const lines = text.split('\n')
+  t.equal(lines[0], '{"error":0,"data":{"totalItems":6001,"failed_nodes":[{"node":"w"}],"items":[')
+  t.equal(lines[4], '{"b":2.5},')
+  t.equal(lines.length, 6001 + 2)
+  const { items } = (JSON.parse(text) as { data: { items: unknown[] } }).data
+  t.strictSame(items.length, 6001)
+  t.strictSame(items.at(-1), { b: 5999, text: 'two\nlines', agent_id: '1' })
+})

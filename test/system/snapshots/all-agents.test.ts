@@ -1,0 +1,123 @@
+import t from 'tap'
+import { referenceSort } from '../../support/reference-collection.ts'
+import { allRows, expected, joinedCluster, statusOf } from '../joined/cluster.ts'
+
+const PACKAGES = '/experimental/syscollector/packages'
+/** Of these, 100 agents have connected and 5 never did. They have more rows than a manager returns at once. */
+const AGENTS = 105
+/** One call per connected agent, for the master itself, for its own page, and for the owners of the agents; and some. */
+const MAX_CALLS = 107
+
+t.test('after one page of the packages of all agents, no page, sort or filter costs a call', async (t) => {
+  const { simulator, get } = await joinedCluster(t, {
+    distribution: 'manager',
+    agents: AGENTS,
+    cluster: { limits: { timeout: '60s' } },
+    cache: { snapshots: { groups: ['syscollector'] }, ttl: { syscollector: '10m', agents: '10m' } },
+  })
+  // Rows with equal sort fields have the default order.
+  const rows = referenceSort(allRows(simulator, 'packages', true), '+scan_id', { engine: 'database' })
+  t.ok(rows.length > 1000, `${rows.length} rows`)
+  t.ok([...simulator.world.agents.values()].some(({ lastKeepAlive }) => lastKeepAlive === undefined))
+  // Through the master, agent 000 has the rows of the master only.
+  const gaps = [
+    { node: 'worker-1', error: { code: 935 } },
+    { node: 'worker-2', error: { code: 935 } },
+  ]
+  const callsFor = async (path: string, query: Readonly<Record<string, string>>) => {
+    const before = simulator.seen.length
+    const { body, headers, ...rest } = await get(`${path}?${new URLSearchParams(query)}`)
+    const { failed_nodes, ...page } = body.data
+    const status = statusOf({ body, headers, ...rest })
+    t.strictSame(page, expected(rows, query), JSON.stringify(query))
+    t.match(failed_nodes, gaps, 'the response names the rows that are missing')
+    t.match(status, { 'worker-1': /error=http_response_incomplete/, 'worker-2': /error=http_response_incomplete/ })
+    return { calls: simulator.seen.length - before, cache: headers.get('cache-status') ?? '' }
+  }
+  const first = await callsFor(PACKAGES, { limit: '10' })
+  t.ok(first.calls <= MAX_CALLS, `${first.calls} calls for the first page`)
+  for (const query of [
+    { limit: '10' },
+    { limit: '10', offset: '10' },
+    { limit: '10', offset: `${rows.length - 5}` },
+    { limit: '1000', offset: '1000' },
+    { limit: '10', sort: '-version' },
+    { limit: '10', sort: 'name', offset: '300' },
+    { name: 'bash', limit: '50' },
+    { search: 'lib', sort: 'name', limit: '20' },
+    { select: 'name,version', limit: '20' },
+  ]) {
+    const { calls, cache } = await callsFor(PACKAGES, query)
+    t.equal(calls, 0, `${JSON.stringify(query)}: ${cache}`)
+    t.match(cache, /^manager-edge; hit/)
+  }
+  const before = simulator.seen.length
+  t.match((await get(`${PACKAGES}?sort=nope`)).body, { error: 1403 })
+  t.match((await get(`${PACKAGES}?select=nope`)).body, { error: 1724 })
+  t.equal(simulator.seen.length, before, 'the edge itself refuses what no page can have')
+})
+
+t.test('a node that fails costs its own rows, once: the other agents are not asked again', async (t) => {
+  const { simulator, get } = await joinedCluster(t, {
+    distribution: 'manager',
+    agents: AGENTS,
+    cluster: { limits: { timeout: '60s' } },
+    cache: { snapshots: { groups: ['syscollector'] }, ttl: { syscollector: '10m', agents: '10m' } },
+  })
+  await simulator.faults.set('worker-2', { clusterDown: true })
+  const partial = await get(`${PACKAGES}?limit=10&sort=name`)
+  const rows = allRows(simulator, 'packages', true).filter(({ agent_id }) => {
+    return simulator.world.agents.get(String(agent_id))?.node !== 'worker-2'
+  })
+  t.equal(partial.body.data.totalItems, rows.length)
+  t.match(partial.body.data.failed_nodes, [
+    { node: 'worker-1', error: { code: 935 } },
+    { node: 'worker-2', error: { code: 3022 } },
+  ])
+  t.notMatch(partial.headers.get('cache-status'), /stored|hit/)
+  const calls = simulator.seen.length
+  t.ok(calls <= MAX_CALLS, `${calls} calls`)
+  await simulator.faults.clear()
+  const whole = await get(`${PACKAGES}?limit=10&sort=-name`)
+  t.equal(whole.body.data.totalItems, allRows(simulator, 'packages', true).length)
+  const ofAgents = simulator.seen.slice(calls).filter(({ url }) => url.startsWith('/syscollector/'))
+  const owners = new Set(ofAgents.map(({ url }) => simulator.world.agents.get(url.split('/')[2] ?? '')?.node))
+  t.strictSame(owners, new Set(['worker-2']), 'only agents of the node that failed')
+})
+
+t.test('after a write to one agent, the rows of the others are not fetched again', async (t) => {
+  const { simulator, get, edge } = await joinedCluster(t, {
+    distribution: 'manager',
+    agents: 40,
+    cluster: { limits: { timeout: '60s' } },
+    cache: { snapshots: { groups: ['syscollector'] }, ttl: { syscollector: '10m', agents: '10m' } },
+  })
+  await get(`${PACKAGES}?limit=10`)
+  const headers = { authorization: edge.authorization('admin') }
+  const removed = await fetch(`${edge.url}/agents/003?purge`, { method: 'DELETE', headers })
+  t.match(await removed.json(), { error: 0, data: { affected_agents: ['003'] } })
+  const calls = simulator.seen.length
+  const { body } = await get(`${PACKAGES}?limit=10&sort=name`)
+  t.equal(body.data.totalItems, allRows(simulator, 'packages', true).length)
+  t.notOk(body.data.items.some(({ agent_id }) => agent_id === '003'))
+  const ofAgents = simulator.seen.slice(calls).filter(({ url }) => url.startsWith('/syscollector/'))
+  t.strictSame(
+    ofAgents.filter(({ url }) => !url.startsWith('/syscollector/003/')),
+    [],
+  )
+})
+
+t.test('collections of more rows than a snapshot may have are read as without snapshots', async (t) => {
+  const { simulator, get } = await joinedCluster(t, {
+    distribution: 'manager',
+    agents: 40,
+    cluster: { limits: { timeout: '60s' } },
+    cache: {
+      snapshots: { groups: ['syscollector'], maxRows: 1000 },
+      ttl: { syscollector: '10m', agents: '10m' },
+    },
+  })
+  const { body } = await get(`${PACKAGES}?limit=10`)
+  t.strictSame(body.data.totalItems, allRows(simulator, 'packages', true).length)
+  t.ok(simulator.seen.length <= 40 + 7, `${simulator.seen.length} calls: the first page shows that there are too many`)
+})
