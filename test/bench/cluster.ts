@@ -1,7 +1,8 @@
 /**
  * Joins the responses of N nodes with 500 rows each. The nodes run in a separate process and respond at once; the ways
  * of joining run in alternation in this process. Prints medians as `total · after the last byte (by CPU) · longest
- * block of the event loop · CPU`, all in ms, how they grow, memory, and the goals.
+ * block of the event loop · CPU`, all in ms, how they grow, memory, and the goals. Then measures responses that the edge
+ * computes from a snapshot of 5,000 and 100,000 rows.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { loadavg, tmpdir } from 'node:os'
@@ -15,13 +16,17 @@ import { type Cost, cost, longestTurn, median, medianOf, memory } from './cluste
 import { type Costs, cellOf, type Goal, printGoals, printTable, round } from './cluster/report.ts'
 import { createWays, type Page, type Way, type Ways } from './cluster/ways.ts'
 import { launch, type Running } from './contenders.ts'
+import { derivedRows } from './derived/index.ts'
 
 const {
-  values: { quick },
+  values: { quick, derived },
 } = readOptions({
   name: 'bench:cluster',
-  purpose: 'Measures how long the edge takes to join the responses of 3 to 300 nodes, and compares ways to do it.',
-  options: { quick: { kind: 'flag', meaning: 'fewer rounds' } },
+  purpose: 'Measures how long the edge takes to join responses of 3 to 300 nodes, and to compute some from a snapshot.',
+  options: {
+    quick: { kind: 'flag', meaning: 'fewer rounds' },
+    derived: { kind: 'flag', meaning: 'measure only responses that are computed from a snapshot' },
+  },
 })
 const say = (text: string): void => console.log(text)
 const COUNTS = [3, 10, 30, 100, 300]
@@ -178,7 +183,8 @@ async function run(port: number): Promise<void> {
     const all = await full(ways)
     const most = await memories([parsing, joining, unsorted])
     const through = await wholeEdge(quick ? [3] : [3, 30])
-    printGoals([...goalsOf(costs, all, most.get(engine)), ...through], say)
+    const computed = await derivedRows(quick, say)
+    printGoals([...goalsOf(costs, all, most.get(engine)), ...through, ...computed], say)
     say('not measured: throughput compared with @fastify/http-proxy, which is not installed')
     say(`load average ${loadavg().map(round).join(' ')}`)
   } finally {
@@ -192,10 +198,15 @@ function startNodes(port: number, many: number): Promise<Running> {
   return launch('nodes', command, `http://127.0.0.1:${port}`)
 }
 
-const port = await freePort()
-const running = await startNodes(port, Math.max(...COUNTS))
-try {
-  await run(port)
-} finally {
-  await running.stop()
+async function runAll(): Promise<void> {
+  const port = await freePort()
+  const running = await startNodes(port, Math.max(...COUNTS))
+  try {
+    await run(port)
+  } finally {
+    await running.stop()
+  }
 }
+
+if (derived) printGoals(await derivedRows(quick, say), say)
+else await runAll()

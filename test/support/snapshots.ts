@@ -1,22 +1,26 @@
 /** Snapshots of collections as the edge stores them. */
+import { BYTES_PER_PART } from '../../src/cache/snapshots/build.ts'
 import type { SnapshotSource } from '../../src/cache/snapshots/derivation.ts'
 import { type QueriedRows, readParts } from '../../src/cache/snapshots/queried-rows.ts'
 import { ROW_SEPARATOR } from '../../src/core/row-lines.ts'
 
-/** Returns the rows in parts of at most `rowsPerPart` rows. */
-export function partsOf(rows: readonly unknown[], rowsPerPart = 500): Buffer[] {
+/** Returns the rows in parts as the edge cuts them, or in shorter ones. */
+export function partsOf(rows: readonly unknown[], maxRows = Number.POSITIVE_INFINITY): Buffer[] {
   const parts: Buffer[] = []
-  for (let at = 0; at < rows.length; at += rowsPerPart) {
-    const texts = rows.slice(at, at + rowsPerPart).map((row) => JSON.stringify(row))
+  let texts: string[] = []
+  let length = 0
+  for (const [at, row] of rows.entries()) {
+    const text = JSON.stringify(row)
+    texts.push(text)
+    length += text.length
+    if (length < BYTES_PER_PART && texts.length < maxRows && at < rows.length - 1) continue
     parts.push(Buffer.from(`[${texts.join(ROW_SEPARATOR)}]`))
+    texts = []
+    length = 0
   }
   return parts
 }
 
-export function snapshotOf(
-  rows: readonly unknown[],
-  source: SnapshotSource,
-  rowsPerPart?: number,
-): Promise<QueriedRows> {
-  return readParts(partsOf(rows, rowsPerPart), source)
+export function snapshotOf(rows: readonly unknown[], source: SnapshotSource, maxRows?: number): Promise<QueriedRows> {
+  return readParts(partsOf(rows, maxRows), source)
 }

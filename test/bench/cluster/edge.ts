@@ -15,7 +15,13 @@ import { checkResponse, WrongResponseError } from '../verify.ts'
 import { medianOf } from './measure.ts'
 import { addressOf, nodeName } from './names.ts'
 
-export async function edgeBefore(nodes: number, port: number, folder: string): Promise<Running> {
+/** `cache`: settings of the cache. */
+export async function edgeBefore(
+  nodes: number,
+  port: number,
+  folder: string,
+  cache: object = { ttl: { agents: '1h' } },
+): Promise<Running> {
   const [own, operations] = [await freePort(), await freePort()]
   const place = join(folder, `edge-${own}`)
   await mkdir(place)
@@ -33,7 +39,7 @@ export async function edgeBefore(nodes: number, port: number, folder: string): P
       credentials: { username: 'edge', password: 'bench' },
       tls: { required: false },
     },
-    cache: { ttl: { agents: '1h' } },
+    cache,
     access: { users: 'users', roles: { [user.name]: ['administrator'] }, limits: { requestsPerSecond: 1_000_000 } },
     log: { level: 'warn' },
   }

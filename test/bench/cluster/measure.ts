@@ -72,10 +72,7 @@ const collectGarbage = runInNewContext('gc') as () => void
 
 /** Measures the peak of additional memory as a multiple of the received bytes. */
 export async function memory(way: Way, nodes: number, page: Page): Promise<number> {
-  for (let turn = 0; turn < 2; turn++) {
-    collectGarbage()
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
+  await settleMemory()
   const before = inUse()
   let peak = 0
   const timer = setInterval(look, 1)
@@ -89,7 +86,16 @@ export async function memory(way: Way, nodes: number, page: Page): Promise<numbe
   }
 }
 
-function inUse(): number {
+/** Collects garbage. */
+export async function settleMemory(): Promise<void> {
+  for (let turn = 0; turn < 2; turn++) {
+    collectGarbage()
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+/** Returns the bytes of objects and buffers. */
+export function inUse(): number {
   const { heapUsed, external } = process.memoryUsage()
   return heapUsed + external
 }

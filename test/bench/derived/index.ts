@@ -1,0 +1,80 @@
+/** The rows of bench:cluster for responses that are computed from a snapshot. */
+import { answerFrom } from '../../../src/cache/snapshots/answer.ts'
+import { readParts } from '../../../src/cache/snapshots/queried-rows.ts'
+import { parseCollectionRequest } from '../../../src/query/request.ts'
+import { sources } from '../../../src/query/sources.ts'
+import { measureTurns } from '../../support/event-loop.ts'
+import { partsOf } from '../../support/snapshots.ts'
+import { inUse, medianOf, settleMemory } from '../cluster/measure.ts'
+import { type Goal, printTable, round } from '../cluster/report.ts'
+import { measureDerived } from './edge.ts'
+import { kindsOf } from './queries.ts'
+import { agentRow } from './rows.ts'
+
+type Say = (text: string) => void
+
+/** Rows, and the goal for the median in milliseconds. */
+const SIZES = [
+  [5000, 1],
+  [100_000, 5],
+] as const
+const LARGEST = 100_000
+/** Times as long as the first page. */
+const MAX_DEEPER = 2
+const MAX_BLOCK_MS = 10
+/** The first run has cold code, and garbage is collected in some turn of some run. */
+const RUNS = 5
+
+export async function derivedRows(quick: boolean, say: Say): Promise<Goal[]> {
+  const goals: Goal[] = []
+  const table = new Map<string, string[]>()
+  const add = (row: string, cell: string) => table.set(row, [...(table.get(row) ?? []), cell])
+  for (const [total, goal] of SIZES) {
+    const { byKind, byOffset, cpu } = await measureDerived(total, quick ? 20 : 100)
+    for (const [kind, times] of byKind) add(kind, cell(times))
+    const all = [...byKind.values()].flat()
+    add('all of them', cell(all))
+    add('CPU of the edge for each', round(cpu))
+    for (const [offset, times] of byOffset) add(`offset ${offset}`, cell(times))
+    goals.push({ name: `computed from ${total} rows, median in ms`, is: medianOf(all), byCpu: cpu, goal, way: 'most' })
+    const [first = Number.NaN, ...deeper] = [...byOffset.values()].map(medianOf)
+    const ratio = Math.max(...deeper) / first
+    goals.push({ name: `deep pages of ${total} rows, in first pages`, is: ratio, goal: MAX_DEEPER, way: 'most' })
+  }
+  const columns = SIZES.map(([total]) => `${total} rows`)
+  printTable('from a snapshot, ms (median · longest)', columns, table, say)
+  const { megabytes, block, reading } = await measureRows()
+  say(`\n${LARGEST} rows in memory: ${round(megabytes)} MB with their text; read in ${round(reading)} ms of CPU`)
+  goals.push({ name: `${LARGEST} rows: longest turn, ms of CPU`, is: block, goal: MAX_BLOCK_MS, way: 'most' })
+  return goals
+}
+
+function cell(times: readonly number[]): string {
+  return `${round(medianOf(times))} · ${round(Math.max(...times))}`
+}
+
+/** Measures the memory of a snapshot, and the longest turn of reading it and of the queries. */
+async function measureRows(): Promise<{ megabytes: number; block: number; reading: number }> {
+  await settleMemory()
+  const before = inUse()
+  const parts = partsOf(Array.from({ length: LARGEST }, (_, at) => agentRow(at)))
+  const first = await readParts(parts, sources.agents)
+  await settleMemory()
+  const megabytes = (inUse() - before) / 1e6
+  if (first.table.length !== LARGEST) throw new Error(`${first.table.length} rows were read`)
+  const blocks: number[] = []
+  const readings: number[] = []
+  for (let run = 0; run < RUNS; run += 1) {
+    const used = process.cpuUsage()
+    const { value: rows, longest } = await measureTurns(() => readParts(parts, sources.agents))
+    const { user, system } = process.cpuUsage(used)
+    readings.push((user + system) / 1000)
+    const all = [longest]
+    for (const kind of Object.values(kindsOf(LARGEST))) {
+      const collection = parseCollectionRequest(kind(run).query, new Date())
+      all.push((await measureTurns(() => answerFrom(rows, { source: sources.agents, collection }))).longest)
+    }
+    blocks.push(Math.max(...all))
+  }
+  return { megabytes, block: medianOf(blocks), reading: medianOf(readings) }
+}
