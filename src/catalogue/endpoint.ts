@@ -230,6 +230,8 @@ export type SnapshotRows =
   | 'syscheck'
   | 'rootcheck'
   | 'sca'
+  | 'catalogue'
+  | 'listFiles'
 
 /**
  * For responses that clients act on at once: neither is served stale while nodes fail or after a soft purge. `never`: not

@@ -36,6 +36,7 @@ const catalogues: readonly Endpoint[] = ['groups', ...requirements].map((name) =
     params: {},
     query: list,
     response: collectionOf('String'),
+    cache: withSnapshot('catalogue', readingRules.cache),
   }),
 )
 
@@ -157,5 +158,6 @@ export const lists: readonly Endpoint[] = [
     ...readingLists,
     query: unboundedList,
     response: collectionOf('list file'),
+    cache: withSnapshot('listFiles', readingLists.cache),
   }),
 ]

@@ -117,6 +117,7 @@ export const rootcheck: readonly Endpoint[] = [
     query: { ...list, q: failingQ },
     strictQuery: true,
     response: collectionOf('String'),
+    cache: withSnapshot('catalogue', readingFindings.cache),
   }),
   read({
     path: '/rootcheck/:agent_id/pci',
@@ -125,6 +126,7 @@ export const rootcheck: readonly Endpoint[] = [
     query: { ...list, q: failingQ },
     strictQuery: true,
     response: collectionOf('String'),
+    cache: withSnapshot('catalogue', readingFindings.cache),
   }),
   read({
     path: '/rootcheck/:agent_id/last_scan',

@@ -1,17 +1,18 @@
 /** Reads the elements of a collection into a table. */
 import { ColumnBuilder } from './column.ts'
 import { splitNestedName } from './select.ts'
-import { Table, type TableSource } from './table.ts'
+import type { Source } from './sources.ts'
+import { Table } from './table.ts'
 import { type Element, fieldValue, type Row } from './value.ts'
 
 /** Takes elements in their natural order. The fields of databases are known; of other sources it retains the elements. */
 export class TableBuilder {
-  readonly #source: TableSource
+  readonly #source: Source
   readonly #columns: readonly (readonly [field: string, read: (row: Row) => unknown, column: ColumnBuilder])[]
   readonly #elements: Element[] | undefined
   #length = 0
 
-  constructor(source: TableSource) {
+  constructor(source: Source) {
     this.#source = source
     this.#elements = source.engine === 'array' ? [] : undefined
     this.#columns = fieldsOf(source).map((field) => [field, readerOf(field, source), new ColumnBuilder()])
@@ -32,7 +33,7 @@ export class TableBuilder {
 }
 
 /** All fields that a query of a database can name. */
-function fieldsOf(source: TableSource): string[] {
+function fieldsOf(source: Source): string[] {
   if (source.engine === 'array') return []
   const filtered = Object.values(source.filters ?? {}).flatMap((filter) =>
     filter.by === 'equal'
@@ -44,7 +45,7 @@ function fieldsOf(source: TableSource): string[] {
   return [...new Set([...Object.keys(source.fields), ...(source.hidden ?? []), ...filtered])]
 }
 
-function readerOf(field: string, source: TableSource): (row: Row) => unknown {
+function readerOf(field: string, source: Source): (row: Row) => unknown {
   const path = source.engine === 'database' && source.nested ? splitNestedName(field) : undefined
   if (path === undefined) return (row) => fieldValue(row, field)
   const [outer, inner] = path

@@ -9,10 +9,8 @@ import { parseSorting, type SortField, type Sorting, sortedValue } from './order
 import type { Predicate } from './predicate.ts'
 import { type Ranks, rankValues, sortByRank } from './ranks.ts'
 import { type CollectionRequest, parsePage } from './request.ts'
-import type { ArraySource, DatabaseSource } from './sources.ts'
+import type { Source } from './sources.ts'
 import { type Element, fieldValue } from './value.ts'
-
-export type TableSource = DatabaseSource | Omit<ArraySource, 'offsetFirst'>
 
 /** The places of the rows of one page, and the number of rows on all pages. */
 export interface TablePage {
@@ -30,7 +28,7 @@ interface Matches {
 const MAX_REMEMBERED = 16
 
 export interface TableParts {
-  readonly source: TableSource
+  readonly source: Source
   readonly length: number
   readonly columns: Map<string, Column>
   /** Empty for databases. */
@@ -39,7 +37,7 @@ export interface TableParts {
 
 export class Table {
   readonly length: number
-  readonly #source: TableSource
+  readonly #source: Source
   readonly #elements: readonly Element[]
   readonly #columns: Map<string, Column>
   readonly #ranks = new Map<string, Promise<Ranks>>()
@@ -61,16 +59,20 @@ export class Table {
 
   /** Without `sort`, rows keep their natural order. Works in turns of the event loop. Throws CollectionError. */
   async page(request: CollectionRequest): Promise<TablePage> {
-    const { offset, limit } = parsePage(request)
-    const predicates = compilePredicates(request, this.#source as DatabaseSource | ArraySource)
+    const cutsFirst = this.#source.engine === 'array' && this.#source.offsetFirst === true
+    const { offset, limit } = parsePage(request, cutsFirst ? Number.POSITIVE_INFINITY : undefined)
+    const predicates = compilePredicates(request, this.#source)
     const sorting = request.sort === undefined ? undefined : this.#sortingOf(request.sort)
     const { isMatch, total } = await this.#match(request, predicates)
     const order = sorting && (await this.#orders.get(request.sort ?? '', () => this.#orderOf(sorting)))
-    return { rows: placesOf(this.length, order, isMatch, offset, limit), totalItems: total }
+    if (!cutsFirst) return { rows: placesOf(this.length, order, isMatch, offset, limit), totalItems: total }
+    const found = placesOf(this.length, order, isMatch, 0, this.length)
+    const rows = found.filter((row) => row >= offset).slice(0, limit)
+    return { rows, totalItems: rows.length }
   }
 
   #sortingOf(sort: string): Sorting | undefined {
-    return parseSorting(sort, this.#source as DatabaseSource | ArraySource, this.#elements)
+    return parseSorting(sort, this.#source, this.#elements)
   }
 
   #match(request: CollectionRequest, predicates: readonly Predicate[]): Matches | Promise<Matches> {
@@ -125,7 +127,7 @@ export class Table {
 }
 
 /** Equal for requests with equal matches. Time frames count from now, in seconds. */
-function keyOf({ filters, search, q, now }: CollectionRequest, source: TableSource): string {
+function keyOf({ filters, search, q, now }: CollectionRequest, source: Source): string {
   const key = JSON.stringify([filters, search, q])
   const byTime = Object.keys(filters ?? {}).some((name) => source.filters?.[name]?.by === 'olderThan')
   const mayCompareTimes =

@@ -1,8 +1,8 @@
 /** Snapshots of collections as the edge stores them. */
 import { BYTES_PER_PART } from '../../src/cache/snapshots/build.ts'
-import type { SnapshotSource } from '../../src/cache/snapshots/derivation.ts'
 import { type QueriedRows, readParts } from '../../src/cache/snapshots/queried-rows.ts'
 import { ROW_SEPARATOR } from '../../src/core/row-lines.ts'
+import type { Source } from '../../src/query/sources.ts'
 
 /** Returns the rows in parts as the edge cuts them, or in shorter ones. */
 export function partsOf(rows: readonly unknown[], maxRows = Number.POSITIVE_INFINITY): Buffer[] {
@@ -21,6 +21,6 @@ export function partsOf(rows: readonly unknown[], maxRows = Number.POSITIVE_INFI
   return parts
 }
 
-export function snapshotOf(rows: readonly unknown[], source: SnapshotSource, maxRows?: number): Promise<QueriedRows> {
+export function snapshotOf(rows: readonly unknown[], source: Source, maxRows?: number): Promise<QueriedRows> {
   return readParts(partsOf(rows, maxRows), source)
 }

@@ -4,7 +4,7 @@ import type { SnapshotRefusal } from '../../core/events.ts'
 import { waitForJsonTurn } from '../../core/json-turns.ts'
 import type { EdgeRequest, Handler } from '../../core/request.ts'
 import { ROW_SEPARATOR } from '../../core/row-lines.ts'
-import type { Row } from '../../query/value.ts'
+import type { Element } from '../../query/value.ts'
 
 export interface SnapshotLimits {
   readonly maxRows: number
@@ -79,7 +79,7 @@ export async function readCollection(
 }
 
 interface Page {
-  readonly items: readonly Row[]
+  readonly items: readonly Element[]
   readonly totalItems: number
   readonly bytes: number
 }
@@ -97,10 +97,12 @@ async function readPage(next: Handler, request: EdgeRequest): Promise<Page> {
   if (!Array.isArray(items) || !Number.isSafeInteger(totalItems)) {
     throw new SnapshotRefusedError('nodeError', 'it is no collection')
   }
-  if (!items.every((item) => typeof item === 'object' && item !== null)) {
-    throw new SnapshotRefusedError('nodeError', 'its elements are no objects')
-  }
+  if (!items.every(isElement)) throw new SnapshotRefusedError('nodeError', 'its elements are neither objects nor texts')
   return { items, totalItems: totalItems as number, bytes: response.body.length }
+}
+
+function isElement(item: unknown): item is Element {
+  return typeof item === 'string' || (typeof item === 'object' && item !== null && !Array.isArray(item))
 }
 
 /** Searches the text that the node sent: a parsed number is rounded, and may be printed with an exponent. */
@@ -127,7 +129,7 @@ class RowText {
   }
 
   /** `bytes`: about the length of all items as text. `mayRepeat`: whether to look for rows that were added before. */
-  async add(items: readonly Row[], bytes: number, mayRepeat: boolean): Promise<void> {
+  async add(items: readonly Element[], bytes: number, mayRepeat: boolean): Promise<void> {
     const perTurn = Math.max(1, Math.floor((items.length * BYTES_PER_PART) / bytes))
     for (let at = 0; at < items.length; at += perTurn) {
       const some = items.slice(at, at + perTurn)

@@ -3,13 +3,21 @@ import type { CacheGroup } from '../../catalogue/endpoint.ts'
 import type { CacheEvent, SnapshotRefusal } from '../../core/events.ts'
 import type { EdgeRequest, Handler } from '../../core/request.ts'
 import type { EdgeResponse } from '../../core/response.ts'
+import type { Source } from '../../query/sources.ts'
 import type { CacheTarget, ResolveTarget } from '../key.ts'
 import { type LifetimesOf, staleTimesOf } from '../lifetimes.ts'
 import type { CacheStore } from '../stores/contract.ts'
 import { staleBound } from '../stores/local-entries.ts'
-import { type CollectionRows, callsFor, readCollection, type SnapshotLimits, SnapshotRefusedError } from './build.ts'
+import {
+  type CollectionRows,
+  callsFor,
+  ROWS_PER_CALL,
+  readCollection,
+  type SnapshotLimits,
+  SnapshotRefusedError,
+} from './build.ts'
 import type { SnapshotDemands } from './builds.ts'
-import { type SnapshotSource, snapshotSourceOf } from './derivation.ts'
+import { snapshotSourceOf } from './derivation.ts'
 import { readJoined } from './read-joined.ts'
 import { parseHead, type SnapshotHead, type SnapshotRows, toResponse } from './rows.ts'
 
@@ -69,7 +77,7 @@ export function createBuilder(
   async function build(
     request: EdgeRequest,
     target: CacheTarget,
-    source: SnapshotSource,
+    source: Source,
     call: Handler,
   ): Promise<EdgeResponse> {
     const started = clock()
@@ -92,6 +100,11 @@ export function createBuilder(
     // A client waits at most for one call of its own. Others are work for later requests.
     const paged: EdgeRequest = total !== undefined && callsFor(total) === 1 ? request : { ...request, priority: 'bulk' }
     const collection = await readCollection(call, paged, limits, check)
+    // The total of such a collection is that of the page.
+    const countsPage = source.engine === 'array' && source.offsetFirst === true
+    if (countsPage && collection.totalItems >= ROWS_PER_CALL) {
+      throw new SnapshotRefusedError('tooManyRows', 'its first page is full, and may not be all')
+    }
     return toResponse(await add(collection, { request, target, source, started, isShared: true }))
   }
 
@@ -114,7 +127,7 @@ export function createBuilder(
 interface NewSnapshot {
   readonly request: EdgeRequest
   readonly target: CacheTarget
-  readonly source: SnapshotSource
+  readonly source: Source
   /** When its fetch began, by the clock. */
   readonly started: number
   /** Whether other replicas may read the rows. */

@@ -2,14 +2,11 @@
 import type { EdgeRequest } from '../../core/request.ts'
 import { isComputable } from '../../query/computable.ts'
 import { type CollectionRequest, parseCollectionRequest } from '../../query/request.ts'
-import { type ArraySource, type DatabaseSource, sources } from '../../query/sources.ts'
+import { type Source, sources } from '../../query/sources.ts'
 import { compilePolicy } from '../policy.ts'
 
-/** A source whose totals count its rows. */
-export type SnapshotSource = DatabaseSource | Omit<ArraySource, 'offsetFirst'>
-
 export interface Derivation {
-  readonly source: SnapshotSource
+  readonly source: Source
   readonly collection: CollectionRequest
 }
 
@@ -20,12 +17,12 @@ const WITHOUT_FILTER: readonly string[] = ['offset', 'limit', 'sort', 'select']
 const NAMED_IN_JOINED_ROWS = ['node_name', 'agent_id']
 
 /** Returns the source of the rows of a snapshot; `undefined`: the collection of the request has none. */
-export function snapshotSourceOf({ endpoint, node, waitForComplete }: EdgeRequest): SnapshotSource | undefined {
+export function snapshotSourceOf({ endpoint, node, waitForComplete }: EdgeRequest): Source | undefined {
   if (node !== undefined || waitForComplete) return undefined
   const policy = compilePolicy(endpoint)
   if (typeof policy === 'string' || policy.snapshot === undefined) return undefined
-  const source: SnapshotSource = sources[policy.snapshot]
-  return policy.isJoined ? ({ ...source, alwaysSelected: NAMED_IN_JOINED_ROWS } as SnapshotSource) : source
+  const source: Source = sources[policy.snapshot]
+  return policy.isJoined ? ({ ...source, alwaysSelected: NAMED_IN_JOINED_ROWS } as Source) : source
 }
 
 /** Returns how to compute the response of a request; `undefined`: only a node can answer it. */

@@ -2,10 +2,10 @@
 import { waitForJsonTurn } from '../../core/json-turns.ts'
 import { Numbers } from '../../query/column.ts'
 import { flattenRow } from '../../query/select.ts'
+import type { Source } from '../../query/sources.ts'
 import type { Table } from '../../query/table.ts'
 import { TableBuilder } from '../../query/table-builder.ts'
 import type { Element } from '../../query/value.ts'
-import type { SnapshotSource } from './derivation.ts'
 
 export interface QueriedRows {
   readonly table: Table
@@ -19,7 +19,7 @@ const COMMA = 0x2c
  * Reads the parts of a snapshot, one per turn of about a millisecond. They are JSON lists of rows with `ROW_SEPARATOR` in
  * between.
  */
-export async function readParts(parts: readonly Buffer[], source: SnapshotSource): Promise<QueriedRows> {
+export async function readParts(parts: readonly Buffer[], source: Source): Promise<QueriedRows> {
   const builder = new TableBuilder(source)
   const texts = new RowTexts(parts)
   for (const [number, part] of parts.entries()) {
@@ -74,7 +74,7 @@ export class RowTexts {
   }
 
   /** Parses some rows. Those of inventories become flat, as they are projected. */
-  async parse(rows: readonly number[], source: SnapshotSource): Promise<Element[]> {
+  async parse(rows: readonly number[], source: Source): Promise<Element[]> {
     const text = this.join(rows)
     await waitForJsonTurn(text.length)
     const elements = JSON.parse(`[${text.toString()}]`) as Element[]

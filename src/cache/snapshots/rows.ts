@@ -7,9 +7,9 @@ import { randomUUID } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { parseEnvelope } from '../../core/envelope.ts'
 import type { JsonResponse } from '../../core/response.ts'
+import type { Source } from '../../query/sources.ts'
 import type { SharedParts } from '../stores/contract.ts'
 import type { CollectionRows } from './build.ts'
-import type { SnapshotSource } from './derivation.ts'
 import { type QueriedRows, readParts } from './queried-rows.ts'
 
 /** What the stored response of a snapshot names. */
@@ -67,7 +67,7 @@ export class SnapshotRows {
   async add(
     key: string,
     { totalItems, parts, bytes, others = {} }: CollectionRows & Pick<SnapshotHead, 'others'>,
-    source: SnapshotSource,
+    source: Source,
     { ms, replaced, isShared = true }: Storing,
   ): Promise<SnapshotHead | undefined> {
     const shared = isShared ? this.#options.shared : undefined
@@ -82,7 +82,7 @@ export class SnapshotRows {
   }
 
   /** Returns the rows of a snapshot; undefined if some of them are missing. `ms`: how long they may be needed. */
-  find(key: string, head: SnapshotHead, source: SnapshotSource, ms: number): StoredRows {
+  find(key: string, head: SnapshotHead, source: Source, ms: number): StoredRows {
     const known = this.#rows.get(placeOf(key, head))
     if (known?.head.id === head.id) return known.rows
     const rows = this.#read(key, head, source)
@@ -98,7 +98,7 @@ export class SnapshotRows {
     while (this.#rows.calculatedSize > maxBytes) this.#rows.pop()
   }
 
-  async #read(key: string, head: SnapshotHead, source: SnapshotSource): StoredRows {
+  async #read(key: string, head: SnapshotHead, source: Source): StoredRows {
     const { shared, maxBytes } = this.#options
     if (shared === undefined || head.bytes > maxBytes()) return undefined
     const parts: Buffer[] = []

@@ -57,6 +57,24 @@ t.test('after one page of the packages of all agents, no page, sort or filter co
   t.equal(simulator.seen.length, before, 'the edge itself refuses what no page can have')
 })
 
+t.test('all rows are stored although reading them takes longer than they are fresh', async (t) => {
+  const { simulator, get } = await joinedCluster(t, {
+    distribution: 'manager',
+    agents: 40,
+    cluster: { limits: { timeout: '60s' } },
+    cache: { snapshots: { groups: ['syscollector'] }, ttl: { syscollector: '1s', agents: '10m' } },
+  })
+  // Two calls at a time.
+  await simulator.faults.set('master', { delay: 80 })
+  const before = performance.now()
+  const first = await get(`${PACKAGES}?limit=10`)
+  t.ok(performance.now() - before > 1000)
+  t.match(first.headers.get('cache-status'), /fwd=uri-miss; stored; .*detail=snapshot/)
+  // It may be stale on a slow machine, and is served then while it is refreshed.
+  const next = await get(`${PACKAGES}?limit=10&sort=name`)
+  t.match(next.headers.get('cache-status'), /^manager-edge; hit; .*detail=snapshot/)
+})
+
 t.test('a node that fails costs its own rows, once: the other agents are not asked again', async (t) => {
   const { simulator, get } = await joinedCluster(t, {
     distribution: 'manager',

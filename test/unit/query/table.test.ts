@@ -2,7 +2,6 @@ import t from 'tap'
 import { collect } from '../../../src/query/collect.ts'
 import { parseCollectionRequest } from '../../../src/query/request.ts'
 import { type Source, sources } from '../../../src/query/sources.ts'
-import type { TableSource } from '../../../src/query/table.ts'
 import { TableBuilder } from '../../../src/query/table-builder.ts'
 import type { Element } from '../../../src/query/value.ts'
 
@@ -18,7 +17,7 @@ const rows = Array.from({ length: ROWS }, (_, at) => ({
   dateAdd: `2026-11-${at % 2 === 0 ? '19' : '20'} 10:00:00`,
 }))
 
-function tableOf(elements: readonly Element[], source: TableSource) {
+function tableOf(elements: readonly Element[], source: Source) {
   const builder = new TableBuilder(source)
   for (const element of elements) builder.add(element)
   const table = builder.build()
