@@ -3,35 +3,20 @@ import { collect } from '../../../src/query/collect.ts'
 import { CollectionError, parseCollectionRequest } from '../../../src/query/request.ts'
 import { sources } from '../../../src/query/sources.ts'
 import type { Element } from '../../../src/query/value.ts'
-import { flatten, type KnownRows, knownRows, type RecordedCollection, recordedCollections } from './recorded.ts'
-
-/** The time of the recording. */
-const NOW = new Date('2026-11-20T12:45:00Z')
-
-/** Exchanges that cannot be compared, and why. */
-const notCompared: readonly { readonly why: string; readonly fits: (recorded: RecordedCollection) => boolean }[] = [
-  {
-    why: 'the manager joins these page by page and loses rows',
-    fits: ({ path, expected }) => path.startsWith('/experimental/') && 'items' in expected,
-  },
-  { why: 'the manager recomputes the hashes', fits: ({ query }) => 'hash' in query },
-  { why: 'a summary is grouped', fits: ({ query }) => 'summary' in query },
-  {
-    why: 'recorded when the log was shorter',
-    fits: ({ path, query }) => path === '/cluster/worker-1/logs' && query.limit === '1',
-  },
-]
-
-/** Agents send a keep-alive every ten seconds, so the field differs from response to response. */
-function withoutKeepAlive(element: Element): Element {
-  if (typeof element === 'string') return element
-  const { lastKeepAlive: _, ...rest } = element
-  return rest
-}
+import {
+  flatten,
+  type KnownRows,
+  knownRows,
+  notCompared,
+  RECORDED_AT,
+  type RecordedCollection,
+  recordedCollections,
+  withoutKeepAlive,
+} from './recorded.ts'
 
 function collectFrom({ source, query }: RecordedCollection, rows: readonly Element[]): RecordedCollection['expected'] {
   try {
-    const { items, totalItems } = collect(rows, parseCollectionRequest(query, NOW), sources[source])
+    const { items, totalItems } = collect(rows, parseCollectionRequest(query, RECORDED_AT), sources[source])
     return { items: items.map(withoutKeepAlive), totalItems }
   } catch (error) {
     if (error instanceof CollectionError) return { code: error.code, message: error.message }

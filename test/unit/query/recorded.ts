@@ -134,3 +134,30 @@ export function flatten(row: Element): Element {
     }),
   )
 }
+
+/** The time of the recording. */
+export const RECORDED_AT = new Date('2026-11-20T12:45:00Z')
+
+/** Exchanges that cannot be compared, and why. */
+export const notCompared: readonly {
+  readonly why: string
+  readonly fits: (recorded: RecordedCollection) => boolean
+}[] = [
+  {
+    why: 'the manager joins these page by page and loses rows',
+    fits: ({ path, expected }) => path.startsWith('/experimental/') && 'items' in expected,
+  },
+  { why: 'the manager recomputes the hashes', fits: ({ query }) => 'hash' in query },
+  { why: 'a summary is grouped', fits: ({ query }) => 'summary' in query },
+  {
+    why: 'recorded when the log was shorter',
+    fits: ({ path, query }) => path === '/cluster/worker-1/logs' && query.limit === '1',
+  },
+]
+
+/** Agents send a keep-alive every ten seconds, so the field differs from response to response. */
+export function withoutKeepAlive(element: Element): Element {
+  if (typeof element === 'string') return element
+  const { lastKeepAlive: _, ...rest } = element
+  return rest
+}

@@ -1,0 +1,79 @@
+/** Where the recording has a whole collection and parts of it, the edge computes the recorded parts from the whole. */
+import t from 'tap'
+import { answerFrom } from '../../../src/cache/snapshots/answer.ts'
+import type { SnapshotSource } from '../../../src/cache/snapshots/derivation.ts'
+import { isComputable } from '../../../src/query/computable.ts'
+import { CollectionError, parseCollectionRequest } from '../../../src/query/request.ts'
+import { nestRow } from '../../../src/query/select.ts'
+import { type Source, sources } from '../../../src/query/sources.ts'
+import type { Element, Row } from '../../../src/query/value.ts'
+import { snapshotOf } from '../../support/snapshots.ts'
+import {
+  knownRows,
+  notCompared,
+  RECORDED_AT,
+  type RecordedCollection,
+  recordedCollections,
+  withoutKeepAlive,
+} from '../../unit/query/recorded.ts'
+
+/** Collections whose totals count something else than their rows have no snapshot. */
+function snapshotSourceOf({ source }: RecordedCollection): SnapshotSource | undefined {
+  const found: Source = sources[source]
+  return found.engine === 'array' && found.offsetFirst ? undefined : (found as SnapshotSource)
+}
+
+/** Returns the computed page, or the code with which the collection refuses the request. */
+async function computed(
+  recorded: RecordedCollection,
+  source: SnapshotSource,
+  rows: readonly Element[],
+): Promise<RecordedCollection['expected'] | number> {
+  const isNested = source.engine === 'database' && source.nested
+  const asSent = isNested ? rows.map((row) => nestRow(row as Row)) : rows
+  const snapshot = await snapshotOf(asSent, source)
+  try {
+    const body = await answerFrom(snapshot, { source, collection: parseCollectionRequest(recorded.query, RECORDED_AT) })
+    const { data } = JSON.parse(body.toString()) as { data: { items: Element[]; totalItems: number } }
+    return { items: data.items.map(withoutKeepAlive), totalItems: data.totalItems }
+  } catch (error) {
+    if (error instanceof CollectionError) return error.code
+    throw error
+  }
+}
+
+const exchanges = recordedCollections().filter((exchange) => !notCompared.some(({ fits }) => fits(exchange)))
+let pages = 0
+const paths = [...new Set(exchanges.map(({ path }) => path))]
+const pathsWithParts = new Set<string>()
+
+for (const path of paths) {
+  t.test(path, async (t) => {
+    const ofPath = exchanges.filter((exchange) => exchange.path === path)
+    const { rows, isComplete } = knownRows(ofPath)
+    if (!isComplete) {
+      t.pass('the whole collection was not recorded')
+      return
+    }
+    for (const exchange of ofPath) {
+      const { query, expected } = exchange
+      const source = snapshotSourceOf(exchange)
+      if (source === undefined || !isComputable(parseCollectionRequest(query, RECORDED_AT), source)) continue
+      const name = `${path}?${new URLSearchParams(query)}`
+      const actual = await computed(exchange, source, rows)
+      if ('code' in expected) {
+        t.equal(actual, expected.code, `${name}: the node refuses it, so the edge asks the node`)
+        continue
+      }
+      t.same(actual, { items: expected.items.map(withoutKeepAlive), totalItems: expected.totalItems }, name)
+      if (Object.keys(query).length > 0) pathsWithParts.add(path)
+      pages += 1
+    }
+  })
+}
+
+t.test('most recorded pages are compared', async (t) => {
+  t.comment(`${pages} pages of ${pathsWithParts.size} collections with parts, of ${exchanges.length} exchanges`)
+  t.ok(pages >= 120, `${pages} pages`)
+  t.ok(pathsWithParts.size >= 15, `${pathsWithParts.size} collections`)
+})
