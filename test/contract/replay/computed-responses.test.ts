@@ -1,7 +1,6 @@
 /** Where the recording has a whole collection and parts of it, the edge computes the recorded parts from the whole. */
 import t from 'tap'
 import { answerFrom } from '../../../src/cache/snapshots/answer.ts'
-import type { SnapshotSource } from '../../../src/cache/snapshots/derivation.ts'
 import { isComputable } from '../../../src/query/computable.ts'
 import { CollectionError, parseCollectionRequest } from '../../../src/query/request.ts'
 import { nestRow } from '../../../src/query/select.ts'
@@ -17,16 +16,10 @@ import {
   withoutKeepAlive,
 } from '../../unit/query/recorded.ts'
 
-/** Collections whose totals count something else than their rows have no snapshot. */
-function snapshotSourceOf({ source }: RecordedCollection): SnapshotSource | undefined {
-  const found: Source = sources[source]
-  return found.engine === 'array' && found.offsetFirst ? undefined : (found as SnapshotSource)
-}
-
 /** Returns the computed page, or the code with which the collection refuses the request. */
 async function computed(
   recorded: RecordedCollection,
-  source: SnapshotSource,
+  source: Source,
   rows: readonly Element[],
 ): Promise<RecordedCollection['expected'] | number> {
   const isNested = source.engine === 'database' && source.nested
@@ -57,8 +50,8 @@ for (const path of paths) {
     }
     for (const exchange of ofPath) {
       const { query, expected } = exchange
-      const source = snapshotSourceOf(exchange)
-      if (source === undefined || !isComputable(parseCollectionRequest(query, RECORDED_AT), source)) continue
+      const source: Source = sources[exchange.source]
+      if (!isComputable(parseCollectionRequest(query, RECORDED_AT), source)) continue
       const name = `${path}?${new URLSearchParams(query)}`
       const actual = await computed(exchange, source, rows)
       if ('code' in expected) {
