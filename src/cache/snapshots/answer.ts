@@ -19,13 +19,21 @@ export async function answerFrom(
   // The rows have the default order already, so a page without a sort is not sorted.
   const { rows, totalItems } = await table.page(collection)
   const end = Buffer.from(`],${JSON.stringify({ totalItems, ...others }).slice(1)}}`)
-  if (collection.select === undefined && !table.hasHiddenValues) return Buffer.concat([ITEMS, texts.join(rows), end])
+  if (collection.select === undefined && !table.hasHiddenValues) return ownBuffer([ITEMS, texts.join(rows), end])
   const items: unknown[] = []
   for (let at = 0; at < rows.length; at += ROWS_PER_TURN) {
     const some = await texts.parse(rows.slice(at, at + ROWS_PER_TURN), source)
     for (const element of some) items.push(project(element))
   }
-  return Buffer.concat([ITEMS, Buffer.from(JSON.stringify(items).slice(1, -1)), end])
+  return ownBuffer([ITEMS, Buffer.from(JSON.stringify(items).slice(1, -1)), end])
+}
+
+/** The store copies views of a larger buffer, and the compressed forms of a body belong to its buffer. */
+function ownBuffer(parts: readonly Buffer[]): Buffer {
+  const buffer = Buffer.allocUnsafeSlow(parts.reduce((length, part) => length + part.length, 0))
+  let at = 0
+  for (const part of parts) at += part.copy(buffer, at)
+  return buffer
 }
 
 /** Rows that are projected in one turn. */

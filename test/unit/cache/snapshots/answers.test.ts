@@ -75,6 +75,16 @@ t.test('a computed response has the age and the remaining lifetime of its snapsh
   )
 })
 
+t.test('the body is stored as it was sent, so that its compressed forms are made once', async (t) => {
+  const edge = snapshotReplica(agents(100))
+  await edge.warm()
+  for (const limit of ['1', '10', '90']) {
+    const computed = await edge.get({ limit, sort: '-id' })
+    t.equal(computed.status?.detail, 'snapshot')
+    t.equal((await edge.get({ limit, sort: '-id' })).stored?.body, computed.stored?.body, `${limit} rows`)
+  }
+})
+
 t.test('what a snapshot cannot know is answered by the node', async (t) => {
   const edge = snapshotReplica(agents(100))
   await edge.warm()
