@@ -95,6 +95,7 @@ export async function buildCache(
     enabled: true,
     sharedThroughRedis: replica !== undefined,
     onEvent: emit.cache,
+    snapshots: stages.snapshots,
     explained: {
       resolveTarget: stages.resolveTarget,
       snapshotTargetOf: stages.snapshotTargetOf,

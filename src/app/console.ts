@@ -71,6 +71,7 @@ export function buildConsolePorts(parts: ConsoleParts): ConsolePorts {
     divergence,
     index: cache.index,
     purge: createPurge(handler),
+    snapshots: () => cache.snapshots?.() ?? [],
     cache: () => ({ enabled: cache.enabled, shared: cache.sharedThroughRedis, ...storeStatus.current() }),
     nodes: () => nodeStates(cluster),
     permissionOf: (endpoint) => permissions.get(endpoint) ?? 'unknown',

@@ -45,6 +45,7 @@ export function buildMetrics({ events, cluster, api, audit, traces, ready, reloa
     storeEvents: STORE_EVENTS,
     redis: cache.sharedThroughRedis,
     ...(storeState && { store: storeState }),
+    snapshots: () => cache.snapshots?.() ?? [],
     audit: audit.state,
     ...(traces && { spans: traces.counts }),
     ready: () => ready().ok,

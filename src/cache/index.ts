@@ -1,7 +1,7 @@
 /** Builds the cache: a stage around reads, a stage around writes, and what explains it. */
 import type { CacheEvent } from '../core/events.ts'
 import type { EdgeRequest, Stage } from '../core/request.ts'
-import type { CacheIndex } from '../core/response.ts'
+import type { CacheIndex, SnapshotState } from '../core/response.ts'
 import type { DivergenceCheckSettings } from './divergence-check.ts'
 import { createReplicationLag, invalidate } from './invalidate.ts'
 import { type CacheTarget, createTargetResolver, type KeySettings, type ResolveTarget } from './key.ts'
@@ -9,6 +9,7 @@ import type { LifetimesOf } from './lifetimes.ts'
 import { readThrough } from './read-through.ts'
 import type { RefreshAheadOptions } from './refresh-ahead.ts'
 import type { SnapshotSettings } from './snapshots/builder.ts'
+import { SnapshotRows } from './snapshots/rows.ts'
 import { derivableOf } from './snapshots/stage.ts'
 import type { CacheStore } from './stores/contract.ts'
 
@@ -46,6 +47,8 @@ export interface CacheStages {
   readonly resolveTarget: ResolveTarget
   /** Returns the place of the snapshot that can answer a request; `undefined`: there is none. */
   readonly snapshotTargetOf: (request: EdgeRequest) => CacheTarget | undefined
+  /** Returns the snapshots whose rows this process has. */
+  readonly snapshots: () => readonly SnapshotState[]
 }
 
 /** Two checks of the worker nodes, which check for changes every 9 s. */
@@ -60,8 +63,11 @@ export function createCache(options: CacheOptions): CacheStages {
   const replicationLag = createReplicationLag({ period: options.replicationLag ?? (() => REPLICATION_LAG_MS), clock })
   const resolveTarget = createTargetResolver(options)
   const { snapshots } = options
+  const maxBytes = () => snapshots?.localBytes ?? 0
+  const rows = new SnapshotRows({ shared: store.parts, maxBytes })
   return {
     resolveTarget,
+    snapshots: () => rows.states(),
     snapshotTargetOf: (request) => (snapshots ? derivableOf({ snapshots, resolveTarget }, request)?.target : undefined),
     readThrough: readThrough({
       store,
@@ -74,7 +80,7 @@ export function createCache(options: CacheOptions): CacheStages {
       onEvent,
       refreshAhead: options.refreshAhead ?? REFRESH_AHEAD,
       ...(divergenceCheck && { divergenceCheck }),
-      ...(snapshots && { snapshots }),
+      ...(snapshots && { snapshots: { snapshots, rows } }),
     }),
     invalidate: invalidate({ store, replicationLag, master, onEvent }),
   }

@@ -3,7 +3,7 @@ import { catalogue } from '../catalogue/index.ts'
 import type { CacheEvent, InvalidationCause } from '../core/events.ts'
 import { compareTexts, selectFirst } from '../core/in-turns.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
-import type { CacheIndex, EdgeResponse, IndexEntry, JsonResponse } from '../core/response.ts'
+import type { CacheIndex, EdgeResponse, IndexEntry, JsonResponse, SnapshotState } from '../core/response.ts'
 import { collectInTurns } from '../query/collect-in-turns.ts'
 import { CollectionError, parseCollectionRequest, parsePage } from '../query/request.ts'
 import type { ArraySource } from '../query/sources.ts'
@@ -24,6 +24,8 @@ export interface CacheOperationsPorts {
   readonly onEvent?: (event: CacheEvent) => void
   /** Absent if the cache is off. */
   readonly explained?: ExplainPorts
+  /** Returns the snapshots whose rows this process has. Absent if the cache is off. */
+  readonly snapshots?: () => readonly SnapshotState[]
 }
 
 /** The ports if no cache is configured. */

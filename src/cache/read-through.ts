@@ -7,7 +7,7 @@ import { createDivergenceCheck, type DivergenceCheck, type DivergenceCheckSettin
 import { createFetcher, type Fetcher } from './fetch.ts'
 import type { ResolveTarget } from './key.ts'
 import { createRefreshAhead, type RefreshAhead, type RefreshAheadOptions } from './refresh-ahead.ts'
-import type { SnapshotSettings } from './snapshots/builder.ts'
+import type { SnapshotPorts } from './snapshots/builder.ts'
 import { createSnapshots } from './snapshots/stage.ts'
 import type { CacheStore } from './stores/contract.ts'
 
@@ -19,7 +19,7 @@ export interface ReadThroughPorts extends FetchPorts {
   readonly hasIdleCapacity: (request: EdgeRequest) => boolean
   readonly divergenceCheck?: DivergenceCheckSettings
   /** Absent: no response is computed from a snapshot. */
-  readonly snapshots?: SnapshotSettings
+  readonly snapshots?: Pick<SnapshotPorts, 'snapshots' | 'rows'>
 }
 
 /** The parts behind the lookup. */
@@ -39,7 +39,7 @@ type Hit = Extract<Lookup, { kind: 'hit' }>
 export function readThrough(ports: ReadThroughPorts): Stage {
   return (next) => {
     const { snapshots } = ports
-    const source = snapshots && createSnapshots({ ...ports, snapshots }, next, (request) => read(request))
+    const source = snapshots && createSnapshots({ ...ports, ...snapshots }, next, (request) => read(request))
     const fetcher = createFetcher(ports, source?.fetch ?? next, source?.find ?? (() => undefined))
     const refreshAhead = createRefreshAhead(ports.refreshAhead, { ...ports, refresh: fetcher.refresh })
     const path = { ports, fetcher, refreshAhead, divergenceCheck: createDivergenceCheck(ports, next) }

@@ -116,6 +116,19 @@ export interface StoredResponseInfo {
   readonly tags: readonly Tag[]
 }
 
+/** A snapshot whose rows this process has. Counts since it was first used here. */
+export interface SnapshotState {
+  /** As in the index. */
+  readonly url: string
+  readonly group: string
+  readonly rows: number
+  readonly bytes: number
+  /** Requests that were answered from a stored snapshot: each saved one call. */
+  readonly queries: number
+  /** Calls to nodes that built it, each time. */
+  readonly calls: number
+}
+
 /** `up`: the shared store is reachable; always true without one. */
 export interface CacheStoreState {
   readonly up: boolean

@@ -186,6 +186,19 @@ export interface Groups {
   readonly groups: readonly GroupSummary[]
   /** Endpoints that have an entry. */
   readonly endpoints: readonly string[]
+  readonly snapshots: readonly SnapshotSummary[]
+}
+
+/** A snapshot of a collection in the memory of this replica. Counts since it was first used here. */
+export interface SnapshotSummary {
+  readonly url: string
+  readonly group: string
+  readonly rows: number
+  readonly bytes: number
+  /** Requests that were answered from it. Each saved one call. */
+  readonly queries: number
+  /** Calls to nodes that built it. */
+  readonly calls: number
 }
 
 export interface GroupSummary {

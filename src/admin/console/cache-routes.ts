@@ -46,6 +46,7 @@ export function registerCacheRoutes(app: FastifyInstance, ports: ConsolePorts): 
       partial,
       groups: groupsOf(rows, ports),
       endpoints: [...new Set(rows.map(({ endpoint }) => endpoint))].sort(),
+      snapshots: ports.snapshots(),
     }
   })
   app.get<{ Querystring: EntryQuery }>('/api/entries', { schema: { querystring: entryQuery } }, ({ query }) =>

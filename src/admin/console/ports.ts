@@ -1,6 +1,6 @@
 /** What the console reads from the rest of the edge. The composition root provides it. */
 import type { Caller } from '../../core/request.ts'
-import type { CacheIndex } from '../../core/response.ts'
+import type { CacheIndex, SnapshotState } from '../../core/response.ts'
 import type { Readiness } from '../listener.ts'
 import type {
   CacheState,
@@ -26,6 +26,8 @@ export interface ConsolePorts {
   readonly joins: Pick<RecentJoins, 'last'>
   readonly index: CacheIndex
   cache(): CacheState
+  /** Returns the snapshots of collections whose rows this replica has. */
+  snapshots(): readonly SnapshotState[]
   /** Purges the named entries, or previews the purge. Writes the same audit record as `DELETE /cache`. Rejects with an EdgeError. */
   purge(request: PurgeRequest, by: PurgeCaller): Promise<PurgeCost>
   nodes(): readonly NodeState[]

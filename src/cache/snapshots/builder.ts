@@ -38,18 +38,15 @@ export interface SnapshotPorts {
   readonly clock: () => number
   readonly onEvent: (event: CacheEvent) => void
   readonly snapshots: SnapshotSettings
+  readonly rows: SnapshotRows
 }
 
 /** Until the rows are stored, some of their lifetime has passed. It must not end before that of the response. */
 const SPARE_MS = 1000
 
 /** Rejects with SnapshotRefusedError if there is no snapshot, and as `next` does. */
-export function createBuilder(
-  ports: SnapshotPorts,
-  { rows, demands }: { readonly rows: SnapshotRows; readonly demands: SnapshotDemands },
-  next: Handler,
-): Handler {
-  const { store, clock, onEvent, hasIdleCapacity, snapshots } = ports
+export function createBuilder(ports: SnapshotPorts, demands: SnapshotDemands, next: Handler): Handler {
+  const { store, clock, onEvent, hasIdleCapacity, snapshots, rows } = ports
 
   return async (request) => {
     const target = ports.resolveTarget(request)
@@ -61,8 +58,10 @@ export function createBuilder(
       calls += 1
       return next(page)
     }
-    const emit = (outcome: 'built' | 'failed' | SnapshotRefusal) =>
+    const emit = (outcome: 'built' | 'failed' | SnapshotRefusal) => {
+      rows.count(target.key, { calls })
       onEvent({ kind: 'snapshotBuild', group: target.policy.group, outcome, calls, ms: clock() - started })
+    }
     try {
       const response = await build(request, target, source, counted)
       emit('built')
@@ -118,7 +117,7 @@ export function createBuilder(
     const ms = lifetimes.ttl + staleBound(staleTimesOf(policy, lifetimes, clock() - started)) + SPARE_MS
     const present = await store.lookup(key, tags)
     const replaced = present.kind === 'hit' ? parseHead(present.response) : undefined
-    const head = await rows.add(key, collection, source, { ms, replaced, isShared })
+    const head = await rows.add(target, collection, source, { ms, replaced, isShared })
     if (head === undefined) throw new SnapshotRefusedError('notStored', 'its rows cannot be stored for all replicas')
     return head
   }

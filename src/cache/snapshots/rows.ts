@@ -6,8 +6,10 @@
 import { randomUUID } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { parseEnvelope } from '../../core/envelope.ts'
-import type { JsonResponse } from '../../core/response.ts'
+import { RecentlyUsed } from '../../core/recently-used.ts'
+import type { JsonResponse, SnapshotState } from '../../core/response.ts'
 import type { Source } from '../../query/sources.ts'
+import type { CacheTarget } from '../key.ts'
 import type { SharedParts } from '../stores/contract.ts'
 import type { CollectionRows } from './build.ts'
 import { type QueriedRows, readParts } from './queried-rows.ts'
@@ -15,8 +17,8 @@ import { type QueriedRows, readParts } from './queried-rows.ts'
 /** What the stored response of a snapshot names. */
 export interface SnapshotHead {
   readonly id: string
-  /** Where its parts are stored: a snapshot and the one that replaces it use different places. */
-  readonly place: 0 | 1
+  /** Which of two names its parts have: a snapshot and the one that replaces it have different names. */
+  readonly side: 0 | 1
   readonly parts: number
   readonly bytes: number
   /** Members of `data` beside the rows and their number: `failed_nodes` of a joined collection. */
@@ -33,6 +35,18 @@ interface Storing {
 
 type StoredRows = Promise<QueriedRows | undefined>
 
+/** The place of a snapshot in the cache, and how it is listed. */
+type Place = Pick<CacheTarget, 'key' | 'info'>
+
+interface HeldRows {
+  readonly place: Place
+  readonly head: SnapshotHead
+  readonly rows: StoredRows
+}
+
+/** Collections whose counts are remembered, in each of two generations. */
+const MAX_COUNTED = 1000
+
 export interface SnapshotRowsOptions {
   /** Absent: no other replica reads the rows. */
   readonly shared: SharedParts | undefined
@@ -42,8 +56,8 @@ export interface SnapshotRowsOptions {
 
 export class SnapshotRows {
   readonly #options: SnapshotRowsOptions
-  /** By key and place: at most two snapshots of one collection. */
-  readonly #rows = new LRUCache<string, { readonly head: SnapshotHead; readonly rows: StoredRows }>({
+  /** By key and side: at most two snapshots of one collection. */
+  readonly #rows = new LRUCache<string, HeldRows>({
     maxSize: Number.MAX_SAFE_INTEGER,
     sizeCalculation: ({ head }) => Math.max(1, head.bytes),
     // A timer for each snapshot: the memory is freed although no request comes.
@@ -51,59 +65,79 @@ export class SnapshotRows {
     ttl: 0,
   })
 
+  readonly #counts = new RecentlyUsed<{ queries: number; calls: number }>(MAX_COUNTED)
+
   constructor(options: SnapshotRowsOptions) {
     this.#options = options
   }
 
-  /** The bytes of all rows in this process, as text, and the number of snapshots. */
-  get size(): { readonly bytes: number; readonly snapshots: number } {
-    return { bytes: this.#rows.calculatedSize, snapshots: this.#rows.size }
+  /** The snapshots whose rows are in this process, each collection once. */
+  states(): readonly SnapshotState[] {
+    const states = new Map<string, SnapshotState>()
+    // The most recently used come first: of a snapshot and the one that it replaced, the new one.
+    for (const { place, head } of this.#rows.values()) {
+      if (states.has(place.key)) continue
+      const { url, group } = place.info
+      states.set(place.key, { url, group, rows: head.totalItems, bytes: head.bytes, ...this.#countsOf(place.key) })
+    }
+    return [...states.values()]
+  }
+
+  count(key: string, { queries = 0, calls = 0 }: Partial<Pick<SnapshotState, 'queries' | 'calls'>>): void {
+    const counts = this.#countsOf(key)
+    counts.queries += queries
+    counts.calls += calls
+    this.#counts.set(key, counts)
+  }
+
+  #countsOf(key: string): { queries: number; calls: number } {
+    return this.#counts.get(key) ?? { queries: 0, calls: 0 }
   }
 
   /**
    * Stores the rows of a new snapshot for `ms` milliseconds, and returns its head. Returns undefined if other replicas
-   * could not read them. `key`: of the stored response. `replaced`: the head of the snapshot that is stored now.
+   * could not read them. `replaced`: the head of the snapshot that is stored now.
    */
   async add(
-    key: string,
+    place: Place,
     { totalItems, parts, bytes, others = {} }: CollectionRows & Pick<SnapshotHead, 'others'>,
     source: Source,
     { ms, replaced, isShared = true }: Storing,
   ): Promise<SnapshotHead | undefined> {
     const shared = isShared ? this.#options.shared : undefined
-    const place = replaced?.place === 0 ? 1 : 0
+    const side = replaced?.side === 0 ? 1 : 0
     const named = Object.keys(others).length > 0 ? { others } : undefined
-    const head = { id: randomUUID(), place, parts: parts.length, bytes, ...named, totalItems } as const
+    const head = { id: randomUUID(), side, parts: parts.length, bytes, ...named, totalItems } as const
     for (const [at, part] of shared === undefined ? [] : parts.entries()) {
-      if (!(await shared?.set(nameOf(key, head, at), head.id, part, ms))) return undefined
+      if (!(await shared?.set(nameOf(place, head, at), head.id, part, ms))) return undefined
     }
-    this.#put(key, head, readParts(parts, source), ms)
+    this.#put(place, head, readParts(parts, source), ms)
     return head
   }
 
   /** Returns the rows of a snapshot; undefined if some of them are missing. `ms`: how long they may be needed. */
-  find(key: string, head: SnapshotHead, source: Source, ms: number): StoredRows {
-    const known = this.#rows.get(placeOf(key, head))
+  find(place: Place, head: SnapshotHead, source: Source, ms: number): StoredRows {
+    const known = this.#rows.get(sideOf(place, head))
     if (known?.head.id === head.id) return known.rows
-    const rows = this.#read(key, head, source)
+    const rows = this.#read(place, head, source)
     // Also if some are missing: each query would read the others again.
-    this.#put(key, head, rows, ms)
+    this.#put(place, head, rows, ms)
     return rows
   }
 
-  #put(key: string, head: SnapshotHead, rows: StoredRows, ms: number): void {
+  #put(place: Place, head: SnapshotHead, rows: StoredRows, ms: number): void {
     const maxBytes = this.#options.maxBytes()
     if (head.bytes > maxBytes) return
-    this.#rows.set(placeOf(key, head), { head, rows }, { ttl: Math.max(1, Math.ceil(ms)) })
+    this.#rows.set(sideOf(place, head), { place, head, rows }, { ttl: Math.max(1, Math.ceil(ms)) })
     while (this.#rows.calculatedSize > maxBytes) this.#rows.pop()
   }
 
-  async #read(key: string, head: SnapshotHead, source: Source): StoredRows {
+  async #read(place: Place, head: SnapshotHead, source: Source): StoredRows {
     const { shared, maxBytes } = this.#options
     if (shared === undefined || head.bytes > maxBytes()) return undefined
     const parts: Buffer[] = []
     for (let at = 0; at < head.parts; at += 1) {
-      const part = await shared.get(nameOf(key, head, at), head.id)
+      const part = await shared.get(nameOf(place, head, at), head.id)
       if (part === undefined) return undefined
       parts.push(part)
     }
@@ -112,12 +146,12 @@ export class SnapshotRows {
   }
 }
 
-function placeOf(key: string, { place }: SnapshotHead): string {
-  return `${key}:${place}`
+function sideOf({ key }: Place, { side }: SnapshotHead): string {
+  return `${key}:${side}`
 }
 
-function nameOf(key: string, head: SnapshotHead, at: number): string {
-  return `${placeOf(key, head)}:${at}`
+function nameOf(place: Place, head: SnapshotHead, at: number): string {
+  return `${sideOf(place, head)}:${at}`
 }
 
 /** Returns the response that is stored for a snapshot. */
@@ -130,10 +164,10 @@ export function toResponse(head: SnapshotHead): JsonResponse {
 export function parseHead(response: Pick<JsonResponse, 'body'>): SnapshotHead | undefined {
   if (response.body.length > MAX_HEAD_BYTES) return undefined
   const { data } = parseEnvelope({ kind: 'json', status: 200, body: response.body })
-  const { id, place, parts, bytes, others, totalItems } = (data ?? {}) as Partial<SnapshotHead>
-  if (typeof id !== 'string' || (place !== 0 && place !== 1)) return undefined
+  const { id, side, parts, bytes, others, totalItems } = (data ?? {}) as Partial<SnapshotHead>
+  if (typeof id !== 'string' || (side !== 0 && side !== 1)) return undefined
   if (![parts, bytes, totalItems].every((count) => Number.isSafeInteger(count))) return undefined
-  return { id, place, parts, bytes, ...(others && { others }), totalItems } as SnapshotHead
+  return { id, side, parts, bytes, ...(others && { others }), totalItems } as SnapshotHead
 }
 
 /** It may name hundreds of nodes. */

@@ -15,7 +15,7 @@ import { createBuilder, type SnapshotPorts } from './builder.ts'
 import { SnapshotDemands } from './builds.ts'
 import { type Derivation, derivationOf, selectsAllRows } from './derivation.ts'
 import type { QueriedRows } from './queried-rows.ts'
-import { parseHead, type SnapshotHead, SnapshotRows } from './rows.ts'
+import { parseHead, type SnapshotHead } from './rows.ts'
 
 /** One request that a snapshot may answer. */
 interface Derivable {
@@ -57,10 +57,9 @@ export function derivableOf(
 
 /** `next` calls the nodes; `read` is the handler with the cache. */
 export function createSnapshots(ports: SnapshotPorts, next: Handler, read: Handler): Snapshots {
-  const { store, lifetimesOf, hasIdleCapacity, clock, onEvent } = ports
-  const rows = new SnapshotRows({ shared: store.parts, maxBytes: () => ports.snapshots.localBytes })
+  const { store, lifetimesOf, hasIdleCapacity, clock, onEvent, rows } = ports
   const demands = new SnapshotDemands(clock)
-  const build = createBuilder(ports, { rows, demands }, next)
+  const build = createBuilder(ports, demands, next)
   const building = new Set<string>()
 
   return {
@@ -130,7 +129,7 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler, read: Handl
     const head = parseHead(snapshot)
     if (head === undefined) return undefined
     const left = ttl + staleBound({ staleWhileRevalidate: 0, staleIfError: 0, ...stored }) - age
-    const found = await rows.find(target.key, head, derivation.source, left)
+    const found = await rows.find(target, head, derivation.source, left)
     if (found === undefined) return undefined
     const joined = joinedFactsOf(snapshot, head)
     const body = await bodyOf(found, derivation, head)
@@ -138,7 +137,10 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler, read: Handl
     if (body instanceof CollectionError) return target.policy.isJoined ? refuse(body, joined) : undefined
     if (snapshot.partial) return { kind: 'json', status: 200, body, errorNumber: 0, ...joined }
     const isStored = snapshot.cached?.status.hit === true
-    if (isStored) onEvent({ kind: 'snapshotQuery', group: target.policy.group })
+    if (isStored) {
+      rows.count(target.key, { queries: 1 })
+      onEvent({ kind: 'snapshotQuery', group: target.policy.group })
+    }
     return {
       kind: 'json',
       status: 200,

@@ -8,11 +8,13 @@ import { type Column, Table } from '../table.tsx'
 import { Entries } from './entries.tsx'
 import { Explain } from './explain.tsx'
 import { Purge, type PurgeTarget } from './purge.tsx'
+import { Snapshots } from './snapshots.tsx'
 
 const POLL_INTERVAL_MS = 5000
 const PARTS = [
   ['groups', 'Groups'],
   ['entries', 'Entries'],
+  ['snapshots', 'Snapshots'],
   ['explain', 'Explain a URL'],
 ] as const
 
@@ -47,6 +49,8 @@ export function CacheView({ now }: { readonly now: Now | undefined }) {
       {part === 'groups' &&
         (data === undefined ? <p class="quiet">{error ?? 'Loading …'}</p> : <GroupTable data={data} purge={purge} />)}
       {part === 'entries' && <Entries groups={data} purge={purge} changes={changes.value} />}
+      {part === 'snapshots' &&
+        (data === undefined ? <p class="quiet">{error ?? 'Loading …'}</p> : <Snapshots snapshots={data.snapshots} />)}
       {part === 'explain' && <Explain />}
       {purging.value !== undefined && (
         <Purge

@@ -5,7 +5,8 @@
  * Label values are bounded: names of the catalogue and of the settings, numbers and closed sets of words. No label takes
  * a value that a client chooses.
  */
-import type { CacheEvent, EventListeners } from '../../core/events.ts'
+import { type CacheEvent, type EventListeners, SNAPSHOT_REFUSALS } from '../../core/events.ts'
+import type { SnapshotState } from '../../core/response.ts'
 
 /** What the state series read at each scrape, and the label values that exist from the start. */
 export interface MetricsSources {
@@ -24,6 +25,8 @@ export interface MetricsSources {
   nodes(): readonly NodeSample[]
   /** Absent if nothing is cached. */
   readonly store?: () => { readonly up: boolean; readonly local: { readonly bytes: number; readonly entries: number } }
+  /** The snapshots whose rows this process has. */
+  snapshots(): readonly SnapshotState[]
   /** Audit records written, and records that could not be written. */
   audit(): { readonly records: number; readonly failures: number }
   /** Spans that the collector accepted, and spans that were lost; absent if traces are off. */
@@ -221,6 +224,25 @@ export const eventSeries: readonly EventSeries[] = [
     labels: { group: ({ group }) => group, outcome: ({ outcome }) => outcome },
     known: (sources) => ({ ...perGroup(sources), outcome: ['same', 'different', 'inconclusive'] }),
   }),
+  on('cache.snapshotQuery', {
+    name: 'edge_cache_snapshot_queries_total',
+    help: 'Requests that were answered from a snapshot of their collection; each saved one call.',
+    labels: { group: ({ group }) => group },
+    known: perGroup,
+  }),
+  on('cache.snapshotBuild', {
+    name: 'edge_cache_snapshot_builds_total',
+    help: 'Builds of snapshots; built, failed, or why the collection has none.',
+    labels: { group: ({ group }) => group, outcome: ({ outcome }) => outcome },
+    known: () => ({ outcome: ['built', 'failed', ...SNAPSHOT_REFUSALS] }),
+  }),
+  on('cache.snapshotBuild', {
+    name: 'edge_cache_snapshot_build_calls_total',
+    help: 'Calls to nodes for these builds.',
+    labels: { group: ({ group }) => group },
+    known: perGroup,
+    value: ({ calls }) => calls,
+  }),
   on('redisStep', {
     name: 'edge_redis_step_duration_seconds',
     help: 'Duration of Redis steps; timeout: longer than cache.redis.timeout, unreachable: there was no connection.',
@@ -291,6 +313,9 @@ export const stateSeries: readonly StateSeries[] = [
     deprecated: 'edge_cache_near_entries',
     read: ({ store }) => store?.().local.entries ?? 0,
   },
+  ofSnapshots('edge_cache_snapshots', 'Snapshots of collections in the memory of this replica.', () => 1),
+  ofSnapshots('edge_cache_snapshot_rows', 'Rows of these snapshots.', ({ rows }) => rows),
+  ofSnapshots('edge_cache_snapshot_bytes', 'Bytes of these rows, as text.', ({ bytes }) => bytes),
   {
     type: 'gauge',
     name: 'edge_redis_up',
@@ -339,6 +364,11 @@ export const stateSeries: readonly StateSeries[] = [
     when: hasSpans,
   },
 ]
+
+function ofSnapshots(name: string, help: string, amountOf: (snapshot: SnapshotState) => number): StateSeries {
+  const read = ({ snapshots }: MetricsSources) => snapshots().reduce((sum, snapshot) => sum + amountOf(snapshot), 0)
+  return { type: 'gauge', name, help, read }
+}
 
 function perNode(name: string, help: string, value: (node: NodeSample) => number): StateSeries {
   return {

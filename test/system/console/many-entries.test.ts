@@ -214,6 +214,7 @@ async function serve(index: CacheIndex, t: { teardown(end: () => unknown): void 
       joins: { last: () => [] },
       index,
       cache: () => ({ enabled: true, shared: false }),
+      snapshots: () => [],
       nodes: () => [],
       permissionOf: () => 'agents:read',
       explain: nothing,

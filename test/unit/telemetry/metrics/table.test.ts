@@ -21,6 +21,10 @@ const sources: MetricsSources = {
     { name: 'w', type: 'worker', inFlight: 0, limit: 4, slots: 4, queue: 0, available: false, ejected: true },
   ],
   store: () => ({ up: true, local: { bytes: 5, entries: 1 } }),
+  snapshots: () => [
+    { url: '/agents#*', group: 'agents', rows: 100, bytes: 5000, queries: 7, calls: 1 },
+    { url: '/rules#*', group: 'rules', rows: 20, bytes: 900, queries: 0, calls: 1 },
+  ],
   audit: () => ({ records: 3, failures: 1 }),
   spans: () => ({ sent: 4, dropped: 2 }),
 }
@@ -116,4 +120,19 @@ t.test('without Redis and traces their series are absent; after close nothing is
   metrics.close()
   events.emit.request(request)
   t.notMatch(await metrics.text(), /edge_/)
+})
+
+t.test('snapshots: number, rows, bytes, queries, and builds with their calls by outcome', async (t) => {
+  const { events, scrape } = start()
+  events.emit.cache({ kind: 'snapshotQuery', group: 'agents' })
+  events.emit.cache({ kind: 'snapshotBuild', group: 'agents', outcome: 'built', calls: 3, ms: 10 })
+  events.emit.cache({ kind: 'snapshotBuild', group: 'agents', outcome: 'changed', calls: 2, ms: 10 })
+  const samples = await scrape()
+  const values = (name: string, labels = {}) => sumOf(samples, name, labels)
+  t.equal(values('edge_cache_snapshots'), 2)
+  t.equal(values('edge_cache_snapshot_rows'), 120)
+  t.equal(values('edge_cache_snapshot_bytes'), 5900)
+  t.equal(values('edge_cache_snapshot_queries_total', { group: 'agents' }), 1)
+  t.equal(values('edge_cache_snapshot_builds_total', { group: 'agents', outcome: 'changed' }), 1)
+  t.equal(values('edge_cache_snapshot_build_calls_total', { group: 'agents' }), 5)
 })
