@@ -113,7 +113,7 @@ const cache = group({
   replicationLag: delay('18s'),
   compressionMinBytes: size('1KiB'),
   snapshots: group({
-    groups: list(Type.Unsafe<CacheGroup>({ type: 'string', enum: [...cacheGroups] })),
+    groups: list(Type.Unsafe<CacheGroup>({ type: 'string', enum: [...cacheGroups] }), [...cacheGroups]),
     maxRows: count(100_000),
     maxBytes: size('64MiB'),
     localBytes: size('64MiB'),

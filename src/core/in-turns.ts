@@ -108,7 +108,8 @@ async function mergeRuns<T>(sorted: readonly T[][], compare: Compare<T>, count: 
     }
     runs = merged
   }
-  return (runs[0] ?? []).slice(0, count)
+  const first = runs[0] ?? []
+  return first.length > count ? first.slice(0, count) : first
 }
 
 async function merge<T>(left: readonly T[], right: readonly T[], compare: Compare<T>, count: number): Promise<T[]> {

@@ -1,5 +1,6 @@
 /** Fetches snapshots: reads all rows of a collection, stores them, and returns the response that names them. */
 import type { CacheGroup } from '../../catalogue/endpoint.ts'
+import { isNodeFailure } from '../../core/envelope.ts'
 import type { CacheEvent, SnapshotRefusal } from '../../core/events.ts'
 import type { EdgeRequest, Handler } from '../../core/request.ts'
 import type { EdgeResponse } from '../../core/response.ts'
@@ -68,7 +69,8 @@ export function createBuilder(ports: SnapshotPorts, demands: SnapshotDemands, ne
       return response
     } catch (fault) {
       emit(fault instanceof SnapshotRefusedError ? fault.reason : 'failed')
-      if (fault instanceof SnapshotRefusedError && !isTemporary(fault)) demands.noteRefusal(target.key)
+      if (fault instanceof SnapshotRefusedError ? !isTemporary(fault) : isNodeFailure(fault) && !target.policy.isJoined)
+        demands.noteRefusal(target.key)
       throw fault
     }
   }

@@ -4,6 +4,7 @@
  * fetch locks, refreshes and purges hold for it as for any other. A computed response is stored like a joined one, with
  * the age and the rest of the lifetime of its only part.
  */
+import { isNodeFailure } from '../../core/envelope.ts'
 import type { EdgeRequest, Handler } from '../../core/request.ts'
 import type { EdgeResponse, JsonResponse, Lookup } from '../../core/response.ts'
 import { CollectionError } from '../../query/request.ts'
@@ -80,7 +81,7 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler, read: Handl
     const { ttl } = lifetimesOf(policy.group, request.endpoint.path)
     demands.note(key, JSON.stringify(request.query), Number(request.query.offset ?? 0) > 0, ttl)
     if (!isServed(lookup, derivable) && !mayWait(derivable)) return undefined
-    const response = await readSnapshot(snapshot)
+    const response = await readSnapshot(snapshot, policy)
     if (response === undefined) return undefined
     const received = clock()
     return (started) => compute(derivable, response, { started, received })
@@ -109,14 +110,18 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler, read: Handl
   }
 
   /** Resolves to undefined if there is no snapshot. */
-  async function readSnapshot(snapshot: EdgeRequest): Promise<JsonResponse | undefined> {
+  async function readSnapshot(
+    snapshot: EdgeRequest,
+    { isJoined }: CacheTarget['policy'],
+  ): Promise<JsonResponse | undefined> {
     try {
       const response = await read(snapshot)
       // Rows that are missing because nodes fail would be missing in the response of the request itself too.
       return response.kind === 'json' && (response.cached !== undefined || response.partial) ? response : undefined
     } catch (fault) {
-      if (!(fault instanceof SnapshotRefusedError)) throw fault
-      return undefined
+      // A node that cannot return all rows may still return the page. The rows of a joined collection are needed anyway.
+      if (fault instanceof SnapshotRefusedError || (isNodeFailure(fault) && !isJoined)) return undefined
+      throw fault
     }
   }
 

@@ -7,7 +7,9 @@ import { type Outcome, type Replay, startReplay } from './replay.ts'
 const exchanges = recorded()
 /** Longer than the test, so that stored responses do not expire before they are requested again. */
 const ttl = { agents: '60s', manager: '60s', cluster: '60s', syscheck: '60s', rootcheck: '60s', sca: '60s' }
-const cache = { ttl: { ...ttl, syscollector: '60s', ciscat: '60s', summary: '60s', validation: '60s' } }
+// Snapshots call for pages that were not recorded.
+const snapshots = { groups: [] }
+const cache = { snapshots, ttl: { ...ttl, syscollector: '60s', ciscat: '60s', summary: '60s', validation: '60s' } }
 const pending = startReplay(exchanges, cache)
 t.teardown(async () => (await pending).close())
 /** With a single node the edge joins no responses. */

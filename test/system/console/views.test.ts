@@ -9,6 +9,7 @@ t.test('every view is accessible and fits in light and dark colours and on a nar
   t.teardown(() => browser.close())
   await sendRequests(edge)
   await edge.get('/agents/999')
+  for (const limit of [4, 5]) await (await edge.get(`/decoders?limit=${limit}`)).text()
   await (await edge.get('/cluster/*/logs?limit=12&sort=-timestamp')).text()
   await edge.simulator.faults.set('worker-1', { nodeDown: true })
   await (await edge.get('/cluster/*/info')).text()
@@ -42,6 +43,10 @@ t.test('every view is accessible and fits in light and dark colours and on a nar
     await check('entry')
     await page.keyboard.press('Escape')
     t.equal(await page.getByRole('dialog').count(), 0)
+
+    await page.getByRole('link', { name: 'Snapshots' }).click()
+    await page.getByRole('row', { name: /\/decoders#\*/ }).waitFor()
+    await check('snapshots')
 
     await page.getByRole('link', { name: 'Explain a URL' }).click()
     await page.getByLabel('Path and query of a GET').fill('/rules?limit=3')

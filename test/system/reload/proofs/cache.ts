@@ -185,26 +185,14 @@ export const proofs: readonly Proof[] = [
     after: true,
     observe: callsOfHits,
   },
-  {
-    changes: { 'cache.snapshots.groups': ['agents'] },
-    before: false,
-    after: true,
-    observe: hasSnapshot,
-  },
-  {
-    start: { settings: { cache: { snapshots: { groups: ['agents'] } } } },
-    changes: { 'cache.snapshots.maxRows': 1 },
-    before: true,
-    after: false,
-    observe: hasSnapshot,
-  },
-  {
-    start: { settings: { cache: { snapshots: { groups: ['agents'] } } } },
-    changes: { 'cache.snapshots.maxBytes': '1B' },
-    before: true,
-    after: false,
-    observe: hasSnapshot,
-  },
+  ...Object.entries({ groups: ['rules'], maxRows: 1, maxBytes: '1B', localBytes: '1B' }).map(
+    ([name, value]): Proof => ({
+      changes: { [`cache.snapshots.${name}`]: value },
+      before: true,
+      after: false,
+      observe: hasSnapshot,
+    }),
+  ),
   {
     changes: { 'cache.localBytes': '1MiB' },
     before: true,

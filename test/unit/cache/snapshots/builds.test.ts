@@ -1,4 +1,5 @@
 import t from 'tap'
+import { EdgeError } from '../../../../src/core/errors.ts'
 import { createLatch, success } from '../../../support/edge-requests.ts'
 import { agents, settings, settleBuild, snapshotReplica } from './collection-node.ts'
 
@@ -105,6 +106,24 @@ for (const [what, disturb] of Object.entries({
     t.equal(edge.nodes.calls, calls + 1, 'and no second attempt')
   })
 }
+
+t.test('a request that waits for a snapshot is answered by the node if the snapshot cannot be fetched', async (t) => {
+  for (const code of [922, 924, 925, 926] as const) {
+    const edge = snapshotReplica(agents(100))
+    const { respond } = edge.nodes
+    edge.nodes.respond = async (request, call) => {
+      if (request.query.limit === '1000') throw new EdgeError(code)
+      return respond(request, call)
+    }
+    await edge.get({ limit: '5' })
+    for (const limit of ['6', '7']) {
+      const { body, status } = await edge.get({ limit })
+      t.strictSame(body, edge.direct({ limit }))
+      t.match(status, { fwd: 'uri-miss', detail: undefined })
+    }
+    t.equal(edge.nodes.calls, 4, 'one attempt, and three queries')
+  }
+})
 
 t.test('a collection of too many rows or bytes has no snapshot', async (t) => {
   for (const limits of [{ maxRows: 50 }, { maxBytes: 500 }]) {
