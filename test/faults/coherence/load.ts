@@ -13,6 +13,8 @@ export interface LoadOptions {
   readonly random: Random
   /** Milliseconds after which a caller gives up and the outcome is unknown. */
   readonly patience: number
+  /** `snapshots`: almost all reads are different queries of one collection, which a replica computes from a snapshot. */
+  readonly reads?: 'registers' | 'snapshots'
   /** Milliseconds between two operations of a caller; default 0. */
   readonly interval?: number
   /** Called with the status of every response, 0 for none, and with the message of what was thrown. */
@@ -34,17 +36,22 @@ export interface Load {
   /** Number of reads that were cache hits. */
   readonly hits: number
   readonly reads: number
+  /** Number of reads that were computed from a snapshot. */
+  readonly derived: number
   /** Number of operations without a response in time, or with another status than 200. */
   readonly unanswered: number
 }
 
 const KEYS = 8
-const WRITES = 0.1
+/** Share of writes. Each write invalidates the snapshot. */
+const WRITES = { registers: 0.1, snapshots: 0.02 }
 const LOOK_EVERY = 100
 /** Milliseconds. */
 const AFTER_REFUSAL = 50
-/** Share of reads that read all registers. */
-const LISTS = 0.1
+/** Share of reads that read several registers. */
+const LISTS = { registers: 0.1, snapshots: 0.95 }
+/** So many different limits, all above the number of registers, that queries rarely repeat. */
+const LIMITS = 900
 
 export interface Running {
   readonly finished: Promise<Load>
@@ -53,10 +60,10 @@ export interface Running {
 }
 
 export function startLoad(options: LoadOptions): Running {
-  const { random, operations, replicas } = options
+  const { random, operations, replicas, reads = 'registers' } = options
   const agent = new Agent({ pipelining: 1, connections: options.callers, headersTimeout: 0, bodyTimeout: 0 })
   const history: Operation[] = []
-  const counted = { hits: 0, reads: 0, unanswered: 0 }
+  const counted = { hits: 0, reads: 0, derived: 0, unanswered: 0 }
   const nextKey = () => String(1 + random.below(KEYS)).padStart(3, '0')
   let begun = 0
   let enough = false
@@ -72,7 +79,9 @@ export function startLoad(options: LoadOptions): Running {
       })
       const text = await body.text()
       options.onOutcome?.({ method, status: statusCode, headers, text })
-      if (statusCode === 200) return { text, hit: /;\s*hit\b/.test(String(headers['cache-status'] ?? '')) }
+      const cacheStatus = String(headers['cache-status'] ?? '')
+      const isDerived = cacheStatus.includes('detail=snapshot')
+      if (statusCode === 200) return { text, isHit: /;\s*hit\b/.test(cacheStatus), isDerived }
     } catch (fault) {
       // The replica was killed or paused: the outcome is unknown.
       options.onOutcome?.({ method, status: 0, headers: {}, text: String(fault) })
@@ -93,17 +102,22 @@ export function startLoad(options: LoadOptions): Running {
 
   async function read(by: string): Promise<boolean> {
     const begin = performance.now()
-    const reply = await send('GET', by, random.chance(LISTS) ? listUrl() : `/agents/${nextKey()}`)
+    const reply = await send('GET', by, random.chance(LISTS[reads]) ? listUrl() : `/agents/${nextKey()}`)
     const end = performance.now()
     if (reply === undefined) return false
     counted.reads += 1
-    if (reply.hit) counted.hits += 1
+    if (reply.isHit) counted.hits += 1
+    if (reply.isDerived) counted.derived += 1
     for (const { id, value } of rows(reply.text)) history.push({ key: id, kind: 'read', value, begin, end, by })
     return true
   }
 
   /** Different pages of one collection, which the edge computes from a snapshot. */
   function listUrl(): string {
+    if (reads === 'snapshots') {
+      const filter = random.chance(0.3) ? `&q=id>00${random.below(KEYS)}` : ''
+      return `/agents?limit=${KEYS + random.below(LIMITS)}&sort=${random.of(['id', '-id', 'name', '-name'])}${filter}`
+    }
     return random.chance(0.5) ? '/agents' : `/agents?limit=${1 + random.below(KEYS)}&offset=${random.below(3)}`
   }
 
@@ -112,7 +126,7 @@ export function startLoad(options: LoadOptions): Running {
       begun += 1
       if (begun % LOOK_EVERY === 0) enough = options.enough(history)
       const by = random.of(replicas)
-      const answered = random.chance(WRITES) ? await write(by) : await read(by)
+      const answered = random.chance(WRITES[reads]) ? await write(by) : await read(by)
       // A killed replica refuses at once. Without this pause it would take most of the operations.
       if (!answered) await pause(AFTER_REFUSAL)
       else if (options.interval !== undefined) await pause(options.interval)
@@ -128,7 +142,8 @@ export function startLoad(options: LoadOptions): Running {
 
 interface Reply {
   readonly text: string
-  readonly hit: boolean
+  readonly isHit: boolean
+  readonly isDerived: boolean
 }
 
 interface Row {

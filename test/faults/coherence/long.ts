@@ -1,6 +1,7 @@
 /**
- * The long coherence checks (`npm run check:coherence`): 50,000 operations under faults without a violation, then as many
- * for each planted defect, each of which must cause a violation, and the whole model.
+ * The long coherence checks (`npm run check:coherence`): 50,000 operations under faults without a violation, as many whose
+ * reads are computed from snapshots, then as many for each planted defect, each of which must cause a violation, and the
+ * whole model.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +10,7 @@ import { explore } from './model.ts'
 import { planted } from './planted.ts'
 import { describe, run } from './run.ts'
 
-const parts = ['protocol', 'model', ...Object.keys(planted), 'no bypass']
+const parts = ['protocol', 'snapshots', 'model', ...Object.keys(planted), 'no bypass']
 const { values, refuse } = readOptions({
   name: 'check:coherence',
   purpose: `Checks the coherence protocol. Parts: ${parts.join(', ')}.`,
@@ -32,6 +33,8 @@ if (beside !== undefined && !existsSync(join(beside, 'cli.js'))) refuse(`${besid
 if (only !== undefined && !parts.includes(only)) refuse(`there is no part "${only}"`)
 const size = { operations, seed, seconds }
 const failed: string[] = []
+/** Share of the reads in part `snapshots`; the others find no snapshot, or one that a write has invalidated. */
+const MIN_DERIVED = 0.1
 
 function report(check: string, passed: boolean): void {
   console.log(`${passed ? 'ok' : 'NOT OK'} – ${check}\n`)
@@ -46,15 +49,17 @@ function checkModel(): void {
   }
 }
 
-async function checkProtocol(): Promise<void> {
-  const found = await run({ ...size, chaos: fault ?? true, beside })
+async function checkProtocol(reads: 'registers' | 'snapshots'): Promise<void> {
+  const found = await run({ ...size, chaos: fault ?? true, beside, reads })
   console.log(describe(found))
   for (const violation of found.violations.slice(0, 10)) console.log(JSON.stringify(violation))
-  report('no violation, under faults', found.violations.length === 0)
+  report(`reads of ${reads}: no violation, under faults`, found.violations.length === 0)
+  if (reads === 'snapshots') report('reads are computed from snapshots', found.derived > found.reads * MIN_DERIVED)
 }
 
 async function checkPlanted(defect: string): Promise<void> {
-  const found = await run({ ...size, chaos: false, fault: defect })
+  const reads = defect === 'no snapshot epochs' ? 'snapshots' : 'registers'
+  const found = await run({ ...size, chaos: false, fault: defect, reads })
   console.log(describe(found))
   report(`planted: ${defect}, found`, found.violations.length > 0)
 }
@@ -62,7 +67,8 @@ async function checkPlanted(defect: string): Promise<void> {
 console.log(`seed ${seed}`)
 for (const part of parts) {
   if (only !== undefined && only !== part) continue
-  if (part === 'protocol') await checkProtocol()
+  if (part === 'protocol') await checkProtocol('registers')
+  else if (part === 'snapshots') await checkProtocol('snapshots')
   else if (part === 'model') checkModel()
   else await checkPlanted(part)
 }

@@ -11,9 +11,17 @@ t.test('three replicas never return an old value while replicas and Redis are pa
   t.ok(report.hits > 0, 'some reads are cache hits')
 })
 
+t.test('no response that is computed from a snapshot is old', async (t) => {
+  const report = await run({ operations: 2000, seconds: 15, seed, chaos: true, reads: 'snapshots' })
+  t.comment(`seed ${seed}\n${describe(report)}`)
+  t.same(report.violations.slice(0, 5), [], `seed ${seed}`)
+  t.ok(report.derived > 20, `${report.derived} of ${report.reads} reads were computed from snapshots`)
+})
+
 for (const fault of ['no fence', 'no bypass', 'no snapshot epochs']) {
   t.test(`the check finds the violations with: ${fault}`, async (t) => {
-    const report = await run({ operations: 5000, seconds: 15, seed, replicas: 2, chaos: false, fault })
+    const reads = fault === 'no snapshot epochs' ? 'snapshots' : 'registers'
+    const report = await run({ operations: 5000, seconds: 15, seed, replicas: 2, chaos: false, fault, reads })
     t.comment(`seed ${seed}\n${describe(report)}`)
     t.ok(report.violations.length > 0, `seed ${seed}`)
   })

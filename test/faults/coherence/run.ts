@@ -13,6 +13,8 @@ export interface RunOptions {
   readonly seconds?: number
   /** Default 3. */
   readonly replicas?: number
+  /** Default `registers`: see LoadOptions. */
+  readonly reads?: 'registers' | 'snapshots'
   /** Inject faults meanwhile; a name: this fault only. */
   readonly chaos: boolean | string
   /** The folder of another build of the edge, which the first replica runs. */
@@ -30,7 +32,16 @@ export interface Report extends Omit<Load, 'history'> {
 }
 
 export async function run(options: RunOptions): Promise<Report> {
-  const { operations, seed, seconds = Number.POSITIVE_INFINITY, replicas: count = 3, chaos, fault, beside } = options
+  const {
+    operations,
+    seed,
+    seconds = Number.POSITIVE_INFINITY,
+    replicas: count = 3,
+    chaos,
+    fault,
+    beside,
+    reads,
+  } = options
   const heedsBypass = fault !== 'no bypass'
   const upstream = await startUpstream({ delay: fault === undefined ? 4 : 20, heedsBypass })
   const redis = await startRedis()
@@ -49,6 +60,7 @@ export async function run(options: RunOptions): Promise<Report> {
       callers: 12,
       random: createRandom(seed),
       patience: 8000,
+      ...(reads && { reads }),
       enough: (history) =>
         performance.now() - begin > seconds * 1000 || (fault !== undefined && check(history).length > 0),
     })
@@ -77,7 +89,7 @@ async function closeAll(replicas: readonly Replica[], redis: RedisServer, upstre
 
 /** Returns the report as a few lines of text. */
 export function describe(report: Report): string {
-  const { operations, writes, reads, hits, unanswered, violations, faults, seconds } = report
+  const { operations, writes, reads, hits, derived, unanswered, violations, faults, seconds } = report
   const ratio = reads === 0 ? 0 : (100 * hits) / reads
   const kinds = ['stale', 'backwards', 'early'].map(
     (name) => `${violations.filter(({ kind }) => kind === name).length} ${name}`,
@@ -85,7 +97,7 @@ export function describe(report: Report): string {
   const made = Object.entries(faults).map(([name, times]) => `${name} ${times}`)
   return [
     `${operations} operations in ${seconds.toFixed(1)} s (${(operations / seconds).toFixed(0)} per second), ${writes} writes, ${unanswered} without a response`,
-    `${violations.length} violations (${kinds.join(', ')}), hit ratio ${ratio.toFixed(1)} %`,
+    `${violations.length} violations (${kinds.join(', ')}), hit ratio ${ratio.toFixed(1)} %, ${derived} of ${reads} reads computed from snapshots`,
     `faults: ${made.length === 0 ? 'none' : made.join(', ')}`,
   ].join('\n')
 }
