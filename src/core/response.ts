@@ -17,6 +17,8 @@ export interface JsonResponse {
   readonly partial?: true
   /** Of a joined response: it lacks rows that no node can return. It names them, and may be stored. */
   readonly hasKnownGaps?: true
+  /** Of all rows of a joined collection: the rows, which are not in the body, in parts as of core/row-parts.ts. */
+  readonly rowParts?: readonly Buffer[]
   /** Of a joined response: the age of its oldest stored part, in milliseconds. */
   readonly oldestPartAge?: number
   /** Of a joined response: how long all stored parts are still fresh, in milliseconds; not positive if one is stale. */

@@ -42,7 +42,7 @@ export async function joinAllAgents(read: JoinedRead, ofAgent: Endpoint): Promis
   } catch (error) {
     if (!(error instanceof TooManyRowsError)) throw error
     // The total shows that the rows are not all rows.
-    return createResponse(createCollectionBody({ chunks: [], total: error.total, asLines: true }), read.report)
+    return createResponse(createCollectionBody({ chunks: [], total: error.total }), read.report)
   }
 }
 
@@ -66,7 +66,7 @@ async function joinRows(read: JoinedRead, ofAgent: Endpoint): Promise<EdgeRespon
     source: kind.source,
     ...pageWindowOf(request),
     ...(drop && { drop }),
-    asLines: isSnapshot,
+    inParts: isSnapshot,
     whenPartial: target.kind === 'everyNode' ? target.whenPartial : 'label',
   }
   return traceAsync(request.trace, 'merge', () => mergeCollection(rows, options, report))

@@ -33,7 +33,7 @@ export type IsDistributing = (node: string, credentials: EdgeRequest['caller']['
 export interface JoinedRead {
   /** Parts are created from it, so the demand for all rows is not in it. */
   readonly request: Omit<EdgeRequest, 'snapshot'>
-  /** Whether all rows are requested, each as one line. */
+  /** Whether all rows are requested, in parts. */
   readonly isSnapshot: boolean
   readonly ports: JoinCollectionsPorts
   readonly fanOut: FanOut

@@ -1,7 +1,6 @@
 /** Snapshots of collections as the edge stores them. */
-import { BYTES_PER_PART } from '../../src/cache/snapshots/build.ts'
 import { type QueriedRows, readParts } from '../../src/cache/snapshots/queried-rows.ts'
-import { ROW_SEPARATOR } from '../../src/core/row-lines.ts'
+import { BYTES_PER_PART, ROW_SEPARATOR } from '../../src/core/row-parts.ts'
 import type { Source } from '../../src/query/sources.ts'
 
 /** Returns the rows in parts as the edge cuts them, or in shorter ones. */

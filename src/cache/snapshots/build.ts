@@ -3,7 +3,7 @@ import { errorNumberOf, parseEnvelope } from '../../core/envelope.ts'
 import type { SnapshotRefusal } from '../../core/events.ts'
 import { waitForJsonTurn } from '../../core/json-turns.ts'
 import type { EdgeRequest, Handler } from '../../core/request.ts'
-import { ROW_SEPARATOR } from '../../core/row-lines.ts'
+import { BYTES_PER_PART, ROW_SEPARATOR } from '../../core/row-parts.ts'
 import type { Element } from '../../query/value.ts'
 
 export interface SnapshotLimits {
@@ -32,8 +32,6 @@ export interface CollectionRows {
 
 /** The maximum number of rows that a node returns at once. */
 export const ROWS_PER_CALL = 1000
-/** Parsing or printing so many bytes takes about a millisecond. */
-export const BYTES_PER_PART = 64 * 1024
 /** JavaScript cannot represent larger numbers exactly. */
 export const LONG_NUMBER = /[:[,]-?\d{16}/
 /** The longest text that the pattern matches, but one: a match may begin at the end of a part. */

@@ -52,20 +52,18 @@ export interface MergeOptions {
   readonly limit: number
   /** Fields that were requested only to sort by them, and are removed from the rows. */
   readonly drop?: readonly string[]
-  /** Whether each row of the page is one line. */
-  readonly asLines?: boolean
+  /** Whether the rows are returned in parts (core/row-parts.ts). */
+  readonly inParts?: boolean
 }
 
 export interface MergedRows {
   readonly ok: true
-  /** The text between `[` and `]`, with commas. */
+  /** The text between `[` and `]`, with commas; or the parts of the rows. */
   readonly chunks: readonly Buffer[]
   /** Rows on this page. */
   readonly count: number
   /** The sum of the totals of all inputs. */
   readonly total: number
-  /** As in the options. */
-  readonly asLines: boolean
   /** Rows on this page by input. */
   readonly rowsTaken: readonly number[]
   /** Inputs that should have been sorted and were not. */
@@ -139,6 +137,8 @@ function* tryMerge(state: MergeState, sortAll: boolean): CooperativeTask<MergedR
   const heap = createHeap<SortedRows>((a, b) => isBefore(a, b, state))
   for (const rows of sequences) {
     if ((yield* fetchUntilRow(state, rows, rows.step())) === 'row') heap.push(rows)
+    // There may be thousands of agents.
+    if (slice.isOver()) yield* pause(slice)
   }
   const writer = createPageWriter(inputs, options.source, options)
   const rowsTaken = inputs.map(() => 0)
@@ -164,8 +164,7 @@ function* tryMerge(state: MergeState, sortAll: boolean): CooperativeTask<MergedR
     if (slice.isOver()) yield* pause(slice)
   }
   const total = inputs.reduce((sum, { rows, total: ofInput = rows.total }) => sum + ofInput, 0)
-  const { asLines = false } = options
-  return { ok: true, chunks: writer.end(), count, total, asLines, rowsTaken, unsortedInputs: [...state.unsorted] }
+  return { ok: true, chunks: writer.end(), count, total, rowsTaken, unsortedInputs: [...state.unsorted] }
 }
 
 function isBefore(a: SortedRows, b: SortedRows, { sign, options: { fieldsBeforeInput } }: MergeState): boolean {

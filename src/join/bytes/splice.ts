@@ -3,7 +3,7 @@
  * are copied as one chunk.
  */
 import { CLOSE, OPEN, skipSpace } from '../../core/json-scan.ts'
-import { LINES_END, linesStart, ROW_SEPARATOR } from '../../core/row-lines.ts'
+import { BYTES_PER_PART, ROW_SEPARATOR } from '../../core/row-parts.ts'
 import { flattenRow, nestRow } from '../../query/select.ts'
 import type { Source } from '../../query/sources.ts'
 import type { Row } from '../../query/value.ts'
@@ -22,7 +22,7 @@ export interface InjectedMembers {
 
 export interface PageWriter {
   add(row: RowRef, input: number): void
-  /** Returns the text between `[` and `]`, with commas. */
+  /** Returns the text between `[` and `]`, with commas; or the parts of the rows. */
   end(): readonly Buffer[]
 }
 
@@ -34,27 +34,27 @@ interface Run {
 }
 
 const COMMA = Buffer.from(',')
-const COMMA_AND_NEWLINE = Buffer.from(ROW_SEPARATOR)
+const PART_START = Buffer.from('[')
+const PART_END = Buffer.from(']')
+const SEPARATOR_IN_PARTS = Buffer.from(ROW_SEPARATOR)
 const CLOSING_BRACE = Buffer.from('}')
-/** Chunks are joined in portions: to join those of 100,000 rows at once would block the event loop. */
-const CHUNKS_PER_PORTION = 4096
 
-/** `drop` names fields that are removed from each row. `asLines`: each row is one line. */
+/** `drop` names fields that are removed from each row. `inParts`: the rows are returned in parts (core/row-parts.ts). */
 export function createPageWriter(
   inputs: readonly { readonly inject?: InjectedMembers }[],
   source: Source,
-  { drop = [], asLines = false }: { readonly drop?: readonly string[]; readonly asLines?: boolean } = {},
+  { drop = [], inParts = false }: { readonly drop?: readonly string[]; readonly inParts?: boolean } = {},
 ): PageWriter {
-  const portions: Buffer[] = []
+  const parts: Buffer[] = []
   let chunks: Buffer[] = []
-  const separator = asLines ? COMMA_AND_NEWLINE : COMMA
+  let length = 0
   const injectors = inputs.map(({ inject }) => inject && createInjector(inject, source))
   let run: Run | undefined
   return { add, end }
 
   function add(row: RowRef, input: number): void {
     const inject = injectors[input]
-    if (inject === undefined && drop.length === 0 && !asLines) {
+    if (inject === undefined && drop.length === 0 && !inParts) {
       extendRun(row)
       return
     }
@@ -83,33 +83,34 @@ export function createPageWriter(
   }
 
   function write(...some: Buffer[]): void {
-    if (chunks.length + portions.length > 0) chunks.push(separator)
+    if (chunks.length > 0) chunks.push(inParts ? SEPARATOR_IN_PARTS : COMMA)
     chunks.push(...some)
-    if (chunks.length < CHUNKS_PER_PORTION) return
-    portions.push(Buffer.concat(chunks))
+    if (!inParts) return
+    for (const chunk of some) length += chunk.length
+    if (length >= BYTES_PER_PART) endPart()
+  }
+
+  function endPart(): void {
+    parts.push(Buffer.concat([PART_START, ...chunks, PART_END]))
     chunks = []
+    length = 0
   }
 
   function end(): readonly Buffer[] {
     flush()
-    return [...portions, ...chunks]
+    if (!inParts) return chunks
+    if (chunks.length > 0) endPart()
+    return parts
   }
-}
-
-interface MergedPage {
-  readonly chunks: readonly Buffer[]
-  readonly total: number
-  readonly asLines?: boolean
 }
 
 const BODY_START = Buffer.from('{"error":0,"data":{"items":[')
 
 /** Returns the body of a collection response; `others` are further members of `data`. */
 export function createCollectionBody(
-  { chunks, total, asLines }: MergedPage,
+  { chunks, total }: { readonly chunks: readonly Buffer[]; readonly total: number },
   others: Readonly<Record<string, unknown>> = {},
 ): Buffer {
-  if (asLines) return Buffer.concat([Buffer.from(linesStart(total, others)), ...chunks, Buffer.from(LINES_END)])
   const members = JSON.stringify(others).slice(1, -1)
   const end = Buffer.from(`],"totalItems":${total}${members === '' ? '' : `,${members}`}}}`)
   return Buffer.concat([BODY_START, ...chunks, end])

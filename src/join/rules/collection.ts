@@ -34,7 +34,10 @@ export async function mergeCollection(
     )
     if (merged.ok) {
       for (const [at, { node, total }] of remaining.entries()) report.addRows(node, merged.rowsTaken[at] ?? 0, total)
-      return createResponse(createCollectionBody(merged, failedNodesMember(report)), report)
+      const { chunks, total } = merged
+      if (!options.inParts) return createResponse(createCollectionBody(merged, failedNodesMember(report)), report)
+      const body = createCollectionBody({ chunks: [], total }, failedNodesMember(report))
+      return { ...createResponse(body, report), rowParts: chunks }
     }
     reportFailure(remaining[merged.input]?.node ?? 'unknown', merged, report)
     remaining = remaining.filter((_, at) => at !== merged.input)
