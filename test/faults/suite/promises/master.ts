@@ -35,7 +35,9 @@ export const masterPromises: readonly FaultPromise[] = [
       const ttl = { agents: `${TTL_S}s` }
       // Without it, a response of a refresh that has not failed yet is marked as stale-while-revalidate.
       const staleWhileRevalidate = { agents: '0s', summary: '0s' }
-      const settings = { cache: { ttl, staleWhileRevalidate, staleIfError: `${staleSeconds}s` } }
+      // The misses are pages of one collection, of which a snapshot would answer most.
+      const snapshots = { groups: [] }
+      const settings = { cache: { ttl, staleWhileRevalidate, staleIfError: `${staleSeconds}s`, snapshots } }
       const edge = context.keep(await startEdgeProcess({ nodes: cluster.nodes, settings }))
       const meter = context.meter(cluster, edge)
       const call = (path: string, rest: Partial<Call> = {}): Call => ({ origin: edge.url, path, headers, ...rest })
