@@ -162,7 +162,9 @@ class Remembered<Value> {
   readonly #byKey = new Map<string, Promise<Value>>()
 
   get(key: string, compute: () => Promise<Value>): Promise<Value> {
-    const value = this.#byKey.get(key) ?? compute()
+    const known = this.#byKey.get(key)
+    const value = known ?? compute()
+    if (known === undefined) value.catch(() => this.#byKey.delete(key))
     this.#byKey.delete(key)
     this.#byKey.set(key, value)
     const [oldest] = this.#byKey.keys()
