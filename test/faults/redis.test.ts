@@ -13,7 +13,12 @@ t.teardown(() => stage.close())
 
 for (const name of Object.keys(faults) as FaultName[]) {
   t.test(`Redis ${name} under load: no request fails, and the cache recovers`, async (t) => {
-    const result = await runCourse(stage, () => faults[name](stage, 1000), { rate: 60, time: 1500, seed })
+    const result = await runCourse(stage, () => faults[name](stage, 1000), {
+      rate: 60,
+      time: 1500,
+      seed,
+      repetitions: 5,
+    })
     const { before, during, after, failures, maxCalls } = result
     t.comment(summarize(name, result))
     t.same(failures.slice(0, 3), [], `nothing fails (seed ${seed})`)
