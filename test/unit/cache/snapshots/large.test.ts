@@ -6,7 +6,7 @@ import { measureTurns } from '../../../support/event-loop.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { startRedis } from '../../../support/redis.ts'
 import { openRedisStore } from '../../../support/redis-store.ts'
-import { agents, settings, snapshotReplica } from './collection-node.ts'
+import { agents, settings, settleBuild, snapshotReplica } from './collection-node.ts'
 
 const server = await startRedis()
 t.teardown(() => server.close())
@@ -105,13 +105,21 @@ t.test('other replicas read a snapshot in short turns', async (t) => {
 })
 
 t.test('a snapshot does not evict small responses', async (t) => {
-  const store = createMemoryStore({ bytes: 1 << 20, elapsed: () => performance.now() })
+  // Room for the small responses, or for all rows.
+  const store = createMemoryStore({ bytes: 13 << 20, elapsed: () => performance.now() })
   const edge = snapshotReplica(rows, { ...options, store, clock: () => performance.now() })
-  await edge.read(edgeRequest('GET /agents/:agent_id', { params: { agent_id: '001' } }))
+  const readSmall = async () => {
+    for (let id = 1; id <= 20; id += 1) {
+      await edge.read(edgeRequest('GET /agents/:agent_id', { params: { agent_id: String(id) } }))
+    }
+  }
+  await readSmall()
   for (let at = 0; at < 22; at += 1) await edge.get({ limit: `${at + 1}`, offset: '1' })
   await eventually(async () => (await edge.get({ limit: '5', offset: '7' })).status?.hit === true)
+  await eventually(async () => edge.nodes.requests.filter(({ query }) => query.limit === '1000').length >= 20)
+  await settleBuild()
   const { calls } = edge.nodes
-  await edge.read(edgeRequest('GET /agents/:agent_id', { params: { agent_id: '001' } }))
+  await readSmall()
   t.equal(edge.nodes.calls, calls)
 })
 
