@@ -19,6 +19,7 @@ export async function matchesOf(predicate: Predicate, table: MatchedTable): Prom
     case 'field': {
       const { values, codes } = table.columnOf(predicate.field)
       const holds = await testEach(values, predicate.holds)
+      await waitForTurn()
       const matches = new Uint8Array(table.length)
       for (let row = 0; row < matches.length; row += 1) matches[row] = holds[codes[row] ?? 0] ?? 0
       return matches

@@ -2,6 +2,7 @@
  * The rows of a collection in a form that is queried without reading each row: columns with their different values. The
  * matches of a filter and the order of a sort are computed once, and remembered for the next pages.
  */
+import { waitForTurn } from '../core/in-turns.ts'
 import { compilePredicates } from './collect.ts'
 import { type Column, columnOf } from './column.ts'
 import { matchesOf } from './matches.ts'
@@ -81,8 +82,10 @@ export class Table {
       const { length } = this
       const table = { length, elements: this.#elements, columnOf: (field: string) => this.#columnOf(field) }
       const isMatch = await matchesOf({ kind: 'every', of: predicates }, table)
+      await waitForTurn()
       let total = 0
-      for (const one of isMatch) total += one
+      // An iterator takes several times as long.
+      for (let row = 0; row < length; row += 1) total += isMatch[row] ?? 0
       return { isMatch, total }
     })
   }
