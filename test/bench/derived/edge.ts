@@ -14,6 +14,8 @@ import { type DerivedQuery, kindsOf, ROWS_PER_PAGE } from './queries.ts'
 export interface DerivedTimes {
   /** Milliseconds of each response by kind, in the order of the requests. */
   readonly byKind: ReadonlyMap<string, readonly number[]>
+  /** Milliseconds of stored responses of the same length, for comparison: plain hits. */
+  readonly stored: readonly number[]
   /** Milliseconds by offset, of pages of one sort. */
   readonly byOffset: ReadonlyMap<number, readonly number[]>
   /** The mean CPU time of the edge for one of the responses by kind, in milliseconds. */
@@ -39,6 +41,9 @@ export async function measureDerived(total: number, rounds: number): Promise<Der
     const kinds = Object.entries(kindsOf(total))
     const byKind = new Map<string, number[]>(kinds.map(([name]) => [name, []]))
     for (let turn = 0; turn < WARM_ROUNDS; turn += 1) for (const [, kind] of kinds) await derived(ask, kind(turn))
+    const stored: number[] = []
+    const path = `/agents?limit=${ROWS_PER_PAGE}`
+    for (let turn = 0; turn < WARM_ROUNDS; turn += 1) stored.push((await ask(path, false)).ms)
     const before = await cpuOf(edge.pid)
     for (let turn = WARM_ROUNDS; turn < WARM_ROUNDS + rounds; turn += 1) {
       for (const [name, kind] of kinds) byKind.get(name)?.push(await derived(ask, kind(turn)))
@@ -52,7 +57,7 @@ export async function measureDerived(total: number, rounds: number): Promise<Der
         byOffset.get(offset)?.push(await derived(ask, { query, totalItems: total }))
       }
     }
-    return { byKind, byOffset, cpu }
+    return { byKind, stored, byOffset, cpu }
   } finally {
     await close()
     await edge.stop()
