@@ -61,9 +61,11 @@ async function joinRows(read: JoinedRead, ofAgent: Endpoint): Promise<EdgeRespon
   if (error !== undefined && report.errorsOf(master).length === 0) report.addError(master, error)
   const { drop } = selectWithSortFields(request.query, kind.source)
   const { target } = request.endpoint
+  const { defaultSort, ...unsorted } = kind.source
   const options = {
     sort: request.query.sort,
-    source: kind.source,
+    // Rows of a snapshot have the order that rows with equal sort fields have in a page.
+    source: isSnapshot ? unsorted : kind.source,
     ...pageWindowOf(request),
     ...(drop && { drop }),
     inParts: isSnapshot,

@@ -29,8 +29,16 @@ export function snapshotSourceOf({ endpoint, node, waitForComplete }: EdgeReques
 export function derivationOf(request: EdgeRequest, now: Date): Derivation | undefined {
   const source = snapshotSourceOf(request)
   if (source === undefined || request.snapshot) return undefined
-  const collection = parseCollectionRequest(request.query, now)
+  const { defaultSort } = source
+  // Joined rows have the order of their nodes and agents, which is that of rows with equal sort fields.
+  const sort = isJoined(request) && defaultSort !== undefined ? { sort: defaultSort } : undefined
+  const collection = parseCollectionRequest({ ...sort, ...request.query }, now)
   return isComputable(collection, source) ? { source, collection } : undefined
+}
+
+function isJoined({ endpoint }: EdgeRequest): boolean {
+  const policy = compilePolicy(endpoint)
+  return typeof policy !== 'string' && policy.isJoined
 }
 
 /** Whether a query selects all rows, so that the total of its response is that of the collection. */

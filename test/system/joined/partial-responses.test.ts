@@ -32,7 +32,7 @@ t.test('a failed node is named, the others contribute, and the partial response 
 })
 
 t.test('a joined response from the cache has the Cluster-Status of the first one', async (t) => {
-  const { get, asked, edge } = await joinedCluster(t)
+  const { get, asked, edge } = await joinedCluster(t, { cache: { snapshots: { groups: [] } } })
   const first = await get(OS)
   const second = await get(OS)
   t.match(first.headers.get('cache-status'), /fwd=uri-miss; stored/)
