@@ -1,5 +1,6 @@
 /** Reads the elements of a collection into a table. */
-import { ColumnBuilder } from './column.ts'
+import { waitForTurn } from '../core/in-turns.ts'
+import { type Column, ColumnBuilder } from './column.ts'
 import { splitNestedName } from './select.ts'
 import type { Source } from './sources.ts'
 import { Table } from './table.ts'
@@ -26,8 +27,13 @@ export class TableBuilder {
     for (const [, read, column] of this.#columns) column.add(read(element))
   }
 
-  build(): Table {
-    const columns = new Map(this.#columns.map(([field, , column]) => [field, column.build()]))
+  /** Works in turns of the event loop: the columns of many rows are some megabytes. */
+  async build(): Promise<Table> {
+    const columns = new Map<string, Column>()
+    for (const [field, , column] of this.#columns) {
+      await waitForTurn()
+      columns.set(field, column.build())
+    }
     return new Table({ source: this.#source, length: this.#length, columns, elements: this.#elements ?? [] })
   }
 }

@@ -66,6 +66,8 @@ export class Table {
     const sorting = request.sort === undefined ? undefined : this.#sortingOf(request.sort)
     const { isMatch, total } = await this.#match(request, predicates)
     const order = sorting && (await this.#orders.get(request.sort ?? '', () => this.#orderOf(sorting)))
+    // Many requests may have waited for the same filter or sort.
+    await waitForTurn()
     if (!cutsFirst) return { rows: placesOf(this.length, order, isMatch, offset, limit), totalItems: total }
     const found = placesOf(this.length, order, isMatch, 0, this.length)
     const rows = found.filter((row) => row >= offset).slice(0, limit)

@@ -27,7 +27,7 @@ export async function readParts(parts: readonly Buffer[], source: Source): Promi
     for (const element of JSON.parse(part.toString()) as Element[]) builder.add(element)
     texts.addPart(number)
   }
-  return { table: builder.build(), texts }
+  return { table: await builder.build(), texts }
 }
 
 /** The text of each row, as the node sent it but without white space. */

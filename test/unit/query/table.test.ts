@@ -17,10 +17,10 @@ const rows = Array.from({ length: ROWS }, (_, at) => ({
   dateAdd: `2026-11-${at % 2 === 0 ? '19' : '20'} 10:00:00`,
 }))
 
-function tableOf(elements: readonly Element[], source: Source) {
+async function tableOf(elements: readonly Element[], source: Source) {
   const builder = new TableBuilder(source)
   for (const element of elements) builder.add(element)
-  const table = builder.build()
+  const table = await builder.build()
   return async (query: Readonly<Record<string, string>>, now = NOW) => {
     const { rows: places, totalItems } = await table.page(parseCollectionRequest(query, now))
     return { items: places.map((place) => elements[place]), totalItems }
@@ -44,7 +44,7 @@ const queries: readonly Readonly<Record<string, string>>[] = [
 ]
 
 t.test('pages of many rows are those of the rows themselves', async (t) => {
-  const page = tableOf(rows, sources.agents)
+  const page = await tableOf(rows, sources.agents)
   for (const query of [...queries, ...queries.toReversed()]) {
     const expected = collect(rows, parseCollectionRequest(query, NOW), sources.agents)
     t.strictSame(await page(query), expected, JSON.stringify(query))
@@ -52,7 +52,7 @@ t.test('pages of many rows are those of the rows themselves', async (t) => {
 })
 
 t.test('equal requests at the same time have the same page', async (t) => {
-  const page = tableOf(rows, sources.agents)
+  const page = await tableOf(rows, sources.agents)
   const pages = await Promise.all(queries.flatMap((query) => [page(query), page(query)]))
   for (const [at, query] of queries.entries()) {
     t.strictSame(pages[2 * at], pages[2 * at + 1])
@@ -61,7 +61,7 @@ t.test('equal requests at the same time have the same page', async (t) => {
 })
 
 t.test('a time frame counts from the time of each request', async (t) => {
-  const page = tableOf(rows, sources.agents)
+  const page = await tableOf(rows, sources.agents)
   for (const query of [
     { older_than: '1d', sort: 'id' },
     { q: 'dateAdd<1d', sort: 'id' },
@@ -73,7 +73,7 @@ t.test('a time frame counts from the time of each request', async (t) => {
 })
 
 t.test('a table that has answered many different queries still answers the first one', async (t) => {
-  const page = tableOf(rows, sources.agents)
+  const page = await tableOf(rows, sources.agents)
   const first = await page({ q: 'id>5990', sort: 'name' })
   for (let at = 0; at < 40; at += 1) await page({ q: `id>${at}`, limit: '1' })
   t.strictSame(await page({ q: 'id>5990', sort: 'name' }), first)
@@ -82,7 +82,7 @@ t.test('a table that has answered many different queries still answers the first
 
 t.test('collections of texts are sorted and searched', async (t) => {
   const texts = ['b', 'A', 'c', 'ab']
-  const page = tableOf(texts, sources.catalogue)
+  const page = await tableOf(texts, sources.catalogue)
   for (const query of [{ sort: '-' }, { search: 'b', sort: '+' }, { search: '!b' }]) {
     const inOrder = {
       ...(sources.catalogue as Source),

@@ -48,9 +48,9 @@ t.test('100,000 rows are read, filtered, sorted and searched in turns of at most
 })
 
 t.test('many queries at once share the turns', async (t) => {
-  const rows = agents(20_000)
+  const parts = partsOf(agents(20_000))
   const longest = await longestTurn(async () => {
-    const snapshot = await snapshotOf(rows, sources.agents)
+    const snapshot = await readParts(parts, sources.agents)
     const queries = Array.from({ length: 50 }, (_, at) => ({ sort: at % 2 === 0 ? 'name' : '-name', q: `id>${at}` }))
     return Promise.all(
       queries.map((query) => {
