@@ -19,6 +19,8 @@ export interface JsonResponse {
   readonly hasKnownGaps?: true
   /** Of all rows of a joined collection: the rows, which are not in the body, in parts as of core/row-parts.ts. */
   readonly rowParts?: readonly Buffer[]
+  /** Of the same: the number of calls to nodes that returned rows. */
+  readonly fetchedParts?: number
   /** Of a joined response: the age of its oldest stored part, in milliseconds. */
   readonly oldestPartAge?: number
   /** Of a joined response: how long all stored parts are still fresh, in milliseconds; not positive if one is stale. */

@@ -41,8 +41,10 @@ export async function joinAllAgents(read: JoinedRead, ofAgent: Endpoint): Promis
     return await joinRows(read, ofAgent)
   } catch (error) {
     if (!(error instanceof TooManyRowsError)) throw error
+    const { report } = read
     // The total shows that the rows are not all rows.
-    return createResponse(createCollectionBody({ chunks: [], total: error.total }), read.report)
+    const body = createCollectionBody({ chunks: [], total: error.total })
+    return { ...createResponse(body, report), rowParts: [], fetchedParts: report.fetchedParts }
   }
 }
 

@@ -97,6 +97,11 @@ export class NodeReport {
     return this.#freshFor
   }
 
+  /** Parts that did not come from the cache. */
+  get fetchedParts(): number {
+    return [...this.#nodes.values()].reduce((sum, { parts, hits }) => sum + parts - hits, 0)
+  }
+
   /** Whether a node failed, and none contributed: each failed or returned no part. */
   get hasOnlyFailures(): boolean {
     const entries = [...this.#nodes.values()]

@@ -55,9 +55,12 @@ export function createBuilder(ports: SnapshotPorts, demands: SnapshotDemands, ne
     if (typeof target === 'string' || source === undefined) throw new Error('the collection has no snapshots')
     const started = clock()
     let calls = 0
-    const counted: Handler = (page) => {
+    const counted: Handler = async (page) => {
       calls += 1
-      return next(page)
+      const response = await next(page)
+      // All rows of a joined collection are fetched at once, by many calls.
+      if (response.kind === 'json' && response.fetchedParts !== undefined) calls += response.fetchedParts - 1
+      return response
     }
     const emit = (outcome: 'built' | 'failed' | SnapshotRefusal) => {
       rows.count(target.key, { calls })

@@ -37,7 +37,7 @@ export async function mergeCollection(
       const { chunks, total } = merged
       if (!options.inParts) return createResponse(createCollectionBody(merged, failedNodesMember(report)), report)
       const body = createCollectionBody({ chunks: [], total }, failedNodesMember(report))
-      return { ...createResponse(body, report), rowParts: chunks }
+      return { ...createResponse(body, report), rowParts: chunks, fetchedParts: report.fetchedParts }
     }
     reportFailure(remaining[merged.input]?.node ?? 'unknown', merged, report)
     remaining = remaining.filter((_, at) => at !== merged.input)

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { samplesOf, sumOf } from '../../support/scrape.ts'
 import { allRows, expected, joinedCluster, statusOf } from '../joined/cluster.ts'
 
 const PACKAGES = '/experimental/syscollector/packages'
@@ -121,6 +122,21 @@ t.test('after a write to one agent, the rows of the others are not fetched again
     ofAgents.filter(({ url }) => !url.startsWith('/syscollector/003/')),
     [],
   )
+})
+
+t.test('the metric of calls for snapshots counts the calls for the rows of all agents', async (t) => {
+  const { simulator, get, edge } = await joinedCluster(t, {
+    distribution: 'manager',
+    agents: 40,
+    cluster: { limits: { timeout: '60s' } },
+    cache: { snapshots: { groups: ['syscollector'] }, ttl: { syscollector: '10m', agents: '10m' } },
+  })
+  await get(`${PACKAGES}?limit=10`)
+  const forRows = simulator.seen.filter(({ url }) => url.includes('syscollector/'))
+  const headers = { authorization: edge.authorization('admin') }
+  const samples = samplesOf(await (await fetch(`${edge.operationsUrl}/metrics`, { headers })).text())
+  t.ok(forRows.length > 20)
+  t.equal(sumOf(samples, 'edge_cache_snapshot_build_calls_total', { group: 'syscollector' }), forRows.length)
 })
 
 t.test('collections of more rows than a snapshot may have are read as without snapshots', async (t) => {
