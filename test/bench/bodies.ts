@@ -15,9 +15,12 @@ export function lengthOf(size: Size): number {
   return bodyOf(sizes[size]).length
 }
 
+/** All pages are of one collection: the edge may compute them from each other. */
+const TOTAL_ROWS = 1000
+
 export function bodyOf(rows: number): Buffer {
   const items = Array.from({ length: rows }, (_, id) => agent(id))
-  return Buffer.from(JSON.stringify({ error: 0, data: { items, totalItems: rows } }))
+  return Buffer.from(JSON.stringify({ error: 0, data: { items, totalItems: TOTAL_ROWS } }))
 }
 
 function agent(id: number): object {
