@@ -24,13 +24,14 @@ const { values } = readOptions({
     clients: { kind: 'number', meaning: 'number of operators (default 50)' },
     seconds: { kind: 'number', value: 'SECONDS', meaning: 'duration of a session without waiting (default 300)' },
     seed: { kind: 'number', meaning: 'seed of the requests (default 1)' },
+    think: { kind: 'number', value: 'SECONDS', meaning: 'mean time between two requests of an operator (default 4)' },
     rounds: { kind: 'number', meaning: 'pairs of runs (default 1)' },
     agents: { kind: 'number', meaning: 'agents of the cluster (default 500)' },
     'viewed-agents': { kind: 'number', meaning: 'agents whose packages are opened (default 3)' },
     scale: { kind: 'number', value: 'FACTOR', meaning: 'how many times faster than a real node a node is (default 1)' },
   },
 })
-const { clients = 50, seconds = 300, seed = 1, rounds = 1, agents = 500, scale = 1 } = values
+const { clients = 50, seconds = 300, seed = 1, think = 4, rounds = 1, agents = 500, scale = 1 } = values
 const viewedAgents = values['viewed-agents'] ?? 3
 const say = (text: string): void => console.log(text)
 
@@ -39,9 +40,11 @@ const cluster: SimulatorOptions = {
   agents,
   capacity: { scale, work: 0.4, atOnce: 4, machines: 'own' },
 }
-const plans = planOf({ clients, seconds, seed, viewedAgents })
+const plans = planOf({ clients, seconds, seed, think, viewedAgents })
 const requests = plans.reduce((sum, plan) => sum + plan.length, 0)
-say(`seed ${seed}: ${clients} clients, ${requests} requests, ${agents + 1} agents, packages of ${viewedAgents} agents,`)
+say(
+  `seed ${seed}: ${clients} clients, ${requests} requests, ${think} s between two, ${agents + 1} agents, packages of ${viewedAgents} agents,`,
+)
 say(`3 nodes, each ${scale} times as fast as a real node`)
 
 const pairs: [off: SessionRun, on: SessionRun][] = []

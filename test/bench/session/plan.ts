@@ -18,6 +18,8 @@ export interface PlanOptions {
   /** Seconds in which a client thinks altogether. */
   readonly seconds: number
   readonly seed: number
+  /** Mean seconds between an answer and the next request of a client in a table. */
+  readonly think: number
   /** Agents whose packages are opened, from agent 001. */
   readonly viewedAgents: number
 }
@@ -63,12 +65,11 @@ const TABLES: readonly Table[] = [
   },
 ]
 
-const THINK_MS = 4000
 /** The time varies by this part of the mean in both directions. */
 const THINK_SPREAD = 0.5
 
 /** Returns the requests of each client. */
-export function planOf({ clients, seconds, seed, viewedAgents }: PlanOptions): PlannedRequest[][] {
+export function planOf({ clients, seconds, seed, think, viewedAgents }: PlanOptions): PlannedRequest[][] {
   return Array.from({ length: clients }, (_, client) => planOfClient(createRandom(seed * 10_007 + client)))
 
   function planOfClient(random: Random): PlannedRequest[] {
@@ -78,7 +79,7 @@ export function planOf({ clients, seconds, seed, viewedAgents }: PlanOptions): P
       // The dashboard sends its requests one after the other, without a user in between.
       const dashboard = DASHBOARD.map(({ target }) => ({ target, thinkMs: 0 }))
       const steps = stepsIn(random.of(TABLES), random, viewedAgents).map((target) => {
-        return { target, thinkMs: THINK_MS * (1 - THINK_SPREAD + (2 * THINK_SPREAD * random.below(1000)) / 1000) }
+        return { target, thinkMs: 1000 * think * (1 - THINK_SPREAD + (2 * THINK_SPREAD * random.below(1000)) / 1000) }
       })
       for (const request of [...dashboard, ...steps]) {
         if (thought >= 1000 * seconds) break

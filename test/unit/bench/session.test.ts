@@ -10,7 +10,7 @@ const page = (rows: readonly object[], totalItems: number): string =>
   JSON.stringify({ error: 0, data: { items: rows, totalItems } })
 
 t.test('operators page, sort, filter and search all three tables, with one seed always in the same way', async (t) => {
-  const options = { clients: 20, seconds: 120, seed: 5, viewedAgents: 2 }
+  const options = { clients: 20, seconds: 120, seed: 5, think: 4, viewedAgents: 2 }
   const plans = planOf(options)
   t.strictSame(planOf(options), plans)
   t.notSame(planOf({ ...options, seed: 6 }), plans)
