@@ -1,5 +1,6 @@
 /** Prints both runs side by side, and whether the goals are reached. */
 import { SOURCES, spreadOf } from '../clients/taken.ts'
+import { collectionOf } from './oracle.ts'
 import type { SessionRun } from './run.ts'
 
 type Say = (text: string) => void
@@ -29,6 +30,11 @@ export function printCalls(off: SessionRun, on: SessionRun, say: Say): void {
   say('|---|---|---|')
   for (const path of paths.sort((a, b) => of(off, b) - of(off, a)))
     say(`| ${path} | ${of(off, path)} | ${of(on, path)} |`)
+  say(`| all | ${callsOf(off)} | ${callsOf(on)} |`)
+  // No snapshot answers the rest of the dashboard, such as the status of the daemons.
+  const tables = paths.filter((path) => collectionOf(path) !== undefined)
+  const sum = (run: SessionRun) => tables.reduce((calls, path) => calls + of(run, path), 0)
+  say(`| agents, packages and rules | ${sum(off)} | ${sum(on)} |`)
 }
 
 /** Returns whether all goals are reached by all pairs of runs. */

@@ -110,5 +110,6 @@ t.test('the script replays a short session without an error', async (t) => {
   t.match(out, /reached {2}no errors: 0\n/)
   t.match(out, /reached {2}computed responses are those of the node: (\d+) of \1\n/)
   t.match(out, /calls with snapshots: \d/)
+  t.match(out, /^\| agents, packages and rules \| [1-9]\d* \| [1-9]\d* \|$/m)
   t.match(out, /^\| \/agents \| [1-9]\d* \| [1-9]\d* \|$/m)
 })
