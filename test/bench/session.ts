@@ -6,7 +6,10 @@
  * Every response is verified: status, error number, number of rows, repeated rows. Some responses that were computed from
  * a snapshot are compared with the response of the node.
  *
- * A run ends when all requests are answered. Without snapshots the nodes are overloaded: this run takes longer, and
+ * Operators think for a second, as the clients of `bench:clients` do. If they think longer (`--think`), fewer queries
+ * come within one TTL, and snapshots save fewer calls.
+ *
+ * A run ends when all requests are answered. Without snapshots the nodes are overloaded: this run takes half an hour, and
  * requests that are rejected for it (502, 503, 504) are sent again after `Retry-After`.
  *
  * Ends with code 1 if the calls with snapshots are not at least five times fewer, or after any error.
@@ -24,14 +27,14 @@ const { values } = readOptions({
     clients: { kind: 'number', meaning: 'number of operators (default 50)' },
     seconds: { kind: 'number', value: 'SECONDS', meaning: 'duration of a session without waiting (default 300)' },
     seed: { kind: 'number', meaning: 'seed of the requests (default 1)' },
-    think: { kind: 'number', value: 'SECONDS', meaning: 'mean time between two requests of an operator (default 4)' },
+    think: { kind: 'number', value: 'SECONDS', meaning: 'mean time between two requests of an operator (default 1)' },
     rounds: { kind: 'number', meaning: 'pairs of runs (default 1)' },
     agents: { kind: 'number', meaning: 'agents of the cluster (default 500)' },
     'viewed-agents': { kind: 'number', meaning: 'agents whose packages are opened (default 3)' },
     scale: { kind: 'number', value: 'FACTOR', meaning: 'how many times faster than a real node a node is (default 1)' },
   },
 })
-const { clients = 50, seconds = 300, seed = 1, think = 4, rounds = 1, agents = 500, scale = 1 } = values
+const { clients = 50, seconds = 300, seed = 1, think = 1, rounds = 1, agents = 500, scale = 1 } = values
 const viewedAgents = values['viewed-agents'] ?? 3
 const say = (text: string): void => console.log(text)
 
