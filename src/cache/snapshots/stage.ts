@@ -137,7 +137,7 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler, read: Handl
     const found = await rows.find(target, head, derivation.source, left)
     if (found === undefined) return undefined
     const joined = joinedFactsOf(snapshot, head)
-    const body = await bodyOf(found, derivation, head)
+    const body = await bodyOf(found, asOf(derivation, age + clock() - received), head)
     // The edge owns the pages of joined collections, and refuses what they do not support.
     if (body instanceof CollectionError) return target.policy.isJoined ? refuse(body, joined) : undefined
     if (snapshot.partial) return { kind: 'json', status: 200, body, errorNumber: 0, ...joined }
@@ -166,6 +166,14 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler, read: Handl
     if (total !== undefined && target !== undefined) demands.noteTotal(target.key, total)
     return response
   }
+}
+
+/**
+ * Counts time frames (`older_than=1d`) back from the time of the rows, as the node did for each response of that age. In
+ * rows of some seconds ago, every agent would seem to report late. `age`: of the rows, in milliseconds.
+ */
+function asOf({ source, collection }: Derivation, age: number): Derivation {
+  return { source, collection: { ...collection, now: new Date(Date.now() - age) } }
 }
 
 /** Returns the body of the response, or why the request is refused. */
