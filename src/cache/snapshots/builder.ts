@@ -53,6 +53,8 @@ export function createBuilder(ports: SnapshotPorts, demands: SnapshotDemands, ne
     const target = ports.resolveTarget(request)
     const source = snapshotSourceOf(request)
     if (typeof target === 'string' || source === undefined) throw new Error('the collection has no snapshots')
+    // A stale snapshot that cannot be read again still answers queries, and each of them starts a refresh.
+    demands.throwIfRefused(target.key)
     const started = clock()
     let calls = 0
     const counted: Handler = async (page) => {
@@ -73,7 +75,7 @@ export function createBuilder(ports: SnapshotPorts, demands: SnapshotDemands, ne
     } catch (fault) {
       emit(fault instanceof SnapshotRefusedError ? fault.reason : 'failed')
       if (fault instanceof SnapshotRefusedError ? !isTemporary(fault) : isNodeFailure(fault) && !target.policy.isJoined)
-        demands.noteRefusal(target.key)
+        demands.noteRefusal(target.key, fault)
       throw fault
     }
   }

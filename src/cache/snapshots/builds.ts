@@ -15,6 +15,8 @@ interface KnownCollection {
   queriesBefore: number
   total: number | undefined
   refusedUntil: number
+  /** Why it could not be read. */
+  refusal: unknown
 }
 
 /** Collections that are remembered, in each of two generations. */
@@ -67,8 +69,13 @@ export class SnapshotDemands {
     this.#collectionOf(key).total = total
   }
 
-  noteRefusal(key: string): void {
-    this.#collectionOf(key).refusedUntil = this.#clock() + REFUSAL_MS
+  noteRefusal(key: string, refusal: unknown): void {
+    Object.assign(this.#collectionOf(key), { refusal, refusedUntil: this.#clock() + REFUSAL_MS })
+  }
+
+  /** Throws the error of the last attempt if the collection could not be read completely a short time ago. */
+  throwIfRefused(key: string): void {
+    if (this.isRefused(key)) throw this.#collections.get(key)?.refusal
   }
 
   #collectionOf(key: string): KnownCollection {
@@ -82,6 +89,7 @@ export class SnapshotDemands {
       queriesBefore: 0,
       total: undefined,
       refusedUntil: 0,
+      refusal: undefined,
     }
     this.#collections.set(key, created)
     return created
