@@ -88,10 +88,10 @@ export function createFetcher(ports: FetchPorts, next: Handler, findSnapshot: Sn
   async function computeShared(context: ReadContext): Promise<FetchResult | undefined> {
     if (context.lookup.kind === 'unavailable') return undefined
     const started = ports.clock()
-    const compute = await findSnapshot(context.request)
-    if (compute === undefined) return undefined
+    const computation = await findSnapshot(context.request)
+    if (computation === undefined) return undefined
     const run = async (): Promise<FetchResult | undefined> => {
-      const response = await compute(started)
+      const response = await computation.run(started)
       if (response === undefined) return undefined
       const fetchTime = ports.clock() - started
       const fetched = storeResponse(ports, context, { lookup: context.lookup, response, fetchTime })
@@ -99,7 +99,10 @@ export function createFetcher(ports: FetchPorts, next: Handler, findSnapshot: Sn
       if (fetched.storing === undefined) incomplete.add(context.target.key, RECENT_FAILURE_MS)
       return awaitStore(fetched)
     }
-    const work = { run, continuesWithoutCallers: true }
+    const onStart = () => {
+      if (computation.isCostly) context.request.cost?.charge()
+    }
+    const work = { onStart, run, continuesWithoutCallers: true }
     return (await computations.join(sharedId(context), context.request.signal, work)).value
   }
 

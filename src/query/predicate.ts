@@ -41,3 +41,17 @@ export function toRowPredicate(predicate: Predicate): RowPredicate {
     }
   }
 }
+
+/** Returns how many tests of values a predicate consists of. */
+export function countTests(predicate: Predicate): number {
+  switch (predicate.kind) {
+    case 'field':
+    case 'element':
+      return 1
+    case 'every':
+    case 'some':
+      return predicate.of.reduce((sum, part) => sum + countTests(part), 0)
+    case 'not':
+      return countTests(predicate.of)
+  }
+}

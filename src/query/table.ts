@@ -7,9 +7,9 @@ import { compilePredicates } from './collect.ts'
 import { type Column, columnOf } from './column.ts'
 import { matchesOf } from './matches.ts'
 import { parseSorting, type SortField, type Sorting, sortedValue } from './order.ts'
-import type { Predicate } from './predicate.ts'
+import { countTests, type Predicate } from './predicate.ts'
 import { type Ranks, rankValues, sortByRank } from './ranks.ts'
-import { type CollectionRequest, parsePage } from './request.ts'
+import { CollectionError, type CollectionRequest, parsePage } from './request.ts'
 import type { Source } from './sources.ts'
 import { type Element, fieldValue } from './value.ts'
 
@@ -56,6 +56,24 @@ export class Table {
   get hasHiddenValues(): boolean {
     const { hidden = [] } = this.#source.engine === 'database' ? this.#source : {}
     return hidden.some((field) => this.#columnOf(field).values.some((value) => value !== undefined))
+  }
+
+  /**
+   * Returns about how many values a page tests and sorts: none for a filter and a sort that are remembered, or that the
+   * request has not, or that are refused.
+   */
+  valuesToRead(request: CollectionRequest): number {
+    const { sort } = request
+    try {
+      const predicates = compilePredicates(request, this.#source)
+      const isMatched = predicates.length === 0 || this.#matches.has(keyOf(request, this.#source))
+      const tested = isMatched ? 0 : countTests({ kind: 'every', of: predicates })
+      const sorted = sort === undefined || this.#orders.has(sort) ? 0 : (this.#sortingOf(sort)?.fields.length ?? 0)
+      return this.length * (tested + sorted)
+    } catch (fault) {
+      if (fault instanceof CollectionError) return 0
+      throw fault
+    }
   }
 
   /** Without `sort`, rows keep their natural order. Works in turns of the event loop. Throws CollectionError. */
@@ -165,6 +183,10 @@ function placesOf(
 /** The results of the latest computations. Requests for the same one share it. */
 class Remembered<Value> {
   readonly #byKey = new Map<string, Promise<Value>>()
+
+  has(key: string): boolean {
+    return this.#byKey.has(key)
+  }
 
   get(key: string, compute: () => Promise<Value>): Promise<Value> {
     const known = this.#byKey.get(key)

@@ -18,53 +18,78 @@ export interface Derivable {
   readonly target: CacheTarget
 }
 
-/**
- * Computes the response of one request from the snapshot that was found. Resolves to undefined if a node must answer.
- * `started`: when the request began, by the clock; the cache counts the age of the response from then on.
- */
-export type ComputeResponse = (started: number) => Promise<JsonResponse | undefined>
-
-/** `started`, `received`: when the request began, and when the snapshot was found, by the clock. */
-interface Times {
-  readonly started: number
-  readonly received: number
+/** How one request is answered from the snapshot that was found. */
+export interface Computation {
+  /** Whether it takes so long that the request counts as one that costs. */
+  readonly isCostly: boolean
+  /**
+   * Computes the response. Resolves to undefined if a node must answer. `started`: when the request began, by the clock;
+   * the cache counts the age of the response from then on.
+   */
+  run(started: number): Promise<JsonResponse | undefined>
 }
 
-type Compute = (derivable: Derivable, snapshot: JsonResponse, times: Times) => Promise<JsonResponse | undefined>
+/** Resolves to undefined if a node must answer. */
+type PrepareComputation = (derivable: Derivable, snapshot: JsonResponse) => Promise<Computation | undefined>
 
-export function createComputation({
-  rows,
-  clock,
-  onEvent,
-}: Pick<SnapshotPorts, 'rows' | 'clock' | 'onEvent'>): Compute {
-  return async ({ target, derivation }, snapshot, { started, received }) => {
+/** Values that are tested or sorted in about a millisecond. A client can send thousands of hits per second. */
+const MAX_VALUES_OF_HIT = 5000
+/**
+ * Together they use all time that this process has for them. Nodes answer further requests, except for joined rows: to
+ * join their page takes this process longer than to compute it.
+ */
+const MAX_COSTLY = 16
+
+export function createComputations(ports: Pick<SnapshotPorts, 'rows' | 'clock' | 'onEvent'>): PrepareComputation {
+  const { rows, clock, onEvent } = ports
+  let costly = 0
+
+  return async ({ target, derivation }, snapshot) => {
+    const received = clock()
     const { age = 0, ttl = 0, ...stored } = snapshot.cached?.response ?? {}
     const head = parseHead(snapshot)
     if (head === undefined) return undefined
     const left = ttl + staleBound({ staleWhileRevalidate: 0, staleIfError: 0, ...stored }) - age
     const found = await rows.find(target, head, derivation.source, left)
     if (found === undefined) return undefined
-    const joined = joinedFactsOf(snapshot, head)
-    const body = await bodyOf(found, asOf(derivation, age + clock() - received), head)
-    // The edge owns the pages of joined collections, and refuses what they do not support.
-    if (body instanceof CollectionError) return target.policy.isJoined ? refuse(body, joined) : undefined
-    if (snapshot.partial) return { kind: 'json', status: 200, body, errorNumber: 0, ...joined }
-    const isStored = snapshot.cached?.status.hit === true
-    if (isStored) {
-      rows.count(target.key, { queries: 1 })
-      onEvent({ kind: 'snapshotQuery', group: target.policy.group })
+    const derived = asOf(derivation, age + clock() - received)
+    const isCostly = found.table.valuesToRead(derived.collection) > MAX_VALUES_OF_HIT
+
+    const compute = async (started: number): Promise<JsonResponse | undefined> => {
+      const joined = joinedFactsOf(snapshot, head)
+      const body = await bodyOf(found, derived, head)
+      // The edge owns the pages of joined collections, and refuses what they do not support.
+      if (body instanceof CollectionError) return target.policy.isJoined ? refuse(body, joined) : undefined
+      if (snapshot.partial) return { kind: 'json', status: 200, body, errorNumber: 0, ...joined }
+      const isStored = snapshot.cached?.status.hit === true
+      if (isStored) {
+        rows.count(target.key, { queries: 1 })
+        onEvent({ kind: 'snapshotQuery', group: target.policy.group })
+      }
+      return {
+        kind: 'json',
+        status: 200,
+        body,
+        errorNumber: 0,
+        ...joined,
+        derivedFrom: isStored ? 'stored' : 'fetched',
+        // The cache counts the time since the request began itself, of which the fetch of a new snapshot is a part.
+        oldestPartAge: Math.max(0, age - (received - started)),
+        partsFreshFor: ttl - age - (clock() - received),
+      }
     }
-    return {
-      kind: 'json',
-      status: 200,
-      body,
-      errorNumber: 0,
-      ...joined,
-      derivedFrom: isStored ? 'stored' : 'fetched',
-      // The cache counts the time since the request began itself, of which the fetch of a new snapshot is a part.
-      oldestPartAge: Math.max(0, age - (received - started)),
-      partsFreshFor: ttl - age - (clock() - received),
+
+    const run = async (started: number): Promise<JsonResponse | undefined> => {
+      if (!isCostly || target.policy.isJoined) return compute(started)
+      if (costly >= MAX_COSTLY) return undefined
+      costly += 1
+      try {
+        return await compute(started)
+      } finally {
+        costly -= 1
+      }
     }
+    return { isCostly, run }
   }
 }
 

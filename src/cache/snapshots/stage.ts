@@ -11,7 +11,7 @@ import type { CacheTarget } from '../key.ts'
 import { ROWS_PER_CALL, SnapshotRefusedError, totalOf } from './build.ts'
 import { createBuilder, type SnapshotPorts } from './builder.ts'
 import { SnapshotDemands } from './builds.ts'
-import { type ComputeResponse, createComputation, type Derivable } from './compute.ts'
+import { type Computation, createComputations, type Derivable } from './compute.ts'
 import { derivationOf, selectsAllRows } from './derivation.ts'
 
 export interface Snapshots {
@@ -21,7 +21,7 @@ export interface Snapshots {
    * Finds the snapshot that can answer a request. Undefined: nodes must answer. Rejects as the fetch of a snapshot does,
    * if the request waits for it.
    */
-  find(request: EdgeRequest): Promise<ComputeResponse | undefined> | undefined
+  find(request: EdgeRequest): Promise<Computation | undefined> | undefined
 }
 
 /** Returns the snapshot that can answer a request, and its place in the cache; `undefined`: there is none. */
@@ -43,7 +43,7 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler, read: Handl
   const { store, lifetimesOf, hasIdleCapacity, clock } = ports
   const demands = new SnapshotDemands(clock)
   const build = createBuilder(ports, demands, next)
-  const compute = createComputation(ports)
+  const prepare = createComputations(ports)
   const building = new Set<string>()
 
   return {
@@ -54,7 +54,7 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler, read: Handl
     },
   }
 
-  async function find(derivable: Derivable): Promise<ComputeResponse | undefined> {
+  async function find(derivable: Derivable): Promise<Computation | undefined> {
     const { request, target, snapshot } = derivable
     const { key, policy } = target
     const lookup = await store.lookup(key, target.tags)
@@ -65,9 +65,7 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler, read: Handl
     demands.note(key, JSON.stringify(request.query), Number(request.query.offset ?? 0) > 0, ttl)
     if (!isServed(lookup, derivable) && !mayWait(derivable)) return undefined
     const response = await readSnapshot(snapshot, policy)
-    if (response === undefined) return undefined
-    const received = clock()
-    return (started) => compute(derivable, response, { started, received })
+    return response === undefined ? undefined : prepare(derivable, response)
   }
 
   /** Whether a client waits for a new snapshot: only if it takes as many calls as the request itself does. */

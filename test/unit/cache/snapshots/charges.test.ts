@@ -33,3 +33,28 @@ t.test('a caller over the limit gets computed responses, and starts no build', a
   await edge.read(edgeRequest('GET /agents', { query: { sort: 'name' }, cost }))
   t.equal(edge.nodes.calls, 2)
 })
+
+t.test(
+  'a new filter or sort over many rows counts as a request that costs, and its further pages as hits',
+  async (t) => {
+    const edge = snapshotReplica(agents(6000))
+    await edge.warm()
+    const queries: readonly Record<string, string>[] = [{ q: 'name~agent-1' }, { sort: '-name' }, { status: 'active' }]
+    for (const query of queries) {
+      t.equal(await chargesOf(edge, query), 1, JSON.stringify(query))
+      t.equal(await chargesOf(edge, { ...query, offset: '500' }), 0, 'a later page')
+    }
+    t.equal(await chargesOf(edge, { limit: '7' }), 0, 'a page of all rows')
+  },
+)
+
+t.test('a caller over the limit gets no new filter over many rows computed, and others do', async (t) => {
+  const edge = snapshotReplica(agents(6000))
+  await edge.warm()
+  const charge = () => {
+    throw new EdgeError(903)
+  }
+  const query = { q: 'name~agent-1' }
+  await t.rejects(async () => edge.read(edgeRequest('GET /agents', { query, cost: { charge } })), { code: 903 })
+  t.strictSame((await edge.get(query)).body, edge.direct(query))
+})
