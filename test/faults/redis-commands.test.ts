@@ -1,8 +1,8 @@
 import t from 'tap'
 import { eventually } from '../support/eventually.ts'
+import { type RecordedCommand, recordCommands } from '../support/redis-monitor.ts'
 import { authorization } from './coherence/processes.ts'
 import { runCourse } from './redis-course.ts'
-import { type RecordedCommand, recordCommands } from './redis-monitor.ts'
 import { type SingleStage, startStage } from './redis-stage.ts'
 import { createRedisUser, documentedCommands, type RedisUser } from './redis-user.ts'
 

@@ -1,8 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
 import { startRedis } from '../../../support/redis.ts'
+import { recordCommands } from '../../../support/redis-monitor.ts'
 import { fill, TAGS } from './contract.ts'
-import { eventually, replica } from './replicas.ts'
+import { replica } from './replicas.ts'
 
 t.test('equal lookups at the same time cost one round trip; a later one reads Redis again', async (t) => {
   const redis = await startRedis()
@@ -10,23 +11,16 @@ t.test('equal lookups at the same time cost one round trip; a later one reads Re
   const { store: other } = await replica(t, redis)
   const { store } = await replica(t, redis, { localBytes: 0 })
   await fill(other, 'text')
-  const monitor = await redis.client().monitor()
-  t.teardown(() => monitor.disconnect())
-  const read: string[] = []
-  let hasEnded = false
-  monitor.on('monitor', (_time: string, words: string[]) => {
-    if (words[0]?.toLowerCase() === 'get' && words[1]?.startsWith('edge:c:')) read.push(words[1])
-    if (words[0] === 'echo') hasEnded = true
-  })
   const lookUp = () => store.lookup('k', TAGS)
-  const first = Array.from({ length: 1000 }, lookUp)
-  // The first lookup is sent at the end of this turn. The next one must not share it: it may be older than a write.
-  await nextTurn()
-  const second = Array.from({ length: 1000 }, lookUp)
-  const kinds = (await Promise.all([...first, ...second])).map(({ kind }) => kind)
-  t.strictSame([...new Set(kinds)], ['hit'])
-  await redis.client().echo('end')
-  await eventually(() => hasEnded)
+  const commands = await recordCommands(redis.port, async () => {
+    const first = Array.from({ length: 1000 }, lookUp)
+    // The first lookup is sent at the end of this turn. The next one must not share it: it may be older than a write.
+    await nextTurn()
+    const second = Array.from({ length: 1000 }, lookUp)
+    const kinds = (await Promise.all([...first, ...second])).map(({ kind }) => kind)
+    t.strictSame([...new Set(kinds)], ['hit'])
+  })
+  const read = commands.flatMap(({ words: [name, key] }) => (name === 'get' && key?.startsWith('edge:c:') ? key : []))
   t.strictSame(read, ['edge:c:k', 'edge:c:k'])
   await other.purge({ key: 'k' })
   t.equal((await store.lookup('k', TAGS)).kind, 'miss', 'a lookup after a purge')

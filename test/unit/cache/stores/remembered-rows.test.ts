@@ -1,9 +1,9 @@
 import t from 'tap'
 import { createEntryCodec } from '../../../../src/cache/stores/entry-codec.ts'
 import { RememberedRows } from '../../../../src/cache/stores/remembered-rows.ts'
-import { recordCommands } from '../../../faults/redis-monitor.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { startRedis } from '../../../support/redis.ts'
+import { recordCommands } from '../../../support/redis-monitor.ts'
 import { fill, type Store } from './contract.ts'
 import { replica } from './replicas.ts'
 

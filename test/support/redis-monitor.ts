@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { createInterface } from 'node:readline'
-import { eventually } from '../support/eventually.ts'
+import { eventually } from './eventually.ts'
 
 export interface RecordedCommand {
   /** Name in lower case, then arguments. Bytes beyond ASCII stay escaped. */
