@@ -7,7 +7,7 @@ export interface Column {
   readonly codes: Uint32Array
 }
 
-const INITIAL_LENGTH = 1024
+const INITIAL_LENGTH = 64
 
 /** A list of numbers from 0 to 2³² − 1, with four bytes for each. */
 export class Numbers {

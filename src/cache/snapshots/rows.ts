@@ -44,6 +44,11 @@ interface HeldRows {
   readonly rows: StoredRows
 }
 
+/**
+ * About half of what a snapshot takes in memory besides its rows, 8 to 16 KB: columns, ranks, a timer. Rows count by their
+ * text, which is half of what they take.
+ */
+const OVERHEAD_BYTES = 8 * 1024
 /** Collections whose counts are remembered, in each of two generations. */
 const MAX_COUNTED = 1000
 
@@ -59,7 +64,7 @@ export class SnapshotRows {
   /** By key and side: at most two snapshots of one collection. */
   readonly #rows = new LRUCache<string, HeldRows>({
     maxSize: Number.MAX_SAFE_INTEGER,
-    sizeCalculation: ({ head }) => Math.max(1, head.bytes),
+    sizeCalculation: ({ head }) => head.bytes + OVERHEAD_BYTES,
     // A timer for each snapshot: the memory is freed although no request comes.
     ttlAutopurge: true,
     ttl: 0,
@@ -129,7 +134,7 @@ export class SnapshotRows {
     const maxBytes = this.#options.maxBytes()
     if (head.bytes > maxBytes) return
     this.#rows.set(sideOf(place, head), { place, head, rows }, { ttl: Math.max(1, Math.ceil(ms)) })
-    while (this.#rows.calculatedSize > maxBytes) this.#rows.pop()
+    while (this.#rows.calculatedSize > maxBytes && this.#rows.size > 1) this.#rows.pop()
   }
 
   async #read(place: Place, head: SnapshotHead, source: Source): StoredRows {
