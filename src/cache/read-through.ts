@@ -161,7 +161,7 @@ function toResponse(result: FetchResult, fwd: NonNullable<CacheStatus['fwd']>): 
     ...(stored && !collapsed && { stored }),
     ...(collapsed && { collapsed }),
     ttl,
-    ...(derivedFrom === 'fetched' && { detail: 'snapshot' }),
+    ...(derivedFrom !== undefined && { detail: derivedFrom === 'expired' ? 'stale-if-error' : 'snapshot' }),
   }
   return { ...response, cached: { response: entry, status } }
 }

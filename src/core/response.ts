@@ -25,8 +25,11 @@ export interface JsonResponse {
   readonly oldestPartAge?: number
   /** Of a joined response: how long all stored parts are still fresh, in milliseconds; not positive if one is stale. */
   readonly partsFreshFor?: number
-  /** Computed from a snapshot of the collection: from a stored one without a call, or from one that was fetched for it. */
-  readonly derivedFrom?: 'stored' | 'fetched'
+  /**
+   * Computed from a snapshot of the collection: from a stored one without a call, from one that was fetched for it, or from
+   * an expired one because nodes fail.
+   */
+  readonly derivedFrom?: 'stored' | 'fetched' | 'expired'
   /** Of a snapshot: the bytes of its rows, which are not in the body. */
   readonly rowBytes?: number
   /** Of a write to several nodes: some of them may have acted, or may not have finished. */

@@ -61,7 +61,8 @@ export function createComputations(ports: Pick<SnapshotPorts, 'rows' | 'clock' |
       // The edge owns the pages of joined collections, and refuses what they do not support.
       if (body instanceof CollectionError) return target.policy.isJoined ? refuse(body, joined) : undefined
       if (snapshot.partial) return { kind: 'json', status: 200, body, errorNumber: 0, ...joined }
-      const isStored = snapshot.cached?.status.hit === true
+      const { hit: isStored = false, detail } = snapshot.cached?.status ?? {}
+      const isExpired = detail === 'stale-if-error'
       if (isStored) {
         rows.count(target.key, { queries: 1 })
         onEvent({ kind: 'snapshotQuery', group: target.policy.group })
@@ -72,7 +73,7 @@ export function createComputations(ports: Pick<SnapshotPorts, 'rows' | 'clock' |
         body,
         errorNumber: 0,
         ...joined,
-        derivedFrom: isStored ? 'stored' : 'fetched',
+        derivedFrom: isExpired ? 'expired' : isStored ? 'stored' : 'fetched',
         // The cache counts the time since the request began itself, of which the fetch of a new snapshot is a part.
         oldestPartAge: Math.max(0, age - (received - started)),
         partsFreshFor: ttl - age - (clock() - received),

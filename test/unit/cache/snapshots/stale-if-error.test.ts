@@ -1,0 +1,36 @@
+import t from 'tap'
+import { EdgeError } from '../../../../src/core/errors.ts'
+import { agents, snapshotReplica } from './collection-node.ts'
+
+t.test('while nodes fail, a response from an expired snapshot is marked as stale', async (t) => {
+  const edge = snapshotReplica(agents(100))
+  await edge.warm()
+  edge.nodes.respond = () => {
+    throw new EdgeError(924)
+  }
+  // The freshness lifetime and the time in which it is served during a refresh have passed.
+  edge.clock.advance(5000)
+  await t.rejects(edge.get({ sort: 'name' }), { code: 924 }, 'one query wants no snapshot')
+  const { body, status, stored } = await edge.get({ sort: '-name' })
+  t.strictSame(body, edge.direct({ sort: '-name' }))
+  t.match(status, { detail: 'stale-if-error' })
+  t.notOk(status?.stored)
+  t.ok((status?.ttl ?? 0) < 0)
+  t.ok((stored?.age ?? 0) >= 5000)
+})
+
+t.test('while nodes fail, the stored response of the URL itself is served', async (t) => {
+  const edge = snapshotReplica(agents(100))
+  await edge.warm()
+  const { body } = await edge.get({ sort: 'name' })
+  edge.nodes.respond = () => {
+    throw new EdgeError(924)
+  }
+  edge.clock.advance(5000)
+  for (let round = 0; round < 3; round += 1) {
+    const stale = await edge.get({ sort: 'name' })
+    t.strictSame(stale.body, body)
+    t.match(stale.status, { detail: 'stale-if-error' })
+    edge.clock.advance(1100)
+  }
+})
