@@ -33,9 +33,9 @@ export interface CollectionRows {
 /** The maximum number of rows that a node returns at once. */
 export const ROWS_PER_CALL = 1000
 /** JavaScript cannot represent larger numbers exactly. */
-export const LONG_NUMBER = /[:[,]-?\d{16}/
+export const LONG_NUMBER = /[:[,] ?-?\d{16}/
 /** The longest text that the pattern matches, but one: a match may begin at the end of a part. */
-const OVERLAP = 17
+const OVERLAP = 18
 
 /** Returns the number of calls that read so many rows. */
 export function callsFor(total: number): number {
