@@ -32,7 +32,7 @@ export class SnapshotDemands {
     this.#clock = clock
   }
 
-  /** Counts a query that a snapshot can answer. `window`: milliseconds that a snapshot is fresh. */
+  /** Counts a query that a snapshot can answer. `query`: its own key. `window`: milliseconds that a snapshot is fresh. */
   note(key: string, query: string, isLaterPage: boolean, window: number): void {
     const now = this.#clock()
     const known = this.#collectionOf(key)

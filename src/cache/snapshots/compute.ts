@@ -13,6 +13,8 @@ import { parseHead, type SnapshotHead } from './rows.ts'
 /** One request that a snapshot may answer. */
 export interface Derivable {
   readonly request: EdgeRequest
+  /** The key of its own stored response: requests that differ only in spelling have the same one. */
+  readonly key: string
   readonly derivation: Derivation
   readonly snapshot: EdgeRequest
   readonly target: CacheTarget

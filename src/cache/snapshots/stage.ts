@@ -32,10 +32,12 @@ export function derivableOf(
   if (snapshots.groups.length === 0) return undefined
   const derivation = derivationOf(request, new Date())
   if (derivation === undefined) return undefined
+  const own = resolveTarget(request)
   const snapshot: EdgeRequest = { ...request, query: {}, snapshot: true }
   const target = resolveTarget(snapshot)
-  if (typeof target === 'string' || !snapshots.groups.includes(target.policy.group)) return undefined
-  return { request, derivation, snapshot, target }
+  if (typeof own === 'string' || typeof target === 'string' || !snapshots.groups.includes(target.policy.group))
+    return undefined
+  return { request, key: own.key, derivation, snapshot, target }
 }
 
 /** `next` calls the nodes; `read` is the handler with the cache. */
@@ -62,7 +64,7 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler, read: Handl
     const total = lookup.kind === 'hit' ? totalOf(lookup.response.body) : undefined
     if (total !== undefined) demands.noteTotal(key, total)
     const { ttl } = lifetimesOf(policy.group, request.endpoint.path)
-    demands.note(key, JSON.stringify(request.query), Number(request.query.offset ?? 0) > 0, ttl)
+    demands.note(key, derivable.key, Number(request.query.offset ?? 0) > 0, ttl)
     if (!isServed(lookup, derivable) && !mayWait(derivable)) return undefined
     const response = await readSnapshot(snapshot, policy)
     return response === undefined ? undefined : prepare(derivable, response)

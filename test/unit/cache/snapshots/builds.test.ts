@@ -13,6 +13,13 @@ t.test('one query that repeats builds no snapshot', async (t) => {
   t.notOk(edge.nodes.requests.some(({ query }) => query.limit === '1000'))
 })
 
+t.test('one query in several spellings builds no snapshot', async (t) => {
+  const edge = snapshotReplica(agents(100))
+  await Promise.all([{ limit: '5' }, { limit: '5', offset: '0' }, { limit: '05' }].map(edge.get))
+  await settleBuild()
+  t.equal(edge.nodes.calls, 1)
+})
+
 t.test('many different queries at once share one build', async (t) => {
   const edge = snapshotReplica(agents(100))
   await edge.get({ limit: '5' })
