@@ -11,8 +11,11 @@ import { partsOf, snapshotOf } from '../../../support/snapshots.ts'
 import { agents } from './collection-node.ts'
 
 const ROWS = 100_000
-/** CPU milliseconds. A sort of all rows in one turn takes several hundred. */
-const MAX_TURN_MS = 10
+/**
+ * CPU milliseconds. The goal is 10 (`npm run bench:cluster -- --derived`); the same work takes half as much again on busy
+ * cores. A sort of all rows in one turn takes several hundred.
+ */
+const MAX_TURN_MS = 15
 /** Garbage is collected in some turn, and busy cores are slower: work that takes too long does so each time. */
 const MAX_RUNS = 10
 
@@ -25,7 +28,7 @@ async function longestTurn(work: () => Promise<unknown>, limit = MAX_TURN_MS): P
   return least
 }
 
-t.test('100,000 rows are read, filtered, sorted and searched in turns of at most 10 ms', async (t) => {
+t.test('100,000 rows are read, filtered, sorted and searched in short turns', async (t) => {
   const rows = agents(ROWS)
   const node: Handler = ({ query }) => {
     const offset = Number(query.offset ?? 0)
