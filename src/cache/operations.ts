@@ -8,7 +8,6 @@ import { collectInTurns } from '../query/collect-in-turns.ts'
 import { CollectionError, parseCollectionRequest, parsePage } from '../query/request.ts'
 import type { ArraySource } from '../query/sources.ts'
 import { type ExplainPorts, explain } from './explain.ts'
-import { SNAPSHOT_MARK } from './key.ts'
 import { type LifetimesOf, staleTimesOf } from './lifetimes.ts'
 import { urlsOf } from './listed-urls.ts'
 import { type CompiledPolicy, compilePolicy } from './policy.ts'
@@ -97,15 +96,7 @@ export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<Ca
   async function matching({ group, key }: { readonly group?: string; readonly key?: string }) {
     if (key === undefined) return index.list(group)
     const found = await index.find(key)
-    return found === undefined ? [] : [found, ...(await snapshotsOf(found))]
-  }
-
-  /** Returns the snapshots from which a response would be computed again, as it was before. */
-  async function snapshotsOf({ url, group, endpoint }: IndexEntry): Promise<readonly IndexEntry[]> {
-    const policy = policyByPath.get(endpoint)
-    const snapshotUrl = url.replace(/[?#].*$/s, '') + SNAPSHOT_MARK
-    if (policy?.snapshot === undefined || url === snapshotUrl) return []
-    return (await index.list(group)).filter((entry) => entry.url === snapshotUrl)
+    return found === undefined ? [] : [found]
   }
 
   /** Counts instead of URLs (`Prefer: return=minimal`, RFC 7240): the cost does not depend on what is stored. */
@@ -140,9 +131,6 @@ export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<Ca
     const { key, group } = what
     // Each purge leaves an epoch in the store, so names that no response can have are not purged.
     if ((key !== undefined && !KEY.test(key)) || (group !== undefined && !groups.has(group))) return
-    const snapshots = key === undefined ? [] : (await matching({ key })).filter((entry) => entry.key !== key)
-    // First the snapshots: a request in between would compute the response from them again.
-    for (const snapshot of snapshots) await index.purge({ ...what, key: snapshot.key })
     await index.purge(what)
     ports.onEvent?.({ kind: 'invalidated', cause: causeOf(what), tags: 1 })
   }
