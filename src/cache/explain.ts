@@ -55,6 +55,23 @@ export async function resolveIndexUrl(ports: ExplainPorts, indexUrl: string, cal
   return { ...request, node }
 }
 
+/**
+ * Returns the key of the snapshot from which the response of such a URL may be computed; `undefined`: there is none, or
+ * the caller may not read the response.
+ */
+export async function snapshotKeyOf(
+  ports: ExplainPorts,
+  indexUrl: string,
+  caller: Caller,
+): Promise<string | undefined> {
+  try {
+    return ports.snapshotTargetOf?.(await resolveIndexUrl(ports, indexUrl, caller))?.key
+  } catch (fault) {
+    if (fault instanceof EdgeError) return undefined
+    throw fault
+  }
+}
+
 function decodeNode(encoded: string): string {
   try {
     return decodeURIComponent(encoded)

@@ -2,12 +2,12 @@
 import { catalogue } from '../catalogue/index.ts'
 import type { CacheEvent, InvalidationCause } from '../core/events.ts'
 import { compareTexts, selectFirst } from '../core/in-turns.ts'
-import type { EdgeRequest, Handler } from '../core/request.ts'
+import type { Caller, EdgeRequest, Handler } from '../core/request.ts'
 import type { CacheIndex, EdgeResponse, IndexEntry, JsonResponse, SnapshotState } from '../core/response.ts'
 import { collectInTurns } from '../query/collect-in-turns.ts'
 import { CollectionError, parseCollectionRequest, parsePage } from '../query/request.ts'
 import type { ArraySource } from '../query/sources.ts'
-import { type ExplainPorts, explain } from './explain.ts'
+import { type ExplainPorts, explain, snapshotKeyOf } from './explain.ts'
 import { type LifetimesOf, staleTimesOf } from './lifetimes.ts'
 import { urlsOf } from './listed-urls.ts'
 import { type CompiledPolicy, compilePolicy } from './policy.ts'
@@ -85,18 +85,26 @@ export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<Ca
   }
 
   async function clear(
-    { query, returnMinimal }: EdgeRequest,
+    { query, returnMinimal, caller }: EdgeRequest,
     what: { readonly group?: string; readonly key?: string },
   ): Promise<EdgeResponse> {
-    if (query.preview === 'true') return success(await previewOf(await matching(what)))
-    await purge({ ...what, soft: query.soft === 'true' })
+    if (query.preview === 'true') return success(await previewOf(await matching(what, caller)))
+    await purge({ ...what, soft: query.soft === 'true' }, caller)
     return returnMinimal ? counts() : urlsOf(await index.list())
   }
 
-  async function matching({ group, key }: { readonly group?: string; readonly key?: string }) {
+  async function matching({ group, key }: { readonly group?: string; readonly key?: string }, caller: Caller) {
     if (key === undefined) return index.list(group)
-    const found = await index.find(key)
-    return found === undefined ? [] : [found]
+    const found = [await index.find(key), await snapshotOf(key, caller)]
+    return found.filter((entry) => entry !== undefined)
+  }
+
+  /** Returns the snapshot from which the response with this key would be computed again, as it was before. */
+  async function snapshotOf(key: string, caller: Caller): Promise<IndexEntry | undefined> {
+    const entry = await index.find(key)
+    if (entry === undefined || explained === undefined) return undefined
+    const snapshotKey = await snapshotKeyOf(explained, entry.url, caller)
+    return snapshotKey === undefined ? undefined : index.find(snapshotKey)
   }
 
   /** Counts instead of URLs (`Prefer: return=minimal`, RFC 7240): the cost does not depend on what is stored. */
@@ -127,10 +135,13 @@ export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<Ca
     }
   }
 
-  async function purge(what: Parameters<CacheIndex['purge']>[0]): Promise<void> {
+  async function purge(what: Parameters<CacheIndex['purge']>[0], caller: Caller): Promise<void> {
     const { key, group } = what
     // Each purge leaves an epoch in the store, so names that no response can have are not purged.
     if ((key !== undefined && !KEY.test(key)) || (group !== undefined && !groups.has(group))) return
+    const snapshot = key === undefined ? undefined : await snapshotOf(key, caller)
+    // First the snapshot: a request in between would compute the response from it again.
+    if (snapshot !== undefined) await index.purge({ ...what, key: snapshot.key })
     await index.purge(what)
     ports.onEvent?.({ kind: 'invalidated', cause: causeOf(what), tags: 1 })
   }

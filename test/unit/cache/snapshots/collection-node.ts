@@ -1,4 +1,5 @@
 /** A replica with snapshots in front of a node that has a collection of agents, and counts the calls for it. */
+import type { ExplainPorts } from '../../../../src/cache/explain.ts'
 import type { CacheOptions } from '../../../../src/cache/index.ts'
 import { collect } from '../../../../src/query/collect.ts'
 import { CollectionError, parseCollectionRequest } from '../../../../src/query/request.ts'
@@ -53,4 +54,17 @@ export function snapshotReplica(rows: Row[], options: Partial<CacheOptions> = {}
     await settleBuild()
   }
   return { ...edge, node, get, direct, warm }
+}
+
+/** What explains the URLs of `GET /agents`, and finds their snapshot. */
+export function explainPorts({ cache, store }: ReturnType<typeof snapshotReplica>): ExplainPorts {
+  return {
+    resolveTarget: cache.resolveTarget,
+    snapshotTargetOf: cache.snapshotTargetOf,
+    index: store,
+    catalogue: [],
+    isNode: () => false,
+    resolveUrl: async (url) =>
+      edgeRequest('GET /agents', { query: Object.fromEntries(new URL(url, 'http://edge').searchParams) }),
+  }
 }

@@ -1,19 +1,11 @@
 import t from 'tap'
-import { type ExplainPorts, explain } from '../../../../src/cache/explain.ts'
-import { caller, edgeRequest } from '../../../support/edge-requests.ts'
-import { agents, snapshotReplica } from './collection-node.ts'
+import { explain } from '../../../../src/cache/explain.ts'
+import { caller } from '../../../support/edge-requests.ts'
+import { agents, explainPorts, snapshotReplica } from './collection-node.ts'
 
 t.test('explain says which request a snapshot would answer, and explains the snapshot itself', async (t) => {
   const edge = snapshotReplica(agents(100))
-  const ports: ExplainPorts = {
-    resolveTarget: edge.cache.resolveTarget,
-    snapshotTargetOf: edge.cache.snapshotTargetOf,
-    index: edge.store,
-    catalogue: [],
-    isNode: () => false,
-    resolveUrl: async (url) =>
-      edgeRequest('GET /agents', { query: Object.fromEntries(new URL(url, 'http://edge').searchParams) }),
-  }
+  const ports = explainPorts(edge)
   const nextOf = async (url: string) => (await explain(ports, url, caller)).next
   t.match(await nextOf('/agents?sort=name'), { hit: false, reason: 'not stored' })
   await edge.warm()
