@@ -24,7 +24,7 @@ export interface InterpreterOptions {
 export interface Time {
   /** Milliseconds, monotonic. */
   readonly now: () => number
-  /** Runs `run` once after so many milliseconds, unless the returned function is called before. */
+  /** Runs `run` once after this number of milliseconds, unless the returned function is called before. */
   readonly runAfter: (run: () => void, milliseconds: number) => () => void
 }
 

@@ -37,7 +37,7 @@ export const LONG_NUMBER = /[:[,] ?-?\d{16}/
 /** The longest text that the pattern matches, but one: a match may begin at the end of a part. */
 const OVERLAP = 18
 
-/** Returns the number of calls that read so many rows. */
+/** Returns the number of calls that read this number of rows. */
 export function callsFor(total: number): number {
   return Math.max(1, Math.ceil(total / ROWS_PER_CALL))
 }

@@ -54,9 +54,9 @@ export class SnapshotDemands {
     return this.#clock() < (this.#collections.get(key)?.refusedUntil ?? 0)
   }
 
-  /** Whether as many queries come in the lifetime of a snapshot as it takes calls. `total`: its rows. */
-  paysFor(key: string, total = this.#collections.get(key)?.total ?? 0): boolean {
-    const { queries = 0, queriesBefore = 0 } = this.#collections.get(key) ?? {}
+  /** Whether as many queries come in the lifetime of a snapshot as it takes calls. */
+  paysFor(key: string): boolean {
+    const { queries = 0, queriesBefore = 0, total = 0 } = this.#collections.get(key) ?? {}
     return total <= ROWS_PER_CALL || callsFor(total) <= Math.max(queries, queriesBefore)
   }
 

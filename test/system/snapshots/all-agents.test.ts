@@ -1,4 +1,4 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { samplesOf, sumOf } from '../../support/scrape.ts'
 import { allRows, expected, joinedCluster, statusOf } from '../joined/cluster.ts'
 
@@ -8,13 +8,18 @@ const AGENTS = 105
 /** One call per connected agent, for the master itself, for its own page, and for the owners of the agents; and some. */
 const MAX_CALLS = 107
 
-t.test('after one page of the packages of all agents, no page, sort or filter costs a call', async (t) => {
-  const { simulator, get } = await joinedCluster(t, {
+/** Starts a cluster that distributes requests itself, and an edge whose stored responses do not expire. */
+function start(t: Test, agents: number) {
+  return joinedCluster(t, {
     distribution: 'manager',
-    agents: AGENTS,
+    agents,
     cluster: { limits: { timeout: '60s' } },
     cache: { snapshots: { groups: ['syscollector'] }, ttl: { syscollector: '10m', agents: '10m' } },
   })
+}
+
+t.test('after one page of the packages of all agents, no page, sort or filter costs a call', async (t) => {
+  const { simulator, get } = await start(t, AGENTS)
   const rows = allRows(simulator, 'packages', true)
   t.ok(rows.length > 1000, `${rows.length} rows`)
   t.ok([...simulator.world.agents.values()].some(({ lastKeepAlive }) => lastKeepAlive === undefined))
@@ -75,12 +80,7 @@ t.test('all rows are stored although reading them takes longer than they are fre
 })
 
 t.test('a node that fails costs its own rows, once: the other agents are not asked again', async (t) => {
-  const { simulator, get } = await joinedCluster(t, {
-    distribution: 'manager',
-    agents: AGENTS,
-    cluster: { limits: { timeout: '60s' } },
-    cache: { snapshots: { groups: ['syscollector'] }, ttl: { syscollector: '10m', agents: '10m' } },
-  })
+  const { simulator, get } = await start(t, AGENTS)
   await simulator.faults.set('worker-2', { clusterDown: true })
   const partial = await get(`${PACKAGES}?limit=10&sort=name`)
   const rows = allRows(simulator, 'packages', true).filter(({ agent_id }) => {
@@ -103,12 +103,7 @@ t.test('a node that fails costs its own rows, once: the other agents are not ask
 })
 
 t.test('after a write to one agent, the rows of the others are not fetched again', async (t) => {
-  const { simulator, get, edge } = await joinedCluster(t, {
-    distribution: 'manager',
-    agents: 40,
-    cluster: { limits: { timeout: '60s' } },
-    cache: { snapshots: { groups: ['syscollector'] }, ttl: { syscollector: '10m', agents: '10m' } },
-  })
+  const { simulator, get, edge } = await start(t, 40)
   await get(`${PACKAGES}?limit=10`)
   const headers = { authorization: edge.authorization('admin') }
   const removed = await fetch(`${edge.url}/agents/003?purge`, { method: 'DELETE', headers })
@@ -125,12 +120,7 @@ t.test('after a write to one agent, the rows of the others are not fetched again
 })
 
 t.test('the metric of calls for snapshots counts the calls for the rows of all agents', async (t) => {
-  const { simulator, get, edge } = await joinedCluster(t, {
-    distribution: 'manager',
-    agents: 40,
-    cluster: { limits: { timeout: '60s' } },
-    cache: { snapshots: { groups: ['syscollector'] }, ttl: { syscollector: '10m', agents: '10m' } },
-  })
+  const { simulator, get, edge } = await start(t, 40)
   await get(`${PACKAGES}?limit=10`)
   const forRows = simulator.seen.filter(({ url }) => url.includes('syscollector/'))
   const headers = { authorization: edge.authorization('admin') }

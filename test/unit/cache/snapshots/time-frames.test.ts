@@ -3,7 +3,7 @@ import { settleBuild, snapshotReplica } from './collection-node.ts'
 
 const TTL_MS = 60_000
 
-/** Returns the time so many seconds ago, as the manager writes it. */
+/** Returns the time this number of seconds ago, as the manager writes it. */
 function secondsAgo(seconds: number): string {
   return new Date(Date.now() - seconds * 1000).toISOString().slice(0, 19).replace('T', ' ')
 }
