@@ -25,6 +25,7 @@ export async function buildCluster(
   let used = await connectionsOf(config)
   const built = createCluster({
     ...used,
+    layout: cluster.layout,
     limits: cluster.limits,
     log: (level, message, fields) => log[level](fields, message),
     ...ports,

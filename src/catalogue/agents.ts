@@ -1,4 +1,5 @@
 import type { Endpoint } from './endpoint.ts'
+import * as newer from './newer/agents.ts'
 import { read } from './record.ts'
 import {
   agentId,
@@ -31,6 +32,7 @@ export const agents: readonly Endpoint[] = [
     path: '/agents',
     summary: 'All agents',
     ...reading,
+    newer: newer.agents,
     query: {
       ...list,
       q,
@@ -55,6 +57,7 @@ export const agents: readonly Endpoint[] = [
     path: '/agents/:agent_id',
     summary: 'One agent',
     ...reading,
+    newer: newer.agent,
     params: { agent_id: agentId },
     query: { select },
     strictQuery: true,
@@ -93,6 +96,7 @@ export const agents: readonly Endpoint[] = [
     path: '/agents/summary',
     summary: 'Agents counted by status',
     ...reading,
+    newer: newer.agentSummary,
     response: objectOf("{Total, Active, Disconnected, 'Never connected', Pending}"),
     cache: keep,
   }),

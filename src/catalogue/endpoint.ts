@@ -4,6 +4,7 @@
  * records; no code depends on the name of an endpoint. `checks/` rejects at start the mistakes that these types cannot
  * express.
  */
+import type { Translation } from './newer/translation.ts'
 import type { Kind } from './schemas/kinds.ts'
 
 export type ReadMethod = 'GET'
@@ -266,6 +267,8 @@ interface Common<Path extends string> {
   /** Any value but `none` also requires `secrets:read`, and the response is never stored. */
   readonly secret: Secret
   readonly target: Target
+  /** How nodes with the newer layout answer it. Absent: the edge answers it itself, or with several other records. */
+  readonly newer?: Translation
   readonly response: ResponseShape
   readonly beyondSeed?: true
   /** The response lists the nodes of the cluster, all of them if the request has no parameters but these. */

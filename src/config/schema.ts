@@ -161,7 +161,7 @@ const node = record({
 
 const cluster = group({
   distribution: oneOf(['manager', 'edge']),
-  layout: oneOf(['classic']),
+  layout: oneOf(['classic', 'newer']),
   experimental: flag(true),
   discover: flag(true),
   nodes: list(node),

@@ -12,8 +12,8 @@ export interface NodeCall {
   readonly body?: { readonly type: string; readonly bytes: Buffer }
   /** Whether the call may be sent again if the node certainly did not act on it, or if it is a GET without a response. */
   readonly retryable: boolean
-  /** `stream`: a file; `bytes`: an envelope that is read completely. */
-  readonly expect: 'bytes' | 'stream'
+  /** `stream`: a file; `bytes`: an envelope that is read completely; `text`: a file that is read completely. */
+  readonly expect: 'bytes' | 'stream' | 'text'
   /** Milliseconds; absent: no limit (`wait_for_complete`). */
   readonly timeout?: number
   readonly signal: AbortSignal
@@ -57,6 +57,12 @@ export type NodeResult =
 /** Calls a node. A failure is a result; the promise never rejects. */
 export type CallNode = (call: NodeCall) => Promise<NodeResult>
 
+/**
+ * The layout of a manager's API. `classic`: that of the public API, `{error, data}` with `items` and `totalItems`. `newer`:
+ * that of releases 4.x, `affected_items` and tokens.
+ */
+export type Layout = 'classic' | 'newer'
+
 export interface NodeInfo {
   readonly name: string
   readonly type: 'master' | 'worker'
@@ -72,6 +78,8 @@ export interface ClusterView {
   nodes(): readonly NodeInfo[]
   find(name: string): NodeInfo | undefined
   master(): NodeInfo
+  /** Returns the layout of the API of a node. */
+  layoutOf(name: string): Layout
   /** Whether a call may be sent to the node: it is not ejected, and its queue has room. */
   isAvailable(name: string): boolean
   /** Returns how many more calls the node would take at once, without queueing; 0 if it takes none. */

@@ -5,7 +5,7 @@
  */
 import { parseEnvelope } from '../core/envelope.ts'
 import type { CallNode, ClusterView, NodeCall, NodeResult } from '../core/node-call.ts'
-import { classic } from './dialects/classic.ts'
+import { toEdgeResponse } from './dialects/classic.ts'
 import type { ClusterLog } from './options.ts'
 import { createOwnCall } from './own-call.ts'
 
@@ -42,7 +42,7 @@ function createCall({ credentials, ...probe }: DistributionProbe, path: string, 
 
 function errorNumberIn(result: NodeResult): number | undefined {
   if (!result.ok) return undefined
-  const translated = classic.toEdgeResponse(result.response)
+  const translated = toEdgeResponse(result.response)
   return translated.ok ? parseEnvelope(translated.response).error : undefined
 }
 

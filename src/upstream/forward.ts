@@ -1,11 +1,11 @@
 /** The innermost handler: sends a request to one node and returns its response, or the error of the failed call. */
 import { errorNumberOf, isNotReadyError } from '../core/envelope.ts'
 import { EdgeError, type ErrorCode } from '../core/errors.ts'
-import { waitForJsonTurn } from '../core/json-turns.ts'
-import type { CallNode, ClusterView, NodeResponse, NodeResult } from '../core/node-call.ts'
+import type { CallNode, ClusterView, NodeResponse } from '../core/node-call.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import { traceSync } from '../core/traced.ts'
-import { classic, type TranslatedResponse } from './dialects/classic.ts'
+import type { Answer, NodeFailure } from './dialects/dialect.ts'
+import { dialects } from './dialects/index.ts'
 import type { Candidate, Router } from './route.ts'
 
 export interface ForwardOptions {
@@ -74,11 +74,12 @@ async function callCandidates(
     if (first !== undefined && candidate.isDetour && !isApiUnreachable(first)) break
     // A worker that hangs must leave time for the master.
     const time = candidate.relievesMaster ? remaining / 2 : remaining
-    const result = await call(classic.toNodeCall(request, candidate, request.waitForComplete ? undefined : time))
+    const dialect = dialects[view.layoutOf(candidate.node)]
+    const timeout = request.waitForComplete ? undefined : time
+    const result = await dialect.ask(request, candidate, { call, timeout, master: view.master().name })
     if (result.ok) {
-      const answer = await translate(result.response)
-      if (isLeftToNext(answer, candidate)) continue
-      return answer
+      if (isLeftToNext(result, candidate)) continue
+      return result
     }
     if (candidate.relievesMaster && result.fault !== 'cancelled') continue
     if (!canTryNext(result, request)) throw errorOf(result, request)
@@ -86,8 +87,6 @@ async function callCandidates(
   }
   throw first === undefined ? new EdgeError(920) : errorOf(first, request)
 }
-
-type NodeFailure = Extract<NodeResult, { ok: false }>
 
 /** A read may go to the next candidate if this one did not respond; a write only if no node received any part of it. */
 function canTryNext({ fault, sent }: NodeFailure, { endpoint }: EdgeRequest): boolean {
@@ -98,17 +97,6 @@ function canTryNext({ fault, sent }: NodeFailure, { endpoint }: EdgeRequest): bo
 /** Whether the node does not answer at all, in contrast to a node that hangs or is at its limit. */
 function isApiUnreachable({ fault, lastFault }: NodeFailure): boolean {
   return (fault === 'ejected' ? lastFault : fault) === 'unreachable'
-}
-
-/** The response of a node, and its translation, which parses a whole body. */
-interface Answer {
-  readonly response: NodeResponse
-  readonly translated: TranslatedResponse
-}
-
-async function translate(response: NodeResponse): Promise<Answer> {
-  if (Buffer.isBuffer(response.body)) await waitForJsonTurn(response.body.length)
-  return { response, translated: classic.toEdgeResponse(response) }
 }
 
 const UNKNOWN_NODE = 3022

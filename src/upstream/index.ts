@@ -4,7 +4,13 @@ import type { EdgeRequest } from '../core/request.ts'
 import { createDiscovery } from './discovery.ts'
 import type { ReadNodeList } from './node-list.ts'
 import { type ConnectionChanges, NodeRegistry } from './node-registry.ts'
-import { type ClusterOptions, type NodeSetting, type NodeStatus, withDefaults } from './options.ts'
+import {
+  type ClusterOptions,
+  type ClusterSettings,
+  type NodeSetting,
+  type NodeStatus,
+  withDefaults,
+} from './options.ts'
 import { checkNodes, isNodeName, Topology } from './topology.ts'
 
 export type { ClusterLog, ClusterOptions, NodeCredentials, NodeSetting, NodeStatus, NodeTls } from './options.ts'
@@ -68,7 +74,7 @@ export function createCluster(options: ClusterOptions): Cluster {
   }
   return {
     call,
-    view: createView(topology, registry, () => discovery?.requestRefresh()),
+    view: createView(settings, topology, registry, () => discovery?.requestRefresh()),
     start: async () => discovery?.start(),
     close: async () => {
       discovery?.stop()
@@ -98,7 +104,12 @@ export function createCluster(options: ClusterOptions): Cluster {
   }
 }
 
-function createView(topology: Topology, registry: NodeRegistry, requestRefresh: () => void): ClusterView {
+function createView(
+  { layout }: ClusterSettings,
+  topology: Topology,
+  registry: NodeRegistry,
+  requestRefresh: () => void,
+): ClusterView {
   return {
     nodes: () => topology.nodes(),
     find: (name) => {
@@ -108,6 +119,7 @@ function createView(topology: Topology, registry: NodeRegistry, requestRefresh: 
       return found
     },
     master: () => topology.master(),
+    layoutOf: () => layout,
     isAvailable: (name) => registry.find(name)?.isAvailable ?? false,
     freeSlots: (name) => registry.find(name)?.freeSlots ?? 0,
   }

@@ -27,7 +27,7 @@ export interface ResponseHead {
 }
 
 export interface ResponseExpectation {
-  readonly expect: 'bytes' | 'stream'
+  readonly expect: 'bytes' | 'stream' | 'text'
   readonly maxBytes: number
 }
 
@@ -47,9 +47,16 @@ export function parseResponseHead(
   if (length !== undefined && length > maxBytes) return tooLarge(maxBytes)
   const type = parseMediaType(header('content-type'))
   const isStreamed = expect === 'stream' && status === 200 && type === 'text/xml'
-  if (!isStreamed && type !== 'application/json') return unreadable(`content type ${type}`)
+  if (!isStreamed && !isReadable(type, status, expect)) return unreadable(`content type ${type}`)
   const personal = header('set-cookie') !== undefined || header('authorization') !== undefined
   return { status, type, ...(length !== undefined && { length }), isStreamed, personal }
+}
+
+/** The newer layout has a media type of its own for errors (RFC 9457), and sends files as text. */
+function isReadable(type: string, status: number, expect: ResponseExpectation['expect']): boolean {
+  if (type === 'application/json') return true
+  if (status !== 200) return type === 'application/problem+json'
+  return expect === 'text' && (type.startsWith('text/') || type === 'application/xml')
 }
 
 export function tooLarge(maxBytes: number): CallFailure {

@@ -2,6 +2,7 @@
 
 import type { NodeFault } from '../core/errors.ts'
 import type { NodeCallEvent } from '../core/events.ts'
+import type { Layout } from '../core/node-call.ts'
 import { ownSlots, type SharedSlots } from './slots.ts'
 
 export interface NodeSetting {
@@ -55,6 +56,8 @@ export type UntracedTraceparent = (requestId: string) => string | undefined
 
 export interface ClusterOptions {
   readonly nodes: readonly NodeSetting[]
+  /** The layout of the API of all nodes. Absent: classic. */
+  readonly layout?: Layout
   /** Whether to read the nodes from the master's `GET /cluster/nodes`. Impossible with `passthrough`. */
   readonly discover: boolean
   readonly credentials: NodeCredentials
@@ -100,6 +103,7 @@ export interface NodeStatus {
 
 /** The options with all defaults filled in. */
 export interface ClusterSettings extends Omit<ClusterOptions, 'ejection' | 'tls'> {
+  readonly layout: Layout
   readonly discoverInterval: number
   readonly onListRead: () => void
   readonly connectTimeout: number
@@ -114,6 +118,7 @@ export interface ClusterSettings extends Omit<ClusterOptions, 'ejection' | 'tls'
 export function withDefaults(options: ClusterOptions): ClusterSettings {
   return {
     ...options,
+    layout: options.layout ?? 'classic',
     discoverInterval: options.discoverInterval ?? 30_000,
     onListRead: options.onListRead ?? (() => undefined),
     connectTimeout: options.connectTimeout ?? 3_000,

@@ -1,56 +1,47 @@
 /**
- * The classic API layout of the nodes: translates a request of the edge to a call, and the response of a node to a
- * response of the edge. The public API has the same layout, so paths, parameters and envelopes stay as they are. A node
- * with another layout gets another `Dialect` beside this one, and `forward.ts` chooses between them by the node.
+ * The classic layout: one call for a request. The public API has the same layout, so paths, parameters and envelopes stay
+ * as they are.
  */
 import { Readable } from 'node:stream'
 import type { Endpoint } from '../../catalogue/endpoint.ts'
 import { readEnvelope } from '../../core/envelope.ts'
-import { EdgeError } from '../../core/errors.ts'
+import { waitForJsonTurn } from '../../core/json-turns.ts'
 import type { NodeCall, NodeResponse } from '../../core/node-call.ts'
-import { type EdgeRequest, priorityOf, type RequestBody } from '../../core/request.ts'
-import type { EdgeResponse } from '../../core/response.ts'
+import type { EdgeRequest } from '../../core/request.ts'
 import type { Candidate } from '../route.ts'
+import type { Dialect, DialectResult, DialectTools, TranslatedResponse } from './dialect.ts'
+import { createNodeCall, encode, fillPath, formatBody } from './node-call.ts'
 
-export interface Dialect {
-  /**
-   * Returns the call of a request on a node. `timeout` in milliseconds; `undefined`: none. Throws 601 for a value that
-   * cannot be a path segment.
-   */
-  toNodeCall(request: EdgeRequest, candidate: Candidate, timeout: number | undefined): NodeCall
-  /** Returns the response, or the reason why the body of a node's response is not an envelope of the API. */
-  toEdgeResponse(response: NodeResponse): TranslatedResponse
+export const classic: Dialect = { ask }
+
+async function ask(
+  request: EdgeRequest,
+  candidate: Candidate,
+  { call, timeout }: DialectTools,
+): Promise<DialectResult> {
+  const result = await call(toNodeCall(request, candidate, timeout))
+  if (!result.ok) return result
+  const { response } = result
+  // The translation parses a whole body.
+  if (Buffer.isBuffer(response.body)) await waitForJsonTurn(response.body.length)
+  return { ok: true, response, translated: toEdgeResponse(response) }
 }
 
-export type TranslatedResponse =
-  | { readonly ok: true; readonly response: EdgeResponse }
-  | { readonly ok: false; readonly reason: string }
-
-export const classic: Dialect = { toNodeCall, toEdgeResponse }
-
-/** Builds the call from the parsed values; no bytes of the client's request are copied. */
 function toNodeCall(request: EdgeRequest, { node, path }: Candidate, timeout: number | undefined): NodeCall {
   const { method } = request.endpoint
-  return {
+  return createNodeCall(request, {
     node,
     method,
     path: fillPath(path, request.params) + formatQuery(request),
     ...(request.body && { body: formatBody(request.body) }),
-    retryable: method === 'GET',
     expect: isRawFile(request) ? 'stream' : 'bytes',
-    ...(timeout !== undefined && { timeout }),
-    signal: request.signal,
-    requestId: request.requestId,
-    priority: priorityOf(request),
-    caller: request.caller.name,
+    timeout,
     endpoint: `${method} ${path}`,
-    ...(request.trace && { trace: request.trace }),
-    ...(request.caller.credentials && { credentials: request.caller.credentials }),
-  }
+  })
 }
 
-/** The bytes of the body are unchanged. */
-function toEdgeResponse({ status, type, length, personal, body }: NodeResponse): TranslatedResponse {
+/** Returns the response with unchanged bytes, or the reason why they are not an envelope of the API. */
+export function toEdgeResponse({ status, type, length, personal, body }: NodeResponse): TranslatedResponse {
   if (body instanceof Readable) {
     return { ok: true, response: { kind: 'raw', status, type, ...(length !== undefined && { length }), stream: body } }
   }
@@ -66,18 +57,6 @@ function isRawFile({ endpoint, query }: EdgeRequest): boolean {
   return raw !== undefined && Object.hasOwn(query, raw.when)
 }
 
-function fillPath(template: string, params: EdgeRequest['params']): string {
-  const fill = (part: string) => (part.startsWith(':') ? encodeSegment(params, part.slice(1)) : part)
-  return template.split('/').map(fill).join('/')
-}
-
-/** Encodes a value as one segment. A value of dots only is refused: servers read `..` as the parent. */
-function encodeSegment(params: EdgeRequest['params'], name: string): string {
-  const value = Object.hasOwn(params, name) ? params[name] : undefined
-  if (value === undefined || /^\.*$/.test(value)) throw new EdgeError(601, `.  Field: ${name}`)
-  return encode(value)
-}
-
 /** Parameters are in the order of the endpoint record. With `wait_for_complete` the node lifts its own timeouts. */
 function formatQuery({ endpoint, query, waitForComplete }: EdgeRequest): string {
   const pairs = Object.keys(endpoint.query)
@@ -85,15 +64,4 @@ function formatQuery({ endpoint, query, waitForComplete }: EdgeRequest): string 
     .map((name) => `${encode(name)}=${encode(query[name] ?? '')}`)
   if (waitForComplete) pairs.push('wait_for_complete')
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`
-}
-
-/** Encodes all characters but the unreserved ones of RFC 3986; encodeURIComponent leaves five more. */
-function encode(value: string): string {
-  return encodeURIComponent(value).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
-}
-
-/** Nodes accept the media type without parameters only. */
-function formatBody(body: RequestBody): { type: string; bytes: Buffer } {
-  if (body.kind === 'upload') return { type: body.type, bytes: body.bytes }
-  return { type: 'application/json', bytes: Buffer.from(JSON.stringify(body.fields)) }
 }

@@ -13,6 +13,7 @@ function view(masterSlots: number): ClusterView {
     nodes: () => nodes,
     find: (name) => nodes.find((node) => node.name === name),
     master: () => master,
+    layoutOf: () => 'classic',
     isAvailable: () => true,
     freeSlots: (name) => (name === 'm' ? masterSlots : 4),
   }

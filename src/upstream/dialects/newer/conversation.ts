@@ -1,0 +1,111 @@
+/** What a plan of the newer layout works with: one request, and calls to one node on its behalf. */
+import type { CallTemplate, Translation } from '../../../catalogue/newer/translation.ts'
+import type { NodeResponse } from '../../../core/node-call.ts'
+import type { EdgeRequest } from '../../../core/request.ts'
+import type { Candidate } from '../../route.ts'
+import type { DialectTools, NodeFailure } from '../dialect.ts'
+import { createNodeCall, encode, fillPath } from '../node-call.ts'
+import { type Content, readContent } from './content.ts'
+
+/** A call of the newer layout, with values that are not encoded. */
+export interface NewerCall extends Pick<CallTemplate, 'path'> {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  /** In the order in which they are sent. */
+  readonly query: Readonly<Record<string, string>>
+  readonly body?: { readonly type: string; readonly bytes: Buffer }
+  /** The response is the text of a file. */
+  readonly isFile?: true
+}
+
+export interface Reply {
+  readonly response: NodeResponse
+  readonly content: Content
+}
+
+/** A call failed: the whole request fails as the call did. */
+export class CallFailedError extends Error {
+  readonly failure: NodeFailure
+
+  constructor(failure: NodeFailure) {
+    super(failure.detail)
+    this.name = 'CallFailedError'
+    this.failure = failure
+  }
+}
+
+/** The body of a response is not one of the API. */
+export class UnreadableReplyError extends Error {
+  readonly response: NodeResponse
+
+  constructor(response: NodeResponse, reason: string) {
+    super(reason)
+    this.name = 'UnreadableReplyError'
+    this.response = response
+  }
+}
+
+export class Conversation {
+  readonly request: EdgeRequest
+  readonly translation: Translation
+  /** The node that is asked. */
+  readonly node: string
+  /** The node that the request is about: the one in the path, or the master. */
+  readonly about: string
+  readonly #tools: DialectTools
+  readonly #end: number
+
+  constructor(request: EdgeRequest, translation: Translation, { node }: Candidate, tools: DialectTools) {
+    this.request = request
+    this.translation = translation
+    this.node = node
+    this.about = (Object.hasOwn(request.params, 'node_id') ? request.params.node_id : undefined) ?? tools.master
+    this.#tools = tools
+    this.#end = tools.timeout === undefined ? Number.POSITIVE_INFINITY : performance.now() + tools.timeout
+  }
+
+  /** Milliseconds that are left for all further calls. */
+  get remaining(): number {
+    return this.#end - performance.now()
+  }
+
+  /** Sends a call. Throws `CallFailedError` and `UnreadableReplyError`. */
+  async send({ method, path, query, body, isFile }: NewerCall): Promise<Reply> {
+    const { request, node } = this
+    const template = this.#resolveNode(path)
+    const result = await this.#tools.call(
+      createNodeCall(request, {
+        node,
+        method,
+        path: fillPath(template, request.params) + formatQuery(query),
+        ...(body && { body }),
+        expect: isFile ? 'text' : 'bytes',
+        timeout: this.#tools.timeout === undefined ? undefined : this.remaining,
+        endpoint: `${method} ${path}`,
+      }),
+    )
+    if (!result.ok) throw new CallFailedError(result)
+    const { response } = result
+    const content = await readContent(response)
+    if (typeof content === 'string') throw new UnreadableReplyError(response, content)
+    return { response, content }
+  }
+
+  /** Fills the placeholders of a template of a value. */
+  fill(template: string): string {
+    const { params } = this.request
+    return template
+      .replaceAll('{node}', this.about)
+      .replace(/:([a-z_]+)/g, (whole, name: string) => (Object.hasOwn(params, name) ? (params[name] ?? whole) : whole))
+  }
+
+  #resolveNode(path: string): string {
+    if (!path.startsWith('{node}')) return path
+    const root = this.node === this.about ? '/manager' : `/cluster/${encode(this.about)}`
+    return root + path.slice('{node}'.length)
+  }
+}
+
+function formatQuery(query: Readonly<Record<string, string>>): string {
+  const pairs = Object.entries(query).map(([name, value]) => `${encode(name)}=${encode(value)}`)
+  return pairs.length === 0 ? '' : `?${pairs.join('&')}`
+}

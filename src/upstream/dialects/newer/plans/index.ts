@@ -1,0 +1,15 @@
+/** The plans of the newer layout: how many calls a request needs, and what they give together. */
+import type { Plan } from '../../../../catalogue/newer/translation.ts'
+import type { Answer } from '../../dialect.ts'
+import { answerOf } from '../answer.ts'
+import { buildCall } from '../build-call.ts'
+import type { Conversation } from '../conversation.ts'
+
+export type RunPlan = (conversation: Conversation) => Promise<Answer>
+
+export const plans: Readonly<Record<Plan | 'oneCall', RunPlan>> = { oneCall }
+
+async function oneCall(conversation: Conversation): Promise<Answer> {
+  const { call, byEdge } = buildCall(conversation)
+  return answerOf(conversation, await conversation.send(call), byEdge)
+}
