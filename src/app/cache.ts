@@ -14,8 +14,9 @@ import type { Caller, EdgeRequest } from '../core/request.ts'
 import type { CacheIndex, CacheStoreState } from '../core/response.ts'
 import type { OnStoreEvent } from '../redis/options.ts'
 import type { RedisReplica } from '../redis/replica.ts'
+import { createIdleCapacityCheck } from '../upstream/idle-capacity.ts'
 import type { Cluster } from '../upstream/index.ts'
-import { createIdleCapacityCheck, type Router } from '../upstream/route.ts'
+import type { Router } from '../upstream/route.ts'
 
 export interface BuiltCache {
   /** Absent: there is no cache, and no other replica to invalidate responses of. */

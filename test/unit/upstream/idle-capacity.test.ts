@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { ClusterView, NodeInfo } from '../../../src/core/node-call.ts'
-import { createIdleCapacityCheck, createRouter } from '../../../src/upstream/route.ts'
+import { createIdleCapacityCheck } from '../../../src/upstream/idle-capacity.ts'
+import { createRouter } from '../../../src/upstream/route.ts'
 import { edgeRequest } from '../../support/edge-requests.ts'
 
 const route = createRouter('manager')
