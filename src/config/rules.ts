@@ -33,6 +33,7 @@ export const rules: readonly Rule[] = [
   { paths: [pathOf('cluster.nodes')], check: checkNodes },
   { paths: [pathOf('cluster.nodes'), pathOf('cluster.tls')], check: checkNodeTls },
   { paths: [pathOf('cluster.tls')], check: checkClientCertificate },
+  { paths: [pathOf('cluster.distribution'), pathOf('cluster.layout')], check: checkDistribution },
   { paths: [pathOf('cluster.limits')], check: checkTimeouts },
   { paths: [pathOf('cluster.credentials')], check: checkCredentials },
   { paths: [pathOf('access.users'), pathOf('access.tokens'), pathOf('cluster.credentials')], check: checkUsers },
@@ -101,6 +102,15 @@ function checkNodeTls({ cluster }: Config, report: Report): void {
 function checkClientCertificate({ cluster: { tls } }: Config, report: Report): void {
   if (tls.cert && !tls.key) report(['cluster', 'tls', 'cert'], 'needs cluster.tls.key; set both or none')
   if (tls.key && !tls.cert) report(['cluster', 'tls', 'key'], 'needs cluster.tls.cert; set both or none')
+}
+
+/** In the newer layout a worker answers nothing without the master, so no node answers from its own data. */
+function checkDistribution({ cluster: { distribution, layout } }: Config, report: Report): void {
+  if (distribution !== 'edge' || layout !== 'newer') return
+  report(
+    ['cluster', 'distribution'],
+    'edge is not possible with cluster.layout: newer, where the master answers for all nodes; set it to manager',
+  )
 }
 
 function checkTimeouts({ cluster: { limits } }: Config, report: Report): void {

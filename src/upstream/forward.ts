@@ -71,7 +71,7 @@ async function callCandidates(
   for (const candidate of traceSync(request.trace, 'route', () => route(request, view))) {
     const remaining = deadline - performance.now()
     if (first !== undefined && remaining <= 0 && !request.waitForComplete) break
-    if (first !== undefined && candidate.isDetour && !isApiUnreachable(first)) break
+    if (first !== undefined && !mayFollow(first, candidate)) break
     // A worker that hangs must leave time for the master.
     const time = candidate.relievesMaster ? remaining / 2 : remaining
     const dialect = dialects[view.layoutOf(candidate.node)]
@@ -94,22 +94,30 @@ function canTryNext({ fault, sent }: NodeFailure, { endpoint }: EdgeRequest): bo
   return endpoint.method === 'GET' || !sent
 }
 
+/** Whether the failure of the first candidate is one for which this candidate exists. */
+function mayFollow(first: NodeFailure, { isDetour, replacesMaster }: Candidate): boolean {
+  if (isDetour) return isApiUnreachable(first)
+  return !replacesMaster || first.fault === 'unreachable' || first.fault === 'ejected'
+}
+
 /** Whether the node does not answer at all, in contrast to a node that hangs or is at its limit. */
 function isApiUnreachable({ fault, lastFault }: NodeFailure): boolean {
   return (fault === 'ejected' ? lastFault : fault) === 'unreachable'
 }
 
 const UNKNOWN_NODE = 3022
+/** A worker of the newer layout is not connected to the master, so it answers nothing. */
+const NO_MASTER = 3023
 
 /**
  * Whether the next candidate may know better. A detour whose cluster has lost the node: the error of the node itself is
- * more exact. A worker that relieves the master, but does not answer as a node that is ready.
+ * more exact. A worker that relieves or replaces the master, but does not answer as a node that is ready.
  */
-function isLeftToNext({ translated }: Answer, { isDetour, relievesMaster }: Candidate): boolean {
+function isLeftToNext({ translated }: Answer, { isDetour, relievesMaster, replacesMaster }: Candidate): boolean {
   if (!translated.ok) return relievesMaster === true
-  const { response } = translated
-  if (isDetour) return response.kind === 'json' && errorNumberOf(response) === UNKNOWN_NODE
-  return relievesMaster === true && isNotReadyError(errorNumberOf(response))
+  const error = errorNumberOf(translated.response)
+  if (isDetour) return error === UNKNOWN_NODE
+  return (replacesMaster === true && error === NO_MASTER) || (relievesMaster === true && isNotReadyError(error))
 }
 
 /** Returns the error of a failed call. If the client disconnected, returns the reason of its signal. */

@@ -15,11 +15,16 @@ export function createIdleCapacityCheck({
   readonly view: ClusterView
   readonly route: Router
 }): (request: EdgeRequest) => boolean {
+  const nodesOf = (request: EdgeRequest): readonly string[] => {
+    // In the newer layout the master answers for all nodes.
+    const master = view.master().name
+    if (view.layoutOf(master) === 'newer') return [master]
+    if (!isNodeOpen(request)) return [route(request, view)[0]?.node ?? '']
+    return view.nodes().flatMap(({ name, addressed }) => (addressed ? [name] : []))
+  }
   return (request) => {
     try {
-      const nodes = isNodeOpen(request)
-        ? view.nodes().flatMap(({ name, addressed }) => (addressed ? [name] : []))
-        : [route(request, view)[0]?.node ?? '']
+      const nodes = nodesOf(request)
       return nodes.length > 0 && nodes.every((node) => view.freeSlots(node) > 1)
     } catch {
       return false

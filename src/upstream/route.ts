@@ -10,6 +10,11 @@ export interface Candidate {
   readonly path: string
   /** Used only if the API process of the first candidate, the node that the request is about, is not reachable. */
   readonly isDetour?: true
+  /**
+   * A worker of the newer layout, which asks the master itself. Used only if the API process of the master is not reachable
+   * or hangs.
+   */
+  readonly replacesMaster?: true
   /** A worker that answers from its own copy while the master has no free slot. The master follows as a candidate. */
   readonly relievesMaster?: true
 }
@@ -20,8 +25,24 @@ export type Router = (request: EdgeRequest, view: ClusterView) => readonly Candi
 /** All candidates share one deadline, so there are few. */
 const MAX_FALLBACKS = 2
 
+/** The newer layout has one way of distribution, whatever the mode is. */
 export function createRouter(distribution: 'manager' | 'edge'): Router {
-  return distribution === 'manager' ? routeByManager : routeByEdge
+  const routeClassic = distribution === 'manager' ? routeByManager : routeByEdge
+  return (request, view) =>
+    view.layoutOf(view.master().name) === 'newer' ? routeByMaster(request, view) : routeClassic(request, view)
+}
+
+/**
+ * Newer layout: the master answers everything, also for other nodes, whose names the calls contain. A worker answers
+ * nothing without the master, and each of its answers takes three to five times as long.
+ */
+const routeByMaster: Router = (request, view) => {
+  const { path, target } = request.endpoint
+  if (target.kind === 'edge' || target.kind === 'severalNodes') throw createNoNodeError(path)
+  const named = request.node ?? (target.kind === 'node' ? nodeParamOf(request) : view.master().name)
+  findNode(named, view)
+  const [master, ...workers] = masterFirst(request, view, path)
+  return [master, ...workers.map((worker) => ({ ...worker, replacesMaster: true as const }))]
 }
 
 /**
@@ -45,7 +66,7 @@ const routeByManager: Router = (request, view) => {
       return namedNodeFirst(request, view, path, target)
     case 'severalNodes':
     case 'edge':
-      throw new EdgeError(949, '', { cause: new Error(`${path} has no single node`) })
+      throw createNoNodeError(path)
   }
 }
 
@@ -68,8 +89,16 @@ const routeByEdge: Router = (request, view) => {
   }
 }
 
+function createNoNodeError(path: string): EdgeError {
+  return new EdgeError(949, '', { cause: new Error(`${path} has no single node`) })
+}
+
 /** `workerPath`: the path on a worker that replaces the master; `undefined`: no worker may. */
-function masterFirst(request: EdgeRequest, view: ClusterView, workerPath: string | undefined): readonly Candidate[] {
+function masterFirst(
+  request: EdgeRequest,
+  view: ClusterView,
+  workerPath: string | undefined,
+): readonly [Candidate, ...Candidate[]] {
   const first = { node: view.master().name, path: request.endpoint.path }
   if (workerPath === undefined) return [first]
   const workers = workersInTurn(request, view).slice(0, MAX_FALLBACKS)

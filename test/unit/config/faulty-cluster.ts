@@ -35,6 +35,11 @@ const nodeRows: readonly Row[] = [
     'edge.yaml:4:10 cluster.nodes: names 2 masters; a cluster has one, the others are workers',
   ],
   [
+    'distribution by the edge in the newer layout',
+    cluster(`distribution: edge\n  layout: newer\n  ${nodes(master)}`),
+    'cluster.distribution: edge is not possible with cluster.layout: newer, where the master answers for all nodes; set it to manager',
+  ],
+  [
     'one name twice',
     cluster(nodes(`${master}, { name: m, type: worker, url: 'https://b' }`)),
     'cluster.nodes[1].name: m is used twice; each node needs its own',

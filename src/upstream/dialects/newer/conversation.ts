@@ -49,7 +49,7 @@ export class Conversation {
   readonly translation: Translation
   /** The node that is asked. */
   readonly node: string
-  /** The node that the request is about: the one in the path, or the master. */
+  /** The node that the request is about: the one that it was given, the one in the path, or the master. */
   readonly about: string
   readonly #tools: DialectTools
   readonly #end: number
@@ -58,7 +58,8 @@ export class Conversation {
     this.request = request
     this.translation = translation
     this.node = node
-    this.about = (Object.hasOwn(request.params, 'node_id') ? request.params.node_id : undefined) ?? tools.master
+    const named = Object.hasOwn(request.params, 'node_id') ? request.params.node_id : undefined
+    this.about = request.node ?? named ?? tools.master
     this.#tools = tools
     this.#end = tools.timeout === undefined ? Number.POSITIVE_INFINITY : performance.now() + tools.timeout
   }

@@ -1,0 +1,68 @@
+/** Newer layout: when a worker is asked instead of the master. */
+import type { RequestListener } from 'node:http'
+import t, { type Test } from 'tap'
+import { forward } from '../../../src/upstream/forward.ts'
+import { createRouter } from '../../../src/upstream/route.ts'
+import { startFaultProxy } from '../../faults/proxy.ts'
+import { eventually } from '../../support/eventually.ts'
+import { edgeRequest } from './edge-request.ts'
+import { type ClusterTestOptions, clusterOf, fakeNode } from './fake-node.ts'
+import { rows, withLogin, withoutMaster } from './newer-node.ts'
+
+const agents = rows([{ id: '001', status: 'active' }])
+const readAgents = () => edgeRequest('GET', '/agents')
+
+async function start(t: Test, ofMaster: RequestListener, ofWorker: RequestListener, options: ClusterTestOptions = {}) {
+  const [master, worker] = await Promise.all([fakeNode(t, withLogin(ofMaster)), fakeNode(t, withLogin(ofWorker))])
+  const proxy = await startFaultProxy(master.port)
+  t.teardown(() => proxy.close())
+  const cluster = clusterOf(t, '', {
+    layout: 'newer',
+    nodes: [
+      { name: 'boss', type: 'master', url: `http://127.0.0.1:${proxy.port}` },
+      { name: 'w1', type: 'worker', url: worker.url },
+    ],
+    ...options,
+  })
+  const { call, view } = cluster
+  const handler = forward({ call, view, route: createRouter('manager'), timeout: 1_000, slowTimeout: 2_000 })
+  const askedOf = (node: typeof master) =>
+    node.seen.map(({ method, url }) => `${method} ${url}`).filter((call) => !call.includes('authenticate'))
+  return { handler, cluster, proxy, askedOfMaster: () => askedOf(master), askedOfWorker: () => askedOf(worker) }
+}
+
+t.test('a worker answers for a master whose API process is down, under the same path', async (t) => {
+  const { handler, proxy, askedOfWorker } = await start(t, agents, agents)
+  await proxy.set({ kind: 'refuse' })
+  t.match(await handler(readAgents()), { status: 200, errorNumber: 0 })
+  t.strictSame(askedOfWorker(), ['GET /agents'])
+})
+
+t.test('a worker answers for a master that was ejected because it hangs', async (t) => {
+  const { handler, cluster, proxy, askedOfWorker } = await start(t, agents, agents, {
+    ejection: { failures: 1, baseTime: 60_000, maxTime: 60_000 },
+  })
+  await proxy.set({ kind: 'stall' })
+  await t.rejects(async () => handler(readAgents()), { code: 922, message: /boss/ })
+  await eventually(() => !cluster.view.isAvailable('boss'))
+  t.match(await handler(readAgents()), { status: 200, errorNumber: 0 })
+  t.strictSame(askedOfWorker(), ['GET /agents'])
+})
+
+t.test('a master at its limit is not replaced by a worker', async (t) => {
+  const { handler, askedOfMaster, askedOfWorker } = await start(t, () => undefined, agents, {
+    limits: { inFlight: 1, queue: 1 },
+  })
+  const held = [1, 2].map(() => Promise.resolve(handler(readAgents())).catch((error: unknown) => error))
+  await eventually(() => askedOfMaster().length === 1)
+  await t.rejects(async () => handler(readAgents()), { code: 921, message: /boss/ })
+  await Promise.all(held)
+  t.strictSame(askedOfWorker(), [])
+})
+
+t.test('a worker that has lost the master too leaves the error of the master', async (t) => {
+  const { handler, proxy, askedOfWorker } = await start(t, agents, withoutMaster)
+  await proxy.set({ kind: 'refuse' })
+  await t.rejects(async () => handler(readAgents()), { code: 924, message: /boss/ })
+  t.equal(askedOfWorker().length, 1)
+})

@@ -1,0 +1,94 @@
+import t from 'tap'
+import { catalogue } from '../../../src/catalogue/index.ts'
+import type { ClusterView, NodeInfo } from '../../../src/core/node-call.ts'
+import { createIdleCapacityCheck } from '../../../src/upstream/idle-capacity.ts'
+import { createRouter } from '../../../src/upstream/route.ts'
+import { edgeRequest } from './edge-request.ts'
+
+const master: NodeInfo = { name: 'boss', type: 'master', addressed: true }
+const nodes: readonly NodeInfo[] = [
+  master,
+  { name: 'w1', type: 'worker', addressed: true },
+  { name: 'w2', type: 'worker', addressed: false },
+]
+
+function view(freeSlots: ClusterView['freeSlots'] = () => 4): ClusterView {
+  return {
+    nodes: () => nodes,
+    find: (name) => nodes.find((node) => node.name === name),
+    master: () => master,
+    layoutOf: () => 'newer',
+    isAvailable: () => true,
+    freeSlots,
+  }
+}
+
+for (const distribution of ['manager', 'edge'] as const) {
+  t.test(`newer layout: the master answers every endpoint, in mode ${distribution}`, async (t) => {
+    const route = createRouter(distribution)
+    for (const { method, path, target } of catalogue) {
+      if (target.kind === 'edge' || target.kind === 'severalNodes') {
+        t.throws(() => route(edgeRequest(method, path), view()), { code: 949 })
+        continue
+      }
+      for (const node_id of ['boss', 'w1', 'w2']) {
+        const candidates = route(edgeRequest(method, path, { params: { node_id } }), view())
+        t.strictSame(
+          candidates.map(({ node, replacesMaster }) => [node, replacesMaster]),
+          [
+            ['boss', undefined],
+            ['w1', true],
+          ],
+          `${method} ${path}`,
+        )
+      }
+    }
+  })
+
+  t.test(`newer layout: no worker relieves a busy master, in mode ${distribution}`, async (t) => {
+    const route = createRouter(distribution)
+    const busy = view((name) => (name === 'boss' ? 0 : 4))
+    const rules = edgeRequest('GET', '/rules', { copies: 'current' })
+    t.strictSame(
+      route(rules, busy).map(({ node, relievesMaster }) => [node, relievesMaster]),
+      [
+        ['boss', undefined],
+        ['w1', undefined],
+      ],
+    )
+  })
+
+  t.test(
+    `newer layout: a request for a node or an agent owner goes to the master, in mode ${distribution}`,
+    async (t) => {
+      const route = createRouter(distribution)
+      for (const node of ['boss', 'w1', 'w2']) {
+        const request = edgeRequest('GET', '/syscheck/:agent_id', { params: { agent_id: '001' }, node })
+        t.equal(route(request, view())[0]?.node, 'boss')
+      }
+    },
+  )
+
+  t.test(`newer layout: an unknown node is 3022 without a call, in mode ${distribution}`, async (t) => {
+    const route = createRouter(distribution)
+    for (const name of ['w9', '__proto__', 'constructor', 'localhost:6379']) {
+      const named = edgeRequest('GET', '/cluster/:node_id/info', { params: { node_id: name } })
+      t.throws(() => route(named, view()), { code: 3022, status: 200 })
+      t.throws(() => route(edgeRequest('GET', '/manager/info', { node: name }), view()), { code: 3022 })
+    }
+  })
+}
+
+t.test('newer layout: idle capacity is that of the master', async (t) => {
+  const hasIdle = (slotsOfMaster: number, slotsOfWorker: number) =>
+    createIdleCapacityCheck({
+      view: view((name) => (name === 'boss' ? slotsOfMaster : slotsOfWorker)),
+      route: createRouter('manager'),
+    })
+  const everyAgent = edgeRequest('GET', '/experimental/syscollector/os')
+  const severalNodes = edgeRequest('GET', '/cluster/:node_ids/info', { params: { node_ids: '*' } })
+  for (const request of [everyAgent, severalNodes]) {
+    t.ok(hasIdle(2, 0)(request))
+    t.notOk(hasIdle(1, 4)(request))
+  }
+})
