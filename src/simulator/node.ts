@@ -9,6 +9,7 @@ import type { Fault } from './faults.ts'
 import { filter, parseQuery } from './filters.ts'
 import { FrameworkError, type SeenRequest, type SimNode } from './model.ts'
 import type { FindRoute } from './routes.ts'
+import { disfigured, send } from './send.ts'
 import { failure, json, type Outgoing, preflight, success, unauthorized, unlessKnown } from './wire.ts'
 import { letTimePass } from './world.ts'
 /** The API of one node: a plain server that behaves like a real node, including its faults. */
@@ -59,13 +60,6 @@ async function serve(parts: NodeParts, request: IncomingMessage, response: Serve
     if (!(end instanceof ProcessEnd)) throw end
     await parts.cluster.faults.set(parts.node.name, { apiDown: true })
   }
-}
-
-function disfigured({ html, status }: Fault): Outgoing | undefined {
-  if (html === undefined && status === undefined) return undefined
-  const body = Buffer.from(html === true ? '<html><body><h1>Bad Gateway</h1></body></html>' : '')
-  const headers = { 'Content-Type': html === true ? 'text/html' : 'text/plain', 'Content-Length': `${body.length}` }
-  return { status: status ?? 200, headers, body }
 }
 
 /** Checks run in the order of the real API. */
@@ -134,16 +128,4 @@ function checkHead({ method, headers }: IncomingMessage, version: string): void 
   if (method === 'POST' && !postTypes.includes(headers['content-type'] ?? '')) {
     throw new FrameworkError(607, errorTable[607].message, 400)
   }
-}
-
-function send(response: ServerResponse, outgoing: Outgoing, { truncate }: Fault): void {
-  response.writeHead(outgoing.status, { ...outgoing.headers })
-  if (truncate === undefined || truncate >= outgoing.body.length) {
-    response.end(outgoing.body)
-    return
-  }
-  // The headers must be sent before the cut, even if no byte of the body may follow.
-  response.flushHeaders()
-  response.write(outgoing.body.subarray(0, truncate), () => response.socket?.destroy())
-  if (truncate === 0) response.socket?.end()
 }
