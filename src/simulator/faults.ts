@@ -27,6 +27,11 @@ export interface Fault {
   /** The node is down: both of the above. */
   readonly nodeDown?: true
   /**
+   * The node is cut off the network, and the cluster has not noticed: its API does not answer, and calls that another
+   * node passes on to it fail with 3020 after this number of milliseconds (newer layout only; real nodes: 200 s).
+   */
+  readonly cutOff?: number
+  /**
    * Limits the fault to this number of API requests, none from inside the cluster; not for faults that close the
    * listener.
    */

@@ -11,14 +11,22 @@ import { handlers } from './handlers/index.ts'
 import { type Listener, listen, type Tls } from './listener.ts'
 import { addWorker, moveAgent, promote, removeWorker } from './membership.ts'
 import type { SeenRequest, SimNode, World } from './model.ts'
+import { createNewerLayout, type NewerControls, type NewerOptions } from './newer/index.ts'
 import { nodeApi } from './node.ts'
 import { routeTable } from './routes.ts'
 import { createWorld, type WorldOptions } from './world.ts'
 
 export type { Load, NodeCapacity as Frailty } from './capacity.ts'
 export type { Fault, Faults } from './faults.ts'
+export type { NewerControls, NewerOptions, NewerUser } from './newer/index.ts'
+
+export type Layout = 'classic' | 'newer'
 
 export interface SimulatorOptions extends WorldOptions {
+  /** The layout of the nodes' API; default `classic`. */
+  readonly layout?: Layout
+  /** Options of the newer layout. */
+  readonly newer?: NewerOptions
   /** Serve `/experimental/…`; default true. */
   readonly experimental?: boolean
   /** Basic credentials; default `edge` and `simulated`. */
@@ -40,6 +48,10 @@ export interface Simulator {
   /** Unexpected exceptions of handlers, each answered as error 1000: empty unless the simulator has a defect. */
   readonly thrown: unknown[]
   readonly faults: Faults
+  /** Changes what only the newer layout has; no effect on nodes of the classic one. */
+  readonly newer: NewerControls
+  /** Changes the layout of a node's API, as an upgrade of the node does. */
+  setLayout(node: string, layout: Layout): void
   /** Returns the load of a node. */
   load(node: string): Load
   /** Makes the agent report to that node. */
@@ -55,10 +67,16 @@ export interface Simulator {
 
 /** Starts every node on a free port of 127.0.0.1. Throws if an endpoint of the catalogue has no handler. */
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
-  const { experimental = true, username = 'edge', password = 'simulated', remember = true } = options
+  const {
+    experimental = true,
+    username = 'edge',
+    password = 'simulated',
+    remember = true,
+    layout = 'classic',
+  } = options
   const endpoints = catalogue.filter((endpoint) => served(endpoint, experimental))
   refuseGaps(endpoints)
-  const world = createWorld(options)
+  const world = createWorld({ version: VERSIONS[layout], ...options })
   const listeners = new Map<string, Listener>()
   const capacities = new Map<string, CapacityModel>()
   const createCapacity = createCapacityModels(options.capacity)
@@ -76,9 +94,15 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     see: (request: SeenRequest) => remember && seen.push(request),
     thrown: (fault: unknown) => thrown.push(fault),
   }
+  const layouts = new Map<string, Layout>()
+  const layoutOf = (name: string) => layouts.get(name) ?? layout
+  const scale = options.capacity === undefined ? {} : { scale: options.capacity.scale ?? 1 }
+  const site = { world, faults, username, password, see: shared.see, thrown: shared.thrown, ...scale }
+  const newer = createNewerLayout(site, options.newer)
   const serve = async (node: SimNode) => {
     const capacity = createCapacity()
-    const listener = await listen(nodeApi({ ...shared, node, capacity }), options.tls)
+    const apis = { classic: nodeApi({ ...shared, node, capacity }), newer: newer.apiOf(node) }
+    const listener = await listen((request, response) => apis[layoutOf(node.name)](request, response), options.tls)
     capacities.set(node.name, capacity)
     listeners.set(node.name, listener)
     node.url = listener.url
@@ -91,13 +115,18 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     seen,
     thrown,
     faults,
-    load: (name) => capacityOf(name).load,
+    newer: newer.controls,
+    setLayout: (name, changed) => layouts.set(name, changed),
+    load: (name) => (layoutOf(name) === 'newer' ? newer.load(name) : capacityOf(name).load),
     ...membership(world, { serve, shut: async (name) => listeners.get(name)?.shut() }),
     close: async () => {
       await Promise.all([...listeners.values()].map((listener) => listener.shut()))
     },
   }
 }
+
+/** The versions of nodes without an own one. */
+const VERSIONS = { classic: '3.11.5', newer: '4.5.4' } as const
 
 interface Doors {
   serve(node: SimNode): Promise<SimNode>

@@ -1,0 +1,171 @@
+/** The API of one node in the newer layout: a plain server that behaves like a real node, including its faults. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { setTimeout as wait } from 'node:timers/promises'
+import { readBytes } from '../bodies.ts'
+import type { SeenRequest } from '../model.ts'
+import { disfigured, send } from '../send.ts'
+import type { Outgoing } from '../wire.ts'
+import { letTimePass } from '../world.ts'
+import { checkJson, checkSize, checkUpload, type Fields } from './bodies.ts'
+import { execute, faultOf, requireMaster } from './distribute.ts'
+import { NewerError, Refusal } from './errors.ts'
+import { logInCall } from './log-in.ts'
+import type { Call } from './model.ts'
+import { checkPath, checkQuery, isTrue, type Texts } from './parameters.ts'
+import type { NewerParts } from './parts.ts'
+import { agentFilter, nameFilter, permit } from './permit.ts'
+import type { Account } from './security.ts'
+import { crashed, failure, redirect, success } from './wire.ts'
+
+interface CachedResponse {
+  readonly outgoing: Outgoing
+  readonly until: number
+}
+
+/** Returns the request listener of a node; it never rejects. */
+export function newerNodeApi(parts: NewerParts): (request: IncomingMessage, response: ServerResponse) => void {
+  const cached = new Map<string, CachedResponse>()
+  return (request, response) => {
+    serve(parts, cached, request, response).catch((fault: unknown) => {
+      // The client disconnected before the end of its request.
+      if (request.destroyed && !request.complete) return
+      parts.thrown(fault)
+      request.socket.destroy()
+    })
+  }
+}
+
+async function serve(
+  parts: NewerParts,
+  cached: Map<string, CachedResponse>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { method = 'GET', url = '/', headers } = request
+  const seen: SeenRequest = { node: parts.node.name, method, url, headers, body: '' }
+  parts.see(seen)
+  const bytes = await readBytes(request)
+  seen.body = bytes.toString('utf8')
+  const fault = parts.cluster.faults.strike(seen)
+  if (fault.delay !== undefined) await wait(fault.delay)
+  if (fault.stall === true || fault.cutOff !== undefined) return
+  if (fault.reset === true) {
+    request.socket.resetAndDestroy()
+    return
+  }
+  const outgoing =
+    disfigured(fault) ??
+    (await parts.costs.countInFlight(() => respond(parts, cached, request, seen.body, fault.error)))
+  send(response, outgoing, fault)
+}
+
+async function respond(
+  parts: NewerParts,
+  cached: Map<string, CachedResponse>,
+  request: IncomingMessage,
+  body: string,
+  error: number | undefined,
+): Promise<Outgoing> {
+  const { url = '/', method = 'GET' } = request
+  try {
+    parts.limits.admit(request)
+    if (url.startsWith('//')) return redirect(url.replace(/^\/+/, '/'))
+    const [path = '/', ...search] = url.split('?')
+    const { call, params } = parts.findCall(method, path)
+    const key = `${method} ${url}`
+    const known = cached.get(key)
+    if (known !== undefined && known.until > now(parts)) return known.outgoing
+    const outgoing = await answer(parts, call, { request, params, search: search.join('?'), body, error })
+    if (call.cached && parts.ownCacheMs > 0) cached.set(key, { outgoing, until: now(parts) + parts.ownCacheMs })
+    return outgoing
+  } catch (refused) {
+    return refusedWith(refused, parts, method)
+  }
+}
+
+function now({ cluster }: NewerParts): number {
+  return cluster.world.now().getTime()
+}
+
+function refusedWith(refused: unknown, parts: NewerParts, method: string): Outgoing {
+  if (refused instanceof Refusal && method === 'HEAD') return { ...failure(refused, ''), body: Buffer.alloc(0) }
+  if (refused instanceof NewerError || refused instanceof Refusal) return failure(refused, parts.node.name)
+  if (refused instanceof ApiCrash) return crashed
+  parts.thrown(refused)
+  return failure(new NewerError(1000), parts.node.name)
+}
+
+/** The API fails with 500 and no code for some inputs. */
+export class ApiCrash extends Error {}
+
+interface Incoming {
+  readonly request: IncomingMessage
+  readonly params: Texts
+  readonly search: string
+  readonly body: string
+  readonly error: number | undefined
+}
+
+/** Checks run in the order of the real API: token, parameters, body, permissions. */
+async function answer(parts: NewerParts, call: Call, incoming: Incoming): Promise<Outgoing> {
+  const { node, cluster, security } = parts
+  const { request } = incoming
+  const { world } = cluster
+  const { authorization } = request.headers
+  if (call.path.startsWith('/security/user/authenticate') && call.method !== 'DELETE') {
+    return logInCall(parts, call, incoming)
+  }
+  const fails = incoming.error === undefined ? undefined : faultOf(incoming.error, call, node.name)
+  if (fails !== undefined) throw fails
+  requireMaster(node, world)
+  const account = security.authenticate(authorization, node.name)
+  const query = checkQuery(call.query ?? {}, incoming.search)
+  checkPath(call.params ?? {}, incoming.params)
+  const { fields, text } = readBody(call, request, incoming.body)
+  letTimePass(world)
+  const asked = { params: incoming.params, query, fields }
+  const { rights } = account
+  const permitted = permit(call, asked, rights, world, node.name)
+  const answered = await execute(
+    cluster,
+    call,
+    {
+      ...asked,
+      query: permitted.query,
+      text,
+      world,
+      rights,
+      tasks: parts.tasks,
+      allows: agentFilter(call, rights),
+      allowsNamed: nameFilter(call, rights),
+    },
+    node,
+  )
+  afterwards(parts, call, account, fields)
+  const merged =
+    answered.answer.kind === 'affected' && permitted.failed.length > 0
+      ? { ...answered.answer, failed: [...answered.answer.failed, ...permitted.failed] }
+      : answered.answer
+  return success(merged, answered.texts, isTrue(query.pretty))
+}
+
+function readBody(call: Call, request: IncomingMessage, body: string): { fields: Fields; text: string } {
+  checkSize(Buffer.byteLength(body))
+  const [type] = (request.headers['content-type'] ?? '').toLowerCase().split(';')
+  if (call.body === undefined) return { fields: {}, text: '' }
+  if (call.body.type !== 'application/json') return { fields: {}, text: checkUpload(call.body.type, type, body) }
+  const fields = checkJson(call.body.fields, type, body)
+  // A number in place of the object makes the API fail, although its description takes one.
+  if (call.path === '/agents' && typeof fields.force === 'number') throw new ApiCrash('force is a number')
+  return { fields, text: '' }
+}
+
+/** Effects of calls on the sessions of users. */
+function afterwards({ security }: NewerParts, { path, method }: Call, account: Account, fields: Fields): void {
+  if (path === '/security/user/authenticate' && method === 'DELETE') security.logOut(account)
+  if (path === '/security/user/revoke') for (const each of security.accounts.values()) security.logOut(each)
+  if (path !== '/security/config') return
+  const { auth_token_exp_timeout: lifetime } = fields
+  if (typeof lifetime === 'number') security.tokenLifetime = lifetime
+  for (const each of security.accounts.values()) security.logOut(each)
+}

@@ -1,0 +1,51 @@
+/** Sessions of users. The API itself issues and voids tokens; these calls have nothing else to do. */
+import { type Call, NO_TEXTS } from '../model.ts'
+import { flag } from '../parameters.ts'
+
+const message = (text: string) => () => ({ kind: 'text', message: text }) as const
+const ownUpdate = { action: 'security:update_config', type: '*:*', named: 'whole' } as const
+
+export const securityCalls: readonly Call[] = [
+  ...(['GET', 'POST'] as const).map((method): Call => {
+    const path = '/security/user/authenticate'
+    return { method, path, query: { raw: flag }, runs: 'here', needs: [], texts: NO_TEXTS, run: message('') }
+  }),
+  {
+    method: 'POST',
+    path: '/security/user/authenticate/run_as',
+    query: { raw: flag },
+    runs: 'here',
+    needs: [],
+    texts: NO_TEXTS,
+    run: message(''),
+  },
+  {
+    method: 'DELETE',
+    path: '/security/user/authenticate',
+    runs: 'here',
+    needs: [],
+    texts: NO_TEXTS,
+    inApi: true,
+    run: message('User was successfully logged out'),
+  },
+  {
+    method: 'PUT',
+    path: '/security/user/revoke',
+    runs: 'master',
+    needs: [{ action: 'security:revoke', type: '*:*', named: 'whole' }],
+    texts: NO_TEXTS,
+    run: message('Tokens were successfully revoked'),
+  },
+  {
+    method: 'PUT',
+    path: '/security/config',
+    body: {
+      type: 'application/json',
+      fields: { auth_token_exp_timeout: { type: 'integer', minimum: 30 }, rbac_mode: { type: 'string' } },
+    },
+    runs: 'master',
+    needs: [ownUpdate],
+    texts: NO_TEXTS,
+    run: message('Configuration was successfully updated'),
+  },
+]

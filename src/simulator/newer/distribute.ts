@@ -1,0 +1,217 @@
+/** Decides which nodes execute a call, and merges what they answer. */
+import { setTimeout as wait } from 'node:timers/promises'
+import type { FaultTable } from '../faults.ts'
+import type { SimNode, World } from '../model.ts'
+import { type Affected, type Answer, affected, type Failed, type Texts } from './answers.ts'
+import { fieldOf, type Item, valueOrder } from './collection.ts'
+import { type NodeCosts, USUAL_MS, WORKER_FACTOR } from './costs.ts'
+import { type ErrorCode, errorTexts, NewerError } from './errors.ts'
+import type { Asked, Call } from './model.ts'
+import { membersOf } from './parameters.ts'
+
+export interface Cluster {
+  readonly world: World
+  readonly faults: FaultTable
+  costsOf(node: string): NodeCosts
+  /** Nodes whose executing process hangs until their API restarts. */
+  readonly hung: Set<string>
+  /** Milliseconds after which a call that the asked node executes ends in 3021. */
+  readonly executionLimit: number
+}
+
+export interface Answered {
+  readonly answer: Answer
+  readonly texts: Texts
+}
+
+type Unplaced = Omit<Asked, 'node'>
+
+const NODE_TEXTS: Texts = { all: '', some: '', none: 'No information was returned' }
+
+/** Returns the answer of all nodes that the call concerns. Throws NewerError. */
+export async function execute(cluster: Cluster, call: Call, asked: Unplaced, entry: SimNode): Promise<Answered> {
+  const { world } = cluster
+  const { texts } = call
+  const master = masterOf(world)
+  switch (call.runs) {
+    case 'here':
+      return { answer: await runOn(cluster, call, asked, entry, entry), texts }
+    case 'master':
+      return { answer: await runOn(cluster, call, asked, entry, master), texts }
+    case 'owner': {
+      const owner = ownerOf(asked.params.agent_id ?? '', world)
+      return { answer: await runOn(cluster, call, asked, entry, connected(owner, world, entry)), texts }
+    }
+    case 'owners':
+      return { answer: await onOwners(cluster, call, asked, entry), texts }
+    case 'node': {
+      const name = asked.params.node_id ?? ''
+      const node = connectedNodes(world).find((known) => known.name === name)
+      if (node === undefined) return { answer: affected([], { failed: [unknownNode(name)] }), texts: NODE_TEXTS }
+      return { answer: await runOn(cluster, call, asked, entry, node), texts }
+    }
+    case 'nodes':
+      return onNodes(cluster, call, asked, entry)
+  }
+}
+
+/** Throws 3023 at a worker without its master: such a worker answers nothing at all. */
+export function requireMaster(entry: SimNode, world: World): void {
+  if (entry.type === 'master') return
+  const master = world.nodes.find(({ type }) => type === 'master')
+  if (entry.clusterDaemonDown === true || master === undefined || master.clusterDaemonDown === true) {
+    throw new NewerError(3023)
+  }
+}
+
+function masterOf(world: World): SimNode {
+  const master = world.nodes.find(({ type }) => type === 'master')
+  if (master === undefined) throw new NewerError(3023)
+  return master
+}
+
+/** Returns the nodes of the cluster, the master first. */
+export function connectedNodes(world: World): SimNode[] {
+  return world.nodes.filter((node) => node.clusterDaemonDown !== true)
+}
+
+/** The master answers for itself and for agents that are unknown or never connected. */
+function ownerOf(id: string, world: World): string {
+  const agent = world.agents.get(id)
+  return id === '000' || agent?.node === undefined ? masterOf(world).name : agent.node
+}
+
+function connected(name: string, world: World, entry: SimNode): SimNode {
+  const node = connectedNodes(world).find((known) => known.name === name)
+  if (node === undefined) throw new NewerError(3022, entry.type === 'master' ? '' : name)
+  return node
+}
+
+function unknownNode(name: string): Failed {
+  return { id: name, error: new NewerError(1730) }
+}
+
+async function onNodes(cluster: Cluster, call: Call, asked: Unplaced, entry: SimNode): Promise<Answered> {
+  const known = connectedNodes(cluster.world).filter((node) => asked.allowsNamed(node.name))
+  const names = membersOf(asked.query.nodes_list) ?? known.map(({ name }) => name)
+  const nodes = known.filter(({ name }) => names.includes(name))
+  const failed = names.filter((name) => !nodes.some((node) => node.name === name)).map(unknownNode)
+  if (nodes.length === 0) return { answer: affected([], { failed }), texts: NODE_TEXTS }
+  const parts = await Promise.all(nodes.map((node) => runOn(cluster, call, asked, entry, node)))
+  return { answer: merge(parts, failed, 'name'), texts: call.texts }
+}
+
+/** Each node gets the agents that report to it. Without a list, all agents that the user may name. */
+async function onOwners(cluster: Cluster, call: Call, asked: Unplaced, entry: SimNode): Promise<Answer> {
+  const { world } = cluster
+  const listed = membersOf(asked.query.agents_list)
+  const all = listed === undefined || listed.includes('all')
+  const ids = all ? [...world.agents.values()].filter(asked.allows).map(({ id }) => id) : listed
+  const byOwner = new Map<string, string[]>()
+  for (const id of new Set(ids)) {
+    const owner = ownerOf(id, world)
+    byOwner.set(owner, [...(byOwner.get(owner) ?? []), id])
+  }
+  const nodes = connectedNodes(world)
+  const lost = [...byOwner.keys()].filter((name) => !nodes.some((node) => node.name === name))
+  if (lost.length > 0 && lost.length === byOwner.size) connected(lost[0] ?? '', world, entry)
+  const parts = nodes.flatMap((node) => {
+    const own = byOwner.get(node.name)
+    if (own === undefined) return []
+    const part = { ...asked, query: { ...asked.query, agents_list: own.join(','), ...(all ? { whole: 'true' } : {}) } }
+    return [runOn(cluster, call, part, entry, node)]
+  })
+  const failed = lost.map((name) => ({ id: name, error: new NewerError(3022) }))
+  return merge(await allOrErrors(parts), failed, asked.query.sort ?? 'agent_id')
+}
+
+/** An error of any part fails the whole call, and names the node of each part that failed. */
+async function allOrErrors(parts: readonly Promise<Answer>[]): Promise<Answer[]> {
+  const settled = await Promise.allSettled(parts)
+  const errors = settled.flatMap((part) => (part.status === 'rejected' ? [part.reason as unknown] : []))
+  const [first] = errors
+  if (first === undefined) return Promise.all(parts)
+  if (!(first instanceof NewerError)) throw first
+  first.nodes = Object.assign({}, ...errors.map((error) => (error instanceof NewerError ? error.nodes : {})))
+  throw first
+}
+
+/** Merges by the fields of the sort; rows with equal values keep the order of the nodes. */
+function merge(parts: readonly Answer[], failed: readonly Failed[], sort: string): Affected {
+  const all = parts.filter((part): part is Affected => part.kind === 'affected')
+  const sign = sort.startsWith('-') ? -1 : 1
+  const fields = sort.replace(/^[+-]/, '').split(',')
+  const values = (item: unknown) =>
+    typeof item === 'object' && item !== null ? fields.map((field) => fieldOf(item as Item, field)) : [item]
+  const items = all
+    .flatMap((part) => part.items.map((item) => ({ item, by: values(item) })))
+    .sort((a, b) => {
+      const at = a.by.findIndex((value, place) => valueOrder(value, b.by[place]) !== 0)
+      return at < 0 ? 0 : sign * valueOrder(a.by[at], b.by[at])
+    })
+    .map(({ item }) => item)
+  return affected(items, {
+    total: all.reduce((sum, part) => sum + part.total, 0),
+    failed: [...all.flatMap((part) => part.failed), ...failed],
+  })
+}
+
+async function runOn(cluster: Cluster, call: Call, asked: Unplaced, entry: SimNode, node: SimNode): Promise<Answer> {
+  const { world } = cluster
+  const cost = call.cost ?? USUAL_MS
+  const costs = cluster.costsOf(node.name)
+  try {
+    if (node !== entry) {
+      await sufferInside(cluster, call, node.name)
+      await costs.carryOut(cost)
+    } else {
+      if (call.inApi !== true) await executing(cluster, call, asked, node.name)
+      await costs.execute(entry.type === 'master' ? cost : cost * WORKER_FACTOR)
+    }
+    if (node.startedAt > world.now() && call.duringRestart !== true) throw notReady(node.name)
+    return call.run({ ...asked, node })
+  } catch (error) {
+    if (error instanceof NewerError && Object.keys(error.nodes).length === 0)
+      error.nodes = { [node.name]: error.message }
+    throw error
+  }
+}
+
+export function notReady(node: string): NewerError {
+  const daemons = ['modulesd', 'analysisd', 'execd', 'db', 'remoted'].map((name) => `wazuh-${name}->restarting`)
+  const error = new NewerError(1017)
+  return Object.assign(error, { message: `${errorTexts[1017].message} "${node}" (${daemons.join(', ')})` })
+}
+
+/** One process executes all calls of a node; a search that is too long keeps it busy for ever. */
+async function executing({ hung, executionLimit }: Cluster, call: Call, { query }: Unplaced, node: string) {
+  if (call.hangsOver !== undefined && (query.search?.length ?? 0) > call.hangsOver) hung.add(node)
+  if (!hung.has(node)) return
+  await wait(executionLimit)
+  throw new NewerError(3021)
+}
+
+/** Faults that a call meets on its way from one node to another. */
+async function sufferInside({ faults, hung, executionLimit }: Cluster, call: Call, node: string): Promise<void> {
+  const { delay, error, cutOff } = faults.inside(node)
+  if (delay !== undefined) await wait(delay)
+  if (cutOff !== undefined) {
+    await wait(cutOff)
+    throw new NewerError(3020)
+  }
+  if (error !== undefined) throw faultOf(error, call, node)
+  if (hung.has(node) && call.inApi !== true) {
+    await wait(executionLimit)
+    throw new NewerError(3021)
+  }
+}
+
+/** Returns the error of a fault; undefined where status calls are exempt from 1017. */
+export function faultOf(code: number, call: Call, node: string): NewerError | undefined {
+  if (code === 1017) return call.duringRestart === true ? undefined : notReady(node)
+  return new NewerError(isKnown(code) ? code : 1000)
+}
+
+function isKnown(code: number): code is ErrorCode {
+  return Object.hasOwn(errorTexts, String(code))
+}

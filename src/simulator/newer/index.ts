@@ -1,0 +1,119 @@
+/** The second API in front of the simulated cluster: the newer layout of the manager. */
+import type { RequestListener } from 'node:http'
+import type { Load } from '../capacity.ts'
+import type { FaultTable } from '../faults.ts'
+import type { SeenRequest, SimNode, World } from '../model.ts'
+import type { NewerUser } from './access.ts'
+import { newerNodeApi } from './api.ts'
+import { calls } from './calls/index.ts'
+import { createCosts, type NodeCosts } from './costs.ts'
+import type { Cluster } from './distribute.ts'
+import { createRouter } from './router.ts'
+import { MAX_FAILED_LOGINS, NodeLimits, Security } from './security.ts'
+import { Tasks, type UpgradeBehavior } from './tasks.ts'
+
+export type { NewerUser, Policy, RoleName } from './access.ts'
+export type { UpgradeBehavior } from './tasks.ts'
+
+export interface NewerOptions {
+  /** Accounts beside the one of the simulator, which is an administrator. */
+  readonly users?: Readonly<Record<string, NewerUser>>
+  /** Seconds for which a token is good; default 900. */
+  readonly tokenLifetime?: number
+  /** Requests that each node takes in a minute over all clients; default 0: no limit. Real nodes: 300. */
+  readonly requestsPerMinute?: number
+  /** Milliseconds for which a node's own cache holds five calls about rules; default 750. */
+  readonly ownCacheMs?: number
+  /** Milliseconds after which a call ends in 3021 while the executing process of its node hangs; default 10,000. */
+  readonly executionLimit?: number
+  readonly upgrades?: UpgradeBehavior
+}
+
+/** What tests change at run time, beside the faults. */
+export interface NewerControls {
+  /** Voids all tokens at once, or those of a user or a node. */
+  revokeTokens(which?: { readonly user?: string; readonly node?: string }): void
+  /** Ends the lifetime of all tokens now. */
+  expireTokens(): void
+  /** Makes a node refuse all requests of an address for 300 s; default: the loopback address. */
+  blockAddress(node: string, address?: string): void
+  /** Restarts the API process of a node: a hanging one answers again, and its limits are forgotten. */
+  restartApi(node: string): void
+  /** Changes how upgrades go on from now on. */
+  setUpgrades(behavior: UpgradeBehavior): void
+}
+
+export interface NewerLayout {
+  /** Returns the request listener of a node. */
+  apiOf(node: SimNode): RequestListener
+  load(node: string): Load
+  readonly controls: NewerControls
+}
+
+export interface NewerSite {
+  readonly world: World
+  readonly faults: FaultTable
+  /** The account of an administrator. */
+  readonly username: string
+  readonly password: string
+  /** The factor by which nodes are faster than real ones; absent: no cost. */
+  readonly scale?: number
+  see(request: SeenRequest): void
+  thrown(fault: unknown): void
+}
+
+const EXECUTION_LIMIT_MS = 10_000
+const OWN_CACHE_MS = 750
+const TOKEN_LIFETIME_S = 900
+
+export function createNewerLayout(site: NewerSite, options: NewerOptions = {}): NewerLayout {
+  const { world, faults, username, password } = site
+  const { requestsPerMinute = 0, ownCacheMs = OWN_CACHE_MS, executionLimit = EXECUTION_LIMIT_MS } = options
+  const now = () => world.now()
+  const security = new Security({
+    users: { [username]: { password, roles: ['administrator'], runAs: true }, ...options.users },
+    tokenLifetime: options.tokenLifetime ?? TOKEN_LIFETIME_S,
+    now,
+  })
+  const costs = new Map<string, NodeCosts>()
+  const costsOf = (name: string) => known(costs, name, () => createCosts(site.scale))
+  const limits = new Map<string, NodeLimits>()
+  const limitsOf = (name: string) => known(limits, name, () => new NodeLimits(requestsPerMinute, now))
+  const cluster: Cluster = { world, faults, costsOf, hung: new Set(), executionLimit }
+  const tasks = new Tasks(options.upgrades ?? {})
+  const findCall = createRouter(calls)
+  return {
+    apiOf: (node) =>
+      newerNodeApi({
+        node,
+        cluster,
+        findCall,
+        security,
+        limits: limitsOf(node.name),
+        costs: costsOf(node.name),
+        tasks,
+        ownCacheMs,
+        see: site.see,
+        thrown: site.thrown,
+      }),
+    load: (name) => costsOf(name).load,
+    controls: {
+      revokeTokens: (which) => security.revoke(which),
+      expireTokens: () => security.expire(),
+      blockAddress: (node, address = '127.0.0.1') => limitsOf(node).block(address, MAX_FAILED_LOGINS),
+      restartApi: (node) => {
+        cluster.hung.delete(node)
+        limitsOf(node).reset()
+      },
+      setUpgrades: (behavior) => {
+        tasks.behavior = behavior
+      },
+    },
+  }
+}
+
+function known<T>(map: Map<string, T>, name: string, create: () => T): T {
+  const found = map.get(name) ?? create()
+  map.set(name, found)
+  return found
+}

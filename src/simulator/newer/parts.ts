@@ -1,0 +1,22 @@
+/** What the API of one node is made of. */
+import type { SeenRequest, SimNode } from '../model.ts'
+import type { NodeCosts } from './costs.ts'
+import type { Cluster } from './distribute.ts'
+import type { FindCall } from './router.ts'
+import type { NodeLimits, Security } from './security.ts'
+import type { Tasks } from './tasks.ts'
+
+export interface NewerParts {
+  readonly node: SimNode
+  readonly cluster: Cluster
+  readonly findCall: FindCall
+  readonly security: Security
+  readonly limits: NodeLimits
+  readonly costs: NodeCosts
+  readonly tasks: Tasks
+  /** Milliseconds for which the node's own cache holds a response; 0 for no cache. */
+  readonly ownCacheMs: number
+  see(request: SeenRequest): void
+  /** Called for unexpected exceptions. */
+  thrown(fault: unknown): void
+}

@@ -1,0 +1,36 @@
+import t from 'tap'
+import { basic, startNewer } from './ask.ts'
+
+t.test('a token is good only at the node that issued it, until it expires or is voided', async (t) => {
+  let now = new Date('2026-11-22T10:00:00Z')
+  const { sim, ask, logIn } = await startNewer(t, { now: () => now, newer: { tokenLifetime: 60 } })
+  const authorization = `Bearer ${await logIn()}`
+  t.match(await ask('GET /agents?limit=1', { authorization }), { status: 200 })
+  const refused = { status: 401, json: { title: 'Unauthorized', detail: 'Invalid token' } }
+  t.match(await ask('GET /agents?limit=1', { authorization, node: 'worker-1' }), refused)
+  t.match(await ask('GET /agents?limit=1', { authorization: 'Bearer garbage' }), refused)
+
+  now = new Date(now.getTime() + 60_000)
+  t.match(await ask('GET /agents?limit=1', { authorization }), refused, 'it expired')
+
+  const next = `Bearer ${await logIn()}`
+  now = new Date(now.getTime() + 1000)
+  t.match(await ask('DELETE /security/user/authenticate', { authorization: next }), { status: 200 })
+  t.match(await ask('GET /agents?limit=1', { authorization: next }), refused, 'the user logged out')
+
+  const last = `Bearer ${await logIn()}`
+  sim.newer.revokeTokens()
+  t.match(await ask('GET /agents?limit=1', { authorization: last }), refused, 'it was voided')
+})
+
+t.test('credentials are refused at calls, and wrong ones at the login', async (t) => {
+  const { ask } = await startNewer(t)
+  const none = { status: 401, json: { detail: 'No authorization token provided' } }
+  t.match(await ask('GET /agents', { authorization: basic('edge', 'simulated') }), none)
+  const wrong = { status: 401, json: { detail: 'Invalid credentials' } }
+  t.match(await ask('POST /security/user/authenticate', { authorization: basic('edge', 'wrong') }), wrong)
+  t.match(await ask('GET /security/user/authenticate', { authorization: basic('edge', 'simulated') }), {
+    status: 200,
+    json: { data: { token: String }, error: 0 },
+  })
+})
