@@ -1,0 +1,65 @@
+/** Calls in a form in which they can be compared: what the node reads the same is the same. */
+
+export interface SeenCall {
+  readonly node: string
+  readonly method: string
+  readonly path: string
+  readonly body: string | undefined
+}
+
+/** Returns method and path, and the parameters in the order of their names. */
+export function canonicalCall({ node, method, path, body }: SeenCall): string {
+  const [resource = '', text = ''] = path.split(/\?(.*)/s)
+  const root = node === 'master' ? '/cluster/master/' : `/cluster/${node}/`
+  const where = resource.startsWith(root) ? `/manager/${resource.slice(root.length)}` : resource
+  const query = [...parametersOf(text)].map(([name, value]) => `${name}=${canonicalValue(name, value)}`).sort()
+  return `${method} ${decodeURIComponent(where)}?${query.join('&')} ${canonicalBody(body)}`
+}
+
+/** Defaults are left out. The last of several values counts, those of `select` are joined. */
+export function parametersOf(text: string): Map<string, string> {
+  const parameters = new Map<string, string>()
+  for (const [name, value] of new URLSearchParams(text.replaceAll('+', '%2B'))) {
+    if (name === 'pretty' || (name === 'offset' && value === '0') || (name === 'limit' && value === '500')) continue
+    const before = parameters.get(name)
+    parameters.set(name, name === 'select' && before !== undefined ? `${before},${value}` : value)
+  }
+  return parameters
+}
+
+const SETS = ['agents_list', 'groups_list', 'nodes_list', 'select', 'status', 'fields']
+
+function canonicalValue(name: string, value: string): string {
+  if (name === 'sort') return value.replace(/^\+/, '')
+  if (name === 'status') return value.toLowerCase().split(',').sort().join(',')
+  if (SETS.includes(name)) return value.split(',').sort().join(',')
+  return value
+}
+
+/** JSON with sorted keys; time spans in seconds. Other bodies are compared as they are. */
+function canonicalBody(body: string | undefined): string {
+  if (body === undefined || body === '') return ''
+  try {
+    return JSON.stringify(sorted(JSON.parse(body) as unknown))
+  } catch {
+    return body
+  }
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (typeof value === 'string') return inSeconds(value)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => a.localeCompare(b))
+      .map(([name, part]) => [name, sorted(part)]),
+  )
+}
+
+const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
+
+function inSeconds(value: string): string {
+  const [, count = '', unit = ''] = /^(\d+)([smhd])$/.exec(value) ?? []
+  return count === '' ? value : `${Number(count) * (SECONDS[unit] ?? 1)}s`
+}

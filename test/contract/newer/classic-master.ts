@@ -1,0 +1,108 @@
+/**
+ * The edge's side of a replay: its HTTP border and the dialect, in front of nodes that know only the recorded responses.
+ */
+import { request as send } from 'undici'
+import type { CallNode, ClusterView, NodeCall, NodeResult } from '../../../src/core/node-call.ts'
+import { forward } from '../../../src/upstream/forward.ts'
+import { basic, startServer } from '../../unit/http/test-server.ts'
+import { canonicalCall } from './calls.ts'
+import type { ClassicRequest } from './classic-request.ts'
+import { urlOf } from './classic-requests.ts'
+import type { NewerExchange } from './exchanges.ts'
+
+type Tap = Parameters<typeof startServer>[0]
+
+export interface Outcome {
+  readonly status: number
+  readonly text: string
+  /** The calls of the edge, in canonical form. */
+  readonly calls: readonly string[]
+  /** The calls that nothing was recorded for. */
+  readonly unexpected: readonly string[]
+}
+
+export interface Replay {
+  /** `further`: recorded responses that the edge may need besides the one of the exchange. */
+  send(request: ClassicRequest, exchange: NewerExchange, further: FurtherReplies): Promise<Outcome>
+}
+
+/** Returns the response for a call other than the recorded one; undefined: the call is not expected. */
+export type FurtherReplies = (call: NodeCall, canonical: string) => Reply | undefined
+
+export type Reply = Pick<NewerExchange['response'], 'status' | 'headers' | 'body'>
+
+export const keyOf = ({ node, request }: NewerExchange) =>
+  canonicalCall({ node, method: request.method, path: request.path, body: request.body ?? undefined })
+
+const nodes = [
+  { name: 'master', type: 'master', addressed: true },
+  { name: 'worker-1', type: 'worker', addressed: true },
+  { name: 'worker-2', type: 'worker', addressed: true },
+] as const
+
+const view: ClusterView = {
+  nodes: () => nodes,
+  find: (name) => nodes.find((node) => node.name === name),
+  master: () => nodes[0],
+  layoutOf: () => 'newer',
+  isAvailable: () => true,
+  freeSlots: () => 1,
+}
+
+export async function startReplay(t: Tap): Promise<Replay> {
+  let asked = 'master'
+  let reply: (call: NodeCall) => NodeResult = () => {
+    throw new Error('no exchange')
+  }
+  const call: CallNode = async (nodeCall) => reply(nodeCall)
+  const handler = forward({
+    call,
+    view,
+    route: ({ endpoint }) => [{ node: asked, path: endpoint.path }],
+    timeout: 30_000,
+    slowTimeout: 30_000,
+  })
+  const server = await startServer(t, handler, {
+    experimental: true,
+    prefixes: { upgradeRepositories: ['127.0.0.1/'], packageFolders: ['/var/ossec/var/upgrade', '/tmp'] },
+  })
+  return {
+    async send(request, exchange, further) {
+      asked = request.asked
+      const calls: string[] = []
+      const unexpected: string[] = []
+      const recorded = keyOf(exchange)
+      reply = (nodeCall) => {
+        const key = canonicalOf(nodeCall)
+        calls.push(key)
+        const found = key === recorded ? exchange.response : further(nodeCall, key)
+        if (found === undefined) unexpected.push(key)
+        return found === undefined ? failure(nodeCall, key) : success(nodeCall, found)
+      }
+      const { body } = request
+      const response = await send(`http://127.0.0.1:${server.port}${urlOf(request)}`, {
+        method: methodOf(request),
+        headers: { authorization: basic('alice'), ...(body && { 'content-type': body.type }) },
+        ...(body && { body: body.text }),
+      })
+      return { status: response.statusCode, text: await response.body.text(), calls, unexpected }
+    },
+  }
+}
+
+export function canonicalOf({ node, method, path, body }: NodeCall): string {
+  return canonicalCall({ node, method, path, body: body?.bytes.toString() })
+}
+
+function methodOf({ endpoint }: ClassicRequest) {
+  return endpoint.split(' ')[0] as 'GET' | 'POST' | 'PUT' | 'DELETE'
+}
+
+function failure({ node }: NodeCall, key: string): NodeResult {
+  return { ok: false, node, fault: 'unreadable', sent: true, detail: `not recorded: ${key}` }
+}
+
+function success({ node }: NodeCall, { status, headers, body }: Reply): NodeResult {
+  const type = (headers['content-type'] ?? '').replace(/;.*/, '')
+  return { ok: true, response: { node, status, type, body: Buffer.from(body ?? '') } }
+}

@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs'
+
+/** A call of a node of the newer layout and its response, recorded on a real cluster with three nodes. */
+export interface NewerExchange {
+  /** The place in the file, from 1: tests name an exchange by it. */
+  readonly line: number
+  /** The endpoint of the classic contract that the call stands for; `-` or a name in parentheses: none. */
+  readonly classic: string
+  /** The node that was called. */
+  readonly node: string
+  readonly user: string
+  readonly note: string
+  readonly request: {
+    readonly method: string
+    readonly path: string
+    readonly headers: Readonly<Record<string, string>>
+    readonly body: string | null
+  }
+  readonly response: {
+    readonly status: number
+    readonly headers: Readonly<Record<string, string>>
+    readonly body: string | null
+  }
+}
+
+/** The recording has placeholders for keys. This one has the form of a real key, so that it can be sent. */
+const AGENT_KEY = 'c0ffee'.repeat(11).slice(0, 64)
+
+export function recordedNewer(): NewerExchange[] {
+  const text = readFileSync(new URL('../exchanges/newer-layout.jsonl', import.meta.url), 'utf8')
+  return text
+    .replaceAll('<AGENT_KEY>', AGENT_KEY)
+    .split('\n')
+    .flatMap((line, index) => (line === '' ? [] : [{ ...(JSON.parse(line) as NewerExchange), line: index + 1 }]))
+}
+
+export interface FailedItem {
+  readonly error: { readonly code: number; readonly message: string }
+  readonly id: readonly string[]
+}
+
+/** The body of a response in the newer layout. */
+export interface NewerBody {
+  readonly data?: unknown
+  readonly message?: string
+  readonly error?: number
+  readonly title?: string
+  readonly detail?: string
+}
+
+export interface Affected {
+  readonly affected_items: readonly unknown[]
+  readonly total_affected_items: number
+  readonly failed_items?: readonly FailedItem[]
+}
+
+/** Returns the parsed body, or undefined if it is no JSON object. */
+export function bodyOf({ response }: NewerExchange): NewerBody | undefined {
+  try {
+    const body = JSON.parse(response.body ?? '') as unknown
+    return typeof body === 'object' && body !== null ? body : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Returns the list of items in the response; undefined if the response has none. */
+export function affectedOf(exchange: NewerExchange): Affected | undefined {
+  const data = bodyOf(exchange)?.data
+  return typeof data === 'object' && data !== null && 'affected_items' in data ? (data as Affected) : undefined
+}
+
+export function failedOf(exchange: NewerExchange): readonly FailedItem[] {
+  return affectedOf(exchange)?.failed_items ?? []
+}
+
+export function nameOf({ line, request, node, user }: NewerExchange): string {
+  const where = node === 'master' ? '' : ` at ${node}`
+  const who = user === 'wazuh' ? '' : ` as ${user}`
+  return `line ${line}: ${request.method} ${request.path.slice(0, 110)}${where}${who}`
+}

@@ -1,0 +1,326 @@
+/** The shape of the classic `data` of each endpoint, and how its rows are made (measured). */
+import type { ClassicRequest } from './classic-request.ts'
+import type { CodeMeaning } from './oracle-errors.ts'
+import {
+  agentRow,
+  allAgentsRow,
+  ciscatRow,
+  classicDaemon,
+  classicDate,
+  countersRow,
+  distinctRow,
+  inventoryRow,
+  isRow,
+  lastScanRow,
+  listFileRow,
+  listRow,
+  logRow,
+  type Row,
+  type RowChange,
+  rootcheckRow,
+  rulesetRow,
+  scaCheckRow,
+  scaRow,
+  selected,
+  syscheckRow,
+} from './oracle-values.ts'
+
+type MakeRow = (item: unknown, request: ClassicRequest) => unknown
+
+export type Shape =
+  | { readonly kind: 'collection'; readonly row: MakeRow }
+  | { readonly kind: 'one'; readonly row: MakeRow; readonly missing?: CodeMeaning }
+  | { readonly kind: 'data'; readonly of: (data: unknown, request: ClassicRequest) => unknown }
+  /** Some members of `data`; the others come from other calls. */
+  | { readonly kind: 'part'; readonly of: (data: unknown) => Row }
+  | { readonly kind: 'text'; readonly text: (request: ClassicRequest) => RegExp }
+  | { readonly kind: 'affected'; readonly all: string; readonly some: string; readonly list?: string }
+  | { readonly kind: 'file' }
+
+const same: MakeRow = (item) => item
+const items = (data: unknown): readonly unknown[] => (data as { affected_items: readonly unknown[] }).affected_items
+
+/** Rows with the selected fields, and fields that are always there. */
+function rows(change: RowChange, ...always: readonly string[]): MakeRow {
+  return (item, { query: { select } }) => {
+    const row = change(item as Row)
+    return typeof select === 'string' ? selected(row, [...select.split(',').map(nested), ...always]) : row
+  }
+}
+
+const INVENTORY = /^(?:scan|os|ram|cpu|local|remote|tx|rx)_/
+/** The classic inventory selects `cpu_cores` and answers `{cpu: {cores}}`. */
+const nested = (name: string) => (INVENTORY.test(name) ? name.replace('_', '.') : name)
+
+const list = (change: RowChange, ...always: readonly string[]): Shape => ({
+  kind: 'collection',
+  row: rows(change, ...always),
+})
+const texts: Shape = { kind: 'collection', row: same }
+const catalogue = (field: string): Shape => ({ kind: 'collection', row: (item) => (item as Row)[field] })
+const one = (row: MakeRow): Shape => ({ kind: 'one', row })
+const field = (name: string): Shape => one((item) => (item as Row)[name])
+const bare: Shape = { kind: 'data', of: (data) => data }
+const text = (pattern: RegExp | ((request: ClassicRequest) => string)): Shape => ({
+  kind: 'text',
+  text: (request) => (typeof pattern === 'function' ? new RegExp(`^${pattern(request)}$`) : pattern),
+})
+const merged = (change: (name: string) => string): Shape => ({
+  kind: 'data',
+  of: (data) =>
+    Object.fromEntries(
+      items(data).flatMap((item) => Object.entries(item as Row).map(([name, value]) => [change(name), value])),
+    ),
+})
+
+const unwrapped = (data: unknown) => {
+  const { affected_items, total_affected_items } = data as Row
+  return { items: affected_items, totalItems: total_affected_items }
+}
+const unwrappedList: Shape = { kind: 'data', of: unwrapped }
+
+/** Of group files: the parsed agent.conf is a list, others are as they are. */
+const groupFile: Shape = {
+  kind: 'data',
+  of: (data) => (isRow(data) && 'affected_items' in data ? unwrapped(data) : data),
+}
+
+const status: Shape = one((item) =>
+  Object.fromEntries(
+    Object.entries(item as Row)
+      .filter(([name]) => name !== 'wazuh-apid')
+      .map(([name, state]) => [classicDaemon(name), state]),
+  ),
+)
+
+const verdict: Shape = one((item) => ({ status: (item as Row).status }))
+
+const verdicts: Shape = {
+  kind: 'data',
+  of: (data) => ({ status: items(data).every((item) => (item as Row).status === 'OK') ? 'OK' : 'KO' }),
+}
+
+/** The newer layout does not count agent 000, which is active. */
+const summary = (connection: unknown): Row => {
+  const { total, active, disconnected, never_connected, pending } = connection as Record<string, number>
+  return {
+    Total: Number(total) + 1,
+    Active: Number(active) + 1,
+    Disconnected: disconnected,
+    'Never connected': never_connected,
+    Pending: pending,
+  }
+}
+
+/** The name, the cluster and the version of the rules come from other calls, and the date has another form. */
+const info: Shape = {
+  kind: 'part',
+  of: (data) => {
+    const [item] = items(data) as readonly Row[]
+    const { path, type, tz_offset, tz_name } = item ?? {}
+    return { path, type, tz_offset, tz_name }
+  },
+}
+
+const healthcheck: Shape = {
+  kind: 'data',
+  of: (data) => {
+    const nodes = items(data) as readonly { readonly info: Row; readonly status?: Record<string, Row> }[]
+    return {
+      n_connected_nodes: nodes.filter(({ info: { type } }) => type === 'worker').length,
+      nodes: Object.fromEntries(
+        nodes.map(({ info: node, status: state }) => [
+          node.name,
+          { info: node, ...(state && { status: stateOf(state) }) },
+        ]),
+      ),
+    }
+  },
+}
+
+function stateOf(state: Record<string, Row>): Row {
+  const { last_sync_integrity, last_sync_agentinfo, last_sync_agentgroup } = state
+  const { total_files, total_extra_valid, ...integrity } = last_sync_integrity as Row & { total_files: Row }
+  return {
+    sync_integrity_free: state.sync_integrity_free,
+    last_sync_integrity: {
+      ...datesOf(integrity),
+      total_files: { ...total_files, extra_valid: total_files.extra_valid ?? total_extra_valid },
+    },
+    sync_agentinfo_free: state.sync_agent_info_free,
+    last_sync_agentinfo: {
+      ...datesOf(last_sync_agentinfo ?? {}),
+      total_agentinfo: last_sync_agentinfo?.n_synced_chunks,
+    },
+    sync_extravalid_free: true,
+    last_sync_agentgroups: {
+      date_start_master: classicDate(last_sync_agentgroup?.date_start),
+      date_end_master: classicDate(last_sync_agentgroup?.date_end),
+      total_agentgroups: last_sync_agentgroup?.n_synced_chunks,
+    },
+    last_keep_alive: classicDate(state.last_keep_alive),
+  }
+}
+
+const datesOf = ({ date_start_master, date_end_master }: Row): Row => ({
+  date_start_master: classicDate(date_start_master),
+  date_end_master: classicDate(date_end_master),
+})
+
+/** Counts include agent 000, which another call returns; the last agent and the groups do not depend on it. */
+const overview: Shape = {
+  kind: 'part',
+  of: (data) => {
+    const { groups, last_registered_agent: last, agent_status } = data as Record<string, readonly Row[]>
+    const [agent] = last ?? []
+    return {
+      groups: { items: groups, totalItems: groups?.length },
+      agent_status: summary((agent_status as unknown as Row).connection),
+      ...(agent && { last_registered_agent: agentRow(agent) }),
+    }
+  },
+}
+
+const agents = list(agentRow, 'id')
+const inventory = { one: one(rows(inventoryRow)), list: list(inventoryRow), all: list(allAgentsRow, 'agent_id') }
+
+const nodes: Readonly<Record<string, Shape>> = {
+  'GET info': info,
+  'GET status': status,
+  'GET configuration': one(same),
+  'GET config/:component/:configuration': one(same),
+  'GET logs': list(logRow),
+  'GET logs/summary': merged(classicDaemon),
+  'GET stats': { kind: 'data', of: items },
+  'GET stats/hourly': one(same),
+  'GET stats/weekly': merged((day) => day),
+  'GET stats/analysisd': one((item) => countersRow(item as Row)),
+  'GET stats/remoted': one((item) => countersRow(item as Row)),
+  'GET configuration/validation': verdict,
+  'GET files': { kind: 'file' },
+  'POST files': text(/^File updated successfully$/),
+  'DELETE files': text(/^File was deleted$/),
+  'PUT restart': text(/^Restart request sent$/),
+}
+
+const agentOf = ({ params: { agent_id = '' } }: ClassicRequest) => agent_id.padStart(3, '0')
+const scan = ({ params }: ClassicRequest) =>
+  `Restarting Syscheck/Rootcheck ${params.agent_id === '000' ? 'locally' : 'on agent'}`
+const removed = { all: 'All selected agents were removed', some: 'Some agents were not removed' }
+const restarted = { all: 'All selected agents were restarted', some: 'Some agents were not restarted' }
+const ungrouped = {
+  all: 'All selected agents were removed from group :group_id',
+  some: 'Some agents were not removed from group :group_id',
+}
+const grouped = {
+  all: 'All selected agents were assigned to group :group_id',
+  some: 'Some agents were not assigned to group :group_id',
+}
+const groupsRemoved = { all: 'All selected groups were removed', some: 'Some groups were not removed', list: 'ids' }
+
+const shapes: Readonly<Record<string, Shape>> = {
+  'PUT /active-response/:agent_id': text(/^Command sent\.$/),
+  'POST /agents': bare,
+  'PUT /agents/:agent_name': bare,
+  'POST /agents/insert': bare,
+  'GET /agents': agents,
+  'GET /agents/:agent_id': { ...one(rows(agentRow)) },
+  'GET /agents/name/:agent_name': {
+    kind: 'one',
+    row: rows(agentRow),
+    missing: { status: 200, codes: [1701] },
+  },
+  'GET /agents/no_group': agents,
+  'GET /agents/outdated': list((row) => row),
+  'GET /agents/summary': { kind: 'data', of: (data) => summary((data as Row).connection) },
+  'GET /agents/summary/os': texts,
+  'GET /agents/stats/distinct': list(distinctRow),
+  'GET /agents/:agent_id/key': field('key'),
+  'GET /agents/:agent_id/config/:component/:configuration': bare,
+  'GET /agents/:agent_id/group/is_sync': one((item) => ({ synced: (item as Row).synced })),
+  'GET /agents/:agent_id/upgrade_result': text(/./),
+  'DELETE /agents': { kind: 'affected', ...removed },
+  'DELETE /agents/:agent_id': { kind: 'affected', ...removed },
+  'POST /agents/restart': { kind: 'affected', ...restarted },
+  'PUT /agents/restart': text(/^Restarting all agents$/),
+  'PUT /agents/:agent_id/restart': { kind: 'affected', ...restarted },
+  'PUT /agents/:agent_id/upgrade': text(/^Upgrade procedure started$/),
+  'PUT /agents/:agent_id/upgrade_custom': text(/^Installation started$/),
+
+  'GET /agents/groups': texts,
+  'GET /agents/groups/:group_id': agents,
+  'GET /agents/groups/:group_id/configuration': unwrappedList,
+  'GET /agents/groups/:group_id/files': texts,
+  'GET /agents/groups/:group_id/files/:filename': groupFile,
+  'PUT /agents/groups/:group_id': text(({ params }) => `Group '${params.group_id}' created\\.`),
+  'POST /agents/groups/:group_id/configuration': text(/^Agent configuration was updated successfully$/),
+  'POST /agents/groups/:group_id/files/:file_name': text(/^Agent configuration was updated successfully$/),
+  'POST /agents/group/:group_id': { kind: 'affected', ...grouped },
+  'PUT /agents/:agent_id/group/:group_id': text(
+    (request) => `(?:Group|Agent) .*'(?:${request.params.group_id}|${agentOf(request)})'.*`,
+  ),
+  'DELETE /agents/:agent_id/group': text((request) => `Group unset for agent '${agentOf(request)}'\\.`),
+  'DELETE /agents/:agent_id/group/:group_id': text((request) => `.*\\b${agentOf(request)}\\b.*group.*`),
+  'DELETE /agents/group/:group_id': { kind: 'affected', ...ungrouped },
+  'DELETE /agents/groups': { kind: 'affected', ...groupsRemoved },
+  'DELETE /agents/groups/:group_id': { kind: 'affected', ...groupsRemoved },
+
+  'GET /ciscat/:agent_id/results': list(ciscatRow),
+  'GET /experimental/ciscat/results': list((row) => row, 'agent_id'),
+
+  'GET /cluster/configuration/validation': verdicts,
+  'GET /cluster/config': one(same),
+  'GET /cluster/status': bare,
+  'GET /cluster/healthcheck': healthcheck,
+  'GET /cluster/node': one(same),
+  'GET /cluster/nodes': list((row) => row),
+  'GET /cluster/nodes/:node_name': one(same),
+  'PUT /cluster/restart': text(/^Restart request sent$/),
+
+  'GET /decoders': list(rulesetRow),
+  'GET /decoders/files': list(rulesetRow),
+  'GET /decoders/parents': list(rulesetRow),
+  'GET /decoders/:decoder_name': list(rulesetRow),
+  'GET /rules': list(rulesetRow),
+  'GET /rules/:rule_id': list(rulesetRow),
+  'GET /rules/files': list(rulesetRow),
+  'GET /rules/groups': texts,
+  'GET /rules/pci': texts,
+  'GET /rules/gdpr': texts,
+  'GET /rules/hipaa': texts,
+  'GET /rules/nist-800-53': texts,
+  'GET /rules/gpg13': texts,
+  'GET /lists': list(listRow),
+  'GET /lists/files': list(listFileRow),
+
+  'GET /rootcheck/:agent_id': list(rootcheckRow),
+  'GET /rootcheck/:agent_id/cis': catalogue('cis'),
+  'GET /rootcheck/:agent_id/pci': catalogue('pci_dss'),
+  'GET /rootcheck/:agent_id/last_scan': one((item) => lastScanRow(item as Row)),
+  'DELETE /rootcheck': text(/^Rootcheck database deleted$/),
+  'DELETE /rootcheck/:agent_id': text(/^Rootcheck database deleted$/),
+  'PUT /rootcheck': text(/^Restarting Syscheck\/Rootcheck on all agents$/),
+  'PUT /rootcheck/:agent_id': text(scan),
+  'GET /syscheck/:agent_id': list(syscheckRow),
+  'GET /syscheck/:agent_id/last_scan': one((item) => lastScanRow(item as Row)),
+  'DELETE /syscheck/:agent_id': text(/^Syscheck database deleted$/),
+  'DELETE /experimental/syscheck': text(/^Syscheck database deleted$/),
+  'PUT /syscheck': text(/^Restarting Syscheck\/Rootcheck on all agents$/),
+  'PUT /syscheck/:agent_id': text(scan),
+  'GET /sca/:agent_id': list(scaRow),
+  'GET /sca/:agent_id/checks/:policy_id': list(scaCheckRow),
+  'GET /summary/agents': overview,
+}
+
+export function shapeOf(endpoint: string): Shape {
+  const [method, path = ''] = endpoint.split(' ')
+  const own = shapes[endpoint]
+  if (own !== undefined) return own
+  const node = /^\/(?:manager|cluster\/:node_id)\/(.*)$/.exec(path)?.[1]
+  const ofNode = nodes[`${method} ${node}`]
+  if (ofNode !== undefined) return ofNode
+  const [, scope, kind] = /^\/(syscollector\/:agent_id|experimental\/syscollector)\/(\w+)$/.exec(path) ?? []
+  if (scope === undefined) throw new Error(`no shape of ${endpoint}`)
+  if (scope.startsWith('experimental')) return inventory.all
+  return kind === 'hardware' || kind === 'os' ? inventory.one : inventory.list
+}

@@ -1,0 +1,163 @@
+/** How values and rows of the newer layout look in the classic layout: written from measurements, not from the edge. */
+
+export type Row = Readonly<Record<string, unknown>>
+
+export const isRow = (value: unknown): value is Row =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** `2026-11-22T00:17:35+00:00` and `…Z` → `2026-11-22 00:17:35`. A fraction stays, other texts too. */
+export function classicDate(value: unknown, separator = '-'): unknown {
+  if (typeof value !== 'string') return value
+  const parts = /^(\d{4})-(\d\d)-(\d\d)T(\d\d:\d\d:\d\d(?:\.\d+)?)(?:Z|\+00:00)$/.exec(value)
+  if (parts === null) return value
+  const [, year, month, day, time] = parts
+  return `${year}${separator}${month}${separator}${day} ${time}`
+}
+
+const STATUS: Readonly<Record<string, string>> = {
+  active: 'Active',
+  pending: 'Pending',
+  disconnected: 'Disconnected',
+  never_connected: 'Never connected',
+}
+export const classicStatus = (value: unknown) => STATUS[String(value)] ?? value
+
+const SAME_DAEMONS = ['wazuh-clusterd', 'wazuh-modulesd', 'wazuh-db']
+/** `wazuh-remoted` → `ossec-remoted`, also with a part (`wazuh-modulesd:oscap`). */
+export function classicDaemon(name: string): string {
+  const [daemon = '', ...rest] = name.split(':')
+  const classic = SAME_DAEMONS.includes(daemon) ? daemon : daemon.replace(/^wazuh-/, 'ossec-')
+  return [classic, ...rest].join(':')
+}
+
+/** `rw-r--r--` → `100644`. */
+export function classicPermissions(value: unknown): unknown {
+  if (typeof value === 'number') return String(value)
+  if (typeof value !== 'string' || !/^[r-][w-][xsS-][r-][w-][xsS-][r-][w-][xtT-]$/.test(value)) return value
+  const digit = (of: string) => (of[0] === 'r' ? 4 : 0) + (of[1] === 'w' ? 2 : 0) + (/[xst]/.test(of[2] ?? '') ? 1 : 0)
+  return `100${[0, 3, 6].map((at) => digit(value.slice(at, at + 3))).join('')}`
+}
+
+type Change = (value: unknown) => unknown
+export type RowChange = (row: Row) => Row
+
+/** `names`: newer → classic; `values` by newer name, with dots for nested fields; `dropped` by newer name. */
+export function rowChange({
+  names = {},
+  values = {},
+  dropped = [],
+}: {
+  readonly names?: Readonly<Record<string, string>>
+  readonly values?: Readonly<Record<string, Change>>
+  readonly dropped?: readonly string[]
+}): RowChange {
+  const change = (row: Row, prefix: string): Row =>
+    Object.fromEntries(
+      Object.entries(row).flatMap(([name, value]) => {
+        const path = prefix + name
+        if (dropped.includes(path)) return []
+        const converted = values[path]?.(value) ?? (isRow(value) ? change(value, `${path}.`) : value)
+        return [[names[path] ?? name, converted] as const]
+      }),
+    )
+  return (row) => change(row, '')
+}
+
+export const agentRow = rowChange({
+  values: { lastKeepAlive: classicDate, dateAdd: classicDate, status: classicStatus },
+  dropped: ['group_config_status', 'disconnection_time'],
+})
+
+/** Options of rules and decoders are objects with a pattern; the classic layout has its text. */
+const details: Change = (value) =>
+  isRow(value)
+    ? Object.fromEntries(
+        Object.entries(value).map(([name, option]) => [
+          name,
+          isRow(option) && 'pattern' in option ? option.pattern : option,
+        ]),
+      )
+    : value
+
+export const rulesetRow = rowChange({
+  names: { filename: 'file', relative_dirname: 'path', pci_dss: 'pci', nist_800_53: 'nist-800-53' },
+  values: { details },
+  dropped: ['tsc', 'mitre'],
+})
+export const listRow: RowChange = ({ relative_dirname, filename, ...rest }) => ({
+  path: `${relative_dirname}/${filename}`,
+  ...rest,
+})
+export const listFileRow = rowChange({ names: { relative_dirname: 'path', filename: 'name' } })
+export const rootcheckRow = rowChange({
+  names: { log: 'event', date_first: 'oldDay', date_last: 'readDay', pci_dss: 'pci' },
+  values: { date_first: (value) => classicDate(value), date_last: (value) => classicDate(value) },
+})
+export const syscheckRow = rowChange({
+  values: {
+    date: (value) => classicDate(value),
+    mtime: (value) => classicDate(value),
+    perm: classicPermissions,
+    type: (value) => (value === 'registry_key' ? 'registry' : value),
+  },
+  dropped: ['changes', 'attributes'],
+})
+export const scaRow = rowChange({
+  values: { start_scan: (value) => classicDate(value), end_scan: (value) => classicDate(value) },
+})
+/** A check that is not applicable has a status and no result in the classic layout. */
+export const scaCheckRow: RowChange = (row) =>
+  row.result === 'not applicable' ? { ...row, result: '', status: 'Not applicable' } : row
+export const logRow = rowChange({
+  values: { timestamp: (value) => classicDate(value), tag: (value) => classicDaemon(String(value)) },
+})
+const inventoryValues = { 'scan.time': (value: unknown) => classicDate(value, '/') }
+export const inventoryRow = rowChange({ values: inventoryValues, dropped: ['agent_id'] })
+export const allAgentsRow = rowChange({ values: inventoryValues })
+/** The time of a CIS-CAT scan is the text that the agent sent. */
+export const ciscatRow = rowChange({ dropped: ['agent_id'] })
+/** A scan that has not been made, or has not ended, has `ND`. */
+export const lastScanRow: RowChange = ({ start, end }) => ({
+  start: start === null ? 'ND' : classicDate(start),
+  end: end === null ? 'ND' : classicDate(end),
+})
+/** Without the counters that only the newer layout has. */
+export const countersRow: RowChange = (row) =>
+  Object.fromEntries(Object.entries(row).filter(([name]) => !/^(?:dbsync_|upgrade_|sent_bytes)/.test(name)))
+
+/** Keeps the named fields, with dots for nested ones, as the classic `select` does. */
+export function selected(row: Row, names: readonly string[]): Row {
+  const cut = (of: Row, prefix: string): Row =>
+    Object.fromEntries(
+      Object.entries(of).flatMap(([name, value]) => {
+        const path = prefix + name
+        if (names.includes(path)) return [[name, value] as const]
+        if (!isRow(value)) return []
+        const inner = cut(value, `${path}.`)
+        return Object.keys(inner).length === 0 ? [] : [[name, inner] as const]
+      }),
+    )
+  return cut(row, '')
+}
+
+/** A field that groups agents has the word `unknown` where agents lack it; node names are stored so. */
+export const distinctRow: RowChange = (row) => {
+  const known = (value: unknown, name: string): unknown => {
+    if (name === 'node_name') return value
+    if (Array.isArray(value)) return value.length === 1 && value[0] === 'unknown' ? undefined : value
+    if (isRow(value)) {
+      const inner = withoutUndefined(
+        Object.fromEntries(Object.entries(value).map(([key, part]) => [key, known(part, key)])),
+      )
+      return Object.keys(inner).length === 0 ? undefined : inner
+    }
+    return value === 'unknown' ? undefined : value
+  }
+  return withoutUndefined(
+    agentRow(Object.fromEntries(Object.entries(row).map(([name, value]) => [name, known(value, name)]))),
+  )
+}
+
+function withoutUndefined(row: Row): Row {
+  return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined))
+}

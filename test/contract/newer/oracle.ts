@@ -1,0 +1,97 @@
+/**
+ * The classic response that the measurements demand for a recorded response. It reads neither the tables nor the code of
+ * the edge.
+ */
+import type { ClassicRequest } from './classic-request.ts'
+import { affectedOf, bodyOf, failedOf, type NewerExchange } from './exchanges.ts'
+import { type CodeMeaning, meaningOfFailed, meaningOfProblem } from './oracle-errors.ts'
+import { refusalOf } from './oracle-refusals.ts'
+import { type Shape, shapeOf } from './oracle-shapes.ts'
+
+export type Expected =
+  /** The edge refuses the request without a call, with one of these codes. */
+  | { readonly kind: 'refused'; readonly codes: readonly number[] }
+  /** Several codes: the measurements leave the choice. */
+  | { readonly kind: 'error'; readonly status: number; readonly codes: readonly number[] }
+  | { readonly kind: 'data'; readonly data: unknown }
+  /** Some members of `data`. */
+  | { readonly kind: 'part'; readonly data: Readonly<Record<string, unknown>> }
+  /** `msg` and the affected ids, and the failed ones in the order of their ids. */
+  | { readonly kind: 'affected'; readonly data: Outcome }
+  | { readonly kind: 'text'; readonly text: RegExp }
+
+export interface Outcome {
+  readonly msg: string
+  readonly list: string
+  readonly done: readonly unknown[]
+  readonly failed: readonly { readonly id: string; readonly code: number }[]
+}
+
+export function expectedOf(request: ClassicRequest, exchange: NewerExchange): Expected {
+  const codes = refusalOf(request)
+  if (codes !== undefined) return { kind: 'refused', codes }
+  const shape = shapeOf(request.endpoint)
+  if (exchange.response.status !== 200) return ofMeaning(meaningOfProblem(request, exchange), shape, request)
+  const items = affectedOf(exchange)
+  const failed = failedOf(exchange)
+  const [first] = failed
+  if (first !== undefined && items?.affected_items.length === 0 && shape.kind !== 'affected') {
+    return ofMeaning(meaningOfFailed(request.endpoint, first.error.code), shape, request)
+  }
+  return success(shape, request, exchange)
+}
+
+function ofMeaning(meaning: CodeMeaning, shape: Shape, request: ClassicRequest): Expected {
+  if (meaning === 'empty') return { kind: 'data', data: emptyOf(shape) }
+  if (meaning === 'success') return { kind: 'text', text: textOf(shape, request) }
+  return { kind: 'error', ...meaning }
+}
+
+function emptyOf({ kind }: Shape): unknown {
+  return kind === 'collection' ? { items: [], totalItems: 0 } : {}
+}
+
+function success(shape: Shape, request: ClassicRequest, exchange: NewerExchange): Expected {
+  const body = bodyOf(exchange)
+  const list = affectedOf(exchange)
+  const items = list?.affected_items ?? []
+  switch (shape.kind) {
+    case 'text':
+      return { kind: 'text', text: textOf(shape, request) }
+    case 'file':
+      return { kind: 'data', data: exchange.response.body }
+    case 'data':
+      return { kind: 'data', data: shape.of(body?.data, request) }
+    case 'collection': {
+      const rows = items.map((item) => shape.row(item, request))
+      return { kind: 'data', data: { items: rows, totalItems: list?.total_affected_items } }
+    }
+    case 'one': {
+      if (items.length === 0) return ofMeaning(shape.missing ?? 'empty', shape, request)
+      return { kind: 'data', data: shape.row(items[0], request) }
+    }
+    case 'affected':
+      return { kind: 'affected', data: affected(shape, request, exchange) }
+    case 'part':
+      return { kind: 'part', data: shape.of(body?.data) }
+  }
+}
+
+function textOf(shape: Shape, request: ClassicRequest): RegExp {
+  if (shape.kind !== 'text') throw new Error(`${request.endpoint} has no text`)
+  return shape.text(request)
+}
+
+function affected(
+  { all, some, list = 'affected_agents' }: Extract<Shape, { kind: 'affected' }>,
+  request: ClassicRequest,
+  exchange: NewerExchange,
+): Outcome {
+  const failed = failedOf(exchange).flatMap(({ error: { code }, id }) => id.map((one) => ({ id: one, code })))
+  const msg = (failed.length > 0 ? some : all).replace(':group_id', request.params.group_id ?? '')
+  return { msg, list, done: affectedOf(exchange)?.affected_items ?? [], failed: byId(failed) }
+}
+
+export function byId<T extends { readonly id: string }>(failed: readonly T[]): T[] {
+  return [...failed].sort((a, b) => a.id.localeCompare(b.id))
+}
