@@ -28,9 +28,9 @@ export function forward(options: ForwardOptions): Handler {
   return (request) => {
     const work = async () => {
       const { response, translated } = await callCandidates(options, request)
-      options.onResponse?.(request, response)
+      if (response !== undefined) options.onResponse?.(request, response)
       if (translated.ok) return translated.response
-      const { node } = response
+      const node = response?.node ?? ''
       throw errorOf({ ok: false, node, fault: 'unreadable', sent: true, detail: translated.reason }, request)
     }
     return request.waitForComplete ? runAlone(request, work) : work()

@@ -58,7 +58,10 @@ const table: Readonly<Record<string, Room>> = {
     never: [...NETWORK, 'node:fs'],
   },
   join: { rooms: ['core', 'catalogue/endpoint', 'query'], packages: [], never: NETWORK },
-  upstream: { rooms: ['core', 'catalogue/endpoint', 'catalogue/newer/translation', 'query'], packages: ['undici'] },
+  upstream: {
+    rooms: ['core', 'catalogue/endpoint', 'catalogue/newer/translation', 'catalogue/schemas/kinds', 'query'],
+    packages: ['undici'],
+  },
   audit: { rooms: ['core', 'catalogue/endpoint'], packages: ['proper-lockfile'], never: NETWORK },
   // telemetry/traces is loaded only where traces are configured.
   telemetry: {

@@ -13,41 +13,63 @@ export interface Translation {
   readonly response: ResponseRule
   /** What errors of this endpoint mean in the classic layout, before the general table. The key is the newer code. */
   readonly errors?: Readonly<Record<number, ErrorRule>>
+  /**
+   * What it means that the node refuses the value of a parameter, by the classic name of the parameter (of the path, the
+   * query or the body). Absent: the error of the kind of the parameter, as the edge itself answers it.
+   */
+  readonly refused?: Readonly<Record<string, ErrorRule>>
 }
 
 /**
- * Templates have placeholders. `:name` is a path parameter of the record. `{node}` at the beginning of a path is `/manager`
- * if the asked node is the one that the request is about, and `/cluster/<its name>` otherwise; in a value it is the name.
+ * Templates have placeholders. `:name` is a parameter of the path of the record, `{query.name}` one of its query, and
+ * `{query.name|word}` has a default. `{node}` at the beginning of a path is `/manager` if the asked node is the one that the
+ * request is about, and `/cluster/<its name>` otherwise; in a value it is the name.
  */
 export interface CallTemplate {
   /** Absent: the method of the record. */
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly path: string
-  /** Parameters that each call has, as templates of their values. */
+  /** The response of the node is the text of a file. */
+  readonly isFile?: true
+  /** The call takes no `wait_for_complete`: it has no time limit of its own. */
+  readonly endless?: true
+  /** Instead, if the query parameter has this value. */
+  readonly when?: { readonly query: string; readonly is: string } & Pick<CallTemplate, 'path' | 'isFile'>
+  /** Parameters of each call, as templates of their values. A parameter of the request with this name replaces it. */
   readonly fixed?: Readonly<Record<string, string>>
-  /** The parameters of the record that are not sent with their own name and value. The key is the classic name. */
+  /**
+   * The parameters of the query of the record that are not sent with their own name and value. The key is the classic
+   * name.
+   */
   readonly params?: Readonly<Record<string, ParamRule>>
   /** Absent: a body is sent as it is. */
   readonly body?: BodyRule
+  /** Values of parameters of the path without which nothing is sent. The error is the classic one. */
+  readonly only?: { readonly param: string; readonly is: string; readonly otherwise: number }
 }
 
 export interface ParamRule {
   /** The name in the newer layout. Absent: the classic name. */
   readonly as?: string
-  /** Values that have another word there. The key is the classic value in lower case. */
+  /** Values that have another word there. The key is the classic value in lower case and without spaces. */
   readonly words?: Readonly<Record<string, string>>
   /** Values (in lower case) with which the parameter is not sent. */
   readonly omitted?: readonly string[]
-  /** `flag`: present is `true`. `date`: YYYYMMDD as YYYY-MM-DD. `daemon`: `ossec-x` as `wazuh-x`. */
+  /** `flag`: present is `true`. `boolean`: `true`, `yes` and `1` are `true`. `date`: YYYYMMDD as YYYY-MM-DD. `daemon`: `ossec-x` as `wazuh-x`. */
   readonly format?: 'flag' | 'boolean' | 'date' | 'daemon'
   /** The node lacks the parameter: the edge asks for all rows and evaluates it. */
   readonly byEdge?: true
   /** Has no effect, and is not sent. */
   readonly ignored?: true
+  /** The error of the classic layout if the parameter is absent; the node does not demand it, or with another error. */
+  readonly required?: number
 }
 
-/** How a body is converted; each word is a function in `dialects/newer/bodies.ts`. `none`: there is no body. */
-export type BodyRule = 'none'
+/**
+ * How a body is converted. `none`: there is no body. `json`: an object of templates. Each other word is a function in
+ * `dialects/newer/bodies.ts`: `registration` (`force` in seconds becomes an object), `command` (of an active response).
+ */
+export type BodyRule = 'none' | 'registration' | 'command' | { readonly json: Readonly<Record<string, string>> }
 
 /** How several calls give one response; each word is a function in `dialects/newer/plans/`. */
 export type Plan = never
@@ -56,20 +78,50 @@ export type Plan = never
 export type ResponseRule =
   /** `affected_items` and their total as `items` and `totalItems`. `value`: items are the values of this field. */
   | { readonly kind: 'collection'; readonly rows?: RowRule; readonly value?: string }
-  /** The only item as an object, or one of its fields. `missing`: what no item means; absent: an empty object. */
-  | { readonly kind: 'one'; readonly rows?: RowRule; readonly field?: string; readonly missing?: ErrorRule }
-  /** `data` as it is. */
-  | { readonly kind: 'object'; readonly rows?: RowRule }
+  /**
+   * The only item as an object, or one of its fields. `equal`: fields that must have exactly this value (a template); the
+   * node ignores case. `missing`: what no item means; absent: an empty object.
+   */
+  | {
+      readonly kind: 'one'
+      readonly rows?: RowRule
+      readonly field?: string
+      readonly equal?: Readonly<Record<string, string>>
+      readonly missing?: ErrorRule
+    }
+  /** `data` as it is. `only`: the fields that the classic layout has, in this order. */
+  | { readonly kind: 'object'; readonly rows?: RowRule; readonly only?: readonly string[] }
   /** `affected_items` as an array. */
   | { readonly kind: 'array'; readonly rows?: RowRule }
   /** A list of objects with one key each, as one object. */
   | { readonly kind: 'keyed'; readonly rows?: RowRule }
-  /** A text that the edge makes, as a template. */
-  | { readonly kind: 'text'; readonly text: string }
-  /** `{msg, affected_agents, failed_ids}`; `some`: the message if something failed. */
-  | { readonly kind: 'affected'; readonly all: string; readonly some?: string; readonly list?: string }
+  /** A text that the edge makes, as a template: the first variant that applies, or `text`. */
+  | { readonly kind: 'text'; readonly text: string; readonly variants?: readonly TextVariant[] }
+  /** `{msg, affected_agents, failed_ids}`. */
+  | AffectedRule
   /** A shape of its own: a function in `dialects/newer/shapes.ts`. */
   | { readonly kind: 'own'; readonly shape: OwnShape; readonly rows?: RowRule }
+
+export interface TextVariant {
+  /** Applies if the request has this query parameter. */
+  readonly query?: string
+  /** Applies if the message of the node contains this text. */
+  readonly message?: string
+  /** Applies if the node answers with this error, which `errors` has as `success`. */
+  readonly error?: number
+  readonly text: string
+}
+
+/** Affected and failed items. `all`, `some`: the message if no item failed, and otherwise; templates. */
+export interface AffectedRule {
+  readonly kind: 'affected'
+  readonly all: string
+  readonly some: string
+  /** The error if there is neither an affected nor a failed item. */
+  readonly none?: number
+  /** `ids`: failed items are listed by their ids only. */
+  readonly failed?: 'ids'
+}
 
 export type OwnShape = 'agentSummary'
 
@@ -80,14 +132,20 @@ export interface RowRule {
    * rows, and in the parameters `select`, `sort` and `q` the other way around.
    */
   readonly fields?: Readonly<Record<string, FieldRule>>
+  /** The text `unknown` stands for a missing value, but not in these fields. */
+  readonly unknownIsMissing?: { readonly except: readonly string[] }
+  /** Fields that are objects, with the names of their parts: the node selects parts only. Classic names. */
+  readonly containers?: Readonly<Record<string, readonly string[]>>
   /** The kind of rows that `query/sources.ts` filters, sorts and pages if a parameter is evaluated by the edge. */
   readonly source?: string
 }
 
 export interface FieldRule {
-  /** The classic name. Absent: the same. */
+  /** The classic name, with dots for nested fields. Absent: the same. */
   readonly to?: string
   readonly value?: ValueRule
+  /** Values in `q` that have another word there. The key is the classic value in lower case and without spaces. */
+  readonly words?: Readonly<Record<string, string>>
   /** The classic layout has no such field. */
   readonly dropped?: true
 }

@@ -23,12 +23,12 @@ export interface DialectTools {
   readonly master: string
 }
 
-/** The (last) response of the node and its translation, or the failure of a call. */
+/** The (last) response of the node, if it was asked, and its translation; or the failure of a call. */
 export type DialectResult = Answer | NodeFailure
 
 export interface Answer {
   readonly ok: true
-  readonly response: NodeResponse
+  readonly response?: NodeResponse
   readonly translated: TranslatedResponse
 }
 

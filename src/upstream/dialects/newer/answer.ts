@@ -1,85 +1,87 @@
 /** Makes the classic response of a request from the replies of the node. */
-import type { ErrorRule, ResponseRule } from '../../../catalogue/newer/translation.ts'
+import type { AffectedRule, ErrorRule, ResponseRule, TextVariant } from '../../../catalogue/newer/translation.ts'
 import { ownEntry } from '../../../core/values.ts'
 import { collect } from '../../../query/collect.ts'
-import { CollectionError, parseCollectionRequest } from '../../../query/request.ts'
+import { parseCollectionRequest } from '../../../query/request.ts'
 import { pickFields } from '../../../query/select.ts'
 import { type Source, sources } from '../../../query/sources.ts'
-import type { Row } from '../../../query/value.ts'
+import type { Element, Row } from '../../../query/value.ts'
 import type { Answer } from '../dialect.ts'
+import { type ClassicError, RefusedError } from './classic-error.ts'
 import type { Success } from './content.ts'
 import type { Conversation, Reply } from './conversation.ts'
-import { type ClassicError, classicError, errorOfProblem, meaningOf } from './errors.ts'
+import { errorOf, errorOfProblem, meaningOf } from './errors.ts'
 import { createRowConverter } from './rows.ts'
 import { shapes } from './shapes.ts'
+import { itemDetails } from './texts.ts'
 
-/** Returns the answer of a reply. `byEdge`: parameters that the edge evaluates over the rows. */
-export function answerOf(conversation: Conversation, reply: Reply, byEdge?: Readonly<Record<string, string>>): Answer {
-  const { content, response } = reply
-  const { translation } = conversation
-  switch (content.kind) {
-    case 'file':
-      return answer(reply, 200, { error: 0, data: content.text })
-    case 'problem': {
-      const error = errorOfProblem(content, translation.errors)
-      if (typeof error !== 'string') return answerError(reply, error)
-      return answer(reply, 200, { error: 0, data: dataWithout(conversation, error) })
-    }
-    case 'success': {
-      const error = errorOfWhole(content, translation.response, translation.errors)
-      if (typeof error === 'object') return answerError(reply, error)
-      if (error !== undefined) return answer(reply, 200, { error: 0, data: dataWithout(conversation, error) })
-      try {
-        return answer(reply, 200, { error: 0, data: dataOf(conversation, content, byEdge) })
-      } catch (fault) {
-        if (!(fault instanceof CollectionError)) throw fault
-        return answerError({ response, content }, { code: fault.code, message: fault.message, status: 200 })
-      }
-    }
+type ByEdge = Readonly<Record<string, string>> | undefined
+
+/**
+ * Returns the answer of a reply. `byEdge`: parameters that the edge evaluates over the rows. Throws RefusedError and
+ * CollectionError for what the classic layout refuses.
+ */
+export function answerOf(conversation: Conversation, reply: Reply, byEdge?: ByEdge): Answer {
+  const { content } = reply
+  if (content.kind === 'file') return answer(reply, 200, { error: 0, data: content.text })
+  if (content.kind === 'problem') {
+    const error = errorOfProblem(conversation, content)
+    if (typeof error === 'object') return answerError(reply, error)
+    return answerData(reply, dataWithout(conversation, error, content.code))
   }
+  const failure = failureOfWhole(conversation, content)
+  if (failure === undefined) return answerData(reply, dataOf(conversation, content, byEdge))
+  const { meaning, code, message } = failure
+  if (typeof meaning === 'number') return answerError(reply, errorOf(meaning, code, message))
+  return answerData(reply, dataWithout(conversation, meaning, code))
 }
 
-export function answerError(reply: Reply, { code, message, status }: ClassicError): Answer {
+export function answerError(reply: Partial<Reply>, { code, message, status }: ClassicError): Answer {
   return answer(reply, status, { error: code, message })
 }
 
+export function answerData(reply: Partial<Reply>, data: unknown): Answer {
+  return answer(reply, 200, { error: 0, data })
+}
+
 /** Returns the answer with this envelope. */
-export function answer(
-  { response }: Reply,
+function answer(
+  { response }: Partial<Reply>,
   status: number,
   envelope: { readonly error: number; readonly data?: unknown; readonly message?: string },
 ): Answer {
   const body = Buffer.from(JSON.stringify(envelope))
   return {
     ok: true,
-    response,
+    ...(response && { response }),
     translated: { ok: true, response: { kind: 'json', status, body, errorNumber: envelope.error } },
   }
 }
 
-/** Returns the error if nothing was done and the classic layout has an error of the whole request for it. */
-function errorOfWhole(
-  { items, failed, error }: Success,
-  rule: ResponseRule,
-  errors: Readonly<Record<number, ErrorRule>> | undefined,
-): ClassicError | 'empty' | 'success' | undefined {
+/** Returns what it means that nothing was done, if the classic layout has an error of the whole request for it. */
+function failureOfWhole(
+  { translation }: Conversation,
+  { items = [], failed }: Success,
+): { meaning: ErrorRule; code: number; message: string } | undefined {
   const [first] = failed
-  if (first === undefined || error !== 1 || (items !== undefined && items.length > 0)) return undefined
-  if (rule.kind === 'affected') return undefined
-  const meaning = meaningOf(first.code, errors)
-  return typeof meaning === 'string' ? meaning : classicError(meaning, first.code, first.message)
+  if (first === undefined || items.length > 0 || translation.response.kind === 'affected') return undefined
+  const { code, message } = first
+  return { meaning: meaningOf(code, translation.errors), code, message }
 }
 
-function dataWithout(conversation: Conversation, meaning: 'empty' | 'success'): unknown {
-  const empty: Success = { kind: 'success', data: {}, error: 0, items: [], total: 0, failed: [], message: '' }
-  return meaning === 'empty' ? dataOf(conversation, empty, undefined) : dataOf(conversation, empty, undefined)
+function dataWithout(conversation: Conversation, meaning: 'empty' | 'success', code: number | undefined): unknown {
+  const { response: rule } = conversation.translation
+  if (meaning === 'success' && rule.kind === 'text') return conversation.fill(textOf(conversation, rule, { code }))
+  return dataOf(conversation, { ...EMPTY, empty: true }, undefined)
 }
 
-/** Returns the classic `data`. Throws CollectionError. */
+const EMPTY: Success = { kind: 'success', data: {}, error: 0, items: [], total: 0, failed: [], message: '' }
+
+/** Returns the classic `data`. Throws RefusedError and CollectionError. `empty`: there is nothing, which is no error. */
 export function dataOf(
   conversation: Conversation,
-  content: Success,
-  byEdge: Readonly<Record<string, string>> | undefined,
+  content: Success & { readonly empty?: true },
+  byEdge: ByEdge,
 ): unknown {
   const { response: rule } = conversation.translation
   const convert = createRowConverter('rows' in rule ? rule.rows : undefined)
@@ -87,20 +89,20 @@ export function dataOf(
   switch (rule.kind) {
     case 'collection':
       return collectionOf(conversation, items.map(convert), content.total, rule, byEdge)
-    case 'one': {
-      const row = items.length === 0 ? {} : cutToSelected(conversation, convert(items[0]))
-      return rule.field === undefined ? row : (row as Row)[rule.field]
+    case 'one':
+      return oneOf(conversation, items.map(convert), rule, content.empty === true)
+    case 'object': {
+      const data = convert(content.data)
+      return rule.only === undefined ? data : pickFields(data as Row, rule.only)
     }
-    case 'object':
-      return convert(content.data)
     case 'array':
       return items.map(convert)
     case 'keyed':
       return convert(Object.assign({}, ...items))
     case 'text':
-      return conversation.fill(rule.text)
+      return conversation.fill(textOf(conversation, rule, content))
     case 'affected':
-      return affectedOf(content, rule)
+      return affectedOf(conversation, content, rule)
     case 'own':
       return shapes[rule.shape](conversation, content)
   }
@@ -111,26 +113,83 @@ function collectionOf(
   rows: readonly unknown[],
   total: number,
   rule: Extract<ResponseRule, { kind: 'collection' }>,
-  byEdge: Readonly<Record<string, string>> | undefined,
+  byEdge: ByEdge,
 ): unknown {
-  const items = rule.value === undefined ? rows : rows.map((row) => (row as Row)[rule.value ?? ''])
-  if (byEdge === undefined) return { items: items.map((row) => cutToSelected(conversation, row)), totalItems: total }
-  const source: Source = ownEntry<Source>(sources, rule.rows?.source ?? '') ?? { engine: 'array' }
-  return collect(items as readonly Row[], parseCollectionRequest(byEdge, new Date()), source)
+  const { value } = rule
+  const items = value === undefined ? rows : rows.map((row) => (row as Row)[value])
+  if (byEdge === undefined) return { items: items.map(selectorOf(conversation)), totalItems: total }
+  return collectByEdge(items as readonly Element[], byEdge, rule.rows?.source)
 }
 
-/** The node adds fields to those that were selected. */
-function cutToSelected({ request }: Conversation, row: unknown): unknown {
+/** Filters, sorts, pages and cuts rows as a node of the classic layout. Throws CollectionError. */
+export function collectByEdge(
+  rows: readonly Element[],
+  query: Readonly<Record<string, string>>,
+  sourceName: string | undefined,
+): unknown {
+  const source: Source = ownEntry<Source>(sources, sourceName ?? '') ?? { engine: 'array' }
+  return collect(rows, parseCollectionRequest(query, new Date()), source)
+}
+
+function oneOf(
+  conversation: Conversation,
+  rows: readonly unknown[],
+  { equal, field, missing }: Extract<ResponseRule, { kind: 'one' }>,
+  isEmpty: boolean,
+): unknown {
+  const wanted = Object.entries(equal ?? {}).map(([name, value]) => [name, conversation.fill(value)] as const)
+  const found = rows.find((row) => wanted.every(([name, value]) => (row as Row)[name] === value))
+  if (found === undefined && typeof missing === 'number' && !isEmpty) throw new RefusedError(missing)
+  const row = found === undefined ? {} : selectorOf(conversation)(found)
+  return field === undefined ? row : (row as Row)[field]
+}
+
+/** Returns the function that cuts rows to the selected fields: the node adds more. */
+function selectorOf({ request }: Conversation): (row: unknown) => unknown {
   const { select } = request.query
-  return select === undefined || typeof row !== 'object' || row === null
-    ? row
-    : pickFields(row as Row, select.split(','))
+  if (select === undefined) return (row) => row
+  const fields = select.split(',')
+  return (row) => (typeof row === 'object' && row !== null ? pickFields(row as Row, fields) : row)
 }
 
-function affectedOf(
-  { items = [], failed }: Success,
-  { all, some = all, list = 'affected_agents' }: Extract<ResponseRule, { kind: 'affected' }>,
-): unknown {
-  const failedIds = failed.flatMap(({ code, message, ids }) => ids.map((id) => ({ id, error: { message, code } })))
-  return { msg: failed.length === 0 ? all : some, [list]: items, ...(failed.length > 0 && { failed_ids: failedIds }) }
+function textOf(
+  { request }: Conversation,
+  { text, variants = [] }: Extract<ResponseRule, { kind: 'text' }>,
+  { message, code }: { readonly message?: string; readonly code?: number | undefined },
+): string {
+  const applies = ({ query, message: part, error }: TextVariant) =>
+    (query === undefined || Object.hasOwn(request.query, query)) &&
+    (part === undefined || message?.includes(part) === true) &&
+    (error === undefined || error === code)
+  return variants.find(applies)?.text ?? text
+}
+
+/** Items whose error is success count as affected. */
+function affectedOf(conversation: Conversation, { items = [], failed }: Success, rule: AffectedRule): unknown {
+  const affected = items.map(String)
+  const failedIds: unknown[] = []
+  for (const { code, message, ids } of failed) {
+    const meaning = meaningOf(code, conversation.translation.errors)
+    if (meaning === 'success') affected.push(...ids)
+    if (typeof meaning !== 'number') continue
+    for (const id of ids) {
+      failedIds.push(
+        rule.failed === 'ids' ? id : { id, error: itemError(conversation, meaning, { id, code, message }) },
+      )
+    }
+  }
+  if (affected.length === 0 && failedIds.length === 0 && rule.none !== undefined) throw new RefusedError(rule.none)
+  const msg = conversation.fill(failedIds.length === 0 ? rule.all : rule.some)
+  return { msg, affected_agents: affected, ...(failedIds.length > 0 && { failed_ids: failedIds }) }
+}
+
+/** Returns the error of a failed item, with the detail that only the texts of items have. */
+export function itemError(
+  conversation: Conversation,
+  meaning: number,
+  { id, code, message }: { readonly id: string; readonly code: number; readonly message: string },
+): { readonly message: string; readonly code: number } {
+  const { message: text } = errorOf(meaning, code, message)
+  const detail = conversation.fill(ownEntry(itemDetails, String(meaning)) ?? '').replace('{id}', () => id)
+  return { message: text + detail, code: meaning }
 }

@@ -1,9 +1,12 @@
 /** Translates the parameters and the body of a classic request to a call of the newer layout. */
-import type { ParamRule, RowRule } from '../../../catalogue/newer/translation.ts'
+import type { CallTemplate, ParamRule, RowRule } from '../../../catalogue/newer/translation.ts'
 import { EdgeError } from '../../../core/errors.ts'
-import { bodies } from './bodies.ts'
+import { ownEntry } from '../../../core/values.ts'
+import { parseSearch } from '../../../query/filter.ts'
+import { createBody } from './bodies.ts'
+import { RefusedError } from './classic-error.ts'
 import type { Conversation, NewerCall } from './conversation.ts'
-import { renameInQ, renameInSelect, renameInSort } from './field-names.ts'
+import { newerName, renameInSelect, renameInSort, translateQ, wordOf } from './field-names.ts'
 
 export interface Question {
   readonly call: NewerCall
@@ -21,63 +24,105 @@ const MAX_SEARCH_LETTERS = 1000
 /** Parameters that apply after all filters. If the edge filters, it applies them too. */
 const AFTER_FILTERS: ReadonlySet<string> = new Set(['offset', 'limit', 'sort', 'select'])
 
-/** Throws 612 for a search that would stop the node, and 601 for a value that cannot be a path segment. */
+/**
+ * Throws RefusedError and CollectionError for what the classic layout refuses, 612 for a search that would stop the node,
+ * and 601 for a value that cannot be a path segment.
+ */
 export function buildCall(conversation: Conversation): Question {
-  const { request, translation } = conversation
-  const { call, response } = translation
-  const { query, endpoint, waitForComplete } = request
-  const rules = call.params ?? {}
-  const rows = 'rows' in response ? response.rows : undefined
+  const { request } = conversation
+  const { endpoint, query } = request
+  const template = templateFor(conversation)
+  const rules = template.params ?? {}
+  checkPath(conversation)
+  checkRequired(rules, query)
   checkSearch(query.search)
-  const sent = Object.keys(endpoint.query).filter((name) => Object.hasOwn(query, name))
-  const needsEdge = sent.some((name) => rules[name]?.byEdge)
+  const sent = Object.keys(endpoint.query).filter((name) => {
+    return Object.hasOwn(query, name) && !rules[name]?.ignored && !endpoint.query[name]?.edgeOnly
+  })
+  const isByEdge = (name: string) => rules[name]?.byEdge === true || isInexpressible(name, query[name] ?? '')
+  const needsEdge = sent.some(isByEdge)
   const parameters: Record<string, string> = {}
   const byEdge: Record<string, string> = {}
-  for (const [name, template] of Object.entries(call.fixed ?? {})) parameters[name] = conversation.fill(template)
+  for (const [name, value] of Object.entries(template.fixed ?? {})) parameters[name] = conversation.fill(value)
   for (const name of sent) {
-    const rule = rules[name] ?? {}
     const value = query[name] ?? ''
-    if (rule.ignored || endpoint.query[name]?.edgeOnly) continue
-    if (rule.byEdge || (needsEdge && AFTER_FILTERS.has(name))) byEdge[name] = value
-    else addParameter(parameters, name, value, rule, rows)
+    if (isByEdge(name) || (needsEdge && AFTER_FILTERS.has(name))) byEdge[name] = value
+    else addParameter(parameters, name, value, conversation)
   }
-  if (needsEdge) parameters.limit = ALL_ROWS
-  if (waitForComplete) parameters.wait_for_complete = 'true'
-  const body = call.body === 'none' ? undefined : bodies[call.body ?? 'same'](conversation)
+  if (needsEdge && Object.hasOwn(endpoint.query, 'limit') && !rules.limit?.byEdge) parameters.limit = ALL_ROWS
+  if (request.waitForComplete && !template.endless) parameters.wait_for_complete = 'true'
+  const body = createBody(conversation, template.body)
   return {
-    call: { method: call.method ?? endpoint.method, path: call.path, query: parameters, ...(body && { body }) },
+    call: {
+      method: template.method ?? endpoint.method,
+      path: template.path,
+      query: parameters,
+      ...(body && { body }),
+      ...(template.isFile && { isFile: true }),
+    },
     ...(needsEdge && { byEdge }),
+  }
+}
+
+function templateFor({ request, translation: { call } }: Conversation): CallTemplate {
+  const { when } = call
+  if (when === undefined || ownEntry(request.query, when.query) !== when.is) return call
+  const { path, isFile } = when
+  return { ...call, path, ...(isFile && { isFile }) }
+}
+
+function checkPath({ request, translation: { call } }: Conversation): void {
+  const { only } = call
+  if (only !== undefined && ownEntry(request.params, only.param) !== only.is) throw new RefusedError(only.otherwise)
+}
+
+function checkRequired(rules: Readonly<Record<string, ParamRule>>, query: Readonly<Record<string, string>>): void {
+  for (const [name, { required }] of Object.entries(rules)) {
+    if (required !== undefined && !Object.hasOwn(query, name)) throw new RefusedError(required)
   }
 }
 
 function checkSearch(search: string | undefined): void {
   if (search !== undefined && search.length > MAX_SEARCH_LETTERS) {
-    throw new EdgeError(612, `. Valid values: at most ${MAX_SEARCH_LETTERS} characters. Field: search`)
+    throw new EdgeError(612, `. Valid values: at most ${MAX_SEARCH_LETTERS} characters.  Field: search`)
   }
+}
+
+/** The newer layout negates with a hyphen, so it cannot search for a text that begins with one. */
+function isInexpressible(name: string, value: string): boolean {
+  if (name !== 'search') return false
+  const { negated, text } = parseSearch(value)
+  return !negated && text.startsWith('-')
 }
 
 function addParameter(
   parameters: Record<string, string>,
   name: string,
   value: string,
-  rule: ParamRule,
-  rows: RowRule | undefined,
+  { translation: { call, response } }: Conversation,
 ): void {
-  if (rule.omitted?.includes(value.toLowerCase())) return
-  parameters[rule.as ?? name] = translateValue(name, value, rule, rows)
+  const rule = call.params?.[name] ?? {}
+  const words = value.toLowerCase().split(',')
+  if (rule.omitted?.some((word) => words.includes(word))) return
+  const rows = 'rows' in response ? response.rows : undefined
+  const translated = translateValue(name, value, rule, rows)
+  const added = name === 'select' && response.kind === 'one' ? Object.keys(response.equal ?? {}) : []
+  parameters[rule.as ?? name] = [translated, ...added.map((field) => newerName(field, rows, 1724))].join(',')
 }
 
 function translateValue(name: string, value: string, rule: ParamRule, rows: RowRule | undefined): string {
   switch (name) {
     case 'select':
+    case 'fields':
       return renameInSelect(value, rows)
     case 'sort':
       return renameInSort(value, rows)
     case 'q':
-      return renameInQ(value, rows)
-    case 'search':
-      // The newer layout negates with a hyphen.
-      return value.replace(/^!/, '-')
+      return translateQ(value, rows)
+    case 'search': {
+      const { negated, text } = parseSearch(value)
+      return negated ? `-${text}` : text
+    }
     default:
       return formatValue(value, rule)
   }
@@ -103,6 +148,6 @@ function translateWords(value: string, words: ParamRule['words']): string {
   if (words === undefined) return value
   return value
     .split(',')
-    .map((word) => (Object.hasOwn(words, word.toLowerCase()) ? words[word.toLowerCase()] : word))
+    .map((word) => ownEntry(words, wordOf(word)) ?? word)
     .join(',')
 }

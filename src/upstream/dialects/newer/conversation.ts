@@ -2,6 +2,7 @@
 import type { CallTemplate, Translation } from '../../../catalogue/newer/translation.ts'
 import type { NodeResponse } from '../../../core/node-call.ts'
 import type { EdgeRequest } from '../../../core/request.ts'
+import { ownEntry } from '../../../core/values.ts'
 import type { Candidate } from '../../route.ts'
 import type { DialectTools, NodeFailure } from '../dialect.ts'
 import { createNodeCall, encode, fillPath } from '../node-call.ts'
@@ -58,8 +59,7 @@ export class Conversation {
     this.request = request
     this.translation = translation
     this.node = node
-    const named = Object.hasOwn(request.params, 'node_id') ? request.params.node_id : undefined
-    this.about = request.node ?? named ?? tools.master
+    this.about = request.node ?? ownEntry(request.params, 'node_id') ?? tools.master
     this.#tools = tools
     this.#end = tools.timeout === undefined ? Number.POSITIVE_INFINITY : performance.now() + tools.timeout
   }
@@ -93,10 +93,11 @@ export class Conversation {
 
   /** Fills the placeholders of a template of a value. */
   fill(template: string): string {
-    const { params } = this.request
-    return template
-      .replaceAll('{node}', this.about)
-      .replace(/:([a-z_]+)/g, (whole, name: string) => (Object.hasOwn(params, name) ? (params[name] ?? whole) : whole))
+    const { params, query } = this.request
+    return template.replace(PLACEHOLDER, (whole, param?: string, name?: string, otherwise?: string) => {
+      if (param !== undefined) return ownEntry(params, param) ?? whole
+      return name === undefined ? this.about : (ownEntry(query, name) ?? otherwise ?? '')
+    })
   }
 
   #resolveNode(path: string): string {
@@ -105,6 +106,9 @@ export class Conversation {
     return root + path.slice('{node}'.length)
   }
 }
+
+/** `:name`, `{query.name}`, `{query.name|otherwise}`, `{node}`. */
+const PLACEHOLDER = /:([a-z_]+)|\{query\.([A-Za-z_.]+)(?:\|([^}]*))?\}|\{node\}/g
 
 function formatQuery(query: Readonly<Record<string, string>>): string {
   const pairs = Object.entries(query).map(([name, value]) => `${encode(name)}=${encode(value)}`)

@@ -1,43 +1,71 @@
-/** The names of fields in `select`, `sort` and `q`: classic names become newer ones. */
-import type { RowRule } from '../../../catalogue/newer/translation.ts'
+/** The names and values in `select`, `sort` and `q`: classic ones become newer ones. */
+import type { FieldRule, RowRule } from '../../../catalogue/newer/translation.ts'
 import { ownEntry } from '../../../core/values.ts'
+import { parseQuery, printQuery, type Query, type QueryLimits } from '../../../query/grammar.ts'
+import { CollectionError, type CollectionErrorCode } from '../../../query/request.ts'
 
-/** Returns the newer name of a classic field. */
-export function newerName(name: string, rows: RowRule | undefined): string {
-  return ownEntry(newerNames(rows), name) ?? name
+interface Names {
+  /** The newer name of each classic name that differs. */
+  readonly newer: Readonly<Record<string, string>>
+  /** The rule of each field, by its classic name. */
+  readonly rules: Readonly<Record<string, FieldRule>>
 }
 
-const tables = new WeakMap<RowRule, Readonly<Record<string, string>>>()
+const NONE: Names = { newer: {}, rules: {} }
+const tables = new WeakMap<RowRule, Names>()
 
-function newerNames(rows: RowRule | undefined): Readonly<Record<string, string>> {
-  if (rows === undefined) return {}
+function namesOf(rows: RowRule | undefined): Names {
+  if (rows === undefined) return NONE
   const known = tables.get(rows)
   if (known !== undefined) return known
-  const renamed = Object.entries(rows.fields ?? {}).flatMap(([newer, { to }]) =>
-    to === undefined ? [] : [[to, newer]],
-  )
-  const table = Object.fromEntries(renamed) as Record<string, string>
-  tables.set(rows, table)
-  return table
+  const fields = Object.entries(rows.fields ?? {})
+  const names = {
+    newer: Object.fromEntries(fields.flatMap(([newer, { to }]) => (to === undefined ? [] : [[to, newer]]))),
+    rules: Object.fromEntries(fields.map(([newer, rule]) => [rule.to ?? newer, rule])),
+  }
+  tables.set(rows, names)
+  return names
 }
 
+/** Returns the newer name of a classic field. Throws `code` for a field that only the newer layout has. */
+export function newerName(name: string, rows: RowRule | undefined, code: CollectionErrorCode): string {
+  const { newer, rules } = namesOf(rows)
+  if (ownEntry(rules, name)?.dropped === true) throw new CollectionError(code)
+  return ownEntry(newer, name) ?? name
+}
+
+/** Throws 1724. The node selects no objects as a whole, but their parts. */
 export function renameInSelect(select: string, rows: RowRule | undefined): string {
-  return select
-    .split(',')
-    .map((name) => newerName(name, rows))
-    .join(',')
+  const names = select.split(',').flatMap((name) => ownEntry(rows?.containers, name) ?? [name])
+  return [...new Set(names.map((name) => newerName(name, rows, 1724)))].join(',')
 }
 
+/** Throws 1403. */
 export function renameInSort(sort: string, rows: RowRule | undefined): string {
   return sort
     .split(',')
-    .map((field) => field.replace(/[^+\- ].*$/, (name) => newerName(name, rows)))
+    .map((field) => field.replace(/[^+\- ].*$/, (name) => newerName(name, rows, 1403)))
     .join(',')
 }
 
-/** A condition is a name, an operator and a value, joined by `;` and `,`, with brackets. */
-export function renameInQ(q: string, rows: RowRule | undefined): string {
-  return q.replace(/(^|[;,(])([A-Za-z0-9_.-]+)(?=[=!<>~])/g, (_, before: string, name: string) => {
-    return before + newerName(name, rows)
-  })
+/** The text was checked before, or the edge made it. */
+const NO_LIMITS: QueryLimits = { characters: Number.POSITIVE_INFINITY, conditions: Number.POSITIVE_INFINITY }
+
+/** Throws 1408 and 1407. */
+export function translateQ(q: string, rows: RowRule | undefined): string {
+  const parsed = parseQuery(q, NO_LIMITS)
+  if (!parsed.ok) throw new CollectionError(1407)
+  return printQuery(translateQuery(parsed.query, rows))
+}
+
+function translateQuery(query: Query, rows: RowRule | undefined): Query {
+  if (query.kind !== 'condition') return { ...query, of: query.of.map((part) => translateQuery(part, rows)) }
+  const { field, value } = query
+  const words = ownEntry(namesOf(rows).rules, field)?.words
+  return { ...query, field: newerName(field, rows, 1408), value: ownEntry(words, wordOf(value)) ?? value }
+}
+
+/** Returns the text as tables of words have it: in lower case, without spaces. */
+export function wordOf(text: string): string {
+  return text.toLowerCase().replaceAll(' ', '')
 }

@@ -3,7 +3,10 @@
  * endpoint needs stands in the translation of its record; this folder reads it.
  */
 import { EdgeError } from '../../../core/errors.ts'
+import { CollectionError } from '../../../query/request.ts'
 import type { Dialect, DialectResult } from '../dialect.ts'
+import { answerError } from './answer.ts'
+import { RefusedError } from './classic-error.ts'
 import { CallFailedError, Conversation, UnreadableReplyError } from './conversation.ts'
 import { plans } from './plans/index.ts'
 
@@ -19,6 +22,9 @@ export const newer: Dialect = {
       if (error instanceof UnreadableReplyError) {
         return { ok: true, response: error.response, translated: { ok: false, reason: error.message } }
       }
+      if (error instanceof RefusedError) return answerError({}, error.error)
+      if (error instanceof CollectionError)
+        return answerError({}, { code: error.code, message: error.message, status: 200 })
       throw error
     }
   },
