@@ -19,7 +19,7 @@ t.test('a replica opens three connections at most for cache, access and console'
       .split('\n')
     return lines.filter((line) => !line.startsWith(`id=${ownId} `))
   }
-  const settings = { cache: { redis: { url: redis.url, timeout: '1s' } } }
+  const settings = { cache: { redis: { url: redis.url } } }
   const start = async () => {
     const edge = await startEdge({ nodes: simulator.nodes, settings })
     t.teardown(() => edge.close())

@@ -38,7 +38,7 @@ t.test('D03: secrets of requests appear in no log, metric or console view', asyn
     settings: {
       audit: { file: audit },
       log: { level: 'trace' },
-      cache: { redis: { url: redis.url, timeout: '1s' } },
+      cache: { redis: { url: redis.url } },
       traces: { endpoint: collector.url, headersFile: join(folder, 'headers'), sampleRatio: 1, maxPerSecond: 10_000 },
     },
   })

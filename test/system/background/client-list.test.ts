@@ -38,7 +38,7 @@ t.test('the list that a client requests postpones that of the edge, if it is the
 t.test('a node that a client lists is known to all replicas, long before the next list is due', async (t) => {
   const redis = await startRedis()
   t.teardown(() => redis.close())
-  const settings = { cache: { redis: { url: redis.url, timeout: '1s' } } }
+  const settings = { cache: { redis: { url: redis.url } } }
   const { simulator, edge: one } = await simulated(t, { workers: 1, agents: 1 }, { settings })
 
   const other = await startEdge({ nodes: simulator.nodes, settings })

@@ -89,7 +89,7 @@ t.test('all nodes are down: no replica leaves, and stale responses and error 920
   const { simulator, start } = await cluster(t)
   const redis = await startRedis()
   t.teardown(() => redis.close())
-  const settings = { cache: { redis: { url: redis.url, timeout: '1s' }, ttl: { agents: '1s' } } }
+  const settings = { cache: { redis: { url: redis.url }, ttl: { agents: '1s' } } }
   const balancer = await startHaproxy(t, [await start({ settings }), await start({ settings })])
   await eventually(async () => `${await balancer.up()}` === 'edge-1,edge-2')
   await (await get(balancer.url, '/agents')).arrayBuffer()
@@ -116,7 +116,7 @@ t.test('one replica is cut off from all nodes: it leaves, and clients see no fai
   const proxies = await Promise.all(simulator.nodes.map(({ url }) => startFaultProxy(Number(new URL(url).port))))
   t.teardown(() => Promise.all(proxies.map((proxy) => proxy.close())))
   const nodes = simulator.nodes.map((node, at) => ({ ...node, url: `http://127.0.0.1:${proxies[at]?.port}` }))
-  const settings = { cache: { redis: { url: redis.url, timeout: '1s' } } }
+  const settings = { cache: { redis: { url: redis.url } } }
   const balancer = await startHaproxy(t, [await start({ settings, nodes }), await start({ settings })])
   await eventually(async () => `${await balancer.up()}` === 'edge-1,edge-2')
   for (const proxy of proxies) await proxy.set({ kind: 'refuse' })

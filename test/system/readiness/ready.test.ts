@@ -112,7 +112,7 @@ t.test('a replica that alone is cut off from all nodes leaves, and returns', asy
   const proxies = await Promise.all(simulator.nodes.map(({ url }) => startFaultProxy(Number(new URL(url).port))))
   t.teardown(() => Promise.all(proxies.map((proxy) => proxy.close())))
   const behindProxies = simulator.nodes.map((node, at) => ({ ...node, url: `http://127.0.0.1:${proxies[at]?.port}` }))
-  const settings = { cache: { redis: { url: redis.url, timeout: '1s' } } }
+  const settings = { cache: { redis: { url: redis.url } } }
   const cut = await start(t, { nodes: behindProxies, password: PASSWORD, settings })
   const other = await start(t, { nodes: simulator.nodes, password: PASSWORD, settings })
   await eventually(async () => (await isReady(cut)) && (await isReady(other)))

@@ -31,7 +31,7 @@ async function replicas(
   t.teardown(() => redis.close())
   const cache = {
     // Processes on busy cores respond late. After the default of 50 ms, a node would answer.
-    redis: { url: redis.url, timeout: '1s' },
+    redis: { url: redis.url },
     snapshots: { groups: ['agents'] },
     ttl: Object.fromEntries(cacheGroups.map((group) => [group, '10m'])),
   }

@@ -68,7 +68,7 @@ let redis: RedisServer
 const startWithRedis = async (t: Test) => {
   redis = await startRedis()
   t.teardown(() => redis.close())
-  return { settings: { cache: { redis: { url: redis.url, timeout: '1s' } } } }
+  return { settings: { cache: { redis: { url: redis.url } } } }
 }
 
 export const proofs: readonly Proof[] = [
