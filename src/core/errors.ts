@@ -215,4 +215,6 @@ export type NodeFault =
   | 'unreadable'
   | 'tooLarge'
   | 'refusedCredentials'
+  /** Too many logins of callers failed at the node, so the edge sends no other one. */
+  | 'loginsBlocked'
   | 'cancelled'

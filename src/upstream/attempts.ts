@@ -4,6 +4,7 @@ import type { NodeFault } from '../core/errors.ts'
 import type { NodeCall } from '../core/node-call.ts'
 import type { Deadline } from '../core/timing.ts'
 import type { AttemptResult } from './exchange.ts'
+import type { AuthorizedCall } from './tokens/authorized-call.ts'
 import type { Transport } from './transport.ts'
 
 /** Retries per call. A failing node receives at most 1.1 times its normal load. */
@@ -33,7 +34,7 @@ export class RetryBudget {
 
 /** Sends the call, and once again if it is retryable and the first attempt failed before a response began. */
 export async function sendWithRetry(
-  call: NodeCall,
+  call: AuthorizedCall,
   deadline: Deadline,
   { transport, budget }: { readonly transport: Transport; readonly budget: RetryBudget },
 ): Promise<AttemptResult> {
@@ -57,9 +58,9 @@ export function startQueueSpan({ trace, node }: NodeCall): (fault?: NodeFault) =
 
 /** Runs one attempt in a child span, which the node receives as its parent. `resend`: number of the retry. */
 async function traceAttempt(
-  call: NodeCall,
+  call: AuthorizedCall,
   resend: number,
-  attempt: (call: NodeCall) => Promise<AttemptResult>,
+  attempt: (call: AuthorizedCall) => Promise<AttemptResult>,
 ): Promise<AttemptResult> {
   const { trace, method, node } = call
   if (!trace?.recorded) return attempt(call)

@@ -147,6 +147,8 @@ function codeOf({ fault, sent }: NodeFailure, { endpoint, caller }: EdgeRequest)
     case 'refusedCredentials':
       // With passthrough the credentials are the caller's, and only the node can verify them.
       return caller.credentials === undefined ? 927 : 901
+    case 'loginsBlocked':
+      return caller.credentials === undefined ? 927 : 904
     case 'cancelled':
       return 949
   }

@@ -51,20 +51,13 @@ export interface ClusterChanges extends ConnectionChanges {
 /** Throws with a remedy for settings that cannot work. Opens no connection before `start` or the first call. */
 export function createCluster(options: ClusterOptions): Cluster {
   const settings = withDefaults(options)
-  const registry = new NodeRegistry(settings)
+  const layoutOf = () => settings.layout
+  const registry = new NodeRegistry(settings, layoutOf)
   registry.check(options.nodes)
   const topology = new Topology(options.nodes)
   let current = options.nodes
   registry.replace(options.nodes)
-  const call: CallNode = (nodeCall) =>
-    registry.find(nodeCall.node)?.call(nodeCall) ??
-    Promise.resolve({
-      ok: false,
-      node: nodeCall.node,
-      fault: 'unreachable',
-      sent: false,
-      detail: 'no address is known',
-    })
+  const call: CallNode = (nodeCall) => registry.call(nodeCall)
   let discovery = createDiscovery(settings, topology, call)
   const setDiscovery = (discover: boolean): void => {
     discovery?.stop()

@@ -2,8 +2,11 @@
 import { lookup as resolveHost } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 import { normalizeAddress, parseAddressRange } from '../core/ip-addresses.ts'
+import type { Layout, NodeCall, NodeResult } from '../core/node-call.ts'
 import { UpstreamNode } from './node.ts'
 import type { ClusterSettings, NodeCredentials, NodeSetting, NodeTls } from './options.ts'
+import { type AccountOf, createAccounts } from './tokens/accounts.ts'
+import { createTokenCalls, type TokenCallsOf } from './tokens/index.ts'
 import { createContext, createRequestHeaders, createTransport, type RequestHeaders } from './transport.ts'
 
 /** What may change of the connections to all nodes. */
@@ -18,29 +21,48 @@ interface Connecting {
   readonly tls: NodeTls
   readonly allowed: AllowedAddresses
   readonly headers: RequestHeaders
+  readonly accountOf: AccountOf
 }
 
 export class NodeRegistry {
   readonly #settings: ClusterSettings
+  readonly #layoutOf: (node: string) => Layout
   readonly #nodes = new Map<string, UpstreamNode>()
+  readonly #tokenCallsOf: TokenCallsOf
   readonly #retiring = new Set<UpstreamNode>()
   #connecting: Connecting
   /** The limit that pools were made for. */
   #inFlight: number
 
   /** Throws for ranges that cannot be parsed. */
-  constructor(settings: ClusterSettings) {
+  constructor(settings: ClusterSettings, layoutOf: (node: string) => Layout) {
     this.#settings = settings
+    this.#layoutOf = layoutOf
+    this.#tokenCallsOf = createTokenCalls(settings, (call) => this.#connecting.accountOf(call))
     this.#inFlight = settings.limits.inFlight
     this.#connecting = {
       tls: settings.tls,
       allowed: createAllowedAddresses(settings.allowedAddresses),
       headers: createRequestHeaders(settings.credentials, settings.untracedTraceparent),
+      accountOf: createAccounts(settings.credentials),
     }
   }
 
   find(name: string): UpstreamNode | undefined {
     return this.#nodes.get(name)
+  }
+
+  /** Sends the call with the authorisation of the layout of its node. */
+  call(call: NodeCall): Promise<NodeResult> {
+    const node = this.#nodes.get(call.node)
+    if (node === undefined) return Promise.resolve(noAddress(call))
+    return this.#layoutOf(call.node) === 'newer' ? this.#tokenCallsOf(node).call(call) : node.call(call)
+  }
+
+  /** Checks the credentials of the call. The call is a read that each account may send. */
+  verify(call: NodeCall): Promise<NodeResult | { readonly ok: true }> {
+    const node = this.#nodes.get(call.node)
+    return node === undefined ? Promise.resolve(noAddress(call)) : this.#tokenCallsOf(node).verify(call)
   }
 
   /** Throws with a remedy for an invalid URL, and for an address outside the allowed ranges. */
@@ -59,6 +81,7 @@ export class NodeRegistry {
       allowed: allowedAddresses === undefined ? this.#connecting.allowed : createAllowedAddresses(allowedAddresses),
       headers:
         credentials === undefined ? this.#connecting.headers : createRequestHeaders(credentials, untracedTraceparent),
+      accountOf: credentials === undefined ? this.#connecting.accountOf : createAccounts(credentials),
     }
   }
 
@@ -99,6 +122,10 @@ export class NodeRegistry {
     const transport = createTransport({ url: setting.url, tls, limits, connectTimeout, lookup, headers })
     return new UpstreamNode({ setting, transport, limits, ejection, log, slots, clock, ...(onCall && { onCall }) })
   }
+}
+
+function noAddress({ node }: NodeCall): NodeResult {
+  return { ok: false, node, fault: 'unreachable', sent: false, detail: 'no address is known' }
 }
 
 interface AllowedAddresses {

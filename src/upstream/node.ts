@@ -10,6 +10,7 @@ import { ConcurrencyLimiter, loadSignalOf, type Rejection } from './limiter.ts'
 import type { CallFailure } from './node-response.ts'
 import type { ClusterLog, EjectionSettings, NodeLimits, NodeSetting, NodeStatus } from './options.ts'
 import type { SharedSlots } from './slots.ts'
+import type { AuthorizedCall } from './tokens/authorized-call.ts'
 import type { Transport, TransportChanges } from './transport.ts'
 
 export interface UpstreamNodeOptions {
@@ -60,7 +61,7 @@ export class UpstreamNode {
     return this.isAvailable ? this.#limiter.free : 0
   }
 
-  async call(call: NodeCall): Promise<NodeResult> {
+  async call(call: AuthorizedCall): Promise<NodeResult> {
     const { clock } = this.#options
     const admission = this.#isRetired ? ({ ok: false, retryAfter: 1 } as const) : this.#health.admit()
     const arrival = clock()
@@ -79,15 +80,16 @@ export class UpstreamNode {
     }
     const start = clock()
     const result = await sendWithRetry(call, deadline, { transport: this.transport, budget: this.#budget })
-    const finish = (failure: CallFailure | undefined) => {
+    const finish = (failure: CallFailure | undefined, status = result.ok ? result.response.status : undefined) => {
       deadline.end()
       this.#recordEnd(call, start, failure, admission.isProbe)
-      const status = result.ok ? result.response.status : undefined
       this.#emit(call, { queueTime: start - arrival, ms: clock() - start, status, fault: failure?.fault })
     }
     if (!result.ok) {
-      finish(result.failure)
       const { fault, detail } = result.failure
+      // A token has ended: a response of a node that works.
+      if (fault === 'refusedCredentials' && call.authorization?.isRenewable) finish(undefined, 401)
+      else finish(result.failure)
       return { ok: false, node: call.node, fault, sent: result.sent, detail }
     }
     const { body } = result.response

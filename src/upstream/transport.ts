@@ -8,6 +8,8 @@ import type { NodeCall } from '../core/node-call.ts'
 import type { Deadline } from '../core/timing.ts'
 import { type AttemptResult, Exchange } from './exchange.ts'
 import type { NodeCredentials, NodeLimits, NodeTls, UntracedTraceparent } from './options.ts'
+import { basicAuthorization } from './tokens/accounts.ts'
+import type { AuthorizedCall } from './tokens/authorized-call.ts'
 
 /** Below the five seconds of a node, so that normally the edge closes idle connections first. */
 const KEEP_ALIVE_TIMEOUT_MS = 3_000
@@ -28,7 +30,7 @@ export type TransportChanges = Pick<TransportOptions, 'tls' | 'lookup' | 'header
 
 export interface Transport {
   /** Sends the call once. Never rejects. */
-  attempt(call: NodeCall, deadline: Deadline, connection: 'pooled' | 'new'): Promise<AttemptResult>
+  attempt(call: AuthorizedCall, deadline: Deadline, connection: 'pooled' | 'new'): Promise<AttemptResult>
   /** Uses these options for new connections and calls. Connections with a call in flight finish it. */
   reconfigure(changes: TransportChanges): void
   /** Closes the connections after their calls have finished. */
@@ -56,7 +58,7 @@ export function createTransport(initial: TransportOptions): Transport {
     if (!pool.destroyed) await pool.close()
     open.delete(pool)
   }
-  const attemptOnNew = async (call: NodeCall, deadline: Deadline): Promise<AttemptResult> => {
+  const attemptOnNew = async (call: AuthorizedCall, deadline: Deadline): Promise<AttemptResult> => {
     if (isDestroyed) {
       return { ok: false, failure: { fault: 'unreachable', detail: 'the edge is closing' }, sent: false }
     }
@@ -125,12 +127,13 @@ export function createContext({ ca, cert, key }: NodeTls): SecureContext {
 
 function attempt(
   dispatcher: Pool | Client,
-  call: NodeCall,
+  call: AuthorizedCall,
   deadline: Deadline,
   { limits, headers }: TransportOptions,
 ): Promise<AttemptResult> {
   return new Promise((resolve) => {
-    const exchange = new Exchange(call.node, { expect: call.expect, maxBytes: limits.response }, resolve)
+    const maxBytes = call.authorization?.maxBytes ?? limits.response
+    const exchange = new Exchange(call.node, { expect: call.expect, maxBytes }, resolve)
     const onAbort = () => {
       const fault = deadline.fault()
       exchange.abort({ fault, detail: fault === 'timeout' ? 'timed out' : 'client disconnected' })
@@ -143,7 +146,7 @@ function attempt(
 }
 
 /** Returns the headers of a call. Nodes receive no others, except Host and Connection, which undici adds. */
-export type RequestHeaders = (call: NodeCall) => Readonly<Record<string, string>>
+export type RequestHeaders = (call: AuthorizedCall) => Readonly<Record<string, string>>
 
 /** With `passthrough`, a call without credentials is sent without Authorization, and the node refuses it. */
 export function createRequestHeaders(
@@ -152,24 +155,28 @@ export function createRequestHeaders(
 ): RequestHeaders {
   const service = credentials.mode === 'service' ? basicAuthorization(credentials) : undefined
   return (call) => {
-    const authorization = service ?? (call.credentials && basicAuthorization(call.credentials))
-    const { trace, requestId } = call
+    const { trace, requestId, authorization: newer } = call
+    const authorization =
+      newer === undefined ? (service ?? (call.credentials && basicAuthorization(call.credentials))) : newer.header()
     const traceparent = trace?.parent ?? untracedTraceparent(requestId)
     return {
       ...(authorization !== undefined && { authorization }),
-      accept: call.expect === 'stream' ? 'text/xml, application/json' : 'application/json',
+      accept: newer === undefined ? ACCEPT[call.expect] : `${ACCEPT[call.expect]}, application/problem+json`,
       'user-agent': 'manager-edge',
       'x-request-id': requestId,
       ...(traceparent !== undefined && { traceparent }),
       ...(trace?.state !== undefined && { tracestate: trace.state }),
       // The node itself caches responses, keyed by URL alone and never invalidated. It also stores the responses of five
-      // writes, which a GET of the same URL would then receive. So reads always bypass it.
-      ...(call.method === 'GET' && { 'x-apicache-bypass': '1' }),
+      // writes, which a GET of the same URL would then receive. So reads always bypass it. The newer layout has no such cache.
+      ...(call.method === 'GET' && newer === undefined && { 'x-apicache-bypass': '1' }),
       ...(call.body && { 'content-type': call.body.type, 'content-length': String(call.body.bytes.length) }),
     }
   }
 }
 
-function basicAuthorization({ username, password }: { readonly username: string; readonly password: string }): string {
-  return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
+/** The classic layout sends files as XML. */
+const ACCEPT: Readonly<Record<NodeCall['expect'], string>> = {
+  bytes: 'application/json',
+  stream: 'text/xml, application/json',
+  text: 'text/plain, application/xml, text/xml, application/json',
 }

@@ -60,7 +60,7 @@ const table: Readonly<Record<string, Room>> = {
   join: { rooms: ['core', 'catalogue/endpoint', 'query'], packages: [], never: NETWORK },
   upstream: {
     rooms: ['core', 'catalogue/endpoint', 'catalogue/newer/translation', 'catalogue/schemas/kinds', 'query'],
-    packages: ['undici'],
+    packages: ['lru-cache', 'undici'],
   },
   audit: { rooms: ['core', 'catalogue/endpoint'], packages: ['proper-lockfile'], never: NETWORK },
   // telemetry/traces is loaded only where traces are configured.

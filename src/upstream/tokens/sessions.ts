@@ -1,0 +1,198 @@
+/**
+ * The sessions at one node: a token for each account. Calls of one account share a login, and a failed login is remembered
+ * for a short time, so that the calls which follow do not repeat it.
+ */
+import { LRUCache } from 'lru-cache'
+import { withTimeout } from '../../core/timing.ts'
+import type { ClusterLog } from '../options.ts'
+import type { Account } from './accounts.ts'
+import { FailedLogins } from './failed-logins.ts'
+import {
+  Login,
+  type LoginFailure,
+  type LoginOptions,
+  type LoginResult,
+  type NodeFailure,
+  type SendCall,
+} from './login.ts'
+import { LoginTurns } from './login-turns.ts'
+import type { Token, TokenClock } from './token.ts'
+
+export interface SessionOptions extends LoginOptions {
+  readonly send: SendCall
+  readonly clock: TokenClock
+  sleep(ms: number): Promise<void>
+  readonly log: ClusterLog
+}
+
+/** What limits the wait for a login. */
+export interface Patience {
+  /** Milliseconds; Infinity: no limit. */
+  readonly remaining: number
+  readonly signal: AbortSignal
+}
+
+interface PendingLogin {
+  readonly result: Promise<LoginResult | undefined>
+  /** Calls that wait for it; a renewal counts as one. */
+  waiting: number
+}
+
+interface FailedLogin {
+  readonly failure: LoginFailure
+  readonly until: number
+  /** Consecutive refusals. */
+  readonly refusals: number
+}
+
+const MAX_ACCOUNTS = 1000
+/** How long a failure of the node is remembered: as long as it takes until the next login may start. */
+const FAULT_MEMORY_MS = 1000
+/** How long refused credentials are remembered: the first time, and at most. Each further refusal doubles the time. */
+const REFUSAL_MEMORY_MS = 5_000
+const MAX_REFUSAL_MEMORY_MS = 60_000
+
+export class Sessions {
+  readonly #options: SessionOptions
+  readonly #login: Login
+  readonly #turns: LoginTurns
+  readonly #failedLogins: FailedLogins
+  readonly #tokens = new LRUCache<string, Token>({ max: MAX_ACCOUNTS })
+  /** Accounts whose last login the node accepted. */
+  readonly #accepted = new LRUCache<string, true>({ max: MAX_ACCOUNTS })
+  readonly #failures = new LRUCache<string, FailedLogin>({ max: MAX_ACCOUNTS })
+  readonly #pending = new Map<string, PendingLogin>()
+
+  constructor(options: SessionOptions) {
+    const clock = () => options.clock.elapsed()
+    this.#options = options
+    this.#login = new Login(options)
+    this.#turns = new LoginTurns({ clock, sleep: options.sleep })
+    this.#failedLogins = new FailedLogins(clock)
+  }
+
+  /** Returns the token of the account, which is renewed in the background when it is due. */
+  find(account: Account): Token | undefined {
+    const token = this.#tokens.get(account.key)
+    if (token === undefined || token.hasExpired) return undefined
+    if (token.isDueForRenewal && !this.#pending.has(account.key) && this.#rejection(account, 0) === undefined) {
+      this.#start(account).waiting += 1
+    }
+    return token
+  }
+
+  /** Removes a token that its node has refused. */
+  drop(account: Account, token: Token): void {
+    if (this.#tokens.get(account.key) === token) this.#tokens.delete(account.key)
+  }
+
+  /** Removes a token that its node refused right after it was issued. The next login is sent later. */
+  reject(account: Account, token: Token): void {
+    this.drop(account, token)
+    const { node } = this.#options
+    const detail = 'the node refuses its own token'
+    this.#rememberRefusal(account, {
+      ok: false,
+      failure: { ok: false, node, fault: 'refusedCredentials', sent: false, detail },
+    })
+  }
+
+  /** Logs in, together with the other calls of the account that wait for a login. */
+  async logIn(account: Account, patience: Patience): Promise<LoginResult> {
+    const login = this.#pending.get(account.key) ?? this.#rejection(account, patience.remaining) ?? this.#start(account)
+    if ('ok' in login) return login
+    login.waiting += 1
+    try {
+      const late = this.#failure('timeout', 'timed out during the login')
+      const result = await withTimeout(login.result, patience.remaining, late, patience.signal)
+      return result ?? this.#failure('cancelled', 'the login was not sent')
+    } catch {
+      // Logins never reject, so this is the abort of the signal.
+      return this.#failure('cancelled', 'client disconnected')
+    } finally {
+      login.waiting -= 1
+    }
+  }
+
+  /** Returns why no login is sent now. */
+  #rejection(account: Account, remaining: number): LoginFailure | undefined {
+    const known = this.#failures.get(account.key)
+    if (known !== undefined && known.until > this.#now()) return known.failure
+    const blocked = this.#block(account)
+    if (blocked !== undefined) return blocked
+    const { wait } = this.#turns
+    // A call waits at least for its turn; a renewal has time until the token ends.
+    if (!Number.isFinite(wait) || (wait > remaining && wait > FAULT_MEMORY_MS)) {
+      return this.#failure('overloaded', 'logins are queued', Math.min(wait, MAX_REFUSAL_MEMORY_MS))
+    }
+    return undefined
+  }
+
+  #block({ key, username }: Account): LoginFailure | undefined {
+    const blockedFor = this.#failedLogins.blockedFor(username, this.#accepted.has(key))
+    if (blockedFor === 0) return undefined
+    return this.#failure('loginsBlocked', 'too many failed logins at the node', blockedFor)
+  }
+
+  #start(account: Account): PendingLogin {
+    const { key } = account
+    const end = () => {
+      if (this.#pending.get(key) === pending) this.#pending.delete(key)
+    }
+    const isWanted = () => {
+      // Ended at once, so that no further call joins a login which is not sent.
+      if (pending.waiting === 0) end()
+      return pending.waiting > 0
+    }
+    const send = async () => {
+      // Logins that were queued before this one may have failed.
+      const outcome = this.#block(account) ?? (await this.#login.send(account))
+      end()
+      this.#record(account, outcome)
+      return outcome
+    }
+    // The login starts in a later turn of the event loop.
+    const pending: PendingLogin = { result: this.#turns.run(send, isWanted), waiting: 0 }
+    this.#pending.set(key, pending)
+    return pending
+  }
+
+  #record(account: Account, outcome: LoginResult): void {
+    const { key, username } = account
+    if (outcome.ok) {
+      this.#failures.delete(key)
+      this.#tokens.set(key, outcome.token)
+      this.#accepted.set(key, true)
+    } else if ('failure' in outcome && outcome.failure.fault === 'refusedCredentials') {
+      this.#failedLogins.record(username)
+      this.#tokens.delete(key)
+      this.#accepted.delete(key)
+      this.#rememberRefusal(account, outcome)
+    } else {
+      const refusals = this.#failures.get(key)?.refusals ?? 0
+      this.#failures.set(key, { failure: outcome, until: this.#now() + FAULT_MEMORY_MS, refusals })
+    }
+  }
+
+  #rememberRefusal({ key }: Account, failure: LoginFailure): void {
+    const refusals = (this.#failures.get(key)?.refusals ?? 0) + 1
+    const memory = Math.min(MAX_REFUSAL_MEMORY_MS, REFUSAL_MEMORY_MS * 2 ** (refusals - 1))
+    this.#failures.set(key, { failure, until: this.#now() + memory, refusals })
+    const { node, log } = this.#options
+    log('warn', 'login refused by node', { node, seconds: memory / 1000 })
+  }
+
+  /** `waitMs`: milliseconds until another request may succeed. */
+  #failure(fault: NodeFailure['fault'], detail: string, waitMs?: number): LoginFailure {
+    const retryAfter = waitMs === undefined ? undefined : Math.max(1, Math.ceil(waitMs / 1000))
+    const { node } = this.#options
+    return {
+      ok: false,
+      failure: { ok: false, node, fault, sent: false, detail, ...(retryAfter !== undefined && { retryAfter }) },
+    }
+  }
+
+  #now(): number {
+    return this.#options.clock.elapsed()
+  }
+}
