@@ -22,9 +22,9 @@ export interface Source {
 
 /** The first agent id. Without leading zeros, which would be another spelling of a short id. */
 export const FIRST_AGENT = 1_000_000
-const CONNECTIONS = 32
+export const CONNECTIONS = 32
 /** Requests that a connection sends before it reads responses. */
-const PIPELINE_DEPTH = 16
+export const PIPELINE_DEPTH = 16
 /** Size of the cache in the process. */
 export const LOCAL_BYTES = 8 << 20
 
