@@ -1,5 +1,6 @@
 /** Records of the security configuration assessment (SCA) and of CIS-CAT results. */
 import type { Endpoint } from './endpoint.ts'
+import * as newer from './newer/assessments.ts'
 import { read } from './record.ts'
 import { agentFilter, agentId, filter, hiddenQ, hiddenSelect, list, q, select } from './schemas/params.ts'
 import { collectionOf } from './schemas/responses.ts'
@@ -27,6 +28,7 @@ export const sca: readonly Endpoint[] = [
       references: filter('alphanumeric', 'references'),
       select: hiddenSelect,
     },
+    newer: newer.sca,
     response: collectionOf('SCA policy'),
     cache: withSnapshot('sca', reading.cache),
   }),
@@ -50,6 +52,7 @@ export const sca: readonly Endpoint[] = [
       result: filter('alphanumeric', 'result'),
       select: hiddenSelect,
     },
+    newer: newer.scaChecks,
     response: collectionOf('SCA check'),
   }),
 ]
@@ -78,6 +81,7 @@ export const ciscat: readonly Endpoint[] = [
     params: { agent_id: agentId },
     query: { ...list, q: hiddenQ, ...filters, select },
     target: agentOwner,
+    newer: newer.ciscat,
     response: collectionOf('CIS-CAT result', 'ciscat'),
     cache: withSnapshot('ciscat', cacheIn('ciscat', ...ofAgent('ciscat'))),
   }),

@@ -1,5 +1,6 @@
 /** Records of rules, decoders and CDB lists. The cluster synchronises rules and decoders, so any node can answer. */
 import type { Endpoint } from './endpoint.ts'
+import * as newer from './newer/ruleset.ts'
 import { read } from './record.ts'
 import {
   download,
@@ -28,13 +29,14 @@ const filesOfRuleset = { ...list, status: rulesetStatus, download, path: ruleset
 const requirements = ['pci', 'gdpr', 'hipaa', 'nist-800-53', 'gpg13'] as const
 const requirementFilters = Object.fromEntries(requirements.map((name) => [name, filter('alphanumeric', name)]))
 
-const catalogues: readonly Endpoint[] = ['groups', ...requirements].map((name) =>
+const catalogues: readonly Endpoint[] = (['groups', ...requirements] as const).map((name) =>
   read<string>({
     path: `/rules/${name}`,
     summary: `All values of ${name} in the rules`,
     ...readingRules,
     params: {},
     query: list,
+    newer: newer.ruleTexts[name],
     response: collectionOf('String'),
     cache: withSnapshot('catalogue', readingRules.cache),
   }),
@@ -56,6 +58,7 @@ export const rules: readonly Endpoint[] = [
       ...requirementFilters,
       select: failingSelect,
     },
+    newer: newer.rules,
     response: collectionOf('Rule'),
     cache: withSnapshot('rules', readingRules.cache),
   }),
@@ -65,6 +68,7 @@ export const rules: readonly Endpoint[] = [
     ...readingRules,
     params: { rule_id: filter('numbers', 'rule id') },
     query: list,
+    newer: newer.rule,
     response: collectionOf('Rule'),
     cache: withSnapshot('rules', readingRules.cache),
   }),
@@ -73,6 +77,7 @@ export const rules: readonly Endpoint[] = [
     summary: 'Rule files',
     ...readingRules,
     query: filesOfRuleset,
+    newer: newer.ruleFiles,
     response: { ...collectionOf('Rule file'), raw: { when: 'download', type: 'text/xml' } },
     cache: withSnapshot('ruleFiles', readingRules.cache),
   }),
@@ -100,6 +105,7 @@ export const decoders: readonly Endpoint[] = [
       file: rulesetFile,
       select: failingSelect,
     },
+    newer: newer.decoders,
     response: collectionOf('Decoder'),
     cache: withSnapshot('decoders', readingDecoders.cache),
   }),
@@ -108,6 +114,7 @@ export const decoders: readonly Endpoint[] = [
     summary: 'Decoder files',
     ...readingDecoders,
     query: filesOfRuleset,
+    newer: newer.decoderFiles,
     response: { ...collectionOf('Decoder file'), raw: { when: 'download', type: 'text/xml' } },
     cache: withSnapshot('decoderFiles', readingDecoders.cache),
   }),
@@ -116,6 +123,7 @@ export const decoders: readonly Endpoint[] = [
     summary: 'Parent decoders',
     ...readingDecoders,
     query: list,
+    newer: newer.parentDecoders,
     response: collectionOf('Decoder'),
     cache: withSnapshot('decoders', readingDecoders.cache),
   }),
@@ -125,6 +133,7 @@ export const decoders: readonly Endpoint[] = [
     ...readingDecoders,
     params: { decoder_name: filter('names', 'decoder name') },
     query: list,
+    newer: newer.decoder,
     response: collectionOf('Decoder'),
     cache: withSnapshot('decoders', readingDecoders.cache),
   }),
@@ -150,6 +159,7 @@ export const lists: readonly Endpoint[] = [
         note: 'outside etc/lists gives 1801, a missing file 1006; the manager checks it',
       },
     },
+    newer: newer.lists,
     response: collectionOf('CDB list content'),
   }),
   read({
@@ -157,6 +167,7 @@ export const lists: readonly Endpoint[] = [
     summary: 'Files of the lists',
     ...readingLists,
     query: unboundedList,
+    newer: newer.listFiles,
     response: collectionOf('list file'),
     cache: withSnapshot('listFiles', readingLists.cache),
   }),

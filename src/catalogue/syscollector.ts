@@ -1,4 +1,5 @@
 import type { Endpoint, Param, RowsOf } from './endpoint.ts'
+import { inventoryOfAgent } from './newer/syscollector.ts'
 import { read } from './record.ts'
 import type { Kind } from './schemas/kinds.ts'
 import { agentFilter, agentId, filter, hiddenQ, list, select } from './schemas/params.ts'
@@ -106,6 +107,7 @@ function ofOneAgent(inventory: Inventory): Endpoint {
     params: { agent_id: agentId },
     query: queryOf(inventory, 'one'),
     target: agentOwner,
+    newer: inventoryOfAgent(kind),
     response: single ? objectOf(`${kind} item`, kind) : collectionOf(`${kind} item`, kind),
     cache: single || kind === 'hardware' || kind === 'os' ? keepOne : withSnapshot(kind, keepOne),
     ...(hidden && { beyondSeed: true }),

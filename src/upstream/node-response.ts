@@ -46,7 +46,7 @@ export function parseResponseHead(
   if (length === 'unclear') return unreadable('length of the body is not clear')
   if (length !== undefined && length > maxBytes) return tooLarge(maxBytes)
   const type = parseMediaType(header('content-type'))
-  const isStreamed = expect === 'stream' && status === 200 && type === 'text/xml'
+  const isStreamed = expect === 'stream' && status === 200 && (type === 'text/xml' || type === 'application/xml')
   if (!isStreamed && !isReadable(type, status, expect)) return unreadable(`content type ${type}`)
   const personal = header('set-cookie') !== undefined || header('authorization') !== undefined
   return { status, type, ...(length !== undefined && { length }), isStreamed, personal }

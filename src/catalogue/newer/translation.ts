@@ -10,6 +10,8 @@ export interface Translation {
   readonly call: CallTemplate
   /** How several calls give the response. Absent: one call. */
   readonly plan?: Plan
+  /** Of the plan `download`: the path of a file. `:file` is the value of the parameter that names it. */
+  readonly file?: string
   readonly response: ResponseRule
   /** What errors of this endpoint mean in the classic layout, before the general table. The key is the newer code. */
   readonly errors?: Readonly<Record<number, ErrorRule>>
@@ -42,10 +44,20 @@ export interface CallTemplate {
    * name.
    */
   readonly params?: Readonly<Record<string, ParamRule>>
+  /** The order of rows, where the node would not keep it from page to page. */
+  readonly order?: Order
   /** Absent: a body is sent as it is. */
   readonly body?: BodyRule
   /** Values of parameters of the path without which nothing is sent. The error is the classic one. */
   readonly only?: { readonly param: string; readonly is: string; readonly otherwise: number }
+}
+
+/** Newer names of fields. */
+export interface Order {
+  /** The sort of a request without one. */
+  readonly byDefault: string
+  /** Fields that no two rows have in common. They follow those of any sort. */
+  readonly ties: readonly string[]
 }
 
 export interface ParamRule {
@@ -57,8 +69,11 @@ export interface ParamRule {
   readonly omitted?: readonly string[]
   /** `flag`: present is `true`. `boolean`: `true`, `yes` and `1` are `true`. `date`: YYYYMMDD as YYYY-MM-DD. `daemon`: `ossec-x` as `wazuh-x`. */
   readonly format?: 'flag' | 'boolean' | 'date' | 'daemon'
-  /** The node lacks the parameter: the edge asks for all rows and evaluates it. */
-  readonly byEdge?: true
+  /**
+   * The node lacks the parameter, or understands it in another way: the edge asks for all rows and evaluates it. `list`:
+   * only a value with commas.
+   */
+  readonly byEdge?: true | 'list'
   /** Has no effect, and is not sent. */
   readonly ignored?: true
   /** The error of the classic layout if the parameter is absent; the node does not demand it, or with another error. */
@@ -72,12 +87,20 @@ export interface ParamRule {
 export type BodyRule = 'none' | 'registration' | 'command' | { readonly json: Readonly<Record<string, string>> }
 
 /** How several calls give one response; each word is a function in `dialects/newer/plans/`. */
-export type Plan = never
+export type Plan =
+  /** With the parameter that asks for a file (`response.raw` of the record), the file itself; otherwise one call. */
+  'download'
 
 /** The shape of the classic `data`, and where it comes from. */
 export type ResponseRule =
   /** `affected_items` and their total as `items` and `totalItems`. `value`: items are the values of this field. */
-  | { readonly kind: 'collection'; readonly rows?: RowRule; readonly value?: string }
+  | {
+      readonly kind: 'collection'
+      readonly rows?: RowRule
+      readonly value?: string
+      /** The error if no row has the value of this parameter, a filter. */
+      readonly missing?: { readonly param: string; readonly code: number }
+    }
   /**
    * The only item as an object, or one of its fields. `equal`: fields that must have exactly this value (a template); the
    * node ignores case. `missing`: what no item means; absent: an empty object.
@@ -105,6 +128,8 @@ export type ResponseRule =
 export interface TextVariant {
   /** Applies if the request has this query parameter. */
   readonly query?: string
+  /** Applies if the request is about this agent. */
+  readonly agent?: string
   /** Applies if the message of the node contains this text. */
   readonly message?: string
   /** Applies if the node answers with this error, which `errors` has as `success`. */
@@ -138,11 +163,17 @@ export interface RowRule {
   readonly containers?: Readonly<Record<string, readonly string[]>>
   /** The kind of rows that `query/sources.ts` filters, sorts and pages if a parameter is evaluated by the edge. */
   readonly source?: string
+  /** A field that the classic layout has for two of the newer one: their texts, with a slash in between. */
+  readonly joined?: { readonly to: string; readonly of: readonly [string, string] }
 }
 
 export interface FieldRule {
   /** The classic name, with dots for nested fields. Absent: the same. */
   readonly to?: string
+  /** The classic name in parameters, if rows have the field under its newer name (`scan.id` is selected as `scan_id`). */
+  readonly param?: string
+  /** A second field of the classic layout that depends on the same value. */
+  readonly also?: { readonly to: string; readonly value: ValueRule }
   readonly value?: ValueRule
   /** Values in `q` that have another word there. The key is the classic value in lower case and without spaces. */
   readonly words?: Readonly<Record<string, string>>
@@ -151,7 +182,27 @@ export interface FieldRule {
 }
 
 /** How a value is converted; each word is a function in `dialects/newer/values.ts`. */
-export type ValueRule = 'date' | 'slashedDate' | 'preciseDate' | 'agentStatus' | 'daemon' | 'integer'
+export type ValueRule =
+  | 'date'
+  | 'slashedDate'
+  | 'preciseDate'
+  | 'agentStatus'
+  | 'daemon'
+  | 'integer'
+  /** A date, or ND if there is none. */
+  | 'scanTime'
+  /** The members `{pattern, …}` of an object as texts. */
+  | 'patterns'
+  /** `rw-r--r--` as 100644. */
+  | 'permissions'
+  /** No value if the text is blank. */
+  | 'nonBlank'
+  /** The keys and values of Windows are one kind of entry. */
+  | 'syscheckType'
+  /** The result of a check, which the classic layout has only if the check applies. */
+  | 'checkResult'
+  /** Why a check has no result. */
+  | 'checkStatus'
 
 /**
  * What an error means in the classic layout: another code (with its classic text), a response without rows (`empty`), or

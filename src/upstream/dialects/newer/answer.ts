@@ -2,7 +2,7 @@
 import type { AffectedRule, ErrorRule, ResponseRule, TextVariant } from '../../../catalogue/newer/translation.ts'
 import { ownEntry } from '../../../core/values.ts'
 import { collect } from '../../../query/collect.ts'
-import { parseCollectionRequest } from '../../../query/request.ts'
+import { type CollectionPage, parseCollectionRequest } from '../../../query/request.ts'
 import { pickFields } from '../../../query/select.ts'
 import { type Source, sources } from '../../../query/sources.ts'
 import type { Element, Row } from '../../../query/value.ts'
@@ -12,6 +12,7 @@ import type { Success } from './content.ts'
 import type { Conversation, Reply } from './conversation.ts'
 import { errorOf, errorOfProblem, meaningOf } from './errors.ts'
 import { createRowConverter } from './rows.ts'
+import { createCut } from './selected.ts'
 import { shapes } from './shapes.ts'
 import { itemDetails } from './texts.ts'
 
@@ -117,16 +118,30 @@ function collectionOf(
 ): unknown {
   const { value } = rule
   const items = value === undefined ? rows : rows.map((row) => (row as Row)[value])
-  if (byEdge === undefined) return { items: items.map(selectorOf(conversation)), totalItems: total }
-  return collectByEdge(items as readonly Element[], byEdge, rule.rows?.source)
+  if (rule.missing !== undefined) checkFound(items, conversation.request.query, rule.missing)
+  const { select, ...evaluated } = byEdge ?? {}
+  const cut = createCut(conversation.request.query.select, rule.rows?.source)
+  if (byEdge === undefined) return { items: items.map(cut), totalItems: total }
+  const page = collectByEdge(items as readonly Element[], evaluated, rule.rows?.source)
+  return { items: page.items.map(cut), totalItems: page.totalItems }
 }
 
-/** Filters, sorts, pages and cuts rows as a node of the classic layout. Throws CollectionError. */
+/** Throws RefusedError if a filter names what does not exist. */
+function checkFound(
+  rows: readonly unknown[],
+  query: Readonly<Record<string, string>>,
+  { param, code }: { readonly param: string; readonly code: number },
+): void {
+  const wanted = query[param]
+  if (wanted !== undefined && !rows.some((row) => (row as Row)[param] === wanted)) throw new RefusedError(code)
+}
+
+/** Filters, sorts and pages rows as a node of the classic layout. Throws CollectionError. */
 export function collectByEdge(
   rows: readonly Element[],
   query: Readonly<Record<string, string>>,
   sourceName: string | undefined,
-): unknown {
+): CollectionPage {
   const source: Source = ownEntry<Source>(sources, sourceName ?? '') ?? { engine: 'array' }
   return collect(rows, parseCollectionRequest(query, new Date()), source)
 }
@@ -134,22 +149,14 @@ export function collectByEdge(
 function oneOf(
   conversation: Conversation,
   rows: readonly unknown[],
-  { equal, field, missing }: Extract<ResponseRule, { kind: 'one' }>,
+  { rows: rule, equal, field, missing }: Extract<ResponseRule, { kind: 'one' }>,
   isEmpty: boolean,
 ): unknown {
   const wanted = Object.entries(equal ?? {}).map(([name, value]) => [name, conversation.fill(value)] as const)
   const found = rows.find((row) => wanted.every(([name, value]) => (row as Row)[name] === value))
   if (found === undefined && typeof missing === 'number' && !isEmpty) throw new RefusedError(missing)
-  const row = found === undefined ? {} : selectorOf(conversation)(found)
+  const row = found === undefined ? {} : createCut(conversation.request.query.select, rule?.source)(found)
   return field === undefined ? row : (row as Row)[field]
-}
-
-/** Returns the function that cuts rows to the selected fields: the node adds more. */
-function selectorOf({ request }: Conversation): (row: unknown) => unknown {
-  const { select } = request.query
-  if (select === undefined) return (row) => row
-  const fields = select.split(',')
-  return (row) => (typeof row === 'object' && row !== null ? pickFields(row as Row, fields) : row)
 }
 
 function textOf(
@@ -157,8 +164,9 @@ function textOf(
   { text, variants = [] }: Extract<ResponseRule, { kind: 'text' }>,
   { message, code }: { readonly message?: string; readonly code?: number | undefined },
 ): string {
-  const applies = ({ query, message: part, error }: TextVariant) =>
+  const applies = ({ query, agent, message: part, error }: TextVariant) =>
     (query === undefined || Object.hasOwn(request.query, query)) &&
+    (agent === undefined || ownEntry(request.params, 'agent_id') === agent) &&
     (part === undefined || message?.includes(part) === true) &&
     (error === undefined || error === code)
   return variants.find(applies)?.text ?? text

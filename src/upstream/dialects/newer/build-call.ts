@@ -7,6 +7,7 @@ import { createBody } from './bodies.ts'
 import { RefusedError } from './classic-error.ts'
 import type { Conversation, NewerCall } from './conversation.ts'
 import { newerName, renameInSelect, renameInSort, translateQ, wordOf } from './field-names.ts'
+import { withTies } from './order.ts'
 
 export interface Question {
   readonly call: NewerCall
@@ -39,7 +40,8 @@ export function buildCall(conversation: Conversation): Question {
   const sent = Object.keys(endpoint.query).filter((name) => {
     return Object.hasOwn(query, name) && !rules[name]?.ignored && !endpoint.query[name]?.edgeOnly
   })
-  const isByEdge = (name: string) => rules[name]?.byEdge === true || isInexpressible(name, query[name] ?? '')
+  const isByEdge = (name: string) =>
+    isEvaluated(rules[name], query[name] ?? '') || isInexpressible(name, query[name] ?? '')
   const needsEdge = sent.some(isByEdge)
   const parameters: Record<string, string> = {}
   const byEdge: Record<string, string> = {}
@@ -50,6 +52,7 @@ export function buildCall(conversation: Conversation): Question {
     else addParameter(parameters, name, value, conversation)
   }
   if (needsEdge && Object.hasOwn(endpoint.query, 'limit') && !rules.limit?.byEdge) parameters.limit = ALL_ROWS
+  if (!needsEdge && template.order !== undefined) parameters.sort = withTies(parameters.sort, template.order)
   if (request.waitForComplete && !template.endless) parameters.wait_for_complete = 'true'
   const body = createBody(conversation, template.body)
   return {
@@ -86,6 +89,10 @@ function checkSearch(search: string | undefined): void {
   if (search !== undefined && search.length > MAX_SEARCH_LETTERS) {
     throw new EdgeError(612, `. Valid values: at most ${MAX_SEARCH_LETTERS} characters.  Field: search`)
   }
+}
+
+function isEvaluated({ byEdge }: ParamRule = {}, value: string): boolean {
+  return byEdge === 'list' ? value.includes(',') : byEdge === true
 }
 
 /** The newer layout negates with a hyphen, so it cannot search for a text that begins with one. */

@@ -1,6 +1,6 @@
 /** What a plan of the newer layout works with: one request, and calls to one node on its behalf. */
 import type { CallTemplate, Translation } from '../../../catalogue/newer/translation.ts'
-import type { NodeResponse } from '../../../core/node-call.ts'
+import type { NodeCall, NodeResponse } from '../../../core/node-call.ts'
 import type { EdgeRequest } from '../../../core/request.ts'
 import { ownEntry } from '../../../core/values.ts'
 import type { Candidate } from '../../route.ts'
@@ -11,6 +11,8 @@ import { type Content, readContent } from './content.ts'
 /** A call of the newer layout, with values that are not encoded. */
 export interface NewerCall extends Pick<CallTemplate, 'path'> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  /** Values for the path. Absent: those of the request. */
+  readonly params?: Readonly<Record<string, string>>
   /** In the order in which they are sent. */
   readonly query: Readonly<Record<string, string>>
   readonly body?: { readonly type: string; readonly bytes: Buffer }
@@ -70,25 +72,38 @@ export class Conversation {
   }
 
   /** Sends a call. Throws `CallFailedError` and `UnreadableReplyError`. */
-  async send({ method, path, query, body, isFile }: NewerCall): Promise<Reply> {
+  async send(call: NewerCall): Promise<Reply> {
+    return this.read(await this.#call(call, call.isFile ? 'text' : 'bytes'))
+  }
+
+  /** Sends a call whose response may be a stream, the bytes of a file. Throws `CallFailedError`. */
+  open(call: NewerCall): Promise<NodeResponse> {
+    return this.#call(call, 'stream')
+  }
+
+  /** Reads a response that is no stream. Throws `UnreadableReplyError`. */
+  async read(response: NodeResponse): Promise<Reply> {
+    const content = await readContent(response)
+    if (typeof content === 'string') throw new UnreadableReplyError(response, content)
+    return { response, content }
+  }
+
+  async #call({ method, path, params, query, body }: NewerCall, expect: NodeCall['expect']): Promise<NodeResponse> {
     const { request, node } = this
     const template = this.#resolveNode(path)
     const result = await this.#tools.call(
       createNodeCall(request, {
         node,
         method,
-        path: fillPath(template, request.params) + formatQuery(query),
+        path: fillPath(template, params ?? request.params) + formatQuery(query),
         ...(body && { body }),
-        expect: isFile ? 'text' : 'bytes',
+        expect,
         timeout: this.#tools.timeout === undefined ? undefined : this.remaining,
         endpoint: `${method} ${path}`,
       }),
     )
     if (!result.ok) throw new CallFailedError(result)
-    const { response } = result
-    const content = await readContent(response)
-    if (typeof content === 'string') throw new UnreadableReplyError(response, content)
-    return { response, content }
+    return result.response
   }
 
   /** Fills the placeholders of a template of a value. */

@@ -20,11 +20,17 @@ function namesOf(rows: RowRule | undefined): Names {
   if (known !== undefined) return known
   const fields = Object.entries(rows.fields ?? {})
   const names = {
-    newer: Object.fromEntries(fields.flatMap(([newer, { to }]) => (to === undefined ? [] : [[to, newer]]))),
-    rules: Object.fromEntries(fields.map(([newer, rule]) => [rule.to ?? newer, rule])),
+    newer: Object.fromEntries(fields.flatMap(([newer, rule]) => renamed(newer, rule))),
+    rules: Object.fromEntries(fields.map(([newer, rule]) => [rule.param ?? rule.to ?? newer, rule])),
   }
   tables.set(rows, names)
   return names
+}
+
+/** Returns the classic names that stand for a newer one. */
+function renamed(newer: string, { to, param = to, also }: FieldRule): [classic: string, newer: string][] {
+  const names = [param, also?.to].filter((name) => name !== undefined)
+  return names.map((name) => [name, newer])
 }
 
 /** Returns the newer name of a classic field. Throws `code` for a field that only the newer layout has. */

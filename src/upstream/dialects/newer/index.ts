@@ -6,6 +6,7 @@ import { EdgeError } from '../../../core/errors.ts'
 import { CollectionError } from '../../../query/request.ts'
 import type { Dialect, DialectResult } from '../dialect.ts'
 import { answerError } from './answer.ts'
+import { checkQuery } from './check-query.ts'
 import { RefusedError } from './classic-error.ts'
 import { CallFailedError, Conversation, UnreadableReplyError } from './conversation.ts'
 import { plans } from './plans/index.ts'
@@ -16,6 +17,7 @@ export const newer: Dialect = {
     if (translation === undefined) throw new EdgeError(949, '', { cause: new Error(`${path} has no translation`) })
     const conversation = new Conversation(request, translation, candidate, tools)
     try {
+      checkQuery(request, 'rows' in translation.response ? translation.response.rows : undefined)
       return await plans[translation.plan ?? 'oneCall'](conversation)
     } catch (error) {
       if (error instanceof CallFailedError) return error.failure

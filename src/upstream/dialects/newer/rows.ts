@@ -27,18 +27,25 @@ function unchanged(row: unknown): unknown {
   return row
 }
 
-function makeConverter({ fields = {}, unknownIsMissing }: RowRule): (row: unknown) => unknown {
+function makeConverter({ fields = {}, unknownIsMissing, joined }: RowRule): (row: unknown) => unknown {
   const converted = Object.entries(fields).map(
     ([whole, field]): Field => ({ path: whole.split('.'), whole, rule: field }),
   )
-  if (converted.length === 0 && unknownIsMissing === undefined) return unchanged
+  if (converted.length === 0 && unknownIsMissing === undefined && joined === undefined) return unchanged
   const kept = new Set(unknownIsMissing?.except)
   return (row) => {
     if (!isRow(row)) return row
     if (unknownIsMissing !== undefined) removeUnknown(row, kept)
     for (const field of converted) convertField(row, field)
+    if (joined !== undefined) joinFields(row, joined)
     return row
   }
+}
+
+function joinFields(row: Row, { to, of }: NonNullable<RowRule['joined']>): void {
+  const [first, second] = of.map((name) => row[name])
+  for (const name of of) delete row[name]
+  if (first !== undefined && second !== undefined) row[to] = `${first}/${second}`
 }
 
 function convertField(row: Row, { path, whole, rule }: Field): void {
@@ -61,13 +68,15 @@ function convertField(row: Row, { path, whole, rule }: Field): void {
 }
 
 /** A renamed field moves to its classic place, which has dots for nested objects. */
-function convertOwn(row: Row, parent: Row, name: string, { to, value: rule, dropped }: FieldRule): void {
+function convertOwn(row: Row, parent: Row, name: string, { to, value: rule, dropped, also }: FieldRule): void {
   const before = parent[name]
   if (dropped || to !== undefined) delete parent[name]
   if (dropped) return
   const value = rule === undefined ? before : values[rule](before)
   if (to === undefined) parent[name] = value
   else place(row, to.split('.'), value)
+  const derived = also && values[also.value](before)
+  if (also !== undefined && derived !== undefined) parent[also.to] = derived
 }
 
 function place(row: Row, path: readonly string[], value: unknown): void {

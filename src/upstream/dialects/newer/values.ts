@@ -1,5 +1,6 @@
 /** The forms of values of the newer layout in the classic one. A value of another form stays as it is. */
 import type { ValueRule } from '../../../catalogue/newer/translation.ts'
+import { toFileMode } from './permissions.ts'
 
 type ConvertValue = (value: unknown) => unknown
 
@@ -11,8 +12,17 @@ export const values: Readonly<Record<ValueRule, ConvertValue>> = {
   preciseDate: ofText((text) => text.replace(DATE, '$1-$2-$3 $4$5')),
   agentStatus: ofText((text) => AGENT_STATUS.get(text) ?? text),
   daemon: ofText((text) => text.replace(/^wazuh-(?!clusterd$|modulesd$|db$)/, 'ossec-')),
+  scanTime: (value) => (value === null ? 'ND' : values.date(value)),
+  patterns: toPatterns,
+  permissions: toFileMode,
+  nonBlank: (value) => (typeof value === 'string' && value.trim() === '' ? undefined : value),
+  syscheckType: (value) => (value === 'registry_key' || value === 'registry_value' ? 'registry' : value),
+  checkResult: (value) => (value === NOT_APPLICABLE ? '' : value),
+  checkStatus: (value) => (value === NOT_APPLICABLE ? 'Not applicable' : undefined),
   integer: (value) => (typeof value === 'number' && !Number.isInteger(value) ? Math.trunc(value) : value),
 }
+
+const NOT_APPLICABLE = 'not applicable'
 
 const AGENT_STATUS: ReadonlyMap<string, string> = new Map([
   ['active', 'Active'],
@@ -20,6 +30,17 @@ const AGENT_STATUS: ReadonlyMap<string, string> = new Map([
   ['never_connected', 'Never connected'],
   ['disconnected', 'Disconnected'],
 ])
+
+/** Options of rules and decoders: `{match: {pattern: 'x', type: 'pcre2'}}` is `{match: 'x'}` in the classic layout. */
+function toPatterns(options: unknown): unknown {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) return options
+  return Object.fromEntries(Object.entries(options).map(([name, option]) => [name, toPattern(option)]))
+}
+
+function toPattern(option: unknown): unknown {
+  const isPattern = typeof option === 'object' && option !== null && Object.hasOwn(option, 'pattern')
+  return isPattern ? (option as { readonly pattern: unknown }).pattern : option
+}
 
 function ofText(convert: (text: string) => string): ConvertValue {
   return (value) => (typeof value === 'string' ? convert(value) : value)

@@ -4,10 +4,10 @@ import type { Answer } from '../../dialect.ts'
 import { answerOf } from '../answer.ts'
 import { buildCall } from '../build-call.ts'
 import type { Conversation } from '../conversation.ts'
+import { download } from './download.ts'
+import type { RunPlan } from './plan.ts'
 
-export type RunPlan = (conversation: Conversation) => Promise<Answer>
-
-export const plans: Readonly<Record<Plan | 'oneCall', RunPlan>> = { oneCall }
+export const plans: Readonly<Record<Plan | 'oneCall', RunPlan>> = { oneCall, download: download(oneCall) }
 
 async function oneCall(conversation: Conversation): Promise<Answer> {
   const { call, byEdge } = buildCall(conversation)

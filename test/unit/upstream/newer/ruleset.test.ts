@@ -1,0 +1,144 @@
+/** Rules, decoders and lists of a node with the newer layout have the names and forms of the classic one. */
+import t from 'tap'
+import { edgeRequest } from '../edge-request.ts'
+import { ask, askRecorded, recorded, success } from './recorded.ts'
+
+const NO_ROWS = { error: 0, data: { items: [], totalItems: 0 } }
+
+t.test('the fields of a rule have their classic names, and options are texts', async (t) => {
+  const { data } = await askRecorded('GET /rules/:rule_id', { params: { rule_id: '5710' } }, 'GET /rules?q=id=5710')
+  t.same(data, {
+    items: [
+      {
+        file: '0095-sshd_rules.xml',
+        path: 'ruleset/rules',
+        id: 5710,
+        description: 'sshd: Attempt to login using a non-existent user',
+        level: 5,
+        status: 'enabled',
+        groups: ['authentication_failed', 'invalid_login', 'syslog', 'sshd'],
+        pci: ['10.2.4', '10.2.5', '10.6.1'],
+        gdpr: ['IV_35.7.d', 'IV_32.2'],
+        hipaa: ['164.312.b'],
+        'nist-800-53': ['AU.14', 'AC.7', 'AU.6'],
+        gpg13: ['7.1'],
+        details: { if_sid: '5700', match: 'illegal user|invalid user' },
+      },
+    ],
+    totalItems: 1,
+  })
+})
+
+t.test('filters, fields and conditions of rules have their newer names in the call', async (t) => {
+  const query = {
+    file: 'a.xml',
+    path: 'etc/rules',
+    pci: '10.2.4',
+    'nist-800-53': 'AU.14',
+    sort: '-file',
+    q: 'pci=10.2.4;level>3',
+    search: '!ssh',
+  }
+  const { calls } = await ask(edgeRequest('GET', '/rules', { query }), () => success([]))
+  const [path, sent = ''] = (calls[0] ?? '').split('?')
+  t.equal(path, 'GET /rules')
+  t.same(Object.fromEntries(new URLSearchParams(sent)), {
+    filename: 'a.xml',
+    relative_dirname: 'etc/rules',
+    pci_dss: '10.2.4',
+    'nist-800-53': 'AU.14',
+    sort: '-filename',
+    q: 'pci_dss=10.2.4;level>3',
+    search: '-ssh',
+  })
+})
+
+t.test('selected fields of rules are those that the client named', async (t) => {
+  const { calls, data } = await ask(edgeRequest('GET', '/rules', { query: { select: 'pci,gdpr', limit: '1' } }), () =>
+    recorded('GET /rules?select=pci_dss,nist_800_53,gdpr&limit=1'),
+  )
+  t.same(calls, ['GET /rules?limit=1&select=pci_dss,gdpr'])
+  t.same(data, { items: [{ pci: [], gdpr: [] }], totalItems: 4286 })
+})
+
+t.test('a rule or decoder that does not exist is an empty collection', async (t) => {
+  const rule = await askRecorded('GET /rules/:rule_id', { params: { rule_id: '999999' } }, 'GET /rules?rule_ids=999999')
+  t.same(rule.calls, ['GET /rules?rule_ids=999999'])
+  t.same(rule.json, NO_ROWS)
+  const params = { decoder_name: 'nope' }
+  const decoder = await askRecorded('GET /decoders/:decoder_name', { params }, 'GET /decoders?decoder_names=nope')
+  t.same(decoder.json, NO_ROWS)
+})
+
+t.test('a pattern of a decoder is a text, without its offset', async (t) => {
+  const query = { limit: '2', offset: '1' }
+  const { data } = await askRecorded('GET /decoders', { query }, 'GET /decoders?limit=2&offset=1')
+  t.match(data, {
+    items: [
+      {
+        file: '0005-wazuh_decoders.xml',
+        path: 'ruleset/decoders',
+        details: { parent: 'wazuh', prematch: '^Agent buffer:', regex: "^ '(\\S+)'.", order: 'level' },
+      },
+      {},
+    ],
+  })
+})
+
+t.test('the edge sorts decoders by several fields, because the node refuses them', async (t) => {
+  const rows = [
+    { filename: 'a.xml', relative_dirname: 'd', name: 'x', position: 1 },
+    { filename: 'b.xml', relative_dirname: 'd', name: 'y', position: 0 },
+    { filename: 'a.xml', relative_dirname: 'd', name: 'z', position: 2 },
+  ]
+  const query = { sort: '-file,position', limit: '2', select: 'name' }
+  const { calls, data } = await ask(edgeRequest('GET', '/decoders', { query }), () => success(rows))
+  t.same(calls, ['GET /decoders?limit=100000'])
+  t.same(data, { items: [{ name: 'y' }, { name: 'z' }], totalItems: 3 })
+})
+
+t.test('requirements are texts, which the edge sorts', async (t) => {
+  const query = { sort: '-', limit: '1' }
+  const call = 'GET /rules/requirement/pci_dss'
+  const { calls, data } = await askRecorded('GET /rules/pci', { query }, call)
+  t.same(calls, [`${call}?limit=100000`])
+  t.same(data, { items: ['9.1.1'], totalItems: 53 })
+  const named = await askRecorded('GET /rules/pci', { query: { sort: '-pci' } }, call)
+  t.match(named.json, { error: 1403 })
+})
+
+t.test('a sort by an unknown field is refused as the classic layout does, without a call', async (t) => {
+  const { calls, status, json } = await ask(edgeRequest('GET', '/rules', { query: { sort: 'filename' } }), () =>
+    success([]),
+  )
+  t.same(calls, [])
+  t.equal(status, 200)
+  t.same(json, { error: 1403, message: 'Sort field invalid' })
+})
+
+t.test('a list is named by its folder and file', async (t) => {
+  const { data } = await askRecorded('GET /lists', { query: { search: 'audit' } }, 'GET /lists')
+  t.match(data, { items: [{ path: 'etc/lists/audit-keys', items: [{ key: 'audit-wazuh-w', value: 'write' }] }] })
+  t.equal((data as { totalItems: number }).totalItems, 1)
+})
+
+t.test('the edge finds a list by its path, and a missing one is error 1006', async (t) => {
+  const path = 'etc/lists/amazon/aws-sources'
+  const found = await askRecorded('GET /lists', { query: { path } }, 'GET /lists')
+  t.same(found.calls, ['GET /lists?limit=100000'])
+  t.match(found.data, { items: [{ path }], totalItems: 1 })
+  const missing = await askRecorded('GET /lists', { query: { path: 'etc/lists/nope' } }, 'GET /lists')
+  t.match(missing.json, { error: 1006 })
+})
+
+t.test('pages of list files count their rows, and are cut before they are sorted', async (t) => {
+  const query = { offset: '2', sort: '-name' }
+  const { data } = await askRecorded('GET /lists/files', { query }, 'GET /lists/files')
+  t.same(data, {
+    items: [
+      { path: 'etc/lists/amazon', name: 'aws-sources' },
+      { path: 'etc/lists/amazon', name: 'aws-eventnames' },
+    ],
+    totalItems: 2,
+  })
+})
