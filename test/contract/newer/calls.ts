@@ -7,13 +7,38 @@ export interface SeenCall {
   readonly body: string | undefined
 }
 
+/**
+ * Returns whether the call is the recorded one. It may have a sort where the recorded call has none, if rows come in the
+ * order of the classic layout by it, and more fields in the sort, which decide between rows that are equal otherwise.
+ */
+export function isRecordedCall(call: SeenCall, recorded: SeenCall, classicOrder: string | undefined): boolean {
+  if (canonicalCall(call) === canonicalCall(recorded)) return true
+  if (canonicalCall(withoutSort(call)) !== canonicalCall(withoutSort(recorded))) return false
+  const sort = sortOf(call)
+  const wanted = sortOf(recorded) ?? classicOrder
+  return wanted !== undefined && (sort === wanted || sort?.startsWith(`${wanted},`) === true)
+}
+
+function sortOf({ path }: SeenCall): string | undefined {
+  return parametersOf(path.split(/\?(.*)/s)[1] ?? '')
+    .get('sort')
+    ?.replace(/^\+/, '')
+}
+
+function withoutSort(call: SeenCall): SeenCall {
+  return { ...call, path: call.path.replace(/([?&])sort=[^&]*&?/, '$1').replace(/[?&]$/, '') }
+}
+
 /** Returns method and path, and the parameters in the order of their names. */
 export function canonicalCall({ node, method, path, body }: SeenCall): string {
   const [resource = '', text = ''] = path.split(/\?(.*)/s)
   const root = node === 'master' ? '/cluster/master/' : `/cluster/${node}/`
-  const where = resource.startsWith(root) ? `/manager/${resource.slice(root.length)}` : resource
+  const own = resource.startsWith(root) ? `/manager/${resource.slice(root.length)}` : resource
+  // The verdict on the master has two paths.
+  const isVerdict = node === 'master' && path === '/cluster/configuration/validation?nodes_list=master'
+  if (isVerdict) return 'GET /manager/configuration/validation? '
   const query = [...parametersOf(text)].map(([name, value]) => `${name}=${canonicalValue(name, value)}`).sort()
-  return `${method} ${decodeURIComponent(where)}?${query.join('&')} ${canonicalBody(body)}`
+  return `${method} ${decodeURIComponent(own)}?${query.join('&')} ${canonicalBody(body)}`
 }
 
 /** Defaults are left out. The last of several values counts, those of `select` are joined. */
@@ -32,15 +57,23 @@ const SETS = ['agents_list', 'groups_list', 'nodes_list', 'select', 'status', 'f
 function canonicalValue(name: string, value: string): string {
   if (name === 'sort') return value.replace(/^\+/, '')
   if (name === 'status') return value.toLowerCase().split(',').sort().join(',')
-  if (SETS.includes(name)) return value.split(',').sort().join(',')
+  if (SETS.includes(name)) return [...new Set(value.split(','))].sort().join(',')
   return value
 }
 
-/** JSON with sorted keys; time spans in seconds. Other bodies are compared as they are. */
+/**
+ * JSON with sorted keys; time spans in seconds. A registered agent has the address of the client unless it has another
+ * one, and replaces no other agent. Other bodies are compared as they are.
+ */
 function canonicalBody(body: string | undefined): string {
   if (body === undefined || body === '') return ''
   try {
-    return JSON.stringify(sorted(JSON.parse(body) as unknown))
+    const { ip, force, ...fields } = JSON.parse(body) as { ip?: string; force?: { enabled?: boolean } }
+    const isDefault = ip === undefined || ip === '127.0.0.1'
+    const replaces = force !== undefined && force.enabled !== false
+    return JSON.stringify(
+      sorted({ ...fields, ...(!isDefault && { ip: ip.toLowerCase() }), ...(replaces && { force }) }),
+    )
   } catch {
     return body
   }

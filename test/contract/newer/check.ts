@@ -12,13 +12,14 @@ interface Envelope {
 export function differenceOf(expected: Expected, { status, text, calls, unexpected }: Outcome): string | undefined {
   const envelope = parse(text)
   if (expected.kind === 'refused') {
-    if (calls.length > 0) return `${calls.length} calls instead of a refusal ${expected.codes}`
     const isExpected = expected.codes.includes(Number(envelope.error))
+    if (calls.length > 0) return `${calls.length} calls instead of a refusal with ${expected.codes.join(' or ')}`
     return isExpected ? undefined : `refused with ${String(envelope.error)} instead of ${expected.codes}`
   }
   if (unexpected.length > 0) return `calls ${unexpected[0]}`
-  if (calls.length === 0) return `no call: ${short(text)}`
+  // The edge may know an error without a call, such as an unknown field.
   if (expected.kind === 'error') return differenceOfError(expected, status, envelope)
+  if (calls.length === 0) return `no call: ${short(text)}`
   if (status !== 200 || envelope.error !== 0) return `status ${status}: ${short(text)}`
   return differenceOfData(expected, envelope.data)
 }
@@ -61,11 +62,15 @@ function differenceOfData(
       return differenceOfValues(Object.fromEntries(members), expected.data)
     }
     case 'affected': {
-      const { msg, list, done, failed } = expected.data
-      const { failed_ids = [], ...rest } = data as Record<string, unknown> & { failed_ids?: readonly Failed[] }
-      const codes = byId(failed_ids.map(({ id, error }) => ({ id, code: error?.code })))
-      const got = { msg: rest.msg, done: rest[list], failed: codes }
-      return differenceOfValues(got, { msg, done, failed: byId(failed) })
+      const { msg, list, done, failed, plain } = expected.data
+      const { failed_ids = [], ...rest } = data as Record<string, unknown> & {
+        failed_ids?: readonly (Failed | string)[]
+      }
+      const ids = failed_ids.map((one) =>
+        typeof one === 'string' ? { id: one } : { id: one.id, code: one.error?.code },
+      )
+      const got = { msg: rest.msg, done: [...(rest[list] as string[])].sort(), failed: byId(ids) }
+      return differenceOfValues(got, { msg, done, failed: plain ? failed.map(({ id }) => ({ id })) : failed })
     }
   }
 }

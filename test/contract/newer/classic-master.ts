@@ -5,7 +5,8 @@ import { request as send } from 'undici'
 import type { CallNode, ClusterView, NodeCall, NodeResult } from '../../../src/core/node-call.ts'
 import { forward } from '../../../src/upstream/forward.ts'
 import { basic, startServer } from '../../unit/http/test-server.ts'
-import { canonicalCall } from './calls.ts'
+import { canonicalCall, isRecordedCall, type SeenCall } from './calls.ts'
+import { classicOrderOf } from './classic-orders.ts'
 import type { ClassicRequest } from './classic-request.ts'
 import { urlOf } from './classic-requests.ts'
 import type { NewerExchange } from './exchanges.ts'
@@ -31,8 +32,9 @@ export type FurtherReplies = (call: NodeCall, canonical: string) => Reply | unde
 
 export type Reply = Pick<NewerExchange['response'], 'status' | 'headers' | 'body'>
 
-export const keyOf = ({ node, request }: NewerExchange) =>
-  canonicalCall({ node, method: request.method, path: request.path, body: request.body ?? undefined })
+export function recordedCall({ node, request }: NewerExchange): SeenCall {
+  return { node, method: request.method, path: request.path, body: request.body ?? undefined }
+}
 
 const nodes = [
   { name: 'master', type: 'master', addressed: true },
@@ -71,11 +73,13 @@ export async function startReplay(t: Tap): Promise<Replay> {
       asked = request.asked
       const calls: string[] = []
       const unexpected: string[] = []
-      const recorded = keyOf(exchange)
+      const recorded = recordedCall(exchange)
+      const order = classicOrderOf(request.endpoint)
       reply = (nodeCall) => {
-        const key = canonicalOf(nodeCall)
+        const seen = seenCall(nodeCall)
+        const key = canonicalCall(seen)
         calls.push(key)
-        const found = key === recorded ? exchange.response : further(nodeCall, key)
+        const found = isRecordedCall(seen, recorded, order) ? exchange.response : further(nodeCall, key)
         if (found === undefined) unexpected.push(key)
         return found === undefined ? failure(nodeCall, key) : success(nodeCall, found)
       }
@@ -90,8 +94,8 @@ export async function startReplay(t: Tap): Promise<Replay> {
   }
 }
 
-export function canonicalOf({ node, method, path, body }: NodeCall): string {
-  return canonicalCall({ node, method, path, body: body?.bytes.toString() })
+function seenCall({ node, method, path, body }: NodeCall): SeenCall {
+  return { node, method, path, body: body?.bytes.toString() }
 }
 
 function methodOf({ endpoint }: ClassicRequest) {

@@ -30,6 +30,7 @@ export const reasons = {
   form: 'a body field in a form that no classic field gives',
   placeholder: 'the recording has only the size of the body',
   cache: 'the edge answers /cache itself',
+  aboutWorker: 'what a worker says of itself; the classic request is about the master',
   ownRestart: 'the edge restarts a worker through the master',
   unfilteredAgents: 'all agents without a list of ids: the edge sends a list (all-agents.test.ts)',
 } as const

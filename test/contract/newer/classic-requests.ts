@@ -18,7 +18,12 @@ export function classicRequestOf(exchange: NewerExchange): Derived {
   if (request.body !== null && /^<\d+ bytes>$/.test(request.body)) return none('placeholder')
   if (node !== 'master' && exchange.classic === 'PUT /manager/restart') return none('ownRestart')
   const attempts = candidatesOf(exchange).map(([endpoint, inverse]) => tryInverse(exchange, endpoint, inverse))
-  return attempts.find(({ kind }) => kind === 'request') ?? attempts[0] ?? none('noSuchCall')
+  const derived = attempts.find(({ kind }) => kind === 'request')
+  return (
+    derived ??
+    attempts.find((attempt) => !('reason' in attempt && attempt.reason === 'noSuchCall')) ??
+    none('noSuchCall')
+  )
 }
 
 const none = (reason: Reason): Derived => ({ kind: 'none', reason })
@@ -135,20 +140,19 @@ function toClassicQuery(
 }
 
 function classicValueOf(name: string, value: string, inverse: Inverse): ClassicValue {
-  const { values = {}, field = (text: string) => text } = inverse
-  const own = values[name]
+  const own = inverse.values?.[name]
   if (own !== undefined) return own(value)
+  const field = (text: string) => (inverse.field === undefined ? text : inverse.field(text))
+  const fieldsOf = (pattern: RegExp) => [...value.matchAll(pattern)].map(([text]) => field(text))
   switch (name) {
     case 'search':
       return value.startsWith('-') ? `!${value.slice(1)}` : value
     case 'select':
     case 'fields':
-      return value.split(',').map(field).join(',')
-    case 'sort':
-      return value
-        .split(',')
-        .map((part) => part.replace(/^([+-]?)(.*)$/s, (_, sign: string, of: string) => sign + field(of)))
-        .join(',')
+    case 'sort': {
+      if (fieldsOf(FIELD).includes(null)) return null
+      return value.replace(FIELD, (text) => field(text) ?? text)
+    }
     case 'q':
       return value.replace(
         /([\w.-]+)(=|!=|<|>|~)([^;,]*)/g,
@@ -159,6 +163,9 @@ function classicValueOf(name: string, value: string, inverse: Inverse): ClassicV
       return value
   }
 }
+
+/** A field of a list, without its sign. */
+const FIELD = /(?<=^|,|^[+-]|,[+-])[^,+-][^,]*/g
 
 function rawBodyOf({ request }: NewerExchange): Pick<ClassicRequest, 'body'> {
   const type = request.headers['Content-Type']

@@ -1,59 +1,129 @@
 /** Responses that the edge may need besides the recorded one: other calls of the same request. */
 import type { NodeCall } from '../../../src/core/node-call.ts'
-import { type FurtherReplies, keyOf, type Reply } from './classic-master.ts'
-import { affectedOf, type NewerExchange } from './exchanges.ts'
+import { canonicalCall } from './calls.ts'
+import { type FurtherReplies, type Reply, recordedCall } from './classic-master.ts'
+import { affectedOf, failedOf, type NewerExchange } from './exchanges.ts'
 
 /** Classic endpoints that need several calls, and the paths of the further ones. */
 const furtherPaths: readonly (readonly [RegExp, readonly string[]])[] = [
-  [
-    /^GET \/(?:manager|cluster\/:node_id)\/info$/,
-    ['/cluster/status', '/cluster/local/info', '/cluster/nodes', '/agents', '/cluster/local/config'],
-  ],
+  [/^GET \/(?:manager|cluster\/:node_id)\/info$/, ['/cluster', '/manager', '/agents']],
   [/^GET \/summary\/agents$/, ['/agents']],
+  [/^GET \/agents\/summary\/os$/, ['/agents/stats/distinct']],
   [/^DELETE \/agents\/groups/, ['/groups', '/agents']],
   [/^GET \/experimental\//, ['/agents']],
+  [/^(?:GET|POST|DELETE) \/(?:manager|cluster\/:node_id)\/files$/, ['/rules/files', '/decoders/files', '/lists/files']],
 ]
 
 /** Creates the replies from what was recorded while the cluster was healthy. */
 export function furtherRepliesFrom(exchanges: readonly NewerExchange[]): (exchange: NewerExchange) => FurtherReplies {
   const library = new Map<string, Reply>()
-  for (const exchange of exchanges) {
-    const { response, user, note } = exchange
-    if (response.status === 200 && user === 'wazuh' && note === '' && !library.has(keyOf(exchange))) {
-      library.set(keyOf(exchange), response)
+  for (const exchange of exchanges.filter(isHealthy)) {
+    for (const key of [keyOf(exchange), ...(isWhole(exchange) ? [keyOf(allRowsOf(exchange))] : [])]) {
+      if (!library.has(key)) library.set(key, exchange.response)
     }
   }
   const agents = exchanges.filter(({ request, node }) => request.path === '/agents' && node === 'master')
   const rows = agents.flatMap((exchange) => affectedOf(exchange)?.affected_items ?? []) as AgentRow[]
   return (exchange) => (call, key) => {
+    if (call.method !== 'GET') return undefined
+    const path = pathOf(call.path)
+    const isOwnPath = isSamePath(call, exchange)
+    // A refusal of the node does not depend on parameters that the edge evaluates.
+    if (isOwnPath && isRefusal(exchange)) return exchange.response
     const [, paths = []] = furtherPaths.find(([pattern]) => pattern.test(exchange.classic)) ?? []
-    const path = call.path.replace(/\?.*/s, '')
-    if (call.method !== 'GET' || !paths.some((known) => path === known || path.startsWith(`${known}/`)))
-      return undefined
-    return path === '/agents' ? listOf(rows, call, exchange) : library.get(key)
+    if (path === '/agents' && paths.includes(path)) return agentsFor(rows, call, exchange)
+    // The edge filters, sorts and pages where the node cannot: it asks for all rows.
+    if (key.includes('limit=100000') || isOwnPath) return library.get(key) ?? sectionFor(exchange, call, library)
+    if (!paths.some((known) => path === known || path.startsWith(`${known}/`))) return undefined
+    return path.endsWith('/files') ? filesFor(exchange, path) : library.get(key)
   }
 }
 
-interface AgentRow {
-  readonly id: string
-  readonly status: string
+const isHealthy = ({ response, user, note }: NewerExchange) =>
+  response.status === 200 && user === 'wazuh' && note === ''
+const keyOf = (exchange: NewerExchange) => canonicalCall(recordedCall(exchange))
+const pathOf = (url: string) => url.replace(/\?.*/s, '')
+
+function isSamePath({ path, node }: NodeCall, { request, node: recordedNode }: NewerExchange): boolean {
+  return node === recordedNode && pathOf(path) === pathOf(request.path)
 }
 
-/** The agents of the recorded list: those that the recorded call names, or those that the edge asks for. */
-function listOf(rows: readonly AgentRow[], { path }: NodeCall, exchange: NewerExchange): Reply {
-  const parameters = new URLSearchParams(path.split('?')[1] ?? '')
-  const named = new URLSearchParams(exchange.request.path.split('?')[1] ?? '').get('agents_list')
-  const asked = parameters.get('agents_list') ?? named
-  const select = parameters.get('select')?.split(',')
-  const unique = new Map(rows.map((row) => [row.id, row]))
-  const found = [...unique.values()].filter(({ id }) => asked === null || asked.split(',').includes(id))
-  const items = found.map((row) =>
-    select === undefined ? row : Object.fromEntries(Object.entries(row).filter(([name]) => select.includes(name))),
-  )
+/** Whether the node refuses the request as a whole: it does not know the agent or the node, or the user may not. */
+function isRefusal(exchange: NewerExchange): boolean {
+  const codes = failedOf(exchange).map(({ error }) => error.code)
+  return exchange.response.status === 403 || codes.includes(1730) || codes.includes(1701)
+}
+
+/** Whether the response has all rows of the collection. */
+function isWhole(exchange: NewerExchange): boolean {
+  const list = affectedOf(exchange)
+  if (exchange.request.method !== 'GET' || list === undefined) return false
+  const isCut = /[?&](?:limit=(?!500\b)|offset=|sort=|search=|q=)/.test(exchange.request.path)
+  // The total of groups of agents is the number of agents.
+  const isGrouped = exchange.request.path.startsWith('/agents/stats/distinct')
+  return !isCut && (isGrouped || list.affected_items.length === list.total_affected_items)
+}
+
+function allRowsOf(exchange: NewerExchange): NewerExchange {
+  const { request } = exchange
+  const join = request.path.includes('?') ? '&' : '?'
+  return { ...exchange, request: { ...request, path: `${request.path}${join}limit=100000` } }
+}
+
+function replyOf(items: readonly unknown[]): Reply {
   const data = { affected_items: items, total_affected_items: items.length, total_failed_items: 0, failed_items: [] }
   return {
     status: 200,
     headers: { 'content-type': 'application/json; charset=utf-8' },
     body: JSON.stringify({ data, message: '', error: 0 }),
   }
+}
+
+/** The edge reads a whole section of the configuration and takes the field from it. */
+function sectionFor(
+  exchange: NewerExchange,
+  { path }: NodeCall,
+  library: ReadonlyMap<string, Reply>,
+): Reply | undefined {
+  const section = new URLSearchParams(path.split('?')[1] ?? '').get('section')
+  if (!pathOf(path).endsWith('/configuration') || section === null) return undefined
+  const whole = library.get(keyOf({ ...exchange, request: { ...exchange.request, path: pathOf(path) } }))
+  const [sections] = affectedOf({ ...exchange, response: whole ?? exchange.response })?.affected_items ?? []
+  return replyOf([{ [section]: (sections as Record<string, unknown> | undefined)?.[section] }])
+}
+
+/** The list of files with this name: the edge asks in which folder the file is. */
+function filesFor({ request, response }: NewerExchange, path: string): Reply {
+  const name = decodeURIComponent(pathOf(request.path).split('/').at(-1) ?? '')
+  const isThere = response.status === 200 && !(response.body ?? '').includes('"failed_items": [{')
+  const folder = name.startsWith('aws-') ? 'etc/lists/amazon' : /^\d{4}-/.test(name) ? `ruleset${path}` : `etc${path}`
+  const relative_dirname = folder.replace(/\/files$/, '')
+  return replyOf(isThere ? [{ relative_dirname, filename: name, status: 'enabled' }] : [])
+}
+
+interface AgentRow {
+  readonly id: string
+  readonly group?: readonly string[]
+}
+
+/** The agents of the recorded list: those that the edge asks for, or those that the recorded call names. */
+function agentsFor(rows: readonly AgentRow[], { path }: NodeCall, exchange: NewerExchange): Reply {
+  const parameters = new URLSearchParams(path.split('?')[1] ?? '')
+  const named = new URLSearchParams(exchange.request.path.split('?')[1] ?? '').get('agents_list')
+  const asked = parameters.get('agents_list') ?? named
+  const select = parameters.get('select')?.split(',')
+  const unique = new Map(rows.map((row) => [row.id, row]))
+  const groups = parameters
+    .get('q')
+    ?.split(',')
+    .map((condition) => condition.replace(/^group=/, ''))
+  const found = [...unique.values()].filter(
+    ({ id, group = [] }) =>
+      (asked === null || asked.split(',').includes(id)) && (!groups || groups.some((name) => group.includes(name))),
+  )
+  return replyOf(
+    found.map((row) =>
+      select === undefined ? row : Object.fromEntries(Object.entries(row).filter(([name]) => select.includes(name))),
+    ),
+  )
 }

@@ -14,8 +14,8 @@ export interface Inverse {
   readonly alsoKnown?: readonly string[]
   /** Values by newer name. */
   readonly values?: Readonly<Record<string, (value: string) => ClassicValue>>
-  /** The classic name of a field in `select`, `sort`, `q` and `fields`. */
-  readonly field?: (name: string) => string
+  /** The classic name of a field in `select`, `sort`, `q` and `fields`; `null`: the node does not know this name. */
+  readonly field?: (name: string) => string | null
   /** The classic operand of a condition of `q`. */
   readonly operand?: (field: string, operand: string) => string
   /** Several ids are one value. */
@@ -24,7 +24,8 @@ export interface Inverse {
 }
 
 const flag = (value: string) => (value === 'true' ? true : value === 'false' ? false : undefined)
-const renamed = (names: Readonly<Record<string, string>>) => (name: string) => names[name] ?? name
+const renamed = (names: Readonly<Record<string, string>>) => (name: string) =>
+  Object.values(names).includes(name) && !(name in names) ? null : (names[name] ?? name)
 /** Inventory: `ram.free` → `ram_free`. */
 const flat = (name: string) => name.replaceAll('.', '_')
 
@@ -39,6 +40,8 @@ const statusWords = (value: string) =>
 const classicTime = (text: string) => text.replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)Z$/, '$1 $2')
 
 const agents = {
+  // The node knows the parts of `os` only.
+  field: (name: string) => (name === 'os' ? null : name),
   values: { status: statusWords },
   operand: (field: string, operand: string) => (field === 'status' ? classicStatus(operand) : classicTime(operand)),
 } as const
@@ -101,7 +104,9 @@ const SHIPPED = /^\d{4}-/
 const fileAt = (folder: 'rules' | 'decoders' | 'lists') => (request: ClassicRequest) => {
   const { file = '', ...params } = request.params
   const subfolder = file.startsWith('aws-') ? 'amazon/' : ''
-  const path = SHIPPED.test(file) ? `ruleset/${folder}/${file}` : `etc/${folder}/${subfolder}${file}`
+  // Files that are shipped can be read only; a write goes to a file of the same name.
+  const isShipped = SHIPPED.test(file) && request.endpoint.startsWith('GET')
+  const path = isShipped ? `ruleset/${folder}/${file}` : `etc/${folder}/${subfolder}${file}`
   return { ...request, params, query: { path, ...request.query } }
 }
 const mainConfiguration = (request: ClassicRequest) => ({
@@ -139,7 +144,7 @@ const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_
 /** `force` of the classic layout is a number of seconds. */
 const withForce = jsonBody((fields) => {
   const { force, ...rest } = fields
-  if (force === undefined) return fields
+  if (force === undefined || (typeof force === 'object' && (force as Fields).enabled === false)) return rest
   const { enabled, after_registration_time, disconnected_time, ...others } = (force ?? {}) as Fields
   const { enabled: isTimed, value } = (disconnected_time ?? {}) as Fields
   const isClassic = enabled === true && after_registration_time === '0s' && Object.keys(others).length === 0
@@ -170,6 +175,9 @@ const idsInBody = ({ params: { ids = '', ...params }, ...request }: ClassicReque
 
 const xmlOnly = (request: ClassicRequest) =>
   request.body?.type === 'application/xml' ? request : ('mediaType' as const)
+
+/** The classic path without a node is about the master. */
+const ofMaster = (request: ClassicRequest) => (request.asked === 'master' ? request : ('aboutWorker' as const))
 
 const oneOf = (...inverse: readonly Inverse[]) => inverse
 const kinds = ['hardware', 'os', 'netaddr', 'netiface', 'netproto', 'packages', 'ports', 'processes', 'hotfixes']
@@ -256,7 +264,11 @@ export const inverses: Readonly<Record<string, readonly Inverse[]>> = {
     { call: 'GET /groups/:group_id/files/:filename/json' },
     {
       call: 'GET /groups/:group_id/files/:filename/xml',
-      finish: (request) => ({ ...request, query: { ...request.query, format: 'xml' } }),
+      // The classic layout knows XML of this file only.
+      finish: (request) =>
+        request.params.filename === 'agent.conf'
+          ? { ...request, query: { ...request.query, format: 'xml' } }
+          : 'onlyNewer',
     },
   ),
   'PUT /agents/groups/:group_id': oneOf({ call: 'POST /groups', finish: groupInPath }),
@@ -328,16 +340,20 @@ export const inverses: Readonly<Record<string, readonly Inverse[]>> = {
   'PUT /manager/restart': oneOf({ call: 'PUT /manager/restart' }),
   'PUT /cluster/:node_id/restart': oneOf({ call: 'PUT /cluster/restart?nodes_list=:node_id' }),
 
-  'GET /cluster/config': oneOf({ call: 'GET /cluster/local/config' }),
+  'GET /cluster/config': oneOf({ call: 'GET /cluster/local/config', finish: ofMaster }),
   'GET /cluster/status': oneOf({ call: 'GET /cluster/status' }),
   'GET /cluster/healthcheck': oneOf({
     call: 'GET /cluster/healthcheck',
     names: { nodes_list: 'node' },
     values: { nodes_list: (value) => (value.includes(',') ? undefined : value) },
   }),
-  'GET /cluster/node': oneOf({ call: 'GET /cluster/local/info' }),
+  'GET /cluster/node': oneOf({ call: 'GET /cluster/local/info', finish: ofMaster }),
   'GET /cluster/nodes': oneOf({ call: 'GET /cluster/nodes' }),
-  'GET /cluster/nodes/:node_name': oneOf({ call: 'GET /cluster/nodes?nodes_list=:node_name' }),
+  'GET /cluster/nodes/:node_name': oneOf({
+    call: 'GET /cluster/nodes?nodes_list=:node_name',
+    // The classic layout ignores the parameter.
+    values: { select: () => undefined },
+  }),
   'PUT /cluster/restart': oneOf({ call: 'PUT /cluster/restart' }),
 
   'GET /decoders': oneOf({ call: 'GET /decoders', ...ruleset }),
@@ -378,7 +394,10 @@ export const inverses: Readonly<Record<string, readonly Inverse[]>> = {
   'PUT /syscheck': oneOf({ call: 'PUT /syscheck' }),
   'PUT /syscheck/:agent_id': oneOf({ call: 'PUT /syscheck?agents_list=:agent_id' }),
   'GET /sca/:agent_id': oneOf({ call: 'GET /sca/:agent_id' }),
-  'GET /sca/:agent_id/checks/:policy_id': oneOf({ call: 'GET /sca/:agent_id/checks/:policy_id' }),
+  'GET /sca/:agent_id/checks/:policy_id': oneOf({
+    call: 'GET /sca/:agent_id/checks/:policy_id',
+    field: (name) => (name === 'status' ? null : name),
+  }),
 
   ...Object.fromEntries(
     kinds.flatMap((kind) => [

@@ -11,37 +11,42 @@ export const openEndpoints: readonly RegExp[] = [
   /^GET \/agents(?:$|\/(?!summary$))/,
   / \/cluster\b/,
   / \/manager\b/,
-  / \/ciscat\b/,
   / \/experimental\b/,
-  / \/decoders\b/,
-  / \/rules\b/,
-  / \/lists\b/,
-  / \/rootcheck\b/,
-  / \/syscheck\b/,
-  / \/sca\b/,
-  / \/syscollector\b/,
+  /^(?:PUT|DELETE) \/(?:rootcheck|syscheck)/,
   / \/summary\b/,
 ]
 
+/** Exchanges whose translation is wrong, by their lines in the recording. The list only shrinks, too. */
+export const openLines: ReadonlyMap<number, string> = new Map<number, string>([
+  [691, 'the requirements of rootcheck cannot be sorted by their name'],
+])
+
 /** Exchanges that differ on purpose, by their lines in the recording. */
-export const explained: ReadonlyMap<number, string> = new Map<number, string>([])
+export const explained: ReadonlyMap<number, string> = new Map<number, string>([
+  [122, 'the edge counts the agents by their platform, which was not recorded for this user'],
+  [414, 'the edge sorts by the classic names of daemons'],
+  [415, 'the edge sorts by the classic names of daemons'],
+  [614, 'the edge sorts the groups of rules, all of which were not recorded'],
+  [615, 'the edge refuses the field for the groups of rules, all of which were not recorded'],
+])
 
 /** The number of recorded exchanges that no classic request gives, by reason. */
 export const withoutClassicRequest: Readonly<Record<Reason, number>> = {
-  noSuchCall: 119,
-  classicWord: 10,
+  noSuchCall: 115,
+  classicWord: 20,
   flag: 2,
   padded: 6,
   pages: 2,
   polled: 1,
   emptyValue: 6,
-  mediaType: 14,
+  mediaType: 15,
   severalTargets: 11,
-  incomplete: 11,
-  onlyNewer: 43,
-  form: 11,
+  incomplete: 14,
+  onlyNewer: 46,
+  form: 10,
   placeholder: 1,
   cache: 4,
+  aboutWorker: 2,
   ownRestart: 1,
   unfilteredAgents: 105,
 }

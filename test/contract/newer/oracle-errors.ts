@@ -14,6 +14,8 @@ export function meaningOfProblem(request: ClassicRequest, exchange: NewerExchang
   const { error: code, detail = '' } = bodyOf(exchange) ?? {}
   if (code === undefined) return status === 500 ? { status: 500, codes: [3] } : ofParameter(request, detail)
   if (status === 403) return { status: 403, codes: [code] }
+  // The node fails for a status that is no word of it.
+  if (code === 1000 && request.endpoint === 'GET /rootcheck/:agent_id') return framework(1603)
   switch (code) {
     case 2007:
       return request.endpoint.startsWith('POST ') ? parameter(703) : 'empty'

@@ -17,10 +17,17 @@ export function refusalOf(request: ClassicRequest): readonly number[] | undefine
     ...(endpoint.query_params ?? []).flatMap((param: Param) => faultOf(param, request.query[param.name])),
     ...pageFault(request),
     ...pathFault(request),
+    ...(removesDefault(request) ? [1712] : []),
+    ...(endpoint.path.endsWith('/upgrade_custom') && !('installer' in request.query) ? [1307] : []),
+    ...('field' in request.query && !('section' in request.query) ? [604] : []),
     ...bodyFaults(request, endpoint.body),
   ]
   return codes.length === 0 ? undefined : codes
 }
+
+/** The group of all agents stays. */
+const removesDefault = ({ endpoint, params, query }: ClassicRequest) =>
+  /^DELETE \/agents\/groups/.test(endpoint) && `${params.group_id ?? query.ids}`.split(',').includes('default')
 
 const UNCHECKED = ['flag', 'empty_boolean', 'format', 'ips', 'none']
 
@@ -33,6 +40,8 @@ function faultOf({ validator, name }: Param, value: string | true | undefined): 
   if (UNCHECKED.includes(kind)) return []
   const rule = contract.meta.validators[kind]
   if (rule === undefined) throw new Error(`${name}: no validator ${kind}`)
+  // A path that ends with dots is none.
+  if (/^\.+$/.test(value)) return [601, 603]
   return new RegExp(rule.pattern).test(value) ? [] : [Number(rule.error)]
 }
 
@@ -44,9 +53,10 @@ function pageFault({ query, endpoint }: ClassicRequest): number[] {
 
 const limitZero = ({ limit }: ClassicRequest['query']) => (limit === '0' ? [1406] : [])
 
-/** Files outside the folders, and names that are no file of a folder. */
+/** Files outside the folders, names that are no file of a folder, and lists in a folder that a node cannot write to. */
 function pathFault({ query: { path }, endpoint }: ClassicRequest): number[] {
   if (typeof path !== 'string' || !/(?:manager|:node_id)\/files$/.test(endpoint)) return []
+  if (!endpoint.startsWith('GET') && /^etc\/lists\/.*\//.test(path)) return [938]
   const isFile =
     /^(?:etc|ruleset)\/(?:rules|decoders)\/[\w./-]+\.xml$/.test(path) ||
     /^etc\/lists\/[\w./-]+$/.test(path) ||

@@ -28,13 +28,23 @@ import {
 type MakeRow = (item: unknown, request: ClassicRequest) => unknown
 
 export type Shape =
-  | { readonly kind: 'collection'; readonly row: MakeRow }
+  /** `countsPage`: the total is the number of the returned rows. */
+  | { readonly kind: 'collection'; readonly row: MakeRow; readonly countsPage?: true }
   | { readonly kind: 'one'; readonly row: MakeRow; readonly missing?: CodeMeaning }
-  | { readonly kind: 'data'; readonly of: (data: unknown, request: ClassicRequest) => unknown }
+  | { readonly kind: 'data'; readonly of: (data: unknown, request: ClassicRequest, text?: string) => unknown }
   /** Some members of `data`; the others come from other calls. */
   | { readonly kind: 'part'; readonly of: (data: unknown) => Row }
   | { readonly kind: 'text'; readonly text: (request: ClassicRequest) => RegExp }
-  | { readonly kind: 'affected'; readonly all: string; readonly some: string; readonly list?: string }
+  | {
+      readonly kind: 'affected'
+      readonly all: string
+      readonly some: string
+      /** The message if nothing was asked for. */
+      readonly none?: string
+      readonly list?: string
+      /** Failed ids are listed without their errors. */
+      readonly plain?: true
+    }
   | { readonly kind: 'file' }
 
 const same: MakeRow = (item) => item
@@ -52,8 +62,8 @@ const INVENTORY = /^(?:scan|os|ram|cpu|local|remote|tx|rx)_/
 /** The classic inventory selects `cpu_cores` and answers `{cpu: {cores}}`. */
 const nested = (name: string) => (INVENTORY.test(name) ? name.replace('_', '.') : name)
 
-const list = (change: RowChange, ...always: readonly string[]): Shape => ({
-  kind: 'collection',
+const list = (change: RowChange, ...always: readonly string[]) => ({
+  kind: 'collection' as const,
   row: rows(change, ...always),
 })
 const texts: Shape = { kind: 'collection', row: same }
@@ -63,7 +73,7 @@ const field = (name: string): Shape => one((item) => (item as Row)[name])
 const bare: Shape = { kind: 'data', of: (data) => data }
 const text = (pattern: RegExp | ((request: ClassicRequest) => string)): Shape => ({
   kind: 'text',
-  text: (request) => (typeof pattern === 'function' ? new RegExp(`^${pattern(request)}$`) : pattern),
+  text: (request) => (typeof pattern === 'function' ? new RegExp(`^(?:${pattern(request)})$`) : pattern),
 })
 const merged = (change: (name: string) => string): Shape => ({
   kind: 'data',
@@ -79,10 +89,13 @@ const unwrapped = (data: unknown) => {
 }
 const unwrappedList: Shape = { kind: 'data', of: unwrapped }
 
-/** Of group files: the parsed agent.conf is a list, others are as they are. */
+/** Of group files: the parsed agent.conf is a list, others are as they are; XML is a text without line feeds. */
 const groupFile: Shape = {
   kind: 'data',
-  of: (data) => (isRow(data) && 'affected_items' in data ? unwrapped(data) : data),
+  of: (data, _, text) => {
+    if (data === undefined) return text?.replaceAll('\n', '')
+    return isRow(data) && 'affected_items' in data ? unwrapped(data) : data
+  },
 }
 
 const status: Shape = one((item) =>
@@ -184,11 +197,44 @@ const overview: Shape = {
 const agents = list(agentRow, 'id')
 const inventory = { one: one(rows(inventoryRow)), list: list(inventoryRow), all: list(allAgentsRow, 'agent_id') }
 
+/** With a section, the section itself; with a field of it, the field itself. */
+const configuration: Shape = one((item, { query: { section, field: name } }) => {
+  const whole = classicSections(item as Row)
+  if (typeof section !== 'string') return whole
+  const of = whole[section]
+  return typeof name === 'string' ? (of as Row)[name] : of
+})
+
+/** A connection has one text of protocols; registration replaces an agent after a time in seconds. */
+function classicSections({ remote, auth, ...others }: Row): Row {
+  return {
+    ...others,
+    ...(remote !== undefined && { remote: (remote as readonly Row[]).map(classicConnection) }),
+    ...(auth !== undefined && { auth: classicRegistration(auth as Row) }),
+  }
+}
+
+const classicConnection = ({ protocol, ...rest }: Row): Row =>
+  protocol === undefined ? rest : { ...rest, protocol: Array.isArray(protocol) ? protocol.join(',') : protocol }
+
+const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
+
+function classicRegistration({ force, ...same }: Row): Row {
+  if (!isRow(force)) return { ...same, ...(force !== undefined && { force }) }
+  const { enabled, value, item } = force.disconnected_time as Row
+  const [, count = '', unit = 's'] = /^(\d+)([smhd])$/.exec(String(item)) ?? []
+  const time = value ?? String(Number(count) * (SECONDS[unit] ?? 1))
+  const always = value === undefined ? '0' : 'always'
+  return { ...same, force_insert: force.enabled, force_time: enabled === 'yes' ? time : always }
+}
+
+const activeConfiguration: Shape = { kind: 'data', of: (data) => classicSections((items(data)[0] ?? {}) as Row) }
+
 const nodes: Readonly<Record<string, Shape>> = {
   'GET info': info,
   'GET status': status,
-  'GET configuration': one(same),
-  'GET config/:component/:configuration': one(same),
+  'GET configuration': configuration,
+  'GET config/:component/:configuration': activeConfiguration,
   'GET logs': list(logRow),
   'GET logs/summary': merged(classicDaemon),
   'GET stats': { kind: 'data', of: items },
@@ -239,7 +285,7 @@ const shapes: Readonly<Record<string, Shape>> = {
   'GET /agents/:agent_id/config/:component/:configuration': bare,
   'GET /agents/:agent_id/group/is_sync': one((item) => ({ synced: (item as Row).synced })),
   'GET /agents/:agent_id/upgrade_result': text(/./),
-  'DELETE /agents': { kind: 'affected', ...removed },
+  'DELETE /agents': { kind: 'affected', ...removed, none: 'No agents were removed' },
   'DELETE /agents/:agent_id': { kind: 'affected', ...removed },
   'POST /agents/restart': { kind: 'affected', ...restarted },
   'PUT /agents/restart': text(/^Restarting all agents$/),
@@ -255,12 +301,15 @@ const shapes: Readonly<Record<string, Shape>> = {
   'PUT /agents/groups/:group_id': text(({ params }) => `Group '${params.group_id}' created\\.`),
   'POST /agents/groups/:group_id/configuration': text(/^Agent configuration was updated successfully$/),
   'POST /agents/groups/:group_id/files/:file_name': text(/^Agent configuration was updated successfully$/),
-  'POST /agents/group/:group_id': { kind: 'affected', ...grouped },
+  'POST /agents/group/:group_id': { kind: 'affected', ...grouped, plain: true },
   'PUT /agents/:agent_id/group/:group_id': text(
     (request) => `(?:Group|Agent) .*'(?:${request.params.group_id}|${agentOf(request)})'.*`,
   ),
   'DELETE /agents/:agent_id/group': text((request) => `Group unset for agent '${agentOf(request)}'\\.`),
-  'DELETE /agents/:agent_id/group/:group_id': text((request) => `.*\\b${agentOf(request)}\\b.*group.*`),
+  'DELETE /agents/:agent_id/group/:group_id': text(
+    (request) =>
+      `Group '${request.params.group_id}' unset for agent '${agentOf(request)}'\\.|Agent ${agentOf(request)} set to group default\\.`,
+  ),
   'DELETE /agents/group/:group_id': { kind: 'affected', ...ungrouped },
   'DELETE /agents/groups': { kind: 'affected', ...groupsRemoved },
   'DELETE /agents/groups/:group_id': { kind: 'affected', ...groupsRemoved },
@@ -290,8 +339,8 @@ const shapes: Readonly<Record<string, Shape>> = {
   'GET /rules/hipaa': texts,
   'GET /rules/nist-800-53': texts,
   'GET /rules/gpg13': texts,
-  'GET /lists': list(listRow),
-  'GET /lists/files': list(listFileRow),
+  'GET /lists': { ...list(listRow), countsPage: true },
+  'GET /lists/files': { ...list(listFileRow), countsPage: true },
 
   'GET /rootcheck/:agent_id': list(rootcheckRow),
   'GET /rootcheck/:agent_id/cis': catalogue('cis'),

@@ -111,9 +111,13 @@ export const scaCheckRow: RowChange = (row) =>
 export const logRow = rowChange({
   values: { timestamp: (value) => classicDate(value), tag: (value) => classicDaemon(String(value)) },
 })
-const inventoryValues = { 'scan.time': (value: unknown) => classicDate(value, '/') }
-export const inventoryRow = rowChange({ values: inventoryValues, dropped: ['agent_id'] })
-export const allAgentsRow = rowChange({ values: inventoryValues })
+const inventory = {
+  values: { 'scan.time': (value: unknown) => classicDate(value, '/') },
+  // Of packages: only the newer layout has them.
+  dropped: ['location', 'install_time'],
+}
+export const inventoryRow = rowChange({ ...inventory, dropped: [...inventory.dropped, 'agent_id'] })
+export const allAgentsRow = rowChange(inventory)
 /** The time of a CIS-CAT scan is the text that the agent sent. */
 export const ciscatRow = rowChange({ dropped: ['agent_id'] })
 /** A scan that has not been made, or has not ended, has `ND`. */

@@ -20,10 +20,16 @@ export type Expected =
   | { readonly kind: 'affected'; readonly data: Outcome }
   | { readonly kind: 'text'; readonly text: RegExp }
 
+/** An agent that is a member already is no failure in the classic layout. */
+const ALREADY_MEMBER = 1751
+
 export interface Outcome {
   readonly msg: string
   readonly list: string
-  readonly done: readonly unknown[]
+  /** In the order of their texts. */
+  readonly done: readonly string[]
+  /** Failed ids have no error. */
+  readonly plain: boolean
   readonly failed: readonly { readonly id: string; readonly code: number }[]
 }
 
@@ -61,12 +67,19 @@ function success(shape: Shape, request: ClassicRequest, exchange: NewerExchange)
     case 'file':
       return { kind: 'data', data: exchange.response.body }
     case 'data':
-      return { kind: 'data', data: shape.of(body?.data, request) }
+      return { kind: 'data', data: shape.of(body?.data, request, exchange.response.body ?? '') }
     case 'collection': {
       const rows = items.map((item) => shape.row(item, request))
-      return { kind: 'data', data: { items: rows, totalItems: list?.total_affected_items } }
+      const total = shape.countsPage ? rows.length : list?.total_affected_items
+      return { kind: 'data', data: { items: rows, totalItems: total } }
     }
     case 'one': {
+      // The node ignores the case of names.
+      const [item] = items as readonly { readonly name?: unknown }[]
+      const wanted = request.params.agent_name
+      if (item !== undefined && wanted !== undefined && item.name !== wanted) {
+        return ofMeaning(shape.missing ?? 'empty', shape, request)
+      }
       if (items.length === 0) return ofMeaning(shape.missing ?? 'empty', shape, request)
       return { kind: 'data', data: shape.row(items[0], request) }
     }
@@ -83,13 +96,18 @@ function textOf(shape: Shape, request: ClassicRequest): RegExp {
 }
 
 function affected(
-  { all, some, list = 'affected_agents' }: Extract<Shape, { kind: 'affected' }>,
+  { all, some, none, plain, list = 'affected_agents' }: Extract<Shape, { kind: 'affected' }>,
   request: ClassicRequest,
   exchange: NewerExchange,
 ): Outcome {
-  const failed = failedOf(exchange).flatMap(({ error: { code }, id }) => id.map((one) => ({ id: one, code })))
-  const msg = (failed.length > 0 ? some : all).replace(':group_id', request.params.group_id ?? '')
-  return { msg, list, done: affectedOf(exchange)?.affected_items ?? [], failed: byId(failed) }
+  const items = affectedOf(exchange)?.affected_items ?? []
+  const reported = failedOf(exchange).flatMap(({ error: { code }, id }) => id.map((one) => ({ id: one, code })))
+  const members = reported.filter(({ code }) => code === ALREADY_MEMBER).map(({ id }) => id)
+  const failed = reported.filter(({ code }) => code !== ALREADY_MEMBER)
+  const done = [...(items as readonly string[]), ...members].sort()
+  const isNothing = none !== undefined && done.length + failed.length === 0
+  const msg = isNothing ? none : (failed.length > 0 ? some : all).replace(':group_id', request.params.group_id ?? '')
+  return { msg, list, done, failed: byId(failed), plain: plain === true }
 }
 
 export function byId<T extends { readonly id: string }>(failed: readonly T[]): T[] {
