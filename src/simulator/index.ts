@@ -97,7 +97,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   const layouts = new Map<string, Layout>()
   const layoutOf = (name: string) => layouts.get(name) ?? layout
   const scale = options.capacity === undefined ? {} : { scale: options.capacity.scale ?? 1 }
-  const site = { world, faults, username, password, see: shared.see, thrown: shared.thrown, ...scale }
+  const site = { world, faults, username, password, experimental, see: shared.see, thrown: shared.thrown, ...scale }
   const newer = createNewerLayout(site, options.newer)
   const serve = async (node: SimNode) => {
     const capacity = createCapacity()

@@ -19,7 +19,7 @@ function list({ world, params, query }: SimRequest) {
 }
 
 /** Returns one item for each `agent_config` block with its attributes and sections. */
-function parseConf(text: string) {
+export function parseConf(text: string) {
   return elements(parseXml(text), 'agent_config').map((block) => ({
     filters: { ...block.attributes },
     config: sectionsOf(block),
@@ -29,7 +29,7 @@ function parseConf(text: string) {
 /** Repeatable sections are lists; the options of other sections are merged into one object. */
 const repeated = new Set(['localfile', 'command', 'active-response', 'socket', 'wodle', 'labels'])
 /** Sections that agents accept from a group. */
-const sections = new Set([
+export const AGENT_SECTIONS = new Set([
   ...repeated,
   ...['syscheck', 'rootcheck', 'client_buffer', 'open-scap', 'cis-cat', 'syscollector', 'osquery', 'sca'],
 ])
@@ -108,7 +108,7 @@ function upload({ world, params, text }: SimRequest): string {
   const nodes = parseXml(text)
   for (const block of elements(nodes)) {
     if (block.name !== 'agent_config') throw refusal(1114, `Invalid element in the configuration: '${block.name}'.`)
-    const unknown = elements(block.children).find(({ name }) => !sections.has(name))
+    const unknown = elements(block.children).find(({ name }) => !AGENT_SECTIONS.has(name))
     if (unknown !== undefined) throw refusal(1114, `Invalid element in the configuration: '${unknown.name}'.`)
   }
   group.files.set(CONF, indent(nodes))

@@ -46,13 +46,13 @@ function silentFor(agent: SimAgent, world: World): number {
   return (world.now().getTime() - (agent.lastKeepAlive ?? agent.dateAdd).getTime()) / 1000
 }
 
-function freeId(world: World): string {
+export function freeId(world: World): string {
   const highest = Math.max(...[...world.agents.keys()].map(Number))
   return String(highest + 1).padStart(3, '0')
 }
 
 /** `agents` is in id order; an inserted id may be in the middle. */
-function insertInOrder(world: World, agent: SimAgent): void {
+export function insertInOrder(world: World, agent: SimAgent): void {
   const later = [...world.agents.values()].filter((known) => Number(known.id) > Number(agent.id))
   for (const known of later) world.agents.delete(known.id)
   for (const known of [agent, ...later]) world.agents.set(known.id, known)

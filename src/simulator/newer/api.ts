@@ -15,7 +15,10 @@ import { checkPath, checkQuery, isTrue, type Texts } from './parameters.ts'
 import type { NewerParts } from './parts.ts'
 import { agentFilter, nameFilter, permit } from './permit.ts'
 import type { Account } from './security.ts'
-import { crashed, failure, redirect, success } from './wire.ts'
+import { crashed, failure, redirect, success, tooLong } from './wire.ts'
+
+/** The request line may not be longer. */
+const MAX_URL_BYTES = 8190
 
 interface CachedResponse {
   readonly outgoing: Outgoing
@@ -68,6 +71,7 @@ async function respond(
 ): Promise<Outgoing> {
   const { url = '/', method = 'GET' } = request
   try {
+    if (url.length > MAX_URL_BYTES) return tooLong(url)
     parts.limits.admit(request)
     if (url.startsWith('//')) return redirect(url.replace(/^\/+/, '/'))
     const [path = '/', ...search] = url.split('?')
@@ -119,6 +123,7 @@ async function answer(parts: NewerParts, call: Call, incoming: Incoming): Promis
   if (fails !== undefined) throw fails
   requireMaster(node, world)
   const account = security.authenticate(authorization, node.name)
+  if (!parts.experimental && call.path.startsWith('/experimental/')) throw new NewerError(1122, '', { inApi: true })
   const query = checkQuery(call.query ?? {}, incoming.search)
   checkPath(call.params ?? {}, incoming.params)
   const { fields, text } = readBody(call, request, incoming.body)
@@ -155,8 +160,7 @@ function readBody(call: Call, request: IncomingMessage, body: string): { fields:
   if (call.body === undefined) return { fields: {}, text: '' }
   if (call.body.type !== 'application/json') return { fields: {}, text: checkUpload(call.body.type, type, body) }
   const fields = checkJson(call.body.fields, type, body)
-  // A number in place of the object makes the API fail, although its description takes one.
-  if (call.path === '/agents' && typeof fields.force === 'number') throw new ApiCrash('force is a number')
+  if (call.crashes?.(fields) === true) throw new ApiCrash(call.path)
   return { fields, text: '' }
 }
 

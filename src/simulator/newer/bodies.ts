@@ -4,7 +4,7 @@ import { formats, repr } from './parameters.ts'
 
 /** A field of a JSON body. */
 export interface BodyField {
-  readonly type: 'string' | 'boolean' | 'object' | 'array' | 'integer'
+  readonly type: 'string' | 'boolean' | 'object' | 'array' | 'integer' | 'any'
   readonly format?: keyof typeof formats
   readonly minLength?: number
   readonly maxLength?: number
@@ -73,7 +73,9 @@ function checkField(name: string, field: BodyField, value: unknown): void {
   if (typeof value === 'number' && field.minimum !== undefined && value < field.minimum) {
     throw badRequest(`${value} is less than the minimum of ${field.minimum} - '${name}'`)
   }
-  if (field.fields !== undefined) checkFields(field.fields, value as Fields)
+  if (field.fields !== undefined && typeof value === 'object' && value !== null) {
+    checkFields(field.fields, value as Fields)
+  }
   if (typeof value !== 'string') return
   if (field.format !== undefined && !formats[field.format].test(value)) {
     throw badRequest(`${repr(value)} is not a '${field.format}' - '${name}'`)
@@ -83,6 +85,7 @@ function checkField(name: string, field: BodyField, value: unknown): void {
 }
 
 function isOfType(value: unknown, type: BodyField['type']): boolean {
+  if (type === 'any') return true
   if (type === 'integer') return Number.isInteger(value)
   if (type === 'array') return Array.isArray(value)
   if (type === 'object') return typeof value === 'object' && value !== null && !Array.isArray(value)

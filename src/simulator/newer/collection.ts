@@ -80,6 +80,8 @@ export function cut<T>(rows: readonly T[], { offset, limit }: Pick<CollectionQue
   return rows.slice(from, from + Number(limit ?? DEFAULT_LIMIT))
 }
 
+const UNREADABLE = 'Cannot execute Global database query; unrecognized token: "\'%"'
+
 /** Returns the rows that `search` and `q` find. */
 export function matching(
   rows: readonly Item[],
@@ -89,6 +91,7 @@ export function matching(
 ): readonly Item[] {
   let found = rows
   if (search !== undefined) {
+    if (table.kind === 'database' && search.includes('\u0000')) throw new NewerError(2003, UNREADABLE)
     const { negated, text = '' } = parseSearch(search)
     const contains =
       table.kind === 'database' ? likeMatcher(text) : (value: string) => value.toLowerCase().includes(text)

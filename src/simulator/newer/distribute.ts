@@ -1,7 +1,7 @@
 /** Decides which nodes execute a call, and merges what they answer. */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FaultTable } from '../faults.ts'
-import type { SimNode, World } from '../model.ts'
+import { FrameworkError, type SimNode, type World } from '../model.ts'
 import { type Affected, type Answer, affected, type Failed, type Texts } from './answers.ts'
 import { fieldOf, type Item, valueOrder } from './collection.ts'
 import { type NodeCosts, USUAL_MS, WORKER_FACTOR } from './costs.ts'
@@ -31,7 +31,7 @@ const NODE_TEXTS: Texts = { all: '', some: '', none: 'No information was returne
 /** Returns the answer of all nodes that the call concerns. Throws NewerError. */
 export async function execute(cluster: Cluster, call: Call, asked: Unplaced, entry: SimNode): Promise<Answered> {
   const { world } = cluster
-  const { texts } = call
+  const texts = typeof call.texts === 'function' ? call.texts(asked) : call.texts
   const master = masterOf(world)
   switch (call.runs) {
     case 'here':
@@ -51,7 +51,7 @@ export async function execute(cluster: Cluster, call: Call, asked: Unplaced, ent
       return { answer: await runOn(cluster, call, asked, entry, node), texts }
     }
     case 'nodes':
-      return onNodes(cluster, call, asked, entry)
+      return onNodes(cluster, call, asked, entry, texts)
   }
 }
 
@@ -91,14 +91,14 @@ function unknownNode(name: string): Failed {
   return { id: name, error: new NewerError(1730) }
 }
 
-async function onNodes(cluster: Cluster, call: Call, asked: Unplaced, entry: SimNode): Promise<Answered> {
+async function onNodes(cluster: Cluster, call: Call, asked: Unplaced, entry: SimNode, texts: Texts): Promise<Answered> {
   const known = connectedNodes(cluster.world).filter((node) => asked.allowsNamed(node.name))
   const names = membersOf(asked.query.nodes_list) ?? known.map(({ name }) => name)
   const nodes = known.filter(({ name }) => names.includes(name))
   const failed = names.filter((name) => !nodes.some((node) => node.name === name)).map(unknownNode)
   if (nodes.length === 0) return { answer: affected([], { failed }), texts: NODE_TEXTS }
   const parts = await Promise.all(nodes.map((node) => runOn(cluster, call, asked, entry, node)))
-  return { answer: merge(parts, failed, 'name'), texts: call.texts }
+  return { answer: merge(parts, failed, 'name'), texts }
 }
 
 /** Each node gets the agents that report to it. Without a list, all agents that the user may name. */
@@ -169,8 +169,12 @@ async function runOn(cluster: Cluster, call: Call, asked: Unplaced, entry: SimNo
       await costs.execute(entry.type === 'master' ? cost : cost * WORKER_FACTOR)
     }
     if (node.startedAt > world.now() && call.duringRestart !== true) throw notReady(node.name)
-    return call.run({ ...asked, node })
-  } catch (error) {
+    const { restarts } = node
+    const answer = call.run({ ...asked, node })
+    if (node.restarts !== restarts) cluster.hung.delete(node.name)
+    return answer
+  } catch (fault) {
+    const error = fault instanceof FrameworkError ? new NewerError(isKnown(fault.code) ? fault.code : 1000) : fault
     if (error instanceof NewerError && Object.keys(error.nodes).length === 0)
       error.nodes = { [node.name]: error.message }
     throw error

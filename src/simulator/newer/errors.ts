@@ -41,6 +41,8 @@ export const errorTexts = {
     remediation: 'This feature can be enabled in the API configuration',
   },
   1128: { message: 'Invalid configuration for the given component' },
+  1201: { message: 'Error reading rule files' },
+  1501: { message: 'Error reading decoder files' },
   1208: {
     message: 'The rule does not exist or you do not have permission to see it',
     remediation: `${REFERENCE} how to configure the rules`,
@@ -182,6 +184,11 @@ const kinds: readonly (readonly [codes: readonly ErrorCode[], status: number, ti
 /** Errors that the API process raises itself: the body names no node. */
 const WITHOUT_NODE: ReadonlySet<ErrorCode> = new Set([1128, 1912, 3022, 3023, 6000, 6001, 6002])
 
+interface ErrorOptions {
+  readonly remediation?: string
+  readonly inApi?: boolean
+}
+
 /** An error of a whole request, or of some of its targets (a failed item). */
 export class NewerError extends Error {
   readonly code: ErrorCode
@@ -190,14 +197,17 @@ export class NewerError extends Error {
   /** Node → text of its error, for the body. */
   nodes: Readonly<Record<string, string>> = {}
   readonly remediation: string | undefined
+  readonly #inApi: boolean
 
-  constructor(code: ErrorCode, extra = '', { remediation }: { readonly remediation?: string } = {}) {
+  /** `inApi`: the API process raises the error, so the body names no node. */
+  constructor(code: ErrorCode, extra = '', { remediation, inApi = WITHOUT_NODE.has(code) }: ErrorOptions = {}) {
     const text: ErrorText = errorTexts[code]
     super(extra === '' ? text.message : `${text.message}: ${extra}`)
     this.name = 'NewerError'
     this.code = code
     this.extra = extra
     this.remediation = remediation ?? text.remediation
+    this.#inApi = inApi
   }
 
   get status(): number {
@@ -209,7 +219,7 @@ export class NewerError extends Error {
   }
 
   get namesNodes(): boolean {
-    return !WITHOUT_NODE.has(this.code)
+    return !this.#inApi
   }
 }
 

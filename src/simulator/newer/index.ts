@@ -56,6 +56,8 @@ export interface NewerSite {
   /** The account of an administrator. */
   readonly username: string
   readonly password: string
+  /** Serve `/experimental/…`. */
+  readonly experimental: boolean
   /** The factor by which nodes are faster than real ones; absent: no cost. */
   readonly scale?: number
   see(request: SeenRequest): void
@@ -93,6 +95,7 @@ export function createNewerLayout(site: NewerSite, options: NewerOptions = {}): 
         costs: costsOf(node.name),
         tasks,
         ownCacheMs,
+        experimental: site.experimental,
         see: site.see,
         thrown: site.thrown,
       }),

@@ -51,7 +51,8 @@ export interface Call {
   readonly body?: CallBody
   readonly runs: Runs
   readonly needs: readonly Need[]
-  readonly texts: AnswerTexts
+  /** Messages of the answer; some name an object of the request. */
+  readonly texts: AnswerTexts | ((asked: Pick<Asked, 'params' | 'query'>) => AnswerTexts)
   /** Is answered while the node restarts. */
   readonly duringRestart?: true
   /** Is executed in the API process itself, so it is answered while the executing process hangs. */
@@ -62,6 +63,8 @@ export interface Call {
   readonly hangsOver?: number
   /** Milliseconds of processor time; default 9. */
   readonly cost?: number
+  /** Whether the API fails with 500 and no code for the fields of a body. */
+  readonly crashes?: (fields: Fields) => boolean
   readonly run: (asked: Asked) => Answer
 }
 

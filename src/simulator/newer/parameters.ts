@@ -60,7 +60,7 @@ export const required = (param: Param): Param => ({ ...param, required: true })
 export const agentId: Param = { type: 'text', format: 'numbers', minLength: 3 }
 export const agentsList: Param = { type: 'list', format: 'numbers', minLength: 3 }
 export const agentsListOrAll: Param = { type: 'list', format: 'numbers_or_all', minLength: 3 }
-export const nodesList: Param = list('names')
+export const nodesList: Param = list()
 
 /** Parameters of every call. */
 const common: Params = { pretty: flag, wait_for_complete: flag }

@@ -14,6 +14,8 @@ export interface NewerParts {
   readonly limits: NodeLimits
   readonly costs: NodeCosts
   readonly tasks: Tasks
+  /** Whether `/experimental/…` is served. */
+  readonly experimental: boolean
   /** Milliseconds for which the node's own cache holds a response; 0 for no cache. */
   readonly ownCacheMs: number
   see(request: SeenRequest): void

@@ -52,6 +52,15 @@ export const crashed: Outgoing = problem(500, {
   status: 500,
 })
 
+/** The HTTP framework refuses a request line that is too long. */
+export function tooLong(url: string): Outgoing {
+  return written(
+    400,
+    'text/plain; charset=utf-8',
+    `Got more than 8190 bytes when reading: bytearray(b'${url.slice(0, 100)}...').`,
+  )
+}
+
 export function redirect(location: string): Outgoing {
   return { status: 308, headers: { ...always, location, 'content-length': '0' }, body: Buffer.alloc(0) }
 }

@@ -20,6 +20,7 @@ import {
 } from '../parameters.ts'
 import { agentRows, isActive, isBefore, isSynced, releaseOf, statusWord } from '../rows.ts'
 import { activeConfigurationParams } from './component-names.ts'
+import { newerValue } from './component-values.ts'
 
 export const agentTable: Table = {
   kind: 'database',
@@ -36,7 +37,7 @@ export const agentTable: Table = {
 }
 
 /** `internal_key` is searched, but it is shown only if it is selected. */
-const shown = agentTable.fields.filter((field) => field !== 'internal_key')
+export const shownFields = agentTable.fields.filter((field) => field !== 'internal_key')
 
 /** Filters of agents by name of the parameter. */
 export const agentFilters: Params = {
@@ -103,10 +104,12 @@ function sameVersion(version: string | undefined, asked: string): boolean {
 function seenAgents({ world, query, allows }: Asked): { agents: SimAgent[]; failed: Failed[] } {
   const ids = membersOf(query.agents_list)
   if (ids === undefined) return { agents: [...world.agents.values()].filter(allows), failed: [] }
-  const found = [...new Set(ids)].map((id) => [id, world.agents.get(canonical(id))] as const)
+  const found = [...new Set(ids)].map((id) => world.agents.get(id) ?? world.agents.get(canonical(id)))
+  // An id with more zeros finds its agent, and fails all the same.
+  const unknown = [...new Set(ids)].filter((id) => !world.agents.has(id))
   return {
-    agents: found.flatMap(([, agent]) => agent ?? []).filter(allows),
-    failed: found.flatMap(([id, agent]) => (agent === undefined ? [{ id, error: new NewerError(1701) }] : [])),
+    agents: found.flatMap((agent) => agent ?? []).filter(allows),
+    failed: unknown.map((id) => ({ id, error: new NewerError(1701) })),
   }
 }
 
@@ -121,7 +124,7 @@ export function collectAgents(agents: readonly SimAgent[], asked: Asked, failed:
   const { items, total } = collectRows(
     rows,
     agentTable,
-    { ...query, select: query.select ?? shown.join(',') },
+    { ...query, select: query.select ?? shownFields.join(',') },
     world.now(),
   )
   return affected(items, { total, failed })
@@ -158,7 +161,7 @@ const UNKNOWN = 'unknown'
 /** A field without a value is `unknown`; the total counts agents, not rows. */
 function distinct(asked: Asked) {
   const { world, query } = asked
-  const fields = membersOf(query.fields) ?? shown
+  const fields = membersOf(query.fields) ?? shownFields
   const unknown = fields.filter((field) => !agentTable.fields.includes(field))
   if (unknown.length > 0) {
     throw new NewerError(1724, `Allowed select fields: ${agentTable.fields.join(', ')}. Fields ${unknown.join(', ')}`)
@@ -225,7 +228,7 @@ export function eachAgent(
   const failed: Failed[] = []
   for (const id of ids) {
     try {
-      const agent = asked.world.agents.get(canonical(id))
+      const agent = asked.world.agents.get(id) ?? asked.world.agents.get(canonical(id))
       if (agent === undefined) throw new NewerError(1701)
       if (agent.id === '000' && manager === 'refused') throw new NewerError(1703)
       items.push(itemOf(agent))
@@ -265,14 +268,19 @@ function activeConfiguration({ world, node, params }: Asked) {
     text: '',
     client: '',
   }
+  const key = `${component}/${configuration}`
+  const isNewer = !isBefore(releaseOf(agent) ?? [0], [4, 0, 0])
+  if (key === 'com/logging' && isNewer) return { kind: 'data', data: LOGGING } as const
   try {
     const data = agent.id === '000' ? managerConfig(request) : configurationOf?.(request)
-    return { kind: 'data', data } as const
+    return { kind: 'data', data: isNewer ? newerValue(`agent ${key}`, data) : data } as const
   } catch (fault) {
     if (!(fault instanceof FrameworkError)) throw fault
     throw new NewerError(1116, `${component}:${configuration}`)
   }
 }
+
+const LOGGING = { logging: { plain: 'yes', json: 'no' } }
 
 const readsAgents = {
   action: 'agent:read',

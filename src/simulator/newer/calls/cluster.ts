@@ -130,7 +130,6 @@ export const clusterCalls: readonly Call[] = [
     runs: 'here',
     needs: [{ action: 'cluster:status', type: '*:*', named: 'whole' }],
     texts: NO_TEXTS,
-    duringRestart: true,
     run: ({ node }) => ({
       kind: 'data',
       data: { enabled: 'yes', running: node.clusterDaemonDown === true ? 'no' : 'yes' },

@@ -206,9 +206,17 @@ const ciscat: Inventory = {
     }),
 }
 
+/** Agents that never reported but have an empty database. */
+const created = new WeakMap<World, Set<SimAgent>>()
+
+export function createDatabase(world: World, agent: SimAgent): void {
+  created.set(world, (created.get(world) ?? new Set()).add(agent))
+}
+
 /** Agents that never reported have no database. Throws 2007. */
 export function machineWithDatabase(world: World, node: SimNode, agent: SimAgent): Machine | undefined {
-  if (agent.id !== '000' && agent.lastKeepAlive === undefined) throw noDatabase(agent.id)
+  const hasDatabase = agent.id === '000' || agent.lastKeepAlive !== undefined || created.get(world)?.has(agent) === true
+  if (!hasDatabase) throw noDatabase(agent.id)
   return machineOf(world, node, agent)
 }
 

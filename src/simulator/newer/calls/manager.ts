@@ -65,7 +65,9 @@ function information({ world }: Asked) {
 
 function status({ world, node }: Asked) {
   const states = Object.entries(daemonStates(world, node)).map(([name, state]) => [newerName(name), state])
-  return affected([{ ...Object.fromEntries(states), 'wazuh-apid': 'running' }])
+  const named = Object.fromEntries(states) as Readonly<Record<string, string>>
+  // Registration runs on workers too.
+  return affected([{ ...named, 'wazuh-authd': named['wazuh-analysisd'], 'wazuh-apid': 'running' }])
 }
 
 const logTable: Table = { kind: 'list', fields: ['timestamp', 'tag', 'level', 'description'], order: '-timestamp' }

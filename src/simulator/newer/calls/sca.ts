@@ -1,0 +1,111 @@
+/** Security configuration assessment of agents. */
+import { scaChecks, scaPolicies } from '../../data/scans/assessment.ts'
+import { scanStart, scanStateOf } from '../../data/scans/state.ts'
+import type { SimAgent } from '../../model.ts'
+import { type Answer, affected } from '../answers.ts'
+import { collectRows, type Item, type Table } from '../collection.ts'
+import { NewerError } from '../errors.ts'
+import type { Asked, Call } from '../model.ts'
+import { agentId, flag, type Params, paging, querying, selecting, text } from '../parameters.ts'
+import { isoOf } from '../rows.ts'
+import { canonical } from './agents.ts'
+import { machineWithDatabase } from './inventory.ts'
+
+const policyTable: Table = {
+  kind: 'database',
+  fields: [
+    ...['policy_id', 'name', 'description', 'references', 'pass', 'fail', 'score', 'invalid', 'total_checks'],
+    ...['hash_file', 'end_scan', 'start_scan'],
+  ],
+  times: ['start_scan', 'end_scan'],
+  order: '-policy_id',
+}
+
+const checkTable: Table = {
+  kind: 'database',
+  fields: [
+    ...['rationale', 'rules', 'registry', 'command', 'condition', 'description', 'compliance', 'result', 'remediation'],
+    ...['title', 'references', 'reason', 'id', 'directory', 'file', 'policy_id', 'process'],
+  ],
+  order: '+id',
+}
+
+const policyFilters = ['name', 'description', 'references'] as const
+const checkFilters = [
+  ...['title', 'description', 'rationale', 'remediation', 'command', 'reason', 'file', 'process', 'directory'],
+  ...['registry', 'references', 'result', 'condition'],
+]
+
+/** Runs for the agent of the path; an unknown agent is a failed item. */
+function ofAgent(run: (asked: Asked, agent: SimAgent) => Answer): Call['run'] {
+  return (asked) => {
+    const id = asked.params.agent_id ?? ''
+    const agent = asked.world.agents.get(canonical(id))
+    if (agent === undefined) return affected([], { failed: [{ id, error: new NewerError(1701) }] })
+    return run(asked, agent)
+  }
+}
+
+function page(rows: readonly Item[], filters: readonly string[], table: Table, { query, world }: Asked): Answer {
+  const found = rows.filter((row) =>
+    filters.every((name) => (query[name] ?? String(row[name])).toLowerCase() === String(row[name]).toLowerCase()),
+  )
+  const { items, total } = collectRows(found, table, query, world.now())
+  return affected(items, { total })
+}
+
+function policies(asked: Asked, agent: SimAgent): Answer {
+  const { world, node } = asked
+  const machine = machineWithDatabase(world, node, agent)
+  const rows = machine === undefined ? [] : scaPolicies(machine, scanStart(world, machine, scanStateOf(node, agent)))
+  const newer = rows.map(({ start_scan, end_scan, ...row }) => {
+    return { ...row, start_scan: isoOf(String(start_scan)), end_scan: isoOf(String(end_scan)) }
+  })
+  return page(newer, policyFilters, policyTable, asked)
+}
+
+/** A check that does not apply has this result, and no status. */
+const NOT_APPLICABLE = 'not applicable'
+
+function checks(asked: Asked, agent: SimAgent): Answer {
+  const machine = machineWithDatabase(asked.world, asked.node, agent)
+  const rows = machine === undefined ? [] : scaChecks(machine, asked.params.policy_id ?? '')
+  const newer = rows.map(({ status: _, result, reason = '', ...row }) => {
+    return { ...row, condition: 'all', reason, result: result === '' ? NOT_APPLICABLE : result }
+  })
+  return page(newer, checkFilters, checkTable, asked)
+}
+
+const textParams = (names: readonly string[]): Params => Object.fromEntries(names.map((name) => [name, text()]))
+const reads = { action: 'sca:read', type: 'agent:id', named: { in: 'path', as: 'agent_id' } } as const
+
+export const scaCalls: readonly Call[] = [
+  {
+    method: 'GET',
+    path: '/sca/{agent_id}',
+    params: { agent_id: agentId },
+    query: { ...paging(), ...selecting, ...querying, distinct: flag, ...textParams(policyFilters) },
+    runs: 'owner',
+    needs: [reads],
+    texts: {
+      all: 'All selected sca information was returned',
+      some: 'Some sca information was not returned',
+      none: 'No sca information was returned',
+    },
+    run: ofAgent(policies),
+  },
+  {
+    method: 'GET',
+    path: '/sca/{agent_id}/checks/{policy_id}',
+    params: { agent_id: agentId, policy_id: text('names') },
+    query: { ...paging(), ...selecting, ...querying, distinct: flag, ...textParams(checkFilters) },
+    runs: 'owner',
+    needs: [reads],
+    texts: {
+      all: 'All selected sca/policy information was returned',
+      some: 'Some sca/policy information was not returned',
+      none: 'No sca/policy information was returned',
+    },
+    run: ofAgent(checks),
+  },
+]
