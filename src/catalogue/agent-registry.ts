@@ -1,4 +1,5 @@
 import type { ConditionalTags, Endpoint, Field } from './endpoint.ts'
+import * as newer from './newer/agent-registry.ts'
 import { write } from './record.ts'
 import { agentId, agentIds, agentName, agentStatus, filter, olderThan } from './schemas/params.ts'
 import { affected, fieldTypes, objectOf } from './schemas/responses.ts'
@@ -38,6 +39,7 @@ const adding: readonly Endpoint[] = [
   write('POST', {
     path: '/agents',
     summary: 'Add an agent',
+    newer: newer.addAgent,
     section,
     permission: 'agents:write',
     target: master,
@@ -50,6 +52,7 @@ const adding: readonly Endpoint[] = [
   write('PUT', {
     path: '/agents/:agent_name',
     summary: 'Add an agent, quick method',
+    newer: newer.addAgentQuickly,
     section,
     params: { agent_name: agentName },
     permission: 'agents:write',
@@ -62,6 +65,7 @@ const adding: readonly Endpoint[] = [
   write('POST', {
     path: '/agents/insert',
     summary: 'Insert an agent with its id and key',
+    newer: newer.insertAgent,
     section,
     permission: 'agents:write',
     target: master,
@@ -95,6 +99,7 @@ const removing: readonly Endpoint[] = [
   write('DELETE', {
     path: '/agents',
     summary: 'Remove agents',
+    newer: newer.removeAgents,
     section,
     query: {
       ids: agentIds,
@@ -112,6 +117,7 @@ const removing: readonly Endpoint[] = [
   write('DELETE', {
     path: '/agents/:agent_id',
     summary: 'Remove an agent',
+    newer: newer.removeAgent,
     section,
     params: { agent_id: agentId },
     query: { purge: { ...filter('flag', 'delete from the key store'), default: false } },

@@ -1,5 +1,6 @@
 /** Records of the service itself: welcome, version, summary of all agents, and the tokens of the edge. */
 import type { Endpoint } from './endpoint.ts'
+import * as newer from './newer/service.ts'
 import { read, write } from './record.ts'
 import { message, objectOf, textOf } from './schemas/responses.ts'
 import { anyNode, cacheIn, master, masterItself, memberships } from './schemas/targets.ts'
@@ -11,6 +12,7 @@ export const service: readonly Endpoint[] = [
     path: '/',
     summary: 'Welcome',
     ...common,
+    newer: newer.welcome,
     target: masterItself,
     response: objectOf('{msg, api_version, hostname, timestamp}'),
     cache: { never: 'contains the time of the response' },
@@ -19,6 +21,7 @@ export const service: readonly Endpoint[] = [
     path: '/version',
     summary: 'Version of the API',
     ...common,
+    newer: newer.version,
     target: anyNode,
     response: textOf('v<major.minor.patch>'),
     cache: cacheIn('manager', 'cluster'),
@@ -30,6 +33,7 @@ export const summary: readonly Endpoint[] = [
   read({
     path: '/summary/agents',
     summary: 'Summary of all agents',
+    newer: newer.summary,
     section: 'Summary',
     permission: 'summary:read',
     target: master,

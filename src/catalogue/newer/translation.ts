@@ -33,10 +33,17 @@ export interface CallTemplate {
   readonly path: string
   /** The response of the node is the text of a file. */
   readonly isFile?: true
+  /** A list of the request that is sent in a parameter, in several calls if it does not fit into one request line. */
+  readonly list?: { readonly as: string; readonly from: 'body.ids' | 'query.ids' }
+  /** The edge asks for all rows, sorts and pages them: what the node counts as their total is something else. */
+  readonly allRows?: true
   /** The call takes no `wait_for_complete`: it has no time limit of its own. */
   readonly endless?: true
-  /** Instead, if the query parameter has this value. */
-  readonly when?: { readonly query: string; readonly is: string } & Pick<CallTemplate, 'path' | 'isFile'>
+  /** Instead, if all of these parameters of path and query have these values; `undefined`: is absent. */
+  readonly when?: { readonly values: Readonly<Record<string, string | undefined>> } & Pick<
+    CallTemplate,
+    'path' | 'isFile'
+  >
   /** Parameters of each call, as templates of their values. A parameter of the request with this name replaces it. */
   readonly fixed?: Readonly<Record<string, string>>
   /**
@@ -67,8 +74,8 @@ export interface ParamRule {
   readonly words?: Readonly<Record<string, string>>
   /** Values (in lower case) with which the parameter is not sent. */
   readonly omitted?: readonly string[]
-  /** `flag`: present is `true`. `boolean`: `true`, `yes` and `1` are `true`. `date`: YYYYMMDD as YYYY-MM-DD. `daemon`: `ossec-x` as `wazuh-x`. */
-  readonly format?: 'flag' | 'boolean' | 'date' | 'daemon'
+  /** `flag`: present is `true`. `boolean`: `true`, `yes` and `1` are `true`. `date`: YYYYMMDD as YYYY-MM-DD. `daemon`: `ossec-x` as `wazuh-x`. `sign`: only the sign of a sort counts. */
+  readonly format?: 'flag' | 'boolean' | 'date' | 'daemon' | 'sign'
   /**
    * The node lacks the parameter, or understands it in another way: the edge asks for all rows and evaluates it. `list`:
    * only a value with commas.
@@ -78,6 +85,8 @@ export interface ParamRule {
   readonly ignored?: true
   /** The error of the classic layout if the parameter is absent; the node does not demand it, or with another error. */
   readonly required?: number
+  /** The error of the classic layout whenever the parameter is present. */
+  readonly fails?: number
 }
 
 /**
@@ -89,7 +98,15 @@ export type BodyRule = 'none' | 'registration' | 'command' | { readonly json: Re
 /** How several calls give one response; each word is a function in `dialects/newer/plans/`. */
 export type Plan =
   /** With the parameter that asks for a file (`response.raw` of the record), the file itself; otherwise one call. */
-  'download'
+  | 'download'
+  /** Repeats the call once if the node does not know a new agent completely yet. */
+  | 'removeAgent'
+  /** Reads the members of the groups before. */
+  | 'removeGroups'
+  /** Adds agent 000. */
+  | 'summary'
+  /** Asks until the upgrade has ended. */
+  | 'upgradeResult'
 
 /** The shape of the classic `data`, and where it comes from. */
 export type ResponseRule =
@@ -142,13 +159,15 @@ export interface AffectedRule {
   readonly kind: 'affected'
   readonly all: string
   readonly some: string
-  /** The error if there is neither an affected nor a failed item. */
-  readonly none?: number
+  /** The error, or the message, if there is neither an affected nor a failed item. */
+  readonly none?: number | string
+  /** The response has `older_than` and the numbers of affected and failed items. */
+  readonly totals?: true
   /** `ids`: failed items are listed by their ids only. */
   readonly failed?: 'ids'
 }
 
-export type OwnShape = 'agentSummary'
+export type OwnShape = 'agentSummary' | 'groupFile' | 'welcome' | 'version'
 
 /** What differs in a row. */
 export interface RowRule {
@@ -159,8 +178,6 @@ export interface RowRule {
   readonly fields?: Readonly<Record<string, FieldRule>>
   /** The text `unknown` stands for a missing value, but not in these fields. */
   readonly unknownIsMissing?: { readonly except: readonly string[] }
-  /** Fields that are objects, with the names of their parts: the node selects parts only. Classic names. */
-  readonly containers?: Readonly<Record<string, readonly string[]>>
   /** The kind of rows that `query/sources.ts` filters, sorts and pages if a parameter is evaluated by the edge. */
   readonly source?: string
   /** A field that the classic layout has for two of the newer one: their texts, with a slash in between. */

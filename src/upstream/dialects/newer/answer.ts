@@ -1,12 +1,13 @@
 /** Makes the classic response of a request from the replies of the node. */
-import type { AffectedRule, ErrorRule, ResponseRule, TextVariant } from '../../../catalogue/newer/translation.ts'
+import type { ErrorRule, ResponseRule, TextVariant } from '../../../catalogue/newer/translation.ts'
 import { ownEntry } from '../../../core/values.ts'
 import { collect } from '../../../query/collect.ts'
 import { type CollectionPage, parseCollectionRequest } from '../../../query/request.ts'
 import { pickFields } from '../../../query/select.ts'
 import { type Source, sources } from '../../../query/sources.ts'
-import type { Element, Row } from '../../../query/value.ts'
+import { type Element, fieldValue, type Row } from '../../../query/value.ts'
 import type { Answer } from '../dialect.ts'
+import { affectedOf } from './affected.ts'
 import { type ClassicError, RefusedError } from './classic-error.ts'
 import type { Success } from './content.ts'
 import type { Conversation, Reply } from './conversation.ts'
@@ -14,7 +15,6 @@ import { errorOf, errorOfProblem, meaningOf } from './errors.ts'
 import { createRowConverter } from './rows.ts'
 import { createCut } from './selected.ts'
 import { shapes } from './shapes.ts'
-import { itemDetails } from './texts.ts'
 
 type ByEdge = Readonly<Record<string, string>> | undefined
 
@@ -24,7 +24,10 @@ type ByEdge = Readonly<Record<string, string>> | undefined
  */
 export function answerOf(conversation: Conversation, reply: Reply, byEdge?: ByEdge): Answer {
   const { content } = reply
-  if (content.kind === 'file') return answer(reply, 200, { error: 0, data: content.text })
+  if (content.kind === 'file') {
+    const { response: rule } = conversation.translation
+    return answerData(reply, rule.kind === 'own' ? shapes[rule.shape](conversation, content) : content.text)
+  }
   if (content.kind === 'problem') {
     const error = errorOfProblem(conversation, content)
     if (typeof error === 'object') return answerError(reply, error)
@@ -117,10 +120,10 @@ function collectionOf(
   byEdge: ByEdge,
 ): unknown {
   const { value } = rule
-  const items = value === undefined ? rows : rows.map((row) => (row as Row)[value])
+  const items = value === undefined ? rows : rows.flatMap((row) => fieldValue(row as Row, value) ?? [])
   if (rule.missing !== undefined) checkFound(items, conversation.request.query, rule.missing)
   const { select, ...evaluated } = byEdge ?? {}
-  const cut = createCut(conversation.request.query.select, rule.rows?.source)
+  const cut = cutOf(conversation, rule.rows?.source, true)
   if (byEdge === undefined) return { items: items.map(cut), totalItems: total }
   const page = collectByEdge(items as readonly Element[], evaluated, rule.rows?.source)
   return { items: page.items.map(cut), totalItems: page.totalItems }
@@ -155,8 +158,18 @@ function oneOf(
   const wanted = Object.entries(equal ?? {}).map(([name, value]) => [name, conversation.fill(value)] as const)
   const found = rows.find((row) => wanted.every(([name, value]) => (row as Row)[name] === value))
   if (found === undefined && typeof missing === 'number' && !isEmpty) throw new RefusedError(missing)
-  const row = found === undefined ? {} : createCut(conversation.request.query.select, rule?.source)(found)
+  const row = found === undefined ? {} : cutOf(conversation, rule?.source, false)(found)
   return field === undefined ? row : (row as Row)[field]
+}
+
+/** Returns the function that cuts rows to the selected fields. Collections have some fields in any case. */
+function cutOf(
+  { request, translation }: Conversation,
+  source: string | undefined,
+  isCollection: boolean,
+): (row: unknown) => unknown {
+  const isOther = translation.call.params?.select?.as !== undefined
+  return createCut(isOther ? undefined : request.query.select, source, isCollection)
 }
 
 function textOf(
@@ -170,34 +183,4 @@ function textOf(
     (part === undefined || message?.includes(part) === true) &&
     (error === undefined || error === code)
   return variants.find(applies)?.text ?? text
-}
-
-/** Items whose error is success count as affected. */
-function affectedOf(conversation: Conversation, { items = [], failed }: Success, rule: AffectedRule): unknown {
-  const affected = items.map(String)
-  const failedIds: unknown[] = []
-  for (const { code, message, ids } of failed) {
-    const meaning = meaningOf(code, conversation.translation.errors)
-    if (meaning === 'success') affected.push(...ids)
-    if (typeof meaning !== 'number') continue
-    for (const id of ids) {
-      failedIds.push(
-        rule.failed === 'ids' ? id : { id, error: itemError(conversation, meaning, { id, code, message }) },
-      )
-    }
-  }
-  if (affected.length === 0 && failedIds.length === 0 && rule.none !== undefined) throw new RefusedError(rule.none)
-  const msg = conversation.fill(failedIds.length === 0 ? rule.all : rule.some)
-  return { msg, affected_agents: affected, ...(failedIds.length > 0 && { failed_ids: failedIds }) }
-}
-
-/** Returns the error of a failed item, with the detail that only the texts of items have. */
-export function itemError(
-  conversation: Conversation,
-  meaning: number,
-  { id, code, message }: { readonly id: string; readonly code: number; readonly message: string },
-): { readonly message: string; readonly code: number } {
-  const { message: text } = errorOf(meaning, code, message)
-  const detail = conversation.fill(ownEntry(itemDetails, String(meaning)) ?? '').replace('{id}', () => id)
-  return { message: text + detail, code: meaning }
 }

@@ -1,9 +1,11 @@
 /** Translates the parameters and the body of a classic request to a call of the newer layout. */
 import type { CallTemplate, ParamRule, RowRule } from '../../../catalogue/newer/translation.ts'
 import { EdgeError } from '../../../core/errors.ts'
+import type { RequestBody } from '../../../core/request.ts'
 import { ownEntry } from '../../../core/values.ts'
 import { parseSearch } from '../../../query/filter.ts'
 import { createBody } from './bodies.ts'
+import { chunksOf } from './chunks.ts'
 import { RefusedError } from './classic-error.ts'
 import type { Conversation, NewerCall } from './conversation.ts'
 import { newerName, renameInSelect, renameInSort, translateQ, wordOf } from './field-names.ts'
@@ -11,6 +13,8 @@ import { withTies } from './order.ts'
 
 export interface Question {
   readonly call: NewerCall
+  /** The same call for the other parts of a list that does not fit into one request line. */
+  readonly further?: readonly NewerCall[]
   /**
    * The parameters that the edge evaluates over all rows, because the node lacks one of them. Absent: the node evaluates
    * all.
@@ -35,41 +39,71 @@ export function buildCall(conversation: Conversation): Question {
   const template = templateFor(conversation)
   const rules = template.params ?? {}
   checkPath(conversation)
-  checkRequired(rules, query)
+  checkPresence(rules, query)
   checkSearch(query.search)
   const sent = Object.keys(endpoint.query).filter((name) => {
-    return Object.hasOwn(query, name) && !rules[name]?.ignored && !endpoint.query[name]?.edgeOnly
+    const { ignored, as = name } = rules[name] ?? {}
+    const isReplaced = as !== name && Object.hasOwn(endpoint.query, as) && Object.hasOwn(query, as)
+    return Object.hasOwn(query, name) && !ignored && !isReplaced && !endpoint.query[name]?.edgeOnly
   })
   const isByEdge = (name: string) =>
     isEvaluated(rules[name], query[name] ?? '') || isInexpressible(name, query[name] ?? '')
-  const needsEdge = sent.some(isByEdge)
+  const needsEdge = template.allRows === true || sent.some(isByEdge)
   const parameters: Record<string, string> = {}
   const byEdge: Record<string, string> = {}
   for (const [name, value] of Object.entries(template.fixed ?? {})) parameters[name] = conversation.fill(value)
   for (const name of sent) {
     const value = query[name] ?? ''
-    if (isByEdge(name) || (needsEdge && AFTER_FILTERS.has(name))) byEdge[name] = value
+    if (isByEdge(name) || (needsEdge && AFTER_FILTERS.has(name))) byEdge[name] = formatValue(value, rules[name] ?? {})
     else addParameter(parameters, name, value, conversation)
   }
   if (needsEdge && Object.hasOwn(endpoint.query, 'limit') && !rules.limit?.byEdge) parameters.limit = ALL_ROWS
   if (!needsEdge && template.order !== undefined) parameters.sort = withTies(parameters.sort, template.order)
   if (request.waitForComplete && !template.endless) parameters.wait_for_complete = 'true'
   const body = createBody(conversation, template.body)
-  return {
-    call: {
-      method: template.method ?? endpoint.method,
-      path: template.path,
-      query: parameters,
-      ...(body && { body }),
-      ...(template.isFile && { isFile: true }),
-    },
-    ...(needsEdge && { byEdge }),
+  const call: NewerCall = {
+    method: template.method ?? endpoint.method,
+    path: template.path,
+    query: parameters,
+    ...(body && { body }),
+    ...(template.isFile && { isFile: true }),
   }
+  const [first = call, ...further] = withLists(conversation, call)
+  return { call: first, ...(further.length > 0 && { further }), ...(needsEdge && { byEdge }) }
+}
+
+/** Returns the calls with the parts of the list. Throws 604 for an empty list: for the node it means all agents. */
+function withLists(conversation: Conversation, call: NewerCall): readonly NewerCall[] {
+  const { list } = conversation.translation.call
+  if (list === undefined) return [call]
+  const ids = idsOf(conversation, list.from)
+  if (ids === undefined && Object.hasOwn(call.query, list.as)) return [call]
+  const chunks = chunksOf(ids ?? [])
+  if (chunks.length === 0) throw new RefusedError(604, ". Missing field: 'ids'")
+  return chunks.map((chunk) => ({ ...call, query: { ...call.query, [list.as]: chunk } }))
+}
+
+function idsOf({ request }: Conversation, from: 'body.ids' | 'query.ids'): readonly string[] | undefined {
+  const value = from === 'query.ids' ? ownEntry(request.query, 'ids') : idsOfBody(request.body)
+  if (value === undefined) return undefined
+  const ids = Array.isArray(value) ? value.map(String) : String(value).split(',')
+  return ids.filter((id) => id !== '').map(canonicalId)
+}
+
+/** The node takes ids of three digits; with more zeros in front than that they name no agent. */
+function canonicalId(id: string): string {
+  return /^\d+$/.test(id) ? id.replace(/^0+(?=\d)/, '').padStart(3, '0') : id
+}
+
+function idsOfBody(body: RequestBody | undefined): unknown {
+  return body?.kind === 'fields' ? ownEntry(body.fields, 'ids') : undefined
 }
 
 function templateFor({ request, translation: { call } }: Conversation): CallTemplate {
   const { when } = call
-  if (when === undefined || ownEntry(request.query, when.query) !== when.is) return call
+  if (when === undefined) return call
+  const read = (name: string) => ownEntry(request.query, name) ?? ownEntry(request.params, name)
+  if (Object.entries(when.values).some(([name, value]) => read(name) !== value)) return call
   const { path, isFile } = when
   return { ...call, path, ...(isFile && { isFile }) }
 }
@@ -79,9 +113,10 @@ function checkPath({ request, translation: { call } }: Conversation): void {
   if (only !== undefined && ownEntry(request.params, only.param) !== only.is) throw new RefusedError(only.otherwise)
 }
 
-function checkRequired(rules: Readonly<Record<string, ParamRule>>, query: Readonly<Record<string, string>>): void {
-  for (const [name, { required }] of Object.entries(rules)) {
-    if (required !== undefined && !Object.hasOwn(query, name)) throw new RefusedError(required)
+function checkPresence(rules: Readonly<Record<string, ParamRule>>, query: Readonly<Record<string, string>>): void {
+  for (const [name, { required, fails }] of Object.entries(rules)) {
+    const code = Object.hasOwn(query, name) ? fails : required
+    if (code !== undefined) throw new RefusedError(code)
   }
 }
 
@@ -114,7 +149,14 @@ function addParameter(
   const rows = 'rows' in response ? response.rows : undefined
   const translated = translateValue(name, value, rule, rows)
   const added = name === 'select' && response.kind === 'one' ? Object.keys(response.equal ?? {}) : []
-  parameters[rule.as ?? name] = [translated, ...added.map((field) => newerName(field, rows, 1724))].join(',')
+  parameters[rule.as ?? name] = withNames(
+    translated,
+    added.map((field) => newerName(field, rows, 1724)),
+  )
+}
+
+function withNames(list: string, names: readonly string[]): string {
+  return names.length === 0 ? list : [...new Set([...list.split(','), ...names])].join(',')
 }
 
 function translateValue(name: string, value: string, rule: ParamRule, rows: RowRule | undefined): string {
@@ -145,6 +187,8 @@ function formatValue(value: string, { words, format }: ParamRule): string {
       return value.replace(/^(\d{4})(\d{2})(\d{2})$/, '$1-$2-$3')
     case 'daemon':
       return value.replace(/^ossec-/, 'wazuh-')
+    case 'sign':
+      return value.startsWith('-') ? '-' : ''
     default:
       return translateWords(value, words)
   }

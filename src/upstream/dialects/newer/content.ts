@@ -5,7 +5,12 @@ import type { NodeResponse } from '../../../core/node-call.ts'
 import { ownField } from '../../../core/values.ts'
 
 /** What the body of a response is. */
-export type Content = Success | Problem | { readonly kind: 'file'; readonly text: string }
+export type Content = Success | Problem | FileText
+
+export interface FileText {
+  readonly kind: 'file'
+  readonly text: string
+}
 
 /** A response with `data`, of which items may have failed. */
 export interface Success {

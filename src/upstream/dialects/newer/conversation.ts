@@ -102,7 +102,7 @@ export class Conversation {
         endpoint: `${method} ${path}`,
       }),
     )
-    if (!result.ok) throw new CallFailedError(result)
+    if (!result.ok) throw new CallFailedError(this.#isReadBefore(method) ? { ...result, sent: false } : result)
     return result.response
   }
 
@@ -115,6 +115,11 @@ export class Conversation {
     })
   }
 
+  /** A read that prepares a write: nothing of the write has been sent. */
+  #isReadBefore(method: string): boolean {
+    return method === 'GET' && this.request.endpoint.method !== 'GET'
+  }
+
   #resolveNode(path: string): string {
     if (!path.startsWith('{node}')) return path
     const root = this.node === this.about ? '/manager' : `/cluster/${encode(this.about)}`
@@ -125,7 +130,8 @@ export class Conversation {
 /** `:name`, `{query.name}`, `{query.name|otherwise}`, `{node}`. */
 const PLACEHOLDER = /:([a-z_]+)|\{query\.([A-Za-z_.]+)(?:\|([^}]*))?\}|\{node\}/g
 
+/** Commas stay as they are: a list of ids is half as long again with encoded ones, and the request line is limited. */
 function formatQuery(query: Readonly<Record<string, string>>): string {
-  const pairs = Object.entries(query).map(([name, value]) => `${encode(name)}=${encode(value)}`)
+  const pairs = Object.entries(query).map(([name, value]) => `${encode(name)}=${encode(value).replaceAll('%2C', ',')}`)
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`
 }

@@ -40,10 +40,9 @@ export function newerName(name: string, rows: RowRule | undefined, code: Collect
   return ownEntry(newer, name) ?? name
 }
 
-/** Throws 1724. The node selects no objects as a whole, but their parts. */
+/** Throws 1724. */
 export function renameInSelect(select: string, rows: RowRule | undefined): string {
-  const names = select.split(',').flatMap((name) => ownEntry(rows?.containers, name) ?? [name])
-  return [...new Set(names.map((name) => newerName(name, rows, 1724)))].join(',')
+  return [...new Set(select.split(',').map((name) => newerName(name, rows, 1724)))].join(',')
 }
 
 /** Throws 1403. */

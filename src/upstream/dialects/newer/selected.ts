@@ -4,11 +4,19 @@ import { flattenRow, nestRow, pickFields } from '../../../query/select.ts'
 import { type Source, sources } from '../../../query/sources.ts'
 import type { Row } from '../../../query/value.ts'
 
-/** Returns the function that cuts a classic row to the selected fields. The node adds some that identify the row. */
-export function createCut(select: string | undefined, source: string | undefined): (row: unknown) => unknown {
+/**
+ * Returns the function that cuts a classic row to the selected fields. The node adds some that identify the row, and so does
+ * the classic layout in some collections.
+ */
+export function createCut(
+  select: string | undefined,
+  source: string | undefined,
+  isCollection: boolean,
+): (row: unknown) => unknown {
   if (select === undefined) return (row) => row
-  const names = select.split(',')
   const rows = ownEntry<Source>(sources, source ?? '')
+  const always = isCollection && rows?.engine === 'database' ? (rows.alwaysSelected ?? []) : []
+  const names = [...new Set([...always, ...select.split(',')])]
   const isNested = rows?.engine === 'database' && rows.nested
   return (row) => {
     if (typeof row !== 'object' || row === null) return row

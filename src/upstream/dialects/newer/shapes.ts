@@ -1,15 +1,24 @@
 /** Shapes of `data` that only one kind of response has. */
 import type { OwnShape } from '../../../catalogue/newer/translation.ts'
-import { ownField } from '../../../core/values.ts'
-import type { Success } from './content.ts'
+import { ownField, ownText } from '../../../core/values.ts'
+import type { FileText, Success } from './content.ts'
 import type { Conversation } from './conversation.ts'
 
-export const shapes: Readonly<Record<OwnShape, (conversation: Conversation, content: Success) => unknown>> = {
-  agentSummary: (_, { data }) => summaryOf(ownField(data, 'connection')),
+type MakeData = (conversation: Conversation, content: Success | FileText) => unknown
+
+export const shapes: Readonly<Record<OwnShape, MakeData>> = {
+  agentSummary: ofSuccess(({ data }) => countsOf(ownField(data, 'connection'))),
+  groupFile: (_, content) => groupFileOf(content),
+  welcome: ofSuccess(({ data }) => welcomeOf(data)),
+  version: ofSuccess(({ data }) => versionOf(data)),
+}
+
+function ofSuccess(make: (content: Success) => unknown): MakeData {
+  return (_, content) => (content.kind === 'file' ? content.text : make(content))
 }
 
 /** The newer layout does not count the manager itself, which is agent 000 and always active. */
-function summaryOf(counts: unknown): unknown {
+export function countsOf(counts: unknown): unknown {
   const count = (name: string) => Number(ownField(counts, name) ?? 0)
   return {
     Total: count('total') + 1,
@@ -18,4 +27,31 @@ function summaryOf(counts: unknown): unknown {
     'Never connected': count('never_connected'),
     Pending: count('pending'),
   }
+}
+
+/** A text has no line breaks. The parts of agent.conf are a collection; other files are what they are parsed to. */
+function groupFileOf(content: Success | FileText): unknown {
+  if (content.kind === 'file') return content.text.replaceAll('\n', '')
+  const { items, total, data } = content
+  return items === undefined ? data : { totalItems: total, items }
+}
+
+function welcomeOf(data: unknown): unknown {
+  const time = new Date(ownText(data, 'timestamp') ?? '')
+  return {
+    msg: 'Welcome to Wazuh HIDS API',
+    api_version: versionOf(data),
+    hostname: ownText(data, 'hostname') ?? '',
+    timestamp: Number.isNaN(time.getTime()) ? '' : formatTime(time),
+  }
+}
+
+function versionOf(data: unknown): string {
+  return `v${ownText(data, 'api_version') ?? ''}`
+}
+
+/** `Fri Nov 20 2026 12:58:01 GMT+0000 (Coordinated Universal Time)`: as JavaScript writes it in this time zone. */
+function formatTime(time: Date): string {
+  const [weekday, day, month, year, clock] = time.toUTCString().replace(',', '').split(' ')
+  return `${weekday} ${month} ${day} ${year} ${clock} GMT+0000 (Coordinated Universal Time)`
 }

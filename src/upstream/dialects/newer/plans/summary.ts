@@ -1,0 +1,68 @@
+/** The summary of all agents. The node does not count agent 000, the manager itself: the edge adds it. */
+import { ownField } from '../../../../core/values.ts'
+import type { Answer } from '../../dialect.ts'
+import { answerData, answerOf } from '../answer.ts'
+import { buildCall } from '../build-call.ts'
+import type { Conversation, Reply } from '../conversation.ts'
+import { createRowConverter } from '../rows.ts'
+import { countsOf } from '../shapes.ts'
+
+type Row = Record<string, unknown>
+
+const MANAGER = {
+  method: 'GET',
+  path: '/agents',
+  query: { agents_list: '000', select: 'node_name,os.name,os.platform,os.version,version' },
+} as const
+
+export async function summary(conversation: Conversation): Promise<Answer> {
+  const reply = await conversation.send(buildCall(conversation).call)
+  if (reply.content.kind !== 'success') return answerOf(conversation, reply)
+  const manager = await conversation.send(MANAGER)
+  if (manager.content.kind !== 'success') return answerOf(conversation, manager)
+  return answerData(reply, overviewOf(conversation, reply.content.data, managerOf(manager)))
+}
+
+/** A caller who may not read agent 000 gets a summary without it. */
+function managerOf({ content }: Reply): Row | undefined {
+  return content.kind === 'success' ? (content.items?.[0] as Row | undefined) : undefined
+}
+
+function overviewOf({ translation: { response } }: Conversation, data: unknown, manager: Row | undefined): unknown {
+  const convert = createRowConverter('rows' in response ? response.rows : undefined)
+  const counted = (name: string, fields: readonly string[]) => countedWith(rowsOf(data, name), fields, manager)
+  const groups = rowsOf(data, 'groups')
+  const [last] = rowsOf(data, 'last_registered_agent')
+  return {
+    nodes: counted('nodes', ['node_name']),
+    groups: { items: groups, totalItems: groups.length },
+    agent_os: counted('agent_os', ['os']),
+    agent_status: countsOf(ownField(ownField(data, 'agent_status'), 'connection')),
+    agent_version: counted('agent_version', ['version']),
+    last_registered_agent: last === undefined ? {} : convert(last),
+  }
+}
+
+function rowsOf(data: unknown, name: string): readonly Row[] {
+  const rows = ownField(data, name)
+  return Array.isArray(rows) ? (rows as Row[]) : []
+}
+
+const withoutUnknown = createRowConverter({ unknownIsMissing: { except: ['node_name'] } })
+
+/** Adds the manager to the row with its values, or as a row of its own. The total is the number of agents. */
+function countedWith(rows: readonly Row[], fields: readonly string[], manager: Row | undefined): unknown {
+  const own = manager && Object.fromEntries(fields.map((name) => [name, manager[name]]))
+  const isOwn = (row: Row) => own !== undefined && fields.every((name) => isEqual(row[name], own[name]))
+  const counted = rows.map((row) => (isOwn(row) ? { ...row, count: Number(row.count) + 1 } : row))
+  const all = own !== undefined && !rows.some(isOwn) ? [{ ...own, count: 1 }, ...counted] : counted
+  const totalItems = all.reduce((sum, { count }) => sum + Number(count), 0)
+  return { items: all.map(withoutUnknown), totalItems }
+}
+
+/** Compares texts, and objects of texts. */
+function isEqual(a: unknown, b: unknown): boolean {
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return a === b
+  const names = new Set([...Object.keys(a), ...Object.keys(b)])
+  return [...names].every((name) => ownField(a, name) === ownField(b, name))
+}

@@ -1,0 +1,51 @@
+/**
+ * Waits for the outcome of an upgrade. The node of the classic layout looks for it itself: at once, and then every 5 s as
+ * often as `timeout` says, but no longer than its time limit of 10 s. The newer one answers with the state of the task.
+ */
+import { ownField } from '../../../../core/values.ts'
+import type { Answer } from '../../dialect.ts'
+import { answerError, answerOf } from '../answer.ts'
+import { buildCall } from '../build-call.ts'
+import { classicError } from '../classic-error.ts'
+import type { Content } from '../content.ts'
+import type { Conversation, Reply } from '../conversation.ts'
+import { pause } from '../pause.ts'
+
+const INTERVAL_MS = 5_000
+const DEFAULT_ATTEMPTS = 3
+const TIME_LIMIT_MS = 10_000
+
+const RUNNING: ReadonlySet<unknown> = new Set(['In queue', 'Updating', 'In progress'])
+const DONE = 'Updated'
+
+export async function upgradeResult(conversation: Conversation): Promise<Answer> {
+  const { request } = conversation
+  const { call } = buildCall(conversation)
+  const attempts = Number(request.query.timeout ?? DEFAULT_ATTEMPTS)
+  const allowed = request.waitForComplete ? Number.POSITIVE_INFINITY : Math.min(TIME_LIMIT_MS, conversation.remaining)
+  const end = performance.now() + allowed
+  let reply = await conversation.send(call)
+  for (let attempt = 0; isRunning(reply.content); attempt++) {
+    if (attempt >= attempts) return answerError(reply, classicError(1716))
+    if (performance.now() + INTERVAL_MS > end) return answerError(reply, classicError(3021))
+    await pause(INTERVAL_MS, request.signal)
+    reply = await conversation.send(call)
+  }
+  return outcomeOf(conversation, reply)
+}
+
+function outcomeOf(conversation: Conversation, reply: Reply): Answer {
+  const status = statusOf(reply.content)
+  return status === undefined || status === DONE
+    ? answerOf(conversation, reply)
+    : answerError(reply, classicError(1716))
+}
+
+function isRunning(content: Content): boolean {
+  return RUNNING.has(statusOf(content))
+}
+
+/** Returns the state of the task; `undefined`: there is none. */
+function statusOf(content: Content): unknown {
+  return content.kind === 'success' ? ownField(content.items?.[0], 'status') : undefined
+}
