@@ -1,5 +1,5 @@
 /** The nodes of the cluster behind two interfaces of the core: calls to nodes, and a view of their state. */
-import type { CallNode, ClusterView, NodeCall, NodeInfo, NodeResponse } from '../core/node-call.ts'
+import type { CallNode, ClusterView, NodeInfo, NodeResponse } from '../core/node-call.ts'
 import type { EdgeRequest } from '../core/request.ts'
 import { createDiscovery } from './discovery.ts'
 import type { ReadNodeList } from './node-list.ts'
@@ -11,15 +11,12 @@ import {
   type NodeStatus,
   withDefaults,
 } from './options.ts'
-import type { Verification } from './tokens/token-calls.ts'
 import { checkNodes, isNodeName, Topology } from './topology.ts'
 
 export type { ClusterLog, ClusterOptions, NodeCredentials, NodeSetting, NodeStatus, NodeTls } from './options.ts'
 
 export interface Cluster {
   readonly call: CallNode
-  /** Checks the credentials of the call, which is a read that every account may send. */
-  verify(call: NodeCall): Promise<Verification>
   readonly view: ClusterView
   /** Waits a few seconds for the first list of nodes. The start succeeds without it. */
   start(): Promise<void>
@@ -70,7 +67,6 @@ export function createCluster(options: ClusterOptions): Cluster {
   }
   return {
     call,
-    verify: (nodeCall) => registry.verify(nodeCall),
     view: createView(settings, topology, registry, () => discovery?.requestRefresh()),
     start: async () => discovery?.start(),
     close: async () => {

@@ -5,12 +5,18 @@ import type { Reason } from './classic-request.ts'
  * Endpoints whose translation is not complete yet: the replay reports their differences as comments. The list only
  * shrinks; it is empty when the newer layout is served completely.
  */
-export const openEndpoints: readonly RegExp[] = [
+const openEndpoints: readonly RegExp[] = [
   / \/cluster\b/,
   / \/manager\b/,
   / \/experimental\b/,
   /^(?:PUT|DELETE) \/(?:rootcheck|syscheck)/,
 ]
+
+export const hasOpenEndpoints = openEndpoints.length > 0
+
+export function isOpenEndpoint(endpoint: string): boolean {
+  return openEndpoints.some((pattern) => pattern.test(endpoint))
+}
 
 /** Exchanges whose translation is wrong, by their lines in the recording. The list only shrinks, too. */
 export const openLines: ReadonlyMap<number, string> = new Map<number, string>([

@@ -11,7 +11,7 @@ import { type ClassicRequest, type Reason, reasons } from './classic-request.ts'
 import { classicRequestOf, isOfEndpoint, urlOf } from './classic-requests.ts'
 import { type NewerExchange, nameOf, recordedNewer } from './exchanges.ts'
 import { furtherRepliesFrom } from './further-replies.ts'
-import { explained, openEndpoints, openLines, withoutCall, withoutClassicRequest } from './known-differences.ts'
+import { explained, isOpenEndpoint, openLines, withoutCall, withoutClassicRequest } from './known-differences.ts'
 import { expectedOf } from './oracle.ts'
 
 interface Pair {
@@ -36,7 +36,7 @@ t.test('recorded exchanges behind classic requests', async (t) => {
   const replay = await startReplay(t)
   const furtherReplies = furtherRepliesFrom(recorded)
   for (const [endpoint, pairs] of byEndpoint) {
-    const isOpen = openEndpoints.some((pattern) => pattern.test(endpoint))
+    const isOpen = isOpenEndpoint(endpoint)
     await t.test(endpoint, async (t) => {
       for (const { exchange, request } of pairs) {
         const outcome = await replay.send(request, exchange, furtherReplies(exchange))
