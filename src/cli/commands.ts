@@ -1,5 +1,5 @@
 /** All commands with their help. The code of a command is loaded when the command runs. */
-import { Command, InvalidArgumentError } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import type { DemoOptions } from './demo.ts'
 import type { WarmOptions } from './warm.ts'
 
@@ -30,6 +30,11 @@ function demo(): Command {
     .option('--agents <n>', 'number of agents', parseInteger(1, 100_000), 100)
     .option('--workers <n>', 'number of workers besides the master', parseInteger(0, 50), 2)
     .option('--seed <n>', 'seed of the data; the same seed gives the same cluster', parseInteger(0, 999_999_999), 1)
+    .addOption(
+      new Option('--layout <layout>', "layout of the nodes' API: that of releases 3.x or 4.x")
+        .choices(['classic', 'newer'])
+        .default('classic'),
+    )
     .option('--user-password <password>', 'password of all three users, for scripts; default: random passwords')
     .action(async (options: DemoOptions) => {
       process.exitCode = await (await import('./demo.ts')).demo(options)

@@ -8,7 +8,7 @@ import { putUser } from '../access/users-file.ts'
 import { loadConfig } from '../config/index.ts'
 import type { Config } from '../config/schema.ts'
 import { run, type Urls } from '../server.ts'
-import type { Simulator } from '../simulator/index.ts'
+import type { Layout, Simulator } from '../simulator/index.ts'
 import { CommandError, print } from './terminal.ts'
 
 export interface DemoOptions {
@@ -17,17 +17,22 @@ export interface DemoOptions {
   readonly agents: number
   readonly workers: number
   readonly seed: number
+  readonly layout: Layout
   readonly userPassword?: string
 }
+
+/** The limit of nodes in the newer layout. Those of the classic one have none. */
+const REQUESTS_PER_MINUTE = 300
 
 /** User name → role. */
 const USERS = { admin: 'administrator', operator: 'operator', reader: 'reader' } as const
 
 export async function demo(options: DemoOptions): Promise<number> {
   const account = { username: 'edge', password: randomPassword() }
-  const { workers, agents, seed } = options
+  const { workers, agents, seed, layout } = options
   const { startSimulator } = await loadSimulator()
-  const simulator = await startSimulator({ workers, agents, seed, ...account, remember: false })
+  const newer = { requestsPerMinute: REQUESTS_PER_MINUTE }
+  const simulator = await startSimulator({ workers, agents, seed, layout, newer, ...account, remember: false })
   const folder = await mkdtemp(join(tmpdir(), 'manager-edge-demo-'))
   try {
     const passwords = await addUsers(join(folder, 'users'), options.userPassword)
@@ -61,7 +66,7 @@ async function createConfig(
   folder: string,
   { nodes }: Simulator,
   account: { readonly username: string; readonly password: string },
-  { port, operationsPort }: DemoOptions,
+  { port, operationsPort, layout }: DemoOptions,
 ): Promise<Config> {
   const file = join(folder, 'edge.yaml')
   const host = '127.0.0.1'
@@ -69,7 +74,7 @@ async function createConfig(
     // There is no balancer that must notice the drain.
     listen: { host, port, drain: { delay: '0s' } },
     operations: { host, port: operationsPort },
-    cluster: { nodes: nodes.map(({ name, type, url }) => ({ name, type, url })), credentials: account },
+    cluster: { layout, nodes: nodes.map(({ name, type, url }) => ({ name, type, url })), credentials: account },
     access: { users: 'users', roles: Object.fromEntries(Object.entries(USERS).map(([user, role]) => [user, [role]])) },
     log: { format: 'text' },
   }
@@ -82,12 +87,12 @@ async function createConfig(
 function formatWelcome(
   { url, operationsUrl }: Urls,
   passwords: ReadonlyMap<string, string>,
-  { workers, agents }: DemoOptions,
+  { workers, agents, layout }: DemoOptions,
 ): string {
   const users = Object.entries(USERS).map(([user, role]) => `  ${user.padEnd(9)} ${passwords.get(user)}   (${role})`)
   return `
 Manager Edge listens on ${url}, operations on ${operationsUrl}
-in front of a simulated cluster: one master, ${workers} workers, ${agents} agents.
+in front of a simulated cluster in the ${layout} layout: one master, ${workers} workers, ${agents} agents.
 
 Users and their passwords:
 ${users.join('\n')}

@@ -21,3 +21,17 @@ t.test('demo starts a cluster with three users and prints a first call', async (
   demo.child.kill('SIGINT')
   t.equal((await demo.ended).code, 0)
 })
+
+t.test('demo --layout newer serves the same contract from nodes of the newer layout', async (t) => {
+  const args = ['--port', '0', '--operations-port', '0', '--agents', '7', '--workers', '1', '--layout', 'newer']
+  const demo = program(t, ['demo', ...args, '--user-password', 'only-for-tests'])
+  const [, url = ''] = await demo.until(/listens on (\S+), operations on/)
+  await demo.until(/Press Ctrl-C to stop/)
+  const headers = { authorization: `Basic ${btoa('admin:only-for-tests')}` }
+  const agents = (await (await fetch(`${url}/agents?select=id,status&limit=2`, { headers })).json()) as unknown
+  const items = [
+    { id: '000', status: 'Active' },
+    { id: '001', status: 'Active' },
+  ]
+  t.same(agents, { error: 0, data: { items, totalItems: 8 } })
+})
