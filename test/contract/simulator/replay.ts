@@ -1,0 +1,181 @@
+/** Sends recorded requests of a newer cluster to the simulator, and compares the shapes of the responses. */
+import { request as send } from 'node:http'
+import type { Simulator } from '../../../src/simulator/index.ts'
+import { type NewerExchange, recordedNewer } from '../newer/exchanges.ts'
+import { startRecordedCluster, USERS } from './world.ts'
+
+/** The outcome of a response: HTTP status, code of the error or `error`, and the codes of failed items. */
+function outcomeOf(status: number, body: string): string {
+  const json = parse(body)
+  if (json === undefined) return `${status} text`
+  const { error = '-', data } = json as { error?: number; data?: { failed_items?: { error: { code: number } }[] } }
+  const failed = (data?.failed_items ?? []).map((item) => item.error.code).sort()
+  return `${status}/${error}${failed.map((code) => ` f${code}`).join('')}`
+}
+
+function parse(body: string): unknown {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return undefined
+  }
+}
+
+/** Adds `field: type` for each field of a successful response, with `[]` for the members of lists. */
+function addShape(into: Set<string>, body: string): void {
+  const json = parse(body) as Record<string, unknown> | undefined
+  if (json?.data !== undefined) addValue(into, 'data', json.data)
+}
+
+function addValue(into: Set<string>, path: string, value: unknown): void {
+  // Failed items have one form everywhere, which the outcome covers.
+  if (path === 'data.failed_items') return
+  if (Array.isArray(value)) {
+    into.add(`${path}: list`)
+    for (const member of value) addValue(into, `${path}[]`, member)
+  } else if (typeof value === 'object' && value !== null) {
+    into.add(`${path}: object`)
+    for (const [name, inner] of Object.entries(value)) addValue(into, `${path}.${name}`, inner)
+  } else {
+    into.add(`${path}: ${value === null ? 'null' : typeof value}`)
+  }
+}
+
+/** Returns the path of a call with `{}` in place of the names of objects. */
+function templateOf({ request }: NewerExchange): string {
+  const path = request.path.split('?')[0] ?? ''
+  const [method, template] = [request.method, path.replaceAll(/\/\d+(?=\/|$)/g, '/{id}')]
+  return `${method} ${template
+    .replaceAll(/\/(?:master|worker-\d|nope)(?=\/|$)/g, '/{node}')
+    .replaceAll(/(?<=\/groups?)\/(?!summary|restart)[a-z]\w*/g, '/{group}')
+    .replaceAll(/(?<=\/rules|\/decoders|\/lists)\/files\/.+/g, '/files/{file}')}`
+}
+
+interface Client {
+  ask(exchange: NewerExchange): Promise<{ readonly status: number; readonly body: string }>
+}
+
+/** Logs each user in at each node once. */
+function createClient(simulator: Simulator): Client {
+  const tokens = new Map<string, Promise<string>>()
+  const urlOf = (name: string) => simulator.nodes.find((node) => node.name === name)?.url ?? ''
+  const logIn = async (user: string, node: string) => {
+    const known = Object.entries(USERS).find(([name]) => name === user)?.[1].password
+    const credentials = known === undefined ? 'edge:simulated' : `${user}:${known}`
+    const headers = { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` }
+    return (await call(`${urlOf(node)}/security/user/authenticate?raw=true`, 'POST', headers, '')).body
+  }
+  return {
+    ask: async ({ node, user, request }) => {
+      const key = `${user} ${node}`
+      const token = tokens.get(key) ?? logIn(user, node)
+      tokens.set(key, token)
+      const headers = { ...request.headers, authorization: `Bearer ${await token}` }
+      return call(urlOf(node) + request.path, request.method, headers, bodyOf(request.body ?? ''))
+    },
+  }
+}
+
+/** Placeholders of the recording stand for secrets, and for a body that was too long for it. */
+function bodyOf(body: string): string {
+  const [, bytes] = /^<(\d+) bytes>$/.exec(body) ?? []
+  if (bytes !== undefined) return 'x'.repeat(Number(bytes))
+  return body.replaceAll('<CLUSTER_KEY>', 'c'.repeat(32))
+}
+
+function call(url: string, method: string, headers: Record<string, string>, body: string) {
+  const { origin } = new URL(url)
+  const sent = body === '' ? headers : { ...headers, 'content-length': `${Buffer.byteLength(body)}` }
+  return new Promise<{ readonly status: number; readonly body: string }>((resolve, reject) => {
+    const options = {
+      method,
+      headers: sent,
+      agent: false,
+      path: url.slice(origin.length).replaceAll('cis_debian11', 'cis_debian9_L1'),
+    }
+    const request = send(origin, options, (response) => {
+      const chunks: Buffer[] = []
+      response.on('data', (chunk: Buffer) => chunks.push(chunk))
+      response.on('error', reject)
+      response.on('end', () => {
+        resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString('utf8') })
+      })
+    })
+    request.on('error', reject)
+    request.end(body)
+  })
+}
+
+export interface Difference {
+  readonly line: number
+  readonly request: string
+  readonly recorded: string
+  readonly simulated: string
+}
+
+export interface Replayed {
+  readonly requests: number
+  /** Responses with another status or other codes. */
+  readonly differences: readonly Difference[]
+  /** Fields of successful responses by call, each with its type. */
+  readonly shapes: ReadonlyMap<string, { readonly recorded: Set<string>; readonly simulated: Set<string> }>
+}
+
+/** The recording has two parts; the second one began with the cluster as it was at first. */
+const SECOND_PART = 1596
+
+/** Sends all requests that name what the recording contains, in their order. */
+export async function replay(): Promise<Replayed> {
+  const differences: Difference[] = []
+  const shapes = new Map<string, { readonly recorded: Set<string>; readonly simulated: Set<string> }>()
+  const exchanges = recordedNewer().filter(isRepeatable)
+  const parts = [
+    exchanges.filter(({ line }) => line < SECOND_PART),
+    exchanges.filter(({ line }) => line >= SECOND_PART),
+  ]
+  for (const part of parts) {
+    const simulator = await startRecordedCluster()
+    try {
+      const client = createClient(simulator)
+      for (const exchange of part) {
+        await setState(simulator, exchange)
+        const { status, body } = await client.ask(exchange)
+        const recorded = exchange.response
+        const [expected, found] = [outcomeOf(recorded.status, recorded.body ?? ''), outcomeOf(status, body)]
+        const { method, path } = exchange.request
+        if (expected !== found) {
+          differences.push({ line: exchange.line, request: `${method} ${path}`, recorded: expected, simulated: found })
+        }
+        if (recorded.status !== 200 || status !== 200) continue
+        const template = templateOf(exchange)
+        const shape = shapes.get(template) ?? { recorded: new Set(), simulated: new Set() }
+        addShape(shape.recorded, recorded.body ?? '')
+        addShape(shape.simulated, body)
+        shapes.set(template, shape)
+      }
+    } finally {
+      await simulator.close()
+    }
+  }
+  return { requests: exchanges.length, differences, shapes }
+}
+
+/** Not the exchanges about logging in, which were recorded without their credentials, and not those without an answer. */
+function isRepeatable({ user, request, response }: NewerExchange): boolean {
+  return user !== '(explicit)' && response.status !== 0 && !request.path.startsWith('/security/')
+}
+
+const lost = new WeakSet<Simulator>()
+
+/** A node was stopped for some exchanges; nodes are up again before the next exchange, and so is an API that hung. */
+async function setState(simulator: Simulator, { note, request }: NewerExchange): Promise<void> {
+  const isLost = note.startsWith('worker-2 ')
+  if (isLost && !lost.has(simulator)) {
+    await simulator.faults.set('worker-2', { nodeDown: true })
+    lost.add(simulator)
+  } else if (!isLost && lost.has(simulator)) {
+    await simulator.faults.clear('worker-2')
+    lost.delete(simulator)
+  }
+  if (!request.path.includes('search=')) simulator.newer.restartApi('master')
+}
