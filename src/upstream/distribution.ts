@@ -51,7 +51,7 @@ export type DistributionCheck = (node: string, credentials: NodeCall['credential
 
 export interface DistributionCheckPorts {
   readonly call: CallNode
-  readonly view: Pick<ClusterView, 'nodes'>
+  readonly view: Pick<ClusterView, 'nodes' | 'layoutOf'>
   readonly log: ClusterLog
   /** Monotonic milliseconds. */
   readonly clock?: () => number
@@ -65,7 +65,8 @@ const SHORT_LIFETIME_MS = 5_000
 
 /**
  * Creates the check for distribution mode `edge`. All requests share an answer, which is used for a minute. A node
- * without other nodes is not asked: it cannot distribute anything, whatever its setting.
+ * without other nodes is not asked: it cannot distribute anything, whatever its setting. Neither is a node of the newer
+ * layout, which always distributes.
  */
 export function createDistributionCheck({ call, view, log, clock }: DistributionCheckPorts): DistributionCheck {
   const now = clock ?? (() => performance.now())
@@ -86,6 +87,7 @@ export function createDistributionCheck({ call, view, log, clock }: Distribution
   }
   return async (node, credentials) => {
     if (view.nodes().length < 2) return false
+    if (view.layoutOf(node) === 'newer') return true
     const known = answers.get(node)
     return known !== undefined && now() < known.until ? known.distributes : ask(node, credentials)
   }

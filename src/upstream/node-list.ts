@@ -16,11 +16,15 @@ const MAX_LIST_BYTES = 1024 * 1024
 const MAX_NODES = 1000
 const VERSION = /^v?([0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4})$/
 
-/** Parses the response of the master. Items that are not nodes are left out. Returns `undefined` if it is not a list. */
+/**
+ * Parses the response of the master. Items that are not nodes are left out. Returns `undefined` if it is not a list, or if it
+ * lacks the master: in the newer layout a caller without permission gets an empty list.
+ */
 export function parseNodeList(bytes: Buffer): readonly ListedNode[] | undefined {
-  return itemsOf(bytes)
+  const nodes = itemsOf(bytes)
     ?.items.map(parseNode)
     .filter((node) => node !== undefined)
+  return nodes?.some(({ type }) => type === 'master') ? nodes : undefined
 }
 
 /** As `parseNodeList`, for a response that may be one page: returns `undefined` if it does not have all nodes. */
@@ -49,9 +53,10 @@ function itemsOf(bytes: Buffer): { readonly items: readonly unknown[]; readonly 
   const response = parseJson(bytes)
   if (ownField(response, 'error') !== 0) return undefined
   const data = ownField(response, 'data')
-  const items: unknown = ownField(data, 'items')
+  // The newer layout has other names for both.
+  const items = ownField(data, 'items') ?? ownField(data, 'affected_items')
   if (!Array.isArray(items) || items.length > MAX_NODES) return undefined
-  return { items, total: ownField(data, 'totalItems') }
+  return { items, total: ownField(data, 'totalItems') ?? ownField(data, 'total_affected_items') }
 }
 
 /** Whether the names are unique and one of the nodes is the master. */

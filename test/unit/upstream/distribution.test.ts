@@ -53,7 +53,7 @@ t.test('an answer is used for a minute, that of a node which distributes for fiv
   let error = 1000
   const logged: unknown[] = []
   const { call, paths } = node(() => ({ error }))
-  const view = { nodes: () => [master, worker] }
+  const view = { nodes: () => [master, worker], layoutOf: () => 'classic' as const }
   const isDistributing = createDistributionCheck({ call, view, log: (...line) => logged.push(line), clock: () => now })
   t.strictSame(await Promise.all([isDistributing('w', undefined), isDistributing('w', undefined)]), [false, false])
   t.strictSame(paths, ['/cluster/w/info'], 'requests share the answer')
@@ -75,4 +75,12 @@ t.test('an answer is used for a minute, that of a node which distributes for fiv
   now = 70_000
   t.equal(await isDistributing('w', undefined), false)
   t.equal(paths.length, 4)
+})
+
+t.test('a node of the newer layout always distributes, so it is not asked', async (t) => {
+  const { call, paths } = node(() => ({ error: 1000 }))
+  const view = { nodes: () => [master, worker], layoutOf: () => 'newer' as const }
+  const isDistributing = createDistributionCheck({ call, view, log: () => undefined })
+  t.equal(await isDistributing('w', undefined), true)
+  t.strictSame(paths, [])
 })
