@@ -1,4 +1,5 @@
 import type { Endpoint } from './endpoint.ts'
+import * as newer from './newer/cluster.ts'
 import { read, write } from './record.ts'
 import { filter, hiddenQ, hiddenSelect, list, select } from './schemas/params.ts'
 import { collectionOf, message, objectOf } from './schemas/responses.ts'
@@ -18,6 +19,7 @@ export const cluster: readonly Endpoint[] = [
     ...reading,
     target: masterItself,
     secret: 'always',
+    newer: newer.config,
     response: objectOf('cluster configuration'),
     cache: { never: 'contains the cluster key' },
   }),
@@ -25,6 +27,7 @@ export const cluster: readonly Endpoint[] = [
     path: '/cluster/status',
     summary: 'Is the cluster enabled and running?',
     ...reading,
+    newer: newer.status,
     response: objectOf('cluster status'),
     priority: 'health',
   }),
@@ -34,6 +37,7 @@ export const cluster: readonly Endpoint[] = [
     ...reading,
     query: { node: { ...filter('names', 'node-name filter'), note: 'an unknown name gives an empty list' } },
     strictQuery: true,
+    newer: newer.healthcheck,
     response: objectOf('health object'),
     priority: 'health',
   }),
@@ -42,6 +46,7 @@ export const cluster: readonly Endpoint[] = [
     summary: 'The node that answers: the master',
     ...reading,
     target: masterItself,
+    newer: newer.node,
     response: objectOf('local node'),
     priority: 'health',
   }),
@@ -61,6 +66,7 @@ export const cluster: readonly Endpoint[] = [
       select,
     },
     strictQuery: true,
+    newer: newer.nodes,
     response: collectionOf('node'),
     cache: withSnapshot('nodes', statusOfNow),
     listsNodes: ['limit', 'sort'],
@@ -72,6 +78,7 @@ export const cluster: readonly Endpoint[] = [
     params: { node_name: filter('names', 'node name') },
     query: { select: { ...hiddenSelect, note: 'no effect' } },
     strictQuery: true,
+    newer: newer.namedNode,
     response: objectOf('node'),
   }),
   read({
@@ -81,6 +88,7 @@ export const cluster: readonly Endpoint[] = [
     section: 'Manager and cluster nodes',
     // Clients restart all nodes if the verdict is OK, so a missing node must fail the request.
     target: everyNode('verdict', 'fail'),
+    newer: newer.validation,
     response: objectOf('validation result for all nodes'),
     cache: neverStale(cacheIn('validation', 'validation')),
     slow: true,
@@ -91,6 +99,7 @@ export const cluster: readonly Endpoint[] = [
     section,
     permission: 'cluster:restart',
     target: everyNode('message', 'fail'),
+    newer: newer.restart,
     response: message,
     invalidates: ['node:*', 'collection:nodes', 'cluster', 'validation', 'agent:*', 'collection:agents'],
     slow: true,

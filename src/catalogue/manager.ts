@@ -1,4 +1,5 @@
 import type { ConditionalTags, Endpoint, Tag } from './endpoint.ts'
+import * as newer from './newer/manager.ts'
 import {
   component,
   configuration,
@@ -27,20 +28,43 @@ const ignoredNumber = { ...filter('numbers', 'no effect'), beyondSeed: true } as
 const statusOfNow = { isStatus: true, priority: 'health' } as const
 
 const facts = [
-  { part: 'info', summary: 'Basic information', response: objectOf('info object') },
-  { part: 'status', summary: 'Status of the daemons', response: objectOf('daemon status'), ...statusOfNow },
-  { part: 'logs/summary', summary: 'Log entries counted by tag', response: objectOf('log summary') },
-  { part: 'stats/hourly', summary: 'Averages of each hour', response: objectOf('hourly averages') },
-  { part: 'stats/weekly', summary: 'Averages of each hour of the week', response: objectOf('weekly stats') },
+  { part: 'info', summary: 'Basic information', newer: newer.info, response: objectOf('info object') },
+  {
+    part: 'status',
+    summary: 'Status of the daemons',
+    newer: newer.status,
+    response: objectOf('daemon status'),
+    ...statusOfNow,
+  },
+  {
+    part: 'logs/summary',
+    summary: 'Log entries counted by tag',
+    newer: newer.logSummary,
+    response: objectOf('log summary'),
+  },
+  {
+    part: 'stats/hourly',
+    summary: 'Averages of each hour',
+    newer: newer.hourly,
+    response: objectOf('hourly averages'),
+  },
+  {
+    part: 'stats/weekly',
+    summary: 'Averages of each hour of the week',
+    newer: newer.weekly,
+    response: objectOf('weekly stats'),
+  },
   {
     part: 'stats/analysisd',
     summary: 'Counters of analysisd',
+    newer: newer.analysisd,
     response: objectOf('analysisd counters'),
     isMixedByCluster: true,
   },
   {
     part: 'stats/remoted',
     summary: 'Counters of remoted',
+    newer: newer.remoted,
     response: objectOf('remoted counters'),
     isMixedByCluster: true,
   },
@@ -65,6 +89,7 @@ const reads: readonly Endpoint[] = [
     },
     permission,
     ...settings,
+    newer: newer.configuration,
     response: objectOf('that section'),
   }),
   ...readTwins({
@@ -73,12 +98,14 @@ const reads: readonly Endpoint[] = [
     params: { component, configuration },
     permission,
     ...settings,
+    newer: newer.activeConfiguration,
     response: objectOf('that configuration'),
   }),
   ...readTwins({
     part: 'configuration/validation',
     summary: 'Is the configuration valid?',
     permission,
+    newer: newer.validation,
     response: objectOf('validation result'),
     cache: neverStale(cacheIn('validation', 'validation')),
     slow: true,
@@ -98,6 +125,7 @@ const reads: readonly Endpoint[] = [
       select: failingSelect,
     },
     permission,
+    newer: newer.logs,
     response: collectionOf('log entry', 'logs'),
   }),
   ...readTwins({
@@ -105,6 +133,7 @@ const reads: readonly Endpoint[] = [
     summary: 'Statistics of each hour of a day',
     query: { date: { ...filter('dates', 'date String YYYYMMDD'), note: 'absent: today, by the clock of the node' } },
     permission,
+    newer: newer.stats,
     response: { data: 'array', description: 'per-hour stats' },
   }),
   ...readTwins({
@@ -122,6 +151,7 @@ const reads: readonly Endpoint[] = [
     },
     permission: 'files:read',
     secret: 'possible',
+    newer: newer.readFile,
     response: textOf('file content'),
     cache: { never: 'the contents of a file' },
   }),
@@ -170,6 +200,7 @@ const writes: readonly Endpoint[] = [
       xmlWhen: { query: 'path', matches: '^(?!etc/lists/)' },
     },
     permission: 'files:write',
+    newer: newer.writeFile,
     response: message,
     invalidates: staleByFile,
     writeLock: (node) => `file:${node}:{query.path}`,
@@ -179,6 +210,7 @@ const writes: readonly Endpoint[] = [
     summary: 'Delete a file',
     query: { path: deletePath },
     permission: 'files:delete',
+    newer: newer.deleteFile,
     response: message,
     invalidates: staleByFile,
     writeLock: (node) => `file:${node}:{query.path}`,
@@ -187,6 +219,7 @@ const writes: readonly Endpoint[] = [
     part: 'restart',
     summary: 'Restart',
     permission: 'manager:restart',
+    newer: newer.restart,
     response: message,
     // Agents reconnect, possibly to another node.
     invalidates: (node) => [node, 'collection:nodes', 'cluster', 'validation', 'agent:*', 'collection:agents'],

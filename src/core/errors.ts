@@ -186,6 +186,11 @@ export const errorTable = {
     remedy:
       'set cluster.distribution to manager, or disable distributed_api on the nodes that the message names; no write was sent',
   },
+  938: {
+    status: 501,
+    message: 'Not possible with this release of the manager',
+    remedy: 'see what the message says; docs/contract-decisions.md lists what releases 4.x lack',
+  },
   949: { status: 500, message: 'Internal error', remedy: 'report the error with the request id' },
 } as const satisfies Record<number, ErrorDefinition>
 

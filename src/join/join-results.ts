@@ -48,13 +48,14 @@ export function joinResults(ports: JoinResultsPorts): Handler {
 }
 
 /**
- * Returns the handler for distribution mode `manager`: the cluster distributes writes by itself, but for a validation it
- * uses only the first worker that responds.
+ * Returns the handler for distribution mode `manager`: the cluster distributes writes by itself, but in the classic layout it
+ * uses only the first worker that responds for a validation.
  */
 export function joinValidations(ports: Pick<JoinResultsPorts, 'read' | 'forward' | 'view' | 'endpoints'>): Handler {
   const { view, forward } = ports
   return (request) => {
     if (mergeRuleOf(request) !== 'verdict' || view.nodes().length < 2) return forward(request)
+    if (view.layoutOf(view.master().name) === 'newer') return forward(request)
     allowManyCalls(request)
     return validate(ports, request)
   }

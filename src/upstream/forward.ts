@@ -76,7 +76,7 @@ async function callCandidates(
     const time = candidate.relievesMaster ? remaining / 2 : remaining
     const dialect = dialects[view.layoutOf(candidate.node)]
     const timeout = request.waitForComplete ? undefined : time
-    const result = await dialect.ask(request, candidate, { call, timeout, master: view.master().name })
+    const result = await dialect.ask(request, candidate, { call, timeout, master: view.master().name, view })
     if (result.ok) {
       if (isLeftToNext(result, candidate)) continue
       return result

@@ -55,6 +55,8 @@ export interface CallTemplate {
   readonly order?: Order
   /** Absent: a body is sent as it is. */
   readonly body?: BodyRule
+  /** What replaces `path` and `fixed` if the asked node is not the one that the request is about. */
+  readonly elsewhere?: Pick<CallTemplate, 'path' | 'fixed'>
   /** Values of parameters of the path without which nothing is sent. The error is the classic one. */
   readonly only?: { readonly param: string; readonly is: string; readonly otherwise: number }
 }
@@ -81,6 +83,8 @@ export interface ParamRule {
    * only a value with commas.
    */
   readonly byEdge?: true | 'list'
+  /** As `byEdge`, for values that match: the node would compare them with its own names. Matched in linear time. */
+  readonly byEdgeIf?: string
   /** Has no effect, and is not sent. */
   readonly ignored?: true
   /** The error of the classic layout if the parameter is absent; the node does not demand it, or with another error. */
@@ -107,6 +111,19 @@ export type Plan =
   | 'summary'
   /** Asks until the upgrade has ended. */
   | 'upgradeResult'
+  /** The configuration file, a section of it, or a field of a section. */
+  | 'configuration'
+  /** Facts of a node with those of the cluster. */
+  | 'info'
+  /** Pages of at most 500 entries. */
+  | 'logs'
+  /** The path of the file decides about the call. */
+  | 'readFile'
+  | 'writeFile'
+  | 'deleteFile'
+  /** Every node must have carried it out. */
+  | 'restart'
+  | 'verdict'
 
 /** The shape of the classic `data`, and where it comes from. */
 export type ResponseRule =
@@ -167,7 +184,19 @@ export interface AffectedRule {
   readonly failed?: 'ids'
 }
 
-export type OwnShape = 'agentSummary' | 'groupFile' | 'welcome' | 'version'
+export type OwnShape =
+  | 'agentSummary'
+  | 'groupFile'
+  | 'welcome'
+  | 'version'
+  /** The configuration that a component uses. */
+  | 'activeConfiguration'
+  /** The health of all nodes. */
+  | 'health'
+  /** The node that answers. */
+  | 'localNode'
+  /** Log entries counted by tag. */
+  | 'logSummary'
 
 /** What differs in a row. */
 export interface RowRule {
@@ -203,6 +232,8 @@ export type ValueRule =
   | 'date'
   | 'slashedDate'
   | 'preciseDate'
+  /** As the shell writes a date: `Mon Feb 24 14:53:16 UTC 2020`. */
+  | 'longDate'
   | 'agentStatus'
   | 'daemon'
   | 'integer'

@@ -17,6 +17,7 @@ import type {
   Target,
   WriteEndpoint,
 } from '../endpoint.ts'
+import type { Translation } from '../newer/translation.ts'
 import { read, write } from '../record.ts'
 import { list, nodeId, nodeIds } from './params.ts'
 import { collectionOf } from './responses.ts'
@@ -31,6 +32,7 @@ interface Described {
   readonly query?: Readonly<Record<string, Param>>
   readonly permission: Permission
   readonly secret?: Secret
+  readonly newer: Translation
   readonly response: ResponseShape
   readonly slow?: true
   readonly priority?: Priority

@@ -2,7 +2,7 @@
  * A dialect translates between the classic layout, in which clients and all rooms of the edge speak, and the layout of the
  * API of a node. There is one dialect for each layout.
  */
-import type { CallNode, NodeResponse, NodeResult } from '../../core/node-call.ts'
+import type { CallNode, ClusterView, NodeResponse, NodeResult } from '../../core/node-call.ts'
 import type { EdgeRequest } from '../../core/request.ts'
 import type { EdgeResponse } from '../../core/response.ts'
 import type { Candidate } from '../route.ts'
@@ -21,6 +21,7 @@ export interface DialectTools {
   readonly timeout: number | undefined
   /** The name of the master. */
   readonly master: string
+  readonly view: Pick<ClusterView, 'nodes'>
 }
 
 /** The (last) response of the node, if it was asked, and its translation; or the failure of a call. */

@@ -173,21 +173,27 @@ t.test('verdict: KO of one node is KO of all, and without all verdicts there is 
   t.match(bodyOf(await same.handle(check())), { error: 1017, message: 'refused with 1017' })
 })
 
-t.test('in distribution mode manager, only a validation is sent to each node', async (t) => {
-  const calls: string[] = []
-  const record = (by: string) => async (given: EdgeRequest) => {
-    calls.push(`${by} ${given.endpoint.path}`)
-    return success({ status: 'OK' })
-  }
-  const ports = { forward: record('master'), read: record('each'), endpoints }
-  const handle = joinValidations({ ...ports, view })
-  await handle(all())
-  await handle(edgeRequest('GET /cluster/configuration/validation'))
-  const alone = joinValidations({ ...ports, view: viewOf(['m']) })
-  await alone(edgeRequest('GET /cluster/configuration/validation'))
-  const each = 'each /cluster/:node_id/configuration/validation'
-  t.strictSame(calls, ['master /agents/restart', each, each, each, 'master /cluster/configuration/validation'])
-})
+t.test(
+  'in distribution mode manager, only a validation is sent to each node, and none in the newer layout',
+  async (t) => {
+    const calls: string[] = []
+    const record = (by: string) => async (given: EdgeRequest) => {
+      calls.push(`${by} ${given.endpoint.path}`)
+      return success({ status: 'OK' })
+    }
+    const ports = { forward: record('master'), read: record('each'), endpoints }
+    const handle = joinValidations({ ...ports, view })
+    await handle(all())
+    await handle(edgeRequest('GET /cluster/configuration/validation'))
+    const alone = joinValidations({ ...ports, view: viewOf(['m']) })
+    await alone(edgeRequest('GET /cluster/configuration/validation'))
+    const newer = joinValidations({ ...ports, view: { ...view, layoutOf: () => 'newer' } })
+    await newer(edgeRequest('GET /cluster/configuration/validation'))
+    const each = 'each /cluster/:node_id/configuration/validation'
+    const master = 'master /cluster/configuration/validation'
+    t.strictSame(calls, ['master /agents/restart', each, each, each, master, master])
+  },
+)
 
 /** A node whose response is stored since this number of milliseconds. */
 const agedBy = (age: number) => (): EdgeResponse => {

@@ -168,7 +168,8 @@ function cutOf(
   source: string | undefined,
   isCollection: boolean,
 ): (row: unknown) => unknown {
-  const isOther = translation.call.params?.select?.as !== undefined
+  const { as, ignored } = translation.call.params?.select ?? {}
+  const isOther = as !== undefined || ignored === true
   return createCut(isOther ? undefined : request.query.select, source, isCollection)
 }
 

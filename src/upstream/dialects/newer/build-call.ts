@@ -51,7 +51,8 @@ export function buildCall(conversation: Conversation): Question {
   const needsEdge = template.allRows === true || sent.some(isByEdge)
   const parameters: Record<string, string> = {}
   const byEdge: Record<string, string> = {}
-  for (const [name, value] of Object.entries(template.fixed ?? {})) parameters[name] = conversation.fill(value)
+  const { path, fixed = {} } = (conversation.isElsewhere && template.elsewhere) || template
+  for (const [name, value] of Object.entries(fixed)) parameters[name] = conversation.fill(value)
   for (const name of sent) {
     const value = query[name] ?? ''
     if (isByEdge(name) || (needsEdge && AFTER_FILTERS.has(name))) byEdge[name] = formatValue(value, rules[name] ?? {})
@@ -63,7 +64,7 @@ export function buildCall(conversation: Conversation): Question {
   const body = createBody(conversation, template.body)
   const call: NewerCall = {
     method: template.method ?? endpoint.method,
-    path: template.path,
+    path,
     query: parameters,
     ...(body && { body }),
     ...(template.isFile && { isFile: true }),
@@ -126,7 +127,8 @@ function checkSearch(search: string | undefined): void {
   }
 }
 
-function isEvaluated({ byEdge }: ParamRule = {}, value: string): boolean {
+function isEvaluated({ byEdge, byEdgeIf }: ParamRule = {}, value: string): boolean {
+  if (byEdgeIf !== undefined && new RegExp(byEdgeIf).test(value)) return true
   return byEdge === 'list' ? value.includes(',') : byEdge === true
 }
 

@@ -66,6 +66,20 @@ export class Conversation {
     this.#end = tools.timeout === undefined ? Number.POSITIVE_INFINITY : performance.now() + tools.timeout
   }
 
+  /** Whether the asked node is another one than the request is about. */
+  get isElsewhere(): boolean {
+    return this.about !== this.node
+  }
+
+  get isAboutMaster(): boolean {
+    return this.about === this.#tools.master
+  }
+
+  /** The names of all workers, connected or not. */
+  workers(): readonly string[] {
+    return this.#tools.view.nodes().flatMap(({ type, name }) => (type === 'worker' ? [name] : []))
+  }
+
   /** Milliseconds that are left for all further calls. */
   get remaining(): number {
     return this.#end - performance.now()
@@ -122,7 +136,7 @@ export class Conversation {
 
   #resolveNode(path: string): string {
     if (!path.startsWith('{node}')) return path
-    const root = this.node === this.about ? '/manager' : `/cluster/${encode(this.about)}`
+    const root = this.isElsewhere ? `/cluster/${encode(this.about)}` : '/manager'
     return root + path.slice('{node}'.length)
   }
 }

@@ -56,7 +56,7 @@ export function errorOf(meaning: number, code: number, message: string): Classic
 
 const TOO_LARGE = 413
 
-function errorWithoutCode(conversation: Conversation, problem: Problem): ClassicError {
+function errorWithoutCode(conversation: Conversation, problem: Problem): ClassicError | 'empty' | 'success' {
   if (problem.status === TOO_LARGE) return classicError(701)
   if (problem.status >= 500) return classicError(3)
   // The node does not know the path: its release is older than the translation.

@@ -35,7 +35,7 @@ const formatKinds: Readonly<Record<string, Kind>> = {
   select: 'select',
 }
 
-export function errorOfParameters(conversation: Conversation, detail: string): ClassicError {
+export function errorOfParameters(conversation: Conversation, detail: string): ClassicError | 'empty' | 'success' {
   const { translation, request } = conversation
   const missing = firstMatch(MISSING, detail)
   if (missing !== undefined) return withDetail(604, `. Missing field: '${classicNameOf(conversation, missing)}'`)
@@ -46,7 +46,7 @@ export function errorOfParameters(conversation: Conversation, detail: string): C
   if (GREATER_THAN_MAXIMUM.test(detail)) return withDetail(1405, '')
   const name = refusedName(conversation, detail)
   const rule = name === undefined ? undefined : ownEntry(translation.refused, name)
-  if (typeof rule === 'number') return classicError(rule)
+  if (rule !== undefined) return typeof rule === 'number' ? classicError(rule) : rule
   const kind = (name === undefined ? undefined : kindOf(request.endpoint, name)) ?? kindOfFormat(detail)
   if (kind === undefined) return withDetail(614, '')
   const { code, message } = kinds[kind]

@@ -3,18 +3,23 @@ import type { OwnShape } from '../../../catalogue/newer/translation.ts'
 import { ownField, ownText } from '../../../core/values.ts'
 import type { FileText, Success } from './content.ts'
 import type { Conversation } from './conversation.ts'
+import { toActiveConfiguration, toHealth, toLocalNode, toLogSummary } from './shapes-of-nodes.ts'
 
 type MakeData = (conversation: Conversation, content: Success | FileText) => unknown
 
 export const shapes: Readonly<Record<OwnShape, MakeData>> = {
-  agentSummary: ofSuccess(({ data }) => countsOf(ownField(data, 'connection'))),
+  agentSummary: ofSuccess((_, { data }) => countsOf(ownField(data, 'connection'))),
   groupFile: (_, content) => groupFileOf(content),
-  welcome: ofSuccess(({ data }) => welcomeOf(data)),
-  version: ofSuccess(({ data }) => versionOf(data)),
+  welcome: ofSuccess((_, { data }) => welcomeOf(data)),
+  version: ofSuccess((_, { data }) => versionOf(data)),
+  activeConfiguration: ofSuccess(toActiveConfiguration),
+  health: ofSuccess(toHealth),
+  localNode: ofSuccess(toLocalNode),
+  logSummary: ofSuccess(toLogSummary),
 }
 
-function ofSuccess(make: (content: Success) => unknown): MakeData {
-  return (_, content) => (content.kind === 'file' ? content.text : make(content))
+function ofSuccess(make: (conversation: Conversation, content: Success) => unknown): MakeData {
+  return (conversation, content) => (content.kind === 'file' ? content.text : make(conversation, content))
 }
 
 /** The newer layout does not count the manager itself, which is agent 000 and always active. */

@@ -5,6 +5,7 @@
 export const classicTexts: Readonly<Record<number, string>> = {
   3: 'Internal error',
   1000: 'Internal error',
+  1005: 'Error reading file',
   1006: 'File/directory does not exist or there is a problem with the permissions',
   1101: 'Requested component does not exist',
   1102: 'Invalid section',
@@ -59,6 +60,7 @@ export const classicTexts: Readonly<Record<number, string>> = {
   1740: 'Action only available for active agents',
   1745: "Agent only belongs to 'default' and it cannot be unassigned from this group.",
   1750: 'Group does not exist or it is empty',
+  1800: 'Bad format in CDB list',
   1905: 'File was not updated because it already exists',
   3021: 'Timeout executing API request',
   3022: 'Unknown node ID',

@@ -10,8 +10,9 @@ export const values: Readonly<Record<ValueRule, ConvertValue>> = {
   date: ofText((text) => text.replace(DATE, '$1-$2-$3 $4')),
   slashedDate: ofText((text) => text.replace(DATE, '$1/$2/$3 $4')),
   preciseDate: ofText((text) => text.replace(DATE, '$1-$2-$3 $4$5')),
+  longDate: ofText(toLongDate),
   agentStatus: ofText((text) => AGENT_STATUS.get(text) ?? text),
-  daemon: ofText((text) => text.replace(/^wazuh-(?!clusterd$|modulesd$|db$)/, 'ossec-')),
+  daemon: ofText((text) => text.replace(/^wazuh-(?!(?:clusterd|modulesd|db|apid)(?:$|:))/, 'ossec-')),
   scanTime: (value) => (value === null ? 'ND' : values.date(value)),
   patterns: toPatterns,
   permissions: toFileMode,
@@ -40,6 +41,13 @@ function toPatterns(options: unknown): unknown {
 function toPattern(option: unknown): unknown {
   const isPattern = typeof option === 'object' && option !== null && Object.hasOwn(option, 'pattern')
   return isPattern ? (option as { readonly pattern: unknown }).pattern : option
+}
+
+function toLongDate(text: string): string {
+  const parts = DATE.test(text) ? /^(\w+), (\d+) (\w+) (\d+) ([\d:]+) GMT$/.exec(new Date(text).toUTCString()) : null
+  if (parts === null) return text
+  const [, weekday = '', day = '', month = '', year = '', time = ''] = parts
+  return `${weekday} ${month} ${String(Number(day)).padStart(2)} ${time} UTC ${year}`
 }
 
 function ofText(convert: (text: string) => string): ConvertValue {

@@ -6,13 +6,15 @@ import { newer } from '../../../../src/upstream/dialects/newer/index.ts'
 import { edgeRequest } from '../edge-request.ts'
 
 interface Exchange {
+  readonly node: string
   readonly user: string
+  readonly note: string
   readonly request: { readonly method: string; readonly path: string }
   readonly response: { readonly status: number; readonly headers: Record<string, string>; readonly body: string }
 }
 
 const file = new URL('../../../contract/exchanges/newer-layout.jsonl', import.meta.url)
-const exchanges: readonly Exchange[] = readFileSync(file, 'utf8')
+export const exchanges: readonly Exchange[] = readFileSync(file, 'utf8')
   .trimEnd()
   .split('\n')
   .map((line) => JSON.parse(line) as Exchange)
@@ -49,7 +51,12 @@ export async function ask(request: EdgeRequest, respond: Respond) {
     return { ok: true, response: { node: 'master', ...respond(nodeCall) } }
   }
   const candidate = { node: 'master', path: request.endpoint.path }
-  const result = await newer.ask(request, candidate, { call, timeout: 5_000, master: 'master' })
+  const result = await newer.ask(request, candidate, {
+    call,
+    timeout: 5_000,
+    master: 'master',
+    view: { nodes: () => [] },
+  })
   if (!result.ok || !result.translated.ok) throw new Error('the dialect has no response')
   const { response } = result.translated
   const json: unknown = response.kind === 'json' ? JSON.parse(response.body.toString()) : undefined

@@ -1,6 +1,11 @@
 /** The plans of the newer layout: how many calls a request needs, and what they give together. */
 import type { Plan } from '../../../../catalogue/newer/translation.ts'
+import { configuration } from './configuration.ts'
 import { download } from './download.ts'
+import { restart, verdict } from './every-node.ts'
+import { deleteFile, readFile, writeFile } from './files.ts'
+import { info } from './info.ts'
+import { logs } from './logs.ts'
 import { oneCall } from './one-call.ts'
 import type { RunPlan } from './plan.ts'
 import { removeAgent } from './remove-agent.ts'
@@ -15,4 +20,12 @@ export const plans: Readonly<Record<Plan | 'oneCall', RunPlan>> = {
   removeGroups,
   summary,
   upgradeResult,
+  configuration,
+  info,
+  logs,
+  readFile,
+  writeFile,
+  deleteFile,
+  restart,
+  verdict,
 }
