@@ -4,7 +4,8 @@
  *   operations of the edge (tokens, `/cache`): answered here, without a node and without the cache
  *
  *   reads:   readThrough – outside of everything that calls nodes, so that a hit costs the nodes nothing
- *   writes:  writeLock   – one write at a time for a name, over all replicas; outside of the fences, so that a write
+ *   writes:  refuseWrites – while nodes of two layouts run side by side
+ *            writeLock   – one write at a time for a name, over all replicas; outside of the fences, so that a write
  *                          that waits blocks no reads, and is never sent if its client disconnects
  *            invalidate  – fences the touched tags before a node can act, invalidates them before the response is sent
  *
@@ -28,6 +29,8 @@ export interface PipelineParts {
   readonly readThrough?: Stage
   readonly invalidate?: Stage
   readonly writeLock?: Stage
+  /** Absent: no state of the cluster forbids writes. */
+  readonly refuseWrites?: Stage
   readonly forward: Handler
   /** `read` is the pipeline of reads. An absent handler: the nodes distribute the request themselves, so one is called. */
   readonly multiNode?: (read: Handler, forward: Handler) => Partial<MultiNodeHandlers>
@@ -47,7 +50,8 @@ export function buildPipeline(parts: PipelineParts): Handler {
     return handlers[handlerOf(request)](request)
   }
   const read = stage('cache', parts.readThrough)(callNodes)
-  const write = stage('write lock', parts.writeLock)(stage('invalidate', parts.invalidate)(callNodes))
+  const guard: Stage = parts.refuseWrites ?? ((next) => next)
+  const write = guard(stage('write lock', parts.writeLock)(stage('invalidate', parts.invalidate)(callNodes)))
   const { forwardToOwner, joinCollections, joinResults } = { ...parts.multiNode?.(read, forward) }
   const handlers = {
     forward,

@@ -139,6 +139,7 @@ export const DEGRADATIONS = [
   'credentialsRefused',
   'redisUnreachable',
   'configurationNotReloaded',
+  'mixedLayouts',
 ] as const
 
 /** `detail` has no names or addresses: `/readyz` needs no sign-in. */

@@ -5,12 +5,8 @@ import type { Access } from '../access/access.ts'
 import { createTokenOperations } from '../access/token-operations.ts'
 import type { Audit } from '../audit/index.ts'
 import { type CacheOperationsPorts, cacheOperations } from '../cache/operations.ts'
-import type { CacheStore } from '../cache/stores/contract.ts'
-import { createWriteLocks, writeLockStage } from '../cache/write-lock.ts'
-import type { Endpoint } from '../catalogue/endpoint.ts'
 import { catalogue } from '../catalogue/index.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
-import type { Config } from '../config/schema.ts'
 import type { EventListeners } from '../core/events.ts'
 import type { Handler } from '../core/request.ts'
 import type { CacheStoreState } from '../core/response.ts'
@@ -18,21 +14,16 @@ import { createAuthenticator, tokenIssuer } from '../http/authenticate.ts'
 import { addressOfRequests } from '../http/client-address.ts'
 import { createHttp, type Http } from '../http/index.ts'
 import { logRejected } from '../http/request-log.ts'
-import { createAgentOwners, forwardToOwner } from '../join/agent-owners.ts'
-import { type JoinCollectionsPorts, joinCollections } from '../join/join-collections.ts'
-import { joinResults, joinValidations } from '../join/join-results.ts'
 import { createListener, type Listener } from '../listener/listener.ts'
-import { buildPipeline, type PipelineParts } from '../pipeline.ts'
+import { buildPipeline } from '../pipeline.ts'
 import type { OnStoreEvent } from '../redis/options.ts'
 import type { RedisReplica } from '../redis/replica.ts'
 import type { SharedAccess } from '../redis/shared-access.ts'
-import { createDistributionCheck } from '../upstream/distribution.ts'
-import { forward } from '../upstream/forward.ts'
 import type { Cluster } from '../upstream/index.ts'
-import { createRouter, type Router } from '../upstream/route.ts'
+import { createRouter } from '../upstream/route.ts'
 import { buildCache } from './cache.ts'
+import { buildNodeStages } from './node-stages.ts'
 import { createTraceStarter, type Traces } from './telemetry.ts'
-import { withSettings } from './with-settings.ts'
 
 export interface ApiParts {
   readonly access: Access
@@ -134,63 +125,4 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
     }
   })
   return { listener, app: http.app, handler, cache: cache.ports, storeState: cache.state, closeCache: cache.close }
-}
-
-interface NodeStageParts {
-  readonly cluster: Cluster
-  readonly route: Router
-  readonly log: Logger
-  readonly onJoin: NonNullable<JoinCollectionsPorts['onJoin']>
-  /** Shared by replicas if there is Redis. Absent: write locks hold in this process only. */
-  readonly acquireFetchLock: CacheStore['acquireFetchLock'] | undefined
-}
-
-/** Builds the stages that call nodes, for the mode in `cluster.distribution`. */
-function buildNodeStages(
-  config: Config,
-  { cluster, route, log, onJoin, acquireFetchLock }: NodeStageParts,
-): Pick<PipelineParts, 'forward' | 'writeLock' | 'multiNode'> {
-  const { view, call } = cluster
-  const { distribution, limits } = config.cluster
-  const isDistributing = createDistributionCheck({
-    call,
-    view,
-    log: (level, message, fields) => log[level](fields, message),
-  })
-  return {
-    forward: forward(withSettings(limits, { call, view, route, onResponse: cluster.nodeList.observe })),
-    writeLock: writeLockStage({
-      locks: createWriteLocks(acquireFetchLock),
-      master: () => view.master().name,
-      timeoutOf: ({ endpoint }) => (endpoint.slow === true ? limits.slowTimeout : limits.timeout),
-    }),
-    multiNode: (read, forwardOne) => {
-      const owners = createAgentOwners({
-        read,
-        view,
-        endpoints: { agents: findEndpoint('GET', '/agents'), members: findEndpoint('GET', '/agents/groups/:group_id') },
-        get ttl() {
-          return config.cache.ttl.agents ?? config.cache.defaultTtl
-        },
-        get staleIfError() {
-          return config.cache.staleIfError
-        },
-      })
-      const endpoints = {
-        restart: findEndpoint('POST', '/agents/restart'),
-        validation: findEndpoint('GET', '/cluster/:node_id/configuration/validation'),
-      }
-      const common = { read, view, owners, isDistributing }
-      const collections = joinCollections(withSettings(limits, { ...common, distribution, catalogue, onJoin }))
-      const parts = { ...common, forward: forwardOne, endpoints }
-      if (distribution === 'manager') return { joinCollections: collections, joinResults: joinValidations(parts) }
-      return { forwardToOwner: forwardToOwner(parts), joinCollections: collections, joinResults: joinResults(parts) }
-    },
-  }
-}
-
-function findEndpoint(method: Endpoint['method'], path: string): Endpoint {
-  const found = catalogue.find((endpoint) => endpoint.method === method && endpoint.path === path)
-  if (found === undefined) throw new Error(`the catalogue has no ${method} ${path}`)
-  return found
 }

@@ -74,6 +74,7 @@ export function buildConsolePorts(parts: ConsoleParts): ConsolePorts {
     snapshots: () => cache.snapshots?.() ?? [],
     cache: () => ({ enabled: cache.enabled, shared: cache.sharedThroughRedis, ...storeStatus.current() }),
     nodes: () => nodeStates(cluster),
+    layoutMixture: () => cluster.view.layoutMixture?.(),
     permissionOf: (endpoint) => permissions.get(endpoint) ?? 'unknown',
     explain: async (target, caller) => {
       if (explained === undefined) return { cacheable: false, reason: 'the cache is off' }
@@ -104,7 +105,7 @@ export function buildConsolePorts(parts: ConsoleParts): ConsolePorts {
 function nodeStates({ status, view }: Cluster): NodeState[] {
   const now = Date.now()
   return status().map((node) => {
-    const { name, type, inFlight, limit, slots, queue, ejectedUntil, lastFailure } = node
+    const { name, type, layout, inFlight, limit, slots, queue, ejectedUntil, lastFailure } = node
     const { version } = view.find(name) ?? {}
     return {
       name,
@@ -115,6 +116,7 @@ function nodeStates({ status, view }: Cluster): NodeState[] {
       slots,
       queue,
       ...(version !== undefined && { version }),
+      ...(layout && { layout }),
       ...(ejectedUntil !== undefined && { ejectedFor: Math.max(0, ejectedUntil - now) }),
       ...(lastFailure && {
         lastFailure: { fault: lastFailure.fault, detail: lastFailure.detail, ago: now - lastFailure.at },

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Replicas } from '../admin/console/replicas.ts'
-import type { Degradation, Readiness } from '../admin/listener.ts'
+import type { Readiness } from '../admin/listener.ts'
 import { checkCatalogue } from '../catalogue/checks/index.ts'
 import { catalogue } from '../catalogue/index.ts'
 import type { Deprecation } from '../config/deprecated.ts'
@@ -18,9 +18,11 @@ import type { OnStoreEvent } from '../redis/options.ts'
 import { createSharedSlots } from '../redis/shared-slots.ts'
 import { countDivergence, createEdgeEvents } from '../telemetry/events.ts'
 import { buildAccess } from './access.ts'
-import { buildApi } from './api.ts'
+import { type Api, buildApi } from './api.ts'
 import { buildCluster } from './cluster.ts'
 import { buildReplicas } from './console.ts'
+import { degradations } from './degradations.ts'
+import { createLayoutListener } from './layout-changes.ts'
 import { createLog, type LogDestination, type LogOutput } from './log.ts'
 import { buildOperations, createMonitors } from './operations.ts'
 import { createReadiness } from './readiness.ts'
@@ -50,12 +52,6 @@ export interface Edge {
   /** Opens the audit file again after it was moved. */
   reopenAudit(): Promise<void>
   readonly log: Logger
-}
-
-const REDIS_UNREACHABLE: Degradation = { reason: 'redisUnreachable', detail: 'Redis cannot be reached' }
-const NOT_RELOADED: Degradation = {
-  reason: 'configurationNotReloaded',
-  detail: 'the changed configuration has a fault; the last valid one is in use',
 }
 
 /** Time for the last spans at shutdown. Spans that the collector has not accepted by then are lost. */
@@ -131,9 +127,11 @@ async function buildParts(settings: ReloadableConfig, { log, writeLine, flush, l
   }
   const replica = await buildReplica(config, { onEvent: onStoreEvent, onStep: emit.redisStep })
   let replicas: Replicas | undefined
+  let api: Api | undefined
   const cluster = await buildCluster(settings, log, {
     onCall: emit.nodeCall,
     onListRead: () => replicas?.publish(),
+    onLayoutChange: createLayoutListener(config, log, () => api?.cache.index),
     ...(traces && { untracedTraceparent: traces.untracedTraceparent }),
     ...(replica && { slots: createSharedSlots(replica) }),
   })
@@ -142,16 +140,18 @@ async function buildParts(settings: ReloadableConfig, { log, writeLine, flush, l
   const access = await buildAccess(settings, { cluster, shared, log })
   const monitors = createMonitors(events)
   const common = { access, cluster, replica, shared, log, audit }
-  const api = await buildApi(settings, { ...common, encryptionKey, writeLine, onStoreEvent, emit, traces })
+  api = await buildApi(settings, { ...common, encryptionKey, writeLine, onStoreEvent, emit, traces })
   const readiness = createReadiness({
     cluster,
     hasOwnCredentials: () => config.cluster.credentials.mode === 'service',
     isDraining: () => lifecycle.isDraining,
     peers: () => replicas?.others() ?? [],
-    degraded: () => [
-      ...(storeStatus.current().unreachable ? [REDIS_UNREACHABLE] : []),
-      ...(reloader.status().fault === undefined ? [] : [NOT_RELOADED]),
-    ],
+    degraded: () =>
+      degradations({
+        redisUnreachable: storeStatus.current().unreachable,
+        configurationNotReloaded: reloader.status().fault !== undefined,
+        mixedLayouts: cluster.view.layoutMixture?.() !== undefined,
+      }),
   })
   events.on({ nodeCall: readiness.onNodeCall })
   settings.onReload((next) => {

@@ -161,7 +161,7 @@ const node = record({
 
 const cluster = group({
   distribution: oneOf(['manager', 'edge']),
-  layout: oneOf(['classic', 'newer']),
+  layout: oneOf(['classic', 'newer', 'auto']),
   experimental: flag(true),
   discover: flag(true),
   nodes: list(node),

@@ -191,6 +191,12 @@ export const errorTable = {
     message: 'Not possible with this release of the manager',
     remedy: 'see what the message says; docs/contract-decisions.md lists what releases 4.x lack',
   },
+  939: {
+    status: 503,
+    message: 'Nodes have different layouts; write rejected',
+    remedy:
+      'upgrade the nodes that the message names, or remove them from cluster.nodes; nothing was sent to the manager, and reads are answered',
+  },
   949: { status: 500, message: 'Internal error', remedy: 'report the error with the request id' },
 } as const satisfies Record<number, ErrorDefinition>
 

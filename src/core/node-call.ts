@@ -63,6 +63,9 @@ export type CallNode = (call: NodeCall) => Promise<NodeResult>
  */
 export type Layout = 'classic' | 'newer'
 
+/** The names of the nodes of each layout. */
+export type LayoutMixture = Readonly<Record<Layout, readonly string[]>>
+
 export interface NodeInfo {
   readonly name: string
   readonly type: 'master' | 'worker'
@@ -78,8 +81,15 @@ export interface ClusterView {
   nodes(): readonly NodeInfo[]
   find(name: string): NodeInfo | undefined
   master(): NodeInfo
-  /** Returns the layout of the API of a node. */
-  layoutOf(name: string): Layout
+  /** Returns the layout of the API of a node; `undefined`: it is not recognised yet. */
+  layoutOf(name: string): Layout | undefined
+  /** Returns the nodes by layout if they have different ones. Absent: all nodes have the configured layout. */
+  layoutMixture?(): LayoutMixture | undefined
+  /**
+   * Recognises the layout of a node again, because a response did not fit the layout `used`. Resolves to whether it has
+   * another one. Absent: layouts do not change.
+   */
+  confirmLayout?(name: string, used: Layout): Promise<boolean>
   /** Whether a call may be sent to the node: it is not ejected, and its queue has room. */
   isAvailable(name: string): boolean
   /** Returns how many more calls the node would take at once, without queueing; 0 if it takes none. */

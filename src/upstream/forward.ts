@@ -4,7 +4,7 @@ import { EdgeError, type ErrorCode } from '../core/errors.ts'
 import type { CallNode, ClusterView, NodeResponse } from '../core/node-call.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import { traceSync } from '../core/traced.ts'
-import type { Answer, NodeFailure } from './dialects/dialect.ts'
+import type { Answer, DialectResult, DialectTools, NodeFailure } from './dialects/dialect.ts'
 import { dialects } from './dialects/index.ts'
 import type { Candidate, Router } from './route.ts'
 
@@ -74,9 +74,8 @@ async function callCandidates(
     if (first !== undefined && !mayFollow(first, candidate)) break
     // A worker that hangs must leave time for the master.
     const time = candidate.relievesMaster ? remaining / 2 : remaining
-    const dialect = dialects[view.layoutOf(candidate.node)]
     const timeout = request.waitForComplete ? undefined : time
-    const result = await dialect.ask(request, candidate, { call, timeout, master: view.master().name, view })
+    const result = await askCandidate(request, candidate, view, { call, timeout, master: view.master().name, view })
     if (result.ok) {
       if (isLeftToNext(result, candidate)) continue
       return result
@@ -86,6 +85,37 @@ async function callCandidates(
     first ??= result
   }
   throw first === undefined ? new EdgeError(920) : errorOf(first, request)
+}
+
+/**
+ * Asks in the dialect of the node's layout. If the response shows that the node was upgraded meanwhile, asks once more in
+ * the other dialect. A node whose layout is not known yet is not called, whatever the dialect.
+ */
+async function askCandidate(
+  request: EdgeRequest,
+  candidate: Candidate,
+  view: ClusterView,
+  tools: DialectTools,
+): Promise<DialectResult> {
+  const { node } = candidate
+  const layout = view.layoutOf(node) ?? 'classic'
+  const started = performance.now()
+  const result = await dialects[layout].ask(request, candidate, tools)
+  if (view.confirmLayout === undefined || !isOfOtherLayout(result, request)) return result
+  if (!(await view.confirmLayout(node, layout))) return result
+  const timeout = tools.timeout === undefined ? undefined : tools.timeout - (performance.now() - started)
+  if (timeout !== undefined && timeout <= 0) return result
+  return dialects[view.layoutOf(node) ?? layout].ask(request, candidate, { ...tools, timeout })
+}
+
+/**
+ * Whether a node of another layout may have answered. It refuses the credentials, so it has not acted; an unreadable
+ * response does not show that, so a write is not sent again for it.
+ */
+function isOfOtherLayout(result: DialectResult, { endpoint }: EdgeRequest): boolean {
+  if (!result.ok && result.fault === 'refusedCredentials') return true
+  const isUnreadable = result.ok ? !result.translated.ok : result.fault === 'unreadable'
+  return isUnreadable && endpoint.method === 'GET'
 }
 
 /** A read may go to the next candidate if this one did not respond; a write only if no node received any part of it. */

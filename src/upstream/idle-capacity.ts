@@ -1,6 +1,7 @@
 /** Whether the nodes have idle capacity for work that no client waits for. */
 import type { ClusterView } from '../core/node-call.ts'
 import type { EdgeRequest } from '../core/request.ts'
+import { layoutOfCluster } from './cluster-layout.ts'
 import type { Router } from './route.ts'
 
 /**
@@ -17,8 +18,7 @@ export function createIdleCapacityCheck({
 }): (request: EdgeRequest) => boolean {
   const nodesOf = (request: EdgeRequest): readonly string[] => {
     // In the newer layout the master answers for all nodes.
-    const master = view.master().name
-    if (view.layoutOf(master) === 'newer') return [master]
+    if (layoutOfCluster(view) === 'newer') return [view.master().name]
     if (!isNodeOpen(request)) return [route(request, view)[0]?.node ?? '']
     return view.nodes().flatMap(({ name, addressed }) => (addressed ? [name] : []))
   }

@@ -2,15 +2,10 @@
 import type { CallNode, ClusterView, NodeInfo, NodeResponse } from '../core/node-call.ts'
 import type { EdgeRequest } from '../core/request.ts'
 import { createDiscovery } from './discovery.ts'
+import { createLayoutSource, type LayoutSource } from './layout-source.ts'
 import type { ReadNodeList } from './node-list.ts'
 import { type ConnectionChanges, NodeRegistry } from './node-registry.ts'
-import {
-  type ClusterOptions,
-  type ClusterSettings,
-  type NodeSetting,
-  type NodeStatus,
-  withDefaults,
-} from './options.ts'
+import { type ClusterOptions, type NodeSetting, type NodeStatus, withDefaults } from './options.ts'
 import { checkNodes, isNodeName, Topology } from './topology.ts'
 
 export type { ClusterLog, ClusterOptions, NodeCredentials, NodeSetting, NodeStatus, NodeTls } from './options.ts'
@@ -51,13 +46,13 @@ export interface ClusterChanges extends ConnectionChanges {
 /** Throws with a remedy for settings that cannot work. Opens no connection before `start` or the first call. */
 export function createCluster(options: ClusterOptions): Cluster {
   const settings = withDefaults(options)
-  const layoutOf = () => settings.layout
-  const registry = new NodeRegistry(settings, layoutOf)
+  const registry = new NodeRegistry(settings, (node) => layouts.of(node))
   registry.check(options.nodes)
   const topology = new Topology(options.nodes)
+  const layouts = createLayoutSource(settings, topology, registry)
   let current = options.nodes
   registry.replace(options.nodes)
-  const call: CallNode = (nodeCall) => registry.call(nodeCall)
+  const call: CallNode = layouts.wrap((nodeCall) => registry.call(nodeCall))
   let discovery = createDiscovery(settings, topology, call)
   const setDiscovery = (discover: boolean): void => {
     discovery?.stop()
@@ -67,9 +62,13 @@ export function createCluster(options: ClusterOptions): Cluster {
   }
   return {
     call,
-    view: createView(settings, topology, registry, () => discovery?.requestRefresh()),
-    start: async () => discovery?.start(),
+    view: createView(layouts, topology, registry, () => discovery?.requestRefresh()),
+    start: async () => {
+      await layouts.start()
+      await discovery?.start()
+    },
     close: async () => {
+      layouts.stop()
       discovery?.stop()
       await registry.destroy()
     },
@@ -85,7 +84,7 @@ export function createCluster(options: ClusterOptions): Cluster {
         if (discover !== undefined) setDiscovery(discover)
       }
     },
-    status: () => topology.nodes().map((node) => statusOf(node, topology, registry)),
+    status: () => topology.nodes().map((node) => statusOf(node, { topology, registry, layouts })),
     nodeList: {
       lastRead: () => discovery?.lastRead(),
       offer: (list, ago) => discovery?.offer(list, ago),
@@ -98,7 +97,7 @@ export function createCluster(options: ClusterOptions): Cluster {
 }
 
 function createView(
-  { layout }: ClusterSettings,
+  layouts: LayoutSource,
   topology: Topology,
   registry: NodeRegistry,
   requestRefresh: () => void,
@@ -112,14 +111,23 @@ function createView(
       return found
     },
     master: () => topology.master(),
-    layoutOf: () => layout,
+    layoutOf: (name) => layouts.of(name),
+    ...layouts.view,
     isAvailable: (name) => registry.find(name)?.isAvailable ?? false,
     freeSlots: (name) => registry.find(name)?.freeSlots ?? 0,
   }
 }
 
-function statusOf({ name, type, addressed }: NodeInfo, topology: Topology, registry: NodeRegistry): NodeStatus {
+interface ClusterParts {
+  readonly topology: Topology
+  readonly registry: NodeRegistry
+  readonly layouts: LayoutSource
+}
+
+function statusOf({ name, type, addressed }: NodeInfo, { topology, registry, layouts }: ClusterParts): NodeStatus {
   const listed = topology.isListed(name)
+  const layout = addressed ? layouts.of(name) : undefined
   const state = registry.find(name)?.status() ?? { inFlight: 0, limit: 0, slots: 0, queue: 0 }
-  return { name, type, addressed, ...(listed !== undefined && { listed }), ...state }
+  const optional = { ...(listed !== undefined && { listed }), ...(layout && { layout }) }
+  return { name, type, addressed, ...optional, ...state }
 }

@@ -26,7 +26,7 @@ interface Connecting {
 
 export class NodeRegistry {
   readonly #settings: ClusterSettings
-  readonly #layoutOf: (node: string) => Layout
+  readonly #layoutOf: (node: string) => Layout | undefined
   readonly #nodes = new Map<string, UpstreamNode>()
   readonly #tokenCallsOf: TokenCallsOf
   readonly #retiring = new Set<UpstreamNode>()
@@ -35,7 +35,7 @@ export class NodeRegistry {
   #inFlight: number
 
   /** Throws for ranges that cannot be parsed. */
-  constructor(settings: ClusterSettings, layoutOf: (node: string) => Layout) {
+  constructor(settings: ClusterSettings, layoutOf: (node: string) => Layout | undefined) {
     this.#settings = settings
     this.#layoutOf = layoutOf
     this.#tokenCallsOf = createTokenCalls(settings, (call) => this.#connecting.accountOf(call))

@@ -4,6 +4,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { NodeFault } from '../core/errors.ts'
+import type { Layout } from '../core/node-call.ts'
 
 /** Why one attempt failed. `detail` reaches the client, so it contains no addresses. */
 export interface CallFailure {
@@ -13,7 +14,14 @@ export interface CallFailure {
   readonly refused?: true
   /** The connection was refused, or lost before a response began: a retry may help and is harmless for reads. */
   readonly retryable?: true
+  /** The layout that the node shows when it refuses credentials. */
+  readonly layout?: Layout
 }
+
+/** The media type of errors in the newer layout (RFC 9457). */
+export const PROBLEM_TYPE = 'application/problem+json'
+/** How the classic layout asks for credentials. */
+const CLASSIC_CHALLENGE = 'Basic realm="OSSEC API"'
 
 export interface ResponseHead {
   readonly status: number
@@ -38,7 +46,10 @@ export function parseResponseHead(
   { expect, maxBytes }: ResponseExpectation,
 ): ResponseHead | CallFailure {
   const header = (name: string) => (Object.hasOwn(headers, name) ? headers[name] : undefined)
-  if (status === 401) return { fault: 'refusedCredentials', detail: 'status 401' }
+  if (status === 401) {
+    const layout = layoutOfRefusal(header('content-type'), header('www-authenticate'))
+    return { fault: 'refusedCredentials', detail: 'status 401', ...(layout && { layout }) }
+  }
   // No endpoint of a node answers with 1xx or a redirect; a redirect could lead anywhere.
   if (status < 200 || (status > 299 && status < 400) || status > 599) return unreadable(`status ${status}`)
   if (header('content-encoding') !== undefined) return unreadable('Content-Encoding was not requested')
@@ -52,10 +63,15 @@ export function parseResponseHead(
   return { status, type, ...(length !== undefined && { length }), isStreamed, personal }
 }
 
-/** The newer layout has a media type of its own for errors (RFC 9457), and sends files as text. */
+function layoutOfRefusal(type: HeaderValue, challenge: HeaderValue): Layout | undefined {
+  if (parseMediaType(type) === PROBLEM_TYPE) return 'newer'
+  return challenge === CLASSIC_CHALLENGE ? 'classic' : undefined
+}
+
+/** The newer layout has a media type of its own for errors, and sends files as text. */
 function isReadable(type: string, status: number, expect: ResponseExpectation['expect']): boolean {
   if (type === 'application/json') return true
-  if (status !== 200) return type === 'application/problem+json'
+  if (status !== 200) return type === PROBLEM_TYPE
   return expect === 'text' && (type.startsWith('text/') || type === 'application/xml')
 }
 

@@ -56,8 +56,12 @@ export type UntracedTraceparent = (requestId: string) => string | undefined
 
 export interface ClusterOptions {
   readonly nodes: readonly NodeSetting[]
-  /** The layout of the API of all nodes. Absent: classic. */
-  readonly layout?: Layout
+  /** The layout of the API of all nodes; `auto`: recognised for each. Absent: classic. */
+  readonly layout?: Layout | 'auto'
+  /** With `auto`: called when the layout of a node is recognised, and when the node has another one than before. */
+  readonly onLayoutChange?: (change: LayoutChange) => void
+  /** With `auto`: time between two calls to a node whose layout is known. */
+  readonly layoutInterval?: number
   /** Whether to read the nodes from the master's `GET /cluster/nodes`. Impossible with `passthrough`. */
   readonly discover: boolean
   readonly credentials: NodeCredentials
@@ -82,6 +86,14 @@ export interface ClusterOptions {
   readonly clock?: () => number
 }
 
+/** The layout of a node was recognised. `before` is present if the node was upgraded, or replaced by another release. */
+export interface LayoutChange {
+  readonly node: string
+  readonly before?: Layout
+  readonly layout: Layout
+  readonly isMaster: boolean
+}
+
 export interface NodeStatus {
   readonly name: string
   readonly type: 'master' | 'worker'
@@ -89,6 +101,8 @@ export interface NodeStatus {
   readonly addressed: boolean
   /** Whether the master's latest list contains the node; absent without a list. */
   readonly listed?: boolean
+  /** Absent: not recognised yet. */
+  readonly layout?: Layout
   readonly inFlight: number
   /** Current limit of concurrent calls of all replicas. */
   readonly limit: number
@@ -103,7 +117,9 @@ export interface NodeStatus {
 
 /** The options with all defaults filled in. */
 export interface ClusterSettings extends Omit<ClusterOptions, 'ejection' | 'tls'> {
-  readonly layout: Layout
+  readonly layout: Layout | 'auto'
+  readonly onLayoutChange: (change: LayoutChange) => void
+  readonly layoutInterval: number
   readonly discoverInterval: number
   readonly onListRead: () => void
   readonly connectTimeout: number
@@ -119,6 +135,8 @@ export function withDefaults(options: ClusterOptions): ClusterSettings {
   return {
     ...options,
     layout: options.layout ?? 'classic',
+    onLayoutChange: options.onLayoutChange ?? (() => undefined),
+    layoutInterval: options.layoutInterval ?? 30_000,
     discoverInterval: options.discoverInterval ?? 30_000,
     onListRead: options.onListRead ?? (() => undefined),
     connectTimeout: options.connectTimeout ?? 3_000,

@@ -3,6 +3,7 @@ import type { Endpoint } from '../catalogue/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { ClusterView, NodeInfo } from '../core/node-call.ts'
 import type { EdgeRequest } from '../core/request.ts'
+import { hasLayoutOfCluster, layoutOfCluster } from './cluster-layout.ts'
 
 export interface Candidate {
   readonly node: string
@@ -28,8 +29,17 @@ const MAX_FALLBACKS = 2
 /** The newer layout has one way of distribution, whatever the mode is. */
 export function createRouter(distribution: 'manager' | 'edge'): Router {
   const routeClassic = distribution === 'manager' ? routeByManager : routeByEdge
-  return (request, view) =>
-    view.layoutOf(view.master().name) === 'newer' ? routeByMaster(request, view) : routeClassic(request, view)
+  return (request, view) => {
+    const candidates = layoutOfCluster(view) === 'newer' ? routeByMaster(request, view) : routeClassic(request, view)
+    return view.layoutMixture?.() === undefined ? candidates : withoutOtherLayout(candidates, view)
+  }
+}
+
+/** Nodes of two layouts do not share data: only those with the layout of the master answer. Throws 920 if there is none. */
+function withoutOtherLayout(candidates: readonly Candidate[], view: ClusterView): readonly Candidate[] {
+  const allowed = candidates.filter(({ node }) => hasLayoutOfCluster(node, view))
+  if (allowed.length > 0) return allowed
+  throw new EdgeError(920, ` (${candidates[0]?.node}: its API has another layout than that of the master)`)
 }
 
 /**

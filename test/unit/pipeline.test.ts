@@ -1,4 +1,5 @@
 import t from 'tap'
+import { EdgeError } from '../../src/core/errors.ts'
 import type { Handler, Stage } from '../../src/core/request.ts'
 import { buildPipeline, type PipelineParts } from '../../src/pipeline.ts'
 import { bodyOf, edgeRequest, success } from '../support/edge-requests.ts'
@@ -34,6 +35,24 @@ t.test('reads pass the cache, writes the invalidation, and operations of the edg
   t.strictSame(steps, ['readThrough', 'forward', 'invalidate', 'forward', 'operation'])
   const uncached = buildPipeline(parts)
   t.equal(bodyOf(await uncached(edgeRequest('GET /agents'))).data, 'forward', 'without a cache the node is called')
+})
+
+t.test('a refused write takes no lock and fences nothing; reads and operations of the edge go on', async (t) => {
+  const { steps, stage, handler } = noting()
+  const operation = handler('operation')
+  const handle = buildPipeline({
+    operations: new Proxy({}, { get: () => operation }) as PipelineParts['operations'],
+    forward: handler('forward'),
+    invalidate: stage('invalidate'),
+    writeLock: stage('writeLock'),
+    refuseWrites: () => async () => {
+      throw new EdgeError(939)
+    },
+  })
+  await t.rejects(async () => handle(edgeRequest('PUT /agents/restart')), { code: 939 })
+  await handle(edgeRequest('GET /agents'))
+  await handle(edgeRequest('DELETE /cache'))
+  t.strictSame(steps, ['forward', 'operation'])
 })
 
 t.test('a hit stays synchronous through the whole pipeline', async (t) => {

@@ -86,6 +86,8 @@ export interface History {
 /** `GET /api/nodes`. */
 export interface Nodes {
   readonly nodes: readonly NodeSummary[]
+  /** The names of the nodes by the layout of their API, if they have different ones: writes are refused then. */
+  readonly mixture?: { readonly classic: readonly string[]; readonly newer: readonly string[] }
   /** Joined responses of this replica, newest first. */
   readonly joined: readonly JoinedResponse[]
   /** The other replicas. Absent without Redis; `null` if Redis is unreachable. */
@@ -98,6 +100,8 @@ export interface NodeSummary {
   readonly type: 'master' | 'worker'
   readonly state: 'up' | 'ejected' | 'full' | 'no address' | 'not listed'
   readonly version?: string
+  /** The layout of its API. Absent: not recognised yet, or the node has no address. */
+  readonly layout?: 'classic' | 'newer'
   /** Calls of this replica. */
   readonly inFlight: number
   /** Concurrent calls of all replicas together. */

@@ -39,7 +39,9 @@ export function registerLiveRoutes(app: FastifyInstance, ports: ConsolePorts): v
   app.get('/api/history', async () => traffic.history())
   app.get('/api/nodes', async (): Promise<Nodes> => {
     const { replicas, joins } = ports
-    return { nodes: nodeSummaries(ports), joined: joins.last(), ...(replicas && { replicas: replicas() ?? null }) }
+    const mixture = ports.layoutMixture()
+    const optional = { ...(mixture && { mixture }), ...(replicas && { replicas: replicas() ?? null }) }
+    return { nodes: nodeSummaries(ports), joined: joins.last(), ...optional }
   })
   registerTail(app, ports)
 }

@@ -7,6 +7,7 @@ import type {
   ConfigurationState,
   Explanation,
   NodeSummary,
+  Nodes,
   PurgeCost,
   PurgeRequest,
   ReplicaSummary,
@@ -31,6 +32,8 @@ export interface ConsolePorts {
   /** Purges the named entries, or previews the purge. Writes the same audit record as `DELETE /cache`. Rejects with an EdgeError. */
   purge(request: PurgeRequest, by: PurgeCaller): Promise<PurgeCost>
   nodes(): readonly NodeState[]
+  /** Returns the nodes by the layout of their API if they have different ones. */
+  layoutMixture(): Nodes['mixture']
   /** Returns undefined while Redis is unreachable. Absent if this replica shares nothing with others. */
   readonly replicas?: () => readonly ReplicaSummary[] | undefined
   /** Returns the permission that a read of the endpoint needs. */

@@ -46,12 +46,22 @@ export function NodesView({ now }: { readonly now: Now | undefined }) {
       <p class="quiet">
         As seen by {now?.edge.name ?? 'this replica'}. Latencies, calls and errors cover the last five minutes.
       </p>
+      {data.mixture && <Mixture mixture={data.mixture} />}
       <NodeTable data={data} />
       <h2>Last joined responses</h2>
       <Joined data={data} self={now?.edge.name ?? 'this replica'} />
       <h2>Replicas of the edge</h2>
       <Replicas replicas={data.replicas} />
     </>
+  )
+}
+
+function Mixture({ mixture: { classic, newer } }: { readonly mixture: NonNullable<Nodes['mixture']> }) {
+  return (
+    <p class="warning">
+      Nodes have different layouts, and writes are refused: classic {classic.join(', ')}; newer {newer.join(', ')}.
+      Upgrade the classic nodes, or remove them from cluster.nodes.
+    </p>
   )
 }
 
@@ -73,12 +83,12 @@ interface NodeRowProps {
 }
 
 function NodeRow({ node, joined }: NodeRowProps) {
-  const { name, type, version, state, inFlight, limit, slots, queue, p50, p99 } = node
+  const { name, type, version, layout, state, inFlight, limit, slots, queue, p50, p99 } = node
   const { calls, errors, lastFailure, ejectedFor } = node
   return (
     <tr>
       <th scope="row">
-        {name} <span class="quiet">{[type, version].filter(Boolean).join(' · ')}</span>
+        {name} <span class="quiet">{[type, version, layout && `${layout} layout`].filter(Boolean).join(' · ')}</span>
       </th>
       <td>
         <span class={`pill ${pillOf[state]}`}>{state}</span>

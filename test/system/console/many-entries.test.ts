@@ -216,6 +216,7 @@ async function serve(index: CacheIndex, t: { teardown(end: () => unknown): void 
       cache: () => ({ enabled: true, shared: false }),
       snapshots: () => [],
       nodes: () => [],
+      layoutMixture: () => undefined,
       permissionOf: () => 'agents:read',
       explain: nothing,
       read: nothing,

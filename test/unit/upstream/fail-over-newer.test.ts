@@ -42,6 +42,7 @@ t.test('a worker answers for a master that was ejected because it hangs', async 
   const { handler, cluster, proxy, askedOfWorker } = await start(t, agents, agents, {
     ejection: { failures: 1, baseTime: 60_000, maxTime: 60_000 },
   })
+  t.match(await handler(readAgents()), { status: 200 })
   await proxy.set({ kind: 'stall' })
   await t.rejects(async () => handler(readAgents()), { code: 922, message: /boss/ })
   await eventually(() => !cluster.view.isAvailable('boss'))

@@ -1,0 +1,94 @@
+/** Builds the stages of the pipeline that call nodes. */
+import type { Logger } from 'pino'
+import type { CacheStore } from '../cache/stores/contract.ts'
+import { createWriteLocks, writeLockStage } from '../cache/write-lock.ts'
+import type { Endpoint } from '../catalogue/endpoint.ts'
+import { catalogue } from '../catalogue/index.ts'
+import type { Config } from '../config/schema.ts'
+import { createAgentOwners, forwardToOwner } from '../join/agent-owners.ts'
+import { type JoinCollectionsPorts, joinCollections } from '../join/join-collections.ts'
+import { joinResults, joinValidations } from '../join/join-results.ts'
+import type { PipelineParts } from '../pipeline.ts'
+import { layoutOfCluster, refuseWritesInMixture } from '../upstream/cluster-layout.ts'
+import { createDistributionCheck } from '../upstream/distribution.ts'
+import { forward } from '../upstream/forward.ts'
+import type { Cluster } from '../upstream/index.ts'
+import type { Router } from '../upstream/route.ts'
+import { withSettings } from './with-settings.ts'
+
+interface NodeStageParts {
+  readonly cluster: Cluster
+  readonly route: Router
+  readonly log: Logger
+  readonly onJoin: NonNullable<JoinCollectionsPorts['onJoin']>
+  /** Shared by replicas if there is Redis. Absent: write locks hold in this process only. */
+  readonly acquireFetchLock: CacheStore['acquireFetchLock'] | undefined
+}
+
+/** Builds the stages that call nodes, for the mode in `cluster.distribution`. */
+export function buildNodeStages(
+  config: Config,
+  { cluster, route, log, onJoin, acquireFetchLock }: NodeStageParts,
+): Pick<PipelineParts, 'forward' | 'refuseWrites' | 'writeLock' | 'multiNode'> {
+  const { view, call } = cluster
+  const { distribution, limits } = config.cluster
+  const isDistributing = createDistributionCheck({
+    call,
+    view,
+    log: (level, message, fields) => log[level](fields, message),
+  })
+  return {
+    forward: forward(withSettings(limits, { call, view, route, onResponse: cluster.nodeList.observe })),
+    refuseWrites: refuseWritesInMixture(view),
+    writeLock: writeLockStage({
+      locks: createWriteLocks(acquireFetchLock),
+      master: () => view.master().name,
+      timeoutOf: ({ endpoint }) => (endpoint.slow === true ? limits.slowTimeout : limits.timeout),
+    }),
+    multiNode: (read, forwardOne) => {
+      const owners = createAgentOwners({
+        read,
+        view,
+        endpoints: { agents: findEndpoint('GET', '/agents'), members: findEndpoint('GET', '/agents/groups/:group_id') },
+        get ttl() {
+          return config.cache.ttl.agents ?? config.cache.defaultTtl
+        },
+        get staleIfError() {
+          return config.cache.staleIfError
+        },
+      })
+      const endpoints = {
+        restart: findEndpoint('POST', '/agents/restart'),
+        validation: findEndpoint('GET', '/cluster/:node_id/configuration/validation'),
+      }
+      const common = { read, view, owners, isDistributing }
+      // In the newer layout the master distributes requests, whatever the mode is.
+      const isByMaster = () => distribution === 'manager' || layoutOfCluster(view) === 'newer'
+      const ofCollections = {
+        ...common,
+        get distribution() {
+          return isByMaster() ? 'manager' : 'edge'
+        },
+        catalogue,
+        onJoin,
+      } as const
+      const collections = joinCollections(withSettings(limits, ofCollections))
+      const parts = { ...common, forward: forwardOne, endpoints }
+      const validations = joinValidations(parts)
+      if (distribution === 'manager') return { joinCollections: collections, joinResults: validations }
+      const toOwner = forwardToOwner(parts)
+      const results = joinResults(parts)
+      return {
+        forwardToOwner: (request) => (isByMaster() ? forwardOne(request) : toOwner(request)),
+        joinCollections: collections,
+        joinResults: (request) => (isByMaster() ? validations(request) : results(request)),
+      }
+    },
+  }
+}
+
+function findEndpoint(method: Endpoint['method'], path: string): Endpoint {
+  const found = catalogue.find((endpoint) => endpoint.method === method && endpoint.path === path)
+  if (found === undefined) throw new Error(`the catalogue has no ${method} ${path}`)
+  return found
+}

@@ -1,0 +1,76 @@
+/** Where the layout of a node comes from: the setting, or with `auto` the node itself. */
+import type { CallNode, ClusterView, Layout, NodeCall, NodeResult } from '../core/node-call.ts'
+import { recogniseLayout } from './layout-probe.ts'
+import { Layouts } from './layouts.ts'
+import type { NodeRegistry } from './node-registry.ts'
+import type { ClusterSettings } from './options.ts'
+import type { Topology } from './topology.ts'
+
+export interface LayoutSource {
+  /** Returns `undefined` for a node whose layout is not recognised yet. */
+  of(node: string): Layout | undefined
+  readonly view: Pick<ClusterView, 'layoutMixture' | 'confirmLayout'>
+  /** Returns the function that sends calls to nodes of known layout only, and observes their responses. */
+  wrap(send: CallNode): CallNode
+  start(): Promise<void>
+  stop(): void
+}
+
+export function createLayoutSource(
+  settings: ClusterSettings,
+  topology: Topology,
+  registry: NodeRegistry,
+): LayoutSource {
+  const { layout } = settings
+  return layout === 'auto' ? recognised(settings, topology, registry) : configured(layout)
+}
+
+function configured(layout: Layout): LayoutSource {
+  return { of: () => layout, view: {}, wrap: (send) => send, start: async () => {}, stop: () => {} }
+}
+
+function recognised(
+  { log, clock, layoutInterval, onLayoutChange }: ClusterSettings,
+  topology: Topology,
+  registry: NodeRegistry,
+): LayoutSource {
+  const layouts = new Layouts({
+    nodes: () => topology.nodes().flatMap(({ name, addressed }) => (addressed ? [name] : [])),
+    master: () => topology.master().name,
+    recognise: async (name) => {
+      const transport = registry.find(name)?.transport
+      return transport === undefined
+        ? { ok: false, reason: 'no address is known' }
+        : recogniseLayout(name, transport, clock)
+    },
+    onChange: onLayoutChange,
+    interval: layoutInterval,
+    log,
+    clock,
+  })
+  return {
+    of: (node) => layouts.of(node),
+    view: {
+      layoutMixture: () => layouts.mixture(),
+      confirmLayout: (node, used) => layouts.confirm(node, used),
+    },
+    wrap: (send) => async (call) => {
+      if (layouts.of(call.node) === undefined && registry.find(call.node) !== undefined) {
+        return unknownLayout(call, layouts.reasonOf(call.node))
+      }
+      const result = await send(call)
+      layouts.observe(call.node, result)
+      return result
+    },
+    start: () => layouts.start(),
+    stop: () => layouts.stop(),
+  }
+}
+
+/** Each second the node is asked again. */
+const RETRY_AFTER_SECONDS = 1
+
+function unknownLayout({ node }: NodeCall, reason: string): NodeResult {
+  const detail = `the layout of its API is not known yet: ${reason}`
+  return { ok: false, node, fault: 'ejected', sent: false, detail, retryAfter: RETRY_AFTER_SECONDS }
+}

@@ -1,0 +1,153 @@
+/**
+ * The layout of each node's API with `cluster.layout: auto`: recognised at the start, again at intervals, and at once
+ * when a response does not fit. A cluster is upgraded node by node, so nodes may have different layouts for a while.
+ */
+import type { Layout, LayoutMixture, NodeResult } from '../core/node-call.ts'
+import { withTimeout } from '../core/timing.ts'
+import type { Recognition } from './layout-probe.ts'
+import { PROBLEM_TYPE } from './node-response.ts'
+import type { ClusterLog, LayoutChange } from './options.ts'
+
+export interface LayoutOptions {
+  /** Returns the names of the nodes with an address. */
+  readonly nodes: () => readonly string[]
+  readonly master: () => string
+  /** Asks a node. Never rejects. */
+  readonly recognise: (node: string) => Promise<Recognition>
+  readonly onChange: (change: LayoutChange) => void
+  /** Milliseconds between two calls to a node whose layout is known. */
+  readonly interval: number
+  readonly log: ClusterLog
+  readonly clock: () => number
+}
+
+interface NodeLayout {
+  layout?: Layout
+  /** Whether the latest call was answered. A node that does not answer may be in the middle of an upgrade. */
+  isConfirmed: boolean
+  /** Why the layout is not known. */
+  reason: string
+  askedAt: number
+  asking?: Promise<void>
+}
+
+/** For a node that did not answer. */
+const RETRY_INTERVAL_MS = 1_000
+const FIRST_ROUND_MS = 5_000
+
+export class Layouts {
+  readonly #options: LayoutOptions
+  readonly #known = new Map<string, NodeLayout>()
+  #mixture: LayoutMixture | undefined
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(options: LayoutOptions) {
+    this.#options = options
+  }
+
+  /** Returns `undefined` if the node has not answered yet. */
+  of(node: string): Layout | undefined {
+    return this.#known.get(node)?.layout
+  }
+
+  /** Returns why the layout of a node is not known. */
+  reasonOf(node: string): string {
+    return this.#known.get(node)?.reason ?? 'not asked yet'
+  }
+
+  /** Returns the nodes by layout if those that answer have different ones. */
+  mixture(): LayoutMixture | undefined {
+    return this.#mixture
+  }
+
+  /** Asks all nodes, now and at intervals. Resolves when all have answered, or after five seconds. */
+  async start(): Promise<void> {
+    this.#timer = setInterval(() => void this.#askDue(), RETRY_INTERVAL_MS).unref()
+    await withTimeout(this.#askDue(), FIRST_ROUND_MS, undefined)
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+
+  /**
+   * Asks a node again, because a response did not fit the layout `used`. Resolves to whether it has another one. Calls of
+   * the same time share the question, and there is at most one in a second.
+   */
+  async confirm(node: string, used: Layout): Promise<boolean> {
+    const known = this.#stateOf(node)
+    if (known.layout === used) {
+      const isRecent = this.#options.clock() - known.askedAt < RETRY_INTERVAL_MS
+      await (known.asking ?? (isRecent ? undefined : this.#ask(node, known)))
+    }
+    return known.layout !== undefined && known.layout !== used
+  }
+
+  /** Asks a node again in the background if its response does not fit its layout, or soon if there was none. */
+  observe(node: string, result: NodeResult): void {
+    const known = this.#known.get(node)
+    if (known?.layout === undefined) return
+    if (!fits(known.layout, result)) void this.confirm(node, known.layout)
+    else if (!result.ok && result.fault === 'unreachable') known.isConfirmed = false
+  }
+
+  async #askDue(): Promise<void> {
+    const { nodes, clock, interval } = this.#options
+    const names = nodes()
+    for (const name of this.#known.keys()) if (!names.includes(name)) this.#known.delete(name)
+    const due = names.filter((name) => {
+      const { isConfirmed, askedAt, asking } = this.#stateOf(name)
+      return asking === undefined && clock() - askedAt >= (isConfirmed ? interval : RETRY_INTERVAL_MS)
+    })
+    await Promise.all(due.map((name) => this.#ask(name, this.#stateOf(name))))
+  }
+
+  #stateOf(node: string): NodeLayout {
+    const known = this.#known.get(node)
+    if (known !== undefined) return known
+    const created = { isConfirmed: false, reason: 'not asked yet', askedAt: Number.NEGATIVE_INFINITY }
+    this.#known.set(node, created)
+    return created
+  }
+
+  #ask(node: string, known: NodeLayout): Promise<void> {
+    known.askedAt = this.#options.clock()
+    known.asking = this.#options.recognise(node).then((recognised) => {
+      delete known.asking
+      known.isConfirmed = recognised.ok
+      if (recognised.ok) this.#take(node, known, recognised.layout)
+      else known.reason = recognised.reason
+      this.#updateMixture()
+    })
+    return known.asking
+  }
+
+  #take(node: string, known: NodeLayout, layout: Layout): void {
+    const { log, master, onChange } = this.#options
+    const before = known.layout
+    known.layout = layout
+    if (before === layout) return
+    if (before === undefined) log('info', 'layout of node recognised', { node, layout })
+    else log('warn', 'layout of node changed', { node, before, layout })
+    onChange({ node, layout, isMaster: node === master(), ...(before && { before }) })
+  }
+
+  #updateMixture(): void {
+    const { nodes, log } = this.#options
+    const having = (layout: Layout) =>
+      nodes().filter((name) => this.#known.get(name)?.isConfirmed && this.of(name) === layout)
+    const [classic, newer] = [having('classic'), having('newer')]
+    const before = this.#mixture
+    this.#mixture = classic.length > 0 && newer.length > 0 ? { classic, newer } : undefined
+    if (this.#mixture !== undefined && before === undefined) {
+      log('warn', 'nodes have different layouts: writes are refused', { classic, newer })
+    } else if (this.#mixture === undefined && before !== undefined) log('info', 'nodes have one layout again', {})
+  }
+}
+
+/** Whether a node of this layout may have answered like this. A failure to answer is no sign of another layout. */
+function fits(layout: Layout, result: NodeResult): boolean {
+  if (!result.ok) return result.fault !== 'refusedCredentials' && result.fault !== 'unreadable'
+  const { type, status } = result.response
+  return layout === 'classic' ? type !== PROBLEM_TYPE : status === 200 || type === PROBLEM_TYPE
+}

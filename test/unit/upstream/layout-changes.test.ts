@@ -1,0 +1,121 @@
+/** `cluster.layout: auto` while nodes are down, upgraded or of different layouts. */
+import t from 'tap'
+import { refuseWritesInMixture } from '../../../src/upstream/cluster-layout.ts'
+import { eventually } from '../../support/eventually.ts'
+import { startAuto } from './changing-node.ts'
+import { edgeRequest } from './edge-request.ts'
+import { restart } from './forwarding.ts'
+
+const readAgents = () => edgeRequest('GET', '/agents')
+const ofAgent = {
+  kind: 'json',
+  status: 200,
+  body: Buffer.from('{"error":0,"data":{"items":[{"id":"001","status":"Active"}],"totalItems":1}}'),
+}
+const LONG = 3_600_000
+
+t.test('a node that is down at the start is asked again until it answers', async (t) => {
+  const { master, worker, cluster, handler } = await startAuto(t, ['newer', 'newer'])
+  await Promise.all([master, worker].map((node) => node.set({ kind: 'refuse' })))
+  await cluster.start()
+  await t.rejects(async () => handler(readAgents()), {
+    code: 920,
+    message: /\(boss: the layout of its API is not known yet: connection refused\)/,
+    headers: { 'retry-after': '1' },
+  })
+  t.strictSame(master.calls(), [], 'nothing was sent')
+  await Promise.all([master, worker].map((node) => node.set({ kind: 'pass' })))
+  await eventually(() => cluster.view.layoutOf('boss') === 'newer')
+  t.match(await handler(readAgents()), ofAgent)
+})
+
+for (const upgraded of [true, false]) {
+  const [before, after] = upgraded ? (['classic', 'newer'] as const) : (['newer', 'classic'] as const)
+  t.test(`a read is answered although the node has just changed from ${before} to ${after}`, async (t) => {
+    const { master, worker, cluster, handler, changes } = await startAuto(t, [before, before], { layoutInterval: LONG })
+    await cluster.start()
+    t.match(await handler(readAgents()), ofAgent)
+    for (const node of [master, worker]) {
+      if (upgraded) node.upgrade()
+      else node.replaceByClassic()
+    }
+    // The node is asked for its layout at most once in a second.
+    await eventually(async () => {
+      try {
+        await handler(readAgents())
+        return true
+      } catch {
+        return false
+      }
+    })
+    t.match(await handler(readAgents()), ofAgent)
+    t.strictSame(
+      changes.filter((change) => change.node === 'boss'),
+      [
+        { node: 'boss', layout: before, isMaster: true },
+        { node: 'boss', before, layout: after, isMaster: true },
+      ],
+    )
+  })
+}
+
+t.test('a change is noticed without a request too', async (t) => {
+  const { master, cluster, lines } = await startAuto(t, ['classic', 'classic'])
+  await cluster.start()
+  master.upgrade()
+  await eventually(() => cluster.view.layoutOf('boss') === 'newer')
+  t.ok(lines.includes('layout of node changed'))
+})
+
+t.test('a write whose response cannot be read is not sent again in the other layout', async (t) => {
+  const { master, cluster, handler } = await startAuto(t, ['classic', 'classic'], { layoutInterval: LONG })
+  await cluster.start()
+  master.upgradeUponWrite()
+  // The node was asked for its layout within the last second otherwise, and is not asked again.
+  await new Promise((resolve) => setTimeout(resolve, 1_100))
+  await t.rejects(async () => handler(restart()), { code: 928 })
+  t.strictSame(master.calls(), ['PUT /agents/001/restart'])
+})
+
+t.test('while nodes have different layouts, writes are refused and the nodes of the master answer reads', async (t) => {
+  const { master, worker, cluster, handler, lines } = await startAuto(t, ['newer', 'classic'])
+  const write = refuseWritesInMixture(cluster.view)(handler)
+  await cluster.start()
+  await t.rejects(async () => write(restart()), {
+    code: 939,
+    status: 503,
+    message: 'Nodes have different layouts; write rejected (classic: w1; newer: boss)',
+  })
+  t.ok(lines.includes('nodes have different layouts: writes are refused'))
+  t.match(await handler(readAgents()), ofAgent)
+  await master.set({ kind: 'refuse' })
+  await t.rejects(async () => handler(readAgents()), { message: /boss/ })
+  t.strictSame(worker.calls(), [], 'the worker of the other layout is not asked')
+
+  await master.set({ kind: 'pass' })
+  worker.upgrade()
+  await eventually(() => cluster.view.layoutMixture?.() === undefined && cluster.view.layoutOf('w1') === 'newer')
+  t.ok(lines.includes('nodes have one layout again'))
+  await eventually(() => cluster.view.isAvailable('boss'))
+  const outcome = await Promise.resolve(write(restart())).catch((error: unknown) => error)
+  t.notMatch(outcome, { code: 939 })
+})
+
+t.test('a named node of another layout than the master is not asked', async (t) => {
+  const { worker, cluster, handler } = await startAuto(t, ['classic', 'newer'])
+  await cluster.start()
+  const counters = edgeRequest('GET', '/cluster/:node_id/stats/remoted', { params: { node_id: 'w1' } })
+  await t.rejects(async () => handler(counters), { code: 920, message: /w1: its API has another layout/ })
+  t.strictSame(worker.calls(), [])
+})
+
+t.test('a node that is down does not count for a mixture', async (t) => {
+  const { master, worker, cluster } = await startAuto(t, ['classic', 'classic'])
+  await cluster.start()
+  await worker.set({ kind: 'refuse' })
+  await eventually(() => cluster.view.layoutOf('w1') === 'classic')
+  master.upgrade()
+  await eventually(() => cluster.view.layoutOf('boss') === 'newer')
+  await eventually(() => cluster.view.layoutMixture?.() === undefined)
+  t.equal(cluster.view.layoutMixture?.(), undefined)
+})
