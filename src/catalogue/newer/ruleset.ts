@@ -76,10 +76,10 @@ export const decoderFiles: Translation = {
   response: { kind: 'collection', rows: { source: 'decoderFiles', fields: file } },
 }
 
-/** Rows are texts. The node fails on a sort by a field. */
+/** Rows are texts. */
 function texts(path: string): Translation {
   return {
-    call: { path, params: { sort: { byEdge: true } } },
+    call: { path },
     response: { kind: 'collection', rows: { source: 'catalogue' } },
   }
 }
@@ -94,28 +94,24 @@ export const ruleTexts = {
   gpg13: texts('/rules/requirement/gpg13'),
 } as const satisfies Record<string, Translation>
 
-/** The classic layout cuts pages of lists before it searches and sorts, and counts the page. */
-const ALL_LISTS = { limit: '100000' }
-const listParameters: Readonly<Record<string, ParamRule>> = {
-  offset: { byEdge: true },
-  limit: { byEdge: true },
-  sort: { byEdge: true },
-  search: { byEdge: true },
-}
+/** The classic layout cuts pages of lists before it searches and sorts, and counts the rows of the page. */
+const listParameters: Readonly<Record<string, ParamRule>> = { sort: { byEdge: true }, search: { byEdge: true } }
 
 export const lists: Translation = {
-  call: { path: '/lists', fixed: ALL_LISTS, params: { ...listParameters, path: { byEdge: true } } },
+  call: { path: '/lists', params: { ...listParameters, path: { byEdge: true } } },
   response: {
     kind: 'collection',
     rows: { source: 'lists', joined: { to: 'path', of: ['relative_dirname', 'filename'] } },
     missing: { param: 'path', code: 1006 },
+    countsPage: true,
   },
 }
 
 export const listFiles: Translation = {
-  call: { path: '/lists/files', fixed: ALL_LISTS, params: listParameters },
+  call: { path: '/lists/files', params: listParameters },
   response: {
     kind: 'collection',
     rows: { source: 'listFiles', fields: { relative_dirname: { to: 'path' }, filename: { to: 'name' } } },
+    countsPage: true,
   },
 }

@@ -1,5 +1,5 @@
 /** Translations of file integrity (syscheck) and rootkit detection (rootcheck). */
-import type { ErrorRule, FieldRule, ParamRule, ResponseRule, RowRule, Translation } from './translation.ts'
+import type { ErrorRule, FieldRule, ResponseRule, RowRule, Translation } from './translation.ts'
 
 const scanTimes: ResponseRule = {
   kind: 'one',
@@ -32,7 +32,6 @@ export const syscheck: Translation = {
   call: {
     path: '/syscheck/:agent_id',
     params: { type: { words: { registry: 'registry_key' } }, summary: { format: 'boolean' } },
-    order: { byDefault: '+mtime', ties: ['file'] },
   },
   response: { kind: 'collection', rows: syscheckRows },
 }
@@ -84,26 +83,20 @@ const rootcheckFields: Readonly<Record<string, FieldRule>> = {
 }
 
 export const rootcheck: Translation = {
-  call: {
-    path: '/rootcheck/:agent_id',
-    params: { pci: { as: 'pci_dss' } },
-    order: { byDefault: '-date_last', ties: ['log'] },
-  },
+  call: { path: '/rootcheck/:agent_id', params: { pci: { as: 'pci_dss' } } },
   response: { kind: 'collection', rows: { source: 'rootcheck', fields: rootcheckFields } },
 }
 
-/** The rows are texts, which have no fields to sort by, and match no condition. */
-const byText: Readonly<Record<string, ParamRule>> = { sort: { byEdge: true }, q: { byEdge: true } }
-
-function requirements(field: 'cis' | 'pci_dss'): Translation {
+/** The node returns rows with one field, of which the classic layout has the values. */
+function requirements(field: 'cis' | 'pci_dss', value: string): Translation {
   return {
-    call: { path: '/rootcheck/:agent_id', fixed: { select: field, distinct: 'true' }, params: byText },
-    response: { kind: 'collection', rows: { source: 'catalogue' }, value: field },
+    call: { path: '/rootcheck/:agent_id', fixed: { select: field, distinct: 'true' } },
+    response: { kind: 'collection', rows: { fields: { [field]: { to: value } } }, value },
   }
 }
 
-export const rootcheckCis = requirements('cis')
-export const rootcheckPci = requirements('pci_dss')
+export const rootcheckCis = requirements('cis', 'cis')
+export const rootcheckPci = requirements('pci_dss', 'pci')
 
 export const lastRootcheckScan: Translation = {
   call: { path: '/rootcheck/:agent_id/last_scan' },

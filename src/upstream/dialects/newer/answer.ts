@@ -124,7 +124,7 @@ function collectionOf(
   if (rule.missing !== undefined) checkFound(items, conversation.request.query, rule.missing)
   const { select, ...evaluated } = byEdge ?? {}
   const cut = cutOf(conversation, rule.rows?.source, true)
-  if (byEdge === undefined) return { items: items.map(cut), totalItems: total }
+  if (byEdge === undefined) return { items: items.map(cut), totalItems: rule.countsPage ? items.length : total }
   const page = collectByEdge(items as readonly Element[], evaluated, rule.rows?.source)
   return { items: page.items.map(cut), totalItems: page.totalItems }
 }

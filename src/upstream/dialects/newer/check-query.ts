@@ -15,6 +15,7 @@ export function checkQuery({ query }: EdgeRequest, rows: RowRule | undefined): v
   const request = parseCollectionRequest(query, new Date())
   // The classic layout fails on any `select` of some collections; the newer one selects.
   if (source.engine === 'database') compileProjection(request.select, source)
-  parseSorting(request.sort, source, [])
+  // Texts have no fields to sort by.
+  parseSorting(request.sort, source, source === sources.catalogue ? [''] : [])
   compilePredicates(request, source)
 }

@@ -97,13 +97,13 @@ t.test('the edge sorts decoders by several fields, because the node refuses them
   t.same(data, { items: [{ name: 'y' }, { name: 'z' }], totalItems: 3 })
 })
 
-t.test('requirements are texts, which the edge sorts', async (t) => {
-  const query = { sort: '-', limit: '1' }
-  const call = 'GET /rules/requirement/pci_dss'
-  const { calls, data } = await askRecorded('GET /rules/pci', { query }, call)
-  t.same(calls, [`${call}?limit=100000`])
-  t.same(data, { items: ['9.1.1'], totalItems: 53 })
+t.test('requirements are texts, which have no field to sort by', async (t) => {
+  const call = 'GET /rules/requirement/pci_dss?sort=-&limit=2'
+  const { calls, data } = await askRecorded('GET /rules/pci', { query: { sort: '-', limit: '2' } }, call)
+  t.same(calls, ['GET /rules/requirement/pci_dss?limit=2&sort=-'])
+  t.same(data, { items: ['9.1.1', '8.7'], totalItems: 53 })
   const named = await askRecorded('GET /rules/pci', { query: { sort: '-pci' } }, call)
+  t.same(named.calls, [])
   t.match(named.json, { error: 1403 })
 })
 
@@ -129,6 +129,13 @@ t.test('the edge finds a list by its path, and a missing one is error 1006', asy
   t.match(found.data, { items: [{ path }], totalItems: 1 })
   const missing = await askRecorded('GET /lists', { query: { path: 'etc/lists/nope' } }, 'GET /lists')
   t.match(missing.json, { error: 1006 })
+})
+
+t.test('a page of lists counts its rows', async (t) => {
+  const call = 'GET /lists?limit=1&offset=1'
+  const { calls, data } = await askRecorded('GET /lists', { query: { offset: '1', limit: '1' } }, call)
+  t.same(calls, ['GET /lists?offset=1&limit=1'])
+  t.match(data, { items: [{ path: 'etc/lists/security-eventchannel' }], totalItems: 1 })
 })
 
 t.test('pages of list files count their rows, and are cut before they are sorted', async (t) => {
