@@ -91,6 +91,7 @@ export const ciscat: readonly Endpoint[] = [
     ...both,
     query: { ...list, q: hiddenQ, agent_id: agentFilter, ...filters, select },
     target: allAgents('/ciscat/:agent_id/results'),
+    newer: newer.ciscatOfAll,
     response: collectionOf('CIS-CAT result with agent_id', 'ciscat'),
     cache: withSnapshot('ciscat', cacheIn('ciscat', 'collection:ciscat')),
     experimental: true,

@@ -1,5 +1,5 @@
 import type { Endpoint, Param, RowsOf } from './endpoint.ts'
-import { inventoryOfAgent } from './newer/syscollector.ts'
+import { inventoryOfAgent, inventoryOfAllAgents } from './newer/syscollector.ts'
 import { read } from './record.ts'
 import type { Kind } from './schemas/kinds.ts'
 import { agentFilter, agentId, filter, hiddenQ, list, select } from './schemas/params.ts'
@@ -123,6 +123,7 @@ function ofAllAgents(inventory: Inventory): Endpoint {
     params: {},
     query: queryOf(inventory, 'all'),
     target: allAgents(`/syscollector/:agent_id/${kind}`),
+    newer: inventoryOfAllAgents(kind),
     response: collectionOf(`${kind} item with agent_id`, kind),
     cache: withSnapshot(kind, cacheIn('syscollector', 'collection:syscollector')),
     experimental: true,

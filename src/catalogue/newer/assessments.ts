@@ -2,7 +2,7 @@
 import type { RowRule, Translation } from './translation.ts'
 
 export const sca: Translation = {
-  call: { path: '/sca/:agent_id', order: { byDefault: '-policy_id', ties: ['policy_id'] } },
+  call: { path: '/sca/:agent_id' },
   response: {
     kind: 'collection',
     rows: { source: 'sca', fields: { start_scan: { value: 'date' }, end_scan: { value: 'date' } } },
@@ -10,7 +10,7 @@ export const sca: Translation = {
 }
 
 export const scaChecks: Translation = {
-  call: { path: '/sca/:agent_id/checks/:policy_id', order: { byDefault: '+id', ties: ['id'] } },
+  call: { path: '/sca/:agent_id/checks/:policy_id' },
   response: {
     kind: 'collection',
     rows: {
@@ -21,16 +21,25 @@ export const scaChecks: Translation = {
 }
 
 /** The time of a scan is the text that the agent sent, in both layouts. */
-export const ciscatRows: RowRule = {
+const ciscatRows: RowRule = {
   source: 'ciscat',
   fields: { 'scan.id': { param: 'scan_id' }, 'scan.time': { param: 'scan_time' } },
 }
-const order = { byDefault: '+scan.id', ties: ['benchmark', 'profile'] }
 
 export const ciscat: Translation = {
-  call: { path: '/ciscat/:agent_id/results', order },
+  call: { path: '/ciscat/:agent_id/results' },
   response: {
     kind: 'collection',
     rows: { ...ciscatRows, fields: { ...ciscatRows.fields, agent_id: { dropped: true } } },
   },
+}
+
+export const ciscatOfAll: Translation = {
+  call: {
+    path: '/experimental/ciscat/results',
+    params: { q: { byEdge: true } },
+    order: { byDefault: '+scan.id', ties: ['benchmark', 'profile'] },
+  },
+  plan: 'allAgents',
+  response: { kind: 'collection', rows: ciscatRows },
 }

@@ -75,3 +75,17 @@ export function inventoryOfAgent(kind: InventoryKind): Translation {
     response: { kind: 'collection', rows },
   }
 }
+
+/** Returns the translation of the rows of all agents. */
+export function inventoryOfAllAgents(kind: InventoryKind): Translation {
+  const { byEdge = [] }: Inventory = inventories[kind]
+  return {
+    call: {
+      path: `/experimental/syscollector/${kind}`,
+      params: { ...filtersOf(kind, byEdge), q: { byEdge: true } },
+      order: orderOf(inventories[kind]),
+    },
+    plan: 'allAgents',
+    response: { kind: 'collection', rows: rowsOf(kind) },
+  }
+}

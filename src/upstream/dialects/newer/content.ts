@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream'
 import { waitForJsonTurn } from '../../../core/json-turns.ts'
 import type { NodeResponse } from '../../../core/node-call.ts'
-import { ownField } from '../../../core/values.ts'
+import { ownField, ownText } from '../../../core/values.ts'
 
 /** What the body of a response is. */
 export type Content = Success | Problem | FileText
@@ -39,6 +39,8 @@ export interface Problem {
   readonly code?: number
   readonly title: string
   readonly detail: string
+  /** What each node that worked on the call says. */
+  readonly nodeDetails: readonly string[]
 }
 
 /** Returns the content, or the reason why the body is not one of the API. */
@@ -101,8 +103,14 @@ function readProblem(status: number, value: object): Problem | string {
     status,
     title,
     detail: typeof detail === 'string' ? detail : '',
+    nodeDetails: readNodeDetails(ownField(value, 'dapi_errors')),
     ...(typeof code === 'number' && { code }),
   }
+}
+
+function readNodeDetails(byNode: unknown): readonly string[] {
+  if (typeof byNode !== 'object' || byNode === null) return []
+  return Object.values(byNode).flatMap((problem) => ownText(problem, 'error') ?? [])
 }
 
 function parse(body: Buffer): unknown {

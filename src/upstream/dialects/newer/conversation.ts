@@ -104,12 +104,11 @@ export class Conversation {
 
   async #call({ method, path, params, query, body }: NewerCall, expect: NodeCall['expect']): Promise<NodeResponse> {
     const { request, node } = this
-    const template = this.#resolveNode(path)
     const result = await this.#tools.call(
       createNodeCall(request, {
         node,
         method,
-        path: fillPath(template, params ?? request.params) + formatQuery(query),
+        path: this.#pathOf(path, params) + formatQuery(query),
         ...(body && { body }),
         expect,
         timeout: this.#tools.timeout === undefined ? undefined : this.remaining,
@@ -118,6 +117,15 @@ export class Conversation {
     )
     if (!result.ok) throw new CallFailedError(this.#isReadBefore(method) ? { ...result, sent: false } : result)
     return result.response
+  }
+
+  /** Returns the bytes of the request line of a call. */
+  lineBytesOf({ method, path, params, query }: NewerCall): number {
+    return `${method} ${this.#pathOf(path, params)}${formatQuery(query)} HTTP/1.1`.length
+  }
+
+  #pathOf(path: string, params: NewerCall['params']): string {
+    return fillPath(this.#resolveNode(path), params ?? this.request.params)
   }
 
   /** Fills the placeholders of a template of a value. */

@@ -1,5 +1,6 @@
 /** The plans of the newer layout: how many calls a request needs, and what they give together. */
 import type { Plan } from '../../../../catalogue/newer/translation.ts'
+import { allAgents } from './all-agents.ts'
 import { configuration } from './configuration.ts'
 import { download } from './download.ts'
 import { restart, verdict } from './every-node.ts'
@@ -16,6 +17,7 @@ import { upgradeResult } from './upgrade-result.ts'
 export const plans: Readonly<Record<Plan | 'oneCall', RunPlan>> = {
   oneCall,
   download: download(oneCall),
+  allAgents,
   removeAgent,
   removeGroups,
   summary,
