@@ -13,20 +13,35 @@ export interface SeenCall {
  */
 export function isRecordedCall(call: SeenCall, recorded: SeenCall, classicOrder: string | undefined): boolean {
   if (canonicalCall(call) === canonicalCall(recorded)) return true
-  if (canonicalCall(withoutSort(call)) !== canonicalCall(withoutSort(recorded))) return false
+  const others = (one: SeenCall) => canonicalCall(without(one, ['sort', 'select']))
+  if (others(call) !== others(recorded) || !selectsAll(call, recorded)) return false
   const sort = sortOf(call)
   const wanted = sortOf(recorded) ?? classicOrder
   return wanted !== undefined && (sort === wanted || sort?.startsWith(`${wanted},`) === true)
 }
 
-function sortOf({ path }: SeenCall): string | undefined {
-  return parametersOf(path.split(/\?(.*)/s)[1] ?? '')
-    .get('sort')
-    ?.replace(/^\+/, '')
+const queryOf = ({ path }: SeenCall) => parametersOf(path.split(/\?(.*)/s)[1] ?? '')
+const sortOf = (call: SeenCall) => queryOf(call).get('sort')?.replace(/^\+/, '')
+
+/** Rows of all agents are sorted by the edge, so it selects the fields that it sorts by, too. */
+function selectsAll(call: SeenCall, recorded: SeenCall): boolean {
+  const fields = (one: SeenCall) => queryOf(one).get('select')?.split(',')
+  const wanted = fields(recorded)
+  const got = fields(call)
+  if (wanted === undefined || got === undefined) return wanted === got
+  const isOfAll = call.path.startsWith('/experimental/')
+  return wanted.every((field) => got.includes(field)) && (isOfAll || got.every((field) => wanted.includes(field)))
 }
 
-function withoutSort(call: SeenCall): SeenCall {
-  return { ...call, path: call.path.replace(/([?&])sort=[^&]*&?/, '$1').replace(/[?&]$/, '') }
+function without(call: SeenCall, names: readonly string[]): SeenCall {
+  const pattern = new RegExp(`([?&])(?:${names.join('|')})=[^&]*(?=&|$)`, 'g')
+  return {
+    ...call,
+    path: call.path
+      .replace(pattern, '$1')
+      .replace(/[?&]+$/, '')
+      .replace(/([?&])&+/g, '$1'),
+  }
 }
 
 /** Returns method and path, and the parameters in the order of their names. */

@@ -55,6 +55,14 @@ function differenceOfData(
       return typeof data === 'string' && expected.text.test(data)
         ? undefined
         : `text ${short(JSON.stringify(data))} instead of ${expected.text}`
+    case 'page': {
+      const { items, totalItems } = data as { readonly items: readonly unknown[]; readonly totalItems: unknown }
+      const isKnown = (item: unknown) => expected.rows.some((row) => differenceOfValues(item, row) === undefined)
+      if (items.length !== expected.count || totalItems !== expected.total) {
+        return `${items.length} of ${String(totalItems)} rows instead of ${expected.count} of ${String(expected.total)}`
+      }
+      return items.every(isKnown) ? undefined : `row ${short(JSON.stringify(items.find((item) => !isKnown(item))))}`
+    }
     case 'data':
       return differenceOfValues(data, expected.data)
     case 'part': {

@@ -21,6 +21,8 @@ export const reasons = {
   flag: 'a flag with another value than true or false: the edge sends true',
   padded: 'an agent id that has not three digits: the edge sends three',
   pages: 'more log lines than the node returns at once: the edge asks for pages',
+  leftOut: 'agents that do not exist or have no inventory: the edge leaves them out of the list',
+  offset: 'an offset, which the node applies to each agent: the edge asks for the first rows',
   polled: 'an upgrade in progress: the edge asks again until it ends',
   emptyValue: 'a parameter without a value, which the node ignores: the edge sends none',
   mediaType: 'a media type, or a body that is no JSON object: the edge converts forms and sends JSON, XML and octets',
@@ -32,6 +34,6 @@ export const reasons = {
   cache: 'the edge answers /cache itself',
   aboutWorker: 'what a worker says of itself; the classic request is about the master',
   ownRestart: 'the edge restarts a worker through the master',
-  unfilteredAgents: 'all agents without a list of ids: the edge sends a list (all-agents.test.ts)',
+  unfilteredAgents: 'all agents without a list of ids: the edge sends a list',
 } as const
 export type Reason = keyof typeof reasons

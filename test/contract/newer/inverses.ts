@@ -96,7 +96,12 @@ const inventory = { names: inventoryNames, field: flat } as const
 const allAgents = {
   ...inventory,
   names: { ...inventoryNames, agents_list: 'agent_id' },
-  finish: (request: ClassicRequest) => ('agent_id' in request.query ? request : ('unfilteredAgents' as const)),
+  finish: (request: ClassicRequest) => {
+    const { agent_id, offset } = request.query
+    if (agent_id === undefined) return 'unfilteredAgents' as const
+    if (offset !== undefined) return 'offset' as const
+    return /999|008/.test(String(agent_id)) ? ('leftOut' as const) : request
+  },
 } as const
 
 /** Files by their path in the classic layout. */

@@ -28,8 +28,8 @@ export const explained: ReadonlyMap<number, string> = new Map<number, string>([
   [122, 'the edge counts the agents by their platform, which was not recorded for this user'],
   [414, 'the edge sorts by the classic names of daemons'],
   [415, 'the edge sorts by the classic names of daemons'],
+  [1639, 'the edge compares the name of the system, because the node finds parts of it'],
   [614, 'the edge sorts the groups of rules, all of which were not recorded'],
-  [615, 'the edge refuses the field for the groups of rules, all of which were not recorded'],
 ])
 
 /** The number of recorded exchanges that no classic request gives, by reason. */
@@ -39,6 +39,8 @@ export const withoutClassicRequest: Readonly<Record<Reason, number>> = {
   flag: 2,
   padded: 6,
   pages: 2,
+  leftOut: 17,
+  offset: 1,
   polled: 1,
   emptyValue: 6,
   mediaType: 15,

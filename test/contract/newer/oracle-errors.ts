@@ -16,6 +16,8 @@ export function meaningOfProblem(request: ClassicRequest, exchange: NewerExchang
   if (status === 403) return { status: 403, codes: [code] }
   // The node fails for a status that is no word of it.
   if (code === 1000 && request.endpoint === 'GET /rootcheck/:agent_id') return framework(1603)
+  // It fails for a field of texts, too.
+  if (code === 1000 && request.endpoint === 'GET /rules/groups') return framework(1403)
   switch (code) {
     case 2007:
       return request.endpoint.startsWith('POST ') ? parameter(703) : 'empty'

@@ -30,6 +30,8 @@ type MakeRow = (item: unknown, request: ClassicRequest) => unknown
 export type Shape =
   /** `countsPage`: the total is the number of the returned rows. */
   | { readonly kind: 'collection'; readonly row: MakeRow; readonly countsPage?: true }
+  /** Rows of several agents, of each of which the node returns a page: the edge returns one page of all. */
+  | { readonly kind: 'pages'; readonly row: MakeRow }
   | { readonly kind: 'one'; readonly row: MakeRow; readonly missing?: CodeMeaning }
   | { readonly kind: 'data'; readonly of: (data: unknown, request: ClassicRequest, text?: string) => unknown }
   /** Some members of `data`; the others come from other calls. */
@@ -66,6 +68,7 @@ const list = (change: RowChange, ...always: readonly string[]) => ({
   kind: 'collection' as const,
   row: rows(change, ...always),
 })
+const pages = (change: RowChange): Shape => ({ kind: 'pages', row: rows(change, 'agent_id') })
 const texts: Shape = { kind: 'collection', row: same }
 const catalogue = (field: string): Shape => ({ kind: 'collection', row: (item) => (item as Row)[field] })
 const one = (row: MakeRow): Shape => ({ kind: 'one', row })
@@ -195,7 +198,7 @@ const overview: Shape = {
 }
 
 const agents = list(agentRow, 'id')
-const inventory = { one: one(rows(inventoryRow)), list: list(inventoryRow), all: list(allAgentsRow, 'agent_id') }
+const inventory = { one: one(rows(inventoryRow)), list: list(inventoryRow), all: pages(allAgentsRow) }
 
 /** With a section, the section itself; with a field of it, the field itself. */
 const configuration: Shape = one((item, { query: { section, field: name } }) => {
@@ -315,7 +318,7 @@ const shapes: Readonly<Record<string, Shape>> = {
   'DELETE /agents/groups/:group_id': { kind: 'affected', ...groupsRemoved },
 
   'GET /ciscat/:agent_id/results': list(ciscatRow),
-  'GET /experimental/ciscat/results': list((row) => row, 'agent_id'),
+  'GET /experimental/ciscat/results': pages((row) => row),
 
   'GET /cluster/configuration/validation': verdicts,
   'GET /cluster/config': one(same),

@@ -19,6 +19,8 @@ export type Expected =
   /** `msg` and the affected ids, and the failed ones in the order of their ids. */
   | { readonly kind: 'affected'; readonly data: Outcome }
   | { readonly kind: 'text'; readonly text: RegExp }
+  /** `count` of these rows. */
+  | { readonly kind: 'page'; readonly rows: readonly unknown[]; readonly count: number; readonly total: unknown }
 
 /** An agent that is a member already is no failure in the classic layout. */
 const ALREADY_MEMBER = 1751
@@ -54,7 +56,7 @@ function ofMeaning(meaning: CodeMeaning, shape: Shape, request: ClassicRequest):
 }
 
 function emptyOf({ kind }: Shape): unknown {
-  return kind === 'collection' ? { items: [], totalItems: 0 } : {}
+  return kind === 'collection' || kind === 'pages' ? { items: [], totalItems: 0 } : {}
 }
 
 function success(shape: Shape, request: ClassicRequest, exchange: NewerExchange): Expected {
@@ -72,6 +74,11 @@ function success(shape: Shape, request: ClassicRequest, exchange: NewerExchange)
       const rows = items.map((item) => shape.row(item, request))
       const total = shape.countsPage ? rows.length : list?.total_affected_items
       return { kind: 'data', data: { items: rows, totalItems: total } }
+    }
+    case 'pages': {
+      const rows = items.map((item) => shape.row(item, request))
+      const limit = Number(request.query.limit ?? 500)
+      return { kind: 'page', rows, count: Math.min(limit, rows.length), total: list?.total_affected_items }
     }
     case 'one': {
       // The node ignores the case of names.
