@@ -150,6 +150,8 @@ function addParameter(
   if (rule.omitted?.some((word) => words.includes(word))) return
   const rows = 'rows' in response ? response.rows : undefined
   const translated = translateValue(name, value, rule, rows)
+  // The node ignores a parameter without a value, also one that it does not know.
+  if (translated === '') return
   const added = name === 'select' && response.kind === 'one' ? Object.keys(response.equal ?? {}) : []
   parameters[rule.as ?? name] = withNames(
     translated,

@@ -20,6 +20,7 @@ const general: Readonly<Record<number, ErrorRule>> = {
   1730: 3022,
   1820: 1716,
   1912: 607,
+  2003: 1000,
   2007: 'empty',
   6002: 607,
 }
@@ -34,7 +35,7 @@ const NOT_READY = 1017
 const RENAMED_DAEMON = /\bwazuh-(?!modulesd\b|db\b|clusterd\b)(?=[a-z]+->)/g
 
 const PERMISSION_DENIED = 4000
-/** An upgrade task says why it was not started: the classic text has no reason. */
+/** The node says why an upgrade task was not started; the classic text has no reason. */
 const UPGRADE_REFUSED = 1820
 
 /** Returns what a problem means. Without a code it is about parameters, or about the API process of the node. */

@@ -43,8 +43,8 @@ export function success(items: readonly unknown[], more: { total?: number; faile
 
 export type Respond = (call: NodeCall) => Pick<NodeResponse, 'status' | 'type' | 'body'>
 
-/** Returns the calls that the node received, decoded, and the classic response. */
-export async function ask(request: EdgeRequest, respond: Respond) {
+/** Returns the calls that the node received, decoded, and the classic response. `timeout` in milliseconds. */
+export async function ask(request: EdgeRequest, respond: Respond, timeout = 5_000) {
   const calls: string[] = []
   const call = async (nodeCall: NodeCall): Promise<NodeResult> => {
     calls.push(`${nodeCall.method} ${decodeURIComponent(nodeCall.path)}`)
@@ -53,7 +53,7 @@ export async function ask(request: EdgeRequest, respond: Respond) {
   const candidate = { node: 'master', path: request.endpoint.path }
   const result = await newer.ask(request, candidate, {
     call,
-    timeout: 5_000,
+    timeout,
     master: 'master',
     view: { nodes: () => [] },
   })

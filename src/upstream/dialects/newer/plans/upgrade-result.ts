@@ -23,11 +23,10 @@ export async function upgradeResult(conversation: Conversation): Promise<Answer>
   const { call } = buildCall(conversation)
   const attempts = Number(request.query.timeout ?? DEFAULT_ATTEMPTS)
   const allowed = request.waitForComplete ? Number.POSITIVE_INFINITY : Math.min(TIME_LIMIT_MS, conversation.remaining)
-  const end = performance.now() + allowed
   let reply = await conversation.send(call)
-  for (let attempt = 0; isRunning(reply.content); attempt++) {
-    if (attempt >= attempts) return answerError(reply, classicError(1716))
-    if (performance.now() + INTERVAL_MS > end) return answerError(reply, classicError(3021))
+  for (let attempt = 1; isRunning(reply.content); attempt++) {
+    if (attempt > attempts) return answerError(reply, classicError(1716))
+    if (attempt * INTERVAL_MS > allowed) return answerError(reply, classicError(3021))
     await pause(INTERVAL_MS, request.signal)
     reply = await conversation.send(call)
   }
