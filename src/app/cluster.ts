@@ -19,7 +19,10 @@ import { createOwnCall } from '../upstream/own-call.ts'
 export async function buildCluster(
   { current: config, onReload }: ReloadableConfig,
   log: Logger,
-  ports: Pick<ClusterOptions, 'onCall' | 'onListRead' | 'onLayoutChange' | 'untracedTraceparent' | 'slots'> = {},
+  ports: Pick<
+    ClusterOptions,
+    'onCall' | 'onListRead' | 'onLayoutChange' | 'untracedTraceparent' | 'slots' | 'permits'
+  > = {},
 ): Promise<Cluster> {
   const { cluster } = config
   let used = await connectionsOf(config)

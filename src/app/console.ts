@@ -105,7 +105,7 @@ export function buildConsolePorts(parts: ConsoleParts): ConsolePorts {
 function nodeStates({ status, view }: Cluster): NodeState[] {
   const now = Date.now()
   return status().map((node) => {
-    const { name, type, layout, inFlight, limit, slots, queue, ejectedUntil, lastFailure } = node
+    const { name, type, layout, inFlight, limit, slots, queue, budget, ejectedUntil, lastFailure } = node
     const { version } = view.find(name) ?? {}
     return {
       name,
@@ -115,6 +115,7 @@ function nodeStates({ status, view }: Cluster): NodeState[] {
       limit,
       slots,
       queue,
+      ...(budget && { budget }),
       ...(version !== undefined && { version }),
       ...(layout && { layout }),
       ...(ejectedUntil !== undefined && { ejectedFor: Math.max(0, ejectedUntil - now) }),

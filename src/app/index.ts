@@ -15,6 +15,7 @@ import { createReloadableConfig, type ReloadableConfig } from '../config/reloada
 import type { Config } from '../config/schema.ts'
 import { drain } from '../listener/drain.ts'
 import type { OnStoreEvent } from '../redis/options.ts'
+import { createSharedPermits } from '../redis/shared-permits.ts'
 import { createSharedSlots } from '../redis/shared-slots.ts'
 import { countDivergence, createEdgeEvents } from '../telemetry/events.ts'
 import { buildAccess } from './access.ts'
@@ -133,7 +134,7 @@ async function buildParts(settings: ReloadableConfig, { log, writeLine, flush, l
     onListRead: () => replicas?.publish(),
     onLayoutChange: createLayoutListener(config, log, () => api?.cache.index),
     ...(traces && { untracedTraceparent: traces.untracedTraceparent }),
-    ...(replica && { slots: createSharedSlots(replica) }),
+    ...(replica && { slots: createSharedSlots(replica), permits: createSharedPermits(replica) }),
   })
   const encryptionKey = await readEncryptionKey(config)
   const shared = buildSharedAccess(config, { replica, encryptionKey, log })

@@ -55,12 +55,13 @@ export function buildMetrics({ events, cluster, api, audit, traces, ready, reloa
     },
     reload,
     nodes: () =>
-      cluster.status().map(({ name, type, inFlight, limit, slots, queue, ejectedUntil }) => ({
+      cluster.status().map(({ name, type, inFlight, limit, slots, queue, budget, ejectedUntil }) => ({
         name,
         type,
         inFlight,
         limit,
         slots,
+        ...(budget && { budget }),
         queue,
         available: cluster.view.isAvailable(name),
         ejected: ejectedUntil !== undefined,

@@ -72,6 +72,8 @@ export const redisKeys = {
   descriptions: ['edge:{o}:told', 'edge:{o}:lines'],
   /** The slots of a node, by holder. */
   slots: (node: string) => `edge:s:${node}`,
+  /** The calls of the last minute to a node. */
+  permits: (node: string) => `edge:b:${node}`,
 }
 
 export const redisChannels = {

@@ -47,6 +47,8 @@ export async function sendWithRetry(
   const first = await attempt(0)
   if (first.ok || !call.retryable || first.failure.retryable === undefined || !budget.take()) return first
   const second = await attempt(1)
+  // The budget of the node does not permit the retry.
+  if (!second.ok && second.failure.fault === 'overloaded') return first
   return second.ok ? second : { ...second, sent: first.sent || second.sent }
 }
 

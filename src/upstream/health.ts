@@ -26,6 +26,9 @@ export function healthSignalOf(
     case 'tooLarge':
     case 'refusedCredentials':
       return 'success'
+    // The node refused the call, or its budget did not permit it.
+    case 'overloaded':
+      return 'none'
     case 'timeout':
     case 'cancelled':
       return elapsed >= (timeout ?? Number.POSITIVE_INFINITY) / 2 ? 'failure' : 'none'

@@ -116,11 +116,13 @@ export class NodeRegistry {
   }
 
   #createNode(setting: NodeSetting): UpstreamNode {
-    const { limits, connectTimeout, ejection, log, slots, clock, onCall } = this.#settings
+    const { limits, connectTimeout, ejection, log, slots, permits, clock, onCall } = this.#settings
+    const layout = () => this.#layoutOf(setting.name)
     const { tls, allowed, headers } = this.#connecting
     const { lookup } = allowed
     const transport = createTransport({ url: setting.url, tls, limits, connectTimeout, lookup, headers })
-    return new UpstreamNode({ setting, transport, limits, ejection, log, slots, clock, ...(onCall && { onCall }) })
+    const common = { limits, ejection, log, slots, permits, layout, clock, ...(onCall && { onCall }) }
+    return new UpstreamNode({ setting, transport, ...common })
   }
 }
 

@@ -12,6 +12,10 @@ export interface CallFailure {
   readonly detail: string
   /** The node refused the connection: no process listens there. */
   readonly refused?: true
+  /** The HTTP status of a response that refuses the call. */
+  readonly status?: number
+  /** Seconds until the call may be sent again. */
+  readonly retryAfter?: number
   /** The connection was refused, or lost before a response began: a retry may help and is harmless for reads. */
   readonly retryable?: true
   /** The layout that the node shows when it refuses credentials. */

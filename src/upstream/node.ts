@@ -2,14 +2,18 @@
 import { Readable } from 'node:stream'
 import type { NodeFault } from '../core/errors.ts'
 import type { NodeCallEvent } from '../core/events.ts'
-import type { NodeCall, NodeResult } from '../core/node-call.ts'
+import type { Layout, NodeCall, NodeResult } from '../core/node-call.ts'
 import { type Deadline, startDeadline } from '../core/timing.ts'
 import { RetryBudget, routeOf, sendWithRetry, startQueueSpan } from './attempts.ts'
+import { CallBudget } from './budget.ts'
 import { Health, type HealthSignal, healthSignalOf } from './health.ts'
 import { ConcurrencyLimiter, loadSignalOf, type Rejection } from './limiter.ts'
+import { meter } from './metered-transport.ts'
 import type { CallFailure } from './node-response.ts'
 import type { ClusterLog, EjectionSettings, NodeLimits, NodeSetting, NodeStatus } from './options.ts'
+import type { SharedPermits } from './permits.ts'
 import type { SharedSlots } from './slots.ts'
+import type { OpenSlots } from './slots-in-use.ts'
 import type { AuthorizedCall } from './tokens/authorized-call.ts'
 import type { Transport, TransportChanges } from './transport.ts'
 
@@ -20,6 +24,9 @@ export interface UpstreamNodeOptions {
   readonly ejection: EjectionSettings
   readonly log: ClusterLog
   readonly slots: SharedSlots
+  readonly permits: SharedPermits
+  /** Returns the layout of the API of the node; undefined before it is recognised. */
+  readonly layout: () => Layout | undefined
   readonly clock: () => number
   readonly onCall?: (call: NodeCallEvent) => void
 }
@@ -29,11 +36,15 @@ const RETIREMENT_GRACE_MS = 800
 /** Least number of retries that a full budget holds. */
 const MIN_RETRY_BUDGET = 10
 
+/** Calls per minute that a node answers. Nodes of the newer layout refuse more, of all clients together. */
+const DEFAULT_PER_MINUTE: Readonly<Record<Layout, number>> = { classic: 0, newer: 300 }
+
 export class UpstreamNode {
   readonly setting: NodeSetting
   readonly transport: Transport
   readonly #options: UpstreamNodeOptions
   readonly #limiter: ConcurrencyLimiter
+  readonly #callBudget: CallBudget
   readonly #health: Health
   readonly #budget: RetryBudget
   #isRetired = false
@@ -41,12 +52,15 @@ export class UpstreamNode {
 
   constructor(options: UpstreamNodeOptions) {
     this.setting = options.setting
-    this.transport = options.transport
     this.#options = options
-    const { setting, slots } = options
-    this.#limiter = new ConcurrencyLimiter(options.limits, options.clock, (kind, limit, onChange) =>
-      slots.open(kind === 'all' ? setting.name : `${setting.name}:${kind}`, limit, onChange),
-    )
+    const { setting, slots, limits, layout, clock } = options
+    const perMinute = () => limits.perMinute ?? DEFAULT_PER_MINUTE[layout() ?? 'newer']
+    const permits = options.permits.open(setting.name, perMinute)
+    this.#callBudget = new CallBudget({ permits, limit: perMinute, clock })
+    this.transport = meter(options.transport, this.#callBudget, () => layout() !== 'classic')
+    const openSlots: OpenSlots = (kind, limit, onChange) =>
+      slots.open(kind === 'all' ? setting.name : `${setting.name}:${kind}`, limit, onChange)
+    this.#limiter = new ConcurrencyLimiter(limits, clock, openSlots, this.#callBudget)
     this.#health = new Health(options.ejection, options.clock)
     this.#budget = new RetryBudget(Math.max(MIN_RETRY_BUDGET, options.limits.inFlight))
   }
@@ -83,14 +97,17 @@ export class UpstreamNode {
     const finish = (failure: CallFailure | undefined, status = result.ok ? result.response.status : undefined) => {
       deadline.end()
       this.#recordEnd(call, start, failure, admission.isProbe)
-      this.#emit(call, { queueTime: start - arrival, ms: clock() - start, status, fault: failure?.fault })
+      // A node that refused the call with a status has answered it.
+      const fault = status === undefined ? failure?.fault : undefined
+      this.#emit(call, { queueTime: start - arrival, ms: clock() - start, status, fault })
     }
     if (!result.ok) {
-      const { fault, detail } = result.failure
+      const { fault, detail, retryAfter, status } = result.failure
       // A token has ended: a response of a node that works.
       if (fault === 'refusedCredentials' && call.authorization?.isRenewable) finish(undefined, 401)
-      else finish(result.failure)
-      return { ok: false, node: call.node, fault, sent: result.sent, detail }
+      else finish(result.failure, status)
+      const wait = retryAfter === undefined ? {} : { retryAfter }
+      return { ok: false, node: call.node, fault, sent: result.sent, detail, ...wait }
     }
     const { body } = result.response
     if (body instanceof Readable) body.once('close', () => finish(streamFailureOf(body, deadline)))
@@ -98,14 +115,16 @@ export class UpstreamNode {
     return { ok: true, response: result.response }
   }
 
-  status(): Pick<NodeStatus, 'inFlight' | 'limit' | 'slots' | 'queue' | 'ejectedUntil' | 'lastFailure'> {
+  status(): Pick<NodeStatus, 'inFlight' | 'limit' | 'slots' | 'queue' | 'budget' | 'ejectedUntil' | 'lastFailure'> {
     const { inFlight, limit, usable, queue } = this.#limiter
+    const budget = this.#callBudget.state
     const ejectedFor = this.#health.ejectedFor
     return {
       inFlight,
       limit,
       slots: usable,
       queue,
+      ...(budget && { budget }),
       ...(ejectedFor !== undefined && { ejectedUntil: Date.now() + ejectedFor }),
       ...(this.#lastFailure && { lastFailure: this.#lastFailure }),
     }
@@ -124,12 +143,14 @@ export class UpstreamNode {
     this.#limiter.rejectQueued(this.#ejectedRejection(1))
     await this.transport.close()
     await this.#limiter.close()
+    this.#callBudget.close()
   }
 
   /** Rejects queued calls and aborts the calls in flight. */
   async destroy(): Promise<void> {
     this.#isRetired = true
     this.#limiter.rejectQueued(this.#ejectedRejection(1))
+    this.#callBudget.close()
     await Promise.all([this.transport.destroy(), this.#limiter.close()])
   }
 

@@ -3,6 +3,7 @@
 import type { NodeFault } from '../core/errors.ts'
 import type { NodeCallEvent } from '../core/events.ts'
 import type { Layout } from '../core/node-call.ts'
+import { createOwnPermits, type SharedPermits } from './permits.ts'
 import { ownSlots, type SharedSlots } from './slots.ts'
 
 export interface NodeSetting {
@@ -33,6 +34,8 @@ export interface NodeLimits {
   readonly queue: number
   /** Concurrent calls of one caller to one node while calls of other callers are queued. */
   readonly perCaller: number
+  /** Calls to one node per minute, for all replicas together; 0: no limit. Absent: the default of its layout. */
+  readonly perMinute?: number
   /** Timeout of the edge's own calls; calls of clients bring their own. */
   readonly timeout: number
   /** Greatest size of a response. */
@@ -82,6 +85,8 @@ export interface ClusterOptions {
   readonly untracedTraceparent?: UntracedTraceparent
   /** Absent: this process has the whole limit of each node. */
   readonly slots?: SharedSlots
+  /** Absent: this process has the whole budget of each node. */
+  readonly permits?: SharedPermits
   /** Monotonic milliseconds. */
   readonly clock?: () => number
 }
@@ -109,6 +114,8 @@ export interface NodeStatus {
   /** Slots of the limit that this replica may use now. */
   readonly slots: number
   readonly queue: number
+  /** Calls of the last minute, of all replicas, and the limit. Absent: the node has no limit. */
+  readonly budget?: { readonly used: number; readonly limit: number }
   /** Milliseconds since 1970. */
   readonly ejectedUntil?: number
   /** `at`: milliseconds since 1970. */
@@ -128,10 +135,12 @@ export interface ClusterSettings extends Omit<ClusterOptions, 'ejection' | 'tls'
   readonly allowedAddresses: readonly string[]
   readonly log: ClusterLog
   readonly slots: SharedSlots
+  readonly permits: SharedPermits
   readonly clock: () => number
 }
 
 export function withDefaults(options: ClusterOptions): ClusterSettings {
+  const clock = options.clock ?? (() => performance.now())
   return {
     ...options,
     layout: options.layout ?? 'classic',
@@ -145,6 +154,7 @@ export function withDefaults(options: ClusterOptions): ClusterSettings {
     allowedAddresses: options.allowedAddresses ?? [],
     log: options.log ?? (() => undefined),
     slots: options.slots ?? ownSlots,
-    clock: options.clock ?? (() => performance.now()),
+    permits: options.permits ?? createOwnPermits(clock),
+    clock,
   }
 }

@@ -7,7 +7,7 @@ import type { NodeCall } from '../core/node-call.ts'
 type Priority = NodeCall['priority']
 
 /** Highest priority first. */
-const PRIORITIES = ['health', 'write', 'interactive', 'bulk'] as const satisfies readonly Priority[]
+export const PRIORITIES = ['health', 'write', 'interactive', 'bulk'] as const satisfies readonly Priority[]
 
 export interface Queueable {
   readonly priority: Priority
@@ -53,11 +53,14 @@ export class CallQueue<Item extends Queueable> {
     if (own.size === 0) callers.delete(item.caller)
   }
 
-  /** Removes and returns the next call. Callers for which `hasShare` holds let the others of their priority go first. */
-  takeNext(isBulkAllowed: boolean, hasShare: (caller: string) => boolean): Item | undefined {
+  /**
+   * Removes and returns the next call of a priority for which `isAllowed` holds. Callers for which `hasShare` holds let the
+   * others of their priority go first.
+   */
+  takeNext(isAllowed: (priority: Priority) => boolean, hasShare: (caller: string) => boolean): Item | undefined {
     for (const priority of PRIORITIES) {
       const callers = this.#callersOf[priority]
-      if (callers.size === 0 || (priority === 'bulk' && !isBulkAllowed)) continue
+      if (callers.size === 0 || !isAllowed(priority)) continue
       const names = [...callers.keys()]
       return this.#takeFirstOf(callers, names.find((name) => !hasShare(name)) ?? names[0])
     }
@@ -66,7 +69,17 @@ export class CallQueue<Item extends Queueable> {
 
   /** Removes and returns any call. */
   takeAny(): Item | undefined {
-    return this.takeNext(true, () => false)
+    return this.takeNext(
+      () => true,
+      () => false,
+    )
+  }
+
+  /** Removes and returns the calls of a priority for which `isMatch` holds. */
+  takeAll(priority: Priority, isMatch: (item: Item) => boolean): readonly Item[] {
+    const found = [...this.#callersOf[priority].values()].flatMap((items) => [...items].filter(isMatch))
+    for (const item of found) this.remove(item)
+    return found
   }
 
   /** Returns how many queued calls would go before a new call. */

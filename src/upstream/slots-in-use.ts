@@ -1,5 +1,6 @@
 /** The calls of this process in flight on one node, and the slots on which further calls may start. */
 import type { NodeLimits } from './options.ts'
+import type { PermitCounts } from './permits.ts'
 import type { CallQueue, Queueable } from './queue.ts'
 import { type NodeSlots, ownSlots } from './slots.ts'
 
@@ -96,6 +97,14 @@ export class SlotsInUse {
     const startableBulk = Math.min(queuedBulk, Math.max(0, this.#maxBulkCalls - this.#bulkCalls))
     const demand = this.#calls + queue.size - queuedBulk + startableBulk
     this.#slots.update(this.#calls, Math.max(this.#calls, Math.min(demand, limit)))
+  }
+
+  /** Returns how many queued calls would start now on the slots that are free here. */
+  startable(queue: Pick<CallQueue<Queueable>, 'sizeOf'>): PermitCounts {
+    const free = Math.max(0, this.usable - this.#calls)
+    const bulk = Math.max(0, Math.min(queue.sizeOf('bulk'), this.#maxBulkCalls - this.#bulkCalls))
+    const reserved = Math.min(free, queue.sizeOf('health') + queue.sizeOf('write'))
+    return { reserved, read: Math.min(free - reserved, queue.sizeOf('interactive') + bulk) }
   }
 
   /** Returns the slots to the other replicas. */

@@ -110,6 +110,8 @@ export interface NodeSummary {
   readonly slots: number
   /** Number of queued calls. */
   readonly queue: number
+  /** Calls of the last minute by all replicas, and how many the node answers. Absent: the node has no limit. */
+  readonly budget?: { readonly used: number; readonly limit: number }
   readonly p50?: number
   readonly p99?: number
   readonly calls: number

@@ -19,6 +19,7 @@ const nodeColumns: readonly Column[] = [
   'State',
   ['In flight', 'number'],
   ['Queued', 'number'],
+  ['Last minute', 'number'],
   ['p50', 'number'],
   ['p99', 'number'],
   ['Calls', 'number'],
@@ -83,8 +84,8 @@ interface NodeRowProps {
 }
 
 function NodeRow({ node, joined }: NodeRowProps) {
-  const { name, type, version, layout, state, inFlight, limit, slots, queue, p50, p99 } = node
-  const { calls, errors, lastFailure, ejectedFor } = node
+  const { name, type, version, layout, state, inFlight, limit, slots, queue, budget } = node
+  const { p50, p99, calls, errors, lastFailure, ejectedFor } = node
   return (
     <tr>
       <th scope="row">
@@ -101,6 +102,9 @@ function NodeRow({ node, joined }: NodeRowProps) {
         {slots < limit && <span class="quiet"> ({slots} here)</span>}
       </td>
       <td class="number">{formatCount(queue)}</td>
+      <td class="number">
+        {budget === undefined ? NONE : `${formatCount(budget.used)} / ${formatCount(budget.limit)}`}
+      </td>
       <td class="number">{formatDuration(p50)}</td>
       <td class="number">{formatDuration(p99)}</td>
       <td class="number">{formatCount(calls)}</td>

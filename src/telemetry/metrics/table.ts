@@ -40,6 +40,8 @@ export interface NodeSample {
   readonly limit: number
   readonly slots: number
   readonly queue: number
+  /** Calls of the last minute by all replicas, and how many the node answers. Absent: the node has no limit. */
+  readonly budget?: { readonly used: number; readonly limit: number }
   /** Whether calls may be sent to the node. */
   readonly available: boolean
   readonly ejected: boolean
@@ -334,6 +336,12 @@ export const stateSeries: readonly StateSeries[] = [
   perNode('edge_node_limit', 'Current limit of concurrent calls of all replicas to the node.', ({ limit }) => limit),
   perNode('edge_node_slots', 'Slots of the limit of the node that this replica may use now.', ({ slots }) => slots),
   perNode('edge_node_queue', 'Calls in the queue of the node.', ({ queue }) => queue),
+  ofBudget(
+    'edge_node_budget_used',
+    'Calls of the last minute to the node, of all replicas; for nodes with a limit per minute.',
+    ({ used }) => used,
+  ),
+  ofBudget('edge_node_budget_limit', 'Calls per minute that the node answers.', ({ limit }) => limit),
   perNode('edge_node_available', '1: calls may be sent to the node.', ({ available }) => Number(available)),
   perNode('edge_node_ejected', '1: the node is ejected after failures.', ({ ejected }) => Number(ejected)),
   {
@@ -368,6 +376,23 @@ export const stateSeries: readonly StateSeries[] = [
 function ofSnapshots(name: string, help: string, amountOf: (snapshot: SnapshotState) => number): StateSeries {
   const read = ({ snapshots }: MetricsSources) => snapshots().reduce((sum, snapshot) => sum + amountOf(snapshot), 0)
   return { type: 'gauge', name, help, read }
+}
+
+function ofBudget(
+  name: string,
+  help: string,
+  value: (budget: NonNullable<NodeSample['budget']>) => number,
+): StateSeries {
+  return {
+    type: 'gauge',
+    name,
+    help,
+    labels: ['node', 'type'],
+    read: ({ nodes }) =>
+      nodes().flatMap(({ name: node, type, budget }) =>
+        budget === undefined ? [] : [[{ node, type }, value(budget)] as const],
+      ),
+  }
 }
 
 function perNode(name: string, help: string, value: (node: NodeSample) => number): StateSeries {
