@@ -5,12 +5,7 @@ import type { Reason } from './classic-request.ts'
  * Endpoints whose translation is not complete yet: the replay reports their differences as comments. The list only
  * shrinks; it is empty when the newer layout is served completely.
  */
-const openEndpoints: readonly RegExp[] = [
-  / \/cluster\b/,
-  / \/manager\b/,
-  / \/experimental\b/,
-  /^(?:PUT|DELETE) \/(?:rootcheck|syscheck)/,
-]
+const openEndpoints: readonly RegExp[] = [/ \/experimental\b/, /^(?:PUT|DELETE) \/(?:rootcheck|syscheck)/]
 
 export const hasOpenEndpoints = openEndpoints.length > 0
 

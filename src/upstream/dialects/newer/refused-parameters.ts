@@ -72,9 +72,11 @@ function refusedName(conversation: Conversation, detail: string): string | undef
   if (named !== undefined) return classicNameOf(conversation, named)
   const value = VALUE.exec(detail)?.[1]?.toLowerCase()
   if (value === undefined) return undefined
-  const { params, query } = conversation.request
+  const { translation, request } = conversation
+  const { params, query } = request
   const holds = ([, text]: readonly [string, string]) => text.toLowerCase().split(',').includes(value)
-  return (Object.entries(query).find(holds) ?? Object.entries(params).find(holds))?.[0]
+  const names = [...Object.entries(query), ...Object.entries(params)].filter(holds).map(([name]) => name)
+  return names.find((name) => ownEntry(translation.refused, name) !== undefined) ?? names[0]
 }
 
 function classicNameOf({ translation }: Conversation, name: string): string {
