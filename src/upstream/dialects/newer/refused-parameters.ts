@@ -66,17 +66,20 @@ function firstMatch(patterns: readonly RegExp[], text: string): string | undefin
   return undefined
 }
 
-/** Returns the classic name of the parameter that the text is about: it has the name, or the value, or neither. */
+/**
+ * Returns the classic name of the parameter that the text is about: it has the name, or the value, or neither. If several
+ * parameters have the value, it is about the one whose values the node restricts.
+ */
 function refusedName(conversation: Conversation, detail: string): string | undefined {
   const named = firstMatch(NAMED, detail)
   if (named !== undefined) return classicNameOf(conversation, named)
   const value = VALUE.exec(detail)?.[1]?.toLowerCase()
   if (value === undefined) return undefined
-  const { translation, request } = conversation
-  const { params, query } = request
-  const holds = ([, text]: readonly [string, string]) => text.toLowerCase().split(',').includes(value)
-  const names = [...Object.entries(query), ...Object.entries(params)].filter(holds).map(([name]) => name)
-  return names.find((name) => ownEntry(translation.refused, name) !== undefined) ?? names[0]
+  const { request, translation } = conversation
+  const holders = [...Object.entries(request.query), ...Object.entries(request.params)].flatMap(([name, text]) =>
+    text.toLowerCase().split(',').includes(value) ? [name] : [],
+  )
+  return holders.find((name) => ownEntry(translation.refused, name) !== undefined) ?? holders[0]
 }
 
 function classicNameOf({ translation }: Conversation, name: string): string {
