@@ -137,10 +137,8 @@ export type EdgeOperation =
  * `through`: whether a worker can forward the request to the master. `any`: under the same path; `twin`: only as
  * `/cluster/<master>/…`; `none`: not at all, a worker would answer about itself.
  */
-export type Target = NodeTarget | EdgeTarget
-
-/** A node answers, or several nodes with one request each. */
-export type NodeTarget =
+export type Target =
+  | { readonly kind: 'edge'; readonly operation: EdgeOperation }
   | { readonly kind: 'master'; readonly through: 'any' | 'twin' | 'none' }
   | { readonly kind: 'anyNode' }
   /**
@@ -160,10 +158,6 @@ export type NodeTarget =
        */
       readonly ofAgent?: `/${string}/:agent_id/${string}`
     }
-
-/** The edge answers, itself or with requests under other paths. */
-export type EdgeTarget =
-  | { readonly kind: 'edge'; readonly operation: EdgeOperation }
   /** `:node_ids` is `*` or a list. The edge sends `ofNode` to each node and joins the responses into one collection. */
   | { readonly kind: 'severalNodes'; readonly ofNode: `/cluster/:node_id/${string}` }
 
@@ -273,7 +267,7 @@ interface Common<Path extends string> {
   /** Any value but `none` also requires `secrets:read`, and the response is never stored. */
   readonly secret: Secret
   readonly target: Target
-  /** How nodes with the newer layout answer it. Present if its target is one of nodes (`record.ts`). */
+  /** How nodes with the newer layout answer it. Absent: the edge answers it itself, or with several other records. */
   readonly newer?: Translation
   readonly response: ResponseShape
   readonly beyondSeed?: true

@@ -48,7 +48,6 @@ export type StageName =
   | 'join'
   | 'route'
   | 'forward'
-  | 'login'
   | 'queue'
   | 'merge'
   | 'respond'

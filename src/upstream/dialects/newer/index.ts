@@ -17,7 +17,7 @@ export const newer: Dialect = {
     if (translation === undefined) throw new EdgeError(949, '', { cause: new Error(`${path} has no translation`) })
     const conversation = new Conversation(request, translation, candidate, tools)
     try {
-      checkQuery(request, 'rows' in translation.response ? translation.response.rows : undefined)
+      checkQuery(request, translation)
       return await plans[translation.plan ?? 'oneCall'](conversation)
     } catch (error) {
       if (error instanceof CallFailedError) return error.failure
