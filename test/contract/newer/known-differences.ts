@@ -1,30 +1,12 @@
 /** What the replay does not demand, each with its reason. */
 import type { Reason } from './classic-request.ts'
 
-/**
- * Endpoints whose translation is not complete yet: the replay reports their differences as comments. The list only
- * shrinks; it is empty when the newer layout is served completely.
- */
-const openEndpoints: readonly RegExp[] = [/ \/experimental\b/, /^(?:PUT|DELETE) \/(?:rootcheck|syscheck)/]
-
-export const hasOpenEndpoints = openEndpoints.length > 0
-
-export function isOpenEndpoint(endpoint: string): boolean {
-  return openEndpoints.some((pattern) => pattern.test(endpoint))
-}
-
-/** Exchanges whose translation is wrong, by their lines in the recording. The list only shrinks, too. */
-export const openLines: ReadonlyMap<number, string> = new Map<number, string>([
-  [691, 'the requirements of rootcheck cannot be sorted by their name'],
-])
-
 /** Exchanges that differ on purpose, by their lines in the recording. */
 export const explained: ReadonlyMap<number, string> = new Map<number, string>([
   [122, 'the edge counts the agents by their platform, which was not recorded for this user'],
-  [414, 'the edge sorts by the classic names of daemons'],
-  [415, 'the edge sorts by the classic names of daemons'],
+  [414, 'the edge sorts by the classic names of daemons (evaluated-by-edge.test.ts)'],
+  [415, 'the edge sorts by the classic names of daemons (evaluated-by-edge.test.ts)'],
   [1639, 'the edge compares the name of the system, because the node finds parts of it'],
-  [614, 'the edge sorts the groups of rules, all of which were not recorded'],
 ])
 
 /** The number of recorded exchanges that no classic request gives, by reason. */

@@ -11,7 +11,7 @@ import { type ClassicRequest, type Reason, reasons } from './classic-request.ts'
 import { classicRequestOf, isOfEndpoint, urlOf } from './classic-requests.ts'
 import { type NewerExchange, nameOf, recordedNewer } from './exchanges.ts'
 import { furtherRepliesFrom } from './further-replies.ts'
-import { explained, isOpenEndpoint, openLines, withoutCall, withoutClassicRequest } from './known-differences.ts'
+import { explained, withoutCall, withoutClassicRequest } from './known-differences.ts'
 import { expectedOf } from './oracle.ts'
 
 interface Pair {
@@ -36,16 +36,14 @@ t.test('recorded exchanges behind classic requests', async (t) => {
   const replay = await startReplay(t)
   const furtherReplies = furtherRepliesFrom(recorded)
   for (const [endpoint, pairs] of byEndpoint) {
-    const isOpen = isOpenEndpoint(endpoint)
     await t.test(endpoint, async (t) => {
       for (const { exchange, request } of pairs) {
         const outcome = await replay.send(request, exchange, furtherReplies(exchange))
         const difference = differenceOf(expectedOf(request, exchange), outcome)
         const name = `${nameOf(exchange)}, asked by ${urlOf(request).slice(0, 110)}`
         const reason = explained.get(exchange.line)
-        if (reason !== undefined && !isOpen) t.not(difference, undefined, `${name}: ${reason}`)
-        else if (!isOpen && !openLines.has(exchange.line)) t.equal(difference, undefined, name)
-        else if (difference !== undefined) t.comment(`${name}: ${difference}`)
+        if (reason !== undefined) t.not(difference, undefined, `${name}: ${reason}`)
+        else t.equal(difference, undefined, name)
       }
     })
   }
