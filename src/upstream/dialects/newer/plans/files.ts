@@ -2,6 +2,7 @@
  * Files: the classic layout has one endpoint for all files of a node. The newer layout has one for each kind, which knows
  * files by their names without folders, and only the main configuration is one of a node.
  */
+import { setTimeout as delay } from 'node:timers/promises'
 import { EdgeError } from '../../../../core/errors.ts'
 import { ownText } from '../../../../core/values.ts'
 import type { Answer } from '../../dialect.ts'
@@ -15,6 +16,12 @@ const INVALID_XML = 1113
 const INVALID_LIST = 1800
 const EXISTS = 1905
 const INVALID_PATH = 704
+
+/**
+ * A node returns rules and the list of their files from a cache of its own for 750 ms, also after a write (measured). A
+ * write lasts until that cache has expired, so that no older response can be stored after it.
+ */
+const OWN_CACHE_MS = 750
 
 /** A file of the ruleset, which the workers copy from the master. */
 interface RulesetFile {
@@ -59,17 +66,20 @@ export async function writeFile(conversation: Conversation): Promise<Answer> {
     query: file !== undefined && overwrite ? { overwrite: 'true' } : {},
     body: { type: 'application/octet-stream', bytes },
   })
-  return answerWrite(conversation, reply)
+  return answerWrite(conversation, reply, file)
 }
 
 /** Throws 938 for a file in a folder in which the newer layout cannot delete. */
 export async function deleteFile(conversation: Conversation): Promise<Answer> {
-  return answerWrite(conversation, await conversation.send(callOf('DELETE', directFileOf(conversation))))
+  const file = directFileOf(conversation)
+  return answerWrite(conversation, await conversation.send(callOf('DELETE', file)), file)
 }
 
-/** A node refuses names of files without a code. */
-function answerWrite(conversation: Conversation, reply: Reply): Answer {
+/** A node refuses names of files without a code. The main configuration has settings of the ruleset. */
+async function answerWrite(conversation: Conversation, reply: Reply, file: RulesetFile | undefined): Promise<Answer> {
   const { content } = reply
+  const changesRules = file === undefined || file.kind === 'rules'
+  if (changesRules && content.kind === 'success' && content.error === 0) await delay(OWN_CACHE_MS)
   const isBadName = content.kind === 'problem' && content.status === 400 && content.code === undefined
   return isBadName ? answerError(reply, classicError(INVALID_PATH)) : answerOf(conversation, reply)
 }
