@@ -14,6 +14,7 @@ import type { Caller, EdgeRequest } from '../core/request.ts'
 import type { CacheIndex, CacheStoreState } from '../core/response.ts'
 import type { OnStoreEvent } from '../redis/options.ts'
 import type { RedisReplica } from '../redis/replica.ts'
+import { layoutOfCluster } from '../upstream/cluster-layout.ts'
 import { createIdleCapacityCheck } from '../upstream/idle-capacity.ts'
 import type { Cluster } from '../upstream/index.ts'
 import type { Router } from '../upstream/route.ts'
@@ -74,6 +75,7 @@ export async function buildCache(
     master: () => cluster.view.master().name,
     nodes: () => cluster.view.nodes(),
     limits: config.cluster.limits,
+    joinedPagesNeedAllRows: () => layoutOfCluster(cluster.view) !== 'newer',
     hasIdleCapacity: createIdleCapacityCheck({ view: cluster.view, route }),
     replicationLag: () => cache.replicationLag,
     onEvent: emit.cache,

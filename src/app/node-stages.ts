@@ -5,6 +5,7 @@ import { createWriteLocks, writeLockStage } from '../cache/write-lock.ts'
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { catalogue } from '../catalogue/index.ts'
 import type { Config } from '../config/schema.ts'
+import type { Handler } from '../core/request.ts'
 import { createAgentOwners, forwardToOwner } from '../join/agent-owners.ts'
 import { type JoinCollectionsPorts, joinCollections } from '../join/join-collections.ts'
 import { joinResults, joinValidations } from '../join/join-results.ts'
@@ -63,7 +64,8 @@ export function buildNodeStages(
       }
       const common = { read, view, owners, isDistributing }
       // In the newer layout the master distributes requests, whatever the mode is.
-      const isByMaster = () => distribution === 'manager' || layoutOfCluster(view) === 'newer'
+      const isNewer = () => layoutOfCluster(view) === 'newer'
+      const isByMaster = () => distribution === 'manager' || isNewer()
       const ofCollections = {
         ...common,
         get distribution() {
@@ -72,7 +74,10 @@ export function buildNodeStages(
         catalogue,
         onJoin,
       } as const
-      const collections = joinCollections(withSettings(limits, ofCollections))
+      const joined = joinCollections(withSettings(limits, ofCollections))
+      // The master of the newer layout returns the rows of all agents; its dialect joins them.
+      const collections: Handler = (request) =>
+        request.endpoint.target.kind === 'everyNode' && isNewer() ? forwardOne(request) : joined(request)
       const parts = { ...common, forward: forwardOne, endpoints }
       const validations = joinValidations(parts)
       if (distribution === 'manager') return { joinCollections: collections, joinResults: validations }

@@ -25,6 +25,11 @@ export interface CacheOptions {
   readonly nodes: () => readonly { readonly name: string }[]
   /** Milliseconds that a call to the nodes may take; `slowTimeout` for records marked as slow. Read for each request. */
   readonly limits: { readonly timeout: number; readonly slowTimeout: number }
+  /**
+   * Whether a page of the rows of all agents takes as many calls as all of them: not where nodes join the rows. Absent:
+   * it does.
+   */
+  readonly joinedPagesNeedAllRows?: () => boolean
   /** Whether the nodes have capacity for a call that no client waits for. */
   readonly hasIdleCapacity: (request: EdgeRequest) => boolean
   readonly refreshAhead?: RefreshAheadOptions
@@ -59,7 +64,7 @@ const REFRESH_AHEAD: RefreshAheadOptions = { maxConcurrent: 4, minHits: 3 }
 
 export function createCache(options: CacheOptions): CacheStages {
   const { store, master, limits, lifetimesOf, hasIdleCapacity, divergenceCheck } = options
-  const { clock = () => performance.now(), onEvent = () => {} } = options
+  const { clock = () => performance.now(), onEvent = () => {}, joinedPagesNeedAllRows = () => true } = options
   const replicationLag = createReplicationLag({ period: options.replicationLag ?? (() => REPLICATION_LAG_MS), clock })
   const resolveTarget = createTargetResolver(options)
   const { snapshots } = options
@@ -80,7 +85,7 @@ export function createCache(options: CacheOptions): CacheStages {
       onEvent,
       refreshAhead: options.refreshAhead ?? REFRESH_AHEAD,
       ...(divergenceCheck && { divergenceCheck }),
-      ...(snapshots && { snapshots: { snapshots, rows } }),
+      ...(snapshots && { snapshots: { snapshots, rows, joinedPagesNeedAllRows } }),
     }),
     invalidate: invalidate({ store, replicationLag, master, onEvent }),
   }

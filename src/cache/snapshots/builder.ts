@@ -40,6 +40,8 @@ export interface SnapshotPorts {
   readonly onEvent: (event: CacheEvent) => void
   readonly snapshots: SnapshotSettings
   readonly rows: SnapshotRows
+  /** Whether a page of a joined collection takes as many calls as all its rows. */
+  readonly joinedPagesNeedAllRows: () => boolean
 }
 
 /** Until the rows are stored, some of their lifetime has passed. It must not end before that of the response. */
@@ -74,7 +76,8 @@ export function createBuilder(ports: SnapshotPorts, demands: SnapshotDemands, ne
       return response
     } catch (fault) {
       emit(fault instanceof SnapshotRefusedError ? fault.reason : 'failed')
-      if (fault instanceof SnapshotRefusedError ? !isTemporary(fault) : isNodeFailure(fault) && !target.policy.isJoined)
+      const needsAllRows = target.policy.isJoined && ports.joinedPagesNeedAllRows()
+      if (fault instanceof SnapshotRefusedError ? !isTemporary(fault) : isNodeFailure(fault) && !needsAllRows)
         demands.noteRefusal(target.key, fault)
       throw fault
     }
@@ -89,12 +92,6 @@ export function createBuilder(ports: SnapshotPorts, demands: SnapshotDemands, ne
     const started = clock()
     const { maxRows, maxBytes, localBytes } = snapshots
     const limits = { maxRows, maxBytes: Math.min(maxBytes, localBytes) }
-    if (target.policy.isJoined) {
-      const { joined, ...collection } = await readJoined(call, request, limits)
-      demands.noteTotal(target.key, collection.totalItems)
-      const head = await add(collection, { request, target, source, started, isShared: !joined.partial })
-      return { ...joined, ...toResponse(head) }
-    }
     const check = (total: number) => {
       demands.noteTotal(target.key, total)
       if (callsFor(total) === 1) return
@@ -102,7 +99,15 @@ export function createBuilder(ports: SnapshotPorts, demands: SnapshotDemands, ne
       if (!hasIdleCapacity(request)) throw new SnapshotRefusedError('busy', 'the nodes have no idle capacity')
     }
     const total = demands.totalOf(target.key)
-    if (total !== undefined) check(total)
+    const { isJoined } = target.policy
+    // Rows that each page needs are read whatever they cost.
+    if (total !== undefined && !(isJoined && ports.joinedPagesNeedAllRows())) check(total)
+    if (isJoined) {
+      const { joined, ...collection } = await readJoined(call, request, limits)
+      demands.noteTotal(target.key, collection.totalItems)
+      const head = await add(collection, { request, target, source, started, isShared: !joined.partial })
+      return { ...joined, ...toResponse(head) }
+    }
     // A client waits at most for one call of its own. Others are work for later requests.
     const paged: EdgeRequest = total !== undefined && callsFor(total) === 1 ? request : { ...request, priority: 'bulk' }
     const collection = await readCollection(call, paged, limits, check)

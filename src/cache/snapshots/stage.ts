@@ -70,15 +70,20 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler, read: Handl
     return response === undefined ? undefined : prepare(derivable, response)
   }
 
+  /** Whether a page can be cut only from all rows, so that it takes as many calls as the snapshot. */
+  function needsAllRows({ isJoined }: CacheTarget['policy']): boolean {
+    return isJoined && ports.joinedPagesNeedAllRows()
+  }
+
   /** Whether a client waits for a new snapshot: only if it takes as many calls as the request itself does. */
   function mayWait({ target: { key, policy }, snapshot, request }: Derivable): boolean {
     const { maxRows } = ports.snapshots
     const total = demands.totalOf(key)
-    // A page of joined rows can be cut only from all rows, so each request for one has to collect them anyway.
-    if (policy.isJoined && selectsAllRows(request)) return !demands.isRefused(key) && (total ?? 0) <= maxRows
+    // Each request for such a page has to collect all rows anyway.
+    if (needsAllRows(policy) && selectsAllRows(request)) return !demands.isRefused(key) && (total ?? 0) <= maxRows
     if (!demands.isWanted(key)) return false
     if (total !== undefined && total <= ROWS_PER_CALL) return true
-    if (!policy.isJoined) buildInBackground(snapshot, key)
+    if (!needsAllRows(policy)) buildInBackground(snapshot, key)
     return false
   }
 
@@ -93,17 +98,14 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler, read: Handl
   }
 
   /** Resolves to undefined if there is no snapshot. */
-  async function readSnapshot(
-    snapshot: EdgeRequest,
-    { isJoined }: CacheTarget['policy'],
-  ): Promise<JsonResponse | undefined> {
+  async function readSnapshot(snapshot: EdgeRequest, policy: CacheTarget['policy']): Promise<JsonResponse | undefined> {
     try {
       const response = await read(snapshot)
       // Rows that are missing because nodes fail would be missing in the response of the request itself too.
       return response.kind === 'json' && (response.cached !== undefined || response.partial) ? response : undefined
     } catch (fault) {
-      // A node that cannot return all rows may still return the page. The rows of a joined collection are needed anyway.
-      if (fault instanceof SnapshotRefusedError || (isNodeFailure(fault) && !isJoined)) return undefined
+      // A node that cannot return all rows may still return the page.
+      if (fault instanceof SnapshotRefusedError || (isNodeFailure(fault) && !needsAllRows(policy))) return undefined
       throw fault
     }
   }
