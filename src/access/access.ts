@@ -22,7 +22,7 @@ export interface AccessOptions {
    * `file`: an htpasswd file. `verify`: mode passthrough – the manager verifies the credentials, which are forwarded
    * with each request. All callers have the one role, and tokens are neither issued nor accepted.
    */
-  readonly users: { readonly file: string } | { readonly verify: VerifyPassword; readonly role: string }
+  readonly users: { readonly file: string } | PassthroughUsers
   readonly roles: RoleAssignment
   readonly customRoles: CustomRoles
   /** The permissions that endpoints need. Own roles that grant others are refused. */
@@ -52,6 +52,13 @@ export interface AccessOptions {
   /** Shared by replicas. Absent: in memory. */
   readonly revocations?: Revocations
   readonly clock?: Clock
+}
+
+export interface PassthroughUsers {
+  readonly verify: VerifyPassword
+  readonly role: string
+  /** Checks at the same time. Absent: two, since a node answers four or five calls per second. */
+  readonly concurrentChecks?: number
 }
 
 export type AuthFailure =

@@ -4,10 +4,9 @@
  * authorises every request itself.
  */
 import { systemClock } from '../core/timing.ts'
-import type { Access, AccessOptions } from './access.ts'
+import type { Access, AccessOptions, PassthroughUsers } from './access.ts'
 import { createLoginAttempts } from './login-attempts.ts'
 import { LoginQueue, PasswordLogins } from './logins.ts'
-import type { VerifyPassword } from './passwords.ts'
 import { type CustomRoles, type Roles, resolvePermissions } from './roles.ts'
 
 /** A node answers four or five calls per second; half of that stays free for requests of users that are logged in. */
@@ -17,14 +16,14 @@ const MAX_QUEUED_CHECKS = 64
 /** Throws an `Error` if the role does not exist. */
 export function createPassthroughAccess(
   options: AccessOptions,
-  { verify, role }: { readonly verify: VerifyPassword; readonly role: string },
+  { verify, role, concurrentChecks = MAX_CONCURRENT_CHECKS }: PassthroughUsers,
   roles: Roles,
 ): Access {
   const { clock = systemClock, log, limits } = options
   const { customRoles } = options
   let permissions = permissionsOfRole(role, customRoles)
   const { attempts = createLoginAttempts({ limits, clock }) } = options
-  const queue = new LoginQueue({ concurrency: MAX_CONCURRENT_CHECKS, maxQueued: MAX_QUEUED_CHECKS })
+  const queue = new LoginQueue({ concurrency: concurrentChecks, maxQueued: MAX_QUEUED_CHECKS })
   const credentialVersion = () => undefined
   const logins = new PasswordLogins({ verifyPassword: verify, credentialVersion, attempts, queue, clock })
   return {

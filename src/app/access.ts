@@ -10,7 +10,7 @@ import type { Config } from '../config/schema.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { SharedAccess } from '../redis/shared-access.ts'
 import type { Cluster } from '../upstream/index.ts'
-import { callVersion } from './cluster.ts'
+import { createVersionCall } from './cluster.ts'
 
 /** The name of the edge for clients that must log in, and in its own tokens. */
 export const identity = { realm: 'manager-edge', issuer: 'manager-edge', audience: 'manager-edge' } as const
@@ -18,6 +18,8 @@ export const identity = { realm: 'manager-edge', issuer: 'manager-edge', audienc
 /** Requests per second that cost, from one address, as a multiple of the limit per caller. */
 const CALLERS_PER_ADDRESS = 10
 const SECOND_MS = 1000
+/** Logins at nodes of the newer layout, which the upstream room sends one after another and rejects if they would take too long. */
+const MAX_CONCURRENT_LOGINS = 64
 
 export interface AccessParts {
   readonly cluster: Cluster
@@ -36,7 +38,11 @@ export async function buildAccess(
     realm: identity.realm,
     users:
       config.cluster.credentials.mode === 'passthrough'
-        ? { verify: verifyWithManager(cluster, config.cluster.limits), role: access.passthroughRole }
+        ? {
+            verify: verifyWithManager(cluster, config.cluster.limits),
+            role: access.passthroughRole,
+            ...(config.cluster.layout !== 'classic' && { concurrentChecks: MAX_CONCURRENT_LOGINS }),
+          }
         : { file: access.users ?? '' },
     roles: access.roles,
     customRoles: access.customRoles,
@@ -86,18 +92,17 @@ function issuersOf({ access }: Config): readonly ExternalIssuerSettings[] {
   return access.tokens.issuers.map((each) => ({ ...each, lifetime: each.lifetime / SECOND_MS }))
 }
 
-/** Mode passthrough: credentials are right if the manager accepts a call with them. */
+/** Mode passthrough: credentials are right if the manager accepts a call or a login with them. */
 function verifyWithManager(cluster: Cluster, limits: { readonly timeout: number }): VerifyPassword {
   return async (username, password) => {
     const node = cluster.view.master().name
-    const result = await callVersion(cluster, {
-      node,
-      timeout: limits.timeout,
-      caller: username,
-      credentials: { username, password },
-    })
-    if (result.ok) return result.response.status === 200
-    if (result.fault === 'refusedCredentials') return false
-    throw new EdgeError(920, ` to check the credentials: ${result.detail}`)
+    const call = { node, timeout: limits.timeout, caller: username, credentials: { username, password } }
+    const result = await cluster.verify(createVersionCall(cluster, call))
+    if (result.ok) return true
+    const { fault, detail, retryAfter } = result
+    if (fault === 'refusedCredentials') return false
+    const headers = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }
+    if (fault === 'loginsBlocked') throw new EdgeError(904, '', { headers })
+    throw new EdgeError(920, ` to check the credentials: ${detail}`, { headers })
   }
 }

@@ -59,7 +59,13 @@ export async function buildCache(
   if (!cache.enabled && replica === undefined)
     return { ports: disabledCache, acquireFetchLock: undefined, close: async () => {} }
   const store = await createStore(config, parts)
-  const key = { secret: encryptionKey ?? DEFAULT_KEY_SECRET, policy: digestOf(config.access.customRoles), revision: 0 }
+  const key = {
+    secret: encryptionKey ?? DEFAULT_KEY_SECRET,
+    policy: digestOf(config.access.customRoles),
+    // Also with `auto`, while the layout of the nodes is not known.
+    perUser: config.cluster.credentials.mode === 'passthrough' && config.cluster.layout !== 'classic',
+    revision: 0,
+  }
   onReload((next) => {
     checkEndpoints(Object.keys(next.cache.endpoints))
     const policy = digestOf(next.access.customRoles)

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
 import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
-import type { NodeResult } from '../core/node-call.ts'
+import type { NodeCall, NodeResult } from '../core/node-call.ts'
 import {
   type Cluster,
   type ClusterChanges,
@@ -83,12 +83,14 @@ interface VersionCall {
   readonly credentials?: { readonly username: string; readonly password: string }
 }
 
-/** Calls `GET /version` of a node, to check that it is reachable and accepts the credentials. */
-export function callVersion(
-  cluster: Cluster,
-  { node, timeout, caller, credentials }: VersionCall,
-): Promise<NodeResult> {
-  const path = '/version'
-  const call = { node, timeout, caller, path, endpoint: `GET ${path}`, requestId: 'credentials' }
-  return cluster.call(createOwnCall({ ...call, ...(credentials && { credentials }) }))
+/** Calls a node for its version, to check that it is reachable and accepts the credentials. */
+export function callVersion(cluster: Cluster, call: VersionCall): Promise<NodeResult> {
+  return cluster.call(createVersionCall(cluster, call))
+}
+
+/** Returns the cheapest read that every account may send. */
+export function createVersionCall({ view }: Cluster, { credentials, ...call }: VersionCall): NodeCall {
+  const path = view.layoutOf(call.node) === 'newer' ? '/' : '/version'
+  const version = { ...call, path, endpoint: `GET ${path}`, requestId: 'credentials' }
+  return createOwnCall({ ...version, ...(credentials && { credentials }) })
 }

@@ -6,7 +6,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import type { Param, Tag } from '../catalogue/endpoint.ts'
 import { namesSecret } from '../catalogue/secret.ts'
-import type { EdgeRequest } from '../core/request.ts'
+import type { Caller, EdgeRequest } from '../core/request.ts'
 import type { StoredResponseInfo } from '../core/response.ts'
 import { ownEntry } from '../core/values.ts'
 import type { LifetimesOf } from './lifetimes.ts'
@@ -27,6 +27,11 @@ export interface KeySettings {
   readonly secret: Buffer | string
   /** A digest of the roles: if roles change, requests get other keys. */
   readonly policy: string
+  /**
+   * Whether responses of nodes depend on the user: a node of the newer layout leaves out of lists what the user may not
+   * read. Then callers share no responses. Absent: `false`.
+   */
+  readonly perUser?: boolean
   /** Changes with each reload of the configuration, after which targets are resolved again. */
   readonly revision?: number
 }
@@ -83,7 +88,7 @@ export function createTargetResolver({ key, master, nodes, lifetimesOf }: Target
     if (namesSecret(endpoint, query)) return 'it names a field that holds a secret'
     if (lifetimesOf(policy.group, endpoint.path).ttl <= 0) return 'its TTL is set to 0'
     const target = resolve(request, policy, key, names)
-    if (policy.scope === 'everyone')
+    if (policy.scope === 'everyone' && key.perUser !== true)
       knownTargets.set(query, { target, endpoint, params, node, snapshot, revision: key.revision, ...names })
     return target
   }
@@ -120,7 +125,7 @@ interface CanonicalRequest {
   readonly path: string
   readonly params: NamedValues
   readonly query: NamedValues
-  /** `everyone`, or a digest of permissions. */
+  /** `everyone`, or a digest of permissions, with the name of the user where responses depend on it. */
   readonly scope: string
   /** The node whose part of a joined response this is. */
   readonly node: string | undefined
@@ -139,7 +144,7 @@ function canonicalRequest(
     path: endpoint.path,
     params: canonicalValues(policy.params, params),
     query: snapshot ? [] : canonicalValues(policy.query, query),
-    scope: policy.scope === 'everyone' ? 'everyone' : digestPermissions(caller.permissions, settings.policy),
+    scope: scopeOf(caller, policy, settings),
     node,
     nodes: policy.isJoined && node === undefined ? names.nodes : '',
     isSnapshot: snapshot === true,
@@ -160,6 +165,15 @@ function canonicalValue(value: string, param: Param): string {
   if (param.kind === 'numbers' && typeof param.default === 'number') return value.replace(/^0+(?=[0-9])/, '')
   if (param.kind === 'sort' && value.startsWith('+')) return value.slice(1)
   return value
+}
+
+function scopeOf(
+  { name, permissions }: Caller,
+  policy: CompiledPolicy,
+  { perUser, policy: roles }: KeySettings,
+): string {
+  if (perUser) return digestPermissions(permissions, lengthPrefixed([roles, 'user', name]))
+  return policy.scope === 'everyone' ? 'everyone' : digestPermissions(permissions, roles)
 }
 
 /** Callers with the same permissions share responses, in whatever order their roles list the permissions. */

@@ -137,8 +137,10 @@ export type EdgeOperation =
  * `through`: whether a worker can forward the request to the master. `any`: under the same path; `twin`: only as
  * `/cluster/<master>/…`; `none`: not at all, a worker would answer about itself.
  */
-export type Target =
-  | { readonly kind: 'edge'; readonly operation: EdgeOperation }
+export type Target = NodeTarget | EdgeTarget
+
+/** A node answers, or several nodes with one request each. */
+export type NodeTarget =
   | { readonly kind: 'master'; readonly through: 'any' | 'twin' | 'none' }
   | { readonly kind: 'anyNode' }
   /**
@@ -158,6 +160,10 @@ export type Target =
        */
       readonly ofAgent?: `/${string}/:agent_id/${string}`
     }
+
+/** The edge answers, itself or with requests under other paths. */
+export type EdgeTarget =
+  | { readonly kind: 'edge'; readonly operation: EdgeOperation }
   /** `:node_ids` is `*` or a list. The edge sends `ofNode` to each node and joins the responses into one collection. */
   | { readonly kind: 'severalNodes'; readonly ofNode: `/cluster/:node_id/${string}` }
 
@@ -267,7 +273,7 @@ interface Common<Path extends string> {
   /** Any value but `none` also requires `secrets:read`, and the response is never stored. */
   readonly secret: Secret
   readonly target: Target
-  /** How nodes with the newer layout answer it. Absent: the edge answers it itself, or with several other records. */
+  /** How nodes with the newer layout answer it. Present if its target is one of nodes (`record.ts`). */
   readonly newer?: Translation
   readonly response: ResponseShape
   readonly beyondSeed?: true

@@ -1,9 +1,15 @@
 /** Builds complete, frozen records. The compiler checks that `params` has the names of the path. */
-import type { Method, ParamsOf, ReadEndpoint, WriteEndpoint, WriteMethod } from './endpoint.ts'
+import type { EdgeTarget, Method, NodeTarget, ParamsOf, ReadEndpoint, WriteEndpoint, WriteMethod } from './endpoint.ts'
+import type { Translation } from './newer/translation.ts'
 
 /** Fields that a record may omit: no query, unknown names ignored, no secret. */
 type Defaults = 'query' | 'strictQuery' | 'secret' | 'method' | 'params'
-type Sparse<T extends ReadEndpoint<Path> | WriteEndpoint<Path>, Path extends string> = Omit<T, Defaults> &
+/** What a node answers has a translation for nodes of the newer layout. */
+type Answered =
+  | { readonly target: NodeTarget; readonly newer: Translation }
+  | { readonly target: EdgeTarget; readonly newer?: never }
+type Sparse<T extends ReadEndpoint<Path> | WriteEndpoint<Path>, Path extends string> = Answered &
+  Omit<T, Defaults | keyof Answered> &
   Partial<Pick<T, 'query' | 'strictQuery' | 'secret'>> &
   ([ParamsOf<Path>] extends [never] ? { readonly params?: never } : Pick<T, 'params'>)
 

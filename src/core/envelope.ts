@@ -118,6 +118,11 @@ export function isNotReadyError(error: number): boolean {
 /** The framework stopped waiting while the work goes on; 1 is its limit of 240 s. */
 const UNFINISHED_ERRORS: ReadonlySet<number> = new Set([1, 3000, 3009, 3020, 3021])
 
+/** Whether the work that failed with this error may still be in progress. */
+export function isUnfinishedError(error: number): boolean {
+  return UNFINISHED_ERRORS.has(error)
+}
+
 /** No node could be called, or its response is unusable. */
 const NODE_FAILURES: ReadonlySet<number> = new Set([920, 921, 922, 923, 924, 925, 926])
 

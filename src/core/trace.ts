@@ -48,6 +48,7 @@ export type StageName =
   | 'join'
   | 'route'
   | 'forward'
+  | 'login'
   | 'queue'
   | 'merge'
   | 'respond'

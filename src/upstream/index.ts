@@ -1,17 +1,20 @@
 /** The nodes of the cluster behind two interfaces of the core: calls to nodes, and a view of their state. */
-import type { CallNode, ClusterView, NodeInfo, NodeResponse } from '../core/node-call.ts'
+import type { CallNode, ClusterView, NodeCall, NodeInfo, NodeResponse } from '../core/node-call.ts'
 import type { EdgeRequest } from '../core/request.ts'
 import { createDiscovery } from './discovery.ts'
 import { createLayoutSource, type LayoutSource } from './layout-source.ts'
 import type { ReadNodeList } from './node-list.ts'
 import { type ConnectionChanges, NodeRegistry } from './node-registry.ts'
 import { type ClusterOptions, type NodeSetting, type NodeStatus, withDefaults } from './options.ts'
+import type { Verification } from './tokens/token-calls.ts'
 import { checkNodes, isNodeName, Topology } from './topology.ts'
 
 export type { ClusterLog, ClusterOptions, NodeCredentials, NodeSetting, NodeStatus, NodeTls } from './options.ts'
 
 export interface Cluster {
   readonly call: CallNode
+  /** Checks the credentials of the call, which is a read that every account may send. */
+  verify(call: NodeCall): Promise<Verification>
   readonly view: ClusterView
   /** Waits a few seconds for the first list of nodes. The start succeeds without it. */
   start(): Promise<void>
@@ -62,6 +65,8 @@ export function createCluster(options: ClusterOptions): Cluster {
   }
   return {
     call,
+    // Without a known layout, `call` says why.
+    verify: (nodeCall) => (layouts.of(nodeCall.node) === undefined ? call(nodeCall) : registry.verify(nodeCall)),
     view: createView(layouts, topology, registry, () => discovery?.requestRefresh()),
     start: async () => {
       await layouts.start()

@@ -7,6 +7,8 @@ import { UpstreamNode } from './node.ts'
 import type { ClusterSettings, NodeCredentials, NodeSetting, NodeTls } from './options.ts'
 import { type AccountOf, createAccounts } from './tokens/accounts.ts'
 import { createTokenCalls, type TokenCallsOf } from './tokens/index.ts'
+import type { NodeFailure } from './tokens/login.ts'
+import type { Verification } from './tokens/token-calls.ts'
 import { createContext, createRequestHeaders, createTransport, type RequestHeaders } from './transport.ts'
 
 /** What may change of the connections to all nodes. */
@@ -59,10 +61,11 @@ export class NodeRegistry {
     return this.#layoutOf(call.node) === 'newer' ? this.#tokenCallsOf(node).call(call) : node.call(call)
   }
 
-  /** Checks the credentials of the call. The call is a read that each account may send. */
-  verify(call: NodeCall): Promise<NodeResult | { readonly ok: true }> {
+  /** Checks the credentials of the call, which is a read that every account may send. */
+  verify(call: NodeCall): Promise<Verification> {
     const node = this.#nodes.get(call.node)
-    return node === undefined ? Promise.resolve(noAddress(call)) : this.#tokenCallsOf(node).verify(call)
+    if (node === undefined) return Promise.resolve(noAddress(call))
+    return this.#layoutOf(call.node) === 'newer' ? this.#tokenCallsOf(node).verify(call) : verifyByCall(node, call)
   }
 
   /** Throws with a remedy for an invalid URL, and for an address outside the allowed ranges. */
@@ -126,7 +129,14 @@ export class NodeRegistry {
   }
 }
 
-function noAddress({ node }: NodeCall): NodeResult {
+/** The classic layout checks the credentials of each call. */
+async function verifyByCall(node: UpstreamNode, call: NodeCall): Promise<Verification> {
+  const result = await node.call(call)
+  if (!result.ok || result.response.status === 200) return result
+  return { ok: false, node: call.node, fault: 'refusedCredentials', sent: true, detail: 'status is not 200' }
+}
+
+function noAddress({ node }: NodeCall): NodeFailure {
   return { ok: false, node, fault: 'unreachable', sent: false, detail: 'no address is known' }
 }
 

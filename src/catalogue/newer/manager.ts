@@ -7,11 +7,13 @@ export const info: Translation = {
   response: { kind: 'one', rows: { fields: { compilation_date: { value: 'longDate' } } } },
 }
 
-/** The daemons that the newer layout gives other names; the other ones are called the same in both. */
+/** The daemons that the newer layout gives other names. */
 const RENAMED_DAEMONS = [
   ...['agentlessd', 'analysisd', 'authd', 'csyslogd', 'dbd', 'monitord', 'execd', 'integratord'],
   ...['logcollector', 'maild', 'remoted', 'reportd', 'syscheckd'],
 ]
+/** Rules for these keep the order of the daemons. */
+const SAME_DAEMONS = ['wazuh-clusterd', 'wazuh-modulesd', 'wazuh-db']
 
 export const status: Translation = {
   call: { path: '{node}/status' },
@@ -20,6 +22,7 @@ export const status: Translation = {
     rows: {
       fields: {
         ...Object.fromEntries(RENAMED_DAEMONS.map((name) => [`wazuh-${name}`, { to: `ossec-${name}` }])),
+        ...Object.fromEntries(SAME_DAEMONS.map((name) => [name, { to: name }])),
         'wazuh-apid': { dropped: true },
       },
     },

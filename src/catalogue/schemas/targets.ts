@@ -1,25 +1,25 @@
 /** Targets (which node can answer) and cache tags (which data a read depends on) that several records share. */
-import type { CacheGroup, CachePolicy, MergeRule, SnapshotRows, Tag, Target, WhenPartial } from '../endpoint.ts'
+import type { CacheGroup, CachePolicy, MergeRule, NodeTarget, SnapshotRows, Tag, WhenPartial } from '../endpoint.ts'
 
 /** Agents, groups, lists, facts of the cluster. A worker forwards such a request to the master under the same path. */
-export const master: Target = { kind: 'master', through: 'any' }
+export const master: NodeTarget = { kind: 'master', through: 'any' }
 /**
  * Facts of the master itself that have a twin. A worker must be asked for `/cluster/<master>/…`; under `/manager/…` it
  * would answer about itself.
  */
-export const masterByTwin: Target = { kind: 'master', through: 'twin' }
+export const masterByTwin: NodeTarget = { kind: 'master', through: 'twin' }
 /** Facts of the master itself without a twin: no worker can answer in its place. */
-export const masterItself: Target = { kind: 'master', through: 'none' }
-export const anyNode: Target = { kind: 'anyNode' }
-export const agentOwner: Target = { kind: 'agentOwner' }
+export const masterItself: NodeTarget = { kind: 'master', through: 'none' }
+export const anyNode: NodeTarget = { kind: 'anyNode' }
+export const agentOwner: NodeTarget = { kind: 'agentOwner' }
 
 /** Returns the target of a request that all nodes answer together. */
-export function everyNode(merge: MergeRule, whenPartial: WhenPartial): Target {
+export function everyNode(merge: MergeRule, whenPartial: WhenPartial): NodeTarget {
   return { kind: 'everyNode', merge, whenPartial }
 }
 
 /** Returns the target of rows of all agents; `ofAgent` is the path that reads the same rows of one agent. */
-export function allAgents(ofAgent: `/${string}/:agent_id/${string}`): Target {
+export function allAgents(ofAgent: `/${string}/:agent_id/${string}`): NodeTarget {
   return { kind: 'everyNode', merge: 'collection', whenPartial: 'label', ofAgent }
 }
 

@@ -7,6 +7,7 @@ import type {
   CachePolicy,
   ConditionalTags,
   Endpoint,
+  NodeTarget,
   Param,
   Permission,
   Priority,
@@ -14,7 +15,6 @@ import type {
   ResponseShape,
   Secret,
   Tag,
-  Target,
   WriteEndpoint,
 } from '../endpoint.ts'
 import type { Translation } from '../newer/translation.ts'
@@ -61,7 +61,7 @@ interface Side {
   /** The placeholder of the node's name in tags. */
   readonly node: '{master}' | '{node_id}'
   readonly params: Readonly<Record<string, Param>>
-  readonly target: (described: Described) => Target
+  readonly target: (described: Described) => NodeTarget
 }
 
 const sides: readonly Side[] = [

@@ -5,7 +5,7 @@
 import type { NodeCall, NodeResult } from '../../core/node-call.ts'
 import type { Account, AccountOf } from './accounts.ts'
 import { ANONYMOUS, type AuthorizedCall } from './authorized-call.ts'
-import type { LoginFailure } from './login.ts'
+import type { LoginFailure, LoginResult, NodeFailure } from './login.ts'
 import { type Patience, type SessionOptions, Sessions } from './sessions.ts'
 import type { Token } from './token.ts'
 
@@ -16,6 +16,9 @@ export interface TokenCallOptions extends SessionOptions {
 
 /** After that long, a token is checked at its node before the credentials of a caller count as verified. */
 const VERIFIED_MS = 30_000
+
+/** Whether a node accepts credentials, or why that is not known. */
+export type Verification = { readonly ok: true } | NodeFailure
 
 export class TokenCalls {
   readonly #options: TokenCallOptions
@@ -29,42 +32,54 @@ export class TokenCalls {
   async call(call: NodeCall): Promise<NodeResult> {
     const account = this.#options.accountOf(call)
     if (account === undefined) return this.#options.send({ ...call, authorization: ANONYMOUS })
-    const patience = createPatience(call, () => this.#options.clock.elapsed())
-    const known = this.#sessions.find(account)
-    const login =
-      known === undefined ? await this.#sessions.logIn(account, patience) : { ok: true as const, token: known }
+    const patience = this.#patienceOf(call)
+    const login = await this.#authorize(call, account, patience)
     if (!login.ok) return resultOf(login)
-    const first = await this.#send(call, { token: login.token, patience, isRenewable: true })
-    if (!isRefused(first)) return first
+    const result = await this.#send(call, { token: login.token, patience, isRenewable: true })
+    if (!isRefused(result)) return result
     this.#sessions.drop(account, login.token)
-    return this.#repeat(call, account, patience)
+    // Another call of the account may have a new token already.
+    const again = await this.#authorize(call, account, patience)
+    if (!again.ok) return resultOf(again)
+    const second = await this.#send(call, { token: again.token, patience, isRenewable: false })
+    if (isRefused(second)) this.#sessions.reject(account, again.token)
+    return second
   }
 
   /**
-   * Checks the credentials of a call: by a login, or by the call itself if there is a token that was not accepted lately.
-   * The check of a call is a read that every account may send.
+   * Checks the credentials of a call, which is a read that every account may send: by a login, or by the call itself if
+   * there is a token that the node has not accepted lately.
    */
-  async verify(call: NodeCall): Promise<NodeResult | { readonly ok: true }> {
+  async verify(call: NodeCall): Promise<Verification> {
     const account = this.#options.accountOf(call)
     const token = account && this.#sessions.find(account)
-    if (account === undefined || (token !== undefined && token.acceptedAgo >= VERIFIED_MS)) return this.call(call)
-    if (token !== undefined) return { ok: true }
-    const login = await this.#sessions.logIn(
-      account,
-      createPatience(call, () => this.#options.clock.elapsed()),
-    )
-    return login.ok ? { ok: true } : resultOf(login)
+    if (account === undefined || (token !== undefined && token.acceptedAgo >= VERIFIED_MS)) {
+      return verificationOf(await this.call(call))
+    }
+    const login = await this.#authorize(call, account, this.#patienceOf(call))
+    return login.ok ? { ok: true } : verificationOf(resultOf(login))
   }
 
-  async #repeat(call: NodeCall, account: Account, patience: Patience): Promise<NodeResult> {
-    // Another call of the account may have a new token already.
-    const known = this.#sessions.find(account)
-    const login =
-      known === undefined ? await this.#sessions.logIn(account, patience) : { ok: true as const, token: known }
-    if (!login.ok) return resultOf(login)
-    const result = await this.#send(call, { token: login.token, patience, isRenewable: false })
-    if (isRefused(result)) this.#sessions.reject(account, login.token)
-    return result
+  /** Returns the token of the account, or logs in. */
+  async #authorize(call: NodeCall, account: Account, patience: Patience): Promise<LoginResult> {
+    const token = this.#sessions.find(account)
+    if (token !== undefined) return { ok: true, token }
+    const span = call.trace?.recorded ? call.trace.startSpan('login', { node: call.node }) : undefined
+    const login = await this.#sessions.logIn(account, patience)
+    span?.end(login.ok || 'response' in login ? {} : { fault: login.failure.fault })
+    return login
+  }
+
+  /** The time that is left for a call, from now on. */
+  #patienceOf({ timeout = Number.POSITIVE_INFINITY, signal }: NodeCall): Patience {
+    const { clock } = this.#options
+    const end = clock.elapsed() + timeout
+    return {
+      get remaining() {
+        return end - clock.elapsed()
+      },
+      signal,
+    }
   }
 
   async #send(
@@ -91,21 +106,19 @@ export class TokenCalls {
   }
 }
 
+/** A response that is not 200 shows nothing about the credentials: the node is not ready, or at a limit. */
+function verificationOf(result: NodeResult): Verification {
+  if (!result.ok) return result
+  const { node, status } = result.response
+  return status === 200
+    ? { ok: true }
+    : { ok: false, node, fault: 'unreachable', sent: true, detail: `status ${status}` }
+}
+
 function isRefused(result: NodeResult): boolean {
   return !result.ok && result.fault === 'refusedCredentials'
 }
 
 function resultOf(login: LoginFailure): NodeResult {
   return 'response' in login ? { ok: true, response: login.response } : login.failure
-}
-
-/** Returns the time that is left for a call, from now on. */
-function createPatience({ timeout = Number.POSITIVE_INFINITY, signal }: NodeCall, clock: () => number): Patience {
-  const end = clock() + timeout
-  return {
-    get remaining() {
-      return end - clock()
-    },
-    signal,
-  }
 }

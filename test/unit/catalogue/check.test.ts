@@ -7,6 +7,8 @@ import { agentId, filter, list, nodeId, select } from '../../../src/catalogue/sc
 import { collectionOf, message, objectOf, textOf } from '../../../src/catalogue/schemas/responses.ts'
 import { agentOwner, cacheIn, everyNode, master, masterByTwin } from '../../../src/catalogue/schemas/targets.ts'
 
+/** The checks do not depend on translations. */
+const newer = { call: { path: '/things' }, response: { kind: 'object' } } as const
 const good: ReadEndpoint = read<string>({
   path: '/things',
   summary: 'All things',
@@ -15,6 +17,7 @@ const good: ReadEndpoint = read<string>({
   query: list,
   permission: 'things:read',
   target: master,
+  newer,
   response: collectionOf('thing'),
   cache: cacheIn('agents', 'collection:things'),
 })
@@ -25,6 +28,7 @@ const goodWrite: WriteEndpoint = write<string>('POST', {
   params: {},
   permission: 'things:write',
   target: master,
+  newer,
   response: message,
   invalidates: ['collection:things'],
 })

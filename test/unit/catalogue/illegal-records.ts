@@ -6,7 +6,9 @@ import { agentOwner, cacheIn, master } from '../../../src/catalogue/schemas/targ
 
 /** Records that must not compile. `tsc --noEmit` fails here as soon as one of them compiles. */
 
-const common = { summary: 's', section: 's', permission: 'a:read', target: master } as const
+const newer = { call: { path: '/a' }, response: { kind: 'object' } } as const
+const facts = { summary: 's', section: 's', permission: 'a:read' } as const
+const common = { ...facts, target: master, newer } as const
 const cache: CachePolicy = cacheIn('agents', 'collection:agents')
 const reading = { ...common, response: collectionOf('x'), cache } as const
 const writing = { ...common, response: message, invalidates: ['collection:agents'] } as const
@@ -28,6 +30,11 @@ read({ ...reading, path: '/a', params: { agent_id: agentId } })
 // @ts-expect-error the second of two names is missing
 read({ ...reading, path: '/a/:agent_id/b/:group_id', params: { agent_id: agentId } })
 
+// @ts-expect-error a record that a node answers has a translation for nodes of the newer layout
+read({ ...facts, target: master, response: collectionOf('x'), cache, path: '/a' })
+// @ts-expect-error a record that the edge answers has none
+read({ ...facts, target: { kind: 'edge', operation: 'cacheIndex' }, newer, response: message, cache, path: '/a' })
+
 // @ts-expect-error a read states whether it may be stored
 read({ ...common, path: '/a', response: collectionOf('x') })
 // @ts-expect-error a read has no body
@@ -41,7 +48,7 @@ write('PUT', { ...writing, path: '/a', cache })
 // @ts-expect-error a GET is no write
 write('GET', { ...writing, path: '/a' })
 // @ts-expect-error every record names its permission
-read({ path: '/a', summary: 's', section: 's', target: master, response: collectionOf('x'), cache })
+read({ path: '/a', summary: 's', section: 's', target: master, newer, response: collectionOf('x'), cache })
 // @ts-expect-error a permission is resource:action or signedIn
 read({ ...reading, path: '/a', permission: 'everybody' })
 // @ts-expect-error a record has no fields beyond the vocabulary

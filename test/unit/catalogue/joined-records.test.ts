@@ -15,10 +15,13 @@ import {
 } from '../../../src/catalogue/schemas/targets.ts'
 
 const common = { summary: 's', section: 's', permission: 'a:read' } as const
+/** The checks do not depend on translations. */
+const newer = { call: { path: '/x' }, response: { kind: 'object' } } as const
 const ofMaster: Endpoint = read({
   ...common,
   path: '/manager/x',
   target: masterByTwin,
+  newer,
   response: objectOf('x'),
   cache: cacheIn('manager', 'node:{master}', 'node:*'),
 })
@@ -27,6 +30,7 @@ const ofNode: Endpoint = read({
   path: '/cluster/:node_id/x',
   params: { node_id: nodeId },
   target: { kind: 'node', twin: '/manager/x', throughOthers: true },
+  newer,
   response: objectOf('x'),
   cache: cacheIn('cluster', 'node:{node_id}', 'node:*'),
 })
@@ -45,6 +49,7 @@ const ofAgent: ReadEndpoint = read<string>({
   params: { agent_id: agentId },
   query: list,
   target: agentOwner,
+  newer,
   response: collectionOf('x', 'os'),
   cache: cacheIn('syscollector', 'syscollector:{agent_id}', 'syscollector:*'),
 })
@@ -54,6 +59,7 @@ const all: ReadEndpoint = read<string>({
   params: {},
   query: { ...list, agent_id: agentFilter },
   target: allAgents('/os/:agent_id/x'),
+  newer,
   response: collectionOf('x', 'os'),
   cache: cacheIn('syscollector', 'collection:syscollector'),
   experimental: true,
@@ -63,6 +69,7 @@ const restart: WriteEndpoint = write<string>('PUT', {
   path: '/cluster/:node_id/restart',
   params: { node_id: nodeId },
   target: { kind: 'node', twin: '/manager/restart', throughOthers: true },
+  newer,
   response: message,
   invalidates: ['node:{node_id}', 'collection:nodes'],
 })

@@ -83,6 +83,16 @@ t.test('the configuration in use is the object', async (t) => {
   t.match(envelope.data, { global: { email_notification: 'no', memory_size: 8192 } })
 })
 
+t.test(
+  'an unknown component of an unknown node is named by the classic error, whatever the names have in common',
+  async (t) => {
+    const { envelope } = await ask('GET', '/cluster/:node_id/config/:component/:configuration', {
+      params: { node_id: 'nope', component: 'nope', configuration: 'nope' },
+    })
+    t.strictSame(envelope, { error: 1101, message: 'Requested component does not exist' })
+  },
+)
+
 t.test('a component without such settings has an empty object', async (t) => {
   const { envelope } = await ask('GET', '/manager/config/:component/:configuration', {
     params: { component: 'logcollector', configuration: 'socket' },

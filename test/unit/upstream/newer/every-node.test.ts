@@ -60,7 +60,7 @@ t.test('the reasons of a KO are those of all nodes, each once', async (t) => {
 
 t.test('a stopped worker, which the cluster leaves out, means that there is no verdict', async (t) => {
   const asked = ask('GET', whole, { workers: ['worker-1', 'worker-2', 'worker-3'] })
-  await t.rejects(asked, { code: 924, message: /worker-3: not connected/ })
+  await t.rejects(asked, { code: 924, message: /worker-3: missing in the response/ })
 })
 
 t.test('a node that cannot validate means that there is no verdict', async (t) => {
@@ -120,6 +120,22 @@ t.test('a restart that leaves nodes out names them and those that restart', asyn
   await t.rejects(asked, {
     code: 932,
     message:
-      /carried out on master, worker-1; not on worker-2: 1017 Some Wazuh daemons are not ready yet; worker-3: not connected/,
+      /carried out on master, worker-1; not on worker-2: 1017 Some Wazuh daemons are not ready yet; worker-3: missing in the response/,
   })
+})
+
+t.test('a restart of which a node may still be working is said to have an unknown outcome', async (t) => {
+  const body = items(['master', 'worker-1'], [['worker-2', 3020, 'Timeout sending request']])
+  const asked = ask('PUT', '/cluster/restart', { replies: { 'PUT /cluster/restart': { body } } })
+  await t.rejects(asked, { code: 933, message: /worker-2: 3020/ })
+})
+
+t.test('a caller who may not restart or validate any node gets no success', async (t) => {
+  for (const [method, path] of [
+    ['PUT', '/cluster/restart'],
+    ['GET', whole],
+  ] as const) {
+    const { status, envelope } = await ask(method, path, { replies: { [`${method} ${path}`]: { body: items([]) } } })
+    t.strictSame({ status, ...envelope }, { status: 403, error: 4000, message: 'Permission denied' }, path)
+  }
 })

@@ -171,6 +171,17 @@ for (const [failed, status, error] of [
   })
 }
 
+t.test('a write without a time limit has none on the node either', async (t) => {
+  const call = 'PUT /manager/configuration?wait_for_complete=true'
+  const { calls } = await ask('POST', '/manager/files', {
+    ...of('etc/ossec.conf', { overwrite: 'true' }),
+    ...upload(XML),
+    waitForComplete: true,
+    replies: { [call]: { body: items(['master']) } },
+  })
+  t.strictSame(calls, [call])
+})
+
 t.test('files in folders below those of their kind cannot be changed', async (t) => {
   for (const method of ['POST', 'DELETE']) {
     const asked = ask(method, '/manager/files', { ...of('etc/lists/amazon/new'), ...upload('a:1\n') })

@@ -40,10 +40,11 @@ t.test('information about the master has the fields of the classic layout, in it
 })
 
 t.test('information about a worker names the worker', async (t) => {
-  const { envelope } = await ask('GET', '/cluster/:node_id/info', worker)
+  const { calls, envelope } = await ask('GET', '/cluster/:node_id/info', worker)
+  t.strictSame(calls, ['GET /cluster/worker-1/info', 'GET /cluster/local/info'])
   t.match(envelope.data, {
     name: 'worker-1',
-    cluster: { name: 'wazuh', node_name: 'worker-1', node_type: 'worker' },
+    cluster: { enabled: 'yes', running: 'yes', name: 'wazuh', node_name: 'worker-1', node_type: 'worker' },
   })
 })
 
@@ -74,6 +75,7 @@ for (const part of ['info', 'status', 'logs', 'logs/summary', 'stats', 'stats/we
 
 t.test('daemons have their classic names', async (t) => {
   const { envelope } = await ask('GET', '/cluster/:node_id/status', worker)
+  t.strictSame(Object.keys(envelope.data as object).slice(0, 2), ['ossec-agentlessd', 'ossec-analysisd'])
   t.same(envelope.data, {
     'ossec-agentlessd': 'stopped',
     'ossec-analysisd': 'running',

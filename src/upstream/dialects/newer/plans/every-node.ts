@@ -1,7 +1,8 @@
 /**
- * Restarts and validations, of one node or of all. A node that is not connected is missing from the response of the cluster,
- * without an error.
+ * Restarts and validations, of one node or of all. A node that is not connected, or that the caller may not use, is missing
+ * from the response of the cluster without an error.
  */
+import { isUnfinishedError } from '../../../../core/envelope.ts'
 import { EdgeError } from '../../../../core/errors.ts'
 import { ownField, ownText } from '../../../../core/values.ts'
 import type { Answer } from '../../dialect.ts'
@@ -11,23 +12,28 @@ import type { FailedItems, Success } from '../content.ts'
 import type { Conversation } from '../conversation.ts'
 import { errorOf, meaningOf } from '../errors.ts'
 
-/** Throws 932 if only some nodes restart. */
+const MISSING = 'missing in the response of the cluster'
+const DENIED = { code: 4000, message: 'Permission denied', status: 403 }
+
+/** Throws 932 if only some nodes restart, and 933 if it is unknown whether others do. */
 export async function restart(conversation: Conversation): Promise<Answer> {
   const reply = await conversation.send(buildCall(conversation).call)
   const { content } = reply
   if (content.kind !== 'success' || content.error === 1) return answerOf(conversation, reply)
   const done = (content.items ?? []).map(String)
+  if (done.length === 0) return answerError(reply, DENIED)
   const failures = content.failed.flatMap(({ code, message, ids }) => ids.map((id) => `${id}: ${code} ${message}`))
   const missing = missingWorkers(conversation, [...done, ...idsOf(content.failed)])
-  const notDone = [...failures, ...missing.map((name) => `${name}: not connected to the cluster`)]
+  const notDone = [...failures, ...missing.map((name) => `${name}: ${MISSING}`)]
   if (notDone.length === 0) return answerOf(conversation, reply)
-  throw new EdgeError(932, ` (carried out on ${done.join(', ')}; not on ${notDone.join('; ')})`)
+  const code = content.failed.some((failure) => isUnfinishedError(failure.code)) ? 933 : 932
+  throw new EdgeError(code, ` (carried out on ${done.join(', ')}; not on ${notDone.join('; ')})`)
 }
 
 /** The code with which a node reports that its configuration is not valid. */
 const INVALID_CONFIGURATION = 1908
 
-/** Without the verdicts of all nodes there is none. Throws 924 for nodes that are not connected. */
+/** Without the verdicts of all nodes there is none. Throws 924 for nodes that are missing. */
 export async function verdict(conversation: Conversation): Promise<Answer> {
   const reply = await conversation.send(buildCall(conversation).call)
   const { content } = reply
@@ -35,9 +41,10 @@ export async function verdict(conversation: Conversation): Promise<Answer> {
   const { items = [], failed } = content
   const fault = failed.find(({ code }) => code !== INVALID_CONFIGURATION)
   if (fault !== undefined) return answerError(reply, errorOfNode(fault, conversation))
+  if (items.length === 0 && failed.length === 0) return answerError(reply, DENIED)
   const names = items.map((item) => ownText(item, 'name') ?? '')
   const missing = missingWorkers(conversation, [...names, ...idsOf(failed)])
-  if (missing.length > 0) throw new EdgeError(924, ` (${missing.join(', ')}: not connected to the cluster)`)
+  if (missing.length > 0) throw new EdgeError(924, ` (${missing.join(', ')}: ${MISSING})`)
   const details = detailsOf(content)
   return answerData(reply, details === undefined ? { status: 'OK' } : { status: 'KO', details })
 }

@@ -63,7 +63,7 @@ export async function writeFile(conversation: Conversation): Promise<Answer> {
   const bytes = body?.kind === 'upload' ? body.bytes : Buffer.alloc(0)
   const reply = await conversation.send({
     ...callOf('PUT', file),
-    query: file !== undefined && overwrite ? { overwrite: 'true' } : {},
+    query: { ...(file !== undefined && overwrite && { overwrite: 'true' }), ...waiting(conversation) },
     body: { type: 'application/octet-stream', bytes },
   })
   return answerWrite(conversation, reply, file)
@@ -114,6 +114,11 @@ function listPathOf({ kind }: RulesetFile): string {
 function callOf(method: NewerCall['method'], file: RulesetFile | undefined): NewerCall {
   if (file === undefined) return { method, path: '{node}/configuration', query: {} }
   return { method, path: `${listPathOf(file)}/:file`, params: { file: file.name }, query: {} }
+}
+
+/** Without it, a node stops the check of its main configuration after ten seconds. */
+function waiting({ request }: Conversation): NewerCall['query'] {
+  return request.waitForComplete ? { wait_for_complete: 'true' } : {}
 }
 
 function impossible(reason: string): EdgeError {
