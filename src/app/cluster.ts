@@ -21,7 +21,7 @@ export async function buildCluster(
   log: Logger,
   ports: Pick<
     ClusterOptions,
-    'onCall' | 'onListRead' | 'onLayoutChange' | 'untracedTraceparent' | 'slots' | 'permits'
+    'onCall' | 'onListRead' | 'onLayoutChange' | 'untracedTraceparent' | 'slots' | 'permits' | 'failedLogins'
   > = {},
 ): Promise<Cluster> {
   const { cluster } = config

@@ -15,6 +15,7 @@ import { createReloadableConfig, type ReloadableConfig } from '../config/reloada
 import type { Config } from '../config/schema.ts'
 import { drain } from '../listener/drain.ts'
 import type { OnStoreEvent } from '../redis/options.ts'
+import { createSharedFailedLogins } from '../redis/shared-failed-logins.ts'
 import { createSharedPermits } from '../redis/shared-permits.ts'
 import { createSharedSlots } from '../redis/shared-slots.ts'
 import { countDivergence, createEdgeEvents } from '../telemetry/events.ts'
@@ -127,6 +128,7 @@ async function buildParts(settings: ReloadableConfig, { log, writeLine, flush, l
     log.warn({ event, ...(reason && { reason }) }, 'cache store')
   }
   const replica = await buildReplica(config, { onEvent: onStoreEvent, onStep: emit.redisStep })
+  const encryptionKey = await readEncryptionKey(config)
   let replicas: Replicas | undefined
   let api: Api | undefined
   const cluster = await buildCluster(settings, log, {
@@ -134,9 +136,12 @@ async function buildParts(settings: ReloadableConfig, { log, writeLine, flush, l
     onListRead: () => replicas?.publish(),
     onLayoutChange: createLayoutListener(config, log, () => api?.cache.index),
     ...(traces && { untracedTraceparent: traces.untracedTraceparent }),
-    ...(replica && { slots: createSharedSlots(replica), permits: createSharedPermits(replica) }),
+    ...(replica && {
+      slots: createSharedSlots(replica),
+      permits: createSharedPermits(replica),
+      failedLogins: createSharedFailedLogins(replica, encryptionKey),
+    }),
   })
-  const encryptionKey = await readEncryptionKey(config)
   const shared = buildSharedAccess(config, { replica, encryptionKey, log })
   const access = await buildAccess(settings, { cluster, shared, log })
   const monitors = createMonitors(events)

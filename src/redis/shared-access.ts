@@ -6,11 +6,12 @@
  * All keys have one hash tag, so that a script finds its keys on one node of a Redis Cluster. Names and addresses are
  * stored as digests: a user may type a password as a name.
  */
-import { createHmac, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import type { LoginAttempts } from '../access/login-attempts.ts'
 import type { Revocation, Revocations } from '../access/revocations.ts'
 import type { Log } from '../core/events.ts'
 import { type Clock, systemClock } from '../core/timing.ts'
+import { createDigest } from './digest.ts'
 import { redisChannels, redisKeys } from './options.ts'
 import type { RedisReplica } from './replica.ts'
 import { NOW, script } from './scripts.ts'
@@ -107,7 +108,7 @@ export function createSharedAccess(options: SharedAccessOptions): SharedAccess {
   const shared = {
     connection: commands,
     timeout: times.commandTimeout,
-    digest: digestWith(options.key),
+    digest: createDigest(options.key),
     replicas: () => heartbeat.replicas,
     isUnreachable: () => state.isUnreachable,
   }
@@ -172,15 +173,6 @@ export function createSharedAccess(options: SharedAccessOptions): SharedAccess {
       await replica.start()
       await read()
     },
-  }
-}
-
-/** Returns 128 bits of a keyed digest. The length of each part precedes it. Without a key, anyone can compute it. */
-function digestWith(key: Buffer | undefined): (...parts: readonly string[]) => string {
-  return (...parts) => {
-    const hmac = createHmac('sha256', key ?? 'manager-edge')
-    for (const part of parts) hmac.update(`${Buffer.byteLength(part)}:${part}`)
-    return hmac.digest('base64url').slice(0, 22)
   }
 }
 

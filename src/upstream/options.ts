@@ -5,6 +5,7 @@ import type { NodeCallEvent } from '../core/events.ts'
 import type { Layout } from '../core/node-call.ts'
 import { createOwnPermits, type SharedPermits } from './permits.ts'
 import { ownSlots, type SharedSlots } from './slots.ts'
+import type { SharedFailedLogins } from './tokens/failed-logins.ts'
 
 export interface NodeSetting {
   readonly name: string
@@ -87,6 +88,8 @@ export interface ClusterOptions {
   readonly slots?: SharedSlots
   /** Absent: this process has the whole budget of each node. */
   readonly permits?: SharedPermits
+  /** Absent: this process counts the failed logins at nodes for itself. */
+  readonly failedLogins?: SharedFailedLogins
   /** Monotonic milliseconds. */
   readonly clock?: () => number
 }

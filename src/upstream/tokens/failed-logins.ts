@@ -1,51 +1,151 @@
 /**
  * Counts the failed logins at one node. After 50 in 300 s a node refuses all requests of an address, those with a valid
  * token included, and all callers of the edge have one address. So the edge stops before: one caller with a wrong
- * password must not shut out the others.
+ * password must not shut out the others. A login counts as failed before it is sent, and no longer once it has succeeded.
  */
+import { randomUUID } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+
+/** A login that counts as failed. `id`: unique over all replicas. */
+export interface FailedLogin {
+  readonly node: string
+  readonly name: string
+  readonly id: string
+}
+
+/** The failures in `windowMs` from which no login is sent. */
+export interface FailureLimits {
+  readonly windowMs: number
+  readonly all: number
+  readonly perName: number
+}
+
+/** Failed logins that replicas count together, since they may have the same address. */
+export interface SharedFailedLogins {
+  /** The replicas that count. */
+  readonly replicas: number
+  /** Counts the login unless a limit is reached. `undefined`: the counters cannot be reached. */
+  count(login: FailedLogin, limits: FailureLimits): Promise<LoginBlock | undefined>
+  cancel(login: FailedLogin): Promise<void>
+}
+
+/** Milliseconds until a login may be sent: by the failures of all names, and of its own name. 0: now. */
+export interface LoginBlock {
+  readonly all: number
+  readonly name: number
+}
+
+export type CountedLogin =
+  | { readonly isBlocked: true; readonly blockedFor: number }
+  /** `cancel`: the login did not fail. */
+  | { readonly isBlocked: false; cancel(): Promise<void> }
 
 const WINDOW_MS = 300_000
-/** Failures of all names together after which no login is sent. */
+/** Of all names together. */
 const MAX_FAILURES = 40
 /** Further failures for credentials that the node accepted before: such logins fail only after a change of the password. */
 const RESERVE = 5
-/** Failures of one name, so that several names fail before the limit of the node is reached. */
+/** Of one name, so that several names fail before the limit of the node is reached. */
 const MAX_FAILURES_PER_NAME = 10
+const MAX_REMEMBERED_BLOCKS = 1000
 
-interface Failure {
-  readonly name: string
+export interface FailedLoginOptions {
+  readonly node: string
+  /** Monotonic milliseconds. */
+  readonly clock: () => number
+  /** Absent: this process counts for itself. */
+  readonly shared?: SharedFailedLogins
+}
+
+interface Failure extends FailedLogin {
   readonly at: number
 }
 
 export class FailedLogins {
-  readonly #clock: () => number
+  readonly #options: FailedLoginOptions
+  /** Of this process, oldest first. */
   #failures: readonly Failure[] = []
+  /** When logins may be sent again, as all replicas together know. */
+  readonly #blocks = new LRUCache<string, number>({ max: MAX_REMEMBERED_BLOCKS })
 
-  /** `clock`: monotonic milliseconds. */
-  constructor(clock: () => number) {
-    this.#clock = clock
+  constructor(options: FailedLoginOptions) {
+    this.#options = options
   }
 
-  record(name: string): void {
-    this.#failures = [...this.#recent(), { name, at: this.#clock() }]
-  }
-
-  /** Returns the milliseconds until a login of this name may be sent; 0: now. `isKnown`: the node accepted it before. */
+  /**
+   * Returns the milliseconds until a login of this name may be sent, as far as this process knows. `isKnown`: the node
+   * accepted the same credentials before.
+   */
   blockedFor(name: string, isKnown: boolean): number {
-    const recent = this.#recent()
-    if (isKnown) return this.#timeUntilBelow(recent, MAX_FAILURES + RESERVE)
-    const own = recent.filter((failure) => failure.name === name)
-    return Math.max(this.#timeUntilBelow(recent, MAX_FAILURES), this.#timeUntilBelow(own, MAX_FAILURES_PER_NAME))
+    const keys = isKnown ? [allKey(isKnown)] : [allKey(isKnown), nameKey(name)]
+    const until = Math.max(0, ...keys.map((key) => this.#blocks.get(key) ?? 0))
+    return Math.max(longest(this.#blockOf(name, limitsFor(isKnown))), until - this.#options.clock(), 0)
   }
 
-  /** Returns the milliseconds until fewer than `max` of these failures, oldest first, are in the window. */
+  /** Counts a login as failed, before it is sent. */
+  async count(name: string, isKnown: boolean): Promise<CountedLogin> {
+    const { node, clock, shared } = this.#options
+    const limits = limitsFor(isKnown)
+    const share = shared === undefined ? limits : shareOf(limits, shared.replicas)
+    const own = this.#blockOf(name, share)
+    const failure: Failure = { node, name, id: randomUUID(), at: clock() }
+    // Counted here as well: if the shared counters cannot be reached, this process goes on from there.
+    this.#failures = [...this.#recent(), failure]
+    const block = (await shared?.count(failure, limits)) ?? own
+    if (longest(block) > 0) {
+      this.#remove(failure)
+      if (block.all > 0) this.#blocks.set(allKey(isKnown), clock() + block.all)
+      if (block.name > 0) this.#blocks.set(nameKey(name), clock() + block.name)
+      return { isBlocked: true, blockedFor: longest(block) }
+    }
+    const cancel = async () => {
+      this.#remove(failure)
+      await shared?.cancel(failure)
+    }
+    return { isBlocked: false, cancel }
+  }
+
+  #blockOf(name: string, { all, perName }: FailureLimits): LoginBlock {
+    const recent = this.#recent()
+    const ofName = recent.filter((failure) => failure.name === name)
+    return { all: this.#timeUntilBelow(recent, all), name: this.#timeUntilBelow(ofName, perName) }
+  }
+
+  /** Returns the milliseconds until fewer than `max` of these failures are in the window. */
   #timeUntilBelow(failures: readonly Failure[], max: number): number {
     const last = failures[failures.length - max]
-    return last === undefined ? 0 : Math.max(1, last.at + WINDOW_MS - this.#clock())
+    return last === undefined ? 0 : Math.max(1, last.at + WINDOW_MS - this.#options.clock())
   }
 
   #recent(): readonly Failure[] {
-    const start = this.#clock() - WINDOW_MS
+    const start = this.#options.clock() - WINDOW_MS
     return this.#failures.filter(({ at }) => at > start)
   }
+
+  #remove(failure: Failure): void {
+    this.#failures = this.#failures.filter((each) => each !== failure)
+  }
+}
+
+function limitsFor(isKnown: boolean): FailureLimits {
+  return isKnown
+    ? { windowMs: WINDOW_MS, all: MAX_FAILURES + RESERVE, perName: Number.MAX_SAFE_INTEGER }
+    : { windowMs: WINDOW_MS, all: MAX_FAILURES, perName: MAX_FAILURES_PER_NAME }
+}
+
+/** The limits of one replica while it does not know the failures of the others. */
+function shareOf({ windowMs, all, perName }: FailureLimits, replicas: number): FailureLimits {
+  return { windowMs, all: Math.ceil(all / replicas), perName: Math.ceil(perName / replicas) }
+}
+
+function longest({ all, name }: LoginBlock): number {
+  return Math.max(all, name)
+}
+
+function allKey(isKnown: boolean): string {
+  return isKnown ? 'known' : 'all'
+}
+
+function nameKey(name: string): string {
+  return `name ${name}`
 }

@@ -8,7 +8,8 @@ import { TokenCalls } from './token-calls.ts'
 export type TokenCallsOf = (node: UpstreamNode) => TokenCalls
 
 /** The tokens of a node end with it: a token is valid at its node only. */
-export function createTokenCalls({ limits, log, clock }: ClusterSettings, accountOf: AccountOf): TokenCallsOf {
+export function createTokenCalls(settings: ClusterSettings, accountOf: AccountOf): TokenCallsOf {
+  const { limits, log, clock, failedLogins } = settings
   const known = new WeakMap<UpstreamNode, TokenCalls>()
   return (node) => {
     const found = known.get(node) ?? createFor(node)
@@ -25,6 +26,7 @@ export function createTokenCalls({ limits, log, clock }: ClusterSettings, accoun
       clock: { elapsed: clock, wall: () => Date.now() },
       sleep: (ms) => sleep(ms),
       log,
+      ...(failedLogins && { failedLogins }),
     })
   }
 }

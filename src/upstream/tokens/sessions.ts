@@ -6,7 +6,7 @@ import { LRUCache } from 'lru-cache'
 import { withTimeout } from '../../core/timing.ts'
 import type { ClusterLog } from '../options.ts'
 import type { Account } from './accounts.ts'
-import { FailedLogins } from './failed-logins.ts'
+import { FailedLogins, type SharedFailedLogins } from './failed-logins.ts'
 import {
   Login,
   type LoginFailure,
@@ -23,6 +23,8 @@ export interface SessionOptions extends LoginOptions {
   readonly clock: TokenClock
   sleep(ms: number): Promise<void>
   readonly log: ClusterLog
+  /** Absent: this process counts failed logins for itself. */
+  readonly failedLogins?: SharedFailedLogins
 }
 
 /** What limits the wait for a login. */
@@ -68,7 +70,8 @@ export class Sessions {
     this.#options = options
     this.#login = new Login(options)
     this.#turns = new LoginTurns({ clock, sleep: options.sleep })
-    this.#failedLogins = new FailedLogins(clock)
+    const { node, failedLogins } = options
+    this.#failedLogins = new FailedLogins({ node, clock, ...(failedLogins && { shared: failedLogins }) })
   }
 
   /** Returns the token of the account, which is renewed in the background when it is due. */
@@ -118,8 +121,8 @@ export class Sessions {
   #rejection(account: Account, remaining: number): LoginFailure | undefined {
     const known = this.#failures.get(account.key)
     if (known !== undefined && known.until > this.#now()) return known.failure
-    const blocked = this.#block(account)
-    if (blocked !== undefined) return blocked
+    const blockedFor = this.#failedLogins.blockedFor(account.username, this.#accepted.has(account.key))
+    if (blockedFor > 0) return this.#blocked(blockedFor)
     const { wait } = this.#turns
     // A call waits at least for its turn; a renewal has time until the token ends.
     if (!Number.isFinite(wait) || (wait > remaining && wait > FAULT_MEMORY_MS)) {
@@ -128,10 +131,8 @@ export class Sessions {
     return undefined
   }
 
-  #block({ key, username }: Account): LoginFailure | undefined {
-    const blockedFor = this.#failedLogins.blockedFor(username, this.#accepted.has(key))
-    if (blockedFor === 0) return undefined
-    return this.#failure('loginsBlocked', 'too many failed logins at the node', blockedFor)
+  #blocked(ms: number): LoginFailure {
+    return this.#failure('loginsBlocked', 'too many failed logins at the node', ms)
   }
 
   #start(account: Account): PendingLogin {
@@ -145,8 +146,7 @@ export class Sessions {
       return pending.waiting > 0
     }
     const send = async () => {
-      // Logins that were queued before this one may have failed.
-      const outcome = this.#block(account) ?? (await this.#login.send(account))
+      const outcome = await this.#send(account)
       end()
       this.#record(account, outcome)
       return outcome
@@ -157,14 +157,21 @@ export class Sessions {
     return pending
   }
 
+  async #send(account: Account): Promise<LoginResult> {
+    const counted = await this.#failedLogins.count(account.username, this.#accepted.has(account.key))
+    if (counted.isBlocked) return this.#blocked(counted.blockedFor)
+    const outcome = await this.#login.send(account)
+    if (!isRefusal(outcome)) await counted.cancel()
+    return outcome
+  }
+
   #record(account: Account, outcome: LoginResult): void {
-    const { key, username } = account
+    const { key } = account
     if (outcome.ok) {
       this.#failures.delete(key)
       this.#tokens.set(key, outcome.token)
       this.#accepted.set(key, true)
-    } else if ('failure' in outcome && outcome.failure.fault === 'refusedCredentials') {
-      this.#failedLogins.record(username)
+    } else if (isRefusal(outcome)) {
       this.#tokens.delete(key)
       this.#accepted.delete(key)
       this.#rememberRefusal(account, outcome)
@@ -195,4 +202,8 @@ export class Sessions {
   #now(): number {
     return this.#options.clock.elapsed()
   }
+}
+
+function isRefusal(outcome: LoginResult): outcome is LoginFailure {
+  return !outcome.ok && 'failure' in outcome && outcome.failure.fault === 'refusedCredentials'
 }

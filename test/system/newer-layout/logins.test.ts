@@ -1,4 +1,6 @@
 /** Faults of tokens and logins: right responses for clients, and never a storm of logins. */
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import t from 'tap'
 import { startSimulator } from '../../../src/simulator/index.ts'
 import { startEdge } from '../../support/edge.ts'
@@ -101,4 +103,18 @@ t.test('mode passthrough: wrong passwords for a name end its logins with 904, an
   t.equal((await get('ann', 'ann-pw')).status, 200)
   const refused = simulator.seen.filter(({ url, headers }) => url === LOGIN && String(headers.authorization) !== '')
   t.ok(refused.length <= 12, `${refused.length} logins`)
+})
+
+t.test('a corrected password is used as soon as the configuration is reloaded', async (t) => {
+  const simulator = await startSimulator({ ...world, password: 'corrected' })
+  t.teardown(() => simulator.close())
+  const edge = await startEdge({ nodes: simulator.nodes, settings, reloads: true })
+  t.teardown(() => edge.close())
+  const get = () => fetch(`${edge.url}/agents/001`, { headers: { authorization: edge.authorization('admin') } })
+  t.equal((await get()).status, 502)
+  const file = join(edge.folder, 'edge.yaml')
+  await writeFile(file, (await readFile(file, 'utf8')).replace('only-for-tests', 'corrected'))
+  await edge.edge.reload()
+  await eventually(async () => (await get()).status === 200)
+  await eventually(async () => (await fetch(`${edge.operationsUrl}/readyz`)).status === 200)
 })

@@ -1,0 +1,87 @@
+/** Failed logins at a node are counted for all replicas, because the node may see them under one address. */
+import t, { type Test } from 'tap'
+import { RedisReplica } from '../../../src/redis/replica.ts'
+import { createSharedFailedLogins } from '../../../src/redis/shared-failed-logins.ts'
+import { FailedLogins } from '../../../src/upstream/tokens/failed-logins.ts'
+import { eventually } from '../../support/eventually.ts'
+import { startRedis } from '../../support/redis.ts'
+
+async function start(t: Test) {
+  const redis = await startRedis()
+  t.teardown(() => redis.close())
+  const join = async () => {
+    // A long timeout, because other tests keep the machine busy.
+    const replica = new RedisReplica({ redis: { url: redis.url }, times: { commandTimeout: 5000 } })
+    await replica.start()
+    t.teardown(() => replica.close())
+    return { replica, shared: createSharedFailedLogins(replica) }
+  }
+  const counterOf = ({ shared }: Awaited<ReturnType<typeof join>>, node = 'master') =>
+    new FailedLogins({ node, clock: () => performance.now(), shared })
+  return { redis, join, counterOf }
+}
+
+/** Returns how many of the logins were counted; the others were blocked. */
+async function countedOf(logins: Iterable<Promise<{ readonly isBlocked: boolean }>>): Promise<number> {
+  return (await Promise.all(logins)).filter(({ isBlocked }) => !isBlocked).length
+}
+
+t.test('parallel logins of all replicas end at the limit of all names, and of one name', async (t) => {
+  const { join, counterOf } = await start(t)
+  const counters = (await Promise.all([join(), join(), join()])).map((each) => counterOf(each))
+  const attempts = (name: (at: number) => string, isKnown = false) =>
+    countedOf(
+      counters.flatMap((counter, at) =>
+        Array.from({ length: 15 }, (_, turn) => counter.count(name(at * 100 + turn), isKnown)),
+      ),
+    )
+  t.equal(await attempts(() => 'bob'), 10)
+  t.equal(await attempts((at) => `guess-${at}`), 30)
+  t.equal(await attempts((at) => `known-${at}`, true), 5, 'the reserve for credentials that were right before')
+  for (const counter of counters) {
+    const result = await counter.count('other', false)
+    t.ok(result.isBlocked && result.blockedFor > 250_000 && result.blockedFor <= 300_000)
+    t.ok(counter.blockedFor('any', false) > 0, 'known here without another step to Redis')
+  }
+})
+
+t.test('a login that did not fail is not counted', async (t) => {
+  const { join, counterOf } = await start(t)
+  const [one, other] = [counterOf(await join()), counterOf(await join())]
+  for (let turn = 0; turn < 100; turn += 1) {
+    const counted = await (turn % 2 === 0 ? one : other).count('ann', false)
+    t.equal(counted.isBlocked, false)
+    if (!counted.isBlocked) await counted.cancel()
+  }
+})
+
+t.test('the failures outlive a restart of a replica, and each node has its own', async (t) => {
+  const { join, counterOf } = await start(t)
+  const before = counterOf(await join())
+  for (let turn = 0; turn < 40; turn += 1) await before.count(`guess-${turn}`, false)
+  const after = await join()
+  t.equal((await counterOf(after).count('new', false)).isBlocked, true)
+  t.equal((await counterOf(after, 'worker').count('new', false)).isBlocked, false)
+})
+
+t.test('while Redis is unreachable, each replica has its share of the limit', async (t) => {
+  const { redis, join, counterOf } = await start(t)
+  const joined = [await join(), await join()]
+  await eventually(() => joined.every(({ shared }) => shared.replicas === 2))
+  const counters = joined.map((each) => counterOf(each))
+  await redis.kill()
+  for (const counter of counters) {
+    t.equal(await countedOf(Array.from({ length: 30 }, (_, turn) => counter.count(`guess-${turn}`, false))), 20)
+  }
+})
+
+t.test('Redis holds no name', async (t) => {
+  const { redis, join, counterOf } = await start(t)
+  await counterOf(await join()).count('a-password-in-the-wrong-field', false)
+  const client = redis.client()
+  const key = 'edge:{a}:failed:master'
+  const rows = await client.zrange(key, '0', '-1')
+  t.equal(rows.length, 1)
+  t.notMatch(rows.join(), /password/)
+  t.ok((await client.pttl(key)) > 0, 'it ends by itself')
+})
