@@ -1,7 +1,8 @@
 /** Logging in with Basic credentials, also on behalf of another context (`run_as`). */
 import type { IncomingMessage } from 'node:http'
-import { notReady, requireMaster } from './distribute.ts'
+import { requireMaster } from './distribute.ts'
 import { NewerError } from './errors.ts'
+import { notReady } from './execution.ts'
 import type { Call } from './model.ts'
 import { checkQuery, isTrue } from './parameters.ts'
 import type { NewerParts } from './parts.ts'

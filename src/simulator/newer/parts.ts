@@ -1,7 +1,7 @@
 /** What the API of one node is made of. */
 import type { SeenRequest, SimNode } from '../model.ts'
 import type { NodeCosts } from './costs.ts'
-import type { Cluster } from './distribute.ts'
+import type { Cluster } from './execution.ts'
 import type { FindCall } from './router.ts'
 import type { NodeLimits, Security } from './security.ts'
 import type { Tasks } from './tasks.ts'

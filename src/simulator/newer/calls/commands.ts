@@ -1,166 +1,18 @@
-/** Commands to agents: restarts, active responses, upgrades. */
-import { justNow } from '../../agent-state.ts'
-import { AR_CONF } from '../../group-files.ts'
-import type { SimAgent } from '../../model.ts'
-import { affected } from '../answers.ts'
-import { NewerError } from '../errors.ts'
-import type { Asked, Call } from '../model.ts'
+/** The calls that send commands to agents. */
+import type { Call } from '../model.ts'
+import { agentId, agentsList, agentsListOrAll, flag, querying, required, text } from '../parameters.ts'
 import {
-  agentId,
-  agentsList,
-  agentsListOrAll,
-  flag,
-  isTrue,
-  membersOf,
-  querying,
-  required,
-  text,
-} from '../parameters.ts'
-import { isActive, isBefore, releaseOf } from '../rows.ts'
-import type { Task } from '../tasks.ts'
-import { agentFilters, eachAgent, filterAgents } from './agents.ts'
-import { groupId, requireGroup } from './groups.ts'
-
-const restarted = {
-  all: 'Restart command was sent to all agents',
-  some: 'Restart command was not sent to some agents',
-  none: 'Restart command was not sent to any agent',
-}
-
-function requireActive(agent: SimAgent, { world }: Asked): void {
-  if (!isActive(agent, world.now())) throw new NewerError(1707)
-}
-
-/** Without a list, only active agents are restarted, and others do not fail. */
-function restart(asked: Asked, ids: readonly string[]) {
-  return eachAgent(asked, ids, (agent) => {
-    requireActive(agent, asked)
-    agent.restarts += 1
-    agent.lastKeepAlive = justNow(asked.world.now())
-    return agent.id
-  })
-}
-
-function activeOnly(asked: Asked, ids: readonly string[]): readonly string[] {
-  const { world } = asked
-  return ids.filter((id) => {
-    const agent = world.agents.get(id)
-    return id !== '000' && agent !== undefined && isActive(agent, world.now())
-  })
-}
-
-function restartMany(asked: Asked) {
-  const ids = membersOf(asked.query.agents_list) ?? []
-  return restart(asked, asked.query.whole === undefined ? ids : activeOnly(asked, ids))
-}
-
-function restartGroup(asked: Asked) {
-  const { name } = requireGroup(asked, asked.params.group_id ?? '', '')
-  const members = [...asked.world.agents.values()].filter((agent) => agent.groups.includes(name) && asked.allows(agent))
-  return restart(
-    asked,
-    activeOnly(
-      asked,
-      members.map(({ id }) => id),
-    ),
-  )
-}
-
-const commands = new Set(AR_CONF.split('\n').map((line) => line.split(' - ')[0]))
-
-/** Agents since 4.2 take any command; older ones only those that the manager knows. */
-function activeResponse(asked: Asked) {
-  const { query, fields } = asked
-  const ids = membersOf(query.agents_list) ?? []
-  const named = query.whole === undefined ? ids : ids.filter((id) => id !== '000')
-  const command = String(fields.command)
-  return eachAgent(asked, named, (agent) => {
-    requireActive(agent, asked)
-    const isOld = isBefore(releaseOf(agent) ?? [0], [4, 2, 0])
-    if (isOld && !command.startsWith('!') && fields.custom !== true && !commands.has(command))
-      throw new NewerError(1652)
-    return agent.id
-  })
-}
-
-function upgrade(command: Task['command']) {
-  return (asked: Asked) => {
-    const { world, node, query, tasks } = asked
-    const ids = (membersOf(query.agents_list) ?? []).filter((id) => query.whole === undefined || id !== '000')
-    const wanted = (query.upgrade_version ?? world.version).toLowerCase().replace(/^(?:wazuh )?v?/, '')
-    const answer = eachAgent(asked, ids, (agent) => {
-      const unmet = Object.keys(agentFilters).find((name) => {
-        const value = query[name]
-        return value !== undefined && filterAgents([agent], { ...asked, query: { [name]: value } }).length === 0
-      })
-      if (unmet !== undefined) throw new NewerError(1731, requirementOf(unmet, query[unmet] ?? ''))
-      requireActive(agent, asked)
-      const isNewest = !isBefore(releaseOf(agent) ?? [0], wanted.split('.').map(Number))
-      const refused = command === 'upgrade' && isNewest && !isTrue(query.force)
-      const version = command === 'upgrade' ? `Wazuh v${wanted}` : undefined
-      const created = { agent: agent.id, node: node.name, command, created: world.now(), version }
-      const task = refused ? undefined : tasks.create(created)
-      if (task === undefined) throw new NewerError(1820)
-      return { agent: agent.id, task_id: task.id }
-    })
-    // With `all`, agents that cannot be upgraded are left out.
-    return query.whole === undefined ? answer : affected(answer.items)
-  }
-}
-
-function requirementOf(name: string, value: string): string {
-  const shown = name === 'version' ? `wazuh v${value.toLowerCase().replace(/^(?:wazuh )?v?/, '')}` : value
-  return `some of the requirements are not met -> ${name}: ${shown}`
-}
-
-const zulu = (moment: Date) => `${moment.toISOString().slice(0, 19)}Z`
-
-/** Each read brings the task nearer to its end. */
-function upgradeResults(asked: Asked) {
-  const { world, tasks, query } = asked
-  const all = tasks.all().map(({ agent }) => agent)
-  const listed = membersOf(query.agents_list) ?? []
-  const ids = query.whole === undefined ? listed : listed.filter((id) => all.includes(id))
-  return eachAgent(asked, ids, (agent) => {
-    requireActive(agent, asked)
-    const task = tasks.of(agent.id)
-    if (task === undefined) throw new NewerError(1813)
-    if (task.left > 0) task.left -= 1
-    else finish(task, agent)
-    return {
-      message: 'Success',
-      agent: agent.id,
-      task_id: task.id,
-      node: task.node,
-      module: 'upgrade_module',
-      command: task.command,
-      status: !task.done ? 'Updating' : task.fails === undefined ? 'Updated' : 'Error',
-      ...(task.done && task.fails !== undefined ? { error_msg: task.fails } : {}),
-      create_time: zulu(task.created),
-      update_time: zulu(world.now()),
-    }
-  })
-}
-
-function finish(task: Task, agent: SimAgent): void {
-  if (!task.done && task.fails === undefined && task.version !== undefined) agent.version = task.version
-  task.done = true
-}
-
-function taskStates({ tasks }: Asked) {
-  return affected(
-    tasks.all().map((task) => ({
-      task_id: task.id,
-      command: task.command,
-      last_update_time: zulu(task.created),
-      agent_id: task.agent,
-      create_time: zulu(task.created),
-      status: !task.done ? 'In progress' : task.fails === undefined ? 'Done' : 'Failed',
-      node: task.node,
-      module: 'upgrade_module',
-    })),
-  )
-}
+  activeResponse,
+  restart,
+  restarted,
+  restartGroup,
+  restartMany,
+  taskStates,
+  upgrade,
+  upgradeResults,
+} from './agent-commands.ts'
+import { agentFilters } from './agent-table.ts'
+import { groupId } from './group-members.ts'
 
 const listed = { in: 'query', as: 'agents_list' } as const
 const upgradeTexts = {

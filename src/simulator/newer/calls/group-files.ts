@@ -8,7 +8,7 @@ import { collectRows, type Table } from '../collection.ts'
 import { NewerError } from '../errors.ts'
 import { type Asked, type Call, NO_TEXTS } from '../model.ts'
 import { integer, list, type Params, paging, repr, text } from '../parameters.ts'
-import { groupId, hashParam, requireGroup } from './groups.ts'
+import { groupId, hashParam, requireGroup } from './group-members.ts'
 
 const CONF = 'agent.conf'
 

@@ -11,7 +11,7 @@ import { NewerError } from '../errors.ts'
 import { type Asked, type Call, NO_TEXTS } from '../model.ts'
 import { agentsListOrAll, flag, list, membersOf, querying, required, text } from '../parameters.ts'
 import { agentRows, isActive, statusWord } from '../rows.ts'
-import { agentFilters, agentTable, canonical, filterAgents, isOlderThan } from './agents.ts'
+import { agentFilters, agentTable, canonical, filterAgents, isOlderThan } from './agent-table.ts'
 
 interface Newcomer {
   readonly name: string

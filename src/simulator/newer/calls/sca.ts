@@ -8,7 +8,7 @@ import { NewerError } from '../errors.ts'
 import type { Asked, Call } from '../model.ts'
 import { agentId, flag, type Params, paging, querying, selecting, text } from '../parameters.ts'
 import { isoOf } from '../rows.ts'
-import { canonical } from './agents.ts'
+import { canonical } from './agent-table.ts'
 import { machineWithDatabase } from './inventory.ts'
 
 const policyTable: Table = {

@@ -3,8 +3,9 @@
 import { pick } from '../collection.ts'
 import { type Asked, type Call, NO_TEXTS } from '../model.ts'
 import { agentRow, agentRows } from '../rows.ts'
-import { countDistinct, shownFields, statusCounts } from './agents.ts'
-import { visibleGroups } from './groups.ts'
+import { countDistinct, statusCounts } from './agent-reads.ts'
+import { shownFields } from './agent-table.ts'
+import { visibleGroups } from './group-members.ts'
 
 /** Without the manager, unlike the classic layout. */
 function overview(asked: Asked) {

@@ -1,0 +1,114 @@
+/** What calls about agents share: the fields and filters of agents, and how named agents fail one by one. */
+import type { SimAgent } from '../../model.ts'
+import { affected, type Failed } from '../answers.ts'
+import { fieldOf, type Table } from '../collection.ts'
+import { NewerError } from '../errors.ts'
+import type { Asked } from '../model.ts'
+import { choice, list, membersOf, type Params, text } from '../parameters.ts'
+import { agentRows, isSynced, statusWord } from '../rows.ts'
+
+export const agentTable: Table = {
+  kind: 'database',
+  fields: [
+    ...['id', 'name', 'ip', 'status', 'os.name', 'os.version', 'os.platform', 'version', 'manager', 'dateAdd', 'group'],
+    ...['mergedSum', 'configSum', 'os.codename', 'os.major', 'os.minor', 'os.uname', 'os.arch', 'os.build'],
+    ...['node_name', 'lastKeepAlive'],
+    ...['internal_key', 'registerIP', 'disconnection_time', 'group_config_status'],
+  ],
+  times: ['dateAdd', 'lastKeepAlive', 'disconnection_time'],
+  unsearched: ['status'],
+  keys: ['id'],
+  order: '+id',
+}
+
+/** `internal_key` is searched, but it is shown only if it is selected. */
+export const shownFields = agentTable.fields.filter((field) => field !== 'internal_key')
+
+/** Filters of agents by name of the parameter. */
+export const agentFilters: Params = {
+  ...Object.fromEntries(['os.platform', 'os.version', 'os.name', 'manager', 'version'].map((name) => [name, text()])),
+  group: text('group_names'),
+  ...Object.fromEntries(['node_name', 'name', 'ip', 'registerIP'].map((name) => [name, text()])),
+}
+
+export const statusList = list(undefined, {
+  values: ['active', 'pending', 'never_connected', 'disconnected'],
+  anyCase: true,
+})
+
+export const filters: Params = {
+  ...agentFilters,
+  status: statusList,
+  older_than: text('timeframe'),
+  group_config_status: choice('synced', 'not synced'),
+}
+
+const PERIODS: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000, '': 1000 }
+
+export function isOlderThan(agent: SimAgent, period: string, now: Date): boolean {
+  const [, amount = '0', unit = ''] = /^(\d+)([dhms]?)$/.exec(period) ?? []
+  const seen = (agent.lastKeepAlive ?? agent.dateAdd).getTime()
+  return seen < now.getTime() - Number(amount) * (PERIODS[unit] ?? 1000)
+}
+
+/** Returns the agents that the named filters leave. Filters ignore case. */
+export function filterAgents(agents: readonly SimAgent[], { world, query }: Asked): SimAgent[] {
+  const now = world.now()
+  const { group, status, older_than: olderThan, version, group_config_status: synced } = query
+  const equal = Object.keys(agentFilters).filter((name) => name !== 'group' && name !== 'version')
+  const asked = equal.filter((name) => query[name] !== undefined)
+  const statuses = membersOf(status?.toLowerCase())
+  const rows = asked.length === 0 ? undefined : agentRows(agents, world)
+  return agents.filter((agent, at) => {
+    if (group !== undefined && !agent.groups.includes(group)) return false
+    if (statuses !== undefined && !statuses.includes('all') && !statuses.includes(statusWord(agent, now))) return false
+    if (olderThan !== undefined && !isOlderThan(agent, olderThan, now)) return false
+    if (version !== undefined && !sameVersion(agent.version, version)) return false
+    if (synced !== undefined && (synced === 'synced') !== isSynced(agent, world)) return false
+    const row = rows?.[at] ?? {}
+    return asked.every((name) => textOf(fieldOf(row, name)) === query[name]?.toLowerCase())
+  })
+}
+
+function textOf(value: unknown): string | undefined {
+  return value === undefined ? undefined : String(value).toLowerCase()
+}
+
+/** `Wazuh v4.5.4`, `v4.5.4` and `4.5.4` are the same version. */
+function sameVersion(version: string | undefined, asked: string): boolean {
+  return (
+    version?.toLowerCase() ===
+    `wazuh v${asked
+      .toLowerCase()
+      .replace(/^wazuh /, '')
+      .replace(/^v/, '')}`
+  )
+}
+
+/** `0001` is the agent `001`. */
+export function canonical(id: string): string {
+  return id.replace(/^0+(?=\d{3,}$)/, '')
+}
+
+/** Returns the items of each named agent; what `itemOf` throws fails the agent alone. */
+export function eachAgent(
+  asked: Asked,
+  ids: readonly string[],
+  itemOf: (agent: SimAgent) => unknown,
+  manager: 'allowed' | 'refused' = 'refused',
+) {
+  const items: unknown[] = []
+  const failed: Failed[] = []
+  for (const id of ids) {
+    try {
+      const agent = asked.world.agents.get(id) ?? asked.world.agents.get(canonical(id))
+      if (agent === undefined) throw new NewerError(1701)
+      if (agent.id === '000' && manager === 'refused') throw new NewerError(1703)
+      items.push(itemOf(agent))
+    } catch (error) {
+      if (!(error instanceof NewerError)) throw error
+      failed.push({ id, error })
+    }
+  }
+  return affected(items, { failed })
+}

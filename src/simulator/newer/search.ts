@@ -1,0 +1,155 @@
+/** The rows of a collection that `search` and `q` find. Database tables know their fields, and ignore case. */
+import { NewerError } from './errors.ts'
+import { type Condition, compileQuery } from './query.ts'
+
+/** An object of a collection; a dotted field name leads into nested objects. */
+export type Item = Readonly<Record<string, unknown>>
+
+export interface Table {
+  readonly kind: 'database' | 'list'
+  /** Fields of `select` and `q` in the order of error texts, and of `sort`. */
+  readonly fields: readonly string[]
+  readonly sortable?: readonly string[]
+  /** Fields of times: `q` compares them as times and takes periods (`>1d`). */
+  readonly times?: readonly string[]
+  /** Fields that `select` always adds. */
+  readonly keys?: readonly string[]
+  /** Fields that `search` does not read. */
+  readonly unsearched?: readonly string[]
+  /** Fields that only `search`, `q` and `select` know. */
+  readonly hidden?: readonly string[]
+  /** The order without `sort`; absent: the order of the rows. */
+  readonly order?: string
+  /** The error of a field that cannot be sorted by names the fields in the remediation. */
+  readonly sortsAsDecoders?: true
+}
+
+export interface CollectionQuery {
+  readonly offset?: string
+  readonly limit?: string
+  readonly search?: string
+  readonly sort?: string
+  readonly select?: string
+  readonly q?: string
+  readonly distinct?: string
+}
+
+const UNREADABLE = 'Cannot execute Global database query; unrecognized token: "\'%"'
+
+/** Returns the rows that `search` and `q` find. */
+export function matching(
+  rows: readonly Item[],
+  table: Table,
+  { search, q }: CollectionQuery,
+  now: Date,
+): readonly Item[] {
+  let found = rows
+  if (search !== undefined) {
+    if (table.kind === 'database' && search.includes('\u0000')) throw new NewerError(2003, UNREADABLE)
+    const { negated, text = '' } = parseSearch(search)
+    const contains =
+      table.kind === 'database' ? likeMatcher(text) : (value: string) => value.toLowerCase().includes(text)
+    const { unsearched = [], hidden = [] } = table
+    const fields = [...table.fields, ...hidden].filter((field) => !unsearched.includes(field))
+    const texts =
+      table.kind === 'database' ? (row: Item) => fields.flatMap((field) => leaves(fieldOf(row, field))) : leaves
+    found = found.filter((row) => texts(row).some(contains) !== negated)
+  }
+  if (q !== undefined) {
+    const holds = compileQuery(q, (condition) => conditionOf(condition, table, now))
+    found = found.filter(holds)
+  }
+  return found
+}
+
+/** A leading `-` negates; quotes are removed, as in the real API. */
+export function parseSearch(search: string | undefined): { negated: boolean; text: string | undefined } {
+  const negated = search?.startsWith('-') === true
+  return {
+    negated,
+    text: search
+      ?.slice(negated ? 1 : 0)
+      .replaceAll(/["']/g, '')
+      .trim()
+      .toLowerCase(),
+  }
+}
+
+/** `LIKE '%text%'` of the database: `%` stands for any text and `_` for any letter. */
+function likeMatcher(text: string): (value: string) => boolean {
+  if (!/[%_]/.test(text)) return (value) => value.toLowerCase().includes(text)
+  const pattern = text
+    .replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
+    .replaceAll('%', '[^]*')
+    .replaceAll('_', '[^]')
+  const found = new RegExp(pattern, 'i')
+  return (value) => found.test(value)
+}
+
+function leaves(value: unknown): string[] {
+  if (value === undefined || value === null) return []
+  return typeof value === 'object' ? Object.values(value).flatMap(leaves) : [String(value)]
+}
+
+function conditionOf({ field, operator, value }: Condition, table: Table, now: Date): (row: Item) => boolean {
+  const known = [...table.fields, ...(table.hidden ?? [])]
+  if (table.kind === 'database' && !known.includes(field)) {
+    throw new NewerError(1408, `Available fields: ${known.join(', ')}. Field: ${field}`)
+  }
+  if (value === 'null') return (row) => (fieldOf(row, field) === undefined) === (operator === '=')
+  const test = table.times?.includes(field) === true ? timeTest(operator, value, now) : valueTest(operator, value)
+  return (row) => {
+    const found = fieldOf(row, field)
+    if (!Array.isArray(found)) return found !== undefined && found !== null && test(found)
+    // A list matches by any member, and `!=` only if no member is equal.
+    return operator === '!=' ? found.every(test) : found.some(test)
+  }
+}
+
+const PERIODS: Readonly<Record<string, number>> = { d: 86_400, h: 3600, m: 60, s: 1, '': 1 }
+
+function timeTest(operator: Condition['operator'], value: string, now: Date): (found: unknown) => boolean {
+  const [, amount, unit = ''] = /^(\d+)([dhms]?)$/.exec(value) ?? []
+  if (amount !== undefined) {
+    const limit = now.getTime() - Number(amount) * (PERIODS[unit] ?? 1) * 1000
+    return operator === '<' || operator === '='
+      ? (found) => Date.parse(String(found)) > limit
+      : (found) => Date.parse(String(found)) < limit
+  }
+  if (operator === '~') return (found) => String(found).includes(value)
+  const wanted = Date.parse(/[zZ]|[+-]\d\d:\d\d$/.test(value) ? value : `${value.replace(' ', 'T')}Z`)
+  const day = /^\d{4}-\d{2}-\d{2}$/.test(value) ? Date.parse(`${value}T00:00:00Z`) : wanted
+  if (Number.isNaN(day)) throw new NewerError(1412, value)
+  return (found) => compares(operator, Date.parse(String(found)) - day)
+}
+
+function valueTest(operator: Condition['operator'], value: string): (found: unknown) => boolean {
+  const wanted = value.toLowerCase()
+  if (operator === '~') return (found) => String(found).toLowerCase().includes(wanted)
+  const number = /^\d+(?:\.\d+)?$/.test(value) ? Number(value) : undefined
+  return (found) => {
+    const numeric = number !== undefined && /^\d+(?:\.\d+)?$/.test(String(found))
+    const order = numeric ? Number(found) - number : textOrder(String(found).toLowerCase(), wanted)
+    return compares(operator, order)
+  }
+}
+
+function compares(operator: Condition['operator'], order: number): boolean {
+  if (operator === '=') return order === 0
+  if (operator === '!=') return order !== 0
+  return operator === '<' ? order < 0 : order > 0
+}
+
+export function textOrder(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+export function fieldOf(row: Item, field: string): unknown {
+  if (Object.hasOwn(row, field)) return row[field]
+  let value: unknown = row
+  for (const part of field.split('.')) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) return undefined
+    value = (value as Item)[part]
+  }
+  return value
+}
