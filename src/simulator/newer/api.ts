@@ -140,6 +140,7 @@ async function answer(parts: NewerParts, call: Call, incoming: Incoming): Promis
       query: permitted.query,
       text,
       world,
+      user: account.name,
       rights,
       tasks: parts.tasks,
       allows: agentFilter(call, rights),

@@ -17,6 +17,7 @@ export interface Asked {
   readonly fields: Fields
   /** The text of an upload. */
   readonly text: string
+  readonly user: string
   readonly rights: Rights
   readonly tasks: Tasks
   /** Whether the user may do what the call does with an agent. */

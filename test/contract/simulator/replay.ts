@@ -115,6 +115,8 @@ export interface Difference {
 
 export interface Replayed {
   readonly requests: number
+  /** Unexpected exceptions of the simulator. */
+  readonly thrown: readonly unknown[]
   /** Responses with another status or other codes. */
   readonly differences: readonly Difference[]
   /** Fields of successful responses by call, each with its type. */
@@ -128,6 +130,7 @@ const SECOND_PART = 1596
 export async function replay(): Promise<Replayed> {
   const differences: Difference[] = []
   const shapes = new Map<string, { readonly recorded: Set<string>; readonly simulated: Set<string> }>()
+  const thrown: unknown[] = []
   const exchanges = recordedNewer().filter(isRepeatable)
   const parts = [
     exchanges.filter(({ line }) => line < SECOND_PART),
@@ -156,8 +159,9 @@ export async function replay(): Promise<Replayed> {
     } finally {
       await simulator.close()
     }
+    thrown.push(...simulator.thrown)
   }
-  return { requests: exchanges.length, differences, shapes }
+  return { requests: exchanges.length, thrown, differences, shapes }
 }
 
 /** Not the exchanges about logging in, which were recorded without their credentials, and not those without an answer. */

@@ -3,8 +3,9 @@ import { differentContent, differentState } from './exceptions.ts'
 import { replay } from './replay.ts'
 
 t.test('the simulated newer layout answers recorded requests as the recorded cluster did', async (t) => {
-  const { requests, differences, shapes } = await replay()
+  const { requests, thrown, differences, shapes } = await replay()
   t.ok(requests > 1500, `${requests} requests`)
+  t.same(thrown, [], 'no defect of the simulator')
 
   await t.test('status, error code, and codes of failed items', async (t) => {
     const lines = differences.map(({ line }) => line)

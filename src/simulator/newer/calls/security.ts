@@ -26,7 +26,7 @@ export const securityCalls: readonly Call[] = [
     needs: [],
     texts: NO_TEXTS,
     inApi: true,
-    run: message('User was successfully logged out'),
+    run: ({ user }) => ({ kind: 'text', message: `User ${user} was successfully logged out` }),
   },
   {
     method: 'PUT',
