@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { hash } from '@node-rs/bcrypt'
 import { stringify } from 'yaml'
 import { freePort } from '../support/redis.ts'
+import { runnableOf } from '../support/typescript/script.ts'
 import { has, pinned } from './load.ts'
 
 export interface Running {
@@ -43,7 +44,10 @@ export const basic = `Basic ${Buffer.from(`${user.name}:${user.password}`).toStr
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 const fixture = (name: string) => here(`../support/certificates/${name}`)
 /** Starts one of the servers of this folder. */
-const typescript = (file: string) => ['node', ...process.execArgv, here(file)]
+const typescript = (file: string) => {
+  const script = fileURLToPath(runnableOf(new URL(file, import.meta.url)))
+  return ['node', ...process.execArgv, script]
+}
 export const certificate = { cert: fixture('first.crt'), key: fixture('first.key') }
 
 /** Starts a process on core 0 and waits until it responds. */

@@ -5,13 +5,14 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { runnableOf } from '../../support/typescript/script.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 
 /** A module of the edge, such as `app`, as a URL. */
 export function edgeModule(name: string): string {
   const file = isFresh() ? `dist/${name}.js` : `src/${name}.ts`
-  return new URL(`../../../${file}`, import.meta.url).href
+  return runnableOf(new URL(`../../../${file}`, import.meta.url)).href
 }
 
 function isFresh(): boolean {

@@ -3,6 +3,7 @@ import { register } from 'node:module'
 import { Writable } from 'node:stream'
 import type * as App from '../../../src/app/index.ts'
 import type * as Settings from '../../../src/config/index.ts'
+import { runnableOf } from '../../support/typescript/script.ts'
 import { edgeModule } from './built.ts'
 import { reportMemory } from './memory-use.ts'
 import { isPlanted } from './planted.ts'
@@ -23,7 +24,7 @@ process.send?.('ready')
 
 /** The edge has no setting for this. The hook replaces the import of the store in `src/app`. */
 function plant(): void {
-  const other = new URL('./planted-store.ts', import.meta.url).href
+  const other = runnableOf(new URL('./planted-store.ts', import.meta.url)).href
   const hook = `export async function resolve(specifier, context, next) {
     const here = /\\/(src|dist)\\/app\\b/.test(context.parentURL ?? '') && /\\/stores\\/redis-store\\.[jt]s$/.test(specifier)
     return next(here ? ${JSON.stringify(other)} : specifier, context)

@@ -5,7 +5,7 @@ import type { RedisServer } from '../../../support/redis.ts'
 import { forkScript } from '../../../support/typescript/script.ts'
 import { type Pipelined, pipelined } from './pipelined.ts'
 
-/** Freshness lifetime, and stale time if nodes fail. Short, since the test waits until everything expires. */
+/** Freshness lifetime, and stale time if nodes fail. Short, since the long check waits until everything expires. */
 export const TTL_MS = 3000
 export const STALE_IF_ERROR_MS = 5000
 
@@ -28,11 +28,12 @@ export const PIPELINE_DEPTH = 16
 /** Size of the cache in the process. */
 export const LOCAL_BYTES = 8 << 20
 
-export async function openHttpSource(): Promise<Source> {
+/** `ttl` in milliseconds. */
+export async function openHttpSource({ ttl = TTL_MS } = {}): Promise<Source> {
   const upstream = await startUpstream({ delay: 0, heedsBypass: true })
   const cache = {
     localBytes: `${LOCAL_BYTES}B`,
-    ttl: { agents: `${TTL_MS}ms` },
+    ttl: { agents: `${ttl}ms` },
     staleIfError: `${STALE_IF_ERROR_MS}ms`,
   }
   const edge = await startReplica({ upstream: upstream.url, cache })

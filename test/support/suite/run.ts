@@ -1,0 +1,63 @@
+/**
+ * Runs the test files (`npm test`), each as a process of compiled files. With `--random` or a seed the order is random
+ * (`npm run test:random`). The seed is printed, and repeats the order. `npx tap FILE` runs single files without this.
+ */
+import { readFileSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { parse } from 'yaml'
+import { createRandom } from '../../faults/coherence/random.ts'
+import { readOptions } from '../script-options.ts'
+import { compileSuite } from './compile.ts'
+
+/** The folder of compiled files. */
+const COMPILED = '.tests'
+
+const { values, rest } = readOptions({
+  name: 'test',
+  purpose: 'Runs the test files of the folders (default: test).',
+  options: {
+    random: { kind: 'flag', meaning: 'in a random order' },
+    seed: { kind: 'number', meaning: 'repeat the random order of an earlier run' },
+  },
+  rest: 'FOLDER…',
+})
+const isRandom = values.random === true || values.seed !== undefined
+const { seed = Date.now() % 1_000_000 } = values
+const folders = rest.length > 0 ? rest : ['test']
+const { timeout, jobs, 'test-env': environment } = parse(readFileSync('.taprc', 'utf8'))
+
+const found = await Promise.all(
+  folders.map(async (folder) => (await readdir(folder, { recursive: true })).map((name) => join(folder, name))),
+)
+const sorted = found
+  .flat()
+  .filter((file) => file.endsWith('.test.ts') && !file.includes('.tap'))
+  .sort()
+const files = isRandom ? shuffle(sorted) : sorted
+t.comment(`${compileSuite(COMPILED)} files compiled, ${files.length} of them are run`)
+if (isRandom) t.comment(`random order; repeat with: npm run test:random -- --seed ${[seed, ...rest].join(' ')}`)
+t.jobs = jobs
+// Each file has its own time limit; the default limit of a tap program would end the whole run.
+t.setTimeout(0)
+// Each file reads its own limit from the environment, as when tap starts it.
+const limits = { TAP_TIMEOUT: String(timeout) }
+const env = { ...Object.fromEntries((environment as string[]).map((line) => line.split('='))), ...limits }
+for (const file of files) {
+  const options = { buffered: true, timeout: timeout * 1000, env: { ...process.env, ...env } }
+  const compiled = join(COMPILED, file.replace(/\.ts$/, '.js'))
+  // tap sets NODE_OPTIONS to load hooks for coverage into all processes, which the suite does not measure.
+  t.spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, '--enable-source-maps', compiled], options, file)
+}
+
+/** Fisher-Yates. */
+function shuffle(sorted: readonly string[]): string[] {
+  const all = [...sorted]
+  const random = createRandom(seed)
+  for (let at = all.length - 1; at > 0; at -= 1) {
+    const other = random.below(at + 1)
+    ;[all[at], all[other]] = [all[other] ?? '', all[at] ?? '']
+  }
+  return all
+}
