@@ -5,35 +5,22 @@ import { request as send } from 'undici'
 import type { CallNode, ClusterView, NodeCall, NodeResult } from '../../../src/core/node-call.ts'
 import { forward } from '../../../src/upstream/forward.ts'
 import { basic, startServer } from '../../unit/http/test-server.ts'
-import { canonicalCall, isRecordedCall, type SeenCall } from './calls.ts'
-import { classicOrderOf } from './classic-orders.ts'
+import type { SeenCall } from './calls.ts'
 import type { ClassicRequest } from './classic-request.ts'
 import { urlOf } from './classic-requests.ts'
 import type { NewerExchange } from './exchanges.ts'
+import { type ExpectedCalls, expectCalls, type FurtherReplies, type Reply } from './expected-calls.ts'
 
 type Tap = Parameters<typeof startServer>[0]
 
-export interface Outcome {
+export interface Outcome extends Pick<ExpectedCalls, 'calls' | 'unexpected'> {
   readonly status: number
   readonly text: string
-  /** The calls of the edge, in canonical form. */
-  readonly calls: readonly string[]
-  /** The calls that nothing was recorded for. */
-  readonly unexpected: readonly string[]
 }
 
 export interface Replay {
   /** `further`: recorded responses that the edge may need besides the one of the exchange. */
   send(request: ClassicRequest, exchange: NewerExchange, further: FurtherReplies): Promise<Outcome>
-}
-
-/** Returns the response for a call other than the recorded one; undefined: the call is not expected. */
-export type FurtherReplies = (call: NodeCall, canonical: string) => Reply | undefined
-
-export type Reply = Pick<NewerExchange['response'], 'status' | 'headers' | 'body'>
-
-export function recordedCall({ node, request }: NewerExchange): SeenCall {
-  return { node, method: request.method, path: request.path, body: request.body ?? undefined }
 }
 
 const nodes = [
@@ -71,17 +58,10 @@ export async function startReplay(t: Tap): Promise<Replay> {
   return {
     async send(request, exchange, further) {
       asked = request.asked
-      const calls: string[] = []
-      const unexpected: string[] = []
-      const recorded = recordedCall(exchange)
-      const order = classicOrderOf(request.endpoint)
+      const expected = expectCalls(request, exchange, further)
       reply = (nodeCall) => {
-        const seen = seenCall(nodeCall)
-        const key = canonicalCall(seen)
-        calls.push(key)
-        const found = isRecordedCall(seen, recorded, order) ? exchange.response : further(nodeCall, key)
-        if (found === undefined) unexpected.push(key)
-        return found === undefined ? failure(nodeCall, key) : success(nodeCall, found)
+        const found = expected.answer(seenCall(nodeCall))
+        return found === undefined ? failure(nodeCall) : success(nodeCall, found)
       }
       const { body } = request
       const response = await send(`http://127.0.0.1:${server.port}${urlOf(request)}`, {
@@ -89,6 +69,7 @@ export async function startReplay(t: Tap): Promise<Replay> {
         headers: { authorization: basic('alice'), ...(body && { 'content-type': body.type }) },
         ...(body && { body: body.text }),
       })
+      const { calls, unexpected } = expected
       return { status: response.statusCode, text: await response.body.text(), calls, unexpected }
     },
   }
@@ -98,12 +79,12 @@ function seenCall({ node, method, path, body }: NodeCall): SeenCall {
   return { node, method, path, body: body?.bytes.toString() }
 }
 
-function methodOf({ endpoint }: ClassicRequest) {
+export function methodOf({ endpoint }: ClassicRequest) {
   return endpoint.split(' ')[0] as 'GET' | 'POST' | 'PUT' | 'DELETE'
 }
 
-function failure({ node }: NodeCall, key: string): NodeResult {
-  return { ok: false, node, fault: 'unreadable', sent: true, detail: `not recorded: ${key}` }
+function failure({ node, method, path }: NodeCall): NodeResult {
+  return { ok: false, node, fault: 'unreadable', sent: true, detail: `not recorded: ${method} ${path}` }
 }
 
 function success({ node }: NodeCall, { status, headers, body }: Reply): NodeResult {

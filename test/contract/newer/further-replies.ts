@@ -1,8 +1,7 @@
 /** Responses that the edge may need besides the recorded one: other calls of the same request. */
-import type { NodeCall } from '../../../src/core/node-call.ts'
-import { canonicalCall } from './calls.ts'
-import { type FurtherReplies, type Reply, recordedCall } from './classic-master.ts'
+import { canonicalCall, type SeenCall } from './calls.ts'
 import { affectedOf, failedOf, type NewerExchange } from './exchanges.ts'
+import { type FurtherReplies, type Reply, recordedCall } from './expected-calls.ts'
 
 /** Classic endpoints that need several calls, and the paths of the further ones. */
 const furtherPaths: readonly (readonly [RegExp, readonly string[]])[] = [
@@ -44,7 +43,7 @@ const isHealthy = ({ response, user, note }: NewerExchange) =>
 const keyOf = (exchange: NewerExchange) => canonicalCall(recordedCall(exchange))
 const pathOf = (url: string) => url.replace(/\?.*/s, '')
 
-function isSamePath({ path, node }: NodeCall, { request, node: recordedNode }: NewerExchange): boolean {
+function isSamePath({ path, node }: SeenCall, { request, node: recordedNode }: NewerExchange): boolean {
   return node === recordedNode && pathOf(path) === pathOf(request.path)
 }
 
@@ -82,7 +81,7 @@ function replyOf(items: readonly unknown[]): Reply {
 /** The edge reads a whole section of the configuration and takes the field from it. */
 function sectionFor(
   exchange: NewerExchange,
-  { path }: NodeCall,
+  { path }: SeenCall,
   library: ReadonlyMap<string, Reply>,
 ): Reply | undefined {
   const section = new URLSearchParams(path.split('?')[1] ?? '').get('section')
@@ -107,7 +106,7 @@ interface AgentRow {
 }
 
 /** The agents of the recorded list: those that the edge asks for, or those that the recorded call names. */
-function agentsFor(rows: readonly AgentRow[], { path }: NodeCall, exchange: NewerExchange): Reply {
+function agentsFor(rows: readonly AgentRow[], { path }: SeenCall, exchange: NewerExchange): Reply {
   const parameters = new URLSearchParams(path.split('?')[1] ?? '')
   const named = new URLSearchParams(exchange.request.path.split('?')[1] ?? '').get('agents_list')
   const asked = parameters.get('agents_list') ?? named
