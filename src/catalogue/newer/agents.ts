@@ -8,7 +8,7 @@ export const status: ParamRule = { words: neverConnected, omitted: ['all'] }
 export const statusRefused = { status: 1729 } as const
 
 const agentFields: RowRule['fields'] = {
-  status: { value: 'agentStatus', words: neverConnected },
+  status: { value: 'agentStatus', words: neverConnected, sortedBy: 'lastKeepAlive' },
   lastKeepAlive: { value: 'date' },
   dateAdd: { value: 'date' },
   group_config_status: { dropped: true },
@@ -81,7 +81,8 @@ export const agentConfiguration: Translation = {
 
 export const agentGroupSync: Translation = {
   call: { path: '/agents/:agent_id/group/is_sync' },
-  response: { kind: 'one', rows: { fields: { id: { dropped: true } } }, missing: 1701 },
+  response: { kind: 'one', rows: { fields: { id: { dropped: true } } }, missing: 1739 },
+  errors: { 1701: 1739 },
 }
 
 export const upgradeResult: Translation = {

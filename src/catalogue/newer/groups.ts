@@ -83,7 +83,7 @@ export const assignAgents: Translation = {
     some: 'Some agents were not assigned to group :group_id',
     failed: 'ids',
   },
-  errors: ALREADY_MEMBER,
+  errors: { ...ALREADY_MEMBER, 1710: 'failedItems' },
 }
 
 export const assignAgent: Translation = {

@@ -227,6 +227,8 @@ export interface FieldRule {
   readonly value?: ValueRule
   /** Values in `q` that have another word there. The key is the classic value in lower case and without spaces. */
   readonly words?: Readonly<Record<string, string>>
+  /** The newer field by which the classic layout sorts in place of this one. */
+  readonly sortedBy?: string
   /** The classic layout has no such field. */
   readonly dropped?: true
 }
@@ -256,8 +258,11 @@ export type ValueRule =
   /** Why a check has no result. */
   | 'checkStatus'
 
+/** What an error means in the classic layout: another code (with its classic text), or no error of the whole request. */
+export type ErrorRule = number | NoError
+
 /**
- * What an error means in the classic layout: another code (with its classic text), a response without rows (`empty`), or
- * success (`success`: the text of the response rule).
+ * `empty`: a response without rows. `success`: the text of the response rule. `failedItems`: each item of the list failed
+ * with it.
  */
-export type ErrorRule = number | 'empty' | 'success'
+export type NoError = 'empty' | 'success' | 'failedItems'

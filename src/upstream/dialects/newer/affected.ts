@@ -5,31 +5,57 @@ import { RefusedError } from './classic-error.ts'
 import type { Success } from './content.ts'
 import type { Conversation } from './conversation.ts'
 import { errorOf, meaningOf } from './errors.ts'
+import { listOf } from './lists.ts'
 import { itemDetails } from './texts.ts'
 
-/** Returns the classic data. Items whose error is success count as affected. Throws RefusedError. */
+interface Failure {
+  readonly id: string
+  /** The element of `failed_ids`. */
+  readonly listed: unknown
+}
+
+/**
+ * Returns the classic data, in the order of the requested list if there is one. Items whose error is success count as
+ * affected. Throws RefusedError.
+ */
 export function affectedOf(conversation: Conversation, { items = [], failed }: Success, rule: AffectedRule): unknown {
   const affected = items.map(String)
-  const failedIds: unknown[] = []
+  const failures: Failure[] = []
   for (const { code, message, ids } of failed) {
     const meaning = meaningOf(code, conversation.translation.errors)
     if (meaning === 'success') affected.push(...ids)
-    if (typeof meaning !== 'number') continue
-    for (const id of ids) {
-      failedIds.push(
-        rule.failed === 'ids' ? id : { id, error: itemError(conversation, meaning, { id, code, message }) },
-      )
-    }
+    if (meaning === 'success' || meaning === 'empty') continue
+    const classic = meaning === 'failedItems' ? code : meaning
+    for (const id of ids) failures.push({ id, listed: listed(conversation, rule, classic, { id, code, message }) })
   }
-  const isNone = affected.length === 0 && failedIds.length === 0
+  const isNone = affected.length === 0 && failures.length === 0
   if (isNone && typeof rule.none === 'number') throw new RefusedError(rule.none)
-  const text = failedIds.length > 0 ? rule.some : isNone ? (rule.none ?? rule.all) : rule.all
+  const text = failures.length > 0 ? rule.some : isNone ? (rule.none ?? rule.all) : rule.all
+  const placeOf = placesIn(conversation)
   return {
     msg: conversation.fill(String(text)),
-    affected_agents: affected,
-    ...(failedIds.length > 0 && { failed_ids: failedIds }),
-    ...(rule.totals && totalsOf(conversation, affected.length, failedIds.length)),
+    affected_agents: affected.sort((a, b) => placeOf(a) - placeOf(b)),
+    ...(failures.length > 0 && {
+      failed_ids: failures.sort((a, b) => placeOf(a.id) - placeOf(b.id)).map((failure) => failure.listed),
+    }),
+    ...(rule.totals && totalsOf(conversation, affected.length, failures.length)),
   }
+}
+
+interface FailedItem {
+  readonly id: string
+  readonly code: number
+  readonly message: string
+}
+
+function listed(conversation: Conversation, rule: AffectedRule, meaning: number, item: FailedItem): unknown {
+  return rule.failed === 'ids' ? item.id : { id: item.id, error: itemError(conversation, meaning, item) }
+}
+
+/** Returns the place of an id in the list of the request. Without a list the order of the node stays. */
+function placesIn(conversation: Conversation): (id: string) => number {
+  const places = new Map(listOf(conversation)?.map((id, place) => [id, place]))
+  return (id) => places.get(id) ?? 0
 }
 
 function totalsOf(conversation: Conversation, affected: number, failed: number): object {
@@ -44,7 +70,7 @@ function totalsOf(conversation: Conversation, affected: number, failed: number):
 export function itemError(
   conversation: Conversation,
   meaning: number,
-  { id, code, message }: { readonly id: string; readonly code: number; readonly message: string },
+  { id, code, message }: FailedItem,
 ): { readonly message: string; readonly code: number } {
   const { message: text } = errorOf(meaning, code, message)
   const detail = conversation.fill(ownEntry(itemDetails, String(meaning)) ?? '').replace('{id}', () => id)

@@ -1,5 +1,5 @@
 /** Makes the classic response of a request from the replies of the node. */
-import type { ErrorRule, ResponseRule, TextVariant } from '../../../catalogue/newer/translation.ts'
+import type { ErrorRule, NoError, ResponseRule, TextVariant } from '../../../catalogue/newer/translation.ts'
 import { ownEntry } from '../../../core/values.ts'
 import { collect } from '../../../query/collect.ts'
 import { type CollectionPage, parseCollectionRequest } from '../../../query/request.ts'
@@ -9,9 +9,10 @@ import { type Element, fieldValue, type Row } from '../../../query/value.ts'
 import type { Answer } from '../dialect.ts'
 import { affectedOf } from './affected.ts'
 import { type ClassicError, RefusedError } from './classic-error.ts'
-import type { Success } from './content.ts'
+import type { Problem, Success } from './content.ts'
 import type { Conversation, Reply } from './conversation.ts'
 import { errorOf, errorOfProblem, meaningOf } from './errors.ts'
+import { listOf } from './lists.ts'
 import { createRowConverter } from './rows.ts'
 import { createCut } from './selected.ts'
 import { shapes } from './shapes.ts'
@@ -31,6 +32,8 @@ export function answerOf(conversation: Conversation, reply: Reply, byEdge?: ByEd
   if (content.kind === 'problem') {
     const error = errorOfProblem(conversation, content)
     if (typeof error === 'object') return answerError(reply, error)
+    if (error === 'failedItems')
+      return answerData(reply, dataOf(conversation, allFailed(conversation, content), undefined))
     return answerData(reply, dataWithout(conversation, error, content.code))
   }
   const failure = failureOfWhole(conversation, content)
@@ -73,10 +76,14 @@ function failureOfWhole(
   return { meaning: meaningOf(code, translation.errors), code, message }
 }
 
-function dataWithout(conversation: Conversation, meaning: 'empty' | 'success', code: number | undefined): unknown {
+function dataWithout(conversation: Conversation, meaning: NoError, code: number | undefined): unknown {
   const { response: rule } = conversation.translation
   if (meaning === 'success' && rule.kind === 'text') return conversation.fill(textOf(conversation, rule, { code }))
   return dataOf(conversation, { ...EMPTY, empty: true }, undefined)
+}
+
+function allFailed(conversation: Conversation, { code = 0, detail }: Problem): Success {
+  return { ...EMPTY, failed: [{ code, message: detail, ids: listOf(conversation) ?? [] }] }
 }
 
 const EMPTY: Success = { kind: 'success', data: {}, error: 0, items: [], total: 0, failed: [], message: '' }

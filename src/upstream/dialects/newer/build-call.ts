@@ -1,14 +1,13 @@
 /** Translates the parameters and the body of a classic request to a call of the newer layout. */
 import type { CallTemplate, ParamRule, RowRule } from '../../../catalogue/newer/translation.ts'
 import { EdgeError } from '../../../core/errors.ts'
-import type { RequestBody } from '../../../core/request.ts'
 import { ownEntry } from '../../../core/values.ts'
 import { parseSearch } from '../../../query/filter.ts'
 import { createBody } from './bodies.ts'
-import { chunksOf } from './chunks.ts'
 import { RefusedError } from './classic-error.ts'
 import type { Conversation, NewerCall } from './conversation.ts'
 import { newerName, renameInSelect, renameInSort, translateQ, wordOf } from './field-names.ts'
+import { withLists } from './lists.ts'
 import { withTies } from './order.ts'
 
 export interface Question {
@@ -71,33 +70,6 @@ export function buildCall(conversation: Conversation): Question {
   }
   const [first = call, ...further] = withLists(conversation, call)
   return { call: first, ...(further.length > 0 && { further }), ...(needsEdge && { byEdge }) }
-}
-
-/** Returns the calls with the parts of the list. Throws 604 for an empty list: for the node it means all agents. */
-function withLists(conversation: Conversation, call: NewerCall): readonly NewerCall[] {
-  const { list } = conversation.translation.call
-  if (list === undefined) return [call]
-  const ids = idsOf(conversation, list.from)
-  if (ids === undefined && Object.hasOwn(call.query, list.as)) return [call]
-  const chunks = chunksOf(ids ?? [])
-  if (chunks.length === 0) throw new RefusedError(604, ". Missing field: 'ids'")
-  return chunks.map((chunk) => ({ ...call, query: { ...call.query, [list.as]: chunk } }))
-}
-
-function idsOf({ request }: Conversation, from: 'body.ids' | 'query.ids'): readonly string[] | undefined {
-  const value = from === 'query.ids' ? ownEntry(request.query, 'ids') : idsOfBody(request.body)
-  if (value === undefined) return undefined
-  const ids = Array.isArray(value) ? value.map(String) : String(value).split(',')
-  return ids.filter((id) => id !== '').map(canonicalId)
-}
-
-/** The node takes ids of three digits; with more zeros in front than that they name no agent. */
-function canonicalId(id: string): string {
-  return /^\d+$/.test(id) ? id.replace(/^0+(?=\d)/, '').padStart(3, '0') : id
-}
-
-function idsOfBody(body: RequestBody | undefined): unknown {
-  return body?.kind === 'fields' ? ownEntry(body.fields, 'ids') : undefined
 }
 
 function templateFor({ request, translation: { call } }: Conversation): CallTemplate {

@@ -1,5 +1,5 @@
 /** Errors of the newer layout as errors of the classic one. */
-import type { ErrorRule } from '../../../catalogue/newer/translation.ts'
+import type { ErrorRule, NoError } from '../../../catalogue/newer/translation.ts'
 import { ownEntry } from '../../../core/values.ts'
 import { type ClassicError, classicError, cutAtColon } from './classic-error.ts'
 import type { Problem } from './content.ts'
@@ -39,7 +39,7 @@ const PERMISSION_DENIED = 4000
 const UPGRADE_REFUSED = 1820
 
 /** Returns what a problem means. Without a code it is about parameters, or about the API process of the node. */
-export function errorOfProblem(conversation: Conversation, problem: Problem): ClassicError | 'empty' | 'success' {
+export function errorOfProblem(conversation: Conversation, problem: Problem): ClassicError | NoError {
   const { code, detail, status } = problem
   if (code === undefined) return errorWithoutCode(conversation, problem)
   const meaning = meaningOf(code, conversation.translation.errors)
@@ -57,7 +57,7 @@ export function errorOf(meaning: number, code: number, message: string): Classic
 
 const TOO_LARGE = 413
 
-function errorWithoutCode(conversation: Conversation, problem: Problem): ClassicError | 'empty' | 'success' {
+function errorWithoutCode(conversation: Conversation, problem: Problem): ClassicError | NoError {
   if (problem.status === TOO_LARGE) return classicError(701)
   if (problem.status >= 500) return classicError(3)
   // The node does not know the path: its release is older than the translation.

@@ -49,8 +49,12 @@ export function renameInSelect(select: string, rows: RowRule | undefined): strin
 export function renameInSort(sort: string, rows: RowRule | undefined): string {
   return sort
     .split(',')
-    .map((field) => field.replace(/[^+\- ].*$/, (name) => newerName(name, rows, 1403)))
+    .map((field) => field.replace(/[^+\- ].*$/, (name) => sortField(name, rows)))
     .join(',')
+}
+
+function sortField(name: string, rows: RowRule | undefined): string {
+  return ownEntry(namesOf(rows).rules, name)?.sortedBy ?? newerName(name, rows, 1403)
 }
 
 /** The text was checked before, or the edge made it. */

@@ -3,6 +3,7 @@
  * values before, so they are rare: values that the classic layout allows and the newer one does not.
  */
 import type { Endpoint } from '../../../catalogue/endpoint.ts'
+import type { NoError } from '../../../catalogue/newer/translation.ts'
 import { type Kind, kinds } from '../../../catalogue/schemas/kinds.ts'
 import { ownEntry } from '../../../core/values.ts'
 import { type ClassicError, classicError } from './classic-error.ts'
@@ -35,7 +36,7 @@ const formatKinds: Readonly<Record<string, Kind>> = {
   select: 'select',
 }
 
-export function errorOfParameters(conversation: Conversation, detail: string): ClassicError | 'empty' | 'success' {
+export function errorOfParameters(conversation: Conversation, detail: string): ClassicError | NoError {
   const { translation, request } = conversation
   const missing = firstMatch(MISSING, detail)
   if (missing !== undefined) return withDetail(604, `. Missing field: '${classicNameOf(conversation, missing)}'`)

@@ -147,3 +147,15 @@ t.test('whether an agent has the files of its groups is one field', async (t) =>
   const { data } = await askRecorded('GET /agents/:agent_id/group/is_sync', parts, 'GET /agents/003/group/is_sync')
   t.same(data, { synced: true })
 })
+
+t.test('whether an unknown agent has them has a code of its own, as in the classic layout', async (t) => {
+  const request = edgeRequest('GET', '/agents/:agent_id/group/is_sync', { params: { agent_id: '999' } })
+  const missing = { error: { code: 1701, message: 'Agent does not exist' }, id: ['999'] }
+  const { json } = await ask(request, () => success([], { failed: [missing] }))
+  t.same(json, { error: 1739, message: "Error getting agent's group sync" })
+})
+
+t.test('agents are sorted by their status as the classic layout does: by their last message', async (t) => {
+  const { calls } = await ask(edgeRequest('GET', '/agents', { query: { sort: '-status,id' } }), () => success([]))
+  t.same(calls, ['GET /agents?sort=-lastKeepAlive,id'])
+})

@@ -142,7 +142,7 @@ t.test('several agents are assigned; members already count, and failed ones are 
   t.same(calls, ['PUT /agents/group?group_id=g&agents_list=011,012,999'])
   t.same(data, {
     msg: 'Some agents were not assigned to group g',
-    affected_agents: ['012', '011'],
+    affected_agents: ['011', '012'],
     failed_ids: ['999'],
   })
 })
@@ -173,4 +173,23 @@ t.test('agents that leave a group are named, failed ones with their errors', asy
     affected_agents: ['011'],
     failed_ids: [{ id: '999', error: { message: 'Agent does not exist: 999', code: 1701 } }],
   })
+})
+
+t.test('a group that does not exist fails for each agent of the list', async (t) => {
+  const body = { kind: 'fields', fields: { ids: ['001', '002'] } } as const
+  const request = edgeRequest('POST', '/agents/group/:group_id', { params: { group_id: 'nope' }, body })
+  const { data } = await ask(request, () => recorded('PUT /agents/group?group_id=nope&agents_list=011'))
+  t.same(data, { msg: 'Some agents were not assigned to group nope', affected_agents: [], failed_ids: ['001', '002'] })
+})
+
+t.test('agents have the order of the list of the request', async (t) => {
+  const request = edgeRequest('DELETE', '/agents/group/:group_id', {
+    params: { group_id: 'g' },
+    query: { ids: '005,003,001,004' },
+  })
+  const failed = (code: number, id: string) => ({ error: { code, message: 'x' }, id: [id] })
+  const { data } = await ask(request, () =>
+    success(['001', '003'], { failed: [failed(1734, '004'), failed(1701, '005')] }),
+  )
+  t.match(data, { affected_agents: ['003', '001'], failed_ids: [{ id: '005' }, { id: '004' }] })
 })
