@@ -19,9 +19,10 @@ const INVALID_PATH = 704
 
 /**
  * A node returns rules and the list of their files from a cache of its own for 750 ms, also after a write (measured). A
- * write lasts until that cache has expired, so that no older response can be stored after it.
+ * write lasts until that cache has expired, so that no older response can be stored after it. The rest of the second is for
+ * a read that the node had carried out before the write, and stores after it.
  */
-const OWN_CACHE_MS = 750
+const OWN_CACHE_MS = 1_000
 
 /** A file of the ruleset, which the workers copy from the master. */
 interface RulesetFile {
