@@ -47,6 +47,8 @@ interface NodeContact {
 
 /** Another replica must have reached a node this long after this one lost all of them: in an outage all lose them. */
 const OUTAGE_MARGIN_MS = 1000
+/** The node answers so before it checks the credentials. */
+const TOO_MANY_REQUESTS = 429
 /** The node did not receive the call, or the client disconnected: such calls are no evidence about the node. */
 const NO_CONTACT: ReadonlySet<NodeFault> = new Set(['overloaded', 'ejected', 'cancelled'])
 
@@ -176,7 +178,7 @@ export function createReadiness(options: ReadinessOptions): ReplicaReadiness {
       contact.reachedAt = clock()
       if (!hasOwnCredentials()) hasRead = true
       else if (fault === 'refusedCredentials') contact.credentials = 'refused'
-      else if (status !== undefined && status < 500) {
+      else if (status !== undefined && status < 500 && status !== TOO_MANY_REQUESTS) {
         contact.credentials = 'accepted'
         hasRead = true
       }

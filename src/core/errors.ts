@@ -226,6 +226,8 @@ export type NodeFault =
   | 'unreadable'
   | 'tooLarge'
   | 'refusedCredentials'
+  /** The node refuses every request of this address for minutes. */
+  | 'blocked'
   /** Too many logins of callers failed at the node, so the edge sends no other one. */
   | 'loginsBlocked'
   | 'cancelled'

@@ -1,6 +1,6 @@
 /** The innermost handler: sends a request to one node and returns its response, or the error of the failed call. */
 import { errorNumberOf, isNotReadyError } from '../core/envelope.ts'
-import { EdgeError, type ErrorCode } from '../core/errors.ts'
+import { EdgeError, type ErrorCode, type NodeFault } from '../core/errors.ts'
 import type { CallNode, ClusterView, NodeResponse } from '../core/node-call.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import { traceSync } from '../core/traced.ts'
@@ -118,16 +118,19 @@ function isOfOtherLayout(result: DialectResult, { endpoint }: EdgeRequest): bool
   return isUnreadable && endpoint.method === 'GET'
 }
 
+/** Faults of a node that has not acted, or does not answer at all. */
+const MAY_BE_REPLACED: ReadonlySet<NodeFault> = new Set(['unreachable', 'ejected', 'blocked', 'overloaded'])
+
 /** A read may go to the next candidate if this one did not respond; a write only if no node received any part of it. */
 function canTryNext({ fault, sent }: NodeFailure, { endpoint }: EdgeRequest): boolean {
-  if (fault !== 'unreachable' && fault !== 'ejected' && fault !== 'overloaded') return false
+  if (!MAY_BE_REPLACED.has(fault)) return false
   return endpoint.method === 'GET' || !sent
 }
 
 /** Whether the failure of the first candidate is one for which this candidate exists. */
 function mayFollow(first: NodeFailure, { isDetour, replacesMaster }: Candidate): boolean {
   if (isDetour) return isApiUnreachable(first)
-  return !replacesMaster || first.fault === 'unreachable' || first.fault === 'ejected'
+  return !replacesMaster || first.fault !== 'overloaded'
 }
 
 /** Whether the node does not answer at all, in contrast to a node that hangs or is at its limit. */
@@ -163,6 +166,7 @@ function codeOf({ fault, sent }: NodeFailure, { endpoint, caller }: EdgeRequest)
   const isOutcomeUnknown = sent && endpoint.method !== 'GET'
   switch (fault) {
     case 'ejected':
+    case 'blocked':
       return 920
     case 'overloaded':
       return 921

@@ -7,9 +7,10 @@ import type { EjectionSettings } from './options.ts'
 
 /**
  * What the end of a call shows about the health of its node. `refused`: the connection was refused. `unreadable`: a sign
- * of bad health only if several endpoints show it. `none`: the call is no evidence about the node.
+ * of bad health only if several endpoints show it. `hang`: the node answered that it cannot carry out calls. `blocked`: the
+ * node refuses all calls for a known time. `none`: the call is no evidence about the node.
  */
-export type HealthSignal = 'success' | 'failure' | 'refused' | 'unreadable' | 'none'
+export type HealthSignal = 'success' | 'failure' | 'refused' | 'unreadable' | 'hang' | 'blocked' | 'none'
 
 /**
  * Returns the signal of a call that took `elapsed` milliseconds on the node. A wrong password or a response that is too
@@ -29,6 +30,8 @@ export function healthSignalOf(
     // The node refused the call, or its budget did not permit it.
     case 'overloaded':
       return 'none'
+    case 'blocked':
+      return 'blocked'
     case 'timeout':
     case 'cancelled':
       return elapsed >= (timeout ?? Number.POSITIVE_INFINITY) / 2 ? 'failure' : 'none'
@@ -51,7 +54,11 @@ export class Health {
   #consecutiveRefusals = 0
   /** Endpoints with an unreadable response since the last success. */
   readonly #unreadableEndpoints = new Set<string>()
+  /** Consecutive calls that the node did not carry out because its process hangs. */
+  #hangs = 0
   #ejections = 0
+  /** The present ejection is for hangs. */
+  #isHanging = false
   #ejectedUntil: number | undefined
   #probeStart: number | undefined
 
@@ -73,24 +80,51 @@ export class Health {
     return !isProbing && this.ejectedFor === 0
   }
 
-  /** The caller reports the end of a probe with `recordSuccess`, `recordFailure` or `abandonProbe`. */
-  admit(): HealthAdmission {
+  /**
+   * The caller reports the end of a probe with `recordSuccess`, `recordFailure`, `recordHang` or `abandonProbe`.
+   * `showsHang`: whether the call would fail as well if the process of the node still hangs.
+   */
+  admit(showsHang = true): HealthAdmission {
     if (this.#ejectedUntil === undefined) return { ok: true, isProbe: false }
-    if (!this.isAdmitting) return { ok: false, retryAfter: Math.max(1, Math.ceil((this.ejectedFor ?? 0) / 1000)) }
+    if (!this.isAdmitting || (this.#isHanging && !showsHang))
+      return { ok: false, retryAfter: Math.max(1, Math.ceil((this.ejectedFor ?? 0) / 1000)) }
     this.#probeStart = this.#clock()
     return { ok: true, isProbe: true }
   }
 
   /** Returns whether this ended an ejection. */
-  recordSuccess(): boolean {
+  recordSuccess(showsHang = true): boolean {
+    if (showsHang) this.#hangs = 0
+    else if (this.#isHanging) return false
     const wasEjected = this.#ejectedUntil !== undefined
     this.#consecutiveFailures = 0
     this.#consecutiveRefusals = 0
     this.#unreadableEndpoints.clear()
     this.#ejections = 0
+    this.#isHanging = false
     this.#ejectedUntil = undefined
     this.#probeStart = undefined
     return wasEjected
+  }
+
+  /** Returns whether this began or, for a probe, prolonged an ejection. */
+  recordHang(isProbe: boolean): boolean {
+    this.#hangs += 1
+    if (!isProbe && (this.#ejectedUntil !== undefined || this.#hangs < this.#settings.hangs)) return false
+    this.#isHanging = true
+    return this.#eject()
+  }
+
+  get isHanging(): boolean {
+    return this.#isHanging
+  }
+
+  /** Ejects the node for this time, in milliseconds. Returns whether it was not ejected for as long before. */
+  ejectFor(duration: number): boolean {
+    const isNews = (this.ejectedFor ?? 0) === 0
+    this.#probeStart = undefined
+    this.#ejectedUntil = Math.max(this.#ejectedUntil ?? 0, this.#clock() + duration)
+    return isNews
   }
 
   /**

@@ -4,9 +4,18 @@
  */
 import { Readable } from 'node:stream'
 import type { CallBudget } from './budget.ts'
+import { problemOf } from './node-problems.ts'
+import { type CallFailure, PROBLEM_TYPE } from './node-response.ts'
 import type { Transport } from './transport.ts'
 
-const TOO_MANY_REQUESTS = 429
+/** How long a node refuses an address after failed logins; counted from the first one, which the edge may not know. */
+const BLOCKED_SECONDS = 300
+
+const BLOCKED: CallFailure = {
+  fault: 'blocked',
+  detail: 'the node refuses the address of the edge after failed logins',
+  retryAfter: BLOCKED_SECONDS,
+}
 
 /** Counts all that is sent through a transport of a node. `isNewer`: its layout refuses calls with status 429. */
 export function meter(transport: Transport, budget: CallBudget, isNewer: () => boolean): Transport {
@@ -25,19 +34,17 @@ export function meter(transport: Transport, budget: CallBudget, isNewer: () => b
     const sentAt = budget.now()
     const result = await transport.attempt(...args)
     if (!result.ok) return result
-    const { status, body } = result.response
-    if (status !== TOO_MANY_REQUESTS) {
-      budget.recordAnswer(sentAt)
-      return result
-    }
+    const { node, status, type, body } = result.response
+    const problem = problemOf(result.response, node)
+    if (problem !== 'tooManyRequests') budget.recordAnswer(sentAt)
+    if (problem === undefined || problem === 'hanging') return result
     if (body instanceof Readable) body.destroy()
+    const refusal: CallFailure =
+      problem === 'addressBlocked'
+        ? BLOCKED
+        : { fault: 'overloaded', detail: 'too many requests', status, retryAfter: budget.recordRefusal() }
+    const failure = type === PROBLEM_TYPE ? { ...refusal, layout: 'newer' as const } : refusal
     // A node that refuses a call has not acted on it.
-    const failure = {
-      fault: 'overloaded',
-      detail: 'too many requests',
-      status,
-      retryAfter: budget.recordRefusal(),
-    } as const
     return { ok: false, failure, sent: false }
   }
 }

@@ -1,10 +1,13 @@
 /** The nodes with an address: created from the settings, reused over a reload, retired when the settings drop them. */
 import { lookup as resolveHost } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
+import type { NodeFault } from '../core/errors.ts'
 import { normalizeAddress, parseAddressRange } from '../core/ip-addresses.ts'
 import type { Layout, NodeCall, NodeResult } from '../core/node-call.ts'
 import { UpstreamNode } from './node.ts'
+import { STATUS_PROBE } from './node-problems.ts'
 import type { ClusterSettings, NodeCredentials, NodeSetting, NodeTls } from './options.ts'
+import { createOwnCall } from './own-call.ts'
 import { type AccountOf, createAccounts } from './tokens/accounts.ts'
 import { createTokenCalls, type TokenCallsOf } from './tokens/index.ts'
 import type { NodeFailure } from './tokens/login.ts'
@@ -25,6 +28,12 @@ interface Connecting {
   readonly headers: RequestHeaders
   readonly accountOf: AccountOf
 }
+
+/** A node that hangs answers after ten seconds. */
+const HANG_PROBE_TIMEOUT_MS = 12_000
+const PROBE_PAUSE_MS = 1_000
+/** Faults of a probe that shows nothing. */
+const NOT_SENT: ReadonlySet<NodeFault> = new Set(['ejected', 'overloaded'])
 
 export class NodeRegistry {
   readonly #settings: ClusterSettings
@@ -118,13 +127,26 @@ export class NodeRegistry {
     await Promise.all([...this.#nodes.values(), ...this.#retiring].map((node) => node.destroy()))
   }
 
+  /** Probes a node that hangs. A probe that fails reports the hang again. */
+  #probeHanging(node: string, probeIn: number): void {
+    const probe = async () => {
+      const call = { node, ...STATUS_PROBE, timeout: HANG_PROBE_TIMEOUT_MS, caller: 'probe', requestId: 'probe' }
+      const result = await this.call(createOwnCall(call))
+      if (!result.ok && NOT_SENT.has(result.fault) && this.#nodes.has(node)) this.#probeHanging(node, PROBE_PAUSE_MS)
+    }
+    setTimeout(() => void probe(), probeIn).unref()
+  }
+
   #createNode(setting: NodeSetting): UpstreamNode {
     const { limits, connectTimeout, ejection, log, slots, permits, clock, onCall } = this.#settings
     const layout = () => this.#layoutOf(setting.name)
     const { tls, allowed, headers } = this.#connecting
     const { lookup } = allowed
     const transport = createTransport({ url: setting.url, tls, limits, connectTimeout, lookup, headers })
-    const common = { limits, ejection, log, slots, permits, layout, clock, ...(onCall && { onCall }) }
+    // Without an account of the edge, the probe is a call of a client.
+    const probe = (probeIn: number) => this.#probeHanging(setting.name, probeIn)
+    const onHang = this.#settings.credentials.mode === 'service' ? { onHang: probe } : {}
+    const common = { limits, ejection, log, slots, permits, layout, clock, ...onHang, ...(onCall && { onCall }) }
     return new UpstreamNode({ setting, transport, ...common })
   }
 }

@@ -18,7 +18,7 @@ export interface CallFailure {
   readonly retryAfter?: number
   /** The connection was refused, or lost before a response began: a retry may help and is harmless for reads. */
   readonly retryable?: true
-  /** The layout that the node shows when it refuses credentials. */
+  /** The layout that the node shows when it refuses the call. */
   readonly layout?: Layout
 }
 

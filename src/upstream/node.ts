@@ -6,9 +6,10 @@ import type { Layout, NodeCall, NodeResult } from '../core/node-call.ts'
 import { type Deadline, startDeadline } from '../core/timing.ts'
 import { RetryBudget, routeOf, sendWithRetry, startQueueSpan } from './attempts.ts'
 import { CallBudget } from './budget.ts'
-import { Health, type HealthSignal, healthSignalOf } from './health.ts'
 import { ConcurrencyLimiter, loadSignalOf, type Rejection } from './limiter.ts'
 import { meter } from './metered-transport.ts'
+import { type CallEnd, ejected, NodeHealth } from './node-health.ts'
+import { problemOf } from './node-problems.ts'
 import type { CallFailure } from './node-response.ts'
 import type { ClusterLog, EjectionSettings, NodeLimits, NodeSetting, NodeStatus } from './options.ts'
 import type { SharedPermits } from './permits.ts'
@@ -29,6 +30,8 @@ export interface UpstreamNodeOptions {
   readonly layout: () => Layout | undefined
   readonly clock: () => number
   readonly onCall?: (call: NodeCallEvent) => void
+  /** See `NodeHealthOptions`. */
+  readonly onHang?: (probeIn: number) => void
 }
 
 /** Time in which queued calls of a retired node may still start. */
@@ -45,10 +48,9 @@ export class UpstreamNode {
   readonly #options: UpstreamNodeOptions
   readonly #limiter: ConcurrencyLimiter
   readonly #callBudget: CallBudget
-  readonly #health: Health
+  readonly #health: NodeHealth
   readonly #budget: RetryBudget
   #isRetired = false
-  #lastFailure: NodeStatus['lastFailure']
 
   constructor(options: UpstreamNodeOptions) {
     this.setting = options.setting
@@ -57,12 +59,23 @@ export class UpstreamNode {
     const perMinute = () => limits.perMinute ?? DEFAULT_PER_MINUTE[layout() ?? 'newer']
     const permits = options.permits.open(setting.name, perMinute)
     this.#callBudget = new CallBudget({ permits, limit: perMinute, clock })
-    this.transport = meter(options.transport, this.#callBudget, () => layout() !== 'classic')
+    this.transport = meter(options.transport, this.#callBudget, () => this.#isNewer)
     const openSlots: OpenSlots = (kind, limit, onChange) =>
       slots.open(kind === 'all' ? setting.name : `${setting.name}:${kind}`, limit, onChange)
     this.#limiter = new ConcurrencyLimiter(limits, clock, openSlots, this.#callBudget)
-    this.#health = new Health(options.ejection, options.clock)
+    this.#health = new NodeHealth({
+      node: setting.name,
+      ejection: options.ejection,
+      log: options.log,
+      clock,
+      onEject: (rejection) => this.#limiter.rejectQueued(rejection),
+      ...(options.onHang && { onHang: options.onHang }),
+    })
     this.#budget = new RetryBudget(Math.max(MIN_RETRY_BUDGET, options.limits.inFlight))
+  }
+
+  get #isNewer(): boolean {
+    return this.#options.layout() !== 'classic'
   }
 
   /** Whether a call may be sent now: the node is not ejected and its queue has space. */
@@ -77,7 +90,7 @@ export class UpstreamNode {
 
   async call(call: AuthorizedCall): Promise<NodeResult> {
     const { clock } = this.#options
-    const admission = this.#isRetired ? ({ ok: false, retryAfter: 1 } as const) : this.#health.admit()
+    const admission = this.#isRetired ? ({ ok: false, retryAfter: 1 } as const) : this.#health.admit(call)
     const arrival = clock()
     const endQueueSpan = startQueueSpan(call)
     if (!admission.ok) {
@@ -94,9 +107,10 @@ export class UpstreamNode {
     }
     const start = clock()
     const result = await sendWithRetry(call, deadline, { transport: this.transport, budget: this.#budget })
+    const showsHang = result.ok && this.#isNewer && problemOf(result.response, call.node) === 'hanging'
     const finish = (failure: CallFailure | undefined, status = result.ok ? result.response.status : undefined) => {
       deadline.end()
-      this.#recordEnd(call, start, failure, admission.isProbe)
+      this.#recordEnd(call, start, { failure, showsHang, isProbe: admission.isProbe })
       // A node that refused the call with a status has answered it.
       const fault = status === undefined ? failure?.fault : undefined
       this.#emit(call, { queueTime: start - arrival, ms: clock() - start, status, fault })
@@ -118,7 +132,7 @@ export class UpstreamNode {
   status(): Pick<NodeStatus, 'inFlight' | 'limit' | 'slots' | 'queue' | 'budget' | 'ejectedUntil' | 'lastFailure'> {
     const { inFlight, limit, usable, queue } = this.#limiter
     const budget = this.#callBudget.state
-    const ejectedFor = this.#health.ejectedFor
+    const { ejectedFor, lastFailure } = this.#health
     return {
       inFlight,
       limit,
@@ -126,7 +140,7 @@ export class UpstreamNode {
       queue,
       ...(budget && { budget }),
       ...(ejectedFor !== undefined && { ejectedUntil: Date.now() + ejectedFor }),
-      ...(this.#lastFailure && { lastFailure: this.#lastFailure }),
+      ...(lastFailure && { lastFailure }),
     }
   }
 
@@ -154,25 +168,9 @@ export class UpstreamNode {
     await Promise.all([this.transport.destroy(), this.#limiter.close()])
   }
 
-  #recordEnd(call: NodeCall, start: number, failure: CallFailure | undefined, isProbe: boolean): void {
-    const signal = healthSignalOf(failure, call.timeout, this.#options.clock() - start)
-    if (failure !== undefined && failure.fault !== 'cancelled') {
-      this.#lastFailure = { fault: failure.fault, detail: failure.detail, at: Date.now() }
-    }
-    this.#recordHealth(call, signal, isProbe)
+  #recordEnd(call: NodeCall, start: number, end: Omit<CallEnd, 'elapsed'>): void {
+    const signal = this.#health.record(call, { ...end, elapsed: this.#options.clock() - start })
     this.#limiter.release(call, start, loadSignalOf(signal))
-  }
-
-  #recordHealth({ node, endpoint }: NodeCall, signal: HealthSignal, isProbe: boolean): void {
-    if (signal === 'success') {
-      if (this.#health.recordSuccess()) this.#options.log('info', 'node answers again', { node })
-    } else if (signal === 'none') {
-      if (isProbe) this.#health.abandonProbe()
-    } else if (this.#health.recordFailure(signal, isProbe, endpoint)) {
-      const seconds = Math.ceil((this.#health.ejectedFor ?? 0) / 1000)
-      this.#options.log('warn', 'node ejected', { node, ...this.#lastFailure, seconds })
-      this.#limiter.rejectQueued(this.#ejectedRejection(seconds))
-    }
   }
 
   #reject(call: NodeCall, { ok: _, ...rejection }: Rejection, arrival: number): NodeResult {
@@ -197,13 +195,9 @@ export class UpstreamNode {
     this.#options.onCall?.({ requestId, node, method, route: routeOf(call), ...result, ...times })
   }
 
+  /** `retryAfter` in seconds. */
   #ejectedRejection(retryAfter: number): Rejection {
-    const last = this.#lastFailure
-    const detail = this.#isRetired
-      ? 'removed from cluster.nodes'
-      : `ejected after failures${last ? `: ${last.detail}` : ''}`
-    const lastFault = this.#isRetired ? undefined : last?.fault
-    return { ok: false, fault: 'ejected', detail, retryAfter: Math.max(1, retryAfter), ...(lastFault && { lastFault }) }
+    return this.#isRetired ? ejected('removed from cluster.nodes', retryAfter) : this.#health.rejection(retryAfter)
   }
 }
 

@@ -48,6 +48,8 @@ export interface EjectionSettings {
   readonly failures: number
   /** Consecutive refused connections after which a node is ejected: fewer, since a refusal is unambiguous. */
   readonly refusals: number
+  /** Consecutive responses after which a node is ejected because the process that carries out its calls hangs. */
+  readonly hangs: number
   /** Duration of the first ejection. It doubles with each further one, up to `maxTime`. */
   readonly baseTime: number
   readonly maxTime: number
@@ -153,7 +155,7 @@ export function withDefaults(options: ClusterOptions): ClusterSettings {
     onListRead: options.onListRead ?? (() => undefined),
     connectTimeout: options.connectTimeout ?? 3_000,
     tls: options.tls ?? {},
-    ejection: { failures: 5, refusals: 2, baseTime: 1_000, maxTime: 30_000, ...options.ejection },
+    ejection: { failures: 5, refusals: 2, hangs: 3, baseTime: 1_000, maxTime: 30_000, ...options.ejection },
     allowedAddresses: options.allowedAddresses ?? [],
     log: options.log ?? (() => undefined),
     slots: options.slots ?? ownSlots,

@@ -1,0 +1,117 @@
+/** What the calls to one node show about its health: when it is ejected, what is logged, and why calls are rejected. */
+import type { NodeFault } from '../core/errors.ts'
+import type { NodeCall } from '../core/node-call.ts'
+import { Health, type HealthAdmission, type HealthSignal, healthSignalOf } from './health.ts'
+import type { Rejection } from './limiter.ts'
+import { provesExecution, STATUS_PROBE } from './node-problems.ts'
+import type { CallFailure } from './node-response.ts'
+import type { ClusterLog, EjectionSettings, NodeStatus } from './options.ts'
+
+export interface NodeHealthOptions {
+  readonly node: string
+  readonly ejection: EjectionSettings
+  readonly log: ClusterLog
+  readonly clock: () => number
+  /** Called when an ejection begins or is prolonged. */
+  readonly onEject: (rejection: Rejection) => void
+  /**
+   * Called when the node is ejected because it hangs, with the milliseconds until it may be probed with `STATUS_PROBE`.
+   * Absent: a call of a client is the probe, because the edge has no account.
+   */
+  readonly onHang?: (probeIn: number) => void
+}
+
+/** How a call ended. `elapsed`: milliseconds on the node. */
+export interface CallEnd {
+  readonly failure: CallFailure | undefined
+  /** The node answered that the process which carries out its calls hangs. */
+  readonly showsHang: boolean
+  readonly elapsed: number
+  readonly isProbe: boolean
+}
+
+const HANGS: CallFailure = { fault: 'timeout', detail: 'calls are not carried out within ten seconds (3021)' }
+
+export class NodeHealth {
+  readonly #options: NodeHealthOptions
+  readonly #health: Health
+  #lastFailure: NodeStatus['lastFailure']
+
+  constructor(options: NodeHealthOptions) {
+    this.#options = options
+    this.#health = new Health(options.ejection, options.clock)
+  }
+
+  get isAdmitting(): boolean {
+    return this.#health.isAdmitting
+  }
+
+  get lastFailure(): NodeStatus['lastFailure'] {
+    return this.#lastFailure
+  }
+
+  /** Milliseconds until the next probe; `undefined` if the node is not ejected. */
+  get ejectedFor(): number | undefined {
+    return this.#health.ejectedFor
+  }
+
+  admit(call: Pick<NodeCall, 'endpoint'>): HealthAdmission {
+    const { onHang } = this.#options
+    // No client waits for the probe of the edge. A call of a client would take ten seconds.
+    return this.#health.admit(onHang === undefined ? provesExecution(call) : call.endpoint === STATUS_PROBE.endpoint)
+  }
+
+  abandonProbe(): void {
+    this.#health.abandonProbe()
+  }
+
+  /** Returns what the end of the call shows. */
+  record(call: NodeCall, { failure, showsHang, elapsed, isProbe }: CallEnd): HealthSignal {
+    const shown = showsHang ? HANGS : failure
+    if (shown !== undefined && shown.fault !== 'cancelled') {
+      this.#lastFailure = { fault: shown.fault, detail: shown.detail, at: Date.now() }
+    }
+    const signal = showsHang ? 'hang' : healthSignalOf(failure, call.timeout, elapsed)
+    if (this.#apply(signal, call, failure, isProbe)) this.#reportEjection()
+    return signal
+  }
+
+  /** Returns the rejection of calls while the node is ejected. `retryAfter` in seconds. */
+  rejection(retryAfter: number): Rejection {
+    const last = this.#lastFailure
+    const detail = `ejected after failures${last ? `: ${last.detail}` : ''}`
+    return ejected(detail, retryAfter, last?.fault)
+  }
+
+  /** Returns whether an ejection began or was prolonged. */
+  #apply(signal: HealthSignal, call: NodeCall, failure: CallFailure | undefined, isProbe: boolean): boolean {
+    const { log, node } = this.#options
+    switch (signal) {
+      case 'success':
+        if (this.#health.recordSuccess(provesExecution(call))) log('info', 'node answers again', { node })
+        return false
+      case 'none':
+        if (isProbe) this.#health.abandonProbe()
+        return false
+      case 'blocked':
+        return this.#health.ejectFor((failure?.retryAfter ?? 0) * 1000)
+      case 'hang':
+        return this.#health.recordHang(isProbe)
+      default:
+        return this.#health.recordFailure(signal, isProbe, call.endpoint)
+    }
+  }
+
+  #reportEjection(): void {
+    const { node, log, onEject, onHang } = this.#options
+    const ejectedFor = this.#health.ejectedFor ?? 0
+    const seconds = Math.ceil(ejectedFor / 1000)
+    log('warn', 'node ejected', { node, ...this.#lastFailure, seconds })
+    onEject(this.rejection(seconds))
+    if (this.#health.isHanging) onHang?.(ejectedFor)
+  }
+}
+
+export function ejected(detail: string, retryAfter: number, lastFault?: NodeFault): Rejection {
+  return { ok: false, fault: 'ejected', detail, retryAfter: Math.max(1, retryAfter), ...(lastFault && { lastFault }) }
+}

@@ -1,0 +1,59 @@
+/** Responses of the newer layout that show something about the node itself, not about the call. */
+import type { NodeCall, NodeResponse } from '../core/node-call.ts'
+import { ownField } from '../core/values.ts'
+
+/**
+ * `tooManyRequests`: its limit of requests per minute is reached. `addressBlocked`: it refuses every request of this
+ * address after 50 failed logins. `hanging`: the only process that carries out its calls did not end one in ten seconds.
+ */
+export type NodeProblem = 'tooManyRequests' | 'addressBlocked' | 'hanging'
+
+const TOO_MANY_REQUESTS = 429
+const FORBIDDEN = 403
+const INTERNAL_ERROR = 500
+const ADDRESS_BLOCKED = 6000
+const EXECUTION_TIMEOUT = 3021
+/** A longer body is no such problem. */
+const MAX_BYTES = 16 * 1024
+
+/** Returns `undefined` for every other response. `name`: the node that answered. */
+export function problemOf({ status, body }: NodeResponse, name: string): NodeProblem | undefined {
+  if (status === TOO_MANY_REQUESTS) return 'tooManyRequests'
+  if ((status !== FORBIDDEN && status !== INTERNAL_ERROR) || !Buffer.isBuffer(body) || body.length > MAX_BYTES)
+    return undefined
+  const problem = parse(body)
+  const code = ownField(problem, 'error')
+  if (status === FORBIDDEN) return code === ADDRESS_BLOCKED ? 'addressBlocked' : undefined
+  return code === EXECUTION_TIMEOUT && isOwn(problem, name) ? 'hanging' : undefined
+}
+
+/** The error names the nodes that had it: another one may hang, to which this one passed the call on. */
+function isOwn(problem: unknown, name: string): boolean {
+  const nodes = Object.keys(Object(ownField(problem, 'dapi_errors')) as object)
+  return nodes.length === 0 || nodes.includes(name) || nodes.includes('unknown-node')
+}
+
+function parse(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString())
+  } catch {
+    return undefined
+  }
+}
+
+/** The call that the edge sends to a node that hangs. It is carried out by the process in question. */
+export const STATUS_PROBE = { path: '/manager/status', endpoint: 'GET /manager/status' } as const
+
+/** Calls that the API process of a node answers by itself: they succeed while the other process hangs. */
+const ANSWERED_WHILE_HANGING: ReadonlySet<string> = new Set([
+  'GET /',
+  'GET /cluster/nodes',
+  'GET /cluster/healthcheck',
+  'GET /security/user/authenticate',
+  'POST /security/user/authenticate',
+])
+
+/** Returns whether a success of the call shows that the process works. */
+export function provesExecution({ endpoint }: Pick<NodeCall, 'endpoint'>): boolean {
+  return !ANSWERED_WHILE_HANGING.has(endpoint)
+}

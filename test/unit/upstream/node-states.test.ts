@@ -1,0 +1,110 @@
+/** States of a node of the newer layout that its responses show: its address block, and its process that hangs. */
+import t, { type Test } from 'tap'
+import { type NewerOptions, startSimulator } from '../../../src/simulator/index.ts'
+import { eventually } from '../../support/eventually.ts'
+import { type ClusterTestOptions, clusterOf, get } from './fake-node.ts'
+
+async function start(t: Test, newer: NewerOptions, options: ClusterTestOptions = {}) {
+  const simulator = await startSimulator({ layout: 'newer', agents: 3, workers: 1, password: 'pass', newer })
+  t.teardown(() => simulator.close())
+  const [master] = simulator.nodes
+  if (master === undefined) throw new Error('no master')
+  const logged: Record<string, unknown>[] = []
+  const cluster = clusterOf(t, '', {
+    layout: 'newer',
+    nodes: [master],
+    log: (level, message, fields) => logged.push({ level, message, ...fields }),
+    ...options,
+  })
+  const call = (path: string) => cluster.call(get(path, { node: master.name, endpoint: `GET ${path.split('?')[0]}` }))
+  const seen = (path: string) => simulator.seen.filter(({ url }) => url.split('?')[0] === path).length
+  return { simulator, master: master.name, cluster, logged, call, seen, state: () => cluster.status()[0] }
+}
+
+t.test('a node that blocks the address of the edge is not called for the time of the block', async (t) => {
+  let now = 0
+  const { simulator, master, logged, call, state } = await start(t, {}, { clock: () => now })
+  t.ok((await call('/agents')).ok)
+  simulator.newer.blockAddress(master)
+  t.match(await call('/agents'), { ok: false, fault: 'blocked', sent: false, retryAfter: 300, detail: /failed logins/ })
+  const before = simulator.seen.length
+  now += 299_000
+  t.match(await call('/agents'), { ok: false, fault: 'ejected', sent: false, retryAfter: 1, lastFault: 'blocked' })
+  t.equal(simulator.seen.length, before, 'nothing is sent')
+  t.match(state(), {
+    ejectedUntil: Number,
+    lastFailure: { fault: 'blocked', detail: /refuses the address of the edge/ },
+  })
+  t.equal(logged.filter(({ fault }) => fault === 'blocked').length, 1)
+  simulator.newer.restartApi(master)
+  now += 1_001
+  t.ok((await call('/agents')).ok)
+  t.match(logged.at(-1), { message: 'node answers again' })
+})
+
+t.test('a node that still blocks the address is ejected for the same time again', async (t) => {
+  let now = 0
+  const { simulator, master, call } = await start(t, {}, { clock: () => now })
+  await call('/agents')
+  simulator.newer.blockAddress(master)
+  await call('/agents')
+  now += 300_001
+  t.match(await call('/agents'), { ok: false, fault: 'blocked' })
+  t.match(await call('/agents'), { ok: false, fault: 'ejected', retryAfter: 300 })
+})
+
+/** Makes the only process of the node hang, and the node answer with 3021 soon. */
+async function startHanging(t: Test, options: ClusterTestOptions = {}) {
+  const started = await start(t, { executionLimit: 30 }, options)
+  const { call, state } = started
+  t.match(await call(`/agents?search=${'x'.repeat(3_000)}`), { ok: true, response: { status: 500 } })
+  t.equal(state()?.ejectedUntil, undefined, 'one such answer decides nothing')
+  t.match(await call('/cluster/nodes'), { ok: true, response: { status: 200 } })
+  await call('/agents')
+  t.match(await call('/cluster/nodes'), { ok: true, response: { status: 200 } })
+  await call('/agents')
+  await eventually(() => state()?.ejectedUntil !== undefined)
+  return started
+}
+
+t.test('a node that hangs is ejected, although it answers other calls, and probed until it works', async (t) => {
+  const { simulator, master, call, seen, logged } = await startHanging(t, {
+    ejection: { baseTime: 50, maxTime: 100 },
+  })
+  t.match(logged.at(-1), { message: 'node ejected', detail: /3021/ })
+  await eventually(() => seen('/manager/status') >= 2)
+  const before = seen('/cluster/nodes') + seen('/agents')
+  t.match(await call('/cluster/nodes'), { ok: false, fault: 'ejected', lastFault: 'timeout' })
+  t.match(await call('/agents'), { ok: false, fault: 'ejected' })
+  t.equal(seen('/cluster/nodes') + seen('/agents'), before, 'no call of a client is a probe')
+  simulator.newer.restartApi(master)
+  await eventually(async () => (await call('/agents')).ok)
+  t.ok(logged.some(({ message }) => message === 'node answers again'))
+})
+
+t.test('without an account of the edge, a call that the process carries out is the probe', async (t) => {
+  const credentials = { username: 'edge', password: 'pass' }
+  let now = 0
+  const { simulator, master, cluster } = await start(
+    t,
+    { executionLimit: 30 },
+    { credentials: { mode: 'passthrough' }, clock: () => now },
+  )
+  const call = (path: string) => cluster.call(get(path, { node: master, credentials, endpoint: `GET ${path}` }))
+  await cluster.call(get(`/agents?search=${'x'.repeat(3_000)}`, { node: master, credentials }))
+  await call('/agents')
+  await call('/agents')
+  now += 40_000
+  t.match(await call('/cluster/nodes'), { ok: false, fault: 'ejected' })
+  simulator.newer.restartApi(master)
+  t.match(await call('/agents'), { ok: true, response: { status: 200 } })
+  t.match(await call('/cluster/nodes'), { ok: true, response: { status: 200 } })
+})
+
+t.test('a node that restarts is not ejected: its answer passes', async (t) => {
+  const { simulator, master, call, state } = await start(t, {})
+  await call('/agents')
+  await simulator.faults.set(master, { error: 1017 })
+  for (let each = 0; each < 6; each += 1) t.match(await call('/agents'), { ok: true, response: { status: 400 } })
+  t.equal(state()?.ejectedUntil, undefined)
+})
