@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import { type CacheStages, createCache, type FreshnessLifetimes } from '../cache/index.ts'
 import { type CacheOperationsPorts, disabledCache } from '../cache/operations.ts'
 import { compilePolicy } from '../cache/policy.ts'
+import { CLASSIC_READS, type NodeReads } from '../cache/snapshots/build.ts'
 import type { CacheStore } from '../cache/stores/contract.ts'
 import { createMemoryStore } from '../cache/stores/memory-store.ts'
 import { createRedisStore } from '../cache/stores/redis-store.ts'
@@ -45,6 +46,8 @@ interface CacheParts {
 
 type Store = CacheStore & CacheIndex & { state(): CacheStoreState; close(): Promise<void> }
 
+/** A node returns up to 100,000 rows, but works ten seconds at most, in which it reads some thousand. */
+const NEWER_READS: NodeReads = { rowsPerCall: 5000, joinsAgents: true }
 /** Keys are HMACs. Without an encryption key the secret is public, because the keys stay in this process or in Redis. */
 const DEFAULT_KEY_SECRET = 'manager-edge'
 
@@ -81,7 +84,7 @@ export async function buildCache(
     master: () => cluster.view.master().name,
     nodes: () => cluster.view.nodes(),
     limits: config.cluster.limits,
-    joinedPagesNeedAllRows: () => layoutOfCluster(cluster.view) !== 'newer',
+    nodeReads: () => (layoutOfCluster(cluster.view) === 'newer' ? NEWER_READS : CLASSIC_READS),
     hasIdleCapacity: createIdleCapacityCheck({ view: cluster.view, route }),
     replicationLag: () => cache.replicationLag,
     onEvent: emit.cache,

@@ -8,6 +8,7 @@ import { type CacheTarget, createTargetResolver, type KeySettings, type ResolveT
 import type { LifetimesOf } from './lifetimes.ts'
 import { readThrough } from './read-through.ts'
 import type { RefreshAheadOptions } from './refresh-ahead.ts'
+import { CLASSIC_READS, type NodeReads } from './snapshots/build.ts'
 import type { SnapshotSettings } from './snapshots/builder.ts'
 import { SnapshotRows } from './snapshots/rows.ts'
 import { derivableOf } from './snapshots/stage.ts'
@@ -25,11 +26,8 @@ export interface CacheOptions {
   readonly nodes: () => readonly { readonly name: string }[]
   /** Milliseconds that a call to the nodes may take; `slowTimeout` for records marked as slow. Read for each request. */
   readonly limits: { readonly timeout: number; readonly slowTimeout: number }
-  /**
-   * Whether a page of the rows of all agents takes as many calls as all of them: not where nodes join the rows. Absent:
-   * it does.
-   */
-  readonly joinedPagesNeedAllRows?: () => boolean
+  /** Read for each request: the layout of the nodes may change. Absent: the classic one. */
+  readonly nodeReads?: () => NodeReads
   /** Whether the nodes have capacity for a call that no client waits for. */
   readonly hasIdleCapacity: (request: EdgeRequest) => boolean
   readonly refreshAhead?: RefreshAheadOptions
@@ -64,7 +62,7 @@ const REFRESH_AHEAD: RefreshAheadOptions = { maxConcurrent: 4, minHits: 3 }
 
 export function createCache(options: CacheOptions): CacheStages {
   const { store, master, limits, lifetimesOf, hasIdleCapacity, divergenceCheck } = options
-  const { clock = () => performance.now(), onEvent = () => {}, joinedPagesNeedAllRows = () => true } = options
+  const { clock = () => performance.now(), onEvent = () => {}, nodeReads = () => CLASSIC_READS } = options
   const replicationLag = createReplicationLag({ period: options.replicationLag ?? (() => REPLICATION_LAG_MS), clock })
   const resolveTarget = createTargetResolver(options)
   const { snapshots } = options
@@ -85,7 +83,7 @@ export function createCache(options: CacheOptions): CacheStages {
       onEvent,
       refreshAhead: options.refreshAhead ?? REFRESH_AHEAD,
       ...(divergenceCheck && { divergenceCheck }),
-      ...(snapshots && { snapshots: { snapshots, rows, joinedPagesNeedAllRows } }),
+      ...(snapshots && { snapshots: { snapshots, rows, nodeReads } }),
     }),
     invalidate: invalidate({ store, replicationLag, master, onEvent }),
   }

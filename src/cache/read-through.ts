@@ -19,7 +19,7 @@ export interface ReadThroughPorts extends FetchPorts {
   readonly hasIdleCapacity: (request: EdgeRequest) => boolean
   readonly divergenceCheck?: DivergenceCheckSettings
   /** Absent: no response is computed from a snapshot. */
-  readonly snapshots?: Pick<SnapshotPorts, 'snapshots' | 'rows' | 'joinedPagesNeedAllRows'>
+  readonly snapshots?: Pick<SnapshotPorts, 'snapshots' | 'rows' | 'nodeReads'>
 }
 
 /** The parts behind the lookup. */

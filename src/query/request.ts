@@ -41,7 +41,7 @@ export function parseCollectionRequest(query: Readonly<Record<string, string>>, 
   }
 }
 
-const MAX_LIMIT = 1000
+export const MAX_LIMIT = 1000
 export const DEFAULT_LIMIT = 500
 
 export interface PageWindow {

@@ -30,16 +30,24 @@ export interface CollectionRows {
   readonly bytes: number
 }
 
-/** The maximum number of rows that a node returns at once. */
-export const ROWS_PER_CALL = 1000
+/** What the nodes' API allows, which depends on its layout. */
+export interface NodeReads {
+  /** The maximum number of rows of one call. */
+  readonly rowsPerCall: number
+  /** Whether nodes join the rows of all agents. Otherwise the edge joins them, and each page takes all rows. */
+  readonly joinsAgents: boolean
+}
+
+/** The classic layout. */
+export const CLASSIC_READS: NodeReads = { rowsPerCall: 1000, joinsAgents: false }
 /** JavaScript cannot represent larger numbers exactly. */
 export const LONG_NUMBER = /[:[,] ?-?\d{16}/
 /** The longest text that the pattern matches, but one: a match may begin at the end of a part. */
 const OVERLAP = 18
 
 /** Returns the number of calls that read this number of rows. */
-export function callsFor(total: number): number {
-  return Math.max(1, Math.ceil(total / ROWS_PER_CALL))
+export function callsFor(total: number, { rowsPerCall }: NodeReads): number {
+  return Math.max(1, Math.ceil(total / rowsPerCall))
 }
 
 /**
@@ -50,14 +58,14 @@ export function callsFor(total: number): number {
 export async function readCollection(
   next: Handler,
   { snapshot, arrivedWithin, ...request }: EdgeRequest,
-  { maxRows, maxBytes }: SnapshotLimits,
+  { maxRows, maxBytes, rowsPerCall }: SnapshotLimits & Pick<NodeReads, 'rowsPerCall'>,
   check: (total: number) => void,
 ): Promise<CollectionRows> {
   let read = 0
   const text = new RowText()
   let total = 0
   do {
-    const query = { limit: String(ROWS_PER_CALL), ...(read > 0 && { offset: String(read) }) }
+    const query = { limit: String(rowsPerCall), ...(read > 0 && { offset: String(read) }) }
     const page = await readPage(next, { ...request, query })
     if (read === 0) {
       total = page.totalItems
@@ -65,10 +73,10 @@ export async function readCollection(
       check(total)
     }
     if (page.totalItems !== total) throw new SnapshotRefusedError('changed', 'its total changed between two pages')
-    if (page.items.length !== Math.min(ROWS_PER_CALL, total - read)) {
+    if (page.items.length !== Math.min(rowsPerCall, total - read)) {
       throw new SnapshotRefusedError('changed', 'a page has another number of rows than its total demands')
     }
-    await text.add(page.items, page.bytes, total > ROWS_PER_CALL)
+    await text.add(page.items, page.bytes, total > rowsPerCall)
     read += page.items.length
     if (text.length > maxBytes) throw new SnapshotRefusedError('tooManyBytes', `it is longer than ${maxBytes} bytes`)
   } while (read < total)

@@ -12,7 +12,7 @@ import { staleBound } from '../stores/local-entries.ts'
 import {
   type CollectionRows,
   callsFor,
-  ROWS_PER_CALL,
+  type NodeReads,
   readCollection,
   type SnapshotLimits,
   SnapshotRefusedError,
@@ -40,8 +40,7 @@ export interface SnapshotPorts {
   readonly onEvent: (event: CacheEvent) => void
   readonly snapshots: SnapshotSettings
   readonly rows: SnapshotRows
-  /** Whether a page of a joined collection takes as many calls as all its rows. */
-  readonly joinedPagesNeedAllRows: () => boolean
+  readonly nodeReads: () => NodeReads
 }
 
 /** Until the rows are stored, some of their lifetime has passed. It must not end before that of the response. */
@@ -76,7 +75,7 @@ export function createBuilder(ports: SnapshotPorts, demands: SnapshotDemands, ne
       return response
     } catch (fault) {
       emit(fault instanceof SnapshotRefusedError ? fault.reason : 'failed')
-      const needsAllRows = target.policy.isJoined && ports.joinedPagesNeedAllRows()
+      const needsAllRows = target.policy.isJoined && !ports.nodeReads().joinsAgents
       if (fault instanceof SnapshotRefusedError ? !isTemporary(fault) : isNodeFailure(fault) && !needsAllRows)
         demands.noteRefusal(target.key, fault)
       throw fault
@@ -91,17 +90,19 @@ export function createBuilder(ports: SnapshotPorts, demands: SnapshotDemands, ne
   ): Promise<EdgeResponse> {
     const started = clock()
     const { maxRows, maxBytes, localBytes } = snapshots
-    const limits = { maxRows, maxBytes: Math.min(maxBytes, localBytes) }
+    const nodeReads = ports.nodeReads()
+    const { rowsPerCall } = nodeReads
+    const limits = { maxRows, maxBytes: Math.min(maxBytes, localBytes), rowsPerCall }
     const check = (total: number) => {
       demands.noteTotal(target.key, total)
-      if (callsFor(total) === 1) return
+      if (callsFor(total, nodeReads) === 1) return
       if (!demands.paysFor(target.key)) throw new SnapshotRefusedError('demand', 'it takes more calls than it saves')
       if (!hasIdleCapacity(request)) throw new SnapshotRefusedError('busy', 'the nodes have no idle capacity')
     }
     const total = demands.totalOf(target.key)
     const { isJoined } = target.policy
     // Rows that each page needs are read whatever they cost.
-    if (total !== undefined && !(isJoined && ports.joinedPagesNeedAllRows())) check(total)
+    if (total !== undefined && (!isJoined || nodeReads.joinsAgents)) check(total)
     if (isJoined) {
       const { joined, ...collection } = await readJoined(call, request, limits)
       demands.noteTotal(target.key, collection.totalItems)
@@ -109,11 +110,12 @@ export function createBuilder(ports: SnapshotPorts, demands: SnapshotDemands, ne
       return { ...joined, ...toResponse(head) }
     }
     // A client waits at most for one call of its own. Others are work for later requests.
-    const paged: EdgeRequest = total !== undefined && callsFor(total) === 1 ? request : { ...request, priority: 'bulk' }
+    const paged: EdgeRequest =
+      total !== undefined && callsFor(total, nodeReads) === 1 ? request : { ...request, priority: 'bulk' }
     const collection = await readCollection(call, paged, limits, check)
     // The total of such a collection is that of the page.
     const countsPage = source.engine === 'array' && source.offsetFirst === true
-    if (countsPage && collection.totalItems >= ROWS_PER_CALL) {
+    if (countsPage && collection.totalItems >= rowsPerCall) {
       throw new SnapshotRefusedError('tooManyRows', 'its first page is full, and may not be all')
     }
     return toResponse(await add(collection, { request, target, source, started, isShared: true }))

@@ -3,7 +3,7 @@
  * and only if its calls are not more than the queries that it answers.
  */
 import { RecentlyUsed } from '../../core/recently-used.ts'
-import { callsFor, ROWS_PER_CALL } from './build.ts'
+import { callsFor, type NodeReads } from './build.ts'
 
 interface KnownCollection {
   /** The first query of this window, and when the window ends; the clock in milliseconds. */
@@ -26,10 +26,12 @@ const REFUSAL_MS = 30_000
 
 export class SnapshotDemands {
   readonly #clock: () => number
+  readonly #nodeReads: () => NodeReads
   readonly #collections = new RecentlyUsed<KnownCollection>(MAX_COLLECTIONS)
 
-  constructor(clock: () => number) {
+  constructor(clock: () => number, nodeReads: () => NodeReads) {
     this.#clock = clock
+    this.#nodeReads = nodeReads
   }
 
   /** Counts a query that a snapshot can answer. `query`: its own key. `window`: milliseconds that a snapshot is fresh. */
@@ -57,7 +59,8 @@ export class SnapshotDemands {
   /** Whether as many queries come in the lifetime of a snapshot as it takes calls. */
   paysFor(key: string): boolean {
     const { queries = 0, queriesBefore = 0, total = 0 } = this.#collections.get(key) ?? {}
-    return total <= ROWS_PER_CALL || callsFor(total) <= Math.max(queries, queriesBefore)
+    const calls = callsFor(total, this.#nodeReads())
+    return calls === 1 || calls <= Math.max(queries, queriesBefore)
   }
 
   /** The number of rows, if a response has shown it. */

@@ -8,7 +8,7 @@ import { isNodeFailure } from '../../core/envelope.ts'
 import type { EdgeRequest, Handler } from '../../core/request.ts'
 import type { EdgeResponse, JsonResponse, Lookup } from '../../core/response.ts'
 import type { CacheTarget } from '../key.ts'
-import { ROWS_PER_CALL, SnapshotRefusedError, totalOf } from './build.ts'
+import { callsFor, SnapshotRefusedError, totalOf } from './build.ts'
 import { createBuilder, type SnapshotPorts } from './builder.ts'
 import { SnapshotDemands } from './builds.ts'
 import { type Computation, createComputations, type Derivable } from './compute.ts'
@@ -43,7 +43,7 @@ export function derivableOf(
 /** `next` calls the nodes; `read` is the handler with the cache. */
 export function createSnapshots(ports: SnapshotPorts, next: Handler, read: Handler): Snapshots {
   const { store, lifetimesOf, hasIdleCapacity, clock } = ports
-  const demands = new SnapshotDemands(clock)
+  const demands = new SnapshotDemands(clock, ports.nodeReads)
   const build = createBuilder(ports, demands, next)
   const prepare = createComputations(ports)
   const building = new Set<string>()
@@ -72,7 +72,7 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler, read: Handl
 
   /** Whether a page can be cut only from all rows, so that it takes as many calls as the snapshot. */
   function needsAllRows({ isJoined }: CacheTarget['policy']): boolean {
-    return isJoined && ports.joinedPagesNeedAllRows()
+    return isJoined && !ports.nodeReads().joinsAgents
   }
 
   /** Whether a client waits for a new snapshot: only if it takes as many calls as the request itself does. */
@@ -82,7 +82,7 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler, read: Handl
     // Each request for such a page has to collect all rows anyway.
     if (needsAllRows(policy) && selectsAllRows(request)) return !demands.isRefused(key) && (total ?? 0) <= maxRows
     if (!demands.isWanted(key)) return false
-    if (total !== undefined && total <= ROWS_PER_CALL) return true
+    if (total !== undefined && callsFor(total, ports.nodeReads()) === 1) return true
     if (!needsAllRows(policy)) buildInBackground(snapshot, key)
     return false
   }

@@ -1,8 +1,8 @@
 /** Makes the classic response of a request from the replies of the node. */
 import type { ErrorRule, NoError, ResponseRule, TextVariant } from '../../../catalogue/newer/translation.ts'
 import { ownEntry } from '../../../core/values.ts'
-import { collect } from '../../../query/collect.ts'
-import { type CollectionPage, parseCollectionRequest } from '../../../query/request.ts'
+import { collect, matchRows } from '../../../query/collect.ts'
+import { type CollectionPage, DEFAULT_LIMIT, MAX_LIMIT, parseCollectionRequest } from '../../../query/request.ts'
 import { pickFields } from '../../../query/select.ts'
 import { type Source, sources } from '../../../query/sources.ts'
 import { type Element, fieldValue, type Row } from '../../../query/value.ts'
@@ -153,7 +153,12 @@ export function collectByEdge(
   sourceName: string | undefined,
 ): CollectionPage {
   const source: Source = ownEntry<Source>(sources, sourceName ?? '') ?? { engine: 'array' }
-  return collect(rows, parseCollectionRequest(query, new Date()), source)
+  const request = parseCollectionRequest(query, new Date())
+  const { offset = 0, limit = DEFAULT_LIMIT } = request
+  if (limit <= MAX_LIMIT) return collect(rows, request, source)
+  // The edge itself reads more rows at once than a client may.
+  const found = matchRows(rows, request, source)
+  return { items: found.slice(offset, offset + limit), totalItems: found.length }
 }
 
 function oneOf(

@@ -22,7 +22,10 @@ function portsOf(count: number) {
 function portsReplica(count: number) {
   const rows = portsOf(count)
   const calls: string[] = []
-  const edge = replica({ snapshots: { ...settings, groups: ['syscollector'] }, joinedPagesNeedAllRows: () => false })
+  const edge = replica({
+    snapshots: { ...settings, groups: ['syscollector'] },
+    nodeReads: () => ({ rowsPerCall: 1000, joinsAgents: true }),
+  })
   edge.nodes.respond = ({ query, snapshot }) => {
     calls.push(snapshot ? 'all' : 'page')
     if (snapshot) {

@@ -34,7 +34,7 @@ t.test('100,000 rows are read, filtered, sorted and searched in short turns', as
     const offset = Number(query.offset ?? 0)
     return success({ items: rows.slice(offset, offset + 1000), totalItems: ROWS })
   }
-  const limits = { maxRows: ROWS, maxBytes: 64 << 20 }
+  const limits = { maxRows: ROWS, maxBytes: 64 << 20, rowsPerCall: 1000 }
   const read = await longestTurn(() => readCollection(node, edgeRequest('GET /agents'), limits, () => {}))
   t.ok(read < MAX_TURN_MS, `reading: ${read} ms`)
   const parts = partsOf(rows)
