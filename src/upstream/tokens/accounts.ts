@@ -7,6 +7,8 @@ export interface Account {
   /** A digest of name and password with a key of this process. */
   readonly key: string
   readonly username: string
+  /** The account of the edge. */
+  readonly isOwn: boolean
   /** Returns the header of a login. A function, so that no dump of an object shows the password. */
   basic(): string
 }
@@ -17,18 +19,19 @@ type NameAndPassword = NonNullable<NodeCall['credentials']>
 export type AccountOf = (call: Pick<NodeCall, 'credentials'>) => Account | undefined
 
 export function createAccounts(credentials: NodeCredentials): AccountOf {
-  const service = credentials.mode === 'service' ? createAccount(credentials) : undefined
-  return (call) => service ?? (call.credentials && createAccount(call.credentials))
+  const service = credentials.mode === 'service' ? createAccount(credentials, true) : undefined
+  return (call) => service ?? (call.credentials && createAccount(call.credentials, false))
 }
 
 const DIGEST_KEY = randomBytes(32)
 
 /** The length of the name comes first: without it, `a` + `bc` and `ab` + `c` would be the same account. */
-function createAccount({ username, password }: NameAndPassword): Account {
+function createAccount({ username, password }: NameAndPassword, isOwn: boolean): Account {
   const text = `${Buffer.byteLength(username)}:${username}${password}`
   return {
     key: createHmac('sha256', DIGEST_KEY).update(text).digest('base64'),
     username,
+    isOwn,
     basic: () => basicAuthorization({ username, password }),
   }
 }

@@ -43,7 +43,7 @@ export type CountedLogin =
 const WINDOW_MS = 300_000
 /** Of all names together. */
 const MAX_FAILURES = 40
-/** Further failures for credentials that the node accepted before: such logins fail only after a change of the password. */
+/** Further failures for trusted credentials: those of the edge, and those that the node accepted before. */
 const RESERVE = 5
 /** Of one name, so that several names fail before the limit of the node is reached. */
 const MAX_FAILURES_PER_NAME = 10
@@ -73,19 +73,19 @@ export class FailedLogins {
   }
 
   /**
-   * Returns the milliseconds until a login of this name may be sent, as far as this process knows. `isKnown`: the node
-   * accepted the same credentials before.
+   * Returns the milliseconds until a login of this name may be sent, as far as this process knows. `isTrusted`: the
+   * credentials are unlikely to be wrong.
    */
-  blockedFor(name: string, isKnown: boolean): number {
-    const keys = isKnown ? [allKey(isKnown)] : [allKey(isKnown), nameKey(name)]
+  blockedFor(name: string, isTrusted: boolean): number {
+    const keys = isTrusted ? [allKey(isTrusted)] : [allKey(isTrusted), nameKey(name)]
     const until = Math.max(0, ...keys.map((key) => this.#blocks.get(key) ?? 0))
-    return Math.max(longest(this.#blockOf(name, limitsFor(isKnown))), until - this.#options.clock(), 0)
+    return Math.max(longest(this.#blockOf(name, limitsFor(isTrusted))), until - this.#options.clock(), 0)
   }
 
   /** Counts a login as failed, before it is sent. */
-  async count(name: string, isKnown: boolean): Promise<CountedLogin> {
+  async count(name: string, isTrusted: boolean): Promise<CountedLogin> {
     const { node, clock, shared } = this.#options
-    const limits = limitsFor(isKnown)
+    const limits = limitsFor(isTrusted)
     const share = shared === undefined ? limits : shareOf(limits, shared.replicas)
     const own = this.#blockOf(name, share)
     const failure: Failure = { node, name, id: randomUUID(), at: clock() }
@@ -94,7 +94,7 @@ export class FailedLogins {
     const block = (await shared?.count(failure, limits)) ?? own
     if (longest(block) > 0) {
       this.#remove(failure)
-      if (block.all > 0) this.#blocks.set(allKey(isKnown), clock() + block.all)
+      if (block.all > 0) this.#blocks.set(allKey(isTrusted), clock() + block.all)
       if (block.name > 0) this.#blocks.set(nameKey(name), clock() + block.name)
       return { isBlocked: true, blockedFor: longest(block) }
     }
@@ -127,8 +127,8 @@ export class FailedLogins {
   }
 }
 
-function limitsFor(isKnown: boolean): FailureLimits {
-  return isKnown
+function limitsFor(isTrusted: boolean): FailureLimits {
+  return isTrusted
     ? { windowMs: WINDOW_MS, all: MAX_FAILURES + RESERVE, perName: Number.MAX_SAFE_INTEGER }
     : { windowMs: WINDOW_MS, all: MAX_FAILURES, perName: MAX_FAILURES_PER_NAME }
 }
@@ -142,8 +142,8 @@ function longest({ all, name }: LoginBlock): number {
   return Math.max(all, name)
 }
 
-function allKey(isKnown: boolean): string {
-  return isKnown ? 'known' : 'all'
+function allKey(isTrusted: boolean): string {
+  return isTrusted ? 'trusted' : 'all'
 }
 
 function nameKey(name: string): string {

@@ -15,6 +15,7 @@ import {
   type NodeFailure,
   type SendCall,
 } from './login.ts'
+import { LoginMemory } from './login-memory.ts'
 import { LoginTurns } from './login-turns.ts'
 import type { Token, TokenClock } from './token.ts'
 
@@ -40,19 +41,10 @@ interface PendingLogin {
   waiting: number
 }
 
-interface FailedLogin {
-  readonly failure: LoginFailure
-  readonly until: number
-  /** Consecutive refusals. */
-  readonly refusals: number
-}
-
 const MAX_ACCOUNTS = 1000
-/** How long a failure of the node is remembered: as long as it takes until the next login may start. */
-const FAULT_MEMORY_MS = 1000
-/** How long refused credentials are remembered: the first time, and at most. Each further refusal doubles the time. */
-const REFUSAL_MEMORY_MS = 5_000
-const MAX_REFUSAL_MEMORY_MS = 60_000
+/** A call waits at least this long for its turn to log in, and a renewal as well: its token is still good. */
+const MIN_PATIENCE_MS = 1000
+const MAX_RETRY_AFTER_MS = 60_000
 
 export class Sessions {
   readonly #options: SessionOptions
@@ -62,7 +54,7 @@ export class Sessions {
   readonly #tokens = new LRUCache<string, Token>({ max: MAX_ACCOUNTS })
   /** Accounts whose last login the node accepted. */
   readonly #accepted = new LRUCache<string, true>({ max: MAX_ACCOUNTS })
-  readonly #failures = new LRUCache<string, FailedLogin>({ max: MAX_ACCOUNTS })
+  readonly #memory: LoginMemory
   readonly #pending = new Map<string, PendingLogin>()
 
   constructor(options: SessionOptions) {
@@ -70,6 +62,7 @@ export class Sessions {
     this.#options = options
     this.#login = new Login(options)
     this.#turns = new LoginTurns({ clock, sleep: options.sleep })
+    this.#memory = new LoginMemory(clock)
     const { node, failedLogins } = options
     this.#failedLogins = new FailedLogins({ node, clock, ...(failedLogins && { shared: failedLogins }) })
   }
@@ -77,6 +70,7 @@ export class Sessions {
   /** Returns the token of the account, which is renewed in the background when it is due. */
   find(account: Account): Token | undefined {
     const token = this.#tokens.get(account.key)
+    if (token?.hasExpired) this.#tokens.delete(account.key)
     if (token === undefined || token.hasExpired) return undefined
     if (token.isDueForRenewal && !this.#pending.has(account.key) && this.#rejection(account, 0) === undefined) {
       this.#start(account).waiting += 1
@@ -94,7 +88,7 @@ export class Sessions {
     this.drop(account, token)
     const { node } = this.#options
     const detail = 'the node refuses its own token'
-    this.#rememberRefusal(account, {
+    this.#recordRefusal(account, {
       ok: false,
       failure: { ok: false, node, fault: 'refusedCredentials', sent: false, detail },
     })
@@ -119,16 +113,18 @@ export class Sessions {
 
   /** Returns why no login is sent now. */
   #rejection(account: Account, remaining: number): LoginFailure | undefined {
-    const known = this.#failures.get(account.key)
-    if (known !== undefined && known.until > this.#now()) return known.failure
-    const blockedFor = this.#failedLogins.blockedFor(account.username, this.#accepted.has(account.key))
+    const known = this.#memory.find(account.key)
+    if (known !== undefined) return known
+    const blockedFor = this.#failedLogins.blockedFor(account.username, this.#isTrusted(account))
     if (blockedFor > 0) return this.#blocked(blockedFor)
     const { wait } = this.#turns
-    // A call waits at least for its turn; a renewal has time until the token ends.
-    if (!Number.isFinite(wait) || (wait > remaining && wait > FAULT_MEMORY_MS)) {
-      return this.#failure('overloaded', 'logins are queued', Math.min(wait, MAX_REFUSAL_MEMORY_MS))
-    }
-    return undefined
+    if (Number.isFinite(wait) && wait <= Math.max(remaining, MIN_PATIENCE_MS)) return undefined
+    return this.#failure('overloaded', 'logins are queued', Math.min(wait, MAX_RETRY_AFTER_MS))
+  }
+
+  /** Only the operator enters the password of the edge, and a password that was right is wrong only after a change. */
+  #isTrusted({ key, isOwn }: Account): boolean {
+    return isOwn || this.#accepted.has(key)
   }
 
   #blocked(ms: number): LoginFailure {
@@ -158,7 +154,7 @@ export class Sessions {
   }
 
   async #send(account: Account): Promise<LoginResult> {
-    const counted = await this.#failedLogins.count(account.username, this.#accepted.has(account.key))
+    const counted = await this.#failedLogins.count(account.username, this.#isTrusted(account))
     if (counted.isBlocked) return this.#blocked(counted.blockedFor)
     const outcome = await this.#login.send(account)
     if (!isRefusal(outcome)) await counted.cancel()
@@ -168,25 +164,20 @@ export class Sessions {
   #record(account: Account, outcome: LoginResult): void {
     const { key } = account
     if (outcome.ok) {
-      this.#failures.delete(key)
+      this.#memory.forget(key)
       this.#tokens.set(key, outcome.token)
       this.#accepted.set(key, true)
     } else if (isRefusal(outcome)) {
       this.#tokens.delete(key)
       this.#accepted.delete(key)
-      this.#rememberRefusal(account, outcome)
-    } else {
-      const refusals = this.#failures.get(key)?.refusals ?? 0
-      this.#failures.set(key, { failure: outcome, until: this.#now() + FAULT_MEMORY_MS, refusals })
-    }
+      this.#recordRefusal(account, outcome)
+    } else this.#memory.addFault(key, outcome)
   }
 
-  #rememberRefusal({ key }: Account, failure: LoginFailure): void {
-    const refusals = (this.#failures.get(key)?.refusals ?? 0) + 1
-    const memory = Math.min(MAX_REFUSAL_MEMORY_MS, REFUSAL_MEMORY_MS * 2 ** (refusals - 1))
-    this.#failures.set(key, { failure, until: this.#now() + memory, refusals })
+  #recordRefusal({ key }: Account, failure: LoginFailure): void {
+    const ms = this.#memory.addRefusal(key, failure)
     const { node, log } = this.#options
-    log('warn', 'login refused by node', { node, seconds: memory / 1000 })
+    log('warn', 'login refused by node', { node, seconds: ms / 1000 })
   }
 
   /** `waitMs`: milliseconds until another request may succeed. */
@@ -197,10 +188,6 @@ export class Sessions {
       ok: false,
       failure: { ok: false, node, fault, sent: false, detail, ...(retryAfter !== undefined && { retryAfter }) },
     }
-  }
-
-  #now(): number {
-    return this.#options.clock.elapsed()
   }
 }
 

@@ -25,6 +25,16 @@ t.test('corrected credentials are used at once', async (t) => {
   t.equal(outcomeOf(await calls.call(get())), 200)
 })
 
+t.test('after many corrections of the password of the edge, the right one is used at once', async (t) => {
+  const { calls, use } = await startTokenTest(t)
+  for (let turn = 0; turn < 20; turn += 1) {
+    use({ mode: 'service', username: 'edge', password: `wrong-${turn}` })
+    t.equal(outcomeOf(await calls.call(get())), 'refusedCredentials')
+  }
+  use({ mode: 'service', username: 'edge', password: 'pass' })
+  t.equal(outcomeOf(await calls.call(get())), 200)
+})
+
 t.test('a wrong password of a caller is refused from memory, and the right one is not', async (t) => {
   const { node, calls } = await startTokenTest(t, { mode: 'passthrough' })
   for (let turn = 0; turn < 5; turn += 1) {
