@@ -20,8 +20,11 @@ export const agentRows: RowRule = { source: 'agents', fields: agentFields }
 /** Agents are counted by `unknown` if they lack a field. Nodes have this name in both layouts. */
 const countedRows: RowRule = { fields: agentFields, unknownIsMissing: { except: ['node_name'] } }
 
+/** The node finds versions without the name of the product too. */
+const version: ParamRule = { byEdgeIf: '^(?![Ww][Aa][Zz][Uu][Hh])' }
+
 export const agents: Translation = {
-  call: { path: '/agents', params: { status } },
+  call: { path: '/agents', params: { status, version } },
   response: { kind: 'collection', rows: agentRows },
   refused: statusRefused,
 }

@@ -4,6 +4,8 @@ import type { Reason } from './classic-request.ts'
 /** Exchanges that differ on purpose, by their lines in the recording. */
 export const explained: ReadonlyMap<number, string> = new Map<number, string>([
   [37, 'the classic layout sorts agents by their last message in place of their status'],
+  [53, 'in the classic layout a version has the name of the product'],
+  [54, 'in the classic layout a version has the name of the product'],
   [183, 'the classic layout has a code of its own for an unknown agent'],
   [1158, 'in the classic layout each agent of the list fails if the group does not exist'],
   [122, 'the edge counts the agents by their platform, which was not recorded for this user'],

@@ -61,6 +61,13 @@ t.test('a search of more than 1,000 letters, which stops the node for good, is n
   }
 })
 
+t.test('a version without the name of the product matches no agent, as in the classic layout', async (t) => {
+  t.equal(await callOf({ version: 'Wazuh v4.5.4' }), 'GET /agents?version=Wazuh v4.5.4')
+  const rows = [{ id: '001', version: 'Wazuh v4.5.4' }]
+  const { data } = await ask(agents({ version: 'v4.5.4' }), () => success(rows))
+  t.same(data, { items: [], totalItems: 0 })
+})
+
 t.test('a request without a time limit has a value for its flag', async (t) => {
   const { calls } = await ask(agents({}, { waitForComplete: true }), () => success([]))
   t.same(calls, ['GET /agents?wait_for_complete=true'])
