@@ -67,7 +67,7 @@ export const logs: Translation = {
       sort: { byEdgeIf: 'tag' },
       search: { byEdgeIf: '[Oo][Ss][Ss][Ee][Cc]|[Ww][Aa][Zz][Uu][Hh]' },
       q: { byEdgeIf: 'tag|timestamp|~' },
-      select: { byEdge: true },
+      select: { fails: 1000 },
     },
   },
   plan: 'logs',
@@ -125,6 +125,7 @@ export const readFile: Translation = {
   call: { path: '{node}/configuration' },
   plan: 'readFile',
   response: { kind: 'one' },
+  errors: { 1415: 1005, 1503: 1005, 1802: 1005 },
 }
 
 /** The node checks the contents too. */

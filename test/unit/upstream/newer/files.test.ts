@@ -59,6 +59,14 @@ t.test('a missing file cannot be read', async (t) => {
   t.strictSame(envelope, { error: 1005, message: 'Error reading file' })
 })
 
+t.test('a file that disappears between two calls is a missing file', async (t) => {
+  const { envelope } = await ask('GET', '/manager/files', {
+    ...of('etc/rules/nope.xml'),
+    replies: listed('rules', 'nope.xml', 'etc/rules'),
+  })
+  t.strictSame(envelope, { error: 1005, message: 'Error reading file' })
+})
+
 t.test('a name that a node does not accept is a missing file', async (t) => {
   const refused = { title: 'Bad Request', detail: "'a:b.xml' is not a 'names'" }
   const { envelope } = await ask('GET', '/manager/files', {

@@ -117,7 +117,7 @@ function callOf(method: NewerCall['method'], file: RulesetFile | undefined): New
   return { method, path: `${listPathOf(file)}/:file`, params: { file: file.name }, query: {} }
 }
 
-/** Without it, a node stops the check of its main configuration after ten seconds. */
+/** Without `wait_for_complete`, a node stops the check of its main configuration after ten seconds. */
 function waiting({ request }: Conversation): NewerCall['query'] {
   return request.waitForComplete ? { wait_for_complete: 'true' } : {}
 }
