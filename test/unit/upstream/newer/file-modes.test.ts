@@ -2,10 +2,13 @@
 import t from 'tap'
 import { toFileMode } from '../../../../src/upstream/dialects/newer/permissions.ts'
 
+/** The type of the file, in the mode that the system has. */
+const REGULAR_FILE = 0o100000
+
 t.test('each of the 4,096 modes is the number that its letters stand for', async (t) => {
   for (let mode = 0; mode < 0o10000; mode += 1) {
-    const digits = mode.toString(8).padStart(3, '0')
-    if (toFileMode(lettersOf(mode)) !== `100${digits}`) t.fail(`${lettersOf(mode)} is not ${digits}`)
+    const digits = (REGULAR_FILE | mode).toString(8)
+    if (toFileMode(lettersOf(mode)) !== digits) t.fail(`${lettersOf(mode)} is not ${digits}`)
   }
 })
 
