@@ -47,6 +47,8 @@ export function items(affected: readonly unknown[], failed: readonly (readonly [
 export interface AskOptions extends Partial<EdgeRequest> {
   /** Replies that were not recorded, by call, with parameters in alphabetical order. */
   readonly replies?: Readonly<Record<string, Reply>>
+  /** A call that gets no response. */
+  readonly timesOut?: string
   /** The asked node; absent: the master. */
   readonly at?: string
   readonly workers?: readonly string[]
@@ -62,13 +64,16 @@ export interface Asked {
 
 /** Sends a classic request through the dialect. Rejects as the dialect does. */
 export async function ask(method: string, path: string, options: AskOptions = {}): Promise<Asked> {
-  const { replies = {}, at = 'master', workers = ['worker-1', 'worker-2'], ...overrides } = options
+  const { replies = {}, timesOut, at = 'master', workers = ['worker-1', 'worker-2'], ...overrides } = options
   const sent: NodeCall[] = []
   const calls: string[] = []
   const call = async (nodeCall: NodeCall) => {
     const name = nameOf(nodeCall.method, nodeCall.path)
     sent.push(nodeCall)
     calls.push(name)
+    if (name === timesOut) {
+      return { ok: false as const, node: at, fault: 'timeout' as const, sent: true, detail: `no response to ${name}` }
+    }
     const reply = Object.hasOwn(replies, name) ? replies[name] : recorded.get(name)
     if (reply === undefined) throw new Error(`no reply to ${name}`)
     return { ok: true as const, response: responseOf(at, reply) }
@@ -80,7 +85,7 @@ export async function ask(method: string, path: string, options: AskOptions = {}
   }))
   const tools = { call, timeout: 10_000, master: 'master', view: { nodes: () => nodes } }
   const result = await newer.ask(edgeRequest(method, path, overrides), { node: at, path }, tools)
-  if (!result.ok) throw new Error(`the call failed: ${result.fault}`)
+  if (!result.ok) throw Object.assign(new Error(result.detail), { fault: result.fault, sent: result.sent, calls })
   if (!result.translated.ok) throw new Error(`unreadable: ${result.translated.reason}`)
   const { response } = result.translated
   if (response.kind !== 'json') throw new Error(`the response is ${response.kind}`)
