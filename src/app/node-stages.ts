@@ -63,13 +63,12 @@ export function buildNodeStages(
         validation: findEndpoint('GET', '/cluster/:node_id/configuration/validation'),
       }
       const common = { read, view, owners, isDistributing }
-      // In the newer layout the master distributes requests, whatever the mode is.
+      // In the newer layout the master distributes requests, whatever the mode is, and it validates all nodes at once.
       const isNewer = () => layoutOfCluster(view) === 'newer'
-      const isByMaster = () => distribution === 'manager' || isNewer()
       const ofCollections = {
         ...common,
         get distribution() {
-          return isByMaster() ? 'manager' : 'edge'
+          return isNewer() ? 'manager' : distribution
         },
         catalogue,
         onJoin,
@@ -79,14 +78,16 @@ export function buildNodeStages(
       const collections: Handler = (request) =>
         request.endpoint.target.kind === 'everyNode' && isNewer() ? forwardOne(request) : joined(request)
       const parts = { ...common, forward: forwardOne, endpoints }
-      const validations = joinValidations(parts)
-      if (distribution === 'manager') return { joinCollections: collections, joinResults: validations }
-      const toOwner = forwardToOwner(parts)
-      const results = joinResults(parts)
+      const unlessNewer = (handler: Handler): Handler => {
+        return (request) => (isNewer() ? forwardOne(request) : handler(request))
+      }
+      if (distribution === 'manager') {
+        return { joinCollections: collections, joinResults: unlessNewer(joinValidations(parts)) }
+      }
       return {
-        forwardToOwner: (request) => (isByMaster() ? forwardOne(request) : toOwner(request)),
+        forwardToOwner: unlessNewer(forwardToOwner(parts)),
         joinCollections: collections,
-        joinResults: (request) => (isByMaster() ? validations(request) : results(request)),
+        joinResults: unlessNewer(joinResults(parts)),
       }
     },
   }

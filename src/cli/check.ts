@@ -1,19 +1,12 @@
 /** `manager-edge check`: checks the configuration and all files it names, and optionally the nodes and Redis. */
-import { pino } from 'pino'
-import { buildCluster, callVersion } from '../app/cluster.ts'
 import { buildEdge } from '../app/index.ts'
 import { redisConnectionOptions } from '../app/redis.ts'
 import { checkAuditFile } from '../audit/open-file.ts'
-import { createReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
-import type { NodeFault } from '../core/errors.ts'
-import { type ErrorCode, errorTable } from '../core/errors.ts'
-import type { NodeResult } from '../core/node-call.ts'
 import { RedisConnection } from '../redis/connection.ts'
 import { DEFAULT_TIMES } from '../redis/options.ts'
 import { describeStartError } from '../server/exit.ts'
-import { type DistributionProbe, probeDistribution } from '../upstream/distribution.ts'
-import type { Cluster } from '../upstream/index.ts'
+import { checkNodes } from './check-nodes.ts'
 import { CommandError, loadCommandConfig, print } from './terminal.ts'
 
 /** Reads everything that a start reads, but opens no port. */
@@ -44,6 +37,7 @@ function summarize({ listen, operations, cluster, access }: Config): string[] {
     `listen       ${urlOf(listen)}`,
     `operations   ${urlOf(operations)}`,
     ...cluster.nodes.map(({ name, type, url }) => `${type.padEnd(12)} ${name} ${url}`),
+    `layout       ${cluster.layout}`,
     `distribution ${cluster.distribution}${cluster.discover && isService ? ', nodes are discovered' : ''}`,
     `account      ${isService ? credentials.username : "the caller's"}`,
     `users        ${access.users ?? "the manager's"}`,
@@ -64,79 +58,6 @@ async function checkConnections(config: Config): Promise<void> {
     ...(redis?.ok === false ? ['Redis cannot be used'] : []),
   ]
   if (failures.length > 0) throw new CommandError(`${failures.join(', ')}; the lines above have the reasons`)
-}
-
-/** The errors that have a remedy for this command. The queue of a node cannot be full here. */
-const ERROR_CODES: Readonly<Partial<Record<NodeFault, ErrorCode>>> = {
-  unreachable: 924,
-  timeout: 922,
-  unreadable: 925,
-  tooLarge: 926,
-  refusedCredentials: 927,
-}
-
-/** Returns how many nodes failed. */
-async function checkNodes(config: Config): Promise<number> {
-  const { nodes, credentials, limits, distribution, discover } = config.cluster
-  const { username = '', password = '' } = credentials
-  const withoutDiscovery = { ...config, cluster: { ...config.cluster, discover: false } }
-  const cluster = await buildCluster(createReloadableConfig(withoutDiscovery), pino({ level: 'silent' }))
-  // A node without other nodes cannot distribute anything, whatever its setting.
-  const isAlone = nodes.length === 1 && !discover
-  let failed = 0
-  for (const { name } of nodes) {
-    const call = {
-      node: name,
-      timeout: limits.timeout,
-      caller: 'check',
-      ...(username !== '' && { credentials: { username, password } }),
-    }
-    const result = describeResult(await callVersion(cluster, call), credentials.mode)
-    const wrong = result.ok && !isAlone ? await findWrongDistribution(cluster, call, distribution) : undefined
-    const { ok, text } = wrong ?? result
-    if (!ok) failed++
-    print(`${name}: ${text}`)
-  }
-  await cluster.close()
-  return failed
-}
-
-/** What is wrong if the node distributes requests although the edge does, or if neither does. */
-const WRONG_DISTRIBUTION = {
-  manager: {
-    found: 'off',
-    text: 'it does not distribute requests, but cluster.distribution is manager; set cluster.distribution to edge, or enable distributed_api on the node',
-  },
-  edge: {
-    found: 'on',
-    text: 'it distributes requests itself, but cluster.distribution is edge; set cluster.distribution to manager, or disable distributed_api on the node',
-  },
-} as const
-
-/** Returns `undefined` if the distribution is right, or if the node does not show it. */
-async function findWrongDistribution(
-  { call }: Cluster,
-  probe: DistributionProbe,
-  distribution: Config['cluster']['distribution'],
-): Promise<NodeCheck | undefined> {
-  const { found, text } = WRONG_DISTRIBUTION[distribution]
-  return (await probeDistribution(call, probe)) === found ? { ok: false, text: `failed: ${text}` } : undefined
-}
-
-interface NodeCheck {
-  readonly ok: boolean
-  readonly text: string
-}
-
-/** Mode passthrough has no account to log in with, so a node that requires credentials counts as reachable. */
-function describeResult(result: NodeResult, mode: 'service' | 'passthrough'): NodeCheck {
-  if (result.ok) return { ok: true, text: `ok (status ${result.response.status})` }
-  const { fault, detail } = result
-  if (mode === 'passthrough' && fault === 'refusedCredentials')
-    return { ok: true, text: 'ok (status 401, it requires credentials)' }
-  const code = ERROR_CODES[fault]
-  const remedy = code === undefined ? '' : `; ${errorTable[code].remedy}`
-  return { ok: false, text: `failed: ${fault}, ${detail}${remedy}` }
 }
 
 export type RedisCheck = { readonly ok: true } | { readonly ok: false; readonly reason: string }

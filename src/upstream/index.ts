@@ -66,7 +66,7 @@ export function createCluster(options: ClusterOptions): Cluster {
   return {
     call,
     // Without a known layout, `call` says why.
-    verify: (nodeCall) => (layouts.of(nodeCall.node) === undefined ? call(nodeCall) : registry.verify(nodeCall)),
+    verify: layouts.wrapVerify((nodeCall) => registry.verify(nodeCall)),
     view: createView(layouts, topology, registry, () => discovery?.requestRefresh()),
     start: async () => {
       await layouts.start()

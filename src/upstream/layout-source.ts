@@ -1,9 +1,11 @@
 /** Where the layout of a node comes from: the setting, or with `auto` the node itself. */
-import type { CallNode, ClusterView, Layout, NodeCall, NodeResult } from '../core/node-call.ts'
+import type { CallNode, ClusterView, Layout, NodeCall } from '../core/node-call.ts'
 import { recogniseLayout } from './layout-probe.ts'
 import { Layouts } from './layouts.ts'
 import type { NodeRegistry } from './node-registry.ts'
 import type { ClusterSettings } from './options.ts'
+import type { NodeFailure } from './tokens/login.ts'
+import type { Verification } from './tokens/token-calls.ts'
 import type { Topology } from './topology.ts'
 
 export interface LayoutSource {
@@ -12,6 +14,8 @@ export interface LayoutSource {
   readonly view: Pick<ClusterView, 'layoutMixture' | 'confirmLayout'>
   /** Returns the function that sends calls to nodes of known layout only, and observes their responses. */
   wrap(send: CallNode): CallNode
+  /** As `wrap`, for checks of credentials: a node that was upgraded meanwhile is asked again in its new layout. */
+  wrapVerify(verify: (call: NodeCall) => Promise<Verification>): (call: NodeCall) => Promise<Verification>
   start(): Promise<void>
   stop(): void
 }
@@ -26,7 +30,8 @@ export function createLayoutSource(
 }
 
 function configured(layout: Layout): LayoutSource {
-  return { of: () => layout, view: {}, wrap: (send) => send, start: async () => {}, stop: () => {} }
+  const unchanged = <T>(send: T): T => send
+  return { of: () => layout, view: {}, wrap: unchanged, wrapVerify: unchanged, start: async () => {}, stop: () => {} }
 }
 
 function recognised(
@@ -54,6 +59,13 @@ function recognised(
       layoutMixture: () => layouts.mixture(),
       confirmLayout: (node, used) => layouts.confirm(node, used),
     },
+    wrapVerify: (verify) => async (call) => {
+      const layout = layouts.of(call.node)
+      if (layout === undefined) return unknownLayout(call, layouts.reasonOf(call.node))
+      const result = await verify(call)
+      const isRefused = !result.ok && result.fault === 'refusedCredentials'
+      return isRefused && (await layouts.confirm(call.node, layout)) ? verify(call) : result
+    },
     wrap: (send) => async (call) => {
       if (layouts.of(call.node) === undefined && registry.find(call.node) !== undefined) {
         return unknownLayout(call, layouts.reasonOf(call.node))
@@ -70,7 +82,7 @@ function recognised(
 /** Each second the node is asked again. */
 const RETRY_AFTER_SECONDS = 1
 
-function unknownLayout({ node }: NodeCall, reason: string): NodeResult {
+function unknownLayout({ node }: NodeCall, reason: string): NodeFailure {
   const detail = `the layout of its API is not known yet: ${reason}`
   return { ok: false, node, fault: 'ejected', sent: false, detail, retryAfter: RETRY_AFTER_SECONDS }
 }

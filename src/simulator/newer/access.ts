@@ -46,7 +46,40 @@ const readCluster: Policy[] = [
 ]
 
 export const rolePolicies: Readonly<Record<RoleName, readonly Policy[]>> = {
-  administrator: [{ actions: ['*:*'], resources: ['*'] }],
+  administrator: [
+    ...allAgents,
+    ...readCluster,
+    {
+      actions: [
+        'active-response:command',
+        'ciscat:read',
+        'rootcheck:clear',
+        'rootcheck:read',
+        'rootcheck:run',
+        'sca:read',
+        'syscheck:clear',
+        'syscheck:read',
+        'syscheck:run',
+        'syscollector:read',
+      ],
+      resources: ['agent:id:*', 'agent:group:*'],
+    },
+    { actions: ['cluster:restart', 'cluster:update_config'], resources: ['node:id:*'] },
+    { actions: ['rules:read', 'rules:delete'], resources: ['rule:file:*'] },
+    { actions: ['decoders:read', 'decoders:delete'], resources: ['decoder:file:*'] },
+    { actions: ['lists:read', 'lists:delete'], resources: ['list:file:*'] },
+    {
+      actions: [
+        'rules:update',
+        'decoders:update',
+        'lists:update',
+        'task:status',
+        'security:revoke',
+        'security:update_config',
+      ],
+      resources: ['*:*:*'],
+    },
+  ],
   readonly: [
     ...readAgents,
     ...readCluster,
@@ -73,6 +106,8 @@ export interface Rights {
   may(action: Action, type: ResourceType, id: string, groups?: readonly string[]): boolean
   /** Whether any resource of the type is allowed. */
   mayAny(action: Action): boolean
+  /** Returns the effect of each action on each resource, as `GET /security/users/me/policies` shows it. */
+  processed(): Readonly<Record<string, Readonly<Record<string, 'allow' | 'deny'>>>>
 }
 
 export function rightsOf(roles: readonly (RoleName | Policy)[]): Rights {
@@ -81,6 +116,16 @@ export function rightsOf(roles: readonly (RoleName | Policy)[]): Rights {
   const about = (action: Action) => policies.filter(({ actions }) => actions.includes(action))
   return {
     unlimited,
+    processed: () => {
+      const effects: Record<string, Record<string, 'allow' | 'deny'>> = {}
+      for (const { actions, resources, effect = 'allow' } of policies) {
+        for (const action of actions) {
+          const added = Object.fromEntries(resources.map((resource) => [resource, effect]))
+          effects[action] = { ...effects[action], ...added }
+        }
+      }
+      return effects
+    },
     mayAny: (action) => unlimited || about(action).some(({ effect }) => effect !== 'deny'),
     may: (action, type, id, groups = []) => {
       if (unlimited) return true

@@ -12,7 +12,10 @@ t.test('check finds keys that are missing, and nodes and a Redis that cannot be 
 
   const good = await result(t, ['check', '--config', file, '--connect'])
   t.equal(good.code, 0, good.err)
-  t.match(good.out, /master: ok \(status 200\)\nworker-1: ok \(status 200\)\nok\n$/)
+  t.match(
+    good.out,
+    /master: ok \(status 200\), classic layout, version 3\.\d+\.\d+\nworker-1: ok \(status 200\), classic layout.*\nok\n$/,
+  )
   t.notMatch(good.out + good.err, account.password, 'no secret')
 
   write({ credentials: { ...account, password: 'another one' } })
@@ -24,12 +27,12 @@ t.test('check finds keys that are missing, and nodes and a Redis that cannot be 
   write({}, { cache: { redis: { url: `redis://127.0.0.1:${await freePort()}` } } })
   const noRedis = await result(t, ['check', '--config', file, '--connect'])
   t.equal(noRedis.code, 1)
-  t.match(noRedis.out, /worker-1: ok \(status 200\)\nredis: failed: .*ECONNREFUSED/)
+  t.match(noRedis.out, /worker-1: ok \(status 200\).*\nredis: failed: .*ECONNREFUSED/)
   t.match(noRedis.err, /^Redis cannot be used; the lines above/)
 
   write({ credentials: { mode: 'passthrough' } }, { access: {} })
   const asCallers = await result(t, ['check', '--config', file, '--connect'])
   t.equal(asCallers.code, 0, asCallers.err)
   t.match(asCallers.out, /^distribution manager$/m, 'no account, so no discovery')
-  t.match(asCallers.out, /worker-1: ok \(status 401, it requires credentials\)\nok\n$/)
+  t.match(asCallers.out, /worker-1: ok \(status 401, it requires credentials\), classic layout\nok\n$/)
 })

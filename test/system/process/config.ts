@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { stringify } from 'yaml'
 import { putUser } from '../../../src/access/users-file.ts'
-import { startSimulator } from '../../../src/simulator/index.ts'
+import { type SimulatorOptions, startSimulator } from '../../../src/simulator/index.ts'
 
 export const account = { username: 'edge', password: 'only-for-tests' }
 
-export async function configFolder(t: Test) {
-  const simulator = await startSimulator({ workers: 1, agents: 3, ...account })
+export async function configFolder(t: Test, world: SimulatorOptions = {}) {
+  const simulator = await startSimulator({ workers: 1, agents: 3, ...account, ...world })
   t.teardown(() => simulator.close())
   const folder = t.testdir({ subfolder: {} })
   const file = join(folder, 'edge.yaml')

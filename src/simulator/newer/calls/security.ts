@@ -29,6 +29,15 @@ export const securityCalls: readonly Call[] = [
     run: ({ user }) => ({ kind: 'text', message: `User ${user} was successfully logged out` }),
   },
   {
+    method: 'GET',
+    path: '/security/users/me/policies',
+    runs: 'master',
+    needs: [],
+    texts: NO_TEXTS,
+    inApi: true,
+    run: ({ rights }) => ({ kind: 'data', data: { ...rights.processed(), rbac_mode: 'white' } }),
+  },
+  {
     method: 'PUT',
     path: '/security/user/revoke',
     runs: 'master',

@@ -1,0 +1,133 @@
+/** The part of `manager-edge check --connect` that asks the nodes: layout, version, credentials, distribution, rights. */
+import { pino } from 'pino'
+import { buildCluster, callVersion } from '../app/cluster.ts'
+import { createReloadableConfig } from '../config/reloadable.ts'
+import type { Config } from '../config/schema.ts'
+import { type ErrorCode, errorTable, type NodeFault } from '../core/errors.ts'
+import type { Layout, NodeResult } from '../core/node-call.ts'
+import { type DistributionProbe, probeDistribution } from '../upstream/distribution.ts'
+import type { Cluster } from '../upstream/index.ts'
+import { errorCodeIn, readAccountRights, versionIn } from '../upstream/node-check.ts'
+import { findMissingRights } from './missing-rights.ts'
+import { print } from './terminal.ts'
+
+interface NodeCheck {
+  readonly ok: boolean
+  readonly text: string
+}
+
+/** Prints a line for each node, and warnings about the account. Returns how many nodes failed. */
+export async function checkNodes(config: Config): Promise<number> {
+  const { nodes, credentials, limits, discover } = config.cluster
+  const { username = '', password = '' } = credentials
+  const cluster = await connect(config, config.cluster.layout)
+  const recogniser = config.cluster.layout === 'auto' ? cluster : await connect(config, 'auto')
+  await recogniser.start()
+  // A node without other nodes cannot distribute anything, whatever its setting.
+  const isAlone = nodes.length === 1 && !discover
+  let failed = 0
+  for (const { name, type } of nodes) {
+    const layout = recogniser.view.layoutOf(name)
+    const probe = {
+      node: name,
+      timeout: limits.timeout,
+      caller: 'check',
+      ...(username !== '' && { credentials: { username, password } }),
+    }
+    const wrongLayout = findWrongLayout(layout, config.cluster.layout)
+    const result = wrongLayout ?? describeResult(await callVersion(cluster, probe), { layout, mode: credentials.mode })
+    const isDistributing = result.ok && !isAlone && layout !== 'newer'
+    const wrong = isDistributing ? await findWrongDistribution(cluster, probe, config.cluster.distribution) : undefined
+    const { ok, text } = wrong ?? result
+    if (!ok) failed++
+    print(`${name}: ${text}`)
+    if (ok && layout === 'newer' && type === 'master' && credentials.mode === 'service') {
+      for (const line of findMissingRights(config, await readAccountRights(cluster.call, probe))) print(line)
+    }
+  }
+  await Promise.all([cluster.close(), recogniser.close()])
+  return failed
+}
+
+function connect(config: Config, layout: Config['cluster']['layout']): Promise<Cluster> {
+  const withoutDiscovery = { ...config, cluster: { ...config.cluster, layout, discover: false } }
+  return buildCluster(createReloadableConfig(withoutDiscovery), pino({ level: 'silent' }))
+}
+
+/** Returns `undefined` if the layout is right, or if the node does not show it. */
+function findWrongLayout(found: Layout | undefined, configured: Config['cluster']['layout']): NodeCheck | undefined {
+  if (found === undefined || configured === 'auto' || found === configured) return undefined
+  const text = `failed: its API has the ${found} layout, but cluster.layout is ${configured}; set cluster.layout to ${found} or auto`
+  return { ok: false, text }
+}
+
+/** What is wrong if the node distributes requests although the edge does, or if neither does. */
+const WRONG_DISTRIBUTION = {
+  manager: {
+    found: 'off',
+    text: 'it does not distribute requests, but cluster.distribution is manager; set cluster.distribution to edge, or enable distributed_api on the node',
+  },
+  edge: {
+    found: 'on',
+    text: 'it distributes requests itself, but cluster.distribution is edge; set cluster.distribution to manager, or disable distributed_api on the node',
+  },
+} as const
+
+/** Returns `undefined` if the distribution is right, or if the node does not show it. */
+async function findWrongDistribution(
+  { call }: Cluster,
+  probe: DistributionProbe,
+  distribution: Config['cluster']['distribution'],
+): Promise<NodeCheck | undefined> {
+  const { found, text } = WRONG_DISTRIBUTION[distribution]
+  return (await probeDistribution(call, probe)) === found ? { ok: false, text: `failed: ${text}` } : undefined
+}
+
+/** The errors that have a remedy for this command. The queue of a node cannot be full here. */
+const ERROR_CODES: Readonly<Partial<Record<NodeFault, ErrorCode>>> = {
+  unreachable: 924,
+  timeout: 922,
+  unreadable: 925,
+  tooLarge: 926,
+  refusedCredentials: 927,
+  loginsBlocked: 927,
+}
+
+/** Why a node of the newer layout answers no call now, by the code of its error, and what to do. */
+const NOT_NOW: Readonly<Record<number, string>> = {
+  1017: 'the node is starting or restarting (1017); try again in half a minute',
+  3023: 'the worker is not connected to its master (3023); start the master, or check the network between the nodes',
+  6000: 'the node refuses the address of the edge after failed logins (6000); correct the password, and wait 300 s',
+  6001: 'the request limit of the node is reached (6001); wait a minute, or lower the load of its other clients',
+}
+
+/** The command has sent few calls, so the limit was reached by other clients of the node. */
+const NOT_NOW_FAULTS: Readonly<Partial<Record<NodeFault, number>>> = { overloaded: 6001, blocked: 6000 }
+
+interface NodeCase {
+  readonly layout: Layout | undefined
+  readonly mode: 'service' | 'passthrough'
+}
+
+/** Mode passthrough has no account to log in with, so a node that requires credentials counts as reachable. */
+function describeResult(result: NodeResult, { layout, mode }: NodeCase): NodeCheck {
+  if (!result.ok) return describeFailure(result, { layout, mode })
+  const { response } = result
+  const reason = layout === 'newer' ? NOT_NOW[errorCodeIn(response)] : undefined
+  if (reason !== undefined) return { ok: false, text: `failed: ${reason}` }
+  const version = layout && versionIn(response, layout)
+  const facts = [layout && `${layout} layout`, version && `version ${version}`].filter(Boolean)
+  return { ok: true, text: [`ok (status ${response.status})`, ...facts].join(', ') }
+}
+
+function describeFailure({ fault, detail }: Extract<NodeResult, { ok: false }>, { layout, mode }: NodeCase): NodeCheck {
+  if (mode === 'passthrough' && fault === 'refusedCredentials') {
+    const facts = layout === undefined ? '' : `, ${layout} layout`
+    return { ok: true, text: `ok (status 401, it requires credentials)${facts}` }
+  }
+  const reason = layout === 'newer' ? NOT_NOW[NOT_NOW_FAULTS[fault] ?? 0] : undefined
+  if (reason !== undefined) return { ok: false, text: `failed: ${reason}` }
+  const code = ERROR_CODES[fault]
+  const remedy = code === undefined ? '' : `; ${errorTable[code].remedy}`
+  return { ok: false, text: `failed: ${fault}, ${detail}${remedy}` }
+}

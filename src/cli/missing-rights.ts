@@ -1,0 +1,48 @@
+/** Compares the rights of the edge's account on the manager with what the roles of the edge promise to users. */
+import { accountRights } from '../catalogue/newer/account-rights.ts'
+import type { Config } from '../config/schema.ts'
+import { allows, builtInRoles } from '../core/access.ts'
+import type { AccountRights, Right } from '../upstream/node-check.ts'
+
+/** Returns a line for each role in use that promises more than the account may do, or why that is not known. */
+export function findMissingRights(
+  { access }: Pick<Config, 'access'>,
+  rights: AccountRights | undefined,
+): readonly string[] {
+  if (rights === undefined) {
+    return ['warning: the node does not show the rights of the account; compare them with docs/newer-layout.md']
+  }
+  const roles: Readonly<Record<string, readonly string[]>> = { ...builtInRoles, ...access.customRoles }
+  return rolesInUse(access).flatMap((role) => describeRole(role, roles[role] ?? [], rights))
+}
+
+function rolesInUse({ roles, customRoles, tokens }: Config['access']): readonly string[] {
+  // Tokens of an issuer with a claim of roles may have any role.
+  if (tokens.issuers.some(({ rolesClaim }) => rolesClaim !== undefined)) {
+    return [...Object.keys(builtInRoles), ...Object.keys(customRoles)]
+  }
+  const ofIssuers = tokens.issuers.flatMap((issuer) => Object.values(issuer.roles ?? {}).flat())
+  return [...new Set([...Object.values(roles).flat(), ...ofIssuers])]
+}
+
+function describeRole(role: string, granted: readonly string[], rights: AccountRights): readonly string[] {
+  const promised = Object.entries(accountRights).filter(([permission]) => allows(granted, permission))
+  const needed = new Map(promised.flatMap(([, list]) => list.map((right) => [nameOf(right), right] as const)))
+  const having = (extent: 'some' | 'none') =>
+    [...needed].flatMap(([name, right]) => (rights(right) === extent ? [name] : []))
+  const [none, some] = [having('none'), having('some')]
+  return [
+    ...(none.length > 0
+      ? [`warning: role ${role}: the account may not do what the role promises; it lacks ${none.join(', ')}`]
+      : []),
+    ...(some.length > 0
+      ? [
+          `warning: role ${role}: the node leaves out of lists what the account may not do; it has only parts of ${some.join(', ')}`,
+        ]
+      : []),
+  ]
+}
+
+function nameOf({ action, on }: Right): string {
+  return `${action} on ${on}:*`
+}

@@ -1,0 +1,81 @@
+/** `check --connect` in front of nodes with the newer layout. */
+import t, { type Test } from 'tap'
+import type { NewerOptions } from '../../../src/simulator/index.ts'
+import { account, configFolder } from './config.ts'
+import { result } from './program.ts'
+
+async function start(t: Test, newer: NewerOptions = {}, cluster: object = {}, roles: object = { alice: ['operator'] }) {
+  const { file, keys, write, simulator } = await configFolder(t, { layout: 'newer', newer })
+  await result(t, ['token', 'key', keys])
+  write({ layout: 'newer', ...cluster }, { access: { users: 'users', roles, tokens: { keys: 'keys' } } })
+  return { simulator, write, check: () => result(t, ['check', '--config', file, '--connect']) }
+}
+
+/** The settings of an account of these policies, which the simulator knows as `edge-2`. */
+const policies = (...roles: NonNullable<NonNullable<NewerOptions['users']>[string]['roles']>) => ({
+  newer: { users: { 'edge-2': { password: account.password, roles } } },
+  cluster: { credentials: { username: 'edge-2', password: account.password } },
+})
+
+t.test('check names layout and version of each node, and accepts an account with all rights', async (t) => {
+  const { check } = await start(t)
+  const { out, code } = await check()
+  t.equal(code, 0, out)
+  t.match(out, /^master: ok \(status 200\), newer layout, version 4\.\d+\.\d+$/m)
+  t.match(out, /^worker-1: ok \(status 200\), newer layout, version 4\.\d+\.\d+$/m)
+  t.notMatch(out, 'warning')
+  t.notMatch(out, account.password)
+})
+
+t.test('check warns of an account that may do less than the roles in use promise', async (t) => {
+  const { newer, cluster } = policies('readonly', { actions: ['agent:restart'], resources: ['agent:id:001'] })
+  const { check } = await start(t, newer, cluster, { alice: ['operator'], bob: ['reader'] })
+  const { out, code } = await check()
+  t.equal(code, 0, out)
+  t.match(out, /^warning: role operator: .* it lacks .*agent:create on \*:\*:\*/m)
+  t.match(out, /^warning: role operator: .* only parts of agent:restart on agent:id:\*$/m)
+  t.notMatch(out, 'warning: role reader')
+  t.notMatch(out, /agent:upgrade|active-response/, 'no role in use promises it')
+})
+
+t.test('check finds the wrong layout', async (t) => {
+  const { check, write } = await start(t, {}, { layout: 'classic' })
+  const wrong = await check()
+  t.equal(wrong.code, 1)
+  t.match(
+    wrong.out,
+    /^master: failed: its API has the newer layout, but cluster\.layout is classic; set cluster\.layout to newer or auto$/m,
+  )
+  write({ layout: 'auto' })
+  const auto = await check()
+  t.equal(auto.code, 0, auto.out)
+  t.match(auto.out, /^master: ok \(status 200\), newer layout/m)
+})
+
+t.test('check says plainly why a node answers no call', async (t) => {
+  const { simulator, check, write } = await start(t)
+  write({ layout: 'newer', credentials: { ...account, password: 'another one' } })
+  const refused = await check()
+  t.match(refused.out, /^master: failed: refusedCredentials, .*correct cluster\.credentials/m)
+
+  write({ layout: 'newer' })
+  simulator.newer.blockAddress('master')
+  const blocked = await check()
+  t.equal(blocked.code, 1)
+  t.match(blocked.out, /^master: failed: the node refuses the address of the edge after failed logins \(6000\)/m)
+  simulator.newer.restartApi('master')
+
+  await simulator.faults.set('worker-1', { error: 1017 })
+  t.match((await check()).out, /^worker-1: failed: the node is starting or restarting \(1017\)/m)
+  await simulator.faults.set('worker-1', { error: 3023 })
+  t.match((await check()).out, /^worker-1: failed: the worker is not connected to its master \(3023\)/m)
+})
+
+t.test('check says that the request limit of a node is reached', async (t) => {
+  const { simulator, check } = await start(t, { requestsPerMinute: 20 })
+  const [master] = simulator.nodes
+  for (let sent = 0; sent < 20; sent++) await (await fetch(`${master?.url}/`)).arrayBuffer()
+  const { out, code } = await check()
+  t.equal(code, 1)
+  t.match(out, /^master: failed: the request limit of the node is reached/m)
+})
