@@ -4,18 +4,23 @@
  */
 import t from 'tap'
 import { startSimulator } from '../../../src/simulator/index.ts'
-import { startEdge } from '../../support/edge.ts'
+import { type Settings, startEdge } from '../../support/edge.ts'
 import { startRedis } from '../../support/redis.ts'
 
-const only001 = [{ actions: ['agent:read'], resources: ['agent:id:001'] }] as const
+const only001 = [{ actions: ['agent:read', 'syscollector:read'], resources: ['agent:id:001'] }] as const
 const users = {
   ann: { password: 'ann-pw', roles: ['administrator'] },
   bob: { password: 'bob-pw', roles: only001 },
-  eve: { password: 'eve-pw', roles: ['agents_readonly'] },
+  eve: { password: 'eve-pw', roles: ['readonly'] },
   nil: { password: 'nil-pw' },
 } as const
 
 type User = keyof typeof users
+
+const passthrough: Settings = {
+  cluster: { layout: 'newer', discover: false, credentials: { mode: 'passthrough', username: null, password: null } },
+  access: { users: null, roles: null },
+}
 
 for (const store of ['memory', 'Redis'] as const) {
   t.test(`each user gets the agents that the user may read (${store})`, async (t) => {
@@ -23,15 +28,7 @@ for (const store of ['memory', 'Redis'] as const) {
     t.teardown(() => simulator.close())
     const redis = store === 'Redis' ? await startRedis() : undefined
     if (redis !== undefined) t.teardown(() => redis.close())
-    const settings = {
-      cluster: {
-        layout: 'newer',
-        discover: false,
-        credentials: { mode: 'passthrough', username: null, password: null },
-      },
-      access: { users: null, roles: null },
-      cache: { ...(redis && { redis: { url: redis.url } }) },
-    }
+    const settings = { ...passthrough, cache: { ...(redis && { redis: { url: redis.url } }) } }
     const edges = [await startEdge({ nodes: simulator.nodes, settings })]
     t.teardown(() => Promise.all(edges.map((edge) => edge.close())))
     // A second replica shares the stored responses.
@@ -73,3 +70,23 @@ for (const store of ['memory', 'Redis'] as const) {
     t.equal(new Set(keys).size, 4, 'each user has a key of its own')
   })
 }
+
+t.test('rows of all agents are those of the agents that the user may read', async (t) => {
+  const simulator = await startSimulator({ layout: 'newer', workers: 1, agents: 30, newer: { users } })
+  t.teardown(() => simulator.close())
+  const edge = await startEdge({ nodes: simulator.nodes, settings: passthrough })
+  t.teardown(() => edge.close())
+  const agentsOf = async (user: User, path: string) => {
+    const authorization = `Basic ${btoa(`${user}:${users[user].password}`)}`
+    const response = await fetch(edge.url + path, { headers: { authorization } })
+    const { data } = (await response.json()) as { data?: { items?: { agent_id: string }[] } }
+    return new Set(data?.items?.map(({ agent_id }) => agent_id))
+  }
+  for (const path of ['/experimental/syscollector/os', '/experimental/syscollector/hardware?limit=50']) {
+    for (const user of ['ann', 'bob', 'eve', 'nil', 'bob', 'nil', 'ann'] as const) {
+      const found = await agentsOf(user, path)
+      if (user === 'ann' || user === 'eve') t.ok(found.size > 5, `${user} ${path}: ${found.size} agents`)
+      else t.same([...found], user === 'bob' ? ['001'] : [], `${user} ${path}`)
+    }
+  }
+})
