@@ -1,23 +1,19 @@
 /** Makes the classic response of a request from the replies of the node. */
 import type { ErrorRule, NoError, ResponseRule, TextVariant } from '../../../catalogue/newer/translation.ts'
+import type { NodeResponse } from '../../../core/node-call.ts'
 import { ownEntry } from '../../../core/values.ts'
-import { collect, matchRows } from '../../../query/collect.ts'
-import { type CollectionPage, DEFAULT_LIMIT, MAX_LIMIT, parseCollectionRequest } from '../../../query/request.ts'
 import { pickFields } from '../../../query/select.ts'
-import { type Source, sources } from '../../../query/sources.ts'
-import { type Element, fieldValue, type Row } from '../../../query/value.ts'
+import type { Row } from '../../../query/value.ts'
 import type { Answer } from '../dialect.ts'
 import { affectedOf } from './affected.ts'
-import { type ClassicError, RefusedError } from './classic-error.ts'
+import type { ClassicError } from './classic-error.ts'
+import { type ByEdge, collectionOf, oneOf } from './collections.ts'
 import type { Problem, Success } from './content.ts'
-import type { Conversation, Reply } from './conversation.ts'
+import { type Conversation, type Reply, UnreadableReplyError } from './conversation.ts'
 import { errorOf, errorOfProblem, meaningOf } from './errors.ts'
 import { listOf } from './lists.ts'
 import { createRowConverter } from './rows.ts'
-import { createCut } from './selected.ts'
 import { shapes } from './shapes.ts'
-
-type ByEdge = Readonly<Record<string, string>> | undefined
 
 /**
  * Returns the answer of a reply. `byEdge`: parameters that the edge evaluates over the rows. Throws RefusedError and
@@ -36,11 +32,19 @@ export function answerOf(conversation: Conversation, reply: Reply, byEdge?: ByEd
       return answerData(reply, dataOf(conversation, allFailed(conversation, content), undefined))
     return answerData(reply, dataWithout(conversation, error, content.code))
   }
+  checkData(conversation, reply.response, content)
   const failure = failureOfWhole(conversation, content)
   if (failure === undefined) return answerData(reply, dataOf(conversation, content, byEdge))
   const { meaning, code, message } = failure
   if (typeof meaning === 'number') return answerError(reply, errorOf(meaning, code, message))
   return answerData(reply, dataWithout(conversation, meaning, code))
+}
+
+/** Throws UnreadableReplyError if the response is an object, and there is none. */
+function checkData({ translation: { response: rule } }: Conversation, response: NodeResponse, { data }: Success): void {
+  if (rule.kind === 'object' && (typeof data !== 'object' || data === null)) {
+    throw new UnreadableReplyError(response, 'no data')
+  }
 }
 
 export function answerError(reply: Partial<Reply>, { code, message, status }: ClassicError): Answer {
@@ -117,72 +121,6 @@ export function dataOf(
     case 'own':
       return shapes[rule.shape](conversation, content)
   }
-}
-
-function collectionOf(
-  conversation: Conversation,
-  rows: readonly unknown[],
-  total: number,
-  rule: Extract<ResponseRule, { kind: 'collection' }>,
-  byEdge: ByEdge,
-): unknown {
-  const { value } = rule
-  const items = value === undefined ? rows : rows.flatMap((row) => fieldValue(row as Row, value) ?? [])
-  if (rule.missing !== undefined) checkFound(items, conversation.request.query, rule.missing)
-  const { select, ...evaluated } = byEdge ?? {}
-  const cut = cutOf(conversation, rule.rows?.source, true)
-  if (byEdge === undefined) return { items: items.map(cut), totalItems: rule.countsPage ? items.length : total }
-  const page = collectByEdge(items as readonly Element[], evaluated, rule.rows?.source)
-  return { items: page.items.map(cut), totalItems: page.totalItems }
-}
-
-/** Throws RefusedError if a filter names what does not exist. */
-function checkFound(
-  rows: readonly unknown[],
-  query: Readonly<Record<string, string>>,
-  { param, code }: { readonly param: string; readonly code: number },
-): void {
-  const wanted = query[param]
-  if (wanted !== undefined && !rows.some((row) => (row as Row)[param] === wanted)) throw new RefusedError(code)
-}
-
-/** Filters, sorts and pages rows as a node of the classic layout. Throws CollectionError. */
-export function collectByEdge(
-  rows: readonly Element[],
-  query: Readonly<Record<string, string>>,
-  sourceName: string | undefined,
-): CollectionPage {
-  const source: Source = ownEntry<Source>(sources, sourceName ?? '') ?? { engine: 'array' }
-  const request = parseCollectionRequest(query, new Date())
-  const { offset = 0, limit = DEFAULT_LIMIT } = request
-  if (limit <= MAX_LIMIT) return collect(rows, request, source)
-  // The edge itself reads more rows at once than a client may.
-  const found = matchRows(rows, request, source)
-  return { items: found.slice(offset, offset + limit), totalItems: found.length }
-}
-
-function oneOf(
-  conversation: Conversation,
-  rows: readonly unknown[],
-  { rows: rule, equal, field, missing }: Extract<ResponseRule, { kind: 'one' }>,
-  isEmpty: boolean,
-): unknown {
-  const wanted = Object.entries(equal ?? {}).map(([name, value]) => [name, conversation.fill(value)] as const)
-  const found = rows.find((row) => wanted.every(([name, value]) => (row as Row)[name] === value))
-  if (found === undefined && typeof missing === 'number' && !isEmpty) throw new RefusedError(missing)
-  const row = found === undefined ? {} : cutOf(conversation, rule?.source, false)(found)
-  return field === undefined ? row : (row as Row)[field]
-}
-
-/** Returns the function that cuts rows to the selected fields. Collections have some fields in any case. */
-function cutOf(
-  { request, translation }: Conversation,
-  source: string | undefined,
-  isCollection: boolean,
-): (row: unknown) => unknown {
-  const { as, ignored } = translation.call.params?.select ?? {}
-  const isOther = as !== undefined || ignored === true
-  return createCut(isOther ? undefined : request.query.select, source, isCollection)
 }
 
 function textOf(

@@ -67,6 +67,7 @@ function readSuccess(value: object): Success | string {
   const failed = readFailed(ownField(data, 'failed_items'))
   const message = ownField(value, 'message')
   if (failed === undefined) return 'failed_items are not errors with ids'
+  if (Array.isArray(items) && !items.every(isItem)) return 'affected_items are neither objects nor texts'
   if (Array.isArray(items) && total !== undefined && typeof total !== 'number') return 'the total is no number'
   return {
     kind: 'success',
@@ -77,6 +78,10 @@ function readSuccess(value: object): Success | string {
     failed,
     message: typeof message === 'string' ? message : '',
   }
+}
+
+function isItem(item: unknown): boolean {
+  return typeof item === 'string' || (typeof item === 'object' && item !== null && !Array.isArray(item))
 }
 
 function readFailed(failed: unknown): readonly FailedItems[] | undefined {

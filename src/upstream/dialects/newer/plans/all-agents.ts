@@ -13,7 +13,7 @@ import { answerError, answerOf } from '../answer.ts'
 import { ALL_ROWS, buildCall } from '../build-call.ts'
 import { classicError } from '../classic-error.ts'
 import type { Content, Success } from '../content.ts'
-import type { Conversation, NewerCall, Reply } from '../conversation.ts'
+import { type Conversation, type NewerCall, type Reply, UnreadableReplyError } from '../conversation.ts'
 import { renameInSelect } from '../field-names.ts'
 import { withTies } from '../order.ts'
 import { createRowConverter } from '../rows.ts'
@@ -147,7 +147,9 @@ async function collect(
       agents = others.length > 0 ? others : lists.next()
       continue
     }
-    const rows = (content.items ?? []).map((row) => convert(row) as Row)
+    const { items = [] } = content
+    if (items.some((item) => typeof item !== 'object')) throw new UnreadableReplyError(reply.response, 'rows are texts')
+    const rows = items.map((row) => convert(row) as Row)
     await collector.add(rows, content.total)
     noteLostNodes(content, failedNodes)
     if (collector.isExceeded) break
