@@ -105,7 +105,8 @@ export function buildConsolePorts(parts: ConsoleParts): ConsolePorts {
 function nodeStates({ status, view }: Cluster): NodeState[] {
   const now = Date.now()
   return status().map((node) => {
-    const { name, type, layout, inFlight, limit, slots, queue, budget, ejectedUntil, lastFailure } = node
+    const { name, type, layout, inFlight, limit, slots, queue, budget, ejectedUntil, cutOffUntil, lastFailure } = node
+    const until = ejectedUntil ?? cutOffUntil
     const { version } = view.find(name) ?? {}
     return {
       name,
@@ -118,7 +119,7 @@ function nodeStates({ status, view }: Cluster): NodeState[] {
       ...(budget && { budget }),
       ...(version !== undefined && { version }),
       ...(layout && { layout }),
-      ...(ejectedUntil !== undefined && { ejectedFor: Math.max(0, ejectedUntil - now) }),
+      ...(until !== undefined && { ejectedFor: Math.max(0, until - now) }),
       ...(lastFailure && {
         lastFailure: { fault: lastFailure.fault, detail: lastFailure.detail, ago: now - lastFailure.at },
       }),
@@ -127,9 +128,11 @@ function nodeStates({ status, view }: Cluster): NodeState[] {
 }
 
 /** Returns why the node receives no calls, or `up`. */
-function stateOf({ name, addressed, listed, ejectedUntil }: NodeStatus, view: Cluster['view']): NodeState['state'] {
-  if (!addressed) return 'no address'
+function stateOf(node: NodeStatus, view: Cluster['view']): NodeState['state'] {
+  const { name, addressed, listed, ejectedUntil, cutOffUntil } = node
   if (ejectedUntil !== undefined) return 'ejected'
+  if (cutOffUntil !== undefined) return 'cut off'
+  if (!addressed) return 'no address'
   if (!view.isAvailable(name)) return 'full'
   return listed === false ? 'not listed' : 'up'
 }

@@ -24,9 +24,16 @@ export interface NodeCall {
   readonly caller: string
   /** Method and path of the record, as a template: calls of one endpoint take about the same time. */
   readonly endpoint: string
+  /** The asked node passes the call on. Absent: it carries out the call itself. */
+  readonly passedOnTo?: PassedOnTo
+  /** Milliseconds on the node, without the queue, after which a call that is passed on counts as hanging. */
+  readonly hangsAfter?: number
   readonly trace?: Trace
   readonly credentials?: { readonly username: string; readonly password: string }
 }
+
+/** A node, the owner of an agent, or several nodes that the call does not name. */
+export type PassedOnTo = { readonly node: string } | { readonly agent: string } | 'several'
 
 export interface NodeResponse {
   readonly node: string
@@ -52,6 +59,8 @@ export type NodeResult =
       readonly detail: string
       /** Seconds. */
       readonly retryAfter?: number
+      /** The call was aborted after `hangsAfter`. */
+      readonly hung?: true
     }
 
 /** Calls a node. A failure is a result; the promise never rejects. */

@@ -6,6 +6,7 @@ import { createLayoutSource, type LayoutSource } from './layout-source.ts'
 import type { ReadNodeList } from './node-list.ts'
 import { type ConnectionChanges, NodeRegistry } from './node-registry.ts'
 import { type ClusterOptions, type NodeSetting, type NodeStatus, withDefaults } from './options.ts'
+import { PassedOnCalls } from './passed-on-calls.ts'
 import type { Verification } from './tokens/token-calls.ts'
 import { checkNodes, isNodeName, Topology } from './topology.ts'
 
@@ -55,7 +56,10 @@ export function createCluster(options: ClusterOptions): Cluster {
   const layouts = createLayoutSource(settings, topology, registry)
   let current = options.nodes
   registry.replace(options.nodes)
-  const call: CallNode = layouts.wrap((nodeCall) => registry.call(nodeCall))
+  const direct: CallNode = layouts.wrap((nodeCall) => registry.call(nodeCall))
+  const { limits, hangTimeout, log, clock } = settings
+  const passedOn = new PassedOnCalls({ call: direct, view: topology, limits, hangTimeout, log, clock })
+  const { call } = passedOn
   let discovery = createDiscovery(settings, topology, call)
   const setDiscovery = (discover: boolean): void => {
     discovery?.stop()
@@ -89,7 +93,7 @@ export function createCluster(options: ClusterOptions): Cluster {
         if (discover !== undefined) setDiscovery(discover)
       }
     },
-    status: () => topology.nodes().map((node) => statusOf(node, { topology, registry, layouts })),
+    status: () => topology.nodes().map((node) => statusOf(node, { topology, registry, layouts, passedOn })),
     nodeList: {
       lastRead: () => discovery?.lastRead(),
       offer: (list, ago) => discovery?.offer(list, ago),
@@ -127,12 +131,18 @@ interface ClusterParts {
   readonly topology: Topology
   readonly registry: NodeRegistry
   readonly layouts: LayoutSource
+  readonly passedOn: PassedOnCalls
 }
 
-function statusOf({ name, type, addressed }: NodeInfo, { topology, registry, layouts }: ClusterParts): NodeStatus {
+function statusOf(
+  { name, type, addressed }: NodeInfo,
+  { topology, registry, layouts, passedOn }: ClusterParts,
+): NodeStatus {
   const listed = topology.isListed(name)
   const layout = addressed ? layouts.of(name) : undefined
   const state = registry.find(name)?.status() ?? { inFlight: 0, limit: 0, slots: 0, queue: 0 }
   const optional = { ...(listed !== undefined && { listed }), ...(layout && { layout }) }
-  return { name, type, addressed, ...optional, ...state }
+  const cutOffFor = passedOn.cutOffFor(name)
+  const cutOff = cutOffFor === undefined ? {} : { cutOffUntil: Date.now() + cutOffFor }
+  return { name, type, addressed, ...optional, ...state, ...cutOff }
 }

@@ -71,7 +71,9 @@ export class NodeHealth {
     if (shown !== undefined && shown.fault !== 'cancelled') {
       this.#lastFailure = { fault: shown.fault, detail: shown.detail, at: Date.now() }
     }
-    const signal = showsHang ? 'hang' : healthSignalOf(failure, call.timeout, elapsed)
+    // A call that hangs because of another node shows nothing about this one.
+    const isOfOther = call.passedOnTo !== undefined && (failure?.fault === 'timeout' || failure?.fault === 'cancelled')
+    const signal = showsHang ? 'hang' : isOfOther ? 'none' : healthSignalOf(failure, call.timeout, elapsed)
     if (this.#apply(signal, call, failure, isProbe)) this.#reportEjection()
     return signal
   }

@@ -33,6 +33,16 @@ function isOwn(problem: unknown, name: string): boolean {
   return nodes.length === 0 || nodes.includes(name) || nodes.includes('unknown-node')
 }
 
+const SENDING_TIMEOUT = 3020
+
+/** Returns whether the node gave up a call that it passed on, because the other node did not answer. */
+export function isTimeoutInside({ status, body }: NodeResponse, name: string): boolean {
+  if (status !== INTERNAL_ERROR || !Buffer.isBuffer(body) || body.length > MAX_BYTES) return false
+  const problem = parse(body)
+  const code = ownField(problem, 'error')
+  return code === SENDING_TIMEOUT || (code === EXECUTION_TIMEOUT && !isOwn(problem, name))
+}
+
 function parse(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString())
@@ -54,6 +64,6 @@ const ANSWERED_WHILE_HANGING: ReadonlySet<string> = new Set([
 ])
 
 /** Returns whether a success of the call shows that the process works. */
-export function provesExecution({ endpoint }: Pick<NodeCall, 'endpoint'>): boolean {
-  return !ANSWERED_WHILE_HANGING.has(endpoint)
+export function provesExecution({ endpoint, passedOnTo }: Pick<NodeCall, 'endpoint' | 'passedOnTo'>): boolean {
+  return passedOnTo === undefined && !ANSWERED_WHILE_HANGING.has(endpoint)
 }

@@ -97,7 +97,7 @@ export class UpstreamNode {
       endQueueSpan('ejected')
       return this.#reject(call, this.#ejectedRejection(admission.retryAfter), arrival)
     }
-    const deadline = startDeadline(call.timeout, call.signal, clock)
+    let deadline = startDeadline(call.timeout, call.signal, clock)
     const slot = await this.#limiter.acquire(call, deadline)
     endQueueSpan(slot.ok ? undefined : slot.fault)
     if (!slot.ok) {
@@ -106,6 +106,11 @@ export class UpstreamNode {
       return this.#reject(call, slot, arrival)
     }
     const start = clock()
+    const isLimited = call.hangsAfter !== undefined && call.hangsAfter < deadline.remaining()
+    if (isLimited) {
+      deadline.end()
+      deadline = startDeadline(call.hangsAfter, call.signal, clock)
+    }
     const result = await sendWithRetry(call, deadline, { transport: this.transport, budget: this.#budget })
     const showsHang = result.ok && this.#isNewer && problemOf(result.response, call.node) === 'hanging'
     const finish = (failure: CallFailure | undefined, status = result.ok ? result.response.status : undefined) => {
@@ -120,8 +125,9 @@ export class UpstreamNode {
       // A token has ended: a response of a node that works.
       if (fault === 'refusedCredentials' && call.authorization?.isRenewable) finish(undefined, 401)
       else finish(result.failure, status)
-      const wait = retryAfter === undefined ? {} : { retryAfter }
-      return { ok: false, node: call.node, fault, sent: result.sent, detail, ...wait }
+      const hung = isLimited && fault === 'timeout' && { hung: true as const }
+      const more = { ...(retryAfter !== undefined && { retryAfter }), ...hung }
+      return { ok: false, node: call.node, fault, sent: result.sent, detail, ...more }
     }
     const { body } = result.response
     if (body instanceof Readable) body.once('close', () => finish(streamFailureOf(body, deadline)))

@@ -82,6 +82,11 @@ export interface ClusterOptions {
   readonly onListRead?: () => void
   /** Timeout for a new connection, TLS handshake included. */
   readonly connectTimeout?: number
+  /**
+   * Timeout of a call that the asked node passes on to another one, without the queue. A node ends the calls that it carries
+   * out itself after ten seconds, but those that it passes on after 200 only.
+   */
+  readonly hangTimeout?: number
   readonly log?: ClusterLog
   /** Called when a call has ended. */
   readonly onCall?: (call: NodeCallEvent) => void
@@ -123,6 +128,8 @@ export interface NodeStatus {
   readonly budget?: { readonly used: number; readonly limit: number }
   /** Milliseconds since 1970. */
   readonly ejectedUntil?: number
+  /** Until when calls that another node passes on to this one fail at once; milliseconds since 1970. */
+  readonly cutOffUntil?: number
   /** `at`: milliseconds since 1970. */
   readonly lastFailure?: { readonly fault: NodeFault; readonly detail: string; readonly at: number }
 }
@@ -135,6 +142,7 @@ export interface ClusterSettings extends Omit<ClusterOptions, 'ejection' | 'tls'
   readonly discoverInterval: number
   readonly onListRead: () => void
   readonly connectTimeout: number
+  readonly hangTimeout: number
   readonly tls: NodeTls
   readonly ejection: EjectionSettings
   readonly allowedAddresses: readonly string[]
@@ -154,6 +162,7 @@ export function withDefaults(options: ClusterOptions): ClusterSettings {
     discoverInterval: options.discoverInterval ?? 30_000,
     onListRead: options.onListRead ?? (() => undefined),
     connectTimeout: options.connectTimeout ?? 3_000,
+    hangTimeout: options.hangTimeout ?? 12_000,
     tls: options.tls ?? {},
     ejection: { failures: 5, refusals: 2, hangs: 3, baseTime: 1_000, maxTime: 30_000, ...options.ejection },
     allowedAddresses: options.allowedAddresses ?? [],

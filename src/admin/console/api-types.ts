@@ -98,7 +98,7 @@ export interface Nodes {
 export interface NodeSummary {
   readonly name: string
   readonly type: 'master' | 'worker'
-  readonly state: 'up' | 'ejected' | 'full' | 'no address' | 'not listed'
+  readonly state: 'up' | 'ejected' | 'cut off' | 'full' | 'no address' | 'not listed'
   readonly version?: string
   /** The layout of its API. Absent: not recognised yet, or the node has no address. */
   readonly layout?: 'classic' | 'newer'
@@ -117,7 +117,7 @@ export interface NodeSummary {
   readonly calls: number
   readonly errors: number
   readonly lastFailure?: { readonly fault: string; readonly detail: string; readonly ago: number }
-  /** Time until the ejection ends. */
+  /** Time until a node that is ejected or cut off is probed. */
   readonly ejectedFor?: number
 }
 

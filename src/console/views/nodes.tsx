@@ -9,6 +9,7 @@ const POLL_INTERVAL_MS = 2000
 const pillOf: Readonly<Record<NodeSummary['state'], string>> = {
   up: 'good',
   ejected: 'bad',
+  'cut off': 'bad',
   full: 'warn',
   'no address': '',
   'not listed': 'warn',

@@ -1,18 +1,20 @@
 /** Builds calls to nodes from the parsed values of a request; no bytes of the client's request are copied. */
 import { EdgeError } from '../../core/errors.ts'
-import type { NodeCall } from '../../core/node-call.ts'
+import type { NodeCall, PassedOnTo } from '../../core/node-call.ts'
 import { type EdgeRequest, priorityOf, type RequestBody } from '../../core/request.ts'
 
 /** What a dialect decides about a call. `endpoint`: method and path template. `timeout` in milliseconds. */
 export interface DialectCall extends Pick<NodeCall, 'node' | 'method' | 'path' | 'expect' | 'endpoint'> {
   readonly body?: NonNullable<NodeCall['body']>
   readonly timeout: number | undefined
+  readonly passedOnTo?: PassedOnTo | undefined
 }
 
 /** Adds what all calls for the request have in common. */
-export function createNodeCall(request: EdgeRequest, { timeout, ...call }: DialectCall): NodeCall {
+export function createNodeCall(request: EdgeRequest, { timeout, passedOnTo, ...call }: DialectCall): NodeCall {
   return {
     ...call,
+    ...(passedOnTo !== undefined && { passedOnTo }),
     retryable: call.method === 'GET',
     ...(timeout !== undefined && { timeout }),
     signal: request.signal,

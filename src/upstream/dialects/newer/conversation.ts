@@ -1,6 +1,6 @@
 /** What a plan of the newer layout works with: one request, and calls to one node on its behalf. */
 import type { CallTemplate, Translation } from '../../../catalogue/newer/translation.ts'
-import type { NodeCall, NodeResponse } from '../../../core/node-call.ts'
+import type { NodeCall, NodeResponse, PassedOnTo } from '../../../core/node-call.ts'
 import type { EdgeRequest } from '../../../core/request.ts'
 import { ownEntry } from '../../../core/values.ts'
 import type { Candidate } from '../../route.ts'
@@ -113,10 +113,27 @@ export class Conversation {
         expect,
         timeout: this.#tools.timeout === undefined ? undefined : this.remaining,
         endpoint: `${method} ${path}`,
+        passedOnTo: this.#passedOnTo(path),
       }),
     )
     if (!result.ok) throw new CallFailedError(this.#isReadBefore(method) ? { ...result, sent: false } : result)
     return result.response
+  }
+
+  /** Returns where the asked node passes a call on to, as far as its path and the record of the request show it. */
+  #passedOnTo(path: string): PassedOnTo | undefined {
+    if (path.startsWith('{node}')) return this.isElsewhere ? { node: this.about } : undefined
+    if (path === LIST_OF_AGENTS) return undefined
+    const { endpoint, params } = this.request
+    switch (endpoint.target.kind) {
+      case 'agentOwner':
+        return { agent: ownEntry(params, 'agent_id') ?? '' }
+      case 'agentOwners':
+      case 'everyNode':
+        return 'several'
+      default:
+        return undefined
+    }
   }
 
   /** Returns the bytes of the request line of a call. */
@@ -148,6 +165,9 @@ export class Conversation {
     return root + path.slice('{node}'.length)
   }
 }
+
+/** The master itself lists agents, whatever the request is about. */
+const LIST_OF_AGENTS = '/agents'
 
 /** `:name`, `{query.name}`, `{query.name|otherwise}`, `{node}`. */
 const PLACEHOLDER = /:([a-z_]+)|\{query\.([A-Za-z_.]+)(?:\|([^}]*))?\}|\{node\}/g

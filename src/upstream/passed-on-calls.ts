@@ -1,0 +1,168 @@
+/**
+ * Calls that the asked node passes on to another node. If that node is cut off, and the cluster has not noticed yet, such
+ * a call hangs for 200 seconds at the asked node, which answers other calls meanwhile. So these calls have a time limit of
+ * their own, and use half of the slots at most. After one that hangs, calls for the same node fail at once, for a time
+ * that doubles with each further hang. Then one call is the probe.
+ */
+import type { CallNode, ClusterView, NodeCall, NodeResult } from '../core/node-call.ts'
+import { Health } from './health.ts'
+import { isTimeoutInside } from './node-problems.ts'
+import type { ClusterLog, EjectionSettings, NodeLimits } from './options.ts'
+import { createOwnCall } from './own-call.ts'
+import { OwnerNames } from './owner-names.ts'
+import { type Turn, Turns } from './turns.ts'
+
+export interface PassedOnCallsPorts {
+  /** Sends a call to its node. */
+  readonly call: CallNode
+  readonly view: Pick<ClusterView, 'nodes' | 'master'>
+  readonly limits: Pick<NodeLimits, 'inFlight'>
+  /** Milliseconds on the asked node after which a call counts as hanging. */
+  readonly hangTimeout: number
+  readonly log: ClusterLog
+  /** Monotonic milliseconds. */
+  readonly clock: () => number
+}
+
+/** One hang is enough. The cluster itself notices after 110 seconds. */
+const SUSPICION: EjectionSettings = { failures: 1, refusals: 1, hangs: 1, baseTime: 15_000, maxTime: 120_000 }
+
+/** A node by its name, or an agent whose node is not known, as `agent 001`. */
+type Target = string
+
+type Admission = { readonly target: Target; readonly health: Health; readonly isProbe: boolean }
+
+export class PassedOnCalls {
+  readonly #ports: PassedOnCallsPorts
+  readonly #owners: OwnerNames
+  readonly #turns: Turns
+  readonly #suspects = new Map<Target, Health>()
+
+  constructor(ports: PassedOnCallsPorts) {
+    this.#ports = ports
+    this.#owners = new OwnerNames(ports)
+    this.#turns = new Turns(() => Math.ceil(ports.limits.inFlight / 2))
+  }
+
+  /** Milliseconds until the node is probed; `undefined`: calls for it are sent. */
+  cutOffFor(node: string): number | undefined {
+    return this.#suspects.get(node)?.ejectedFor
+  }
+
+  readonly call: CallNode = (call) => (call.passedOnTo === undefined ? this.#ports.call(call) : this.#send(call))
+
+  async #send(call: NodeCall): Promise<NodeResult> {
+    const admissions: Admission[] = []
+    for (const target of await this.#suspectsOf(call)) {
+      const health = this.#suspects.get(target)
+      const admission = health?.admit()
+      if (health === undefined || admission === undefined) continue
+      if (!admission.ok) {
+        for (const each of admissions) if (each.isProbe) each.health.abandonProbe()
+        return rejectionOf(call, target, admission.retryAfter)
+      }
+      admissions.push({ target, health, isProbe: admission.isProbe })
+    }
+    const turn = await this.#turns.take(call)
+    if (!turn.ok) {
+      for (const each of admissions) if (each.isProbe) each.health.abandonProbe()
+      return rejectedInTurn(call, turn)
+    }
+    try {
+      const result = await this.#ports.call(isLimited(call) ? { ...call, hangsAfter: this.#ports.hangTimeout } : call)
+      await this.#learn(call, result, admissions)
+      return result
+    } finally {
+      turn.end()
+    }
+  }
+
+  /** Returns the suspects that the call concerns. Agents are looked up only while there are any. */
+  async #suspectsOf(call: NodeCall): Promise<readonly Target[]> {
+    if (this.#suspects.size === 0) return []
+    const { passedOnTo: target } = call
+    if (target === 'several') return [...this.#suspects.keys()]
+    const names =
+      target === undefined ? [] : 'node' in target ? [target.node] : await this.#targetsOfAgent(target, call)
+    return names.filter((name) => this.#suspects.has(name))
+  }
+
+  async #targetsOfAgent({ agent }: { readonly agent: string }, call: NodeCall): Promise<readonly Target[]> {
+    const unknown = `agent ${agent}`
+    const owner = await this.#owners.find(agent, call)
+    return owner === undefined ? [unknown] : owner === call.node ? [] : [owner, unknown]
+  }
+
+  /** Records what the result shows about the nodes that the call concerns. */
+  async #learn(call: NodeCall, result: NodeResult, admissions: readonly Admission[]): Promise<void> {
+    const isHang = result.ok ? isTimeoutInside(result.response, call.node) : result.hung === true
+    if (!isHang) {
+      for (const { target, health, isProbe } of admissions) {
+        if (result.ok) this.#clear(target, health)
+        else if (isProbe) health.abandonProbe()
+      }
+      return
+    }
+    const { passedOnTo: target } = call
+    if (target === undefined) return
+    if (target === 'several') void this.#findCutOff(call)
+    else if ('node' in target) this.#suspect(target.node, call)
+    else for (const name of (await this.#targetsOfAgent(target, call)).slice(0, 1)) this.#suspect(name, call)
+  }
+
+  /** Asks for the status of each worker, and suspects those for which the call hangs as well. */
+  async #findCutOff({ node, credentials }: NodeCall): Promise<void> {
+    const { hangTimeout } = this.#ports
+    const workers = this.#ports.view.nodes().filter(({ name, type }) => type === 'worker' && name !== node)
+    await Promise.all(
+      workers.map(async ({ name }) => {
+        const call = createOwnCall({
+          node,
+          path: `/cluster/${encodeURIComponent(name)}/status`,
+          endpoint: 'GET /cluster/:node_id/status',
+          timeout: 2 * hangTimeout,
+          caller: 'probe',
+          requestId: 'probe',
+          ...(credentials && { credentials }),
+        })
+        const probe: NodeCall = { ...call, passedOnTo: { node: name }, hangsAfter: hangTimeout }
+        const result = await this.#ports.call(probe)
+        if (!result.ok && result.hung === true) this.#suspect(name, probe)
+      }),
+    )
+  }
+
+  #suspect(target: Target, { node, endpoint }: NodeCall): void {
+    const { clock, log } = this.#ports
+    const health = this.#suspects.get(target) ?? new Health(SUSPICION, clock)
+    this.#suspects.set(target, health)
+    const isProbe = health.ejectedFor === 0
+    if (!health.recordFailure('failure', isProbe, endpoint)) return
+    const seconds = Math.ceil((health.ejectedFor ?? 0) / 1000)
+    log('warn', 'node does not answer calls that another node passes on', { node: target, through: node, seconds })
+  }
+
+  #clear(target: Target, health: Health): void {
+    if (this.#suspects.get(target) !== health || !health.recordSuccess()) return
+    this.#suspects.delete(target)
+    this.#ports.log('info', 'node answers calls that another node passes on again', { node: target })
+  }
+}
+
+/**
+ * A command to agents of all nodes may take longer than a call that hangs, and so may a request that waits for completion.
+ * The asked node ends them after 200 seconds.
+ */
+function isLimited({ timeout, passedOnTo, method }: NodeCall): boolean {
+  return timeout !== undefined && (passedOnTo !== 'several' || method === 'GET')
+}
+
+function rejectionOf({ node }: NodeCall, target: Target, retryAfter: number): NodeResult {
+  const detail = `${target} does not answer calls that ${node} passes on`
+  return { ok: false, node, fault: 'timeout', sent: false, detail, retryAfter }
+}
+
+function rejectedInTurn({ node }: NodeCall, { fault }: Extract<Turn, { ok: false }>): NodeResult {
+  const detail = fault === 'cancelled' ? 'client disconnected' : 'calls for other nodes are queued'
+  return { ok: false, node, fault, sent: false, detail, ...(fault === 'overloaded' && { retryAfter: 1 }) }
+}
