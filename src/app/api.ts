@@ -8,6 +8,7 @@ import { type CacheOperationsPorts, cacheOperations } from '../cache/operations.
 import { catalogue } from '../catalogue/index.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { EventListeners } from '../core/events.ts'
+import type { ClusterView } from '../core/node-call.ts'
 import type { Handler } from '../core/request.ts'
 import type { CacheStoreState } from '../core/response.ts'
 import { createAuthenticator, tokenIssuer } from '../http/authenticate.ts'
@@ -109,7 +110,7 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
       return listen.cors.origins
     },
     clientAddress: addressOf,
-    managerVersion: () => cluster.view.nodes().find(({ version }) => version !== undefined)?.version,
+    managerVersion: () => contractVersion(cluster.view),
     authentication: async (instance) => {
       const authenticator = await createAuthenticator(instance, access, shared?.count)
       issueToken = tokenIssuer(instance, access)
@@ -125,4 +126,13 @@ export async function buildApi(settings: ReloadableConfig, parts: ApiParts): Pro
     }
   })
   return { listener, app: http.app, handler, cache: cache.ports, storeState: cache.state, closeCache: cache.close }
+}
+
+/**
+ * Returns the version that clients must have been made for; `undefined`: any. Nodes of the newer layout are of a release
+ * that no client of the classic contract names.
+ */
+function contractVersion({ master, layoutOf, nodes }: ClusterView): string | undefined {
+  if (layoutOf(master().name) === 'newer') return undefined
+  return nodes().find(({ version }) => version !== undefined)?.version
 }

@@ -93,8 +93,8 @@ const VERSION = /^v?([0-9]{1,4})\.([0-9]{1,4})\.[0-9]{1,4}$/
 
 /**
  * `wazuh-app-version`: a client that sends its version needs a manager of the same major and minor version (contract,
- * errors 801 and 802). The edge compares with the version that the nodes report (`3.11.5`, `Wazuh v3.11.5`). As long
- * as none is known, only malformed headers are rejected.
+ * errors 801 and 802). The edge compares with the version that the nodes report (`3.11.5`, `Wazuh v3.11.5`). Where there
+ * is none to compare with, only malformed headers are rejected.
  */
 function checkAppVersion(header: string | string[] | undefined, managerVersion: () => string | undefined): void {
   if (header === undefined) return

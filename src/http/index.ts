@@ -50,7 +50,7 @@ export interface HttpOptions extends RouteOptions {
   /** Absent: nothing is traced. */
   readonly beginTrace?: BeginTrace
   readonly clientAddress: AddressOf
-  /** The version that the nodes report; `undefined` if it is not known yet. */
+  /** The version of the manager that `wazuh-app-version` must name; `undefined`: any, or not known yet. */
   managerVersion(): string | undefined
   /** Registers its plugins on the app, once. */
   authentication(app: FastifyInstance): Promise<Authenticator>
