@@ -128,8 +128,20 @@ export class Layouts {
     known.layout = layout
     if (before === layout) return
     if (before === undefined) log('info', 'layout of node recognised', { node, layout })
-    else log('warn', 'layout of node changed', { node, before, layout })
+    else {
+      log('warn', 'layout of node changed', { node, before, layout })
+      this.#askOthers(node)
+    }
     onChange({ node, layout, isMaster: node === master(), ...(before && { before }) })
+  }
+
+  /** The nodes of a cluster are upgraded together. What is known of the others is not used for a mixture until they answer. */
+  #askOthers(changed: string): void {
+    for (const [name, known] of this.#known) {
+      if (name === changed || known.layout === undefined) continue
+      known.isConfirmed = false
+      if (known.asking === undefined) void this.#ask(name, known)
+    }
   }
 
   #updateMixture(): void {

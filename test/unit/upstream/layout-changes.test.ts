@@ -67,6 +67,19 @@ t.test('a change is noticed without a request too', async (t) => {
   t.ok(lines.includes('layout of node changed'))
 })
 
+t.test('when one node has changed, the others are asked at once', async (t) => {
+  const { master, worker, cluster, handler } = await startAuto(t, ['classic', 'classic'], { layoutInterval: LONG })
+  await cluster.start()
+  master.upgrade()
+  worker.upgrade()
+  await eventually(async () => {
+    await Promise.resolve(handler(readAgents())).catch(() => undefined)
+    return cluster.view.layoutOf('w1') === 'newer'
+  })
+  t.strictSame(worker.calls(), [], 'no request was sent to it')
+  t.equal(cluster.view.layoutMixture?.(), undefined)
+})
+
 t.test('a write whose response cannot be read is not sent again in the other layout', async (t) => {
   const { master, cluster, handler } = await startAuto(t, ['classic', 'classic'], { layoutInterval: LONG })
   await cluster.start()
