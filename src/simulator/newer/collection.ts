@@ -59,9 +59,14 @@ export function sortRows(rows: readonly Item[], table: Table, sort = table.order
   const unknown = fields.filter((field) => !sortable.includes(field))
   if (unknown.length > 0) throw unknownSort(table, sortable, unknown)
   const sign = sort.startsWith('-') ? -1 : 1
+  const by = fields.flatMap((field) => {
+    const numbers = table.sortedBy?.[field]
+    if (numbers === undefined) return [(row: Item) => fieldOf(row, field)]
+    return numbers.map((name) => (row: Item) => Number.parseInt(String(fieldOf(row, name)), 10) || 0)
+  })
   return rows.toSorted((a, b) => {
-    for (const field of fields) {
-      const order = valueOrder(fieldOf(a, field), fieldOf(b, field))
+    for (const read of by) {
+      const order = valueOrder(read(a), read(b))
       if (order !== 0) return sign * order
     }
     return 0

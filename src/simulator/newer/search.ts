@@ -20,6 +20,8 @@ export interface Table {
   readonly hidden?: readonly string[]
   /** The order without `sort`; absent: the order of the rows. */
   readonly order?: string
+  /** Fields that are sorted by whole numbers of others. */
+  readonly sortedBy?: Readonly<Record<string, readonly string[]>>
   /** The error of a field that cannot be sorted by names the fields in the remediation. */
   readonly sortsAsDecoders?: true
 }

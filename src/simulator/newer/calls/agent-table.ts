@@ -19,6 +19,7 @@ export const agentTable: Table = {
   unsearched: ['status'],
   keys: ['id'],
   order: '+id',
+  sortedBy: { 'os.version': ['os.major', 'os.minor'] },
 }
 
 /** `internal_key` is searched, but it is shown only if it is selected. */

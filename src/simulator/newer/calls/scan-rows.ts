@@ -24,7 +24,7 @@ const fileTable: Table = {
     ...['sha256', 'inode', 'gid', 'uid', 'type', 'changes', 'attributes'],
   ],
   times: ['date', 'mtime'],
-  order: '+date',
+  order: '+mtime',
 }
 
 const findingTable: Table = {
