@@ -49,10 +49,12 @@ export async function verdict(conversation: Conversation): Promise<Answer> {
   return answerData(reply, details === undefined ? { status: 'OK' } : { status: 'KO', details })
 }
 
-function errorOfNode({ code, message, ids }: FailedItems, { translation }: Conversation) {
+/** The error names the node, unless the request does. */
+function errorOfNode({ code, message, ids }: FailedItems, { translation, request }: Conversation) {
   const meaning = meaningOf(code, translation.errors)
   const error = errorOf(typeof meaning === 'number' ? meaning : code, code, message)
-  return { ...error, message: `${error.message} (${ids.join(', ')})` }
+  const isOfEvery = request.endpoint.target.kind === 'everyNode'
+  return isOfEvery ? { ...error, message: `${error.message} (${ids.join(', ')})` } : error
 }
 
 /** Returns what is wrong on any node; `undefined` if all are valid. Everything except OK is KO. */
