@@ -61,7 +61,7 @@ function tryInverse(exchange: NewerExchange, endpoint: string, inverse: Inverse)
   const { request, node } = exchange
   const [path = '', text = ''] = request.path.split(/\?(.*)/s)
   const sent = queryOf(text)
-  if ([...sent].some(([name, value]) => value === '' && name !== 'wait_for_complete')) return none('emptyValue')
+  if ([...sent].some(([, value]) => value === '')) return none('emptyValue')
   const unsent = unsentValue(exchange, sent)
   if (unsent !== undefined) return none(unsent)
   const [template = '', fixed = ''] = inverse.call.split('?')

@@ -14,6 +14,8 @@ export function refusalOf(request: ClassicRequest): readonly number[] | undefine
   if (endpoint === undefined) return undefined
   const codes = [
     ...(endpoint.path_params ?? []).flatMap((param: Param) => faultOf(param, request.params[param.name])),
+    // A segment of dots only is none.
+    ...(Object.values(request.params).some((value) => /^\.+$/.test(value)) ? [601, 603] : []),
     ...(endpoint.query_params ?? []).flatMap((param: Param) => faultOf(param, request.query[param.name])),
     ...pageFault(request),
     ...pathFault(request),
@@ -40,8 +42,6 @@ function faultOf({ validator, name }: Param, value: string | true | undefined): 
   if (UNCHECKED.includes(kind)) return []
   const rule = contract.meta.validators[kind]
   if (rule === undefined) throw new Error(`${name}: no validator ${kind}`)
-  // A path that ends with dots is none.
-  if (/^\.+$/.test(value)) return [601, 603]
   return new RegExp(rule.pattern).test(value) ? [] : [Number(rule.error)]
 }
 
