@@ -1,4 +1,5 @@
 /** Translations of the security configuration assessment (SCA) and of CIS-CAT results. */
+import { notExperimental } from './syscollector.ts'
 import type { RowRule, Translation } from './translation.ts'
 
 export const sca: Translation = {
@@ -46,5 +47,6 @@ export const ciscatOfAll: Translation = {
   },
   plan: 'allAgents',
   response: { kind: 'collection', rows: ciscatRows },
+  errors: notExperimental,
   refused: numbersOnly,
 }

@@ -98,11 +98,11 @@ export const ruleTexts = {
 const listParameters: Readonly<Record<string, ParamRule>> = { sort: { byEdge: true }, search: { byEdge: true } }
 
 export const lists: Translation = {
-  call: { path: '/lists', params: { ...listParameters, path: { byEdge: true } } },
+  call: { path: '/lists', params: listParameters },
+  plan: 'lists',
   response: {
     kind: 'collection',
     rows: { source: 'lists', joined: { to: 'path', of: ['relative_dirname', 'filename'] } },
-    missing: { param: 'path', code: 1006 },
     countsPage: true,
   },
 }

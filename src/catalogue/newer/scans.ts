@@ -1,4 +1,5 @@
 /** Translations of file integrity (syscheck) and rootkit detection (rootcheck). */
+import { notExperimental } from './syscollector.ts'
 import type { ErrorRule, FieldRule, ResponseRule, RowRule, Translation } from './translation.ts'
 
 const scanTimes: ResponseRule = {
@@ -32,6 +33,7 @@ export const syscheck: Translation = {
   call: {
     path: '/syscheck/:agent_id',
     params: { type: { words: { registry: 'registry_key' } }, summary: { format: 'boolean' } },
+    order: { byDefault: '+mtime', ties: ['file'] },
   },
   response: { kind: 'collection', rows: syscheckRows },
 }
@@ -57,7 +59,7 @@ const ALL_AGENTS = { agents_list: 'all' }
 export const clearSyscheckOfAll: Translation = {
   call: { path: '/experimental/syscheck', fixed: ALL_AGENTS },
   response: syscheckCleared,
-  errors: { ...nothingToClear, 1701: 'success' },
+  errors: { ...nothingToClear, ...notExperimental, 1701: 'success' },
 }
 
 export const runSyscheckOnAll: Translation = {
@@ -83,7 +85,11 @@ const rootcheckFields: Readonly<Record<string, FieldRule>> = {
 }
 
 export const rootcheck: Translation = {
-  call: { path: '/rootcheck/:agent_id', params: { pci: { as: 'pci_dss' } } },
+  call: {
+    path: '/rootcheck/:agent_id',
+    params: { pci: { as: 'pci_dss' } },
+    order: { byDefault: '-date_last', ties: ['log'] },
+  },
   response: { kind: 'collection', rows: { source: 'rootcheck', fields: rootcheckFields } },
 }
 

@@ -1,5 +1,5 @@
 /** Translations of the inventory: for each kind of rows one of a single agent, and one of all agents (experimental). */
-import type { FieldRule, ParamRule, RowRule, Translation } from './translation.ts'
+import type { ErrorRule, FieldRule, ParamRule, RowRule, Translation } from './translation.ts'
 
 interface Inventory {
   /** The fields that rows have in an object, such as `scan.id`. In the parameters of the classic layout: `scan_id`. */
@@ -76,6 +76,9 @@ export function inventoryOfAgent(kind: InventoryKind): Translation {
   }
 }
 
+/** The experimental calls of the node are off, so in the classic layout they do not exist. */
+export const notExperimental: Readonly<Record<number, ErrorRule>> = { 1122: 603 }
+
 /** Returns the translation of the rows of all agents. */
 export function inventoryOfAllAgents(kind: InventoryKind): Translation {
   const { byEdge = [] }: Inventory = inventories[kind]
@@ -87,5 +90,6 @@ export function inventoryOfAllAgents(kind: InventoryKind): Translation {
     },
     plan: 'allAgents',
     response: { kind: 'collection', rows: rowsOf(kind) },
+    errors: notExperimental,
   }
 }

@@ -103,6 +103,8 @@ export type BodyRule = 'none' | 'registration' | 'command' | { readonly json: Re
 export type Plan =
   /** With the parameter that asks for a file (`response.raw` of the record), the file itself; otherwise one call. */
   | 'download'
+  /** With `path`, the keys and values of one list; otherwise one call. */
+  | 'lists'
   /** Rows of all agents: the node is asked for lists of agents, and the edge joins, sorts and cuts the rows. */
   | 'allAgents'
   /** Repeats the call once if the node does not know a new agent completely yet. */
@@ -134,8 +136,6 @@ export type ResponseRule =
       readonly kind: 'collection'
       readonly rows?: RowRule
       readonly value?: string
-      /** The error if no row has the value of this parameter, a filter. */
-      readonly missing?: { readonly param: string; readonly code: number }
       /** The total is the number of rows on the page. */
       readonly countsPage?: true
     }

@@ -22,7 +22,6 @@ export function collectionOf(
 ): unknown {
   const { value } = rule
   const items = value === undefined ? rows : rows.flatMap((row) => fieldValue(row as Row, value) ?? [])
-  if (rule.missing !== undefined) checkFound(items, conversation.request.query, rule.missing)
   const { select, ...evaluated } = byEdge ?? {}
   const cut = cutOf(conversation, rule.rows?.source, true)
   if (byEdge === undefined) return { items: items.map(cut), totalItems: rule.countsPage ? items.length : total }
@@ -30,18 +29,8 @@ export function collectionOf(
   return { items: page.items.map(cut), totalItems: page.totalItems }
 }
 
-/** Throws RefusedError if a filter names what does not exist. */
-function checkFound(
-  rows: readonly unknown[],
-  query: Readonly<Record<string, string>>,
-  { param, code }: { readonly param: string; readonly code: number },
-): void {
-  const wanted = query[param]
-  if (wanted !== undefined && !rows.some((row) => (row as Row)[param] === wanted)) throw new RefusedError(code)
-}
-
 /** Filters, sorts and pages rows as a node of the classic layout. Throws CollectionError. */
-function collectByEdge(
+export function collectByEdge(
   rows: readonly Element[],
   query: Readonly<Record<string, string>>,
   sourceName: string | undefined,

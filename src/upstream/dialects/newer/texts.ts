@@ -61,6 +61,7 @@ export const classicTexts: Readonly<Record<number, string>> = {
   1745: "Agent only belongs to 'default' and it cannot be unassigned from this group.",
   1750: 'Group does not exist or it is empty',
   1800: 'Bad format in CDB list',
+  1801: "Wrong 'path' parameter",
   1905: 'File was not updated because it already exists',
   3021: 'Timeout executing API request',
   3022: 'Unknown node ID',

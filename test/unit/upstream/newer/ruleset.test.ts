@@ -122,13 +122,19 @@ t.test('a list is named by its folder and file', async (t) => {
   t.equal((data as { totalItems: number }).totalItems, 1)
 })
 
-t.test('the edge finds a list by its path, and a missing one is error 1006', async (t) => {
-  const path = 'etc/lists/amazon/aws-sources'
-  const found = await askRecorded('GET /lists', { query: { path } }, 'GET /lists')
-  t.same(found.calls, ['GET /lists?limit=100000'])
-  t.match(found.data, { items: [{ path }], totalItems: 1 })
-  const missing = await askRecorded('GET /lists', { query: { path: 'etc/lists/nope' } }, 'GET /lists')
+t.test('a list that is named by its path has only keys and values', async (t) => {
+  const query = { path: 'etc/lists/audit-keys' }
+  const { calls, data } = await askRecorded('GET /lists', { query }, 'GET /lists?filename=audit-keys')
+  t.same(calls, ['GET /lists?relative_dirname=etc/lists&filename=audit-keys'])
+  t.match(data, { items: [[{ key: 'audit-wazuh-w', value: 'write' }]], totalItems: 1 })
+})
+
+t.test('a list that does not exist is error 1006, and a path outside the folder of lists 1801', async (t) => {
+  const missing = await askRecorded('GET /lists', { query: { path: 'etc/lists/nope' } }, 'GET /lists?filename=nope')
   t.match(missing.json, { error: 1006 })
+  const outside = await askRecorded('GET /lists', { query: { path: 'etc/rules/a' } }, 'GET /lists')
+  t.same(outside.calls, [])
+  t.same(outside.json, { error: 1801, message: "Wrong 'path' parameter" })
 })
 
 t.test('a page of lists counts its rows', async (t) => {

@@ -21,7 +21,7 @@ t.test('the node gets its own words for filters', async (t) => {
   const query = { type: 'registry', summary: 'yes' }
   const request = edgeRequest('GET', '/syscheck/:agent_id', { ...of('001'), query })
   const { calls } = await ask(request, () => success([]))
-  t.same(calls, ['GET /syscheck/001?type=registry_key&summary=true'])
+  t.same(calls, ['GET /syscheck/001?type=registry_key&summary=true&sort=+mtime,file'])
 })
 
 t.test('keys and values of a registry are registry entries', async (t) => {
@@ -72,7 +72,7 @@ t.test('parameters of rootcheck name the newer fields', async (t) => {
   t.equal(calls.length, 1)
   t.same(Object.fromEntries(new URLSearchParams(calls[0]?.split('?')[1])), {
     pci_dss: '2.2.4',
-    sort: '-date_last',
+    sort: '-date_last,log',
     select: 'log,date_first',
     q: 'pci_dss=2.2.4',
   })

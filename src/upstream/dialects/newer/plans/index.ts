@@ -6,6 +6,7 @@ import { download } from './download.ts'
 import { restart, verdict } from './every-node.ts'
 import { deleteFile, readFile, writeFile } from './files.ts'
 import { info } from './info.ts'
+import { lists } from './lists.ts'
 import { logs } from './logs.ts'
 import { oneCall } from './one-call.ts'
 import type { RunPlan } from './plan.ts'
@@ -24,6 +25,7 @@ export const plans: Readonly<Record<Plan | 'oneCall', RunPlan>> = {
   upgradeResult,
   configuration,
   info,
+  lists,
   logs,
   readFile,
   writeFile,
