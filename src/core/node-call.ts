@@ -103,4 +103,9 @@ export interface ClusterView {
   isAvailable(name: string): boolean
   /** Returns how many more calls the node would take at once, without queueing; 0 if it takes none. */
   freeSlots(name: string): number
+  /**
+   * Returns the milliseconds until the limit per minute of the node permits this number of reads; Infinity: it never does.
+   * Absent: there is no such limit.
+   */
+  waitForReads?(name: string, calls: number): number
 }

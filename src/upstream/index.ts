@@ -124,6 +124,7 @@ function createView(
     ...layouts.view,
     isAvailable: (name) => registry.find(name)?.isAvailable ?? false,
     freeSlots: (name) => registry.find(name)?.freeSlots ?? 0,
+    waitForReads: (name, calls) => registry.find(name)?.waitForReads(calls) ?? 0,
   }
 }
 

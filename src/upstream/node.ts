@@ -88,6 +88,11 @@ export class UpstreamNode {
     return this.isAvailable ? this.#limiter.free : 0
   }
 
+  /** Milliseconds until the limit per minute permits this number of reads; Infinity: it never does. */
+  waitForReads(calls: number): number {
+    return this.#callBudget.waitFor('interactive', calls)
+  }
+
   async call(call: AuthorizedCall): Promise<NodeResult> {
     const { clock } = this.#options
     const admission = this.#isRetired ? ({ ok: false, retryAfter: 1 } as const) : this.#health.admit(call)

@@ -21,7 +21,7 @@ export interface DialectTools {
   readonly timeout: number | undefined
   /** The name of the master. */
   readonly master: string
-  readonly view: Pick<ClusterView, 'nodes'>
+  readonly view: Pick<ClusterView, 'nodes' | 'waitForReads'>
 }
 
 /** The (last) response of the node, if it was asked, and its translation; or the failure of a call. */

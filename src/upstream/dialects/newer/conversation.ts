@@ -85,6 +85,19 @@ export class Conversation {
     return this.#end - performance.now()
   }
 
+  /**
+   * Throws `CallFailedError` if the limit per minute of the node does not permit this number of reads in the remaining time.
+   * To be called before a read that needs several calls: without the last one, the others would be wasted.
+   */
+  checkRoom(calls: number): void {
+    const { node } = this
+    const wait = this.#tools.view.waitForReads?.(node, calls) ?? 0
+    if (wait === 0 || (wait <= this.remaining && Number.isFinite(wait))) return
+    const detail = `limit of calls per minute: no room for ${calls} calls`
+    const retryAfter = Number.isFinite(wait) ? Math.ceil(wait / 1000) : MINUTE_SECONDS
+    throw new CallFailedError({ ok: false, node, fault: 'overloaded', sent: false, detail, retryAfter })
+  }
+
   /** Sends a call. Throws `CallFailedError` and `UnreadableReplyError`. */
   async send(call: NewerCall): Promise<Reply> {
     return this.read(await this.#call(call, call.isFile ? 'text' : 'bytes'))
@@ -165,6 +178,9 @@ export class Conversation {
     return root + path.slice('{node}'.length)
   }
 }
+
+/** Retry-After of a request that needs more calls than the limit: fewer may be enough later. */
+const MINUTE_SECONDS = 60
 
 /** The master itself lists agents, whatever the request is about. */
 const LIST_OF_AGENTS = '/agents'
