@@ -82,7 +82,13 @@ function groupFailed(failed: readonly Failed[]): unknown[] {
   }
   return [...groups.values()]
     .sort((a, b) => a.error.code - b.error.code)
-    .map(({ error, ids }) => ({ error: errorOf(error), id: [...ids].sort() }))
+    .map(({ error, ids }) => ({ error: errorOf(error), id: [...ids].sort(byNumber) }))
+}
+
+/** Ids of agents and rules by their number, other names as texts. */
+function byNumber(a: string | number, b: string | number): number {
+  const order = Number(a) - Number(b)
+  return Number.isNaN(order) ? (a < b ? -1 : 1) : order
 }
 
 function errorOf({ code, message, remediation }: NewerError): unknown {

@@ -19,13 +19,13 @@ export function collectRows(rows: readonly Item[], table: Table, query: Collecti
   const select = selected(table, query.select?.split(','))
   const found = matching(rows, table, query, now)
   const sorted = sortRows(found, table, query.sort)
-  const { hidden = [] } = table
+  const { unshown = [] } = table
   if (query.distinct?.toLowerCase() === 'true') {
     const groups = new Map(sorted.map((row) => [JSON.stringify(pick(row, select ?? table.fields)), row]))
     const items = [...groups.values()].map((row) => pick(row, select ?? table.fields)).filter(hasValues)
     return { items: cut(items, query), total: items.length }
   }
-  const shown = (row: Item) => (select === undefined ? without(row, hidden) : pick(row, select))
+  const shown = (row: Item) => (select === undefined ? without(row, unshown) : pick(row, select))
   return { items: cut(sorted, query).map(shown), total: sorted.length }
 }
 
@@ -90,7 +90,7 @@ export function valueOrder(a: unknown, b: unknown): number {
 
 function selected(table: Table, names: readonly string[] | undefined): readonly string[] | undefined {
   if (names === undefined) return undefined
-  const known = [...table.fields, ...(table.hidden ?? [])]
+  const known = table.fields
   const unknown = [...new Set(names.filter((name) => !isSelectable(name, known, table)))]
   if (unknown.length > 0) {
     const detail = table.kind === 'database' ? `Allowed select fields: ${known.join(', ')}. Fields ` : ''

@@ -128,7 +128,9 @@ function merge(parts: readonly Answer[], failed: readonly Failed[], sort: string
   const sign = sort.startsWith('-') ? -1 : 1
   const fields = sort.replace(/^[+-]/, '').split(',')
   const values = (item: unknown) =>
-    typeof item === 'object' && item !== null ? fields.map((field) => fieldOf(item as Item, field)) : [item]
+    typeof item === 'object' && item !== null
+      ? fields.map((field) => sortValue(fieldOf(item as Item, field)))
+      : [sortValue(item)]
   const items = all
     .flatMap((part) => part.items.map((item) => ({ item, by: values(item) })))
     .sort((a, b) => {
@@ -140,4 +142,9 @@ function merge(parts: readonly Answer[], failed: readonly Failed[], sort: string
     total: all.reduce((sum, part) => sum + part.total, 0),
     failed: [...all.flatMap((part) => part.failed), ...failed],
   })
+}
+
+/** Ids of agents are compared as numbers. */
+function sortValue(value: unknown): unknown {
+  return typeof value === 'string' && /^\d{3,}$/.test(value) ? Number(value) : value
 }

@@ -14,10 +14,10 @@ export interface Table {
   readonly times?: readonly string[]
   /** Fields that `select` always adds. */
   readonly keys?: readonly string[]
+  /** Fields that are shown only if `select` names them. */
+  readonly unshown?: readonly string[]
   /** Fields that `search` does not read. */
   readonly unsearched?: readonly string[]
-  /** Fields that only `search`, `q` and `select` know. */
-  readonly hidden?: readonly string[]
   /** The order without `sort`; absent: the order of the rows. */
   readonly order?: string
   /** Fields that are sorted by whole numbers of others. */
@@ -51,8 +51,8 @@ export function matching(
     const { negated, text = '' } = parseSearch(search)
     const contains =
       table.kind === 'database' ? likeMatcher(text) : (value: string) => value.toLowerCase().includes(text)
-    const { unsearched = [], hidden = [] } = table
-    const fields = [...table.fields, ...hidden].filter((field) => !unsearched.includes(field))
+    const { unsearched = [] } = table
+    const fields = table.fields.filter((field) => !unsearched.includes(field))
     const texts =
       table.kind === 'database' ? (row: Item) => fields.flatMap((field) => leaves(fieldOf(row, field))) : leaves
     found = found.filter((row) => texts(row).some(contains) !== negated)
@@ -94,9 +94,8 @@ function leaves(value: unknown): string[] {
 }
 
 function conditionOf({ field, operator, value }: Condition, table: Table, now: Date): (row: Item) => boolean {
-  const known = [...table.fields, ...(table.hidden ?? [])]
-  if (table.kind === 'database' && !known.includes(field)) {
-    throw new NewerError(1408, `Available fields: ${known.join(', ')}. Field: ${field}`)
+  if (table.kind === 'database' && !table.fields.includes(field)) {
+    throw new NewerError(1408, `Available fields: ${table.fields.join(', ')}. Field: ${field}`)
   }
   if (value === 'null') return (row) => (fieldOf(row, field) === undefined) === (operator === '=')
   const test = table.times?.includes(field) === true ? timeTest(operator, value, now) : valueTest(operator, value)

@@ -27,12 +27,7 @@ function seenAgents({ world, query, allows }: Asked): { agents: SimAgent[]; fail
 export function collectAgents(agents: readonly SimAgent[], asked: Asked, failed: readonly Failed[] = []) {
   const { world, query } = asked
   const rows = agentRows(filterAgents(agents, asked), world)
-  const { items, total } = collectRows(
-    rows,
-    agentTable,
-    { ...query, select: query.select ?? shownFields.join(',') },
-    world.now(),
-  )
+  const { items, total } = collectRows(rows, agentTable, query, world.now())
   return affected(items, { total, failed })
 }
 

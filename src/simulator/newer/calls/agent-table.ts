@@ -18,8 +18,8 @@ export const agentTable: Table = {
   times: ['dateAdd', 'lastKeepAlive', 'disconnection_time'],
   unsearched: ['status'],
   keys: ['id'],
-  order: '+id',
-  sortedBy: { 'os.version': ['os.major', 'os.minor'] },
+  unshown: ['internal_key'],
+  sortedBy: { id: ['id'], 'os.version': ['os.major', 'os.minor'] },
 }
 
 /** `internal_key` is searched, but it is shown only if it is selected. */
