@@ -90,6 +90,7 @@ export function createCluster(options: ClusterOptions): Cluster {
         registry.reconfigure(connecting)
         topology.configure(nodes)
         registry.replace(nodes)
+        layouts.refresh()
         if (discover !== undefined) setDiscovery(discover)
       }
     },

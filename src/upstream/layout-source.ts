@@ -17,6 +17,8 @@ export interface LayoutSource {
   /** As `wrap`, for checks of credentials: a node that was upgraded meanwhile is asked again in its new layout. */
   wrapVerify(verify: (call: NodeCall) => Promise<Verification>): (call: NodeCall) => Promise<Verification>
   start(): Promise<void>
+  /** To be called when nodes or connections have changed. */
+  refresh(): void
   stop(): void
 }
 
@@ -31,7 +33,15 @@ export function createLayoutSource(
 
 function configured(layout: Layout): LayoutSource {
   const unchanged = <T>(send: T): T => send
-  return { of: () => layout, view: {}, wrap: unchanged, wrapVerify: unchanged, start: async () => {}, stop: () => {} }
+  return {
+    of: () => layout,
+    view: {},
+    wrap: unchanged,
+    wrapVerify: unchanged,
+    start: async () => {},
+    refresh: () => {},
+    stop: () => {},
+  }
 }
 
 function recognised(
@@ -75,6 +85,7 @@ function recognised(
       return result
     },
     start: () => layouts.start(),
+    refresh: () => layouts.refresh(),
     stop: () => layouts.stop(),
   }
 }

@@ -66,6 +66,12 @@ export class Layouts {
     await withTimeout(this.#askDue(), FIRST_ROUND_MS, undefined)
   }
 
+  /** Asks all nodes now, because their addresses or certificates may have changed. */
+  refresh(): void {
+    for (const known of this.#known.values()) known.askedAt = Number.NEGATIVE_INFINITY
+    void this.#askDue()
+  }
+
   stop(): void {
     clearInterval(this.#timer)
   }

@@ -72,6 +72,12 @@ function layoutOfRefusal(type: HeaderValue, challenge: HeaderValue): Layout | un
   return challenge === CLASSIC_CHALLENGE ? 'classic' : undefined
 }
 
+/** Returns the detail of a failure, with the reason if the node has another layout than expected. */
+export function detailOf({ detail, layout }: CallFailure, expected: Layout | undefined): string {
+  if (layout === undefined || expected === undefined || layout === expected) return detail
+  return `${detail}, its API has the ${layout} layout; check cluster.layout`
+}
+
 /** The newer layout has a media type of its own for errors, and sends files as text. */
 function isReadable(type: string, status: number, expect: ResponseExpectation['expect']): boolean {
   if (type === 'application/json') return true

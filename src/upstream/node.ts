@@ -10,7 +10,7 @@ import { ConcurrencyLimiter, loadSignalOf, type Rejection } from './limiter.ts'
 import { meter } from './metered-transport.ts'
 import { type CallEnd, ejected, NodeHealth } from './node-health.ts'
 import { problemOf } from './node-problems.ts'
-import type { CallFailure } from './node-response.ts'
+import { type CallFailure, detailOf } from './node-response.ts'
 import type { ClusterLog, EjectionSettings, NodeLimits, NodeSetting, NodeStatus } from './options.ts'
 import type { SharedPermits } from './permits.ts'
 import type { SharedSlots } from './slots.ts'
@@ -126,7 +126,8 @@ export class UpstreamNode {
       this.#emit(call, { queueTime: start - arrival, ms: clock() - start, status, fault })
     }
     if (!result.ok) {
-      const { fault, detail, retryAfter, status } = result.failure
+      const { fault, retryAfter, status } = result.failure
+      const detail = detailOf(result.failure, this.#options.layout())
       // A token has ended: a response of a node that works.
       if (fault === 'refusedCredentials' && call.authorization?.isRenewable) finish(undefined, 401)
       else finish(result.failure, status)

@@ -1,5 +1,6 @@
 /** One login at a node: the call, and what its response means. */
 import type { NodeCall, NodeResponse, NodeResult } from '../../core/node-call.ts'
+import { PROBLEM_TYPE } from '../node-response.ts'
 import type { Account } from './accounts.ts'
 import type { AuthorizedCall } from './authorized-call.ts'
 import { parseLogin, type Token, type TokenClock } from './token.ts'
@@ -46,11 +47,12 @@ export class Login {
     const result = isOlder ? await send(this.#call(account)) : first
     if (!result.ok) return { ok: false, failure: { ...result, sent: false, detail: `${result.detail} (login)` } }
     const { response } = result
-    const { status, body } = response
+    const { status, type, body } = response
     const token = status === 200 && Buffer.isBuffer(body) ? parseLogin(body, clock) : undefined
     if (token !== undefined) return { ok: true, token }
     if (isForEveryCall(status)) return { ok: false, response }
-    const detail = status === 200 ? 'no token in the response to the login' : `status ${status} for the login`
+    const unknown = type === PROBLEM_TYPE ? '' : ', which its API does not have; check cluster.layout'
+    const detail = status === 200 ? 'no token in the response to the login' : `status ${status} for the login${unknown}`
     return { ok: false, failure: { ok: false, node, fault: 'unreadable', sent: false, detail } }
   }
 

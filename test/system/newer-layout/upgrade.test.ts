@@ -120,3 +120,20 @@ t.test('mode edge has no effect in the newer layout: the master answers all requ
   const others = simulator.seen.filter(({ node, url }) => node !== 'master' && url !== '/')
   t.strictSame(others, [], 'no worker was asked')
 })
+
+t.test('mode passthrough: a user of the manager stays signed in over an upgrade', async (t) => {
+  const passthrough = {
+    cluster: { layout: 'auto', discover: false, credentials: { mode: 'passthrough', username: null, password: null } },
+    access: { users: null, roles: null },
+  }
+  const { edges, upgrade } = await start(t, passthrough)
+  const get = (password: string) => {
+    const authorization = `Basic ${btoa(`edge:${password}`)}`
+    return fetch(`${edges[0]?.url}/agents?limit=1`, { headers: { authorization } })
+  }
+  t.equal((await get(PASSWORD)).status, 200)
+  t.equal((await get('wrong')).status, 401)
+  upgrade('master', 'worker-1')
+  await eventually(async () => (await get(PASSWORD)).status === 200)
+  t.equal((await get('wrong')).status, 401)
+})

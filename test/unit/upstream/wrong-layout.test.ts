@@ -1,0 +1,41 @@
+/** `cluster.layout` names another layout than the nodes have: the error says so. */
+import type { RequestListener } from 'node:http'
+import t, { type Test } from 'tap'
+import { forward } from '../../../src/upstream/forward.ts'
+import { createRouter } from '../../../src/upstream/route.ts'
+import { edgeRequest } from './edge-request.ts'
+import { clusterOf, fakeNode } from './fake-node.ts'
+import { sendJson } from './newer-node.ts'
+
+async function errorOf(t: Test, layout: 'classic' | 'newer', listener: RequestListener): Promise<unknown> {
+  const { url } = await fakeNode(t, listener)
+  const { call, view } = clusterOf(t, url, { layout })
+  const handler = forward({ call, view, route: createRouter('manager'), timeout: 10_000, slowTimeout: 20_000 })
+  return Promise.resolve(handler(edgeRequest('GET', '/agents'))).catch((error: unknown) => error)
+}
+
+t.test('classic is configured, and the node has the newer layout', async (t) => {
+  const error = await errorOf(t, 'classic', (_, response) =>
+    sendJson(response, 401, { title: 'Unauthorized', detail: 'No authorization token provided' }),
+  )
+  t.match(error, { code: 927, message: /master: status 401, its API has the newer layout; check cluster\.layout/ })
+})
+
+t.test('newer is configured, and the classic node accepts the password', async (t) => {
+  const error = await errorOf(t, 'newer', (_, response) =>
+    sendJson(response, 200, { error: 603, message: 'The requested URL was not found on this server' }),
+  )
+  t.match(error, { code: 925 })
+  const notFound = await errorOf(t, 'newer', (_, response) => {
+    response.writeHead(404, { 'content-type': 'application/json' }).end('{"error":603,"message":"not found"}')
+  })
+  t.match(notFound, { code: 925, message: /status 404 for the login, .* check cluster\.layout/ })
+})
+
+t.test('newer is configured, and the classic node refuses the password', async (t) => {
+  const error = await errorOf(t, 'newer', (_, response) => {
+    const headers = { 'content-type': 'text/plain', 'www-authenticate': 'Basic realm="OSSEC API"' }
+    response.writeHead(401, headers).end('401 Unauthorized')
+  })
+  t.match(error, { code: 927, message: /its API has the classic layout; check cluster\.layout/ })
+})
