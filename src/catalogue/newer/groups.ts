@@ -111,6 +111,8 @@ export const unassignAgentFromGroup: Translation = {
     text: "Group ':group_id' unset for agent ':agent_id'.",
     variants: [{ message: 'reassigned to group default', text: 'Agent :agent_id set to group default.' }],
   },
+  // The classic layout looks at the groups of the agent only.
+  errors: { 1710: 1734 },
 }
 
 export const unassignAgents: Translation = {

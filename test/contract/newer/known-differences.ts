@@ -7,6 +7,7 @@ export const explained: ReadonlyMap<number, string> = new Map<number, string>([
   [53, 'in the classic layout a version has the name of the product'],
   [54, 'in the classic layout a version has the name of the product'],
   [183, 'the classic layout has a code of its own for an unknown agent'],
+  [1178, 'in the classic layout an agent does not belong to a group that does not exist'],
   [1158, 'in the classic layout each agent of the list fails if the group does not exist'],
   [122, 'the edge counts the agents by their platform, which was not recorded for this user'],
   [414, 'the edge sorts by the classic names of daemons (evaluated-by-edge.test.ts)'],

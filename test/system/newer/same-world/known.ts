@@ -88,11 +88,6 @@ export const knownDifferences: readonly Known[] = [
     why: 'fields that the newer release stores for every check',
   },
   {
-    requests: /^DELETE \/agents\/001\/group\/nope/,
-    fields: /^\.body\.(?:error|message):/,
-    why: 'the group is missing, and the agent does not belong to it',
-  },
-  {
     requests: /^(?:PUT|POST) \/agents\/(?:(?:999|020)\/)?restart/,
     fields: /^\.body\.(?:error|message|data)/,
     why: 'an unknown agent fails as an item, and the text has no state of the agent',

@@ -163,6 +163,12 @@ t.test('an agent that loses its last group is in the default one', async (t) => 
   t.equal(other.data, "Group 'recg2' unset for agent '012'.")
 })
 
+t.test('an agent does not belong to a group that does not exist', async (t) => {
+  const parts = { params: { agent_id: '011', group_id: 'nope' } }
+  const { json } = await askRecorded('DELETE /agents/:agent_id/group/:group_id', parts, 'DELETE /agents/011/group/nope')
+  t.same(json, { error: 1734, message: 'Agent does not belong to the specified group' })
+})
+
 t.test('agents that leave a group are named, failed ones with their errors', async (t) => {
   const parts = { params: { group_id: 'recg' }, query: { ids: '011,999' } }
   const call = 'DELETE /agents/group?group_id=recg&agents_list=011,999'

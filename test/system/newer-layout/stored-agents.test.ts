@@ -1,6 +1,6 @@
 /**
- * A client gets the same responses about agents and groups from an edge in front of each layout: both edges are in front of
- * equal simulated clusters, get the same requests, and store responses.
+ * Stored responses about agents and groups are equal in front of both layouts, and no write leaves an old one behind: two
+ * edges with a cache, in front of equal simulated clusters, get the same requests.
  */
 import t, { type Test } from 'tap'
 import { startSimulator } from '../../../src/simulator/index.ts'
