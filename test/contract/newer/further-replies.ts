@@ -2,6 +2,7 @@
 import { canonicalCall, type SeenCall } from './calls.ts'
 import { affectedOf, failedOf, type NewerExchange } from './exchanges.ts'
 import { type FurtherReplies, type Reply, recordedCall } from './expected-calls.ts'
+import { selected } from './oracle-values.ts'
 
 /** Classic endpoints that need several calls, and the paths of the further ones. */
 const furtherPaths: readonly (readonly [RegExp, readonly string[]])[] = [
@@ -120,9 +121,5 @@ function agentsFor(rows: readonly AgentRow[], { path }: SeenCall, exchange: Newe
     ({ id, group = [] }) =>
       (asked === null || asked.split(',').includes(id)) && (!groups || groups.some((name) => group.includes(name))),
   )
-  return replyOf(
-    found.map((row) =>
-      select === undefined ? row : Object.fromEntries(Object.entries(row).filter(([name]) => select.includes(name))),
-    ),
-  )
+  return replyOf(found.map((row) => (select === undefined ? row : selected({ ...row }, select))))
 }

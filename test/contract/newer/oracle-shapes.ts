@@ -27,6 +27,12 @@ import {
 
 type MakeRow = (item: unknown, request: ClassicRequest) => unknown
 
+/** The message of the node, and the code of its first failed item. */
+export interface NodeOutcome {
+  readonly message: string
+  readonly code: number | undefined
+}
+
 export type Shape =
   /** `countsPage`: the total is the number of the returned rows. */
   | { readonly kind: 'collection'; readonly row: MakeRow; readonly countsPage?: true }
@@ -34,9 +40,9 @@ export type Shape =
   | { readonly kind: 'pages'; readonly row: MakeRow }
   | { readonly kind: 'one'; readonly row: MakeRow; readonly missing?: CodeMeaning }
   | { readonly kind: 'data'; readonly of: (data: unknown, request: ClassicRequest, text?: string) => unknown }
-  /** Some members of `data`; the others come from other calls. */
-  | { readonly kind: 'part'; readonly of: (data: unknown) => Row }
-  | { readonly kind: 'text'; readonly text: (request: ClassicRequest) => RegExp }
+  /** Lists whose order does not count. */
+  | { readonly kind: 'counts'; readonly of: (data: unknown) => Row }
+  | { readonly kind: 'text'; readonly text: (request: ClassicRequest, outcome: NodeOutcome) => RegExp }
   | {
       readonly kind: 'affected'
       readonly all: string
@@ -74,9 +80,10 @@ const catalogue = (field: string): Shape => ({ kind: 'collection', row: (item) =
 const one = (row: MakeRow): Shape => ({ kind: 'one', row })
 const field = (name: string): Shape => one((item) => (item as Row)[name])
 const bare: Shape = { kind: 'data', of: (data) => data }
-const text = (pattern: RegExp | ((request: ClassicRequest) => string)): Shape => ({
+const text = (pattern: RegExp | ((request: ClassicRequest, outcome: NodeOutcome) => string)): Shape => ({
   kind: 'text',
-  text: (request) => (typeof pattern === 'function' ? new RegExp(`^(?:${pattern(request)})$`) : pattern),
+  text: (request, outcome) =>
+    typeof pattern === 'function' ? new RegExp(`^${pattern(request, outcome).replaceAll('.', '\\.')}$`) : pattern,
 })
 const merged = (change: (name: string) => string): Shape => ({
   kind: 'data',
@@ -128,14 +135,31 @@ const summary = (connection: unknown): Row => {
   }
 }
 
-/** The name, the cluster and the version of the rules come from other calls, and the date has another form. */
+/** The name and the cluster come from other calls; the version of the rules has the digits of the release. */
 const info: Shape = {
-  kind: 'part',
-  of: (data) => {
-    const [item] = items(data) as readonly Row[]
-    const { path, type, tz_offset, tz_name } = item ?? {}
-    return { path, type, tz_offset, tz_name }
+  kind: 'data',
+  of: (data, { params: { node_id = 'master' } }) => {
+    const { compilation_date, version, ...same } = items(data)[0] as Row
+    const node_type = node_id === 'master' ? 'master' : 'worker'
+    return {
+      ...same,
+      version,
+      compilation_date: shellDate(String(compilation_date)),
+      ruleset_version: String(version).replace(/\D/g, ''),
+      name: node_id,
+      cluster: { enabled: 'yes', running: 'yes', name: 'wazuh', node_name: node_id, node_type },
+    }
   },
+}
+
+/** As the shell prints a date: `Mon Feb 24 14:53:16 UTC 2020`. */
+function shellDate(iso: string): string {
+  const date = new Date(iso)
+  const part = (options: Intl.DateTimeFormatOptions) =>
+    new Intl.DateTimeFormat('en-US', { timeZone: 'UTC', ...options }).format(date)
+  const day = String(date.getUTCDate()).padStart(2)
+  const time = date.toISOString().slice(11, 19)
+  return `${part({ weekday: 'short' })} ${part({ month: 'short' })} ${day} ${time} UTC ${date.getUTCFullYear()}`
 }
 
 const healthcheck: Shape = {
@@ -183,18 +207,65 @@ const datesOf = ({ date_start_master, date_end_master }: Row): Row => ({
   date_end_master: classicDate(date_end_master),
 })
 
-/** Counts include agent 000, which another call returns; the last agent and the groups do not depend on it. */
+interface Counted extends Row {
+  readonly count: number
+}
+
+/** Agent 000 of the recorded cluster, which `/overview/agents` does not count and another call returns. */
+const MANAGER = {
+  node_name: 'master',
+  os: { name: 'Debian GNU/Linux', platform: 'debian', version: '11' },
+  version: 'Wazuh v4.5.4',
+}
+
+/** Counts with agent 000, and without the word for what agents lack. The total is the number of agents. */
+function counted(rows: readonly Counted[], name: keyof typeof MANAGER): Row {
+  const wanted = JSON.stringify(MANAGER[name])
+  const sameAs = ({ [name]: value }: Counted) => JSON.stringify(isRow(value) ? inOrder(value) : value) === wanted
+  const others = rows.some(sameAs) ? [] : [{ [name]: MANAGER[name], count: 0 }]
+  const items = [...rows, ...others].map((row) => ({ ...distinctRow(row), count: row.count + (sameAs(row) ? 1 : 0) }))
+  return { items: byText(items), totalItems: items.reduce((sum, { count }) => sum + count, 0) }
+}
+
+const inOrder = (row: Row): Row => Object.fromEntries(Object.entries(row).sort(([a], [b]) => a.localeCompare(b)))
+/** The order of the rows is not part of the contract. */
+const byText = <T extends Row>(rows: readonly T[]): T[] =>
+  rows.toSorted((a, b) => JSON.stringify(inOrder(a)).localeCompare(JSON.stringify(inOrder(b))))
+
 const overview: Shape = {
-  kind: 'part',
+  kind: 'counts',
   of: (data) => {
-    const { groups, last_registered_agent: last, agent_status } = data as Record<string, readonly Row[]>
-    const [agent] = last ?? []
+    const { nodes, groups, agent_os, agent_version, last_registered_agent: last, agent_status } = data as Overview
+    const [agent] = last
     return {
-      groups: { items: groups, totalItems: groups?.length },
-      agent_status: summary((agent_status as unknown as Row).connection),
-      ...(agent && { last_registered_agent: agentRow(agent) }),
+      nodes: counted(nodes, 'node_name'),
+      groups: { items: byText(groups), totalItems: groups.length },
+      agent_os: counted(agent_os, 'os'),
+      agent_status: summary(agent_status.connection),
+      agent_version: counted(agent_version, 'version'),
+      last_registered_agent: agent === undefined ? {} : agentRow(agent),
     }
   },
+}
+
+interface Overview {
+  readonly nodes: readonly Counted[]
+  readonly groups: readonly Row[]
+  readonly agent_os: readonly Counted[]
+  readonly agent_version: readonly Counted[]
+  readonly last_registered_agent: readonly Row[]
+  readonly agent_status: Row
+}
+
+/** Of translated data: lists in the order of `byText`. */
+export function inTextOrder(data: unknown): unknown {
+  if (!isRow(data)) return data
+  return Object.fromEntries(
+    Object.entries(data).map(([name, part]) => {
+      const isList = isRow(part) && Array.isArray(part.items)
+      return [name, isList ? { ...part, items: byText(part.items as readonly Row[]) } : part]
+    }),
+  )
 }
 
 const agents = list(agentRow, 'id')
@@ -301,17 +372,20 @@ const shapes: Readonly<Record<string, Shape>> = {
   'GET /agents/groups/:group_id/configuration': unwrappedList,
   'GET /agents/groups/:group_id/files': texts,
   'GET /agents/groups/:group_id/files/:filename': groupFile,
-  'PUT /agents/groups/:group_id': text(({ params }) => `Group '${params.group_id}' created\\.`),
+  'PUT /agents/groups/:group_id': text(({ params }) => `Group '${params.group_id}' created.`),
   'POST /agents/groups/:group_id/configuration': text(/^Agent configuration was updated successfully$/),
   'POST /agents/groups/:group_id/files/:file_name': text(/^Agent configuration was updated successfully$/),
   'POST /agents/group/:group_id': { kind: 'affected', ...grouped, plain: true },
-  'PUT /agents/:agent_id/group/:group_id': text(
-    (request) => `(?:Group|Agent) .*'(?:${request.params.group_id}|${agentOf(request)})'.*`,
-  ),
-  'DELETE /agents/:agent_id/group': text((request) => `Group unset for agent '${agentOf(request)}'\\.`),
-  'DELETE /agents/:agent_id/group/:group_id': text(
-    (request) =>
-      `Group '${request.params.group_id}' unset for agent '${agentOf(request)}'\\.|Agent ${agentOf(request)} set to group default\\.`,
+  'PUT /agents/:agent_id/group/:group_id': text((request, { code }) => {
+    const [agent, group] = [agentOf(request), request.params.group_id]
+    if (code === 1751) return `Agent '${agent}' already belongs to group '${group}'.`
+    return `Group '${group}' ${'force_single_group' in request.query ? 'set' : 'added'} to agent '${agent}'.`
+  }),
+  'DELETE /agents/:agent_id/group': text((request) => `Group unset for agent '${agentOf(request)}'.`),
+  'DELETE /agents/:agent_id/group/:group_id': text((request, { message }) =>
+    message.includes('reassigned')
+      ? `Agent ${agentOf(request)} set to group default.`
+      : `Group '${request.params.group_id}' unset for agent '${agentOf(request)}'.`,
   ),
   'DELETE /agents/group/:group_id': { kind: 'affected', ...ungrouped },
   'DELETE /agents/groups': { kind: 'affected', ...groupsRemoved },

@@ -14,8 +14,8 @@ export type Expected =
   /** Several codes: the measurements leave the choice. */
   | { readonly kind: 'error'; readonly status: number; readonly codes: readonly number[] }
   | { readonly kind: 'data'; readonly data: unknown }
-  /** Some members of `data`. */
-  | { readonly kind: 'part'; readonly data: Readonly<Record<string, unknown>> }
+  /** Lists whose order does not count. */
+  | { readonly kind: 'counts'; readonly data: unknown }
   /** `msg` and the affected ids, and the failed ones in the order of their ids. */
   | { readonly kind: 'affected'; readonly data: Outcome }
   | { readonly kind: 'text'; readonly text: RegExp }
@@ -39,19 +39,19 @@ export function expectedOf(request: ClassicRequest, exchange: NewerExchange): Ex
   const codes = refusalOf(request)
   if (codes !== undefined) return { kind: 'refused', codes }
   const shape = shapeOf(request.endpoint)
-  if (exchange.response.status !== 200) return ofMeaning(meaningOfProblem(request, exchange), shape, request)
+  if (exchange.response.status !== 200) return ofMeaning(meaningOfProblem(request, exchange), shape, request, exchange)
   const items = affectedOf(exchange)
   const failed = failedOf(exchange)
   const [first] = failed
   if (first !== undefined && items?.affected_items.length === 0 && shape.kind !== 'affected') {
-    return ofMeaning(meaningOfFailed(request.endpoint, first.error.code), shape, request)
+    return ofMeaning(meaningOfFailed(request.endpoint, first.error.code), shape, request, exchange)
   }
   return success(shape, request, exchange)
 }
 
-function ofMeaning(meaning: CodeMeaning, shape: Shape, request: ClassicRequest): Expected {
+function ofMeaning(meaning: CodeMeaning, shape: Shape, request: ClassicRequest, exchange: NewerExchange): Expected {
   if (meaning === 'empty') return { kind: 'data', data: emptyOf(shape) }
-  if (meaning === 'success') return { kind: 'text', text: textOf(shape, request) }
+  if (meaning === 'success') return { kind: 'text', text: textOf(shape, request, exchange) }
   return { kind: 'error', ...meaning }
 }
 
@@ -65,7 +65,7 @@ function success(shape: Shape, request: ClassicRequest, exchange: NewerExchange)
   const items = list?.affected_items ?? []
   switch (shape.kind) {
     case 'text':
-      return { kind: 'text', text: textOf(shape, request) }
+      return { kind: 'text', text: textOf(shape, request, exchange) }
     case 'file':
       return { kind: 'data', data: exchange.response.body }
     case 'data':
@@ -85,21 +85,21 @@ function success(shape: Shape, request: ClassicRequest, exchange: NewerExchange)
       const [item] = items as readonly { readonly name?: unknown }[]
       const wanted = request.params.agent_name
       if (item !== undefined && wanted !== undefined && item.name !== wanted) {
-        return ofMeaning(shape.missing ?? 'empty', shape, request)
+        return ofMeaning(shape.missing ?? 'empty', shape, request, exchange)
       }
-      if (items.length === 0) return ofMeaning(shape.missing ?? 'empty', shape, request)
+      if (items.length === 0) return ofMeaning(shape.missing ?? 'empty', shape, request, exchange)
       return { kind: 'data', data: shape.row(items[0], request) }
     }
     case 'affected':
       return { kind: 'affected', data: affected(shape, request, exchange) }
-    case 'part':
-      return { kind: 'part', data: shape.of(body?.data) }
+    case 'counts':
+      return { kind: 'counts', data: shape.of(body?.data) }
   }
 }
 
-function textOf(shape: Shape, request: ClassicRequest): RegExp {
+function textOf(shape: Shape, request: ClassicRequest, exchange: NewerExchange): RegExp {
   if (shape.kind !== 'text') throw new Error(`${request.endpoint} has no text`)
-  return shape.text(request)
+  return shape.text(request, { message: bodyOf(exchange)?.message ?? '', code: failedOf(exchange)[0]?.error.code })
 }
 
 function affected(
