@@ -15,6 +15,8 @@ export interface ForwardOptions {
   /** Milliseconds for all candidates together; `slowTimeout` for endpoints that the catalogue marks as slow. */
   readonly timeout: number
   readonly slowTimeout: number
+  /** The setting `cluster.limits.perMinute`. */
+  readonly perMinute?: number
   /** Receives each response of a node. */
   readonly onResponse?: (request: EdgeRequest, response: NodeResponse) => void
 }
@@ -61,10 +63,8 @@ function limitUnlimitedRequests(): <T>(request: EdgeRequest, work: () => Promise
 }
 
 /** Calls the candidates in order until one responds. If none does, throws the error of the first candidate. */
-async function callCandidates(
-  { call, view, route, timeout, slowTimeout }: ForwardOptions,
-  request: EdgeRequest,
-): Promise<Answer> {
+async function callCandidates(options: ForwardOptions, request: EdgeRequest): Promise<Answer> {
+  const { call, view, route, timeout, slowTimeout, perMinute } = options
   const latest = performance.now() + (request.endpoint.slow === true ? slowTimeout : timeout)
   const deadline = Math.min(latest, request.deadline ?? latest)
   let first: NodeFailure | undefined
@@ -75,7 +75,13 @@ async function callCandidates(
     // A worker that hangs must leave time for the master.
     const time = candidate.relievesMaster ? remaining / 2 : remaining
     const timeout = request.waitForComplete ? undefined : time
-    const result = await askCandidate(request, candidate, view, { call, timeout, master: view.master().name, view })
+    const result = await askCandidate(request, candidate, view, {
+      call,
+      timeout,
+      master: view.master().name,
+      view,
+      ...(perMinute !== undefined && { perMinute }),
+    })
     if (result.ok) {
       if (isLeftToNext(result, candidate)) continue
       return result

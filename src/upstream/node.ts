@@ -11,7 +11,14 @@ import { meter } from './metered-transport.ts'
 import { type CallEnd, ejected, NodeHealth } from './node-health.ts'
 import { problemOf } from './node-problems.ts'
 import { type CallFailure, detailOf } from './node-response.ts'
-import type { ClusterLog, EjectionSettings, NodeLimits, NodeSetting, NodeStatus } from './options.ts'
+import {
+  type ClusterLog,
+  DEFAULT_PER_MINUTE,
+  type EjectionSettings,
+  type NodeLimits,
+  type NodeSetting,
+  type NodeStatus,
+} from './options.ts'
 import type { SharedPermits } from './permits.ts'
 import type { SharedSlots } from './slots.ts'
 import type { OpenSlots } from './slots-in-use.ts'
@@ -38,9 +45,6 @@ export interface UpstreamNodeOptions {
 const RETIREMENT_GRACE_MS = 800
 /** Least number of retries that a full budget holds. */
 const MIN_RETRY_BUDGET = 10
-
-/** Calls per minute that a node answers. Nodes of the newer layout refuse more, of all clients together. */
-const DEFAULT_PER_MINUTE: Readonly<Record<Layout, number>> = { classic: 0, newer: 300 }
 
 export class UpstreamNode {
   readonly setting: NodeSetting

@@ -27,6 +27,9 @@ export interface NodeTls {
   readonly servername?: string
 }
 
+/** Calls per minute that a node answers. Nodes of the newer layout refuse more, of all clients together. */
+export const DEFAULT_PER_MINUTE: Readonly<Record<Layout, number>> = { classic: 0, newer: 300 }
+
 /** The setting `cluster.limits`. */
 export interface NodeLimits {
   /** Upper bound of concurrent calls to one node, for all replicas together. */

@@ -22,6 +22,8 @@ export interface DialectTools {
   /** The name of the master. */
   readonly master: string
   readonly view: Pick<ClusterView, 'nodes' | 'waitForReads'>
+  /** Calls that a node answers in a minute, of all clients; 0: no limit. Absent: the default of its layout. */
+  readonly perMinute?: number
 }
 
 /** The (last) response of the node, if it was asked, and its translation; or the failure of a call. */

@@ -3,6 +3,7 @@ import type { CallTemplate, Translation } from '../../../catalogue/newer/transla
 import type { NodeCall, NodeResponse, PassedOnTo } from '../../../core/node-call.ts'
 import type { EdgeRequest } from '../../../core/request.ts'
 import { ownEntry } from '../../../core/values.ts'
+import { DEFAULT_PER_MINUTE } from '../../options.ts'
 import type { Candidate } from '../../route.ts'
 import type { DialectTools, NodeFailure } from '../dialect.ts'
 import { createNodeCall, encode, fillPath } from '../node-call.ts'
@@ -78,6 +79,12 @@ export class Conversation {
   /** The names of all workers, connected or not. */
   workers(): readonly string[] {
     return this.#tools.view.nodes().flatMap(({ type, name }) => (type === 'worker' ? [name] : []))
+  }
+
+  /** Calls that one read may send: half of those of a minute, which all clients share. */
+  get maxCalls(): number {
+    const perMinute = this.#tools.perMinute ?? DEFAULT_PER_MINUTE.newer
+    return perMinute === 0 ? Number.POSITIVE_INFINITY : Math.floor(perMinute / 2)
   }
 
   /** Milliseconds that are left for all further calls. */

@@ -145,6 +145,15 @@ t.test('a read that needs too many calls is refused', async (t) => {
   t.equal(calls, 2)
 })
 
+t.test('the calls that a read may take depend on the calls of a minute', async (t) => {
+  const agents = Array.from({ length: 400 }, (_, at) => agent(String(at).padStart(3, '0'), [port(1)]))
+  const request = edgeRequest('GET', PORTS, { query: { limit: '1000' } })
+  const error = await ask(request, inventoryNode({ agents }), 5_000, 2).catch((fault: unknown) => fault)
+  t.match(error, { code: 926 })
+  t.match((await ask(request, inventoryNode({ agents }), 5_000, 4)).data, { totalItems: 400 })
+  t.match((await ask(request, inventoryNode({ agents }), 5_000, 0)).data, { totalItems: 400 })
+})
+
 t.test('an error of the node is that of the read', async (t) => {
   const detail = 'Timeout executing API request'
   const body = Buffer.from(JSON.stringify({ title: 'Wazuh Internal Error', detail, error: 3021 }))

@@ -44,7 +44,7 @@ export function success(items: readonly unknown[], more: { total?: number; faile
 export type Respond = (call: NodeCall) => Pick<NodeResponse, 'status' | 'type' | 'body'>
 
 /** Returns the calls that the node received, decoded, and the classic response. `timeout` in milliseconds. */
-export async function ask(request: EdgeRequest, respond: Respond, timeout = 5_000) {
+export async function ask(request: EdgeRequest, respond: Respond, timeout = 5_000, perMinute?: number) {
   const calls: string[] = []
   const call = async (nodeCall: NodeCall): Promise<NodeResult> => {
     calls.push(`${nodeCall.method} ${decodeURIComponent(nodeCall.path)}`)
@@ -56,6 +56,7 @@ export async function ask(request: EdgeRequest, respond: Respond, timeout = 5_00
     timeout,
     master: 'master',
     view: { nodes: () => [] },
+    ...(perMinute !== undefined && { perMinute }),
   })
   if (!result.ok || !result.translated.ok) throw new Error('the dialect has no response')
   const { response } = result.translated

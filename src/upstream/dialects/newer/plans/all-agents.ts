@@ -20,9 +20,6 @@ import { createRowConverter } from '../rows.ts'
 import { AgentLists } from './agent-lists.ts'
 import { AllRowsCollector, MAX_ROWS, PageCollector, type RowCollector } from './agent-rows.ts'
 
-/** Half of the calls that a node answers in a minute, of all clients together. */
-const MAX_CALLS = 150
-
 /** Throws 921 if the node has no room for all calls, 926 for rows that cannot be read within a minute, or held in memory. */
 export async function allAgents(conversation: Conversation): Promise<Answer> {
   const listed = await readAgentIds(conversation)
@@ -136,7 +133,8 @@ async function collect(
   let calls = 0
   let reply: Reply | undefined
   for (let agents = lists.next(); agents.length > 0; ) {
-    if (calls + lists.expectedCalls >= MAX_CALLS) throw tooLarge(node, `${ids.length} agents need too many calls`)
+    if (calls + lists.expectedCalls >= conversation.maxCalls)
+      throw tooLarge(node, `${ids.length} agents need too many calls`)
     if (calls < 2) conversation.checkRoom(1 + lists.expectedCalls)
     reply = await conversation.send(withAgents(agents))
     calls += 1
