@@ -16,9 +16,9 @@ export const knownDifferences: readonly Known[] = [
     why: 'a classic node cuts the page before it removes agents that are not outdated',
   },
   {
-    requests: /^GET \/agents\/stats\/distinct(?:\?limit|\?fields=version&sort)/,
-    fields: /internal_key:|^\.body\.(?:error|message|data):/,
-    why: 'a classic node shows a hidden field, and does not sort by the count',
+    requests: /^GET \/agents\/stats\/distinct\?limit/,
+    fields: /internal_key:/,
+    why: 'a classic node shows a hidden field',
   },
   {
     requests: /^GET \/agents\/001\/(?:upgrade_result|config\/agent\/nope)/,
@@ -26,7 +26,7 @@ export const knownDifferences: readonly Known[] = [
     why: 'a task is missing at once, and names outside the contract of the newer layout are unknown components',
   },
   {
-    requests: /^GET \/agents\/groups\/(?:default\/files\/\w+\.txt|lab\/configuration)/,
+    requests: /^GET \/agents\/groups\/lab\/configuration/,
     fields: /^\.body\.data/,
     why: 'the simulated classic nodes parse shared files with fewer details',
   },
@@ -70,11 +70,6 @@ export const knownDifferences: readonly Known[] = [
     requests: /^GET \/(?:experimental\/)?syscollector\/(?:\d+\/)?(?:packages|ports|processes)/,
     fields: /^\.body\.data\.items\[\]/,
     why: 'without a sort, the edge asks nodes of the newer layout for a stable one',
-  },
-  {
-    requests: /^GET \/lists\?path=/,
-    fields: /^\.body\.data\.items\[\]/,
-    why: 'a classic node returns only the pairs of a list that the path names',
   },
   { requests: /^GET \/syscheck\/999/, fields: ALL, why: 'a node of the newer layout has no database for the agent' },
   {
